@@ -10,8 +10,8 @@ static void show_engines(unsigned engines) {
         unsigned bit;
         const char *name;
     } known[] = {{WI_ENGINE_AMX_BF16, "AMX"}, {WI_ENGINE_MMA, "mma.sync"}, {WI_ENGINE_WMMA, "WMMA"},
-        {WI_ENGINE_WMMA12, "WMMA of gfx12"}, {WI_ENGINE_MFMA, "MFMA"},
-        {WI_ENGINE_AVX512_BF16, "AVX-512 BF16"}};
+        {WI_ENGINE_WMMA12, "WMMA of gfx12"}, {WI_ENGINE_MFMA, "MFMA"}, {WI_ENGINE_XMX8, "XMX of 8 lanes"},
+        {WI_ENGINE_XMX16, "XMX of 16 lanes"}, {WI_ENGINE_AVX512_BF16, "AVX-512 BF16"}};
     const char *before = "     matrix engines: ";
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (!(engines & known[i].bit) ||

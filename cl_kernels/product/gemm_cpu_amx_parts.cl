@@ -23,6 +23,7 @@
  * an inclusion are described in src/kernels/product/gemm.h. The engine is in amx.clh. */
 
 #include "amx_words.clh"
+#include "parts_fit.clh"
 
 #ifndef WEFT_GEMM_CPU_AMX_PARTS
 #define WEFT_GEMM_CPU_AMX_PARTS
@@ -60,13 +61,6 @@ static inline float2 weft_parts_ends(const weft_parts_range *range) {
         most = max(most, ((const uint *)&range->most)[i]);
     }
     return (float2)(as_float(least), as_float(most));
-}
-
-/* May the engine multiply them? All parts are then normal numbers or zeros, and so are all products. (least, most); of NaN and
- * infinities no comparison holds. */
-static inline bool weft_parts_fit(float2 a, float2 b) {
-    return min(a.x, b.x) >= 0x1p-100f && a.x * b.x >= 0x1p-100f && a.y * b.y <= 0x1p100f &&
-           max(as_uint(a.y), as_uint(b.y)) < 0x7F000000u;
 }
 
 #endif

@@ -34,139 +34,10 @@
 #define WEFT_ENGINE_ALONE
 #endif
 
-#ifndef WEFT_GEMM_ENGINE_GPU
-#define WEFT_GEMM_ENGINE_GPU
+#include "engine_tile.clh"
 
-/* In chunks of 8 steps of k, 4 words; a row has one more, so that rows lie in different banks of local memory. */
-#define WEFT_ENGINE_CHUNKS (WEFT_ENGINE_STEP / 8)
-#define WEFT_ENGINE_PITCH  (WEFT_ENGINE_CHUNKS + 1)
-
-/* Two numbers as the word of their 16-bit patterns, rounded. */
-static inline uint weft_engine_word_bf16(float even, float odd) {
-    return as_uint(weft_round_bf16(even)) >> 16 | (as_uint(weft_round_bf16(odd)) & 0xFFFF0000u);
-}
-
-static inline uint weft_engine_word_f16(float even, float odd) {
-    ushort bits[2];
-    vstore_half_rte(even, 0, (half *)bits);
-    vstore_half_rte(odd, 1, (half *)bits);
-    return (uint)bits[0] | (uint)bits[1] << 16;
-}
-
-/* Whether chunks whose numbers are side by side may be read at once: WEFT_ENGINE_WIDE_<format of the memory>. */
-#define WEFT_ENGINE_ALIGNED(p, across, bytes) ((((size_t)(p) | (size_t)(across) * (bytes)) & 15) == 0)
-#define WEFT_ENGINE_WIDE_f32(p, across)       WEFT_ENGINE_ALIGNED(p, across, 4)
-#define WEFT_ENGINE_WIDE_bf16(p, across)      WEFT_ENGINE_ALIGNED(p, across, 2)
-#define WEFT_ENGINE_WIDE_f16(p, across)       WEFT_ENGINE_ALIGNED(p, across, 2)
-
-/* Such a chunk, WEFT_ENGINE_CHUNK_<format of the memory>(p, word), where word makes a word of two numbers. */
-#define WEFT_ENGINE_CHUNK_f32(p, word)                                                                       \
-    weft_engine_words_##word(*(__global const float4 *)(p), *((__global const float4 *)(p) + 1))
-#define WEFT_ENGINE_CHUNK_bf16(p, word)      weft_engine_from_bf16_to_##word(*(__global const uint4 *)(p))
-#define WEFT_ENGINE_CHUNK_f16(p, word)       weft_engine_from_f16_to_##word(*(__global const uint4 *)(p))
-#define WEFT_ENGINE_CHUNK_OF(CHUNK, p, word) CHUNK(p, word)
-
-#define WEFT_ENGINE_WORDS(word)                                                                              \
-    static inline uint4 weft_engine_words_##word(float4 x, float4 y) {                                       \
-        return (uint4)(weft_engine_word_##word(x.s0, x.s1), weft_engine_word_##word(x.s2, x.s3),             \
-            weft_engine_word_##word(y.s0, y.s1), weft_engine_word_##word(y.s2, y.s3));                       \
-    }
-WEFT_ENGINE_WORDS(bf16)
-WEFT_ENGINE_WORDS(f16)
-#undef WEFT_ENGINE_WORDS
-
-static inline uint4 weft_engine_from_bf16_to_bf16(uint4 words) {
-    return words;
-}
-static inline uint4 weft_engine_from_f16_to_f16(uint4 words) {
-    return words;
-}
-static inline uint4 weft_engine_from_bf16_to_f16(uint4 words) {
-    const float4 even = as_float4(words << 16), odd = as_float4(words & 0xFFFF0000u);
-    return weft_engine_words_f16(
-        (float4)(even.s0, odd.s0, even.s1, odd.s1), (float4)(even.s2, odd.s2, even.s3, odd.s3));
-}
-static inline uint4 weft_engine_from_f16_to_bf16(uint4 words) {
-    const float4 x = vload_half4(0, (const half *)&words), y = vload_half4(1, (const half *)&words);
-    return weft_engine_words_bf16(x, y);
-}
-
-/* Eight numbers into as many rows. */
-__attribute__((always_inline)) static inline void weft_engine_put_rows(__local ushort *at, uint4 chunk) {
-    const ushort8 numbers = as_ushort8(chunk);
-    at[0] = numbers.s0;
-    at[8 * WEFT_ENGINE_PITCH] = numbers.s1;
-    at[16 * WEFT_ENGINE_PITCH] = numbers.s2;
-    at[24 * WEFT_ENGINE_PITCH] = numbers.s3;
-    at[32 * WEFT_ENGINE_PITCH] = numbers.s4;
-    at[40 * WEFT_ENGINE_PITCH] = numbers.s5;
-    at[48 * WEFT_ENGINE_PITCH] = numbers.s6;
-    at[56 * WEFT_ENGINE_PITCH] = numbers.s7;
-}
-
-/* Of a tile of `rows`: the row and the step of k at which chunk e begins, along k or along rows. */
-#define WEFT_ENGINE_ROW_OF(e, rows, along)  ((along) ? (e) / WEFT_ENGINE_CHUNKS : (e) % ((rows) / 8) * 8)
-#define WEFT_ENGINE_STEP_OF(e, rows, along) ((along) ? (e) % WEFT_ENGINE_CHUNKS * 8 : (e) / ((rows) / 8))
-
-/* The words that a lane holds of the fragment whose first row (column) is `origin`, at `step`. */
-#define WEFT_ENGINE_TAKE(words, count, tile, origin, step, ROW, PAIR)                                        \
-    WEFT_UNROLL for (int weft_i = 0; weft_i < (count); ++weft_i)(words)[weft_i] =                            \
-        ((__local const uint *)(tile))[4 * WEFT_ENGINE_PITCH * ((origin) + ROW(lane, weft_i)) + (step) / 2 + \
-                                       PAIR(lane, weft_i)]
-
-#define WEFT_ENGINE_SUB_GROUPS (WEFT_ENGINE_WARPS_DOWN * WEFT_ENGINE_WARPS_ACROSS)
-#define WEFT_ENGINE_GROUP      (WEFT_ENGINE_LANES * WEFT_ENGINE_SUB_GROUPS)
-
-#endif
-
-/* The tile's height and width, and how many chunks of each matrix an item copies. */
-#define WEFT_ENGINE_HEIGHT       (WEFT_ENGINE_WARPS_DOWN * WEFT_ENGINE_DOWN * WEFT_ENGINE_ROWS)
-#define WEFT_ENGINE_WIDTH        (WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS)
-#define WEFT_ENGINE_COPIES(rows) ((rows)*WEFT_ENGINE_CHUNKS / WEFT_ENGINE_GROUP)
-
-/* A function for A and one for B: an item's chunks of the `rows` rows from `from` on, `across` elements apart, of which
- * `limit` are in the matrix, and of steps of k, `down` apart, of which there are `depth`. */
-#define WEFT_ENGINE_FETCH(fetch, OF, rows)                                                                   \
-    __attribute__((always_inline)) static inline void WEFT_NAME(fetch)(uint4 * chunks,                       \
-        __global const OF(WEFT_T_) * from, int limit, int depth, long across, long down, int item) {         \
-        const int along = down == 1;                                                                         \
-        const long next = along ? down : across;                                                             \
-        const int wide = next == 1 && OF(WEFT_ENGINE_WIDE_)(from, along ? across : down);                    \
-        WEFT_UNROLL for (int j = 0; j < WEFT_ENGINE_COPIES(rows); ++j) {                                     \
-            const int e = item + j * WEFT_ENGINE_GROUP;                                                      \
-            const int i = WEFT_ENGINE_ROW_OF(e, rows, along), p = WEFT_ENGINE_STEP_OF(e, rows, along);       \
-            const int count = i < limit && p < depth ? (along ? depth - p : limit - i) : 0;                  \
-            __global const OF(WEFT_T_) *const at = from + i * across + p * down;                             \
-            if (wide && count >= 8) {                                                                        \
-                chunks[j] = WEFT_ENGINE_CHUNK_OF(OF(WEFT_ENGINE_CHUNK_), at, WEFT_ENGINE_FORMAT);            \
-                continue;                                                                                    \
-            }                                                                                                \
-            ulong first = 0, second = 0; /* numbers move down through both */                                \
-            WEFT_ROLLED for (int s = 0; s < 8; ++s) {                                                        \
-                const float x = s < count ? OF(WEFT_GET_)(at, s * next) : 0.0f;                              \
-                first = first >> 16 | second << 48;                                                          \
-                second = second >> 16 | (ulong)WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(x, 0.0f)     \
-                                            << 48;                                                           \
-            }                                                                                                \
-            chunks[j] = (uint4)((uint)first, (uint)(first >> 32), (uint)second, (uint)(second >> 32));       \
-        }                                                                                                    \
-    }
-WEFT_ENGINE_FETCH(fetch_a, WEFT_OF_A, WEFT_ENGINE_HEIGHT)
-WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH)
-#undef WEFT_ENGINE_FETCH
-
-/* An item's chunks into a tile: along k at once, along rows number by number. */
-#define WEFT_ENGINE_PUT(tile, chunks, rows, along)                                                           \
-    WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(rows); ++weft_j) {                          \
-        const int weft_e = item + weft_j * WEFT_ENGINE_GROUP;                                                \
-        const int weft_row = WEFT_ENGINE_ROW_OF(weft_e, rows, along);                                        \
-        const int weft_step = WEFT_ENGINE_STEP_OF(weft_e, rows, along);                                      \
-        if (along)                                                                                           \
-            (tile)[weft_row * WEFT_ENGINE_PITCH + weft_step / 8] = (chunks)[weft_j];                         \
-        else                                                                                                 \
-            weft_engine_put_rows(                                                                            \
-                (__local ushort *)(tile) + weft_row * 8 * WEFT_ENGINE_PITCH + weft_step, (chunks)[weft_j]);  \
-    }
+WEFT_ENGINE_FETCH(fetch_a, WEFT_OF_A, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_READ_WORDS)
+WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH, WEFT_ENGINE_READ_WORDS)
 
 /* Work-group (columns, rows, batch). */
 __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
@@ -176,7 +47,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     __local uint4 a_tile[WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
         b_tile[WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
     WEFT_ENGINE_SHARED(shared)
-    const int item = (int)get_local_id(0), lane = item % WEFT_ENGINE_LANES, warp = item / WEFT_ENGINE_LANES;
+    const uint item = (uint)get_local_id(0);
+    const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES);
     const int top = (int)get_group_id(1) * WEFT_ENGINE_HEIGHT,
               left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
     const int batch = (int)get_group_id(2);
@@ -184,48 +56,36 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     const int column = warp % WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
     uint4 a_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)], b_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];
     float sums[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
-    WEFT_UNROLL for (int i = 0; i < WEFT_ENGINE_DOWN * WEFT_ENGINE_ACROSS; ++i) {
-        WEFT_UNROLL for (int s = 0; s < WEFT_ENGINE_SUMS; ++s)
-            sums[i / WEFT_ENGINE_ACROSS][i % WEFT_ENGINE_ACROSS][s] = 0.0f;
-    }
+    WEFT_ENGINE_CLEAR(sums)
     a += a_offset + batch * a_batch + top * a_row;
     b += b_offset + batch * b_batch + left * b_column;
     WEFT_NAME(fetch_a)(a_next, a, m - top, k, a_row, a_column, item);
     WEFT_NAME(fetch_b)(b_next, b, n - left, k, b_column, b_row, item);
     for (int start = 0; start < k; start += WEFT_ENGINE_STEP) {
-        const int rest = k - start - WEFT_ENGINE_STEP;
-        WEFT_ENGINE_PUT(a_tile, a_next, WEFT_ENGINE_HEIGHT, a_column == 1)
-        WEFT_ENGINE_PUT(b_tile, b_next, WEFT_ENGINE_WIDTH, b_row == 1)
+        const int rest = k - start - WEFT_ENGINE_STEP, late = WEFT_ENGINE_LATE(start, m);
+        WEFT_ENGINE_PUT(a_tile + late, a_next, WEFT_ENGINE_HEIGHT, a_column == 1)
+        WEFT_ENGINE_PUT(b_tile + late, b_next, WEFT_ENGINE_WIDTH, b_row == 1)
         barrier(CLK_LOCAL_MEM_FENCE);
         a += WEFT_ENGINE_STEP * a_column;
         b += WEFT_ENGINE_STEP * b_row;
         if (rest > 0) {
-            WEFT_NAME(fetch_a)(a_next, a, m - top, rest, a_row, a_column, item);
-            WEFT_NAME(fetch_b)(b_next, b, n - left, rest, b_column, b_row, item);
+            WEFT_NAME(fetch_a)(a_next, a, m - top, rest, a_row, a_column, item + (uint)late);
+            WEFT_NAME(fetch_b)(b_next, b, n - left, rest, b_column, b_row, item + (uint)late);
         }
         WEFT_UNROLL for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {
-            uint x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A], y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
-            WEFT_UNROLL for (int i = 0; i < WEFT_ENGINE_DOWN; ++i) WEFT_ENGINE_TAKE(x[i], WEFT_ENGINE_A,
-                a_tile, row + i * WEFT_ENGINE_ROWS, p, WEFT_ENGINE_A_ROW, WEFT_ENGINE_A_PAIR);
-            WEFT_UNROLL for (int j = 0; j < WEFT_ENGINE_ACROSS; ++j) WEFT_ENGINE_TAKE(y[j], WEFT_ENGINE_B,
-                b_tile, column + j * WEFT_ENGINE_COLUMNS, p, WEFT_ENGINE_B_COLUMN, WEFT_ENGINE_B_PAIR);
+            const int origin = WEFT_ENGINE_LATE(start + p, m);
+            WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];
+            uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
+            WEFT_ENGINE_TAKE_A(x, a_tile)
+            WEFT_ENGINE_TAKE_B(y, b_tile)
             WEFT_ENGINE_MULTIPLY(WEFT_ENGINE_FORMAT, sums, x, y, shared);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    WEFT_UNROLL for (int e = 0; e < WEFT_ENGINE_DOWN * WEFT_ENGINE_ACROSS * WEFT_ENGINE_SUMS; ++e) {
-        const int s = e % WEFT_ENGINE_SUMS, j = e / WEFT_ENGINE_SUMS % WEFT_ENGINE_ACROSS;
-        const int i = e / WEFT_ENGINE_SUMS / WEFT_ENGINE_ACROSS;
-        const int r = top + row + i * WEFT_ENGINE_ROWS + WEFT_ENGINE_SUM_ROW(lane, s);
-        const int q = left + column + j * WEFT_ENGINE_COLUMNS + WEFT_ENGINE_SUM_COLUMN(lane, s);
-        if (r < m && q < n) WEFT_STORE(sums[i][j][s], batch, r, q, 1);
-    }
+    WEFT_ENGINE_EVERY_SUM(
+        if (top + r < m && left + q < n) WEFT_STORE(sums[i][j][s], batch, top + r, left + q, 1);)
 }
 
-#undef WEFT_ENGINE_HEIGHT
-#undef WEFT_ENGINE_WIDTH
-#undef WEFT_ENGINE_COPIES
-#undef WEFT_ENGINE_PUT
 #ifdef WEFT_ENGINE_ALONE
 #undef WEFT_ENGINE_ALONE
 #undef WEFT_ENGINE_FORMAT

@@ -36,10 +36,16 @@ static unsigned engine_of_amd(const char *name) {
     return 0;
 }
 
+/* Functions of cl_intel_subgroup_matrix_multiply_accumulate are for sub-groups of the least size alone, 8 or 16. */
+static unsigned engine_of_intel(const wi_gpu_traits *traits) {
+    if (!names(traits->extensions, "cl_intel_subgroup_matrix_multiply_accumulate")) return 0;
+    return traits->sub_group == 8 ? WI_ENGINE_XMX8 : traits->sub_group == 16 ? WI_ENGINE_XMX16 : 0;
+}
+
 unsigned wi_gpu_engines_of(const wi_gpu_traits *traits) {
     if (names(traits->extensions, "cl_nv_device_attribute_query") && traits->capability >= MMA_CAPABILITY)
         return WI_ENGINE_MMA;
-    return engine_of_amd(traits->name);
+    return engine_of_intel(traits) | engine_of_amd(traits->name);
 }
 
 static int capability_of(cl_device_id id) {

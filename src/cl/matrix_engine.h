@@ -6,15 +6,17 @@
 #include <stdbool.h>
 
 /* Bits. AMX: that of Intel's processors, of bf16 with sums of f32. Of GPUs, of bf16 and f16 with sums of f32: MMA:
- * NVIDIA's, mma.sync of compute capability 8.0; WMMA and WMMA12: AMD's of RDNA 3 and 4; MFMA: AMD's of CDNA 2 and 3. AVX512_BF16,
- * beside AMX: the kernels of AMX run with tiles in memory and `vdpbf16ps` instead (cl_kernels/product/amx_vectors.clh). */
+ * NVIDIA's, mma.sync of compute capability 8.0; WMMA and WMMA12: AMD's of RDNA 3 and 4; MFMA: AMD's of CDNA 2 and 3; XMX8 and XMX16:
+ * Intel's, cl_intel_subgroup_matrix_multiply_accumulate with sub-groups of 8 and of 16. AVX512_BF16, beside AMX: the kernels of AMX run with tiles in memory and `vdpbf16ps` instead (cl_kernels/product/amx_vectors.clh). */
 enum {
     WI_ENGINE_AMX_BF16 = 1 << 0,
     WI_ENGINE_MMA = 1 << 1,
     WI_ENGINE_WMMA = 1 << 2,
     WI_ENGINE_WMMA12 = 1 << 3,
     WI_ENGINE_MFMA = 1 << 4,
-    WI_ENGINE_AVX512_BF16 = 1 << 5
+    WI_ENGINE_AVX512_BF16 = 1 << 5,
+    WI_ENGINE_XMX8 = 1 << 6,
+    WI_ENGINE_XMX16 = 1 << 7
 };
 
 /* Those that this process may use on the processor that it runs on, for devices that are this processor. The first

@@ -11,7 +11,8 @@
 enum { ROWS = 67, COLUMNS = 75, DEPTH = 45, BATCH = 2 };
 
 static const char *const models[][2] = {{"gpu_mma", "mma_model.clh"}, {"gpu_wmma", "wmma_model.clh"},
-    {"gpu_wmma12", "wmma12_model.clh"}, {"gpu_mfma", "mfma_model.clh"}};
+    {"gpu_wmma12", "wmma12_model.clh"}, {"gpu_mfma", "mfma_model.clh"}, {"gpu_xmx8", "xmx8_model.clh"},
+    {"gpu_xmx16", "xmx16_model.clh"}};
 enum { MODELS = sizeof models / sizeof *models };
 
 /* The record with its model in place of the last header, which is the instruction. */

@@ -1,5 +1,5 @@
-/* f32 products from bf16 parts of the numbers (cl_kernels/product/gemm_cpu_amx_parts.cl): as exact as promised, and right at the
- * ends of the range. With the engine, where there is one, and with the model of it. */
+/* f32 products from bf16 parts of the numbers (cl_kernels/product/gemm_cpu_amx_parts.cl, gemm_engine_parts_gpu.cl): as exact as
+ * promised, and right at the ends of the range. With the engine, where there is one, and with the model of it. */
 #include "cl/matrix_engine.h"
 #include "kernels/product/gemm.h"
 #include "kernels/product/gemm_product.h"
@@ -16,18 +16,32 @@ enum { M = 35, N = 45, K = 291 };
 
 static float left[M * K], right[K * N], result[M * N];
 
-static wi_implementation parts(bool model) {
-    static const char *const model_headers[] = {"amx_model.clh", NULL};
+/* The headers with a model in place of the engine. */
+typedef struct parts_kernel {
+    const char *name, *headers[3];
+    weft_device_class device_class;
+} parts_kernel;
+
+static const parts_kernel kernels[] = {{"cpu_amx_parts", {"amx_model.clh"}, WEFT_CLASS_CPU},
+    {"gpu_mma_parts", {"mma.clh", "mma_model.clh"}, WEFT_CLASS_GPU},
+    {"gpu_wmma_parts", {"wmma.clh", "wmma_model.clh"}, WEFT_CLASS_GPU},
+    {"gpu_wmma12_parts", {"wmma12.clh", "wmma12_model.clh"}, WEFT_CLASS_GPU},
+    {"gpu_mfma_parts", {"mfma.clh", "mfma_model.clh"}, WEFT_CLASS_GPU},
+    {"gpu_xmx8_parts", {"xmx8.clh", "xmx8_model.clh"}, WEFT_CLASS_GPU},
+    {"gpu_xmx16_parts", {"xmx16.clh", "xmx16_model.clh"}, WEFT_CLASS_GPU}};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+static wi_implementation parts(const parts_kernel *kernel, bool model) {
     for (int i = 0; wi_product_family[i]; i++) {
-        if (strcmp(wi_product_family[i]->name, "cpu_amx_parts") != 0) continue;
+        if (strcmp(wi_product_family[i]->name, kernel->name) != 0) continue;
         wi_implementation found = *wi_product_family[i];
         if (model) {
-            found.headers = model_headers;
+            found.headers = kernel->headers;
             found.needs.engines = 0;
         }
         return found;
     }
-    fail_msg("there is no cpu_amx_parts");
+    fail_msg("there is no %s", kernel->name);
     return (wi_implementation){0};
 }
 
@@ -92,39 +106,47 @@ static double error_of(const wi_gemm_shape *s) {
     return sqrt(errors / squares);
 }
 
-static bool is_cpu(void) {
-    if (wi_context_device(test_context())->caps.device_class == WEFT_CLASS_CPU) return true;
-    print_message("skipped: the kernel is one of class cpu\n");
-    return false;
+/* One variant of each GPU's kernel for what is the same text in all. */
+static bool is_repeated(const wi_implementation *implementation, const wi_variant *variant) {
+    return implementation->needs.classes == WI_ON_GPU && strcmp(variant->name, "small") != 0;
 }
 
-typedef void check(const wi_implementation *implementation, const wi_variant *variant, int v);
+typedef void check(const wi_implementation *implementation, const wi_variant *variant, bool six);
 
 /* Where vectors are in the engine's place, products of parts are not faster. */
 static bool has_parts(const wi_device *device) {
     return device->profile.engines & WI_ENGINE_AMX_BF16 && !(device->profile.engines & WI_ENGINE_AVX512_BF16);
 }
 
-/* Each variant, with the model and where there is an engine with it. */
+static bool has_engine(const wi_device *device, const parts_kernel *kernel) {
+    if (kernel->device_class == WEFT_CLASS_CPU) return has_parts(device);
+    return !(parts(kernel, false).needs.engines & ~device->profile.engines);
+}
+
+/* Each kernel of the device's class in each variant, with the model and where there is an engine with it. */
 static void with_each(check *what) {
-    const bool has_engine = has_parts(wi_context_device(test_context()));
-    if (!is_cpu()) skip();
-    for (int model = has_engine ? 0 : 1; model < 2; model++) {
-        const wi_implementation implementation = parts(model);
-        const wi_variant *variant;
-        for (int v = 0; (variant = wi_implementation_variant(&implementation, v)) != NULL; v++)
-            what(&implementation, variant, v);
+    const wi_device *const device = wi_context_device(test_context());
+    if (test_reduced()) skip();
+    for (int k = 0; k < KERNELS; k++) {
+        if (kernels[k].device_class != device->caps.device_class) continue;
+        for (int model = has_engine(device, &kernels[k]) ? 0 : 1; model < 2; model++) {
+            const wi_implementation implementation = parts(&kernels[k], model);
+            const wi_variant *variant;
+            for (int v = 0; (variant = wi_implementation_variant(&implementation, v)) != NULL; v++)
+                what(&implementation, variant, strcmp(variant->name, "six") == 0);
+        }
     }
 }
 
-static void check_errors(const wi_implementation *implementation, const wi_variant *variant, int v) {
+static void check_errors(const wi_implementation *implementation, const wi_variant *variant, bool six) {
     /* Of three and six products; the model rounds after each product. */
-    const double most = v == 0 ? 5e-6 : implementation->needs.engines ? 2e-7 : 8e-7;
-    for (int layout = 0; layout < 4; layout++) {
+    const double most = !six ? 5e-6 : implementation->needs.engines ? 2e-7 : 8e-7;
+    for (int layout = is_repeated(implementation, variant) ? 3 : 0; layout < 4; layout++) {
         const wi_gemm_shape shape = shape_of(layout);
         fill();
         multiply(implementation, variant, &shape);
-        assert_true(error_of(&shape) < most);
+        const double error = error_of(&shape);
+        assert_true(error < most && (six || error > 1e-6)); /* three products, and not multiply-adds */
     }
 }
 
@@ -151,8 +173,8 @@ static void check_row(const wi_gemm_shape *s, int i, double tolerance) {
     }
 }
 
-static void check_ends(const wi_implementation *implementation, const wi_variant *variant, int v) {
-    static const double most[] = {2e-5, 1e-6};
+static void check_ends(const wi_implementation *implementation, const wi_variant *variant, bool six) {
+    if (is_repeated(implementation, variant)) return;
     static const float ends[] = {
         INFINITY, -INFINITY, NAN, FLT_MAX, -FLT_MAX, 3e38f, FLT_MIN, 1e-40f, 1e-45f, 1e-36f, 1e30f, 0.0f};
     for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
@@ -162,7 +184,7 @@ static void check_ends(const wi_implementation *implementation, const wi_variant
         for (int p = 0; p < K; p++) left[7 * shape.a_row + p * shape.a_column] *= ends[e];
         right[5 * shape.b_row + 40 * shape.b_column] = ends[e];
         multiply(implementation, variant, &shape);
-        for (int i = 0; i < M; i += i == 7 ? 13 : 1) check_row(&shape, i, most[v]);
+        for (int i = 0; i < M; i += i == 7 ? 13 : 1) check_row(&shape, i, six ? 1e-6 : 2e-5);
     }
 }
 
@@ -172,16 +194,16 @@ static void ends_of_the_range_give_what_f32_gives(void **state) {
 }
 
 /* Numbers whose low parts, or products, underflow: subnormal sums are kept. */
-static void check_small(const wi_implementation *implementation, const wi_variant *variant, int v) {
-    static const double most[] = {2e-5, 1e-6};
+static void check_small(const wi_implementation *implementation, const wi_variant *variant, bool six) {
     const wi_gemm_shape shape = shape_of(0);
+    if (is_repeated(implementation, variant)) return;
     for (int step = 0; step < 3; step++) {
         const float a = (float[]){1e-35f, 1e-20f, 1e-44f}[step], b = (float[]){1.0f, 1e-22f, 1e30f}[step];
         fill();
         for (int i = 0; i < M * K; i++) left[i] *= a;
         for (int i = 0; i < K * N; i++) right[i] *= b;
         multiply(implementation, variant, &shape);
-        for (int i = 0; i < M; i++) check_row(&shape, i, most[v]);
+        for (int i = 0; i < M; i++) check_row(&shape, i, six ? 1e-6 : 2e-5);
     }
 }
 
@@ -203,6 +225,26 @@ static void the_precision_decides(void **state) {
     site.products = WEFT_MATMUL_PRECISION_HIGH;
     assert_ok(wi_select(&selection, device, &wi_op_matmul, &site));
     assert_int_equal(strcmp(selection.chosen->name, "cpu_amx_parts") == 0, fits);
+}
+
+/* Of a GPU with the engine products from parts take what asks for `high`, and nothing else. */
+static void engines_of_gpus_serve_high(void **state) {
+    const wi_gemm_shape large = {1, 1024, 1024, 1024, 0, 1024, 1, 0, 1024, 1, NULL};
+    wi_device_profile gpu = wi_context_device(test_context())->profile;
+    wi_kernel_site site = {.device = &gpu, .product = &large};
+    (void)state;
+    gpu.device_class = WEFT_CLASS_GPU;
+    for (int k = 1; k < KERNELS; k++) {
+        const wi_implementation kernel = parts(&kernels[k], false);
+        for (int asked = 0; asked < 3; asked++) {
+            site.products = (weft_matmul_precision)asked;
+            gpu.engines = kernel.needs.engines;
+            const bool high = site.products == WEFT_MATMUL_PRECISION_HIGH;
+            assert_int_equal(wi_implementation_accepts(&kernel, kernel.variants, &site), high);
+            gpu.engines = 0;
+            assert_false(wi_implementation_accepts(&kernel, kernel.variants, &site));
+        }
+    }
 }
 
 enum { SIDE = 512 };
@@ -272,6 +314,7 @@ int main(void) {
         cmocka_unit_test(ends_of_the_range_give_what_f32_gives),
         cmocka_unit_test(small_numbers_do_not_vanish),
         cmocka_unit_test(the_precision_decides),
+        cmocka_unit_test(engines_of_gpus_serve_high),
         cmocka_unit_test(a_graph_takes_the_precision),
         cmocka_unit_test(wrong_precisions_are_errors),
     };

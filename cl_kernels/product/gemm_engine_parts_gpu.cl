@@ -1,0 +1,205 @@
+/* gemm_engine_parts_gpu.cl: C[b] = A[b] * B[b] in f32 by the matrix engine of a GPU, which multiplies bf16.
+ *
+ *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
+ *
+ * An f32 number x is x0 + x1 and a rest that is not counted: x0 is x rounded to bf16, x1 what is left of it. Of two numbers'
+ * parts a1 b0 + a0 b1 + a0 b0 are added, in f32: 16 bits of the operands.
+ *
+ * Tiles, items, sub-groups and fragments are those of gemm_engine_gpu.cl, which has the picture. Local memory holds both parts of
+ * a tile's numbers, each as a tile of its own:
+ *
+ *     a_tile   rows of first parts | rows of second parts         b_tile   the same of columns
+ *
+ * The engine may take subnormal numbers for zeros; the parts of infinities would be NaN, and parts of numbers near the ends of the
+ * range overflow or underflow. So items note the greatest and the least magnitude of the steps of k that are in local memory,
+ * where they are unusual. Where products of parts could go wrong, the same local memory gets the numbers themselves, the first four
+ * of a chunk in place of its first parts, the other four in place of its second parts, and lanes multiply and add them.
+ *
+ * What stands before an inclusion is described in src/kernels/product/gemm.h. */
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)                          gemm_##suffix
+#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
+#define WEFT_FORMAT_A                              f32
+#define WEFT_FORMAT_B                              f32
+#define WEFT_ENGINE_ALONE
+#endif
+
+#include "engine_tile.clh"
+#include "parts_fit.clh"
+
+#ifndef WEFT_GEMM_ENGINE_PARTS_GPU
+#define WEFT_GEMM_ENGINE_PARTS_GPU
+
+/* Magnitudes as their bits, which have the same order: the least of what is not zero, and the greatest. Numbers between the usual
+ * ones fit any that weft_parts_fit takes with a factor of 2^76 to spare. */
+#define WEFT_ENGINE_USUAL_LEAST 0x33800000u /* 2^-24 */
+#define WEFT_ENGINE_USUAL_MOST  0x4E800000u /* 2^30 */
+
+__attribute__((always_inline)) static inline void weft_engine_usual(__local uint *range) {
+    range[0] = range[2] = WEFT_ENGINE_USUAL_LEAST;
+    range[1] = range[3] = WEFT_ENGINE_USUAL_MOST;
+}
+
+static inline uint weft_engine_least(uint4 bits) {
+    const uint4 all = (bits & 0x7FFFFFFFu) - 1; /* of zero the greatest */
+    return min(min(all.x, all.y), min(all.z, all.w));
+}
+
+static inline uint weft_engine_most(uint4 bits) {
+    const uint4 all = bits & 0x7FFFFFFFu;
+    return max(max(all.x, all.y), max(all.z, all.w));
+}
+
+__attribute__((always_inline)) static inline int weft_engine_fits(__local const uint *range) {
+    return weft_parts_fit(
+        (float2)(as_float(range[0]), as_float(range[1])), (float2)(as_float(range[2]), as_float(range[3])));
+}
+
+/* Eight numbers of f32, their bits, into as many rows. */
+__attribute__((always_inline)) static inline void weft_engine_put_whole_rows(
+    __local uint *at, uint4 x, uint4 y) {
+    at[0] = x.s0;
+    at[4 * WEFT_ENGINE_PITCH] = x.s1;
+    at[8 * WEFT_ENGINE_PITCH] = x.s2;
+    at[12 * WEFT_ENGINE_PITCH] = x.s3;
+    at[16 * WEFT_ENGINE_PITCH] = y.s0;
+    at[20 * WEFT_ENGINE_PITCH] = y.s1;
+    at[24 * WEFT_ENGINE_PITCH] = y.s2;
+    at[28 * WEFT_ENGINE_PITCH] = y.s3;
+}
+
+/* Chunks of an item as the words of their first parts, or of their second. */
+#define WEFT_ENGINE_PARTS_OF(words, chunks, copies, part)                                                    \
+    WEFT_UNROLL for (int weft_i = 0; weft_i < (copies); ++weft_i) {                                          \
+        const float4 weft_x = as_float4((chunks)[weft_i]), weft_y = as_float4((chunks)[(copies) + weft_i]);  \
+        const uint4 weft_w = weft_engine_words_bf16(weft_x, weft_y);                                         \
+        const float4 weft_even = as_float4(weft_w << 16), weft_odd = as_float4(weft_w & 0xFFFF0000u);        \
+        (words)[weft_i] = (part) == 0                                                                        \
+                              ? weft_w                                                                       \
+                              : weft_engine_words_bf16(                                                      \
+                                    weft_x - (float4)(weft_even.x, weft_odd.x, weft_even.y, weft_odd.y),     \
+                                    weft_y - (float4)(weft_even.z, weft_odd.z, weft_even.w, weft_odd.w));    \
+    }
+
+/* Both parts of an item's chunks into a tile; its range grows by unusual numbers. */
+#define WEFT_ENGINE_PUT_PARTS(tile, chunks, rows, along, range)                                              \
+    {                                                                                                        \
+        uint4 weft_words[WEFT_ENGINE_COPIES(rows)];                                                          \
+        uint weft_least = WEFT_ENGINE_USUAL_LEAST, weft_most = WEFT_ENGINE_USUAL_MOST;                       \
+        WEFT_UNROLL for (int weft_i = 0; weft_i < 2 * WEFT_ENGINE_COPIES(rows); ++weft_i) {                  \
+            weft_least = min(weft_least, weft_engine_least((chunks)[weft_i]));                               \
+            weft_most = max(weft_most, weft_engine_most((chunks)[weft_i]));                                  \
+        }                                                                                                    \
+        if (weft_least < WEFT_ENGINE_USUAL_LEAST) atomic_min((range), weft_least);                           \
+        if (weft_most > WEFT_ENGINE_USUAL_MOST) atomic_max((range) + 1, weft_most);                          \
+        WEFT_ENGINE_PARTS_OF(weft_words, chunks, WEFT_ENGINE_COPIES(rows), 0)                                \
+        WEFT_ENGINE_PUT(tile, weft_words, rows, along)                                                       \
+        WEFT_ENGINE_PARTS_OF(weft_words, chunks, WEFT_ENGINE_COPIES(rows), 1)                                \
+        WEFT_ENGINE_PUT((tile) + (rows)*WEFT_ENGINE_PITCH, weft_words, rows, along)                          \
+    }
+
+/* The numbers themselves: of eight steps of k four in each half of the tile. */
+#define WEFT_ENGINE_PUT_WHOLE(tile, chunks, rows, along)                                                     \
+    if (along) {                                                                                             \
+        WEFT_ENGINE_PUT(tile, chunks, rows, 1)                                                               \
+        WEFT_ENGINE_PUT((tile) + (rows)*WEFT_ENGINE_PITCH, (chunks) + WEFT_ENGINE_COPIES(rows), rows, 1)     \
+    } else {                                                                                                 \
+        WEFT_UNROLL for (int weft_i = 0; weft_i < WEFT_ENGINE_COPIES(rows); ++weft_i) {                      \
+            const uint weft_step = WEFT_ENGINE_STEP_OF(rows, 0) + weft_i * WEFT_ENGINE_HOP(rows, 0);         \
+            weft_engine_put_whole_rows((__local uint *)((tile) + WEFT_ENGINE_WHOLE(rows, weft_step)) +       \
+                                           WEFT_ENGINE_ROW_OF(rows, 0) * 4 * WEFT_ENGINE_PITCH +             \
+                                           weft_step % 4,                                                    \
+                (chunks)[weft_i], (chunks)[WEFT_ENGINE_COPIES(rows) + weft_i]);                              \
+        }                                                                                                    \
+    }
+#define WEFT_ENGINE_WHOLE(rows, step) ((step) % 8 / 4 * (rows)*WEFT_ENGINE_PITCH + (step) / 8)
+
+/* A number of the tile that PUT_WHOLE wrote. */
+#define WEFT_ENGINE_NUMBER(tile, rows, row, step)                                                            \
+    ((__local const float *)((tile) +                                                                        \
+                             WEFT_ENGINE_WHOLE(rows, step)))[(row)*4 * WEFT_ENGINE_PITCH + (step) % 4]
+
+#endif
+
+WEFT_ENGINE_FETCH(fetch_a, WEFT_OF_A, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_READ_WHOLE)
+WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH, WEFT_ENGINE_READ_WHOLE)
+
+/* Work-group (columns, rows, batch). */
+__kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
+    parts)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k,
+    long a_batch, long a_row, long a_column, long b_batch, long b_row,
+    long b_column WEFT_EPILOGUE_PARAMETERS) {
+    __local uint4 a_tile[2 * WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
+        b_tile[2 * WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
+    __local uint ranges[2 * 4]; /* those of a block and of the next one */
+    WEFT_ENGINE_SHARED(shared)
+    const uint item = (uint)get_local_id(0);
+    const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES);
+    const int top = (int)get_group_id(1) * WEFT_ENGINE_HEIGHT,
+              left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
+    const int batch = (int)get_group_id(2);
+    const int row = warp / WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_DOWN * WEFT_ENGINE_ROWS;
+    const int column = warp % WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
+    uint4 a_next[2 * WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)],
+        b_next[2 * WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];
+    float sums[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
+    WEFT_ENGINE_CLEAR(sums)
+    a += a_offset + batch * a_batch + top * a_row;
+    b += b_offset + batch * b_batch + left * b_column;
+    if (item == 0) weft_engine_usual(ranges);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    WEFT_NAME(fetch_a)(a_next, a, m - top, k, a_row, a_column, item);
+    WEFT_NAME(fetch_b)(b_next, b, n - left, k, b_column, b_row, item);
+    for (int start = 0; start < k; start += WEFT_ENGINE_STEP) {
+        const int rest = k - start - WEFT_ENGINE_STEP, late = WEFT_ENGINE_LATE(start, m);
+        __local uint *const range = ranges + start / WEFT_ENGINE_STEP % 2 * 4;
+        WEFT_ENGINE_PUT_PARTS(a_tile + late, a_next, WEFT_ENGINE_HEIGHT, a_column == 1, range)
+        WEFT_ENGINE_PUT_PARTS(b_tile + late, b_next, WEFT_ENGINE_WIDTH, b_row == 1, range + 2)
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int fits = weft_engine_fits(range);
+        if (item == 0) weft_engine_usual(ranges + 4 - (range - ranges));
+        if (!fits) {
+            WEFT_ENGINE_PUT_WHOLE(a_tile, a_next, WEFT_ENGINE_HEIGHT, a_column == 1)
+            WEFT_ENGINE_PUT_WHOLE(b_tile, b_next, WEFT_ENGINE_WIDTH, b_row == 1)
+        }
+        a += WEFT_ENGINE_STEP * a_column;
+        b += WEFT_ENGINE_STEP * b_row;
+        if (rest > 0) {
+            WEFT_NAME(fetch_a)(a_next, a, m - top, rest, a_row, a_column, item + (uint)late);
+            WEFT_NAME(fetch_b)(b_next, b, n - left, rest, b_column, b_row, item + (uint)late);
+        }
+        if (fits) {
+            WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {
+                const int origin = WEFT_ENGINE_LATE(start + p, m);
+                WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];
+                uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B], z[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
+                WEFT_ENGINE_TAKE_B(y, b_tile)
+                WEFT_ENGINE_TAKE_A(x, a_tile + WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH)
+                WEFT_ENGINE_MULTIPLY(bf16, sums, x, y, shared)
+                WEFT_ENGINE_TAKE_A(x, a_tile)
+                WEFT_ENGINE_TAKE_B(z, b_tile + WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH)
+                WEFT_ENGINE_MULTIPLY(bf16, sums, x, z, shared)
+                WEFT_ENGINE_MULTIPLY(bf16, sums, x, y, shared)
+            }
+        } else {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; ++p)
+                WEFT_ENGINE_EVERY_SUM(sums[i][j][s] += WEFT_ENGINE_NUMBER(a_tile, WEFT_ENGINE_HEIGHT, r, p) *
+                                                       WEFT_ENGINE_NUMBER(b_tile, WEFT_ENGINE_WIDTH, q, p);)
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    WEFT_ENGINE_EVERY_SUM(
+        if (top + r < m && left + q < n) WEFT_STORE(sums[i][j][s], batch, top + r, left + q, 1);)
+}
+
+#ifdef WEFT_ENGINE_ALONE
+#undef WEFT_ENGINE_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif
