@@ -42,6 +42,7 @@ class Kernel:
     loop: dict = field(default_factory=dict)  # of the main loop: instructions by kind
     vendor: str = ""
     body: list = field(default_factory=list)  # lines of its assembly
+    wide_divisions: int = 0  # divisions and remainders of 64 bits, where the compiler's own language shows them
     step: dict = field(default_factory=dict)  # of a whole step of k, where it was asked for
 
 
@@ -210,6 +211,16 @@ def clang_command(toolbox, library, source, result, *target):
             "-mlink-builtin-bitcode", "-Xclang", path, "-O3", "-w", "-S", source, "-o", result]
 
 
+def wide_divisions(toolbox, library, source, result, *target):
+    """Of each kernel, in clang's own language: targets make other instructions of them."""
+    command = clang_command(toolbox, library, source, result, *target)
+    run(command + ["-emit-llvm"], env=toolbox.environment)
+    with open(result, encoding="utf-8") as file:
+        text = file.read()
+    return {name: len(re.findall(r" [us](?:div|rem)(?: exact)? (?:<\d+ x )?i64 ", body))
+            for name, body in re.findall(r"^define .*?kernel .*?@(\w+)\((.*?)^}", text, re.M | re.S)}
+
+
 # ---- AMD ----
 
 AMD_WAVES = {"gfx90a": 8, "gfx942": 8, "gfx900": 10}  # of a SIMD unit; 16 of the others
@@ -220,6 +231,8 @@ def compile_amd(toolbox, target, source, work):
     run(clang_command(toolbox, "amdgcn--amdhsa.bc", source, assembly, "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}"),
         env=toolbox.environment)
     text = open(assembly, encoding="utf-8").read()
+    divisions = wide_divisions(toolbox, "amdgcn--amdhsa.bc", source, f"{work}/{target}.ll", "-target", "amdgcn-amd-amdhsa",
+                               f"-mcpu={target}")
     records = re.split(r"\n  - ", text[text.index("amdhsa.kernels:"):text.index("amdhsa.target:")])[1:]
     waves, bodies = {}, {}
     for name, body, occupancy in re.findall(r"^(\w+): +; @\1\n(.*?)^; Occupancy: (\d+)", text, re.M | re.S):
@@ -229,7 +242,7 @@ def compile_amd(toolbox, target, source, work):
         name = re.search(r"^    \.name: +(\w+)", "    " + record, re.M).group(1)
         yield Kernel(name, number["vgpr_count"], number["vgpr_spill_count"], number["private_segment_fixed_size"],
                      number["group_segment_fixed_size"], waves[name] / AMD_WAVES.get(target, 16),
-                     main_loop("amd", bodies[name].splitlines()), "amd", bodies[name].splitlines())
+                     main_loop("amd", bodies[name].splitlines()), "amd", bodies[name].splitlines(), divisions.get(name, 0))
 
 
 # ---- NVIDIA ----
@@ -260,6 +273,9 @@ def compile_nvidia(toolbox, target, source, work):
     front = target if int(target[3:]) <= 90 else "sm_90"
     run(clang_command(toolbox, "nvptx64--nvidiacl.bc", source, ptx, "-target", "nvptx64-nvidia-nvcl", "-Xclang",
                       "-target-cpu", "-Xclang", front), env=toolbox.environment)
+    with open(ptx, encoding="utf-8") as text:
+        divisions = {name: len(re.findall(r"\b(?:div|rem)\.[us]64", body))
+                     for name, body in re.findall(r"\.entry (\w+)\((.*?)^}", text.read(), re.M | re.S)}
     report = run([ptxas, "-v", f"-arch={target}", ptx, "-o", binary])
     bodies = nvidia_bodies(run([disassembler, "-c", binary])) if disassembler else {}
     sizes = group_sizes(toolbox, "nvptx64--nvidiacl.bc", source)
@@ -270,7 +286,7 @@ def compile_nvidia(toolbox, target, source, work):
         bytes_local = int(local.group(1)) if local else 0
         yield Kernel(name, int(registers), int(spill), int(stack), bytes_local,
                      nvidia_occupancy(target, int(registers), bytes_local, sizes.get(name, 64)),
-                     main_loop("nvidia", bodies.get(name, [])), "nvidia", bodies.get(name, []))
+                     main_loop("nvidia", bodies.get(name, [])), "nvidia", bodies.get(name, []), divisions.get(name, 0))
 
 
 # ---- Intel ----

@@ -61,7 +61,11 @@ typedef struct wi_step_code {
  * for its names, and has no name of its own: that is made of a hash of the text, so that equal pieces have equal
  * names in all plans, and one of them that a program has already is taken from there (programs.c). */
 /* Beside common.clh. */
-enum { WI_NEEDS_DOUBLES = 1, /* doubles.clh */ WI_NEEDS_FUNCTIONS = 2 /* elementwise.clh */ };
+enum {
+    WI_NEEDS_DOUBLES = 1,   /* doubles.clh */
+    WI_NEEDS_FUNCTIONS = 2, /* elementwise.clh */
+    WI_NEEDS_QUADS = 4      /* values of as many lanes as a map's item has elements (wi_map_elements) */
+};
 
 typedef struct wi_code_piece {
     char name[24];

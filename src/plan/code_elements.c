@@ -2,11 +2,15 @@
 #include "plan/code_shared.h"
 
 bool wi_never_whole(const wi_emitter *e) {
-    return e->loop->space.dims[e->loop->space.rank - 1].general < 16;
+    return e->loop->space.dims[e->loop->space.rank - 1].general < e->lanes;
 }
 
 bool wi_has_no_tail(const wi_emitter *e) {
-    return e->loop->space.dims[e->loop->space.rank - 1].general % 16 == 0;
+    return e->loop->space.dims[e->loop->space.rank - 1].general % e->lanes == 0;
+}
+
+const char *wi_index_type(const wi_emitter *e) {
+    return e->narrow ? "int" : "long";
 }
 
 const wi_value *wi_emitted_member(const wi_emitter *e, int i) {
@@ -23,13 +27,13 @@ int wi_count_dims(const wi_emitter *e, bool reduced) {
     return count;
 }
 
-/* Divides r_0, of 32 bits, or r_1, of 64, by the size of a dimension. */
+/* Divides r_0, of 32 bits, or r_1, which may have 64, by the size of a dimension. */
 static void emit_index(wi_emitter *e, int d, bool reduced, bool is_last, const char *constant) {
     if (is_last) {
         wi_text_append(&e->text, "%sint i%d = (int)r_%d;\n", constant, d, reduced);
         return;
     }
-    const char *const type = reduced ? "" : "(uint)";
+    const char *const type = reduced && !e->narrow ? "" : "(uint)";
     wi_emit_argument(e, WI_ARGUMENT_DIM, d, 0, 0);
     wi_text_append(&e->text, "%sint i%d = (int)(r_%d %% %sn%d);\nr_%d /= %sn%d;\n", constant, d, reduced,
         type, d, reduced, type, d);
@@ -43,7 +47,8 @@ static bool is_walked(const wi_emitter *e, int d, bool reduced) {
 static void emit_indices(wi_emitter *e, bool reduced, const char *from, const char *constant) {
     int left = wi_count_dims(e, reduced);
     if (left == 0) return;
-    wi_text_append(&e->text, reduced ? "long r_%d = %s;\n" : "uint r_%d = (uint)%s;\n", reduced, from);
+    wi_text_append(
+        &e->text, reduced && !e->narrow ? "long r_%d = %s;\n" : "uint r_%d = (uint)%s;\n", reduced, from);
     for (int d = e->loop->space.rank - 1; d >= 0; d--)
         if (is_walked(e, d, reduced)) emit_index(e, d, reduced, --left == 0, constant);
 }
@@ -76,13 +81,26 @@ static void emit_strides(wi_emitter *e, int o, bool reduced) {
         if (space->reduced[d] != reduced || (e->has_j && d == space->rank - 1)) continue;
         if (!wi_operand_varies(operand, d)) continue;
         if (operand->padding && operand->padding[d].mode)
-            wi_text_append(&e->text, " + (long)z%d_%d", o, d);
+            wi_text_append(&e->text, " + %sz%d_%d", e->narrow ? "" : "(long)", o, d);
         else
             wi_text_append(&e->text, " + i%d", d);
         if (wi_size_is(operand->layout.strides[d], 1)) continue;
-        wi_emit_argument(e, WI_ARGUMENT_STRIDE, o, d, 0);
-        wi_text_append(&e->text, " * s%d_%d", o, d);
+        wi_text_append(&e->text, " * %s", wi_emit_stride(e, o, d).text);
     }
+}
+
+/* What an address begins with. In 32 bits it counts from where the operand begins. */
+static void emit_base(wi_emitter *e, int o) {
+    const bool is_memory = e->loop->operands[o].value >= 0;
+    if (is_memory) wi_emit_argument(e, WI_ARGUMENT_OFFSET, o, 0, 0);
+    if (is_memory && e->narrow) {
+        wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
+        wi_text_append(&e->text, "b%d += f%d;\n", o, o);
+    }
+    if (is_memory && !e->narrow)
+        wi_text_append(&e->text, "const long p%d = f%d", o, o);
+    else
+        wi_text_append(&e->text, "const %s p%d = 0", wi_index_type(e), o);
 }
 
 void wi_emit_addresses(wi_emitter *e, bool reduced) {
@@ -91,12 +109,9 @@ void wi_emit_addresses(wi_emitter *e, bool reduced) {
         if (reduced && !wi_operand_in_loop(e->loop, operand)) continue;
         if (operand->padding) wi_emit_padded_indices(e, o, reduced);
         if (reduced) {
-            wi_text_append(&e->text, "const long q%d = p%d", o, o);
-        } else if (operand->value >= 0) {
-            wi_emit_argument(e, WI_ARGUMENT_OFFSET, o, 0, 0);
-            wi_text_append(&e->text, "const long p%d = f%d", o, o);
+            wi_text_append(&e->text, "const %s q%d = p%d", wi_index_type(e), o, o);
         } else {
-            wi_text_append(&e->text, "const long p%d = 0", o);
+            emit_base(e, o);
         }
         emit_strides(e, o, reduced);
         wi_text_append(&e->text, ";\n");

@@ -12,7 +12,10 @@
  * combines; always in the same order. Sums are taken in blocks, and blocks added with compensation, so that
  * errors do not grow with length.
  *
- * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 splits. */
+ * Of a map, neighbouring items may have several neighbouring elements each (map_elements.c): then values have as many lanes.
+ *
+ * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 splits; where items have several
+ * elements, w0 items and w1 items a row. */
 #include "plan/code_shared.h"
 
 /* Everything that is the same for a whole row is loaded before the loops. */
@@ -114,6 +117,33 @@ static void emit_walking(wi_emitter *e, wi_form form) {
     wi_text_append(&e->text, "}\n");
 }
 
+/* A map, of which an item takes several neighbouring elements: w0 items, w1 of them a row. */
+static void emit_quads(wi_emitter *e) {
+    const int last = e->loop->space.rank - 1;
+    e->has_j = true;
+    need_work(e, 0, last > 0 ? 1 : 0);
+    wi_text_append(&e->text, "const int item = (int)get_global_id(0);\nif (item >= w0) return;\n");
+    if (last > 0)
+        wi_text_append(
+            &e->text, "const int row = (int)((uint)item / (uint)w1), j = (item - row * w1) * WEFT_LANES;\n");
+    else
+        wi_text_append(&e->text, "const int j = item * WEFT_LANES;\n");
+    wi_emit_decode(e, false, "row");
+    wi_emit_addresses(e, false);
+    if (wi_has_no_tail(e)) {
+        emit_body(e, WI_FORM_WHOLE);
+        return;
+    }
+    wi_emit_argument(e, WI_ARGUMENT_DIM, last, 0, 0);
+    wi_text_append(&e->text, "const int lanes = n%d - j;\nif (lanes >= WEFT_LANES) {\n", last);
+    emit_body(e, WI_FORM_WHOLE);
+    e->tail = true;
+    wi_text_append(&e->text, "} else {\n");
+    emit_body(e, WI_FORM_WHOLE);
+    wi_text_append(&e->text, "}\n");
+    e->tail = false;
+}
+
 static void emit_neighbours(wi_emitter *e, wi_form form) {
     const bool group = e->inner_is_reduced && form != WI_FORM_COMBINE;
     e->has_j = e->inner_is_reduced;
@@ -147,6 +177,8 @@ static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form,
     wi_emitter_begin(&e, code->loops, step, kernel);
     if (e.walks)
         emit_walking(&e, form);
+    else if (e.lanes > 1)
+        emit_quads(&e);
     else
         emit_neighbours(&e, form);
     wi_text whole;

@@ -11,9 +11,11 @@ static inline bool wi_form_splits(wi_form form) {
     return form == WI_FORM_JOINED || form == WI_FORM_PARTIAL;
 }
 
-/* What the size of the last dimension says for every batch: no whole vector of 16, or no tail. */
+/* What the size of the last dimension says for every batch: no whole vector, or no tail. */
 bool wi_never_whole(const wi_emitter *e);
 bool wi_has_no_tail(const wi_emitter *e);
+/* Of addresses and rounds. */
+const char *wi_index_type(const wi_emitter *e);
 /* Member number i of the step. */
 const wi_value *wi_emitted_member(const wi_emitter *e, int i);
 /* Dimensions that the lanes do not walk along, of one sort. */

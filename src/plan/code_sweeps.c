@@ -30,7 +30,7 @@ static void emit_elements(wi_emitter *e, int sweep, const char *index) {
 /* The product of the sizes of the reduced dimensions that are walked one by one. */
 static void emit_rounds(wi_emitter *e) {
     const wi_space *space = &e->loop->space;
-    wi_text_append(&e->text, "const long rounds = 1");
+    wi_text_append(&e->text, "const %s rounds = 1", wi_index_type(e));
     for (int d = 0; d < space->rank; d++) {
         if (!space->reduced[d] || (e->inner_is_reduced && d == space->rank - 1)) continue;
         wi_emit_argument(e, WI_ARGUMENT_DIM, d, 0, 0);
@@ -50,10 +50,11 @@ void wi_emit_ranges(wi_emitter *e, wi_form form) {
     if (has_rounds(e)) {
         if (cut_rounds)
             wi_text_append(&e->text,
-                "const long share = (rounds + w4 - 1) / w4;\nconst long t_begin = min(rounds, "
-                "share * split), t_end = min(rounds, t_begin + share);\n");
+                "const %s share = (rounds + w4 - 1) / w4, t_begin = min(rounds, "
+                "share * split), t_end = min(rounds, t_begin + share);\n",
+                wi_index_type(e));
         else
-            wi_text_append(&e->text, "const long t_begin = 0, t_end = rounds;\n");
+            wi_text_append(&e->text, "const %s t_begin = 0, t_end = rounds;\n", wi_index_type(e));
     }
     if (!e->inner_is_reduced) return;
     const int last = e->loop->space.rank - 1;
@@ -109,12 +110,12 @@ static void emit_round_begin(wi_emitter *e, bool counts) {
 static void emit_column_rounds(wi_emitter *e, int sweep) {
     const bool counts = !e->walks && wi_count_dims(e, true) > 1;
     wi_text_append(&e->text,
-        "for (long block = t_begin; block < t_end; block += %d) {\nconst long stop = min(block + "
-        "%dl, t_end);\n",
-        BLOCK_ROUNDS, BLOCK_ROUNDS);
+        "for (%s block = t_begin; block < t_end; block += %d) {\nconst %s stop = min(block + "
+        "%d, t_end);\n",
+        wi_index_type(e), BLOCK_ROUNDS, wi_index_type(e), BLOCK_ROUNDS);
     wi_emit_block_begin(e, sweep);
     if (counts) wi_emit_decode_first(e, "block");
-    wi_text_append(&e->text, "for (long t = block; t < stop; t++) {\n");
+    wi_text_append(&e->text, "for (%s t = block; t < stop; t++) {\n", wi_index_type(e));
     emit_round_begin(e, counts);
     wi_emit_vectors_begin(e);
     emit_elements(e, sweep, "(WI)((int)t)");
@@ -132,7 +133,7 @@ void wi_emit_sweep(wi_emitter *e, int sweep) {
         emit_elements(e, sweep, "0");
     } else if (e->inner_is_reduced) {
         if (has_rounds(e))
-            wi_text_append(&e->text, "for (long t = t_begin; t < t_end; t++) {\n");
+            wi_text_append(&e->text, "for (%s t = t_begin; t < t_end; t++) {\n", wi_index_type(e));
         else
             wi_text_append(&e->text, "{\n");
         emit_round_begin(e, false);

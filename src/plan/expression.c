@@ -10,7 +10,11 @@ void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step,
     *e = (wi_emitter){
         .partition = loops->partition, .loops = loops, .step = step, .loop = loop, .kernel = kernel};
     wi_text_init(&e->text, request->context->allocator);
-    e->walks = wi_step_device(loops->partition, step)->profile.item_walks;
+    const wi_device_profile *const device = &wi_step_device(loops->partition, step)->profile;
+    e->walks = device->item_walks;
+    e->lanes = e->walks ? device->lanes : wi_map_elements(loops->partition, loop);
+    e->needs = e->lanes != device->lanes ? WI_NEEDS_QUADS : 0;
+    e->narrow = wi_has_narrow_indices(loops->partition, loop);
     e->inner_is_reduced = loop->space.reduced[loop->space.rank - 1];
 }
 
@@ -44,6 +48,13 @@ static lane_step lanes_of(const wi_emitter *e, const wi_operand *operand) {
     return wi_size_is(stride, -1) ? LANES_BACK : LANES_APART;
 }
 
+wi_stride_text wi_emit_stride(wi_emitter *e, int o, int d) {
+    wi_stride_text stride;
+    wi_emit_argument(e, WI_ARGUMENT_STRIDE, o, d, 0);
+    snprintf(stride.text, sizeof stride.text, e->narrow ? "(int)s%d_%d" : "s%d_%d", o, d);
+    return stride;
+}
+
 /* The address of the (first) element as an expression. */
 static void address(wi_emitter *e, int o, char text[64]) {
     const wi_operand *operand = &e->loop->operands[o];
@@ -55,8 +66,7 @@ static void address(wi_emitter *e, int o, char text[64]) {
     case LANES_NEXT: snprintf(text + length, 64 - length, " + j"); break;
     case LANES_BACK: snprintf(text + length, 64 - length, " - j"); break;
     case LANES_APART:
-        wi_emit_argument(e, WI_ARGUMENT_STRIDE, o, last, 0);
-        snprintf(text + length, 64 - length, " + j * s%d_%d", o, last);
+        snprintf(text + length, 64 - length, " + j * %s", wi_emit_stride(e, o, last).text);
         break;
     }
 }
@@ -101,13 +111,18 @@ void wi_emit_rounding(wi_emitter *e, weft_dtype dtype) {
 
 /* ---- memory ---- */
 
+/* A quad that may begin anywhere, where whole ones begin at multiples of their size. */
+static bool is_loose(const wi_emitter *e, const wi_operand *operand) {
+    return !e->walks && e->lanes > 1 && !wi_has_aligned_quads(e->partition, e->loop, operand, e->lanes);
+}
+
 /* What lies at an address, as an expression. */
 static void emit_element(wi_emitter *e, int o, const char *where) {
     const wi_operand *operand = &e->loop->operands[o];
     const char *dtype = weft_dtype_name(operand->dtype);
     const int last = e->loop->space.rank - 1;
     const lane_step lanes = lanes_of(e, operand);
-    if (!e->walks || lanes == LANES_SAME)
+    if (e->lanes == 1 || lanes == LANES_SAME)
         wi_text_append(&e->text, "weft_splat_%s(b%d, %s)", dtype, o, where);
     else if (lanes == LANES_APART)
         wi_text_append(&e->text, "weft_load_strided_%s(b%d, %s, s%d_%d, %s)", dtype, o, where, o, last,
@@ -116,8 +131,9 @@ static void emit_element(wi_emitter *e, int o, const char *where) {
         wi_text_append(&e->text, "weft_load_strided_%s(b%d, %s, -1, lanes)", dtype, o, where);
     else if (lanes == LANES_BACK)
         wi_text_append(&e->text, "(weft_load_%s(b%d, %s - 15)).sfedcba9876543210", dtype, o, where);
-    else if (e->tail)
-        wi_text_append(&e->text, "weft_load_tail_%s(b%d, %s, lanes)", dtype, o, where);
+    else if (e->tail || is_loose(e, operand))
+        wi_text_append(
+            &e->text, "weft_load_tail_%s(b%d, %s, %s)", dtype, o, where, e->tail ? "lanes" : "WEFT_LANES");
     else
         wi_text_append(&e->text, "weft_load_%s(b%d, %s)", dtype, o, where);
 }
@@ -165,7 +181,7 @@ void wi_emit_store(wi_emitter *e, int o, int temp) {
     const int last = e->loop->space.rank - 1;
     wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
     const lane_step lanes = lanes_of(e, operand);
-    if (!e->walks || lanes == LANES_SAME)
+    if (e->lanes == 1 || lanes == LANES_SAME)
         wi_text_append(&e->text, "weft_store_one_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
     else if (lanes == LANES_BACK)
         wi_text_append(&e->text, "weft_store_strided_%s(t%d, b%d, %s, -1, %s);\n", dtype, temp, o, where,
@@ -173,8 +189,9 @@ void wi_emit_store(wi_emitter *e, int o, int temp) {
     else if (lanes == LANES_APART)
         wi_text_append(&e->text, "weft_store_strided_%s(t%d, b%d, %s, s%d_%d, %s);\n", dtype, temp, o, where,
             o, last, e->tail ? "lanes" : "16");
-    else if (e->tail)
-        wi_text_append(&e->text, "weft_store_tail_%s(t%d, b%d, %s, lanes);\n", dtype, temp, o, where);
+    else if (e->tail || is_loose(e, operand))
+        wi_text_append(&e->text, "weft_store_tail_%s(t%d, b%d, %s, %s);\n", dtype, temp, o, where,
+            e->tail ? "lanes" : "WEFT_LANES");
     else
         wi_text_append(&e->text, "weft_store_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
 }
@@ -210,7 +227,7 @@ static void emit_index(wi_emitter *e, int o, const char *where) {
     const wi_operand *operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1;
     wi_text_append(&e->text, "(WI)((int)(%s))", where);
-    if (!e->walks) return;
+    if (e->lanes == 1) return;
     switch (lanes_of(e, operand)) {
     case LANES_SAME: break;
     case LANES_NEXT: wi_text_append(&e->text, " + WEFT_LANE_INDEX"); break;

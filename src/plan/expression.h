@@ -33,7 +33,9 @@ typedef struct wi_emitter {
     wi_text text;
     unsigned needs; /* of the kernel, see wi_code_piece */
     bool walks;     /* a work-item walks along the last dimension in vectors (wi_device_profile.item_walks) */
-    bool tail;      /* only `lanes` of the 16 elements are there */
+    int lanes;      /* neighbouring elements of a value: of an item that walks, or of a map; 1: one */
+    bool narrow;    /* indices have 32 bits (wi_has_narrow_indices), and b<o> is where the operand begins */
+    bool tail;      /* only `lanes` of them are there */
     bool has_j;     /* addresses move with j */
     bool in_loop;   /* inside the loop over reduced dimensions: q<o> are there */
     bool staged;    /* the step's staged member is in memory */
@@ -71,6 +73,11 @@ void wi_emit_rounding(wi_emitter *e, weft_dtype dtype);
 /* A constant of the dtype as a scalar literal. */
 enum { WI_LITERAL = 48 };
 void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value);
+/* An operand's stride as an expression of the type of indices. */
+typedef struct wi_stride_text {
+    char text[24];
+} wi_stride_text;
+wi_stride_text wi_emit_stride(wi_emitter *e, int operand, int dimension);
 void wi_emit_store(wi_emitter *e, int operand, int temp);
 void wi_emit_remember(wi_emitter *e, const void *key, int temp);
 

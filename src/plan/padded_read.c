@@ -77,9 +77,9 @@ bool wi_padding_condition(const wi_emitter *e, int o, char text[16]) {
 static void append_lane(wi_emitter *e, int o, const char *base, const char *condition, const char *outside) {
     const wi_operand *operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1;
-    wi_emit_argument(e, WI_ARGUMENT_STRIDE, o, last, 0);
-    wi_text_append(&e->text, "%s%sat >= 0 ? WEFT_GET_%s(b%d, %s + (long)at * s%d_%d) : %s;\n", condition,
-        *condition ? " && " : "", weft_dtype_name(operand->dtype), o, base, o, last, outside);
+    wi_text_append(&e->text, "%s%sat >= 0 ? WEFT_GET_%s(b%d, %s + %sat * %s) : %s;\n", condition,
+        *condition ? " && " : "", weft_dtype_name(operand->dtype), o, base, e->narrow ? "" : "(long)",
+        wi_emit_stride(e, o, last).text, outside);
 }
 
 int wi_emit_padded_lanes(wi_emitter *e, int o) {

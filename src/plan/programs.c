@@ -1,4 +1,5 @@
-/* Programs of a plan: pieces that some program has already are taken from there, all others become one new program.
+/* Programs of a plan: pieces that some program has already are taken from there, all others become one new program (two, where
+ * maps have values of other lanes).
  *
  * So a choice that changes with the batch compiles the one kernel that it changes, a plan for inference takes what
  * a plan for training has, and a cold start still compiles everything at once: a program takes long to begin with.
@@ -8,7 +9,7 @@
 #include "plan/launches.h"
 #include <string.h>
 
-enum { PREFIXES = 4 }; /* by what pieces need */
+enum { PREFIXES = 8 }; /* by what pieces need */
 
 /* On one device. */
 typedef struct search {
@@ -43,6 +44,9 @@ static void find_needed(search *s, const wi_schedule *schedule) {
 static weft_status fill_prefix(search *s, unsigned needs) {
     wi_text *text = &s->before[needs];
     if (text->length > 0) return WEFT_OK;
+    if (needs & WI_NEEDS_QUADS)
+        wi_text_append(
+            text, "#undef WEFT_LANES\n#define WEFT_LANES %d\n", s->device->profile.loops.map_elements);
     WI_TRY(wi_kernel_source_append(text, "common.clh"));
     if (needs & WI_NEEDS_DOUBLES) WI_TRY(wi_kernel_source_append(text, "doubles.clh"));
     if (needs & WI_NEEDS_FUNCTIONS) WI_TRY(wi_kernel_source_append(text, "elementwise.clh"));
@@ -73,32 +77,37 @@ static bool is_missing(const search *s, size_t piece) {
     return s->needed[piece] && !s->programs[piece];
 }
 
-static void append_missing(const search *s, wi_text *source) {
+/* With values of the lanes that `quads` says, WI_NEEDS_QUADS or 0. */
+static bool belongs(const search *s, size_t piece, unsigned quads) {
+    return is_missing(s, piece) && (s->code->pieces[piece].needs & WI_NEEDS_QUADS) == quads;
+}
+
+static void append_missing(const search *s, unsigned quads, wi_text *source) {
     for (size_t i = 0; i < s->code->piece_count; i++) {
         const wi_code_piece *piece = &s->code->pieces[i];
-        if (!is_missing(s, i)) continue;
+        if (!belongs(s, i, quads)) continue;
         wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n", piece->name);
         wi_text_append_bytes(source, piece->text, strlen(piece->text));
         wi_text_append(source, "#undef WEFT_NAME\n");
     }
 }
 
-static weft_status build_missing(search *s) {
+static weft_status build_missing(search *s, unsigned quads) {
     bool any = false;
-    unsigned needs = 0;
+    unsigned needs = quads;
     for (size_t i = 0; i < s->code->piece_count; i++) {
-        any = any || is_missing(s, i);
-        needs |= is_missing(s, i) ? s->code->pieces[i].needs : 0;
+        any = any || belongs(s, i, quads);
+        needs |= belongs(s, i, quads) ? s->code->pieces[i].needs : 0;
     }
     if (!any) return WEFT_OK;
     WI_TRY(fill_prefix(s, needs));
     wi_text *source = &s->before[needs];
-    append_missing(s, source);
+    append_missing(s, quads, source);
     if (source->failed) return WEFT_ERROR_MEMORY;
     wi_program *built;
     WI_TRY(wi_program_get(&built, s->device, "plan", source->data, NULL));
     for (size_t i = 0; i < s->code->piece_count; i++) {
-        if (!is_missing(s, i)) continue;
+        if (!belongs(s, i, quads)) continue;
         s->programs[i] = built;
         WI_TRY(wi_program_add_piece(s->device, built, s->keys[i]));
     }
@@ -108,7 +117,8 @@ static weft_status build_missing(search *s) {
 static weft_status find_programs(search *s, const wi_schedule *schedule) {
     find_needed(s, schedule);
     WI_TRY(find_known(s));
-    return build_missing(s);
+    WI_TRY(build_missing(s, 0));
+    return build_missing(s, WI_NEEDS_QUADS);
 }
 
 static weft_status search_device(

@@ -119,6 +119,15 @@ static void cut_neighbours(cutter *c) {
     c->own->combine_items = (size_t)whole_groups(s->kept, group);
 }
 
+/* Items with several neighbouring elements each. */
+static void cut_quads(cutter *c, int elements) {
+    const int64_t a_row = wi_divide_up(c->s.last, elements), items = c->s.kept / c->s.last * a_row;
+    c->own->work[0] = (int)items;
+    c->own->work[1] = (int)a_row;
+    c->own->work[4] = 1;
+    c->own->items = (size_t)whole_groups(items, c->device->group);
+}
+
 /* ---- steps of each kind ---- */
 
 static size_t count_partial_cells(const wi_partition *p, const wi_step *step) {
@@ -137,8 +146,11 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
             (long long)c.s.kept);
     own->work[0] = (int)c.s.kept;
     own->joins = wi_joins_splits(p, loop);
+    const int elements = wi_map_elements(p, loop);
     if (device->item_walks)
         cut_walks(&c);
+    else if (elements > 1)
+        cut_quads(&c, elements);
     else
         cut_neighbours(&c);
     if (own->joins)

@@ -54,6 +54,7 @@ typedef struct walk {
     const wi_loops *loops;
     const wi_step *step;
     const wi_loop *loop;
+    int elements;                             /* of an item (wi_map_elements) */
     const weft_tensor *met[MOST_EXPRESSIONS]; /* nodes computed inline */
     int met_count;
 } walk;
@@ -133,7 +134,7 @@ static void add_padding(walk *w, const wi_padding *padding) {
     for (int d = 0; padding && d < w->loop->space.rank; d++) wi_key_add(w->map, (uint64_t)padding[d].mode);
 }
 
-/* Offsets are arguments, and no code depends on them. */
+/* Offsets are arguments; code depends on what they are multiples of at most. */
 static void add_operand(walk *w, const wi_operand *operand) {
     const wi_value *const values = w->loops->partition->values;
     const weft_dtype computed = operand->value >= 0 ? values[operand->value].node->dtype : operand->dtype;
@@ -141,6 +142,8 @@ static void add_operand(walk *w, const wi_operand *operand) {
     wi_key_add(w->map, (uint64_t)member << 32 | (uint64_t)computed << 16 | (uint64_t)operand->dtype << 8 |
                            (uint64_t)(operand->value >= 0) << 2 | (uint64_t)operand->is_output << 1 |
                            (uint64_t)(operand->padding != NULL));
+    if (w->elements > 1 && operand->value >= 0)
+        wi_key_add(w->map, wi_has_aligned_quads(w->loops->partition, w->loop, operand, w->elements));
     add_sizes(w->map, operand->layout.strides, w->loop->space.rank);
     add_padding(w, operand->padding);
 }
@@ -155,10 +158,16 @@ static void add_space(walk *w) {
 
 void wi_key_add_code(wi_key_map *map, const wi_loops *loops, const wi_step *step) {
     const wi_loop *const loop = &loops->of[step->index];
-    walk w = {.map = map, .loops = loops, .step = step, .loop = loop};
+    walk w = {.map = map,
+        .loops = loops,
+        .step = step,
+        .loop = loop,
+        .elements = wi_map_elements(loops->partition, loop)};
     const int staged = loop->staged >= 0 ? loops->partition->values[loop->staged].place : -1;
     wi_key_add(map, (uint64_t)step->kind << 32 | (uint64_t)step->device << 16 | step->reduced << 0);
-    wi_key_add(map, (uint64_t)loop->sweeps << 32 | (uint64_t)loop->may_split);
+    wi_key_add(map, (uint64_t)loop->sweeps << 32 |
+                        (uint64_t)wi_has_narrow_indices(loops->partition, loop) << 1 |
+                        (uint64_t)loop->may_split);
     wi_key_add(map, (uint64_t)(staged + 1) << 32 | (uint64_t)(loop->staging + 1));
     add_space(&w);
     wi_key_add(map, (uint64_t)loop->operand_count << 32 | (uint64_t)step->member_count);

@@ -152,8 +152,12 @@ static counts count(const wi_loop *loop) {
 }
 
 /* Do the work-items reach every result? */
-static bool covers(const wi_step_schedule *own, counts c, const wi_device_profile *device) {
+static bool covers(const wi_step_schedule *own, counts c, const wi_device_profile *device, int elements) {
     const int64_t items = (int64_t)own->items;
+    if (elements > 1)
+        return items >= own->work[0] && own->work[0] == c.kept / c.last * own->work[1] &&
+               (int64_t)own->work[1] * elements >= c.last;
+    if (own->work[0] != c.kept) return false;
     if (!device->item_walks) return items >= c.kept * (c.rows ? device->group : 1);
     const int64_t each = items / own->work[4];
     if (c.rows) return each * own->work[1] >= c.kept;
@@ -175,7 +179,7 @@ static weft_status check_loop_schedule(
     const int index = loop->step->index, splits = own->work[4];
     WI_REQUIRE(splits == 1 || (splits > 1 && loop->may_split), WI_PASS_SCHEDULE, "step", index,
         "its reduction is split, and it has no kernel for that");
-    WI_REQUIRE(own->work[0] == c.kept && covers(own, c, &wi_step_device(p, loop->step)->profile),
+    WI_REQUIRE(covers(own, c, &wi_step_device(p, loop->step)->profile, wi_map_elements(p, loop)),
         WI_PASS_SCHEDULE, "step", index, "its work-items do not reach every result");
     const size_t needed = splits > 1 ? split_bytes(p, loop->step) * (size_t)c.kept * (size_t)splits : 0;
     WI_REQUIRE(own->scratch_bytes >= needed, WI_PASS_SCHEDULE, "step", index,

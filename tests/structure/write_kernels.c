@@ -5,7 +5,10 @@
  *                                 implementation, with its parameters and the epilogue of a template that stands alone;
  *                                 <variant>.<value> for each value of a macro that plans choose by a site's sizes
  *
- * The folder must exist. Prints the names of the files.
+ *                                 loops.clh, quads.clh: what stands before generated kernels, and before those of maps of
+ *                                 which an item has a quad of elements
+ *
+ * The folder must exist. Prints the names of the files with kernels.
  */
 #include "base/memory.h"
 #include "cl/kernel_source.h"
@@ -21,9 +24,24 @@ static int write_file(const char *path, const wi_text *source) {
 }
 
 /* What the program of a plan has before its kernels (cl/program.c). */
-static void append_profile(wi_text *source) {
+static void append_profile(wi_text *source, int lanes) {
     const wi_device_profile *const gpu = wi_device_kind_named("gpu");
-    wi_text_append(source, "#define WEFT_LANES %d\n#define WEFT_GROUP %d\n", gpu->lanes, gpu->group);
+    wi_text_append(source, "#define WEFT_LANES %d\n#define WEFT_GROUP %d\n", lanes, gpu->group);
+}
+
+/* What stands before generated kernels, with functions of elementwise ops. */
+static int write_prefix(const char *folder, const char *name, int lanes) {
+    char path[4096];
+    wi_text source;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    wi_text_init(&source, NULL);
+    append_profile(&source, lanes);
+    int good = wi_kernel_source_append(&source, "common.clh") == WEFT_OK;
+    good = good && wi_kernel_source_append(&source, "elementwise.clh") == WEFT_OK && !source.failed;
+    good = good && write_file(path, &source);
+    wi_text_clear(&source);
+    if (!good) fprintf(stderr, "%s cannot be written\n", path);
+    return good;
 }
 
 /* Macros that plans choose by a site's sizes: a variant of the kernels of a file, and the values that it is chosen for. */
@@ -50,7 +68,7 @@ static int write_source(const char *folder, const wi_implementation *implementat
         variant->name && variant->name[0] ? variant->name : "only", suffix, implementation->file);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     wi_text_init(&source, NULL);
-    append_profile(&source);
+    append_profile(&source, wi_device_kind_named("gpu")->lanes);
     int good = wi_kernel_source_append(&source, "common.clh") == WEFT_OK;
     wi_kernel_macros_define(&plan, &source);
     if (macro) wi_text_append(&source, "#define %s %d\n", macro->name, value);
@@ -89,6 +107,9 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: write_kernels FOLDER\n");
         return 2;
     }
+    const wi_device_profile *const gpu = wi_device_kind_named("gpu");
+    good = write_prefix(argv[1], "loops.clh", gpu->lanes) && good;
+    good = write_prefix(argv[1], "quads.clh", gpu->loops.map_elements) && good;
     for (const wi_family *family = wi_families; *family; family++) {
         for (int i = 0; (*family)[i]; i++) {
             const wi_variant *variant;
