@@ -240,7 +240,7 @@ static void the_fast_ones_come_first(void **state) {
     pointwise.image = 8 * pointwise.step[1];
     assert_string_equal(choice(&pointwise), is_cpu ? "pointwise" : "conv_gpu");
     wide.images = wide.channels = wide.filters = 64; /* products that are worth the transforms */
-    assert_string_equal(choice(&wide), is_cpu ? "winograd" : "conv_gpu");
+    assert_string_equal(choice(&wide), is_cpu ? "winograd" : "winograd_gpu");
     wide.taps[1] = wide.taps[2] = 5;
     wide.before[1] = wide.before[2] = 2;
     assert_string_equal(choice(&wide), is_cpu ? "winograd_row" : "conv_gpu");
