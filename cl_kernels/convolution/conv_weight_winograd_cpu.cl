@@ -5,7 +5,7 @@
  *     -> w (groups * filters, channels, taps1, taps2); all contiguous
  *
  * The gradient is a convolution of x with y, the taps its results; it is cut into tiles of y, and what is
- * added up over tiles and images are products at the points (winograd_cpu.clh):
+ * added up over tiles and images are products at the points (winograd.clh):
  *
  *     SQUARE   3 x 3 taps, tiles of 4 x 4 of y over 6 x 6 of x: 36 products for 144 multiplications
  *     else     rows of 5 taps, tiles of 4 of y over 8 of x: 8 products for 20, a row of taps after the other

@@ -3,7 +3,7 @@
  *
  *     y = Aᵀ · ((G · g · Gᵀ) ∘ (Bᵀ · d · B)) · A        d: 6 x 6 pixels, g: 3 x 3 taps, y: 4 x 4 results
  *
- * Winograd's F(4 x 4, 3 x 3), its transforms in winograd_cpu.clh: between them there are 36 matrix products
+ * Winograd's F(4 x 4, 3 x 3), its transforms in winograd.clh: between them there are 36 matrix products
  * over the channels, one a point, tiles of pixels for rows.
  *
  * weights: G · g · Gᵀ once a run, as panels of 32 columns, panel[point][channel][column]; columns past the
@@ -34,13 +34,6 @@ WEFT_REQUIRE(weft_winograd_has_six_points, WEFT_WINOGRAD_SIDE == 6);
 /* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
 __attribute__((always_inline)) static inline int weft_winograd_panel_point(int channels) {
     return channels * WEFT_WINOGRAD_COLUMNS + 16;
-}
-
-/* G: three taps become six. */
-__attribute__((always_inline)) static inline void weft_winograd_taps(
-    const float16 *g, const int g_step, float16 *to, const int step) {
-    weft_winograd_values(g, g_step, 3, to, step, 6);
-    WEFT_UNROLL for (int i = 0; i < 6; ++i) to[i * step] *= weft_winograd_factor(i, 6);
 }
 
 /* What a work-item reads, and the rooms that it writes: a row of pixels or products is `pitch` floats, and from a
@@ -164,9 +157,9 @@ static void WEFT_NAME(weights_item)(const int3 item, const int3 items, WEFT_OPER
             float16 *to = all + 2 * c + i;
             float16 across[18];
             WEFT_UNROLL for (int row = 0; row < 3; ++row)
-                weft_winograd_taps(g + 6 * row, 2, across + 6 * row, 1);
+                weft_winograd_taps(g + 6 * row, 2, across + 6 * row, 1, 6);
             WEFT_UNROLL for (int column = 0; column < 6; ++column) {
-                weft_winograd_taps(across + column, 6, to + 33 * column, 6 * 33);
+                weft_winograd_taps(across + column, 6, to + 33 * column, 6 * 33, 6);
             }
         }
     }

@@ -4,7 +4,7 @@
  *     y = sum over rows of taps:  Aᵀ · ((G · g) ∘ (Bᵀ · d))
  *                                 d: 8 pixels of a line, g: 5 taps, y: 4 results
  *
- * Winograd's F(4, 5) along a line, its transforms in winograd_cpu.clh; across lines it is a convolution as
+ * Winograd's F(4, 5) along a line, its transforms in winograd.clh; across lines it is a convolution as
  * before, whose errors stay near a direct one's. Between the transforms there are 8 matrix products, one a
  * point, over rows of taps and channels.
  *

@@ -43,6 +43,7 @@ static const test_case cases[] = {
     {"one tap, many positions", 3, 20, 29, 31, 24, 1, 1, 1, 0, 1},
     {"one tap, groups", 2, 34, 5, 6, 36, 1, 1, 1, 0, 2},
     {"groups", 2, 34, 7, 6, 36, 3, 1, 1, 1, 2},
+    {"groups, more tiles than a block has", 1, 256, 49, 41, 256, 3, 1, 1, 1, 16},
     {"groups of two channels", 1, 36, 5, 6, 18, 3, 1, 1, 1, 18},
     {"groups of four, 32 in all", 1, 32, 5, 6, 32, 3, 1, 1, 1, 8},
     {"one channel, two filters", 2, 18, 7, 8, 36, 3, 2, 1, 1, 18},
@@ -240,7 +241,7 @@ static void the_fast_ones_come_first(void **state) {
     pointwise.image = 8 * pointwise.step[1];
     assert_string_equal(choice(&pointwise), is_cpu ? "pointwise" : "conv_gpu");
     wide.images = wide.channels = wide.filters = 64; /* products that are worth the transforms */
-    assert_string_equal(choice(&wide), is_cpu ? "winograd" : "conv_gpu");
+    assert_string_equal(choice(&wide), is_cpu ? "winograd" : "winograd_gpu");
     wide.taps[1] = wide.taps[2] = 5;
     wide.before[1] = wide.before[2] = 2;
     assert_string_equal(choice(&wide), is_cpu ? "winograd_row" : "conv_gpu");
@@ -292,6 +293,61 @@ static void winograd_serves_mixed_precision(void **state) {
     assert_true(judged("winograd", &site) < judged("conv_cpu", &site));
 }
 
+/* A layer of 3 x 3 taps in class gpu, on a device of so many units. */
+static wi_selection judged_layer(int64_t units, int64_t size, int64_t channels, int64_t filters) {
+    const wi_conv_geometry layer = {.images = 16,
+        .groups = 1,
+        .channels = channels,
+        .filters = filters,
+        .read = {1, size, size},
+        .made = {1, size, size},
+        .taps = {1, 3, 3},
+        .stride = {1, 1, 1},
+        .dilation = {1, 1, 1},
+        .before = {0, 1, 1},
+        .image = size * size * channels,
+        .step = {0, size * channels, channels}};
+    const wi_gemm_shape shape = {.convolution = &layer};
+    wi_device_profile profile = *wi_device_kind_named("gpu");
+    wi_selection best = {0};
+    double least = INFINITY;
+    profile.units = units;
+    profile.max_group = profile.max_items[0] = profile.max_items[1] = 1024;
+    profile.local_bytes = 48 << 10;
+    const wi_kernel_site site = {.device = &profile, .product = &shape};
+    for (int i = 0; wi_convolution_family[i]; i++) {
+        const wi_implementation *const one = wi_convolution_family[i];
+        const wi_variant *variant;
+        for (int v = 0; (variant = wi_implementation_variant(one, v)) != NULL; v++) {
+            if (!wi_implementation_accepts(one, variant, &site)) continue;
+            const double cost =
+                wi_implementation_margin(one, variant, &site) * wi_implementation_cost(one, variant, &site);
+            if (cost >= least) continue;
+            least = cost;
+            best.chosen = one;
+            best.variant = variant;
+        }
+    }
+    return best;
+}
+
+/* It pays for many channels, and never for the few of a first layer; images that tiles of 4 x 4 results waste have 2 x 2. */
+static void winograd_of_gpus_needs_channels(void **state) {
+    static const int64_t units[] = {2, 8, 32};
+    (void)state;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        assert_string_equal(judged_layer(units[i], 14, 256, 256).chosen->name, "winograd_gpu");
+        assert_int_equal(strchr(judged_layer(units[i], 14, 256, 256).variant->name, '2') != NULL, 0);
+        for (int64_t channels = 3; channels <= 4; channels++) {
+            assert_string_equal(judged_layer(units[i], 224, channels, 64).chosen->name, "conv_gpu");
+            assert_string_equal(judged_layer(units[i], 224, 64, channels).chosen->name, "conv_gpu");
+        }
+    }
+    const wi_selection small = judged_layer(8, 6, 512, 512);
+    assert_string_equal(small.chosen->name, "winograd_gpu");
+    assert_non_null(strstr(small.variant->name, "_2"));
+}
+
 /* Sizes that its ints do not hold are left to others; the naive one is last and accepts everything. */
 static void sizes_over_an_int_are_left(void **state) {
     (void)state;
@@ -316,6 +372,7 @@ int main(void) {
         cmocka_unit_test(every_implementation_computes_the_same),
         cmocka_unit_test(the_fast_ones_come_first),
         cmocka_unit_test(winograd_serves_mixed_precision),
+        cmocka_unit_test(winograd_of_gpus_needs_channels),
         cmocka_unit_test(sizes_over_an_int_are_left),
     };
     return test_finish(cmocka_run_group_tests_name("conv choice", tests, NULL, NULL));

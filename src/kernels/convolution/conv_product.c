@@ -5,12 +5,12 @@
 #include <string.h>
 
 extern const wi_implementation wi_conv_depthwise_cpu, wi_conv_depthwise_gpu, wi_conv_winograd_cpu,
-    wi_conv_winograd_row_cpu, wi_conv_pointwise_cpu, wi_conv_cpu_amx_rows, wi_conv_cpu_amx, wi_conv_cpu,
-    wi_conv_gpu, wi_conv_naive;
+    wi_conv_winograd_row_cpu, wi_conv_winograd_gpu, wi_conv_pointwise_cpu, wi_conv_cpu_amx_rows,
+    wi_conv_cpu_amx, wi_conv_cpu, wi_conv_gpu, wi_conv_naive;
 
 const wi_implementation *const wi_convolution_family[] = {&wi_conv_depthwise_cpu, &wi_conv_depthwise_gpu,
-    &wi_conv_winograd_cpu, &wi_conv_winograd_row_cpu, &wi_conv_pointwise_cpu, &wi_conv_cpu_amx_rows,
-    &wi_conv_cpu_amx, &wi_conv_cpu, &wi_conv_gpu, &wi_conv_naive, NULL};
+    &wi_conv_winograd_cpu, &wi_conv_winograd_row_cpu, &wi_conv_winograd_gpu, &wi_conv_pointwise_cpu,
+    &wi_conv_cpu_amx_rows, &wi_conv_cpu_amx, &wi_conv_cpu, &wi_conv_gpu, &wi_conv_naive, NULL};
 
 bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, const wi_extent *read,
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
@@ -163,6 +163,13 @@ double wi_conv_bytes(const wi_conv_geometry *w) {
 
 int64_t wi_conv_before(const wi_conv_geometry *w, int axis) {
     return w->transposed ? w->taps[axis] - 1 - w->before[axis] : w->before[axis];
+}
+
+bool wi_conv_is_square_of_three(const wi_conv_geometry *w) {
+    bool is = w->taps[0] == 1 && w->taps[1] == 3 && w->taps[2] == 3 && w->read[0] == 1 && w->made[0] == 1 &&
+              w->before[0] == 0;
+    for (int i = 0; i < 3; i++) is = is && w->stride[i] == 1 && w->dilation[i] == 1;
+    return is;
 }
 
 bool wi_conv_meets_image(const wi_conv_geometry *w, int axis) {

@@ -57,6 +57,8 @@ double wi_conv_bytes(const wi_conv_geometry *geometry);
  * the first; and is there no window that sees nothing of the image? */
 int64_t wi_conv_before(const wi_conv_geometry *geometry, int axis);
 bool wi_conv_meets_image(const wi_conv_geometry *geometry, int axis);
+/* 3 x 3 taps over two axes, of stride and dilation 1. */
+bool wi_conv_is_square_of_three(const wi_conv_geometry *geometry);
 
 /* The arguments of every kernel over windows, in this order: ints images, channels, filters, read (3), made (3),
  * taps (3), stride (3), dilation (3), before (3), transposed; longs image, step (3). */

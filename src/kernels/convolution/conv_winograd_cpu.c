@@ -7,7 +7,7 @@
 #include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 
-const char *const wi_conv_winograd_headers[] = {"winograd_cpu.clh", NULL};
+const char *const wi_conv_winograd_headers[] = {"winograd.clh", "winograd_cpu.clh", NULL};
 
 const char *const wi_conv_winograd_parameters[] = {[WI_WINOGRAD_ROWS] = "WEFT_WINOGRAD_ROWS",
     [WI_WINOGRAD_COLUMNS] = "WEFT_WINOGRAD_COLUMNS",
@@ -69,9 +69,7 @@ static bool accepts(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = shape->convolution;
     const int *const p = site->values;
     const double limit = INT32_MAX - 4096;
-    bool fits = w->taps[0] == 1 && w->taps[1] == 3 && w->taps[2] == 3 && w->read[0] == 1 && w->made[0] == 1 &&
-                w->before[0] == 0;
-    for (int i = 0; i < 3; i++) fits = fits && w->stride[i] == 1 && w->dilation[i] == 1;
+    bool fits = wi_conv_is_square_of_three(w);
     /* A window that sees nothing of the image gives zero, which rounding in its tile would hide. */
     for (int i = 1; i < 3; i++) fits = fits && wi_conv_meets_image(w, i);
     return fits && (double)tiles_of(w, p) * p[STEP] * p[STEP] <= limit &&

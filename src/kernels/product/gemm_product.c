@@ -11,9 +11,11 @@ static weft_status set_pointer(cl_kernel kernel, cl_uint *next, cl_mem memory, i
     return WEFT_OK;
 }
 
-/* The template's own arguments; *next becomes the index of the epilogue's first. */
-static weft_status set_arguments(
-    cl_kernel kernel, const wi_kernel_launch *launch, const wi_gemm_operands *at, cl_uint *next) {
+/* The template's own arguments; *next becomes the index of the epilogue's first, *iteration that of the repetition's
+ * number, which is set as it runs. */
+static weft_status set_arguments(cl_kernel kernel, const wi_kernel_launch *launch, const wi_gemm_operands *at,
+    cl_uint *next, int *iteration) {
+    *iteration = -1;
     for (int i = 0; i < launch->argument_count; i++) {
         const wi_kernel_argument *const argument = &launch->arguments[i];
         const bool is_a = argument->number == 0;
@@ -33,10 +35,10 @@ static weft_status set_arguments(
             WI_CL(clSetKernelArg(kernel, (*next)++, sizeof large, &large), "clSetKernelArg");
             break;
         case WI_KERNEL_RESULT: WI_TRY(set_pointer(kernel, next, at->c, at->c_offset)); break;
+        case WI_KERNEL_ITERATION: *iteration = (int)(*next)++; break;
         case WI_KERNEL_FLOAT:
         case WI_KERNEL_FAULTS:
         case WI_KERNEL_RANDOM:
-        case WI_KERNEL_ITERATION:
             WI_FAIL(WEFT_ERROR_INTERNAL, "a matrix product's kernel takes no such argument");
         }
     }
@@ -94,6 +96,7 @@ static weft_status set_plain(cl_kernel kernel, cl_uint first, const wi_gemm_prod
 static weft_status make_launch(wi_gemm_product *product, wi_program *program, const wi_kernel_launch *from,
     double longest, const wi_gemm_epilogue *epilogue) {
     wi_launch *const launch = &product->launches[product->count];
+    wi_gemm_repetition *const repetition = &product->repetitions[product->count];
     char name[64];
     cl_uint next = 0;
     snprintf(name, sizeof name, "gemm_%s", from->suffix);
@@ -105,7 +108,8 @@ static weft_status make_launch(wi_gemm_product *product, wi_program *program, co
     wi_launch_cut(launch, product->seconds, longest, from->whole);
     WI_TRY(wi_program_kernel(&launch->kernel, program, name));
     product->count++;
-    WI_TRY(set_arguments(launch->kernel, from, &product->operands, &next));
+    *repetition = (wi_gemm_repetition){from->iterations, from->launches_per_iteration, -1};
+    WI_TRY(set_arguments(launch->kernel, from, &product->operands, &next, &repetition->argument));
     if (!from->has_epilogue) return WEFT_OK;
     return epilogue->set ? epilogue->set(launch->kernel, next, epilogue->user)
                          : set_plain(launch->kernel, next, product);
@@ -166,12 +170,27 @@ weft_status wi_gemm_product_create_at(wi_gemm_product *product, wi_device *devic
     return implementation->file ? create(product, device, variant, site, NULL) : WEFT_OK;
 }
 
+static weft_status run_launch(
+    const wi_gemm_product *product, wi_device *device, int index, int64_t iteration) {
+    const wi_launch *const launch = &product->launches[index];
+    const int argument = product->repetitions[index].argument;
+    const cl_int number = (cl_int)iteration;
+    if (argument >= 0)
+        WI_CL(clSetKernelArg(launch->kernel, (cl_uint)argument, sizeof number, &number), "clSetKernelArg");
+    return wi_launch_run(launch, device);
+}
+
 weft_status wi_gemm_product_run(const wi_gemm_product *product, wi_device *device) {
     const wi_gemm_operands *const at = &product->operands;
     if (!product->implementation->file)
         return product->implementation->run(device, &product->shape, at->a, (size_t)at->a_offset, at->b,
             (size_t)at->b_offset, at->c, (size_t)at->c_offset, NULL);
-    for (int i = 0; i < product->count; i++) WI_TRY(wi_launch_run(&product->launches[i], device));
+    for (int i = 0, together; i < product->count; i += together) {
+        const wi_gemm_repetition *const repetition = &product->repetitions[i];
+        together = repetition->iterations > 0 ? repetition->launches : 1;
+        for (int64_t iteration = 0; iteration == 0 || iteration < repetition->iterations; iteration++)
+            for (int k = i; k < i + together; k++) WI_TRY(run_launch(product, device, k, iteration));
+    }
     return WEFT_OK;
 }
 

@@ -26,11 +26,19 @@ typedef struct wi_gemm_epilogue {
 
 enum { WI_GEMM_LAUNCHES = 8 };
 
+/* How often a launch and those after it run, as in wi_kernel_launch, and which of its arguments is the number of the
+ * repetition; -1: none. */
+typedef struct wi_gemm_repetition {
+    int64_t iterations;
+    int launches, argument;
+} wi_gemm_repetition;
+
 typedef struct wi_gemm_product {
     const wi_implementation *implementation;
     wi_gemm_shape shape;
     wi_gemm_operands operands;
     wi_launch launches[WI_GEMM_LAUNCHES];
+    wi_gemm_repetition repetitions[WI_GEMM_LAUNCHES];
     int count;
     double seconds; /* of all launches, estimated */
     wi_buffer scratch;

@@ -1,0 +1,207 @@
+/* conv_winograd_gpu.cl: 3 x 3 convolution of stride 1, and its data gradient, with a quarter of the multiplications, for
+ * devices with many work-items and local memory.
+ *
+ *     image: channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *
+ *     y = Aᵀ · ((G · g · Gᵀ) ∘ (Bᵀ · d · B)) · A        d: SIDE x SIDE pixels, g: 3 x 3 taps, y: STEP x STEP results
+ *
+ * Winograd's F(4 x 4, 3 x 3) with 36 points, or F(2 x 2, 3 x 3) with 16; the transforms stand in winograd.clh. Between them
+ * there is a matrix product over the channels for each point, with the core of gemm_gpu.cl and tiles of the image for rows:
+ *
+ *      image              pixels [point][tile][channel]     sums [point][tile][column]        result
+ *    +-------+  Bᵀ d B    +--+--+--+--              x panels +--+--+--+--          Aᵀ m A     +-----+
+ *    | 6 x 6 |  ------->  |0 |1 |2 | ... 35       ------->   |0 |1 |2 | ... 35    ------->    |4 x 4|
+ *    +-------+            +--+--+--+--                       +--+--+--+--                     +-----+
+ *
+ * weights: once a run, panels [group][point][channel][column], channels up to a multiple of the product's STEP (`depth`) and
+ *     columns up to a multiple of 4 (`width`), with zeros. For the data gradient, taps are read from the last to the first.
+ * pixels, products, results: once for each block of tiles of the image, so that what lies between them takes little memory
+ *     and may stay in a cache. Channels of pixels that are not there are zeros, so the product has no bounds along k; its
+ *     rows past the last are read as the last one, and not stored.
+ *
+ * An item of `pixels` has one channel of a tile, an item of `results` one column: neighbours read and write neighbouring
+ * elements, and an item's numbers fit its registers. Therefore images need no strides or addresses that are multiples of a
+ * quad; what the product reads has them.
+ *
+ * The parameters stand in src/kernels/convolution/conv_winograd_gpu.c, the macros before an inclusion (WEFT_NAME,
+ * WEFT_FORMAT_A and _B, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+
+#ifndef WEFT_WINOGRAD_GPU
+#define WEFT_WINOGRAD_GPU
+
+#define WEFT_WINOGRAD_SIDE   (WEFT_WINOGRAD_STEP + 3 - 1) /* points along an axis */
+#define WEFT_WINOGRAD_POINTS (WEFT_WINOGRAD_SIDE * WEFT_WINOGRAD_SIDE)
+
+/* How tiles lie in images: of results, along each axis; of one block, and of all images. */
+#define WEFT_WINOGRAD_TILES int tiles1, int tiles2, int block, int tiles
+
+#define WEFT_WINOGRAD_WEIGHTS_PARAMETERS                                                                     \
+    WEFT_OPERANDS_B *w, long w_offset, __global float *panels, long panels_offset, int elements,             \
+        int channels, int filters, int depth, int width, int reversed, long w_group, long w_filter,          \
+        long w_channel, long w1, long w2
+#define WEFT_WINOGRAD_WEIGHTS_NAMES                                                                          \
+    w, w_offset, panels, panels_offset, elements, channels, filters, depth, width, reversed, w_group,        \
+        w_filter, w_channel, w1, w2
+
+/* An item's quads of the blocks that it has come to. */
+#define WEFT_WINOGRAD_READ                                                                                   \
+    {                                                                                                        \
+        WEFT_GEMM_EACH(weft_j, WEFT_GEMM_HEIGHT)                                                             \
+        a_quads[weft_j] = *(__global const float4 *)(pixels + a_at[weft_j]);                                 \
+        WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH)                                                              \
+        b_quads[weft_j] = *(__global const float4 *)(panels + b_at[weft_j]);                                 \
+    }
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)                          conv_winograd_##suffix
+#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
+#define WEFT_FORMAT_A                              f32
+#define WEFT_FORMAT_B                              f32
+#define WEFT_CONV_ALONE
+#endif
+
+/* at.x: a channel and a column of a group's panels. */
+static void WEFT_NAME(weights_item)(const int3 at, const int3 size, WEFT_WINOGRAD_WEIGHTS_PARAMETERS) {
+    if (at.x >= elements) return;
+    const int column = at.x % width, row = at.x / width, channel = row % depth, group = row / depth;
+    const int there = channel < channels && column < filters;
+    float g[9], across[3 * WEFT_WINOGRAD_SIDE];
+    w += w_offset + group * w_group + (there ? column * w_filter + channel * w_channel : 0);
+    WEFT_UNROLL_REGISTERS for (int tap = 0; tap < 9; ++tap) {
+        const int from = reversed ? 8 - tap : tap;
+        g[tap] = there ? WEFT_OF_B(WEFT_GET_)(w, from / 3 * w1 + from % 3 * w2) : 0.0f;
+    }
+    WEFT_UNROLL_REGISTERS for (int i = 0; i < 3; ++i)
+        weft_winograd_taps(g + 3 * i, 1, across + WEFT_WINOGRAD_SIDE * i, 1, WEFT_WINOGRAD_SIDE);
+    panels += panels_offset + ((long)group * WEFT_WINOGRAD_POINTS * depth + channel) * width + column;
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) {
+        float all[WEFT_WINOGRAD_SIDE];
+        weft_winograd_taps(across + j, WEFT_WINOGRAD_SIDE, all, 1, WEFT_WINOGRAD_SIDE);
+        WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i)
+            panels[(long)(WEFT_WINOGRAD_SIDE * i + j) * depth * width] = all[i];
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void WEFT_NAME(weights)(
+    WEFT_WINOGRAD_WEIGHTS_PARAMETERS) {
+    WEFT_NAME(weights_item)
+    ((int3)((int)get_global_id(0), 0, 0), (int3)((int)get_global_size(0), 1, 1), WEFT_WINOGRAD_WEIGHTS_NAMES);
+}
+
+/* Work-item: a channel of a tile of a group. Pixels outside of the image are read as those at its edge, which are there, and
+ * become zero afterwards: no read waits for a comparison. */
+__kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void WEFT_NAME(pixels)(
+    WEFT_OPERANDS_A *image, long image_offset, __global float *pixels, long pixels_offset, int elements,
+    WEFT_WINOGRAD_TILES, int channels, int depth, int read1, int read2, int before1, int before2,
+    long x_image, int x1, int x2, int iteration) {
+    const int item = (int)get_global_id(0), channel = item % depth, row = item / depth;
+    const int place = row % block, group = row / block, tile = iteration * block + place;
+    if (item >= elements || tile >= tiles) return;
+    const int top = tile / tiles2 % tiles1 * WEFT_WINOGRAD_STEP - before1,
+              left = tile % tiles2 * WEFT_WINOGRAD_STEP - before2;
+    image += image_offset + tile / tiles2 / tiles1 * x_image +
+             (channel < channels ? group * channels + channel : 0);
+    float d[WEFT_WINOGRAD_POINTS];
+    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i) {
+        const int line = clamp(top + i, 0, read1 - 1) * x1;
+        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) d[WEFT_WINOGRAD_SIDE * i + j] =
+            WEFT_OF_A(WEFT_GET_)(image, line + clamp(left + j, 0, read2 - 1) * x2);
+    }
+    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i) {
+        const int inside = channel < channels & (uint)(top + i) < (uint)read1;
+        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) d[WEFT_WINOGRAD_SIDE * i + j] =
+            inside & (uint)(left + j) < (uint)read2 ? d[WEFT_WINOGRAD_SIDE * i + j] : 0.0f;
+        weft_winograd_pixels(d + WEFT_WINOGRAD_SIDE * i, 1, WEFT_WINOGRAD_SIDE);
+    }
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j)
+        weft_winograd_pixels(d + j, WEFT_WINOGRAD_SIDE, WEFT_WINOGRAD_SIDE);
+    pixels += pixels_offset + ((long)group * WEFT_WINOGRAD_POINTS * block + place) * depth + channel;
+    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) pixels[i * block * depth] = d[i];
+}
+
+/* Work-group (columns, tiles of the image, group and point). */
+__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(products)(
+    __global const float *pixels, long pixels_offset, __global const float *panels, long panels_offset,
+    __global float *sums, long sums_offset, int block, int tiles, int depth, int width, int iteration) {
+    __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
+    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_ACROSS + x;
+    const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
+    const int rows = min(block, tiles - iteration * block), first = min(top, rows - 1);
+    const int steps = top < rows ? depth / WEFT_GEMM_STEP : 0;
+    const long point = (long)get_group_id(2);
+    float4 a_quads[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
+    float4 acc[WEFT_GEMM_SUMS][4];
+    uint a_at[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
+    int now = 0;
+    WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
+        acc[e][3] = (float4)(0.0f);
+    WEFT_GEMM_EACH(j, WEFT_GEMM_HEIGHT)
+    a_at[j] =
+        (uint)(min(WEFT_GEMM_ROW_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_HEIGHT, 1), rows - 1 - first) *
+                   depth +
+               WEFT_GEMM_STEP_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_HEIGHT, 1));
+    WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
+    b_at[j] = (uint)(WEFT_GEMM_STEP_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_WIDTH, 0) * width +
+                     min(WEFT_GEMM_ROW_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_WIDTH, 0), width - left - 4));
+    pixels += pixels_offset + (point * block + first) * depth;
+    panels += panels_offset + point * depth * width + left;
+    sums += sums_offset + (point * block + top) * width + left;
+    WEFT_WINOGRAD_READ
+    WEFT_GEMM_PUT(a_tile[0], a_quads, WEFT_GEMM_HEIGHT, 1)
+    WEFT_GEMM_PUT(b_tile[0], b_quads, WEFT_GEMM_WIDTH, 0)
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int step = 1; step <= steps; ++step) { /* after the last one, what is read is not used */
+        pixels += step < steps ? WEFT_GEMM_STEP : 0;
+        panels += step < steps ? WEFT_GEMM_STEP * width : 0;
+        WEFT_WINOGRAD_READ
+        WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
+        for (int s = 0; s < WEFT_GEMM_STEP; ++s) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now ^= 1;
+        WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, 1)
+        WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, 0)
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
+        const int row = (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
+        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {
+            const int column = (j * WEFT_GEMM_ACROSS + x) * 4;
+            if (top + row < rows && left + column < width)
+                *(__global float4 *)(sums + row * width + column) =
+                    acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4];
+        }
+    }
+}
+
+/* Work-item: a column of a tile of a group. */
+__kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void WEFT_NAME(results)(
+    __global const float *sums, long sums_offset, int elements, WEFT_WINOGRAD_TILES, int filters, int width,
+    int made1, int made2, int iteration WEFT_EPILOGUE_PARAMETERS) {
+    const int item = (int)get_global_id(0), column = item % width, row = item / width;
+    const int place = row % block, group = row / block, tile = iteration * block + place;
+    if (item >= elements || tile >= tiles || column >= filters) return;
+    const int line = tile / tiles2 % tiles1 * WEFT_WINOGRAD_STEP, along = tile % tiles2 * WEFT_WINOGRAD_STEP;
+    const int first = tile / tiles2 / tiles1 * made1 + line;
+    float m[WEFT_WINOGRAD_POINTS], down[WEFT_WINOGRAD_STEP * WEFT_WINOGRAD_SIDE], y[WEFT_WINOGRAD_STEP];
+    sums += sums_offset + ((long)group * WEFT_WINOGRAD_POINTS * block + place) * width + column;
+    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) m[i] = sums[i * block * width];
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) weft_winograd_results(
+        m + j, WEFT_WINOGRAD_SIDE, down + j, WEFT_WINOGRAD_SIDE, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
+    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_STEP; ++i) {
+        weft_winograd_results(down + WEFT_WINOGRAD_SIDE * i, 1, y, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
+        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_STEP; ++j) {
+            if (line + i < made1 && along + j < made2)
+                WEFT_STORE(y[j], first + i, along + j, group * filters + column, 1);
+        }
+    }
+}
+
+#ifdef WEFT_CONV_ALONE
+#undef WEFT_CONV_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif
