@@ -5,13 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { STEPS = 400, EVERY = 100 };
-enum { PRECISION, CHECKPOINT, RESUME, OPTIONS };
-static option options[OPTIONS] = {
-    [PRECISION] = PRECISION_OPTION,
-    [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "FILE", "saves a checkpoint there every 100 steps", NULL},
-    [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from that checkpoint, if there is one", NULL},
-};
+enum { STEPS = 400, SHOWN = 100 };
 
 int main(int argc, char **argv) {
     const float inputs[4 * 2] = {0, 0, 0, 1, 1, 0, 1, 1};
@@ -23,17 +17,15 @@ int main(int argc, char **argv) {
     weft_plan *plan = NULL;
     weft_status status;
     int stopped = 0;
-    command_line line = {.program = "xor",
-        .purpose = "Learns XOR with two layers, without a trainer.",
-        .options = options,
-        .option_count = OPTIONS};
+    command_line line = {
+        .program = "xor", .purpose = "Learns XOR with two layers, without a trainer.", .loops = true};
 
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
-    const char *checkpoint = options[CHECKPOINT].text;
-    if (options[RESUME].text && !checkpoint) return fputs("xor: --resume needs --checkpoint\n", stderr), 2;
+    const char *const checkpoint = line.checkpoint;
+    const int32_t every = (int32_t)line.checkpoint_every.steps;
     if ((status = weft_context_create(&context, NULL)) != WEFT_OK) goto done;
     weft_graph *graph = weft_context_graph(context);
-    if ((status = weft_graph_set_precision(graph, precision_of(&options[PRECISION]))) != WEFT_OK) goto done;
+    if ((status = weft_graph_set_precision(graph, line.precision)) != WEFT_OK) goto done;
     weft_tensor *x = weft_input(graph, "x", WEFT_F32, 2);
     weft_tensor *target = weft_input(graph, "target", WEFT_F32, 1);
     weft_tensor *answer = weft_sigmoid(weft_linear(weft_tanh(weft_linear(x, 8)), 1));
@@ -47,7 +39,7 @@ int main(int argc, char **argv) {
     if ((status = weft_plan_create(&plan, outputs, 1 + updates, &planned)) != WEFT_OK) goto done;
     if ((status = weft_plan_write(plan, x, inputs, sizeof inputs)) != WEFT_OK) goto done;
     if ((status = weft_plan_write(plan, target, targets, sizeof targets)) != WEFT_OK) goto done;
-    if (options[RESUME].text && access(checkpoint, F_OK) == 0) {
+    if (line.resume && access(checkpoint, F_OK) == 0) {
         if ((status = weft_checkpoint_load(graph, checkpoint, &extra, 1)) != WEFT_OK) goto done;
         printf("continuing after step %d\n", (int)step);
     }
@@ -55,8 +47,11 @@ int main(int argc, char **argv) {
     if (checkpoint) stopping_begin(NULL); /* SIGINT and SIGTERM end the loop */
     while (step < STEPS && !stopping_wanted()) {
         if ((status = weft_plan_run(plan)) != WEFT_OK) goto done;
-        if (++step % EVERY) continue;
-        if (checkpoint && (status = weft_checkpoint_save(graph, checkpoint, &extra, 1)) != WEFT_OK) goto done;
+        step++;
+        if (checkpoint && (step % every == 0 || step == STEPS) &&
+            (status = weft_checkpoint_save(graph, checkpoint, &extra, 1)) != WEFT_OK)
+            goto done;
+        if (step % SHOWN) continue;
         if ((status = weft_plan_read(plan, loss, &loss_now, sizeof loss_now)) != WEFT_OK) goto done;
         printf("step %d  loss %.5f\n", (int)step, (double)loss_now);
     }

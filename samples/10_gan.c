@@ -1,9 +1,8 @@
 /* A generative adversarial network (I. Goodfellow et al. 2014) learns points near a circle: one discriminator that is used
  * three times, two optimizers with rates of their own, and a plan for each of the two steps that take turns. */
-#include "command_line.h"
+#include "training_loop.h"
 #include <math.h>
 #include <stdio.h>
-#include <weft/weft.h>
 
 enum { BATCH = 128, NOISE = 4, WIDTH = 64 };
 
@@ -51,23 +50,21 @@ static weft_status report(weft_plan *plan, weft_tensor *fake, size_t step) {
 }
 
 int main(int argc, char **argv) {
-    enum { STEPS, PRECISION, OPTIONS };
-    option options[OPTIONS] = {[STEPS] = {"--steps", OPTION_COUNT, "N", "steps of each network", "2000"},
-        [PRECISION] = PRECISION_OPTION};
+    option steps = {"--steps", OPTION_COUNT, "N", "steps of each network", "2000"};
     command_line line = {.program = "gan",
         .purpose = "Two networks learn by each other: one to draw points near a circle, one to tell them "
                    "from real ones.",
-        .options = options,
-        .option_count = OPTIONS};
+        .options = &steps,
+        .option_count = 1,
+        .loops = true};
     weft_context *context = NULL;
     weft_plan *plans[2] = {NULL};
     weft_status status;
     int end = 0;
 
     if (!command_line_read(&line, argc, argv, &end)) return end;
-    if ((status = weft_context_create(&context, NULL))) goto done;
+    if ((status = loop_context(&context, &line))) goto done;
     weft_graph *graph = weft_context_graph(context);
-    if ((status = weft_graph_set_precision(graph, precision_of(&options[PRECISION])))) goto done;
     const int64_t noise[] = {BATCH, NOISE};
     weft_tensor *fake = network(graph, "generator", weft_normal(graph, 0, 1, 2, noise), 2);
     weft_tensor *caught =
@@ -81,15 +78,16 @@ int main(int argc, char **argv) {
         fake, weft_optimizer_minimize(generator, judged(graph, fake, 1), "generator.*")};
     if ((status = weft_plan_create(&plans[0], &of_discriminator, 1, NULL))) goto done;
     if ((status = weft_plan_create(&plans[1], of_generator, 2, NULL))) goto done;
-    for (size_t step = 1, last = option_count_of(&options[STEPS]); step <= last; step++) {
-        for (int i = 0; i < 2; i++)
-            if ((status = weft_plan_run(plans[i]))) goto done;
-        if (step == last || step % 500 == 0)
-            if ((status = report(plans[1], fake, step))) goto done;
+    training_loop loop = {.line = &line, .graph = graph, .last = option_count_of(&steps)};
+    status = loop_begin(&loop);
+    while (loop_next(&loop, &status)) {
+        for (int i = 0; i < 2 && !status; i++) status = weft_plan_run(plans[i]);
+        if (!status && loop_every(&loop, 500)) status = report(plans[1], fake, loop.step);
     }
+    end = loop.stopped;
 done:
     if (status) fprintf(stderr, "gan: %s\n", weft_last_error());
     for (int i = 0; i < 2; i++) weft_plan_release(plans[i]);
     weft_context_release(context);
-    return status != WEFT_OK;
+    return status ? 1 : end;
 }

@@ -1,6 +1,7 @@
 /* Skip-gram with negative sampling (T. Mikolov et al. 2013): words that stand among the same others get similar vectors.
  * Both tables are updated by rows: a step reads and writes those of its batch, however many words there are. */
-#include "command_line.h"
+#include "trace.h"
+#include "training_loop.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,13 +9,12 @@
 #define WEFT_SOURCE_DATA_DIR "data"
 #endif
 enum { WINDOW = 4, PICKED = 6, WIDTH = 64 }; /* picked: a word of the context, and five others */
-enum { DATA, STEPS, BATCH, TABLE, PRECISION, OPTIONS };
+enum { DATA, STEPS, BATCH, TABLE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = {"--data", OPTION_TEXT, "FILE", "a text of words", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
     [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "2000"},
     [BATCH] = {"--batch", OPTION_COUNT, "N", "pairs of words in each", "256"},
     [TABLE] = {"--table", OPTION_COUNT, "N", "rows of the tables, of which the text uses the first", "1"},
-    [PRECISION] = PRECISION_OPTION,
 };
 
 /* All words of the text, as numbers; NULL with a status after an error. */
@@ -37,18 +37,16 @@ static int32_t *read_words(
 /* A batch: words, and for each one of its neighbours, then words from anywhere. */
 static void draw_pairs(const int32_t *text, size_t count, int32_t *words, int32_t *others, size_t batch) {
     for (size_t i = 0; i < batch; i++) {
-        const size_t at = (size_t)rand() % count, step = 1 + (size_t)rand() % WINDOW;
+        const size_t at = draw_below(count), step = 1 + draw_below(WINDOW);
         words[i] = text[at];
-        others[i * PICKED] = text[(at + (rand() % 2 ? step : count - step)) % count];
-        for (size_t k = 1; k < PICKED; k++) others[i * PICKED + k] = text[(size_t)rand() % count];
+        others[i * PICKED] = text[(at + (draw_below(2) ? step : count - step)) % count];
+        for (size_t k = 1; k < PICKED; k++) others[i * PICKED + k] = text[draw_below(count)];
     }
 }
 
 int main(int argc, char **argv) {
-    command_line line = {.program = "skip_gram",
-        .purpose = "Learns vectors of the words of a text.",
-        .options = options,
-        .option_count = OPTIONS};
+    command_line line = {
+        "skip_gram", "Learns vectors of the words of a text.", options, OPTIONS, .loops = true};
     weft_context *context = NULL;
     weft_vocabulary *vocabulary = NULL;
     weft_plan *plan = NULL;
@@ -57,13 +55,12 @@ int main(int argc, char **argv) {
     size_t count = 0;
     int end = 0;
     if (!command_line_read(&line, argc, argv, &end)) return end;
-    const size_t steps = option_count_of(&options[STEPS]), batch = option_count_of(&options[BATCH]);
-    if ((status = weft_context_create(&context, NULL))) goto done;
+    const size_t batch = option_count_of(&options[BATCH]);
+    if ((status = loop_context(&context, &line))) goto done;
     if (!(text = read_words(&vocabulary, context, &count, &status))) goto done;
     const size_t least = option_count_of(&options[TABLE]), known = weft_vocabulary_size(vocabulary);
     const int64_t rows = (int64_t)(least > known ? least : known);
     weft_graph *graph = weft_context_graph(context);
-    if ((status = weft_graph_set_precision(graph, precision_of(&options[PRECISION])))) goto done;
     weft_tensor *word = weft_input(graph, "word", WEFT_I32);
     weft_tensor *other = weft_input(graph, "other", WEFT_I32, PICKED);
     const weft_initialiser start = weft_init_uniform(-0.1f, 0.1f);
@@ -81,20 +78,21 @@ int main(int argc, char **argv) {
     if ((status = weft_plan_create(&plan, outputs, 2, &size))) goto done;
     words = malloc(batch * sizeof *words), others = malloc(batch * PICKED * sizeof *others);
     float mean = 0, now = 0;
-    for (size_t step = 1; step <= steps && words && others; step++) {
+    const weft_value values[] = {{word, words, batch * sizeof *words},
+        {other, others, batch * PICKED * sizeof *others}, {loss, &now, sizeof now}};
+    training_loop loop = {.line = &line, .graph = graph, .last = option_count_of(&options[STEPS])};
+    loop_keep(&loop, "mean", &mean, sizeof mean);
+    status = words && others ? loop_begin(&loop) : WEFT_ERROR_MEMORY;
+    while (loop_next(&loop, &status)) {
         draw_pairs(text, count, words, others, batch);
-        if ((status = weft_plan_write(plan, word, words, batch * sizeof *words))) goto done;
-        if ((status = weft_plan_write(plan, other, others, batch * PICKED * sizeof *others))) goto done;
-        if ((status = weft_plan_run(plan)) || (status = weft_plan_read(plan, loss, &now, sizeof now)))
-            goto done;
-        mean += (now - mean) / (float)(step < 100 ? step : 100);
-        if (step == steps || step % 500 == 0) printf("step %5zu: loss %.4f\n", step, (double)mean);
+        status = weft_plan_step(plan, values, 3);
+        mean += (now - mean) / (float)(loop.step < 100 ? loop.step : 100);
+        if (!status && loop_every(&loop, 500)) printf("step %5zu: loss %.4f\n", loop.step, (double)mean);
     }
+    end = loop.stopped;
 done:
     if (status) fprintf(stderr, "skip_gram: %s\n", weft_last_error());
     free(text), free(words), free(others);
-    weft_plan_release(plan);
-    weft_vocabulary_release(vocabulary);
-    weft_context_release(context);
-    return status != WEFT_OK;
+    weft_plan_release(plan), weft_vocabulary_release(vocabulary), weft_context_release(context);
+    return status ? 1 : end;
 }

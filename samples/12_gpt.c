@@ -2,12 +2,13 @@
  * ones before have left in caches, and the drawn token becomes the next input without leaving the device. */
 #include "gpt_model.h"
 #include "trace.h"
+#include "training_loop.h"
 
 #ifndef WEFT_SOURCE_DATA_DIR
 #define WEFT_SOURCE_DATA_DIR "data"
 #endif
 enum { DATA, STEPS, BATCH, LAYERS, WIDTH, HEADS, CONTEXT };
-enum { PROMPT = CONTEXT + 1, TEMPERATURE, TOP_K, TOP_P, PRECISION, TRACE, OPTIONS };
+enum { PROMPT = CONTEXT + 1, TEMPERATURE, TOP_K, TOP_P, TRACE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = {"--data", OPTION_TEXT, "FILE", "the text", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
     [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "1000"},
@@ -20,7 +21,6 @@ static option options[OPTIONS] = {
     [TEMPERATURE] = {"--temperature", OPTION_AMOUNT, "T", "0 always takes the likeliest", "0.8"},
     [TOP_K] = {"--top-k", OPTION_COUNT, "K", "draws among the K likeliest", "20"},
     [TOP_P] = {"--top-p", OPTION_RATE, "P", "of these, among the likeliest that add up to P", "0.95"},
-    [PRECISION] = PRECISION_OPTION,
     [TRACE] = TRACE_OPTION,
 };
 
@@ -29,7 +29,7 @@ static int64_t number(int i) {
 }
 
 /* Sequences from random places; each character's target is the next one. */
-static weft_status train(gpt *g, const int32_t *text, size_t count) {
+static weft_status train(gpt *g, const int32_t *text, size_t count, training_loop *loop) {
     const size_t batch = (size_t)number(BATCH), length = (size_t)g->length,
                  size = batch * length * sizeof *text;
     weft_tensor *tokens = weft_input(g->graph, "tokens", WEFT_I32, g->length),
@@ -46,7 +46,8 @@ static weft_status train(gpt *g, const int32_t *text, size_t count) {
     weft_status status = seen && wanted ? weft_graph_status(g->graph) : WEFT_ERROR_MEMORY;
     if (!status) status = weft_plan_create(&plan, outputs, 2, &sized);
     if (!status) status = trace_begin(options[TRACE].text, g->graph);
-    for (size_t step = 1, last = option_count_of(&options[STEPS]); step <= last && !status; step++) {
+    if (!status) status = loop_begin(loop);
+    while (loop_next(loop, &status)) {
         for (size_t i = 0; i < batch; i++) {
             const int32_t *from = text + draw_below(count - length);
             memcpy(seen + i * length, from, length * sizeof *from);
@@ -54,8 +55,7 @@ static weft_status train(gpt *g, const int32_t *text, size_t count) {
         }
         status = weft_plan_step(plan, values, 3);
         if (!status) trace_step(&loss, 1, 2, seen, size, wanted, size);
-        if (!status && (step == last || step % 100 == 0))
-            printf("step %4zu: loss %.3f\n", step, (double)loss);
+        if (!status && loop_every(loop, 100)) printf("step %4zu: loss %.3f\n", loop->step, (double)loss);
     }
     weft_plan_release(plan);
     free(seen), free(wanted);
@@ -63,7 +63,7 @@ static weft_status train(gpt *g, const int32_t *text, size_t count) {
 }
 
 int main(int argc, char **argv) {
-    command_line line = {.program = "gpt", .options = options, .option_count = OPTIONS};
+    command_line line = {.program = "gpt", .options = options, .option_count = OPTIONS, .loops = true};
     line.purpose = "Learns the characters of a text, and writes on from a prompt.";
     const weft_text_options one = {WEFT_TEXT_OPTIONS_INIT, .streams = 1, .steps = 1};
     weft_context *context = NULL;
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     const char *path = options[DATA].text;
     gpt g = {.batch = WEFT_BATCH, .length = number(CONTEXT), .context = number(CONTEXT)};
     g.width = number(WIDTH), g.heads = number(HEADS), g.layers = number(LAYERS);
-    weft_status status = weft_context_create(&context, NULL);
+    weft_status status = loop_context(&context, &line);
     if (!status) status = weft_vocabulary_from_file(&vocabulary, context, path, NULL);
     if (!status) status = weft_dataset_open_text(&text, context, path, vocabulary, &one);
     if (status) goto done;
@@ -85,16 +85,14 @@ int main(int argc, char **argv) {
     }
     g.graph = weft_context_graph(context);
     g.vocabulary = (int64_t)weft_vocabulary_size(vocabulary);
-    status = weft_graph_set_precision(g.graph, precision_of(&options[PRECISION]));
+    training_loop loop = {.line = &line, .graph = g.graph, .last = option_count_of(&options[STEPS])};
     /* a text of one stream of single tokens is the text itself */
-    if (!status) status = train(&g, weft_dataset_column(text, 0)->data, weft_dataset_size(text));
+    status = train(&g, weft_dataset_column(text, 0)->data, weft_dataset_size(text), &loop);
     const gpt_sampling how = {options[PROMPT].text, strtod(options[TEMPERATURE].text, NULL),
         strtod(options[TOP_P].text, NULL), number(TOP_K)};
-    if (!status) status = gpt_write_on(&g, vocabulary, &how);
+    if (!status && !(end = loop.stopped)) status = gpt_write_on(&g, vocabulary, &how);
 done:
     if (status) fprintf(stderr, "gpt: %s\n", weft_last_error());
-    weft_dataset_release(text);
-    weft_vocabulary_release(vocabulary);
-    weft_context_release(context);
-    return status != WEFT_OK || end;
+    weft_dataset_release(text), weft_vocabulary_release(vocabulary), weft_context_release(context);
+    return status ? 1 : end;
 }

@@ -1,13 +1,12 @@
 /* Deep Q-learning (V. Mnih et al. 2015) balances a pole on a cart: one plan chooses actions, another learns from steps that
  * are drawn from memory, and a third moves the target network towards the one that learns. */
 #include "cart.h"
+#include "training_loop.h"
 #include <stdio.h>
-
 enum { BATCH = 64, WIDTH = 128, FIRST = 500, LONGEST = 500 };
-enum { STEPS, PRECISION, TRACE, OPTIONS };
+enum { STEPS, TRACE, OPTIONS };
 static option options[OPTIONS] = {
     [STEPS] = {"--steps", OPTION_COUNT, "N", "steps of the cart, the first 500 at random", "8000"},
-    [PRECISION] = PRECISION_OPTION,
     [TRACE] = TRACE_OPTION,
 };
 
@@ -37,8 +36,7 @@ static weft_status make(learner *l, weft_graph *graph) {
     l->outputs[1] = weft_optimizer_minimize(weft_optimizer_create(graph, &adam), l->outputs[0], "online.*");
     weft_tensor *copy = weft_scope_copy(graph, "online", "target", 1),
                 *follow = weft_scope_copy(graph, "online", "target", 0.01f);
-    weft_status status = weft_graph_status(graph);
-    if (!status) status = weft_plan_create(&l->act, &l->chosen, 1, NULL);
+    weft_status status = weft_plan_create(&l->act, &l->chosen, 1, NULL);
     if (!status) status = weft_plan_create(&l->learn, l->outputs, 2, &many);
     if (!status) status = weft_plan_create(&l->follow, &follow, 1, NULL);
     if (!status) status = weft_plan_create(&l->start, &copy, 1, NULL);
@@ -59,42 +57,44 @@ static weft_status learn(const learner *l, const memory *m, size_t count) {
 }
 
 /* Steps of the cart, of which fewer and fewer are at random; prints how long the pole stood. */
-static weft_status play(const learner *l, size_t last) {
-    static memory m;
-    float s[4], mean = 0;
-    weft_status status = WEFT_OK;
-    cart_place(s);
-    for (size_t step = 0, length = 0; step < last && !status; step++) {
-        const size_t at = step % MEMORY;
-        memcpy(m.seen[at], s, sizeof s);
-        if (draw() < 0.02 || draw() < 1 - (double)step / 5000)
-            m.action[at] = draw() < 0.5;
-        else
-            status = weft_plan_step(l->act,
-                (weft_value[]){{l->seen, s, sizeof s}, {l->chosen, &m.action[at], sizeof *m.action}}, 2);
-        const bool fell = cart_step(s, m.action[at]);
-        memcpy(m.next[at], s, sizeof s), m.alive[at] = !fell;
-        if (fell || ++length == LONGEST) mean += 0.1f * ((float)length - mean), length = 0, cart_place(s);
-        if (step >= FIRST && !status) status = learn(l, &m, step);
-        if (step % 1000 == 999) printf("step %5zu: the pole stood for %.0f steps\n", step + 1, (double)mean);
+static weft_status play(const learner *l, training_loop *loop) {
+    static game g;
+    memory *const m = &g.memory;
+    cart_place(g.seen);
+    loop_keep(loop, "game", &g, sizeof g);
+    weft_status status = loop_begin(loop);
+    while (loop_next(loop, &status)) {
+        const size_t step = loop->step - 1, at = step % MEMORY;
+        const weft_value act[] = {
+            {l->seen, g.seen, sizeof g.seen}, {l->chosen, &m->action[at], sizeof(int32_t)}};
+        const bool random = draw() < 0.02 || draw() < 1 - (double)step / 5000;
+        memcpy(m->seen[at], g.seen, sizeof g.seen);
+        if (random) m->action[at] = draw() < 0.5;
+        if (!random) status = weft_plan_step(l->act, act, 2);
+        const bool fell = cart_step(g.seen, m->action[at]);
+        memcpy(m->next[at], g.seen, sizeof g.seen), m->alive[at] = !fell;
+        if (fell || ++g.length == LONGEST) cart_again(&g);
+        if (step >= FIRST && !status) status = learn(l, m, step);
+        if (loop_every(loop, 1000))
+            printf("step %5zu: the pole stood for %.0f steps\n", loop->step, (double)g.mean);
     }
     return status;
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"dqn", "Learns to balance a pole on a cart.", options, OPTIONS, .trains = false};
+    command_line line = {"dqn", "Learns to balance a pole on a cart.", options, OPTIONS, .loops = true};
     weft_context *context = NULL;
     learner l = {.seen = NULL};
     int end = 0;
     if (!command_line_read(&line, argc, argv, &end)) return end;
-    weft_status status = weft_context_create(&context, NULL);
-    if (!status)
-        status = weft_graph_set_precision(weft_context_graph(context), precision_of(&options[PRECISION]));
-    if (!status) status = make(&l, weft_context_graph(context));
-    if (!status) status = trace_begin(options[TRACE].text, weft_context_graph(context));
-    if (!status) status = play(&l, option_count_of(&options[STEPS]));
+    weft_status status = loop_context(&context, &line);
+    training_loop loop = {.line = &line, .last = option_count_of(&options[STEPS])};
+    if (!status) status = make(&l, loop.graph = weft_context_graph(context));
+    if (!status) status = trace_begin(options[TRACE].text, loop.graph);
+    if (!status) status = play(&l, &loop);
     if (status) fprintf(stderr, "dqn: %s\n", weft_last_error());
-    weft_plan_release(l.act), weft_plan_release(l.learn), weft_plan_release(l.start);
-    weft_plan_release(l.follow), weft_context_release(context);
-    return status != WEFT_OK;
+    weft_plan_release(l.act), weft_plan_release(l.learn), weft_plan_release(l.start),
+        weft_plan_release(l.follow);
+    weft_context_release(context);
+    return status ? 1 : loop.stopped;
 }

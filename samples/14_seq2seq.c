@@ -5,11 +5,10 @@
 #ifndef WEFT_SOURCE_DATA_DIR
 #define WEFT_SOURCE_DATA_DIR "data"
 #endif
-enum { DATA, STEPS, PRECISION, TRACE, OPTIONS };
+enum { DATA, STEPS, TRACE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = {"--data", OPTION_TEXT, "FILE", "a text, for its words", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
     [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "600"},
-    [PRECISION] = PRECISION_OPTION,
     [TRACE] = TRACE_OPTION,
 };
 
@@ -49,7 +48,7 @@ static weft_status write_words(weft_plan *plan, weft_tensor *const in[2], weft_t
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"seq2seq", "Learns to write words backwards.", options, OPTIONS, .trains = false};
+    command_line line = {"seq2seq", "Learns to write words backwards.", options, OPTIONS, .loops = true};
     static int32_t words[MOST][LONGEST];
     static batch b;
     weft_context *context = NULL;
@@ -57,12 +56,12 @@ int main(int argc, char **argv) {
     float loss = 0;
     int end = 0;
     if (!command_line_read(&line, argc, argv, &end)) return end;
-    const size_t count = read_words(options[DATA].text, words), last = option_count_of(&options[STEPS]);
+    const size_t count = read_words(options[DATA].text, words);
     if (!count) return fprintf(stderr, "seq2seq: %s has no words\n", options[DATA].text), 1;
-    weft_status status = weft_context_create(&context, NULL);
+    weft_status status = loop_context(&context, &line);
     if (status) goto done;
     weft_graph *graph = weft_context_graph(context);
-    if ((status = weft_graph_set_precision(graph, precision_of(&options[PRECISION])))) goto done;
+    training_loop loop = {.line = &line, .graph = graph, .last = option_count_of(&options[STEPS])};
     weft_tensor *in[] = {
         weft_input(graph, "word", WEFT_I32, LONGEST), weft_input(graph, "given", WEFT_I32, STEPS_OUT)};
     weft_tensor *wanted = weft_input(graph, "wanted", WEFT_I32, STEPS_OUT), *logits = network(in[0], in[1]);
@@ -75,18 +74,20 @@ int main(int argc, char **argv) {
     if (!(status = weft_graph_status(graph))) status = weft_plan_create(&learn, outputs, 2, &size);
     if (!status) status = weft_plan_create(&write, &likeliest, 1, &size);
     if (!status) status = trace_begin(options[TRACE].text, graph);
+    if (!status) status = loop_begin(&loop);
     const weft_value values[] = {{in[0], b.word, sizeof b.word}, {in[1], b.given, sizeof b.given},
         {wanted, b.wanted, sizeof b.wanted}, {outputs[0], &loss, sizeof loss}};
-    for (size_t step = 1; step <= last && !status; step++) {
+    while (loop_next(&loop, &status)) {
         draw_batch(&b, words, count);
         status = weft_plan_step(learn, values, 4);
         trace_step(&loss, 1, 1, &b, sizeof b);
-        if (step % 100 == 0) printf("step %4zu: loss %.3f\n", step, (double)loss);
+        if (loop_every(&loop, 100)) printf("step %4zu: loss %.3f\n", loop.step, (double)loss);
     }
+    if (status || (end = loop.stopped)) goto done;
     draw_batch(&b, words, count);
-    if (!status) status = write_words(write, in, likeliest, &b);
+    status = write_words(write, in, likeliest, &b);
 done:
     if (status) fprintf(stderr, "seq2seq: %s\n", weft_last_error());
     weft_plan_release(learn), weft_plan_release(write), weft_context_release(context);
-    return status != WEFT_OK;
+    return status ? 1 : end;
 }

@@ -3,11 +3,10 @@
 #include "digits.h"
 
 enum { BATCH = 64, WIDTH = 128, CODE = 8 };
-enum { DATA, STEPS, PRECISION, TRACE, OPTIONS };
+enum { DATA, STEPS, TRACE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
     [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "2000"},
-    [PRECISION] = PRECISION_OPTION,
     [TRACE] = TRACE_OPTION,
 };
 
@@ -45,43 +44,43 @@ static weft_status make(vae *v, weft_graph *graph) {
     return status ? status : weft_plan_create(&v->draw, &v->drawn, 1, &many);
 }
 
-static weft_status train(const vae *v, const weft_dataset *digits, size_t last) {
+static weft_status train(const vae *v, const weft_dataset *digits, training_loop *loop) {
     static float images[BATCH][DIGIT_PIXELS], noise[BATCH][CODE];
     float loss = 0;
     const weft_value values[] = {{v->image, images, sizeof images}, {v->outputs[0], &loss, sizeof loss},
         {v->noise, noise, sizeof noise}};
-    weft_status status = WEFT_OK;
-    for (size_t step = 1; step <= last && !status; step++) {
+    weft_status status = loop_begin(loop);
+    while (loop_next(loop, &status)) {
         if (!draw_digits(digits, 0, 9, BATCH, images, NULL)) break;
         status = weft_plan_step(v->learn, values, 3);
         trace_step(&loss, 1, 2, images, sizeof images, noise, sizeof noise);
-        if (step == last || step % 500 == 0) printf("step %4zu: loss %.3f\n", step, (double)loss);
+        if (loop_every(loop, 500)) printf("step %4zu: loss %.3f\n", loop->step, (double)loss);
     }
     return status;
 }
 
 int main(int argc, char **argv) {
-    command_line line = {
-        "vae", "Learns to write digits from random codes.", options, OPTIONS, .trains = false};
+    command_line line = {"vae", "Learns to write digits from random codes.", options, OPTIONS, .loops = true};
     static float drawn[BATCH][DIGIT_PIXELS];
     weft_context *context = NULL;
     weft_dataset *digits = NULL;
     vae v = {.image = NULL};
     int end = 0;
     if (!command_line_read(&line, argc, argv, &end)) return end;
-    weft_status status = weft_context_create(&context, NULL);
+    weft_status status = loop_context(&context, &line);
     if (!status) status = weft_dataset_open_idx(&digits, context, options[DATA].text, "train");
     if (status) goto done;
     weft_graph *graph = weft_context_graph(context);
-    status = weft_graph_set_precision(graph, precision_of(&options[PRECISION]));
-    if (!status) status = make(&v, graph);
+    training_loop loop = {.line = &line, .graph = graph, .last = option_count_of(&options[STEPS])};
+    status = make(&v, graph);
     if (!status) status = trace_begin(options[TRACE].text, graph);
-    if (!status) status = train(&v, digits, option_count_of(&options[STEPS]));
-    if (!status) status = weft_plan_step(v.draw, &(weft_value){v.drawn, drawn, sizeof drawn}, 1);
+    if (!status) status = train(&v, digits, &loop);
+    if (status || (end = loop.stopped)) goto done;
+    status = weft_plan_step(v.draw, &(weft_value){v.drawn, drawn, sizeof drawn}, 1);
     if (!status) report_digits(digits, drawn, BATCH);
 done:
     if (status) fprintf(stderr, "vae: %s\n", weft_last_error());
     weft_plan_release(v.learn), weft_plan_release(v.draw);
     weft_dataset_release(digits), weft_context_release(context);
-    return status != WEFT_OK;
+    return status ? 1 : end;
 }

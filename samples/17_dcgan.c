@@ -3,11 +3,10 @@
 #include "digit_generator.h"
 
 enum { BATCH = 64 };
-enum { DATA, STEPS, PRECISION, TRACE, OPTIONS };
+enum { DATA, STEPS, TRACE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
     [STEPS] = {"--steps", OPTION_COUNT, "N", "steps of each network", "1500"},
-    [PRECISION] = PRECISION_OPTION,
     [TRACE] = TRACE_OPTION,
 };
 
@@ -51,11 +50,11 @@ static weft_status make(gan *g, weft_graph *graph) {
     return status ? status : weft_plan_create(&g->draw, &g->fake, 1, &inference);
 }
 
-static weft_status train(const gan *g, const weft_dataset *digits, size_t last) {
+static weft_status train(const gan *g, const weft_dataset *digits, training_loop *loop) {
     static float images[BATCH][DIGIT_PIXELS], noise[2][BATCH][NOISE];
-    weft_status status = WEFT_OK;
+    weft_status status = loop_begin(loop);
     float loss[2];
-    for (size_t step = 1; step <= last && !status; step++) {
+    while (loop_next(loop, &status)) {
         if (!draw_digits(digits, 0, 9, BATCH, images, NULL)) break;
         for (int i = 0; i < 2 && !status; i++) {
             const weft_value values[] = {{g->outputs[i][0], &loss[i], sizeof *loss},
@@ -63,34 +62,35 @@ static weft_status train(const gan *g, const weft_dataset *digits, size_t last) 
             status = weft_plan_step(g->learn[i], values, i ? 2 : 3); /* the generator sees no real ones */
         }
         trace_step(loss, 2, 2, images, sizeof images, noise, sizeof noise);
-        if (step == last || step % 250 == 0)
-            printf("step %4zu: losses %.3f, %.3f\n", step, (double)loss[0], (double)loss[1]);
+        if (loop_every(loop, 250))
+            printf("step %4zu: losses %.3f, %.3f\n", loop->step, (double)loss[0], (double)loss[1]);
     }
     return status;
 }
 
 int main(int argc, char **argv) {
     command_line line = {"dcgan", "Learns to write digits with two networks that learn by each other.",
-        options, OPTIONS, .trains = false};
+        options, OPTIONS, .loops = true};
     static float drawn[BATCH][DIGIT_PIXELS];
     weft_context *context = NULL;
     weft_dataset *digits = NULL;
     gan g = {.image = NULL};
     int end = 0;
     if (!command_line_read(&line, argc, argv, &end)) return end;
-    weft_status status = weft_context_create(&context, NULL);
+    weft_status status = loop_context(&context, &line);
     if (!status) status = weft_dataset_open_idx(&digits, context, options[DATA].text, "train");
     if (status) goto done;
     weft_graph *graph = weft_context_graph(context);
-    status = weft_graph_set_precision(graph, precision_of(&options[PRECISION]));
-    if (!status) status = make(&g, graph);
+    training_loop loop = {.line = &line, .graph = graph, .last = option_count_of(&options[STEPS])};
+    status = make(&g, graph);
     if (!status) status = trace_begin(options[TRACE].text, graph);
-    if (!status) status = train(&g, digits, option_count_of(&options[STEPS]));
-    if (!status) status = weft_plan_step(g.draw, &(weft_value){g.fake, drawn, sizeof drawn}, 1);
+    if (!status) status = train(&g, digits, &loop);
+    if (status || (end = loop.stopped)) goto done;
+    status = weft_plan_step(g.draw, &(weft_value){g.fake, drawn, sizeof drawn}, 1);
     if (!status) report_digits(digits, drawn, BATCH);
 done:
     if (status) fprintf(stderr, "dcgan: %s\n", weft_last_error());
     weft_plan_release(g.learn[0]), weft_plan_release(g.learn[1]), weft_plan_release(g.draw);
     weft_dataset_release(digits), weft_context_release(context);
-    return status != WEFT_OK;
+    return status ? 1 : end;
 }

@@ -3,11 +3,10 @@
 #include "digit_generator.h"
 
 enum { BATCH = 64, ROUND = 6 }; /* five steps of the critic to one of the generator */
-enum { DATA, STEPS, PRECISION, TRACE, OPTIONS };
+enum { DATA, STEPS, TRACE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
     [STEPS] = {"--steps", OPTION_COUNT, "N", "steps, of which each sixth is the generator's", "3000"},
-    [PRECISION] = PRECISION_OPTION,
     [TRACE] = TRACE_OPTION,
 };
 
@@ -53,46 +52,48 @@ static weft_status make(gan *g, weft_graph *graph) {
     return status ? status : weft_plan_create(&g->draw, &g->fake, 1, &inference);
 }
 
-static weft_status train(const gan *g, const weft_dataset *digits, size_t last) {
+static weft_status train(const gan *g, const weft_dataset *digits, training_loop *loop) {
     static float images[BATCH][DIGIT_PIXELS], noise[BATCH][NOISE], share[BATCH];
-    weft_status status = WEFT_OK;
-    float loss[2] = {0};
-    for (size_t step = 1; step <= last && !status; step++) {
-        const int i = step % ROUND == 0;
+    static float loss[2];
+    loop_keep(loop, "losses", loss, sizeof loss); /* each is of some of the steps */
+    weft_status status = loop_begin(loop);
+    while (loop_next(loop, &status)) {
+        const int i = loop->step % ROUND == 0;
         const weft_value values[] = {{g->outputs[i][0], &loss[i], sizeof *loss},
             {g->noise, noise, sizeof noise}, {g->share, share, sizeof share},
             {g->image, images, sizeof images}};
         if (!draw_digits(digits, 0, 9, BATCH, images, NULL)) break;
         status = weft_plan_step(g->learn[i], values, i ? 2 : 4);
         trace_step(&loss[i], 1, 3, images, sizeof images, noise, sizeof noise, share, sizeof share);
-        if (step == last || step % 600 == 0)
-            printf("step %4zu: losses %.3f, %.3f\n", step, (double)loss[0], (double)loss[1]);
+        if (loop_every(loop, 600))
+            printf("step %4zu: losses %.3f, %.3f\n", loop->step, (double)loss[0], (double)loss[1]);
     }
     return status;
 }
 
 int main(int argc, char **argv) {
     command_line line = {"wgan_gp", "Learns to write digits with a critic whose gradient is kept near 1.",
-        options, OPTIONS, .trains = false};
+        options, OPTIONS, .loops = true};
     static float drawn[BATCH][DIGIT_PIXELS];
     weft_context *context = NULL;
     weft_dataset *digits = NULL;
     gan g = {.image = NULL};
     int end = 0;
     if (!command_line_read(&line, argc, argv, &end)) return end;
-    weft_status status = weft_context_create(&context, NULL);
+    weft_status status = loop_context(&context, &line);
     if (!status) status = weft_dataset_open_idx(&digits, context, options[DATA].text, "train");
     if (status) goto done;
     weft_graph *graph = weft_context_graph(context);
-    status = weft_graph_set_precision(graph, precision_of(&options[PRECISION]));
-    if (!status) status = make(&g, graph);
+    training_loop loop = {.line = &line, .graph = graph, .last = option_count_of(&options[STEPS])};
+    status = make(&g, graph);
     if (!status) status = trace_begin(options[TRACE].text, graph);
-    if (!status) status = train(&g, digits, option_count_of(&options[STEPS]));
-    if (!status) status = weft_plan_step(g.draw, &(weft_value){g.fake, drawn, sizeof drawn}, 1);
+    if (!status) status = train(&g, digits, &loop);
+    if (status || (end = loop.stopped)) goto done;
+    status = weft_plan_step(g.draw, &(weft_value){g.fake, drawn, sizeof drawn}, 1);
     if (!status) report_digits(digits, drawn, BATCH);
 done:
     if (status) fprintf(stderr, "wgan_gp: %s\n", weft_last_error());
     weft_plan_release(g.learn[0]), weft_plan_release(g.learn[1]), weft_plan_release(g.draw);
     weft_dataset_release(digits), weft_context_release(context);
-    return status != WEFT_OK;
+    return status ? 1 : end;
 }

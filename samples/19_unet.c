@@ -4,12 +4,11 @@
 #include <stdlib.h>
 
 enum { WIDTH = 16 };
-enum { DATA, STEPS, NOISE, PRECISION, TRACE, OPTIONS };
+enum { DATA, STEPS, NOISE, TRACE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
     [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "500"},
     [NOISE] = {"--noise", OPTION_AMOUNT, "S", "its deviation; strokes are 1, paper is 0", "0.5"},
-    [PRECISION] = PRECISION_OPTION,
     [TRACE] = TRACE_OPTION,
 };
 
@@ -42,16 +41,16 @@ static weft_status make(unet *u, weft_graph *graph) {
     return status ? status : weft_plan_create(&u->find, &u->found, 1, &inference);
 }
 
-static weft_status train(const unet *u, const weft_dataset *digits, batch *b) {
-    weft_status status = WEFT_OK;
+static weft_status train(const unet *u, const weft_dataset *digits, batch *b, training_loop *loop) {
+    weft_status status = loop_begin(loop);
     float loss = 0;
     const weft_value values[] = {{u->image, b->noisy, sizeof b->noisy},
         {u->strokes, b->strokes, sizeof b->strokes}, {u->outputs[0], &loss, sizeof loss}};
-    for (size_t step = 1, last = option_count_of(&options[STEPS]); step <= last && !status; step++) {
+    while (loop_next(loop, &status)) {
         if (!draw_batch(b, digits, strtod(options[NOISE].text, NULL))) break;
         status = weft_plan_step(u->learn, values, 3);
         trace_step(&loss, 1, 2, b->noisy, sizeof b->noisy, b->strokes, sizeof b->strokes);
-        if (step == last || step % 100 == 0) printf("step %4zu: loss %.3f\n", step, (double)loss);
+        if (loop_every(loop, 100)) printf("step %4zu: loss %.3f\n", loop->step, (double)loss);
     }
     return status;
 }
@@ -68,26 +67,26 @@ static weft_status test(const unet *u, const weft_dataset *digits, batch *b) {
 
 int main(int argc, char **argv) {
     command_line line = {
-        "unet", "Learns to find the strokes of digits under noise.", options, OPTIONS, .trains = false};
+        "unet", "Learns to find the strokes of digits under noise.", options, OPTIONS, .loops = true};
     static batch b;
     weft_context *context = NULL;
     weft_dataset *seen = NULL, *unseen = NULL;
     unet u = {.image = NULL};
     int end = 0;
     if (!command_line_read(&line, argc, argv, &end)) return end;
-    weft_status status = weft_context_create(&context, NULL);
+    weft_status status = loop_context(&context, &line);
     if (!status) status = weft_dataset_open_idx(&seen, context, options[DATA].text, "train");
     if (!status) status = weft_dataset_open_idx(&unseen, context, options[DATA].text, "t10k");
     if (status) goto done;
     weft_graph *graph = weft_context_graph(context);
-    status = weft_graph_set_precision(graph, precision_of(&options[PRECISION]));
-    if (!status) status = make(&u, graph);
+    training_loop loop = {.line = &line, .graph = graph, .last = option_count_of(&options[STEPS])};
+    status = make(&u, graph);
     if (!status) status = trace_begin(options[TRACE].text, graph);
-    if (!status) status = train(&u, seen, &b);
-    if (!status) status = test(&u, unseen, &b);
+    if (!status) status = train(&u, seen, &b, &loop);
+    if (!status && !(end = loop.stopped)) status = test(&u, unseen, &b);
 done:
     if (status) fprintf(stderr, "unet: %s\n", weft_last_error());
     weft_plan_release(u.learn), weft_plan_release(u.find), weft_dataset_release(seen);
     weft_dataset_release(unseen), weft_context_release(context);
-    return status != WEFT_OK;
+    return status ? 1 : end;
 }

@@ -28,6 +28,18 @@ typedef struct memory {
     int32_t action[MEMORY];
 } memory;
 
+/* A game: what was seen last, and for how many steps the pole has stood; in the mean of the last ones, too. */
+typedef struct game {
+    float seen[4], mean;
+    int32_t length;
+    memory memory;
+} game;
+
+static inline void cart_again(game *g) {
+    g->mean += 0.1f * ((float)g->length - g->mean), g->length = 0;
+    cart_place(g->seen);
+}
+
 /* So many of the `count` steps until now, those that are still known, into the first rows of `batch`. */
 static inline void memory_draw(const memory *m, size_t count, memory *batch, size_t rows) {
     for (size_t i = 0; i < rows; i++) {

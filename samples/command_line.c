@@ -9,13 +9,26 @@ enum { MEANING_COLUMN = 22 };
 
 /* The options of every program that trains. */
 enum { PRECISION, CHECKPOINT, EVERY, RESUME, TRAINING_OPTIONS };
-static option training[TRAINING_OPTIONS] = {
+#define PRECISION_OPTION                                                                                     \
+    { "--precision", OPTION_CHOICE, "f32|bf16|f16", "what runs through the network is stored so", "f32" }
+static option by_trainer[TRAINING_OPTIONS] = {
     [PRECISION] = PRECISION_OPTION,
     [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "DIR", "saves checkpoints in this folder", NULL},
     [EVERY] = {"--checkpoint-every", OPTION_INTERVAL, "N", "steps between them; 2e: epochs, 60s: seconds",
         "1e"},
     [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the newest checkpoint, if there is one", NULL},
 };
+static option by_loop[TRAINING_OPTIONS] = {
+    [PRECISION] = PRECISION_OPTION,
+    [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "FILE", "saves a checkpoint in this file", NULL},
+    [EVERY] = {"--checkpoint-every", OPTION_COUNT, "N", "steps between two saves", "100"},
+    [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the checkpoint, if there is one", NULL},
+};
+
+/* NULL: the program does not train. */
+static option *training_of(const command_line *line) {
+    return line->trains ? by_trainer : line->loops ? by_loop : NULL;
+}
 
 /* ---- help ---- */
 
@@ -33,12 +46,13 @@ static void show_options(const option *options, size_t count) {
 }
 
 static void show_help(const command_line *line) {
-    const bool any = line->option_count > 0 || line->trains;
+    const option *const training = training_of(line);
+    const bool any = line->option_count > 0 || training;
     printf("usage: %s%s", line->program, any ? " [OPTION]..." : "");
     if (line->operand_sign) printf(line->operand ? " [%s]" : " %s", line->operand_sign);
     printf("\n%s\n%s", line->purpose, any ? "\n" : "");
     show_options(line->options, line->option_count);
-    if (line->trains) show_options(training, TRAINING_OPTIONS);
+    if (training) show_options(training, TRAINING_OPTIONS);
 }
 
 /* ---- values ---- */
@@ -90,7 +104,7 @@ size_t option_count_of(const option *o) {
     return o->text ? (size_t)atoi(o->text) : 0;
 }
 
-weft_precision precision_of(const option *o) {
+static weft_precision precision_of(const option *o) {
     if (strcmp(o->text, "bf16") == 0) return WEFT_PRECISION_BF16;
     return strcmp(o->text, "f16") == 0 ? WEFT_PRECISION_F16 : WEFT_PRECISION_F32;
 }
@@ -113,7 +127,8 @@ static bool refuse(const command_line *line, const char *word, const char *compl
 static option *find_option(const command_line *line, const char *name) {
     for (size_t i = 0; i < line->option_count; i++)
         if (strcmp(line->options[i].name, name) == 0) return &line->options[i];
-    for (size_t i = 0; line->trains && i < TRAINING_OPTIONS; i++)
+    option *const training = training_of(line);
+    for (size_t i = 0; training && i < TRAINING_OPTIONS; i++)
         if (strcmp(training[i].name, name) == 0) return &training[i];
     return NULL;
 }
@@ -152,12 +167,14 @@ static bool take_words(command_line *line, int argc, char **argv) {
 }
 
 static bool take_training(command_line *line) {
+    const option *const training = training_of(line);
+    if (!training) return true;
     line->precision = precision_of(&training[PRECISION]);
     line->checkpoint = training[CHECKPOINT].text;
     line->checkpoint_every = interval_of(&training[EVERY]);
     line->resume = training[RESUME].text != NULL;
     return line->checkpoint || !line->resume ||
-           refuse(line, "--resume", "needs --checkpoint, the folder to continue from");
+           refuse(line, "--resume", "needs --checkpoint, which says where to continue from");
 }
 
 bool command_line_read(command_line *line, int argc, char **argv, int *status) {

@@ -34,18 +34,14 @@ typedef struct command_line {
     size_t option_count;
     const char *operand_sign; /* of the one word that is no option: "IMAGE"; NULL: the program takes none */
     const char *operand;      /* that word: the default (NULL: it must be given), then what was given */
-    /* A program that trains takes --precision, --checkpoint, --checkpoint-every and --resume as well. */
-    bool trains;
+    /* A program that trains takes --precision, --checkpoint, --checkpoint-every and --resume as well: by a trainer, or by a
+     * loop of its own. */
+    bool trains, loops;
     weft_precision precision;
-    const char *checkpoint; /* the folder; NULL: not given */
+    const char *checkpoint; /* the folder, of a loop the file; NULL: not given */
     weft_checkpoint_every checkpoint_every;
     bool resume;
 } command_line;
-
-/* A row of options for programs without a trainer, and its value. */
-#define PRECISION_OPTION                                                                                     \
-    { "--precision", OPTION_CHOICE, "f32|bf16|f16", "what runs through the network is stored so", "f32" }
-weft_precision precision_of(const option *o);
 
 /* True: go on; *status is 0. False: end the program with *status, since --help was shown or something was wrong. */
 bool command_line_read(command_line *line, int argc, char **argv, int *status);

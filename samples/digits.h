@@ -3,6 +3,7 @@
 #define DIGITS_H
 
 #include "trace.h"
+#include "training_loop.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

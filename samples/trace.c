@@ -39,10 +39,14 @@ void trace_step(const float *values, size_t value_count, size_t count, ...) {
     if (steps == TRACED_STEPS) fclose(batches), fclose(losses);
 }
 
+uint64_t *draw_state(void) {
+    static uint64_t state = 1;
+    return &state;
+}
+
 /* splitmix64 (Steele et al. 2014). */
 double draw(void) {
-    static uint64_t state = 1;
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    uint64_t z = *draw_state() += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;

@@ -25,5 +25,7 @@ double draw(void);
 size_t draw_below(size_t end);
 /* Normal, of mean 0 and deviation 1. */
 double draw_normal(void);
+/* All that the next draws depend on, for checkpoints. */
+uint64_t *draw_state(void);
 
 #endif

@@ -3,6 +3,7 @@
 #define WORDS_H
 
 #include "trace.h"
+#include "training_loop.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

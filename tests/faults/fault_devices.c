@@ -1,5 +1,6 @@
 /* A program that has OpenCL objects of its own: its context, queue and a buffer are given to Weft, a plan runs on three
- * devices (the second in the same OpenCL context, the third in another) and is profiled, and a run is predicted. */
+ * devices (the second in the same OpenCL context, the third in another) and is profiled, and a run is predicted. One state is
+ * as large as what is kept in large pages. */
 #include "cl/context.h"
 #include "fault_subject.h"
 #include "graph/nodes.h"
@@ -7,11 +8,11 @@
 #include <stdio.h>
 #include <weft/profile.h>
 
-enum { BATCH = 2, IN = 5, HIDDEN = 6, OUT = 3, DEVICES = 3, MOST_NODES = 4096 };
+enum { BATCH = 2, IN = 5, HIDDEN = 6, OUT = 3, DEVICES = 3, MOST_NODES = 4096, LARGE = 1 << 20 };
 
 typedef struct fault_made {
     weft_graph *graph;
-    weft_tensor *x, *target, *outputs[1 + WEFT_MAX_UPDATES];
+    weft_tensor *x, *target, *outputs[2 + WEFT_MAX_UPDATES];
     weft_plan *plan;
     weft_profile *profile;
 } fault_made;
@@ -57,6 +58,7 @@ static weft_status open_devices(fault_world *world) {
 /* A layer on each device. */
 static weft_status make_plan(fault_world *world) {
     static int wanted[MOST_NODES];
+    const int64_t large[] = {LARGE};
     const weft_optimizer adam = weft_adam(0.01f);
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
     size_t updates = 0;
@@ -69,6 +71,7 @@ static weft_status make_plan(fault_world *world) {
     h = weft_tanh(weft_linear(h, HIDDEN));
     const uint32_t second = made.graph->node_count;
     made.outputs[0] = weft_mse(weft_linear(h, OUT), made.target);
+    made.outputs[1] = weft_sum(weft_state_shape(made.graph, "large", WEFT_F32, weft_zeros(), 1, large));
     for (uint32_t i = 0; i < made.graph->node_count && i < MOST_NODES; i++)
         wanted[i] = i < first ? 0 : i < second ? 1 : 2;
     const wi_plan_devices on = {.of = world->context->devices,
@@ -76,8 +79,8 @@ static weft_status make_plan(fault_world *world) {
         .wanted = wanted,
         .wanted_count = made.graph->node_count};
     if ((status = weft_graph_status(made.graph)) != WEFT_OK) return status;
-    status = weft_minimize(made.outputs[0], &adam, made.outputs + 1, WEFT_MAX_UPDATES, &updates);
-    return status == WEFT_OK ? wi_plan_create_on(&made.plan, made.outputs, 1 + updates, &options, &on)
+    status = weft_minimize(made.outputs[0], &adam, made.outputs + 2, WEFT_MAX_UPDATES, &updates);
+    return status == WEFT_OK ? wi_plan_create_on(&made.plan, made.outputs, 2 + updates, &options, &on)
                              : status;
 }
 

@@ -31,6 +31,7 @@
         CL_INVALID_HOST_PTR, CL_MEM_OBJECT_ALLOCATION_FAILURE, RESOURCES) \
     row(clRetainMemObject, false, CL_INVALID_MEM_OBJECT, RESOURCES) \
     row(clReleaseMemObject, false, CL_INVALID_MEM_OBJECT, RESOURCES) \
+    row(clSetMemObjectDestructorCallback, false, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, RESOURCES) \
     row(clGetMemObjectInfo, false, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, RESOURCES) \
     row(clCreateProgramWithSource, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE, RESOURCES) \
     row(clCreateProgramWithBinary, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_INVALID_DEVICE, \

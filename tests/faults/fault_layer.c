@@ -141,6 +141,8 @@ PLAIN(clGetKernelInfo, INFO_PARAMETERS(cl_kernel, cl_kernel_info), INFO_ARGUMENT
 PLAIN(clGetEventProfilingInfo, INFO_PARAMETERS(cl_event, cl_profiling_info), INFO_ARGUMENTS)
 PLAIN(clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value),
     (kernel, index, size, value))
+PLAIN(clSetMemObjectDestructorCallback,
+    (cl_mem memory, void(CL_CALLBACK *notify)(cl_mem, void *), void *user), (memory, notify, user))
 PLAIN(clFlush, (cl_command_queue queue), (queue))
 
 static cl_int CL_API_CALL own_clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,

@@ -10,10 +10,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define OVERRIDE __attribute__((visibility("default"), noinline))
 
-enum { TABLE = 1 << 18, MOST_RANGES = 32, EARLY_BYTES = 1 << 16, THREADS = 256 };
+enum { TABLE = 1 << 18, MOST_RANGES = 32, EARLY_BYTES = 1 << 16, THREADS = 256, MAPPINGS = 256 };
 
 typedef struct range {
     uintptr_t begin, end;
@@ -37,6 +40,8 @@ static struct {
     block blocks[TABLE];  /* open addressing */
     size_t live;
     unsigned long number, mark;
+    range mapped[MAPPINGS]; /* empty ones are free */
+    size_t mapped_at_mark;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool is_own_thread;
@@ -221,8 +226,15 @@ size_t fault_memory_live(void) {
     return state.live;
 }
 
+static size_t mapped_bytes(void) {
+    size_t sum = 0;
+    for (int i = 0; i < MAPPINGS; i++) sum += state.mapped[i].end - state.mapped[i].begin;
+    return sum;
+}
+
 void fault_memory_mark(void) {
     state.mark = state.number;
+    state.mapped_at_mark = mapped_bytes();
 }
 
 size_t fault_memory_print_leaks(void) {
@@ -233,7 +245,9 @@ size_t fault_memory_print_leaks(void) {
         if (found++ < 5)
             fprintf(stderr, "    leak of %zu bytes from %s\n", b->bytes, fault_memory_name(b->site));
     }
-    return found;
+    const size_t mapped = mapped_bytes() - state.mapped_at_mark;
+    if (mapped != 0) fprintf(stderr, "    %zu bytes stay mapped\n", mapped);
+    return found + (mapped != 0);
 }
 
 /* ---- in the place of the C library's ---- */
@@ -276,6 +290,47 @@ OVERRIDE void free(void *memory) {
     if (is_early(memory) || !real.free) return;
     forget(memory);
     real.free(memory);
+}
+
+/* What is mapped may be unmapped in pieces, at its ends. A file that is mapped is no memory. */
+static uintptr_t whole_pages(size_t bytes) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (bytes + page - 1) / page * page;
+}
+
+static void note_mapped(uintptr_t begin, size_t bytes) {
+    pthread_mutex_lock(&state.lock);
+    for (int i = 0; i < MAPPINGS; i++) {
+        if (state.mapped[i].begin != state.mapped[i].end) continue;
+        state.mapped[i] = (range){begin, begin + whole_pages(bytes)};
+        break;
+    }
+    pthread_mutex_unlock(&state.lock);
+}
+
+static void forget_mapped(uintptr_t begin, size_t bytes) {
+    const uintptr_t end = begin + whole_pages(bytes);
+    pthread_mutex_lock(&state.lock);
+    for (int i = 0; i < MAPPINGS; i++) {
+        range *const r = &state.mapped[i];
+        if (begin <= r->begin && end > r->begin) r->begin = end < r->end ? end : r->end;
+        if (begin < r->end && end >= r->end) r->end = begin > r->begin ? begin : r->begin;
+    }
+    pthread_mutex_unlock(&state.lock);
+}
+
+OVERRIDE void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset) {
+    const void *const site = __builtin_return_address(0);
+    const bool counted = (flags & MAP_ANONYMOUS) && counts(site);
+    if (counted && fails(site)) return MAP_FAILED;
+    void *const memory = (void *)syscall(SYS_mmap, at, bytes, protection, flags, file, offset);
+    if (counted && memory != MAP_FAILED) note_mapped((uintptr_t)memory, bytes);
+    return memory;
+}
+
+OVERRIDE int munmap(void *memory, size_t bytes) {
+    forget_mapped((uintptr_t)memory, bytes); /* before it can be another thread's */
+    return (int)syscall(SYS_munmap, memory, bytes);
 }
 
 /* ---- threads ---- */

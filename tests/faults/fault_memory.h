@@ -1,4 +1,4 @@
-/* Host memory that fails on demand: malloc, calloc, realloc and free of the whole process.
+/* Host memory that fails on demand: malloc, calloc, realloc, free, mmap and munmap of the whole process.
  *
  * Allocations of Weft and of the parsers that it uses (cJSON, libpng, libjpeg, zlib) may fail, those of the C library on
  * their behalf too; those inside an OpenCL call never do (fault_layer.h knows). The same blocks are kept in a table until
@@ -20,7 +20,7 @@ const void *fault_memory_site(void);
 /* Whether an address is of code of Weft, of a parser or of the test; of the C library. */
 bool fault_memory_is_ours(const void *code);
 bool fault_memory_is_library(const void *code);
-/* The number of blocks that are not freed; those since the last mark are printed. */
+/* The number of blocks that are not freed; those since the last mark are printed, and how many bytes are mapped more. */
 size_t fault_memory_live(void);
 void fault_memory_mark(void);
 size_t fault_memory_print_leaks(void);

@@ -353,6 +353,13 @@ symbols fail exits 'void exit(int); int weft_one(int x) { exit(x); }'
 symbols fail aborts 'void abort(void); int weft_one(int x) { abort(); }'
 symbols fail stderr 'extern void *stderr; int fputs(const char *, void *); int weft_one(int x) { return fputs("x", stderr); }'
 
+printf '    row(clFlush, false, CL_INVALID_COMMAND_QUEUE)\n' >"$tree/table.h"
+fault_functions() {
+    expect "$1" "functions that can fail: $2" sh "$here/check_fault_functions.sh" "$(library "$2" "$3")" "$tree/table.h"
+}
+fault_functions pass one_in_the_table 'int clFlush(void *); int weft_one(void *x) { return clFlush(x); }'
+fault_functions fail one_beside_it 'int clFinish(void *); int weft_one(void *x) { return clFinish(x); }'
+
 small=$(library small 'int weft_one(int x) { return x; }')
 expect pass "a small library" sh "$here/check_size.sh" "$small" 100000
 expect fail "a library over the limit" sh "$here/check_size.sh" "$small" 100

@@ -1,0 +1,62 @@
+/* See training_loop.h. */
+#include "training_loop.h"
+#include "stopping.h"
+#include "trace.h"
+#include <stdio.h>
+#include <unistd.h>
+
+enum { EXTRAS = 2 + LOOP_KEPT };
+
+weft_status loop_context(weft_context **context, const command_line *line) {
+    const weft_status status = weft_context_create(context, NULL);
+    return status ? status : weft_graph_set_precision(weft_context_graph(*context), line->precision);
+}
+
+/* Into extras, with the number of the step in *step; returns how many there are. */
+static size_t list_extras(const training_loop *loop, int64_t *step, weft_checkpoint_extra extras[EXTRAS]) {
+    size_t count = 0;
+    extras[count++] = (weft_checkpoint_extra){.name = "step", .dtype = WEFT_I64, .data = step};
+    extras[count++] = (weft_checkpoint_extra){.name = "draws", .dtype = WEFT_I64, .data = draw_state()};
+    for (size_t i = 0; i < loop->kept_count; i++) extras[count++] = loop->kept[i];
+    return count;
+}
+
+static weft_status save(const training_loop *loop) {
+    weft_checkpoint_extra extras[EXTRAS];
+    int64_t step = (int64_t)loop->step;
+    const size_t count = list_extras(loop, &step, extras);
+    return weft_checkpoint_save(loop->graph, loop->line->checkpoint, extras, count);
+}
+
+void loop_keep(training_loop *loop, const char *name, void *data, size_t bytes) {
+    loop->kept[loop->kept_count++] = (weft_checkpoint_extra){name, WEFT_U8, 1, {(int64_t)bytes}, data};
+}
+
+weft_status loop_begin(training_loop *loop) {
+    weft_checkpoint_extra extras[EXTRAS];
+    const char *const path = loop->line->checkpoint;
+    int64_t step = 0;
+    const size_t count = list_extras(loop, &step, extras);
+    if (loop->line->resume && access(path, F_OK) == 0) {
+        const weft_status status = weft_checkpoint_load(loop->graph, path, extras, count);
+        if (status) return status;
+        printf("continuing after step %lld\n", (long long)step);
+    }
+    loop->step = (size_t)step;
+    return WEFT_OK;
+}
+
+bool loop_next(training_loop *loop, weft_status *status) {
+    const bool ended = loop->step >= loop->last, wanted = stopping_wanted();
+    const bool due = loop->ran && (ended || loop->step % loop->line->checkpoint_every.steps == 0);
+    if (*status) return false;
+    if (loop->line->checkpoint && !loop->listens) stopping_begin(NULL), loop->listens = true;
+    if (loop->line->checkpoint && (due || wanted) && (*status = save(loop))) return false;
+    if (!ended && !wanted) return loop->step++, loop->ran = true;
+    if (loop->listens) loop->stopped = stopping_end(loop->line->program, loop->step), loop->listens = false;
+    return false;
+}
+
+bool loop_every(const training_loop *loop, size_t steps) {
+    return loop->step == loop->last || loop->step % steps == 0;
+}
