@@ -99,13 +99,13 @@ typedef struct weft_attention_blocks {
 #include "attention_block_cpu.clh"
 
 /* Work-item (block of queries, n), the last queries first. y: rows of DV; lse behind all of y. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
-    __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
-    __global const float *restrict v, long v_offset, __global float *restrict y, long y_offset, int mask_kind,
-    __global const uchar *restrict mask, long mask_offset, long mask_0, long mask_1, long mask_row,
-    long mask_column, int causal, int n1, int queries, int keys, int d_width, int dv_width, long q_0,
-    long q_1, long q_row, long q_column, long k_0, long k_1, long k_row, long k_column, long v_0, long v_1,
-    long v_row, long v_column, long y_0, long y_1, long y_row, long lse, float scale WEFT_DROP_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(forward)(__global const float *restrict q, long q_offset,
+    __global const float *restrict k, long k_offset, __global const float *restrict v, long v_offset,
+    __global float *restrict y, long y_offset, int mask_kind, __global const uchar *restrict mask,
+    long mask_offset, long mask_0, long mask_1, long mask_row, long mask_column, int causal, int n1,
+    int queries, int keys, int d_width, int dv_width, long q_0, long q_1, long q_row, long q_column, long k_0,
+    long k_1, long k_row, long k_column, long v_0, long v_1, long v_row, long v_column, long y_0, long y_1,
+    long y_row, long lse, float scale WEFT_DROP_PARAMETERS) {
     const int n = (int)get_global_id(1);
     const int query = (int)(get_global_size(0) - 1 - get_global_id(0)) * WEFT_QUERIES;
     const int nq = min(WEFT_QUERIES, queries - query);
@@ -237,17 +237,16 @@ static inline void WEFT_NAME(begin_gradients)(const weft_attention_blocks *block
 
 /* Work-item (range of keys, n). result: dk and dv at their offsets; dq: the result's own, or one for each
  * range in scratch. y is the forward result: rows of DV and lse. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)(
-    __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
-    __global const float *restrict v, long v_offset, __global const float *restrict y, long y_offset,
-    __global const float *restrict dy, long dy_offset, __global float *result, long result_offset,
-    __global float *dq, long dq_offset, int mask_kind, __global const uchar *restrict mask, long mask_offset,
-    long mask_0, long mask_1, long mask_row, long mask_column, int causal, int n1, int queries, int keys,
-    int d_width, int dv_width, long q_0, long q_1, long q_row, long q_column, long k_0, long k_1, long k_row,
-    long k_column, long v_0, long v_1, long v_row, long v_column, long dy_0, long dy_1, long dy_row,
-    long dy_column, long y_0, long y_1, long y_row, long lse, int range, long dq_range, long dq_0, long dq_1,
-    long dq_row, long dk_at, long dk_0, long dk_1, long dk_row, long dv_at, long dv_0, long dv_1, long dv_row,
-    float scale WEFT_DROP_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(backward)(__global const float *restrict q, long q_offset,
+    __global const float *restrict k, long k_offset, __global const float *restrict v, long v_offset,
+    __global const float *restrict y, long y_offset, __global const float *restrict dy, long dy_offset,
+    __global float *result, long result_offset, __global float *dq, long dq_offset, int mask_kind,
+    __global const uchar *restrict mask, long mask_offset, long mask_0, long mask_1, long mask_row,
+    long mask_column, int causal, int n1, int queries, int keys, int d_width, int dv_width, long q_0,
+    long q_1, long q_row, long q_column, long k_0, long k_1, long k_row, long k_column, long v_0, long v_1,
+    long v_row, long v_column, long dy_0, long dy_1, long dy_row, long dy_column, long y_0, long y_1,
+    long y_row, long lse, int range, long dq_range, long dq_0, long dq_1, long dq_row, long dk_at, long dk_0,
+    long dk_1, long dk_row, long dv_at, long dv_0, long dv_1, long dv_row, float scale WEFT_DROP_PARAMETERS) {
     const int n = (int)get_global_id(1), begin = (int)get_global_id(0) * range;
     const long a = n / n1, b = n % n1;
     q += q_offset + a * q_0 + b * q_1;
@@ -318,8 +317,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
 }
 
 /* dq from the ranges' partial sums, in their order. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sum)(__global float *restrict dq,
-    long dq_offset, __global const float *restrict partials, long partials_offset, long count, int ranges) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(sum)(__global float *restrict dq, long dq_offset,
+    __global const float *restrict partials, long partials_offset, long count, int ranges) {
     const long begin = get_global_id(0) * (long)WEFT_SUMMED, end = min(begin + (long)WEFT_SUMMED, count);
     dq += dq_offset;
     partials += partials_offset;

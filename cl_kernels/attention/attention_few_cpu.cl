@@ -62,13 +62,13 @@ static inline int weft_few_mask(
 #endif
 
 /* Work-item (query, n). y: rows of DV; lse behind all of y. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(few)(__global const float *restrict q,
-    long q_offset, __global const float *restrict k, long k_offset, __global const float *restrict v,
-    long v_offset, __global float *restrict y, long y_offset, int mask_kind,
-    __global const uchar *restrict mask, long mask_offset, long mask_0, long mask_1, long mask_row,
-    long mask_column, int causal, int n1, int queries, int keys, int d_width, int dv_width, long q_0,
-    long q_1, long q_row, long q_column, long k_0, long k_1, long k_row, long k_column, long v_0, long v_1,
-    long v_row, long v_column, long y_0, long y_1, long y_row, long lse, float scale) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(few)(__global const float *restrict q, long q_offset,
+    __global const float *restrict k, long k_offset, __global const float *restrict v, long v_offset,
+    __global float *restrict y, long y_offset, int mask_kind, __global const uchar *restrict mask,
+    long mask_offset, long mask_0, long mask_1, long mask_row, long mask_column, int causal, int n1,
+    int queries, int keys, int d_width, int dv_width, long q_0, long q_1, long q_row, long q_column, long k_0,
+    long k_1, long k_row, long k_column, long v_0, long v_1, long v_row, long v_column, long y_0, long y_1,
+    long y_row, long lse, float scale) {
     const int n = (int)get_global_id(1), query = (int)get_global_id(0);
     const long a = n / n1, b = n % n1;
     q += q_offset + a * q_0 + b * q_1 + query * q_row;

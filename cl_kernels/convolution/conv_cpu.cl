@@ -183,11 +183,10 @@ static void WEFT_NAME(pack_item)(const int3 item, const int3 items, WEFT_OPERAND
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w,
-    long w_offset, __global float *panels, long panels_offset, int channels, int filters, int taps0,
-    int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
-    int before0, int before1, int before2, int transposed, long w_group, long w_filter, long w_channel,
-    long w0, long w1, long w2) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, __global float *panels,
+    long panels_offset, int channels, int filters, int taps0, int taps1, int taps2, int stride0, int stride1,
+    int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1, int before2,
+    int transposed, long w_group, long w_filter, long w_channel, long w0, long w1, long w2) {
     WEFT_NAME(pack_item)
     ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
         (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), w, w_offset,
@@ -197,12 +196,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEF
 }
 
 /* Work-item (phase and strip, span, group). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x,
-    long x_offset, __global const float *panels, long panels_offset, long x_elements, int strips, int strip,
-    int span, int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,
-    int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
-    int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long x_image,
-    long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x, long x_offset,
+    __global const float *panels, long panels_offset, long x_elements, int strips, int strip, int span,
+    int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1, int made2,
+    int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1,
+    int dilation2, int before0, int before1, int before2, int transposed, long x_image, long x0, long x1,
+    long x2 WEFT_EPILOGUE_PARAMETERS) {
     if (WEFT_CONV_AXES < 3) read0 = made0 = taps0 = stride0 = dilation0 = 1, before0 = 0;
     const int group = (int)get_global_id(2), phase = (int)get_global_id(0) / strips;
     const int left = (int)get_global_id(1) * span, right = min(filters, left + span);

@@ -149,11 +149,11 @@ static inline void WEFT_NAME(line)(ushort *to, WEFT_OPERANDS_A *x, long element,
 }
 
 /* Work-item (panel, row of taps). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w,
-    long w_offset, __global uint *panels, long panels_offset, long panel_words, long w_first, int channels,
-    int filters, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
-    int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long w_group,
-    long w_filter, long w_channel, long w0, long w1, long w2) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, __global uint *panels,
+    long panels_offset, long panel_words, long w_first, int channels, int filters, int taps0, int taps1,
+    int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
+    int before0, int before1, int before2, int transposed, long w_group, long w_filter, long w_channel,
+    long w0, long w1, long w2) {
     const int panel = (int)get_global_id(0), tap = (int)get_global_id(1);
     const int wide = channels + channels % 2, blocks = (taps2 * wide + 31) / 32;
     const int columns = min(32, filters - 32 * panel);
@@ -187,12 +187,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEF
     }
 
 /* Work-item: a strip of pairs of tiles. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x,
-    long x_offset, __global const uint *panels, long panels_offset, long panel_words, long x_elements,
-    int strip, int height, int across, int mask, int pitch, int images, int channels, int filters, int read0,
-    int read1, int read2, int made0, int made1, int made2, int taps0, int taps1, int taps2, int stride0,
-    int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1,
-    int before2, int transposed, long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, __global const uint *panels,
+    long panels_offset, long panel_words, long x_elements, int strip, int height, int across, int mask,
+    int pitch, int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,
+    int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
+    int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long x_image,
+    long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
     const int wide = channels + channels % 2, line = taps2 * wide;
     const int tiles = across * made1, pairs = (tiles + 1) / 2;
     const int width = (across * height - 1) * stride2 + taps2, extent = (taps1 - 1) * dilation1 + 1;

@@ -105,9 +105,9 @@ __attribute__((always_inline)) static inline void WEFT_NAME(sum)(float16 *sum, c
 }
 
 /* Work-item: 16 channels. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w,
-    long w_offset, __global float *panels, long panels_offset, int groups, int taps0, int taps1, int taps2,
-    long w_group, long w0, long w1, long w2) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, __global float *panels,
+    long panels_offset, int groups, int taps0, int taps1, int taps2, long w_group, long w0, long w1,
+    long w2) {
     const int first = (int)get_global_id(0) * 16, lanes = min(16, groups - first);
     w += w_offset + first * w_group;
     panels += panels_offset + (long)first * taps0 * taps1 * taps2;
@@ -124,12 +124,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEF
 }
 
 /* Work-item: `strip` tiles of `tiles`; a row of the result has `row_tiles` of them for each phase. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x,
-    long x_offset, __global const float *panels, long panels_offset, long x_elements, int tiles, int strip,
-    int row_tiles, int groups, int images, int channels, int filters, int read0, int read1, int read2,
-    int made0, int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
-    int dilation0, int dilation1, int dilation2, int before0, int before1, int before2, int transposed,
-    long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, __global const float *panels,
+    long panels_offset, long x_elements, int tiles, int strip, int row_tiles, int groups, int images,
+    int channels, int filters, int read0, int read1, int read2, int made0, int made1, int made2, int taps0,
+    int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
+    int before0, int before1, int before2, int transposed, long x_image, long x0, long x1,
+    long x2 WEFT_EPILOGUE_PARAMETERS) {
     const int begin = (int)get_global_id(0) * strip, end = min(tiles, begin + strip);
     const int phases = transposed ? stride2 : 1, in0 = transposed ? 1 : stride0,
               in1 = transposed ? 1 : stride1, in2 = transposed ? 1 : stride2;

@@ -139,12 +139,12 @@ static inline void WEFT_NAME(pack_x)(float *pixels, WEFT_OPERANDS_A *row, WEFT_O
 
 /* Work-item (split, span of panels, group). A split has `lines` lines of the `all_lines`, each of at most
  * `length` positions; `block` of them at once. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x,
-    long x_offset, WEFT_OPERANDS_B *y, long y_offset, __global float *sums, long sums_offset, int all_lines,
-    int lines, int block, int length, int span, int joined, int tiles, int images, int channels, int filters,
-    int groups, int image0, int image1, int image2, int result0, int result1, int result2, int taps0,
-    int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
-    int before0, int before1, int before2) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y,
+    long y_offset, __global float *sums, long sums_offset, int all_lines, int lines, int block, int length,
+    int span, int joined, int tiles, int images, int channels, int filters, int groups, int image0,
+    int image1, int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2,
+    int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0,
+    int before1, int before2) {
     const int split = (int)get_global_id(0), group = (int)get_global_id(2);
     const int wide = 16 * WEFT_CONV_WEIGHT_VECTORS, panels = (filters + wide - 1) / wide,
               left = (int)get_global_id(1) * span, right = min(panels, left + span);
@@ -241,9 +241,9 @@ static void WEFT_NAME(combine_item)(const int3 item, const int3 items, __global 
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int splits, int joined, int channels, int filters,
-    int rows, int taps2) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long sums_offset,
+    __global float *w, long w_offset, int splits, int joined, int channels, int filters, int rows,
+    int taps2) {
     WEFT_NAME(combine_item)
     ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
         (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), sums, sums_offset,

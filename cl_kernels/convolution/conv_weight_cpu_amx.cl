@@ -281,14 +281,13 @@ static void WEFT_NAME(pack_lines)(__global uint16 *pairs, const weft_weight_amx 
 
 /* Work-item (split, span of tiles of filters, group): `share` positions, `block` of them at once; `wide` tiles of channels are
  * packed at once, and their planes are `length` pairs long. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(
-    __global const WEFT_OF_A(WEFT_T_) * x, long x_offset, __global const WEFT_OF_B(WEFT_T_) * y,
-    long y_offset, __global float *sums, long sums_offset, __global uint *rooms, long rooms_offset, long room,
-    int share, int block, int span, int wide, int length, int twice, int joined, int rows, int pitch,
-    int reach, int phases1, int phases2, int columns, int images, int channels, int filters, int groups,
-    int image0, int image1, int image2, int result0, int result1, int result2, int taps0, int taps1,
-    int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
-    int before0, int before1, int before2) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(__global const WEFT_OF_A(WEFT_T_) * x, long x_offset,
+    __global const WEFT_OF_B(WEFT_T_) * y, long y_offset, __global float *sums, long sums_offset,
+    __global uint *rooms, long rooms_offset, long room, int share, int block, int span, int wide, int length,
+    int twice, int joined, int rows, int pitch, int reach, int phases1, int phases2, int columns, int images,
+    int channels, int filters, int groups, int image0, int image1, int image2, int result0, int result1,
+    int result2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
+    int dilation1, int dilation2, int before0, int before1, int before2) {
     const weft_weight_amx conv = {images, rows, pitch, image1, image2, result1, result2, stride1, stride2,
         before1, before2, (long)groups * channels, (long)groups * filters};
     const int split = (int)get_global_id(0), group = (int)get_global_id(2);
@@ -376,9 +375,9 @@ static inline void WEFT_NAME(channels)(__global float *to, __global const float 
 }
 
 /* Work-item (tile of filters, group). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int splits, int wide, int columns, int channels,
-    int filters, int taps) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long sums_offset,
+    __global float *w, long w_offset, int splits, int wide, int columns, int channels, int filters,
+    int taps) {
     const int tile = (int)get_global_id(0), tiles = (int)get_global_size(0), group = (int)get_global_id(1),
               groups = (int)get_global_size(1);
     const int parts = ((channels + 15) / 16 + wide - 1) / wide;
@@ -400,9 +399,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(
 }
 
 /* The same where a row of taps counts as channels. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine_lines)(
-    __global const float *sums, long sums_offset, __global float *w, long w_offset, int splits, int wide,
-    int columns, int channels, int filters, int taps1, int taps2) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(combine_lines)(__global const float *sums, long sums_offset,
+    __global float *w, long w_offset, int splits, int wide, int columns, int channels, int filters, int taps1,
+    int taps2) {
     const int tile = (int)get_global_id(0), taps = taps1 * taps2;
     const long row = (long)columns * WEFT_AMX_TILE, split_sums = row * get_global_size(0);
     sums += sums_offset + tile * row;

@@ -58,12 +58,11 @@ __attribute__((always_inline)) static inline void WEFT_NAME(three)(
 }
 
 /* Work-item: a split. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x,
-    long x_offset, WEFT_OPERANDS_B *y, long y_offset, __global float *sums, long sums_offset, int tiles,
-    int share, int row_tiles, int images, int channels, int filters, int groups, int image0, int image1,
-    int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2, int stride0,
-    int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1,
-    int before2) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y,
+    long y_offset, __global float *sums, long sums_offset, int tiles, int share, int row_tiles, int images,
+    int channels, int filters, int groups, int image0, int image1, int image2, int result0, int result1,
+    int result2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
+    int dilation1, int dilation2, int before0, int before1, int before2) {
     const int begin = (int)get_global_id(0) * share, end = min(tiles, begin + share);
     const int blocks = (groups + 15) / 16, taps = taps0 * taps1 * taps2;
     const long x_elements = (long)images * image0 * image1 * image2 * groups,
@@ -121,8 +120,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(WEF
 }
 
 /* Work-item: 16 channels. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int splits, int groups, int taps) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long sums_offset,
+    __global float *w, long w_offset, int splits, int groups, int taps) {
     const int block = (int)get_global_id(0), lanes = min(16, groups - 16 * block);
     const long all = (long)get_global_size(0) * taps * 16;
     sums += sums_offset + (long)block * taps * 16;

@@ -99,10 +99,10 @@ static inline void weft_pointwise_pack(
 
 /* Work-item (split, span of panels, group). `apart`: y is copied; else it is one panel, read where it lies.
  */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
-    long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset,
-    __global float *room, long room_offset, int positions, int share, int block, int span, int apart,
-    int ahead, int channels, int filters, int groups) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(__global const float *x, long x_offset, __global const float *y,
+    long y_offset, __global float *sums, long sums_offset, __global float *room, long room_offset,
+    int positions, int share, int block, int span, int apart, int ahead, int channels, int filters,
+    int groups) {
     const int number = (int)get_global_id(0), group = (int)get_global_id(2);
     const int vectors = (filters + 15) / 16,
               panels = (vectors + WEFT_POINTWISE_VECTORS - 1) / WEFT_POINTWISE_VECTORS;
@@ -185,8 +185,8 @@ static void WEFT_NAME(combine_item)(const int3 item, const int3 items, __global 
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int splits, int channels, int filters) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long sums_offset,
+    __global float *w, long w_offset, int splits, int channels, int filters) {
     WEFT_NAME(combine_item)
     ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
         (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), sums, sums_offset,

@@ -188,11 +188,11 @@ __attribute__((always_inline)) static inline void WEFT_NAME(products)(
 
 /* Work-item (split, span of panels, group). A split has `split_units` of the units (images; in SQUARE lines
  * of tiles), taken `block` at once. Columns past the last filter hold anything: combine leaves them. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x,
-    long x_offset, WEFT_OPERANDS_B *y, long y_offset, __global float *rooms, long rooms_offset,
-    __global float *sums, long sums_offset, long room, int units, int split_units, int block, int span,
-    int tiles, int images, int channels, int filters, int groups, int image1, int image2, int result1,
-    int result2, int taps1, int before1, int before2) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y,
+    long y_offset, __global float *rooms, long rooms_offset, __global float *sums, long sums_offset,
+    long room, int units, int split_units, int block, int span, int tiles, int images, int channels,
+    int filters, int groups, int image1, int image2, int result1, int result2, int taps1, int before1,
+    int before2) {
     const int split = (int)get_global_id(0), group = (int)get_global_id(2);
     const int panels = (filters + WEFT_WIDE - 1) / WEFT_WIDE, left = (int)get_global_id(1) * span,
               right = min(panels, left + span);
@@ -270,8 +270,8 @@ static void WEFT_NAME(combine_item)(const int3 item, const int3 items, __global 
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int splits, int channels, int filters, int rows) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long sums_offset,
+    __global float *w, long w_offset, int splits, int channels, int filters, int rows) {
     WEFT_NAME(combine_item)
     ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
         (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), sums, sums_offset,

@@ -169,9 +169,9 @@ static void WEFT_NAME(weights_item)(const int3 item, const int3 items, WEFT_OPER
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w,
-    long w_offset, __global float *panels, long panels_offset, int channels, int filters, int reversed,
-    long w_group, long w_filter, long w_channel, long w1, long w2) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w, long w_offset, __global float *panels,
+    long panels_offset, int channels, int filters, int reversed, long w_group, long w_filter, long w_channel,
+    long w1, long w2) {
     WEFT_NAME(weights_item)
     ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
         (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), w, w_offset,
@@ -179,11 +179,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
 }
 
 /* Work-item (strip, span, group). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x,
-    long x_offset, __global const float *panels, long panels_offset, __global float *rooms, long rooms_offset,
-    long room, long x_elements, int strip, int block, int span, int together, int images, int channels,
-    int filters, int read1, int read2, int made1, int made2, int before1, int before2, long x_image, long x1,
-    long x2 WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x, long x_offset, __global const float *panels,
+    long panels_offset, __global float *rooms, long rooms_offset, long room, long x_elements, int strip,
+    int block, int span, int together, int images, int channels, int filters, int read1, int read2, int made1,
+    int made2, int before1, int before2, long x_image, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
     const int group = (int)get_global_id(2);
     const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
     const int tiles1 = (made1 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP,

@@ -23,7 +23,7 @@
 
 #define WEFT_LISTS_AHEAD 4 /* rows whose first summand is requested before it is needed */
 
-__kernel void WEFT_NAME(lists)(__global const WEFT_ELEMENT *restrict source, long source_offset,
+__kernel WEFT_ITEMS(1) void WEFT_NAME(lists)(__global const WEFT_ELEMENT *restrict source, long source_offset,
     __global const int *restrict index, long index_offset, __global WEFT_ELEMENT *restrict y, long y_offset,
     __global int *restrict head, long head_offset, __global int *restrict next, long next_offset,
     __global int *faults, long fault, long count, long size, long inner, long rows_an_item, long skipped) {

@@ -272,10 +272,9 @@ static inline void WEFT_NAME(copy_columns)(
 #endif
 
 /* Work-item (strip, span, batch). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(WEFT_OPERANDS_A *a,
-    long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, int strip, int span,
-    int most_depth, long a_batch, long a_row, long a_column, long b_batch, long b_row,
-    long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(block)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
+    long b_offset, int m, int n, int k, int strip, int span, int most_depth, long a_batch, long a_row,
+    long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2);
     const int left = (int)get_global_id(1) * span, right = min(n, left + span);
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);

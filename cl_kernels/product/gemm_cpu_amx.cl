@@ -159,9 +159,9 @@ __attribute__((always_inline)) static inline void weft_amx_row(weft_amx_engine *
 #undef WEFT_AMX_TAKE
 
 /* Work-item (panels, DEPTH of k, batch): `span` panels. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(
-    __global const WEFT_AMX_RIGHT(WEFT_T_) * r, long r_offset, __global uint *panels, long panels_offset,
-    int n, int k, int span, long r_batch, long r_row, long r_column) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(__global const WEFT_AMX_RIGHT(WEFT_T_) * r, long r_offset,
+    __global uint *panels, long panels_offset, int n, int k, int span, long r_batch, long r_row,
+    long r_column) {
     const int batch = (int)get_global_id(2), blocks = (k + 31) / 32, all = (n + 31) / 32;
     const int from = (int)get_global_id(0) * span, to = min(all, from + span);
     const int first = (int)get_global_id(1) * WEFT_AMX_BLOCKS, last = min(blocks, first + WEFT_AMX_BLOCKS);
@@ -268,10 +268,9 @@ static inline void WEFT_NAME(copy_columns)(
 #endif
 
 /* Work-item (strip, span, batch): `strip` rows, a multiple of 32, and `span` panels. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(
-    __global const WEFT_AMX_LEFT(WEFT_T_) * l, long l_offset, __global const uint *panels, long panels_offset,
-    int m, int n, int k, int strip, int span, long l_batch, long l_row,
-    long l_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(__global const WEFT_AMX_LEFT(WEFT_T_) * l, long l_offset,
+    __global const uint *panels, long panels_offset, int m, int n, int k, int strip, int span, long l_batch,
+    long l_row, long l_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2), blocks = (k + 31) / 32, all = (n + 31) / 32;
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
     const int left = (int)get_global_id(1) * span, right = min(all, left + span);

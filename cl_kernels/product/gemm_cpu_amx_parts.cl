@@ -112,9 +112,8 @@ static inline float2 weft_parts_ends(const weft_parts_range *range) {
 #undef WEFT_AMX_OF
 
 /* Work-item (panel, DEPTH of k, batch). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(
-    __global const WEFT_OF_B(WEFT_T_) * r, long r_offset, __global uint *panels, long panels_offset, int n,
-    int k, long r_batch, long r_row, long r_column) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(__global const WEFT_OF_B(WEFT_T_) * r, long r_offset,
+    __global uint *panels, long panels_offset, int n, int k, long r_batch, long r_row, long r_column) {
     const int batch = (int)get_global_id(2), panel = (int)get_global_id(0), stretch = (int)get_global_id(1);
     const int blocks = (k + 31) / 32, first = stretch * WEFT_PARTS_BLOCKS;
     const long all = (n + 31) / 32, number = batch * all + panel;
@@ -260,11 +259,10 @@ static inline void WEFT_NAME(plain)(float *sum, __global const WEFT_OF_A(WEFT_T_
 }
 
 /* Work-item (strip, span, batch): `strip` rows, a multiple of 32, and `span` panels. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(
-    __global const WEFT_OF_A(WEFT_T_) * l, long l_offset, __global const WEFT_OF_B(WEFT_T_) * r,
-    long r_offset, __global const uint *panels, long panels_offset, int m, int n, int k, int strip, int span,
-    long l_batch, long l_row, long l_column, long r_batch, long r_row,
-    long r_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(__global const WEFT_OF_A(WEFT_T_) * l, long l_offset,
+    __global const WEFT_OF_B(WEFT_T_) * r, long r_offset, __global const uint *panels, long panels_offset,
+    int m, int n, int k, int strip, int span, long l_batch, long l_row, long l_column, long r_batch,
+    long r_row, long r_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2), blocks = (k + 31) / 32, all = (n + 31) / 32;
     const int stretches = (k + WEFT_PARTS_DEPTH - 1) / WEFT_PARTS_DEPTH;
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);

@@ -176,9 +176,8 @@ static void WEFT_NAME(pack_item)(const int3 item, const int3 items, __global con
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__global const float *b,
-    long b_offset, __global float *panels, long panels_offset, int n, int k, long b_batch, long b_row,
-    long b_column) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(__global const float *b, long b_offset, __global float *panels,
+    long panels_offset, int n, int k, long b_batch, long b_row, long b_column) {
     WEFT_NAME(pack_item)
     ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
         (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), b, b_offset,
@@ -187,10 +186,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
 
 /* Work-item (strip, span, batch). Row i is row i % width of batch get_global_id(2) * batch_step + i / width
  * to the epilogue, and its columns begin at get_global_id(2) * column_step. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__global const float *a,
-    long a_offset, __global const float *panels, long panels_offset, int m, int n, int k, int strip, int span,
-    int together, int width, int batch_step, int column_step, long a_batch,
-    long a_row WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(__global const float *a, long a_offset,
+    __global const float *panels, long panels_offset, int m, int n, int k, int strip, int span, int together,
+    int width, int batch_step, int column_step, long a_batch, long a_row WEFT_EPILOGUE_PARAMETERS) {
     const int item = (int)get_global_id(2), vectors = (n + 15) / 16,
               all = (vectors + WEFT_DIRECT_VECTORS - 1) / WEFT_DIRECT_VECTORS;
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);

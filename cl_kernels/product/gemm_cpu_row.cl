@@ -83,9 +83,9 @@ static inline void WEFT_NAME(eight)(float16 *sums, WEFT_OPERANDS_A *a, long a_co
 
 /* Work-item (span, batch). span: a multiple of 16, at most WEFT_ROW_SPAN. The last vector of a row reaches back over
  * columns of the one before it. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(row)(WEFT_OPERANDS_A *a, long a_offset,
-    WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, int span, long a_batch, long a_row, long a_column,
-    long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(row)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
+    long b_offset, int m, int n, int k, int span, long a_batch, long a_row, long a_column, long b_batch,
+    long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(1);
     const int left = (int)get_global_id(0) * span, right = min(n, left + span), last = n - 16 - left;
     float16 sums[WEFT_ROW_SPAN / 16 + 1]; /* and what a shifted read goes past */
@@ -147,9 +147,9 @@ static inline void WEFT_NAME(four)(
 }
 
 /* Work-item (span, batch). span: a multiple of 16. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(dots)(WEFT_OPERANDS_A *a,
-    long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, int span, long a_batch, long a_row,
-    long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(dots)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
+    long b_offset, int m, int n, int k, int span, long a_batch, long a_row, long a_column, long b_batch,
+    long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(1);
     const int left = (int)get_global_id(0) * span, right = min(n, left + span);
     a += a_offset + batch * a_batch;

@@ -33,9 +33,9 @@
 WEFT_REQUIRE(WEFT_NAME(has_four_rows), WEFT_SMALL_ROWS == 4);
 
 /* Work-item (strip, panel, batch). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(small)(WEFT_OPERANDS_A *a,
-    long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, int strip, long a_batch,
-    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(small)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
+    long b_offset, int m, int n, int k, int strip, long a_batch, long a_row, long a_column, long b_batch,
+    long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2), left = (int)get_global_id(1) * 16, columns = min(16, n - left);
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
     a += a_offset + batch * a_batch;

@@ -165,9 +165,9 @@ static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS_B
 
 /* Work-item (span, batch). span: a multiple of WEFT_THIN_PANEL. Where rows of B are contiguous n is at least WEFT_THIN_PANEL: the last
  * panel reaches back over columns of the one before. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(WEFT_OPERANDS_A *a,
-    long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, int span, long a_batch, long a_row,
-    long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(thin)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
+    long b_offset, int m, int n, int k, int span, long a_batch, long a_row, long a_column, long b_batch,
+    long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(1);
     const int left = (int)get_global_id(0) * span, right = min(n, left + span);
     const int groups = (m + 3) / 4, wide = WEFT_THIN_ROWS ? WEFT_THIN_PANEL : WEFT_THIN_COLUMNS;

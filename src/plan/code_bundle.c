@@ -10,7 +10,7 @@ static bool is_pointer(wi_kernel_argument_kind kind) {
 static void append_bundle(wi_text *source, const wi_kernel_launch *launch) {
     const int group = (int)launch->local[0], row = WI_BUNDLE_FACTS + launch->argument_count;
     wi_text_append(source,
-        "__kernel __attribute__((reqd_work_group_size(%d, 1, 1))) void WEFT_NAME(%s_bundle)(\n"
+        "__kernel WEFT_ITEMS(%d) void WEFT_NAME(%s_bundle)(\n"
         "__global const long *rows, const long rows_offset, const int count",
         group, launch->suffix);
     for (int i = 0; i < launch->argument_count; i++)

@@ -183,8 +183,8 @@ static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form,
         emit_neighbours(&e, form);
     wi_text whole;
     wi_text_init(&whole, e.text.allocator);
-    wi_text_append(&whole, "__kernel __attribute__((reqd_work_group_size(%s, 1, 1))) void WEFT_NAME(%s)(",
-        e.walks ? "1" : "WEFT_GROUP", suffixes[form]);
+    wi_text_append(
+        &whole, "__kernel WEFT_ITEMS(%s) void WEFT_NAME(%s)(", e.walks ? "1" : "WEFT_GROUP", suffixes[form]);
     wi_emit_parameters(&e, &whole, false);
     wi_text_append(&whole, ") {\n%s}\n", e.text.data ? e.text.data : "");
     const weft_status status =

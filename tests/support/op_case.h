@@ -77,6 +77,8 @@ struct op_case {
     /* 16-bit floats: an element may be off by so many roundings of the largest one, for what is made of several
      * ops; and by one of its own. */
     double roundings;
+    /* A gradient's error along a direction where large terms cancel, so that it says nothing about what is left. */
+    double gradient_error;
     bool no_gradient; /* the value has jumps, or ties, where the difference means nothing */
 };
 #define LIST(...) .list = {__VA_ARGS__, WEFT_END}

@@ -139,8 +139,9 @@ void op_check_gradient(
             squares += part * part;
         }
         const double expected = slope(s, sources, which, direction->value, step);
-        /* The last term is what float64 leaves of two large, nearly equal losses. */
-        const double allowed = op_tested_format()->gradient * sqrt(squares) + 1e-9 * size + rounded;
+        /* 1e-9 of their size is what float64 leaves of two large, nearly equal losses. */
+        const double allowed =
+            op_tested_format()->gradient * sqrt(squares) + 1e-9 * size + rounded + s->c->gradient_error;
         if (fabs(along - expected) <= allowed) continue;
         print_error("%s: batch %lld: gradient of input %d along direction %d: %.9g instead of %.9g, "
                     "%.3g of %.3g allowed\n",

@@ -109,10 +109,16 @@ static f64_array *reference_attention(const op_case *c, const f64_array *const *
 #define BOOL(...)                                                                                            \
     { WEFT_BOOL, OP_RANDOM, 0, 1, DIMS(__VA_ARGS__), OP_WHOLE }
 
+/* With one key its weight is 1 whatever the score, whose gradient is the difference of two equal sums of 8 products dy v,
+ * which a driver may round differently: of terms of about 0.5, wrong by sqrt(8) roundings each. Along a direction it is
+ * multiplied by a scale of 1/sqrt(8), and by 5 rows of 8 products of keys and the direction, 0.67 each: 1.4e-6, where the
+ * gradient would be about 3 without the difference. Three times that is allowed. */
+#define ONE_KEY (3 * (1.41 * 2.83 * 4 * 0x1p-24) * (0.354 * 0.67 * 6.33))
+
 static const op_case attention_cases[] = {
     CASE("size 1", attention, INPUTS(X(1, 1), X(1, 1), X(1, 1))),
     CASE("one query", attention, INPUTS(X(2, 1, 8), X(2, 17, 8), X(2, 17, 8))),
-    CASE("one key", attention, INPUTS(X(5, 8), X(1, 8), X(1, 8))),
+    CASE("one key", attention, INPUTS(X(5, 8), X(1, 8), X(1, 8)), .gradient_error = ONE_KEY),
     CASE("odd sizes, batch", attention,
         INPUTS(X(WEFT_BATCH, 2, 9, 7), X(WEFT_BATCH, 2, 19, 7), X(WEFT_BATCH, 2, 19, 5))),
     CASE("across blocks", attention, INPUTS(X(2, 130, 8), X(2, 211, 8), X(2, 211, 8))),
