@@ -1,14 +1,44 @@
 # Writes OUTPUT, a C file that holds every kernel file named in INPUTS as a byte array, so that the library
-# needs no file beside it at run time. Bytes are character constants, which fit a char whatever its sign.
+# needs no file beside it at run time. Bytes are character constants, which fit a char whatever its sign. Comments and blanks
+# that only align lines are left out: a third of the text, which every driver would have to read.
 # To them comes formats.clh, which includes every file of formats/.
 # Usage: cmake -DOUTPUT=... -DROOT=FOLDER -DINPUTS=FOLDER/a.cl;FOLDER/x/b.cl -P embed_kernels.cmake
+cmake_minimum_required(VERSION 3.25)
+
+# Without what a compiler does not see. The files have no comments that begin with two slashes.
+function(shorten text result)
+  set(rest "${text}")
+  set(kept "")
+  while(TRUE)
+    string(FIND "${rest}" "/*" begin)
+    if(begin EQUAL -1)
+      break()
+    endif()
+    string(SUBSTRING "${rest}" 0 ${begin} before)
+    string(APPEND kept "${before} ")
+    string(SUBSTRING "${rest}" ${begin} -1 rest)
+    string(FIND "${rest}" "*/" end)
+    if(end EQUAL -1)
+      message(FATAL_ERROR "a comment has no end: ${rest}")
+    endif()
+    math(EXPR end "${end} + 2")
+    string(SUBSTRING "${rest}" ${end} -1 rest)
+  endwhile()
+  string(APPEND kept "${rest}")
+  string(REGEX REPLACE "[ \t]+\\\\\n" " \\\\\n" kept "${kept}")
+  string(REGEX REPLACE "[ \t]*\n[ \t\n]*" "\n" kept "${kept}")
+  set(${result} "${kept}" PARENT_SCOPE)
+endfunction()
+
 set(arrays "")
 set(rows "")
 set(formats "")
 foreach(input IN LISTS INPUTS)
   get_filename_component(name "${input}" NAME)
   string(MAKE_C_IDENTIFIER "${name}" identifier)
-  file(READ "${input}" bytes HEX)
+  file(READ "${input}" text)
+  shorten("${text}" text)
+  string(HEX "${text}" bytes)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
   string(APPEND arrays "static const char ${identifier}[] = {${bytes}0};\n")
   file(RELATIVE_PATH path "${ROOT}" "${input}")

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { TENSORS = 48, NAME = 640, DEPTH = 16 };
+enum { TENSORS = 48, NAME = WI_SHAPE_TEXT + 384, DEPTH = 16 };
 
 typedef struct overflow_search {
     weft_plan *plan;                      /* that failed */
