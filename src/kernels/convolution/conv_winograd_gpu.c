@@ -23,9 +23,10 @@ static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 64, 4}}, {"tal
 static const char *const headers[] = {"gemm_tile_gpu.clh", "winograd.clh", NULL};
 
 /* LEAST: channels read and made, of which fewer are a quad or two that the transforms multiply by nine quarters and that no
- * product of this size pays for. NEAR: floats between the transforms that a small device's cache holds. LARGE: of
+ * product of this size pays for. MOST: floats between the transforms; each block
+ * takes three launches. LARGE: of
  * transformed weights, as in conv_winograd_cpu.c. */
-enum { LEAST = 8, NEAR = 1 << 21, LARGE = 1 << 20 };
+enum { LEAST = 8, MOST = 1 << 24, LARGE = 1 << 20 };
 
 /* How the work is cut. A block of tiles of the image is as many rows of the product as keep the device busy. */
 typedef struct cutting {
@@ -47,8 +48,8 @@ static int64_t block_of(const wi_kernel_site *site, const cutting *cut, int64_t 
     const int64_t across = wi_divide_up(cut->width, wi_tile_width(site->values));
     const int64_t wanted = 2 * site->device->units * site->device->hiding_groups;
     const int64_t busy = wi_divide_up(wanted, planes * across);
-    const int64_t near = NEAR / (planes * (cut->depth + cut->width) * height);
-    return wi_min64(wi_max64(wi_max64(busy, near), 1) * height, cut->tiles);
+    const int64_t most = MOST / (planes * (cut->depth + cut->width) * height);
+    return wi_min64(wi_max64(wi_max64(busy, most), 1) * height, cut->tiles);
 }
 
 static cutting cutting_of(const wi_kernel_site *site) {
