@@ -3,11 +3,11 @@
  *     mask (n) i32   y (k):   mask 0 1 1 0 1, k = 4   ->   y 1 2 4 0
  *
  * More than k chosen rows are noted, with the first that has no place. Work split: cpu, one item; gpu, one
- * group of WEFT_ITEMS items, of which each takes a share of the mask. */
+ * group of WEFT_SELECT_ITEMS items, of which each takes a share of the mask. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) select_rows_##suffix
-#define WEFT_ITEMS        WEFT_GROUP
+#define WEFT_SELECT_ITEMS WEFT_GROUP
 #endif
 
 #if WEFT_LANES == 16
@@ -29,12 +29,12 @@ __kernel void WEFT_NAME(rows)(__global const int *restrict mask, long mask_offse
 
 #else
 
-__kernel __attribute__((reqd_work_group_size(WEFT_ITEMS, 1, 1))) void WEFT_NAME(rows)(
+__kernel __attribute__((reqd_work_group_size(WEFT_SELECT_ITEMS, 1, 1))) void WEFT_NAME(rows)(
     __global const int *restrict mask, long mask_offset, __global int *restrict y, long y_offset,
     __global int *faults, long fault, long n, long k) {
-    __local int counts[WEFT_ITEMS], before[WEFT_ITEMS + 1];
+    __local int counts[WEFT_SELECT_ITEMS], before[WEFT_SELECT_ITEMS + 1];
     const int item = (int)get_local_id(0);
-    const long share = (n + WEFT_ITEMS - 1) / WEFT_ITEMS, begin = min(item * share, n),
+    const long share = (n + WEFT_SELECT_ITEMS - 1) / WEFT_SELECT_ITEMS, begin = min(item * share, n),
                end = min(begin + share, n);
     int count = 0;
     mask += mask_offset;
@@ -44,14 +44,14 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ITEMS, 1, 1))) void WEFT_NAME(
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0) {
         int sum = 0;
-        for (int i = 0; i < WEFT_ITEMS; i++) {
+        for (int i = 0; i < WEFT_SELECT_ITEMS; i++) {
             before[i] = sum;
             sum += counts[i];
         }
-        before[WEFT_ITEMS] = sum;
+        before[WEFT_SELECT_ITEMS] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    long chosen = before[item], other = before[WEFT_ITEMS] + begin - before[item];
+    long chosen = before[item], other = before[WEFT_SELECT_ITEMS] + begin - before[item];
     for (long j = begin; j < end; j++) {
         const long rank = mask[j] ? chosen++ : other++;
         if (rank < k)

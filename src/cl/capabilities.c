@@ -15,17 +15,11 @@
 
 #include <string.h>
 
-/* A driver that does not answer has nothing to gain from a second queue, for all that is known. */
-static bool has_own_memory(cl_device_id id) {
-    cl_bool shared = CL_TRUE;
-    return clGetDeviceInfo(id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof shared, &shared, NULL) == CL_SUCCESS &&
-           !shared;
-}
-
 weft_status wi_capabilities_read(wi_device *device) {
     wi_capabilities *const caps = &device->caps;
     cl_device_id const id = device->id;
     cl_device_local_mem_type local_type = CL_GLOBAL;
+    cl_bool shared_memory = CL_TRUE;
     size_t sizes[16] = {0};
     const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
     *caps = (wi_capabilities){
@@ -45,7 +39,8 @@ weft_status wi_capabilities_read(wi_device *device) {
     memcpy(caps->max_work_item_sizes, sizes, sizeof caps->max_work_item_sizes);
     WI_QUERY(id, CL_DEVICE_LOCAL_MEM_TYPE, &local_type);
     caps->local_memory_is_real = local_type == CL_LOCAL;
-    caps->own_memory = has_own_memory(id);
+    WI_QUERY(id, CL_DEVICE_HOST_UNIFIED_MEMORY, &shared_memory);
+    caps->own_memory = !shared_memory;
     return WEFT_OK;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define OVERRIDE __attribute__((visibility("default"), noinline))
@@ -228,8 +229,19 @@ size_t fault_memory_live(void) {
 
 static size_t mapped_bytes(void) {
     size_t sum = 0;
+    pthread_mutex_lock(&state.lock);
     for (int i = 0; i < MAPPINGS; i++) sum += state.mapped[i].end - state.mapped[i].begin;
+    pthread_mutex_unlock(&state.lock);
     return sum;
+}
+
+/* The memory of a buffer goes when the driver's threads have finished with it, which may be after its release. */
+static size_t mapped_since_mark(void) {
+    enum { WAITS = 2000 };
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+    for (int i = 0; i < WAITS && mapped_bytes() > state.mapped_at_mark; i++) nanosleep(&millisecond, NULL);
+    const size_t mapped = mapped_bytes();
+    return mapped > state.mapped_at_mark ? mapped - state.mapped_at_mark : 0;
 }
 
 void fault_memory_mark(void) {
@@ -245,7 +257,7 @@ size_t fault_memory_print_leaks(void) {
         if (found++ < 5)
             fprintf(stderr, "    leak of %zu bytes from %s\n", b->bytes, fault_memory_name(b->site));
     }
-    const size_t mapped = mapped_bytes() - state.mapped_at_mark;
+    const size_t mapped = mapped_since_mark();
     if (mapped != 0) fprintf(stderr, "    %zu bytes stay mapped\n", mapped);
     return found + (mapped != 0);
 }

@@ -23,8 +23,7 @@ static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 64, 4}}, {"tal
 static const char *const headers[] = {"gemm_tile_gpu.clh", "winograd.clh", NULL};
 
 /* LEAST: channels read and made, of which fewer are a quad or two that the transforms multiply by nine quarters and that no
- * product of this size pays for. MOST: floats between the transforms; each block
- * takes three launches. LARGE: of
+ * product of this size pays for. MOST: floats between the transforms; each block takes three launches. LARGE: floats of
  * transformed weights, as in conv_winograd_cpu.c. */
 enum { LEAST = 8, MOST = 1 << 24, LARGE = 1 << 20 };
 

@@ -8,7 +8,7 @@ enum { ITEMS = 256 };
 static weft_status select_rows_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     int64_t items = site->device->item_walks ? 1 : ITEMS;
     while (items > (int64_t)site->device->max_group) items /= 2;
-    wi_kernel_macro_int(plan, "WEFT_ITEMS", items);
+    wi_kernel_macro_int(plan, "WEFT_SELECT_ITEMS", items);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "rows", items, items);
     wi_kernel_input(launch, 0);
     wi_kernel_result(launch);
