@@ -113,7 +113,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void W
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i) {
         const int inside = channel < channels & (uint)(top + i) < (uint)read1;
         WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) d[WEFT_WINOGRAD_SIDE * i + j] =
-            inside & (uint)(left + j) < (uint)read2 ? d[WEFT_WINOGRAD_SIDE * i + j] : 0.0f;
+            (inside & ((uint)(left + j) < (uint)read2)) ? d[WEFT_WINOGRAD_SIDE * i + j] : 0.0f;
         weft_winograd_pixels(d + WEFT_WINOGRAD_SIDE * i, 1, WEFT_WINOGRAD_SIDE);
     }
     WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j)

@@ -7,8 +7,8 @@
 /* What a caller wrote down as so many times the length and a number: dimensions that large are rarely anything else. */
 static bool is_written(int64_t dim) {
     enum { MOST_TIMES = 64, MOST_REST = 1 << 16 };
-    const int64_t size = dim < 0 ? -dim : dim, times = (size + WEFT_LENGTH / 2) / WEFT_LENGTH,
-                  rest = size - times * WEFT_LENGTH;
+    int64_t rest;
+    const int64_t times = wi_length_times(wi_magnitude(dim), &rest);
     return times >= 1 && times <= MOST_TIMES && rest <= MOST_REST && rest >= -MOST_REST;
 }
 
@@ -20,7 +20,7 @@ static int64_t word_of(const wi_attributes *attributes, int word) {
 
 static bool any_written(const wi_op *op, const wi_shape *shape, const wi_attributes *attributes) {
     for (int i = 0; i < shape->rank; i++)
-        if (shape->dims[i] > INT64_MIN && is_written(shape->dims[i])) return true;
+        if (is_written(shape->dims[i])) return true;
     for (int word = 0; op->dimensions >> word; word++)
         if (op->dimensions >> word & 1 && is_written(word_of(attributes, word))) return true;
     return false;

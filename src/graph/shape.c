@@ -10,27 +10,25 @@ bool wi_shape_equal(const wi_shape *a, const wi_shape *b) {
     return true;
 }
 
-/* Of a dimension, whatever its sign; the largest number for one that has no opposite. */
-static int64_t magnitude(int64_t dim) {
+int64_t wi_magnitude(int64_t dim) {
     if (dim >= 0) return dim;
     return dim == INT64_MIN ? INT64_MAX : -dim;
 }
 
 /* ---- the length ---- */
 
-/* n = times · L + rest, the rest between -L/2 and L/2. */
-static int64_t length_times(int64_t n, int64_t *rest) {
-    const int64_t times = n / WEFT_LENGTH + (n % WEFT_LENGTH > WEFT_LENGTH / 2);
-    *rest = n - times * WEFT_LENGTH;
-    return times;
+int64_t wi_length_times(int64_t n, int64_t *rest) {
+    const bool up = n % WEFT_LENGTH > WEFT_LENGTH / 2;
+    *rest = n % WEFT_LENGTH - (up ? WEFT_LENGTH : 0);
+    return n / WEFT_LENGTH + up;
 }
 
 bool wi_has_length(int64_t dim) {
-    int64_t rest, times = length_times(magnitude(dim), &rest);
+    int64_t rest, times = wi_length_times(wi_magnitude(dim), &rest);
     bool has = times > 0;
     while (has && times > 0) {
         has = rest <= WI_LENGTH_REST && rest >= -WI_LENGTH_REST;
-        times = length_times(times, &rest);
+        times = wi_length_times(times, &rest);
     }
     return has && rest <= WI_LENGTH_REST;
 }
@@ -44,7 +42,7 @@ bool wi_shape_has_length(const wi_shape *shape) {
 /* Horner's rule; past the largest number, that. */
 static int64_t evaluate(int64_t n, int64_t length) {
     int64_t rest;
-    const int64_t times = length_times(n, &rest);
+    const int64_t times = wi_length_times(n, &rest);
     if (times == 0) return n;
     const int64_t more = evaluate(times, length);
     return more > (INT64_MAX - WI_LENGTH_REST) / length ? INT64_MAX : more * length + rest;
@@ -52,7 +50,7 @@ static int64_t evaluate(int64_t n, int64_t length) {
 
 int64_t wi_at_length(int64_t dim, int64_t length) {
     if (!wi_has_length(dim)) return dim;
-    const int64_t size = evaluate(magnitude(dim), length);
+    const int64_t size = evaluate(wi_magnitude(dim), length);
     return dim >= 0 ? size : size > 0 ? -size : 0;
 }
 
@@ -61,10 +59,10 @@ enum { NUMBER_TEXT = 64, DIM_TEXT = 80 };
 /* "2*length + 3" */
 static void print_number(char text[NUMBER_TEXT], int64_t n) {
     int64_t rest;
-    const int64_t times = length_times(n, &rest);
+    const int64_t times = wi_length_times(n, &rest);
     const char *const powers =
         wi_has_length(times) ? "length*length" : "length"; /* the first coefficient alone */
-    const int64_t many = wi_has_length(times) ? length_times(times, &(int64_t){0}) : times;
+    const int64_t many = wi_has_length(times) ? wi_length_times(times, &(int64_t){0}) : times;
     if (!wi_has_length(n))
         snprintf(text, NUMBER_TEXT, "%lld", (long long)n);
     else if (rest == 0 && many == 1)
@@ -80,7 +78,7 @@ static void print_number(char text[NUMBER_TEXT], int64_t n) {
 
 static void print_dim(char text[DIM_TEXT], int64_t dim) {
     char number[NUMBER_TEXT];
-    print_number(number, magnitude(dim));
+    print_number(number, wi_magnitude(dim));
     if (dim >= 0)
         snprintf(text, DIM_TEXT, "%s", number);
     else if (dim == WEFT_BATCH)
@@ -117,7 +115,7 @@ void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power) {
     *coefficient = 1;
     *power = 0;
     for (int i = 0; i < shape->rank; i++) {
-        const int64_t size = magnitude(shape->dims[i]);
+        const int64_t size = wi_magnitude(shape->dims[i]);
         *coefficient = size && *coefficient > INT64_MAX / size ? INT64_MAX : *coefficient * size;
         *power += shape->dims[i] < 0;
     }
@@ -128,7 +126,7 @@ static const double MOST_GENERAL = (double)(INT64_C(1) << 60);
 
 /* Of a dimension with the length, that at the least one: a plan checks its own. */
 static int64_t least_size(int64_t dim) {
-    const int64_t size = magnitude(wi_has_length(dim) ? wi_at_length(dim, 1) : dim);
+    const int64_t size = wi_magnitude(wi_has_length(dim) ? wi_at_length(dim, 1) : dim);
     return size > 0 ? size : 1;
 }
 

@@ -68,6 +68,10 @@ void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power);
  * line. */
 weft_status wi_shape_check(const wi_shape *shape, const char *what);
 
+/* Of a dimension, whatever its sign; the largest number for one that has no opposite. */
+int64_t wi_magnitude(int64_t dim);
+/* n = times · L + rest with n >= 0, the rest between -L/2 and L/2: the times. */
+int64_t wi_length_times(int64_t n, int64_t *rest);
 /* Is this number, or multiple of the batch, a multiple of the length and a number? */
 bool wi_has_length(int64_t dim);
 bool wi_shape_has_length(const wi_shape *shape);

@@ -2,6 +2,7 @@
  * Each ends in a tensor or in an error with a line; what is small is then planned, up to the code of its kernels,
  * which is not compiled. */
 #include "fuzz.h"
+#include "graph/shape.h"
 #include "support/public_calls.h"
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ static unsigned below(bytes *b, unsigned bound) {
 static int64_t whole(call_source *self, int64_t usual) {
     static const int64_t odd[] = {INT64_MIN, INT64_MIN + 1, -(INT64_C(1) << 61), INT32_MIN, -7, -1, 0, 1, 2,
         3, 8, 64, 1000003, INT32_MAX, INT64_C(1) << 32, INT64_C(1) << 40, INT64_C(1) << 61, INT64_C(1) << 62,
-        INT64_MAX};
+        INT64_MAX, WEFT_LENGTH, WEFT_LENGTH - 1, 2 * WEFT_LENGTH};
     bytes *const b = self->user;
     const unsigned choice = below(b, 64);
     return choice < sizeof odd / sizeof *odd ? odd[choice] : usual;
@@ -51,12 +52,12 @@ static weft_tensor *tensor(call_source *self, weft_dtype dtype, int rank, const 
     return weft_input_shape(self->graph, name, dtype, rank, own);
 }
 
-static size_t numbers_in(const weft_tensor *t, int64_t batch) {
+static size_t numbers_in(const weft_tensor *t, int64_t batch, int64_t length) {
     size_t count = 1;
     for (int i = 0; i < weft_tensor_rank(t); i++) {
-        const int64_t dim = weft_tensor_dimension(t, i);
+        const int64_t dim = wi_at_length(weft_tensor_dimension(t, i), length);
         const size_t size = dim < 0 ? (size_t)-dim * (size_t)batch : (size_t)dim;
-        if (size > MOST_NUMBERS || count > MOST_NUMBERS / size) return 0;
+        if (size == 0 || size > MOST_NUMBERS || count > MOST_NUMBERS / size) return 0;
         count *= size;
     }
     return count;
@@ -73,12 +74,13 @@ static void check_failed(weft_graph *graph, weft_status status) {
 
 static void check_plan(bytes *b) {
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)below(b, 4) + 1,
-        .inference = below(b, 2) == 1, .compile_late = true, .memory_limit = (size_t)1 << 26};
+        .inference = below(b, 2) == 1, .length = (int64_t)below(b, 5) + 1, .compile_late = true,
+        .memory_limit = (size_t)1 << 26};
     weft_plan *plan = NULL;
     weft_tensor *outputs[KEPT];
     size_t count = 0;
     for (size_t i = 0; i < b->count; i++)
-        if (numbers_in(b->kept[i], options.batch)) outputs[count++] = b->kept[i];
+        if (numbers_in(b->kept[i], options.batch, options.length)) outputs[count++] = b->kept[i];
     const weft_status status = weft_plan_create(&plan, outputs, count, &options);
     fuzz_check_status(status);
     fuzz_assert((status == WEFT_OK) == (plan != NULL));
