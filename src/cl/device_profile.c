@@ -151,6 +151,8 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     for (int i = 0; i < 3; i++) profile.max_items[i] = caps->max_work_item_sizes[i];
     profile.local_bytes = (size_t)caps->local_memory;
     profile.quirks = caps->quirks;
+    /* Such a compiler takes ten times as long for four lanes. */
+    if (caps->quirks & WI_QUIRK_SCALAR_COMPILER) profile.loops.map_elements = 0;
     profile.engines = caps->engines;
     profile.upload_queue = caps->upload_queue;
     profile.longest_launch = longest_launch_of(&profile, caps);

@@ -75,7 +75,7 @@ static void check_failed(weft_graph *graph, weft_status status) {
 static void check_plan(bytes *b) {
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)below(b, 4) + 1,
         .inference = below(b, 2) == 1, .length = (int64_t)below(b, 5) + 1, .compile_late = true,
-        .memory_limit = (size_t)1 << 26};
+        .memory_limit = (size_t)1 << 23};
     weft_plan *plan = NULL;
     weft_tensor *outputs[KEPT];
     size_t count = 0;
@@ -92,7 +92,7 @@ static void check_plan(bytes *b) {
 static weft_context *opened(void) {
     static weft_context *context;
     const weft_context_options options = {
-        WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = "", .memory_limit = (size_t)1 << 27};
+        WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = "", .memory_limit = (size_t)1 << 24};
     if (!context) fuzz_check_status(weft_context_create(&context, &options));
     fuzz_assert(context != NULL);
     return context;
