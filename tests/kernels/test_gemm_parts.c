@@ -123,13 +123,15 @@ static bool has_engine(const wi_device *device, const parts_kernel *kernel) {
     return !(parts(kernel, false).needs.engines & ~device->profile.engines);
 }
 
-/* Tiles of 128 x 128 in parts take more than 32 KiB of local memory. */
+/* The words that lanes of a model show each other lie in local memory, too. */
+enum { MODEL_BYTES = 1 << 14 };
+
 static bool has_room(
-    const wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
+    const wi_device *device, const wi_implementation *implementation, const wi_variant *variant, bool model) {
     const wi_needs *const needs = &implementation->needs;
-    if (!needs->limits || needs->limits(variant->values).local_bytes <= device->profile.local_bytes)
-        return true;
-    print_message("%s %s needs more local memory than the device has\n", implementation->name, variant->name);
+    const size_t own = needs->limits ? needs->limits(variant->values).local_bytes : 0;
+    if (own == 0 || own + (model ? MODEL_BYTES : 0) <= device->profile.local_bytes) return true;
+    print_message("%s %s needs more local memory than there is\n", implementation->name, variant->name);
     return false;
 }
 
@@ -143,7 +145,7 @@ static void with_each(check *what) {
             const wi_implementation implementation = parts(&kernels[k], model);
             const wi_variant *variant;
             for (int v = 0; (variant = wi_implementation_variant(&implementation, v)) != NULL; v++)
-                if (has_room(device, &implementation, variant))
+                if (has_room(device, &implementation, variant, model))
                     what(&implementation, variant, strcmp(variant->name, "six") == 0);
         }
     }
