@@ -226,13 +226,15 @@ def wide_divisions(toolbox, library, source, result, *target):
 AMD_WAVES = {"gfx90a": 8, "gfx942": 8, "gfx900": 10}  # of a SIMD unit; 16 of the others
 
 
-def compile_amd(toolbox, target, source, work):
+def compile_amd(toolbox, target, source, work, divides):
     assembly = f"{work}/{target}.s"
     run(clang_command(toolbox, "amdgcn--amdhsa.bc", source, assembly, "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}"),
         env=toolbox.environment)
     text = open(assembly, encoding="utf-8").read()
-    divisions = wide_divisions(toolbox, "amdgcn--amdhsa.bc", source, f"{work}/{target}.ll", "-target", "amdgcn-amd-amdhsa",
-                               f"-mcpu={target}")
+    divisions = {}
+    if divides:
+        divisions = wide_divisions(toolbox, "amdgcn--amdhsa.bc", source, f"{work}/{target}.ll", "-target", "amdgcn-amd-amdhsa",
+                                   f"-mcpu={target}")
     records = re.split(r"\n  - ", text[text.index("amdhsa.kernels:"):text.index("amdhsa.target:")])[1:]
     waves, bodies = {}, {}
     for name, body, occupancy in re.findall(r"^(\w+): +; @\1\n(.*?)^; Occupancy: (\d+)", text, re.M | re.S):
@@ -263,7 +265,7 @@ def nvidia_bodies(text):
     return {name: body.splitlines() for name, body in re.findall(r"^\.text\.(\w+):\n(.*?)(?=^\s*//-----|\Z)", text, re.M | re.S)}
 
 
-def compile_nvidia(toolbox, target, source, work):
+def compile_nvidia(toolbox, target, source, work, _):
     ptxas = toolbox.program("nvidia/cu13/bin/ptxas", "usr/local/cuda/bin/ptxas")
     if not ptxas:
         raise Missing("no ptxas (the Python registry's nvidia-cuda-nvcc, or --fetch)")
@@ -292,7 +294,7 @@ def compile_nvidia(toolbox, target, source, work):
 # ---- Intel ----
 
 
-def compile_intel(toolbox, target, source, work):
+def compile_intel(toolbox, target, source, work, _):
     ocloc = toolbox.program("usr/bin/ocloc")
     if not ocloc:
         raise Missing("no ocloc (intel-opencl-icd, or --fetch)")
@@ -326,6 +328,7 @@ def compile_intel(toolbox, target, source, work):
 COMPILERS = {"gfx": compile_amd, "sm_": compile_nvidia}
 
 
-def compile_for(toolbox, target, source, work):
+def compile_for(toolbox, target, source, work, divides=False):
+    """divides: divisions of 64 bits are counted, too."""
     os.makedirs(work, exist_ok=True)
-    return list(COMPILERS.get(target[:3], compile_intel)(toolbox, target, source, work))
+    return list(COMPILERS.get(target[:3], compile_intel)(toolbox, target, source, work, divides))
