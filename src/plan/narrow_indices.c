@@ -1,17 +1,14 @@
 /* Loops in which indices of 32 bits reach everything: GPUs make an address of 64 bits from several instructions, and a remainder
  * of 64 bits from a hundred. */
 #include "base/integers.h"
+#include "graph/shape.h"
 #include "plan/loops.h"
-
-static int64_t magnitude(int64_t x) {
-    return x < 0 ? -x : x;
-}
 
 /* Of the indices of an operand's elements, without its offset: does none exceed 32 bits? */
 static bool reaches_little(const wi_loop *loop, const wi_operand *operand) {
     int64_t farthest = 0;
     for (int d = 0; d < loop->space.rank; d++) {
-        const int64_t stride = magnitude(operand->layout.strides[d].actual);
+        const int64_t stride = wi_magnitude(operand->layout.strides[d].actual);
         int64_t count = loop->space.dims[d].actual;
         if (operand->padding && operand->padding[d].mode)
             count = wi_max64(count, operand->padding[d].size.actual);
