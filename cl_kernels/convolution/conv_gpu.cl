@@ -26,6 +26,9 @@
  * The data gradient of stride s is s (s², s³) products, "phases": positions with the same remainder meet the
  * same taps, and no multiplication with a stuffed zero is done. Taps are packed phase after phase.
  *
+ * With WEFT_CONV_GPU_SPLIT `splits` work-groups share the blocks of k of a tile: each writes its sums, [split][position of the
+ * result][group and column], and "finish" adds them up, always in the order of the splits, and stores the element.
+ *
  * The parameters stand in src/kernels/convolution/conv_gpu.c, the macros before an inclusion (WEFT_NAME,
  * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
@@ -220,24 +223,44 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
     ((int3)((int)get_global_id(0), 0, 0), (int3)((int)get_global_size(0), 1, 1), WEFT_CONV_GPU_PACK_NAMES);
 }
 
-/* Work-group (columns, phase and rows, group). Steps of channels, taps and panels from block to block are
+/* Of all blocks of k those of a split: from where on, and how many. */
+#define WEFT_CONV_GPU_BEGIN(all) ((all) / splits * split + min(split, (all) % splits))
+#define WEFT_CONV_GPU_COUNT(all) ((all) / splits + (split < (all) % splits))
+#if WEFT_CONV_GPU_SPLIT
+#define WEFT_CONV_GPU_RESULT , __global float *sums, long sums_offset, int groups, int splits
+#define WEFT_CONV_GPU_STORE(sum, line, along, column)                                                        \
+    sums[((long)(line)*made2 + (along)) * (groups * filters) + (column)] = (sum)
+#else
+#define WEFT_CONV_GPU_RESULT WEFT_EPILOGUE_PARAMETERS
+#define WEFT_CONV_GPU_STORE(sum, line, along, column) WEFT_STORE(sum, line, along, column, 1)
+#endif
+
+/* Work-group (columns, phase and rows, split and group). Steps of channels, taps and panels from block to block are
  * bytes; the image's offset counts `unit` elements. */
 __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(tiles)(
     WEFT_OPERANDS_A *image, long image_offset, __global const float *panels, long panels_offset,
     __global const int *table, long table_offset, uint channel_step, uint channel_end, uint tap_step,
     uint panel_step, int unit, int row_tiles, int panel_rows, int images, int filters, int depth, int width,
     int read0, int read1, int read2, int made0, int made1, int made2, int stride0, int stride1, int stride2,
-    int transposed, long x_group, long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+    int transposed, long x_group, long x_image, long x0, long x1, long x2 WEFT_CONV_GPU_RESULT) {
     __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
     const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_ACROSS + x;
-    const int number = (int)get_group_id(1) / row_tiles, group = (int)get_group_id(2);
+#if WEFT_CONV_GPU_SPLIT
+    const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;
+    sums += sums_offset + (long)split * images * made0 * made1 * made2 * groups * filters;
+#else
+    const int group = (int)get_group_id(2), split = 0, splits = 1;
+#endif
+    const int number = (int)get_group_id(1) / row_tiles;
     const int top = (int)get_group_id(1) % row_tiles * WEFT_GEMM_HEIGHT,
               left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
     const weft_conv_gpu_phase p = weft_conv_gpu_phase_of(
         number, images, (int3)(made0, made1, made2), (int3)(stride0, stride1, stride2), transposed);
     table += table_offset;
     const int4 fact = WEFT_CONV_GPU_FACTS(table, depth)[number];
-    const int blocks = top < p.rows ? fact.s2 : 0;
+    const int blocks = top < p.rows ? WEFT_CONV_GPU_COUNT(fact.s2) : 0;
+    /* A split without blocks reads the last one, and does not use it. */
+    const int begin = min(WEFT_CONV_GPU_BEGIN(fact.s2), max(fact.s2 - 1, 0)) * WEFT_GEMM_STEP;
     /* The window of this item's row, and its quad; a row past the last meets nothing. */
     const int row = top + WEFT_GEMM_ROW_OF(item, WEFT_GEMM_HEIGHT, 1),
               step = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 1);
@@ -246,9 +269,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
     WEFT_OPERANDS_A *const window = image + image_offset * unit + group * x_group + place.w * x_image +
                                     first.x * x0 + first.y * x1 + first.z * x2;
     if (row >= p.rows) first.x = INT_MIN / 4;
-    uint channel = (uint)(step % depth) * (uint)sizeof(WEFT_OF_A(WEFT_T_));
+    uint channel = (uint)((begin + step) % depth) * (uint)sizeof(WEFT_OF_A(WEFT_T_));
     uint tap =
-        (uint)(WEFT_CONV_GPU_ENTRIES(depth, p.out.x * p.out.y * p.out.z) + fact.s0 + step / depth) * 16;
+        (uint)(WEFT_CONV_GPU_ENTRIES(depth, p.out.x * p.out.y * p.out.z) + fact.s0 + (begin + step) / depth) * 16;
     __global const char *pixel;
     int now = 0;
     float4 a_quads[1], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)], acc[WEFT_GEMM_SUMS][4];
@@ -260,7 +283,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
         (uint)(WEFT_GEMM_STEP_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_WIDTH, 0) * width +
                min(WEFT_GEMM_ROW_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_WIDTH, 0), width - left - 4)) *
         4;
-    panels += panels_offset + ((long)group * panel_rows + fact.s1) * width + left;
+    panels += panels_offset + ((long)group * panel_rows + fact.s1 + begin) * width + left;
     WEFT_CONV_GPU_PIXEL
     WEFT_CONV_GPU_READ
     WEFT_GEMM_PUT(a_tile[0], a_quads, WEFT_GEMM_HEIGHT, 1)
@@ -289,11 +312,29 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
         WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j) {
             const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
             const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
-            if (r < p.rows && column < filters) WEFT_STORE(sum, line, along, group * filters + column, 1);
+            if (r < p.rows && column < filters) WEFT_CONV_GPU_STORE(sum, line, along, group * filters + column);
         }
     }
 }
 
+#if WEFT_CONV_GPU_SPLIT
+/* Work-item: an element of the result. */
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(finish)(
+    __global const float *sums, long sums_offset, int elements, int splits, int columns,
+    int made2 WEFT_EPILOGUE_PARAMETERS) {
+    const int item = (int)get_global_id(0), position = item / columns;
+    if (item >= elements) return;
+    sums += sums_offset + item;
+    float sum = sums[0];
+    for (int split = 1; split < splits; ++split) sum += sums[(long)split * elements];
+    WEFT_STORE(sum, position / made2, position % made2, item % columns, 1);
+}
+#endif
+
+#undef WEFT_CONV_GPU_BEGIN
+#undef WEFT_CONV_GPU_COUNT
+#undef WEFT_CONV_GPU_RESULT
+#undef WEFT_CONV_GPU_STORE
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
 #undef WEFT_FORMAT_A

@@ -32,41 +32,67 @@ static bool is_slow(const wi_selection *selection) {
     return large && is_small(selection, large);
 }
 
-static void count(const char *device, const char *network, int *products, int *slow) {
+/* Of products and convolutions: all, on a slow kernel, with a split k; launches of the plan. */
+typedef struct counts {
+    int products, slow, split;
+    size_t launches;
+} counts;
+
+static void count(const char *device, const char *network, const bench_setting *setting, counts *got) {
     weft_context *const context = pretended_open(device);
-    const bench_setting setting = {0};
+    weft_plan_info info;
     bench_model model;
     pretend_layer_skip(true);
-    assert_ok(bench_model_create(&model, context, bench_network_find(network), &setting));
+    assert_ok(bench_model_create(&model, context, bench_network_find(network), setting));
+    assert_ok(weft_plan_get_info(model.plan, &info));
     const wi_partition *const p = &model.plan->partition;
-    *products = *slow = 0;
+    *got = (counts){.launches = info.launches};
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_step *const step = p->steps[i];
         if (!step->selection) continue;
         const bool weight = p->values[step->members[0]].node->op == &wi_op_conv_weight;
         if (step->kind != WI_STEP_PRODUCT && !weight) continue;
-        ++*products;
-        *slow += is_slow(step->selection);
+        ++got->products;
+        got->slow += is_slow(step->selection);
+        got->split += strcmp(step->selection->chosen->name, "split_gpu") == 0;
     }
     bench_model_clear(&model);
     weft_context_release(context);
     pretend_layer_skip(false);
 }
 
+static const char *const pretended[] = {"units48", "units108", "units132", "units512"};
+enum { DEVICES = sizeof pretended / sizeof *pretended };
+
+/* Of a training step; few of its convolutions gain by splits. */
 static void few_products_are_slow(void **state) {
-    static const char *const pretended[] = {"units48", "units108", "units132", "units512"};
     (void)state;
-    for (size_t i = 0; i < sizeof pretended / sizeof *pretended; i++) {
-        int products, slow;
-        count(pretended[i], "ResNet-50", &products, &slow);
-        printf("%-9s %3d products, %3d of them on a slow kernel\n", pretended[i], products, slow);
-        assert_true(products > 100);
-        assert_true(20 * slow <= products);
+    for (size_t i = 0; i < DEVICES; i++) {
+        counts got;
+        count(pretended[i], "ResNet-50", &(bench_setting){0}, &got);
+        printf("%-9s %3d products, %3d of them on a slow kernel, %2d split, %zu launches\n", pretended[i],
+            got.products, got.slow, got.split, got.launches);
+        assert_true(got.products > 100);
+        assert_true(20 * got.slow <= got.products);
+        assert_true(20 * got.split <= got.products);
+    }
+}
+
+/* One image has few tiles, on the first two devices as on all. */
+static void one_image_is_split(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        counts got;
+        count(pretended[i], "ResNet-50", &(bench_setting){.batch = 1, .inference = true}, &got);
+        printf("%-9s one image: %2d products, %2d of them split, %zu launches\n", pretended[i], got.products,
+            got.split, got.launches);
+        assert_true(got.split >= 5);
     }
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(few_products_are_slow)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_products_are_slow), cmocka_unit_test(one_image_is_split)};
     (void)argc;
     pretended_start(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,7 +184,8 @@ static void compare(const shape *s, weft_precision precision, const char *kernel
 }
 
 static void every_kernel_reads_16_bits(void **state) {
-    static const char *const kernels[] = {"conv_naive", "amx", "conv_cpu", "conv_gpu", "depthwise"};
+    static const char *const kernels[] = {
+        "conv_naive", "amx", "conv_cpu", "conv_gpu", "split_gpu", "depthwise"};
     static float expected[RESULTS * MOST];
     size_t ends[RESULTS];
     (void)state;
@@ -192,6 +193,7 @@ static void every_kernel_reads_16_bits(void **state) {
         (void)run(&shapes[i], WEFT_PRECISION_F32, "conv_naive", expected, ends);
         for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
             compare(&shapes[i], WEFT_PRECISION_BF16, kernels[k], expected);
+        compare(&shapes[i], WEFT_PRECISION_F16, "split_gpu", expected);
     }
 }
 
