@@ -41,12 +41,35 @@
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
 
+/* A group of few lines of items is one line for OpenCL: PoCL's compiler writes a loop over few lines out, with all that an
+ * item does. */
+#define WEFT_GEMM_LINES (WEFT_GEMM_DOWN < 8 ? 1 : WEFT_GEMM_DOWN)
+#define WEFT_GEMM_ITEM                                                                                       \
+    const int along = (int)get_local_id(0), whole_line = WEFT_GEMM_LINES == WEFT_GEMM_DOWN;                  \
+    const int x = whole_line ? along : along % WEFT_GEMM_ACROSS;                                             \
+    const int y = whole_line ? (int)get_local_id(1) : along / WEFT_GEMM_ACROSS;                              \
+    const int item = y * WEFT_GEMM_ACROSS + x;
+
 /* 0. In the bound of a loop it hides from PoCL that all items take it as often, which would have it taken apart between them
  * (see WEFT_APART): for a loop whose body is long. */
 #if defined(__x86_64__) || defined(__aarch64__)
 #define WEFT_GEMM_ZERO ((int)(get_local_id(0) >> 31))
 #else
 #define WEFT_GEMM_ZERO 0
+#endif
+
+/* Graphics processors have a loop of their own for whole blocks, whose reads nothing waits for. In PoCL the second loop with a
+ * barrier takes as long to compile as all else together, and so does a barrier in a loop that may not be entered. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define WEFT_GEMM_BLOCKS                                                                                     \
+    do WEFT_GEMM_TURN(WEFT_GEMM_FETCH, WEFT_ROLLED)                                                          \
+    while (start < k);
+#else
+#define WEFT_GEMM_BLOCKS                                                                                     \
+    while (start < whole - WEFT_GEMM_STEP)                                                                   \
+        WEFT_GEMM_TURN(WEFT_GEMM_FETCH_WHOLE, WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED))                         \
+    do WEFT_GEMM_TURN(WEFT_GEMM_FETCH_REST, WEFT_ROLLED)                                                     \
+    while (start < k);
 #endif
 
 #endif
@@ -92,12 +115,46 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
     WEFT_GEMM_EACH(weft_j, rows)                                                                             \
     (quads)[weft_j] = WEFT_NAME(quad)(from, limit, depth, across, down, item + weft_j * WEFT_GEMM_ITEMS);
 
+/* The block that begins at step `start` of k: one that is whole at once, any other number by number. Without k that is a
+ * block of zeros. */
+#define WEFT_GEMM_FETCH_WHOLE                                                                                \
+    WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)                                            \
+    WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
+#define WEFT_GEMM_FETCH_REST                                                                                 \
+    if (start < max(k, 1)) {                                                                                 \
+        WEFT_GEMM_GATHER(                                                                                    \
+            quad_a, a_quads, a, m - top, k - start, (int)a_row, (int)a_column, WEFT_GEMM_HEIGHT)             \
+        WEFT_GEMM_GATHER(                                                                                    \
+            quad_b, b_quads, b, n - left, k - start, (int)b_column, (int)b_row, WEFT_GEMM_WIDTH)             \
+    }
+#define WEFT_GEMM_FETCH                                                                                      \
+    if (start < whole) {                                                                                     \
+        WEFT_GEMM_FETCH_WHOLE                                                                                \
+    } else {                                                                                                 \
+        WEFT_GEMM_FETCH_REST                                                                                 \
+    }
+
+/* Multiplies the block in local memory, the one at step `start`, while the next is fetched. What is there after the last one
+ * is not used. */
+#define WEFT_GEMM_TURN(fetch, unrolled)                                                                      \
+    {                                                                                                        \
+        start += WEFT_GEMM_STEP;                                                                             \
+        a += WEFT_GEMM_STEP * a_column;                                                                      \
+        b += WEFT_GEMM_STEP * b_row;                                                                         \
+        fetch unrolled for (int p = 0; p < WEFT_GEMM_STEP; ++p)                                              \
+            WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now = 1 - now;                                   \
+        WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)                                       \
+        WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)                                        \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+    }
+
 /* Work-group (columns, rows, batch). */
-__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(tiles)(
-    WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, long a_batch,
-    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ITEMS / WEFT_GEMM_LINES, WEFT_GEMM_LINES, 1))) void
+WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k,
+    long a_batch, long a_row, long a_column, long b_batch, long b_row,
+    long b_column WEFT_EPILOGUE_PARAMETERS) {
     __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
-    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_ACROSS + x;
+    WEFT_GEMM_ITEM
     const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
     const int batch = (int)get_group_id(2), a_along = a_column == 1, b_along = b_row == 1;
     float4 a_quads[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
@@ -110,48 +167,16 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
         WEFT_NAME(wide_a)(a, m - top, a_row, a_column) && WEFT_NAME(wide_b)(b, n - left, b_column, b_row);
     const int whole = wide ? k / WEFT_GEMM_STEP * WEFT_GEMM_STEP : 0;
     uint a_at[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
+    WEFT_GEMM_EACH(j, WEFT_GEMM_HEIGHT)
+    a_at[j] = WEFT_NAME(at_a)(m - top, (int)a_row, (int)a_column, item + j * WEFT_GEMM_ITEMS);
+    WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
+    b_at[j] = WEFT_NAME(at_b)(n - left, (int)b_column, (int)b_row, item + j * WEFT_GEMM_ITEMS);
     int now = 0, start = 0;
-    if (whole > 0) {
-        WEFT_GEMM_EACH(j, WEFT_GEMM_HEIGHT)
-        a_at[j] = WEFT_NAME(at_a)(m - top, (int)a_row, (int)a_column, item + j * WEFT_GEMM_ITEMS);
-        WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
-        b_at[j] = WEFT_NAME(at_b)(n - left, (int)b_column, (int)b_row, item + j * WEFT_GEMM_ITEMS);
-        WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)
-        WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
-        WEFT_GEMM_PUT(a_tile[0], a_quads, WEFT_GEMM_HEIGHT, a_along)
-        WEFT_GEMM_PUT(b_tile[0], b_quads, WEFT_GEMM_WIDTH, b_along)
-    }
+    WEFT_GEMM_FETCH
+    WEFT_GEMM_PUT(a_tile[0], a_quads, WEFT_GEMM_HEIGHT, a_along)
+    WEFT_GEMM_PUT(b_tile[0], b_quads, WEFT_GEMM_WIDTH, b_along)
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (; start + WEFT_GEMM_STEP < whole; start += WEFT_GEMM_STEP) {
-        a += WEFT_GEMM_STEP * a_column;
-        b += WEFT_GEMM_STEP * b_row;
-        WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)
-        WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
-        WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
-        for (int p = 0; p < WEFT_GEMM_STEP; ++p)
-            WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now = 1 - now;
-        WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
-        WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (whole > 0) {
-        WEFT_ROLLED for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p)
-            a += WEFT_GEMM_STEP * a_column;
-        b += WEFT_GEMM_STEP * b_row;
-        start += WEFT_GEMM_STEP;
-        now = 1 - now;
-    }
-    for (; start < k; start += WEFT_GEMM_STEP) {
-        WEFT_GEMM_GATHER(quad_a, a_quads, a, m - top, k - start, (int)a_row, (int)a_column, WEFT_GEMM_HEIGHT)
-        WEFT_GEMM_GATHER(quad_b, b_quads, b, n - left, k - start, (int)b_column, (int)b_row, WEFT_GEMM_WIDTH)
-        WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
-        WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
-        barrier(CLK_LOCAL_MEM_FENCE);
-        WEFT_ROLLED for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p)
-            a += WEFT_GEMM_STEP * a_column;
-        b += WEFT_GEMM_STEP * b_row;
-        now = 1 - now;
-    }
+    WEFT_GEMM_BLOCKS
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_ROWS * WEFT_GEMM_COLUMNS + WEFT_GEMM_ZERO; ++e) {
         const int i = e / WEFT_GEMM_COLUMNS, j = e % WEFT_GEMM_COLUMNS;
         const int row = top + (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
@@ -163,6 +188,10 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
 
 #undef WEFT_GEMM_READ
 #undef WEFT_GEMM_GATHER
+#undef WEFT_GEMM_FETCH_WHOLE
+#undef WEFT_GEMM_FETCH_REST
+#undef WEFT_GEMM_FETCH
+#undef WEFT_GEMM_TURN
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
 #undef WEFT_FORMAT_A
