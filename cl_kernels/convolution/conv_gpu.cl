@@ -49,7 +49,7 @@ static int weft_conv_gpu_modulo(int a, int n) {
 WEFT_APART static weft_conv_gpu_axis weft_conv_gpu_taps(
     int phase, int taps, int stride, int dilation, int before, int transposed) {
     weft_conv_gpu_axis axis = {taps, 0};
-    if (!transposed) return axis;
+    if (!transposed || stride == 1) return axis;
     axis.count = 0;
     for (int tap = 0; tap < taps; ++tap) {
         const int own = weft_conv_gpu_modulo(tap * dilation - before, stride);
@@ -60,8 +60,8 @@ WEFT_APART static weft_conv_gpu_axis weft_conv_gpu_taps(
 }
 
 /* The phase of a tap, and where it stands among those of its phase. */
-static int2 weft_conv_gpu_number(int tap, int stride, int dilation, int before, int transposed) {
-    if (!transposed) return (int2)(0, tap);
+WEFT_APART static int2 weft_conv_gpu_number(int tap, int stride, int dilation, int before, int transposed) {
+    if (!transposed || stride == 1) return (int2)(0, tap);
     const int phase = weft_conv_gpu_modulo(tap * dilation - before, stride);
     int number = 0;
     for (int other = 0; other < tap; ++other)
@@ -159,7 +159,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
 
 /* at.x: an element of the panels, (group, tap, channel, column); then one of the spare rows, (group, phase, row,
  * column); then phases, each with what follows its taps, and zeros. */
-static void WEFT_NAME(pack_item)(const int3 at, const int3 size, WEFT_CONV_GPU_PACK_PARAMETERS) {
+WEFT_APART static void WEFT_NAME(pack_item)(const int3 at, const int3 size, WEFT_CONV_GPU_PACK_PARAMETERS) {
     const int item = at.x, taps = taps0 * taps1 * taps2;
     const int rows = taps * depth + phases * spare; /* of a group's panels */
     const int column = item % width, packed = item < elements, row = item / width;
