@@ -222,14 +222,14 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
 
 /* Work-group (columns, phase and rows, group). Steps of channels, taps and panels from block to block are
  * bytes; the image's offset counts `unit` elements. */
-__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(tiles)(
-    WEFT_OPERANDS_A *image, long image_offset, __global const float *panels, long panels_offset,
-    __global const int *table, long table_offset, uint channel_step, uint channel_end, uint tap_step,
-    uint panel_step, int unit, int row_tiles, int panel_rows, int images, int filters, int depth, int width,
-    int read0, int read1, int read2, int made0, int made1, int made2, int stride0, int stride1, int stride2,
-    int transposed, long x_group, long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long image_offset,
+    __global const float *panels, long panels_offset, __global const int *table, long table_offset,
+    uint channel_step, uint channel_end, uint tap_step, uint panel_step, int unit, int row_tiles,
+    int panel_rows, int images, int filters, int depth, int width, int read0, int read1, int read2, int made0,
+    int made1, int made2, int stride0, int stride1, int stride2, int transposed, long x_group, long x_image,
+    long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
     __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
-    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_ACROSS + x;
+    WEFT_GEMM_ITEM
     const int number = (int)get_group_id(1) / row_tiles, group = (int)get_group_id(2);
     const int top = (int)get_group_id(1) % row_tiles * WEFT_GEMM_HEIGHT,
               left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
@@ -276,7 +276,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
         b_at[j] += block < blocks ? panel_step : 0;
         WEFT_CONV_GPU_READ
         WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
-        for (int s = 0; s < WEFT_GEMM_STEP; ++s) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now ^= 1;
+        for (int s = 0; s < WEFT_GEMM_STEP + WEFT_GEMM_ZERO; ++s)
+            WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now ^= 1;
         WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, 1)
         WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, 0)
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -41,23 +41,6 @@
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
 
-/* A group of few lines of items is one line for OpenCL: PoCL's compiler writes a loop over few lines out, with all that an
- * item does. */
-#define WEFT_GEMM_LINES (WEFT_GEMM_DOWN < 8 ? 1 : WEFT_GEMM_DOWN)
-#define WEFT_GEMM_ITEM                                                                                       \
-    const int along = (int)get_local_id(0), whole_line = WEFT_GEMM_LINES == WEFT_GEMM_DOWN;                  \
-    const int x = whole_line ? along : along % WEFT_GEMM_ACROSS;                                             \
-    const int y = whole_line ? (int)get_local_id(1) : along / WEFT_GEMM_ACROSS;                              \
-    const int item = y * WEFT_GEMM_ACROSS + x;
-
-/* 0. In the bound of a loop it hides from PoCL that all items take it as often, which would have it taken apart between them
- * (see WEFT_APART): for a loop whose body is long. */
-#if defined(__x86_64__) || defined(__aarch64__)
-#define WEFT_GEMM_ZERO ((int)(get_local_id(0) >> 31))
-#else
-#define WEFT_GEMM_ZERO 0
-#endif
-
 /* Graphics processors have a loop of their own for whole blocks, whose reads nothing waits for. In PoCL the second loop with a
  * barrier takes as long to compile as all else together, and so does a barrier in a loop that may not be entered. */
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -149,9 +132,8 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
     }
 
 /* Work-group (columns, rows, batch). */
-__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ITEMS / WEFT_GEMM_LINES, WEFT_GEMM_LINES, 1))) void
-WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k,
-    long a_batch, long a_row, long a_column, long b_batch, long b_row,
+__kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
+    long b_offset, int m, int n, int k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
     long b_column WEFT_EPILOGUE_PARAMETERS) {
     __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
     WEFT_GEMM_ITEM

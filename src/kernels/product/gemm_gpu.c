@@ -41,22 +41,11 @@ static double cost(const wi_kernel_site *site) {
                           .build_seconds = 0.3});
 }
 
-/* Of a group: WEFT_GEMM_LINES of the kernel. */
-static int lines(const int *p) {
-    return p[WI_TILE_DOWN] < 8 ? 1 : p[WI_TILE_DOWN];
-}
-
-static wi_limits limits(const int *p) {
-    wi_limits tile = wi_tile_limits(p);
-    tile.items[0] = tile.group / (size_t)lines(p);
-    tile.items[1] = (size_t)lines(p);
-    return tile;
-}
-
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
-    const size_t local[] = {(size_t)(p[WI_TILE_DOWN] * p[WI_TILE_ACROSS] / lines(p)), (size_t)lines(p), 1};
+    size_t local[3];
+    wi_tile_group(p, local);
     const size_t global[] = {(size_t)wi_divide_up(shape->n, wi_tile_width(p)) * local[0],
         (size_t)wi_divide_up(shape->m, wi_tile_height(p)) * local[1], (size_t)shape->batch};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "tiles", global, local);
@@ -68,7 +57,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 const wi_implementation wi_gemm_gpu = {.name = "gpu_tiled",
     .ops = {&wi_op_matmul},
     WI_GEMM_FORMATS,
-    .needs = {.classes = WI_ON_GPU, .limits = limits},
+    .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits},
     .file = "gemm_gpu.cl",
     .headers = wi_tile_headers,
     .parameters = parameters,
