@@ -41,18 +41,48 @@
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
 
-/* Graphics processors have a loop of their own for whole blocks, whose reads nothing waits for. In PoCL the second loop with a
- * barrier takes as long to compile as all else together, and so does a barrier in a loop that may not be entered. */
+/* Graphics processors have a loop of their own for whole blocks, whose reads nothing waits for, and read the rest as they come to
+ * it. PoCL takes a kernel apart at barriers: the second loop with one takes as long to compile as all else together, and so does a
+ * loop with a barrier that may not be entered. So processors have one loop for all blocks. */
 #if defined(__x86_64__) || defined(__aarch64__)
 #define WEFT_GEMM_BLOCKS                                                                                     \
-    do WEFT_GEMM_TURN(WEFT_GEMM_FETCH, WEFT_ROLLED)                                                          \
-    while (start < k);
+    WEFT_GEMM_PLACES                                                                                         \
+    WEFT_GEMM_FETCH                                                                                          \
+    WEFT_GEMM_PUT_BOTH                                                                                       \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                            \
+    do {                                                                                                     \
+        WEFT_GEMM_ADVANCE                                                                                    \
+        WEFT_GEMM_FETCH                                                                                      \
+        WEFT_GEMM_MULTIPLY(WEFT_ROLLED)                                                                      \
+        WEFT_GEMM_PUT_BOTH                                                                                   \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+    } while (start < k);
 #else
 #define WEFT_GEMM_BLOCKS                                                                                     \
-    while (start < whole - WEFT_GEMM_STEP)                                                                   \
-        WEFT_GEMM_TURN(WEFT_GEMM_FETCH_WHOLE, WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED))                         \
-    do WEFT_GEMM_TURN(WEFT_GEMM_FETCH_REST, WEFT_ROLLED)                                                     \
-    while (start < k);
+    if (whole > 0) {                                                                                         \
+        WEFT_GEMM_PLACES                                                                                     \
+        WEFT_GEMM_FETCH_WHOLE                                                                                \
+        WEFT_GEMM_PUT_BOTH                                                                                   \
+    }                                                                                                        \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                            \
+    while (start + WEFT_GEMM_STEP < whole) {                                                                 \
+        WEFT_GEMM_ADVANCE                                                                                    \
+        WEFT_GEMM_FETCH_WHOLE                                                                                \
+        WEFT_GEMM_MULTIPLY(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED))                                            \
+        WEFT_GEMM_PUT_BOTH                                                                                   \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+    }                                                                                                        \
+    if (whole > 0) {                                                                                         \
+        WEFT_GEMM_MULTIPLY(WEFT_ROLLED)                                                                      \
+        WEFT_GEMM_ADVANCE                                                                                    \
+    }                                                                                                        \
+    while (start < k) {                                                                                      \
+        WEFT_GEMM_FETCH_REST                                                                                 \
+        WEFT_GEMM_PUT_BOTH                                                                                   \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        WEFT_GEMM_MULTIPLY(WEFT_ROLLED)                                                                      \
+        WEFT_GEMM_ADVANCE                                                                                    \
+    }
 #endif
 
 #endif
@@ -98,38 +128,37 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
     WEFT_GEMM_EACH(weft_j, rows)                                                                             \
     (quads)[weft_j] = WEFT_NAME(quad)(from, limit, depth, across, down, item + weft_j * WEFT_GEMM_ITEMS);
 
-/* The block that begins at step `start` of k: one that is whole at once, any other number by number. Without k that is a
- * block of zeros. */
+/* Where an item's quads are in a block, for blocks that are read at once. */
+#define WEFT_GEMM_PLACES                                                                                     \
+    WEFT_GEMM_EACH(j, WEFT_GEMM_HEIGHT)                                                                      \
+    a_at[j] = WEFT_NAME(at_a)(m - top, (int)a_row, (int)a_column, item + j * WEFT_GEMM_ITEMS);               \
+    WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)                                                                       \
+    b_at[j] = WEFT_NAME(at_b)(n - left, (int)b_column, (int)b_row, item + j * WEFT_GEMM_ITEMS);
+/* The block that begins at step `start` of k: at once, or number by number. */
 #define WEFT_GEMM_FETCH_WHOLE                                                                                \
     WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)                                            \
     WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
 #define WEFT_GEMM_FETCH_REST                                                                                 \
-    if (start < max(k, 1)) {                                                                                 \
-        WEFT_GEMM_GATHER(                                                                                    \
-            quad_a, a_quads, a, m - top, k - start, (int)a_row, (int)a_column, WEFT_GEMM_HEIGHT)             \
-        WEFT_GEMM_GATHER(                                                                                    \
-            quad_b, b_quads, b, n - left, k - start, (int)b_column, (int)b_row, WEFT_GEMM_WIDTH)             \
-    }
+    WEFT_GEMM_GATHER(quad_a, a_quads, a, m - top, k - start, (int)a_row, (int)a_column, WEFT_GEMM_HEIGHT)    \
+    WEFT_GEMM_GATHER(quad_b, b_quads, b, n - left, k - start, (int)b_column, (int)b_row, WEFT_GEMM_WIDTH)
+/* Any of them. Without k there is one of zeros; what is there after the last one is not used. */
 #define WEFT_GEMM_FETCH                                                                                      \
     if (start < whole) {                                                                                     \
         WEFT_GEMM_FETCH_WHOLE                                                                                \
-    } else {                                                                                                 \
+    } else if (start < max(k, 1)) {                                                                          \
         WEFT_GEMM_FETCH_REST                                                                                 \
     }
-
-/* Multiplies the block in local memory, the one at step `start`, while the next is fetched. What is there after the last one
- * is not used. */
-#define WEFT_GEMM_TURN(fetch, unrolled)                                                                      \
-    {                                                                                                        \
-        start += WEFT_GEMM_STEP;                                                                             \
-        a += WEFT_GEMM_STEP * a_column;                                                                      \
-        b += WEFT_GEMM_STEP * b_row;                                                                         \
-        fetch unrolled for (int p = 0; p < WEFT_GEMM_STEP; ++p)                                              \
-            WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now = 1 - now;                                   \
-        WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)                                       \
-        WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)                                        \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
-    }
+#define WEFT_GEMM_ADVANCE                                                                                    \
+    start += WEFT_GEMM_STEP;                                                                                 \
+    a += WEFT_GEMM_STEP * a_column;                                                                          \
+    b += WEFT_GEMM_STEP * b_row;
+/* The half of local memory that is multiplied is the next to be written to. */
+#define WEFT_GEMM_MULTIPLY(unrolled)                                                                         \
+    unrolled for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now =  \
+        1 - now;
+#define WEFT_GEMM_PUT_BOTH                                                                                   \
+    WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)                                           \
+    WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
 
 /* Work-group (columns, rows, batch). */
 __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
@@ -149,15 +178,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
         WEFT_NAME(wide_a)(a, m - top, a_row, a_column) && WEFT_NAME(wide_b)(b, n - left, b_column, b_row);
     const int whole = wide ? k / WEFT_GEMM_STEP * WEFT_GEMM_STEP : 0;
     uint a_at[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
-    WEFT_GEMM_EACH(j, WEFT_GEMM_HEIGHT)
-    a_at[j] = WEFT_NAME(at_a)(m - top, (int)a_row, (int)a_column, item + j * WEFT_GEMM_ITEMS);
-    WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
-    b_at[j] = WEFT_NAME(at_b)(n - left, (int)b_column, (int)b_row, item + j * WEFT_GEMM_ITEMS);
     int now = 0, start = 0;
-    WEFT_GEMM_FETCH
-    WEFT_GEMM_PUT(a_tile[0], a_quads, WEFT_GEMM_HEIGHT, a_along)
-    WEFT_GEMM_PUT(b_tile[0], b_quads, WEFT_GEMM_WIDTH, b_along)
-    barrier(CLK_LOCAL_MEM_FENCE);
     WEFT_GEMM_BLOCKS
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_ROWS * WEFT_GEMM_COLUMNS + WEFT_GEMM_ZERO; ++e) {
         const int i = e / WEFT_GEMM_COLUMNS, j = e % WEFT_GEMM_COLUMNS;
@@ -170,10 +191,13 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
 
 #undef WEFT_GEMM_READ
 #undef WEFT_GEMM_GATHER
+#undef WEFT_GEMM_PLACES
 #undef WEFT_GEMM_FETCH_WHOLE
 #undef WEFT_GEMM_FETCH_REST
 #undef WEFT_GEMM_FETCH
-#undef WEFT_GEMM_TURN
+#undef WEFT_GEMM_ADVANCE
+#undef WEFT_GEMM_MULTIPLY
+#undef WEFT_GEMM_PUT_BOTH
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
 #undef WEFT_FORMAT_A
