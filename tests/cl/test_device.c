@@ -243,7 +243,7 @@ static void errors_have_names_and_statuses(void **state) {
 
 static void quirks_follow_the_names(void **state) {
     const weft_device_info pocl = {.platform = "Portable Computing Language", .name = "pthread-x"};
-    const weft_device_info newer = {.platform = pocl.platform, .name = pocl.name, .driver = "6.0-Debian"};
+    const weft_device_info newer = {.platform = "Portable Computing Language", .driver = "6.0-Debian"};
     const weft_device_info intel = {.platform = "Intel(R) OpenCL Graphics", .name = "Arc"};
     const weft_device_info nvidia = {.platform = "NVIDIA CUDA", .name = "GeForce"};
     const weft_device_info other = {.platform = "Some Platform", .name = "Some Device"};
