@@ -199,8 +199,8 @@ def group_sizes(toolbox, library, source):
     clang, _ = toolbox.clang(library)
     text = run([clang, "-E", "-P", "-x", "cl", "-cl-std=CL1.2", "-w", source], env=toolbox.environment)
     sizes = {}
-    for size, name in re.findall(r"reqd_work_group_size\(([\d\s()*+/-]+(?:,[\d\s()*+/-]+){2})\)\)\)\s[^{;]*?(\w+)\(\s*__", text):
-        x, y, z = (eval(part, {"__builtins__": {}}) for part in size.split(","))  # digits and operators alone
+    for size, name in re.findall(r"reqd_work_group_size\(([\d\s()*+/<>-]+(?:,[\d\s()*+/<>-]+){2})\)\)\)\s[^{;]*?(\w+)\(\s*__", text):
+        x, y, z = (int(eval(part, {"__builtins__": {}})) for part in size.split(","))  # digits and operators alone
         sizes[name] = x * y * z
     return sizes
 

@@ -52,7 +52,7 @@ static int weft_conv_gpu_modulo(int a, int n) {
 WEFT_APART static weft_conv_gpu_axis weft_conv_gpu_taps(
     int phase, int taps, int stride, int dilation, int before, int transposed) {
     weft_conv_gpu_axis axis = {taps, 0};
-    if (!transposed) return axis;
+    if (!transposed || stride == 1) return axis;
     axis.count = 0;
     for (int tap = 0; tap < taps; ++tap) {
         const int own = weft_conv_gpu_modulo(tap * dilation - before, stride);
@@ -63,8 +63,8 @@ WEFT_APART static weft_conv_gpu_axis weft_conv_gpu_taps(
 }
 
 /* The phase of a tap, and where it stands among those of its phase. */
-static int2 weft_conv_gpu_number(int tap, int stride, int dilation, int before, int transposed) {
-    if (!transposed) return (int2)(0, tap);
+WEFT_APART static int2 weft_conv_gpu_number(int tap, int stride, int dilation, int before, int transposed) {
+    if (!transposed || stride == 1) return (int2)(0, tap);
     const int phase = weft_conv_gpu_modulo(tap * dilation - before, stride);
     int number = 0;
     for (int other = 0; other < tap; ++other)
@@ -162,7 +162,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
 
 /* at.x: an element of the panels, (group, tap, channel, column); then one of the spare rows, (group, phase, row,
  * column); then phases, each with what follows its taps, and zeros. */
-static void WEFT_NAME(pack_item)(const int3 at, const int3 size, WEFT_CONV_GPU_PACK_PARAMETERS) {
+WEFT_APART static void WEFT_NAME(pack_item)(const int3 at, const int3 size, WEFT_CONV_GPU_PACK_PARAMETERS) {
     const int item = at.x, taps = taps0 * taps1 * taps2;
     const int rows = taps * depth + phases * spare; /* of a group's panels */
     const int column = item % width, packed = item < elements, row = item / width;
@@ -231,20 +231,20 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
 #define WEFT_CONV_GPU_STORE(sum, line, along, column)                                                        \
     sums[((long)(line)*made2 + (along)) * (groups * filters) + (column)] = (sum)
 #else
-#define WEFT_CONV_GPU_RESULT WEFT_EPILOGUE_PARAMETERS
+#define WEFT_CONV_GPU_RESULT                          WEFT_EPILOGUE_PARAMETERS
 #define WEFT_CONV_GPU_STORE(sum, line, along, column) WEFT_STORE(sum, line, along, column, 1)
 #endif
 
 /* Work-group (columns, phase and rows, split and group). Steps of channels, taps and panels from block to block are
  * bytes; the image's offset counts `unit` elements. */
-__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(tiles)(
-    WEFT_OPERANDS_A *image, long image_offset, __global const float *panels, long panels_offset,
-    __global const int *table, long table_offset, uint channel_step, uint channel_end, uint tap_step,
-    uint panel_step, int unit, int row_tiles, int panel_rows, int images, int filters, int depth, int width,
-    int read0, int read1, int read2, int made0, int made1, int made2, int stride0, int stride1, int stride2,
-    int transposed, long x_group, long x_image, long x0, long x1, long x2 WEFT_CONV_GPU_RESULT) {
+__kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long image_offset,
+    __global const float *panels, long panels_offset, __global const int *table, long table_offset,
+    uint channel_step, uint channel_end, uint tap_step, uint panel_step, int unit, int row_tiles,
+    int panel_rows, int images, int filters, int depth, int width, int read0, int read1, int read2, int made0,
+    int made1, int made2, int stride0, int stride1, int stride2, int transposed, long x_group, long x_image,
+    long x0, long x1, long x2 WEFT_CONV_GPU_RESULT) {
     __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
-    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_ACROSS + x;
+    WEFT_GEMM_ITEM
 #if WEFT_CONV_GPU_SPLIT
     const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;
     sums += sums_offset + (long)split * images * made0 * made1 * made2 * groups * filters;
@@ -271,7 +271,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
     if (row >= p.rows) first.x = INT_MIN / 4;
     uint channel = (uint)((begin + step) % depth) * (uint)sizeof(WEFT_OF_A(WEFT_T_));
     uint tap =
-        (uint)(WEFT_CONV_GPU_ENTRIES(depth, p.out.x * p.out.y * p.out.z) + fact.s0 + (begin + step) / depth) * 16;
+        (uint)(WEFT_CONV_GPU_ENTRIES(depth, p.out.x * p.out.y * p.out.z) + fact.s0 + (begin + step) / depth) *
+        16;
     __global const char *pixel;
     int now = 0;
     float4 a_quads[1], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)], acc[WEFT_GEMM_SUMS][4];
@@ -299,7 +300,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
         b_at[j] += block < blocks ? panel_step : 0;
         WEFT_CONV_GPU_READ
         WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
-        for (int s = 0; s < WEFT_GEMM_STEP; ++s) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now ^= 1;
+        for (int s = 0; s < WEFT_GEMM_STEP + WEFT_GEMM_ZERO; ++s)
+            WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now ^= 1;
         WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, 1)
         WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, 0)
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -312,7 +314,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
         WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j) {
             const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
             const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
-            if (r < p.rows && column < filters) WEFT_CONV_GPU_STORE(sum, line, along, group * filters + column);
+            if (r < p.rows && column < filters)
+                WEFT_CONV_GPU_STORE(sum, line, along, group * filters + column);
         }
     }
 }

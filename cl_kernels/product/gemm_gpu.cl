@@ -41,12 +41,48 @@
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
 
-/* 0. In the bound of a loop it hides from PoCL that all items take it as often, which would have it taken apart between them
- * (see WEFT_APART): for a loop whose body is long. */
+/* Graphics processors have a loop of their own for whole blocks, whose reads nothing waits for, and read the rest as they come to
+ * it. PoCL takes a kernel apart at barriers: the second loop with one takes as long to compile as all else together, and so does a
+ * loop with a barrier that may not be entered. So processors have one loop for all blocks. */
 #if defined(__x86_64__) || defined(__aarch64__)
-#define WEFT_GEMM_ZERO ((int)(get_local_id(0) >> 31))
+#define WEFT_GEMM_BLOCKS                                                                                     \
+    WEFT_GEMM_PLACES                                                                                         \
+    WEFT_GEMM_FETCH                                                                                          \
+    WEFT_GEMM_PUT_BOTH                                                                                       \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                            \
+    do {                                                                                                     \
+        WEFT_GEMM_ADVANCE                                                                                    \
+        WEFT_GEMM_FETCH                                                                                      \
+        WEFT_GEMM_MULTIPLY(WEFT_ROLLED)                                                                      \
+        WEFT_GEMM_PUT_BOTH                                                                                   \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+    } while (start < k);
 #else
-#define WEFT_GEMM_ZERO 0
+#define WEFT_GEMM_BLOCKS                                                                                     \
+    if (whole > 0) {                                                                                         \
+        WEFT_GEMM_PLACES                                                                                     \
+        WEFT_GEMM_FETCH_WHOLE                                                                                \
+        WEFT_GEMM_PUT_BOTH                                                                                   \
+    }                                                                                                        \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                            \
+    while (start + WEFT_GEMM_STEP < whole) {                                                                 \
+        WEFT_GEMM_ADVANCE                                                                                    \
+        WEFT_GEMM_FETCH_WHOLE                                                                                \
+        WEFT_GEMM_MULTIPLY(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED))                                            \
+        WEFT_GEMM_PUT_BOTH                                                                                   \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+    }                                                                                                        \
+    if (whole > 0) {                                                                                         \
+        WEFT_GEMM_MULTIPLY(WEFT_ROLLED)                                                                      \
+        WEFT_GEMM_ADVANCE                                                                                    \
+    }                                                                                                        \
+    while (start < k) {                                                                                      \
+        WEFT_GEMM_FETCH_REST                                                                                 \
+        WEFT_GEMM_PUT_BOTH                                                                                   \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        WEFT_GEMM_MULTIPLY(WEFT_ROLLED)                                                                      \
+        WEFT_GEMM_ADVANCE                                                                                    \
+    }
 #endif
 
 #endif
@@ -92,12 +128,44 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
     WEFT_GEMM_EACH(weft_j, rows)                                                                             \
     (quads)[weft_j] = WEFT_NAME(quad)(from, limit, depth, across, down, item + weft_j * WEFT_GEMM_ITEMS);
 
+/* Where an item's quads are in a block, for blocks that are read at once. */
+#define WEFT_GEMM_PLACES                                                                                     \
+    WEFT_GEMM_EACH(j, WEFT_GEMM_HEIGHT)                                                                      \
+    a_at[j] = WEFT_NAME(at_a)(m - top, (int)a_row, (int)a_column, item + j * WEFT_GEMM_ITEMS);               \
+    WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)                                                                       \
+    b_at[j] = WEFT_NAME(at_b)(n - left, (int)b_column, (int)b_row, item + j * WEFT_GEMM_ITEMS);
+/* The block that begins at step `start` of k: at once, or number by number. */
+#define WEFT_GEMM_FETCH_WHOLE                                                                                \
+    WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)                                            \
+    WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
+#define WEFT_GEMM_FETCH_REST                                                                                 \
+    WEFT_GEMM_GATHER(quad_a, a_quads, a, m - top, k - start, (int)a_row, (int)a_column, WEFT_GEMM_HEIGHT)    \
+    WEFT_GEMM_GATHER(quad_b, b_quads, b, n - left, k - start, (int)b_column, (int)b_row, WEFT_GEMM_WIDTH)
+/* Any of them. Without k there is one of zeros; what is there after the last one is not used. */
+#define WEFT_GEMM_FETCH                                                                                      \
+    if (start < whole) {                                                                                     \
+        WEFT_GEMM_FETCH_WHOLE                                                                                \
+    } else if (start < max(k, 1)) {                                                                          \
+        WEFT_GEMM_FETCH_REST                                                                                 \
+    }
+#define WEFT_GEMM_ADVANCE                                                                                    \
+    start += WEFT_GEMM_STEP;                                                                                 \
+    a += WEFT_GEMM_STEP * a_column;                                                                          \
+    b += WEFT_GEMM_STEP * b_row;
+/* The half of local memory that is multiplied is the next to be written to. */
+#define WEFT_GEMM_MULTIPLY(unrolled)                                                                         \
+    unrolled for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now =  \
+        1 - now;
+#define WEFT_GEMM_PUT_BOTH                                                                                   \
+    WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)                                           \
+    WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
+
 /* Work-group (columns, rows, batch). */
-__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(tiles)(
-    WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, long a_batch,
-    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
+    long b_offset, int m, int n, int k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
+    long b_column WEFT_EPILOGUE_PARAMETERS) {
     __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
-    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_ACROSS + x;
+    WEFT_GEMM_ITEM
     const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
     const int batch = (int)get_group_id(2), a_along = a_column == 1, b_along = b_row == 1;
     float4 a_quads[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
@@ -111,47 +179,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
     const int whole = wide ? k / WEFT_GEMM_STEP * WEFT_GEMM_STEP : 0;
     uint a_at[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
     int now = 0, start = 0;
-    if (whole > 0) {
-        WEFT_GEMM_EACH(j, WEFT_GEMM_HEIGHT)
-        a_at[j] = WEFT_NAME(at_a)(m - top, (int)a_row, (int)a_column, item + j * WEFT_GEMM_ITEMS);
-        WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
-        b_at[j] = WEFT_NAME(at_b)(n - left, (int)b_column, (int)b_row, item + j * WEFT_GEMM_ITEMS);
-        WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)
-        WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
-        WEFT_GEMM_PUT(a_tile[0], a_quads, WEFT_GEMM_HEIGHT, a_along)
-        WEFT_GEMM_PUT(b_tile[0], b_quads, WEFT_GEMM_WIDTH, b_along)
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (; start + WEFT_GEMM_STEP < whole; start += WEFT_GEMM_STEP) {
-        a += WEFT_GEMM_STEP * a_column;
-        b += WEFT_GEMM_STEP * b_row;
-        WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)
-        WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
-        WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
-        for (int p = 0; p < WEFT_GEMM_STEP; ++p)
-            WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now = 1 - now;
-        WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
-        WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (whole > 0) {
-        WEFT_ROLLED for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p)
-            a += WEFT_GEMM_STEP * a_column;
-        b += WEFT_GEMM_STEP * b_row;
-        start += WEFT_GEMM_STEP;
-        now = 1 - now;
-    }
-    for (; start < k; start += WEFT_GEMM_STEP) {
-        WEFT_GEMM_GATHER(quad_a, a_quads, a, m - top, k - start, (int)a_row, (int)a_column, WEFT_GEMM_HEIGHT)
-        WEFT_GEMM_GATHER(quad_b, b_quads, b, n - left, k - start, (int)b_column, (int)b_row, WEFT_GEMM_WIDTH)
-        WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
-        WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
-        barrier(CLK_LOCAL_MEM_FENCE);
-        WEFT_ROLLED for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p)
-            a += WEFT_GEMM_STEP * a_column;
-        b += WEFT_GEMM_STEP * b_row;
-        now = 1 - now;
-    }
+    WEFT_GEMM_BLOCKS
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_ROWS * WEFT_GEMM_COLUMNS + WEFT_GEMM_ZERO; ++e) {
         const int i = e / WEFT_GEMM_COLUMNS, j = e % WEFT_GEMM_COLUMNS;
         const int row = top + (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
@@ -163,6 +191,13 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
 
 #undef WEFT_GEMM_READ
 #undef WEFT_GEMM_GATHER
+#undef WEFT_GEMM_PLACES
+#undef WEFT_GEMM_FETCH_WHOLE
+#undef WEFT_GEMM_FETCH_REST
+#undef WEFT_GEMM_FETCH
+#undef WEFT_GEMM_ADVANCE
+#undef WEFT_GEMM_MULTIPLY
+#undef WEFT_GEMM_PUT_BOTH
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
 #undef WEFT_FORMAT_A

@@ -20,7 +20,7 @@ static weft_status new_piece(wi_code *code, wi_cache_key hash, int *index) {
     return WEFT_OK;
 }
 
-weft_status wi_add_piece(wi_code *code, wi_text *text, unsigned needs, int *index) {
+weft_status wi_add_piece(wi_code *code, wi_text *text, size_t alone, unsigned needs, int *index) {
     if (text->failed) return WEFT_ERROR_MEMORY;
     const wi_cache_key hash = wi_text_key(text->data, text->length);
     for (size_t i = 0; i < code->piece_count; i++) {
@@ -30,6 +30,8 @@ weft_status wi_add_piece(wi_code *code, wi_text *text, unsigned needs, int *inde
     }
     WI_TRY(new_piece(code, hash, index));
     code->pieces[*index].needs = needs;
+    code->pieces[*index].alone = alone < text->length ? wi_text_key(text->data, alone) : hash;
+    code->bundles = code->bundles || alone < text->length;
     code->pieces[*index].text = text->data;
     wi_text_init(text, text->allocator);
     return WEFT_OK;
@@ -112,6 +114,25 @@ static weft_status add_step(wi_code *code, const wi_step *step) {
     return WEFT_OK;
 }
 
+/* The piece that has all of this template, and kernels of bundles besides; none: itself. */
+static int find_bundled(const wi_code *code, int piece) {
+    const wi_cache_key wanted = code->pieces[piece].hash;
+    for (size_t i = 0; i < code->piece_count; i++) {
+        const wi_code_piece *const other = &code->pieces[i];
+        if (is_same(other->alone, wanted) && !is_same(other->hash, wanted)) return (int)i;
+    }
+    return piece;
+}
+
+/* A template is compiled once, whether all of its steps have a launch that may be bundled or not. */
+static void join_bundled(wi_code *code) {
+    const size_t steps = code->bundles ? code->loops->partition->step_count : 0;
+    for (size_t i = 0; i < steps; i++) {
+        int *const piece = &code->of[i].whole.piece;
+        if (*piece >= 0) *piece = find_bundled(code, *piece);
+    }
+}
+
 /* OpenCL C has a decimal point, whatever the program's locale has. */
 weft_status wi_plan_code(const wi_loops *loops, wi_code *code) {
     const wi_partition *p = loops->partition;
@@ -124,6 +145,7 @@ weft_status wi_plan_code(const wi_loops *loops, wi_code *code) {
     wi_locale_enter(&locale);
     weft_status status = WEFT_OK;
     for (size_t i = 0; i < p->step_count && status == WEFT_OK; i++) status = add_step(code, p->steps[i]);
+    if (status == WEFT_OK) join_bundled(code);
     wi_locale_leave(&locale);
     return status;
 }

@@ -69,9 +69,10 @@ enum {
 
 typedef struct wi_code_piece {
     char name[24];
-    char *text;        /* NULL once the plan is compiled */
-    unsigned needs;    /* WI_NEEDS_: which files must stand before it */
-    wi_cache_key hash; /* of the text */
+    char *text;         /* NULL once the plan is compiled */
+    unsigned needs;     /* WI_NEEDS_: which files must stand before it */
+    wi_cache_key hash;  /* of the text */
+    wi_cache_key alone; /* of its template, without the kernels of bundles after it; without any: the same */
 } wi_code_piece;
 
 typedef struct wi_code {
@@ -82,6 +83,7 @@ typedef struct wi_code {
     wi_key_map kernels; /* wi_kernel_plan by implementation and site */
     wi_key_map steps;   /* wi_step_code of the first step of each key (step_key.h) */
     bool draws;         /* a kernel op takes random numbers */
+    bool bundles;       /* some piece has kernels of bundles */
 } wi_code;
 
 weft_status wi_plan_code(const wi_loops *loops, wi_code *code);
@@ -90,8 +92,9 @@ void wi_code_forget_texts(wi_code *code);
 void wi_code_clear(wi_code *code);
 
 /* ---- for the files of this pass ---- */
-/* Takes the text over; an equal piece that is there already is used instead. */
-weft_status wi_add_piece(wi_code *code, wi_text *text, unsigned needs, int *piece);
+/* Takes the text over; an equal piece that is there already is used instead. alone: the length of a template, which kernels of
+ * bundles may follow. */
+weft_status wi_add_piece(wi_code *code, wi_text *text, size_t alone, unsigned needs, int *piece);
 /* Of a template, by what it reads and makes. */
 unsigned wi_step_needs(const wi_partition *p, const wi_step *step);
 weft_status wi_code_loop(wi_code *code, const wi_step *step);

@@ -11,13 +11,14 @@ static bool draws(const wi_kernel_plan *kernel) {
     return false;
 }
 
-static weft_status append_template(wi_text *source, const wi_kernel_plan *kernel) {
+static weft_status append_template(wi_text *source, const wi_kernel_plan *kernel, size_t *alone) {
     wi_kernel_macros_define(kernel, source);
     WI_TRY(wi_kernel_headers_append(kernel, source));
     WI_TRY(wi_kernel_source_append(source, kernel->file));
     wi_text_append(source, "\n");
-    wi_code_bundles(kernel, source);
     wi_kernel_macros_undefine(kernel, source);
+    *alone = source->length;
+    wi_code_bundles(kernel, source);
     return WEFT_OK;
 }
 
@@ -26,9 +27,10 @@ weft_status wi_code_kernel(wi_code *code, const wi_step *step) {
     code->draws = code->draws || draws(own->kernel);
     const unsigned needs = wi_step_needs(code->loops->partition, step);
     wi_text source;
+    size_t alone = 0;
     wi_text_init(&source, code->loops->partition->request->context->allocator);
-    weft_status status = append_template(&source, own->kernel);
-    if (status == WEFT_OK) status = wi_add_piece(code, &source, needs, &own->whole.piece);
+    weft_status status = append_template(&source, own->kernel, &alone);
+    if (status == WEFT_OK) status = wi_add_piece(code, &source, alone, needs, &own->whole.piece);
     wi_text_clear(&source);
     return status;
 }

@@ -80,7 +80,45 @@ static void test_the_same_bits(void **state) {
     end(&plain);
 }
 
+/* A step without such a launch, of a template that others have with one. */
+static int count_joined(const weft_plan *plan) {
+    int count = 0;
+    for (size_t i = 0; i < plan->partition.step_count; i++) {
+        const wi_step_code *const own = &plan->code.of[i];
+        bool bundles = false;
+        for (int k = 0; own->kernel && k < own->kernel->count; k++)
+            bundles = bundles || own->kernel->launches[k]->bundles;
+        if (!own->kernel || own->whole.piece < 0 || bundles) continue;
+        const wi_code_piece *const piece = &plan->code.pieces[own->whole.piece];
+        count += memcmp(&piece->hash, &piece->alone, sizeof piece->hash) != 0;
+    }
+    return count;
+}
+
+/* The first layer's weights have few tiles of their gradient, and so a launch that adds splits up; those of the second have
+ * enough. Nothing is compiled: only the text counts. */
+static void test_one_template(void **state) {
+    weft_tensor *outputs[1 + 8];
+    weft_graph *const graph = test_graph();
+    weft_plan *plan = NULL;
+    const weft_optimizer rule = weft_sgd(0.5f);
+    size_t count = 0;
+    (void)state;
+    weft_tensor *x = weft_input(graph, "x", WEFT_F32, 3, 32, 32);
+    x = weft_conv2d(weft_tanh(weft_max_pool2d(weft_conv2d(x, 32, 5), 2)), 32, 5);
+    outputs[0] = weft_mean(weft_square(x));
+    assert_weft_ok(weft_minimize(outputs[0], &rule, outputs + 1, 8, &count));
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 16, .compile_late = true};
+    assert_weft_ok(weft_plan_create(&plan, outputs, 1 + count, &options));
+    const int joined = count_joined(plan);
+    print_message("%d steps have a template with kernels of others' bundles\n", joined);
+    if (weft_context_device(test_context())->device_class == WEFT_CLASS_GPU) assert_int_equal(joined, 1);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_same_bits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_same_bits), cmocka_unit_test(test_one_template)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

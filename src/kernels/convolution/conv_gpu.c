@@ -57,7 +57,7 @@ static packing packing_of(const wi_kernel_site *site) {
 
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_tile_limits(values);
-    tile.items[0] = (size_t)wi_max64(values[PACKED], values[WI_TILE_ACROSS]);
+    tile.items[0] = (size_t)wi_max64(values[PACKED], (int64_t)tile.items[0]);
     return tile;
 }
 
@@ -169,9 +169,7 @@ static void add_tiles(
     const int64_t step = values[WI_TILE_STEP], depth = p->read.pitch;
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", 1, 1);
     launch->dimensions = 3;
-    launch->local[0] = (size_t)values[WI_TILE_ACROSS];
-    launch->local[1] = (size_t)values[WI_TILE_DOWN];
-    launch->local[2] = 1;
+    wi_tile_group(values, launch->local);
     launch->global[0] = (size_t)wi_divide_up(w->filters, wi_tile_width(values)) * launch->local[0];
     launch->global[1] = (size_t)(p->phases * row_tiles) * launch->local[1];
     launch->global[2] = (size_t)(w->groups * splits);

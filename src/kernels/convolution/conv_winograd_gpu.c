@@ -37,7 +37,7 @@ typedef struct cutting {
 
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_tile_limits(values);
-    tile.items[0] = (size_t)wi_max64(values[ITEMS], values[WI_TILE_ACROSS]);
+    tile.items[0] = (size_t)wi_max64(values[ITEMS], (int64_t)tile.items[0]);
     return tile;
 }
 

@@ -44,7 +44,8 @@ static double cost(const wi_kernel_site *site) {
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
-    const size_t local[] = {(size_t)p[WI_TILE_ACROSS], (size_t)p[WI_TILE_DOWN], 1};
+    size_t local[3];
+    wi_tile_group(p, local);
     const size_t global[] = {(size_t)wi_divide_up(shape->n, wi_tile_width(p)) * local[0],
         (size_t)wi_divide_up(shape->m, wi_tile_height(p)) * local[1], (size_t)shape->batch};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "tiles", global, local);

@@ -12,10 +12,19 @@ int64_t wi_tile_width(const int *values) {
     return (int64_t)values[WI_TILE_ACROSS] * values[WI_TILE_COLUMNS];
 }
 
+void wi_tile_group(const int *values, size_t local[3]) {
+    const size_t down = (size_t)values[WI_TILE_DOWN], across = (size_t)values[WI_TILE_ACROSS];
+    local[0] = down <= 8 ? down * across : across;
+    local[1] = down <= 8 ? 1 : down;
+    local[2] = 1;
+}
+
 wi_limits wi_tile_limits(const int *values) {
     const int64_t numbers = 2 * values[WI_TILE_STEP] * (wi_tile_height(values) + wi_tile_width(values) + 8);
+    size_t local[3];
+    wi_tile_group(values, local);
     return (wi_limits){.group = (size_t)(values[WI_TILE_DOWN] * values[WI_TILE_ACROSS]),
-        .items = {(size_t)values[WI_TILE_ACROSS], (size_t)values[WI_TILE_DOWN]},
+        .items = {local[0], (size_t)values[WI_TILE_DOWN]},
         .local_bytes = (size_t)numbers * sizeof(float)};
 }
 

@@ -14,6 +14,8 @@ enum { WI_TILE_DOWN, WI_TILE_ACROSS, WI_TILE_ROWS, WI_TILE_COLUMNS, WI_TILE_STEP
 
 int64_t wi_tile_height(const int *values);
 int64_t wi_tile_width(const int *values);
+/* Items along each axis of a WEFT_GEMM_GROUP. */
+void wi_tile_group(const int *values, size_t local[3]);
 /* Of the group, and of local memory: of A and of B two blocks of numbers, a step of k with a quad more. */
 wi_limits wi_tile_limits(const int *values);
 bool wi_tile_fits_registers(const wi_device_profile *device, const int *values);
