@@ -4,10 +4,11 @@
  * ends where it is full, or where a step reads what a launch that was moved to a later step would have made by then. */
 #include "plan/bundles.h"
 #include "cl/buffer.h"
+#include <string.h>
 
-/* What launches that wait, or that came early, may hold of memory; a fraction of the largest allocation, too. What waits may
- * hold a fraction of what the plan stores, if that is more. */
-enum { FULL = 32 << 20, FULL_PART = 8, WAITING_PART = 16 };
+/* What launches that wait, or that came early, may hold of memory: so much, or a fraction of what the plan stores if that is more;
+ * and no more than a fraction of the largest allocation. What is packed is there during most of a pass, what waits only at the end. */
+enum { FULL = 32 << 20, PACKING_PART = 48, WAITING_PART = 8, LARGEST_PART = 8 };
 /* The same where an item is a core: it still finds this in its cache. */
 enum { FULL_OF_CACHE = 4 << 20 };
 
@@ -102,12 +103,31 @@ static void close(gathering *g, wi_bundle *bundle) {
     g->schedule->bundles = bundle;
 }
 
+static bool equal_macros(const wi_kernel_plan *a, const wi_kernel_plan *b) {
+    if (a->file != b->file || a->headers != b->headers || a->parameters != b->parameters ||
+        a->macro_count != b->macro_count)
+        return false;
+    for (int i = 0; a->parameters && a->parameters[i]; i++)
+        if (a->values[i] != b->values[i]) return false;
+    for (int i = 0; i < a->macro_count; i++)
+        if (strcmp(a->macros[i].name, b->macros[i].name) != 0 ||
+            strcmp(a->macros[i].value, b->macros[i].value) != 0)
+            return false;
+    return true;
+}
+
+/* Whatever their epilogues are, which what packs does not know of. */
+static bool have_one_kernel(const gathering *g, const wi_bundle *a, const wi_bundle *b) {
+    return a->piece == b->piece ||
+           (a->packs && equal_macros(kernel_of(g->schedule, a->first), kernel_of(g->schedule, b->first)));
+}
+
 /* The open one that the step's launches join, `wanted` otherwise: as it is described, without steps. */
 static wi_bundle *open_bundle(gathering *g, const wi_bundle *wanted, size_t bytes) {
     const size_t full = wanted->packs ? g->full : g->waiting_full;
     for (wi_bundle *b = g->open; b; b = b->next) {
-        if (b->piece != wanted->piece || b->packs != wanted->packs || b->storage != wanted->storage ||
-            b->launches != wanted->launches)
+        if (b->packs != wanted->packs || b->storage != wanted->storage || b->launches != wanted->launches ||
+            !have_one_kernel(g, b, wanted))
             continue;
         if (b->bytes + bytes <= full) return b;
         close(g, b);
@@ -275,16 +295,20 @@ static size_t stored_bytes(const wi_partition *p) {
     return bytes;
 }
 
+/* What bundles of a kind may hold: a fraction of what the plan stores. */
+static size_t limit_of(const wi_partition *p, const wi_device *device, size_t fraction) {
+    const size_t largest = wi_buffer_largest(device) / LARGEST_PART, part = stored_bytes(p) / fraction;
+    const size_t full = device->profile.item_walks ? FULL_OF_CACHE : part > FULL ? part : FULL;
+    return largest < full ? largest : full;
+}
+
 weft_status wi_find_bundles(wi_schedule *schedule) {
     const wi_partition *const p = schedule->code->loops->partition;
     if (p->request->inference || p->request->devices.count > 1) return WEFT_OK;
     const wi_device *const device = p->request->devices.of[0];
-    gathering g = {.schedule = schedule, .partition = p, .full = FULL};
-    const size_t largest = wi_buffer_largest(device) / FULL_PART, part = stored_bytes(p) / WAITING_PART;
-    if (device->profile.item_walks) g.full = FULL_OF_CACHE;
-    g.waiting_full = !device->profile.item_walks && part > g.full ? part : g.full;
-    if (largest < g.full) g.full = largest;
-    if (largest < g.waiting_full) g.waiting_full = largest;
+    gathering g = {.schedule = schedule, .partition = p};
+    g.full = limit_of(p, device, PACKING_PART);
+    g.waiting_full = limit_of(p, device, WAITING_PART);
     WI_TRY(gather(&g));
     settle(schedule);
     return WEFT_OK;
