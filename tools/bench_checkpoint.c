@@ -20,8 +20,7 @@ typedef struct times {
 } times;
 
 typedef struct measurement {
-    weft_graph *graph;
-    weft_plan *plan;
+    bench_model model;
     wi_saved_list list;
     wi_checkpoint_image image;
     char path[PATH_ROOM], plain[PATH_ROOM];
@@ -30,19 +29,10 @@ typedef struct measurement {
     times rounds[ROUNDS];
 } measurement;
 
-static weft_status build(measurement *m, const bench_network *network) {
-    const weft_optimizer momentum = weft_sgd_momentum(1e-3f, 0.9f, 0);
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = network->batch};
-    weft_tensor *outputs[1 + WEFT_MAX_UPDATES];
-    size_t count = 0;
-    weft_tensor *const x = weft_input(m->graph, "x", WEFT_F32, network->dims[0]);
-    const size_t inputs = (size_t)(network->batch * network->dims[0]);
-    outputs[0] = weft_cross_entropy(network->build(x), weft_input(m->graph, "label", WEFT_I32));
-    WI_TRY(weft_graph_status(m->graph));
-    WI_TRY(weft_minimize(outputs[0], &momentum, outputs + 1, WEFT_MAX_UPDATES, &count));
-    WI_TRY(weft_plan_create(&m->plan, outputs, count + 1, &options));
-    WI_TRY(bench_fill(m->plan, x, inputs));
-    WI_TRY(wi_list_graph(&m->list, m->graph));
+static weft_status build(measurement *m, weft_context *context, const bench_network *network) {
+    const bench_setting momentum = {.rate = 1e-3f, .momentum = 0.9f};
+    WI_TRY(bench_model_create(&m->model, context, network, &momentum));
+    WI_TRY(wi_list_graph(&m->list, m->model.graph));
     return wi_checkpoint_image_reserve(&m->image, m->path, &m->list);
 }
 
@@ -72,14 +62,14 @@ static weft_status step_while_writing(measurement *m, double *seconds) {
     double all = 0, one = 0;
     atomic_store(&m->writing, true);
     WI_TRY(wi_thread_start(&thread, write_image, m));
-    for (; atomic_load(&m->writing); steps++, all += one) WI_TRY(bench_time_plan(&one, m->plan, 1));
+    for (; atomic_load(&m->writing); steps++, all += one) WI_TRY(bench_time_plan(&one, m->model.plan, 1));
     wi_thread_join(&thread);
     *seconds = steps ? all / steps : 0;
     return m->written;
 }
 
 static weft_status measure(measurement *m, times *t) {
-    WI_TRY(bench_time_plan(&t->step, m->plan, 3));
+    WI_TRY(bench_time_plan(&t->step, m->model.plan, 3));
     double begin = wi_clock_seconds();
     WI_TRY(wi_checkpoint_image_fill(&m->image, m->path, &m->list));
     t->copy = wi_clock_seconds() - begin;
@@ -126,10 +116,9 @@ static void show(const measurement *m, bool json) {
         median(m, offsetof(times, fraction)));
 }
 
-static weft_status run(measurement *m, weft_context *context) {
-    WI_TRY(weft_graph_create(&m->graph, context));
+static weft_status run(measurement *m, weft_context *context, const bench_network *network) {
     wi_saved_list_init(&m->list, NULL);
-    WI_TRY(build(m, bench_network_find("FCN-S")));
+    WI_TRY(build(m, context, network));
     WI_TRY(measure(m, &m->rounds[0])); /* compiles, too */
     for (int i = 0; i < ROUNDS; i++) WI_TRY(measure(m, &m->rounds[i]));
     return WEFT_OK;
@@ -138,27 +127,30 @@ static weft_status run(measurement *m, weft_context *context) {
 int weft_bench_checkpoint(int argc, char **argv) {
     weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT};
     weft_context *context = NULL;
+    const bench_network *network = bench_network_find("FCN-S");
     const char *folder = ".";
     bool json = false;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--folder") == 0 && i + 1 < argc)
             folder = argv[++i];
+        else if (strcmp(argv[i], "--network") == 0 && i + 1 < argc)
+            network = bench_network_find(argv[++i]);
         else if (!bench_take_option(argc, argv, &i, &json, &options))
             return fprintf(stderr, "weft: '%s' is no option of bench checkpoint\n", argv[i]), 2;
     }
+    if (!network) return fprintf(stderr, "weft: --network takes one of 'weft bench seven'\n"), 2;
     measurement *const m = calloc(1, sizeof *m);
     if (!m) return 1;
     snprintf(m->path, sizeof m->path, "%s/weft_bench.checkpoint", folder);
     snprintf(m->plain, sizeof m->plain, "%s/weft_bench.plain", folder);
     weft_status status = weft_context_create(&context, &options);
-    if (status == WEFT_OK) status = run(m, context);
+    if (status == WEFT_OK) status = run(m, context, network);
     if (status == WEFT_OK) show(m, json);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
     (void)unlink(m->path), (void)unlink(m->plain);
     wi_checkpoint_image_clear(&m->image);
     wi_saved_list_clear(&m->list);
-    weft_plan_release(m->plan);
-    weft_graph_release(m->graph);
+    bench_model_clear(&m->model);
     weft_context_release(context);
     free(m);
     return status != WEFT_OK;

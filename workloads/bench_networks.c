@@ -143,12 +143,14 @@ static int64_t predictions(const bench_network *network) {
     return network->vocabulary ? network->dims[0] : 1;
 }
 
-static weft_optimizer optimizer_of(const bench_network *network, float rate) {
-    if (rate > 0) return weft_sgd(rate);
+static weft_optimizer optimizer_of(const bench_network *network, const bench_setting *setting) {
+    if (setting->momentum > 0) return weft_sgd_momentum(setting->rate, setting->momentum, 0);
+    if (setting->rate > 0) return weft_sgd(setting->rate);
     return network->adam ? weft_adam(1e-3f) : weft_sgd(1e-3f);
 }
 
-static weft_status build(bench_model *model, float rate, weft_tensor **outputs, size_t *output_count) {
+static weft_status build(
+    bench_model *model, const bench_setting *setting, weft_tensor **outputs, size_t *output_count) {
     const bench_network *const network = model->network;
     weft_tensor **const sources = model->sources;
     sources[0] = input_of(model->graph, network);
@@ -158,7 +160,7 @@ static weft_status build(bench_model *model, float rate, weft_tensor **outputs, 
     const int64_t labels[] = {WEFT_BATCH * predictions(network)};
     sources[1] = weft_input_shape(model->graph, "label", WEFT_I32, 1, labels);
     outputs[0] = model->loss = weft_cross_entropy(outputs[0], sources[1]);
-    const weft_optimizer optimizer = optimizer_of(network, rate);
+    const weft_optimizer optimizer = optimizer_of(network, setting);
     WI_TRY(weft_graph_status(model->graph));
     WI_TRY(weft_minimize(outputs[0], &optimizer, outputs + 1, WEFT_MAX_UPDATES, output_count));
     ++*output_count;
@@ -201,7 +203,7 @@ weft_status bench_model_create(
         .inference = setting->inference};
     WI_TRY(weft_graph_create(&model->graph, context));
     WI_TRY(weft_graph_set_precision(model->graph, setting->precision));
-    WI_TRY(build(model, setting->rate, outputs, &output_count));
+    WI_TRY(build(model, setting, outputs, &output_count));
     weft_plan_options options = {
         WEFT_PLAN_OPTIONS_INIT, .batch = model->batch, .inference = model->inference, .compile_late = true};
     if (setting->memory_percent > 0) WI_TRY(bytes_without_limit(&whole, outputs, output_count, &options));

@@ -42,7 +42,8 @@ typedef struct bench_setting {
     bool inference;
     size_t memory_limit; /* bytes; 0: none */
     weft_precision precision;
-    float rate;         /* of plain SGD; 0: the network's own optimizer */
+    float rate;         /* of SGD; 0: the network's own optimizer */
+    float momentum;     /* of SGD */
     int memory_percent; /* a limit of so much of what the plan takes without one; 0: none */
 } bench_setting;
 

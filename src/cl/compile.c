@@ -5,6 +5,8 @@
 #include "cl/kernel_source.h"
 #include "cl/quirks.h"
 
+#include <string.h>
+
 /* before: what stands in front of the source, or NULL. */
 static weft_status compile(wi_compiled *made, const wi_device *device, const char *what, const char *before,
     const char *source, const char *options) {
@@ -45,10 +47,19 @@ static weft_status compile_declared(
     return status;
 }
 
-weft_status wi_compile(
+/* The options without the one that the driver would make a wrong kernel with. */
+static void append_usable(wi_text *usable, const wi_device *device, const char *source, const char *options) {
+    const char *const option = wi_quirks_need_optimisation(device->caps.quirks, source)
+                                   ? strstr(options, WI_OPTION_UNOPTIMISED)
+                                   : NULL;
+    const size_t before = option ? (size_t)(option - options) : strlen(options);
+    wi_text_append(
+        usable, "%.*s%s", (int)before, options, option ? option + strlen(WI_OPTION_UNOPTIMISED) : "");
+}
+
+static weft_status compile_any(
     wi_compiled *made, const wi_device *device, const char *what, const char *source, const char *options) {
     const bool declares = device->caps.quirks & WI_QUIRK_SLOW_HEADER;
-    *made = (wi_compiled){0};
     weft_status status = WEFT_OK;
     if (declares) status = compile_declared(made, device, what, source, options);
     if (status == WEFT_OK && !made->program) {
@@ -56,5 +67,17 @@ weft_status wi_compile(
         made->undeclared = declares && status == WEFT_OK && made->error == CL_SUCCESS;
     }
     if (status != WEFT_OK && made->program) clReleaseProgram(made->program);
+    return status;
+}
+
+weft_status wi_compile(
+    wi_compiled *made, const wi_device *device, const char *what, const char *source, const char *options) {
+    wi_text usable;
+    *made = (wi_compiled){0};
+    wi_text_init(&usable, device->host.allocator);
+    append_usable(&usable, device, source, options);
+    const weft_status status =
+        usable.failed ? WEFT_ERROR_MEMORY : compile_any(made, device, what, source, usable.data);
+    wi_text_clear(&usable);
     return status;
 }

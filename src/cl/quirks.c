@@ -18,6 +18,8 @@ static const quirk_row quirk_rows[] = {
     {"portable computing language", "", "",
         WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE | WI_QUIRK_GROUP_SIZES |
             WI_QUIRK_SLOW_HEADER},
+    /* as a load of aligned memory, which ends the process */
+    {"portable computing language", "", "6.0", WI_QUIRK_UNOPTIMISED_HALF},
     {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
     {"rusticl", "softpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
     /* Mesa 22.3 compiles OpenCL C without NIR's preservation of signed zeros, infinities and NaN; its
@@ -49,6 +51,10 @@ unsigned wi_quirks_find(const weft_device_info *info, const char *method) {
             quirks |= row->quirks;
     }
     return takes_work_item_loops(method) ? quirks : quirks & ~(unsigned)WI_QUIRK_WORK_ITEM_LOOPS;
+}
+
+bool wi_quirks_need_optimisation(unsigned quirks, const char *source) {
+    return (quirks & WI_QUIRK_UNOPTIMISED_HALF) && strstr(source, "vload_half");
 }
 
 /* A row says what docs/devices.md says; any other version of a driver is unknown. "3.1+debian" is a 3.1, 3.10 is not. */
@@ -86,6 +92,8 @@ const char *wi_quirk_text(unsigned quirk) {
     case WI_QUIRK_GROUP_SIZES: return "compiles a kernel anew for each size of its groups";
     case WI_QUIRK_SLOW_HEADER: return "reads a header of all built-in functions for each program";
     case WI_QUIRK_EARLY_FINISH: return "returns from clFinish before what was flushed is done";
+    case WI_QUIRK_UNOPTIMISED_HALF:
+        return "reads f16 wrongly where kernels are compiled with " WI_OPTION_UNOPTIMISED;
     default: return "unknown quirk";
     }
 }

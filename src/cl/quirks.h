@@ -17,12 +17,17 @@ enum {
     WI_QUIRK_FEW_REGISTERS = 1 << 8, /* a work-item has registers for 32 sums, not for 64 */
     WI_QUIRK_GROUP_SIZES = 1 << 9,   /* compiles a kernel anew for each size of its groups */
     WI_QUIRK_SLOW_HEADER = 1 << 10,  /* declares all built-in functions anew for each program */
+    WI_QUIRK_UNOPTIMISED_HALF = 1 << 11, /* vload_half of any address is wrong without optimisation */
 };
+
+#define WI_OPTION_UNOPTIMISED "-cl-opt-disable"
 
 /* method: $POCL_WORK_GROUP_METHOD, or NULL. */
 unsigned wi_quirks_find(const weft_device_info *info, const char *method);
 /* Has the whole test suite passed on this driver? Then kernels are not tested anew on first use (kernels/self_test.h). */
 bool wi_driver_is_proven(const weft_device_info *info);
+/* Does WI_OPTION_UNOPTIMISED make this source wrong here? */
+bool wi_quirks_need_optimisation(unsigned quirks, const char *source);
 /* For logs and `weft check`: one line for a single bit. */
 const char *wi_quirk_text(unsigned quirk);
 

@@ -2,6 +2,8 @@
  * stopped on the way, and go on in another graph. */
 #include "fault_subject.h"
 #include "support/image_bytes.h"
+#include "train/trainer_shared.h"
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,17 +29,26 @@ static void unmake(fault_made *m) {
     *m = (fault_made){0};
 }
 
-static bool stop_on_the_way(void *user, const weft_epoch *state) {
-    (void)user;
-    return state->step != STOP_AT;
+/* A checkpoint that is due is left out while the one before it is being written. Waiting for that makes the calls the same in
+ * every run, so that the nth call is the same call. */
+static bool wait_for_file(void *user, const weft_epoch *state) {
+    const fault_made *const m = user;
+    (void)state;
+    while (!wi_checkpointer_is_idle(&m->trainer->checkpointer)) sched_yield();
+    return true;
 }
 
-static weft_trainer_options common_options(const fault_world *world, bool stops) {
+static bool stop_on_the_way(void *user, const weft_epoch *state) {
+    return wait_for_file(user, state) && state->step != STOP_AT;
+}
+
+static weft_trainer_options common_options(const fault_world *world, fault_made *m, bool stops) {
     weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .epochs = 2, .seed = 3};
     options.checkpoint = fault_path(world->folder, "checkpoints");
     options.checkpoint_every.steps = 2;
     options.checkpoint_keep = 2;
-    options.on_step = stops ? stop_on_the_way : NULL;
+    options.on_step = stops ? stop_on_the_way : wait_for_file;
+    options.user = m;
     options.validation = NULL;
     return options;
 }
@@ -60,7 +71,7 @@ static weft_status open_tokens(fault_world *world, fault_made *m) {
 
 static weft_status make_lstm(fault_world *world, fault_made *m, bool stops) {
     const int64_t window[] = {STREAMS, TIME}, state[] = {1, STREAMS, 4};
-    weft_trainer_options options = common_options(world, stops);
+    weft_trainer_options options = common_options(world, m, stops);
     weft_status status = open_tokens(world, m);
     if (status == WEFT_OK) status = weft_graph_create(&m->graph, world->context);
     if (status != WEFT_OK) return status;
@@ -105,7 +116,7 @@ static weft_status make_images(fault_world *world, fault_made *m, bool stops) {
     const weft_transform moves[] = {
         weft_transform_random_crop(SIDE, SIDE, 1), weft_transform_random_flip(0.5)};
     const weft_image_options how = {WEFT_IMAGE_OPTIONS_INIT, .transforms = moves, .transform_count = 2};
-    weft_trainer_options options = common_options(world, stops);
+    weft_trainer_options options = common_options(world, m, stops);
     weft_status status =
         weft_dataset_open_image_folder(&m->data, world->context, fault_path(world->data, "images"), &how);
     if (status == WEFT_OK) status = weft_graph_create(&m->graph, world->context);

@@ -15,7 +15,7 @@ run_one() {
     [ -f "$dictionary" ] && dictionary=-dict=$dictionary || dictionary=
     log=build/fuzz/found/$name.log
     # 10 s and 1 GB for an input of at most 64 KB: what takes more is a finding.
-    if LD_PRELOAD=build/fuzz/fuzz/libkeep_modules.so nice -n 19 "build/fuzz/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536 \
+    if LD_PRELOAD=build/fuzz/fuzz/libkeep_modules.so nice -n 5 "build/fuzz/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536 \
         -artifact_prefix="build/fuzz/found/$name-" $dictionary "build/fuzz/corpus/$name" "tests/fuzz/seeds/$name" \
         >"$log" 2>&1; then
         echo "$name: $(grep -o 'Done [0-9]* runs in [0-9]* second' "$log")s, nothing found"
