@@ -46,7 +46,8 @@ static void assert_step(
            "%5llu bytes of local memory, %4zu of arguments\n",
         device->name, network, record->launches, record->copies, products, portable, record->group,
         (unsigned long long)record->local, record->parameter);
-    const bool whole = device->units != 1; /* on the slow one launches are cut into portions, which are counted, too */
+    const bool whole =
+        device->units != 1; /* on the slow one launches are cut into portions, which are counted, too */
     if (whole) assert_int_equal(record->launches + record->copies, info.launches);
     if (whole && device->type) assert_true(record->launches <= most_launches(network));
     if (has_tiles(device)) assert_true(4 * portable <= products); /* those with ten columns may be */
