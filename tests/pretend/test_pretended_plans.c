@@ -10,8 +10,8 @@
 static const struct {
     const char *network;
     long launches;
-} most[] = {{"FCN-S", 9999}, {"AlexNet-S", 9999}, {"ResNet-50", 9999}, {"FCN-R", 9999}, {"AlexNet-R", 9999},
-    {"ResNet-56", 9999}, {"LSTM", 9999}};
+} most[] = {{"FCN-S", 19}, {"AlexNet-S", 66}, {"ResNet-50", 430}, {"FCN-R", 20}, {"AlexNet-R", 34},
+    {"ResNet-56", 557}, {"LSTM", 165}};
 
 static long most_launches(const char *network) {
     for (size_t i = 0; i < sizeof most / sizeof *most; i++)
