@@ -2,19 +2,13 @@
  *
  * Nothing here is shared: an arena or a text belongs to one thread at a time. */
 #include "base/memory.h"
-#include "base/pages.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ARENA_ALIGNMENT = 16,
-    ARENA_BLOCK_BYTES = 16384,
-    ARENA_PAGE_BYTES = 2 << 20,
-    TEXT_FIRST_CAPACITY = 256
-};
+enum { ARENA_ALIGNMENT = 16, ARENA_BLOCK_BYTES = 16384, TEXT_FIRST_CAPACITY = 256 };
 
 /* A block of zero bytes still gets an address of its own, so that NULL always means failure. */
 static size_t at_least_one(size_t bytes) {
@@ -73,7 +67,6 @@ typedef struct wi_arena_block {
         struct {
             struct wi_arena_block *next;
             size_t used, capacity;
-            size_t mapped; /* bytes of large pages that it is; 0: the allocator gave it */
         };
         char padding[2 * ARENA_ALIGNMENT];
     };
@@ -85,24 +78,11 @@ void wi_arena_init(wi_arena *arena, const weft_allocator *allocator) {
     *arena = (wi_arena){.allocator = allocator};
 }
 
-/* Passes of planning walk over the nodes of a graph again and again: those of a large one lie in large pages. */
-static wi_arena_block *map_block(const wi_arena *arena, size_t bytes) {
-    const bool fits = arena->bytes >= ARENA_PAGE_BYTES && bytes <= ARENA_PAGE_BYTES - sizeof(wi_arena_block);
-    wi_arena_block *const block = fits && !arena->allocator ? wi_pages_map(ARENA_PAGE_BYTES) : NULL;
-    if (!block) return NULL;
-    block->mapped = ARENA_PAGE_BYTES;
-    block->capacity = ARENA_PAGE_BYTES - sizeof *block;
-    return block;
-}
-
 static wi_arena_block *add_block(wi_arena *arena, size_t bytes) {
     const size_t capacity = bytes > ARENA_BLOCK_BYTES ? bytes : ARENA_BLOCK_BYTES;
-    wi_arena_block *block = map_block(arena, bytes);
-    if (!block) {
-        block = wi_allocate(arena->allocator, sizeof *block + capacity);
-        if (!block) return NULL;
-        block->capacity = capacity;
-    }
+    wi_arena_block *block = wi_allocate(arena->allocator, sizeof *block + capacity);
+    if (!block) return NULL;
+    block->capacity = capacity;
     block->next = arena->blocks;
     arena->blocks = block;
     return block;
@@ -130,10 +110,7 @@ char *wi_arena_string(wi_arena *arena, const char *text) {
 void wi_arena_clear(wi_arena *arena) {
     while (arena->blocks) {
         wi_arena_block *const next = arena->blocks->next;
-        if (arena->blocks->mapped)
-            wi_pages_unmap(arena->blocks, arena->blocks->mapped);
-        else
-            wi_release(arena->allocator, arena->blocks);
+        wi_release(arena->allocator, arena->blocks);
         arena->blocks = next;
     }
     arena->bytes = 0;

@@ -71,7 +71,7 @@ typedef struct walk {
     weft_graph *graph;
     int64_t length;
     weft_tensor **images; /* by node id; NULL: not made yet */
-    size_t count;         /* of nodes when the walk began */
+    size_t count;         /* of ids up to the outputs', which are above those of all that they need */
     visit *stack;
     size_t depth, capacity;
     wi_arena *arena;
@@ -181,8 +181,10 @@ weft_status wi_length_give(weft_graph *graph, weft_tensor **outputs, size_t coun
     wi_arena *arena, wi_length_inputs *inputs) {
     const weft_allocator *const allocator = graph->context->allocator;
     const bool had = graph->has_length;
-    walk w = {.graph = graph, .length = length, .count = graph->node_count, .arena = arena, .inputs = inputs};
-    w.images = wi_allocate_array(allocator, w.count + 1, sizeof *w.images);
+    walk w = {.graph = graph, .length = length, .arena = arena, .inputs = inputs};
+    for (size_t i = 0; i < count; i++)
+        if (outputs[i]->id >= w.count) w.count = (size_t)outputs[i]->id + 1;
+    w.images = wi_allocate_array(allocator, w.count, sizeof *w.images);
     weft_status status = w.images ? WEFT_OK : WEFT_ERROR_MEMORY;
     graph->has_length = false; /* the nodes that are made have none */
     for (size_t i = 0; i < count && status == WEFT_OK; i++) {

@@ -73,15 +73,19 @@ static weft_status append(walk *w, weft_tensor *node) {
     WI_TRY(wi_grow(
         w->allocator, (void **)&order->nodes, &order->capacity, order->count + 1, sizeof *order->nodes));
     order->nodes[order->count++] = node;
-    order->place[node->id] = (uint32_t)order->count;
+    *wi_noted_place(order, node) = (uint32_t)order->count;
     return WEFT_OK;
 }
 
 /* Onto the stack, unless it has been met. */
 static weft_status enter(walk *w, weft_tensor *node, size_t *depth) {
     enum { MET = 1 }; /* and not in the order yet */
-    if (w->order->place[node->id]) return WEFT_OK;
-    w->order->place[node->id] = MET;
+    uint32_t **const chunk = &w->order->places[node->id / WI_PLACE_CHUNK];
+    if (!*chunk) *chunk = wi_arena_take(w->order->request->arena, WI_PLACE_CHUNK * sizeof **chunk);
+    if (!*chunk) return WEFT_ERROR_MEMORY;
+    uint32_t *const place = wi_noted_place(w->order, node);
+    if (*place) return WEFT_OK;
+    *place = MET;
     WI_TRY(wi_grow(w->allocator, (void **)&w->stack, &w->stack_capacity, *depth + 1, sizeof *w->stack));
     w->stack[(*depth)++] = (visit){.node = node};
     return WEFT_OK;
@@ -146,8 +150,9 @@ static weft_status make_order(wi_node_order *order) {
     const wi_request *request = order->request;
     order->id_count = request->graph->node_count;
     order->count = 0;
-    order->place = wi_arena_take(request->arena, order->id_count * sizeof *order->place);
-    if (!order->place) return WEFT_ERROR_MEMORY;
+    order->places =
+        wi_arena_take(request->arena, (order->id_count / WI_PLACE_CHUNK + 1) * sizeof *order->places);
+    if (!order->places) return WEFT_ERROR_MEMORY;
     WI_TRY(visit_all(order));
     order->readers = wi_arena_take(request->arena, order->count * sizeof *order->readers);
     order->widest = wi_arena_take(request->arena, order->count * sizeof *order->widest);

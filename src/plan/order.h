@@ -10,6 +10,8 @@
 #include "graph/rewrite.h"
 #include "plan/request.h"
 
+enum { WI_PLACE_CHUNK = 512 }; /* ids: the nodes of a plan were mostly made one after the other */
+
 typedef struct wi_node_order {
     const wi_request *request;
     weft_tensor **roots; /* what stands for each output; then assignments that composites do */
@@ -18,9 +20,9 @@ typedef struct wi_node_order {
     size_t rewrite_count;
     weft_tensor **nodes; /* inputs first */
     size_t count, capacity;
-    /* By node id: its place in the order, and 1; 0: it is not there. All else is as large as the plan, however many nodes of
-     * other plans the graph has. */
-    uint32_t *place;
+    /* By node id / WI_PLACE_CHUNK, then by the rest: its place in the order, and 1; 0: it is not there. NULL: none of
+     * the chunk is. So a plan is as large as what it needs, however many nodes of other plans the graph has. */
+    uint32_t **places;
     /* By place: inputs of nodes in the order, and outputs of the plan, that the node is. */
     int *readers;
     /* By place: elements (wi_priced_count) of the largest space in which the node may be computed for those
@@ -40,13 +42,19 @@ extern const wi_op wi_op_transfer;
 /* Elements at a usual batch size, for decisions by cost that are alike for all plans of a graph: at the general
  * batch, what has a row per example would be so large that a launch cost nothing beside it. */
 int64_t wi_priced_count(const wi_shape *shape);
+/* Where the place of a node below id_count is noted; NULL: nowhere, nor that of any in its chunk. */
+static inline uint32_t *wi_noted_place(const wi_node_order *order, const weft_tensor *node) {
+    uint32_t *const chunk = order->places[node->id / WI_PLACE_CHUNK];
+    return chunk ? &chunk[node->id % WI_PLACE_CHUNK] : NULL;
+}
 /* Is the node in the order? */
 static inline bool wi_is_ordered(const wi_node_order *order, const weft_tensor *node) {
-    return node->id < order->id_count && order->place[node->id] > 0;
+    const uint32_t *const place = node->id < order->id_count ? wi_noted_place(order, node) : NULL;
+    return place && *place > 0;
 }
 /* Of a node of the order. */
 static inline size_t wi_place_of(const wi_node_order *order, const weft_tensor *node) {
-    return order->place[node->id] - 1;
+    return *wi_noted_place(order, node) - 1;
 }
 static inline int wi_node_device(const wi_node_order *order, const weft_tensor *node) {
     return order->device ? order->device[node->id] : 0;

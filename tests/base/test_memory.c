@@ -70,7 +70,7 @@ static void an_arena_hands_out_zeroed_aligned_memory(void **state) {
     wi_arena_clear(&arena);
 }
 
-/* Without hooks a large arena goes on in large pages, where the system has them. */
+/* Pieces of several megabytes, and one that is larger than a block. */
 static void a_large_arena_is_like_any(void **state) {
     enum { COUNT = 100, PART = 65521 };
     unsigned char *taken[COUNT];
@@ -83,7 +83,7 @@ static void a_large_arena_is_like_any(void **state) {
         for (size_t j = 0; j < PART; j++) assert_true(taken[i][j] == 0);
         memset(taken[i], (int)i, PART);
     }
-    assert_non_null(wi_arena_take(&arena, 5 << 20)); /* more than a page */
+    assert_non_null(wi_arena_take(&arena, 5 << 20)); /* more than a block */
     for (size_t i = 0; i < COUNT; i++) assert_true(taken[i][0] == i && taken[i][PART - 1] == i);
     wi_arena_clear(&arena);
     assert_int_equal(arena.bytes, 0);

@@ -48,11 +48,12 @@ static void forget_readers(weft_plan *plan) {
     memset(plan->order.readers, 0, plan->order.count * sizeof *plan->order.readers);
 }
 static void swap_places(weft_plan *plan) {
-    uint32_t *const place = plan->order.place, *const last =
-                                                   &place[plan->order.nodes[plan->order.count - 1]->id];
-    const uint32_t first = place[plan->order.nodes[0]->id];
-    place[plan->order.nodes[0]->id] = *last;
-    *last = first;
+    const wi_node_order *const order = &plan->order;
+    uint32_t *const first = wi_noted_place(order, order->nodes[0]), *const last = wi_noted_place(order,
+                                                                        order->nodes[order->count - 1]);
+    const uint32_t kept = *first;
+    *first = *last;
+    *last = kept;
 }
 static void cut_order(weft_plan *plan) {
     plan->order.count = 1;
