@@ -80,6 +80,23 @@ typedef struct weft_conv_weight_position {
         at.image += step_image + weft_carry0;                                                                \
     }
 
+/* Local memory of a group, in quads: two blocks of both factors. */
+#define WEFT_CONV_WEIGHT_SHARED (2 * (WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT) + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)))
+
+#define WEFT_CONV_WEIGHT_TILES_PARAMETERS                                                                    \
+    WEFT_OPERANDS_A *pixels, long pixels_offset, WEFT_OPERANDS_B *slopes, long slopes_offset,                \
+        __global float *sums, long sums_offset, int pixel_unit, int slope_unit, int depth, int width,        \
+        int image_step, int slope_step, int sum_tap, int sum_channel, int step_image, int step0, int step1,  \
+        int step2, int positions, int length, int images, int channels, int filters, int groups, int image0, \
+        int image1, int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2,      \
+        int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0,     \
+        int before1, int before2
+#define WEFT_CONV_WEIGHT_TILES_NAMES                                                                         \
+    pixels, pixels_offset, slopes, slopes_offset, sums, sums_offset, pixel_unit, slope_unit, depth, width,   \
+        image_step, slope_step, sum_tap, sum_channel, step_image, step0, step1, step2, positions, length,    \
+        images, channels, filters, groups, image0, image1, image2, result0, result1, result2, taps0, taps1,  \
+        taps2, stride0, stride1, stride2, dilation0, dilation1, dilation2, before0, before1, before2
+
 #endif
 
 #ifndef WEFT_NAME
@@ -108,20 +125,17 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) 
     WEFT_CONV_STAGE(WEFT_OF_B, from, to)
 }
 
-/* Work-group (columns, filters, split and group). Offsets count units, steps of pixels and slopes are bytes; a filter's sums are where its taps and channels have
- * these strides. */
-__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(tiles)(
-    WEFT_OPERANDS_A *pixels, long pixels_offset, WEFT_OPERANDS_B *slopes, long slopes_offset,
-    __global float *sums, long sums_offset, int pixel_unit, int slope_unit, int depth, int width,
-    int image_step, int slope_step, int sum_tap, int sum_channel, int step_image, int step0, int step1,
-    int step2, int positions, int length, int images, int channels, int filters, int groups, int image0,
-    int image1, int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2,
-    int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0,
-    int before1, int before2) {
-    __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
+/* Work-group place (columns, filters, split and group). Offsets count units, steps of pixels and slopes are bytes; a filter's
+ * sums are where its taps and channels have these strides. */
+__attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(
+    __local float4 *shared, const int3 place, WEFT_CONV_WEIGHT_TILES_PARAMETERS) {
+    __local float4(*const a_tile)[WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)] =
+        (__local float4(*)[WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)])shared;
+    __local float4(*const b_tile)[WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)] =
+        (__local float4(*)[WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)])(shared + 2 * WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT));
     const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_ACROSS + x;
-    const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;
-    const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
+    const int group = place.z % groups, split = place.z / groups;
+    const int top = place.y * WEFT_GEMM_HEIGHT, left = place.x * WEFT_GEMM_WIDTH;
     const int taps = taps0 * taps1 * taps2, begin = split * length, end = min(positions, begin + length);
     const int filter = min(top + WEFT_GEMM_ROW_OF(item, WEFT_GEMM_HEIGHT, 0), width - 4);
     const int column = min(left + WEFT_GEMM_ROW_OF(item, WEFT_GEMM_WIDTH, 0), taps * depth - 4);
@@ -165,6 +179,13 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
                     acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
         }
     }
+}
+
+__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(tiles)(
+    WEFT_CONV_WEIGHT_TILES_PARAMETERS) {
+    __local float4 shared[WEFT_CONV_WEIGHT_SHARED];
+    const int3 place = (int3)((int)get_group_id(0), (int)get_group_id(1), (int)get_group_id(2));
+    WEFT_NAME(tiles_group)(shared, place, WEFT_CONV_WEIGHT_TILES_NAMES);
 }
 
 /* at.x: an element of a split, (filter, tap, channel). */

@@ -165,24 +165,33 @@ static bool locate_argument(const wi_launches *l, const wi_run *run, const wi_ke
     return true;
 }
 
-void wi_bundle_fill(const wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel, int64_t *row) {
-    for (int i = 0; i < kernel->argument_count; i++) {
-        wi_location at;
-        size_t size;
-        const bool points = locate_argument(l, run, &kernel->arguments[i], &at, &size);
-        row[WI_BUNDLE_FACTS + i] = points ? (int64_t)(at.offset / size) : kernel->arguments[i].number;
-    }
+/* The number of a buffer among those of a bundle; wi_bundles_reach has said that there is room for all. */
+static int number_of(wi_bundle_buffers *buffers, cl_mem memory) {
+    int i = 0;
+    while (i < buffers->count && buffers->of[i] != memory) i++;
+    if (i == buffers->count && i < WI_BUNDLE_BUFFERS) buffers->of[buffers->count++] = memory;
+    return i;
 }
 
-void wi_bind_bundle(wi_binder *b, const wi_bundle *bundle, const wi_kernel_launch *kernel) {
-    const wi_location table = wi_locate_place(b->launches->memory, b->launches->memory->placement->table);
-    set_argument(b, sizeof table.memory, &table.memory);
-    set_long(b, (int64_t)(table.offset / sizeof(int64_t) + bundle->row));
-    set_int(b, bundle->count);
+weft_status wi_bundle_fill(const wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel,
+    wi_bundle_buffers *buffers, int64_t *row) {
     for (int i = 0; i < kernel->argument_count; i++) {
         wi_location at;
         size_t size;
-        if (locate_argument(b->launches, b->run, &kernel->arguments[i], &at, &size))
-            set_argument(b, sizeof at.memory, &at.memory);
+        row[WI_BUNDLE_FACTS + i] = kernel->arguments[i].number;
+        if (!locate_argument(l, run, &kernel->arguments[i], &at, &size)) continue;
+        const int number = number_of(buffers, at.memory);
+        if (number >= WI_BUNDLE_BUFFERS) WI_FAIL(WEFT_ERROR_INTERNAL, "a bundle has too many buffers");
+        row[WI_BUNDLE_FACTS + i] = (int64_t)(at.offset / size) << WI_BUNDLE_BITS | number;
     }
+    return WEFT_OK;
+}
+
+void wi_bind_bundle(wi_binder *b, size_t row, int count, const wi_bundle_buffers *buffers) {
+    const wi_location table = wi_locate_place(b->launches->memory, b->launches->memory->placement->table);
+    set_argument(b, sizeof table.memory, &table.memory);
+    set_long(b, (int64_t)(table.offset / sizeof(int64_t) + row));
+    set_int(b, count);
+    for (int i = 0; i < WI_BUNDLE_BUFFERS; i++)
+        set_argument(b, sizeof(cl_mem), &buffers->of[i < buffers->count ? i : 0]);
 }

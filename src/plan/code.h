@@ -16,6 +16,9 @@
 enum { WI_MAX_ARGUMENTS = 160 };
 /* Numbers of a row of a bundle's table before those of arguments: the first work-group, and items along each dimension. */
 enum { WI_BUNDLE_FACTS = 4 };
+/* Buffers that pointers of a bundle's rows may lead to: the number of a pointer has that of its buffer in its last bits, and its
+ * offset before them. */
+enum { WI_BUNDLE_BITS = 3, WI_BUNDLE_BUFFERS = 1 << WI_BUNDLE_BITS };
 
 /* Of the kernels of loops: WEFT_NAME(suffix). */
 #define WI_LOOP_SUFFIX    "loop"

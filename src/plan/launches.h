@@ -108,8 +108,15 @@ typedef struct wi_binder {
 /* All set the binder's next argument (or several), unless an earlier one failed. */
 void wi_bind_described(wi_binder *b, const wi_argument *argument);
 void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument);
-/* All arguments of a bundle's launch, in the run that launches it; the numbers of a run's row after the first WI_BUNDLE_FACTS. */
-void wi_bind_bundle(wi_binder *b, const wi_bundle *bundle, const wi_kernel_launch *kernel);
-void wi_bundle_fill(const wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel, int64_t *row);
+/* The buffers that a bundle's rows point to. */
+typedef struct wi_bundle_buffers {
+    cl_mem of[WI_BUNDLE_BUFFERS];
+    int count;
+} wi_bundle_buffers;
+
+/* The numbers of a run's row after the first WI_BUNDLE_FACTS, and all arguments of the launch whose first row is given. */
+weft_status wi_bundle_fill(const wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel,
+    wi_bundle_buffers *buffers, int64_t *row);
+void wi_bind_bundle(wi_binder *b, size_t row, int count, const wi_bundle_buffers *buffers);
 
 #endif

@@ -5,6 +5,7 @@
  *   partition_views.c     sources, generators, views
  *   partition_maps.c      maps and reductions: which step they join
  *   materialise_inline.c  maps that their readers compute
+ *   partition_siblings.c  loops over one space that become one
  *   partition_unread.c    what leaves its step when all readers do
  *   partition_products.c  matrix products and convolutions
  *   partition_copies.c    copies, and transfers from device to device
@@ -209,6 +210,8 @@ int wi_operands_of_reading(const wi_partition *p, int value, int step);
 bool wi_becomes_inline(const wi_partition *p, int value, int step);
 /* The member is stored, or becomes inline in this one, whichever takes less time. */
 weft_status wi_read_from(wi_partition *p, int value, int step);
+/* ---- partition_siblings.c, after what is not read is gone ---- */
+weft_status wi_join_siblings(wi_partition *p);
 /* ---- partition_unread.c ---- */
 weft_status wi_drop_unread(wi_partition *p);
 

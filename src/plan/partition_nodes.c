@@ -78,7 +78,8 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     for (size_t i = 0; i < order->count; i++) WI_TRY(take_node(p, order->nodes[i], i));
     for (size_t i = 0; i < request->output_count; i++) WI_TRY(take_output(p, i));
     p->device = 0; /* where assignments may be copied to */
-    return wi_drop_unread(p);
+    WI_TRY(wi_drop_unread(p));
+    return wi_join_siblings(p);
 }
 
 void wi_partition_clear(wi_partition *p) {

@@ -27,11 +27,16 @@ static int place_of(const wi_placement *m, const wi_run *run, int value) {
     return wi_place_of_value(m->runs, run, value, NULL);
 }
 
-/* The first step's bundle fills what the others read, the last one's reads what the others left. */
-static void touch_bundles(wi_placement *m, const wi_run *run) {
+/* The first step's bundle fills what the others read; the last one's reads what the others left, and what they would have
+ * read themselves. */
+static void touch_bundles(wi_placement *m, const wi_loop *loop, const wi_run *run) {
     const wi_step_schedule *const own = &m->runs->schedule->of[run->step->index];
     if (own->packed_by) touch(m, m->fixed[run->index], own->packed_by->first);
-    if (own->ended_by) touch(m, m->scratch[run->index], own->ended_by->last);
+    if (!own->ended_by) return;
+    if (m->scratch[run->index] >= 0) touch(m, m->scratch[run->index], own->ended_by->last);
+    for (int o = 0; o < loop->operand_count && own->ended_by->reads; o++)
+        if (loop->operands[o].value >= 0)
+            touch(m, place_of(m, run, loop->operands[o].value), own->ended_by->last);
 }
 
 static void touch_run(wi_placement *m, const wi_loop *loop, const wi_run *run) {
@@ -41,7 +46,7 @@ static void touch_run(wi_placement *m, const wi_loop *loop, const wi_run *run) {
     }
     if (m->scratch[run->index] >= 0) touch(m, m->scratch[run->index], run->index);
     if (m->fixed[run->index] >= 0) touch(m, m->fixed[run->index], run->index);
-    touch_bundles(m, run);
+    touch_bundles(m, loop, run);
     if (step->kind != WI_STEP_PRODUCT) return;
     touch(m, place_of(m, run, step->sources[0]), run->index);
     touch(m, place_of(m, run, step->sources[1]), run->index);

@@ -42,7 +42,13 @@ static void use_run(check *c, const wi_loop *loop, const wi_run *run) {
     if (c->placement->fixed[run->index] >= 0) use(c, c->placement->fixed[run->index], run->index);
     const wi_step_schedule *const own = &c->placement->runs->schedule->of[run->step->index];
     if (own->packed_by) use(c, c->placement->fixed[run->index], own->packed_by->first);
-    if (own->ended_by) use(c, c->placement->scratch[run->index], own->ended_by->last);
+    if (!own->ended_by) return;
+    if (c->placement->scratch[run->index] >= 0)
+        use(c, c->placement->scratch[run->index], own->ended_by->last);
+    for (int o = 0; o < loop->operand_count && own->ended_by->reads; o++)
+        if (loop->operands[o].value >= 0)
+            use(c, wi_place_of_value(c->placement->runs, run, loop->operands[o].value, NULL),
+                own->ended_by->last);
 }
 
 static void count_lives(check *c) {

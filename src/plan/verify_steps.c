@@ -193,7 +193,7 @@ weft_status wi_verify_schedule(const wi_schedule *schedule) {
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_step_schedule *own = &schedule->of[i];
         const wi_kernel_plan *kernel = code->of[i].kernel;
-        WI_REQUIRE(own->launch_count > 0, WI_PASS_SCHEDULE, "step", i, "it has no launches");
+        WI_REQUIRE(own->launch_count > 0 || own->ended_by, WI_PASS_SCHEDULE, "step", i, "it has no launches");
         if (p->steps[i]->kind == WI_STEP_LOOP) WI_TRY(check_loop_schedule(p, &code->loops->of[i], own));
         WI_REQUIRE(!kernel || own->scratch_bytes >= kernel->scratch_bytes, WI_PASS_SCHEDULE, "step", i,
             "it has less scratch memory than its launches ask for");

@@ -10,8 +10,8 @@
 static const struct {
     const char *network;
     long launches;
-} most[] = {{"FCN-S", 19}, {"AlexNet-S", 72}, {"ResNet-50", 476}, {"FCN-R", 20}, {"AlexNet-R", 36},
-    {"ResNet-56", 618}, {"LSTM", 165}};
+} most[] = {{"FCN-S", 19}, {"AlexNet-S", 66}, {"ResNet-50", 430}, {"FCN-R", 20}, {"AlexNet-R", 34},
+    {"ResNet-56", 557}, {"LSTM", 165}};
 
 static long most_launches(const char *network) {
     for (size_t i = 0; i < sizeof most / sizeof *most; i++)
@@ -46,8 +46,10 @@ static void assert_step(
            "%5llu bytes of local memory, %4zu of arguments\n",
         device->name, network, record->launches, record->copies, products, portable, record->group,
         (unsigned long long)record->local, record->parameter);
-    assert_int_equal(record->launches + record->copies, info.launches);
-    if (device->type) assert_true(record->launches <= most_launches(network));
+    const bool whole =
+        device->units != 1; /* on the slow one launches are cut into portions, which are counted, too */
+    if (whole) assert_int_equal(record->launches + record->copies, info.launches);
+    if (whole && device->type) assert_true(record->launches <= most_launches(network));
     if (has_tiles(device)) assert_true(4 * portable <= products); /* those with ten columns may be */
     if (record->above) fail_msg("%s: %ld above a limit: %s", network, record->above, record->first);
 }

@@ -54,10 +54,10 @@ static cutting cutting_of(const wi_kernel_site *site, const wi_conv *conv) {
     cut.columns = conv->taps[0] * conv->taps[1] * conv->taps[2] * cut.image.pitch;
     cut.across = wi_divide_up(cut.columns, wi_tile_width(p));
     cut.down = wi_divide_up(conv->filters, wi_tile_height(p));
-    /* Enough work-groups for every compute unit, but four blocks for each. */
+    /* Two work-groups for every compute unit, but four blocks for each of them. */
     const int64_t step = p[WI_TILE_STEP];
     const int64_t wanted =
-        wi_divide_up(4 * (int64_t)site->device->units, cut.across * cut.down * conv->groups);
+        wi_divide_up(2 * (int64_t)site->device->units, cut.across * cut.down * conv->groups);
     cut.length = wi_divide_up(wi_max64(wi_divide_up(cut.positions, wanted), 4 * step), step) * step;
     cut.splits = wi_divide_up(cut.positions, cut.length);
     cut.image_at = cut.splits > 1 ? wi_divide_up(cut.splits * wi_conv_weight_elements(conv), 4) * 4 : 0;
@@ -130,6 +130,7 @@ static void add_tiles(wi_kernel_plan *plan, const wi_conv *conv, const cutting *
     add_digits(launch, conv, p[WI_TILE_STEP]);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(cut->positions, cut->length));
     wi_conv_weight_add_sizes(launch, conv);
+    wi_kernel_bundles_groups(launch, "WEFT_CONV_WEIGHT_SHARED");
 }
 
 static void add_combine(wi_kernel_plan *plan, const wi_conv *conv, const cutting *cut) {
