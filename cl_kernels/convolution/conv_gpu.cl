@@ -228,9 +228,13 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
 #define WEFT_CONV_GPU_COUNT(all) ((all) / splits + (split < (all) % splits))
 #if WEFT_CONV_GPU_SPLIT
 #define WEFT_CONV_GPU_RESULT , __global float *sums, long sums_offset, int groups, int splits
+#define WEFT_CONV_GPU_PART                                                                                   \
+    const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;                  \
+    sums += sums_offset + (long)split * images * made0 * made1 * made2 * groups * filters;
 #define WEFT_CONV_GPU_STORE(sum, line, along, column)                                                        \
     sums[((long)(line)*made2 + (along)) * (groups * filters) + (column)] = (sum)
 #else
+#define WEFT_CONV_GPU_PART                            const int group = (int)get_group_id(2), split = 0, splits = 1;
 #define WEFT_CONV_GPU_RESULT                          WEFT_EPILOGUE_PARAMETERS
 #define WEFT_CONV_GPU_STORE(sum, line, along, column) WEFT_STORE(sum, line, along, column, 1)
 #endif
@@ -245,12 +249,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     long x0, long x1, long x2 WEFT_CONV_GPU_RESULT) {
     __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
     WEFT_GEMM_ITEM
-#if WEFT_CONV_GPU_SPLIT
-    const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;
-    sums += sums_offset + (long)split * images * made0 * made1 * made2 * groups * filters;
-#else
-    const int group = (int)get_group_id(2), split = 0, splits = 1;
-#endif
+    WEFT_CONV_GPU_PART
     const int number = (int)get_group_id(1) / row_tiles;
     const int top = (int)get_group_id(1) % row_tiles * WEFT_GEMM_HEIGHT,
               left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
@@ -337,6 +336,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
 #undef WEFT_CONV_GPU_BEGIN
 #undef WEFT_CONV_GPU_COUNT
 #undef WEFT_CONV_GPU_RESULT
+#undef WEFT_CONV_GPU_PART
 #undef WEFT_CONV_GPU_STORE
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE

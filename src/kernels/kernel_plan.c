@@ -119,7 +119,7 @@ void wi_kernel_bundles(wi_kernel_launch *launch) {
     launch->bundles = true;
 }
 
-void wi_kernel_bundles_groups(wi_kernel_launch *launch, const char *quads) {
+void wi_kernel_bundles_groups(wi_kernel_launch *launch, size_t quads) {
     launch->bundles = true;
     launch->shared = quads;
 }

@@ -45,8 +45,9 @@ typedef struct wi_kernel_launch {
     const char *suffix; /* the kernel is WEFT_NAME(suffix) */
     bool has_epilogue;  /* of a matrix product: takes the epilogue's parameters after its own */
     bool bundles; /* the template has WEFT_NAME(suffix_item), see wi_kernel_bundles; or, with `shared`, */
-    const char *shared; /* WEFT_NAME(suffix_group), see wi_kernel_bundles_groups; NULL: it has not */
-    bool copies;        /* only copies input 0 to the result: left out where they are the same memory */
+    size_t
+        shared; /* float4 of local memory of WEFT_NAME(suffix_group), see wi_kernel_bundles_groups; 0: it has not */
+    bool copies; /* only copies input 0 to the result: left out where they are the same memory */
     unsigned
         whole; /* dimensions, a bit each, whose size the kernel asks for: it is not cut there (cl/launch.h) */
     cl_uint dimensions;
@@ -122,9 +123,9 @@ void wi_kernel_packs(wi_kernel_plan *plan, uint32_t inputs, size_t bytes);
  * an earlier step, if it is all that packs, and only its last ones to a later step. */
 void wi_kernel_bundles(wi_kernel_launch *launch);
 /* The same of work-groups that share local memory, and have any dimensions: the function is WEFT_NAME(suffix_group), always inlined.
- * It takes local memory of so many float4 (a constant expression of the template) and the group's number, an int3, before
- * the kernel's own parameters, and asks for no size or number but those of items in their group. */
-void wi_kernel_bundles_groups(wi_kernel_launch *launch, const char *quads);
+ * It takes local memory of so many float4 and the group's number, an int3, before the kernel's own parameters, and asks for
+ * no size or number but those of items in their group. */
+void wi_kernel_bundles_groups(wi_kernel_launch *launch, size_t quads);
 /* The file is named, everything fitted, and sizes are positive; `op` begins the line. */
 weft_status wi_kernel_plan_check(const wi_kernel_plan *plan, const char *op);
 

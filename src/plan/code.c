@@ -4,6 +4,7 @@
 #include "plan/verify.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static bool is_same(wi_cache_key a, wi_cache_key b) {
     return a.high == b.high && a.low == b.low;
@@ -114,17 +115,22 @@ static weft_status add_step(wi_code *code, const wi_step *step) {
     return WEFT_OK;
 }
 
-/* The piece that has all of this template, and kernels of bundles besides; none: itself. */
+/* The longest piece that has all of this one, and more kernels of bundles of its template; none: itself. */
 static int find_bundled(const wi_code *code, int piece) {
-    const wi_cache_key wanted = code->pieces[piece].hash;
+    const wi_code_piece *const own = &code->pieces[piece];
+    size_t longest = strlen(own->text);
     for (size_t i = 0; i < code->piece_count; i++) {
         const wi_code_piece *const other = &code->pieces[i];
-        if (is_same(other->alone, wanted) && !is_same(other->hash, wanted)) return (int)i;
+        if (!is_same(other->alone, own->alone) || strncmp(other->text, own->text, strlen(own->text)) != 0)
+            continue;
+        if (strlen(other->text) <= longest) continue;
+        longest = strlen(other->text);
+        piece = (int)i;
     }
     return piece;
 }
 
-/* A template is compiled once, whether all of its steps have a launch that may be bundled or not. */
+/* A template is compiled once, however many of the launches of its steps may be bundled. */
 static void join_bundled(wi_code *code) {
     const size_t steps = code->bundles ? code->loops->partition->step_count : 0;
     for (size_t i = 0; i < steps; i++) {

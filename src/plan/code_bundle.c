@@ -54,7 +54,7 @@ static void append_bundle(wi_text *source, const wi_kernel_launch *launch) {
         launch->suffix);
     for (int i = 0; i < WI_BUNDLE_BUFFERS; i++) wi_text_append(source, ", __global void *b%d", i);
     wi_text_append(source, ") {\n");
-    if (launch->shared) wi_text_append(source, "__local float4 shared[%s];\n", launch->shared);
+    if (launch->shared) wi_text_append(source, "__local float4 shared[%zu];\n", launch->shared);
     wi_text_append(source,
         "const long group = (long)get_group_id(0);\nint first = 0, after = count;\n"
         "rows += rows_offset;\nwhile (after - first > 1) {\nconst int middle = (first + after) / 2;\n"

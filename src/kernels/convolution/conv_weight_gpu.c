@@ -130,7 +130,7 @@ static void add_tiles(wi_kernel_plan *plan, const wi_conv *conv, const cutting *
     add_digits(launch, conv, p[WI_TILE_STEP]);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(cut->positions, cut->length));
     wi_conv_weight_add_sizes(launch, conv);
-    wi_kernel_bundles_groups(launch, "WEFT_CONV_WEIGHT_SHARED");
+    wi_kernel_bundles_groups(launch, wi_tile_limits(p).local_bytes / (4 * sizeof(float)));
 }
 
 static void add_combine(wi_kernel_plan *plan, const wi_conv *conv, const cutting *cut) {
