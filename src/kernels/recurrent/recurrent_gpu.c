@@ -17,12 +17,12 @@ static const char *const parameters[] = {
 static const wi_variant variants[] = {{"256", {[ACROSS] = 64, [DEPTH] = 256, [PREPARE] = 64}},
     {"64", {[ACROSS] = 16, [DEPTH] = 128, [PREPARE] = 64}}, {0}};
 
-/* Local memory has a tile of the states, or four rows of sums of all slices. */
+/* Local memory has a tile of the states, or four rows of sums of all slices, and the number of the step. */
 static wi_limits limits(const int *p) {
     const int64_t items = (int64_t)p[ACROSS] * SLICES;
     return (wi_limits){.group = (size_t)items,
         .items = {(size_t)wi_max64(items, p[PREPARE]), 1},
-        .local_bytes = (size_t)wi_max64(p[DEPTH] * PITCH, items * 4) * QUAD * sizeof(float)};
+        .local_bytes = (size_t)(wi_max64(p[DEPTH] * PITCH, items * 4) + 1) * QUAD * sizeof(float)};
 }
 
 /* The weights of a product, and its columns as quads: element e of quad q is column q * quad + e * element, if e is
