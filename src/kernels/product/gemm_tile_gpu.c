@@ -12,10 +12,13 @@ int64_t wi_tile_width(const int *values) {
     return (int64_t)values[WI_TILE_ACROSS] * values[WI_TILE_COLUMNS];
 }
 
+/* As WEFT_GEMM_LINES of gemm_tile_gpu.clh says. */
+enum { FEW_LINES = 8 };
+
 void wi_tile_group(const int *values, size_t local[3]) {
     const size_t down = (size_t)values[WI_TILE_DOWN], across = (size_t)values[WI_TILE_ACROSS];
-    local[0] = down <= 8 ? down * across : across;
-    local[1] = down <= 8 ? 1 : down;
+    local[0] = down <= FEW_LINES ? down * across : across;
+    local[1] = down <= FEW_LINES ? 1 : down;
     local[2] = 1;
 }
 
