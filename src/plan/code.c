@@ -34,6 +34,7 @@ weft_status wi_add_piece(wi_code *code, wi_text *text, size_t alone, unsigned ne
     code->pieces[*index].alone = alone < text->length ? wi_text_key(text->data, alone) : hash;
     code->bundles = code->bundles || alone < text->length;
     code->pieces[*index].text = text->data;
+    code->pieces[*index].length = text->length;
     wi_text_init(text, text->allocator);
     return WEFT_OK;
 }
@@ -118,13 +119,13 @@ static weft_status add_step(wi_code *code, const wi_step *step) {
 /* The longest piece that has all of this one, and more kernels of bundles of its template; none: itself. */
 static int find_bundled(const wi_code *code, int piece) {
     const wi_code_piece *const own = &code->pieces[piece];
-    size_t longest = strlen(own->text);
+    size_t longest = own->length;
     for (size_t i = 0; i < code->piece_count; i++) {
         const wi_code_piece *const other = &code->pieces[i];
-        if (!is_same(other->alone, own->alone) || strncmp(other->text, own->text, strlen(own->text)) != 0)
+        if (other->length <= longest || !is_same(other->alone, own->alone) ||
+            memcmp(other->text, own->text, own->length) != 0)
             continue;
-        if (strlen(other->text) <= longest) continue;
-        longest = strlen(other->text);
+        longest = other->length;
         piece = (int)i;
     }
     return piece;

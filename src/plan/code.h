@@ -73,6 +73,7 @@ enum {
 typedef struct wi_code_piece {
     char name[24];
     char *text;         /* NULL once the plan is compiled */
+    size_t length;      /* of the text */
     unsigned needs;     /* WI_NEEDS_: which files must stand before it */
     wi_cache_key hash;  /* of the text */
     wi_cache_key alone; /* of its template, without the kernels of bundles after it; without any: the same */
