@@ -61,7 +61,10 @@ static void check_row(const char *name, const char *columns) {
     char quoted[96];
     snprintf(quoted, sizeof quoted, "`%s`", name);
     const char *const found = strstr(section, quoted);
-    if (!found) fail_msg("number-formats.md does not list %s, which is %s", quoted, columns);
+    if (!found) {
+        fail_msg("number-formats.md does not list %s, which is %s", quoted, columns);
+        return;
+    }
     if (strstr(found + 1, quoted)) fail_msg("number-formats.md lists %s twice", quoted);
     const char *const end = strchr(found, '\n'), *const at = strstr(found, columns);
     if (!at || at > end) fail_msg("number-formats.md: %s is in another row than that of %s", quoted, columns);

@@ -46,7 +46,7 @@ static void threads_train_as_if_alone(void **state) {
     (void)state;
     for (int r = 0; r < ROUNDS; r++) {
         for (int i = 0; i < TRAININGS; i++) {
-            char name[32];
+            char name[48];
             job *const j = &jobs[r][i];
             snprintf(name, sizeof name, "checkpoints %d.%d", r, i);
             j->training = make_training(i, images, name, folders[r * TRAININGS + i]);
