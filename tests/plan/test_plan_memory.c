@@ -124,9 +124,9 @@ static void test_late_compilation(void **state) {
     weft_graph_release(n.graph);
 }
 
-/* A kernel is compared with another one at its first use on a device, in buffers that the context then keeps for
- * later ones. */
-static void test_kernels_of_batch(int64_t batch) {
+/* A kernel is compared with another one at its first use on a device, in buffers that the context keeps for later ones
+ * and counts: this happens in another context here. */
+static void use_kernels_of_batch(int64_t batch) {
     weft_context *const context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT});
     const small_net n = small_net_in(context);
     weft_plan_release(small_net_plan(n.y, batch));
@@ -136,7 +136,7 @@ static void test_kernels_of_batch(int64_t batch) {
 
 static void test_limit_of_the_context(void **state) {
     (void)state;
-    test_kernels_of_batch(4096);
+    use_kernels_of_batch(4096);
     weft_context *const context =
         test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .memory_limit = 40000});
     const small_net n = small_net_in(context);
