@@ -21,7 +21,7 @@
         for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                            \
             c[(row)*c_row + (column) + weft_lane] = ((const float *)&weft_sum)[weft_lane];                   \
     } while (0)
-#define WEFT_EPILOGUE_REQUEST(batch, row, column)
+#define WEFT_EPILOGUE_REQUEST(batch, row, column, level)
 #define WEFT_SEGMENT_SUM_ALONE
 #endif
 
@@ -30,7 +30,10 @@
 #ifndef WEFT_SEGMENT_SUM
 #define WEFT_SEGMENT_SUM
 
+#ifndef WEFT_SEGMENTS_AHEAD
 #define WEFT_SEGMENTS_AHEAD 6
+#define WEFT_SEGMENTS_LEVEL 3
+#endif
 #define WEFT_SUMMANDS_AHEAD 4
 
 /* The first segment that begins at `place` of the order or behind it. */
@@ -67,7 +70,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(__global const float *restrict sourc
         long i = 0;
         for (; i + 16 <= inner; i += 16) {
             float16 sum = (float16)(0);
-            WEFT_EPILOGUE_REQUEST(later, s, i)
+            WEFT_EPILOGUE_REQUEST(later, s, i, WEFT_SEGMENTS_LEVEL)
             WEFT_PREFETCH(source + wanted * inner + i, 3);
             for (int k = begin; k < end; k++) sum += vload16(0, source + order[k] * inner + i);
             WEFT_STORE(sum, token, (int)s, (int)i, 16);
@@ -76,7 +79,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(__global const float *restrict sourc
             float sums[16];
             const int lanes = (int)(inner - i);
             for (int lane = 0; lane < 16; lane++) sums[lane] = 0;
-            WEFT_EPILOGUE_REQUEST(later, s, i)
+            WEFT_EPILOGUE_REQUEST(later, s, i, WEFT_SEGMENTS_LEVEL)
             for (int k = begin; k < end; k++)
                 for (int lane = 0; lane < lanes; lane++) sums[lane] += source[order[k] * inner + i + lane];
             WEFT_STORE(vload16(0, sums), token, (int)s, (int)i, lanes);

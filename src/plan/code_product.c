@@ -88,12 +88,12 @@ static void define_places(wi_text *source, const wi_loop *loop) {
 
 /* What asks for an element of each table that the epilogue reads. */
 static void define_request(wi_text *source, const wi_loop *loop) {
-    wi_text_append(source, "#define WEFT_EPILOGUE_REQUEST(batch, row, column)");
+    wi_text_append(source, "#define WEFT_EPILOGUE_REQUEST(batch, row, column, level)");
     for (int o = 0; o < loop->operand_count; o++) {
         if (loop->operands[o].is_output || !wi_operand_varies(&loop->operands[o], 0)) continue;
         wi_text_append(source, " WEFT_PREFETCH(b%d + f%d + (long)(batch)", o, o);
         if (!wi_size_is(loop->operands[o].layout.strides[0], 1)) wi_text_append(source, " * s%d_0", o);
-        wi_text_append(source, " + (column), 3);");
+        wi_text_append(source, " + (column), level);");
     }
     wi_text_append(source, "\n");
 }

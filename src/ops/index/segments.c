@@ -26,11 +26,10 @@ SEGMENT_OP(segment_select, "an index is out of range", false)
 SEGMENT_OP(segment_copy, "an index is out of range", true)
 
 weft_tensor *wi_segments_of(weft_tensor *index, int64_t size) {
-    weft_tensor *const inputs[] = {index, index ? weft_argsort(index, 0, false) : NULL};
-    if (!inputs[1]) return NULL;
+    if (!index) return NULL;
     const wi_attributes attributes = {.index = {.skips = true, .skipped = -1, .size = size}};
     const wi_shape shape = {.rank = 2, .dims = {LISTS, index->shape.dims[0]}};
-    return wi_node(index->graph, &wi_op_segments, inputs, 2, WEFT_I32, &shape, &attributes);
+    return wi_node(index->graph, &wi_op_segments, &index, 1, WEFT_I32, &shape, &attributes);
 }
 
 static weft_tensor *list_of(weft_tensor *segments, int list) {
