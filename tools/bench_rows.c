@@ -62,8 +62,8 @@ static weft_status write_tokens(const bench_table *table, int64_t batch, const i
     const weft_status status =
         weft_plan_write(table->plan, table->word, tokens, (size_t)batch * sizeof *tokens);
     return status ? status
-                  : weft_plan_write(table->plan, table->other, tokens + batch,
-                        (size_t)(batch * PICKED) * sizeof *tokens);
+                  : weft_plan_write(
+                        table->plan, table->other, tokens + batch, (size_t)(batch * PICKED) * sizeof *tokens);
 }
 
 static weft_status run(const bench_table *table, int64_t batch, int32_t *tokens, double *seconds) {
@@ -96,8 +96,7 @@ static weft_status print(const bench_options *options, const bench_table *tables
         const double median = bench_median(tables[i].seconds, steps);
         if (i == 0) first = median;
         weft_status status = weft_plan_get_info(tables[i].plan, &info);
-        if (!status && options->profile) 
-            status = print_profile(&tables[i], options->batch, tokens);
+        if (!status && options->profile) status = print_profile(&tables[i], options->batch, tokens);
         if (status) return status;
         printf(options->json
                    ? "{\"rule\": \"%s\", \"rows\": %lld, \"median_ms\": %.3f, \"least_ms\": %.3f, "

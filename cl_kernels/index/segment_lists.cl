@@ -9,7 +9,7 @@
  * as a second input; each takes a share of it: they count the segments that begin in it, and then know the number of each. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix) segment_lists_##suffix
+#define WEFT_NAME(suffix)  segment_lists_##suffix
 #define WEFT_SEGMENT_ITEMS WEFT_GROUP
 #endif
 

@@ -62,7 +62,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(__global const float *restrict sourc
     const long last = item + 1 < items ? weft_segment_from(begins, n, (item + 1) * n / items) : n;
     for (long s = first; s < last; s++) {
         const int token = lists[s], begin = begins[s],
-                  end = token < 0       ? begin
+                  end = token < 0   ? begin
                         : s + 1 < n ? begins[s + 1]
                                     : (int)n;
         const int later = max(lists[min(s + WEFT_SEGMENTS_AHEAD, last - 1)], 0);
@@ -98,7 +98,7 @@ __kernel void WEFT_NAME(rows)(__global const float *restrict source, long source
     lists += lists_offset;
     __global const int *const begins = lists + n, *const order = begins + n;
     const int token = lists[s], begin = begins[s],
-              end = token < 0       ? begin
+              end = token < 0   ? begin
                     : s + 1 < n ? begins[s + 1]
                                 : (int)n;
     for (long i = (long)get_global_id(0); i < inner; i += items) {

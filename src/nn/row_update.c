@@ -103,7 +103,8 @@ weft_tensor *wi_row_assignment(const wi_update *u, weft_tensor *rows, weft_tenso
     weft_tensor *next;
     if (u->apply) {
         weft_tensor *const token = wi_segment_tokens(u->segments);
-        next = token ? wi_replace_rows(table, weft_where(u->apply, token, weft_number(token, -1)), value) : NULL;
+        next =
+            token ? wi_replace_rows(table, weft_where(u->apply, token, weft_number(token, -1)), value) : NULL;
     } else {
         next = wi_segment_copy(table, u->segments, value);
     }

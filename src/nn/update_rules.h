@@ -47,8 +47,9 @@ typedef struct wi_update {
     wi_shape shape;          /* of p, g and the states: (rows, 16), or that of the only parameter */
     bool by_rows;            /* only the rows of the only parameter that have a gradient */
     bool large;              /* the gradient of the only parameter is not written down */
-    weft_tensor *segments; /* p, g and the states are the rows of the only parameter that these say; NULL: all of it */
-    weft_tensor *sums;     /* with segments: g before anything is done to it */
+    weft_tensor *
+        segments; /* p, g and the states are the rows of the only parameter that these say; NULL: all of it */
+    weft_tensor *sums;   /* with segments: g before anything is done to it */
     weft_tensor *p_rows; /* p before its rows are limited to their largest norm */
     weft_tensor *p, *g;  /* g: accumulated, clipped, with coupled decay */
     wi_rows by_row;

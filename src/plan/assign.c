@@ -258,8 +258,7 @@ static weft_status fill_table(wi_partition *p, wi_loops *loops, int value) {
     const wi_layout layout = p->values[value].layout;
     int copy;
     p->device = p->steps[step]->device;
-    WI_TRY(wi_copy_value(
-        p, wi_value_index(p, p->values[value].node->inputs[0]), storage, &layout, &copy));
+    WI_TRY(wi_copy_value(p, wi_value_index(p, p->values[value].node->inputs[0]), storage, &layout, &copy));
     WI_TRY(wi_make_loop(loops, p->steps[p->step_count - 1]));
     move_last(p, loops, step);
     return WEFT_OK;

@@ -10,7 +10,8 @@ static void emit_epilogue_elements(wi_emitter *e) {
             if (wi_emitted_member(e, m)->storage < 0) continue;
             const int member = e->step->members[m], temp = wi_emit_member(e, member);
             if (!store) continue;
-            if (wi_is_table_of(e->partition, e->step, member, true)) wi_text_append(&e->text, "if (batch >= 0)\n");
+            if (wi_is_table_of(e->partition, e->step, member, true))
+                wi_text_append(&e->text, "if (batch >= 0)\n");
             wi_emit_store(e, wi_loop_operand(e->loop, member, true), temp);
         }
     }
@@ -26,8 +27,8 @@ static bool ends_in_groups(const wi_emitter *e) {
 static void emit_epilogue_body(wi_emitter *e) {
     const weft_dtype dtype = wi_emitted_member(e, 0)->node->dtype;
     e->has_j = true;
-    wi_text_append(
-        &e->text, "const long i0 = %s, i1 = row;\nconst int j = column;\n(void)i0, (void)i1, (void)j;\n",
+    wi_text_append(&e->text,
+        "const long i0 = %s, i1 = row;\nconst int j = column;\n(void)i0, (void)i1, (void)j;\n",
         e->step->by_segments ? "max(batch, 0)" : "batch");
     wi_emit_remember(e, wi_emitted_member(e, 0), wi_emit_begin(e, dtype));
     wi_emit_rounding(e, dtype);

@@ -109,7 +109,7 @@ typedef struct wi_step {
     bool only_moves;
     int sources[WI_KERNEL_INPUTS]; /* PRODUCT and KERNEL: values; PRODUCT: A and B */
     wi_gemm_shape gemm;            /* PRODUCT */
-    bool by_segments;              /* PRODUCT: sums of rows, not a contraction; the first dimension is a table's rows */
+    bool by_segments; /* PRODUCT: sums of rows, not a contraction; the first dimension is a table's rows */
     const wi_selection *selection; /* PRODUCT and KERNEL: what was considered, and chosen (select.c) */
 } wi_step;
 

@@ -66,5 +66,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-const wi_implementation wi_index_copy = {
-    .name = "index_copy", .ops = {&wi_op_index_copy, &wi_op_segment_copy}, .file = "index_copy.cl", .prepare = prepare};
+const wi_implementation wi_index_copy = {.name = "index_copy",
+    .ops = {&wi_op_index_copy, &wi_op_segment_copy},
+    .file = "index_copy.cl",
+    .prepare = prepare};
