@@ -51,7 +51,7 @@ __kernel void WEFT_NAME(pick)(__global const WEFT_ELEMENT *restrict x, long x_of
 #else
 
 #if WEFT_WHOLE_ROWS
-#define WEFT_ROWS_AHEAD 8
+#define WEFT_ROWS_AHEAD 16
 typedef WEFT_ELEMENT WEFT_NAME(lanes) __attribute__((ext_vector_type(16), aligned(sizeof(WEFT_ELEMENT))));
 #endif
 
@@ -86,7 +86,7 @@ __kernel void WEFT_NAME(rows)(__global const WEFT_ELEMENT *restrict x, long x_of
         long i = first;
 #if WEFT_WHOLE_ROWS
         for (; good && i + 16 <= inner; i += 16) {
-            WEFT_PREFETCH(ahead + i, 3);
+            WEFT_PREFETCH(ahead + i, 2);
             *(__global WEFT_NAME(lanes) *)(to + i) = *(__global const WEFT_NAME(lanes) *)(from + i);
         }
 #endif

@@ -30,10 +30,8 @@
 #ifndef WEFT_SEGMENT_SUM
 #define WEFT_SEGMENT_SUM
 
-#ifndef WEFT_SEGMENTS_AHEAD
-#define WEFT_SEGMENTS_AHEAD 6
-#define WEFT_SEGMENTS_LEVEL 3
-#endif
+#define WEFT_SEGMENTS_AHEAD 12
+#define WEFT_SEGMENTS_LEVEL 2
 #define WEFT_SUMMANDS_AHEAD 4
 
 /* The first segment that begins at `place` of the order or behind it. */
