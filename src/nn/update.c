@@ -6,7 +6,6 @@
  * average, and the choice between old and new on runs that only accumulate. */
 #include "nn/fraction.h"
 #include "nn/update_rules.h"
-#include "ops/index/index.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
 #include <string.h>
