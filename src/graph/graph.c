@@ -248,6 +248,14 @@ static bool check_node(weft_graph *graph, const wi_op *op, weft_dtype dtype, con
     return true;
 }
 
+/* What is so many times the length, where that is the batch, is the multiple of the batch that other nodes have. */
+static wi_shape whole_multiples(const weft_graph *graph, const wi_shape *shape) {
+    wi_shape whole = *shape;
+    for (int i = 0; graph->length_symbol == WI_BATCH_SYMBOL && i < whole.rank; i++)
+        whole.dims[i] = wi_without_symbol(whole.dims[i]);
+    return whole;
+}
+
 weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes) {
     if (graph->status != WEFT_OK) return NULL;
@@ -257,12 +265,13 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
     if (attributes) memcpy(&given, attributes, op->attribute_bytes);
     if (grow_known(graph) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
 
-    const wanted w = {op, inputs, count, dtype, shape, &given};
+    const wi_shape whole = whole_multiples(graph, shape);
+    const wanted w = {op, inputs, count, dtype, &whole, &given};
     const uint32_t hash = hash_of(&w), youngest = youngest_of(&w);
     wi_known_node *const slot = find_slot(graph->known, graph->known_capacity, hash, youngest, &w);
     if (slot->node) return slot->node;
     bool has_length;
-    if (!wi_length_of_node(graph, op, inputs, count, shape, &given, &has_length)) return NULL;
+    if (!wi_length_of_node(graph, op, inputs, count, &whole, &given, &has_length)) return NULL;
     weft_tensor *const node = wi_arena_take(&graph->arena, sizeof *node + (size_t)count * sizeof *inputs);
     if (!node) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     node->graph = graph;
@@ -270,7 +279,7 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
     node->id = graph->node_count++;
     node->dtype = dtype;
     node->has_length = has_length;
-    node->shape = *shape;
+    node->shape = whole;
     node->attributes = given;
     node->input_count = count;
     if (count > 0) memcpy(node->inputs, inputs, (size_t)count * sizeof *inputs);

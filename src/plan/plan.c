@@ -185,13 +185,14 @@ static weft_status give_length(wi_request *request, weft_tensor **outputs, int64
     size_t first = 0;
     while (first < request->output_count && !outputs[first]->has_length) first++;
     if (first == request->output_count) return WEFT_OK;
-    if (length == 0)
+    const bool is_batch = request->graph->length_symbol == WI_BATCH_SYMBOL;
+    if (!is_batch && length == 0)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_plan_create: output %zu, a %s, depends on WEFT_LENGTH: set the length of weft_plan_options",
             first, outputs[first]->op->name);
-    request->length = length;
-    return wi_length_give(
-        request->graph, outputs, request->output_count, length, request->arena, &request->inputs);
+    request->length = is_batch ? 0 : length;
+    return wi_length_give(request->graph, outputs, request->output_count, &(wi_given){request->batch, length},
+        request->arena, &request->inputs);
 }
 
 static weft_status fill_request(
@@ -228,10 +229,10 @@ weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size
         .batch = options.batch};
     plan->references = 1;
     weft_status status = fill_request(plan, outputs, count, &options);
-    const bool has_length = graph->has_length;
-    graph->has_length = false; /* the nodes that a plan makes have none */
+    const int64_t symbol = graph->length_symbol;
+    graph->length_symbol = 0; /* the nodes that a plan makes have none */
     if (status == WEFT_OK) status = build(plan, &options);
-    graph->has_length = has_length;
+    graph->length_symbol = symbol;
     if (status != WEFT_OK)
         plan_destroy(plan);
     else
