@@ -93,10 +93,9 @@ def main():
         g_optimizer=g_optimizer,
     )
     for step in loop:
-        image, _ = digits.draw(BATCH_SIZE)
-
         # The discriminator learns to tell real digits from drawn ones.
         fake = generator(torch.randn(BATCH_SIZE, NOISE))
+        image, _ = digits.draw(BATCH_SIZE)
         d_loss = criterion(discriminator(image), real_label) + criterion(
             discriminator(fake.detach()), fake_label
         )

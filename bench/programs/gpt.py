@@ -68,6 +68,14 @@ class GPT(nn.Module):
         return self.head(self.norm(x))
 
 
+def get_batch(data, args):
+    """Sequences from random places; each character's target is the next one."""
+    starts = torch.randint(len(data) - args.context, (args.batch,))
+    x = torch.stack([data[i : i + args.context] for i in starts])
+    y = torch.stack([data[i + 1 : i + 1 + args.context] for i in starts])
+    return x, y
+
+
 def sample(logits, temperature, top_k, top_p):
     """Draws among the top_k likeliest, and of these among the likeliest that add up to top_p."""
     if temperature == 0:
@@ -174,11 +182,8 @@ def main():
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.01)
     loop = TrainingLoop(args, args.steps, model=model, optimizer=optimizer)
     for step in loop:
-        starts = torch.randint(len(data) - args.context, (args.batch,))
-        tokens = torch.stack([data[i : i + args.context] for i in starts])
-        following = torch.stack([data[i + 1 : i + 1 + args.context] for i in starts])
-        logits = model(tokens)
-        loss = F.cross_entropy(logits.flatten(0, 1), following.flatten())
+        x, y = get_batch(data, args)
+        loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

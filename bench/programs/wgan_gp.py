@@ -1,5 +1,5 @@
-"""A Wasserstein generative adversarial network with a penalty on gradients (I. Gulrajani et al. 2017) learns to write
-digits."""
+"""A Wasserstein generative adversarial network with a penalty on gradients
+(I. Gulrajani et al. 2017) learns to write digits."""
 
 import argparse
 
