@@ -11,12 +11,14 @@ beyond 1e-5. With --losses, writes PyTorch's losses to FILE: tests/golden/sample
 import argparse
 import importlib
 import json
+import re
 import struct
 import sys
 from pathlib import Path
 
 import numpy
 import torch
+from torch import nn
 
 STEPS = 20
 # The options under which the twin takes the steps that are in the trace; the others take 20 steps.
@@ -29,21 +31,18 @@ class Done(Exception):
 
 
 class Trace:
-    """The parameters in the order in which they were made, and the arrays of batches.bin."""
+    """The weights by name, and the arrays of batches.bin in order."""
 
     def __init__(self, folder):
         content = (folder / "weights.safetensors").read_bytes()
         size = struct.unpack("<Q", content[:8])[0]
-        entries = json.loads(content[8 : 8 + size])
-        self.parameters = []
-        for name, entry in sorted(
-            (item for item in entries.items() if item[0] != "__metadata__"),
-            key=lambda item: item[1]["data_offsets"][0],
-        ):
+        self.weights = {}
+        for name, entry in json.loads(content[8 : 8 + size]).items():
+            if name == "__metadata__":
+                continue
             begin, end = (8 + size + offset for offset in entry["data_offsets"])
             values = numpy.frombuffer(content[begin:end], numpy.float32).reshape(entry["shape"])
-            if not name.endswith(("running_mean", "running_var")):
-                self.parameters.append((name, torch.from_numpy(values.copy())))
+            self.weights[name] = torch.from_numpy(values.copy())
         self.bytes = (folder / "batches.bin").read_bytes()
         self.losses = [[float(x) for x in line.split()] for line in (folder / "losses.txt").read_text().splitlines()]
         self.at = 0
@@ -67,12 +66,65 @@ def replace_draws(program, trace):
     with_labels = program.__name__ == "finetune"
     torch.randn = torch.rand = lambda *shape: trace.take(*shape)
     torch.randn_like = lambda x: trace.take(*x.shape)
-    support.Digits.draw = lambda _, count, *__: (trace.take(count, 1, 8, 8), trace.labels(count) if with_labels else None)
+    support.Digits.draw = lambda _, count, *__: (
+        trace.take(count, 1, 8, 8),
+        trace.labels(count) if with_labels else None,
+    )
     support.Words.draw = lambda _, count: tuple(trace.labels(count, n) for n in (10, 11, 11))
-    support.Memory.draw = lambda _, count: (trace.take(count, 4), trace.take(count, 4), trace.take(count), trace.labels(count))
+    support.Memory.draw = lambda _, count: (
+        trace.take(count, 4),
+        trace.take(count, 4),
+        trace.take(count),
+        trace.labels(count),
+    )
     program.draw_strokes = lambda _, count, __: (trace.take(count, 1, 8, 8), trace.take(count, 1, 8, 8))
     program.draw_pairs = lambda _, batch: (trace.labels(batch), trace.labels(batch, program.PICKED))
     program.get_batch = lambda _, args: tuple(trace.labels(args.batch, args.context) for _ in range(2))
+
+
+KINDS = {
+    nn.Linear: "linear",
+    nn.Conv2d: "conv",
+    nn.ConvTranspose2d: "convtranspose",
+    nn.BatchNorm2d: "batchnorm",
+    nn.LayerNorm: "layernorm",
+    nn.Embedding: "embedding",
+}
+
+
+def scope_of(sample, path):
+    """Where the sample has the layer that the twin has at this path, which begins with the name of a part of its loop."""
+    block = re.match(r"model\.blocks\.(\d+)", path)
+    if sample == "gpt":
+        return f"gpt.block{block[1]}." if block else "gpt."
+    if path.startswith("model."):
+        return "decoder." if sample == "vae" and ".decoder." in path else ""
+    return path.split(".")[0] + "."
+
+
+def load_weights(sample, modules, weights):
+    """Layers have the sample's names, or are counted by their kinds in each scope, as in the sample."""
+    made, left = {}, dict(weights)
+    for part, module in modules.items():
+        for path, layer in module.named_modules(prefix=part):
+            own = dict(layer.named_parameters(recurse=False))
+            if not own:
+                continue
+            name = path
+            if isinstance(layer, nn.GRU):
+                name = {"encoder": "reader", "decoder": "writer"}[path.split(".")[1]]
+            elif f"{path}.weight" not in weights:
+                kind = scope_of(sample, path) + KINDS[type(layer)]
+                made[kind] = made.get(kind, 0) + 1
+                name = f"{kind}{made[kind]}"
+            for key, p in own.items():
+                values = left.pop(f"{name}.{key}")
+                if p.shape != values.shape:
+                    sys.exit(f"{name}.{key} is {tuple(values.shape)}, {path}.{key} {tuple(p.shape)}")
+                p.data.copy_(values)
+    rest = [name for name in left if not name.endswith(("running_mean", "running_var"))]
+    if rest:
+        sys.exit(f"the twin has no {', '.join(rest)}")
 
 
 def replace_loop(program, trace, rows):
@@ -82,14 +134,8 @@ def replace_loop(program, trace, rows):
     class TracedLoop(program.TrainingLoop):
         def __init__(self, args, steps, **parts):
             super().__init__(args, steps, **parts)
-            modules = [part for part in parts.values() if isinstance(part, torch.nn.Module)]
-            own = [p for module in modules for p in module.parameters()]
-            if len(own) != len(trace.parameters):
-                sys.exit(f"{len(own)} parameters, the trace has {len(trace.parameters)}")
-            for p, (name, values) in zip(own, trace.parameters):
-                if p.shape != values.shape:
-                    sys.exit(f"{name} is {tuple(values.shape)}, its twin {tuple(p.shape)}")
-                p.data.copy_(values)
+            modules = {name: part for name, part in parts.items() if isinstance(part, nn.Module)}
+            load_weights(program.__name__, modules, trace.weights)
 
         def __iter__(self):
             for step in super().__iter__():
@@ -117,7 +163,9 @@ def compare(rows, trace):
         worst = max(worst, difference)
         print(f"step {number:2}: PyTorch {wanted}, Weft {got}, {difference:.1e}")
     if len(rows) != STEPS or len(trace.losses) != STEPS or trace.at != len(trace.bytes):
-        sys.exit(f"{len(rows)} steps, {len(trace.losses)} in the trace, {len(trace.bytes) - trace.at} bytes were not read")
+        sys.exit(
+            f"{len(rows)} steps, {len(trace.losses)} in the trace, {len(trace.bytes) - trace.at} bytes were not read"
+        )
     print(f"largest relative difference: {worst:.1e}")
     return worst
 
@@ -135,7 +183,7 @@ def main():
     replace_loop(program, trace, rows)
     sys.argv = [args.sample, *OPTIONS.get(args.sample, ["--steps", "20"])]
     if args.sample == "skip_gram":
-        sys.argv += ["--table", str(len(trace.parameters[0][1]))]
+        sys.argv += ["--table", str(len(trace.weights["embedding1.weight"]))]
     try:
         program.main()
     except Done:

@@ -1,4 +1,5 @@
-"""A convolutional generative adversarial network (A. Radford et al. 2016) learns to write digits."""
+"""A convolutional generative adversarial network (A. Radford et al. 2016) learns to
+write digits."""
 
 import argparse
 

@@ -1,5 +1,5 @@
-"""Fine-tuning: a residual network (K. He et al. 2016) learns the digits 0 to 4; then its body is frozen, and a new linear layer
-learns to tell 5 to 9 apart by its features."""
+"""Fine-tuning: a residual network (K. He et al. 2016) learns the digits 0 to 4; then its
+body is frozen, and a new linear layer learns to tell 5 to 9 apart by its features."""
 
 import argparse
 

@@ -34,7 +34,7 @@ def real_points():
 
 
 def report(points, step):
-    """Prints how far points are from the middle, and in how many of eight directions some are."""
+    """How far points are from the middle, and in how many directions some are."""
     distance = points.norm(dim=1)
     angle = torch.atan2(points[:, 1], points[:, 0]) + math.pi
     directions = (angle * 4 / math.pi).long() % 8

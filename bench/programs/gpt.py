@@ -1,5 +1,5 @@
-"""A small GPT (A. Radford et al. 2019) learns the characters of a text, then writes on from a prompt: each token reads the keys
-and values that the ones before have left in caches."""
+"""A small GPT (A. Radford et al. 2019) learns the characters of a text, then writes on
+from a prompt: each token reads the keys and values of those before from caches."""
 
 import argparse
 from pathlib import Path
@@ -77,7 +77,7 @@ def get_batch(data, args):
 
 
 def sample(logits, temperature, top_k, top_p):
-    """Draws among the top_k likeliest, and of these among the likeliest that add up to top_p."""
+    """Draws among the top_k likeliest, of these among those that add up to top_p."""
     if temperature == 0:
         return logits.argmax(dim=-1)
     values, tokens = torch.topk(logits / temperature, min(top_k, logits.shape[-1]))

@@ -1,4 +1,5 @@
-"""Sequence to sequence with attention (D. Bahdanau et al. 2015, M. Luong et al. 2015) writes words backwards."""
+"""Sequence to sequence with attention (D. Bahdanau et al. 2015, M. Luong et al. 2015)
+writes words backwards."""
 
 import argparse
 
@@ -67,7 +68,7 @@ class Seq2Seq(nn.Module):
 
 
 def write_words(model, words):
-    """Letter by letter, each given what was written so far; prints how many words are right."""
+    """Letter by letter, each given what was written so far."""
     word, given, wanted = words.draw(BATCH_SIZE)
     with torch.no_grad():
         for t in range(LONGEST + 1):

@@ -1,4 +1,5 @@
-"""Skip-gram with negative sampling (T. Mikolov et al. 2013): words that stand among the same others get similar vectors."""
+"""Skip-gram with negative sampling (T. Mikolov et al. 2013): words that stand among the
+same others get similar vectors."""
 
 import argparse
 from pathlib import Path

@@ -60,14 +60,14 @@ static void lists_nest_and_are_checked(void **state) {
     double wide = 0;
     weft_graph *g = test_graph();
     weft_tensor *x = weft_input(g, "x", WEFT_F32, 2), *total = NULL;
-    weft_plan *plan = NULL;
+    weft_plan *both = NULL;
     total = weft_sum(weft_concat(WEFT_TENSORS(weft_concat(WEFT_TENSORS(x, x), 1), x), 1));
-    assert_ok(weft_plan_create(&plan, WEFT_TENSORS(total), NULL));
+    assert_ok(weft_plan_create(&both, WEFT_TENSORS(total), NULL));
     float row[2] = {1, 2}, now = 0;
-    assert_ok(weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE(x, row), WEFT_VALUE(total, now))));
+    assert_ok(weft_plan_step(both, WEFT_VALUES(WEFT_VALUE(x, row), WEFT_VALUE(total, now))));
     assert_true(fabsf(now - 9) < 1e-6f);
-    assert_status(weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE(total, wide))), WEFT_ERROR_ARGUMENT);
-    weft_plan_release(plan);
+    assert_status(weft_plan_step(both, WEFT_VALUES(WEFT_VALUE(total, wide))), WEFT_ERROR_ARGUMENT);
+    weft_plan_release(both);
     weft_graph_release(g);
 }
 
