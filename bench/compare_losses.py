@@ -60,11 +60,18 @@ class Trace:
         return self.take(*shape, dtype=numpy.int32)
 
 
+def draw_image_pairs(count, trace):
+    images, labels = trace.take(count, 2, 8, 8), trace.labels(count, 2)
+    return images[:, :1], images[:, 1:], labels[:, 0] == labels[:, 1]
+
+
 def replace_draws(program, trace):
     """What the program draws is what the trace has."""
     support = sys.modules["program_support"]
-    with_labels = program.__name__ == "finetune"
-    torch.randn = torch.rand = lambda *shape: trace.take(*shape)
+    with_labels = program.__name__ in ("finetune", "vit", "multi_output")
+    drawn_times = 3 if program.__name__ == "pinn" else 1  # the trace has what the program makes of random numbers
+    torch.randn = lambda *shape: trace.take(*shape)
+    torch.rand = lambda *shape: trace.take(*shape) / drawn_times
     torch.randn_like = lambda x: trace.take(*x.shape)
     support.Digits.draw = lambda _, count, *__: (
         trace.take(count, 1, 8, 8),
@@ -79,6 +86,9 @@ def replace_draws(program, trace):
     )
     program.draw_strokes = lambda _, count, __: (trace.take(count, 1, 8, 8), trace.take(count, 1, 8, 8))
     program.draw_pairs = lambda _, batch: (trace.labels(batch), trace.labels(batch, program.PICKED))
+    if program.__name__ == "siamese":
+        program.draw_pairs = lambda _: draw_image_pairs(program.BATCH_SIZE, trace)
+    program.draw_ratings = lambda count: (trace.labels(count), trace.labels(count), trace.take(count))
     program.get_batch = lambda _, args: tuple(trace.labels(args.batch, args.context) for _ in range(2))
 
 
@@ -89,6 +99,7 @@ KINDS = {
     nn.BatchNorm2d: "batchnorm",
     nn.LayerNorm: "layernorm",
     nn.Embedding: "embedding",
+    nn.MultiheadAttention: "attention",
 }
 
 
@@ -113,12 +124,14 @@ def load_weights(sample, modules, weights):
             name = path
             if isinstance(layer, nn.GRU):
                 name = {"encoder": "reader", "decoder": "writer"}[path.split(".")[1]]
-            elif f"{path}.weight" not in weights:
+            elif path.endswith(".out_proj"):
+                name = f"attention{made['attention']}.out_proj"
+            elif type(layer) in KINDS and f"{path}.weight" not in weights:
                 kind = scope_of(sample, path) + KINDS[type(layer)]
                 made[kind] = made.get(kind, 0) + 1
                 name = f"{kind}{made[kind]}"
             for key, p in own.items():
-                values = left.pop(f"{name}.{key}")
+                values = left.pop(f"{name}.{key}" if f"{name}.{key}" in left else key)
                 if p.shape != values.shape:
                     sys.exit(f"{name}.{key} is {tuple(values.shape)}, {path}.{key} {tuple(p.shape)}")
                 p.data.copy_(values)

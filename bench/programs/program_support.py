@@ -270,3 +270,21 @@ class Words:
             )
             given[i, 1 : n + 1] = letters.flip(0)
         return word.long(), given.long(), wanted.long()
+
+
+# ---- ratings of items by users, for factorise ----
+
+USERS, ITEMS = 200, 150
+
+
+def draw_ratings(count, unseen=False):
+    """Users, items and ratings; each tenth rating is only among the unseen ones."""
+    user, item = torch.randint(USERS, (20 * count,)), torch.randint(
+        ITEMS, (20 * count,)
+    )
+    chosen = ((7 * user + 3 * item) % 10 == 0) == unseen
+    user, item = user[chosen][:count], item[chosen][:count]
+    rating = 3 + sum(
+        torch.sin(1.3 * k * user) * torch.cos(2.1 * k * item) for k in (1, 2, 3)
+    )
+    return user, item, rating
