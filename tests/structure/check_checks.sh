@@ -46,6 +46,7 @@ breaks_layers src/cl/launch.c '#include "elsewhere/thing.h"'
 breaks_layers include/weft/base.h '#include <weft/device.h>'
 breaks_layers include/weft/base.h '#include "base/log.h"'
 breaks_layers include/weft/stray.h '#include <stddef.h>'
+breaks_layers include/weft/device.h '#include <weft/short_names.h>'
 breaks_layers samples/01_one.c '#include "cl/launch.h"'
 breaks_layers programs/long.c '#include "cl/launch.h"'
 # breaks_apart FILE LINE: so does a LINE in FILE beside tools/, tests/ and workloads/.
