@@ -109,7 +109,9 @@ def scope_of(sample, path):
     if sample == "gpt":
         return f"gpt.block{block[1]}." if block else "gpt."
     if path.startswith("model."):
-        return "decoder." if sample == "vae" and ".decoder." in path else ""
+        if sample == "vae" and ".decoder." in path:
+            return "decoder."
+        return {"pinn": "y.", "siamese": "tower."}.get(sample, "")
     return path.split(".")[0] + "."
 
 

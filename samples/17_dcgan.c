@@ -34,13 +34,14 @@ static status train(training_loop *loop) {
     tensor *fake = digit_generator(g, noise), *real = softplus(neg(discriminator(g, image)));
     tensor *caught = softplus(discriminator(g, stop_gradient(fake)));
     tensor *losses[] = {mean(add(real, caught)), mean(softplus(neg(discriminator(g, fake))))};
-    tensor *updates[] = {train_step(losses[0], rule(1e-3f), "discriminator.*"),
-        train_step(losses[1], rule(2e-3f), "generator.*")};
+    const char *parameters[] = {"discriminator.*", "generator.*"};
+    const float rates[] = {1e-3f, 2e-3f};
 
     status error = dataset_open_idx(&digits, loop->context, options[DATA].text, "train");
-    for (int i = 0; i < 2 && !error; i++)
-        error =
-            plan_create(&learn[i], TENSORS(losses[i], updates[i], noise), WITH(plan, .batch = BATCH_SIZE));
+    for (int i = 0; i < 2 && !error; i++) {
+        tensor *update = train_step(losses[i], rule(rates[i]), parameters[i]);
+        error = plan_create(&learn[i], TENSORS(losses[i], update, noise), WITH(plan, .batch = BATCH_SIZE));
+    }
     if (!error) error = plan_create(&draw, TENSORS(fake), WITH(plan, .batch = BATCH_SIZE, .inference = true));
     if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
     while (loop_next(loop, &error)) {

@@ -41,12 +41,14 @@ static status train(training_loop *loop) {
     tensor *steep = penalty(g, image, fake, share);
     tensor *apart = sub(mean(critic(g, fake)), mean(critic(g, image)));
     tensor *losses[] = {add(apart, mul_number(steep, 10)), neg(mean(critic(g, drawing)))};
-    tensor *outputs[][4] = {{losses[0], noise, train_step(losses[0], rule(1e-3f), "critic.*"), share},
-        {losses[1], noise, train_step(losses[1], rule(2e-3f), "generator.*")}};
+    const char *parameters[] = {"critic.*", "generator.*"};
+    const float rates[] = {1e-3f, 2e-3f};
 
     status error = dataset_open_idx(&digits, loop->context, options[DATA].text, "train");
-    for (int i = 0; i < 2 && !error; i++)
-        error = plan_create(&learn[i], outputs[i], i ? 3 : 4, WITH(plan, .batch = BATCH_SIZE));
+    for (int i = 0; i < 2 && !error; i++) {
+        tensor *outputs[] = {losses[i], noise, train_step(losses[i], rule(rates[i]), parameters[i]), share};
+        error = plan_create(&learn[i], outputs, i ? 3 : 4, WITH(plan, .batch = BATCH_SIZE));
+    }
     if (!error)
         error = plan_create(&draw, TENSORS(drawing), WITH(plan, .batch = BATCH_SIZE, .inference = true));
     loop_keep(loop, "losses", now, sizeof now); /* each is of some of the steps */

@@ -20,8 +20,9 @@ static status train(training_loop *loop) {
     graph *g = loop->graph;
 
     tensor *user = input(g, "user", I32), *item = input(g, "item", I32), *rating = input(g, "rating", F32);
-    tensor *product = sum(mul(rows(user, USERS, WIDTH), rows(item, ITEMS, WIDTH)), 1);
-    tensor *own = squeeze(add(rows(user, USERS, 1), rows(item, ITEMS, 1)), 1);
+    tensor *tastes = rows(user, USERS, WIDTH), *kinds = rows(item, ITEMS, WIDTH);
+    tensor *strictness = rows(user, USERS, 1), *quality = rows(item, ITEMS, 1);
+    tensor *product = sum(mul(tastes, kinds), 1), *own = squeeze(add(strictness, quality), 1);
     tensor *loss = mse(add(product, own), rating);
     status error = plan_create(
         &learn, TENSORS(loss, train_step(loss, adagrad(0.1f), NULL)), WITH(plan, .batch = BATCH_SIZE));

@@ -12,7 +12,9 @@ static weft_status run(training_loop *loop, weft_status (*train)(training_loop *
     if (status) return status;
     loop->graph = weft_context_graph(loop->context);
     status = weft_graph_set_precision(loop->graph, loop->line->precision);
-    return status ? status : train(loop);
+    if (!status) status = train(loop);
+    const weft_status of_graph = weft_graph_status(loop->graph); /* why a tensor of a plan was NULL */
+    return of_graph ? of_graph : status;
 }
 
 int loop_main(command_line *line, int argc, char **argv, weft_status (*train)(training_loop *loop)) {
