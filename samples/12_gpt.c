@@ -1,6 +1,9 @@
 /* A small GPT learns the characters of a text, then writes on from a prompt: each token reads the keys and values that the
  * ones before have left in caches, and the drawn token becomes the next input without leaving the device. */
 #include "gpt_model.h"
+#include "trace.h"
+#include "training_loop.h"
+#include <weft/short_names.h>
 
 #ifndef WEFT_SOURCE_DATA_DIR
 #define WEFT_SOURCE_DATA_DIR "data"
