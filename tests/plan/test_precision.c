@@ -227,15 +227,16 @@ static void the_rest_stays_wide(void **state) {
 }
 
 static void a_memory_limit_changes_no_bit(void **state) {
+    const network *const net = &networks[2]; /* the second saves nothing where no engine is used */
     float whole[STEPS], limited[STEPS];
     training t;
     weft_plan_info info;
     (void)state;
-    begin(&t, &networks[1], WEFT_PRECISION_BF16, BATCH, 0);
+    begin(&t, net, WEFT_PRECISION_BF16, BATCH, 0);
     assert_weft_ok(weft_plan_get_info(t.plan, &info));
     end(&t);
-    train(&networks[1], WEFT_PRECISION_BF16, 0, whole);
-    train(&networks[1], WEFT_PRECISION_BF16, info.total_bytes / 10 * 9, limited);
+    train(net, WEFT_PRECISION_BF16, 0, whole);
+    train(net, WEFT_PRECISION_BF16, info.total_bytes / 10 * 9, limited);
     assert_memory_equal(whole, limited, sizeof whole);
 }
 

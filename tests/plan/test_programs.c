@@ -65,7 +65,7 @@ cl_program clCreateProgramWithSource(
         void *const found = dlsym(RTLD_NEXT, "clCreateProgramWithSource");
         memcpy(&next, &found, sizeof next);
     }
-    note_source(strings[count - 1]); /* what stands before it declares functions */
+    note_source(strings[count > 1 ? count - 2 : 0]); /* what stands around it holds for any source */
     return next(context, count, strings, lengths, error);
 }
 
