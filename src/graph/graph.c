@@ -178,7 +178,7 @@ typedef struct wanted {
     int count;
     weft_dtype dtype;
     const wi_shape *shape;
-    const wi_attributes *attributes;
+    const wi_attributes *attributes; /* NULL: none */
 } wanted;
 
 static uint32_t hash_of(const wanted *w) {
@@ -193,7 +193,7 @@ static bool node_is(const weft_tensor *node, const wanted *w) {
     return node->op == w->op && node->dtype == w->dtype && node->input_count == w->count &&
            wi_shape_equal(&node->shape, w->shape) &&
            (w->count == 0 || memcmp(node->inputs, w->inputs, (size_t)w->count * sizeof *w->inputs) == 0) &&
-           memcmp(&node->attributes, w->attributes, w->op->attribute_bytes) == 0;
+           (!w->attributes || memcmp(node->attributes, w->attributes, w->op->attribute_bytes) == 0);
 }
 
 static uint32_t youngest_of(const wanted *w) {
@@ -248,39 +248,68 @@ static bool check_node(weft_graph *graph, const wi_op *op, weft_dtype dtype, con
     return true;
 }
 
+static size_t whole_words(size_t bytes) {
+    const size_t word = sizeof(int64_t);
+    return (bytes + word - 1) / word * word;
+}
+
+/* Bytes from the beginning of a node on. */
+static size_t attributes_at(int inputs) {
+    return whole_words(sizeof(weft_tensor) + (size_t)inputs * sizeof(weft_tensor *));
+}
+
+static size_t lowered_at(const wi_op *op, int inputs) {
+    return attributes_at(inputs) + whole_words(op->attribute_bytes);
+}
+
+weft_tensor **wi_lowered_of(weft_tensor *composite) {
+    return (weft_tensor **)(void *)((char *)composite + lowered_at(composite->op, composite->input_count));
+}
+
+static weft_tensor *make_node(weft_graph *graph, const wanted *w) {
+    const size_t lowered = w->op->kind == WI_COMPOSITE ? 2 * sizeof(weft_tensor *) : 0;
+    weft_tensor *const node = wi_arena_take(&graph->arena, lowered_at(w->op, w->count) + lowered);
+    if (!node) return NULL;
+    node->graph = graph;
+    node->op = w->op;
+    node->id = graph->node_count++;
+    node->dtype = w->dtype;
+    node->shape = *w->shape;
+    node->input_count = w->count;
+    if (w->count > 0) memcpy(node->inputs, w->inputs, (size_t)w->count * sizeof *w->inputs);
+    void *const attributes = (char *)node + attributes_at(w->count);
+    if (w->attributes) node->attributes = memcpy(attributes, w->attributes, w->op->attribute_bytes);
+    return node;
+}
+
 weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes) {
     if (graph->status != WEFT_OK) return NULL;
     if (!check_node(graph, op, dtype, shape, attributes)) return NULL;
-    wi_attributes given; /* zero beyond the op's struct */
-    memset(&given, 0, sizeof given);
-    if (attributes) memcpy(&given, attributes, op->attribute_bytes);
     if (grow_known(graph) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
 
-    const wanted w = {op, inputs, count, dtype, shape, &given};
+    const wanted w = {op, inputs, count, dtype, shape, attributes};
     const uint32_t hash = hash_of(&w), youngest = youngest_of(&w);
     wi_known_node *const slot = find_slot(graph->known, graph->known_capacity, hash, youngest, &w);
     if (slot->node) return slot->node;
     bool has_length;
-    if (!wi_length_of_node(graph, op, inputs, count, shape, &given, &has_length)) return NULL;
-    weft_tensor *const node = wi_arena_take(&graph->arena, sizeof *node + (size_t)count * sizeof *inputs);
+    if (!wi_length_of_node(graph, op, inputs, count, shape, attributes, &has_length)) return NULL;
+    weft_tensor *const node = make_node(graph, &w);
     if (!node) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
-    node->graph = graph;
-    node->op = op;
-    node->id = graph->node_count++;
-    node->dtype = dtype;
     node->has_length = has_length;
-    node->shape = *shape;
-    node->attributes = given;
-    node->input_count = count;
-    if (count > 0) memcpy(node->inputs, inputs, (size_t)count * sizeof *inputs);
     *slot = (wi_known_node){hash, youngest, node};
     return node;
 }
 
+wi_attributes wi_attributes_of(const weft_tensor *node) {
+    wi_attributes attributes;
+    memset(&attributes, 0, sizeof attributes);
+    if (node->attributes) memcpy(&attributes, node->attributes, node->op->attribute_bytes);
+    return attributes;
+}
+
 weft_tensor *wi_node_over(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape) {
-    const wi_attributes *const attributes = y->op->attribute_bytes ? &y->attributes : NULL;
-    return wi_node(y->graph, y->op, inputs, y->input_count, y->dtype, shape, attributes);
+    return wi_node(y->graph, y->op, inputs, y->input_count, y->dtype, shape, y->attributes);
 }
 
 /* ---- looking at tensors ---- */

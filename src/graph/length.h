@@ -1,9 +1,9 @@
 /* The length that a plan gives.
  *
  * A graph is built with WEFT_LENGTH in place of it (shape.h). A node has the length when its shape or attributes have it,
- * or an input does. Before a plan is made, what its outputs need of such nodes is made again, with numbers in place of the
- * length: the same op over the images of its inputs. These are ordinary nodes of the same graph, and equal ones are
- * one, so they are those that a network would have that was built at this length. Nothing else of a plan knows the length.
+ * or an input does. When a plan rewrites its nodes (rewrite.h), it makes such a node again before any rule is asked, with
+ * numbers in place of the length: the same op over the images of its inputs. These are ordinary nodes of the same graph, as
+ * a network would have them that was built at this length. Nothing else of a plan knows the length.
  *
  * What a constructor decides by a size is decided for a long length: a row of the op table says where its attributes hold
  * sizes (wi_op.dimensions), what must hold at any length (fits), or that it takes none (no_length). */
@@ -17,16 +17,11 @@ typedef struct wi_length_input {
     weft_tensor *given, *made;
 } wi_length_input;
 
-typedef struct wi_length_inputs {
-    wi_length_input *of; /* in an arena */
-    size_t count;
-} wi_length_inputs;
-
 /* Does a new node have the length? False with the error recorded when it cannot. */
 bool wi_length_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     const wi_shape *shape, const wi_attributes *attributes, bool *has);
-/* Made from each of the outputs, in place. inputs NULL: nobody asks; else in the arena. */
-weft_status wi_length_give(weft_graph *graph, weft_tensor **outputs, size_t count, int64_t length,
-    wi_arena *arena, wi_length_inputs *inputs);
+/* What stands for a node that has the length, over what stands for its inputs, of the same shapes at the length. */
+weft_status wi_length_make(
+    const weft_tensor *node, weft_tensor *const *inputs, int64_t length, weft_tensor **made);
 
 #endif

@@ -103,16 +103,18 @@ struct weft_tensor {
     weft_graph *graph;
     const wi_op *op;
     uint32_t id; /* in order of creation; inputs have smaller ones */
-    weft_dtype dtype;
-    wi_shape shape;
-    wi_attributes attributes;
-    const char *name;        /* NULL: none */
-    bool has_length;         /* it, or what it is computed from, has the length that a plan gives */
-    weft_tensor *lowered[2]; /* what plans take instead, in training, in inference; NULL: not asked yet */
-    struct wi_variable *variable;
     int input_count;
-    weft_tensor *inputs[];
+    weft_dtype dtype;
+    bool has_length; /* it, or what it is computed from, has the length that a plan gives */
+    wi_shape shape;
+    const wi_attributes *attributes; /* the struct of its op alone is there; NULL: it has none */
+    const char *name;                /* NULL: none */
+    struct wi_variable *variable;
+    weft_tensor *inputs[]; /* behind them the attributes, and what a composite is lowered to */
 };
+
+/* A plan at a new length makes thousands of nodes, and most of the time that takes is for the memory. */
+_Static_assert(sizeof(weft_tensor) <= 128, "a node is two cache lines and its inputs and attributes");
 
 /* Memory of a graph that lives from plan to plan. A block is one buffer. All parameters that are there before the first
  * plan share one, as far as a buffer may be so large; those that are made after it share the next, and so on: memory never
@@ -269,6 +271,10 @@ weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int coun
  * the op's struct is read; NULL: the op has none. */
 weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes);
+/* The attributes, to be changed for another node: zero beyond the op's struct. */
+wi_attributes wi_attributes_of(const weft_tensor *node);
+/* Of a composite: what plans take instead, in training and in inference; NULL: not asked yet. */
+weft_tensor **wi_lowered_of(weft_tensor *composite);
 /* The same of y's op, dtype and attributes, over as many other inputs. */
 weft_tensor *wi_node_over(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape);
 

@@ -175,7 +175,7 @@ static weft_status add_effects(wi_rewrite *rewrite) {
 /* Asks the composite, once, what it wants of the plan, and gives what it is lowered to. */
 static weft_status lower(wi_rewrite *rewrite, weft_tensor *y, weft_tensor **made) {
     const wi_op *const op = y->op;
-    weft_tensor **lowered = &y->lowered[rewrite->inference];
+    weft_tensor **const lowered = &wi_lowered_of(y)[rewrite->inference];
     if (op->check) WI_TRY(op->check(y, rewrite->batch, rewrite->inference));
     if (op->effect && !rewrite->inference) WI_TRY(note_effective(rewrite, y));
     if (!*lowered) *lowered = op->lower(y, rewrite->inference);
@@ -205,12 +205,27 @@ static weft_status leave(wi_rewrite *rewrite, weft_tensor *made) {
     return set_image(rewrite, rewrite->stack[--rewrite->depth].node, known ? known : made);
 }
 
+/* The caller reads and writes at the length's node what the given one is asked for. */
+static weft_status give_length(
+    wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made) {
+    wi_rewritten *of_made;
+    WI_TRY(wi_length_make(y, inputs, rewrite->length, made));
+    WI_TRY(note_of(rewrite, *made, &of_made));
+    of_made->kept |= wi_rewrite_is_kept(rewrite, y);
+    if (y->op != &wi_op_input) return WEFT_OK;
+    WI_TRY(wi_grow(rewrite->graph->context->allocator, (void **)&rewrite->inputs, &rewrite->input_capacity,
+        rewrite->input_count + 1, sizeof *rewrite->inputs));
+    rewrite->inputs[rewrite->input_count++] = (wi_length_input){y, *made};
+    return WEFT_OK;
+}
+
 /* What stands for y, whose inputs have those images: y over them, or something that is to be looked at. */
 static weft_status replace(
     wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made, bool *done) {
+    *done = false;
+    if (y->has_length) return give_length(rewrite, y, inputs, made);
     *made = wi_rewrite_apply(rewrite, y, inputs);
     WI_TRY(weft_graph_status(rewrite->graph));
-    *done = false;
     if (*made) return WEFT_OK;
     *made = over_images(y, inputs);
     WI_TRY(weft_graph_status(rewrite->graph));
@@ -338,4 +353,5 @@ void wi_rewrite_end(wi_rewrite *rewrite) {
     wi_release(allocator, rewrite->stack);
     wi_release(allocator, rewrite->drawn);
     wi_release(allocator, rewrite->counts);
+    wi_release(allocator, rewrite->inputs);
 }

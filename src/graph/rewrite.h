@@ -5,7 +5,7 @@
  * a rule of its op gives instead. What a rule gives is looked at again until no rule applies. Images are
  * ordinary nodes of the same graph, where equal nodes are one, so the plans of a graph share them.
  *
- *   lower   composites become ordinary nodes, kernel ops what the device computes for them; rules of stage
+ *   lower   nodes with the length are made at the plan's; composites become ordinary nodes, kernel ops what the device computes for them; rules of stage
  *           WI_STAGE_FORM: simplification, and layout, which moves views of memory from the inputs of a node
  *           to its result
  *   match   rules of stage WI_STAGE_MATCH too: patterns of several nodes, which may ask who reads a node
@@ -15,7 +15,7 @@
 #ifndef WI_REWRITE_H
 #define WI_REWRITE_H
 
-#include "graph/nodes.h"
+#include "graph/length.h"
 
 typedef enum wi_stage { WI_STAGE_FORM, WI_STAGE_MATCH } wi_stage;
 
@@ -56,7 +56,7 @@ typedef struct wi_effective {
 struct wi_rewrite {
     weft_graph *graph;
     bool inference;
-    int64_t batch;
+    int64_t batch, length; /* length: in place of WEFT_LENGTH */
     /* What the device's implementation computes in place of a kernel op's node: mostly that node itself.
      * NULL: the graph has an error. */
     weft_tensor *(*replace_kernel)(void *asker, weft_tensor *node);
@@ -75,6 +75,8 @@ struct wi_rewrite {
     size_t drawn_count;
     wi_rewrite_count *counts; /* in the order in which they were first done */
     size_t count_count, count_capacity;
+    wi_length_input *inputs;
+    size_t input_count, input_capacity;
 };
 
 /* Replaces the roots by their images in all passes. */

@@ -8,8 +8,9 @@
 static void forget_lowered(const weft_graph *graph, const weft_tensor *state) {
     for (size_t i = 0; i < graph->known_capacity; i++) {
         weft_tensor *const node = graph->known[i].node;
-        for (int k = 0; node && k < node->input_count; k++)
-            if (node->inputs[k] == state) node->lowered[false] = NULL;
+        if (!node || node->op->kind != WI_COMPOSITE) continue;
+        for (int k = 0; k < node->input_count; k++)
+            if (node->inputs[k] == state) wi_lowered_of(node)[false] = NULL;
     }
 }
 

@@ -180,8 +180,9 @@ static weft_status read_options(weft_plan_options *own, const weft_plan_options 
     return WEFT_OK;
 }
 
-/* Outputs that depend on the length become those at the plan's. */
-static weft_status give_length(wi_request *request, weft_tensor **outputs, int64_t length) {
+/* That of the options, where an output depends on it. */
+static weft_status take_length(wi_request *request, int64_t length) {
+    weft_tensor *const *const outputs = request->outputs;
     size_t first = 0;
     while (first < request->output_count && !outputs[first]->has_length) first++;
     if (first == request->output_count) return WEFT_OK;
@@ -190,23 +191,20 @@ static weft_status give_length(wi_request *request, weft_tensor **outputs, int64
             "weft_plan_create: output %zu, a %s, depends on WEFT_LENGTH: set the length of weft_plan_options",
             first, outputs[first]->op->name);
     request->length = length;
-    return wi_length_give(
-        request->graph, outputs, request->output_count, length, request->arena, &request->inputs);
+    return WEFT_OK;
 }
 
 static weft_status fill_request(
     weft_plan *plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
-    weft_tensor **own = wi_arena_take(&plan->arena, 2 * count * sizeof(weft_tensor *));
+    weft_tensor **own = wi_arena_take(&plan->arena, count * sizeof(weft_tensor *));
     if (!own) return WEFT_ERROR_MEMORY;
     memcpy(own, outputs, count * sizeof *outputs);
-    memcpy(own + count, outputs, count * sizeof *outputs);
-    plan->request.asked = own;
-    plan->request.outputs = own + count;
+    plan->request.outputs = own;
     plan->request.output_count = count;
     plan->request.inference = options->inference;
     plan->request.precision = plan->request.graph->precision;
     plan->request.matmul_precision = plan->request.graph->matmul_precision;
-    return give_length(&plan->request, own + count, options->length);
+    return take_length(&plan->request, options->length);
 }
 
 weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size_t count,

@@ -40,7 +40,7 @@ static void describe(weight_run *run) {
     const weight_case *const c = run->problem;
     int64_t x[4] = {c->images, 0, 0, c->channels}, y[4] = {c->images, 0, 0, c->filters};
     int64_t w[4] = {c->filters, c->channels / c->groups, c->taps[0], c->taps[1]};
-    wi_conv_attributes *const attributes = &run->node->attributes.conv;
+    wi_conv_attributes *const attributes = &run->node->attributes->conv;
     *attributes = (wi_conv_attributes){
         .window = {.size = {1}, .stride = {1}, .dilation = {1}}, .groups = (int32_t)c->groups};
     for (int i = 0; i < 2; i++) {
