@@ -37,16 +37,6 @@ typedef struct wi_rule {
     weft_tensor *(*apply)(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
 } wi_rule;
 
-/* What the pass under way knows of a node. */
-typedef struct wi_rewritten {
-    weft_tensor *image;    /* NULL: not known yet */
-    uint32_t pass;         /* that knows this; of another one, it knows nothing */
-    uint32_t readers : 29; /* inputs of other nodes that it is; in the second pass */
-    bool counted : 1;      /* its own inputs have been counted there */
-    bool kept : 1;         /* a root */
-    bool entered : 1;      /* it, or what stands for it, is being looked at */
-} wi_rewritten;
-
 /* A composite with assignments, which are made when all roots so far have been walked over. */
 typedef struct wi_effective {
     weft_tensor *node;
