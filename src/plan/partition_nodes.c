@@ -53,7 +53,7 @@ static size_t block_of(const weft_tensor *assigned) {
     return assigned->variable ? assigned->variable->block : assigned->attributes->flat.block;
 }
 
-/* Blocks of which a node assigns something. */
+/* Blocks of which a node assigns something: a list of assignments itself does not. */
 static weft_status find_assigned(wi_partition *p) {
     const wi_node_order *order = p->order;
     p->assigned = wi_arena_take(p->request->arena, p->request->graph->block_count * sizeof *p->assigned);
