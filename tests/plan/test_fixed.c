@@ -216,8 +216,8 @@ static void test_list_of_assignments(void **state) {
     const network n = make_network();
     weft_tensor *counts[2], *parts[2];
     for (int i = 0; i < 2; i++) {
-        counts[i] =
-            weft_state_shape(n.graph, i ? "second" : "first", WEFT_F32, 1, (const int64_t[]){3}, NULL);
+        counts[i] = weft_state_shape(
+            n.graph, i ? "second" : "first", WEFT_F32, weft_zeros(), 1, (const int64_t[]){3});
         parts[i] = weft_assign(counts[i], weft_add_number(counts[i], 1));
     }
     weft_tensor *const outputs[] = {n.y, wi_assign_all(parts, 2)};
