@@ -75,7 +75,8 @@ int main(int argc, char **argv) {
     if ((status = weft_graph_create(&writer, context))) goto done;
     model = build_language_model(writer, options[CELL].text, vocabulary, 1, 1);
     if ((status = copy_weights(writer, graph))) goto done;
-    if ((status = print_text(&model, vocabulary, option_count_of(&options[LENGTH]), 0.7, seed))) goto done;
+    const size_t length = option_count_of(&options[LENGTH]);
+    if ((status = print_text(&model, vocabulary, line_break(vocabulary), length, 0.7, seed))) goto done;
     weft_trainer_get_info(trainer, &info);
     if (options[JSON].text)
         printf(

@@ -48,11 +48,11 @@ typedef struct language_model {
     size_t keep_count;
 } language_model;
 
+/* steps: a number, or WEFT_LENGTH where plans say how many. */
 static inline language_model build_language_model(
-    weft_graph *graph, const char *cell, const weft_vocabulary *vocabulary, size_t streams, size_t steps) {
+    weft_graph *graph, const char *cell, const weft_vocabulary *vocabulary, size_t streams, int64_t steps) {
     const bool lstm = strcmp(cell, "lstm") == 0, gru = strcmp(cell, "gru") == 0;
-    const int64_t state[] = {LAYERS, (int64_t)streams, HIDDEN},
-                  sequence[] = {(int64_t)streams, (int64_t)steps};
+    const int64_t state[] = {LAYERS, (int64_t)streams, HIDDEN}, sequence[] = {(int64_t)streams, steps};
     const int64_t width = (int64_t)weft_vocabulary_size(vocabulary);
     language_model m = {.keep_count = lstm ? 2 : 1};
     m.tokens = weft_input_shape(graph, "tokens", WEFT_I32, 2, sequence);
@@ -129,16 +129,20 @@ static inline int32_t draw_token(
     return token;
 }
 
-/* Prints `length` tokens that follow a line break; the model has one stream of one step. */
-static inline weft_status print_text(const language_model *m, const weft_vocabulary *vocabulary,
-    size_t length, double temperature, uint64_t seed) {
-    const size_t size = weft_vocabulary_size(vocabulary);
+static inline int32_t line_break(const weft_vocabulary *vocabulary) {
     const bool words = weft_vocabulary_level(vocabulary) == WEFT_TEXT_WORDS;
     const int32_t line = weft_vocabulary_find(vocabulary, words ? "<eos>" : "\n", words ? 5 : 1);
-    int32_t *tokens = calloc(length, sizeof *tokens), token = line < 0 ? 0 : line;
+    return line < 0 ? 0 : line;
+}
+
+/* Prints `length` tokens that follow this one; the model has one stream. */
+static inline weft_status print_text(const language_model *m, const weft_vocabulary *vocabulary,
+    int32_t token, size_t length, double temperature, uint64_t seed) {
+    const size_t size = weft_vocabulary_size(vocabulary);
+    int32_t *tokens = calloc(length, sizeof *tokens);
     float *logits = calloc(size, sizeof *logits);
     weft_tensor *outputs[] = {m->logits, m->keeps[0], m->keeps[1]};
-    const weft_plan_options inference = {WEFT_PLAN_OPTIONS_INIT, .inference = true};
+    const weft_plan_options inference = {WEFT_PLAN_OPTIONS_INIT, .inference = true, .length = 1};
     uint64_t random = (seed + 1) * 0x9e3779b97f4a7c15u;
     weft_plan *plan = NULL;
     char *text = NULL;

@@ -48,35 +48,47 @@ static weft_status create(bench_table *table, weft_context *context, const bench
         &table->plan, outputs, 2, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = options->batch});
 }
 
-/* A step with tokens of its own. */
-static weft_status run(const bench_table *table, int64_t batch, int32_t *tokens, double *seconds) {
+/* Tokens that no step has had. */
+static void draw_tokens(const bench_table *table, int64_t batch, int32_t *tokens) {
     static uint64_t bits = 12345;
     const int64_t count = batch * (1 + PICKED);
     for (int64_t i = 0; i < count; i++) {
         bits = bits * 6364136223846793005u + 1442695040888963407u;
         tokens[i] = (int32_t)((bits >> 33) % (uint64_t)table->rows);
     }
+}
+
+static weft_status write_tokens(const bench_table *table, int64_t batch, const int32_t *tokens) {
+    const weft_status status =
+        weft_plan_write(table->plan, table->word, tokens, (size_t)batch * sizeof *tokens);
+    return status ? status
+                  : weft_plan_write(
+                        table->plan, table->other, tokens + batch, (size_t)(batch * PICKED) * sizeof *tokens);
+}
+
+static weft_status run(const bench_table *table, int64_t batch, int32_t *tokens, double *seconds) {
+    draw_tokens(table, batch, tokens);
     const double begin = wi_clock_seconds();
-    weft_status status = weft_plan_write(table->plan, table->word, tokens, (size_t)batch * sizeof *tokens);
-    if (!status)
-        status = weft_plan_write(
-            table->plan, table->other, tokens + batch, (size_t)(batch * PICKED) * sizeof *tokens);
+    weft_status status = write_tokens(table, batch, tokens);
     if (!status) status = bench_time_plan(seconds, table->plan, 1);
     *seconds = wi_clock_seconds() - begin;
     return status;
 }
 
-static weft_status print_profile(const bench_table *table) {
+/* Of a step with tokens of its own: rows of tokens that were there before are in the caches. */
+static weft_status print_profile(const bench_table *table, int64_t batch, int32_t *tokens) {
     static char text[1 << 16];
     weft_profile *profile = NULL;
-    weft_status status = weft_profile_run(&profile, table->plan);
+    draw_tokens(table, batch, tokens);
+    weft_status status = write_tokens(table, batch, tokens);
+    if (!status) status = weft_profile_run(&profile, table->plan);
     if (!status) status = weft_profile_describe(profile, WEFT_FORMAT_TEXT, NULL, text, sizeof text, NULL);
     if (!status) fputs(text, stdout);
     weft_profile_release(profile);
     return status;
 }
 
-static weft_status print(const bench_options *options, const bench_table *tables) {
+static weft_status print(const bench_options *options, const bench_table *tables, int32_t *tokens) {
     const size_t steps = (size_t)options->steps;
     double first = 0;
     weft_plan_info info;
@@ -84,7 +96,7 @@ static weft_status print(const bench_options *options, const bench_table *tables
         const double median = bench_median(tables[i].seconds, steps);
         if (i == 0) first = median;
         weft_status status = weft_plan_get_info(tables[i].plan, &info);
-        if (!status && options->profile) status = print_profile(&tables[i]);
+        if (!status && options->profile) status = print_profile(&tables[i], options->batch, tokens);
         if (status) return status;
         printf(options->json
                    ? "{\"rule\": \"%s\", \"rows\": %lld, \"median_ms\": %.3f, \"least_ms\": %.3f, "
@@ -111,8 +123,9 @@ static weft_status measure(const bench_options *options, weft_context *context, 
         for (size_t i = 0; i < options->tables; i++)
             for (int64_t k = step - 2; k < step + BATCHES && k < options->steps && !status; k++)
                 status = run(&tables[i], options->batch, tokens, k < step ? &unused : &tables[i].seconds[k]);
+    if (!status) status = print(options, tables, tokens);
     free(tokens);
-    return status ? status : print(options, tables);
+    return status;
 }
 
 static const char help[] = "usage: weft bench rows [option ...]\n"

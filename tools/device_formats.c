@@ -5,7 +5,7 @@
 #include "kernels/registry.h"
 #include <stdio.h>
 
-static void show_engines(unsigned engines) {
+static void show_engines(unsigned engines, double rate) {
     static const struct {
         unsigned bit;
         const char *name;
@@ -21,6 +21,10 @@ static void show_engines(unsigned engines) {
         before = ", ";
     }
     printf(engines ? "\n" : "     matrix engines: none that Weft uses\n");
+    if (engines == 0 && rate > 0.0)
+        printf("     AVX-512 BF16 is there, at %.2f of the speed of f32 multiply-adds: used only with "
+               "WEFT_MATRIX_ENGINES=avx512\n",
+            rate);
 }
 
 weft_status device_formats_show(const weft_device_info *info) {
@@ -36,7 +40,7 @@ weft_status device_formats_show(const weft_device_info *info) {
             wi_engines_multiply(&device->profile, narrow[i]) ? "products native, else computed in f32"
                                                              : "computed in f32");
     printf("\n");
-    show_engines(device->profile.engines);
+    show_engines(device->profile.engines, device->caps.engine_rate);
     weft_context_release(context);
     return WEFT_OK;
 }

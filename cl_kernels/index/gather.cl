@@ -5,7 +5,8 @@
  *     WEFT_EACH 1: pick   y[o][j][i] = x[o][index[o][j][i]][i]
  *     WEFT_EACH 0: rows   y[o][j][i] = x[o][index[j]][i]
  *
- * WEFT_ELEMENT is an unsigned type of the elements' size. Work split: on cpu-class devices an item takes
+ * Zeros stand where an index is out of range, which is noted unless it is `skipped`. WEFT_ELEMENT is an unsigned type of
+ * the elements' size. Work split: on cpu-class devices an item takes
  * `rows_an_item` rows (o, j) of y, `rows` sixteen elements at a time, and requests the row of WEFT_ROWS_AHEAD indices later
  * meanwhile, since rows of a large table come from memory; on gpu-class devices (WEFT_WHOLE_ROWS
  * 0) `pick` gives an item one element, and `rows` gives a row to as many neighbouring items as it has use
@@ -22,7 +23,8 @@
 
 __kernel void WEFT_NAME(pick)(__global const WEFT_ELEMENT *restrict x, long x_offset,
     __global const int *restrict index, long index_offset, __global WEFT_ELEMENT *restrict y, long y_offset,
-    __global int *faults, long fault, long rows, long count, long size, long inner, long rows_an_item) {
+    __global int *faults, long fault, long rows, long count, long size, long inner, long rows_an_item,
+    long skipped) {
     x += x_offset;
     index += index_offset;
     y += y_offset;
@@ -40,7 +42,7 @@ __kernel void WEFT_NAME(pick)(__global const WEFT_ELEMENT *restrict x, long x_of
         for (long i = first; i < last; i++) {
             const int k = index[row * inner + i];
             const bool good = k >= 0 && k < size;
-            if (!good) WEFT_FAULT(faults, fault, row * inner + i);
+            if (!good && k != skipped) WEFT_FAULT(faults, fault, row * inner + i);
             y[row * inner + i] = good ? x[(o * size + (good ? k : 0)) * inner + i] : (WEFT_ELEMENT)0;
         }
     }
@@ -49,13 +51,14 @@ __kernel void WEFT_NAME(pick)(__global const WEFT_ELEMENT *restrict x, long x_of
 #else
 
 #if WEFT_WHOLE_ROWS
-#define WEFT_ROWS_AHEAD 8
+#define WEFT_ROWS_AHEAD 16
 typedef WEFT_ELEMENT WEFT_NAME(lanes) __attribute__((ext_vector_type(16), aligned(sizeof(WEFT_ELEMENT))));
 #endif
 
 __kernel void WEFT_NAME(rows)(__global const WEFT_ELEMENT *restrict x, long x_offset,
     __global const int *restrict index, long index_offset, __global WEFT_ELEMENT *restrict y, long y_offset,
-    __global int *faults, long fault, long rows, long count, long size, long inner, long rows_an_item) {
+    __global int *faults, long fault, long rows, long count, long size, long inner, long rows_an_item,
+    long skipped) {
     x += x_offset;
     index += index_offset;
     y += y_offset;
@@ -77,14 +80,13 @@ __kernel void WEFT_NAME(rows)(__global const WEFT_ELEMENT *restrict x, long x_of
         const int wanted = clamp(index[later - later / count * count], 0, (int)size - 1);
         __global const WEFT_ELEMENT *const ahead = x + (later / count * size + wanted) * inner;
 #endif
-        if (!good)
-            if (first == 0) WEFT_FAULT(faults, fault, row - o * count);
+        if (!good && k != skipped && first == 0) WEFT_FAULT(faults, fault, row - o * count);
         __global const WEFT_ELEMENT *const from = x + (o * size + (good ? k : 0)) * inner;
         __global WEFT_ELEMENT *const to = y + row * inner;
         long i = first;
 #if WEFT_WHOLE_ROWS
         for (; good && i + 16 <= inner; i += 16) {
-            WEFT_PREFETCH(ahead + i, 3);
+            WEFT_PREFETCH(ahead + i, 2);
             *(__global WEFT_NAME(lanes) *)(to + i) = *(__global const WEFT_NAME(lanes) *)(from + i);
         }
 #endif

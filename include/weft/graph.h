@@ -37,13 +37,16 @@ WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
 
 #define WEFT_MAX_RANK 8
 /* The dimension of the batch: its size is not part of the network and is chosen when a plan is made.
- * WEFT_BATCH * k is a dimension of k times the batch size, which can result from a reshape. */
+ * WEFT_BATCH * k is a dimension of k times the batch size, which can result from a reshape. What is cut from a batch axis
+ * (weft_slice), added to it (weft_pad) or joined with it (weft_concat) has a dimension k * batch + n, which
+ * weft_tensor_dimension gives as a number that stands for it: it may be given to weft_reshape and the like, and shapes are
+ * printed as (batch - 1, 64). Plans whose outputs need such a tensor are those of a network with numbers for the batch. */
 #define WEFT_BATCH ((int64_t)-1)
 /* A second dimension whose size is not part of the network: the length of sequences, which weft_plan_options.length
  * gives. Inputs, positions (weft_arange), slices, padding and what is filled may have it, with numbers: WEFT_LENGTH + 1,
  * 2 * WEFT_LENGTH. Parameters and states may not. It is a number that stands for the length, and shapes are printed with
  * the word: (batch, length, 64). In a graph that has it, larger ordinary dimensions than a quarter of it are refused where
- * they meet the length. */
+ * they meet the length, and batch axes are neither cut nor lengthened. */
 #define WEFT_LENGTH INT64_C(120748753)
 /* Ends a list of dimensions or axes; the macros below append it. */
 #define WEFT_END INT64_MIN

@@ -282,11 +282,12 @@ WEFT_API weft_tensor *weft_swap_axes(
     weft_tensor *x, int axis1, int axis2);                              /* torch.transpose, torch.swapaxes */
 WEFT_API weft_tensor *weft_move_axis(weft_tensor *x, int from, int to); /* torch.movedim */
 /* The elements start to end - 1 of one axis. Negative start and end count from the end, and WEFT_END is the
- * end itself. An empty slice, or one outside of the axis, is an error. Along an axis with WEFT_LENGTH, or with an
- * end of it, a plan checks that (WEFT_ERROR_SHAPE of weft_plan_create): weft_slice(table, 0, 0, WEFT_LENGTH). */
+ * end itself. An empty slice, or one outside of the axis, is an error. Along the batch, an axis with WEFT_LENGTH, or with an
+ * end of it, a plan checks that (WEFT_ERROR_SHAPE of weft_plan_create): weft_slice(x, 0, 1, WEFT_END) of a batch of 1,
+ * weft_slice(table, 0, 0, WEFT_LENGTH). */
 WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end);
 /* Every step-th of them, step >= 1: x[start:end:step]. On an axis of k times the batch, 0 <= start < step,
- * end is WEFT_END and step divides k; other slices of a batch axis are an error, as is a step along WEFT_LENGTH. */
+ * end is WEFT_END and step divides k; other steps along a batch axis are an error, as is a step along WEFT_LENGTH. */
 WEFT_API weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step);
 /* outputs[0] to outputs[count - 1] become an axis cut into equal slices, or into slices of the given sizes
  * (WEFT_BATCH * k on a batch axis), whose sum must be the size of the axis. On an error every outputs[i] is
@@ -300,7 +301,7 @@ WEFT_API weft_tensor *weft_flip_axes(weft_tensor *x, const int64_t *axes); /* ax
 /* x[..., i, ..., i + offset, ...] of two axes as the last axis, the others in their order; offset < 0 is
  * below the main diagonal. A batch axis takes only offset 0, with an axis of the same size. */
 WEFT_API weft_tensor *weft_diagonal(weft_tensor *x, int64_t offset, int axis1, int axis2);
-/* Concatenates `count` tensors along an axis; their other dimensions are equal. count 0 gives NULL without an
+/* Concatenates `count` tensors along an axis; their other dimensions are equal. Along it the batch and numbers may meet. count 0 gives NULL without an
  * error, as there is no graph that could keep it. */
 WEFT_API weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis);
 /* The same along a new axis; all tensors have the same shape. */
@@ -313,7 +314,7 @@ typedef enum weft_pad_mode {
     WEFT_PAD_EDGE,     /* repeats the first and last element; PyTorch's "replicate" */
     WEFT_PAD_WRAP      /* continues with the other end, at most n elements; PyTorch's "circular" */
 } weft_pad_mode;
-/* Axis i becomes before[i] + n + after[i] long (one entry per axis, 0 or more; only 0 for a batch axis).
+/* Axis i becomes before[i] + n + after[i] long (one entry per axis, 0 or more; of a batch axis plans check the mode's limit).
  * value is used by WEFT_PAD_CONSTANT; it must be 0 for dtypes that are only for storage. */
 WEFT_API weft_tensor *weft_pad(
     weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value);

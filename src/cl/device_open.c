@@ -39,6 +39,24 @@ static void close_parts(wi_device *device) {
     device->cl = NULL;
 }
 
+/* Measured once for a device and driver, so that all processes choose the same kernels. */
+static double engine_rate_of(wi_device *device) {
+    double rate = 0.0;
+    if (wi_tuning_get(device, WI_MATRIX_ENGINE_RATE, &rate)) return rate;
+    rate = wi_matrix_engine_rate();
+    wi_tuning_set(device, WI_MATRIX_ENGINE_RATE, rate);
+    return rate;
+}
+
+/* vectors: AVX-512 BF16 is used whatever it pays. */
+static void find_engines_of_host(wi_device *device, bool vectors) {
+    wi_capabilities *const caps = &device->caps;
+    caps->engines = wi_matrix_engines_of_host(vectors);
+    if (vectors || !(caps->engines & WI_ENGINE_AVX512_BF16)) return;
+    caps->engine_rate = engine_rate_of(device);
+    caps->engines = wi_matrix_engines_that_pay(caps->engines, caps->engine_rate);
+}
+
 /* Engines of the processor that this process runs on, or of the GPU, unless the embedder or the user does without them. For
  * tests: kernels of the processor's engine run with a model of it in OpenCL C. */
 static weft_status find_engines(wi_device *device, const weft_context_options *options) {
@@ -46,13 +64,14 @@ static weft_status find_engines(wi_device *device, const weft_context_options *o
     wi_capabilities *caps = &device->caps;
     caps->engine_model = wanted && strcmp(wanted, "model") == 0;
     caps->engines = 0;
+    caps->engine_rate = 0.0;
     if (options->no_matrix_engines || (wanted && strcmp(wanted, "0") == 0)) return WEFT_OK;
     if (caps->engine_model)
         caps->engines = WI_ENGINE_AMX_BF16;
     else if (caps->type & CL_DEVICE_TYPE_GPU)
         WI_TRY(wi_gpu_engines_find(device));
     else if (caps->type & CL_DEVICE_TYPE_CPU)
-        caps->engines = wi_matrix_engines_of_host(wanted && strcmp(wanted, "avx512") == 0);
+        find_engines_of_host(device, wanted && strcmp(wanted, "avx512") == 0);
     return WEFT_OK;
 }
 
@@ -109,7 +128,6 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     WI_TRY(wi_capabilities_read(device));
     device->caps.large_buffers = options->large_buffers;
     device->caps.upload_queue = wants_upload_queue(device, options);
-    WI_TRY(find_engines(device, options));
     WI_TRY(read_work_units(&device->caps.work_units, options));
     WI_TRY(read_number(
         &device->caps.longest_launch, options->longest_launch, "longest_launch", "WEFT_LONGEST_LAUNCH"));
@@ -117,6 +135,7 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));
+    WI_TRY(find_engines(device, options));
     WI_TRY(wi_choices_open(device, options->tuning_file));
     WI_TRY(wi_program_cache_open(device));
     device->profile = wi_device_profile_of(&device->caps); /* the probe is compiled as programs are */

@@ -1,9 +1,18 @@
-/* See matrix_engine.h. No instruction of an engine is tried here: the processor, what the operating system saves when it
+/* See matrix_engine.h. Whether there is an engine is not tried: the processor, what the operating system saves when it
  * switches threads, and the system's permission are asked, and where all three agree the instructions cannot fault.
  * Whether the device's compiler knows them and the numbers are right is found out by the first product. */
 #define _GNU_SOURCE
 #include "cl/matrix_engine.h"
+#include "base/platform.h"
+#include <math.h>
 #include <stddef.h>
+
+/* Known rates are 0.5, 1 and 2: the limit is far from all of them, so that no measurement chooses otherwise than the next. */
+static const double least_rate = 1.4;
+
+unsigned wi_matrix_engines_that_pay(unsigned engines, double rate) {
+    return engines & WI_ENGINE_AVX512_BF16 && rate < least_rate ? 0 : engines;
+}
 
 #if defined(__linux__) && defined(__x86_64__) && defined(__GNUC__)
 
@@ -62,11 +71,53 @@ unsigned wi_matrix_engines_of_host(bool vectors) {
     return has_avx512_bf16() ? WI_ENGINE_AMX_BF16 | WI_ENGINE_AVX512_BF16 : 0;
 }
 
+/* Rounds of twelve sums, which hide the instruction's latency. In assembly: a build without optimisation would measure its
+ * loads and stores. The numbers are zeros, with which no processor is slower or faster. */
+enum { ROUNDS = 600, TRIALS = 32 };
+
+#define FOR_EACH_SUM(instruction) ".irp sum,0,1,2,3,4,5,6,7,8,9,10,11\n" instruction "\n .endr\n"
+#define LOOP_OF(instruction)                                                                                 \
+    __asm__ volatile("vpxord %%zmm12, %%zmm12, %%zmm12\n" FOR_EACH_SUM(                                      \
+        "vmovaps %%zmm12, %%zmm\\sum") "1:\n" FOR_EACH_SUM(instruction                                       \
+        " %%zmm12, %%zmm12, %%zmm\\sum") "dec %0\n jnz 1b\n vzeroupper"                                      \
+                     : "+r"(rounds)                                                                          \
+                     :                                                                                       \
+                     : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
+                     "xmm10", "xmm11", "xmm12")
+
+static double seconds_of_multiply_adds(void) {
+    const double begin = wi_clock_seconds();
+    int rounds = ROUNDS;
+    LOOP_OF("vfmadd231ps");
+    return wi_clock_seconds() - begin;
+}
+
+static double seconds_of_engine(void) {
+    const double begin = wi_clock_seconds();
+    int rounds = ROUNDS;
+    LOOP_OF("vdpbf16ps");
+    return wi_clock_seconds() - begin;
+}
+
+/* The least of many short trials in turn: what interrupts some of them, or changes the clock between them, does not count. */
+double wi_matrix_engine_rate(void) {
+    double plain = HUGE_VAL, engine = HUGE_VAL;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        plain = fmin(plain, seconds_of_multiply_adds());
+        engine = fmin(engine, seconds_of_engine());
+    }
+    return 2.0 * plain / engine; /* two steps of k in one instruction */
+}
+
 #else
 
 unsigned wi_matrix_engines_of_host(bool vectors) {
     (void)vectors;
     return 0;
+}
+
+double wi_matrix_engine_rate(void) {
+    return 0.0;
 }
 
 #endif

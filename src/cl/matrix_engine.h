@@ -25,4 +25,12 @@ enum {
  * when it is interrupted. vectors: without AMX. 0: none, or refused. */
 unsigned wi_matrix_engines_of_host(bool vectors);
 
+/* Multiply-adds of `vdpbf16ps` in the time of one of f32, on one core: 2 on AMD's Zen 4, a half on Intel's Emerald Rapids.
+ * It is measured, in less than a millisecond; only where wi_matrix_engines_of_host gives AVX512_BF16. */
+double wi_matrix_engine_rate(void);
+/* Of the engines those whose kernels are faster than multiply-adds of f32, with that rate of AVX512_BF16. */
+unsigned wi_matrix_engines_that_pay(unsigned engines, double rate);
+/* The name of the rate in the tuning database. */
+#define WI_MATRIX_ENGINE_RATE "rate of AVX-512 BF16"
+
 #endif

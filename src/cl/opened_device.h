@@ -34,6 +34,7 @@ typedef struct wi_capabilities {
     unsigned quirks;           /* WI_QUIRK_ bits, see quirks.h */
     unsigned engines;          /* WI_ENGINE_ bits, see matrix_engine.h */
     bool engine_model;         /* kernels use a model of them, see amx_model.clh */
+    double engine_rate;        /* of AVX-512 BF16, see matrix_engine.h; 0: not asked for */
     double longest_launch;     /* that the program asks for; 0: of the profile; negative: any */
     bool own_memory;           /* the host's memory is another one */
     bool upload_queue;         /* data is copied there on a queue of its own, see uploads.h */

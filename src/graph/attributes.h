@@ -247,9 +247,10 @@ typedef struct wi_ctc_attributes {
 
 /* ---- index, scan, sort ---- */
 
-/* gather, index_select, scatter_sum, index_sum, embedding (axis 0) */
+/* gather, index_select, scatter_sum, index_sum, embedding (axis 0), segments and what is made of them */
 typedef struct wi_index_attributes {
     int64_t skipped; /* with skips: an index that gradients and sums leave out */
+    int64_t size;    /* segments: of the table */
     int32_t axis;
     wi_bool32 skips;
     wi_bool32 by_frequency; /* embedding: the gradient of a row is divided by how often it is picked */

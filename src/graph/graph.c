@@ -302,13 +302,22 @@ static weft_tensor *node_of_table(weft_graph *graph, const wanted *w) {
     return node;
 }
 
+/* What is so many times the length, where that is the batch, is the multiple of the batch that other nodes have. */
+static wi_shape whole_multiples(const weft_graph *graph, const wi_shape *shape) {
+    wi_shape whole = *shape;
+    for (int i = 0; graph->length_symbol == WI_BATCH_SYMBOL && i < whole.rank; i++)
+        whole.dims[i] = wi_without_symbol(whole.dims[i]);
+    return whole;
+}
+
 weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes) {
     if (graph->status != WEFT_OK) return NULL;
     if ((attributes != NULL) != (op->attribute_bytes > 0))
         return wi_graph_fail(graph, WEFT_ERROR_INTERNAL,
             "%s: a node %s attributes, and its op says otherwise", op->name, attributes ? "has" : "lacks");
-    const wanted w = {op, inputs, count, dtype, shape, attributes};
+    const wi_shape whole = whole_multiples(graph, shape);
+    const wanted w = {op, inputs, count, dtype, &whole, attributes};
     weft_tensor *const youngest = youngest_of(&w);
     bool full = true;
     weft_tensor *const known = youngest ? find_reader(youngest, &w, &full) : NULL;

@@ -4,11 +4,32 @@
 
 /* ---- who has it ---- */
 
+const char *wi_length_word(const weft_graph *graph) {
+    return graph->length_symbol == WI_BATCH_SYMBOL ? "the batch" : "WEFT_LENGTH";
+}
+
+static bool fail_both(weft_graph *graph, const char *op) {
+    wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED,
+        "%s: a graph that cuts or lengthens a batch axis takes no WEFT_LENGTH beside it", op);
+    return false;
+}
+
+bool wi_length_is_batch(weft_graph *graph, const char *op) {
+    if (graph->length_symbol == WEFT_LENGTH) return fail_both(graph, op);
+    graph->length_symbol = WI_BATCH_SYMBOL;
+    return true;
+}
+
+int64_t wi_counted(const weft_graph *graph, int64_t dim) {
+    const bool counts = dim < 0 && graph->length_symbol == WI_BATCH_SYMBOL;
+    return counts && -dim <= INT64_MAX / WI_BATCH_SYMBOL ? -dim * WI_BATCH_SYMBOL : dim;
+}
+
 /* What a caller wrote down as so many times the length and a number: dimensions that large are rarely anything else. */
-static bool is_written(int64_t dim) {
+static bool is_written(int64_t dim, int64_t symbol) {
     enum { MOST_TIMES = 64, MOST_REST = 1 << 16 };
     int64_t rest;
-    const int64_t times = wi_length_times(wi_magnitude(dim), &rest);
+    const int64_t times = wi_length_times(wi_magnitude(dim), symbol, &rest);
     return times >= 1 && times <= MOST_TIMES && rest <= MOST_REST && rest >= -MOST_REST;
 }
 
@@ -18,75 +39,105 @@ static int64_t word_of(const wi_attributes *attributes, int word) {
     return value;
 }
 
-static bool any_written(const wi_op *op, const wi_shape *shape, const wi_attributes *attributes) {
+static bool any_written(
+    const wi_op *op, const wi_shape *shape, const wi_attributes *attributes, int64_t symbol) {
     for (int i = 0; i < shape->rank; i++)
-        if (is_written(shape->dims[i])) return true;
+        if (is_written(shape->dims[i], symbol)) return true;
     for (int word = 0; op->dimensions >> word; word++)
-        if (op->dimensions >> word & 1 && is_written(word_of(attributes, word))) return true;
+        if (op->dimensions >> word & 1 && is_written(word_of(attributes, word), symbol)) return true;
+    return false;
+}
+
+/* Is an axis a multiple of the batch in an input and none in the result, or the other way round? Where the batch is the length,
+ * a plan checks what is cut, also where nothing but a number is left: x[0:3]. */
+static bool leaves_batch(
+    const wi_op *op, weft_tensor *const *inputs, int count, const wi_shape *shape, int64_t symbol) {
+    const bool moves = op->dimensions || op->kind == WI_JOIN;
+    for (int i = 0; moves && symbol == WI_BATCH_SYMBOL && i < count; i++)
+        for (int axis = 0; axis < shape->rank && inputs[i]->shape.rank == shape->rank; axis++)
+            if ((inputs[i]->shape.dims[axis] < 0) != (shape->dims[axis] < 0)) return true;
     return false;
 }
 
 /* A number is either far smaller than what stands for the length, or made of it. */
-static bool is_told_apart(int64_t dim) {
-    return (dim <= WI_LENGTH_ORDINARY && dim >= -WI_LENGTH_ORDINARY) || wi_has_length(dim);
+static bool is_told_apart(int64_t dim, int64_t symbol) {
+    return (dim <= WI_LENGTH_ORDINARY && dim >= -WI_LENGTH_ORDINARY) || wi_has_length(dim, symbol);
 }
 
 static bool check_sizes(
     weft_graph *graph, const wi_op *op, const wi_shape *shape, const wi_attributes *attributes) {
     char text[WI_SHAPE_TEXT];
     bool good = true;
-    for (int i = 0; i < shape->rank && good; i++) good = is_told_apart(shape->dims[i]);
+    const int64_t symbol = graph->length_symbol;
+    for (int i = 0; i < shape->rank && good; i++) good = is_told_apart(shape->dims[i], symbol);
     for (int word = 0; op->dimensions >> word && good; word++)
-        good = !(op->dimensions >> word & 1) || is_told_apart(word_of(attributes, word));
+        good = !(op->dimensions >> word & 1) || is_told_apart(word_of(attributes, word), symbol);
     if (!good)
         wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "%s: %s has a size that is no multiple of the length and a number, or too large beside it",
-            op->name, wi_shape_print(shape, text));
+            "%s: %s has a size that is no multiple of the %s and a number, or too large beside it", op->name,
+            wi_shape_print(shape, text), symbol == WI_BATCH_SYMBOL ? "batch" : "length");
     return good;
 }
 
 bool wi_length_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     const wi_shape *shape, const wi_attributes *attributes, bool *has) {
     const bool begins = op == &wi_op_input || op->kind == WI_GENERATOR;
-    *has = op == &wi_op_elements;
+    const int64_t known = graph->length_symbol, symbol = known ? known : WEFT_LENGTH;
+    *has = op == &wi_op_elements || leaves_batch(op, inputs, count, shape, symbol);
     for (int i = 0; i < count && !*has; i++) *has = inputs[i]->has_length;
-    if (begins || (op->kind != WI_SOURCE && graph->has_length)) *has |= any_written(op, shape, attributes);
+    if (begins || (op->kind != WI_SOURCE && known)) *has |= any_written(op, shape, attributes, symbol);
+    if (known == WI_BATCH_SYMBOL && any_written(op, shape, attributes, WEFT_LENGTH))
+        return fail_both(graph, op->name);
     if (!*has) return true;
-    graph->has_length = true;
-    if (op->no_length) {
-        wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED, "%s: takes no WEFT_LENGTH: %s", op->name, op->no_length);
-        return false;
-    }
+    graph->length_symbol = symbol;
     return check_sizes(graph, op, shape, attributes);
 }
 
 /* ---- giving it ---- */
 
-static weft_status fail_at(const weft_tensor *node, int64_t length, weft_status status) {
+bool wi_length_follows(const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given) {
+    bool follows = node->has_length;
+    if (given->symbol != WI_BATCH_SYMBOL) return follows;
+    for (int i = 0; i < node->shape.rank && !follows; i++) follows = node->shape.dims[i] < 0;
+    for (int i = 0; i < node->input_count && !follows; i++)
+        follows = !wi_shape_equal(&node->inputs[i]->shape, &inputs[i]->shape);
+    return follows;
+}
+
+static weft_status fail_at(const weft_tensor *node, const wi_given *given, weft_status status) {
     char error[512], text[WI_SHAPE_TEXT];
     wi_error_save(error, sizeof error);
-    WI_FAIL(status, "at length %lld, %s of shape %s: %s", (long long)length, node->op->name,
-        wi_shape_print(&node->shape, text), error);
+    WI_FAIL(status, "at %s %lld, %s of shape %s: %s", given->symbol == WI_BATCH_SYMBOL ? "batch" : "length",
+        (long long)given->length, node->op->name, wi_shape_print(&node->shape, text), error);
 }
 
 /* The shape and the attributes at the length, checked before anything is made: a length that does not fit is no error of
  * the graph. */
-static weft_status settle(const weft_tensor *node, weft_tensor *const *inputs, int64_t length,
+static weft_status settle(const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given,
     wi_shape *shape, wi_attributes *attributes) {
     *shape = node->shape;
     *attributes = wi_attributes_of(node);
     for (int i = 0; i < shape->rank; i++) {
-        const int64_t size = wi_at_length(shape->dims[i], length);
+        const int64_t size = wi_at_length(shape->dims[i], given->symbol, given->length);
         shape->dims[i] = shape->dims[i] > 0 && size < 0 ? 0 : size;
     }
     for (int word = 0; node->op->dimensions >> word; word++) {
         if (!(node->op->dimensions >> word & 1)) continue;
-        const int64_t value = wi_at_length(word_of(attributes, word), length);
+        const int64_t value = wi_at_length(word_of(attributes, word), given->symbol, given->length);
         memcpy((unsigned char *)attributes + (size_t)word * sizeof value, &value, sizeof value);
     }
     weft_status status = wi_shape_check(shape, node->op->name);
     if (status == WEFT_OK && node->op->fits) status = node->op->fits(node, inputs, shape, attributes);
-    return status == WEFT_OK ? status : fail_at(node, length, status);
+    return status == WEFT_OK ? status : fail_at(node, given, status);
+}
+
+/* As so many times the batch: such a constant is an argument of kernels, which are the same for any other. */
+static weft_tensor *make_count(
+    const weft_tensor *node, const wi_count_attributes *count, const wi_given *given) {
+    const double share = count->count > 0 ? (double)count->count / (double)given->batch : 0;
+    const int power = count->batch_power + 1;
+    return wi_constant_batch_power(
+        node->graph, node->dtype, count->inverse ? 1.0 / share : share, count->inverse ? -power : power);
 }
 
 static weft_tensor *same_node(const weft_tensor *node, weft_tensor *const *inputs, const wi_shape *shape,
@@ -98,11 +149,11 @@ static weft_tensor *same_node(const weft_tensor *node, weft_tensor *const *input
 }
 
 weft_status wi_length_make(
-    const weft_tensor *node, weft_tensor *const *inputs, int64_t length, weft_tensor **made) {
+    const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given, weft_tensor **made) {
     wi_shape shape;
     wi_attributes attributes;
-    WI_TRY(settle(node, inputs, length, &shape, &attributes));
-    *made = node->op == &wi_op_elements ? wi_constant_of_count(node->graph, node->dtype, &attributes.count)
+    WI_TRY(settle(node, inputs, given, &shape, &attributes));
+    *made = node->op == &wi_op_elements ? make_count(node, &attributes.count, given)
             : node->op->remake          ? node->op->remake(node, inputs, &shape, &attributes)
                                         : same_node(node, inputs, &shape, &attributes);
     return *made ? WEFT_OK : weft_graph_status(node->graph);

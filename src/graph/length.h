@@ -1,12 +1,16 @@
 /* The length that a plan gives.
  *
- * A graph is built with WEFT_LENGTH in place of it (shape.h). A node has the length when its shape or attributes have it,
+ * A graph is built with a symbol in place of it (shape.h). A node has the length when its shape or attributes have it,
  * or an input does. When a plan rewrites its nodes (rewrite.h), it makes such a node again before any rule is asked, with
  * numbers in place of the length: the same op over the images of its inputs. These are ordinary nodes of the same graph, as
  * a network would have them that was built at this length. Nothing else of a plan knows the length.
  *
+ * The length is WEFT_LENGTH, or the batch in a graph where a batch axis is cut or lengthened, so that a dimension is
+ * a·batch + b. Then everything that outputs with such nodes need is made again with numbers in place of the batch: the
+ * plan is that of a network of a fixed batch. Plans whose outputs have none share nodes over batches as ever.
+ *
  * What a constructor decides by a size is decided for a long length: a row of the op table says where its attributes hold
- * sizes (wi_op.dimensions), what must hold at any length (fits), or that it takes none (no_length). */
+ * sizes (wi_op.dimensions), and what must hold at any length (fits). */
 #ifndef WI_LENGTH_H
 #define WI_LENGTH_H
 
@@ -20,8 +24,24 @@ typedef struct wi_length_input {
 /* Does a new node have the length? False with the error recorded when it cannot. */
 bool wi_length_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     const wi_shape *shape, const wi_attributes *attributes, bool *has);
-/* What stands for a node that has the length, over what stands for its inputs, of the same shapes at the length. */
+/* From here on the length of the graph is the batch; false with the error recorded where it is WEFT_LENGTH. */
+bool wi_length_is_batch(weft_graph *graph, const char *op);
+/* A dimension of the graph as a number that can be added to others: a multiple of the batch, where that is the length, as
+ * so many times its symbol. */
+int64_t wi_counted(const weft_graph *graph, int64_t dim);
+/* What the length is, for the line of an error: "WEFT_LENGTH". */
+const char *wi_length_word(const weft_graph *graph);
+/* What a plan gives. */
+typedef struct wi_given {
+    int64_t symbol; /* that of the graph; 0: none of the plan's outputs has the length */
+    int64_t length; /* in place of it: where it is the batch's, that */
+    int64_t batch;
+} wi_given;
+/* Is the node to be made again over what stands for its inputs? Where the length is the batch, whatever has a dimension of it
+ * is, or reads one. */
+bool wi_length_follows(const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given);
+/* What stands for such a node, over what stands for its inputs, of the same shapes at the length. */
 weft_status wi_length_make(
-    const weft_tensor *node, weft_tensor *const *inputs, int64_t length, weft_tensor **made);
+    const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given, weft_tensor **made);
 
 #endif

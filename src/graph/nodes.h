@@ -93,8 +93,6 @@ typedef struct wi_op {
     /* Makes y of these, where its constructor leaves out what changes nothing, as a sum over one element. NULL: wi_node. */
     weft_tensor *(*remake)(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
         const wi_attributes *attributes);
-    /* No node of it takes the length: the line ends with this text, the way out. NULL: they do. */
-    const char *no_length;
     /* How a plan rewrites the node (graph/rewrite.h); ended by a rule without a name. NULL: no rule does. */
     const struct wi_rule *rules;
 } wi_op;
@@ -118,7 +116,7 @@ struct weft_tensor {
     uint32_t id; /* in order of creation; inputs have smaller ones */
     int input_count;
     weft_dtype dtype;
-    bool has_length; /* it, or what it is computed from, has the length that a plan gives */
+    bool has_length; /* it, or what it is computed from, has the length that a plan gives (graph/length.h) */
     wi_rewritten rewritten;
     weft_tensor *readers;            /* of the nodes whose youngest input this is: some, the latest first */
     weft_tensor *next_reader;        /* of the own youngest input's */
@@ -272,8 +270,8 @@ struct weft_graph {
     wi_rated_update *rated;
     bool swapped; /* the parameters hold the average, and the average the parameters */
     wi_attachment *attachments;
-    bool has_length;    /* some node has (graph/length.h) */
-    weft_status status; /* the first error */
+    int64_t length_symbol; /* of the nodes that have the length (graph/shape.h); 0: none has */
+    weft_status status;    /* the first error */
     char error[512];
 };
 

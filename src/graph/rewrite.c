@@ -191,7 +191,7 @@ static void leave(wi_rewrite *rewrite, weft_tensor *made) {
 /* The caller reads and writes at the length's node what the given one is asked for. */
 static weft_status give_length(
     wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made) {
-    WI_TRY(wi_length_make(y, inputs, rewrite->length, made));
+    WI_TRY(wi_length_make(y, inputs, &rewrite->given, made));
     note_of(rewrite, *made)->kept |= wi_rewrite_is_kept(rewrite, y);
     if (y->op != &wi_op_input) return WEFT_OK;
     WI_TRY(wi_grow(rewrite->graph->context->allocator, (void **)&rewrite->inputs, &rewrite->input_capacity,
@@ -204,7 +204,7 @@ static weft_status give_length(
 static weft_status replace(
     wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made, bool *done) {
     *done = false;
-    if (y->has_length) return give_length(rewrite, y, inputs, made);
+    if (wi_length_follows(y, inputs, &rewrite->given)) return give_length(rewrite, y, inputs, made);
     *made = wi_rewrite_apply(rewrite, y, inputs);
     WI_TRY(weft_graph_status(rewrite->graph));
     if (*made) return WEFT_OK;

@@ -5,9 +5,9 @@
  * a rule of its op gives instead. What a rule gives is looked at again until no rule applies. Images are
  * ordinary nodes of the same graph, where equal nodes are one, so the plans of a graph share them.
  *
- *   lower   nodes with the length are made at the plan's; composites become ordinary nodes, kernel ops what the device computes for them; rules of stage
- *           WI_STAGE_FORM: simplification, and layout, which moves views of memory from the inputs of a node
- *           to its result
+ *   lower   nodes with the length are made at the plan's; composites become ordinary nodes, kernel ops what
+ *           the device computes for them; rules of stage WI_STAGE_FORM: simplification, and layout, which moves
+ *           views of memory from the inputs of a node to its result
  *   match   rules of stage WI_STAGE_MATCH too: patterns of several nodes, which may ask who reads a node
  *
  * A rule never makes the plan compute a node twice that the caller, too, wants: it asks wi_rewrite_is_kept or
@@ -46,7 +46,8 @@ typedef struct wi_effective {
 struct wi_rewrite {
     weft_graph *graph;
     bool inference;
-    int64_t batch, length; /* length: in place of WEFT_LENGTH */
+    int64_t batch;
+    wi_given given; /* in place of the length */
     /* What the device's implementation computes in place of a kernel op's node: mostly that node itself.
      * NULL: the graph has an error. */
     weft_tensor *(*replace_kernel)(void *asker, weft_tensor *node);

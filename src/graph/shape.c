@@ -17,41 +17,63 @@ int64_t wi_magnitude(int64_t dim) {
 
 /* ---- the length ---- */
 
-int64_t wi_length_times(int64_t n, int64_t *rest) {
-    const bool up = n % WEFT_LENGTH > WEFT_LENGTH / 2;
-    *rest = n % WEFT_LENGTH - (up ? WEFT_LENGTH : 0);
-    return n / WEFT_LENGTH + up;
+int64_t wi_length_times(int64_t n, int64_t symbol, int64_t *rest) {
+    const bool up = n % symbol > symbol / 2;
+    *rest = n % symbol - (up ? symbol : 0);
+    return n / symbol + up;
 }
 
-bool wi_has_length(int64_t dim) {
-    int64_t rest, times = wi_length_times(wi_magnitude(dim), &rest);
+bool wi_has_length(int64_t dim, int64_t symbol) {
+    if (symbol == 0) return false;
+    int64_t rest, times = wi_length_times(wi_magnitude(dim), symbol, &rest);
     bool has = times > 0;
     while (has && times > 0) {
         has = rest <= WI_LENGTH_REST && rest >= -WI_LENGTH_REST;
-        times = wi_length_times(times, &rest);
+        times = wi_length_times(times, symbol, &rest);
     }
     return has && rest <= WI_LENGTH_REST;
 }
 
-bool wi_shape_has_length(const wi_shape *shape) {
+bool wi_shape_has_length(const wi_shape *shape, int64_t symbol) {
     for (int i = 0; i < shape->rank; i++)
-        if (wi_has_length(shape->dims[i])) return true;
+        if (wi_has_length(shape->dims[i], symbol)) return true;
     return false;
 }
 
-/* Horner's rule; past the largest number, that. */
-static int64_t evaluate(int64_t n, int64_t length) {
-    int64_t rest;
-    const int64_t times = wi_length_times(n, &rest);
-    if (times == 0) return n;
-    const int64_t more = evaluate(times, length);
-    return more > (INT64_MAX - WI_LENGTH_REST) / length ? INT64_MAX : more * length + rest;
+/* Past the largest number, that. */
+static int64_t times_length(int64_t size, int64_t length) {
+    return size > (INT64_MAX - WI_LENGTH_REST) / length ? INT64_MAX : size * length;
 }
 
-int64_t wi_at_length(int64_t dim, int64_t length) {
-    if (!wi_has_length(dim)) return dim;
-    const int64_t size = evaluate(wi_magnitude(dim), length);
-    return dim >= 0 ? size : size > 0 ? -size : 0;
+/* Horner's rule. */
+static int64_t evaluate(int64_t n, int64_t symbol, int64_t length) {
+    int64_t rest;
+    const int64_t times = wi_length_times(n, symbol, &rest);
+    if (times == 0) return n;
+    const int64_t more = times_length(evaluate(times, symbol, length), length);
+    return more == INT64_MAX ? more : more + rest;
+}
+
+int64_t wi_at_length(int64_t dim, int64_t symbol, int64_t length) {
+    const bool has = wi_has_length(dim, symbol);
+    const int64_t n = wi_magnitude(dim), size = has ? evaluate(n, symbol, length) : n;
+    if (dim >= 0) return size;
+    if (size <= 0) return 0;
+    return symbol == WI_BATCH_SYMBOL ? times_length(size, length) : -size;
+}
+
+int64_t wi_without_symbol(int64_t dim) {
+    return dim > 0 && dim % WI_BATCH_SYMBOL == 0 ? -(dim / WI_BATCH_SYMBOL) : dim;
+}
+
+/* By which symbol a number is read that is printed, or checked alone: that which leaves the smaller rest. */
+static int64_t symbol_of(int64_t n) {
+    int64_t rest, rest_of_batch;
+    if (!wi_has_length(n, WI_BATCH_SYMBOL)) return WEFT_LENGTH;
+    if (!wi_has_length(n, WEFT_LENGTH)) return WI_BATCH_SYMBOL;
+    wi_length_times(n, WEFT_LENGTH, &rest);
+    wi_length_times(n, WI_BATCH_SYMBOL, &rest_of_batch);
+    return wi_magnitude(rest) <= wi_magnitude(rest_of_batch) ? WEFT_LENGTH : WI_BATCH_SYMBOL;
 }
 
 enum { NUMBER_TEXT = 64, DIM_TEXT = 80 };
@@ -59,11 +81,12 @@ enum { NUMBER_TEXT = 64, DIM_TEXT = 80 };
 /* "2*length + 3" */
 static void print_number(char text[NUMBER_TEXT], int64_t n) {
     int64_t rest;
-    const int64_t times = wi_length_times(n, &rest);
-    const char *const powers =
-        wi_has_length(times) ? "length*length" : "length"; /* the first coefficient alone */
-    const int64_t many = wi_has_length(times) ? wi_length_times(times, &(int64_t){0}) : times;
-    if (!wi_has_length(n))
+    const int64_t symbol = symbol_of(n), times = wi_length_times(n, symbol, &rest);
+    const bool of_batch = symbol == WI_BATCH_SYMBOL, squared = wi_has_length(times, symbol);
+    const char *const powers = squared ? (of_batch ? "batch*batch" : "length*length")
+                                       : (of_batch ? "batch" : "length"); /* the first coefficient alone */
+    const int64_t many = squared ? wi_length_times(times, symbol, &(int64_t){0}) : times;
+    if (!wi_has_length(n, symbol))
         snprintf(text, NUMBER_TEXT, "%lld", (long long)n);
     else if (rest == 0 && many == 1)
         snprintf(text, NUMBER_TEXT, "%s", powers);
@@ -126,7 +149,7 @@ static const double MOST_GENERAL = (double)(INT64_C(1) << 60);
 
 /* Of a dimension with the length, that at the least one: a plan checks its own. */
 static int64_t least_size(int64_t dim) {
-    const int64_t size = wi_magnitude(wi_has_length(dim) ? wi_at_length(dim, 1) : dim);
+    const int64_t n = wi_magnitude(dim), size = wi_at_length(n, symbol_of(n), 1);
     return size > 0 ? size : 1;
 }
 

@@ -15,9 +15,12 @@ typedef struct wi_shape {
     int64_t dims[WEFT_MAX_RANK];
 } wi_shape;
 
-/* The length that a plan gives is written as WEFT_LENGTH, a prime L that stands for it, and is calculated with as any
+/* The length that a plan gives is written as a symbol, a prime L that stands for it, and is calculated with as any
  * number: a·L + b is a times the length and b, and is decoded uniquely while b and a are far below L. Plans see
- * nothing of it: what depends on it is made again with the length in its place (graph/length.h). */
+ * nothing of it: what depends on it is made again with the length in its place (graph/length.h). The symbol is WEFT_LENGTH,
+ * or, where a batch axis is cut or lengthened, this one, and the length is the batch. A graph has one of the two: far
+ * multiples of one may be near those of the other. */
+#define WI_BATCH_SYMBOL    INT64_C(122452633)
 #define WI_LENGTH_REST     (1 << 20)         /* b is no larger */
 #define WI_LENGTH_ORDINARY (WEFT_LENGTH / 4) /* no ordinary number is, where it meets the length */
 
@@ -70,13 +73,16 @@ weft_status wi_shape_check(const wi_shape *shape, const char *what);
 
 /* Of a dimension, whatever its sign; the largest number for one that has no opposite. */
 int64_t wi_magnitude(int64_t dim);
-/* n = times · L + rest with n >= 0, the rest between -L/2 and L/2: the times. */
-int64_t wi_length_times(int64_t n, int64_t *rest);
-/* Is this number, or multiple of the batch, a multiple of the length and a number? */
-bool wi_has_length(int64_t dim);
-bool wi_shape_has_length(const wi_shape *shape);
-/* What it is at a length, which may be 0 or below; 0 for what would be that many times the batch. Other numbers stay. */
-int64_t wi_at_length(int64_t dim, int64_t length);
+/* n = times · symbol + rest with n >= 0, the rest between -symbol/2 and symbol/2: the times. */
+int64_t wi_length_times(int64_t n, int64_t symbol, int64_t *rest);
+/* Is this number, or multiple of the batch, a multiple of the symbol and a number? Symbol 0: none is. */
+bool wi_has_length(int64_t dim, int64_t symbol);
+bool wi_shape_has_length(const wi_shape *shape, int64_t symbol);
+/* What it is at a length, which may be 0 or below; 0 for what would be that many times the batch. Other numbers stay, and
+ * multiples of the batch where it is not the length. */
+int64_t wi_at_length(int64_t dim, int64_t symbol, int64_t length);
+/* Written as other dimensions are: so many times the batch's symbol are a multiple of the batch. */
+int64_t wi_without_symbol(int64_t dim);
 
 wi_extent wi_extent_of(const wi_shape *shape, int64_t batch);
 wi_size wi_extent_count(const wi_extent *extent);

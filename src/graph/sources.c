@@ -1,6 +1,7 @@
 /* Sources (inputs, parameters, states) and the generators that need no op family: constants, scalars, coordinates. */
 #include "cl/buffer.h"
 #include "graph/initial.h"
+#include "graph/length.h"
 #include "graph/scope.h"
 #include "graph/variable_names.h"
 #include <string.h>
@@ -133,11 +134,10 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
     if (has_batch(shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s '%s': its shape cannot depend on the batch size",
             op->name, name ? name : "");
-    if (graph->has_length && wi_shape_has_length(shape))
+    if (wi_shape_has_length(shape, graph->length_symbol))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "%s '%s': its shape %s cannot depend on WEFT_LENGTH; make it as long as the longest, and "
-            "weft_slice it",
-            op->name, name ? name : "", wi_shape_print(shape, text));
+            "%s '%s': its shape %s cannot depend on %s; make it as long as the longest, and weft_slice it",
+            op->name, name ? name : "", wi_shape_print(shape, text), wi_length_word(graph));
     const wi_attributes attributes = {.source = {.number = graph->node_count}};
     weft_tensor *tensor = wi_node(graph, op, NULL, 0, dtype, shape, &attributes);
     if (!tensor) return NULL;
@@ -270,8 +270,9 @@ weft_tensor *wi_constant_of_count(weft_graph *graph, weft_dtype dtype, const wi_
 
 static weft_tensor *count_of(const weft_tensor *x, weft_dtype dtype, const wi_count_attributes *count) {
     const wi_shape shape = {.rank = 0};
-    if (!x->has_length || (count->count <= WI_LENGTH_ORDINARY && !wi_has_length(count->count)))
-        return wi_constant_of_count(x->graph, dtype, count);
+    const bool is_ordinary =
+        count->count <= WI_LENGTH_ORDINARY && !wi_has_length(count->count, x->graph->length_symbol);
+    if (!x->has_length || is_ordinary) return wi_constant_of_count(x->graph, dtype, count);
     return wi_node(x->graph, &wi_op_elements, NULL, 0, dtype, &shape, &(wi_attributes){.count = *count});
 }
 

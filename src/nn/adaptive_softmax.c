@@ -189,9 +189,10 @@ static weft_tensor *tail_loss(const tail *t, weft_tensor *x, weft_tensor *labels
     weft_tensor *own =
         weft_where(inside, weft_sub(labels, number(labels, t->begin)), number(labels, IGNORED));
     const int64_t most = room(t, rows);
-    if (most != rows && x->has_length && wi_has_length(rows))
+    if (most != rows && x->has_length && wi_has_length(rows, x->graph->length_symbol))
         return wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED,
-            "weft_adaptive_softmax: a capacity of %g of WEFT_LENGTH rows, expected 1", (double)t->capacity);
+            "weft_adaptive_softmax: a capacity of %g of as many rows as %s, expected 1", (double)t->capacity,
+            wi_length_word(x->graph));
     if (most != rows) {
         weft_tensor *chosen = wi_chosen_rows(weft_cast(inside, WEFT_I32), most);
         x = weft_index_select(x, 0, chosen);

@@ -65,8 +65,7 @@ static weft_status check_rule(const weft_optimizer *rule, const weft_tensor *par
         weft_tensor_name(parameter), without);
 }
 
-weft_status wi_row_gradient(
-    const wi_update *u, weft_tensor *gradient, weft_tensor **index, weft_tensor **rows) {
+weft_status wi_row_gradient(wi_update *u, weft_tensor *gradient) {
     const weft_tensor *const parameter = weft_graph_parameter(u->graph, u->first);
     parts p = {.count = 0};
     WI_TRY(check_rule(u->optimizer, parameter));
@@ -82,12 +81,8 @@ weft_status wi_row_gradient(
             weft_tensor_name(parameter), gradient->op->name);
     weft_tensor *const all = weft_concat(p.index, p.count, 0), *const source =
                                                                    weft_concat(p.rows, p.count, 0);
-    const wi_segments s = wi_segments_of(all);
-    weft_tensor *const sums = s.of ? weft_index_sum(source, 0, s.of, source->shape.dims[0]) : NULL;
-    if (!sums || !s.token) return weft_graph_status(u->graph);
-    weft_tensor *const empty = weft_less(weft_unsqueeze(s.token, 1), weft_number(s.token, 0));
-    *rows = weft_where(empty, weft_number(sums, 0), sums);
-    *index = s.token;
+    u->segments = wi_segments_of(all, parameter->shape.dims[0]);
+    u->g = u->sums = wi_segment_sum(source, u->segments);
     return weft_graph_status(u->graph);
 }
 
@@ -101,7 +96,20 @@ weft_tensor *wi_row_table(const wi_update *u, weft_tensor *flat, int64_t begin) 
 }
 
 weft_tensor *wi_row_selected(const wi_update *u, weft_tensor *table) {
-    return table ? weft_index_select(table, 0, weft_maximum_number(u->row_index, 0)) : NULL;
+    return wi_segment_select(table, u->segments, u->sums);
+}
+
+weft_tensor *wi_row_assignment(const wi_update *u, weft_tensor *rows, weft_tensor *value) {
+    weft_tensor *const table = rows->inputs[0];
+    weft_tensor *next;
+    if (u->apply) {
+        weft_tensor *const token = wi_segment_tokens(u->segments);
+        next =
+            token ? wi_replace_rows(table, weft_where(u->apply, token, weft_number(token, -1)), value) : NULL;
+    } else {
+        next = wi_segment_copy(table, u->segments, value);
+    }
+    return next ? wi_assign_view(table, next) : NULL;
 }
 
 weft_tensor *wi_row_limited(weft_tensor *rows, float max_norm) {

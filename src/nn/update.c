@@ -6,7 +6,6 @@
  * average, and the choice between old and new on runs that only accumulate. */
 #include "nn/fraction.h"
 #include "nn/update_rules.h"
-#include "ops/index/index.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
 #include <string.h>
@@ -85,21 +84,11 @@ static bool is_whole(const weft_tensor *variable) {
     return variable->variable || variable->op == &wi_op_flat;
 }
 
-/* The table that the rows were picked from, with those of the next value; a run that does not update writes none. */
-static weft_tensor *assigned_rows(const wi_update *u, weft_tensor *rows, weft_tensor *value) {
-    weft_tensor *index = u->row_index;
-    if (u->apply) index = weft_where(u->apply, index, weft_number(index, -1));
-    while (rows->op == &wi_op_reshape) rows = rows->inputs[0];
-    weft_tensor *const table = rows->inputs[0];
-    weft_tensor *const next = wi_replace_rows(table, index, value);
-    return next ? wi_assign_view(table, next) : NULL;
-}
-
 /* Runs that only accumulate leave everything but the sum, which is the pair after the parameters', as it is. */
 static weft_tensor *assignment(const wi_update *u, size_t i) {
     weft_tensor *const variable = u->pairs[i].variable, *value = u->pairs[i].value;
     if (!variable || !value) return NULL;
-    if (u->row_index) return assigned_rows(u, variable, value);
+    if (u->segments) return wi_row_assignment(u, variable, value);
     const bool is_sum = u->optimizer->accumulate > 1 && i == 1;
     if (u->apply && !is_sum) value = weft_where(u->apply, value, variable);
     return is_whole(variable) ? weft_assign(variable, value) : wi_assign_view(variable, value);
@@ -132,7 +121,7 @@ static bool is_elementwise(const wi_update *u) {
 static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
     const weft_optimizer *const o = u->optimizer;
     const wi_variable *const first = weft_graph_parameter(u->graph, u->first)->variable;
-    if (u->by_rows) WI_TRY(wi_row_gradient(u, gradients[u->first], &u->row_index, &u->g));
+    if (u->by_rows) WI_TRY(wi_row_gradient(u, gradients[u->first]));
     u->p_rows = u->p = wi_update_parameters(u);
     u->count = 1; /* p comes first: pairs[0] */
     if (u->by_rows)

@@ -11,7 +11,7 @@
 
 /* The range's part of a flat tensor that begins with row `begin` of the block. */
 static weft_tensor *range_of(const wi_update *u, weft_tensor *flat, int64_t begin) {
-    if (flat && u->row_index) return wi_row_selected(u, wi_row_table(u, flat, begin));
+    if (flat && u->segments) return wi_row_selected(u, wi_row_table(u, flat, begin));
     if (!flat || wi_shape_equal(&flat->shape, &u->shape)) return flat;
     weft_tensor *const rows =
         flat->shape.dims[0] == u->rows ? flat : wi_slice_dims(flat, 0, u->first_row - begin, u->rows, 1);

@@ -11,7 +11,7 @@
 #include <weft/nn.h>
 
 typedef struct wi_pair {
-    weft_tensor *variable, *value; /* with row_index: rows of a table */
+    weft_tensor *variable, *value; /* with segments: rows of a table */
 } wi_pair;
 
 typedef struct wi_stretch {
@@ -47,8 +47,9 @@ typedef struct wi_update {
     wi_shape shape;          /* of p, g and the states: (rows, 16), or that of the only parameter */
     bool by_rows;            /* only the rows of the only parameter that have a gradient */
     bool large;              /* the gradient of the only parameter is not written down */
-    weft_tensor
-        *row_index; /* i32 (n): p, g and the states are these rows of the only parameter; NULL: all of it */
+    weft_tensor *
+        segments; /* p, g and the states are the rows of the only parameter that these say; NULL: all of it */
+    weft_tensor *sums;   /* with segments: g before anything is done to it */
     weft_tensor *p_rows; /* p before its rows are limited to their largest norm */
     weft_tensor *p, *g;  /* g: accumulated, clipped, with coupled decay */
     wi_rows by_row;
@@ -115,12 +116,13 @@ weft_status wi_update_make(
     weft_optimizer_state *optimizer, weft_tensor *const *gradients, weft_tensor **assignments);
 
 /* ---- row_update.c ---- */
-/* The rows with a gradient, and the gradient of each; n rows, of which those of index -1 are none. */
-weft_status wi_row_gradient(
-    const wi_update *u, weft_tensor *gradient, weft_tensor **index, weft_tensor **rows);
+/* Sets the rows with a gradient (u->segments) and the gradient of each (u->sums and u->g). */
+weft_status wi_row_gradient(wi_update *u, weft_tensor *gradient);
 /* The range's only parameter, (rows, width), within a flat tensor that begins with row `begin`; and its chosen rows. */
 weft_tensor *wi_row_table(const wi_update *u, weft_tensor *flat, int64_t begin);
 weft_tensor *wi_row_selected(const wi_update *u, weft_tensor *table);
+/* Assigns the table that the rows were picked from the one with their next value; a run that does not update writes none. */
+weft_tensor *wi_row_assignment(const wi_update *u, weft_tensor *rows, weft_tensor *value);
 /* Rows (..., width), those that are longer shortened to max_norm; 0: none is. */
 weft_tensor *wi_row_limited(weft_tensor *rows, float max_norm);
 

@@ -2,6 +2,7 @@
 #ifndef WI_OP_TABLE_H
 #define WI_OP_TABLE_H
 
+#include "graph/length.h"
 #include "graph/rewrite.h"
 #include <weft/ops.h>
 

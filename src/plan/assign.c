@@ -228,11 +228,49 @@ static weft_status settle(
     return wi_make_loop(loops, p->steps[p->step_count - 1]);
 }
 
+/* ---- tables that a step writes some rows of ---- */
+
+/* The last step comes before the one of that number. */
+static void move_last(wi_partition *p, wi_loops *loops, int to) {
+    const int from = (int)p->step_count - 1;
+    wi_step *const step = p->steps[from];
+    const wi_loop loop = loops->of[from];
+    for (int i = from; i > to; i--) {
+        p->steps[i] = p->steps[i - 1];
+        p->steps[i]->index = i;
+        loops->of[i] = loops->of[i - 1];
+    }
+    p->steps[to] = step;
+    step->index = to;
+    loops->of[to] = loop;
+    for (size_t i = 0; i < p->value_count; i++) {
+        int *const own = &p->values[i].step;
+        if (*own >= to) *own = *own == from ? to : *own + 1;
+    }
+}
+
+/* A table in memory of its own is filled before the step that writes some of its rows. */
+static weft_status fill_table(wi_partition *p, wi_loops *loops, int value) {
+    const int step = p->values[value].step, storage = p->values[value].storage;
+    if (step < 0 || storage < 0 || p->storages[storage].alias >= 0 ||
+        !wi_is_table_of(p, p->steps[step], value, true))
+        return WEFT_OK;
+    const wi_layout layout = p->values[value].layout;
+    int copy;
+    p->device = p->steps[step]->device;
+    WI_TRY(wi_copy_value(p, wi_value_index(p, p->values[value].node->inputs[0]), storage, &layout, &copy));
+    WI_TRY(wi_make_loop(loops, p->steps[p->step_count - 1]));
+    move_last(p, loops, step);
+    return WEFT_OK;
+}
+
 weft_status wi_settle_assignments(wi_partition *p, wi_loops *loops) {
     readings r = {0};
     weft_status status = p->assignment_count > 0 ? find_readings(&r, loops, p->step_count) : WEFT_OK;
     for (size_t i = 0; i < p->assignment_count && status == WEFT_OK; i++)
         status = settle(p, loops, &p->assignments[i], &r);
     wi_release(p->request->context->allocator, r.of);
+    for (size_t i = 0; i < p->assignment_count && status == WEFT_OK; i++)
+        status = fill_table(p, loops, p->assignments[i].value);
     return status;
 }

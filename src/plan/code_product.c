@@ -8,8 +8,11 @@ static void emit_epilogue_elements(wi_emitter *e) {
     for (int store = 0; store < 2; store++) { /* all loads before the first store */
         for (int m = 0; m < e->step->member_count; m++) {
             if (wi_emitted_member(e, m)->storage < 0) continue;
-            const int temp = wi_emit_member(e, e->step->members[m]);
-            if (store) wi_emit_store(e, wi_loop_operand(e->loop, e->step->members[m], true), temp);
+            const int member = e->step->members[m], temp = wi_emit_member(e, member);
+            if (!store) continue;
+            if (wi_is_table_of(e->partition, e->step, member, true))
+                wi_text_append(&e->text, "if (batch >= 0)\n");
+            wi_emit_store(e, wi_loop_operand(e->loop, member, true), temp);
         }
     }
     e->memo_count = remembered;
@@ -24,8 +27,9 @@ static bool ends_in_groups(const wi_emitter *e) {
 static void emit_epilogue_body(wi_emitter *e) {
     const weft_dtype dtype = wi_emitted_member(e, 0)->node->dtype;
     e->has_j = true;
-    wi_text_append(
-        &e->text, "const long i0 = batch, i1 = row;\nconst int j = column;\n(void)i0, (void)i1, (void)j;\n");
+    wi_text_append(&e->text,
+        "const long i0 = %s, i1 = row;\nconst int j = column;\n(void)i0, (void)i1, (void)j;\n",
+        e->step->by_segments ? "max(batch, 0)" : "batch");
     wi_emit_remember(e, wi_emitted_member(e, 0), wi_emit_begin(e, dtype));
     wi_emit_rounding(e, dtype);
     wi_text_append(&e->text, wi_dtype_rounds(dtype) ? "(acc);\n" : "acc;\n");
@@ -83,6 +87,18 @@ static void define_places(wi_text *source, const wi_loop *loop) {
     }
 }
 
+/* What asks for an element of each table that the epilogue reads. */
+static void define_request(wi_text *source, const wi_loop *loop) {
+    wi_text_append(source, "#define WEFT_EPILOGUE_REQUEST(batch, row, column, level)");
+    for (int o = 0; o < loop->operand_count; o++) {
+        if (loop->operands[o].is_output || !wi_operand_varies(&loop->operands[o], 0)) continue;
+        wi_text_append(source, " WEFT_PREFETCH(b%d + f%d + (long)(batch)", o, o);
+        if (!wi_size_is(loop->operands[o].layout.strides[0], 1)) wi_text_append(source, " * s%d_0", o);
+        wi_text_append(source, " + (column), level);");
+    }
+    wi_text_append(source, "\n");
+}
+
 /* An epilogue: its parameters, their names, its body. */
 typedef struct epilogue {
     wi_emitter e;
@@ -101,7 +117,10 @@ static void define_epilogue(wi_text *source, const epilogue *own) {
         "#define WEFT_STORE(acc, batch, row, column, lanes) WEFT_NAME(store)(acc, batch, row, column, "
         "lanes%s%s)\n",
         comma, any ? own->names.data : "");
-    define_places(source, own->e.loop);
+    if (own->e.step->by_segments)
+        define_request(source, own->e.loop);
+    else
+        define_places(source, own->e.loop);
 }
 
 /* The template with this epilogue and its macros. */
@@ -114,7 +133,8 @@ static weft_status append_template(
     wi_text_append(source, "\n");
     wi_text_append(source, "#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"
                            "#undef WEFT_EPILOGUE_READ\n#undef WEFT_EPILOGUE_READ_STEP\n"
-                           "#undef WEFT_EPILOGUE_WRITE\n#undef WEFT_EPILOGUE_WRITE_STEP\n");
+                           "#undef WEFT_EPILOGUE_WRITE\n#undef WEFT_EPILOGUE_WRITE_STEP\n"
+                           "#undef WEFT_EPILOGUE_REQUEST\n");
     wi_kernel_macros_undefine(kernel, source);
     *alone = source->length;
     wi_code_bundles(kernel, source);

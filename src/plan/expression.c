@@ -1,4 +1,6 @@
 #include "plan/expression.h"
+
+#include "ops/index/index.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -354,7 +356,14 @@ static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
         wi_text_append(text, "weft_round_%s(%s);\n", target->name, converted);
 }
 
+/* A row of a table is read, or is written as its next value is (plan/partition_rows.c). */
+static int emit_row(wi_emitter *e, const weft_tensor *node) {
+    if (node->op == &wi_op_segment_copy) return wi_emit_input(e, node->inputs[2]);
+    return wi_emit_load(e, wi_loop_operand(e->loop, wi_value_index(e->partition, node->inputs[0]), false));
+}
+
 static int emit_map(wi_emitter *e, const weft_tensor *node) {
+    if (node->op->kind == WI_KERNEL) return emit_row(e, node);
     if (node->op->reads_padded) return wi_emit_load(e, padded_operand(e->loop, node));
     int inputs[3] = {0};
     for (int i = 0; i < node->input_count; i++) inputs[i] = wi_emit_input(e, node->inputs[i]);

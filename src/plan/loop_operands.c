@@ -1,4 +1,5 @@
 /* What a step addresses: memory, padded reads of it, and generators that depend on the index. */
+#include "ops/index/index.h"
 #include "plan/loops.h"
 
 static weft_status add_operand(wi_loop *loop, wi_operand operand) {
@@ -25,10 +26,15 @@ static weft_status stretch(
     return WEFT_OK;
 }
 
+/* Rows of a table are those of the first dimension of a product's space, of which there is only one otherwise. */
 static weft_status add_memory(const wi_partition *p, wi_loop *loop, int index, bool is_output) {
     const wi_value *value = &p->values[index];
     wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->format};
     WI_TRY(stretch(loop->step, &value->extent, &value->layout, &operand.layout));
+    if (wi_is_table_of(p, loop->step, index, is_output)) {
+        operand.layout.strides[0] = operand.layout.strides[1];
+        operand.layout.strides[1] = wi_size_of(0);
+    }
     return add_operand(loop, operand);
 }
 
@@ -93,7 +99,9 @@ static weft_status add_member_operands(const wi_partition *p, wi_loop *loop, int
         WI_TRY(add_generator(p, loop, member->expression));
     } else if (member->node->op->reads_padded) {
         WI_TRY(add_padded(p, loop, member->node));
-    } else if (member->node->op->kind != WI_PRODUCT) {
+    } else if (member->node->op == &wi_op_segment_select) {
+        WI_TRY(add_memory(p, loop, wi_value_index(p, member->node->inputs[0]), false));
+    } else if (member->node->op->kind == WI_MAP || member->node->op->kind == WI_REDUCE) {
         for (int i = 0; i < member->node->input_count; i++)
             WI_TRY(add_input(p, loop, wi_value_of_node(p, member->node->inputs[i])));
     }

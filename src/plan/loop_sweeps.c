@@ -9,10 +9,10 @@ static int max_int(int a, int b) {
     return a > b ? a : b;
 }
 
-static int member_sweep(const wi_loops *loops, const wi_value *member) {
+static int member_sweep(const wi_loops *loops, const wi_step *step, const wi_value *member) {
     const wi_partition *p = loops->partition;
     int sweep = 0;
-    if (member->copy_of >= 0 || member->stores_inline || member->node->op->kind == WI_PRODUCT) return 0;
+    if (member->copy_of >= 0 || member->stores_inline || wi_is_product_of(step, member)) return 0;
     for (int i = 0; i < member->node->input_count; i++) {
         const wi_value *input = wi_value_of_node(p, member->node->inputs[i]);
         if (input->state != WI_VALUE_MEMBER || input->step != member->step) continue;
@@ -44,7 +44,7 @@ void wi_count_sweeps(wi_loops *loops, wi_loop *loop) {
     for (int i = 0; i < step->member_count; i++) {
         const int index = step->members[i];
         const wi_value *member = &loops->partition->values[index];
-        loops->sweep[index] = member_sweep(loops, member);
+        loops->sweep[index] = member_sweep(loops, step, member);
         if (is_elements_work(member)) loop->sweeps = max_int(loop->sweeps, loops->sweep[index] + 1);
     }
     loop->may_split = step->reduced && loop->sweeps == 1 && worth_splitting(loop);

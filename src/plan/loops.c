@@ -152,10 +152,10 @@ weft_status wi_make_loop(wi_loops *loops, const wi_step *step) {
     return WEFT_OK;
 }
 
-/* An assignment adds a step and a value to the partition, at most. */
+/* An assignment adds two steps and two values to the partition, at most. */
 static weft_status make_room(wi_loops *loops) {
     const wi_partition *p = loops->partition;
-    const size_t more = p->assignment_count + 1;
+    const size_t more = 2 * p->assignment_count + 1;
     loops->of = wi_arena_take(p->request->arena, (p->step_count + more) * sizeof *loops->of);
     loops->sweep = wi_arena_take(p->request->arena, (p->value_count + more) * sizeof *loops->sweep);
     loops->room = wi_arena_take(p->request->arena, WI_MAX_OPERANDS * sizeof *loops->room);

@@ -54,7 +54,7 @@ static weft_status rewrite_graph(wi_node_order *order, wi_wishes *wishes) {
     wi_rewrite rewrite = {.graph = request->graph,
         .inference = request->inference,
         .batch = request->batch,
-        .length = request->length,
+        .given = request->given,
         .replace_kernel = replace_kernel,
         .replaced = pass_wish_on,
         .asker = wishes};

@@ -11,6 +11,7 @@
  *   partition_copies.c    copies, and transfers from device to device
  *   partition_joins.c     concatenation and flat buffers; assignments
  *   partition_ops.c       ops with kernels of their own
+ *   partition_rows.c      sums of rows by segments, with the rows of tables that they update
  *   select.c              the implementation of a product or kernel op, as soon as its operands are laid out
  *
  * The pass after it, loops.c, may add steps that copy, and lets storages lie over others (assign.c): which values
@@ -90,7 +91,7 @@ enum {
 
 typedef enum wi_step_kind {
     WI_STEP_LOOP,    /* maps, and reductions over one set of axes */
-    WI_STEP_PRODUCT, /* matrix product with an epilogue of maps */
+    WI_STEP_PRODUCT, /* matrix product, or sums of rows by segments, with an epilogue of maps */
     WI_STEP_KERNEL,  /* an op with kernels of its own */
     WI_STEP_TRANSFER /* a value's bytes as they are, from its memory to that of a copy: on a device, or between two */
 } wi_step_kind;
@@ -108,6 +109,7 @@ typedef struct wi_step {
     bool only_moves;
     int sources[WI_KERNEL_INPUTS]; /* PRODUCT and KERNEL: values; PRODUCT: A and B */
     wi_gemm_shape gemm;            /* PRODUCT */
+    bool by_segments; /* PRODUCT: sums of rows, not a contraction; the first dimension is a table's rows */
     const wi_selection *selection; /* PRODUCT and KERNEL: what was considered, and chosen (select.c) */
 } wi_step;
 
@@ -198,6 +200,8 @@ weft_status wi_select_for(wi_partition *p, wi_step *step);
 int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step);
 /* Does a member of the step read that value, too? */
 bool wi_step_reads(const wi_partition *p, const wi_step *step, int value);
+/* Is there room in the step for the node and its operands? */
+bool wi_has_room(const wi_partition *p, const wi_step *step, const weft_tensor *node);
 /* Of a member without memory: does its step have room for one more output? */
 bool wi_may_store(const wi_partition *p, int value);
 
@@ -224,6 +228,14 @@ weft_status wi_take_reduce(wi_partition *p, int value);
 weft_status wi_take_product(wi_partition *p, int value);
 weft_status wi_take_convolution(wi_partition *p, int value);
 weft_status wi_take_kernel(wi_partition *p, int value);
+/* ---- partition_rows.c ---- */
+/* A kernel op's node that is a sum of rows by segments, or becomes a member of the step of one. */
+bool wi_is_of_segments(const wi_partition *p, int value);
+weft_status wi_take_of_segments(wi_partition *p, int value);
+/* Is the member what its step's kernels compute, before the epilogue? */
+bool wi_is_product_of(const wi_step *step, const wi_value *member);
+/* Does the value, an operand of the step, have the rows of a table, not those of the segments? */
+bool wi_is_table_of(const wi_partition *p, const wi_step *step, int value, bool is_output);
 weft_status wi_take_join(wi_partition *p, int value);
 weft_status wi_take_assign(wi_partition *p, int value);
 weft_status wi_take_transfer(wi_partition *p, int value);

@@ -111,8 +111,8 @@ bool wi_may_store(const wi_partition *p, int index) {
 
 /* Inputs and outputs stay within WI_MAX_OPERANDS whatever follows: what reads a member later is outside
  * already. */
-static bool has_room(const wi_partition *p, const wi_step *step, const weft_tensor *node, int index) {
-    const int inputs = step->input_count + wi_new_operands(p, node, index);
+bool wi_has_room(const wi_partition *p, const wi_step *step, const weft_tensor *node) {
+    const int inputs = step->input_count + wi_new_operands(p, node, step->index);
     return step->device == p->device && step->member_count < WI_MAX_MEMBERS - 2 && inputs <= WI_MAX_INPUTS &&
            inputs + possible_outputs(p, step, node) <= WI_MAX_OPERANDS;
 }
@@ -145,7 +145,7 @@ static bool map_joins(const wi_partition *p, int index, const weft_tensor *node,
     if (index < 0) return false;
     const wi_step *step = p->steps[index];
     if (step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) return false;
-    if (!inputs_in_registers(p, node, index) || !has_room(p, step, node, index)) return false;
+    if (!inputs_in_registers(p, node, index) || !wi_has_room(p, step, node)) return false;
     const wi_shape row = row_shape(step);
     *in_row = false;
     if (wi_shape_equal(&node->shape, &step->shape)) {
@@ -248,7 +248,7 @@ static bool reduce_joins(const wi_partition *p, int index, const weft_tensor *no
     if (step->kind != WI_STEP_LOOP || input->state != WI_VALUE_MEMBER || input->in_row) return false;
     if (step->reduced && step->reduced != node->attributes->over.axes) return false;
     if (input->chain >= WI_MAX_CHAIN) return false;
-    if (!has_room(p, step, node, index)) return false;
+    if (!wi_has_room(p, step, node)) return false;
     wi_step probe = *step;
     probe.reduced = node->attributes->over.axes;
     return !input->after_reduction || rows_may_be_read_twice(&probe);
@@ -262,7 +262,7 @@ static int sibling_reduction(const wi_partition *p, const weft_tensor *node, con
     for (int index = first > count - LOOK_BACK ? first : count - LOOK_BACK; index < count; index++) {
         const wi_step *step = index < 0 ? NULL : p->steps[index];
         if (!step || step->kind != WI_STEP_LOOP || step->reduced != node->attributes->over.axes) continue;
-        if (wi_shape_equal(&step->shape, &x->shape) && has_room(p, step, node, index)) return index;
+        if (wi_shape_equal(&step->shape, &x->shape) && wi_has_room(p, step, node)) return index;
     }
     return -1;
 }

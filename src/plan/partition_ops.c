@@ -10,6 +10,7 @@ static weft_status take_source(wi_partition *p, const weft_tensor *node, int inp
 
 weft_status wi_take_kernel(wi_partition *p, int value) {
     const weft_tensor *node = p->values[value].node;
+    if (wi_is_of_segments(p, value)) return wi_take_of_segments(p, value);
     int sources[WI_KERNEL_INPUTS], index;
     if (node->input_count > WI_KERNEL_INPUTS)
         WI_FAIL(WEFT_ERROR_INTERNAL, "%s: more than %d inputs", node->op->name, WI_KERNEL_INPUTS);

@@ -82,7 +82,7 @@ static void sum_up_rematerialised(const wi_materialised *runs, weft_plan_info *i
 static void sum_up(weft_plan *plan) {
     weft_plan_info *info = &plan->info;
     info->batch = plan->request.batch;
-    info->length = plan->request.length;
+    info->length = plan->request.given.symbol == WEFT_LENGTH ? plan->request.given.length : 0;
     info->steps = plan->runs.run_count;
     info->kernels = plan->code.piece_count;
     info->arena_bytes = plan->placement.arena_bytes;
@@ -180,17 +180,19 @@ static weft_status read_options(weft_plan_options *own, const weft_plan_options 
     return WEFT_OK;
 }
 
-/* That of the options, where an output depends on it. */
+/* That of the options, or the batch, where an output depends on it. */
 static weft_status take_length(wi_request *request, int64_t length) {
     weft_tensor *const *const outputs = request->outputs;
     size_t first = 0;
     while (first < request->output_count && !outputs[first]->has_length) first++;
     if (first == request->output_count) return WEFT_OK;
-    if (length == 0)
+    const int64_t symbol = request->graph->length_symbol;
+    const bool is_batch = symbol == WI_BATCH_SYMBOL;
+    if (!is_batch && length == 0)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_plan_create: output %zu, a %s, depends on WEFT_LENGTH: set the length of weft_plan_options",
             first, outputs[first]->op->name);
-    request->length = length;
+    request->given = (wi_given){symbol, is_batch ? request->batch : length, request->batch};
     return WEFT_OK;
 }
 
@@ -226,10 +228,10 @@ weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size
         .batch = options.batch};
     plan->references = 1;
     weft_status status = fill_request(plan, outputs, count, &options);
-    const bool has_length = graph->has_length;
-    graph->has_length = false; /* the nodes that a plan makes have none */
+    const int64_t symbol = graph->length_symbol;
+    graph->length_symbol = 0; /* the nodes that a plan makes have none */
     if (status == WEFT_OK) status = build(plan, &options);
-    graph->has_length = has_length;
+    graph->length_symbol = symbol;
     if (status != WEFT_OK)
         plan_destroy(plan);
     else

@@ -16,7 +16,7 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
         .device = &wi_step_device(p, step)->profile,
         .inference = p->request->inference,
         .result = result->extent,
-        .product = step->kind == WI_STEP_PRODUCT ? &step->gemm : NULL};
+        .product = step->kind == WI_STEP_PRODUCT && !step->by_segments ? &step->gemm : NULL};
     for (int i = 0; i < result->node->input_count; i++) {
         site.inputs[i] = p->values[step->sources[i]].extent;
         site.layouts[i] = p->values[step->sources[i]].layout;

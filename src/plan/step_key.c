@@ -124,7 +124,7 @@ static void add_member(walk *w, int index) {
         wi_key_add(w->map, (uint64_t)wi_loop_operand(w->loop, value->copy_of, false));
     else if (value->stores_inline)
         add_expression(w, value->expression);
-    else if (value->node->op->kind != WI_PRODUCT)
+    else if (!wi_is_product_of(w->step, value))
         add_map(w, value->node);
     else
         wi_key_add_address(w->map, value->node->op);

@@ -14,7 +14,7 @@ typedef struct tuned_step {
 static bool is_tuned(const wi_partition *p, const wi_step *step) {
     const wi_op *const op = p->values[step->members[0]].node->op;
     return step->selection && step->device == 0 &&
-           (step->kind == WI_STEP_PRODUCT || op == &wi_op_conv_weight);
+           ((step->kind == WI_STEP_PRODUCT && !step->by_segments) || op == &wi_op_conv_weight);
 }
 
 static int more_first(const void *a, const void *b) {

@@ -23,7 +23,8 @@ static void push(walk *w, weft_tensor *node) {
 
 static weft_status add_input(wi_feed *feed, weft_tensor *node) {
     const wi_shape *const shape = &node->shape;
-    bool good = shape->rank >= 1 && (shape->dims[0] == WEFT_BATCH || shape->dims[0] > 0);
+    const bool cuts_batch = node->has_length && node->graph->length_symbol == WI_BATCH_SYMBOL;
+    bool good = shape->rank >= 1 && !cuts_batch && (shape->dims[0] == WEFT_BATCH || shape->dims[0] > 0);
     wi_feed_input input = {.tensor = node};
     feed->waits = feed->waits || node->has_length;
     for (int axis = 1; axis < shape->rank && good; axis++) good = shape->dims[axis] > 0;
@@ -130,15 +131,16 @@ wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name) {
 
 /* The length that makes the dimension that size; 0: none does. */
 static int64_t length_for(int64_t dim, int64_t size) {
-    const int64_t at_one = wi_at_length(dim, 1), step = wi_at_length(dim, 2) - at_one;
+    const int64_t at_one = wi_at_length(dim, WEFT_LENGTH, 1),
+                  step = wi_at_length(dim, WEFT_LENGTH, 2) - at_one;
     const int64_t length = step > 0 && size >= at_one ? (size - at_one) / step + 1 : 0;
-    return length > 0 && wi_at_length(dim, length) == size ? length : 0;
+    return length > 0 && wi_at_length(dim, WEFT_LENGTH, length) == size ? length : 0;
 }
 
 /* The first column with the length says what it is. */
 static void find_length(wi_feed *feed, const weft_tensor *input, const weft_column *column) {
     for (int axis = 1; axis < input->shape.rank && axis <= column->rank && feed->length == 0; axis++)
-        if (input->has_length && wi_has_length(input->shape.dims[axis]))
+        if (wi_axis_has_length(input, axis))
             feed->length = length_for(input->shape.dims[axis], column->dims[axis - 1]);
 }
 
@@ -146,7 +148,7 @@ static void find_length(wi_feed *feed, const weft_tensor *input, const weft_colu
 static wi_shape fed_shape(const wi_feed *feed, const weft_tensor *input) {
     wi_shape shape = input->shape;
     for (int axis = 1; axis < shape.rank && input->has_length && feed->length > 0; axis++)
-        shape.dims[axis] = wi_at_length(shape.dims[axis], feed->length);
+        shape.dims[axis] = wi_at_length(shape.dims[axis], WEFT_LENGTH, feed->length);
     return shape;
 }
 

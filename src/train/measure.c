@@ -10,9 +10,10 @@ static weft_status measure_shape(wi_measure *item, const weft_metric *metric) {
     const int rank = weft_tensor_rank(output);
     bool good =
         weft_tensor_dtype(output) == WEFT_F32 && rank >= 1 && weft_tensor_dimension(output, 0) == WEFT_BATCH;
-    if (output->has_length && wi_shape_has_length(&output->shape)) {
+    if (output->has_length && wi_shape_has_length(&output->shape, output->graph->length_symbol)) {
         char text[WI_SHAPE_TEXT];
-        WI_FAIL(WEFT_ERROR_SHAPE, "trainer: the metric '%s' is of %s; it takes no WEFT_LENGTH", metric->name,
+        WI_FAIL(WEFT_ERROR_SHAPE,
+            "trainer: the metric '%s' is of %s; it takes no size that plans give but the batch", metric->name,
             wi_shape_print(&output->shape, text));
     }
     item->rows = 1;

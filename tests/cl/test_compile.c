@@ -1,4 +1,5 @@
-/* The options that programs are compiled with where a driver must not get some of them. */
+/* The options that programs are compiled with where a driver must not get some of them, and what stands around them. */
+#include "cl/build_log.h"
 #include "cl/compile.h"
 #include "cl/context.h"
 #include "cl/quirks.h"
@@ -44,7 +45,46 @@ static void f16_is_optimised_where_it_must_be(void **state) {
     weft_context_release(context);
 }
 
+static cl_int outcome_of(wi_device *device, const char *source, const char *options) {
+    wi_compiled made;
+    assert_ok(wi_compile(&made, device, "a program", source, options));
+    clReleaseProgram(made.program);
+    return made.error;
+}
+
+/* What a program with vectors of 16 floats is told on processors with AVX-512, and no other. */
+#define ONLY_WIDENED                                                                                         \
+    "#if defined(__clang__) && defined(__AVX512F__) && !defined(WEFT_WIDENED)\n"                             \
+    "#error \"vectors may be cut\"\n"                                                                        \
+    "#endif\n" PLAIN
+#define NOT_WIDENED                                                                                          \
+    "#ifdef WEFT_WIDENED\n"                                                                                  \
+    "#error \"there are no vectors of 16 floats\"\n"                                                         \
+    "#endif\n" PLAIN
+#define WRONG_LINE "\n\n__kernel void k(__global float *x) { x[0] = undeclared; }\n"
+
+static void vectors_of_processors_stay_whole(void **state) {
+    (void)state;
+    weft_context *context = NULL;
+    wi_compiled made;
+    char *log = NULL;
+    assert_ok(
+        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = ""}));
+    wi_device *const device = wi_context_device(context);
+    assert_int_equal(outcome_of(device, ONLY_WIDENED, "-w -D WEFT_LANES=16"), CL_SUCCESS);
+    assert_int_equal(outcome_of(device, NOT_WIDENED, "-w -D WEFT_LANES=1"), CL_SUCCESS);
+    assert_int_equal(outcome_of(device, PLAIN, "-w"), CL_SUCCESS);
+    assert_ok(wi_compile(&made, device, "a program", WRONG_LINE, "-w -D WEFT_LANES=16"));
+    assert_int_equal(made.error, CL_BUILD_PROGRAM_FAILURE);
+    assert_ok(wi_build_log_read(&log, device, made.program, made.error));
+    assert_non_null(strstr(log, ":3:"));
+    wi_release(device->host.allocator, log);
+    clReleaseProgram(made.program);
+    weft_context_release(context);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(f16_is_optimised_where_it_must_be)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(f16_is_optimised_where_it_must_be),
+        cmocka_unit_test(vectors_of_processors_stay_whole)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

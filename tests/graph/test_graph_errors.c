@@ -82,7 +82,7 @@ static things make_things(void) {
     ROW(slice_outside, weft_slice(t.row, 0, 2, 6), SHAPE, "slice", "6", "(5)")                               \
     ROW(slice_before, weft_slice(t.row, 0, -6, 3), SHAPE, "slice", "-6", "(5)")                              \
     ROW(slice_axis, weft_slice(t.row, 1, 0, 1), SHAPE, "slice", "(5)")                                       \
-    ROW(slice_batch, weft_slice(t.x, 0, 0, 1), SHAPE, "slice", "(batch, 3, 4)")                              \
+    ROW(slice_batch, weft_slice(t.x, 0, 2, 1), SHAPE, "slice", "(batch, 3, 4)")                              \
     ROW(concat_shapes, weft_concat((weft_tensor *const[]){t.x, t.row}, 2, 0), SHAPE, "concat",               \
         "(batch, 3, 4)", "(5)")                                                                              \
     ROW(concat_axis, weft_concat((weft_tensor *const[]){t.row, t.row}, 2, 1), SHAPE, "concat", "(5)")        \

@@ -232,10 +232,51 @@ static void test_list_of_assignments(void **state) {
     weft_graph_release(n.graph);
 }
 
+/* Weights of a scan are packed once, its first states are set in every run: other rows give what a new plan gives. */
+static void expect_scan(int64_t hidden, int64_t projection, int64_t batch) {
+    enum { STEPS = 5, WIDTH = 6, MOST = 256 };
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, STEPS, WIDTH);
+    const weft_recurrent_options options = {WEFT_RECURRENT_OPTIONS_INIT, .projection = projection};
+    weft_tensor *const y = weft_lstm(x, hidden, &options).y;
+    const size_t bytes = sizeof(float) * (size_t)(batch * STEPS * (projection ? projection : hidden));
+    const weft_plan_options plans = {WEFT_PLAN_OPTIONS_INIT, .batch = batch, .inference = true};
+    static float values[3 * STEPS * WIDTH], got[3 * STEPS * MOST], wanted[3 * STEPS * MOST];
+    test_random random = test_random_named("scans", 1);
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, &y, 1, &plans));
+    assert_true(count_fixed(plan) >= 1);
+    for (int run = 0; run < 3; run++) {
+        weft_plan *other = NULL;
+        for (int i = 0; i < batch * STEPS * WIDTH; i++)
+            values[i] = (float)test_random_between(&random, -1, 1);
+        assert_weft_ok(weft_plan_create(&other, &y, 1, &plans));
+        weft_plan *const both[] = {plan, other};
+        float *const results[] = {got, wanted};
+        for (int i = 0; i < 2; i++) {
+            assert_weft_ok(
+                weft_plan_write(both[i], x, values, sizeof(float) * (size_t)(batch * STEPS * WIDTH)));
+            assert_weft_ok(weft_plan_run(both[i]));
+            assert_weft_ok(weft_plan_read(both[i], y, results[i], bytes));
+        }
+        assert_memory_equal(got, wanted, bytes);
+        weft_plan_release(other);
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+static void test_scans_pack_once(void **state) {
+    (void)state;
+    expect_scan(40, 0, 3);
+    expect_scan(40, 24, 3);
+    expect_scan(256, 0, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_writes_reach_a_plan),
         cmocka_unit_test(test_copies_reach_a_plan), cmocka_unit_test(test_other_writers_reach_a_plan),
         cmocka_unit_test(test_carried_state), cmocka_unit_test(test_launches_and_memory),
-        cmocka_unit_test(test_list_of_assignments)};
+        cmocka_unit_test(test_list_of_assignments), cmocka_unit_test(test_scans_pack_once)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,5 +1,7 @@
 /* Plans of one network at several lengths and batches: values beside float64 ones, what weft_predict and a trainer make of
  * the length of their data, and the lines of what no length or not this one can do. */
+#include "cl/context.h"
+#include "cl/program.h"
 #include "graph/length.h"
 #include "support/fixture.h"
 #include <math.h>
@@ -117,6 +119,23 @@ static void random_numbers_are_as_many(void **state) {
     }
     assert_in_range(kept, 8, 32);
     weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+/* The count of a mean is an argument of its kernel: lengths that are alike in all else share it. */
+static void means_compile_once(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *mean = weft_mean(weft_tanh(weft_input(graph, "x", WEFT_F32, WEFT_LENGTH, WIDTH)), 1);
+    const wi_program_stats *const stats = wi_programs_stats(wi_context_device(test_context()));
+    for (int64_t length = 5; length <= 7; length++) {
+        const size_t before = stats->pieces_added;
+        const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 3, .length = length};
+        weft_plan *plan = NULL;
+        assert_weft_ok(weft_plan_create(&plan, &mean, 1, &options));
+        assert_true(length == 5 ? stats->pieces_added > before : stats->pieces_added == before);
+        weft_plan_release(plan);
+    }
     weft_graph_release(graph);
 }
 
@@ -321,13 +340,13 @@ static void ops_that_take_none_say_so(void **state) {
         const char *line;
     } cases[] = {{parameter, "parameter 'w': its shape (length, 2) cannot depend on WEFT_LENGTH"},
         {wide, "cannot depend on WEFT_LENGTH"}, {halves, "slice: step 2 of axis 1 of (batch, length, 4)"},
-        {strided, "along WEFT_LENGTH the stride must be 1"},
-        {pooled, "max_pool: stride[0] = 2 along WEFT_LENGTH"}, {resampled, "resample: takes no WEFT_LENGTH"},
-        {paired, "reshape: (batch, length) and"},
+        {strided, "along an axis whose size plans give the stride must be 1"},
+        {pooled, "max_pool: stride[0] = 2 along WEFT_LENGTH"},
+        {resampled, "resample: axis 2 follows WEFT_LENGTH"}, {paired, "reshape: (batch, length) and"},
         {other_length, "shapes (batch, length, 4) and (5, 4) do not broadcast"},
         {channels, "group_norm: (batch, length, 4)"}, {scaled_by_width, "WEFT_LENGTH needs a scale"},
         {smoothed, "label_smoothing"}, {second_gradient, "a second gradient needs a fixed number of steps"},
-        {tails, "a capacity of 0.5 of WEFT_LENGTH rows"},
+        {tails, "a capacity of 0.5 of as many rows as WEFT_LENGTH"},
         {often, "reshape: (batch, length, length, length) has WEFT_LENGTH too often"},
         {too_large_beside_it, "expand: (batch, length, 40249584) has a size"}};
     (void)state;
@@ -358,12 +377,12 @@ static void shapes_name_the_length(void **state) {
         const wi_shape shape = {.rank = 1, .dims = {cases[i].dim}};
         assert_string_equal(wi_shape_print(&shape, text), cases[i].text);
     }
-    assert_int_equal(wi_at_length(2 * WEFT_LENGTH + 3, 5), 13);
-    assert_int_equal(wi_at_length(-(WEFT_LENGTH - 1), 5), -4);
-    assert_int_equal(wi_at_length(-(WEFT_LENGTH - 5), 5), 0);
-    assert_int_equal(wi_at_length(WEFT_LENGTH - 7, 5), -2);
-    assert_int_equal(wi_at_length(3 * WEFT_LENGTH * WEFT_LENGTH + 2 * WEFT_LENGTH, 5), 85);
-    assert_int_equal(wi_at_length(768, 5), 768);
+    assert_int_equal(wi_at_length(2 * WEFT_LENGTH + 3, WEFT_LENGTH, 5), 13);
+    assert_int_equal(wi_at_length(-(WEFT_LENGTH - 1), WEFT_LENGTH, 5), -4);
+    assert_int_equal(wi_at_length(-(WEFT_LENGTH - 5), WEFT_LENGTH, 5), 0);
+    assert_int_equal(wi_at_length(WEFT_LENGTH - 7, WEFT_LENGTH, 5), -2);
+    assert_int_equal(wi_at_length(3 * WEFT_LENGTH * WEFT_LENGTH + 2 * WEFT_LENGTH, WEFT_LENGTH, 5), 85);
+    assert_int_equal(wi_at_length(768, WEFT_LENGTH, 5), 768);
 }
 
 /* A graph that nobody told a length takes numbers as they are. */
@@ -379,8 +398,8 @@ static void numbers_stay_numbers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(values_at_several_lengths_and_batches),
-        cmocka_unit_test(random_numbers_are_as_many), cmocka_unit_test(plans_feed_each_other),
-        cmocka_unit_test(predictions_take_the_length_of_their_data),
+        cmocka_unit_test(random_numbers_are_as_many), cmocka_unit_test(means_compile_once),
+        cmocka_unit_test(plans_feed_each_other), cmocka_unit_test(predictions_take_the_length_of_their_data),
         cmocka_unit_test(a_trainer_takes_the_length_of_its_data), cmocka_unit_test(examples_may_be_it),
         cmocka_unit_test(lengths_that_do_not_fit), cmocka_unit_test(ops_that_take_none_say_so),
         cmocka_unit_test(shapes_name_the_length), cmocka_unit_test(numbers_stay_numbers)};

@@ -4,12 +4,14 @@
 
 enum { WORTH = 4096 }; /* elements of an item that walks */
 
-static void add_arguments(wi_kernel_launch *launch, const wi_around *x, const wi_around *y, int64_t an_item) {
+static void add_arguments(const wi_kernel_site *site, wi_kernel_launch *launch, const wi_around *x,
+    const wi_around *y, int64_t an_item) {
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_result(launch);
     wi_kernel_faults(launch);
-    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(y->outer * y->along, y->along, x->along, y->inner, an_item));
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(y->outer * y->along, y->along, x->along, y->inner, an_item,
+                                site->node->attributes->index.skipped));
 }
 
 /* Where items walk, each takes whole rows; else an item takes an element, or items beside each other a row. */
@@ -28,7 +30,7 @@ static weft_status pick(const wi_kernel_site *site, wi_kernel_plan *plan, bool e
             ? wi_launch_rows(site, plan, suffix, rows, y.inner)
             : wi_kernel_launch_1d(
                   plan, suffix, device->item_walks ? wi_divide_up(rows, an_item) : elements, device->group);
-    add_arguments(launch, &x, &y, an_item);
+    add_arguments(site, launch, &x, &y, an_item);
     return WEFT_OK;
 }
 
@@ -44,6 +46,6 @@ const wi_implementation wi_gather = {
     .name = "gather", .ops = {&wi_op_gather}, .file = "gather.cl", .prepare = prepare_gather};
 
 const wi_implementation wi_index_select = {.name = "index_select",
-    .ops = {&wi_op_index_select, &wi_op_embedding},
+    .ops = {&wi_op_index_select, &wi_op_embedding, &wi_op_segment_select},
     .file = "gather.cl",
     .prepare = prepare_select};

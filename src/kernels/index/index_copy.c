@@ -54,7 +54,7 @@ static void add_rows(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t c
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_around y = wi_around_axis(site, &site->result);
-    const int64_t count = site->inputs[1].dims[0].actual;
+    const int64_t count = wi_around_axis(site, &site->inputs[2]).along;
     wi_kernel_macro_bits(plan, "WEFT_ELEMENT", site->node->dtype);
     wi_kernel_macro_int(plan, "WEFT_SKIPS", wi_index_skips(site));
     wi_kernel_macro_int(plan, "WEFT_WHOLE_ROWS", site->device->item_walks);
@@ -66,5 +66,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-const wi_implementation wi_index_copy = {
-    .name = "index_copy", .ops = {&wi_op_index_copy}, .file = "index_copy.cl", .prepare = prepare};
+const wi_implementation wi_index_copy = {.name = "index_copy",
+    .ops = {&wi_op_index_copy, &wi_op_segment_copy},
+    .file = "index_copy.cl",
+    .prepare = prepare};

@@ -27,4 +27,4 @@ wi_kernel_launch *wi_launch_rows(
 /* index_sum has three: lists and segments before what takes every axis. */
 const wi_implementation *const wi_index_family[] = {&wi_gather, &wi_index_select, &wi_scatter_sum,
     &wi_index_lists_cpu, &wi_index_segments_gpu, &wi_index_scatter, &wi_index_copy, &wi_select_rows_kernel,
-    NULL};
+    &wi_segment_lists_cpu, &wi_segment_lists_gpu, &wi_segment_sum_rows, NULL};

@@ -22,6 +22,7 @@ static inline bool wi_index_skips(const wi_kernel_site *site) {
 }
 
 extern const wi_implementation wi_gather, wi_index_select, wi_scatter_sum, wi_index_lists_cpu,
-    wi_index_segments_gpu, wi_index_scatter, wi_index_copy, wi_select_rows_kernel;
+    wi_index_segments_gpu, wi_index_scatter, wi_index_copy, wi_select_rows_kernel, wi_segment_lists_cpu,
+    wi_segment_lists_gpu, wi_segment_sum_rows;
 
 #endif

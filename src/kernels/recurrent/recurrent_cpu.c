@@ -135,15 +135,28 @@ static void rooms_and_state(const work *w, wi_kernel_launch *launch) {
     wi_kernel_scratch(launch, w->state > 0 ? w->packed_both : 0);
 }
 
-static void add_prepare(const work *w, wi_kernel_plan *plan) {
+/* Items `first` and behind of packing, `count` of them: panels, then rows' first states. lines: words that they set to 0. */
+static void add_prepare(const work *w, wi_kernel_plan *plan, int64_t first, int64_t count, int64_t lines) {
     const wi_recurrent *const s = &w->s;
-    const int64_t rows = wi_divide_up(s->batch, s->site->device->units);
-    const int64_t slices = s->back ? 0 : wi_divide_up(s->batch, rows);
-    wi_kernel_launch *const launch =
-        wi_kernel_launch_1d(plan, "prepare", s->panels + s->panels_r + slices, 1);
-    wi_recurrent_prepare_arguments(s, launch, rows);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "prepare", count, 1);
+    wi_recurrent_prepare_arguments(s, launch, wi_divide_up(s->batch, s->site->device->units));
     rooms_and_state(w, launch);
-    wi_kernel_int(launch, w->helped ? w->state / s->site->values[LINE] : 0);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(lines, first));
+}
+
+/* Panels of weights that stay as they are have a launch of their own, which a plan runs once. */
+static void prepare(const work *w, wi_kernel_plan *plan) {
+    const wi_recurrent *const s = &w->s;
+    const int64_t panels = s->panels + s->panels_r, rows = wi_divide_up(s->batch, s->site->device->units);
+    const int64_t slices = s->back ? 0 : wi_divide_up(s->batch, rows);
+    const int64_t lines = w->helped ? w->state / s->site->values[LINE] : 0;
+    const uint32_t weights = 1u << s->w | (s->projects ? 1u << s->wr : 0);
+    const bool once = !s->back && (s->site->fixed & weights) == weights;
+    if (once) {
+        add_prepare(w, plan, 0, panels, 0);
+        wi_kernel_packs(plan, weights, (size_t)w->packed_both * sizeof(float));
+    }
+    add_prepare(w, plan, once ? panels : 0, (once ? 0 : panels) + slices, lines);
 }
 
 static wi_kernel_launch *launch_phase(const wi_recurrent *s, wi_kernel_plan *plan, const char *suffix) {
@@ -190,7 +203,7 @@ static weft_status fill(const wi_kernel_site *site, wi_kernel_plan *plan, bool b
     const work w = work_of(site, back, engine);
     wi_recurrent_begin(&w.s, plan);
     plan->scratch_bytes = (size_t)(w.packed_both + w.state + w.rooms) * sizeof(float);
-    add_prepare(&w, plan);
+    prepare(&w, plan);
     add_steps(&w, plan);
     return WEFT_OK;
 }

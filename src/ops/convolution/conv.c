@@ -232,7 +232,7 @@ weft_tensor *weft_conv_with(
             return fail_shapes("conv", x, weight, rule);
         }
         if (options.stride[i] > 1 && wi_axis_has_length(x, 2 + i))
-            return fail_shapes("conv", x, weight, "along WEFT_LENGTH the stride must be 1");
+            return fail_shapes("conv", x, weight, "along an axis whose size plans give the stride must be 1");
         result.dims[1 + i] = room / options.stride[i] + 1;
     }
     const wi_attributes attributes = window_of(&options, weight, axes);

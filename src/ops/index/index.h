@@ -16,14 +16,25 @@ weft_tensor *wi_chosen_rows(weft_tensor *mask, int64_t most);
  * gradient of its own. */
 weft_tensor *wi_replace_rows(weft_tensor *table, weft_tensor *index, weft_tensor *rows);
 
-/* Of an index (n): the number of the segment of equal indices that each belongs to (n), in ascending order, and the index of
- * each segment (n), -1 behind the last one. */
-typedef struct wi_segments {
-    weft_tensor *of, *token;
-} wi_segments;
-wi_segments wi_segments_of(weft_tensor *index);
-/* rows (n, width), each divided by how often its index stands in the index (n). */
-weft_tensor *wi_by_frequency(weft_tensor *rows, weft_tensor *index);
+/* ---- segments.c ---- */
+extern const wi_op wi_op_segments, wi_op_segment_sum, wi_op_segment_select, wi_op_segment_copy;
+
+/* i32 (4, n): the segments of equal numbers of an index (n) whose numbers are -1, or below `size`. Others are noted, and
+ * count as -1. */
+weft_tensor *wi_segments_of(weft_tensor *index, int64_t size);
+/* The index of each segment (n), in ascending order; -1 behind the last one. */
+weft_tensor *wi_segment_tokens(weft_tensor *segments);
+/* f32 (n, width): the rows of the source (n, width) added up by segments, in the order of the index; zeros for an index of
+ * -1, and behind the last. */
+weft_tensor *wi_segment_sum(weft_tensor *source, weft_tensor *segments);
+/* The table's rows of the segments (n, width), any numbers where the index is -1. sums: those of the segments, behind which
+ * the rows are picked, so that a plan may do both at once. */
+weft_tensor *wi_segment_select(weft_tensor *table, weft_tensor *segments, weft_tensor *sums);
+/* The table, with the rows (n, width) of the segments replaced; those of index -1 are left out. */
+weft_tensor *wi_segment_copy(weft_tensor *table, weft_tensor *segments, weft_tensor *rows);
+
+/* rows (n, width), each divided by how often its index stands in the index (n), all below `size`. */
+weft_tensor *wi_by_frequency(weft_tensor *rows, weft_tensor *index, int64_t size);
 
 /* weft_embedding_with; padding: the row that gets no gradient, NULL: none; by_frequency: see the attribute. */
 weft_tensor *wi_embedding_with(

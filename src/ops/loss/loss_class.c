@@ -332,7 +332,7 @@ weft_tensor *weft_cross_entropy_loss(
     const bool dense = wi_dtype_is_float(labels->dtype);
     if (dense && loss.options.ignore) return refuse(&loss, "ignored label where targets are probabilities");
     if (loss.options.label_smoothing > 0 && wi_axis_has_length(loss.inputs[0], 1))
-        return refuse(&loss, "label_smoothing over as many classes as WEFT_LENGTH");
+        return refuse(&loss, "label_smoothing over as many classes as plans say");
     const wi_class_loss_attributes attributes = {.smoothing = loss.options.label_smoothing};
     return finish(&loss, dense ? &dense_cross_entropy : &wi_op_cross_entropy, attributes, !dense);
 }

@@ -95,7 +95,8 @@ static bool table_fits(weft_tensor *const *inputs) {
     const int64_t most = INT64_C(1) << 28;
     if (wi_axis_has_length(inputs[WI_CTC_TARGETS], 1)) {
         wi_graph_fail(inputs[0]->graph, WEFT_ERROR_UNSUPPORTED,
-            "ctc: targets (N, WEFT_LENGTH): make them as many as the most, with target_lengths");
+            "ctc: targets (N, %s): make them as many as the most, with target_lengths",
+            wi_length_word(inputs[0]->graph));
         return false;
     }
     if (wi_axis_has_length(inputs[WI_CTC_LOG_PROBS], 0)) return true; /* a plan checks it */

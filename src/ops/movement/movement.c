@@ -160,8 +160,8 @@ weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     wi_shape_count(&x->shape, &count_x, &power_x);
     wi_shape_count(&shape, &count_y, &power_y);
     if (count_x == INT64_MAX)
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s has WEFT_LENGTH too often to be counted",
-            wi_shape_print(&x->shape, text_x));
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s has %s too often to be counted",
+            wi_shape_print(&x->shape, text_x), wi_length_word(graph));
     if (count_x != count_y || power_x != power_y)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s and %s have different numbers of elements",
             wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
@@ -314,12 +314,27 @@ weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
 
 enum { WI_MOST_JOINED = 4096 };
 
+/* Does the axis depend on the batch in some of them, and in others not? Their sum is counted, as a plan knows it. */
+static bool mixes_batch(weft_tensor *const *xs, size_t count, int axis) {
+    bool of_batch = false, of_numbers = false;
+    for (size_t i = 0; i < count; i++) {
+        of_batch = of_batch || xs[i]->shape.dims[axis] < 0;
+        of_numbers = of_numbers || xs[i]->shape.dims[axis] >= 0;
+    }
+    return of_batch && of_numbers;
+}
+
+static int64_t size_along(const weft_tensor *x, int axis, bool counts) {
+    return counts ? wi_counted(x->graph, x->shape.dims[axis]) : x->shape.dims[axis];
+}
+
 static void concat_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const int axis = y->attributes->along.axis;
+    const bool mixes = mixes_batch(y->inputs, (size_t)y->input_count, axis);
     int64_t start = 0;
     for (int i = 0; i < y->input_count; i++) {
-        const int64_t length = y->inputs[i]->shape.dims[y->attributes->along.axis];
-        gradients[i] = wi_slice_dims(g, y->attributes->along.axis, start, length, 1);
-        start += length;
+        gradients[i] = wi_slice_dims(g, axis, start, y->inputs[i]->shape.dims[axis], 1);
+        start += size_along(y->inputs[i], axis, mixes);
     }
 }
 
@@ -345,7 +360,6 @@ const wi_op wi_op_concat = {.name = "concat",
 static bool joins(const weft_tensor *a, const weft_tensor *b, int axis) {
     wi_shape shape = b->shape;
     if (a->shape.rank != b->shape.rank) return false;
-    if ((a->shape.dims[axis] < 0) != (b->shape.dims[axis] < 0)) return false;
     shape.dims[axis] = a->shape.dims[axis];
     return wi_shape_equal(&a->shape, &shape);
 }
@@ -380,8 +394,11 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
             return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "concat: %s %s and %s %s do not join along axis %d",
                 weft_dtype_name(xs[0]->dtype), wi_shape_print(&xs[0]->shape, text_a),
                 weft_dtype_name(xs[i]->dtype), wi_shape_print(&xs[i]->shape, text_b), index);
-        shape.dims[index] += xs[i]->shape.dims[index];
     }
+    const bool mixes = mixes_batch(xs, count, index);
+    if (mixes && !wi_length_is_batch(graph, "concat")) return NULL;
+    shape.dims[index] = 0;
+    for (size_t i = 0; i < count; i++) shape.dims[index] += size_along(xs[i], index, mixes);
     if (count == 1) return xs[0];
     const wi_attributes attributes = {.along = {.axis = index}};
     return wi_node(graph, &wi_op_concat, xs, (int)count, xs[0]->dtype, &shape, &attributes);

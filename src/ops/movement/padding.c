@@ -93,12 +93,6 @@ static weft_tensor *padding_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
 static const wi_rule padding_rules[] = {
     {"cut number", WI_STAGE_FORM, outside_number}, {"order of memory", WI_STAGE_FORM, padding_in_order}, {0}};
 
-static weft_tensor *fail_batch(const weft_tensor *x, const char *op, int axis) {
-    char text[WI_SHAPE_TEXT];
-    return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s depends on the batch size", op, axis,
-        wi_shape_print(&x->shape, text));
-}
-
 /* ---- zeros between ---- */
 
 static void dilate_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
@@ -130,9 +124,10 @@ weft_tensor *wi_dilate_dims(weft_tensor *x, int axis, int64_t before, int64_t st
 /* ---- pad ---- */
 
 /* The gradients of what an axis was lengthened by, added to where it was taken from. */
-static weft_tensor *unpad_axis(weft_tensor *g, int axis, wi_padding_mode mode, int64_t before, int64_t size) {
-    const int64_t after = g->shape.dims[axis] - size - before;
-    weft_tensor *sum = wi_slice_dims(g, axis, before, size, 1);
+static weft_tensor *unpad_axis(weft_tensor *g, int axis, wi_padding_mode mode, int64_t before, int64_t dim) {
+    const int64_t size = wi_counted(g->graph, dim),
+                  after = wi_counted(g->graph, g->shape.dims[axis]) - size - before;
+    weft_tensor *sum = wi_slice_dims(g, axis, before, dim, 1);
     weft_tensor *left = before ? wi_slice_dims(g, axis, 0, before, 1) : NULL;
     weft_tensor *right = after ? wi_slice_dims(g, axis, before + size, after, 1) : NULL;
     const int64_t axes[] = {axis, WEFT_END};
@@ -154,8 +149,8 @@ static weft_tensor *unpad_axis(weft_tensor *g, int axis, wi_padding_mode mode, i
     case WI_PADDING_CONSTANT:
     case WI_PADDING_INTERIOR: return sum;
     }
-    if (left) sum = weft_add(sum, wi_dilate_dims(left, axis, left_at, 1, size));
-    if (right) sum = weft_add(sum, wi_dilate_dims(right, axis, right_at, 1, size));
+    if (left) sum = weft_add(sum, wi_dilate_dims(left, axis, left_at, 1, dim));
+    if (right) sum = weft_add(sum, wi_dilate_dims(right, axis, right_at, 1, dim));
     return sum;
 }
 
@@ -180,15 +175,15 @@ const wi_op wi_op_pad = {.name = "pad",
 
 /* What may stand on either side of an axis. */
 static bool check_pad(weft_tensor *x, int axis, int64_t before, int64_t after, weft_pad_mode mode) {
-    const int64_t size = x->shape.dims[axis], more = before > after ? before : after;
+    const bool is_batch = x->shape.dims[axis] < 0 && (before > 0 || after > 0);
+    if (is_batch && !wi_length_is_batch(x->graph, "pad")) return false;
+    const int64_t size = wi_counted(x->graph, x->shape.dims[axis]), more = before > after ? before : after;
     const int64_t most = mode == WEFT_PAD_REFLECT ? size - 1 : mode == WEFT_PAD_WRAP ? size : 1 << 30;
     char text[WI_SHAPE_TEXT];
     if (before < 0 || after < 0)
         wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
             "pad: (%lld, %lld) of axis %d is negative; weft_slice cuts", (long long)before, (long long)after,
             axis);
-    else if (more > 0 && size < 0)
-        fail_batch(x, "pad", axis);
     else if (more > 0 && more > most)
         wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "pad: (%lld, %lld) of axis %d of %s is more than %lld",
             (long long)before, (long long)after, axis, wi_shape_print(&x->shape, text), (long long)most);
@@ -218,7 +213,7 @@ weft_tensor *weft_pad(
         if (before[axis] == 0 && after[axis] == 0) continue;
         attributes.padding.mode[axis] = modes[mode];
         attributes.padding.before[axis] = before[axis];
-        shape.dims[axis] += before[axis] + after[axis];
+        shape.dims[axis] = wi_counted(graph, shape.dims[axis]) + before[axis] + after[axis];
     }
     return wi_shape_equal(&shape, &x->shape) ? x : padded_node(&wi_op_pad, x, &shape, &attributes);
 }
@@ -256,6 +251,17 @@ static weft_tensor *roll_of_roll(wi_rewrite *rewrite, const weft_tensor *y, weft
     return roll(x->inputs[0]->inputs[0], before);
 }
 
+/* A shift may be negative, and is no multiple of the batch. */
+static weft_tensor *roll_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes) {
+    wi_attributes own = *attributes;
+    for (int axis = 0; axis < shape->rank; axis++) {
+        const int64_t before = y->attributes->padding.before[axis];
+        if (before < 0) own.padding.before[axis] = before;
+    }
+    return wi_node(y->graph, y->op, inputs, 1, y->dtype, shape, &own);
+}
+
 static const wi_rule roll_rules[] = {{"roll of roll", WI_STAGE_FORM, roll_of_roll},
     {"cut number", WI_STAGE_FORM, outside_number}, {"order of memory", WI_STAGE_FORM, padding_in_order}, {0}};
 const wi_op wi_op_roll = {.name = "roll",
@@ -263,6 +269,7 @@ const wi_op wi_op_roll = {.name = "roll",
     .attribute_bytes = sizeof(wi_padding_attributes),
     .dimensions = WI_DIMENSIONS(wi_padding_attributes, before, WEFT_MAX_RANK),
     .fits = padding_fits,
+    .remake = roll_again,
     .reads_padded = true,
     .backward = roll_backward,
     .rules = roll_rules};

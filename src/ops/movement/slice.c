@@ -92,9 +92,31 @@ static weft_tensor *slice_batch(weft_tensor *x, int axis, int64_t start, int64_t
     const int64_t multiple = -x->shape.dims[axis];
     char text[WI_SHAPE_TEXT];
     if (end != WEFT_END || start < 0 || start >= step || multiple % step != 0)
-        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "slice: axis %d of %s depends on the batch size",
-            axis, wi_shape_print(&x->shape, text));
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
+            "slice: step %lld of axis %d of %s depends on the batch size", (long long)step, axis,
+            wi_shape_print(&x->shape, text));
     return wi_slice_dims(x, axis, start, -(multiple / step), step);
+}
+
+/* The elements start to end - 1, as they are counted from the front or from the end; a size with the length, or an end with
+ * it, is checked by plans. */
+static weft_tensor *slice_number(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
+    weft_graph *const graph = x->graph;
+    const int64_t size = wi_counted(graph, x->shape.dims[axis]), from = start < 0 ? start + size : start,
+                  to = end == WEFT_END ? size
+                       : end < 0       ? end + size
+                                       : end;
+    const bool is_free = wi_has_length(to, graph->length_symbol) && !wi_axis_has_length(x, axis);
+    char text[WI_SHAPE_TEXT];
+    if (step > 1 && (is_free || wi_axis_has_length(x, axis)))
+        return wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED,
+            "slice: step %lld of axis %d of %s: what depends on %s takes step 1", (long long)step, axis,
+            wi_shape_print(&x->shape, text), wi_length_word(graph));
+    if (from < 0 || (to > size && !is_free) || from >= to)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "slice: %lld..%lld of axis %d is empty or outside %s",
+            (long long)start, (long long)(end == WEFT_END ? size : end), axis,
+            wi_shape_print(&x->shape, text));
+    return wi_slice_dims(x, axis, from, (to - from - 1) / step + 1, step);
 }
 
 weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
@@ -102,27 +124,15 @@ weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t en
     if (!graph) return NULL;
     const int index = wi_axis_index(x, "slice", axis);
     if (index < 0) return NULL;
-    const int64_t size = x->shape.dims[index];
-    char text[WI_SHAPE_TEXT];
+    const bool is_batch = x->shape.dims[index] < 0, is_whole = start == 0 && end == WEFT_END;
     if (step < 1)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "slice: step %lld of axis %d is not 1 or more; weft_flip "
             "reverses an axis",
             (long long)step, index);
-    if (size < 0) return slice_batch(x, index, start, end, step);
-    const int64_t from = start < 0 ? start + size : start, to = end == WEFT_END ? size
-                                                                : end < 0       ? end + size
-                                                                                : end;
-    const bool is_free = wi_has_length(to) && !wi_axis_has_length(x, index); /* plans check it */
-    if (step > 1 && (is_free || wi_axis_has_length(x, index)))
-        return wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED,
-            "slice: step %lld of axis %d of %s: what depends on WEFT_LENGTH takes step 1", (long long)step,
-            index, wi_shape_print(&x->shape, text));
-    if (from < 0 || (to > size && !is_free) || from >= to)
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "slice: %lld..%lld of axis %d is empty or outside %s",
-            (long long)start, (long long)(end == WEFT_END ? size : end), index,
-            wi_shape_print(&x->shape, text));
-    return wi_slice_dims(x, index, from, (to - from - 1) / step + 1, step);
+    if (is_batch && (step > 1 || is_whole)) return slice_batch(x, index, start, end, step);
+    if (is_batch && !wi_length_is_batch(graph, "slice")) return NULL;
+    return slice_number(x, index, start, end, step);
 }
 
 weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end) {

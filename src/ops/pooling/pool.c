@@ -137,8 +137,8 @@ static int64_t place_axis(
         return 0;
     }
     if (stride > 1 && wi_axis_has_length(x, i + 2)) {
-        wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED, "%s: stride[%d] = %lld along WEFT_LENGTH, expected 1",
-            op, i, (long long)stride);
+        wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED, "%s: stride[%d] = %lld along %s, expected 1", op, i,
+            (long long)stride, wi_length_word(x->graph));
         return 0;
     }
     const int a = i + 5 - x->shape.rank;

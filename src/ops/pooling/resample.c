@@ -22,7 +22,6 @@ static void resample_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
 }
 
 const wi_op wi_op_resample = {.name = "resample",
-    .no_length = "its factors are numbers of the node; build the network for each length",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_resample_attributes),
     .backward = resample_backward,
@@ -30,11 +29,15 @@ const wi_op wi_op_resample = {.name = "resample",
 
 /* ---- the public functions ---- */
 
-/* Spatial axis i of the result; 0 with the error recorded. */
+/* Spatial axis i of the result; 0 with the error recorded. The factor from the one to the other is a number of the node. */
 static int64_t size_of(const weft_tensor *x, const weft_resample_options *o, int i) {
     const int64_t most = INT64_C(1) << 30, size = o->sizes[i];
     const double factor = o->factors[i], scaled = floor((double)x->shape.dims[i + 2] * factor);
-    if ((size != 0) == (factor != 0))
+    if (wi_axis_has_length(x, i + 2))
+        wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED,
+            "resample: axis %d follows %s; build the network for each size of it", i + 2,
+            wi_length_word(x->graph));
+    else if ((size != 0) == (factor != 0))
         wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
             "resample: sizes[%d] = %lld and factors[%d] = %g, expected one of them", i, (long long)size, i,
             factor);

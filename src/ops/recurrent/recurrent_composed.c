@@ -117,7 +117,8 @@ static bool unroll(unrolled *u, weft_tensor *node) {
         u->w->shape.dims[1], u->wr != NULL, true);
     if (wi_axis_has_length(x, 0))
         return wi_graph_fail(node->graph, WEFT_ERROR_UNSUPPORTED,
-            "%s: a second gradient needs a fixed number of steps, not WEFT_LENGTH", node->op->name);
+            "%s: a second gradient needs a fixed number of steps, not %s", node->op->name,
+            wi_length_word(node->graph));
     u->steps = wi_arena_take(&node->graph->arena, (size_t)u->sections.steps * sizeof *u->steps);
     if (!u->steps) return wi_graph_fail_recorded(node->graph, WEFT_ERROR_MEMORY);
     tell_apart(u);

@@ -34,7 +34,7 @@ bool wi_reduce_float_axes(const char *op, weft_tensor *x, const int64_t *axes, u
 }
 
 bool wi_axis_has_length(const weft_tensor *x, int axis) {
-    return x->has_length && wi_has_length(x->shape.dims[axis]);
+    return x->has_length && wi_has_length(x->shape.dims[axis], x->graph->length_symbol);
 }
 
 void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power) {

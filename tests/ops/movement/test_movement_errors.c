@@ -48,7 +48,7 @@ static things make_things(void) {
     ROW(step_axis, weft_slice_step(t.row, 1, 0, 1, 1), SHAPE, "slice", "axis 1")                             \
     ROW(step_batch, weft_slice_step(t.twos, 0, 0, WEFT_END, 4), SHAPE, "slice", "6*batch", "batch size")     \
     ROW(step_batch_start, weft_slice_step(t.twos, 0, 2, WEFT_END, 2), SHAPE, "slice", "batch size")          \
-    ROW(step_batch_end, weft_slice_step(t.twos, 0, 0, 1, 1), SHAPE, "slice", "batch size")                   \
+    ROW(step_batch_end, weft_slice_step(t.twos, 0, 0, 1, 2), SHAPE, "slice", "batch size")                   \
     ROW(flip_axis, weft_flip(t.row, 1), SHAPE, "flip", "axis 1", "(5)")                                      \
     ROW(flip_twice, weft_flip(t.x, 1, -2), SHAPE, "flip", "axis 1", "twice")                                 \
     ROW(diagonal_rank, weft_diagonal(t.row, 0, 0, 1), SHAPE, "diagonal", "axis 1", "(5)")                    \
@@ -78,7 +78,7 @@ static things make_things(void) {
 
 #define LONGER(ROW)                                                                                          \
     ROW(pad_negative, PAD(t.row, CONSTANT, L(-1), L(2)), ARGUMENT, "pad", "-1", "weft_slice")                \
-    ROW(pad_batch, PAD(t.x, EDGE, L(1, 0, 0), L(0, 0, 0)), SHAPE, "pad", "(batch, 3, 4)", "batch size")      \
+    ROW(pad_batch, PAD(t.x, EDGE, L(-1, 0, 0), L(0, 0, 0)), ARGUMENT, "pad", "axis 0", "weft_slice")         \
     ROW(pad_reflect, PAD(t.row, REFLECT, L(0), L(5)), SHAPE, "pad", "5", "more than 4")                      \
     ROW(pad_wrap, PAD(t.row, WRAP, L(6), L(0)), SHAPE, "pad", "6", "more than 5")                            \
     ROW(pad_huge, PAD(t.row, EDGE, L(MANY), L(MANY)), SHAPE, "pad", "more than")                             \

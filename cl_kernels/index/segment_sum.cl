@@ -1,0 +1,126 @@
+/* segment_sum.cl: rows of a source added up by segments, with what follows done to each row of sums.
+ *
+ *     source (n, inner)   lists (4, n): token, begin, order, of; see src/ops/index/segments.c   all contiguous
+ *
+ *     sum of row s = sum of source[order[k]] for k = begin[s] .. begin[s + 1] - 1, in this order; zeros where token[s] is -1
+ *
+ * WEFT_STORE gets the token as its batch: what the epilogue reads and writes in tables is in the row of that number, and
+ * nothing of a table is written where it is -1 (plan/code_product.c). Rows of a large table come from memory, and are
+ * requested WEFT_SEGMENTS_AHEAD segments before they are needed (WEFT_EPILOGUE_REQUEST); so are rows of the source, whose
+ * order no processor foresees.
+ *
+ * Work split: cpu, an item takes the segments that begin in its share of the order, and the last one what is behind all;
+ * gpu, neighbouring items take a row's columns. Nothing is shared but what is read, and every sum has a fixed order. */
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)        segment_sum_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
+    do {                                                                                                     \
+        const WF weft_sum = (acc);                                                                           \
+        for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                            \
+            c[(row)*c_row + (column) + weft_lane] = ((const float *)&weft_sum)[weft_lane];                   \
+    } while (0)
+#define WEFT_EPILOGUE_REQUEST(batch, row, column, level)
+#define WEFT_SEGMENT_SUM_ALONE
+#endif
+
+#if WEFT_LANES == 16
+
+#ifndef WEFT_SEGMENT_SUM
+#define WEFT_SEGMENT_SUM
+
+#define WEFT_SEGMENTS_AHEAD 12
+#define WEFT_SEGMENTS_LEVEL 2
+#define WEFT_SUMMANDS_AHEAD 4
+
+/* The first segment that begins at `place` of the order or behind it. */
+static inline long weft_segment_from(__global const int *begins, long n, long place) {
+    long low = 0, high = n;
+    while (low < high) {
+        const long middle = (low + high) / 2;
+        if (begins[middle] < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+#endif
+
+__kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(__global const float *restrict source, long source_offset,
+    __global const int *restrict lists, long lists_offset, long n, long inner,
+    long items WEFT_EPILOGUE_PARAMETERS) {
+    const long item = (long)get_global_id(0);
+    source += source_offset;
+    lists += lists_offset;
+    __global const int *const begins = lists + n, *const order = begins + n;
+    const long first = weft_segment_from(begins, n, item * n / items);
+    const long last = item + 1 < items ? weft_segment_from(begins, n, (item + 1) * n / items) : n;
+    for (long s = first; s < last; s++) {
+        const int token = lists[s], begin = begins[s],
+                  end = token < 0   ? begin
+                        : s + 1 < n ? begins[s + 1]
+                                    : (int)n;
+        const int later = max(lists[min(s + WEFT_SEGMENTS_AHEAD, last - 1)], 0);
+        const long wanted = order[min((long)end + WEFT_SUMMANDS_AHEAD, n - 1)];
+        long i = 0;
+        for (; i + 16 <= inner; i += 16) {
+            float16 sum = (float16)(0);
+            WEFT_EPILOGUE_REQUEST(later, s, i, WEFT_SEGMENTS_LEVEL)
+            WEFT_PREFETCH(source + wanted * inner + i, 3);
+            for (int k = begin; k < end; k++) sum += vload16(0, source + order[k] * inner + i);
+            WEFT_STORE(sum, token, (int)s, (int)i, 16);
+        }
+        if (i < inner) {
+            float sums[16];
+            const int lanes = (int)(inner - i);
+            for (int lane = 0; lane < 16; lane++) sums[lane] = 0;
+            WEFT_EPILOGUE_REQUEST(later, s, i, WEFT_SEGMENTS_LEVEL)
+            for (int k = begin; k < end; k++)
+                for (int lane = 0; lane < lanes; lane++) sums[lane] += source[order[k] * inner + i + lane];
+            WEFT_STORE(vload16(0, sums), token, (int)s, (int)i, lanes);
+        }
+    }
+}
+
+#else
+
+__kernel void WEFT_NAME(rows)(__global const float *restrict source, long source_offset,
+    __global const int *restrict lists, long lists_offset, long n, long inner,
+    long items WEFT_EPILOGUE_PARAMETERS) {
+    const long s = (long)get_global_id(1);
+    if (s >= n) return;
+    source += source_offset;
+    lists += lists_offset;
+    __global const int *const begins = lists + n, *const order = begins + n;
+    const int token = lists[s], begin = begins[s],
+              end = token < 0   ? begin
+                    : s + 1 < n ? begins[s + 1]
+                                : (int)n;
+    for (long i = (long)get_global_id(0); i < inner; i += items) {
+        float sum = 0;
+        int k = begin;
+        for (; k + 4 <= end; k += 4) { /* the loads do not wait for one another, the sum keeps its order */
+            const float a = source[order[k] * inner + i], b = source[order[k + 1] * inner + i],
+                        c = source[order[k + 2] * inner + i], d = source[order[k + 3] * inner + i];
+            sum += a;
+            sum += b;
+            sum += c;
+            sum += d;
+        }
+        for (; k < end; k++) sum += source[order[k] * inner + i];
+        WEFT_STORE(sum, token, (int)s, (int)i, 1);
+    }
+}
+
+#endif
+
+#ifdef WEFT_SEGMENT_SUM_ALONE
+#undef WEFT_SEGMENT_SUM_ALONE
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#undef WEFT_EPILOGUE_REQUEST
+#endif

@@ -1,0 +1,74 @@
+/* The segments of equal numbers of an index: segment_lists.cl. One item, or one group, does it all. */
+#include "base/integers.h"
+#include "kernels/index/index_kernels.h"
+
+static void add_arguments(const wi_kernel_site *site, wi_kernel_launch *launch) {
+    wi_kernel_faults(launch);
+    wi_kernel_long(launch, site->inputs[0].dims[0].actual);
+    wi_kernel_long(launch, site->node->attributes->index.size);
+}
+
+/* ---- items that walk ---- */
+
+enum { DIGIT = 11 }; /* most bits of a digit: WEFT_SEGMENT_DIGIT */
+
+/* Numbers up to the table's size, as -1 counts as 0. */
+static weft_status prepare_cpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    int64_t bits = 1;
+    while (site->node->attributes->index.size >> bits) bits++;
+    const int64_t passes = wi_divide_up(bits, DIGIT);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "lists", 1, 1);
+    plan->scratch_bytes = (size_t)site->inputs[0].dims[0].actual * 2 * sizeof(cl_ulong);
+    wi_kernel_input(launch, 0);
+    wi_kernel_result(launch);
+    wi_kernel_scratch(launch, 0);
+    add_arguments(site, launch);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(passes, wi_divide_up(bits, passes)));
+    return WEFT_OK;
+}
+
+const wi_implementation wi_segment_lists_cpu = {.name = "segment_lists_cpu",
+    .ops = {&wi_op_segments},
+    .needs = {.classes = WI_ON_CPU},
+    .file = "segment_lists.cl",
+    .prepare = prepare_cpu};
+
+/* ---- neighbouring items ---- */
+
+/* ITEMS: of the group, which share the order. */
+enum { INDEX, ORDER, SORTED, ITEMS = 256 };
+
+/* A node of the index alone becomes one that has the index's order, too, which is an ordinary node. */
+static weft_tensor *rewrite(const wi_kernel_site *site) {
+    const weft_tensor *const node = site->node;
+    if (node->input_count == SORTED) return (weft_tensor *)node;
+    weft_tensor *const index = node->inputs[INDEX];
+    weft_tensor *const inputs[SORTED] = {index, weft_argsort(index, 0, false)};
+    return inputs[ORDER]
+               ? wi_node(node->graph, node->op, inputs, SORTED, node->dtype, &node->shape, node->attributes)
+               : NULL;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    return site->node->input_count == SORTED;
+}
+
+static weft_status prepare_gpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    int64_t items = ITEMS;
+    while (items > (int64_t)site->device->max_group) items /= 2;
+    wi_kernel_macro_int(plan, "WEFT_SEGMENT_ITEMS", items);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "lists", items, items);
+    wi_kernel_input(launch, INDEX);
+    wi_kernel_input(launch, ORDER);
+    wi_kernel_result(launch);
+    add_arguments(site, launch);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_segment_lists_gpu = {.name = "segment_lists_gpu",
+    .ops = {&wi_op_segments},
+    .needs = {.classes = WI_ON_GPU},
+    .file = "segment_lists.cl",
+    .rewrite = rewrite,
+    .accepts = accepts,
+    .prepare = prepare_gpu};

@@ -1,0 +1,114 @@
+/* A batch axis that is cut: what a plan makes of a network at a batch is what one has that was built with numbers. The batch
+ * stands in the place of examples, and in that of the length. Equal nodes are one, but for counts, which plans take as
+ * multiples of the batch. */
+#include "support/free_networks.h"
+
+/* At batch 3, of which one is cut off, a plan leaves out factors of 1, but not a count of 1, which is a multiple of the batch. */
+enum { STEPS = 6, MOST = 32, MOST_BATCH = 34, PLANNED_FROM = 4 };
+
+/* The inputs of a network: x, tokens, lengths. */
+typedef struct inputs {
+    weft_tensor *of[3]; /* (batch, STEPS, FREE_WIDTH), (batch, STEPS), (batch) */
+    weft_tensor *ends;  /* (STEPS) */
+} inputs;
+
+/* ---- scenes ---- */
+
+/* (batch - 1, STEPS, FREE_WIDTH) */
+static free_scene without_first_example(const inputs *in) {
+    return (free_scene){.graph = weft_tensor_graph(in->of[0]),
+        .length = STEPS,
+        .x = weft_slice(in->of[0], 0, 1, WEFT_END),
+        .tokens = weft_slice(in->of[1], 0, 1, WEFT_END),
+        .lengths = weft_slice(in->of[2], 0, 1, WEFT_END)};
+}
+
+/* (STEPS, batch - 1, FREE_WIDTH): the examples are the steps of STEPS sequences. */
+static free_scene examples_as_steps(const inputs *in) {
+    free_scene s = {.graph = weft_tensor_graph(in->of[0]),
+        .x = weft_slice(weft_permute(in->of[0], 1, 0, 2), 1, 0, -1),
+        .tokens = weft_slice(weft_permute(in->of[1], 1, 0), 1, 0, -1),
+        .lengths = in->ends};
+    s.length = weft_tensor_dimension(s.x, 1);
+    return s;
+}
+
+static inputs make_inputs(weft_graph *graph) {
+    return (inputs){{weft_input(graph, "x", WEFT_F32, STEPS, FREE_WIDTH),
+                        weft_input(graph, "tokens", WEFT_I32, STEPS), weft_input(graph, "lengths", WEFT_I32)},
+        weft_input_shape(graph, "ends", WEFT_I32, 1, (const int64_t[]){STEPS})};
+}
+
+/* ---- the same nodes ---- */
+
+typedef struct results {
+    weft_tensor *of[MOST];
+    size_t count;
+} results;
+
+/* The value, a loss, and its gradients by the input and all parameters. */
+static results build(const free_network *n, const free_scene *s, weft_tensor *x) {
+    weft_tensor *wrt[MOST] = {x};
+    size_t count = 1;
+    results r = {.count = 2};
+    assert_weft_ok(weft_scope_begin(s->graph, "net", true));
+    r.of[0] = n->build(s);
+    assert_weft_ok(weft_scope_end(s->graph));
+    assert_weft_ok(weft_graph_status(s->graph));
+    r.of[1] = weft_sum(weft_square(r.of[0]));
+    for (size_t i = 0; i < weft_graph_parameter_count(s->graph); i++)
+        wrt[count++] = weft_graph_parameter(s->graph, i);
+    assert_weft_ok(weft_gradients(r.of[1], wrt, count, &r.of[2]));
+    r.count += count;
+    return r;
+}
+
+static void check_nodes(
+    const free_network *n, weft_graph *graph, const results *given, const results *direct, int64_t batch) {
+    assert_int_equal(direct->count, given->count);
+    const size_t other = free_other_node(graph, given->of, direct->of, given->count, batch);
+    if (other == given->count) return;
+    print_error("%s at batch %d: result %zu is another node\n", n->name, (int)batch, other);
+    fail();
+}
+
+static void check_network(const free_network *n, free_scene (*cut)(const inputs *)) {
+    static const int64_t batches[] = {3, 8, MOST_BATCH};
+    weft_graph *const graph = test_graph();
+    const inputs in = make_inputs(graph);
+    const free_scene s = cut(&in);
+    const results r = build(n, &s, in.of[0]);
+    for (size_t k = 0; k < sizeof batches / sizeof *batches; k++) {
+        const wi_given at = free_given(graph, batches[k], 0);
+        inputs fixed = in;
+        results given = r;
+        free_give(graph, fixed.of, 3, &at);
+        const free_scene own = cut(&fixed);
+        const results direct =
+            build(n, &own, fixed.of[0]); /* first: gradients are added up in the order of nodes */
+        free_give(graph, given.of, given.count, &at);
+        check_nodes(n, graph, &given, &direct, batches[k]);
+        if (batches[k] < PLANNED_FROM) continue;
+        results planned = r, planned_direct = direct;
+        free_rewrite(graph, planned.of, planned.count, &at);
+        free_rewrite(graph, planned_direct.of, planned_direct.count, &at);
+        check_nodes(n, graph, &planned, &planned_direct, batches[k]);
+    }
+    weft_graph_release(graph);
+}
+
+static void without_an_example(void **state) {
+    (void)state;
+    for (size_t i = 0; i < free_network_count; i++) check_network(&free_networks[i], without_first_example);
+}
+
+static void along_the_examples(void **state) {
+    (void)state;
+    for (size_t i = 0; i < free_network_count; i++) check_network(&free_networks[i], examples_as_steps);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_an_example), cmocka_unit_test(along_the_examples)};
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}

@@ -1,0 +1,37 @@
+/* Networks over sequences, which between them have every op of the table that can take a size that plans give. */
+#ifndef TEST_FREE_NETWORKS_H
+#define TEST_FREE_NETWORKS_H
+
+#include "graph/rewrite.h"
+#include "support/fixture.h"
+
+enum { FREE_WIDTH = 8 };
+
+typedef struct free_scene {
+    weft_graph *graph;
+    int64_t length;
+    weft_tensor *x, *tokens, *lengths; /* f32 (batch, length, FREE_WIDTH), i32 (batch, length), i32 (batch) */
+} free_scene;
+
+typedef struct free_network {
+    const char *name;
+    weft_tensor *(*build)(const free_scene *);
+    int64_t shortest;  /* length that it takes */
+    bool takes_places; /* `lengths` are places in 0 .. length - 1, not lengths from 1 on */
+} free_network;
+
+extern const free_network free_networks[];
+extern const size_t free_network_count;
+
+/* What a plan gives a graph. */
+wi_given free_given(const weft_graph *graph, int64_t batch, int64_t length);
+/* In place of the nodes, what wi_length_make gives; and what rewriting makes of them. */
+void free_give(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given);
+void free_rewrite(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given);
+
+/* The first of the results that is another node than it would be directly; count: none is. Equal nodes are one, but counts, which
+ * plans take as multiples of the batch, have equal numbers. */
+size_t free_other_node(const weft_graph *graph, weft_tensor *const *given, weft_tensor *const *direct,
+    size_t count, int64_t batch);
+
+#endif
