@@ -40,7 +40,7 @@ typedef struct wi_request {
     weft_dtype
         precision; /* of what runs through the network, stored and multiplied; f32: all as the graph says */
     weft_matmul_precision matmul_precision; /* weft_graph_set_matmul_precision */
-    wi_given given; /* in place of the length */
+    wi_given given;                         /* in place of the length */
     weft_tensor *const *outputs;            /* as the caller knows them */
     size_t output_count;
 } wi_request;

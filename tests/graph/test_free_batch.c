@@ -107,8 +107,27 @@ static void along_the_examples(void **state) {
     for (size_t i = 0; i < free_network_count; i++) check_network(&free_networks[i], examples_as_steps);
 }
 
+/* Nothing of the batch is left in a sum over it, which is none for a single example. */
+static void sum_over_one_example(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    inputs in = make_inputs(graph);
+    (void)without_first_example(&in);
+    weft_tensor *given = weft_sum(in.of[0], 0), *planned = given;
+    assert_false(given->has_length);
+    const wi_given one = free_given(graph, 1, 0);
+    free_give(graph, in.of, 1, &one);
+    weft_tensor *direct = weft_sum(in.of[0], 0);
+    free_give(graph, &given, 1, &one);
+    assert_ptr_equal(given, direct);
+    free_rewrite(graph, &planned, 1, &one);
+    free_rewrite(graph, &direct, 1, &one);
+    assert_ptr_equal(planned, direct);
+    weft_graph_release(graph);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_an_example), cmocka_unit_test(along_the_examples)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(without_an_example),
+        cmocka_unit_test(along_the_examples), cmocka_unit_test(sum_over_one_example)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -219,12 +219,16 @@ const size_t free_network_count = sizeof free_networks / sizeof *free_networks;
 
 /* What wi_length_make gives over what it gave for the inputs; made: by number of a node. */
 static weft_tensor *make(weft_tensor *node, const wi_given *given, weft_tensor **made) {
+    bool differs = false;
     if (made[node->id]) return made[node->id];
     weft_tensor **const inputs = calloc((size_t)node->input_count + 1, sizeof *inputs);
     assert_non_null(inputs);
-    for (int i = 0; i < node->input_count; i++) inputs[i] = make(node->inputs[i], given, made);
+    for (int i = 0; i < node->input_count; i++) {
+        inputs[i] = make(node->inputs[i], given, made);
+        differs = differs || inputs[i] != node->inputs[i];
+    }
     made[node->id] = node;
-    if (wi_length_follows(node, inputs, given))
+    if (differs || wi_length_follows(node, inputs, given))
         assert_weft_ok(wi_length_make(node, inputs, given, &made[node->id]));
     free(inputs);
     return made[node->id];
@@ -252,8 +256,7 @@ static weft_tensor *same_kernel(void *asker, weft_tensor *node) {
 
 void free_rewrite(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given) {
     const int64_t symbol = graph->length_symbol;
-    wi_rewrite pass = {
-        .graph = graph, .batch = given->batch, .given = *given, .replace_kernel = same_kernel};
+    wi_rewrite pass = {.graph = graph, .batch = given->batch, .given = *given, .replace_kernel = same_kernel};
     graph->length_symbol = 0;
     assert_weft_ok(wi_rewrite_begin(&pass, nodes, count));
     assert_weft_ok(wi_rewrite_run(&pass));
