@@ -1,52 +1,56 @@
 #!/usr/bin/env python3
-"""How long the samples are beside their twins in PyTorch (samples_torch.py), in characters of code.
+"""How long the samples are beside their twins in PyTorch (bench/programs), in characters of code.
 
 usage: count_code.py [SAMPLE]...
-Counted on both sides: networks, losses, optimizers, steps and the loop, without comments and white space. Not counted, since
-the other side has none of it: includes, the table of options, main, drawing of batches, what traces and prints, and the twins'
-reading of traces.
+Whole files are counted, options, reports and drawing included, without comments, docstrings, white space, includes and
+imports. Not counted, on either side: what programs share. In C that is the files of samples/ without a number except those
+that are listed below, in Python bench/programs/program_support.py; both have the digits, the words, the pole on the cart, the
+loop with its checkpoints and its options. Fails where a sample is longer than 1.6 times its twin.
 """
-import ast, re, sys
+
+import ast
+import re
+import sys
 from pathlib import Path
 
+LIMIT = 1.6
 root = Path(__file__).resolve().parent.parent
-# Of each sample the files that are its own, and the functions and types in them that have a counterpart.
-SAMPLES = {
-    "vae": (["16_vae.c"], ["vae", "decoder", "make", "train"], []),
-    "dcgan": (["17_dcgan.c", "digit_generator.h"], ["gan", "digit_generator", "discriminator", "make", "train"],
-              ["digit_generator"]),
-    "wgan_gp": (["18_wgan_gp.c", "digit_generator.h"], ["gan", "digit_generator", "critic", "make", "train"],
-                ["digit_generator"]),
-    "unet": (["19_unet.c"], ["unet", "twice", "make", "train"], []),
-}
+# A sample's own headers.
+HEADERS = {"dcgan": ["digit_generator.h"], "wgan_gp": ["digit_generator.h"], "gpt": ["gpt_model.h"]}
 
 
-REPORTS = (r"(if \([^;]*?\)\s*)?\b(printf|trace_step|draw_digits)\([^;]*;( break;)?"
-           r"|if \(!draw_\w+\([^;]*break;")
+def c_length(path):
+    code = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+    code = re.sub(r"^\s*#\s*include.*", "", code, flags=re.M)
+    return len(re.sub(r"\s", "", code))
 
 
-def c_length(files, names):
-    code = "\n".join((root / "samples" / file).read_text() for file in files)
-    code = re.sub(r"/\*.*?\*/", "", code, flags=re.S)
-    total = 0
-    for name in names:
-        function = rf"static [^;{{}}]*\b{name}\([^;]*\{{.*?^\}}"
-        found = re.search(rf"^({function}|typedef struct {name} \{{.*?^\}}[^\n]*)", code, re.S | re.M)
-        if not found:
-            sys.exit(f"{files}: no {name}")
-        counted = re.sub(REPORTS, "", found.group(1))
-        total += len(re.sub(r"\s", "", counted))
-    return total
+def is_docstring(node):
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def python_length(names):
-    tree = ast.parse((root / "bench/samples_torch.py").read_text())
-    functions = {node.name: re.sub(r"t\.(take|load)\([^\n]*", "", ast.unparse(node))
-                 for node in tree.body if isinstance(node, ast.FunctionDef)}
-    return sum(len(re.sub(r"\s", "", functions[name])) for name in names)
+def python_length(path):
+    text = path.read_text()
+    left_out = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) or is_docstring(node):
+            left_out.update(range(node.lineno, node.end_lineno + 1))
+    lines = [line for number, line in enumerate(text.splitlines(), 1) if number not in left_out]
+    code = re.sub(r"^\s*#.*|\s\s#\s.*", "", "\n".join(lines), flags=re.M)
+    return len(re.sub(r"\s", "", code))
 
 
-for sample in sys.argv[1:] or SAMPLES:
-    files, names, shared = SAMPLES[sample]
-    ours, theirs = c_length(files, names), python_length([sample, "step", *shared])
-    print(f"{sample:8} {ours:5} {theirs:5} {ours / theirs:.2f}")
+def main():
+    twins = sorted(path.stem for path in (root / "bench/programs").glob("*.py") if path.stem != "program_support")
+    bad = False
+    for name in sys.argv[1:] or twins:
+        (sample,) = (root / "samples").glob(f"[0-9][0-9]_{name}.c")
+        ours = c_length(sample) + sum(c_length(root / "samples" / header) for header in HEADERS.get(name, []))
+        theirs = python_length(root / "bench/programs" / f"{name}.py")
+        print(f"{name:10} {ours:5} {theirs:5} {ours / theirs:.2f}")
+        bad = bad or ours > LIMIT * theirs
+    sys.exit(bad)
+
+
+if __name__ == "__main__":
+    main()

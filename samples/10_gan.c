@@ -1,93 +1,77 @@
 /* A generative adversarial network (I. Goodfellow et al. 2014) learns points near a circle: one discriminator that is used
  * three times, two optimizers with rates of their own, and a plan for each of the two steps that take turns. */
 #include "training_loop.h"
-#include <math.h>
 #include <stdio.h>
+#include <weft/short_names.h>
 
-enum { BATCH = 128, NOISE = 4, WIDTH = 64 };
+enum { BATCH_SIZE = 128, CODE = 4, WIDTH = 64 };
+static option steps = {"--steps", OPTION_COUNT, "N", "steps of each network", "2000"};
 
 /* Two hidden layers; in a scope that shares, each call of one name is the same network. */
-static weft_tensor *network(weft_graph *graph, const char *name, weft_tensor *x, int64_t units) {
-    weft_scope_begin(graph, name, true);
-    weft_tensor *h = weft_leaky_relu(weft_linear(x, WIDTH), 0.2);
-    weft_tensor *y = weft_linear(weft_leaky_relu(weft_linear(h, WIDTH), 0.2), units);
-    weft_scope_end(graph);
+static tensor *network(graph *g, const char *name, tensor *x, int64_t units) {
+    scope_begin(g, name, true);
+    tensor *h = leaky_relu(linear(leaky_relu(linear(x, WIDTH), 0.2), WIDTH), 0.2);
+    tensor *y = linear(h, units);
+    scope_end(g);
     return y;
 }
 
-/* Does the discriminator take the points for real ones? */
-static weft_tensor *judged(weft_graph *graph, weft_tensor *points, double real) {
-    weft_tensor *logits = network(graph, "discriminator", points, 1);
-    return weft_bce_with_logits(
-        logits, weft_add_number(weft_mul_number(weft_stop_gradient(logits), 0), real));
+/* (BATCH_SIZE, 2): points at a distance of 1 from the middle, give or take 0.05. */
+static tensor *real_points(graph *g) {
+    tensor *angle = uniform(g, 0, 6.2831853f, SHAPE(BATCH_SIZE, 1));
+    tensor *circle = concat(TENSORS(weft_cos(angle), weft_sin(angle)), 1);
+    return mul(circle, normal(g, 1, 0.05f, SHAPE(BATCH_SIZE, 1)));
 }
 
-/* (BATCH, 2): points at a distance of 1 from the middle, give or take 0.05. */
-static weft_tensor *real_points(weft_graph *graph) {
-    const int64_t column[] = {BATCH, 1};
-    weft_tensor *angle = weft_uniform(graph, 0, 6.2831853f, 2, column);
-    weft_tensor *parts[] = {weft_cos(angle), weft_sin(angle)};
-    return weft_mul(weft_concat(parts, 2, 1), weft_normal(graph, 1, 0.05f, 2, column));
+/* In how many of eight directions some points are. */
+static tensor *directions(tensor *points) {
+    tensor *angle = weft_atan2(slice(points, 1, 1, 2), slice(points, 1, 0, 1));
+    tensor *eighth = weft_floor(mul_number(add_number(angle, 3.1415927), 4 / 3.1415927));
+    tensor *number = cast(remainder_number(eighth, 8), I32);
+    return sum(max(one_hot(number, 8, F32), 0));
 }
 
-/* Prints how far the generator's points are from the middle, and in how many of eight directions some are. */
-static weft_status report(weft_plan *plan, weft_tensor *fake, size_t step) {
-    float points[BATCH][2];
-    double distance = 0, square = 0;
-    int seen[8] = {0}, directions = 0;
-    const weft_status status = weft_plan_read(plan, fake, points, sizeof points);
-    for (int i = 0; i < BATCH && status == WEFT_OK; i++) {
-        const double r = hypot((double)points[i][0], (double)points[i][1]);
-        const int at = (int)((atan2((double)points[i][1], (double)points[i][0]) + 3.1415927) / 0.7853982) & 7;
-        directions += !seen[at]++;
-        distance += r / BATCH;
-        square += r * r / BATCH;
+static optimizer rule(float rate) {
+    return (optimizer){ADAM, .rate = rate, .beta1 = 0.5f, .beta2 = 0.999f, .epsilon = 1e-8f};
+}
+
+static status train(training_loop *loop) {
+    plan *discriminate = NULL, *generate = NULL;
+    graph *g = loop->graph;
+    float middle = 0, spread = 0, seen = 0;
+
+    /* Cross-entropies: log(1 + e^-x) for the answer that x is real, log(1 + e^x) for the answer that it is not. */
+    tensor *fake = network(g, "generator", normal(g, 0, 1, SHAPE(BATCH_SIZE, CODE)), 2);
+    tensor *real = softplus(neg(network(g, "discriminator", real_points(g), 1)));
+    tensor *caught = softplus(network(g, "discriminator", stop_gradient(fake), 1));
+    tensor *passed = softplus(neg(network(g, "discriminator", fake, 1)));
+    tensor *distance = norm(fake, 1);
+    tensor *reports[] = {mean(distance), std(distance), directions(fake)};
+
+    status error = plan_create(
+        &discriminate, TENSORS(train_step(mean(add(real, caught)), rule(1e-3f), "discriminator.*")), NULL);
+    if (!error)
+        error = plan_create(&generate,
+            TENSORS(train_step(mean(passed), rule(5e-4f), "generator.*"), reports[0], reports[1], reports[2]),
+            NULL);
+    if (!error) error = loop_begin(loop, option_count_of(&steps));
+    while (loop_next(loop, &error)) {
+        error = plan_run(discriminate);
+        if (!error && !loop_every(loop, 500)) error = plan_run(generate);
+        if (error || !loop_every(loop, 500)) continue;
+        error = plan_step(
+            generate, VALUES(VALUE(reports[0], middle), VALUE(reports[1], spread), VALUE(reports[2], seen)));
+        printf("step %5zu: distance %.2f +- %.2f, %.0f of 8 directions\n", loop->step, (double)middle,
+            (double)spread, (double)seen);
     }
-    if (status != WEFT_OK) return status;
-    printf("step %5zu: distance %.2f +- %.2f, %d of 8 directions\n", step, distance,
-        sqrt(fmax(0, square - distance * distance)), directions);
-    return WEFT_OK;
+    plan_release(discriminate), plan_release(generate);
+    return error;
 }
 
 int main(int argc, char **argv) {
-    option steps = {"--steps", OPTION_COUNT, "N", "steps of each network", "2000"};
-    command_line line = {.program = "gan",
-        .purpose = "Two networks learn by each other: one to draw points near a circle, one to tell them "
-                   "from real ones.",
-        .options = &steps,
-        .option_count = 1,
-        .loops = true};
-    weft_context *context = NULL;
-    weft_plan *plans[2] = {NULL};
-    weft_status status;
-    int end = 0;
-
-    if (!command_line_read(&line, argc, argv, &end)) return end;
-    if ((status = loop_context(&context, &line))) goto done;
-    weft_graph *graph = weft_context_graph(context);
-    const int64_t noise[] = {BATCH, NOISE};
-    weft_tensor *fake = network(graph, "generator", weft_normal(graph, 0, 1, 2, noise), 2);
-    weft_tensor *caught =
-        weft_add(judged(graph, real_points(graph), 1), judged(graph, weft_stop_gradient(fake), 0));
-    weft_optimizer rules[2] = {weft_adam(1e-3f), weft_adam(5e-4f)};
-    for (int i = 0; i < 2; i++) rules[i].beta1 = 0.5f;
-    weft_optimizer_state *discriminator = weft_optimizer_create(graph, &rules[0]);
-    weft_optimizer_state *generator = weft_optimizer_create(graph, &rules[1]);
-    weft_tensor *of_discriminator = weft_optimizer_minimize(discriminator, caught, "discriminator.*");
-    weft_tensor *of_generator[] = {
-        fake, weft_optimizer_minimize(generator, judged(graph, fake, 1), "generator.*")};
-    if ((status = weft_plan_create(&plans[0], &of_discriminator, 1, NULL))) goto done;
-    if ((status = weft_plan_create(&plans[1], of_generator, 2, NULL))) goto done;
-    training_loop loop = {.line = &line, .graph = graph, .last = option_count_of(&steps)};
-    status = loop_begin(&loop);
-    while (loop_next(&loop, &status)) {
-        for (int i = 0; i < 2 && !status; i++) status = weft_plan_run(plans[i]);
-        if (!status && loop_every(&loop, 500)) status = report(plans[1], fake, loop.step);
-    }
-    end = loop.stopped;
-done:
-    if (status) fprintf(stderr, "gan: %s\n", weft_last_error());
-    for (int i = 0; i < 2; i++) weft_plan_release(plans[i]);
-    weft_context_release(context);
-    return status ? 1 : end;
+    command_line line = {"gan",
+        "Two networks learn by each other: one to draw points near a circle, one to tell them from real "
+        "ones.",
+        &steps, 1, .loops = true};
+    return loop_main(&line, argc, argv, train);
 }

@@ -3,98 +3,81 @@
 #include "cart.h"
 #include "training_loop.h"
 #include <stdio.h>
-enum { BATCH = 64, WIDTH = 128, FIRST = 500, LONGEST = 500 };
-enum { STEPS, TRACE, OPTIONS };
-static option options[OPTIONS] = {
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "steps of the cart, the first 500 at random", "8000"},
-    [TRACE] = TRACE_OPTION,
-};
+#include <weft/short_names.h>
 
-static weft_tensor *values(weft_graph *graph, const char *scope, weft_tensor *seen) {
-    weft_scope_begin(graph, scope, true);
-    weft_tensor *y = weft_linear(weft_relu(weft_linear(weft_relu(weft_linear(seen, WIDTH)), WIDTH)), 2);
-    weft_scope_end(graph);
-    return y;
+enum { WIDTH = 128, FIRST = 500, LONGEST = 500 };
+static option steps = {"--steps", OPTION_COUNT, "N", "steps of the cart, the first 500 at random", "8000"};
+
+static tensor *network(graph *g, const char *scope, tensor *seen) {
+    scope_begin(g, scope, true);
+    tensor *values = linear(relu(linear(relu(linear(seen, WIDTH)), WIDTH)), 2);
+    scope_end(g);
+    return values;
 }
 
 typedef struct learner {
-    weft_tensor *seen, *next, *alive, *action, *chosen, *outputs[2]; /* the loss, and the update */
-    weft_plan *act, *learn, *start, *follow;
+    tensor *seen, *next, *alive, *action, *chosen, *loss;
+    plan *act, *learn, *follow;
 } learner;
 
-static weft_status make(learner *l, weft_graph *graph) {
-    const weft_optimizer adam = weft_adam(5e-4f);
-    const weft_plan_options many = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
-    l->seen = weft_input(graph, "seen", WEFT_F32, 4), l->next = weft_input(graph, "next", WEFT_F32, 4);
-    l->alive = weft_input(graph, "alive", WEFT_F32), l->action = weft_input(graph, "action", WEFT_I32);
-    weft_tensor *q = values(graph, "online", l->seen);
-    weft_tensor *best = weft_max(weft_stop_gradient(values(graph, "target", l->next)), 1);
-    weft_tensor *wanted = weft_add_number(weft_mul(weft_mul_number(best, 0.99), l->alive), 1);
-    weft_tensor *taken = weft_squeeze(weft_gather(q, 1, weft_unsqueeze(l->action, 1)), 1);
-    l->chosen = weft_argmax(q, 1);
-    l->outputs[0] = weft_huber(taken, wanted, 1);
-    l->outputs[1] = weft_optimizer_minimize(weft_optimizer_create(graph, &adam), l->outputs[0], "online.*");
-    weft_tensor *copy = weft_scope_copy(graph, "online", "target", 1),
-                *follow = weft_scope_copy(graph, "online", "target", 0.01f);
-    weft_status status = weft_plan_create(&l->act, &l->chosen, 1, NULL);
-    if (!status) status = weft_plan_create(&l->learn, l->outputs, 2, &many);
-    if (!status) status = weft_plan_create(&l->follow, &follow, 1, NULL);
-    if (!status) status = weft_plan_create(&l->start, &copy, 1, NULL);
-    return status ? status : weft_plan_run(l->start);
+static status make(learner *l, graph *g) {
+    plan *start = NULL;
+    l->seen = input(g, "seen", F32, 4), l->next = input(g, "next", F32, 4);
+    l->alive = input(g, "alive", F32), l->action = input(g, "action", I32);
+    tensor *values = network(g, "online", l->seen);
+    tensor *best = max(stop_gradient(network(g, "target", l->next)), 1);
+    tensor *wanted = add_number(mul(mul_number(best, 0.99), l->alive), 1);
+    tensor *taken = squeeze(gather(values, 1, unsqueeze(l->action, 1)), 1);
+    l->chosen = argmax(values, 1), l->loss = huber(taken, wanted, 1);
+    tensor *update = train_step(l->loss, adam(5e-4f), "online.*");
+    status error = plan_create(&l->act, TENSORS(l->chosen), NULL);
+    if (!error) error = plan_create(&l->learn, TENSORS(l->loss, update), WITH(plan, .batch = BATCH_SIZE));
+    if (!error) error = plan_create(&l->follow, TENSORS(scope_copy(g, "online", "target", 0.01f)), NULL);
+    if (!error) error = plan_create(&start, TENSORS(scope_copy(g, "online", "target", 1)), NULL);
+    if (!error) error = plan_run(start);
+    plan_release(start);
+    return error;
 }
 
-static weft_status learn(const learner *l, const memory *m, size_t count) {
-    static memory b;
-    const size_t rows = sizeof(float[BATCH][4]), column = sizeof(float[BATCH]);
-    float loss = 0;
-    const weft_value values[] = {{l->seen, b.seen, rows}, {l->next, b.next, rows},
-        {l->alive, b.alive, column}, {l->action, b.action, column}, {l->outputs[0], &loss, sizeof loss}};
-    memory_draw(m, count, &b, BATCH); /* into the first rows */
-    weft_status status = weft_plan_step(l->learn, values, 5);
-    if (!status) status = weft_plan_run(l->follow);
-    trace_step(&loss, 1, 4, b.seen, rows, b.next, rows, b.alive, column, b.action, column);
-    return status;
+static status learn(const learner *l, const memory *m, size_t count) {
+    static batch b;
+    float now = 0;
+    const value values[] = {VALUE(l->seen, b.seen), VALUE(l->next, b.next), VALUE(l->alive, b.alive),
+        VALUE(l->action, b.action), VALUE(l->loss, now)};
+    memory_draw(m, count, &b);
+    const status error = plan_step(l->learn, values, 5);
+    trace_values(values, 5);
+    return error ? error : plan_run(l->follow);
 }
 
 /* Steps of the cart, of which fewer and fewer are at random; prints how long the pole stood. */
-static weft_status play(const learner *l, training_loop *loop) {
+static status train(training_loop *loop) {
     static game g;
     memory *const m = &g.memory;
+    learner l = {.act = NULL};
+    status error = make(&l, loop->graph);
     cart_place(g.seen);
     loop_keep(loop, "game", &g, sizeof g);
-    weft_status status = loop_begin(loop);
-    while (loop_next(loop, &status)) {
-        const size_t step = loop->step - 1, at = step % MEMORY;
-        const weft_value act[] = {
-            {l->seen, g.seen, sizeof g.seen}, {l->chosen, &m->action[at], sizeof(int32_t)}};
-        const bool random = draw() < 0.02 || draw() < 1 - (double)step / 5000;
+    if (!error) error = loop_begin(loop, option_count_of(&steps));
+    while (loop_next(loop, &error)) {
+        const size_t count = loop->step - 1, at = count % MEMORY;
         memcpy(m->seen[at], g.seen, sizeof g.seen);
-        if (random) m->action[at] = draw() < 0.5;
-        if (!random) status = weft_plan_step(l->act, act, 2);
+        if (draw() < 0.02 || draw() < 1 - (double)count / 5000)
+            m->action[at] = draw() < 0.5;
+        else
+            error = plan_step(l.act, VALUES(VALUE(l.seen, g.seen), VALUE(l.chosen, m->action[at])));
         const bool fell = cart_step(g.seen, m->action[at]);
         memcpy(m->next[at], g.seen, sizeof g.seen), m->alive[at] = !fell;
         if (fell || ++g.length == LONGEST) cart_again(&g);
-        if (step >= FIRST && !status) status = learn(l, m, step);
+        if (count >= FIRST && !error) error = learn(&l, m, count);
         if (loop_every(loop, 1000))
             printf("step %5zu: the pole stood for %.0f steps\n", loop->step, (double)g.mean);
     }
-    return status;
+    plan_release(l.act), plan_release(l.learn), plan_release(l.follow);
+    return error;
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"dqn", "Learns to balance a pole on a cart.", options, OPTIONS, .loops = true};
-    weft_context *context = NULL;
-    learner l = {.seen = NULL};
-    int end = 0;
-    if (!command_line_read(&line, argc, argv, &end)) return end;
-    weft_status status = loop_context(&context, &line);
-    training_loop loop = {.line = &line, .last = option_count_of(&options[STEPS])};
-    if (!status) status = make(&l, loop.graph = weft_context_graph(context));
-    if (!status) status = trace_begin(options[TRACE].text, loop.graph);
-    if (!status) status = play(&l, &loop);
-    if (status) fprintf(stderr, "dqn: %s\n", weft_last_error());
-    weft_plan_release(l.act), weft_plan_release(l.learn), weft_plan_release(l.start),
-        weft_plan_release(l.follow);
-    weft_context_release(context);
-    return status ? 1 : loop.stopped;
+    command_line line = {"dqn", "Learns to balance a pole on a cart.", &steps, 1, .loops = true};
+    return loop_main(&line, argc, argv, train);
 }

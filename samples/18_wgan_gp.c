@@ -2,98 +2,77 @@
  * the critic's loss holds the norm of its own gradient, of which training takes the gradient again. */
 #include "digit_generator.h"
 
-enum { BATCH = 64, ROUND = 6 }; /* five steps of the critic to one of the generator */
-enum { DATA, STEPS, TRACE, OPTIONS };
+enum { BATCH_SIZE = 64, ROUND = 6 }; /* five steps of the critic to one of the generator */
+enum { DATA, STEPS, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
     [STEPS] = {"--steps", OPTION_COUNT, "N", "steps, of which each sixth is the generator's", "3000"},
-    [TRACE] = TRACE_OPTION,
 };
 
-typedef struct gan {
-    weft_tensor *image, *noise, *share, *fake,
-        *outputs[2][4]; /* of each network the loss, the update, and what is drawn */
-    weft_plan *learn[2], *draw;
-} gan;
-
-static weft_tensor *critic(weft_graph *graph, weft_tensor *image) {
-    weft_scope_begin(graph, "critic", true);
-    weft_tensor *x = weft_silu(weft_conv2d_strided(image, WIDTH, 4, 2, 1));
-    x = weft_silu(weft_conv2d_strided(x, 2 * WIDTH, 4, 2, 1));
-    weft_tensor *score = weft_linear(weft_flatten(x), 1);
-    weft_scope_end(graph);
+static tensor *critic(graph *g, tensor *image) {
+    scope_begin(g, "critic", true);
+    tensor *x = silu(conv2d_strided(image, WIDTH, 4, 2, 1));
+    x = silu(conv2d_strided(x, 2 * WIDTH, 4, 2, 1));
+    tensor *score = linear(flatten(x), 1);
+    scope_end(g);
     return score;
 }
 
-static weft_status make(gan *g, weft_graph *graph) {
-    const weft_plan_options size = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH},
-                            inference = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH, .inference = true};
-    weft_optimizer rules[] = {weft_adam(1e-3f), weft_adam(2e-3f)};
-    g->image = weft_input(graph, "image", WEFT_F32, 1, 8, 8);
-    g->noise = weft_normal(graph, 0, 1, 2, (const int64_t[]){WEFT_BATCH, NOISE});
-    g->share = weft_uniform(graph, 0, 1, 4, (const int64_t[]){WEFT_BATCH, 1, 1, 1});
-    g->fake = digit_generator(graph, g->noise);
-    weft_tensor *fake = weft_stop_gradient(g->fake);
-    weft_tensor *between = weft_add(fake, weft_mul(g->share, weft_sub(g->image, fake)));
-    weft_tensor *slope = weft_gradient(weft_sum(critic(graph, between)), between);
-    weft_tensor *steep = weft_square(weft_sub_number(weft_norm(slope, 1, 2, 3), 1));
-    weft_tensor *apart = weft_sub(weft_mean(critic(graph, fake)), weft_mean(critic(graph, g->image)));
-    const char *const names[] = {"critic.*", "generator.*"};
-    weft_status status = WEFT_OK;
-    g->outputs[0][0] = weft_add(apart, weft_mul_number(weft_mean(steep), 10));
-    g->outputs[1][0] = weft_neg(weft_mean(critic(graph, g->fake)));
-    for (int i = 0; i < 2 && !status; i++) {
-        rules[i].beta1 = 0.5f, rules[i].beta2 = 0.9f;
-        weft_optimizer_state *optimizer = weft_optimizer_create(graph, &rules[i]);
-        g->outputs[i][1] = weft_optimizer_minimize(optimizer, g->outputs[i][0], names[i]);
-        g->outputs[i][2] = g->noise, g->outputs[i][3] = g->share;
-        status = weft_plan_create(&g->learn[i], g->outputs[i], i ? 3 : 4, &size);
-    }
-    return status ? status : weft_plan_create(&g->draw, &g->fake, 1, &inference);
+/* How far the slope of the critic is from 1 between drawn digits and real ones. */
+static tensor *penalty(graph *g, tensor *image, tensor *fake, tensor *share) {
+    tensor *between = add(fake, mul(share, sub(image, fake)));
+    tensor *slope = gradient(sum(critic(g, between)), between);
+    return mean(square(sub_number(norm(slope, 1, 2, 3), 1)));
 }
 
-static weft_status train(const gan *g, const weft_dataset *digits, training_loop *loop) {
-    static float images[BATCH][DIGIT_PIXELS], noise[BATCH][NOISE], share[BATCH];
-    static float loss[2];
-    loop_keep(loop, "losses", loss, sizeof loss); /* each is of some of the steps */
-    weft_status status = loop_begin(loop);
-    while (loop_next(loop, &status)) {
-        const int i = loop->step % ROUND == 0;
-        const weft_value values[] = {{g->outputs[i][0], &loss[i], sizeof *loss},
-            {g->noise, noise, sizeof noise}, {g->share, share, sizeof share},
-            {g->image, images, sizeof images}};
-        if (!draw_digits(digits, 0, 9, BATCH, images, NULL)) break;
-        status = weft_plan_step(g->learn[i], values, i ? 2 : 4);
-        trace_step(&loss[i], 1, 3, images, sizeof images, noise, sizeof noise, share, sizeof share);
-        if (loop_every(loop, 600))
-            printf("step %4zu: losses %.3f, %.3f\n", loop->step, (double)loss[0], (double)loss[1]);
+static optimizer rule(float rate) {
+    return (optimizer){ADAM, .rate = rate, .beta1 = 0.5f, .beta2 = 0.9f, .epsilon = 1e-8f};
+}
+
+static status train(training_loop *loop) {
+    static float images[BATCH_SIZE][DIGIT_PIXELS], noises[BATCH_SIZE][NOISE], shares[BATCH_SIZE], now[2];
+    plan *learn[2] = {NULL}, *draw = NULL;
+    dataset *digits = NULL;
+    graph *g = loop->graph;
+
+    tensor *image = input(g, "image", F32, 1, 8, 8), *noise = normal(g, 0, 1, SHAPE(BATCH, NOISE));
+    tensor *share = uniform(g, 0, 1, SHAPE(BATCH, 1, 1, 1));
+    tensor *drawing = digit_generator(g, noise), *fake = stop_gradient(drawing);
+    tensor *steep = penalty(g, image, fake, share);
+    tensor *apart = sub(mean(critic(g, fake)), mean(critic(g, image)));
+    tensor *losses[] = {add(apart, mul_number(steep, 10)), neg(mean(critic(g, drawing)))};
+    const char *parameters[] = {"critic.*", "generator.*"};
+    const float rates[] = {1e-3f, 2e-3f};
+
+    status error = dataset_open_idx(&digits, loop->context, options[DATA].text, "train");
+    for (int i = 0; i < 2 && !error; i++) {
+        tensor *outputs[] = {losses[i], noise, train_step(losses[i], rule(rates[i]), parameters[i]), share};
+        error = plan_create(&learn[i], outputs, i ? 3 : 4, WITH(plan, .batch = BATCH_SIZE));
     }
-    return status;
+    if (!error)
+        error = plan_create(&draw, TENSORS(drawing), WITH(plan, .batch = BATCH_SIZE, .inference = true));
+    loop_keep(loop, "losses", now, sizeof now); /* each is of some of the steps */
+    if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
+    while (loop_next(loop, &error)) {
+        const int i = loop->step % ROUND == 0;
+        const value values[] = {
+            VALUE(losses[i], now[i]), VALUE(noise, noises), VALUE(image, images), VALUE(share, shares)};
+        if (!draw_digits(digits, 0, 9, BATCH_SIZE, images, NULL)) break;
+        error = plan_step(learn[i], values, i ? 2 : 4);
+        trace_values(values, i ? 2 : 4);
+        if (loop_every(loop, 600))
+            printf("step %4zu: losses %.3f, %.3f\n", loop->step, (double)now[0], (double)now[1]);
+    }
+    if (!error && !loop->stopped) {
+        error = plan_step(draw, VALUES(VALUE(drawing, images)));
+        if (!error) report_digits(digits, images, BATCH_SIZE);
+    }
+    plan_release(learn[0]), plan_release(learn[1]), plan_release(draw), dataset_release(digits);
+    return error;
 }
 
 int main(int argc, char **argv) {
     command_line line = {"wgan_gp", "Learns to write digits with a critic whose gradient is kept near 1.",
         options, OPTIONS, .loops = true};
-    static float drawn[BATCH][DIGIT_PIXELS];
-    weft_context *context = NULL;
-    weft_dataset *digits = NULL;
-    gan g = {.image = NULL};
-    int end = 0;
-    if (!command_line_read(&line, argc, argv, &end)) return end;
-    weft_status status = loop_context(&context, &line);
-    if (!status) status = weft_dataset_open_idx(&digits, context, options[DATA].text, "train");
-    if (status) goto done;
-    weft_graph *graph = weft_context_graph(context);
-    training_loop loop = {.line = &line, .graph = graph, .last = option_count_of(&options[STEPS])};
-    status = make(&g, graph);
-    if (!status) status = trace_begin(options[TRACE].text, graph);
-    if (!status) status = train(&g, digits, &loop);
-    if (status || (end = loop.stopped)) goto done;
-    status = weft_plan_step(g.draw, &(weft_value){g.fake, drawn, sizeof drawn}, 1);
-    if (!status) report_digits(digits, drawn, BATCH);
-done:
-    if (status) fprintf(stderr, "wgan_gp: %s\n", weft_last_error());
-    weft_plan_release(g.learn[0]), weft_plan_release(g.learn[1]), weft_plan_release(g.draw);
-    weft_dataset_release(digits), weft_context_release(context);
-    return status ? 1 : end;
+    return loop_main(&line, argc, argv, train);
 }

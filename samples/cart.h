@@ -28,6 +28,13 @@ typedef struct memory {
     int32_t action[MEMORY];
 } memory;
 
+/* Steps that are drawn from it. */
+enum { BATCH_SIZE = 64 };
+typedef struct batch {
+    float seen[BATCH_SIZE][4], next[BATCH_SIZE][4], alive[BATCH_SIZE];
+    int32_t action[BATCH_SIZE];
+} batch;
+
 /* A game: what was seen last, and for how many steps the pole has stood; in the mean of the last ones, too. */
 typedef struct game {
     float seen[4], mean;
@@ -40,13 +47,13 @@ static inline void cart_again(game *g) {
     cart_place(g->seen);
 }
 
-/* So many of the `count` steps until now, those that are still known, into the first rows of `batch`. */
-static inline void memory_draw(const memory *m, size_t count, memory *batch, size_t rows) {
-    for (size_t i = 0; i < rows; i++) {
+/* Draws a batch of the `count` steps until now, of those that are still known. */
+static inline void memory_draw(const memory *m, size_t count, batch *b) {
+    for (size_t i = 0; i < BATCH_SIZE; i++) {
         const size_t at = draw_below(count < MEMORY ? count : MEMORY);
-        memcpy(batch->seen[i], m->seen[at], sizeof *m->seen);
-        memcpy(batch->next[i], m->next[at], sizeof *m->next);
-        batch->alive[i] = m->alive[at], batch->action[i] = m->action[at];
+        memcpy(b->seen[i], m->seen[at], sizeof *m->seen);
+        memcpy(b->next[i], m->next[at], sizeof *m->next);
+        b->alive[i] = m->alive[at], b->action[i] = m->action[at];
     }
 }
 

@@ -8,26 +8,32 @@
 enum { MEANING_COLUMN = 22 };
 
 /* The options of every program that trains. */
-enum { PRECISION, CHECKPOINT, EVERY, RESUME, TRAINING_OPTIONS };
+enum { PRECISION, CHECKPOINT, EVERY, RESUME, TRAINER_OPTIONS, TRACE = TRAINER_OPTIONS, LOOP_OPTIONS };
 #define PRECISION_OPTION                                                                                     \
     { "--precision", OPTION_CHOICE, "f32|bf16|f16", "what runs through the network is stored so", "f32" }
-static option by_trainer[TRAINING_OPTIONS] = {
+static option by_trainer[TRAINER_OPTIONS] = {
     [PRECISION] = PRECISION_OPTION,
     [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "DIR", "saves checkpoints in this folder", NULL},
     [EVERY] = {"--checkpoint-every", OPTION_INTERVAL, "N", "steps between them; 2e: epochs, 60s: seconds",
         "1e"},
     [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the newest checkpoint, if there is one", NULL},
 };
-static option by_loop[TRAINING_OPTIONS] = {
+static option by_loop[LOOP_OPTIONS] = {
     [PRECISION] = PRECISION_OPTION,
     [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "FILE", "saves a checkpoint in this file", NULL},
     [EVERY] = {"--checkpoint-every", OPTION_COUNT, "N", "steps between two saves", "100"},
     [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the checkpoint, if there is one", NULL},
+    [TRACE] = {"--trace", OPTION_TEXT, "DIR", "writes the first weights, 20 batches and losses there", NULL},
 };
 
 /* NULL: the program does not train. */
 static option *training_of(const command_line *line) {
     return line->trains ? by_trainer : line->loops ? by_loop : NULL;
+}
+
+static size_t training_count(const command_line *line) {
+    if (!training_of(line)) return 0;
+    return line->traces ? LOOP_OPTIONS : TRAINER_OPTIONS;
 }
 
 /* ---- help ---- */
@@ -52,7 +58,7 @@ static void show_help(const command_line *line) {
     if (line->operand_sign) printf(line->operand ? " [%s]" : " %s", line->operand_sign);
     printf("\n%s\n%s", line->purpose, any ? "\n" : "");
     show_options(line->options, line->option_count);
-    if (training) show_options(training, TRAINING_OPTIONS);
+    if (training) show_options(training, training_count(line));
 }
 
 /* ---- values ---- */
@@ -128,7 +134,7 @@ static option *find_option(const command_line *line, const char *name) {
     for (size_t i = 0; i < line->option_count; i++)
         if (strcmp(line->options[i].name, name) == 0) return &line->options[i];
     option *const training = training_of(line);
-    for (size_t i = 0; training && i < TRAINING_OPTIONS; i++)
+    for (size_t i = 0; i < training_count(line); i++)
         if (strcmp(training[i].name, name) == 0) return &training[i];
     return NULL;
 }
@@ -173,6 +179,7 @@ static bool take_training(command_line *line) {
     line->checkpoint = training[CHECKPOINT].text;
     line->checkpoint_every = interval_of(&training[EVERY]);
     line->resume = training[RESUME].text != NULL;
+    if (line->traces) line->trace = training[TRACE].text;
     return line->checkpoint || !line->resume ||
            refuse(line, "--resume", "needs --checkpoint, which says where to continue from");
 }

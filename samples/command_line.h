@@ -35,12 +35,13 @@ typedef struct command_line {
     const char *operand_sign; /* of the one word that is no option: "IMAGE"; NULL: the program takes none */
     const char *operand;      /* that word: the default (NULL: it must be given), then what was given */
     /* A program that trains takes --precision, --checkpoint, --checkpoint-every and --resume as well: by a trainer, or by a
-     * loop of its own. */
-    bool trains, loops;
+     * loop of its own, which takes --trace, too, where loop_main runs it. */
+    bool trains, loops, traces;
     weft_precision precision;
     const char *checkpoint; /* the folder, of a loop the file; NULL: not given */
     weft_checkpoint_every checkpoint_every;
     bool resume;
+    const char *trace; /* the folder; NULL: not given */
 } command_line;
 
 /* True: go on; *status is 0. False: end the program with *status, since --help was shown or something was wrong. */

@@ -1,12 +1,11 @@
 /* See trace.h. */
 #include "trace.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 enum { LONGEST_PATH = 4096 };
 static FILE *batches, *losses;
-static size_t steps;
+static size_t steps, in_step; /* of the losses file: lines, and numbers in the last one */
 
 static const char *path_in(char path[LONGEST_PATH], const char *folder, const char *name) {
     snprintf(path, LONGEST_PATH, "%s/%s", folder, name);
@@ -25,18 +24,22 @@ weft_status trace_begin(const char *folder, weft_graph *graph) {
     return WEFT_ERROR_FILE;
 }
 
-void trace_step(const float *values, size_t value_count, size_t count, ...) {
-    va_list arrays;
-    if (!batches || !losses || steps++ >= TRACED_STEPS) return;
-    va_start(arrays, count);
+void trace_values(const weft_value *values, size_t count) {
+    if (!batches || !losses || steps == TRACED_STEPS) return;
     for (size_t i = 0; i < count; i++) {
-        const void *const array = va_arg(arrays, const void *);
-        fwrite(array, 1, va_arg(arrays, size_t), batches);
+        const weft_value *const v = &values[i];
+        if (weft_tensor_rank(v->tensor))
+            fwrite(v->data, 1, v->bytes, batches);
+        else
+            fprintf(losses, "%s%.9g", in_step++ ? " " : "", (double)*(const float *)v->data);
     }
-    va_end(arrays);
-    for (size_t i = 0; i < value_count; i++)
-        fprintf(losses, "%.9g%c", (double)values[i], i + 1 < value_count ? ' ' : '\n');
-    if (steps == TRACED_STEPS) fclose(batches), fclose(losses);
+}
+
+void trace_end_step(void) {
+    if (!in_step) return;
+    fputc('\n', losses);
+    in_step = 0;
+    if (++steps == TRACED_STEPS) fclose(batches), fclose(losses);
 }
 
 uint64_t *draw_state(void) {

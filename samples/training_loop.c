@@ -7,9 +7,24 @@
 
 enum { EXTRAS = 2 + LOOP_KEPT };
 
-weft_status loop_context(weft_context **context, const command_line *line) {
-    const weft_status status = weft_context_create(context, NULL);
-    return status ? status : weft_graph_set_precision(weft_context_graph(*context), line->precision);
+static weft_status run(training_loop *loop, weft_status (*train)(training_loop *loop)) {
+    weft_status status = weft_context_create(&loop->context, NULL);
+    if (status) return status;
+    loop->graph = weft_context_graph(loop->context);
+    status = weft_graph_set_precision(loop->graph, loop->line->precision);
+    if (!status) status = train(loop);
+    const weft_status of_graph = weft_graph_status(loop->graph); /* why a tensor of a plan was NULL */
+    return of_graph ? of_graph : status;
+}
+
+int loop_main(command_line *line, int argc, char **argv, weft_status (*train)(training_loop *loop)) {
+    training_loop loop = {.line = line};
+    line->traces = true;
+    if (!command_line_read(line, argc, argv, &loop.stopped)) return loop.stopped;
+    const weft_status status = run(&loop, train);
+    if (status) fprintf(stderr, "%s: %s\n", line->program, weft_last_error());
+    weft_context_release(loop.context);
+    return status ? 1 : loop.stopped;
 }
 
 /* Into extras, with the number of the step in *step; returns how many there are. */
@@ -32,7 +47,7 @@ void loop_keep(training_loop *loop, const char *name, void *data, size_t bytes) 
     loop->kept[loop->kept_count++] = (weft_checkpoint_extra){name, WEFT_U8, 1, {(int64_t)bytes}, data};
 }
 
-weft_status loop_begin(training_loop *loop) {
+weft_status loop_begin(training_loop *loop, size_t last) {
     weft_checkpoint_extra extras[EXTRAS];
     const char *const path = loop->line->checkpoint;
     int64_t step = 0;
@@ -42,11 +57,12 @@ weft_status loop_begin(training_loop *loop) {
         if (status) return status;
         printf("continuing after step %lld\n", (long long)step);
     }
-    loop->step = (size_t)step;
-    return WEFT_OK;
+    loop->step = (size_t)step, loop->last = last;
+    return trace_begin(loop->line->trace, loop->graph);
 }
 
 bool loop_next(training_loop *loop, weft_status *status) {
+    trace_end_step();
     const bool ended = loop->step >= loop->last, wanted = stopping_wanted();
     const bool due = loop->ran && (ended || loop->step % loop->line->checkpoint_every.steps == 0);
     if (*status) return false;

@@ -9,9 +9,17 @@
 #include <string.h>
 
 /* Tokens: 0 behind a word, 1 .. 26 letters, 27 the beginning and the end of what is written. */
-enum { LONGEST = 10, STEPS_OUT = LONGEST + 1, EDGE = 27, TOKENS = 28, HIDDEN = 64, BATCH = 64, MOST = 20000 };
+enum {
+    LONGEST = 10,
+    STEPS_OUT = LONGEST + 1,
+    EDGE = 27,
+    TOKENS = 28,
+    HIDDEN = 64,
+    BATCH_SIZE = 64,
+    MOST = 20000
+};
 typedef struct batch {
-    int32_t word[BATCH][LONGEST], given[BATCH][STEPS_OUT], wanted[BATCH][STEPS_OUT];
+    int32_t word[BATCH_SIZE][LONGEST], given[BATCH_SIZE][STEPS_OUT], wanted[BATCH_SIZE][STEPS_OUT];
 } batch;
 
 /* Words of 3 to 10 letters of the file. */
@@ -34,7 +42,7 @@ static inline size_t read_words(const char *path, int32_t (*words)[LONGEST]) {
 
 static inline void draw_batch(batch *b, int32_t (*words)[LONGEST], size_t count) {
     memset(b, 0, sizeof *b);
-    for (int i = 0; i < BATCH; i++) {
+    for (int i = 0; i < BATCH_SIZE; i++) {
         const int32_t *const word = memcpy(b->word[i], words[draw_below(count)], sizeof *words);
         int length = 0;
         while (length < LONGEST && word[length]) length++;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The losses of a sample's first 20 steps are those that PyTorch has from the same weights and batches, within 1e-5 of each.
 # Usage: check_curve.sh PROGRAM LOSSES FOLDER ARGUMENT...
-# bench/samples_torch.py writes LOSSES from what the program leaves in FOLDER.
+# bench/compare_losses.py writes LOSSES from what the program leaves in FOLDER.
 set -eu
 program=$1 losses=$2 folder=$3
 shift 3

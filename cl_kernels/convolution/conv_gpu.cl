@@ -234,9 +234,20 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
 #define WEFT_CONV_GPU_STORE(sum, line, along, column)                                                        \
     sums[((long)(line)*made2 + (along)) * (groups * filters) + (column)] = (sum)
 #else
-#define WEFT_CONV_GPU_PART                            const int group = (int)get_group_id(2), split = 0, splits = 1;
-#define WEFT_CONV_GPU_RESULT                          WEFT_EPILOGUE_PARAMETERS
+#define WEFT_CONV_GPU_PART   const int group = (int)get_group_id(2), split = 0, splits = 1;
+#define WEFT_CONV_GPU_RESULT WEFT_EPILOGUE_PARAMETERS
+#endif
+#if WEFT_COLUMN_SUMS && !WEFT_CONV_GPU_SPLIT
+#define WEFT_CONV_GPU_SUMS_BEGIN WEFT_TILE_SUMS_BEGIN
+#define WEFT_CONV_GPU_SUMS_END   WEFT_TILE_SUMS_END(left, filters, group *filters, (int)get_group_id(1))
+#define WEFT_CONV_GPU_STORE(sum, line, along, column)                                                        \
+    WEFT_STORE_SUMS(sum, line, along, column, WEFT_TILE_SUMS(j))
+#else
+#define WEFT_CONV_GPU_SUMS_BEGIN
+#define WEFT_CONV_GPU_SUMS_END
+#if !WEFT_CONV_GPU_SPLIT
 #define WEFT_CONV_GPU_STORE(sum, line, along, column) WEFT_STORE(sum, line, along, column, 1)
+#endif
 #endif
 
 /* Work-group (columns, phase and rows, split and group). Steps of channels, taps and panels from block to block are
@@ -305,6 +316,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
         WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, 0)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+    WEFT_CONV_GPU_SUMS_BEGIN
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
         const int r = top + (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
         const int4 at = weft_conv_gpu_position(&p, r);
@@ -317,19 +329,35 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
                 WEFT_CONV_GPU_STORE(sum, line, along, group * filters + column);
         }
     }
+    WEFT_CONV_GPU_SUMS_END
 }
 
 #if WEFT_CONV_GPU_SPLIT
-/* Work-item: an element of the result. */
+/* Work-item: a column, and `share` positions of the result. */
 __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(finish)(
-    __global const float *sums, long sums_offset, int elements, int splits, int columns,
-    int made2 WEFT_EPILOGUE_PARAMETERS) {
-    const int item = (int)get_global_id(0), position = item / columns;
-    if (item >= elements) return;
-    sums += sums_offset + item;
-    float sum = sums[0];
-    for (int split = 1; split < splits; ++split) sum += sums[(long)split * elements];
-    WEFT_STORE(sum, position / made2, position % made2, item % columns, 1);
+    __global const float *sums, long sums_offset, int elements, int splits, int columns, int made2,
+    int share WEFT_EPILOGUE_PARAMETERS) {
+    const int item = (int)get_global_id(0), column = item % columns, first = item / columns * share;
+    const int end = min(first + share, elements / columns);
+    if (first >= end) return;
+#if WEFT_COLUMN_SUMS
+    float column_sums[WEFT_COLUMN_SUMS];
+    WEFT_UNROLL_REGISTERS for (int n = 0; n < WEFT_COLUMN_SUMS; ++n) column_sums[n] = 0.0f;
+#endif
+    sums += sums_offset + column;
+    WEFT_ROLLED for (int position = first; position < end; ++position) {
+        __global const float *const at = sums + (long)position * columns;
+        float sum = at[0];
+        for (int split = 1; split < splits; ++split) sum += at[(long)split * elements];
+#if WEFT_COLUMN_SUMS
+        WEFT_STORE_SUMS(sum, position / made2, position % made2, column, column_sums);
+#else
+        WEFT_STORE(sum, position / made2, position % made2, column, 1);
+#endif
+    }
+#if WEFT_COLUMN_SUMS
+    WEFT_JOIN_SUMS(column_sums, first / share, column);
+#endif
 }
 #endif
 
@@ -338,6 +366,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
 #undef WEFT_CONV_GPU_RESULT
 #undef WEFT_CONV_GPU_PART
 #undef WEFT_CONV_GPU_STORE
+#undef WEFT_CONV_GPU_SUMS_BEGIN
+#undef WEFT_CONV_GPU_SUMS_END
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
 #undef WEFT_FORMAT_A

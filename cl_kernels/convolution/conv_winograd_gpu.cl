@@ -19,9 +19,9 @@
  *     and may stay in a cache. Channels of pixels that are not there are zeros, so the product has no bounds along k; its
  *     rows past the last are read as the last one, and not stored.
  *
- * An item of `pixels` has one channel of a tile, an item of `results` one column: neighbours read and write neighbouring
- * elements, and an item's numbers fit its registers. Therefore images need no strides or addresses that are multiples of a
- * quad; what the product reads has them.
+ * An item of `pixels` has one channel of a tile, an item of `results` one column, of several tiles one after the other if it
+ * adds up what it stores: neighbours read and write neighbouring elements, and an item's numbers fit its registers. Therefore
+ * images need no strides or addresses that are multiples of a quad; what the product reads has them.
  *
  * The parameters stand in src/kernels/convolution/conv_winograd_gpu.c, the macros before an inclusion (WEFT_NAME,
  * WEFT_FORMAT_A and _B, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
@@ -174,29 +174,58 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
     }
 }
 
-/* Work-item: a column of a tile of a group. */
+#if WEFT_COLUMN_SUMS
+#define WEFT_WINOGRAD_KEEP(value, line, along, column)                                                       \
+    WEFT_STORE_SUMS(value, line, along, column, column_sums)
+#define WEFT_WINOGRAD_EACH(place) WEFT_ROLLED for (int place = part * share; place < end; ++place)
+#else
+#define WEFT_WINOGRAD_KEEP(value, line, along, column) WEFT_STORE(value, line, along, column, 1)
+#define WEFT_WINOGRAD_EACH(place)                                                                            \
+    const int place = part;                                                                                  \
+    if (place < end)
+#endif
+
+/* Work-item: a column of `share` tiles of a group, one after the other; `parts` of them are a block. Without sums it is one tile. */
 __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void WEFT_NAME(results)(
-    __global const float *sums, long sums_offset, int elements, WEFT_WINOGRAD_TILES, int filters, int width,
-    int made1, int made2, int iteration WEFT_EPILOGUE_PARAMETERS) {
+    __global const float *sums, long sums_offset, int elements, WEFT_WINOGRAD_TILES, int share, int parts,
+    int filters, int width, int made1, int made2, int iteration WEFT_EPILOGUE_PARAMETERS) {
     const int item = (int)get_global_id(0), column = item % width, row = item / width;
-    const int place = row % block, group = row / block, tile = iteration * block + place;
-    if (item >= elements || tile >= tiles || column >= filters) return;
-    const int line = tile / tiles2 % tiles1 * WEFT_WINOGRAD_STEP, along = tile % tiles2 * WEFT_WINOGRAD_STEP;
-    const int first = tile / tiles2 / tiles1 * made1 + line;
-    float m[WEFT_WINOGRAD_POINTS], down[WEFT_WINOGRAD_STEP * WEFT_WINOGRAD_SIDE], y[WEFT_WINOGRAD_STEP];
-    sums += sums_offset + ((long)group * WEFT_WINOGRAD_POINTS * block + place) * width + column;
-    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) m[i] = sums[i * block * width];
-    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) weft_winograd_results(
-        m + j, WEFT_WINOGRAD_SIDE, down + j, WEFT_WINOGRAD_SIDE, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
-    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_STEP; ++i) {
-        weft_winograd_results(down + WEFT_WINOGRAD_SIDE * i, 1, y, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
-        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_STEP; ++j) {
-            if (line + i < made1 && along + j < made2)
-                WEFT_STORE(y[j], first + i, along + j, group * filters + column, 1);
+    const int part = row % parts, group = row / parts;
+    if (item >= elements || column >= filters) return;
+#if WEFT_COLUMN_SUMS
+    float column_sums[WEFT_COLUMN_SUMS];
+    WEFT_UNROLL_REGISTERS for (int n = 0; n < WEFT_COLUMN_SUMS; ++n) column_sums[n] = 0.0f;
+#endif
+    sums += sums_offset + (long)group * WEFT_WINOGRAD_POINTS * block * width + column;
+    const int end = min(min((part + 1) * share, block), tiles - iteration * block);
+    WEFT_WINOGRAD_EACH(place) {
+        const int tile = iteration * block + place;
+        const int line = tile / tiles2 % tiles1 * WEFT_WINOGRAD_STEP,
+                  along = tile % tiles2 * WEFT_WINOGRAD_STEP;
+        const int first = tile / tiles2 / tiles1 * made1 + line;
+        float m[WEFT_WINOGRAD_POINTS], down[WEFT_WINOGRAD_STEP * WEFT_WINOGRAD_SIDE], y[WEFT_WINOGRAD_STEP];
+        /* Not the same in all rounds for a compiler, which would keep the places of all points in registers. */
+        const int plane = (block + (place >> 31)) * width;
+        __global const float *const at = sums + place * width;
+        WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) m[i] = at[i * plane];
+        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) weft_winograd_results(
+            m + j, WEFT_WINOGRAD_SIDE, down + j, WEFT_WINOGRAD_SIDE, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
+        WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_STEP; ++i) {
+            weft_winograd_results(
+                down + WEFT_WINOGRAD_SIDE * i, 1, y, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
+            WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_STEP; ++j) {
+                if (line + i < made1 && along + j < made2)
+                    WEFT_WINOGRAD_KEEP(y[j], first + i, along + j, group * filters + column);
+            }
         }
     }
+#if WEFT_COLUMN_SUMS
+    WEFT_JOIN_SUMS(column_sums, iteration * parts + part, group * filters + column);
+#endif
 }
 
+#undef WEFT_WINOGRAD_KEEP
+#undef WEFT_WINOGRAD_EACH
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
 #undef WEFT_FORMAT_A

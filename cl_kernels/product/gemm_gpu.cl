@@ -163,7 +163,7 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
 /* Work-group (columns, rows, batch). */
 __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
     long b_offset, int m, int n, int k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
-    long b_column WEFT_EPILOGUE_PARAMETERS) {
+    long b_column, int row_tiles WEFT_EPILOGUE_PARAMETERS) {
     __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
     WEFT_GEMM_ITEM
     const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
@@ -180,13 +180,25 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
     uint a_at[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
     int now = 0, start = 0;
     WEFT_GEMM_BLOCKS
+#if WEFT_COLUMN_SUMS
+    WEFT_TILE_SUMS_BEGIN
+#endif
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_ROWS * WEFT_GEMM_COLUMNS + WEFT_GEMM_ZERO; ++e) {
         const int i = e / WEFT_GEMM_COLUMNS, j = e % WEFT_GEMM_COLUMNS;
         const int row = top + (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
         const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
         const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
-        if (row < m && column < n) WEFT_STORE(sum, batch, row, column, 1);
+        if (row < m && column < n) {
+#if WEFT_COLUMN_SUMS
+            WEFT_STORE_SUMS(sum, batch, row, column, WEFT_TILE_SUMS(j));
+#else
+            WEFT_STORE(sum, batch, row, column, 1);
+#endif
+        }
     }
+#if WEFT_COLUMN_SUMS
+    WEFT_TILE_SUMS_END(left, n, 0, batch * row_tiles + (int)get_group_id(1))
+#endif
 }
 
 #undef WEFT_GEMM_READ

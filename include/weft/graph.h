@@ -51,6 +51,22 @@ WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
 /* Ends a list of dimensions or axes; the macros below append it. */
 #define WEFT_END INT64_MIN
 
+/* ---- lists and options in place, in C: each stands for the arguments of a call that would else be variables ----
+ *     weft_concat(WEFT_TENSORS(low, up), 1)                             an array of tensors, and how many they are
+ *     weft_normal(graph, 0, 1, WEFT_SHAPE(WEFT_BATCH, 16))              the rank of a shape, and its dimensions
+ *     weft_linear_layer(x, 10, WEFT_WITH(linear, .name = "head"))       a weft_linear_options; all other fields are 0
+ * Each element is evaluated once. What they make lives until the end of the block. */
+#ifndef __cplusplus
+#define WEFT_TENSORS(...)                                                                                    \
+    (weft_tensor *const[]){__VA_ARGS__}, sizeof((weft_tensor *const[]){__VA_ARGS__}) / sizeof(weft_tensor *)
+#define WEFT_SHAPE(...)                                                                                      \
+    (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) {                     \
+        __VA_ARGS__                                                                                          \
+    }
+#define WEFT_WITH(of, ...)                                                                                   \
+    (&(const weft_##of##_options){.struct_size = sizeof(weft_##of##_options), __VA_ARGS__})
+#endif
+
 /* ---- graphs ---- */
 /* Creates an empty graph with one reference. The graph retains the context. */
 WEFT_API weft_status weft_graph_create(weft_graph **graph, weft_context *context);

@@ -292,6 +292,10 @@ WEFT_API weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_
  *     weft_tensor *train = weft_optimizer_minimize(optimizer, loss, "generator.*"); */
 WEFT_API weft_tensor *weft_optimizer_minimize(
     weft_optimizer_state *optimizer, weft_tensor *loss, const char *parameters);
+/* An optimizer of this rule and its weft_optimizer_minimize in one call, for a program that asks the optimizer for nothing
+ * else. NULL after an error, which is one of these two.
+ *     weft_tensor *train = weft_train_step(loss, weft_adam(1e-3f), NULL); */
+WEFT_API weft_tensor *weft_train_step(weft_tensor *loss, weft_optimizer rule, const char *parameters);
 /* The learning rate, a scalar that can be set between runs (weft_scalar_set, weft_schedule_rate); NULL for NULL. */
 WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
 

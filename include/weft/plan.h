@@ -81,6 +81,14 @@ typedef struct weft_value {
  * the others, which are outputs. Ends with the first error, which is one of these three.
  *     weft_plan_step(plan, (weft_value[]){{image, images, sizeof images}, {loss, &now, sizeof now}}, 2); */
 WEFT_API weft_status weft_plan_step(weft_plan *plan, const weft_value *values, size_t count);
+/* In C, values in place, and one of them: memory is an array or a variable, not a pointer to what it holds.
+ *     weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE(image, images), WEFT_VALUE(loss, now))); */
+#ifndef __cplusplus
+#define WEFT_VALUE(tensor, memory)                                                                           \
+    { (tensor), &(memory), sizeof(memory) }
+#define WEFT_VALUES(...)                                                                                     \
+    (const weft_value[]){__VA_ARGS__}, sizeof((const weft_value[]){__VA_ARGS__}) / sizeof(weft_value)
+#endif
 /* Waits until everything that was enqueued has finished. Reports an index out of range as weft_plan_read
  * does. */
 WEFT_API weft_status weft_plan_wait(weft_plan *plan);

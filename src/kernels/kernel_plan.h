@@ -83,6 +83,7 @@ typedef struct wi_kernel_plan {
     int pack_count;
     uint32_t packed;
     size_t pack_bytes;
+    int sum_splits; /* contractions of a site with sums: how many parts the sums of a column have */
     double flops;
 } wi_kernel_plan;
 

@@ -43,6 +43,7 @@ typedef struct wi_kernel_site {
     weft_dtype precision; /* inputs may be rounded to it, before they are multiplied; f32: to nothing */
     weft_matmul_precision products; /* of f32 operands */
     const int *values;              /* of the parameters, those of the variant that is asked for */
+    int sums;                       /* contractions: sums of columns in the epilogue, see product/gemm.h */
 } wi_kernel_site;
 
 enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };
@@ -100,6 +101,7 @@ typedef struct wi_implementation {
     /* Asked while a plan is ordered, with sizes but no layouts: the node that it computes in place of this one, this
      * one (as it is), or NULL with the graph's error. NULL: always as it is. */
     weft_tensor *(*rewrite)(const wi_kernel_site *site);
+    bool sums; /* contractions: the template adds up columns (product/gemm.h) */
     /* Can it compute this? NULL: whatever the needs allow. */
     bool (*accepts)(const wi_kernel_site *site);
     /* The seconds that it is expected to take, of what it accepts (cost.h); NULL: it is its op's only one. */

@@ -255,6 +255,10 @@ weft_tensor *weft_optimizer_minimize(
     return status == WEFT_OK ? update : wi_graph_fail_recorded(graph, status);
 }
 
+weft_tensor *weft_train_step(weft_tensor *loss, weft_optimizer rule, const char *parameters) {
+    return weft_optimizer_minimize(weft_optimizer_create(weft_tensor_graph(loss), &rule), loss, parameters);
+}
+
 /* ---- weft_minimize ---- */
 
 static weft_status check_parameters(const weft_graph *graph) {

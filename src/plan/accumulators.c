@@ -382,10 +382,10 @@ void wi_emit_join(wi_emitter *e) {
     const int cells = cells_a_node(e->partition, e->step);
     reduction r;
     emit_totals(e);
-    wi_emit_argument(e, WI_ARGUMENT_SCRATCH, 0, sizeof(int32_t), 1);
+    wi_emit_argument(e, WI_ARGUMENT_CELLS, 0, 0, 0);
     wi_text_append(&e->text,
         "bool last = %s;\nconst int node = %d * w0;\n"
-        "volatile __global int *nodes = (volatile __global int *)x0 + y0 + row;\n"
+        "volatile __global int *nodes = cells + cells_offset + row;\n"
         "for (int place = split, count = w4; last && count > 1; count = (count + %d) / %d) {\n"
         "const int first = place / %d * %d, after = min(first + %d, count);\n",
         e->inner_is_reduced ? "get_local_id(0) == 0" : "true", cells, WI_JOIN_CHILDREN - 1, WI_JOIN_CHILDREN,

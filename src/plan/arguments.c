@@ -66,6 +66,13 @@ static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
     set_long(b, (int64_t)(at.offset / size));
 }
 
+static void set_cells(wi_binder *b) {
+    const wi_placement *const placement = b->launches->memory->placement;
+    const wi_location at = wi_locate_place(b->launches->memory, placement->cells[b->run->step->device]);
+    set_argument(b, sizeof at.memory, &at.memory);
+    set_long(b, (int64_t)(at.offset / sizeof(cl_int)));
+}
+
 static void set_fault(wi_binder *b, int slot) {
     const wi_location at =
         wi_locate_place(b->launches->memory, partition_of(b)->faults[b->run->step->device]);
@@ -120,6 +127,7 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
         set_scratch(
             b, (int64_t)argument->a * (int64_t)argument->number * work[0] * work[4], (size_t)argument->b);
         break;
+    case WI_ARGUMENT_CELLS: set_cells(b); break;
     }
 }
 

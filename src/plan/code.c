@@ -51,8 +51,10 @@ static weft_status prepare_for_site(
 /* What the chosen implementation launches, and with which macros its template is compiled. */
 static weft_status prepare_kernel(wi_code *code, const wi_step *step) {
     const wi_partition *const p = code->loops->partition;
-    const wi_kernel_site site = wi_step_site(p, step);
+    wi_kernel_site site = wi_step_site(p, step);
+    site.sums = step->sums;
     wi_key_begin(&code->kernels);
+    wi_key_add(&code->kernels, (uint64_t)site.sums);
     wi_key_add_address(&code->kernels, step->selection->chosen);
     wi_key_add_address(&code->kernels, step->selection->variant);
     wi_key_add_site(&code->kernels, wi_step_device(p, step), &site);

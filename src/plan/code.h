@@ -39,7 +39,8 @@ typedef enum wi_argument_kind {
     WI_ARGUMENT_ITERATION, /* the number of the repetition, set before each: int */
     WI_ARGUMENT_SEED,      /* two: uint, uint */
     WI_ARGUMENT_FAULT,     /* two: __global int *, long: slot a among the plan's faults */
-    WI_ARGUMENT_SCRATCH /* partial results: __global float *, long offset + cell a: `number` elements of b bytes */
+    WI_ARGUMENT_SCRATCH, /* partial results: __global float *, long offset + cell a: `number` elements of b bytes */
+    WI_ARGUMENT_CELLS /* two: volatile __global int *, long: in which splits are joined */
 } wi_argument_kind;
 
 typedef struct wi_argument {

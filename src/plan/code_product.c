@@ -3,11 +3,23 @@
 #include "kernels/convolution/conv_product.h"
 #include "plan/code_shared.h"
 
+/* What each sum of the step takes of an element. */
+static void emit_taken(wi_emitter *e) {
+    for (int m = 0, sum = 0; m < e->step->member_count; m++) {
+        const wi_value *const member = wi_emitted_member(e, m);
+        if (!wi_is_reduction(member)) continue;
+        const int temp = wi_emit_input(e, member->node->inputs[0]);
+        wi_text_append(&e->text, "sums[%d] += t%d;\n", sum++, temp);
+    }
+}
+
 static void emit_epilogue_elements(wi_emitter *e) {
     const size_t remembered = e->memo_count;
     for (int store = 0; store < 2; store++) { /* all loads before the first store */
+        if (store) emit_taken(e);
         for (int m = 0; m < e->step->member_count; m++) {
-            if (wi_emitted_member(e, m)->storage < 0) continue;
+            const wi_value *const value = wi_emitted_member(e, m);
+            if (value->storage < 0 || value->in_row) continue;
             const int member = e->step->members[m], temp = wi_emit_member(e, member);
             if (!store) continue;
             if (wi_is_table_of(e->partition, e->step, member, true))
@@ -48,6 +60,22 @@ static void emit_epilogue_body(wi_emitter *e) {
     e->tail = true;
     emit_epilogue_elements(e);
     e->tail = false;
+    wi_text_append(&e->text, "}\n");
+}
+
+/* What an item does that has a part of each sum of a column: with all parts of it, what is computed from the sums. */
+static void emit_sums(wi_emitter *e) {
+    wi_emit_argument(e, WI_ARGUMENT_WORK, 0, 0, 0);
+    wi_emit_argument(e, WI_ARGUMENT_WORK, 4, 0, 0);
+    wi_text_append(&e->text,
+        "const long i0 = 0, i1 = 0;\nconst int row = column, j = column;\n(void)i0, (void)i1, (void)j;\n");
+    wi_emit_addresses(e, false);
+    wi_emit_accumulators(e, 0);
+    for (int m = 0, sum = 0; m < e->step->member_count; m++)
+        if (wi_is_reduction(wi_emitted_member(e, m))) wi_text_append(&e->text, "a%d = sums[%d];\n", m, sum++);
+    wi_emit_join(e);
+    wi_text_append(&e->text, "if (last) {\n");
+    wi_emit_row_values(e, 0);
     wi_text_append(&e->text, "}\n");
 }
 
@@ -99,24 +127,38 @@ static void define_request(wi_text *source, const wi_loop *loop) {
     wi_text_append(source, "\n");
 }
 
-/* An epilogue: its parameters, their names, its body. */
+/* An epilogue: its parameters, their names, its body, and that of what joins its sums. */
 typedef struct epilogue {
     wi_emitter e;
-    wi_text parameters, names;
+    wi_text parameters, names, store, join;
 } epilogue;
 
-/* The function that stores an element, and the macros through which the template finds it. */
+/* The function that stores an element, and the macros through which the template finds it. With sums it adds to those of the
+ * column, and another one joins these. */
 static void define_epilogue(wi_text *source, const epilogue *own) {
     const bool any = own->parameters.length > 0;
     const char *const comma = any ? ", " : "", *const parameters = any ? own->parameters.data : "";
+    const char *const names = any ? own->names.data : "";
+    const int sums = own->e.step->sums;
     wi_text_append(source,
-        "static inline void WEFT_NAME(store)(%s acc, int batch, int row, int column, int lanes%s%s) {\n%s}\n",
-        wi_register_type(wi_emitted_member(&own->e, 0)->node->dtype), comma, parameters, own->e.text.data);
+        "static inline void WEFT_NAME(store)(%s acc, int batch, int row, int column, %s%s%s) {\n%s}\n",
+        wi_register_type(wi_emitted_member(&own->e, 0)->node->dtype), sums ? "float *sums" : "int lanes",
+        comma, parameters, own->store.data);
     wi_text_append(source, "#define WEFT_EPILOGUE_PARAMETERS %s%s\n", comma, parameters);
     wi_text_append(source,
-        "#define WEFT_STORE(acc, batch, row, column, lanes) WEFT_NAME(store)(acc, batch, row, column, "
-        "lanes%s%s)\n",
-        comma, any ? own->names.data : "");
+        "#define WEFT_STORE%s(acc, batch, row, column, last) WEFT_NAME(store)(acc, batch, row, column, "
+        "last%s%s)\n",
+        sums ? "_SUMS" : "", comma, names);
+    if (sums > 0) {
+        wi_text_append(source,
+            "WEFT_APART static void WEFT_NAME(join)(const float *sums, int split, int column%s%s) {\n%s}\n",
+            comma, parameters, own->join.data);
+        wi_text_append(source,
+            "#define WEFT_COLUMN_SUMS %d\n#define WEFT_JOIN_SUMS(sums, split, column) WEFT_NAME(join)(sums, "
+            "split, "
+            "column%s%s)\n",
+            sums, comma, names);
+    }
     if (own->e.step->by_segments)
         define_request(source, own->e.loop);
     else
@@ -131,7 +173,8 @@ static weft_status append_template(
     WI_TRY(wi_kernel_headers_append(kernel, source));
     WI_TRY(wi_kernel_source_append(source, kernel->file));
     wi_text_append(source, "\n");
-    wi_text_append(source, "#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"
+    wi_text_append(source, "#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n#undef WEFT_STORE_SUMS\n"
+                           "#undef WEFT_COLUMN_SUMS\n#undef WEFT_JOIN_SUMS\n"
                            "#undef WEFT_EPILOGUE_READ\n#undef WEFT_EPILOGUE_READ_STEP\n"
                            "#undef WEFT_EPILOGUE_WRITE\n#undef WEFT_EPILOGUE_WRITE_STEP\n"
                            "#undef WEFT_EPILOGUE_REQUEST\n");
@@ -141,10 +184,22 @@ static weft_status append_template(
     return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
+/* The emitter's text so far; it begins another function, which knows no variable. */
+static wi_text take_text(wi_emitter *e) {
+    const wi_text text = e->text;
+    wi_text_init(&e->text, text.allocator);
+    e->text.failed = text.failed;
+    e->memo_count = 0;
+    return text;
+}
+
 static void emit_epilogue(epilogue *own) {
     emit_epilogue_body(&own->e);
-    wi_text_init(&own->parameters, own->e.text.allocator);
-    wi_text_init(&own->names, own->e.text.allocator);
+    own->store = take_text(&own->e);
+    if (own->e.step->sums > 0) emit_sums(&own->e);
+    own->join = take_text(&own->e);
+    wi_text_init(&own->parameters, own->store.allocator);
+    wi_text_init(&own->names, own->store.allocator);
     wi_emit_parameters(&own->e, &own->parameters, false);
     wi_emit_parameters(&own->e, &own->names, true);
 }
@@ -162,6 +217,8 @@ weft_status wi_code_product(wi_code *code, const wi_step *step) {
     weft_status status = failed ? WEFT_ERROR_MEMORY : append_template(&source, &stored, own->kernel, &alone);
     if (status == WEFT_OK) status = wi_add_piece(code, &source, alone, needs, &own->whole.piece);
     wi_emitter_end(&stored.e);
+    wi_text_clear(&stored.store);
+    wi_text_clear(&stored.join);
     wi_text_clear(&stored.parameters);
     wi_text_clear(&stored.names);
     wi_text_clear(&source);

@@ -63,7 +63,8 @@ static void append_argument(const wi_argument *argument, wi_text *text) {
         [WI_ARGUMENT_ITERATION] = "iteration",
         [WI_ARGUMENT_SEED] = "seed",
         [WI_ARGUMENT_FAULT] = "fault",
-        [WI_ARGUMENT_SCRATCH] = "scratch"};
+        [WI_ARGUMENT_SCRATCH] = "scratch",
+        [WI_ARGUMENT_CELLS] = "cells"};
     wi_text_append(text, " %s %d", kinds[argument->kind], argument->a);
     if (argument->kind == WI_ARGUMENT_STRIDE || argument->kind == WI_ARGUMENT_PADDING)
         wi_text_append(text, ".%d", argument->b);
@@ -101,6 +102,7 @@ void wi_dump_schedule(const wi_schedule *schedule, wi_text *text) {
         const wi_step_schedule *own = &schedule->of[i];
         wi_text_append(text, "step %zu  %d launches, %.0f flop, %.0f bytes, %zu bytes of scratch", i,
             own->launch_count, own->flops, own->bytes_moved, own->scratch_bytes);
+        if (own->cell_bytes) wi_text_append(text, ", %zu of cells", own->cell_bytes);
         if (p->steps[i]->kind == WI_STEP_LOOP)
             wi_text_append(text, ", work %d %d %d %d, %d splits, %zu items, %zu to combine", own->work[0],
                 own->work[1], own->work[2], own->work[3], own->work[4], own->items, own->combine_items);

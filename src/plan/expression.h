@@ -7,6 +7,7 @@
  *   n<d>                       size of dimension d
  *   w<i>                       the work split
  *   x<i> y<i>                  scratch memory and offset
+ *   cells, cells_offset        of joined splits
  *   c<i> u<i>                  constants that depend on the batch; scalars, in the order of their use
  *   draws, seed0, seed1        of random numbers
  *   faults<i> fault<i>         memory and offset of fault i

@@ -81,6 +81,10 @@ static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument
         else
             wi_text_append(text, "__global float *x%d, const long y%d", a, a);
         break;
+    case WI_ARGUMENT_CELLS:
+        wi_text_append(text,
+            names_only ? "cells, cells_offset" : "volatile __global int *cells, const long cells_offset");
+        break;
     }
 }
 

@@ -235,7 +235,7 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     if (step->kind != WI_STEP_LOOP) return launch_kernels(l, run);
     if (!wi_is_split(step, own))
         return launch_loop(
-            l, run, &code->whole, WI_LOOP_SUFFIX, own->items, own->joins ? (size_t)own->work[4] : 1);
+            l, run, &code->whole, WI_LOOP_SUFFIX, own->items, own->cell_bytes > 0 ? (size_t)own->work[4] : 1);
     /* Where items walk, each has one split; where they are neighbours, splits are a second dimension. */
     const bool walks = wi_step_device(l->memory->placement->partition, step)->profile.item_walks;
     const size_t splits = walks ? 1 : (size_t)own->work[4];

@@ -6,6 +6,7 @@
  *   partition_maps.c      maps and reductions: which step they join
  *   materialise_inline.c  maps that their readers compute
  *   partition_siblings.c  loops over one space that become one
+ *   partition_sums.c      sums that become a part of the product before them
  *   partition_unread.c    what leaves its step when all readers do
  *   partition_products.c  matrix products and convolutions
  *   partition_copies.c    copies, and transfers from device to device
@@ -91,7 +92,7 @@ enum {
 
 typedef enum wi_step_kind {
     WI_STEP_LOOP,    /* maps, and reductions over one set of axes */
-    WI_STEP_PRODUCT, /* matrix product, or sums of rows by segments, with an epilogue of maps */
+    WI_STEP_PRODUCT, /* matrix product, or sums of rows by segments, with an epilogue of maps, and of sums over all axes but the last */
     WI_STEP_KERNEL,  /* an op with kernels of its own */
     WI_STEP_TRANSFER /* a value's bytes as they are, from its memory to that of a copy: on a device, or between two */
 } wi_step_kind;
@@ -110,6 +111,7 @@ typedef struct wi_step {
     int sources[WI_KERNEL_INPUTS]; /* PRODUCT and KERNEL: values; PRODUCT: A and B */
     wi_gemm_shape gemm;            /* PRODUCT */
     bool by_segments; /* PRODUCT: sums of rows, not a contraction; the first dimension is a table's rows */
+    int sums; /* PRODUCT: members that are sums of what its epilogue makes, over all axes but the last */
     const wi_selection *selection; /* PRODUCT and KERNEL: what was considered, and chosen (select.c) */
 } wi_step;
 
@@ -216,6 +218,18 @@ bool wi_becomes_inline(const wi_partition *p, int value, int step);
 weft_status wi_read_from(wi_partition *p, int value, int step);
 /* ---- partition_siblings.c, after what is not read is gone ---- */
 weft_status wi_join_siblings(wi_partition *p);
+/* Does the step read what one of these steps makes? */
+typedef struct wi_step_range {
+    int first, last;
+} wi_step_range;
+bool wi_step_meets(const wi_partition *p, int step, wi_step_range range);
+/* A loop of one sweep over its space, and of memory that is not only moved. */
+bool wi_is_simple_loop(const wi_partition *p, const wi_step *step);
+int wi_count_stored(const wi_partition *p, const wi_step *step);
+/* All members of a step become those of another, after its own. */
+void wi_move_members(wi_partition *p, int from, int to);
+/* ---- partition_sums.c ---- */
+weft_status wi_give_sums(wi_partition *p);
 /* ---- partition_unread.c ---- */
 weft_status wi_drop_unread(wi_partition *p);
 

@@ -79,7 +79,8 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     for (size_t i = 0; i < request->output_count; i++) WI_TRY(take_output(p, i));
     p->device = 0; /* where assignments may be copied to */
     WI_TRY(wi_drop_unread(p));
-    return wi_join_siblings(p);
+    WI_TRY(wi_join_siblings(p));
+    return wi_give_sums(p);
 }
 
 void wi_partition_clear(wi_partition *p) {

@@ -10,19 +10,14 @@ enum { LOOK_BACK = 4 };
 
 /* ---- what a step needs ---- */
 
-/* A range of steps. */
-typedef struct range {
-    int first, last;
-} range;
-
-static bool contains(range r, int step) {
+static bool contains(wi_step_range r, int step) {
     return step >= r.first && step <= r.last;
 }
 
-static bool node_meets(const wi_partition *p, const weft_tensor *node, int step, range r);
+static bool node_meets(const wi_partition *p, const weft_tensor *node, int step, wi_step_range r);
 
 /* Does the value, read in the step, come from a step of the range? */
-static bool value_meets(const wi_partition *p, int index, int step, range r) {
+static bool value_meets(const wi_partition *p, int index, int step, wi_step_range r) {
     const wi_value *const value = &p->values[index];
     if (value->stored_as >= 0 && value->stored_as != index && value_meets(p, value->stored_as, step, r))
         return true;
@@ -33,13 +28,13 @@ static bool value_meets(const wi_partition *p, int index, int step, range r) {
     return value->state == WI_VALUE_MEMBER && value->storage < 0 && node_meets(p, value->node, step, r);
 }
 
-static bool node_meets(const wi_partition *p, const weft_tensor *node, int step, range r) {
+static bool node_meets(const wi_partition *p, const weft_tensor *node, int step, wi_step_range r) {
     for (int i = 0; i < node->input_count; i++)
         if (value_meets(p, wi_value_index(p, node->inputs[i]), step, r)) return true;
     return false;
 }
 
-static bool step_meets(const wi_partition *p, int index, range r) {
+bool wi_step_meets(const wi_partition *p, int index, wi_step_range r) {
     const wi_step *const step = p->steps[index];
     for (int m = 0; m < step->member_count; m++) {
         const wi_value *const member = &p->values[step->members[m]];
@@ -54,14 +49,13 @@ static bool step_meets(const wi_partition *p, int index, range r) {
 
 /* ---- which loops ---- */
 
-static int count_stored(const wi_partition *p, const wi_step *step) {
+int wi_count_stored(const wi_partition *p, const wi_step *step) {
     int count = 0;
     for (int m = 0; m < step->member_count; m++) count += p->values[step->members[m]].storage >= 0;
     return count;
 }
 
-/* One sweep over the space, and memory that is not only moved. */
-static bool is_simple(const wi_partition *p, const wi_step *step) {
+bool wi_is_simple_loop(const wi_partition *p, const wi_step *step) {
     if (step->kind != WI_STEP_LOOP || step->member_count == 0 || step->only_moves) return false;
     for (int m = 0; m < step->member_count; m++) {
         const wi_value *const member = &p->values[step->members[m]];
@@ -110,19 +104,19 @@ static bool share_an_input(const wi_partition *p, const wi_step *a, const wi_ste
 }
 
 static bool are_siblings(const wi_partition *p, const wi_step *a, const wi_step *b) {
-    if (!is_simple(p, a) || !is_simple(p, b) || a->device != b->device || a->reduced != b->reduced ||
-        !wi_shape_equal(&a->shape, &b->shape))
+    if (!wi_is_simple_loop(p, a) || !wi_is_simple_loop(p, b) || a->device != b->device ||
+        a->reduced != b->reduced || !wi_shape_equal(&a->shape, &b->shape))
         return false;
     const int inputs = a->input_count + b->input_count;
     return a->member_count + b->member_count < WI_MAX_MEMBERS && inputs <= WI_MAX_INPUTS &&
-           inputs + count_stored(p, a) + count_stored(p, b) <= WI_MAX_OPERANDS &&
+           inputs + wi_count_stored(p, a) + wi_count_stored(p, b) <= WI_MAX_OPERANDS &&
            (a->reduced != 0 || share_an_input(p, a, b));
 }
 
 /* ---- joining them ---- */
 
 /* Views of what it makes, too, are there after the other step. */
-static void move_members(wi_partition *p, int from, int to) {
+void wi_move_members(wi_partition *p, int from, int to) {
     wi_step *const left = p->steps[from];
     for (int m = 0; m < left->member_count; m++) wi_add_member(p, to, left->members[m]);
     for (size_t i = 0; i < p->value_count; i++)
@@ -134,19 +128,19 @@ static void move_members(wi_partition *p, int from, int to) {
 /* Is the earlier step read by none after it, up to the later one? */
 static bool may_wait(const wi_partition *p, int earlier, int later) {
     for (int step = earlier + 1; step <= later; step++)
-        if (step_meets(p, step, (range){earlier, earlier})) return false;
+        if (wi_step_meets(p, step, (wi_step_range){earlier, earlier})) return false;
     return true;
 }
 
 static bool join_earlier(wi_partition *p, int step) {
     for (int other = step - 1; other >= 0 && other >= step - LOOK_BACK; other--) {
         if (!are_siblings(p, p->steps[other], p->steps[step])) continue;
-        if (!step_meets(p, step, (range){other, step - 1})) {
-            move_members(p, step, other);
+        if (!wi_step_meets(p, step, (wi_step_range){other, step - 1})) {
+            wi_move_members(p, step, other);
             return true;
         }
         if (may_wait(p, other, step)) {
-            move_members(p, other, step);
+            wi_move_members(p, other, step);
             return true;
         }
     }

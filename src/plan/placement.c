@@ -310,7 +310,7 @@ static void make_cells(wi_placement *m, const wi_schedule *schedule) {
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_step_schedule *const own = &schedule->of[i];
         size_t *const most = &bytes[p->steps[i]->device];
-        if (own->joins && own->scratch_bytes > *most) *most = own->scratch_bytes;
+        if (own->cell_bytes > *most) *most = own->cell_bytes;
     }
     for (int d = 0; d < WI_MAX_DEVICES; d++) {
         m->cells[d] = make_scratch(m, d, bytes[d], true);
@@ -320,7 +320,6 @@ static void make_cells(wi_placement *m, const wi_schedule *schedule) {
 
 static int scratch_of(wi_placement *m, const wi_step_schedule *own, int device) {
     if (own->ended_by) return m->bundles[own->ended_by->number];
-    if (own->joins) return m->cells[device];
     return make_scratch(m, device, own->scratch_bytes - own->fixed_bytes, false);
 }
 

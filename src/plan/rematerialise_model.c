@@ -122,7 +122,7 @@ static void limit_step(builder *b, int index) {
 static void take_cost(builder *b, int index) {
     wi_model_step *made = &b->model->steps[index];
     const wi_step_schedule *own = &b->schedule->of[made->step];
-    made->scratch = own->joins ? 0 : wi_aligned_bytes(own->scratch_bytes);
+    made->scratch = wi_aligned_bytes(own->scratch_bytes);
     made->seconds = own->seconds;
 }
 

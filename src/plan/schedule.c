@@ -97,7 +97,7 @@ static int64_t column_splits(const cutter *c) {
     enum { ITEMS_A_UNIT = 512 };
     if (s->kept >= profile->results) return 1;
     const int64_t long_ones = wi_divide_up(s->reduced, profile->split_rounds);
-    if (!c->own->joins) return long_ones;
+    if (!wi_joins_splits(c->partition, c->loop)) return long_ones;
     return wi_max64(
         long_ones, wi_min64(c->device->units * ITEMS_A_UNIT / s->kept, s->reduced / profile->least_rounds));
 }
@@ -145,7 +145,6 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
             (long long)c.s.kept);
     own->work[0] = (int)c.s.kept;
-    own->joins = wi_joins_splits(p, loop);
     const int elements = wi_map_elements(p, loop);
     if (device->item_walks)
         cut_walks(&c);
@@ -153,8 +152,8 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
         cut_quads(&c, elements);
     else
         cut_neighbours(&c);
-    if (own->joins)
-        own->scratch_bytes = wi_join_bytes(p, step, c.s.kept, own->work[4]);
+    if (wi_joins_splits(p, loop))
+        own->cell_bytes = wi_join_bytes(p, step, c.s.kept, own->work[4]);
     else if (own->work[4] > 1)
         own->scratch_bytes = count_partial_cells(p, step) * wi_reduction_cell(p, step) * (size_t)c.s.kept *
                              (size_t)own->work[4];
@@ -181,8 +180,17 @@ static double product_flops(const wi_gemm_shape *gemm) {
     return 2.0 * (double)gemm->batch * (double)gemm->m * (double)gemm->n * (double)gemm->k;
 }
 
+/* Columns, and how often each is added up in part. */
+static void schedule_sums(
+    const wi_partition *p, const wi_step *step, const wi_kernel_plan *kernel, wi_step_schedule *own) {
+    own->work[0] = (int)step->extent.dims[step->extent.rank - 1].actual;
+    own->work[4] = kernel->sum_splits;
+    own->cell_bytes = wi_join_bytes(p, step, own->work[0], own->work[4]);
+}
+
 /* Products and kernel ops; kernel NULL: a library's product. */
-static void schedule_kernel(const wi_step *step, const wi_kernel_plan *kernel, wi_step_schedule *own) {
+static void schedule_kernel(
+    const wi_partition *p, const wi_step *step, const wi_kernel_plan *kernel, wi_step_schedule *own) {
     const wi_gemm_shape *gemm = &step->gemm;
     own->launch_count = kernel ? count_launches(kernel) : 1;
     own->scratch_bytes = kernel ? kernel->scratch_bytes : 0;
@@ -190,6 +198,7 @@ static void schedule_kernel(const wi_step *step, const wi_kernel_plan *kernel, w
         own->flops = kernel->flops;
         return;
     }
+    if (step->sums > 0) schedule_sums(p, step, kernel, own);
     const double results = (double)gemm->batch * (double)gemm->m * (double)gemm->n;
     own->flops = product_flops(gemm) + (double)(step->member_count - 1) * results;
 }
@@ -223,7 +232,7 @@ static double bytes_of(const wi_partition *p, const wi_loop *loop) {
 }
 
 bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule) {
-    return step->kind == WI_STEP_LOOP && schedule->work[4] > 1 && !schedule->joins;
+    return step->kind == WI_STEP_LOOP && schedule->work[4] > 1 && schedule->cell_bytes == 0;
 }
 
 /* A transfer between devices goes at the pace of the slower one. */
@@ -254,7 +263,7 @@ weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule) {
         else if (p->steps[i]->kind == WI_STEP_TRANSFER)
             own->launch_count = 1;
         else
-            schedule_kernel(p->steps[i], code->of[i].kernel, own);
+            schedule_kernel(p, p->steps[i], code->of[i].kernel, own);
         own->bytes_moved = bytes_of(p, loop);
         own->seconds = seconds_of(p, p->steps[i], own);
     }

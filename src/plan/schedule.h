@@ -8,11 +8,12 @@
 typedef struct wi_bundle wi_bundle;
 
 typedef struct wi_step_schedule {
-    int work[5]; /* LOOP: the work split, see code_loop.c; work[4] is the number of splits */
+    /* LOOP: the work split, see code_loop.c; work[4] is the number of splits. PRODUCT with sums: work[0] columns, work[4] splits. */
+    int work[5];
     size_t items, combine_items;
     size_t scratch_bytes;
-    bool
-        joins; /* LOOP: splits are joined in the launch itself; scratch memory is the device's cells (placement.h) */
+    size_t
+        cell_bytes; /* of the device's cells (placement.h), in which a launch joins its own splits; 0: it has none */
     /* Of the launches, the first that need not run again until a variable is written (fixed.c); of the scratch memory, the
      * first bytes, which these fill for all runs, or a bundle before the step. */
     int fixed_launches;

@@ -148,6 +148,7 @@ static weft_status check_all_scratch(const wi_placement *m) {
         const wi_step_schedule *own = &m->runs->schedule->of[m->runs->runs[i].step->index];
         WI_TRY(check_scratch(m, i, m->scratch[i], own->scratch_bytes - own->fixed_bytes));
         WI_TRY(check_scratch(m, i, m->fixed[i], own->fixed_bytes));
+        WI_TRY(check_scratch(m, i, m->cells[m->runs->runs[i].step->device], own->cell_bytes));
         WI_REQUIRE(own->fixed_bytes == 0 || own->packed_by || m->places[m->fixed[i]].keep, WI_PASS_MEMORY,
             "run", i, "what it packs once is not kept");
     }

@@ -173,6 +173,18 @@ static weft_status check_place_of(const wi_partition *p, const wi_step *step, co
     return WEFT_OK;
 }
 
+/* The sums that the product's implementation has to add up are those among its members. */
+static weft_status check_sums(const wi_partition *p, const wi_step *step) {
+    int sums = 0;
+    for (int m = 0; m < step->member_count; m++)
+        sums += p->values[step->members[m]].node->op->kind == WI_REDUCE;
+    WI_REQUIRE(step->sums == (step->kind == WI_STEP_PRODUCT ? sums : 0), WI_PASS_PARTITION, "step",
+        step->index, "it has other sums than it says");
+    WI_REQUIRE(step->sums == 0 || (step->selection->chosen && step->selection->chosen->sums),
+        WI_PASS_PARTITION, "step", step->index, "its implementation adds up no columns");
+    return WEFT_OK;
+}
+
 static weft_status check_step(const wi_partition *p, size_t index) {
     const wi_step *step = p->steps[index];
     WI_REQUIRE(step->index == (int)index, WI_PASS_PARTITION, "step", index, "it has another number");
@@ -189,7 +201,7 @@ static weft_status check_step(const wi_partition *p, size_t index) {
         WI_TRY(check_place_of(p, step, member));
     }
     if (step->kind == WI_STEP_TRANSFER) WI_TRY(check_transfer(p, step));
-    return WEFT_OK;
+    return check_sums(p, step);
 }
 
 /* ---- what is asked for ---- */

@@ -97,7 +97,8 @@ static bool is_bound(const wi_loop *loop, const wi_argument *argument) {
     case WI_ARGUMENT_ITERATION:
     case WI_ARGUMENT_SEED:
     case WI_ARGUMENT_FAULT:
-    case WI_ARGUMENT_SCRATCH: break;
+    case WI_ARGUMENT_SCRATCH:
+    case WI_ARGUMENT_CELLS: break;
     }
     return true;
 }
@@ -182,8 +183,8 @@ static weft_status check_loop_schedule(
     WI_REQUIRE(covers(own, c, &wi_step_device(p, loop->step)->profile, wi_map_elements(p, loop)),
         WI_PASS_SCHEDULE, "step", index, "its work-items do not reach every result");
     const size_t needed = splits > 1 ? split_bytes(p, loop->step) * (size_t)c.kept * (size_t)splits : 0;
-    WI_REQUIRE(own->scratch_bytes >= needed, WI_PASS_SCHEDULE, "step", index,
-        "its splits do not fit into the scratch memory");
+    WI_REQUIRE((own->cell_bytes > 0 ? own->cell_bytes : own->scratch_bytes) >= needed, WI_PASS_SCHEDULE,
+        "step", index, "its splits do not fit into the scratch memory");
     return WEFT_OK;
 }
 
@@ -195,6 +196,8 @@ weft_status wi_verify_schedule(const wi_schedule *schedule) {
         const wi_kernel_plan *kernel = code->of[i].kernel;
         WI_REQUIRE(own->launch_count > 0 || own->ended_by, WI_PASS_SCHEDULE, "step", i, "it has no launches");
         if (p->steps[i]->kind == WI_STEP_LOOP) WI_TRY(check_loop_schedule(p, &code->loops->of[i], own));
+        WI_REQUIRE(p->steps[i]->sums == 0 || (own->work[4] > 0 && own->cell_bytes > 0), WI_PASS_SCHEDULE,
+            "step", i, "its sums have no cells");
         WI_REQUIRE(!kernel || own->scratch_bytes >= kernel->scratch_bytes, WI_PASS_SCHEDULE, "step", i,
             "it has less scratch memory than its launches ask for");
     }

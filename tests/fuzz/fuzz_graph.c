@@ -2,7 +2,7 @@
  * Each ends in a tensor or in an error with a line; what is small is then planned, up to the code of its kernels,
  * which is not compiled. */
 #include "fuzz.h"
-#include "graph/shape.h"
+#include "graph/nodes.h"
 #include "support/public_calls.h"
 #include <math.h>
 #include <stdio.h>
@@ -53,9 +53,10 @@ static weft_tensor *tensor(call_source *self, weft_dtype dtype, int rank, const 
 }
 
 static size_t numbers_in(const weft_tensor *t, int64_t batch, int64_t length) {
+    const int64_t symbol = t->graph->length_symbol, given = symbol == WI_BATCH_SYMBOL ? batch : length;
     size_t count = 1;
     for (int i = 0; i < weft_tensor_rank(t); i++) {
-        const int64_t dim = wi_at_length(weft_tensor_dimension(t, i), length);
+        const int64_t dim = wi_at_length(weft_tensor_dimension(t, i), symbol, given);
         const size_t size = dim < 0 ? (size_t)-dim * (size_t)batch : (size_t)dim;
         if (size == 0 || size > MOST_NUMBERS || count > MOST_NUMBERS / size) return 0;
         count *= size;

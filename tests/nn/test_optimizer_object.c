@@ -370,6 +370,27 @@ static void a_checkpoint_keeps_all_optimizers(void **state) {
     end_training(&resumed);
 }
 
+/* weft_train_step is an optimizer of its own: of the parameters that it names, with its error where there are none. */
+static void a_step_in_one_call(void **state) {
+    (void)state;
+    const network net = make_network(2);
+    weft_plan *const plan =
+        plan_of(weft_train_step(weft_add(net.losses[0], net.losses[1]), weft_adam(0.1f), "head.*"));
+    moments e[PARAMETERS];
+    reference_begin(e);
+    for (int run = 0; run < 2; run++) {
+        reference_adam(&e[1], gradient_of(&e[1], 1), 0.1);
+        assert_ok(weft_plan_run(plan));
+        compare(&net, e, 2);
+    }
+    assert_null(weft_train_step(NULL, weft_adam(0.1f), NULL));
+    assert_ok(weft_graph_status(net.graph));
+    assert_null(weft_train_step(net.losses[0], weft_adam(0.1f), "tail.*"));
+    assert_status(weft_graph_status(net.graph), WEFT_ERROR_STATE);
+    weft_plan_release(plan);
+    weft_graph_release(net.graph);
+}
+
 /* A checkpoint of one optimizer is none of two. */
 static void a_checkpoint_of_other_optimizers_is_refused(void **state) {
     (void)state;
@@ -395,6 +416,7 @@ int main(void) {
         cmocka_unit_test(parameters_come_after_the_first_plan),
         cmocka_unit_test(two_optimizers_step_in_one_plan),
         cmocka_unit_test(a_checkpoint_keeps_all_optimizers),
+        cmocka_unit_test(a_step_in_one_call),
         cmocka_unit_test(a_checkpoint_of_other_optimizers_is_refused),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

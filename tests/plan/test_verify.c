@@ -149,6 +149,12 @@ static void invent_fault(weft_plan *plan) {
 static void lose_output(weft_plan *plan) {
     plan->partition.output_values[0] = -1;
 }
+static void invent_sums(weft_plan *plan) {
+    broken_plan_step(plan, WI_STEP_PRODUCT)->sums += 2;
+}
+static void sum_in_loop(weft_plan *plan) {
+    broken_plan_loop(plan)->sums = 1;
+}
 static void assign_to_input(weft_plan *plan) {
     plan->partition.assignments[0].variable = loop_of(plan)->operands[0].value;
     assert_true(plan->partition.assignment_count > 0);
@@ -224,6 +230,8 @@ static const breakage breakages[] = {
     {WI_PASS_SELECT, choose_nothing, "no implementation is chosen"},
     {WI_PASS_PARTITION, compute_source, "a source is not in memory"},
     {WI_PASS_PARTITION, invent_fault, "its fault slot does not exist"},
+    {WI_PASS_PARTITION, invent_sums, "it has other sums than it says"},
+    {WI_PASS_PARTITION, sum_in_loop, "it has other sums than it says"},
     {WI_PASS_PARTITION, lose_output, "it has no memory"},
     {WI_PASS_PARTITION, assign_to_input, "it writes to what is no variable"},
     {WI_PASS_PARTITION, assign_registers, "the new value has no memory"},

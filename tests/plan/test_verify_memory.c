@@ -57,7 +57,7 @@ static void drop_kernel(weft_plan *plan) {
 static void drop_partial(weft_plan *plan) {
     const size_t step = split_step(plan);
     wi_step_code *const code = &plan->code.of[step];
-    (plan->schedule.of[step].joins ? &code->whole : &code->partial)->piece = -1;
+    (plan->schedule.of[step].cell_bytes ? &code->whole : &code->partial)->piece = -1;
 }
 static void add_arguments(weft_plan *plan) {
     plan->code.of[broken_plan_loop(plan)->index].whole.argument_count = WI_MAX_ARGUMENTS + 1;
@@ -88,7 +88,8 @@ static void drop_items(weft_plan *plan) {
     plan->schedule.of[broken_plan_loop(plan)->index].items = 0;
 }
 static void drop_scratch(weft_plan *plan) {
-    plan->schedule.of[split_step(plan)].scratch_bytes = 0;
+    wi_step_schedule *const own = &plan->schedule.of[split_step(plan)];
+    own->scratch_bytes = own->cell_bytes = 0;
 }
 static void ask_for_scratch(weft_plan *plan) {
     plan->code.of[broken_plan_step(plan, WI_STEP_KERNEL)->index].kernel->scratch_bytes = (size_t)1 << 40;
@@ -160,11 +161,17 @@ static void overlap_places(weft_plan *plan) {
     places[b].offset = places[a].offset;
     plan->placement.chunk_bytes[places[a].chunk] = (size_t)1 << 40;
 }
+/* Scratch memory, or cells: without a limit the runs are the steps. */
+static int *split_place(weft_plan *plan) {
+    const size_t step = split_step(plan);
+    const bool has_cells = plan->schedule.of[step].cell_bytes > 0;
+    return has_cells ? &plan->placement.cells[0] : &plan->placement.scratch[step];
+}
 static void lose_scratch(weft_plan *plan) {
-    plan->placement.scratch[split_step(plan)] = -1; /* without a limit the runs are the steps */
+    *split_place(plan) = -1;
 }
 static void shrink_scratch(weft_plan *plan) {
-    plan->placement.places[plan->placement.scratch[split_step(plan)]].bytes--;
+    plan->placement.places[*split_place(plan)].bytes--;
 }
 
 /* ---- launches ---- */

@@ -10,10 +10,14 @@
 static const struct {
     const char *network;
     long launches;
-} most[] = {{"FCN-S", 19}, {"AlexNet-S", 66}, {"ResNet-50", 430}, {"FCN-R", 20}, {"AlexNet-R", 34},
-    {"ResNet-56", 557}, {"LSTM", 165}};
+} most[] = {{"FCN-S", 18}, {"AlexNet-S", 66}, {"ResNet-50", 383}, {"FCN-R", 19}, {"AlexNet-R", 34},
+    {"ResNet-56", 503}, {"LSTM", 165}};
 
-static long most_launches(const char *network) {
+/* On GPUs of so many units and more, ResNet-50's step is held to the goal that it was given. */
+enum { MANY_UNITS = 48, WANTED = 350 };
+
+static long most_launches(const pretend_device *device, const char *network) {
+    if (device->units >= MANY_UNITS && strcmp(network, "ResNet-50") == 0) return WANTED;
     for (size_t i = 0; i < sizeof most / sizeof *most; i++)
         if (strcmp(most[i].network, network) == 0) return most[i].launches;
     return 0;
@@ -49,7 +53,7 @@ static void assert_step(
     const bool whole =
         device->units != 1; /* on the slow one launches are cut into portions, which are counted, too */
     if (whole) assert_int_equal(record->launches + record->copies, info.launches);
-    if (whole && device->type) assert_true(record->launches <= most_launches(network));
+    if (whole && device->type) assert_true(record->launches <= most_launches(device, network));
     if (has_tiles(device)) assert_true(4 * portable <= products); /* those with ten columns may be */
     if (record->above) fail_msg("%s: %ld above a limit: %s", network, record->above, record->first);
 }

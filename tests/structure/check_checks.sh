@@ -46,6 +46,7 @@ breaks_layers src/cl/launch.c '#include "elsewhere/thing.h"'
 breaks_layers include/weft/base.h '#include <weft/device.h>'
 breaks_layers include/weft/base.h '#include "base/log.h"'
 breaks_layers include/weft/stray.h '#include <stddef.h>'
+breaks_layers include/weft/device.h '#include <weft/short_names.h>'
 breaks_layers samples/01_one.c '#include "cl/launch.h"'
 breaks_layers programs/long.c '#include "cl/launch.h"'
 # breaks_apart FILE LINE: so does a LINE in FILE beside tools/, tests/ and workloads/.
@@ -230,7 +231,43 @@ expect fail "a function in a comment and in a page's text alone" sh "$here/check
 exampled
 sed -i '/flip_list_/d' "$tree/include/weft/ops.h"
 expect fail "an excuse for what is not declared" sh "$here/check_examples.sh" "$tree"
+exampled
+printf '#include "one.h"\nint main(void) { return add(1); }\n' >"$tree/samples/one.c"
+echo '#include <weft/short_names.h>' >"$tree/samples/one.h"
+expect pass "a function in an example by its short name" sh "$here/check_examples.sh" "$tree"
+echo '' >"$tree/samples/one.h"
+expect fail "a short name in an example that has none" sh "$here/check_examples.sh" "$tree"
 breaks_documented 'declares no functions' include/weft/ops.h '/weft_/d'
+
+# short_names: a tree whose short names are up to date.
+short_named() {
+    fresh
+    cat >"$tree/include/weft/ops.h" <<'END'
+/* #define WEFT_NONE 0 */
+#define WEFT_TWO 2
+typedef enum weft_kind { WEFT_ONE, WEFT_OTHER = WEFT_TWO } weft_kind;
+WEFT_API int *weft_add(
+    int a, weft_kind kind); /* WEFT_API int weft_none(void); */
+WEFT_API double weft_exp(double a);
+#define weft_sum(...) weft_sum_list_(__VA_ARGS__, 0)
+END
+    (cd "$tree/include/weft" && rm -f short_names.h &&
+        awk -f "$here/write_short_names.awk" $(find . -name '*.h' | LC_ALL=C sort) >"$tree/short" &&
+        mv "$tree/short" short_names.h)
+}
+short_named
+expect pass "short names" sh "$here/check_short_names.sh" "$tree"
+for line in 'add(...) weft_add(__VA_ARGS__)' 'sum(...) weft_sum(__VA_ARGS__)' 'ONE WEFT_ONE' 'OTHER WEFT_OTHER' 'TWO WEFT_TWO'; do
+    expect pass "short names have $line" grep -qFx "#define $line" "$tree/include/weft/short_names.h"
+done
+expect pass "the short name of a type" grep -qx 'typedef weft_kind kind;' "$tree/include/weft/short_names.h"
+expect fail "a short name of a comment's" grep -qi none "$tree/include/weft/short_names.h"
+expect fail "a short name that C has" grep -q 'define exp' "$tree/include/weft/short_names.h"
+echo 'WEFT_API int weft_late(void);' >>"$tree/include/weft/ops.h"
+expect fail "a function without a short name" sh "$here/check_short_names.sh" "$tree"
+short_named
+sed -i '/weft_add/d' "$tree/include/weft/short_names.h"
+expect fail "a short name that was deleted" sh "$here/check_short_names.sh" "$tree"
 
 # adding: a good tree, in a folder with a blank, whose five worked examples take two places each.
 adding() {

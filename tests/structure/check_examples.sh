@@ -15,11 +15,19 @@ declared=$(awk -f "$here/public_calls.awk" include/weft/*.h | sort -u)
 
 pages=$(sed -nE 's/^weft_add_shown_program\([a-z0-9_]+ ([A-Za-z0-9_./-]+\.md).*/\1/p' tests/CMakeLists.txt | sort -u)
 [ -n "$pages" ] || { echo "tests/CMakeLists.txt names no page with a program"; exit 1; }
+# Samples with weft/short_names.h, and those that include a header with it, call functions by their short names.
+with_short=$(grep -l 'weft/short_names\.h' samples/*.[ch] || true)
+for header in $(echo "$with_short" | sed -n 's@^samples/\(.*\.h\)$@\1@p'); do
+    with_short="$with_short $(grep -l "\"$header\"" samples/*.c)"
+done
+# shellcheck disable=SC2086
+by_short=$([ -z "$with_short" ] || cat $with_short | sed 's@/\*.*\*/@@; s@//.*@@' | grep -oE '[a-z0-9_]+\(' | sed 's/^/weft_/; s/($//')
 # Without comments, which may name a function that the code does not call.
 called=$( (cat samples/*.c samples/*.h docs/examples/*.c
     # shellcheck disable=SC2086
     awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' $pages) |
-    sed 's@/\*.*\*/@@; s@//.*@@' | grep -oE 'weft_[a-z0-9_]+' | sort -u)
+    sed 's@/\*.*\*/@@; s@//.*@@' | grep -oE 'weft_[a-z0-9_]+' | sort -u
+    echo "$by_short" | sort -u)
 
 missing=0
 for name in $declared; do

@@ -3,7 +3,7 @@
 #
 # A folder of src/ is a layer; a public header belongs to the layer of its name (device.h: cl; losses.h,
 # images.h, convolution.h, normalization.h, recurrent.h: ops; profile.h: plan; models.h: nn; text.h, image_data.h: train;
-# weft.h stands above all). tools/ may include everything but tests/, tests/ and workloads/ everything but tools/, samples/
+# weft.h stands above all, and short_names.h above it). tools/ may include everything but tests/, tests/ and workloads/ everything but tools/, samples/
 # and programs/ the public headers and their own, programs/ those of samples/, too.
 set -eu
 cd "$1"
@@ -26,7 +26,7 @@ BEGIN {
 }
 function layer_of_header(name) {
     sub(/\.h$/, "", name)
-    if (name == "weft") return "weft"
+    if (name ~ /^(weft|short_names)$/) return name
     if (name ~ /^(losses|images|convolution|normalization|recurrent)$/) return "ops"
     if (name == "models") return "nn"
     if (name == "profile") return "plan"
@@ -35,6 +35,7 @@ function layer_of_header(name) {
 }
 function rank_of(layer) {
     if (layer == "weft") return count + 1
+    if (layer == "short_names") return count + 2
     if (!(layer in rank)) return 0
     return rank[layer]
 }

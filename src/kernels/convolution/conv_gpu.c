@@ -25,7 +25,7 @@ static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 64, 1}},
 /* Splits at most; blocks of k that one has at least, where there are enough for two; floats of all splits' sums. */
 enum { MOST_SPLITS = 32, LEAST_BLOCKS = 8, MOST_SUMS = 1 << 24 };
 
-static const char *const headers[] = {"gemm_tile_gpu.clh", "conv_stage_gpu.clh", NULL};
+static const char *const headers[] = {"gemm_tile_gpu.clh", "sums_gpu.clh", "conv_stage_gpu.clh", NULL};
 
 /* How the weight is packed: elements, and zeros between phases; in floats of scratch memory, where the table begins, and where
  * the image's copy begins. */
@@ -174,6 +174,7 @@ static void add_tiles(
     launch->global[1] = (size_t)(p->phases * row_tiles) * launch->local[1];
     launch->global[2] = (size_t)(w->groups * splits);
     launch->has_epilogue = splits == 1;
+    if (splits == 1) plan->sum_splits = (int)(p->phases * row_tiles);
     wi_conv_quads_add(launch, &p->read, p->image);
     wi_kernel_scratch(launch, 0);
     wi_kernel_scratch(launch, p->table);
@@ -192,11 +193,22 @@ static void add_tiles(
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(w->groups, splits));
 }
 
-static void add_finish(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t splits, int64_t sums) {
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "finish", results_of(w), plan->values[PACKED]);
+/* Positions of an item: with sums as few as give all units items, and no more than are added up without compensation. */
+static int64_t share_of(const wi_kernel_site *site, int64_t results) {
+    enum { FEWEST = 8, MOST = 64, ITEMS_A_UNIT = 512 };
+    if (site->sums == 0) return 1;
+    return wi_max64(FEWEST, wi_min64(MOST, results / (site->device->units * ITEMS_A_UNIT)));
+}
+
+static void add_finish(wi_kernel_plan *plan, const wi_kernel_site *site, int64_t splits, int64_t sums) {
+    const wi_conv_geometry *const w = site->product->convolution;
+    const int64_t results = results_of(w), columns = w->groups * w->filters, share = share_of(site, results);
+    plan->sum_splits = (int)wi_divide_up(results / columns, share);
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_1d(plan, "finish", plan->sum_splits * columns, plan->values[PACKED]);
     launch->has_epilogue = true;
     wi_kernel_scratch(launch, sums);
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(results_of(w), splits, w->groups * w->filters, w->made[2]));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(results, splits, columns, w->made[2], share));
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -207,7 +219,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_packs(plan, WI_CONV_WEIGHT, (size_t)p.image * sizeof(float));
     wi_conv_quads_stage(plan, "stage", &p.read, p.image, plan->values[PACKED]);
     add_tiles(plan, w, &p, splits, sums);
-    if (splits > 1) add_finish(plan, w, splits, sums);
+    if (splits > 1) add_finish(plan, site, splits, sums);
     plan->scratch_bytes = (size_t)(sums + (splits > 1 ? splits * results_of(w) : 0)) * sizeof(float);
     return WEFT_OK;
 }
@@ -215,6 +227,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 const wi_implementation wi_conv_gpu = {.name = "conv_gpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_GPU, .limits = limits},
+    .sums = true,
     .file = "conv_gpu.cl",
     .headers = headers,
     .parameters = parameters,
@@ -227,6 +240,7 @@ const wi_implementation wi_conv_gpu = {.name = "conv_gpu",
 const wi_implementation wi_conv_split_gpu = {.name = "split_gpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_GPU, .limits = limits},
+    .sums = true,
     .file = "conv_gpu.cl",
     .headers = headers,
     .parameters = parameters,

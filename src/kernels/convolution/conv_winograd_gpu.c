@@ -172,14 +172,25 @@ static void add_products(wi_kernel_plan *plan, const wi_conv_geometry *w, const 
     wi_kernel_iteration(launch);
 }
 
-static void add_results(wi_kernel_plan *plan, const wi_conv_geometry *w, const cutting *cut) {
-    const int64_t elements = w->groups * cut->block * cut->width;
+/* Tiles of an item: with sums as few as give all units items, and no more than are added up without compensation. */
+static int64_t share_of(const wi_kernel_site *site, const cutting *cut) {
+    enum { MOST_ADDED = 64, ITEMS_A_UNIT = 512 };
+    const int64_t results = (int64_t)site->values[STEP] * site->values[STEP];
+    const int64_t busy = cut->block * cut->width / (site->device->units * ITEMS_A_UNIT);
+    return site->sums > 0 ? wi_max64(1, wi_min64(MOST_ADDED / results, busy)) : 1;
+}
+
+static void add_results(wi_kernel_plan *plan, const wi_kernel_site *site, const cutting *cut) {
+    const wi_conv_geometry *const w = site->product->convolution;
+    const int64_t share = share_of(site, cut), parts = wi_divide_up(cut->block, share);
+    const int64_t elements = w->groups * parts * cut->width;
+    plan->sum_splits = (int)(cut->blocks * parts);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "results", elements, plan->values[ITEMS]);
     launch->has_epilogue = true;
     wi_kernel_scratch(launch, cut->weights + cut->pixels);
     wi_kernel_int(launch, elements);
     add_tiles(launch, cut);
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(w->filters, cut->width, w->made[1], w->made[2]));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(share, parts, w->filters, cut->width, w->made[1], w->made[2]));
     wi_kernel_iteration(launch);
 }
 
@@ -191,7 +202,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const int first = plan->count;
     add_pixels(plan, w, &cut);
     add_products(plan, w, &cut);
-    add_results(plan, w, &cut);
+    add_results(plan, site, &cut);
     wi_kernel_repeat(plan, first, cut.blocks);
     plan->scratch_bytes = (size_t)(cut.weights + cut.pixels + cut.sums) * sizeof(float);
     return WEFT_OK;
@@ -200,6 +211,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 const wi_implementation wi_conv_winograd_gpu = {.name = "winograd_gpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_GPU, .limits = limits},
+    .sums = true,
     .file = "conv_winograd_gpu.cl",
     .headers = headers,
     .parameters = parameters,

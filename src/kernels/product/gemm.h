@@ -21,6 +21,11 @@
  *   WEFT_EPILOGUE_WRITE(batch, row, column), WEFT_EPILOGUE_WRITE_STEP
  *       the same of the matrix that it writes, if there is one
  *
+ *   WEFT_COLUMN_SUMS, WEFT_STORE_SUMS(acc, batch, row, column, sums), WEFT_JOIN_SUMS(sums, split, column)
+ *       only of an implementation with `sums`, and only if some are wanted, in place of WEFT_STORE: how many sums over all
+ *       batches and rows; WEFT_STORE that adds to so many floats `sums` of the column, besides; and a statement that one
+ *       item calls for each column with what it has of them, for each split of the rows from 0 to sum_splits - 1
+ *
  * WEFT_FORMAT_A, WEFT_FORMAT_B: the names of the formats of A and B (f32), for convolutions the image and the weight; WEFT_SUM, WEFT_SUMS: the type of one sum and of
  * WEFT_LANES of them (float, WF).
  *

@@ -44,13 +44,16 @@ static double cost(const wi_kernel_site *site) {
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
+    const int64_t row_tiles = wi_divide_up(shape->m, wi_tile_height(p));
     size_t local[3];
     wi_tile_group(p, local);
     const size_t global[] = {(size_t)wi_divide_up(shape->n, wi_tile_width(p)) * local[0],
-        (size_t)wi_divide_up(shape->m, wi_tile_height(p)) * local[1], (size_t)shape->batch};
+        (size_t)row_tiles * local[1], (size_t)shape->batch};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "tiles", global, local);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->m, shape->n, shape->k));
     wi_gemm_add_strides(launch, shape);
+    wi_kernel_int(launch, row_tiles);
+    plan->sum_splits = (int)(shape->batch * row_tiles);
     return WEFT_OK;
 }
 
@@ -60,6 +63,7 @@ const wi_implementation wi_gemm_gpu = {.name = "gpu_tiled",
     .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits},
     .file = "gemm_gpu.cl",
     .headers = wi_tile_headers,
+    .sums = true,
     .parameters = parameters,
     .variants = variants,
     .tuned_variants = tuned_variants,

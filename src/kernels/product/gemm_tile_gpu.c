@@ -2,7 +2,7 @@
 #include "kernels/product/gemm_tile_gpu.h"
 #include "cl/quirks.h"
 
-const char *const wi_tile_headers[] = {"gemm_tile_gpu.clh", NULL};
+const char *const wi_tile_headers[] = {"gemm_tile_gpu.clh", "sums_gpu.clh", NULL};
 
 int64_t wi_tile_height(const int *values) {
     return (int64_t)values[WI_TILE_DOWN] * values[WI_TILE_ROWS];
