@@ -31,17 +31,18 @@ static weft_status append_included(wi_text *source, const char *name, size_t len
 
 /* Lines between two inclusions are appended at once. */
 static weft_status append_text(wi_text *source, const char *text, size_t bytes, int depth) {
-    const char *const end = text + bytes, *start = text, *name = NULL;
-    for (const char *line = text; line < end;) {
-        const char *const newline = memchr(line, '\n', (size_t)(end - line));
+    const char *const end = text + bytes, *start = text, *name = NULL, *sign = text;
+    while (sign < end && (sign = memchr(sign, '#', (size_t)(end - sign))) != NULL) {
+        const char *const newline = memchr(sign, '\n', (size_t)(end - sign));
         const char *const next = newline ? newline + 1 : end;
-        const size_t length = included(line, next, &name);
+        const bool begins = sign == text || sign[-1] == '\n';
+        const size_t length = begins ? included(sign, next, &name) : 0;
         if (length > 0) {
-            wi_text_append_bytes(source, start, (size_t)(line - start));
+            wi_text_append_bytes(source, start, (size_t)(sign - start));
             WI_TRY(append_included(source, name, length, depth));
             start = next;
         }
-        line = next;
+        sign = next;
     }
     wi_text_append_bytes(source, start, (size_t)(end - start));
     return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;

@@ -309,6 +309,6 @@ typedef union wi_attributes {
     wi_sort_attributes sort;
 } wi_attributes;
 
-_Static_assert(sizeof(wi_attributes) <= 96, "every node holds one");
+_Static_assert(sizeof(wi_attributes) <= 96, "copies of it are made on the way");
 
 #endif

@@ -18,7 +18,6 @@ static void graph_destroy(weft_graph *graph) {
     wi_release(allocator, graph->variables);
     wi_release(allocator, graph->scalars);
     wi_release(allocator, graph->known);
-    wi_release(allocator, graph->rewritten);
     for (int i = 0; i < 2; i++) wi_release(allocator, graph->kinds[i].of);
     wi_variable_names_clear(graph);
     wi_arena_clear(&graph->arena);
@@ -178,7 +177,7 @@ typedef struct wanted {
     int count;
     weft_dtype dtype;
     const wi_shape *shape;
-    const wi_attributes *attributes;
+    const wi_attributes *attributes; /* NULL: none */
 } wanted;
 
 static uint32_t hash_of(const wanted *w) {
@@ -193,27 +192,31 @@ static bool node_is(const weft_tensor *node, const wanted *w) {
     return node->op == w->op && node->dtype == w->dtype && node->input_count == w->count &&
            wi_shape_equal(&node->shape, w->shape) &&
            (w->count == 0 || memcmp(node->inputs, w->inputs, (size_t)w->count * sizeof *w->inputs) == 0) &&
-           memcmp(&node->attributes, w->attributes, w->op->attribute_bytes) == 0;
+           (!w->attributes || memcmp(node->attributes, w->attributes, w->op->attribute_bytes) == 0);
 }
 
-static uint32_t youngest_of(const wanted *w) {
-    uint32_t youngest = 0;
+/* Nodes that are made one after the other, or sought, mostly read one another: a node is sought among the readers of its
+ * youngest input, which was touched a moment ago. Those without inputs, and readers of what has too many, are in a table. */
+static weft_tensor *youngest_of(const wanted *w) {
+    weft_tensor *youngest = NULL;
     for (int i = 0; i < w->count; i++)
-        if (w->inputs[i]->id >= youngest) youngest = w->inputs[i]->id + 1;
+        if (!youngest || w->inputs[i]->id > youngest->id) youngest = w->inputs[i];
     return youngest;
 }
 
-/* Where the node is, or would be; w: NULL for one that is not in the table. Nodes that are made one after the other, or sought,
- * mostly read one another: by the youngest of their inputs they stand side by side, and few pages of the table are touched.
- * Where too many read the same one, and for those without inputs, the hash says where. A slot that was used once stays so: who
- * finds one unused seeks no further. */
-static wi_known_node *find_slot(
-    wi_known_node *known, size_t capacity, uint32_t hash, uint32_t youngest, const wanted *w) {
-    enum { PROBES = 8 };
-    const int probes = youngest > 0 ? PROBES : 0;
-    size_t at = 2 * (size_t)youngest + (hash >> 25);
-    for (int probe = 0;; probe++, at++) {
-        if (probe == probes) at = hash;
+/* *full: there is no room for another one. */
+static weft_tensor *find_reader(const weft_tensor *youngest, const wanted *w, bool *full) {
+    enum { MOST = 8 };
+    int count = 0;
+    for (weft_tensor *reader = youngest->readers; reader; reader = reader->next_reader, count++)
+        if (node_is(reader, w)) return reader;
+    *full = count >= MOST;
+    return NULL;
+}
+
+/* Where the node is, or would be; w: NULL for one that is not in the table. */
+static wi_known_node *find_slot(wi_known_node *known, size_t capacity, uint32_t hash, const wanted *w) {
+    for (size_t at = hash;; at++) {
         wi_known_node *const slot = &known[at & (capacity - 1)];
         if (!slot->node || (w && slot->hash == hash && node_is(slot->node, w))) return slot;
     }
@@ -221,13 +224,13 @@ static wi_known_node *find_slot(
 
 static weft_status grow_known(weft_graph *graph) {
     enum { FIRST = 512 };
-    if (2 * (size_t)(graph->node_count + 1) <= graph->known_capacity) return WEFT_OK;
+    if (2 * (graph->known_count + 1) <= graph->known_capacity) return WEFT_OK;
     const size_t capacity = graph->known_capacity ? 2 * graph->known_capacity : FIRST;
     wi_known_node *const known = wi_allocate_array(graph->context->allocator, capacity, sizeof *known);
     if (!known) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < graph->known_capacity; i++) {
         const wi_known_node *const old = &graph->known[i];
-        if (old->node) *find_slot(known, capacity, old->hash, old->youngest, NULL) = *old;
+        if (old->node) *find_slot(known, capacity, old->hash, NULL) = *old;
     }
     wi_release(graph->context->allocator, graph->known);
     graph->known = known;
@@ -235,17 +238,68 @@ static weft_status grow_known(weft_graph *graph) {
     return WEFT_OK;
 }
 
-/* False with the error recorded. Attributes of an op that does not declare them would not be compared. */
-static bool check_node(weft_graph *graph, const wi_op *op, weft_dtype dtype, const wi_shape *shape,
-    const wi_attributes *attributes) {
-    if (wi_shape_check(shape, op->name) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
-    if (dtype == WEFT_F64 && !wi_context_device(graph->context)->caps.fp64)
+/* False with the error recorded. */
+static bool check_node(weft_graph *graph, const wanted *w, bool *has_length) {
+    if (wi_shape_check(w->shape, w->op->name) != WEFT_OK)
+        return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
+    if (w->dtype == WEFT_F64 && !wi_context_device(graph->context)->caps.fp64)
         return wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED, "%s: f64 needs cl_khr_fp64, which '%s' lacks",
-            op->name, wi_context_device(graph->context)->info.name);
-    if ((attributes != NULL) != (op->attribute_bytes > 0))
-        return wi_graph_fail(graph, WEFT_ERROR_INTERNAL,
-            "%s: a node %s attributes, and its op says otherwise", op->name, attributes ? "has" : "lacks");
-    return true;
+            w->op->name, wi_context_device(graph->context)->info.name);
+    return wi_length_of_node(graph, w->op, w->inputs, w->count, w->shape, w->attributes, has_length);
+}
+
+static size_t whole_words(size_t bytes) {
+    const size_t word = sizeof(int64_t);
+    return (bytes + word - 1) / word * word;
+}
+
+/* Bytes from the beginning of a node on. */
+static size_t attributes_at(int inputs) {
+    return whole_words(sizeof(weft_tensor) + (size_t)inputs * sizeof(weft_tensor *));
+}
+
+static size_t lowered_at(const wi_op *op, int inputs) {
+    return attributes_at(inputs) + whole_words(op->attribute_bytes);
+}
+
+wi_lowered *wi_lowered_of(weft_tensor *composite) {
+    return (wi_lowered *)(void *)((char *)composite + lowered_at(composite->op, composite->input_count));
+}
+
+static weft_tensor *make_node(weft_graph *graph, const wanted *w) {
+    const bool lowers = w->op->kind == WI_COMPOSITE;
+    bool has_length;
+    if (!check_node(graph, w, &has_length)) return NULL;
+    weft_tensor *const node =
+        wi_arena_take(&graph->arena, lowered_at(w->op, w->count) + (lowers ? sizeof(wi_lowered) : 0));
+    if (!node) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    node->graph = graph;
+    node->op = w->op;
+    node->id = graph->node_count++;
+    node->input_count = w->count;
+    node->dtype = w->dtype;
+    node->has_length = has_length;
+    node->shape = *w->shape;
+    if (w->count > 0) memcpy(node->inputs, w->inputs, (size_t)w->count * sizeof *w->inputs);
+    void *const attributes = (char *)node + attributes_at(w->count);
+    if (w->attributes) node->attributes = memcpy(attributes, w->attributes, w->op->attribute_bytes);
+    if (!lowers) return node;
+    wi_lowered_of(node)->next = graph->composites;
+    graph->composites = node;
+    return node;
+}
+
+/* Found in the table, or made and put there. */
+static weft_tensor *node_of_table(weft_graph *graph, const wanted *w) {
+    if (grow_known(graph) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    const uint32_t hash = hash_of(w);
+    wi_known_node *const slot = find_slot(graph->known, graph->known_capacity, hash, w);
+    if (slot->node) return slot->node;
+    weft_tensor *const node = make_node(graph, w);
+    if (!node) return NULL;
+    *slot = (wi_known_node){hash, node};
+    graph->known_count++;
+    return node;
 }
 
 /* What is so many times the length, where that is the batch, is the multiple of the batch that other nodes have. */
@@ -259,37 +313,31 @@ static wi_shape whole_multiples(const weft_graph *graph, const wi_shape *shape) 
 weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes) {
     if (graph->status != WEFT_OK) return NULL;
-    if (!check_node(graph, op, dtype, shape, attributes)) return NULL;
-    wi_attributes given; /* zero beyond the op's struct */
-    memset(&given, 0, sizeof given);
-    if (attributes) memcpy(&given, attributes, op->attribute_bytes);
-    if (grow_known(graph) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
-
+    if ((attributes != NULL) != (op->attribute_bytes > 0))
+        return wi_graph_fail(graph, WEFT_ERROR_INTERNAL,
+            "%s: a node %s attributes, and its op says otherwise", op->name, attributes ? "has" : "lacks");
     const wi_shape whole = whole_multiples(graph, shape);
-    const wanted w = {op, inputs, count, dtype, &whole, &given};
-    const uint32_t hash = hash_of(&w), youngest = youngest_of(&w);
-    wi_known_node *const slot = find_slot(graph->known, graph->known_capacity, hash, youngest, &w);
-    if (slot->node) return slot->node;
-    bool has_length;
-    if (!wi_length_of_node(graph, op, inputs, count, &whole, &given, &has_length)) return NULL;
-    weft_tensor *const node = wi_arena_take(&graph->arena, sizeof *node + (size_t)count * sizeof *inputs);
-    if (!node) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
-    node->graph = graph;
-    node->op = op;
-    node->id = graph->node_count++;
-    node->dtype = dtype;
-    node->has_length = has_length;
-    node->shape = whole;
-    node->attributes = given;
-    node->input_count = count;
-    if (count > 0) memcpy(node->inputs, inputs, (size_t)count * sizeof *inputs);
-    *slot = (wi_known_node){hash, youngest, node};
+    const wanted w = {op, inputs, count, dtype, &whole, attributes};
+    weft_tensor *const youngest = youngest_of(&w);
+    bool full = true;
+    weft_tensor *const known = youngest ? find_reader(youngest, &w, &full) : NULL;
+    if (known || full) return known ? known : node_of_table(graph, &w);
+    weft_tensor *const node = make_node(graph, &w);
+    if (!node) return NULL;
+    node->next_reader = youngest->readers;
+    youngest->readers = node;
     return node;
 }
 
+wi_attributes wi_attributes_of(const weft_tensor *node) {
+    wi_attributes attributes;
+    memset(&attributes, 0, sizeof attributes);
+    if (node->attributes) memcpy(&attributes, node->attributes, node->op->attribute_bytes);
+    return attributes;
+}
+
 weft_tensor *wi_node_over(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape) {
-    const wi_attributes *const attributes = y->op->attribute_bytes ? &y->attributes : NULL;
-    return wi_node(y->graph, y->op, inputs, y->input_count, y->dtype, shape, attributes);
+    return wi_node(y->graph, y->op, inputs, y->input_count, y->dtype, shape, y->attributes);
 }
 
 /* ---- looking at tensors ---- */

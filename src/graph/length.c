@@ -95,159 +95,66 @@ bool wi_length_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *i
 
 /* ---- giving it ---- */
 
-typedef struct visit {
-    weft_tensor *node;
-    int next; /* input to be visited next */
-} visit;
-
-typedef struct walk {
-    weft_graph *graph;
-    int64_t symbol, length, batch;
-    weft_tensor **images; /* by node id; NULL: not made yet */
-    size_t count;         /* of ids up to the outputs', which are above those of all that they need */
-    visit *stack;
-    size_t depth, capacity;
-    wi_arena *arena;
-    wi_length_inputs *inputs;
-    size_t input_capacity;
-} walk;
-
-/* Where the batch is the length, any node may follow it. */
-static weft_tensor *image_of(const walk *w, weft_tensor *node) {
-    const bool follows = node->has_length || w->symbol == WI_BATCH_SYMBOL;
-    return follows && node->id < w->count ? w->images[node->id] : node;
+bool wi_length_follows(const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given) {
+    bool follows = node->has_length;
+    if (given->symbol != WI_BATCH_SYMBOL) return follows;
+    for (int i = 0; i < node->shape.rank && !follows; i++) follows = node->shape.dims[i] < 0;
+    for (int i = 0; i < node->input_count && !follows; i++)
+        follows = !wi_shape_equal(&node->inputs[i]->shape, &inputs[i]->shape);
+    return follows;
 }
 
-static weft_status push(walk *w, weft_tensor *node) {
-    WI_TRY(wi_grow(
-        w->graph->context->allocator, (void **)&w->stack, &w->capacity, w->depth + 1, sizeof *w->stack));
-    w->stack[w->depth++] = (visit){.node = node};
-    return WEFT_OK;
-}
-
-static weft_status note_input(walk *w, weft_tensor *given, weft_tensor *made) {
-    enum { FIRST = 8 };
-    if (!w->inputs || given == made || given->op != &wi_op_input) return WEFT_OK;
-    if (w->inputs->count == w->input_capacity) {
-        w->input_capacity = w->input_capacity ? 2 * w->input_capacity : FIRST;
-        wi_length_input *const more = wi_arena_take(w->arena, w->input_capacity * sizeof *more);
-        if (!more) return WEFT_ERROR_MEMORY;
-        if (w->inputs->count) memcpy(more, w->inputs->of, w->inputs->count * sizeof *more);
-        w->inputs->of = more;
-    }
-    w->inputs->of[w->inputs->count++] = (wi_length_input){given, made};
-    return WEFT_OK;
-}
-
-static weft_status fail_at(const walk *w, const weft_tensor *node, weft_status status) {
+static weft_status fail_at(const weft_tensor *node, const wi_given *given, weft_status status) {
     char error[512], text[WI_SHAPE_TEXT];
     wi_error_save(error, sizeof error);
-    WI_FAIL(status, "at %s %lld, %s of shape %s: %s", w->symbol == WI_BATCH_SYMBOL ? "batch" : "length",
-        (long long)w->length, node->op->name, wi_shape_print(&node->shape, text), error);
+    WI_FAIL(status, "at %s %lld, %s of shape %s: %s", given->symbol == WI_BATCH_SYMBOL ? "batch" : "length",
+        (long long)given->length, node->op->name, wi_shape_print(&node->shape, text), error);
 }
 
 /* The shape and the attributes at the length, checked before anything is made: a length that does not fit is no error of
  * the graph. */
-static weft_status settle(const walk *w, const weft_tensor *node, weft_tensor *const *inputs, wi_shape *shape,
-    wi_attributes *attributes) {
+static weft_status settle(const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given,
+    wi_shape *shape, wi_attributes *attributes) {
     *shape = node->shape;
-    *attributes = node->attributes;
+    *attributes = wi_attributes_of(node);
     for (int i = 0; i < shape->rank; i++) {
-        const int64_t size = wi_at_length(shape->dims[i], w->symbol, w->length);
+        const int64_t size = wi_at_length(shape->dims[i], given->symbol, given->length);
         shape->dims[i] = shape->dims[i] > 0 && size < 0 ? 0 : size;
     }
     for (int word = 0; node->op->dimensions >> word; word++) {
         if (!(node->op->dimensions >> word & 1)) continue;
-        const int64_t value = wi_at_length(word_of(attributes, word), w->symbol, w->length);
+        const int64_t value = wi_at_length(word_of(attributes, word), given->symbol, given->length);
         memcpy((unsigned char *)attributes + (size_t)word * sizeof value, &value, sizeof value);
     }
     weft_status status = wi_shape_check(shape, node->op->name);
     if (status == WEFT_OK && node->op->fits) status = node->op->fits(node, inputs, shape, attributes);
-    return status == WEFT_OK ? status : fail_at(w, node, status);
-}
-
-static bool is_same(const weft_tensor *node, weft_tensor *const *inputs, const wi_shape *shape,
-    const wi_attributes *attributes) {
-    return node->op != &wi_op_elements && wi_shape_equal(&node->shape, shape) &&
-           memcmp(node->inputs, inputs, (size_t)node->input_count * sizeof *inputs) == 0 &&
-           memcmp(&node->attributes, attributes, sizeof *attributes) == 0;
+    return status == WEFT_OK ? status : fail_at(node, given, status);
 }
 
 /* As so many times the batch: such a constant is an argument of kernels, which are the same for any other. */
-static weft_tensor *make_count(const walk *w, const weft_tensor *node, const wi_count_attributes *count) {
-    const double share = count->count > 0 ? (double)count->count / (double)w->batch : 0;
+static weft_tensor *make_count(
+    const weft_tensor *node, const wi_count_attributes *count, const wi_given *given) {
+    const double share = count->count > 0 ? (double)count->count / (double)given->batch : 0;
     const int power = count->batch_power + 1;
     return wi_constant_batch_power(
         node->graph, node->dtype, count->inverse ? 1.0 / share : share, count->inverse ? -power : power);
 }
 
-static weft_tensor *make(const walk *w, weft_tensor *node, weft_tensor *const *inputs, const wi_shape *shape,
+static weft_tensor *same_node(const weft_tensor *node, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
-    if (is_same(node, inputs, shape, attributes)) return node;
-    if (node->op == &wi_op_elements) return make_count(w, node, &attributes->count);
-    if (node->op->remake) return node->op->remake(node, inputs, shape, attributes);
     weft_tensor *const made = wi_node(node->graph, node->op, inputs, node->input_count, node->dtype, shape,
-        node->op->attribute_bytes ? attributes : NULL);
+        node->attributes ? attributes : NULL);
     if (made && !made->name) made->name = node->name;
     return made;
 }
 
-static weft_status give_node(walk *w, weft_tensor *node) {
-    const weft_allocator *const allocator = w->graph->context->allocator;
-    const size_t count = (size_t)node->input_count;
-    weft_tensor *few[WI_KERNEL_INPUTS],
-        **const inputs = count > WI_KERNEL_INPUTS ? wi_allocate_array(allocator, count, sizeof *inputs) : few;
-    if (!inputs) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < count; i++) inputs[i] = image_of(w, node->inputs[i]);
+weft_status wi_length_make(
+    const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given, weft_tensor **made) {
     wi_shape shape;
     wi_attributes attributes;
-    weft_status status = settle(w, node, inputs, &shape, &attributes);
-    weft_tensor *made = NULL;
-    if (status == WEFT_OK && !(made = make(w, node, inputs, &shape, &attributes)))
-        status = weft_graph_status(w->graph);
-    if (inputs != few) wi_release(allocator, inputs);
-    WI_TRY(status);
-    w->images[node->id] = made;
-    return note_input(w, node, made);
-}
-
-static weft_status give_from(walk *w, weft_tensor *root) {
-    if (!image_of(w, root)) WI_TRY(push(w, root));
-    while (w->depth > 0) {
-        visit *const top = &w->stack[w->depth - 1];
-        if (image_of(w, top->node)) {
-            w->depth--;
-        } else if (top->next < top->node->input_count) {
-            weft_tensor *const input = top->node->inputs[top->next++];
-            if (!image_of(w, input)) WI_TRY(push(w, input));
-        } else {
-            WI_TRY(give_node(w, top->node));
-        }
-    }
-    return WEFT_OK;
-}
-
-weft_status wi_length_give(weft_graph *graph, weft_tensor **outputs, size_t count, const wi_given *given,
-    wi_arena *arena, wi_length_inputs *inputs) {
-    const weft_allocator *const allocator = graph->context->allocator;
-    const int64_t symbol = graph->length_symbol;
-    walk w = {.graph = graph,
-        .symbol = symbol,
-        .length = symbol == WI_BATCH_SYMBOL ? given->batch : given->length,
-        .batch = given->batch,
-        .arena = arena,
-        .inputs = inputs};
-    for (size_t i = 0; i < count; i++)
-        if (outputs[i]->id >= w.count) w.count = (size_t)outputs[i]->id + 1;
-    w.images = wi_allocate_array(allocator, w.count, sizeof *w.images);
-    weft_status status = w.images ? WEFT_OK : WEFT_ERROR_MEMORY;
-    graph->length_symbol = 0; /* the nodes that are made have none */
-    for (size_t i = 0; i < count && status == WEFT_OK; i++) {
-        status = give_from(&w, outputs[i]);
-        if (status == WEFT_OK) outputs[i] = image_of(&w, outputs[i]);
-    }
-    graph->length_symbol = symbol;
-    wi_release(allocator, w.images);
-    wi_release(allocator, w.stack);
-    return status;
+    WI_TRY(settle(node, inputs, given, &shape, &attributes));
+    *made = node->op == &wi_op_elements ? make_count(node, &attributes.count, given)
+            : node->op->remake          ? node->op->remake(node, inputs, &shape, &attributes)
+                                        : same_node(node, inputs, &shape, &attributes);
+    return *made ? WEFT_OK : weft_graph_status(node->graph);
 }

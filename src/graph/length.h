@@ -1,9 +1,9 @@
 /* The length that a plan gives.
  *
  * A graph is built with a symbol in place of it (shape.h). A node has the length when its shape or attributes have it,
- * or an input does. Before a plan is made, what its outputs need of such nodes is made again, with numbers in place of the
- * length: the same op over the images of its inputs. These are ordinary nodes of the same graph, and equal ones are
- * one, so they are those that a network would have that was built at this length. Nothing else of a plan knows the length.
+ * or an input does. When a plan rewrites its nodes (rewrite.h), it makes such a node again before any rule is asked, with
+ * numbers in place of the length: the same op over the images of its inputs. These are ordinary nodes of the same graph, as
+ * a network would have them that was built at this length. Nothing else of a plan knows the length.
  *
  * The length is WEFT_LENGTH, or the batch in a graph where a batch axis is cut or lengthened, so that a dimension is
  * a·batch + b. Then everything that outputs with such nodes need is made again with numbers in place of the batch: the
@@ -21,11 +21,6 @@ typedef struct wi_length_input {
     weft_tensor *given, *made;
 } wi_length_input;
 
-typedef struct wi_length_inputs {
-    wi_length_input *of; /* in an arena */
-    size_t count;
-} wi_length_inputs;
-
 /* Does a new node have the length? False with the error recorded when it cannot. */
 bool wi_length_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     const wi_shape *shape, const wi_attributes *attributes, bool *has);
@@ -36,12 +31,17 @@ bool wi_length_is_batch(weft_graph *graph, const char *op);
 int64_t wi_counted(const weft_graph *graph, int64_t dim);
 /* What the length is, for the line of an error: "WEFT_LENGTH". */
 const char *wi_length_word(const weft_graph *graph);
-/* What a plan gives; the length is not read where the graph's is the batch. */
+/* What a plan gives. */
 typedef struct wi_given {
-    int64_t batch, length;
+    int64_t symbol; /* that of the graph; 0: none of the plan's outputs has the length */
+    int64_t length; /* in place of it: where it is the batch's, that */
+    int64_t batch;
 } wi_given;
-/* Made from each of the outputs, in place. inputs NULL: nobody asks; else in the arena. */
-weft_status wi_length_give(weft_graph *graph, weft_tensor **outputs, size_t count, const wi_given *given,
-    wi_arena *arena, wi_length_inputs *inputs);
+/* Is the node to be made again over what stands for its inputs? Where the length is the batch, whatever has a dimension of it
+ * is, or reads one. */
+bool wi_length_follows(const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given);
+/* What stands for such a node, over what stands for its inputs, of the same shapes at the length. */
+weft_status wi_length_make(
+    const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given, weft_tensor **made);
 
 #endif

@@ -97,20 +97,45 @@ typedef struct wi_op {
     const struct wi_rule *rules;
 } wi_op;
 
+/* What the latest pass of rewriting that met a node knows of it (graph/rewrite.h). */
+typedef struct wi_rewritten {
+    weft_tensor *image;    /* NULL: not known yet */
+    uint64_t pass : 40;    /* that knows this; another one knows nothing */
+    uint64_t readers : 21; /* inputs of other nodes that it is, or the most that fits; in the second pass */
+    uint64_t counted : 1;  /* its own inputs have been counted there */
+    uint64_t kept : 1;     /* a root */
+    uint64_t entered : 1;  /* it, or what stands for it, is being looked at */
+} wi_rewritten;
+
+enum { WI_MOST_READERS = (1 << 21) - 1 };
+#define WI_MOST_PASSES UINT64_C(0xffffffffff) /* a graph has fewer: two a plan */
+
 struct weft_tensor {
     weft_graph *graph;
     const wi_op *op;
     uint32_t id; /* in order of creation; inputs have smaller ones */
-    weft_dtype dtype;
-    wi_shape shape;
-    wi_attributes attributes;
-    const char *name; /* NULL: none */
-    bool has_length;  /* it, or what it is computed from, has the length that a plan gives (graph/length.h) */
-    weft_tensor *lowered[2]; /* what plans take instead, in training, in inference; NULL: not asked yet */
-    struct wi_variable *variable;
     int input_count;
-    weft_tensor *inputs[];
+    weft_dtype dtype;
+    bool has_length; /* it, or what it is computed from, has the length that a plan gives (graph/length.h) */
+    wi_rewritten rewritten;
+    weft_tensor *readers;            /* of the nodes whose youngest input this is: some, the latest first */
+    weft_tensor *next_reader;        /* of the own youngest input's */
+    const wi_attributes *attributes; /* the struct of its op alone is there; NULL: it has none */
+    wi_shape shape;
+    const char *name; /* NULL: none */
+    struct wi_variable *variable;
+    weft_tensor *inputs[]; /* behind them the attributes, and what a composite is lowered to */
 };
+
+/* A plan at a new length makes thousands of nodes, and most of the time that takes is for the memory. */
+_Static_assert(
+    sizeof(void *) != 8 || sizeof(weft_tensor) == 160, "a node has no padding that could be saved");
+
+/* What plans take instead of a composite. */
+typedef struct wi_lowered {
+    weft_tensor *to[2]; /* in training, in inference; NULL: not asked yet */
+    weft_tensor *next;  /* the composite of the graph that was made before */
+} wi_lowered;
 
 /* Memory of a graph that lives from plan to plan. A block is one buffer. All parameters that are there before the first
  * plan share one, as far as a buffer may be so large; those that are made after it share the next, and so on: memory never
@@ -207,8 +232,8 @@ typedef struct wi_attachment {
 } wi_attachment;
 
 typedef struct wi_known_node {
-    uint32_t hash, youngest; /* number of its inputs, and 1; 0: it has none */
-    weft_tensor *node;       /* NULL: unused */
+    uint32_t hash;
+    weft_tensor *node; /* NULL: unused */
 } wi_known_node;
 
 struct weft_graph {
@@ -217,12 +242,12 @@ struct weft_graph {
     int references;
     wi_arena arena;
     uint32_t node_count;
-    struct wi_rewritten *rewritten; /* by node id, what the last passes of rewriting knew (graph/rewrite.h) */
-    size_t rewritten_capacity;
-    uint32_t rewrite_passes; /* so far */
-    wi_known_node
-        *known; /* equal nodes are found here by their hash; a power of two, a half at least unused */
-    size_t known_capacity;
+    uint64_t rewrite_passes; /* so far */
+    /* Nodes by their hash, where no list of readers has them: those without inputs all are here. The capacity is a power of
+     * two, and a half at least is unused. */
+    wi_known_node *known;
+    size_t known_count, known_capacity;
+    weft_tensor *composites; /* the latest */
     wi_block *blocks;
     size_t block_count, block_capacity;
     wi_variable **variables; /* parameters and states in order of creation */
@@ -267,6 +292,9 @@ weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int coun
  * the op's struct is read; NULL: the op has none. */
 weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes);
+/* The attributes, to be changed for another node: zero beyond the op's struct. */
+wi_attributes wi_attributes_of(const weft_tensor *node);
+wi_lowered *wi_lowered_of(weft_tensor *composite);
 /* The same of y's op, dtype and attributes, over as many other inputs. */
 weft_tensor *wi_node_over(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape);
 

@@ -11,27 +11,16 @@ typedef struct wi_visit {
 
 /* ---- what is known of nodes ---- */
 
-/* The table lives as long as the graph, so that a plan clears nothing of other plans' nodes. Rules make nodes: it grows on
- * the way. */
-static weft_status note_of(wi_rewrite *rewrite, const weft_tensor *node, wi_rewritten **note) {
-    weft_graph *const graph = rewrite->graph;
-    const size_t before = graph->rewritten_capacity;
-    if (node->id >= before) {
-        WI_TRY(wi_grow(graph->context->allocator, (void **)&graph->rewritten, &graph->rewritten_capacity,
-            (size_t)node->id + 1, sizeof *graph->rewritten));
-        memset(graph->rewritten + before, 0, (graph->rewritten_capacity - before) * sizeof **note);
-    }
-    *note = &graph->rewritten[node->id];
-    if ((*note)->pass != graph->rewrite_passes) **note = (wi_rewritten){.pass = graph->rewrite_passes};
-    return WEFT_OK;
+static wi_rewritten *note_of(const wi_rewrite *rewrite, weft_tensor *node) {
+    wi_rewritten *const note = &node->rewritten;
+    const uint64_t pass = rewrite->graph->rewrite_passes;
+    if (note->pass != pass) *note = (wi_rewritten){.pass = pass & WI_MOST_PASSES};
+    return note;
 }
 
 /* What the pass knows of a node already; NULL: nothing. */
 static const wi_rewritten *known_of(const wi_rewrite *rewrite, const weft_tensor *node) {
-    const weft_graph *const graph = rewrite->graph;
-    if (node->id >= graph->rewritten_capacity) return NULL;
-    const wi_rewritten *const note = &graph->rewritten[node->id];
-    return note->pass == graph->rewrite_passes ? note : NULL;
+    return node->rewritten.pass == rewrite->graph->rewrite_passes ? &node->rewritten : NULL;
 }
 
 static weft_tensor *image_of(const wi_rewrite *rewrite, const weft_tensor *node) {
@@ -58,18 +47,14 @@ weft_tensor **wi_rewrite_drawn(wi_rewrite *rewrite, uint32_t stream) {
 }
 
 /* An image is its own, and is read where its node was. */
-static weft_status set_image(wi_rewrite *rewrite, const weft_tensor *node, weft_tensor *image) {
-    wi_rewritten *of_node, *of_image;
-    WI_TRY(note_of(rewrite, image, &of_image));
-    WI_TRY(note_of(rewrite, node, &of_node));
-    of_image = &rewrite->graph->rewritten[image->id];
+static void set_image(wi_rewrite *rewrite, weft_tensor *node, weft_tensor *image) {
+    wi_rewritten *const of_image = note_of(rewrite, image), *const of_node = note_of(rewrite, node);
     of_node->image = image;
     of_node->entered = false;
     of_image->image = image;
     of_image->kept |= of_node->kept;
     if (of_image->readers < of_node->readers) of_image->readers = of_node->readers;
     if (rewrite->replaced && image != node) rewrite->replaced(rewrite->asker, node, image);
-    return WEFT_OK;
 }
 
 /* ---- what was done ---- */
@@ -175,7 +160,7 @@ static weft_status add_effects(wi_rewrite *rewrite) {
 /* Asks the composite, once, what it wants of the plan, and gives what it is lowered to. */
 static weft_status lower(wi_rewrite *rewrite, weft_tensor *y, weft_tensor **made) {
     const wi_op *const op = y->op;
-    weft_tensor **lowered = &y->lowered[rewrite->inference];
+    weft_tensor **const lowered = &wi_lowered_of(y)->to[rewrite->inference];
     if (op->check) WI_TRY(op->check(y, rewrite->batch, rewrite->inference));
     if (op->effect && !rewrite->inference) WI_TRY(note_effective(rewrite, y));
     if (!*lowered) *lowered = op->lower(y, rewrite->inference);
@@ -194,23 +179,34 @@ static weft_status push(wi_rewrite *rewrite, weft_tensor *node) {
 }
 
 static weft_status enter(wi_rewrite *rewrite, weft_tensor *node) {
-    wi_rewritten *note;
-    WI_TRY(note_of(rewrite, node, &note));
-    note->entered = true;
+    note_of(rewrite, node)->entered = true;
     return push(rewrite, node);
 }
 
-static weft_status leave(wi_rewrite *rewrite, weft_tensor *made) {
+static void leave(wi_rewrite *rewrite, weft_tensor *made) {
     weft_tensor *const known = image_of(rewrite, made);
-    return set_image(rewrite, rewrite->stack[--rewrite->depth].node, known ? known : made);
+    set_image(rewrite, rewrite->stack[--rewrite->depth].node, known ? known : made);
+}
+
+/* The caller reads and writes at the length's node what the given one is asked for. */
+static weft_status give_length(
+    wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made) {
+    WI_TRY(wi_length_make(y, inputs, &rewrite->given, made));
+    note_of(rewrite, *made)->kept |= wi_rewrite_is_kept(rewrite, y);
+    if (y->op != &wi_op_input) return WEFT_OK;
+    WI_TRY(wi_grow(rewrite->graph->context->allocator, (void **)&rewrite->inputs, &rewrite->input_capacity,
+        rewrite->input_count + 1, sizeof *rewrite->inputs));
+    rewrite->inputs[rewrite->input_count++] = (wi_length_input){y, *made};
+    return WEFT_OK;
 }
 
 /* What stands for y, whose inputs have those images: y over them, or something that is to be looked at. */
 static weft_status replace(
     wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made, bool *done) {
+    *done = false;
+    if (wi_length_follows(y, inputs, &rewrite->given)) return give_length(rewrite, y, inputs, made);
     *made = wi_rewrite_apply(rewrite, y, inputs);
     WI_TRY(weft_graph_status(rewrite->graph));
-    *done = false;
     if (*made) return WEFT_OK;
     *made = over_images(y, inputs);
     WI_TRY(weft_graph_status(rewrite->graph));
@@ -237,9 +233,11 @@ static weft_status rewrite_top(wi_rewrite *rewrite) {
     const weft_status status = replace(rewrite, y, inputs, &made, &done);
     if (inputs != few) wi_release(allocator, inputs);
     WI_TRY(status);
-    wi_rewritten *note;
-    WI_TRY(note_of(rewrite, made, &note));
-    if (done || note->image || note->entered) return leave(rewrite, made);
+    const wi_rewritten *const note = note_of(rewrite, made);
+    if (done || note->image || note->entered) {
+        leave(rewrite, made);
+        return WEFT_OK;
+    }
     rewrite->stack[rewrite->depth - 1].made = made;
     return enter(rewrite, made);
 }
@@ -250,7 +248,7 @@ static weft_status visit_from(wi_rewrite *rewrite, weft_tensor *root) {
     while (rewrite->depth > 0) {
         wi_visit *const top = &rewrite->stack[rewrite->depth - 1];
         if (top->made) {
-            WI_TRY(leave(rewrite, image_of(rewrite, top->made)));
+            leave(rewrite, image_of(rewrite, top->made));
         } else if (top->next < top->node->input_count) {
             weft_tensor *const input = top->node->inputs[top->next++];
             if (!image_of(rewrite, input)) WI_TRY(enter(rewrite, input));
@@ -265,8 +263,7 @@ static weft_status visit_from(wi_rewrite *rewrite, weft_tensor *root) {
 
 /* Of all that the roots need, each node once. */
 static weft_status count_readers_from(wi_rewrite *rewrite, weft_tensor *root) {
-    wi_rewritten *note;
-    WI_TRY(note_of(rewrite, root, &note));
+    wi_rewritten *note = note_of(rewrite, root);
     if (note->counted) return WEFT_OK;
     note->counted = true;
     WI_TRY(push(rewrite, root));
@@ -277,8 +274,8 @@ static weft_status count_readers_from(wi_rewrite *rewrite, weft_tensor *root) {
             continue;
         }
         weft_tensor *const input = top->node->inputs[top->next++];
-        WI_TRY(note_of(rewrite, input, &note));
-        note->readers++;
+        note = note_of(rewrite, input);
+        if (note->readers < WI_MOST_READERS) note->readers++;
         if (note->counted) continue;
         note->counted = true;
         WI_TRY(push(rewrite, input));
@@ -286,23 +283,12 @@ static weft_status count_readers_from(wi_rewrite *rewrite, weft_tensor *root) {
     return WEFT_OK;
 }
 
-/* Notes of a pass so long ago that its number comes again are forgotten. */
-static void begin_notes(weft_graph *graph) {
-    if (++graph->rewrite_passes > 0) return;
-    graph->rewrite_passes = 1;
-    for (size_t i = 0; i < graph->rewritten_capacity; i++) graph->rewritten[i].pass = 0;
-}
-
 /* Roots that composites add on the way are rewritten, too. */
 static weft_status run_pass(wi_rewrite *rewrite, wi_stage stage) {
-    wi_rewritten *note;
     rewrite->stage = stage;
-    begin_notes(rewrite->graph);
+    rewrite->graph->rewrite_passes++;
     memset(rewrite->drawn, 0, rewrite->drawn_count * sizeof *rewrite->drawn);
-    for (size_t i = 0; i < rewrite->root_count; i++) {
-        WI_TRY(note_of(rewrite, rewrite->roots[i], &note));
-        note->kept = true;
-    }
+    for (size_t i = 0; i < rewrite->root_count; i++) note_of(rewrite, rewrite->roots[i])->kept = true;
     for (size_t i = 0; stage == WI_STAGE_MATCH && i < rewrite->root_count; i++)
         WI_TRY(count_readers_from(rewrite, rewrite->roots[i]));
     for (size_t i = 0; i < rewrite->root_count; i++) {
@@ -338,4 +324,5 @@ void wi_rewrite_end(wi_rewrite *rewrite) {
     wi_release(allocator, rewrite->stack);
     wi_release(allocator, rewrite->drawn);
     wi_release(allocator, rewrite->counts);
+    wi_release(allocator, rewrite->inputs);
 }

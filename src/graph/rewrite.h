@@ -5,9 +5,9 @@
  * a rule of its op gives instead. What a rule gives is looked at again until no rule applies. Images are
  * ordinary nodes of the same graph, where equal nodes are one, so the plans of a graph share them.
  *
- *   lower   composites become ordinary nodes, kernel ops what the device computes for them; rules of stage
- *           WI_STAGE_FORM: simplification, and layout, which moves views of memory from the inputs of a node
- *           to its result
+ *   lower   nodes with the length are made at the plan's; composites become ordinary nodes, kernel ops what
+ *           the device computes for them; rules of stage WI_STAGE_FORM: simplification, and layout, which moves
+ *           views of memory from the inputs of a node to its result
  *   match   rules of stage WI_STAGE_MATCH too: patterns of several nodes, which may ask who reads a node
  *
  * A rule never makes the plan compute a node twice that the caller, too, wants: it asks wi_rewrite_is_kept or
@@ -15,7 +15,7 @@
 #ifndef WI_REWRITE_H
 #define WI_REWRITE_H
 
-#include "graph/nodes.h"
+#include "graph/length.h"
 
 typedef enum wi_stage { WI_STAGE_FORM, WI_STAGE_MATCH } wi_stage;
 
@@ -37,16 +37,6 @@ typedef struct wi_rule {
     weft_tensor *(*apply)(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
 } wi_rule;
 
-/* What the pass under way knows of a node. */
-typedef struct wi_rewritten {
-    weft_tensor *image;    /* NULL: not known yet */
-    uint32_t pass;         /* that knows this; of another one, it knows nothing */
-    uint32_t readers : 29; /* inputs of other nodes that it is; in the second pass */
-    bool counted : 1;      /* its own inputs have been counted there */
-    bool kept : 1;         /* a root */
-    bool entered : 1;      /* it, or what stands for it, is being looked at */
-} wi_rewritten;
-
 /* A composite with assignments, which are made when all roots so far have been walked over. */
 typedef struct wi_effective {
     weft_tensor *node;
@@ -57,6 +47,7 @@ struct wi_rewrite {
     weft_graph *graph;
     bool inference;
     int64_t batch;
+    wi_given given; /* in place of the length */
     /* What the device's implementation computes in place of a kernel op's node: mostly that node itself.
      * NULL: the graph has an error. */
     weft_tensor *(*replace_kernel)(void *asker, weft_tensor *node);
@@ -75,6 +66,8 @@ struct wi_rewrite {
     size_t drawn_count;
     wi_rewrite_count *counts; /* in the order in which they were first done */
     size_t count_count, count_capacity;
+    wi_length_input *inputs;
+    size_t input_count, input_capacity;
 };
 
 /* Replaces the roots by their images in all passes. */

@@ -346,14 +346,14 @@ static weft_status check_scalar(const weft_tensor *scalar) {
 
 weft_status weft_scalar_set(weft_tensor *scalar, float value) {
     WI_TRY(check_scalar(scalar));
-    scalar->graph->scalars[scalar->attributes.scalar.index].value = value;
+    scalar->graph->scalars[scalar->attributes->scalar.index].value = value;
     return WEFT_OK;
 }
 
 weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
     WI_TRY(check_scalar(scalar));
     if (!value) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scalar_get: value is NULL");
-    *value = scalar->graph->scalars[scalar->attributes.scalar.index].value;
+    *value = scalar->graph->scalars[scalar->attributes->scalar.index].value;
     return WEFT_OK;
 }
 

@@ -181,13 +181,16 @@ static void set_extents(wi_small_case *small) {
 static weft_status make_weight(wi_small_case *small, int64_t scale, wi_arena *arena) {
     const size_t bytes = sizeof(weft_tensor) + 2 * sizeof(weft_tensor *);
     weft_tensor *const node = wi_arena_take(arena, bytes);
-    if (!node) return WEFT_ERROR_MEMORY;
+    wi_attributes *const attributes = wi_arena_take(arena, sizeof *attributes);
+    if (!node || !attributes) return WEFT_ERROR_MEMORY;
     memcpy(node, small->site.node, bytes);
+    *attributes = wi_attributes_of(node);
+    node->attributes = attributes;
     small->conv = wi_conv_weight_of(&small->site);
     small->site.node = node;
     wi_conv *const conv = &small->conv;
     cap_conv(conv, scale);
-    node->attributes.conv.groups = (int32_t)conv->groups;
+    attributes->conv.groups = (int32_t)conv->groups;
     node->shape.dims[0] = conv->groups * conv->filters;
     node->shape.dims[1] = conv->channels;
     small->site.result = wi_extent_of(&node->shape, 1);

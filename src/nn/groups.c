@@ -6,10 +6,9 @@
 
 /* What the node is in training depends on whether its statistics are frozen: it is asked again. */
 static void forget_lowered(const weft_graph *graph, const weft_tensor *state) {
-    for (size_t i = 0; i < graph->known_capacity; i++) {
-        weft_tensor *const node = graph->known[i].node;
-        for (int k = 0; node && k < node->input_count; k++)
-            if (node->inputs[k] == state) node->lowered[false] = NULL;
+    for (weft_tensor *node = graph->composites; node; node = wi_lowered_of(node)->next) {
+        for (int k = 0; k < node->input_count; k++)
+            if (node->inputs[k] == state) wi_lowered_of(node)->to[false] = NULL;
     }
 }
 

@@ -35,8 +35,9 @@ typedef struct parts {
 /* Rows without a token are those of index -1. */
 static weft_tensor *index_of(const weft_tensor *sum) {
     weft_tensor *const index = sum->inputs[1];
-    if (!sum->attributes.index.skips) return index;
-    weft_tensor *const skipped = weft_equal(index, weft_number(index, (double)sum->attributes.index.skipped));
+    if (!sum->attributes->index.skips) return index;
+    weft_tensor *const skipped =
+        weft_equal(index, weft_number(index, (double)sum->attributes->index.skipped));
     return weft_where(skipped, weft_number(index, -1), index);
 }
 
@@ -46,7 +47,7 @@ static bool collect(const weft_tensor *gradient, weft_tensor *factor, parts *p) 
     if (gradient->op == &wi_op_add) return collect(in[0], factor, p) && collect(in[1], factor, p);
     if (gradient->op == &wi_op_mul && in[1]->shape.rank == 0) /* the reciprocal of the loss scale */
         return collect(in[0], factor ? weft_mul(factor, in[1]) : in[1], p);
-    if (gradient->op != &wi_op_index_sum || gradient->attributes.index.axis != 0 || p->count == MAX_PARTS)
+    if (gradient->op != &wi_op_index_sum || gradient->attributes->index.axis != 0 || p->count == MAX_PARTS)
         return false;
     p->rows[p->count] = factor ? weft_mul(in[0], factor) : in[0];
     p->index[p->count++] = index_of(gradient);

@@ -157,7 +157,7 @@ int wi_emit_load(wi_emitter *e, int o) {
     if (guarded) wi_text_append(&e->text, "%s ? ", condition);
     emit_element(e, o, where);
     if (guarded) {
-        wi_number_literal(outside, operand->padded->dtype, operand->padded->attributes.padding.outside);
+        wi_number_literal(outside, operand->padded->dtype, operand->padded->attributes->padding.outside);
         wi_text_append(&e->text, " : (%s)(%s)", wi_register_type(operand->dtype), outside);
     }
     wi_text_append(&e->text, ";\n");
@@ -201,10 +201,10 @@ void wi_emit_store(wi_emitter *e, int o, int temp) {
 /* ---- inline values ---- */
 
 static int emit_constant(wi_emitter *e, const weft_tensor *node) {
-    if (node->attributes.constant.batch_power == 0) {
+    if (node->attributes->constant.batch_power == 0) {
         const int temp = wi_emit_begin(e, node->dtype);
         char literal[WI_LITERAL];
-        wi_number_literal(literal, node->dtype, node->attributes.constant.value);
+        wi_number_literal(literal, node->dtype, node->attributes->constant.value);
         wi_text_append(&e->text, "(%s)(%s);\n", wi_register_type(node->dtype), literal);
         return temp;
     }
@@ -214,8 +214,8 @@ static int emit_constant(wi_emitter *e, const weft_tensor *node) {
         index += kind == WI_ARGUMENT_FLOAT || kind == WI_ARGUMENT_DOUBLE;
     }
     const wi_format *format = wi_format_of(node->dtype);
-    const double number = node->attributes.constant.value *
-                          pow((double)e->partition->request->batch, node->attributes.constant.batch_power);
+    const double number = node->attributes->constant.value *
+                          pow((double)e->partition->request->batch, node->attributes->constant.batch_power);
     const bool is_double = format->size > sizeof(float);
     wi_emit_argument(e, is_double ? WI_ARGUMENT_DOUBLE : WI_ARGUMENT_FLOAT, index, 0,
         wi_dtype_nearest(node->dtype, number));
@@ -243,7 +243,7 @@ static int emit_random(wi_emitter *e, int o, const weft_tensor *node) {
     address(e, o, where);
     wi_emit_argument(e, WI_ARGUMENT_SEED, 0, 0, 0);
     wi_emit_argument(e, WI_ARGUMENT_DRAWS, 0, 0, 0);
-    const wi_random_attributes *const random = &node->attributes.random;
+    const wi_random_attributes *const random = &node->attributes->random;
     const int temp = wi_emit_begin(e, WEFT_F32);
     wi_text_append(&e->text, "weft_%s(", node->op->name);
     emit_index(e, o, where);
@@ -261,7 +261,7 @@ static int emit_inline(wi_emitter *e, const weft_tensor *node) {
     if (node->op == &wi_op_constant) {
         temp = emit_constant(e, node);
     } else if (node->op == &wi_op_scalar) {
-        const int number = wi_emit_scalar(e, (int)node->attributes.scalar.index);
+        const int number = wi_emit_scalar(e, (int)node->attributes->scalar.index);
         temp = wi_emit_begin(e, WEFT_F32);
         wi_text_append(&e->text, "(WF)(u%d);\n", number);
     } else if (node->op == &wi_op_coordinate) {

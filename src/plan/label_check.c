@@ -5,7 +5,7 @@
 
 /* Where no label is ignored, 0 stands for that one: it is in range. */
 void wi_emit_label_check(wi_emitter *e, const weft_tensor *node, int label) {
-    const wi_label_attributes *const own = &node->attributes.label;
+    const wi_label_attributes *const own = &node->attributes->label;
     const int slot = wi_value_of_node(e->partition, node)->fault;
     const int64_t most = INT64_C(1) << 31, count = own->count < most ? own->count : most;
     wi_emit_argument(e, WI_ARGUMENT_FAULT, slot, 0, 0);

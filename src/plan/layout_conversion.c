@@ -7,9 +7,9 @@ static uint32_t order_view(const wi_partition *p, const wi_value *value) {
     const weft_tensor *const base = p->values[value->base].node;
     for (const weft_tensor *node = value->node; node != base && node->op->kind == WI_VIEW;
          node = node->inputs[0]) {
-        if (node->op == &wi_op_permute && node->attributes.permute.direction &&
-            wi_memory_order_moves(&node->inputs[0]->shape, node->attributes.permute.axes))
-            return node->attributes.permute.direction;
+        if (node->op == &wi_op_permute && node->attributes->permute.direction &&
+            wi_memory_order_moves(&node->inputs[0]->shape, node->attributes->permute.axes))
+            return node->attributes->permute.direction;
     }
     return 0;
 }

@@ -48,10 +48,10 @@ static weft_status add_padded(const wi_partition *p, wi_loop *loop, const weft_t
     if (!operand.padding) return WEFT_ERROR_MEMORY;
     for (int axis = 0; axis < extent.rank; axis++) {
         wi_padding *padding = &operand.padding[loop->step->extent.rank - extent.rank + axis];
-        const int64_t start = node->attributes.padding.before[axis];
-        padding->mode = (wi_padding_mode)node->attributes.padding.mode[axis];
+        const int64_t start = node->attributes->padding.before[axis];
+        padding->mode = (wi_padding_mode)node->attributes->padding.mode[axis];
         padding->size = input->extent.dims[axis];
-        padding->step = node->attributes.padding.step;
+        padding->step = node->attributes->padding.step;
         padding->before = wi_size_of(start);
         if (padding->mode == WI_PADDING_WRAP)
             padding->before.actual =
@@ -78,7 +78,7 @@ static weft_status add_generator(const wi_partition *p, wi_loop *loop, const wef
     wi_layout layout = wi_layout_contiguous(&extent);
     if (expression->op == &wi_op_coordinate) {
         layout = (wi_layout){0};
-        layout.strides[expression->attributes.along.axis] = wi_size_of(1);
+        layout.strides[expression->attributes->along.axis] = wi_size_of(1);
     }
     wi_operand operand = {.value = -1, .generator = expression, .dtype = expression->dtype};
     WI_TRY(stretch(loop->step, &extent, &layout, &operand.layout));

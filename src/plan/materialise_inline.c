@@ -150,7 +150,7 @@ static bool add_node(inliner *own, const weft_tensor *node) {
         if (!add_input(own, node->inputs[i])) return false;
     }
     for (int axis = 0; node->op->reads_padded && axis < node->shape.rank; axis++)
-        own->operands += node->attributes.padding.mode[axis] != WI_PADDING_NONE;
+        own->operands += node->attributes->padding.mode[axis] != WI_PADDING_NONE;
     own->operands += node->input_count == 0;
     return own->operands <= WI_MAX_INLINE_OPERANDS;
 }

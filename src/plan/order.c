@@ -17,11 +17,21 @@ static weft_status take_counts(wi_node_order *order, const wi_rewrite *rewrite) 
     return WEFT_OK;
 }
 
+static weft_status take_inputs(wi_node_order *order, const wi_rewrite *rewrite) {
+    if (rewrite->input_count == 0) return WEFT_OK;
+    order->inputs = wi_arena_take(order->request->arena, rewrite->input_count * sizeof *order->inputs);
+    if (!order->inputs) return WEFT_ERROR_MEMORY;
+    memcpy(order->inputs, rewrite->inputs, rewrite->input_count * sizeof *order->inputs);
+    order->input_count = rewrite->input_count;
+    return WEFT_OK;
+}
+
 static weft_status take_roots(wi_node_order *order, const wi_rewrite *rewrite) {
     order->root_count = rewrite->root_count;
     order->roots = wi_arena_take(order->request->arena, order->root_count * sizeof *order->roots);
     if (!order->roots) return WEFT_ERROR_MEMORY;
     memcpy(order->roots, rewrite->roots, order->root_count * sizeof *order->roots);
+    WI_TRY(take_inputs(order, rewrite));
     return take_counts(order, rewrite);
 }
 
@@ -44,6 +54,7 @@ static weft_status rewrite_graph(wi_node_order *order, wi_wishes *wishes) {
     wi_rewrite rewrite = {.graph = request->graph,
         .inference = request->inference,
         .batch = request->batch,
+        .given = request->given,
         .replace_kernel = replace_kernel,
         .replaced = pass_wish_on,
         .asker = wishes};

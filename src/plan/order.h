@@ -18,6 +18,8 @@ typedef struct wi_node_order {
     size_t root_count;
     wi_rewrite_count *rewrites; /* what the rewriting did */
     size_t rewrite_count;
+    wi_length_input *inputs; /* of the plan: those that have the length */
+    size_t input_count;
     weft_tensor **nodes; /* inputs first */
     size_t count, capacity;
     /* By node id / WI_PLACE_CHUNK, then by the rest: its place in the order, and 1; 0: it is not there. NULL: none of

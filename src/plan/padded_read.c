@@ -89,7 +89,7 @@ int wi_emit_padded_lanes(wi_emitter *e, int o) {
     wi_emit_needs(e, operand->dtype);
     (void)wi_padding_condition(e, o, condition);
     snprintf(base, sizeof base, "%c%d", e->in_loop && wi_operand_in_loop(e->loop, operand) ? 'q' : 'p', o);
-    wi_number_literal(outside, operand->dtype, operand->padded->attributes.padding.outside);
+    wi_number_literal(outside, operand->dtype, operand->padded->attributes->padding.outside);
     wi_text_append(&e->text, "%s t%d;\n{\n", wi_register_type(operand->dtype), temp);
     if (!e->walks) {
         wi_text_append(&e->text, "const int at = ");

@@ -6,13 +6,13 @@ static bool range_in_join(
     const wi_partition *p, const weft_tensor *join, int i, const wi_value *whole, wi_size *start) {
     *start = wi_size_of(0);
     if (join->op == &wi_op_flat_gradients) {
-        const size_t first = (size_t)join->attributes.flat_gradients.first;
+        const size_t first = (size_t)join->attributes->flat_gradients.first;
         const wi_variable *from = weft_graph_parameter(p->request->graph, first)->variable;
         const wi_variable *own = weft_graph_parameter(p->request->graph, first + (size_t)i)->variable;
         *start = wi_size_of((int64_t)((own->offset - from->offset) / weft_dtype_size(join->dtype)));
         return true;
     }
-    const int axis = join->attributes.along.axis;
+    const int axis = join->attributes->along.axis;
     for (int k = 0; k < i; k++) {
         const wi_value *before = &p->values[wi_value_index(p, join->inputs[k])];
         *start = wi_size_add(*start, wi_size_mul(before->extent.dims[axis], whole->layout.strides[axis]));

@@ -81,7 +81,7 @@ int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step) {
             count += wi_operands_of_reading(p, index, step);
     }
     for (int axis = 0; node->op->reads_padded && axis < node->shape.rank; axis++)
-        count += node->attributes.padding.mode[axis] != WI_PADDING_NONE;
+        count += node->attributes->padding.mode[axis] != WI_PADDING_NONE;
     return count;
 }
 
@@ -246,11 +246,11 @@ static bool reduce_joins(const wi_partition *p, int index, const weft_tensor *no
     const wi_step *step = p->steps[index];
     const wi_value *input = &p->values[wi_value_index(p, node->inputs[0])];
     if (step->kind != WI_STEP_LOOP || input->state != WI_VALUE_MEMBER || input->in_row) return false;
-    if (step->reduced && step->reduced != node->attributes.over.axes) return false;
+    if (step->reduced && step->reduced != node->attributes->over.axes) return false;
     if (input->chain >= WI_MAX_CHAIN) return false;
     if (!wi_has_room(p, step, node)) return false;
     wi_step probe = *step;
-    probe.reduced = node->attributes.over.axes;
+    probe.reduced = node->attributes->over.axes;
     return !input->after_reduction || rows_may_be_read_twice(&probe);
 }
 
@@ -261,7 +261,7 @@ static int sibling_reduction(const wi_partition *p, const weft_tensor *node, con
     const int count = (int)p->step_count, first = latest_step(p, node) + 1;
     for (int index = first > count - LOOK_BACK ? first : count - LOOK_BACK; index < count; index++) {
         const wi_step *step = index < 0 ? NULL : p->steps[index];
-        if (!step || step->kind != WI_STEP_LOOP || step->reduced != node->attributes.over.axes) continue;
+        if (!step || step->kind != WI_STEP_LOOP || step->reduced != node->attributes->over.axes) continue;
         if (wi_shape_equal(&step->shape, &x->shape) && wi_has_room(p, step, node)) return index;
     }
     return -1;
@@ -275,7 +275,7 @@ weft_status wi_take_reduce(wi_partition *p, int index) {
         step = sibling_reduction(p, node, x);
         if (step < 0) WI_TRY(wi_new_step(p, WI_STEP_LOOP, &x->shape, &step));
     }
-    p->steps[step]->reduced = node->attributes.over.axes;
+    p->steps[step]->reduced = node->attributes->over.axes;
     WI_TRY(read_inputs(p, node, step));
     p->values[index].chain = chain_of(p, node, step) + 1;
     wi_add_member(p, step, index);

@@ -50,16 +50,16 @@ static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
 /* Of a variable, the parameters side by side, or a view of either. */
 static size_t block_of(const weft_tensor *assigned) {
     while (assigned->op->kind == WI_VIEW) assigned = assigned->inputs[0];
-    return assigned->variable ? assigned->variable->block : assigned->attributes.flat.block;
+    return assigned->variable ? assigned->variable->block : assigned->attributes->flat.block;
 }
 
-/* Blocks of which a node assigns something. */
+/* Blocks of which a node assigns something: a list of assignments itself does not. */
 static weft_status find_assigned(wi_partition *p) {
     const wi_node_order *order = p->order;
     p->assigned = wi_arena_take(p->request->arena, p->request->graph->block_count * sizeof *p->assigned);
     if (!p->assigned) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->count; i++) {
-        if (order->nodes[i]->op->kind == WI_ASSIGN) p->assigned[block_of(order->nodes[i]->inputs[0])] = true;
+        if (order->nodes[i]->op == &wi_op_assign) p->assigned[block_of(order->nodes[i]->inputs[0])] = true;
     }
     return WEFT_OK;
 }

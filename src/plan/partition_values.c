@@ -8,6 +8,7 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
         p->value_count + 1, sizeof *p->values));
     *index = (int)p->value_count++;
     wi_value *value = &p->values[*index];
+    const wi_extent extent = wi_extent_of(&node->shape, p->request->batch);
     *value = (wi_value){.node = node,
         .format = wi_stored_format(p->order, node),
         .copy_of = -1,
@@ -15,9 +16,9 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
         .step = -1,
         .storage = -1,
         .stored_as = -1,
-        .fault = -1};
-    value->extent = wi_extent_of(&node->shape, p->request->batch);
-    value->layout = wi_layout_contiguous(&value->extent);
+        .fault = -1,
+        .extent = extent,
+        .layout = wi_layout_contiguous(&extent)};
     value->outside = wi_is_ordered(p->order, node) ? p->order->readers[wi_place_of(p->order, node)] : 0;
     return WEFT_OK;
 }

@@ -22,7 +22,7 @@ weft_status wi_take_source(wi_partition *p, int index) {
         WI_TRY(wi_new_storage(p, WI_STORAGE_INPUT, wi_value_bytes(value), &storage));
     } else {
         const wi_variable *variable = node->variable;
-        WI_TRY(block_storage(p, variable ? variable->block : node->attributes.flat.block, &storage));
+        WI_TRY(block_storage(p, variable ? variable->block : node->attributes->flat.block, &storage));
         if (variable)
             p->values[index].layout.offset =
                 wi_size_of((int64_t)(variable->offset / weft_dtype_size(node->dtype)));
@@ -37,7 +37,7 @@ weft_status wi_take_generator(wi_partition *p, int index) {
     wi_make_inline(p, index, node, 1);
     if (op == &wi_op_uniform || op == &wi_op_normal) p->draws = true;
     if (op == &wi_op_scalar) {
-        const wi_scalar *scalar = &p->request->graph->scalars[node->attributes.scalar.index];
+        const wi_scalar *scalar = &p->request->graph->scalars[node->attributes->scalar.index];
         if (scalar->rule) p->clocks |= (uint64_t)1 << scalar->clock;
     }
     return WEFT_OK;
@@ -58,7 +58,7 @@ static void permute_for(wi_partition *p, const weft_tensor *permute, int from, c
     const wi_layout wanted = wi_layout_contiguous(view);
     wi_value *value = &p->values[from];
     for (int i = 0; i < view->rank; i++)
-        value->layout.strides[permute->attributes.permute.axes[i]] = wanted.strides[i];
+        value->layout.strides[permute->attributes->permute.axes[i]] = wanted.strides[i];
     value->permuted = true;
 }
 
@@ -71,7 +71,7 @@ weft_status wi_take_view(wi_partition *p, int index) {
         return WEFT_OK;
     }
     const bool permutes = node->op == &wi_op_permute &&
-                          node->attributes.permute.direction == WI_TO_MEMORY_ORDER &&
+                          node->attributes->permute.direction == WI_TO_MEMORY_ORDER &&
                           wi_may_be_permuted(p, from);
     WI_TRY(wi_in_memory(p, &from));
     if (permutes) permute_for(p, node, from, &p->values[index].extent);

@@ -82,7 +82,7 @@ static void sum_up_rematerialised(const wi_materialised *runs, weft_plan_info *i
 static void sum_up(weft_plan *plan) {
     weft_plan_info *info = &plan->info;
     info->batch = plan->request.batch;
-    info->length = plan->request.length;
+    info->length = plan->request.given.symbol == WEFT_LENGTH ? plan->request.given.length : 0;
     info->steps = plan->runs.run_count;
     info->kernels = plan->code.piece_count;
     info->arena_bytes = plan->placement.arena_bytes;
@@ -180,34 +180,33 @@ static weft_status read_options(weft_plan_options *own, const weft_plan_options 
     return WEFT_OK;
 }
 
-/* Outputs that depend on the length become those at the plan's. */
-static weft_status give_length(wi_request *request, weft_tensor **outputs, int64_t length) {
+/* That of the options, or the batch, where an output depends on it. */
+static weft_status take_length(wi_request *request, int64_t length) {
+    weft_tensor *const *const outputs = request->outputs;
     size_t first = 0;
     while (first < request->output_count && !outputs[first]->has_length) first++;
     if (first == request->output_count) return WEFT_OK;
-    const bool is_batch = request->graph->length_symbol == WI_BATCH_SYMBOL;
+    const int64_t symbol = request->graph->length_symbol;
+    const bool is_batch = symbol == WI_BATCH_SYMBOL;
     if (!is_batch && length == 0)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_plan_create: output %zu, a %s, depends on WEFT_LENGTH: set the length of weft_plan_options",
             first, outputs[first]->op->name);
-    request->length = is_batch ? 0 : length;
-    return wi_length_give(request->graph, outputs, request->output_count, &(wi_given){request->batch, length},
-        request->arena, &request->inputs);
+    request->given = (wi_given){symbol, is_batch ? request->batch : length, request->batch};
+    return WEFT_OK;
 }
 
 static weft_status fill_request(
     weft_plan *plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
-    weft_tensor **own = wi_arena_take(&plan->arena, 2 * count * sizeof(weft_tensor *));
+    weft_tensor **own = wi_arena_take(&plan->arena, count * sizeof(weft_tensor *));
     if (!own) return WEFT_ERROR_MEMORY;
     memcpy(own, outputs, count * sizeof *outputs);
-    memcpy(own + count, outputs, count * sizeof *outputs);
-    plan->request.asked = own;
-    plan->request.outputs = own + count;
+    plan->request.outputs = own;
     plan->request.output_count = count;
     plan->request.inference = options->inference;
     plan->request.precision = plan->request.graph->precision;
     plan->request.matmul_precision = plan->request.graph->matmul_precision;
-    return give_length(&plan->request, own + count, options->length);
+    return take_length(&plan->request, options->length);
 }
 
 weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size_t count,

@@ -40,10 +40,8 @@ typedef struct wi_request {
     weft_dtype
         precision; /* of what runs through the network, stored and multiplied; f32: all as the graph says */
     weft_matmul_precision matmul_precision; /* weft_graph_set_matmul_precision */
-    int64_t length;                         /* what WEFT_LENGTH stands for; 0: no output depends on it */
-    wi_length_inputs inputs;                /* that do */
-    weft_tensor *const *asked;              /* the outputs as the caller knows them */
-    weft_tensor *const *outputs;            /* the same at the length */
+    wi_given given;                         /* in place of the length */
+    weft_tensor *const *outputs;            /* as the caller knows them */
     size_t output_count;
 } wi_request;
 

@@ -21,7 +21,7 @@ static void add_shape(wi_key_map *map, const weft_tensor *node) {
 }
 
 static void add_attributes(wi_key_map *map, const weft_tensor *node) {
-    if (node->op->attribute_bytes > 0) wi_key_add_bytes(map, &node->attributes, node->op->attribute_bytes);
+    if (node->op->attribute_bytes > 0) wi_key_add_bytes(map, node->attributes, node->op->attribute_bytes);
 }
 
 /* site->product follows from the node and the layouts of its inputs. */

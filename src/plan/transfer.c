@@ -5,10 +5,10 @@
 
 /* What the plan has for an input of the graph. */
 static const wi_value *value_of_input(const weft_plan *plan, const weft_tensor *input) {
-    const wi_length_inputs *const with_length = &plan->request.inputs;
+    const wi_node_order *const order = &plan->order;
     if (input->graph != plan->request.graph || input->op != &wi_op_input) return NULL;
-    for (size_t i = 0; i < with_length->count; i++)
-        if (with_length->of[i].given == input) input = with_length->of[i].made;
+    for (size_t i = 0; i < order->input_count; i++)
+        if (order->inputs[i].given == input) input = order->inputs[i].made;
     return wi_value_of_node(&plan->partition, input);
 }
 
@@ -17,7 +17,7 @@ static weft_status find_value(
     const weft_plan *plan, const char *call, weft_tensor *tensor, bool output, const wi_value **value) {
     *value = NULL;
     for (size_t i = 0; output && i < plan->request.output_count; i++) {
-        if (plan->request.asked[i] == tensor && plan->partition.output_values[i] >= 0)
+        if (plan->request.outputs[i] == tensor && plan->partition.output_values[i] >= 0)
             *value = &plan->partition.values[plan->partition.output_values[i]];
     }
     if (!output) *value = value_of_input(plan, tensor);
@@ -215,7 +215,7 @@ weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_me
     if (!plan || !output || !memory || !offset)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_memory: plan, output, memory or offset is NULL");
     for (size_t i = 0; i < plan->request.output_count; i++) {
-        if (plan->request.asked[i] != output || plan->partition.output_values[i] < 0) continue;
+        if (plan->request.outputs[i] != output || plan->partition.output_values[i] < 0) continue;
         const wi_value *const value = &plan->partition.values[plan->partition.output_values[i]];
         *memory = memory_of(plan, value, offset);
         show_memory(plan, value);

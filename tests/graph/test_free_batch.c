@@ -1,10 +1,10 @@
 /* A batch axis that is cut: what a plan makes of a network at a batch is what one has that was built with numbers. The batch
  * stands in the place of examples, and in that of the length. Equal nodes are one, but for counts, which plans take as
  * multiples of the batch. */
-#include "graph/length.h"
 #include "support/free_networks.h"
 
-enum { STEPS = 6, MOST = 32, MOST_BATCH = 34 };
+/* At batch 3, of which one is cut off, a plan leaves out factors of 1, but not a count of 1, which is a multiple of the batch. */
+enum { STEPS = 6, MOST = 32, MOST_BATCH = 34, PLANNED_FROM = 4 };
 
 /* The inputs of a network: x, tokens, lengths. */
 typedef struct inputs {
@@ -79,15 +79,20 @@ static void check_network(const free_network *n, free_scene (*cut)(const inputs 
     const free_scene s = cut(&in);
     const results r = build(n, &s, in.of[0]);
     for (size_t k = 0; k < sizeof batches / sizeof *batches; k++) {
-        const wi_given at = {.batch = batches[k]};
+        const wi_given at = free_given(graph, batches[k], 0);
         inputs fixed = in;
         results given = r;
-        assert_weft_ok(wi_length_give(graph, fixed.of, 3, &at, NULL, NULL));
+        free_give(graph, fixed.of, 3, &at);
         const free_scene own = cut(&fixed);
         const results direct =
             build(n, &own, fixed.of[0]); /* first: gradients are added up in the order of nodes */
-        assert_weft_ok(wi_length_give(graph, given.of, given.count, &at, NULL, NULL));
+        free_give(graph, given.of, given.count, &at);
         check_nodes(n, graph, &given, &direct, batches[k]);
+        if (batches[k] < PLANNED_FROM) continue;
+        results planned = r, planned_direct = direct;
+        free_rewrite(graph, planned.of, planned.count, &at);
+        free_rewrite(graph, planned_direct.of, planned_direct.count, &at);
+        check_nodes(n, graph, &planned, &planned_direct, batches[k]);
     }
     weft_graph_release(graph);
 }
@@ -102,8 +107,27 @@ static void along_the_examples(void **state) {
     for (size_t i = 0; i < free_network_count; i++) check_network(&free_networks[i], examples_as_steps);
 }
 
+/* Nothing of the batch is left in a sum over it, which is none for a single example. */
+static void sum_over_one_example(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    inputs in = make_inputs(graph);
+    (void)without_first_example(&in);
+    weft_tensor *given = weft_sum(in.of[0], 0), *planned = given;
+    assert_false(given->has_length);
+    const wi_given one = free_given(graph, 1, 0);
+    free_give(graph, in.of, 1, &one);
+    weft_tensor *direct = weft_sum(in.of[0], 0);
+    free_give(graph, &given, 1, &one);
+    assert_ptr_equal(given, direct);
+    free_rewrite(graph, &planned, 1, &one);
+    free_rewrite(graph, &direct, 1, &one);
+    assert_ptr_equal(planned, direct);
+    weft_graph_release(graph);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_an_example), cmocka_unit_test(along_the_examples)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(without_an_example),
+        cmocka_unit_test(along_the_examples), cmocka_unit_test(sum_over_one_example)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,13 +1,13 @@
 /* WEFT_LENGTH: what a plan makes of a network at a length is what one has that was built at it. As equal nodes are made
  * once, these are the same nodes: of the value, of a loss, and of its gradients by the input and all parameters. Those of
  * the second are tested by their ops; so these lengths are, too. */
-#include "graph/length.h"
 #include "ops/op_table.h"
 #include "support/free_networks.h"
 #include <stdlib.h>
 
-/* At length 1 constructors leave out sums over one element, and add what is as long as the batch. */
-enum { MOST = 32, SAME_FROM = 2, BATCH = 2 };
+/* At length 1 constructors leave out sums over one element, and add what is as long as the batch. At 2 a plan leaves out
+ * factors of 1, but not a count of 1, which is a multiple of the batch. */
+enum { MOST = 32, SAME_FROM = 2, PLANNED_FROM = 3, BATCH = 2 };
 
 /* ---- the same nodes ---- */
 
@@ -34,7 +34,16 @@ static results build(const free_network *n, const free_scene *s) {
 }
 
 static void give(const free_scene *s, weft_tensor **nodes, size_t count, int64_t length) {
-    assert_weft_ok(wi_length_give(s->graph, nodes, count, &(wi_given){BATCH, length}, NULL, NULL));
+    const wi_given given = free_given(s->graph, BATCH, length);
+    free_give(s->graph, nodes, count, &given);
+}
+
+/* What a plan makes of the nodes at the length. */
+static results rewrite(const free_scene *s, const results *of, int64_t length) {
+    results r = *of;
+    const wi_given given = free_given(s->graph, BATCH, length);
+    free_rewrite(s->graph, r.of, r.count, &given);
+    return r;
 }
 
 static free_scene scene_of_length(void) {
@@ -91,6 +100,10 @@ static void check_length(const free_network *n, const free_scene *s, const resul
     give(s, &fixed.tokens, 1, length);
     const results direct = build(n, &fixed); /* first: gradients are added up in the order of their nodes */
     give(s, given.of, given.count, length);
+    if (length >= PLANNED_FROM) {
+        const results planned = rewrite(s, r, length), planned_direct = rewrite(s, &direct, length);
+        check_nodes(n, &planned, &planned_direct, length);
+    }
     if (length >= SAME_FROM)
         check_nodes(n, &given, &direct, length);
     else

@@ -25,6 +25,7 @@ typedef struct weight_run {
     wi_device *device;
     const weight_case *problem;
     weft_tensor *node; /* zeros before it is described */
+    wi_attributes attributes;
     wi_kernel_site site;
     wi_conv conv;
     int64_t counts[ARRAYS];
@@ -40,7 +41,7 @@ static void describe(weight_run *run) {
     const weight_case *const c = run->problem;
     int64_t x[4] = {c->images, 0, 0, c->channels}, y[4] = {c->images, 0, 0, c->filters};
     int64_t w[4] = {c->filters, c->channels / c->groups, c->taps[0], c->taps[1]};
-    wi_conv_attributes *const attributes = &run->node->attributes.conv;
+    wi_conv_attributes *const attributes = &run->attributes.conv;
     *attributes = (wi_conv_attributes){
         .window = {.size = {1}, .stride = {1}, .dilation = {1}}, .groups = (int32_t)c->groups};
     for (int i = 0; i < 2; i++) {
@@ -58,6 +59,7 @@ static void describe(weight_run *run) {
     memcpy(shapes[W].dims, w, sizeof w);
     run->node->op = &wi_op_conv_weight;
     run->node->input_count = 2;
+    run->node->attributes = &run->attributes;
     run->node->shape = shapes[W];
     run->site = (wi_kernel_site){.node = run->node,
         .device = &run->device->profile,

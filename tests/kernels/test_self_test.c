@@ -143,11 +143,12 @@ static void test_weight(wi_device *device, const conv_case *c, weft_tensor *node
     node->op = &wi_op_conv_weight;
     node->input_count = 2;
     node->shape = (wi_shape){.rank = 4, .dims = {c->groups * c->filters, c->channels, window, window}};
-    node->attributes.conv = (wi_conv_attributes){.window = {.size = {1, window, window},
-                                                     .stride = {1, stride, stride},
-                                                     .dilation = {1, 1, 1},
-                                                     .padding = {0, padding, padding}},
-        .groups = (int32_t)c->groups};
+    const wi_attributes attributes = {.conv = {.window = {.size = {1, window, window},
+                                                   .stride = {1, stride, stride},
+                                                   .dilation = {1, 1, 1},
+                                                   .padding = {0, padding, padding}},
+                                          .groups = (int32_t)c->groups}};
+    node->attributes = &attributes;
     wi_kernel_site site = {.node = node,
         .device = &device->profile,
         .inputs = {wi_extent_of(&x, 1), wi_extent_of(&y, 1)},

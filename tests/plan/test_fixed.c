@@ -210,6 +210,28 @@ static void test_launches_and_memory(void **state) {
     weft_graph_release(n.graph);
 }
 
+/* What a list of assignments writes is fixed no more; the weights, which it does not write, are. */
+static void test_list_of_assignments(void **state) {
+    (void)state;
+    const network n = make_network();
+    weft_tensor *counts[2], *parts[2];
+    for (int i = 0; i < 2; i++) {
+        counts[i] = weft_state_shape(
+            n.graph, i ? "second" : "first", WEFT_F32, weft_zeros(), 1, (const int64_t[]){3});
+        parts[i] = weft_assign(counts[i], weft_add_number(counts[i], 1));
+    }
+    weft_tensor *const outputs[] = {n.y, wi_assign_all(parts, 2)};
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH, .inference = true};
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, outputs, 2, &options));
+    assert_true(plan->partition.assigned[counts[0]->variable->block]);
+    assert_true(plan->partition.assigned[counts[1]->variable->block]);
+    assert_false(plan->partition.assigned[weft_graph_parameter(n.graph, 0)->variable->block]);
+    assert_true(count_fixed(plan) >= 1);
+    weft_plan_release(plan);
+    weft_graph_release(n.graph);
+}
+
 /* Weights of a scan are packed once, its first states are set in every run: other rows give what a new plan gives. */
 static void expect_scan(int64_t hidden, int64_t projection, int64_t batch) {
     enum { STEPS = 5, WIDTH = 6, MOST = 256 };
@@ -255,6 +277,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_writes_reach_a_plan),
         cmocka_unit_test(test_copies_reach_a_plan), cmocka_unit_test(test_other_writers_reach_a_plan),
         cmocka_unit_test(test_carried_state), cmocka_unit_test(test_launches_and_memory),
-        cmocka_unit_test(test_scans_pack_once)};
+        cmocka_unit_test(test_list_of_assignments), cmocka_unit_test(test_scans_pack_once)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -215,6 +215,56 @@ const free_network free_networks[] = {NETWORK(elementwise, 1), NETWORK(linear, 1
     NETWORK(resampled, 1), NETWORK(places, 1)};
 const size_t free_network_count = sizeof free_networks / sizeof *free_networks;
 
+/* ---- at a length ---- */
+
+/* What wi_length_make gives over what it gave for the inputs; made: by number of a node. */
+static weft_tensor *make(weft_tensor *node, const wi_given *given, weft_tensor **made) {
+    bool differs = false;
+    if (made[node->id]) return made[node->id];
+    weft_tensor **const inputs = calloc((size_t)node->input_count + 1, sizeof *inputs);
+    assert_non_null(inputs);
+    for (int i = 0; i < node->input_count; i++) {
+        inputs[i] = make(node->inputs[i], given, made);
+        differs = differs || inputs[i] != node->inputs[i];
+    }
+    made[node->id] = node;
+    if (differs || wi_length_follows(node, inputs, given))
+        assert_weft_ok(wi_length_make(node, inputs, given, &made[node->id]));
+    free(inputs);
+    return made[node->id];
+}
+
+wi_given free_given(const weft_graph *graph, int64_t batch, int64_t length) {
+    const int64_t symbol = graph->length_symbol;
+    return (wi_given){symbol, symbol == WI_BATCH_SYMBOL ? batch : length, batch};
+}
+
+void free_give(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given) {
+    weft_tensor **const made = calloc(graph->node_count, sizeof *made);
+    const int64_t symbol = graph->length_symbol;
+    assert_non_null(made);
+    graph->length_symbol = 0; /* as while a plan is made */
+    for (size_t i = 0; i < count; i++) nodes[i] = make(nodes[i], given, made);
+    graph->length_symbol = symbol;
+    free(made);
+}
+
+static weft_tensor *same_kernel(void *asker, weft_tensor *node) {
+    (void)asker;
+    return node;
+}
+
+void free_rewrite(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given) {
+    const int64_t symbol = graph->length_symbol;
+    wi_rewrite pass = {.graph = graph, .batch = given->batch, .given = *given, .replace_kernel = same_kernel};
+    graph->length_symbol = 0;
+    assert_weft_ok(wi_rewrite_begin(&pass, nodes, count));
+    assert_weft_ok(wi_rewrite_run(&pass));
+    graph->length_symbol = symbol;
+    memcpy(nodes, pass.roots, count * sizeof *nodes);
+    wi_rewrite_end(&pass);
+}
+
 /* ---- the same nodes ---- */
 
 typedef struct comparison {
@@ -223,8 +273,8 @@ typedef struct comparison {
 } comparison;
 
 static double value_at(const weft_tensor *constant, int64_t batch) {
-    return constant->attributes.constant.value *
-           pow((double)batch, constant->attributes.constant.batch_power);
+    return constant->attributes->constant.value *
+           pow((double)batch, constant->attributes->constant.batch_power);
 }
 
 static bool is_same(const comparison *c, const weft_tensor *a, const weft_tensor *b) {
@@ -233,7 +283,8 @@ static bool is_same(const comparison *c, const weft_tensor *a, const weft_tensor
     if (!wi_shape_equal(&a->shape, &b->shape)) return false;
     const bool counts = a->op == &wi_op_constant;
     if (counts && fabs(value_at(a, c->batch) / value_at(b, c->batch) - 1) > 1e-14) return false;
-    if (!counts && memcmp(&a->attributes, &b->attributes, sizeof a->attributes) != 0) return false;
+    const size_t bytes = a->op->attribute_bytes;
+    if (!counts && bytes > 0 && memcmp(a->attributes, b->attributes, bytes) != 0) return false;
     for (int i = 0; i < a->input_count; i++)
         if (!is_same(c, a->inputs[i], b->inputs[i])) return false;
     c->partner[a->id] = b;

@@ -2,6 +2,7 @@
 #ifndef TEST_FREE_NETWORKS_H
 #define TEST_FREE_NETWORKS_H
 
+#include "graph/rewrite.h"
 #include "support/fixture.h"
 
 enum { FREE_WIDTH = 8 };
@@ -21,6 +22,12 @@ typedef struct free_network {
 
 extern const free_network free_networks[];
 extern const size_t free_network_count;
+
+/* What a plan gives a graph. */
+wi_given free_given(const weft_graph *graph, int64_t batch, int64_t length);
+/* In place of the nodes, what wi_length_make gives; and what rewriting makes of them. */
+void free_give(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given);
+void free_rewrite(weft_graph *graph, weft_tensor **nodes, size_t count, const wi_given *given);
 
 /* The first of the results that is another node than it would be directly; count: none is. Equal nodes are one, but counts, which
  * plans take as multiples of the batch, have equal numbers. */

@@ -35,7 +35,7 @@ static int64_t keys_of(const wi_kernel_site *site, const wi_attention_sizes *s) 
 }
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_attention_sizes *s) {
-    wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes.attention.dropout > 0);
+    wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes->attention.dropout > 0);
     wi_kernel_macro_int(plan, "WEFT_WIDTH", width_of(s));
     wi_kernel_macro_int(plan, "WEFT_KEYS", keys_of(site, s));
 }

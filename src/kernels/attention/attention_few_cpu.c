@@ -7,7 +7,7 @@ enum { MOST_QUERIES = 8, WIDEST = 256 };
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
-    bool plain = site->result_format == WEFT_F32 && site->node->attributes.attention.dropout == 0;
+    bool plain = site->result_format == WEFT_F32 && site->node->attributes->attention.dropout == 0;
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++)
         plain = plain && !wi_dtype_rounds(site->formats[i]) && site->layouts[i].strides[3].actual == 1;
     return plain && s.queries <= MOST_QUERIES && s.d % 16 == 0 && s.dv % 16 == 0 && s.d <= WIDEST &&

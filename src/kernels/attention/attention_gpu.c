@@ -70,7 +70,7 @@ static bool accepts_gradient(const wi_kernel_site *site) {
 }
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t columns) {
-    wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes.attention.dropout > 0);
+    wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes->attention.dropout > 0);
     wi_kernel_macro_int(plan, "WEFT_ATTENTION_WIDTH", columns);
 }
 
@@ -120,7 +120,7 @@ static void add_part(
                                                                                    : dq + dk));
     wi_attention_section_strides(launch, site, s, length, width);
     wi_kernel_int(launch, part);
-    wi_kernel_float(launch, site->node->attributes.attention.scale);
+    wi_kernel_float(launch, site->node->attributes->attention.scale);
     wi_attention_dropout(launch, site);
 }
 

@@ -32,7 +32,7 @@ void wi_attention_strides(wi_kernel_launch *launch, const wi_kernel_site *site, 
 /* Of a section of a packed result: n0, n1, row. */
 void wi_attention_section_strides(wi_kernel_launch *launch, const wi_kernel_site *site,
     const wi_attention_sizes *s, int64_t length, int64_t width) {
-    const bool inside = site->node->attributes.attention.heads_inside;
+    const bool inside = site->node->attributes->attention.heads_inside;
     wi_kernel_long(launch, s->n1 * length * width);
     wi_kernel_long(launch, inside ? width : length * width);
     wi_kernel_long(launch, inside ? s->n1 * width : width);
@@ -44,7 +44,7 @@ void wi_attention_mask(wi_kernel_launch *launch, const wi_kernel_site *site, int
     wi_kernel_int(launch, !has_mask ? 0 : site->node->inputs[mask]->dtype == WEFT_BOOL ? 1 : 2);
     wi_kernel_input(launch, has_mask ? mask : WI_ATTENTION_QUERY);
     wi_attention_strides(launch, site, has_mask ? mask : WI_ATTENTION_QUERY);
-    wi_kernel_int(launch, site->node->attributes.attention.causal);
+    wi_kernel_int(launch, site->node->attributes->attention.causal);
 }
 
 static void size_arguments(wi_kernel_launch *launch, const wi_attention_sizes *s) {
@@ -57,11 +57,11 @@ static void size_arguments(wi_kernel_launch *launch, const wi_attention_sizes *s
 
 /* Behind all others, where weights are dropped. */
 void wi_attention_dropout(wi_kernel_launch *launch, const wi_kernel_site *site) {
-    const double dropout = site->node->attributes.attention.dropout;
+    const double dropout = site->node->attributes->attention.dropout;
     if (dropout <= 0) return;
     wi_kernel_float(launch, dropout);
     wi_kernel_float(launch, 1 / (1 - dropout));
-    wi_kernel_int(launch, site->node->attributes.attention.stream);
+    wi_kernel_int(launch, site->node->attributes->attention.stream);
     wi_kernel_random(launch);
 }
 
@@ -74,7 +74,7 @@ void wi_attention_forward_arguments(
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) wi_attention_strides(launch, site, i);
     wi_attention_section_strides(launch, site, s, s->queries, s->dv);
     wi_kernel_long(launch, s->n0 * s->n1 * s->queries * s->dv);
-    wi_kernel_float(launch, site->node->attributes.attention.scale);
+    wi_kernel_float(launch, site->node->attributes->attention.scale);
     wi_attention_dropout(launch, site);
 }
 
@@ -100,7 +100,7 @@ void wi_attention_gradient_arguments(wi_kernel_launch *launch, const wi_kernel_s
     wi_attention_section_strides(launch, site, s, s->keys, s->d);
     wi_kernel_long(launch, dq + dk);
     wi_attention_section_strides(launch, site, s, s->keys, s->dv);
-    wi_kernel_float(launch, site->node->attributes.attention.scale);
+    wi_kernel_float(launch, site->node->attributes->attention.scale);
     wi_attention_dropout(launch, site);
 }
 

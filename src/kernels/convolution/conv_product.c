@@ -17,8 +17,9 @@ bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, co
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
     const wi_extent *made) {
     const bool transposed = node->op == &wi_op_conv_data;
-    const wi_conv conv = transposed ? wi_conv_of(&node->attributes.conv, made, read, &node->inputs[1]->shape)
-                                    : wi_conv_of(&node->attributes.conv, read, made, &node->inputs[1]->shape);
+    const wi_conv conv = transposed
+                             ? wi_conv_of(&node->attributes->conv, made, read, &node->inputs[1]->shape)
+                             : wi_conv_of(&node->attributes->conv, read, made, &node->inputs[1]->shape);
     const int axes = weight->rank - 2;
     const int64_t w_first = weight_layout->strides[0].actual, w_second = weight_layout->strides[1].actual;
     int64_t strides[4];

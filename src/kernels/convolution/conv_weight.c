@@ -10,7 +10,7 @@ const wi_implementation *const wi_convolution_weight_family[] = {&wi_conv_weight
     &wi_conv_weight_cpu_amx, &wi_conv_weight_cpu, &wi_conv_weight_gpu, &wi_conv_weight_naive, NULL};
 
 wi_conv wi_conv_weight_of(const wi_kernel_site *site) {
-    return wi_conv_of(&site->node->attributes.conv, &site->inputs[0], &site->inputs[1], &site->node->shape);
+    return wi_conv_of(&site->node->attributes->conv, &site->inputs[0], &site->inputs[1], &site->node->shape);
 }
 
 static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, int count) {

@@ -11,7 +11,7 @@ static void add_arguments(const wi_kernel_site *site, wi_kernel_launch *launch, 
     wi_kernel_result(launch);
     wi_kernel_faults(launch);
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(y->outer * y->along, y->along, x->along, y->inner, an_item,
-                                site->node->attributes.index.skipped));
+                                site->node->attributes->index.skipped));
 }
 
 /* Where items walk, each takes whole rows; else an item takes an element, or items beside each other a row. */

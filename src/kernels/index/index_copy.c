@@ -35,7 +35,7 @@ static void add_each(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t c
                                          : wi_launch_rows(site, plan, "each", count, y->inner);
     add_arguments(launch);
     wi_kernel_longs(
-        launch, WI_KERNEL_NUMBERS(count, y->along, y->inner, an_item, site->node->attributes.index.skipped));
+        launch, WI_KERNEL_NUMBERS(count, y->along, y->inner, an_item, site->node->attributes->index.skipped));
 }
 
 static void add_rows(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t count, const wi_around *y) {

@@ -2,7 +2,7 @@
 #include "kernels/index/index_kernels.h"
 
 wi_around wi_around_axis(const wi_kernel_site *site, const wi_extent *extent) {
-    const int axis = site->node->attributes.index.axis;
+    const int axis = site->node->attributes->index.axis;
     wi_around a = {1, extent->dims[axis].actual, 1};
     for (int i = 0; i < extent->rank; i++) {
         if (i < axis) a.outer *= extent->dims[i].actual;

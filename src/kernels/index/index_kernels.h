@@ -18,7 +18,7 @@ wi_kernel_launch *wi_launch_rows(
 
 /* Is one index left out? */
 static inline bool wi_index_skips(const wi_kernel_site *site) {
-    return site->node->attributes.index.skips;
+    return site->node->attributes->index.skips;
 }
 
 extern const wi_implementation wi_gather, wi_index_select, wi_scatter_sum, wi_index_lists_cpu,

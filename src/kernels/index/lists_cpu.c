@@ -10,7 +10,7 @@ enum { WIDE_ROW = 16 };
 static bool accepts(const wi_kernel_site *site) {
     int64_t inner = 1;
     for (int i = 1; i < site->result.rank; i++) inner *= site->result.dims[i].general;
-    return site->node->attributes.index.axis == 0 && inner >= WIDE_ROW;
+    return site->node->attributes->index.axis == 0 && inner >= WIDE_ROW;
 }
 
 /* An item owns rows of the result, and walks through the index once. */
@@ -35,7 +35,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_scratch(launch, y.along);
     wi_kernel_faults(launch);
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(source.along, y.along, y.inner, rows_an_item,
-                                site->node->attributes.index.skipped));
+                                site->node->attributes->index.skipped));
     return WEFT_OK;
 }
 

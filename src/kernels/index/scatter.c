@@ -25,7 +25,7 @@ static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool
     wi_kernel_result(launch);
     wi_kernel_faults(launch);
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(items, source.along, y.along, y.inner, width, columns, whole,
-                                rows_a_range, site->node->attributes.index.skipped));
+                                rows_a_range, site->node->attributes->index.skipped));
     return WEFT_OK;
 }
 

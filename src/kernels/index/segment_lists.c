@@ -5,7 +5,7 @@
 static void add_arguments(const wi_kernel_site *site, wi_kernel_launch *launch) {
     wi_kernel_faults(launch);
     wi_kernel_long(launch, site->inputs[0].dims[0].actual);
-    wi_kernel_long(launch, site->node->attributes.index.size);
+    wi_kernel_long(launch, site->node->attributes->index.size);
 }
 
 /* ---- items that walk ---- */
@@ -15,7 +15,7 @@ enum { DIGIT = 11 }; /* most bits of a digit: WEFT_SEGMENT_DIGIT */
 /* Numbers up to the table's size, as -1 counts as 0. */
 static weft_status prepare_cpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
     int64_t bits = 1;
-    while (site->node->attributes.index.size >> bits) bits++;
+    while (site->node->attributes->index.size >> bits) bits++;
     const int64_t passes = wi_divide_up(bits, DIGIT);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "lists", 1, 1);
     plan->scratch_bytes = (size_t)site->inputs[0].dims[0].actual * 2 * sizeof(cl_ulong);
@@ -45,7 +45,7 @@ static weft_tensor *rewrite(const wi_kernel_site *site) {
     weft_tensor *const index = node->inputs[INDEX];
     weft_tensor *const inputs[SORTED] = {index, weft_argsort(index, 0, false)};
     return inputs[ORDER]
-               ? wi_node(node->graph, node->op, inputs, SORTED, node->dtype, &node->shape, &node->attributes)
+               ? wi_node(node->graph, node->op, inputs, SORTED, node->dtype, &node->shape, node->attributes)
                : NULL;
 }
 

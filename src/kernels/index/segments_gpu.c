@@ -6,7 +6,7 @@
 enum { SOURCE, INDEX, ORDER, SORTED };
 
 static bool accepts(const wi_kernel_site *site) {
-    return site->node->attributes.index.axis == 0 && site->node->input_count == SORTED;
+    return site->node->attributes->index.axis == 0 && site->node->input_count == SORTED;
 }
 
 /* Without an order each work-item reads the whole index, one element after the other. With one, there are two
@@ -20,11 +20,11 @@ static bool is_worth_sorting(const wi_kernel_site *site) {
 static weft_tensor *rewrite(const wi_kernel_site *site) {
     const weft_tensor *const node = site->node;
     weft_tensor *inputs[SORTED] = {node->inputs[SOURCE], node->inputs[INDEX]};
-    if (node->input_count == SORTED || node->attributes.index.axis != 0 || !is_worth_sorting(site))
+    if (node->input_count == SORTED || node->attributes->index.axis != 0 || !is_worth_sorting(site))
         return (weft_tensor *)node;
     inputs[ORDER] = weft_argsort(inputs[INDEX], 0, false);
     return inputs[ORDER]
-               ? wi_node(node->graph, node->op, inputs, SORTED, node->dtype, &node->shape, &node->attributes)
+               ? wi_node(node->graph, node->op, inputs, SORTED, node->dtype, &node->shape, node->attributes)
                : NULL;
 }
 
@@ -35,7 +35,7 @@ static void add_starts(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t
     wi_kernel_input(launch, ORDER);
     wi_kernel_scratch(launch, 0);
     wi_kernel_faults(launch);
-    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(count, size, site->node->attributes.index.skipped));
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(count, size, site->node->attributes->index.skipped));
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -51,7 +51,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_input(launch, ORDER);
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
-    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(y.along, y.inner, site->node->attributes.index.skipped));
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(y.along, y.inner, site->node->attributes->index.skipped));
     return WEFT_OK;
 }
 

@@ -39,8 +39,8 @@ static weft_status walk(const wi_kernel_site *site, wi_kernel_plan *plan, bool t
     wi_kernel_faults(launch);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(x->dims[0].actual, x->dims[2].actual, labels, width));
     for (int i = 0; i < 3; i++) wi_kernel_long(launch, site->layouts[WI_CTC_LOG_PROBS].strides[i].actual);
-    wi_kernel_int(launch, site->node->attributes.ctc.blank);
-    wi_kernel_int(launch, site->node->attributes.ctc.zero_infinity);
+    wi_kernel_int(launch, site->node->attributes->ctc.blank);
+    wi_kernel_int(launch, site->node->attributes->ctc.zero_infinity);
     return WEFT_OK;
 }
 
@@ -91,7 +91,7 @@ static weft_status spread_kernel(const wi_kernel_site *site, wi_kernel_plan *pla
     wi_kernel_long(launch, an_item);
     wi_kernel_long(launch, batch);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(steps, y->dims[2].actual, labels, wi_ctc_row_width(labels),
-                               site->node->attributes.ctc.blank));
+                               site->node->attributes->ctc.blank));
     return WEFT_OK;
 }
 

@@ -58,7 +58,7 @@ static void add_scatter(
 
 static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan, int pass) {
     static const char *const suffixes[] = {"max", "max_gradient", "mean", "mean_gradient", "winners"};
-    const wi_pool_attributes *const a = &site->node->attributes.pool;
+    const wi_pool_attributes *const a = &site->node->attributes->pool;
     const bool forward = pass != PASS_MAX_GRADIENT && pass != PASS_MEAN_GRADIENT;
     const wi_extent *x = pass == PASS_MEAN_GRADIENT ? &site->result : &site->inputs[0];
     const wi_extent *y = forward ? &site->result : &site->inputs[pass == PASS_MAX_GRADIENT];

@@ -15,7 +15,7 @@ static weft_status resample_kernel(const wi_kernel_site *site, wi_kernel_plan *p
     const int64_t worth = wi_max64(count, larger) / WORTH + 1, most = device->units * device->items_a_unit;
     const int64_t share = walks ? wi_divide_up(pixels, wi_min64(wi_min64(worth, most), pixels)) : 1;
     plan->flops = (double)wi_max64(count, larger) *
-                  (site->node->attributes.resample.mode == WI_RESAMPLE_NEAREST ? 1 : 8);
+                  (site->node->attributes->resample.mode == WI_RESAMPLE_NEAREST ? 1 : 8);
     wi_kernel_macro_int(plan, "WEFT_PASS", gradient);
     wi_kernel_launch *launch = wi_kernel_launch_1d(
         plan, gradient ? "gather" : "mix", walks ? wi_divide_up(pixels, share) : count, device->group);
@@ -24,12 +24,12 @@ static weft_status resample_kernel(const wi_kernel_site *site, wi_kernel_plan *p
     wi_kernel_long(launch, pixels);
     wi_kernel_int(launch, channels);
     wi_kernel_int(launch, share);
-    wi_kernel_int(launch, site->node->attributes.resample.mode);
+    wi_kernel_int(launch, site->node->attributes->resample.mode);
     for (int i = 0; i < 3; i++) {
         const int axis = i + x->rank - 4;
         wi_kernel_int(launch, axis < 1 ? 1 : x->dims[axis].actual);
         wi_kernel_int(launch, axis < 1 ? 1 : y->dims[axis].actual);
-        wi_kernel_float(launch, (double)site->node->attributes.resample.scale[i]);
+        wi_kernel_float(launch, (double)site->node->attributes->resample.scale[i]);
     }
     return WEFT_OK;
 }

@@ -4,12 +4,12 @@
 const char *const wi_recurrent_headers[] = {"elementwise.clh", "recurrent.clh", NULL};
 
 static int64_t iterations_of(const weft_tensor *node, const wi_scan_sections *a, bool back) {
-    return a->steps + (back && node->attributes.recurrent.gives_dh0 ? 1 : 0);
+    return a->steps + (back && node->attributes->recurrent.gives_dh0 ? 1 : 0);
 }
 
 wi_recurrent wi_recurrent_of(const wi_kernel_site *site, bool back) {
     const weft_tensor *node = site->node;
-    const wi_recurrent_attributes *const attributes = &node->attributes.recurrent;
+    const wi_recurrent_attributes *const attributes = &node->attributes->recurrent;
     wi_recurrent s = {
         .site = site, .node = node, .cell = wi_cell_of(node), .back = back, .kept = !attributes->forgets};
     s.w = wi_scan_index(node, back ? WI_BACK_W : WI_SCAN_W);
@@ -91,7 +91,7 @@ void wi_recurrent_prepare_arguments(const wi_recurrent *s, wi_kernel_launch *lau
         wi_kernel_faults(launch);
     INTS(launch, s->panels, s->panels_r, a->steps, s->batch, a->units, a->width, rows, !s->back);
     const int64_t c_first = s->kept || s->states_apart ? a->steps * a->units : 0;
-    LONGS(launch, s->batch * (s->node->attributes.recurrent.reverse ? a->steps * a->width : 0),
+    LONGS(launch, s->batch * (s->node->attributes->recurrent.reverse ? a->steps * a->width : 0),
         s->batch * (c_first + (s->states_apart ? 0 : a->h)));
 }
 
@@ -107,7 +107,7 @@ void wi_recurrent_forward_arguments(const wi_recurrent *s, wi_kernel_launch *lau
     weights_input(s, launch);
     wi_kernel_iteration(launch);
     INTS(launch, s->steps, phases, a->steps, n, a->units, a->width, s->rows, s->blocks,
-        s->node->attributes.recurrent.reverse, s->node->attributes.recurrent.pads_left);
+        s->node->attributes->recurrent.reverse, s->node->attributes->recurrent.pads_left);
     LONGS(launch, n * a->h, (s->kept || s->states_apart ? 1 : 0) * n * a->units, n * (a->h + a->c),
         one * n * (a->gates / a->steps), n * (a->h + a->c + a->gates), one * n * a->units);
 }
@@ -115,7 +115,7 @@ void wi_recurrent_forward_arguments(const wi_recurrent *s, wi_kernel_launch *lau
 void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch, int phases) {
     const wi_scan_sections *a = &s->a;
     const int64_t n = s->batch, dh0 = n * (a->dx + a->sums + a->out), dc0 = dh0 + n * a->dh0;
-    const bool has_y = s->node->attributes.recurrent.reads_dy;
+    const bool has_y = s->node->attributes->recurrent.reads_dy;
     const int dh = wi_scan_index(s->node, WI_BACK_DH), dc = wi_scan_index(s->node, WI_BACK_DC);
     wi_kernel_input(launch, WI_BACK_Y);
     wi_kernel_int(launch, (has_y ? 1 : 0) + (dh >= 0 ? 2 : 0) + (dc >= 0 ? 4 : 0));
@@ -127,7 +127,7 @@ void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch
     weights_input(s, launch);
     wi_kernel_iteration(launch);
     INTS(launch, s->steps, s->iterations, phases, a->steps, n, a->units, a->width, s->rows, s->blocks,
-        s->node->attributes.recurrent.reverse, s->node->attributes.recurrent.pads_left);
+        s->node->attributes->recurrent.reverse, s->node->attributes->recurrent.pads_left);
     LONGS(launch, n * a->h, n * (a->h + a->c), a->sums ? n * a->dx : 0, n * (a->dx + a->sums), dh0, dc0);
     for (int i = 0; i < 3; i++)
         wi_kernel_long(launch, has_y ? s->site->layouts[WI_BACK_DY].strides[i].actual : 0);

@@ -48,7 +48,7 @@ static void share_groups(scan_work *w, const wi_device_profile *device, int64_t 
 
 static scan_work work_of(const wi_kernel_site *site) {
     const wi_extent *x = &site->result;
-    const int axis = site->node->attributes.scan.axis;
+    const int axis = site->node->attributes->scan.axis;
     const wi_device_profile *const device = site->device;
     scan_work w = {.outer = 1, .n = x->dims[axis].actual, .inner = 1};
     int64_t inner_general = 1;
@@ -67,7 +67,7 @@ static scan_work work_of(const wi_kernel_site *site) {
 
 static void add_pass(const wi_kernel_site *site, wi_kernel_plan *plan, const scan_work *w, int pass) {
     const int64_t group = site->device->group;
-    const wi_scan_attributes *const a = &site->node->attributes.scan;
+    const wi_scan_attributes *const a = &site->node->attributes->scan;
     const int64_t items = wi_divide_up(w->lines, w->lines_an_item) * w->splits;
     wi_kernel_launch *launch =
         wi_kernel_launch_1d(plan, w->along ? "lines" : "columns", w->along ? items * group : items, group);

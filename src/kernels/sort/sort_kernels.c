@@ -31,7 +31,7 @@ typedef struct order_work {
 } order_work;
 
 static order_work order_of(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const int axis = site->node->attributes.sort.axis;
+    const int axis = site->node->attributes->sort.axis;
     const wi_extent *x = &site->inputs[0];
     order_work w = {.site = site, .plan = plan, .lines = 1, .inner = 1};
     for (int i = 0; i < x->rank; i++) {
@@ -70,7 +70,7 @@ static void add_tiles(const order_work *w, const tiles *t) {
     wi_kernel_scratch(launch, 0);
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(w->lines, t->n, w->inner, w->tile, t->keep, t->kept, span,
                                 t->from, t->to, 2 * w->buffer));
-    wi_kernel_int(launch, w->site->node->attributes.sort.descending ? -1 : 0);
+    wi_kernel_int(launch, w->site->node->attributes->sort.descending ? -1 : 0);
 }
 
 static void add_merge(const order_work *w, int64_t run, int64_t kept, int64_t from, int64_t to) {
@@ -139,7 +139,7 @@ enum { WORTH = 4096 }; /* elements of an item that walks */
 
 static weft_status put_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_extent *index = &site->inputs[1], *y = &site->result;
-    const int axis = site->node->attributes.sort.axis;
+    const int axis = site->node->attributes->sort.axis;
     int64_t outer = 1, inner = 1;
     for (int i = 0; i < y->rank; i++) {
         if (i < axis) outer *= y->dims[i].actual;

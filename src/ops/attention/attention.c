@@ -28,7 +28,7 @@ static wi_shape shape4(const weft_tensor *like, int64_t length, int64_t width) {
  * several heads can use without copying. */
 weft_tensor *wi_attention_section(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape) {
     weft_tensor *x = wi_slice_dims(pack, 0, start, wi_attention_length(&shape), 1);
-    if (!x || !y->attributes.attention.heads_inside) return weft_reshape_shape(x, 4, shape.dims);
+    if (!x || !y->attributes->attention.heads_inside) return weft_reshape_shape(x, 4, shape.dims);
     const int64_t swapped[] = {shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]};
     return weft_permute_axes(weft_reshape_shape(x, 4, swapped), 4, (const int[]){0, 2, 1, 3});
 }
@@ -41,7 +41,7 @@ const wi_op wi_op_attention_forward = {.name = "attention",
     .composed = wi_attention_forward_composed};
 
 static weft_tensor *forward(const weft_tensor *y, bool inference) {
-    wi_attributes attributes = y->attributes;
+    wi_attributes attributes = wi_attributes_of(y);
     if (inference) attributes.attention.dropout = 0, attributes.attention.stream = 0;
     const wi_shape lse = shape4(y, y->shape.dims[2], 1);
     const wi_shape shape = {.rank = 1, .dims = {wi_attention_length(&y->shape) + wi_attention_length(&lse)}};
@@ -61,7 +61,7 @@ const wi_op wi_op_attention_gradient = {.name = "attention_gradient",
 /* dS itself, which is as large as the mask: ordinary nodes, computed only where a mask is trained. */
 static weft_tensor *mask_gradient(weft_tensor *y, weft_tensor *g, weft_tensor *pack) {
     weft_tensor *const *x = y->inputs;
-    const wi_attention_attributes *const a = &y->attributes.attention;
+    const wi_attention_attributes *const a = &y->attributes->attention;
     const wi_shape row = shape4(y, y->shape.dims[2], 1);
     weft_tensor *lse = weft_reshape_shape(
         wi_slice_dims(pack, 0, wi_attention_length(&y->shape), wi_attention_length(&row), 1), 4, row.dims);
@@ -87,7 +87,7 @@ static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
         starts[i + 1] = starts[i] + wi_attention_length(&x[i]->shape);
     const wi_shape shape = {.rank = 1, .dims = {starts[3]}};
     weft_tensor *all = wi_node(
-        y->graph, &wi_op_attention_gradient, inputs, 2 + y->input_count, WEFT_F32, &shape, &y->attributes);
+        y->graph, &wi_op_attention_gradient, inputs, 2 + y->input_count, WEFT_F32, &shape, y->attributes);
     for (int i = WI_ATTENTION_QUERY; all && i <= WI_ATTENTION_VALUE; i++)
         gradients[i] = wi_attention_section(y, all, starts[i], x[i]->shape);
     if (y->input_count > WI_ATTENTION_MASK && x[WI_ATTENTION_MASK]->dtype == WEFT_F32)

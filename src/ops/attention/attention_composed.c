@@ -43,7 +43,7 @@ typedef struct scene {
 } scene;
 
 static scene scene_of(const weft_tensor *node, weft_tensor *mask) {
-    const wi_attention_attributes *const a = &node->attributes.attention;
+    const wi_attention_attributes *const a = &node->attributes->attention;
     weft_tensor *const *x = node->inputs;
     scene s = {x[WI_ATTENTION_QUERY], x[WI_ATTENTION_KEY], x[WI_ATTENTION_VALUE], .scale = a->scale};
     s.scores = scores_of(x, mask, a->scale, a->causal);
@@ -56,7 +56,7 @@ static scene scene_of(const weft_tensor *node, weft_tensor *mask) {
 
 /* x where a packed result has it, from `start` on, zeros elsewhere. */
 static weft_tensor *packed(const weft_tensor *node, weft_tensor *x, int64_t start) {
-    if (x && node->attributes.attention.heads_inside) x = weft_permute_axes(x, 4, (const int[]){0, 2, 1, 3});
+    if (x && node->attributes->attention.heads_inside) x = weft_permute_axes(x, 4, (const int[]){0, 2, 1, 3});
     if (!x) return NULL;
     const int64_t length = wi_attention_length(&x->shape);
     return wi_dilate_dims(weft_reshape_shape(x, 1, &length), 0, start, 1, node->shape.dims[0]);

@@ -66,18 +66,18 @@ static weft_tensor *weight_node(
 
 static void conv_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = y->inputs[0], *w = y->inputs[1];
-    gradients[0] = data_node(g, w, &y->attributes, &x->shape);
-    gradients[1] = weight_node(x, g, &y->attributes, &w->shape);
+    gradients[0] = data_node(g, w, y->attributes, &x->shape);
+    gradients[1] = weight_node(x, g, y->attributes, &w->shape);
 }
 static void conv_data_backward(weft_tensor *image, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *y = image->inputs[0], *w = image->inputs[1];
-    gradients[0] = conv_node(g, w, &image->attributes, &y->shape);
-    gradients[1] = weight_node(g, y, &image->attributes, &w->shape);
+    gradients[0] = conv_node(g, w, image->attributes, &y->shape);
+    gradients[1] = weight_node(g, y, image->attributes, &w->shape);
 }
 static void conv_weight_backward(weft_tensor *w, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = w->inputs[0], *y = w->inputs[1];
-    gradients[0] = data_node(y, g, &w->attributes, &x->shape);
-    gradients[1] = conv_node(x, g, &w->attributes, &y->shape);
+    gradients[0] = data_node(y, g, w->attributes, &x->shape);
+    gradients[1] = conv_node(x, g, w->attributes, &y->shape);
 }
 
 const wi_op wi_op_conv = {.name = "conv",

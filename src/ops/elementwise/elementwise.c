@@ -68,8 +68,8 @@ static weft_tensor *fail_shape(const wi_op *op, const wi_shape *a, const weft_te
 bool wi_is_constant(const weft_tensor *x, double *value, int *power) {
     while (x->op->kind == WI_VIEW) x = x->inputs[0];
     if (x->op != &wi_op_constant) return false;
-    *value = x->attributes.constant.value;
-    *power = x->attributes.constant.batch_power;
+    *value = x->attributes->constant.value;
+    *power = x->attributes->constant.batch_power;
     return true;
 }
 

@@ -44,7 +44,7 @@ weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double
 
 static weft_tensor *dropout_lower(weft_tensor *y, bool inference) {
     weft_tensor *x = y->inputs[0];
-    const wi_dropout_attributes *const a = &y->attributes.dropout;
+    const wi_dropout_attributes *const a = &y->attributes->dropout;
     const double p = a->probability;
     if (inference) return x;
     wi_shape shape = x->shape;
@@ -63,13 +63,13 @@ static void dropout_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
 /* Numbers are drawn in the order of memory. All nodes of a stream drop the same elements, so all are made in
  * the order of the first; in_memory marks a node that is made in it. */
 static weft_tensor *dropout_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    if (y->attributes.dropout.in_memory) return NULL;
-    weft_tensor **const first = wi_rewrite_drawn(rewrite, y->attributes.dropout.stream);
+    if (y->attributes->dropout.in_memory) return NULL;
+    weft_tensor **const first = wi_rewrite_drawn(rewrite, y->attributes->dropout.stream);
     if (!*first) *first = inputs[0];
     const wi_memory_order order = wi_memory_order_of(*first);
     if (order.rank == 0) return NULL;
     weft_tensor *const x = wi_to_memory(rewrite, &order, inputs[0]);
-    wi_attributes attributes = y->attributes;
+    wi_attributes attributes = wi_attributes_of(y);
     attributes.dropout.axes = wi_axes_in_memory(&order, attributes.dropout.axes);
     attributes.dropout.in_memory = true;
     return x ? wi_from_memory(&order, wi_node(y->graph, y->op, &x, 1, y->dtype, &x->shape, &attributes))

@@ -8,7 +8,7 @@
 
 static void embedding_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const int64_t vocabulary = y->inputs[0]->shape.dims[0];
-    const wi_index_attributes *const a = &y->attributes.index;
+    const wi_index_attributes *const a = &y->attributes->index;
     if (a->by_frequency) g = wi_by_frequency(g, y->inputs[1], vocabulary);
     gradients[0] = a->skips ? wi_index_sum_skipping(g, y->inputs[1], vocabulary, a->skipped)
                             : weft_index_sum(g, 0, y->inputs[1], vocabulary);

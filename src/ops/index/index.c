@@ -5,19 +5,19 @@
 /* ---- gradients ---- */
 
 static bool skips(const weft_tensor *node) {
-    return node->attributes.index.skips;
+    return node->attributes->index.skips;
 }
 
 static void gather_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const int axis = y->attributes.index.axis;
+    const int axis = y->attributes->index.axis;
     gradients[0] = weft_scatter_sum(g, axis, y->inputs[1], y->inputs[0]->shape.dims[axis]);
 }
 static void index_select_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const int axis = y->attributes.index.axis;
+    const int axis = y->attributes->index.axis;
     gradients[0] = weft_index_sum(g, axis, y->inputs[1], y->inputs[0]->shape.dims[axis]);
 }
 static void scatter_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = weft_gather(g, y->attributes.index.axis, y->inputs[1]);
+    gradients[0] = weft_gather(g, y->attributes->index.axis, y->inputs[1]);
 }
 /* The index as (count, 1, ...): beside the rows of a tensor whose first axis it names. */
 static weft_tensor *beside_rows(weft_tensor *index, int rank) {
@@ -29,10 +29,10 @@ static weft_tensor *beside_rows(weft_tensor *index, int rank) {
 static void index_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *index = y->inputs[1];
     if (!skips(y)) {
-        gradients[0] = weft_index_select(g, y->attributes.index.axis, index);
+        gradients[0] = weft_index_select(g, y->attributes->index.axis, index);
         return;
     }
-    weft_tensor *left_out = weft_equal(index, weft_number(index, (double)y->attributes.index.skipped));
+    weft_tensor *left_out = weft_equal(index, weft_number(index, (double)y->attributes->index.skipped));
     weft_tensor *rows = weft_index_select(g, 0, weft_where(left_out, weft_number(index, 0), index));
     gradients[0] =
         rows ? weft_where(beside_rows(left_out, rows->shape.rank), weft_number(rows, 0), rows) : NULL;
@@ -40,7 +40,7 @@ static void index_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
 
 /* Rows that were replaced have no gradient; the source's is that of the rows where it stands. */
 static void index_copy_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const int axis = y->attributes.index.axis;
+    const int axis = y->attributes->index.axis;
     const wi_shape *const shape = &y->inputs[2]->shape;
     weft_tensor *const zeros = weft_expand(weft_number(g, 0), shape->rank, shape->dims);
     gradients[0] = weft_index_copy(g, axis, y->inputs[1], zeros);

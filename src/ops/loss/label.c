@@ -9,7 +9,7 @@ static weft_status fail(const weft_tensor *node, int32_t found) {
         [WI_LABEL_MULTI_MARGIN] = "multi_margin: a label",
         [WI_LABEL_ADAPTIVE_SOFTMAX] = "adaptive_softmax: a label",
         [WI_LABEL_LENGTH] = "sequence_cross_entropy: a length"};
-    const wi_label_attributes *const label = &node->attributes.label;
+    const wi_label_attributes *const label = &node->attributes->label;
     WI_FAIL(WEFT_ERROR_ARGUMENT, "%s is %" PRId32 ", not in 0..%" PRId64, names[label->kind], found,
         label->count - 1);
 }

@@ -17,7 +17,7 @@ static weft_tensor *labels_beside(const weft_tensor *y) {
                                : y->op == &wi_op_multi_margin ? WI_LABEL_MULTI_MARGIN
                                                               : WI_LABEL_CROSS_ENTROPY;
     weft_tensor *labels = weft_reshape_shape(y->inputs[1], y->shape.rank, y->shape.dims);
-    return wi_label(labels, kind, y->inputs[0]->shape.dims[1], y->attributes.class_loss.ignored);
+    return wi_label(labels, kind, y->inputs[0]->shape.dims[1], y->attributes->class_loss.ignored);
 }
 
 static weft_tensor *is_label(const weft_tensor *y) {
@@ -34,12 +34,12 @@ static weft_tensor *weights_beside(const weft_tensor *y) {
 
 static weft_tensor *is_ignored(const weft_tensor *y) {
     weft_tensor *labels = labels_beside(y);
-    return weft_equal(labels, weft_number(labels, (double)y->attributes.class_loss.ignored));
+    return weft_equal(labels, weft_number(labels, (double)y->attributes->class_loss.ignored));
 }
 
 /* x where the example counts, else 0. */
 static weft_tensor *unless_ignored(const weft_tensor *y, weft_tensor *x) {
-    if (y->attributes.class_loss.ignored == NO_LABEL) return x;
+    if (y->attributes->class_loss.ignored == NO_LABEL) return x;
     return weft_where(is_ignored(y), weft_number(x, 0), x);
 }
 
@@ -76,7 +76,7 @@ static weft_tensor *total_weight(const weft_tensor *y) {
     const uint32_t all = (1u << y->shape.rank) - 1;
     weft_tensor *weights = weights_beside(y);
     if (weights) return wi_sum_keep(unless_ignored(y, at_label(y, weights)), all);
-    if (y->attributes.class_loss.ignored == NO_LABEL) return NULL;
+    if (y->attributes->class_loss.ignored == NO_LABEL) return NULL;
     return wi_sum_keep(unless_ignored(y, weft_number(y->inputs[0], 1)), all);
 }
 
@@ -86,7 +86,7 @@ static weft_tensor *total_weight(const weft_tensor *y) {
 
 static weft_tensor *smooth_targets(const weft_tensor *y) {
     weft_tensor *weights = weights_beside(y), *one = weft_number(y->inputs[0], 1);
-    const double e = y->attributes.class_loss.smoothing, share = e / (double)y->inputs[0]->shape.dims[1];
+    const double e = y->attributes->class_loss.smoothing, share = e / (double)y->inputs[0]->shape.dims[1];
     weft_tensor *hit = weft_number(one, 1 - e + share), *miss = weft_number(one, share);
     return weft_where(is_label(y), times(hit, weights), times(miss, weights));
 }
@@ -94,15 +94,16 @@ static weft_tensor *smooth_targets(const weft_tensor *y) {
 /* The sum of the targets; NULL: 1. */
 static weft_tensor *target_sum(const weft_tensor *y) {
     if (y->input_count < 3) return NULL;
-    return y->attributes.class_loss.smoothing > 0 ? over_classes(smooth_targets(y)) : label_weights(y);
+    return y->attributes->class_loss.smoothing > 0 ? over_classes(smooth_targets(y)) : label_weights(y);
 }
 
 static weft_tensor *cross_entropy_lower(weft_tensor *y, bool inference) {
     (void)inference;
     const wi_shifted s = wi_shift(y->inputs[0], 1);
     /* without smoothing the other classes are left out: 0·∞ of an infinite logit is not 0 */
-    weft_tensor *chosen = y->attributes.class_loss.smoothing > 0 ? weft_mul(smooth_targets(y), s.x)
-                                                                 : at_label(y, times(s.x, weights_beside(y)));
+    weft_tensor *chosen = y->attributes->class_loss.smoothing > 0
+                              ? weft_mul(smooth_targets(y), s.x)
+                              : at_label(y, times(s.x, weights_beside(y)));
     return settle(y, weft_sub(times(weft_log(s.sum), target_sum(y)), over_classes(chosen)));
 }
 
@@ -123,7 +124,7 @@ const wi_op wi_op_cross_entropy = {.name = "cross_entropy",
 
 static weft_tensor *given_targets(const weft_tensor *y) {
     weft_tensor *p = y->inputs[1];
-    const double e = y->attributes.class_loss.smoothing;
+    const double e = y->attributes->class_loss.smoothing;
     if (e > 0) p = weft_add(weft_mul(p, weft_number(p, 1 - e)), weft_number(p, e / (double)p->shape.dims[1]));
     return times(p, weights_beside(y));
 }
@@ -140,7 +141,7 @@ static void dense_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradien
     weft_tensor *t = given_targets(y);
     weft_tensor *slope = weft_sub(weft_mul(weft_div(s.exp, s.sum), over_classes(t)), t);
     gradients[0] = weft_mul(g, slope);
-    weft_tensor *share = times(weft_number(g, 1 - y->attributes.class_loss.smoothing), weights_beside(y));
+    weft_tensor *share = times(weft_number(g, 1 - y->attributes->class_loss.smoothing), weights_beside(y));
     gradients[1] = weft_mul(weft_mul(g, share), weft_sub(weft_log(s.sum), s.x));
 }
 
@@ -173,7 +174,7 @@ const wi_op wi_op_nll = {.name = "nll",
 
 static weft_tensor *excess(const weft_tensor *y) {
     weft_tensor *x = y->inputs[0], *own = over_classes(at_label(y, x));
-    weft_tensor *z = weft_add(weft_sub(weft_number(x, y->attributes.class_loss.margin), own), x);
+    weft_tensor *z = weft_add(weft_sub(weft_number(x, y->attributes->class_loss.margin), own), x);
     weft_tensor *zero = weft_number(x, 0);
     z = weft_where(is_label(y), zero, z);
     return weft_where(weft_less_equal(z, zero), zero, z);
@@ -188,13 +189,13 @@ static weft_tensor *margin_factor(const weft_tensor *y) {
 static weft_tensor *multi_margin_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *z = excess(y);
-    if (y->attributes.class_loss.exponent == 2) z = weft_square(z);
+    if (y->attributes->class_loss.exponent == 2) z = weft_square(z);
     return settle(y, weft_mul(over_classes(z), margin_factor(y)));
 }
 
 static void multi_margin_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *z = excess(y), *zero = weft_number(z, 0);
-    weft_tensor *slope = y->attributes.class_loss.exponent == 2
+    weft_tensor *slope = y->attributes->class_loss.exponent == 2
                              ? weft_mul(z, weft_number(z, 2))
                              : weft_where(weft_equal(z, zero), zero, weft_number(z, 1));
     slope = weft_where(is_label(y), weft_neg(over_classes(slope)), slope);
@@ -212,7 +213,7 @@ wi_labels wi_labels_of(const weft_tensor *node) {
         return (wi_labels){0};
     const weft_tensor *labels = node->inputs[1];
     while (labels->op == &wi_op_reshape) labels = labels->inputs[0];
-    return (wi_labels){labels, node->inputs[0]->shape.dims[1], node->attributes.class_loss.ignored};
+    return (wi_labels){labels, node->inputs[0]->shape.dims[1], node->attributes->class_loss.ignored};
 }
 
 /* ---- checks ---- */

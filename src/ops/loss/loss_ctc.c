@@ -22,13 +22,13 @@ static weft_tensor *table_of(const weft_tensor *y) {
     const wi_shape shape = {.rank = 2,
         .dims = {y->shape.dims[0], wi_ctc_table_size(y->inputs[WI_CTC_LOG_PROBS]->shape.dims[0],
                                        y->inputs[WI_CTC_TARGETS]->shape.dims[1])}};
-    return wi_node(y->graph, &wi_op_ctc_table, y->inputs, WI_CTC_INPUTS, WEFT_F32, &shape, &y->attributes);
+    return wi_node(y->graph, &wi_op_ctc_table, y->inputs, WI_CTC_INPUTS, WEFT_F32, &shape, y->attributes);
 }
 
 static weft_tensor *ctc_lower(weft_tensor *y, bool inference) {
     if (inference)
         return wi_node(
-            y->graph, &wi_op_ctc_alone, y->inputs, WI_CTC_INPUTS, WEFT_F32, &y->shape, &y->attributes);
+            y->graph, &wi_op_ctc_alone, y->inputs, WI_CTC_INPUTS, WEFT_F32, &y->shape, y->attributes);
     return weft_reshape_shape(weft_slice(table_of(y), 1, 0, 1), 1, y->shape.dims);
 }
 
@@ -44,7 +44,7 @@ static void ctc_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     weft_tensor *inputs[WI_CTC_SPREAD_INPUTS] = {y->inputs[WI_CTC_TARGETS], y->inputs[WI_CTC_INPUT_LENGTHS],
         y->inputs[WI_CTC_TARGET_LENGTHS], table_of(y), g};
     if (!inputs[WI_CTC_SPREAD_TABLE] || !g) return;
-    const wi_attributes attributes = {.ctc = {.blank = y->attributes.ctc.blank}};
+    const wi_attributes attributes = {.ctc = {.blank = y->attributes->ctc.blank}};
     gradients[WI_CTC_LOG_PROBS] = wi_node(y->graph, &wi_op_ctc_gradient, inputs, WI_CTC_SPREAD_INPUTS,
         WEFT_F32, &y->inputs[WI_CTC_LOG_PROBS]->shape, &attributes);
 }

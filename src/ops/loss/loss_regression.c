@@ -41,14 +41,14 @@ weft_tensor *weft_l1(weft_tensor *a, weft_tensor *b) {
 static weft_tensor *huber_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *d = y->inputs[0], *size = weft_abs(d);
-    const double delta = y->attributes.huber.delta, slope = y->attributes.huber.slope;
+    const double delta = y->attributes->huber.delta, slope = y->attributes->huber.slope;
     weft_tensor *curve = weft_mul(size, weft_mul(size, weft_number(d, slope / (2 * delta))));
     weft_tensor *line = weft_mul(weft_sub(size, weft_number(d, delta / 2)), weft_number(d, slope));
     return weft_where(weft_less(size, weft_number(d, delta)), curve, line);
 }
 
 static void huber_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const double delta = y->attributes.huber.delta, slope = y->attributes.huber.slope;
+    const double delta = y->attributes->huber.delta, slope = y->attributes->huber.slope;
     weft_tensor *d = y->inputs[0];
     gradients[0] = weft_mul(g, weft_clamp(weft_mul(d, weft_number(d, slope / delta)), -slope, slope));
 }

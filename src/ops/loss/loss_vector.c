@@ -6,7 +6,7 @@
 
 static weft_tensor *norm_of(const weft_tensor *y, int input) {
     weft_tensor *x = y->inputs[input];
-    const wi_cosine_attributes *const a = &y->attributes.cosine;
+    const wi_cosine_attributes *const a = &y->attributes->cosine;
     weft_tensor *squares = wi_sum_keep(weft_square(x), 1u << a->axis);
     weft_tensor *norm = weft_sqrt(weft_add(squares, weft_number(x, a->added)));
     return a->epsilon > 0 ? weft_maximum(norm, weft_number(x, a->epsilon)) : norm;
@@ -14,7 +14,8 @@ static weft_tensor *norm_of(const weft_tensor *y, int input) {
 
 static weft_tensor *cosine_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    weft_tensor *product = wi_sum_keep(weft_mul(y->inputs[0], y->inputs[1]), 1u << y->attributes.cosine.axis);
+    weft_tensor *product =
+        wi_sum_keep(weft_mul(y->inputs[0], y->inputs[1]), 1u << y->attributes->cosine.axis);
     return weft_div(weft_div(product, norm_of(y, 0)), norm_of(y, 1));
 }
 
@@ -100,14 +101,14 @@ weft_tensor *weft_cosine_embedding(weft_tensor *a, weft_tensor *b, weft_tensor *
 static weft_tensor *norm_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *d = y->inputs[0];
-    const uint32_t last = y->attributes.vector_norm.axes;
-    return y->attributes.vector_norm.order == 1 ? wi_sum_keep(weft_abs(d), last)
-                                                : weft_sqrt(wi_sum_keep(weft_square(d), last));
+    const uint32_t last = y->attributes->vector_norm.axes;
+    return y->attributes->vector_norm.order == 1 ? wi_sum_keep(weft_abs(d), last)
+                                                 : weft_sqrt(wi_sum_keep(weft_square(d), last));
 }
 
 static void norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *d = y->inputs[0], *zero = weft_number(d, 0);
-    if (y->attributes.vector_norm.order == 1) {
+    if (y->attributes->vector_norm.order == 1) {
         weft_tensor *up = weft_where(weft_less(zero, d), g, zero);
         gradients[0] = weft_where(weft_less(d, zero), weft_neg(g), up);
     } else {

@@ -7,9 +7,9 @@
 
 wi_memory_order wi_memory_order_of(const weft_tensor *x) {
     wi_memory_order order = {0};
-    if (x->op != &wi_op_permute || x->attributes.permute.direction != WI_FROM_MEMORY_ORDER) return order;
+    if (x->op != &wi_op_permute || x->attributes->permute.direction != WI_FROM_MEMORY_ORDER) return order;
     order.rank = x->shape.rank;
-    for (int i = 0; i < order.rank; i++) order.axes[i] = x->attributes.permute.axes[i];
+    for (int i = 0; i < order.rank; i++) order.axes[i] = x->attributes->permute.axes[i];
     return order;
 }
 
@@ -48,7 +48,7 @@ static bool is_of_index(const weft_tensor *x, bool sources, int *budget) {
 static weft_tensor *index_in_memory(const wi_rewrite *rewrite, const wi_memory_order *order, weft_tensor *x) {
     const wi_shape lying = wi_shape_in_memory(order, &x->shape);
     if (x->op == &wi_op_coordinate)
-        return wi_coordinate(x->graph, &lying, order->axes[x->attributes.along.axis]);
+        return wi_coordinate(x->graph, &lying, order->axes[x->attributes->along.axis]);
     if (x->op == &wi_op_uniform || x->op == &wi_op_normal) return wi_node_over(x, NULL, &lying);
     weft_tensor *inputs[3];
     for (int i = 0; i < x->input_count; i++) {
@@ -172,9 +172,9 @@ static bool is_free(
 weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     const weft_tensor *const x = inputs[0];
     int budget = MOST_OF_INDEX;
-    if (y->attributes.permute.direction != WI_TO_MEMORY_ORDER || !keeps_axes(x->op)) return NULL;
+    if (y->attributes->permute.direction != WI_TO_MEMORY_ORDER || !keeps_axes(x->op)) return NULL;
     wi_memory_order order = {.rank = y->shape.rank};
-    for (int i = 0; i < order.rank; i++) order.axes[y->attributes.permute.axes[i]] = (int8_t)i;
+    for (int i = 0; i < order.rank; i++) order.axes[y->attributes->permute.axes[i]] = (int8_t)i;
     if (!is_free(rewrite, &order, x, &budget)) return NULL;
     weft_tensor *seen[WI_KERNEL_INPUTS];
     for (int i = 0; i < x->input_count; i++) {
@@ -183,5 +183,5 @@ weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_
             lying && lying->shape.rank > 0 ? wi_permute(lying, order.axes, WI_FROM_MEMORY_ORDER) : lying;
     }
     weft_tensor *const made = wi_rewrite_apply(rewrite, x, seen);
-    return made ? wi_permute_through(made, y->attributes.permute.axes, WI_TO_MEMORY_ORDER) : NULL;
+    return made ? wi_permute_through(made, y->attributes->permute.axes, WI_TO_MEMORY_ORDER) : NULL;
 }

@@ -329,7 +329,7 @@ static int64_t size_along(const weft_tensor *x, int axis, bool counts) {
 }
 
 static void concat_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const int axis = y->attributes.along.axis;
+    const int axis = y->attributes->along.axis;
     const bool mixes = mixes_batch(y->inputs, (size_t)y->input_count, axis);
     int64_t start = 0;
     for (int i = 0; i < y->input_count; i++) {
@@ -347,7 +347,7 @@ static weft_tensor *concat_in_order(wi_rewrite *rewrite, const weft_tensor *y, w
     weft_tensor **lying = wi_arena_take(&y->graph->arena, count * sizeof *lying);
     if (!lying) return wi_graph_fail_recorded(y->graph, WEFT_ERROR_MEMORY);
     for (size_t i = 0; i < count; i++) lying[i] = wi_to_memory(rewrite, &order, inputs[i]);
-    return wi_from_memory(&order, weft_concat(lying, count, order.axes[y->attributes.along.axis]));
+    return wi_from_memory(&order, weft_concat(lying, count, order.axes[y->attributes->along.axis]));
 }
 
 static const wi_rule concat_rules[] = {{"order of memory", WI_STAGE_FORM, concat_in_order}, {0}};

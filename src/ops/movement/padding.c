@@ -53,7 +53,7 @@ static weft_tensor *outside_number(wi_rewrite *rewrite, const weft_tensor *y, we
     (void)rewrite;
     weft_tensor *const x = inputs[0];
     const wi_shape *const shape = &y->shape;
-    const wi_padding_attributes *const padding = &y->attributes.padding;
+    const wi_padding_attributes *const padding = &y->attributes->padding;
     double value;
     int power;
     if (!wi_is_constant(x, &value, &power) || !wi_dtype_computes(x->dtype)) return NULL;
@@ -86,7 +86,7 @@ static weft_tensor *padding_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
     if (order.rank == 0) return NULL;
     weft_tensor *const memory = inputs[0]->inputs[0];
     const wi_shape lying = wi_shape_in_memory(&order, &y->shape);
-    const wi_attributes in_memory = padding_in_memory(&order, &y->attributes.padding);
+    const wi_attributes in_memory = padding_in_memory(&order, &y->attributes->padding);
     return wi_from_memory(&order, wi_node(y->graph, y->op, &memory, 1, y->dtype, &lying, &in_memory));
 }
 
@@ -96,7 +96,7 @@ static const wi_rule padding_rules[] = {
 /* ---- zeros between ---- */
 
 static void dilate_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const wi_padding_attributes *const a = &y->attributes.padding;
+    const wi_padding_attributes *const a = &y->attributes->padding;
     int axis = 0;
     while (a->mode[axis] == WI_PADDING_NONE) axis++;
     gradients[0] = wi_slice_dims(g, axis, a->before[axis], y->inputs[0]->shape.dims[axis], a->step);
@@ -155,7 +155,7 @@ static weft_tensor *unpad_axis(weft_tensor *g, int axis, wi_padding_mode mode, i
 }
 
 static void pad_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const wi_padding_attributes *const a = &y->attributes.padding;
+    const wi_padding_attributes *const a = &y->attributes->padding;
     for (int axis = 0; g && axis < y->shape.rank; axis++) {
         if (a->mode[axis])
             g = unpad_axis(
@@ -222,7 +222,7 @@ weft_tensor *weft_pad(
 
 static void roll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     for (int axis = 0; axis < y->shape.rank; axis++)
-        g = weft_roll(g, axis, -y->attributes.padding.before[axis]);
+        g = weft_roll(g, axis, -y->attributes->padding.before[axis]);
     gradients[0] = g;
 }
 
@@ -247,7 +247,7 @@ static weft_tensor *roll_of_roll(wi_rewrite *rewrite, const weft_tensor *y, weft
     if (x->op != &wi_op_roll) return NULL;
     int64_t before[WEFT_MAX_RANK];
     for (int i = 0; i < y->shape.rank; i++)
-        before[i] = x->attributes.padding.before[i] + y->attributes.padding.before[i];
+        before[i] = x->attributes->padding.before[i] + y->attributes->padding.before[i];
     return roll(x->inputs[0]->inputs[0], before);
 }
 
@@ -256,7 +256,7 @@ static weft_tensor *roll_again(const weft_tensor *y, weft_tensor *const *inputs,
     const wi_attributes *attributes) {
     wi_attributes own = *attributes;
     for (int axis = 0; axis < shape->rank; axis++) {
-        const int64_t before = y->attributes.padding.before[axis];
+        const int64_t before = y->attributes->padding.before[axis];
         if (before < 0) own.padding.before[axis] = before;
     }
     return wi_node(y->graph, y->op, inputs, 1, y->dtype, shape, &own);

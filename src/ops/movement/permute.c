@@ -5,15 +5,15 @@ static bool permute_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
     (void)x;
     layout->offset = in->offset;
-    for (int i = 0; i < out->rank; i++) layout->strides[i] = in->strides[y->attributes.permute.axes[i]];
+    for (int i = 0; i < out->rank; i++) layout->strides[i] = in->strides[y->attributes->permute.axes[i]];
     return true;
 }
 
 static void permute_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     static const uint32_t back[] = {0, WI_TO_MEMORY_ORDER, WI_FROM_MEMORY_ORDER};
     int8_t inverse[WEFT_MAX_RANK];
-    for (int i = 0; i < y->shape.rank; i++) inverse[y->attributes.permute.axes[i]] = (int8_t)i;
-    gradients[0] = wi_permute(g, inverse, back[y->attributes.permute.direction]);
+    for (int i = 0; i < y->shape.rank; i++) inverse[y->attributes->permute.axes[i]] = (int8_t)i;
+    gradients[0] = wi_permute(g, inverse, back[y->attributes->permute.direction]);
 }
 
 static bool read_order(const weft_tensor *x, int rank, const int *axes, int8_t *order) {
@@ -57,7 +57,7 @@ weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t di
     int8_t through[WEFT_MAX_RANK];
     const bool permuted = x->op == &wi_op_permute;
     for (int i = 0; i < x->shape.rank; i++)
-        through[i] = permuted ? x->attributes.permute.axes[order[i]] : order[i];
+        through[i] = permuted ? x->attributes->permute.axes[order[i]] : order[i];
     if (permuted) x = x->inputs[0];
     if (direction != WI_TO_MEMORY_ORDER || wi_memory_order_moves(&x->shape, through))
         return wi_permute(x, through, direction);
@@ -69,7 +69,7 @@ weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t di
 static weft_tensor *permute_of_permute(
     wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    return wi_permute_through(inputs[0], y->attributes.permute.axes, y->attributes.permute.direction);
+    return wi_permute_through(inputs[0], y->attributes->permute.axes, y->attributes->permute.direction);
 }
 
 static bool swaps_last_two(const int8_t *order, int rank) {
@@ -83,13 +83,13 @@ static bool swaps_last_two(const int8_t *order, int rank) {
 /* What is stretched is seen in the order of memory before it is stretched. */
 static weft_tensor *permute_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    if (y->attributes.permute.direction != WI_TO_MEMORY_ORDER || inputs[0]->op != &wi_op_expand) return NULL;
+    if (y->attributes->permute.direction != WI_TO_MEMORY_ORDER || inputs[0]->op != &wi_op_expand) return NULL;
     weft_tensor *const x = inputs[0]->inputs[0];
     wi_shape wide = {.rank = y->shape.rank};
     const int more = wide.rank - x->shape.rank;
     for (int i = 0; i < wide.rank; i++) wide.dims[i] = i < more ? 1 : x->shape.dims[i - more];
     weft_tensor *const small = wi_permute_through(
-        weft_reshape_shape(x, wide.rank, wide.dims), y->attributes.permute.axes, WI_TO_MEMORY_ORDER);
+        weft_reshape_shape(x, wide.rank, wide.dims), y->attributes->permute.axes, WI_TO_MEMORY_ORDER);
     return small ? weft_expand(small, y->shape.rank, y->shape.dims) : NULL;
 }
 
@@ -106,8 +106,8 @@ static weft_tensor *transpose_last_two(weft_tensor *x) {
 static weft_tensor *transposed_product(
     wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     const weft_tensor *const x = inputs[0];
-    if (x->op != &wi_op_matmul || y->attributes.permute.direction == WI_FROM_MEMORY_ORDER ||
-        !swaps_last_two(y->attributes.permute.axes, y->shape.rank) ||
+    if (x->op != &wi_op_matmul || y->attributes->permute.direction == WI_FROM_MEMORY_ORDER ||
+        !swaps_last_two(y->attributes->permute.axes, y->shape.rank) ||
         !wi_rewrite_has_one_reader(rewrite, y->inputs[0]))
         return NULL;
     return weft_matmul(transpose_last_two(x->inputs[1]), transpose_last_two(x->inputs[0]));

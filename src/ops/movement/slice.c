@@ -7,7 +7,7 @@
 static bool slice_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
     (void)out;
-    const wi_slice_attributes *const a = &y->attributes.slice;
+    const wi_slice_attributes *const a = &y->attributes->slice;
     const int axis = a->axis;
     wi_size start = wi_size_of(a->start);
     if (a->start < 0) { /* multiples of the batch, which the axis is made of, too */
@@ -21,14 +21,14 @@ static bool slice_view(
 }
 
 static void slice_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const wi_slice_attributes *const a = &y->attributes.slice;
+    const wi_slice_attributes *const a = &y->attributes->slice;
     gradients[0] = wi_dilate_dims(g, a->axis, a->start, a->step, y->inputs[0]->shape.dims[a->axis]);
 }
 
 static weft_tensor *slice_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     const wi_memory_order order = wi_memory_order_of(inputs[0]);
-    const wi_slice_attributes *const a = &y->attributes.slice;
+    const wi_slice_attributes *const a = &y->attributes->slice;
     if (order.rank == 0) return NULL;
     return wi_from_memory(&order,
         wi_slice_dims(inputs[0]->inputs[0], order.axes[a->axis], a->start, y->shape.dims[a->axis], a->step));
@@ -37,7 +37,7 @@ static weft_tensor *slice_in_order(wi_rewrite *rewrite, const weft_tensor *y, we
 /* A part of what is stretched is stretched from a part. */
 static weft_tensor *slice_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    const wi_slice_attributes *const a = &y->attributes.slice;
+    const wi_slice_attributes *const a = &y->attributes->slice;
     if (inputs[0]->op != &wi_op_expand) return NULL;
     weft_tensor *x = inputs[0]->inputs[0];
     const int axis = a->axis - (y->shape.rank - x->shape.rank);
@@ -205,7 +205,7 @@ static bool flip_view(
     (void)out;
     *layout = *in;
     for (int i = 0; i < x->rank; i++) {
-        if (!(y->attributes.over.axes >> i & 1)) continue;
+        if (!(y->attributes->over.axes >> i & 1)) continue;
         const wi_size last = wi_size_add(x->dims[i], wi_size_of(-1));
         layout->offset = wi_size_add(layout->offset, wi_size_mul(last, in->strides[i]));
         layout->strides[i] = wi_size_mul(in->strides[i], wi_size_of(-1));
@@ -220,20 +220,20 @@ static weft_tensor *flip(weft_tensor *x, uint32_t axes) {
 }
 
 static void flip_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = flip(g, y->attributes.over.axes);
+    gradients[0] = flip(g, y->attributes->over.axes);
 }
 
 static weft_tensor *flip_of_flip(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     const weft_tensor *const x = inputs[0];
-    return x->op == &wi_op_flip ? flip(x->inputs[0], x->attributes.over.axes ^ y->attributes.over.axes)
+    return x->op == &wi_op_flip ? flip(x->inputs[0], x->attributes->over.axes ^ y->attributes->over.axes)
                                 : NULL;
 }
 
 static weft_tensor *flip_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     const wi_memory_order order = wi_memory_order_of(inputs[0]);
-    const uint32_t axes = wi_axes_in_memory(&order, y->attributes.over.axes);
+    const uint32_t axes = wi_axes_in_memory(&order, y->attributes->over.axes);
     return order.rank ? wi_from_memory(&order, flip(inputs[0]->inputs[0], axes)) : NULL;
 }
 
@@ -279,8 +279,8 @@ static int64_t diagonal_length(int64_t rows, int64_t columns, int64_t offset) {
 
 static bool diagonal_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
-    const int rows = y->attributes.diagonal.rows, columns = y->attributes.diagonal.columns;
-    const int64_t offset = y->attributes.diagonal.offset;
+    const int rows = y->attributes->diagonal.rows, columns = y->attributes->diagonal.columns;
+    const int64_t offset = y->attributes->diagonal.offset;
     const wi_size away = wi_size_of(offset < 0 ? -offset : offset);
     int next = 0;
     *layout = (wi_layout){
@@ -296,9 +296,9 @@ static bool diagonal_view(
  * row + offset = column. */
 static void diagonal_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const wi_shape *shape = &y->inputs[0]->shape;
-    const int axis1 = y->attributes.diagonal.rows, axis2 = y->attributes.diagonal.columns,
+    const int axis1 = y->attributes->diagonal.rows, axis2 = y->attributes->diagonal.columns,
               row = shape->rank - 2;
-    const int64_t offset = y->attributes.diagonal.offset;
+    const int64_t offset = y->attributes->diagonal.offset;
     wi_shape wide = g->shape;
     wide.dims[wide.rank++] = shape->dims[axis2];
     weft_tensor *at_rows = weft_expand(weft_unsqueeze(g, -1), wide.rank, wide.dims);

@@ -27,7 +27,7 @@ static weft_tensor *around(weft_tensor *x, int64_t below, int64_t size, bool squ
 
 /* k + alpha / size · the squares around */
 static weft_tensor *denominator(const weft_tensor *y) {
-    const wi_response_attributes *const a = &y->attributes.response;
+    const wi_response_attributes *const a = &y->attributes->response;
     weft_tensor *sum = around(y->inputs[0], a->channels / 2, a->channels, true);
     return weft_add_number(weft_mul_number(sum, a->alpha / (double)a->channels), a->k);
 }
@@ -41,13 +41,13 @@ static weft_tensor *divided(weft_tensor *x, weft_tensor *s, double beta) {
 
 static weft_tensor *response_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    return divided(y->inputs[0], denominator(y), y->attributes.response.beta);
+    return divided(y->inputs[0], denominator(y), y->attributes->response.beta);
 }
 
 /* With s the denominators, element i gets g[i] / s[i]^beta, and from each window that holds it
  * -2·alpha·beta / size · x[i] · g·y / s; these windows lie the other way around it. */
 static void response_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const wi_response_attributes *const a = &y->attributes.response;
+    const wi_response_attributes *const a = &y->attributes->response;
     weft_tensor *x = y->inputs[0], *s = denominator(y);
     weft_tensor *flow = s ? weft_div(weft_mul(g, y), s) : NULL;
     weft_tensor *sum = flow ? around(flow, a->channels - 1 - a->channels / 2, a->channels, false) : NULL;

@@ -89,9 +89,9 @@ static void combine_group(channels *c, weft_tensor *drift, weft_tensor *variance
 }
 
 static channels channels_of(const weft_tensor *y, bool statistics) {
-    channels c = {.x = y->inputs[0], .groups = y->attributes.norm.groups};
+    channels c = {.x = y->inputs[0], .groups = y->attributes->norm.groups};
     const uint32_t all = (1u << (c.x->shape.rank - 1)) - 1;
-    c.axes = y->attributes.norm.per_example ? all & ~1u : all;
+    c.axes = y->attributes->norm.per_example ? all & ~1u : all;
     int64_t count;
     int power;
     wi_axes_count(c.x, c.axes, &count, &power);
@@ -112,18 +112,18 @@ static channels channels_of(const weft_tensor *y, bool statistics) {
         c.mean = weft_add(c.shift, drift);
         c.offset = weft_neg(drift);
     }
-    c.root = wi_norm_scale(c.variance, y->attributes.norm.epsilon);
+    c.root = wi_norm_scale(c.variance, y->attributes->norm.epsilon);
     return c;
 }
 
 /* Do running statistics stay as they are in training? weft_freeze may say so at any time between plans. */
 static bool stays(const weft_tensor *y) {
     const weft_tensor *const mean = wi_norm_inputs_of(y).mean;
-    return mean && (y->attributes.norm.fixed || mean->variable->frozen);
+    return mean && (y->attributes->norm.fixed || mean->variable->frozen);
 }
 
 static bool uses_running(const weft_tensor *y, bool inference) {
-    return y->attributes.norm.inputs & WI_NORM_RUNNING && (inference || stays(y));
+    return y->attributes->norm.inputs & WI_NORM_RUNNING && (inference || stays(y));
 }
 
 /* ---- forward ---- */
@@ -135,7 +135,7 @@ static weft_tensor *scaled(weft_tensor *root, weft_tensor *weight) {
 /* The running statistics as sums over the axes have them: (1, ..., C). */
 static weft_tensor *running_root(const channels *c, const weft_tensor *y, weft_tensor *variance) {
     weft_tensor *v = small_weight(c, variance);
-    return weft_rsqrt(weft_add(v, weft_number(v, y->attributes.norm.epsilon)));
+    return weft_rsqrt(weft_add(v, weft_number(v, y->attributes->norm.epsilon)));
 }
 
 /* One multiplication and addition an element, which can stand in the epilogue of what makes x. */
@@ -165,7 +165,7 @@ static weft_tensor *channel_norm_lower(weft_tensor *y, bool inference) {
 
 /* What a batch counts for, rank 0. */
 static weft_tensor *momentum_of(const weft_tensor *y, weft_tensor *batches) {
-    if (!batches) return weft_constant(y->graph, y->dtype, y->attributes.norm.momentum);
+    if (!batches) return weft_constant(y->graph, y->dtype, y->attributes->norm.momentum);
     weft_tensor *count = weft_cast(weft_add(batches, weft_number(batches, 1)), y->dtype);
     return weft_reciprocal(count);
 }
@@ -203,10 +203,10 @@ static weft_tensor *channel_norm_effect(weft_tensor *y, int number, const wi_rew
 
 /* One value has no variance. */
 static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool inference) {
-    if (uses_running(y, inference) || y->attributes.norm.groups) return WEFT_OK;
+    if (uses_running(y, inference) || y->attributes->norm.groups) return WEFT_OK;
     int64_t values = 1;
     const wi_extent extent = wi_extent_of(&y->shape, batch);
-    for (int i = y->attributes.norm.per_example ? 1 : 0; i < extent.rank - 1; i++)
+    for (int i = y->attributes->norm.per_example ? 1 : 0; i < extent.rank - 1; i++)
         values *= extent.dims[i].actual;
     if (values > 1) return WEFT_OK;
     char text[WI_SHAPE_TEXT];
@@ -215,7 +215,7 @@ static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool 
     WI_FAIL(WEFT_ERROR_SHAPE,
         "%s: %s at batch %lld has one value per channel, which has no variance; more are needed%s",
         y->op->name, wi_shape_print(&shape, text), (long long)batch,
-        y->attributes.norm.inputs & WI_NORM_RUNNING ? " in training" : "");
+        y->attributes->norm.inputs & WI_NORM_RUNNING ? " in training" : "");
 }
 
 /* ---- backward ---- */
@@ -267,7 +267,7 @@ static weft_tensor *gradient_of(
  * say which gradient it is. */
 static weft_tensor *back_lower(weft_tensor *node, bool inference) {
     const wi_norm_inputs in = wi_norm_inputs_of(node);
-    return gradient_of(node, &in, in.g, node->attributes.norm.gradient, inference);
+    return gradient_of(node, &in, in.g, node->attributes->norm.gradient, inference);
 }
 
 static void back_backward(weft_tensor *node, weft_tensor *g, weft_tensor **gradients) {
@@ -284,10 +284,10 @@ static const wi_op norm_back = {.name = "norm gradient",
 
 static weft_tensor *gradient_node(const weft_tensor *y, weft_tensor *g, int which) {
     wi_norm_inputs in = wi_norm_inputs_of(y);
-    const bool always = !in.mean || y->attributes.norm.fixed;
+    const bool always = !in.mean || y->attributes->norm.fixed;
     if (always) return gradient_of(y, &in, g, which, false);
     weft_tensor *list[WI_NORM_INPUTS];
-    wi_attributes attributes = y->attributes;
+    wi_attributes attributes = wi_attributes_of(y);
     attributes.norm.gradient = which;
     in.g = g;
     const int count = wi_norm_list_inputs(&in, list);

@@ -32,7 +32,7 @@ static weft_tensor *hat_of(const rows *r) {
 
 static rows rows_of(const weft_tensor *y) {
     rows r = {.x = y->inputs[0]};
-    const int rank = r.x->shape.rank, first = rank - y->attributes.norm.last_axes;
+    const int rank = r.x->shape.rank, first = rank - y->attributes->norm.last_axes;
     r.axes = ((1u << rank) - 1) & ~((1u << first) - 1);
     int64_t count;
     int power;
@@ -45,7 +45,7 @@ static rows rows_of(const weft_tensor *y) {
         r.drift = row_mean(&r, near);
         variance = weft_sub(variance, weft_square(r.drift));
     }
-    r.root = wi_norm_scale(variance, y->attributes.norm.epsilon);
+    r.root = wi_norm_scale(variance, y->attributes->norm.epsilon);
     return r;
 }
 

@@ -8,7 +8,7 @@ weft_tensor *wi_norm_scale(weft_tensor *variance, double epsilon) {
 }
 
 wi_norm_inputs wi_norm_inputs_of(const weft_tensor *node) {
-    const uint32_t given = node->attributes.norm.inputs;
+    const uint32_t given = node->attributes->norm.inputs;
     int next = 1;
     wi_norm_inputs inputs = {.x = node->inputs[0]};
     if (given & WI_NORM_WEIGHT) inputs.weight = node->inputs[next++];

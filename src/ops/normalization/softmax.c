@@ -27,14 +27,14 @@ static weft_tensor *along_axis(const wi_op *op, weft_tensor *x, int64_t axis) {
 
 static weft_tensor *softmax_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    const wi_shifted s = wi_shift(y->inputs[0], y->attributes.along.axis);
+    const wi_shifted s = wi_shift(y->inputs[0], y->attributes->along.axis);
     /* One division a row, for an error of up to 1.5 units in the last place where elements divided have 0.5.
      */
     return weft_mul(s.exp, weft_reciprocal(s.sum));
 }
 
 static void softmax_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    weft_tensor *inner = wi_sum_keep(weft_mul(g, y), 1u << y->attributes.along.axis);
+    weft_tensor *inner = wi_sum_keep(weft_mul(g, y), 1u << y->attributes->along.axis);
     gradients[0] = weft_mul(y, weft_sub(g, inner));
 }
 
@@ -52,12 +52,12 @@ weft_tensor *weft_softmax(weft_tensor *x, int axis) {
 
 static weft_tensor *log_softmax_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    const wi_shifted s = wi_shift(y->inputs[0], y->attributes.along.axis);
+    const wi_shifted s = wi_shift(y->inputs[0], y->attributes->along.axis);
     return weft_sub(s.x, weft_log(s.sum));
 }
 
 static void log_softmax_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    weft_tensor *total = wi_sum_keep(g, 1u << y->attributes.along.axis);
+    weft_tensor *total = wi_sum_keep(g, 1u << y->attributes->along.axis);
     gradients[0] = weft_sub(g, weft_mul(weft_exp(y), total));
 }
 

@@ -30,9 +30,8 @@ const wi_op wi_op_avg_pool_gradient = {.name = "avg_pool gradient",
 /* g to the winners of y, the pooled x. */
 static weft_tensor *spread(weft_tensor *x, weft_tensor *y, weft_tensor *g) {
     weft_tensor *inputs[] = {x, y, g};
-    return y && g
-               ? wi_node(y->graph, &wi_op_max_pool_gradient, inputs, 3, WEFT_F32, &x->shape, &y->attributes)
-               : NULL;
+    return y && g ? wi_node(y->graph, &wi_op_max_pool_gradient, inputs, 3, WEFT_F32, &x->shape, y->attributes)
+                  : NULL;
 }
 static void max_pool_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     gradients[0] = spread(y->inputs[0], y, g);
@@ -41,19 +40,19 @@ static void max_pool_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
 static void spread_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *inputs[] = {y->inputs[0], g};
     gradients[2] =
-        wi_node(y->graph, &wi_op_max_pool_winners, inputs, 2, WEFT_F32, &y->inputs[2]->shape, &y->attributes);
+        wi_node(y->graph, &wi_op_max_pool_winners, inputs, 2, WEFT_F32, &y->inputs[2]->shape, y->attributes);
 }
 static void winners_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = y->inputs[0];
     gradients[1] =
-        spread(x, wi_node(y->graph, &wi_op_max_pool, &x, 1, WEFT_F32, &y->shape, &y->attributes), g);
+        spread(x, wi_node(y->graph, &wi_op_max_pool, &x, 1, WEFT_F32, &y->shape, y->attributes), g);
 }
 static void avg_pool_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     gradients[0] =
-        wi_node(y->graph, &wi_op_avg_pool_gradient, &g, 1, WEFT_F32, &y->inputs[0]->shape, &y->attributes);
+        wi_node(y->graph, &wi_op_avg_pool_gradient, &g, 1, WEFT_F32, &y->inputs[0]->shape, y->attributes);
 }
 static void mean_gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = wi_node(y->graph, &wi_op_avg_pool, &g, 1, WEFT_F32, &y->inputs[0]->shape, &y->attributes);
+    gradients[0] = wi_node(y->graph, &wi_op_avg_pool, &g, 1, WEFT_F32, &y->inputs[0]->shape, y->attributes);
 }
 
 const wi_op wi_op_max_pool = {.name = "max_pool",

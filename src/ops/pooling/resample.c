@@ -7,7 +7,7 @@
 /* ---- gradients ---- */
 
 static void gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = wi_node(y->graph, &wi_op_resample, &g, 1, WEFT_F32, &y->inputs[0]->shape, &y->attributes);
+    gradients[0] = wi_node(y->graph, &wi_op_resample, &g, 1, WEFT_F32, &y->inputs[0]->shape, y->attributes);
 }
 
 const wi_op wi_op_resample_gradient = {.name = "resample gradient",
@@ -18,7 +18,7 @@ const wi_op wi_op_resample_gradient = {.name = "resample gradient",
 
 static void resample_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     gradients[0] =
-        wi_node(y->graph, &wi_op_resample_gradient, &g, 1, WEFT_F32, &y->inputs[0]->shape, &y->attributes);
+        wi_node(y->graph, &wi_op_resample_gradient, &g, 1, WEFT_F32, &y->inputs[0]->shape, y->attributes);
 }
 
 const wi_op wi_op_resample = {.name = "resample",

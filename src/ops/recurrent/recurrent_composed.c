@@ -73,7 +73,7 @@ static weft_tensor *takes_part(const unrolled *u, int64_t t) {
     const int64_t steps = u->sections.steps;
     if (!u->lengths) return NULL;
     weft_tensor *length = weft_reshape_shape(u->lengths, 2, (const int64_t[]){u->batch, 1});
-    if (u->node->attributes.recurrent.pads_left)
+    if (u->node->attributes->recurrent.pads_left)
         return weft_less_equal(weft_number(length, (double)(steps - t)), length);
     return weft_less(weft_number(length, (double)t), length);
 }
@@ -96,7 +96,7 @@ static void take_step(const unrolled *u, int64_t t, weft_tensor *h, weft_tensor 
 
 /* Step number i in order of time. */
 static int64_t index_of(const unrolled *u, int64_t i) {
-    return u->node->attributes.recurrent.reverse ? u->sections.steps - 1 - i : i;
+    return u->node->attributes->recurrent.reverse ? u->sections.steps - 1 - i : i;
 }
 
 /* h0 and c0 may be the same tensor, and each has a gradient of its own: nodes that tell them apart. */
@@ -113,7 +113,7 @@ static bool unroll(unrolled *u, weft_tensor *node) {
     u->wr = input_of(node, WI_SCAN_WR);
     u->bias = input_of(node, WI_SCAN_BIAS);
     u->lengths = input_of(node, WI_SCAN_LENGTHS);
-    u->sections = wi_scan_sections_of(u->cell, x->shape.dims[0], node->attributes.recurrent.units,
+    u->sections = wi_scan_sections_of(u->cell, x->shape.dims[0], node->attributes->recurrent.units,
         u->w->shape.dims[1], u->wr != NULL, true);
     if (wi_axis_has_length(x, 0))
         return wi_graph_fail(node->graph, WEFT_ERROR_UNSUPPORTED,
@@ -158,7 +158,7 @@ weft_tensor *wi_recurrent_forward_composed(weft_tensor *y, weft_tensor *leaves[W
     name_leaves(y, leaves);
     if (!unroll(&u, y)) return NULL;
     const wi_scan_sections *const a = &u.sections;
-    const bool reverse = y->attributes.recurrent.reverse;
+    const bool reverse = y->attributes->recurrent.reverse;
     packing p = {NULL, y->shape.dims[0], u.batch};
     pack(&p, u.h0, reverse ? a->steps * a->width : 0);
     for (int64_t t = 0; t < a->steps; t++) {
@@ -177,7 +177,7 @@ static weft_tensor *loss_of(const unrolled *u, const weft_tensor *back) {
     weft_tensor *dy = input_of(back, WI_BACK_DY), *dh = input_of(back, WI_BACK_DH),
                 *dc = input_of(back, WI_BACK_DC), *loss = weft_number(u->w, 0);
     const step *const last = &u->steps[index_of(u, a->steps - 1)];
-    for (int64_t t = 0; t < a->steps && back->attributes.recurrent.reads_dy; t++) {
+    for (int64_t t = 0; t < a->steps && back->attributes->recurrent.reads_dy; t++) {
         weft_tensor *g = weft_reshape_shape(weft_slice(dy, 0, t, t + 1), 2, line);
         loss = weft_add(loss, weft_sum(weft_mul(u->steps[t].h, g)));
     }

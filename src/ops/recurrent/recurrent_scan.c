@@ -10,7 +10,7 @@
 #include "ops/op_table.h"
 
 int wi_scan_index(const weft_tensor *node, int input) {
-    const uint32_t inputs = node->attributes.recurrent.inputs;
+    const uint32_t inputs = node->attributes->recurrent.inputs;
     int index = 0;
     if (!(inputs >> input & 1)) return -1;
     for (int i = 0; i < input; i++) index += (int)(inputs >> i & 1);
@@ -43,7 +43,7 @@ wi_scan_sections wi_scan_sections_of(
 
 static wi_scan_sections sections_of(const weft_tensor *y, bool kept) {
     const weft_tensor *x = y->inputs[WI_SCAN_X], *w = y->inputs[WI_SCAN_W];
-    return wi_scan_sections_of(wi_cell_of(y), x->shape.dims[0], y->attributes.recurrent.units,
+    return wi_scan_sections_of(wi_cell_of(y), x->shape.dims[0], y->attributes->recurrent.units,
         w->shape.dims[1], wi_scan_index(y, WI_SCAN_WR) >= 0, kept);
 }
 
@@ -74,10 +74,10 @@ static weft_tensor *rows(
 
 /* Where y, the last h and the last c begin. */
 static int64_t y_start(const weft_tensor *y, const wi_scan_sections *a) {
-    return y->attributes.recurrent.reverse ? 0 : a->width;
+    return y->attributes->recurrent.reverse ? 0 : a->width;
 }
 static int64_t last_start(const weft_tensor *y, const wi_scan_sections *a) {
-    return y->attributes.recurrent.reverse ? 0 : a->steps * a->width;
+    return y->attributes->recurrent.reverse ? 0 : a->steps * a->width;
 }
 
 /* ---- forward ---- */
@@ -94,7 +94,7 @@ const wi_op wi_op_recurrent_forward = {.name = "recurrent",
 static weft_tensor *forward(const weft_tensor *y, bool kept) {
     const wi_scan_sections a = sections_of(y, kept);
     const wi_shape shape = {.rank = 1, .dims = {batch_of(y) * (a.h + a.c + a.gates + a.more)}};
-    wi_attributes attributes = y->attributes;
+    wi_attributes attributes = wi_attributes_of(y);
     attributes.recurrent.forgets = !kept;
     return wi_node(
         y->graph, &wi_op_recurrent_forward, y->inputs, y->input_count, WEFT_F32, &shape, &attributes);
@@ -137,7 +137,7 @@ static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, weft_tensor *g
         NULL, pack, input_of(y, WI_SCAN_W), input_of(y, WI_SCAN_WR), input_of(y, WI_SCAN_LENGTHS)};
     const output_gradients d = {.y = section(y, g, y_start(y, a), a->steps, a->width),
         .c = a->c > 0 ? section(y, g, a->h, 0, a->units) : NULL};
-    wi_recurrent_attributes attributes = y->attributes.recurrent;
+    wi_recurrent_attributes attributes = y->attributes->recurrent;
     attributes.gives_dh0 = wi_scan_index(y, WI_SCAN_H0) >= 0;
     const wi_shape shape = {.rank = 1, .dims = {batch_of(y) * (a->dx + a->sums + a->out + a->dh0 + a->dc0)}};
     return d.y ? back_node(y->graph, inputs, &d, &attributes, &shape) : NULL;
@@ -172,9 +172,9 @@ static bool is_output_gradient(search *s, const weft_tensor *g) {
     const wi_scan_sections *const a = &s->sections;
     const int64_t n = s->n, y_dims[] = {a->steps, n, a->width}, h_dims[] = {n, a->width};
     const int64_t c_dims[] = {n, a->units};
-    if (g->op != &wi_op_dilate || g->attributes.padding.step != 1) return false;
+    if (g->op != &wi_op_dilate || g->attributes->padding.step != 1) return false;
     weft_tensor *const x = g->inputs[0];
-    const int64_t before = g->attributes.padding.before[0], size = x->shape.dims[0];
+    const int64_t before = g->attributes->padding.before[0], size = x->shape.dims[0];
     if (before == s->begin && size == n * a->steps * a->width)
         add_to(&s->found.y, unflatten(x, 3, y_dims));
     else if (before == s->last && size == n * a->width)
@@ -208,7 +208,7 @@ static void collect(search *s, weft_tensor *g, bool whole) {
 }
 
 static search search_of(const wi_rewrite *rewrite, const weft_tensor *d, weft_tensor *const *inputs) {
-    const wi_recurrent_attributes *const a = &d->attributes.recurrent;
+    const wi_recurrent_attributes *const a = &d->attributes->recurrent;
     const weft_tensor *const pack = inputs[WI_BACK_Y], *const w = inputs[WI_BACK_W];
     search s = {.rewrite = rewrite,
         .sections = wi_scan_sections_of(
@@ -238,13 +238,13 @@ static weft_tensor *find_output_gradients(
         const int index = wi_scan_index(d, i);
         all[i] = index < 0 ? NULL : inputs[index];
     }
-    if (!d->attributes.recurrent.reads_dy) return NULL;
+    if (!d->attributes->recurrent.reads_dy) return NULL;
     search s = search_of(rewrite, d, all);
     weft_tensor *const g = flat_gradient(&s, all);
     if (!g || (!is_sum(g) && g->op != &wi_op_dilate)) return NULL;
     collect(&s, g, true);
     return weft_graph_status(d->graph) == WEFT_OK
-               ? back_node(d->graph, all, &s.found, &d->attributes.recurrent, &d->shape)
+               ? back_node(d->graph, all, &s.found, &d->attributes->recurrent, &d->shape)
                : NULL;
 }
 
@@ -263,7 +263,7 @@ static weft_tensor *weight_gradient(
     const weft_tensor *y, weft_tensor *pack, weft_tensor *d, const wi_scan_sections *a) {
     const int64_t line = wi_cell_gates(wi_cell_of(y)) * a->units;
     weft_tensor *ds = rows(y, d, a->sums ? a->dx : 0, a->steps, line);
-    weft_tensor *before = rows(y, pack, y->attributes.recurrent.reverse ? a->width : 0, a->steps, a->width);
+    weft_tensor *before = rows(y, pack, y->attributes->recurrent.reverse ? a->width : 0, a->steps, a->width);
     if (wi_cell_of(y) != WI_CELL_GRU_RESET_FIRST) return weft_matmul(weft_transpose(ds), before);
     weft_tensor *reset = rows(y, pack, a->h + a->c + a->gates, a->steps, a->units);
     weft_tensor *const both[] = {weft_matmul(weft_transpose(weft_slice(ds, 1, 0, 2 * a->units)), before),

@@ -40,7 +40,7 @@ weft_recurrent wi_recurrent_scan(const wi_scan *scan);
 /* ---- between the two files ---- */
 
 static inline wi_cell wi_cell_of(const weft_tensor *node) {
-    return (wi_cell)node->attributes.recurrent.cell;
+    return (wi_cell)node->attributes->recurrent.cell;
 }
 
 /* Which inputs a node has, in this order: bits of attributes.recurrent.inputs. */

@@ -30,8 +30,8 @@ static weft_tensor *divisor(const weft_tensor *y) {
     weft_tensor *x = y->inputs[0];
     int64_t count;
     int power;
-    wi_axes_count(x, y->attributes.variance.axes, &count, &power);
-    const int32_t correction = y->attributes.variance.correction;
+    wi_axes_count(x, y->attributes->variance.axes, &count, &power);
+    const int32_t correction = y->attributes->variance.correction;
     if (power == 0) return wi_constant_count(x, x->dtype, count - correction, 0);
     weft_tensor *all = wi_constant_count(x, x->dtype, count, power);
     weft_tensor *rest = weft_sub(all, weft_number(all, correction));
@@ -40,7 +40,7 @@ static weft_tensor *divisor(const weft_tensor *y) {
 
 static weft_tensor *var_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    const uint32_t axes = y->attributes.variance.axes;
+    const uint32_t axes = y->attributes->variance.axes;
     const centred c = centre(y->inputs[0], axes);
     weft_tensor *spread = weft_sub(wi_sum_keep(weft_square(c.near), axes), weft_mul(c.total, c.drift));
     return weft_div(weft_maximum(spread, weft_number(spread, 0)), divisor(y));
@@ -48,7 +48,7 @@ static weft_tensor *var_lower(weft_tensor *y, bool inference) {
 
 /* The gradient of the variance: 2 (x - mean) / divisor. */
 static weft_tensor *spread_back(weft_tensor *y, weft_tensor *g) {
-    const centred c = centre(y->inputs[0], y->attributes.variance.axes);
+    const centred c = centre(y->inputs[0], y->attributes->variance.axes);
     return weft_mul(weft_sub(c.near, c.drift), weft_div(weft_mul(g, weft_number(g, 2)), divisor(y)));
 }
 

@@ -7,7 +7,7 @@
 static weft_tensor *norm_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *x = y->inputs[0];
-    const wi_vector_norm_attributes *const a = &y->attributes.vector_norm;
+    const wi_vector_norm_attributes *const a = &y->attributes->vector_norm;
     const uint32_t axes = a->axes;
     if (a->order == 1) return wi_sum_keep(weft_abs(x), axes);
     if (a->order == 2) return weft_sqrt(wi_sum_keep(weft_square(x), axes));
@@ -22,7 +22,7 @@ static weft_tensor *signed_as(weft_tensor *x, weft_tensor *g) {
 
 static void norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = y->inputs[0], *zero = weft_number(y, 0);
-    const wi_vector_norm_attributes *const a = &y->attributes.vector_norm;
+    const wi_vector_norm_attributes *const a = &y->attributes->vector_norm;
     if (a->order == 1) {
         gradients[0] = signed_as(x, g);
     } else if (a->order == 2) {
@@ -64,7 +64,7 @@ typedef struct exponentials {
 
 static exponentials exponentials_of(const weft_tensor *y) {
     weft_tensor *x = y->inputs[0];
-    const uint32_t axes = y->attributes.over.axes;
+    const uint32_t axes = y->attributes->over.axes;
     exponentials s;
     weft_tensor *most = wi_max_keep(x, axes), *zero = weft_number(most, 0);
     weft_tensor *infinite = weft_equal(weft_abs(most), weft_number(most, (double)INFINITY));

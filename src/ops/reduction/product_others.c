@@ -8,7 +8,7 @@
 static weft_tensor *others_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *x = y->inputs[0];
-    const uint32_t axes = y->attributes.over.axes;
+    const uint32_t axes = y->attributes->over.axes;
     weft_tensor *is_zero = weft_equal(x, weft_number(x, 0));
     weft_tensor *zero = weft_cast(is_zero, x->dtype);
     weft_tensor *factor = weft_where(is_zero, weft_number(x, 1), x);
@@ -62,7 +62,7 @@ static weft_tensor *by_scans(weft_tensor *x) {
 
 static weft_tensor *others_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]) {
     weft_tensor *x = leaves[0] = y->inputs[0];
-    const moved m = move_axes(x, y->attributes.over.axes);
+    const moved m = move_axes(x, y->attributes->over.axes);
     if (!m.merged) return NULL;
     weft_tensor *others = (x->dtype == WEFT_F64 ? by_table : by_scans)(m.merged);
     others = others ? weft_reshape_shape(others, m.x->shape.rank, m.x->shape.dims) : NULL;
@@ -78,6 +78,6 @@ static const wi_op product_of_others = {.name = "prod gradient",
 void wi_prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = wi_wide(y->inputs[0]);
     if (!x) return;
-    weft_tensor *slope = wi_node(x->graph, &product_of_others, &x, 1, x->dtype, &x->shape, &y->attributes);
+    weft_tensor *slope = wi_node(x->graph, &product_of_others, &x, 1, x->dtype, &x->shape, y->attributes);
     gradients[0] = weft_cast(weft_mul(wi_wide(g), slope), y->dtype);
 }

@@ -94,7 +94,7 @@ static weft_tensor *remake(const weft_tensor *y, weft_tensor *const *inputs, con
 static weft_tensor *reduce_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     const wi_memory_order order = wi_memory_order_of(inputs[0]);
-    const uint32_t axes = y->attributes.over.axes;
+    const uint32_t axes = y->attributes->over.axes;
     if (order.rank == 0 || (gives_index(y->op) && !keeps_sequence(&order, axes))) return NULL;
     return wi_from_memory(
         &order, reduce_keep(y->op, inputs[0]->inputs[0], wi_axes_in_memory(&order, axes), y->dtype));
@@ -190,7 +190,7 @@ weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
 static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const weft_dtype wide = wi_format_of(y->dtype)->compute;
     weft_tensor *hit = weft_cast(weft_equal(y->inputs[0], y), wide);
-    weft_tensor *share = weft_div(wi_wide(g), wi_sum_keep(hit, y->attributes.over.axes));
+    weft_tensor *share = weft_div(wi_wide(g), wi_sum_keep(hit, y->attributes->over.axes));
     gradients[0] = weft_cast(weft_mul(hit, share), y->dtype);
 }
 

@@ -14,7 +14,7 @@ static weft_tensor *make(
 }
 
 static void cumsum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const wi_scan_attributes *const a = &y->attributes.scan;
+    const wi_scan_attributes *const a = &y->attributes->scan;
     gradients[0] = make(&wi_op_cumsum, g, NULL, a->axis, (wi_scan_form)a->form, !a->backwards);
 }
 
@@ -29,7 +29,7 @@ static weft_tensor *taken_away(weft_tensor *s, weft_tensor *p) {
  * s[i] = g[i] + x[i+1] · s[i+1]. */
 static void cumprod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = y->inputs[0];
-    const wi_scan_attributes *const a = &y->attributes.scan;
+    const wi_scan_attributes *const a = &y->attributes->scan;
     const wi_scan_form form = a->form == WI_SCAN_BEFORE ? WI_SCAN_BEFORE : WI_SCAN_DELAYED;
     weft_tensor *products = make(&wi_op_cumprod, x, NULL, a->axis, WI_SCAN_BEFORE, a->backwards);
     weft_tensor *sums = make(&wi_op_linear_scan, x, g, a->axis, form, !a->backwards);
@@ -40,9 +40,9 @@ static void cumprod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
  * y[i-1]. The three forms are closed under this. */
 static void linear_scan_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *a = y->inputs[0], *b = y->inputs[1];
-    const int axis = y->attributes.scan.axis;
-    const bool direction = y->attributes.scan.backwards, back = !direction;
-    const uint32_t form = y->attributes.scan.form;
+    const int axis = y->attributes->scan.axis;
+    const bool direction = y->attributes->scan.backwards, back = !direction;
+    const uint32_t form = y->attributes->scan.form;
     if (form == WI_SCAN_AFTER) {
         gradients[1] = make(&wi_op_linear_scan, a, g, axis, WI_SCAN_DELAYED, back);
         gradients[0] =

@@ -38,13 +38,13 @@ static weft_tensor *pick(const wi_op *op, weft_tensor *x, weft_tensor *order, in
 
 static weft_tensor *pick_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    return weft_gather(y->inputs[0], y->attributes.sort.axis, y->inputs[1]);
+    return weft_gather(y->inputs[0], y->attributes->sort.axis, y->inputs[1]);
 }
 
 static void pick_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *inputs[] = {g, y->inputs[1]};
     gradients[0] =
-        g ? wi_node(g->graph, &wi_op_put, inputs, 2, g->dtype, &y->inputs[0]->shape, &y->attributes) : NULL;
+        g ? wi_node(g->graph, &wi_op_put, inputs, 2, g->dtype, &y->inputs[0]->shape, y->attributes) : NULL;
 }
 
 const wi_op wi_op_sort = {.name = "sort",
@@ -61,7 +61,7 @@ const wi_op wi_op_topk = {.name = "topk",
 /* ---- put ---- */
 
 static void put_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = pick(&wi_op_sort, g, y->inputs[1], y->attributes.sort.axis);
+    gradients[0] = pick(&wi_op_sort, g, y->inputs[1], y->attributes->sort.axis);
 }
 
 const wi_op wi_op_put = {.name = "put",
