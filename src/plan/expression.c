@@ -154,6 +154,9 @@ int wi_emit_load(wi_emitter *e, int o) {
     address(e, o, where);
     const bool guarded = wi_padding_condition(e, o, condition);
     const int temp = wi_emit_begin(e, operand->dtype);
+    /* No row of a table: another item may be at the first one. */
+    if (wi_is_table_of(e->partition, e->step, operand->value, operand->is_output))
+        wi_text_append(&e->text, "batch < 0 ? (%s)(0) : ", wi_register_type(operand->dtype));
     if (guarded) wi_text_append(&e->text, "%s ? ", condition);
     emit_element(e, o, where);
     if (guarded) {
