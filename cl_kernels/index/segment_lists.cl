@@ -11,6 +11,7 @@
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)  segment_lists_##suffix
 #define WEFT_SEGMENT_ITEMS WEFT_GROUP
+#define WEFT_SEGMENT_DIGIT 11
 #endif
 
 #if WEFT_LANES == 16
@@ -18,8 +19,8 @@
 #ifndef WEFT_SEGMENT_LISTS
 #define WEFT_SEGMENT_LISTS
 
-#define WEFT_SEGMENT_DIGIT  11 /* most bits of a digit */
-#define WEFT_SEGMENT_PASSES 3
+/* Passes over a number of 32 bits, by digits of WEFT_SEGMENT_DIGIT bits at most. */
+#define WEFT_SEGMENT_PASSES ((32 + WEFT_SEGMENT_DIGIT - 1) / WEFT_SEGMENT_DIGIT)
 
 /* Makes elements of the index, and counts how often each digit stands in each place. */
 static inline void weft_segment_count(__global const int *restrict index, __global ulong *restrict elements,

@@ -10,13 +10,14 @@ static void add_arguments(const wi_kernel_site *site, wi_kernel_launch *launch) 
 
 /* ---- items that walk ---- */
 
-enum { DIGIT = 11 }; /* most bits of a digit: WEFT_SEGMENT_DIGIT */
+enum { DIGIT = 11 }; /* most bits of a digit */
 
 /* Numbers up to the table's size, as -1 counts as 0. */
 static weft_status prepare_cpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
     int64_t bits = 1;
     while (site->node->attributes->index.size >> bits) bits++;
     const int64_t passes = wi_divide_up(bits, DIGIT);
+    wi_kernel_macro_int(plan, "WEFT_SEGMENT_DIGIT", DIGIT);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "lists", 1, 1);
     plan->scratch_bytes = (size_t)site->inputs[0].dims[0].actual * 2 * sizeof(cl_ulong);
     wi_kernel_input(launch, 0);
