@@ -23,10 +23,12 @@ int64_t wi_length_times(int64_t n, int64_t symbol, int64_t *rest) {
     return n / symbol + up;
 }
 
+/* Nearly all numbers are small, and need no division. */
 bool wi_has_length(int64_t dim, int64_t symbol) {
-    if (symbol == 0) return false;
-    int64_t rest, times = wi_length_times(wi_magnitude(dim), symbol, &rest);
-    bool has = times > 0;
+    const int64_t n = wi_magnitude(dim);
+    if (symbol == 0 || n <= symbol / 2) return false;
+    int64_t rest, times = wi_length_times(n, symbol, &rest);
+    bool has = true;
     while (has && times > 0) {
         has = rest <= WI_LENGTH_REST && rest >= -WI_LENGTH_REST;
         times = wi_length_times(times, symbol, &rest);
@@ -144,6 +146,7 @@ void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power) {
     }
 }
 
+static const double MOST_ELEMENTS = (double)(INT64_C(1) << 40);
 /* Counts at the general batch, and bytes of them, are 64-bit integers. */
 static const double MOST_GENERAL = (double)(INT64_C(1) << 60);
 
@@ -164,7 +167,7 @@ weft_status wi_shape_check(const wi_shape *shape, const char *what) {
             WI_FAIL(WEFT_ERROR_SHAPE, "%s: dimension %d of %s is zero", what, i, wi_shape_print(shape, text));
         const int64_t size = least_size(shape->dims[i]);
         general *= (double)size * (shape->dims[i] < 0 ? (double)WI_GENERAL_BATCH : 1.0);
-        if (count > (INT64_C(1) << 40) / size)
+        if ((double)count * (double)size > MOST_ELEMENTS)
             WI_FAIL(
                 WEFT_ERROR_SHAPE, "%s: %s has more than 2^40 elements", what, wi_shape_print(shape, text));
         count *= size;

@@ -133,7 +133,7 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
 
 static void set_value(wi_binder *b, int value) {
     set_memory(b, value);
-    set_offset(b, value, partition_of(b)->values[value].layout.offset.actual);
+    set_offset(b, value, partition_of(b)->values[value].layout->offset.actual);
 }
 
 void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument) {
@@ -169,7 +169,7 @@ static bool locate_argument(const wi_launches *l, const wi_run *run, const wi_ke
         argument->kind == WI_KERNEL_INPUT ? run->step->sources[argument->number] : run->step->members[0];
     *size = weft_dtype_size(p->values[value].format);
     *at = wi_locate_value(l->memory, run, value);
-    at->offset += (size_t)p->values[value].layout.offset.actual * *size;
+    at->offset += (size_t)p->values[value].layout->offset.actual * *size;
     return true;
 }
 

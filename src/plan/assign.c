@@ -11,10 +11,10 @@ static bool same_layout(const wi_loop *loop, const wi_layout *a, const wi_layout
 
 /* Elements of its storage between which all of a value's lie. */
 static void span_of(const wi_value *value, int64_t *first, int64_t *end) {
-    *first = value->layout.offset.general;
+    *first = value->layout->offset.general;
     *end = *first + 1;
-    for (int i = 0; i < value->extent.rank; i++) {
-        const int64_t reach = (value->extent.dims[i].general - 1) * value->layout.strides[i].general;
+    for (int i = 0; i < value->extent->rank; i++) {
+        const int64_t reach = (value->extent->dims[i].general - 1) * value->layout->strides[i].general;
         if (reach < 0)
             *first += reach;
         else
@@ -74,8 +74,8 @@ static bool replaces_parts(const wi_partition *p, const wi_step *step, int varia
     for (int i = 1; i < node->input_count; i++)
         if (value_overlaps(p, step->sources[i], storage, first, end)) return false;
     return wi_base_storage(p, step->sources[0]) == storage &&
-           wi_size_equal(x->layout.offset, own->layout.offset) &&
-           wi_layout_is_contiguous(&own->layout, &own->extent);
+           wi_size_equal(x->layout->offset, own->layout->offset) &&
+           wi_layout_is_contiguous(own->layout, own->extent);
 }
 
 /* May the step that computes the new value write it over the old one? Each element must be read, if at all,
@@ -93,7 +93,7 @@ static bool writes_over(
     if (step->kind == WI_STEP_PRODUCT &&
         (wi_base_storage(p, step->sources[0]) == storage || wi_base_storage(p, step->sources[1]) == storage))
         return false;
-    const wi_size start = p->values[assignment->variable].layout.offset;
+    const wi_size start = p->values[assignment->variable].layout->offset;
     for (int i = 0; i < loop->operand_count; i++) {
         if (!reads_in_step(p, loop, &loop->operands[i], output, storage, start)) return false;
     }
@@ -105,7 +105,7 @@ static bool writes_over(
 static bool disturbs_kernels(const wi_partition *p, const wi_assignment *assignment, int own) {
     enum { QUAD_BYTES = 16 };
     const int64_t size = (int64_t)weft_dtype_size(p->values[assignment->value].format);
-    if (p->values[assignment->variable].layout.offset.actual * size % QUAD_BYTES == 0) return false;
+    if (p->values[assignment->variable].layout->offset.actual * size % QUAD_BYTES == 0) return false;
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_step *const step = p->steps[i];
         if (step->kind != WI_STEP_PRODUCT && step->kind != WI_STEP_KERNEL) continue;
@@ -220,12 +220,11 @@ static weft_status settle(
         wi_storage *storage = &p->storages[wi_base_storage(p, assignment->value)];
         storage->alias = over;
         storage->alias_offset =
-            (size_t)variable->layout.offset.actual * weft_dtype_size(p->values[assignment->value].format);
+            (size_t)variable->layout->offset.actual * weft_dtype_size(p->values[assignment->value].format);
         return WEFT_OK;
     }
-    const wi_layout layout = variable->layout; /* copying makes values, which moves them */
     int copy;
-    WI_TRY(wi_copy_value(p, assignment->value, over, &layout, &copy));
+    WI_TRY(wi_copy_value(p, assignment->value, over, variable->layout, &copy));
     return wi_make_loop(loops, p->steps[p->step_count - 1]);
 }
 
@@ -256,10 +255,10 @@ static weft_status fill_table(wi_partition *p, wi_loops *loops, int value) {
     if (step < 0 || storage < 0 || p->storages[storage].alias >= 0 ||
         !wi_is_table_of(p, p->steps[step], value, true))
         return WEFT_OK;
-    const wi_layout layout = p->values[value].layout;
     int copy;
     p->device = p->steps[step]->device;
-    WI_TRY(wi_copy_value(p, wi_value_index(p, p->values[value].node->inputs[0]), storage, &layout, &copy));
+    WI_TRY(wi_copy_value(
+        p, wi_value_index(p, p->values[value].node->inputs[0]), storage, p->values[value].layout, &copy));
     WI_TRY(wi_make_loop(loops, p->steps[p->step_count - 1]));
     move_last(p, loops, step);
     return WEFT_OK;

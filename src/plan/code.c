@@ -1,5 +1,5 @@
 /* The pieces of source that a plan's programs are put together from. */
-#include "plan/code.h"
+#include "plan/known_code.h"
 #include "plan/step_key.h"
 #include "plan/verify.h"
 #include <inttypes.h>
@@ -10,42 +10,57 @@ static bool is_same(wi_cache_key a, wi_cache_key b) {
     return a.high == b.high && a.low == b.low;
 }
 
-static weft_status new_piece(wi_code *code, wi_cache_key hash, int *index) {
-    const weft_allocator *allocator = code->loops->partition->request->context->allocator;
-    WI_TRY(wi_grow(allocator, (void **)&code->pieces, &code->piece_capacity, code->piece_count + 1,
-        sizeof *code->pieces));
-    *index = (int)code->piece_count++;
-    wi_code_piece *piece = &code->pieces[*index];
-    *piece = (wi_code_piece){.hash = hash};
-    snprintf(piece->name, sizeof piece->name, "k%016" PRIx64, hash.high);
+/* The place in the plan of a piece that the graph knows; -1: none. */
+static weft_status take_piece(wi_code *code, int number, int *index) {
+    *index = number < 0 ? -1 : 0;
+    while (number >= 0 && (size_t)*index < code->piece_count && code->pieces[*index].number != number)
+        ++*index;
+    if (number < 0 || (size_t)*index < code->piece_count) return WEFT_OK;
+    WI_TRY(wi_grow(code->loops->partition->request->context->allocator, (void **)&code->pieces,
+        &code->piece_capacity, code->piece_count + 1, sizeof *code->pieces));
+    const wi_code_piece *const known = &code->known->pieces[number];
+    code->pieces[code->piece_count++] = *known;
+    code->bundles = code->bundles || !is_same(known->alone, known->hash);
     return WEFT_OK;
 }
 
-weft_status wi_add_piece(wi_code *code, wi_text *text, size_t alone, unsigned needs, int *index) {
+weft_status wi_add_piece(wi_code *code, const wi_text *text, size_t alone, unsigned needs, int *index) {
     if (text->failed) return WEFT_ERROR_MEMORY;
+    int number;
     const wi_cache_key hash = wi_text_key(text->data, text->length);
-    for (size_t i = 0; i < code->piece_count; i++) {
-        if (!is_same(code->pieces[i].hash, hash)) continue;
-        *index = (int)i;
-        return WEFT_OK;
-    }
-    WI_TRY(new_piece(code, hash, index));
-    code->pieces[*index].needs = needs;
-    code->pieces[*index].alone = alone < text->length ? wi_text_key(text->data, alone) : hash;
-    code->bundles = code->bundles || alone < text->length;
-    code->pieces[*index].text = text->data;
-    code->pieces[*index].length = text->length;
-    wi_text_init(text, text->allocator);
-    return WEFT_OK;
+    wi_code_piece piece = {.text = text->data, .length = text->length, .needs = needs, .hash = hash};
+    piece.alone = alone < text->length ? wi_text_key(text->data, alone) : hash;
+    snprintf(piece.name, sizeof piece.name, "k%016" PRIx64, hash.high);
+    WI_TRY(wi_known_piece(code->known, &piece, &number));
+    return take_piece(code, number, index);
 }
+
+/* ---- kernels of templates ---- */
+
+typedef struct prepared {
+    wi_kernel_plan kernel;
+    const void *template;
+} prepared;
 
 static weft_status prepare_for_site(
-    const wi_selection *selection, const wi_kernel_site *site, wi_arena *arena, void **made) {
-    wi_kernel_plan *const kernel = wi_arena_take(arena, sizeof *kernel);
-    if (!kernel) return WEFT_ERROR_MEMORY;
-    WI_TRY(wi_implementation_prepare(selection->chosen, selection->variant, site, arena, kernel));
-    *made = kernel;
+    wi_code *code, const wi_selection *selection, const wi_kernel_site *site, void **made) {
+    wi_arena *const arena = code->loops->partition->request->arena;
+    prepared *const own = wi_arena_take(arena, sizeof *own);
+    if (!own) return WEFT_ERROR_MEMORY;
+    WI_TRY(wi_implementation_prepare(selection->chosen, selection->variant, site, arena, &own->kernel));
+    own->template = wi_known_template(code->known, &own->kernel);
+    if (!own->template) return WEFT_ERROR_MEMORY;
+    *made = own;
     return WEFT_OK;
+}
+
+static bool draws(const wi_kernel_plan *kernel) {
+    for (int i = 0; i < kernel->count; i++) {
+        for (int a = 0; a < kernel->launches[i]->argument_count; a++) {
+            if (kernel->launches[i]->arguments[a].kind == WI_KERNEL_RANDOM) return true;
+        }
+    }
+    return false;
 }
 
 /* What the chosen implementation launches, and with which macros its template is compiled. */
@@ -60,10 +75,15 @@ static weft_status prepare_kernel(wi_code *code, const wi_step *step) {
     wi_key_add_site(&code->kernels, wi_step_device(p, step), &site);
     void **const known = wi_key_end(&code->kernels);
     if (!known) return WEFT_ERROR_MEMORY;
-    if (!*known) WI_TRY(prepare_for_site(step->selection, &site, p->request->arena, known));
-    code->of[step->index].kernel = *known;
+    if (!*known) WI_TRY(prepare_for_site(code, step->selection, &site, known));
+    prepared *const own = *known;
+    code->of[step->index].kernel = &own->kernel;
+    code->of[step->index].template = own->template;
+    code->draws = code->draws || draws(&own->kernel);
     return WEFT_OK;
 }
+
+/* ---- steps ---- */
 
 unsigned wi_step_needs(const wi_partition *p, const wi_step *step) {
     const weft_tensor *node = p->values[step->members[0]].node;
@@ -84,19 +104,60 @@ static weft_status append_step(wi_code *code, const wi_step *step) {
 
 /* Where the code of steps like this one is noted. */
 static void **find_alike(wi_code *code, const wi_step *step) {
-    wi_key_begin(&code->steps);
-    wi_key_add_address(&code->steps, code->of[step->index].kernel);
-    wi_key_add(&code->steps, wi_step_needs(code->loops->partition, step));
-    if (step->kind != WI_STEP_KERNEL) wi_key_add_code(&code->steps, code->loops, step);
-    return wi_key_end(&code->steps);
+    wi_key_map *const map = &code->known->steps;
+    wi_key_begin(map);
+    wi_key_add_address(map, wi_step_device(code->loops->partition, step));
+    wi_key_add_address(map, code->of[step->index].template);
+    wi_key_add(map, (uint64_t)step->kind << 32 | wi_step_needs(code->loops->partition, step));
+    if (step->kind != WI_STEP_KERNEL) wi_key_add_code(map, code->loops, step);
+    return wi_key_end(map);
+}
+
+static weft_status take_text(wi_code *code, wi_kernel_text *own, const wi_kernel_text *known) {
+    *own = *known;
+    return take_piece(code, known->piece, &own->piece);
+}
+
+static weft_status take_known(wi_code *code, const wi_step *step, const wi_known_step *known) {
+    wi_step_code *const own = &code->of[step->index];
+    WI_TRY(take_text(code, &own->whole, &known->whole));
+    WI_TRY(take_text(code, &own->partial, &known->partial));
+    return take_text(code, &own->combine, &known->combine);
+}
+
+static weft_status keep_text(wi_code *code, wi_kernel_text *kept, const wi_kernel_text *made) {
+    return wi_known_keep(code->known, kept, made, made->piece < 0 ? -1 : code->pieces[made->piece].number);
+}
+
+static weft_status keep(wi_code *code, const wi_step *step, void **known) {
+    const wi_step_code *const own = &code->of[step->index];
+    wi_known_step *const kept = wi_arena_take(&code->known->arena, sizeof *kept);
+    if (!kept) return WEFT_ERROR_MEMORY;
+    WI_TRY(keep_text(code, &kept->whole, &own->whole));
+    WI_TRY(keep_text(code, &kept->partial, &own->partial));
+    WI_TRY(keep_text(code, &kept->combine, &own->combine));
+    *known = kept;
+    code->known->step_count++;
+    return WEFT_OK;
+}
+
+static bool is_same_text(const wi_code *code, const wi_kernel_text *own, const wi_kernel_text *known) {
+    const int number = own->piece < 0 ? -1 : code->pieces[own->piece].number;
+    bool same = number == known->piece && own->argument_count == known->argument_count;
+    for (int i = 0; same && i < own->argument_count; i++) {
+        const wi_argument *const a = &own->arguments[i], *const b = &known->arguments[i];
+        same = a->kind == b->kind && a->a == b->a && a->b == b->b && a->number == b->number;
+    }
+    return same;
 }
 
 /* Written anew, the code of a step is what is known of one like it. */
-static weft_status verify_alike(wi_code *code, const wi_step *step, const wi_step_code *known) {
+static weft_status verify_alike(wi_code *code, const wi_step *step, const wi_known_step *known) {
     const wi_step_code *const own = &code->of[step->index];
     WI_TRY(append_step(code, step));
-    WI_REQUIRE(own->whole.piece == known->whole.piece && own->partial.piece == known->partial.piece &&
-                   own->combine.piece == known->combine.piece,
+    WI_REQUIRE(is_same_text(code, &own->whole, &known->whole) &&
+                   is_same_text(code, &own->partial, &known->partial) &&
+                   is_same_text(code, &own->combine, &known->combine),
         WI_PASS_CODE, "step", step->index, "steps of one key have the same code");
     return WEFT_OK;
 }
@@ -110,13 +171,13 @@ static weft_status add_step(wi_code *code, const wi_step *step) {
     if (!known) return WEFT_ERROR_MEMORY;
     if (*known) {
         if (wi_verify_is_on()) WI_TRY(verify_alike(code, step, *known));
-        *own = *(const wi_step_code *)*known;
-        return WEFT_OK;
+        return take_known(code, step, *known);
     }
     WI_TRY(append_step(code, step));
-    *known = own;
-    return WEFT_OK;
+    return keep(code, step, known);
 }
+
+/* ---- bundles ---- */
 
 /* The longest piece that has all of this one, and more kernels of bundles of its template; none: itself. */
 static int find_bundled(const wi_code *code, int piece) {
@@ -142,14 +203,16 @@ static void join_bundled(wi_code *code) {
     }
 }
 
+/* ---- the pass ---- */
+
 /* OpenCL C has a decimal point, whatever the program's locale has. */
 weft_status wi_plan_code(const wi_loops *loops, wi_code *code) {
     const wi_partition *p = loops->partition;
     *code = (wi_code){.loops = loops};
     wi_key_map_init(&code->kernels, p->request->arena);
-    wi_key_map_init(&code->steps, p->request->arena);
     code->of = wi_arena_take(p->request->arena, p->step_count * sizeof *code->of);
     if (!code->of) return WEFT_ERROR_MEMORY;
+    WI_TRY(wi_known_code_of(p->request->graph, &code->known));
     wi_locale locale;
     wi_locale_enter(&locale);
     weft_status status = WEFT_OK;
@@ -159,15 +222,6 @@ weft_status wi_plan_code(const wi_loops *loops, wi_code *code) {
     return status;
 }
 
-void wi_code_forget_texts(wi_code *code) {
-    for (size_t i = 0; i < code->piece_count; i++) {
-        wi_release(code->loops->partition->request->context->allocator, code->pieces[i].text);
-        code->pieces[i].text = NULL;
-    }
-}
-
 void wi_code_clear(wi_code *code) {
-    if (!code->loops) return;
-    wi_code_forget_texts(code);
-    wi_release(code->loops->partition->request->context->allocator, code->pieces);
+    if (code->loops) wi_release(code->loops->partition->request->context->allocator, code->pieces);
 }

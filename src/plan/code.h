@@ -1,6 +1,7 @@
 /* Code: the OpenCL C of each step, and which arguments its kernels take.
  *
  *   code.c          the pieces that programs are put together from; equal ones are one
+ *   known_code.c    what plans of the graph before have written
  *   code_loop.c     kernels of loop steps (expressions in expression.c, padded reads in padded_read.c, reductions in
  *                   accumulators.c)
  *   code_sweeps.c   sweeps over the elements of a row
@@ -59,6 +60,7 @@ typedef struct wi_kernel_text {
 typedef struct wi_step_code {
     wi_kernel_text whole, partial, combine; /* PRODUCT and KERNEL: `whole` alone */
     wi_kernel_plan *kernel;                 /* PRODUCT and KERNEL: launches and macros; NULL: a library's */
+    const void *template;                   /* stands for all of it that the text depends on */
 } wi_step_code;
 
 /* Source that stands for itself: one kernel, or a template with all that it defines. Its text says WEFT_NAME(suffix)
@@ -73,7 +75,8 @@ enum {
 
 typedef struct wi_code_piece {
     char name[24];
-    char *text;         /* NULL once the plan is compiled */
+    int number;         /* among the pieces that the graph knows (known_code.h) */
+    const char *text;   /* the graph's */
     size_t length;      /* of the text */
     unsigned needs;     /* WI_NEEDS_: which files must stand before it */
     wi_cache_key hash;  /* of the text */
@@ -85,21 +88,19 @@ typedef struct wi_code {
     wi_step_code *of;      /* by step */
     wi_code_piece *pieces; /* distinct */
     size_t piece_count, piece_capacity;
-    wi_key_map kernels; /* wi_kernel_plan by implementation and site */
-    wi_key_map steps;   /* wi_step_code of the first step of each key (step_key.h) */
-    bool draws;         /* a kernel op takes random numbers */
-    bool bundles;       /* some piece has kernels of bundles */
+    wi_key_map kernels; /* by implementation and site */
+    struct wi_known_code *known;
+    bool draws;   /* a kernel op takes random numbers */
+    bool bundles; /* some piece has kernels of bundles */
 } wi_code;
 
 weft_status wi_plan_code(const wi_loops *loops, wi_code *code);
-/* Texts are needed no more once the programs are built. */
-void wi_code_forget_texts(wi_code *code);
 void wi_code_clear(wi_code *code);
 
 /* ---- for the files of this pass ---- */
-/* Takes the text over; an equal piece that is there already is used instead. alone: the length of a template, which kernels of
- * bundles may follow. */
-weft_status wi_add_piece(wi_code *code, wi_text *text, size_t alone, unsigned needs, int *piece);
+/* An equal piece that is there already is used instead. alone: the length of a template, which kernels of bundles may
+ * follow. */
+weft_status wi_add_piece(wi_code *code, const wi_text *text, size_t alone, unsigned needs, int *piece);
 /* Of a template, by what it reads and makes. */
 unsigned wi_step_needs(const wi_partition *p, const wi_step *step);
 weft_status wi_code_loop(wi_code *code, const wi_step *step);

@@ -2,15 +2,6 @@
 #include "cl/kernel_source.h"
 #include "plan/code.h"
 
-static bool draws(const wi_kernel_plan *kernel) {
-    for (int i = 0; i < kernel->count; i++) {
-        for (int a = 0; a < kernel->launches[i]->argument_count; a++) {
-            if (kernel->launches[i]->arguments[a].kind == WI_KERNEL_RANDOM) return true;
-        }
-    }
-    return false;
-}
-
 static weft_status append_template(wi_text *source, const wi_kernel_plan *kernel, size_t *alone) {
     wi_kernel_macros_define(kernel, source);
     WI_TRY(wi_kernel_headers_append(kernel, source));
@@ -24,7 +15,6 @@ static weft_status append_template(wi_text *source, const wi_kernel_plan *kernel
 
 weft_status wi_code_kernel(wi_code *code, const wi_step *step) {
     wi_step_code *own = &code->of[step->index];
-    code->draws = code->draws || draws(own->kernel);
     const unsigned needs = wi_step_needs(code->loops->partition, step);
     wi_text source;
     size_t alone = 0;

@@ -13,11 +13,11 @@ static written written_by(const wi_partition *p, const wi_assignment *assignment
     const wi_value *const value = &p->values[assignment->variable];
     const int64_t size = (int64_t)weft_dtype_size(value->node->dtype);
     written w = {.storage = wi_base_storage(p, assignment->variable),
-        .first = value->layout.offset.general,
+        .first = value->layout->offset.general,
         .variable = p->values[value->base].node};
     w.end = w.first + 1;
-    for (int i = 0; i < value->extent.rank; i++)
-        w.end += (value->extent.dims[i].general - 1) * value->layout.strides[i].general;
+    for (int i = 0; i < value->extent->rank; i++)
+        w.end += (value->extent->dims[i].general - 1) * value->layout->strides[i].general;
     w.first *= size;
     w.end *= size;
     return w;

@@ -55,9 +55,9 @@ void wi_dump_order(const wi_node_order *order, wi_text *text) {
 /* ---- values ---- */
 
 static void append_layout(const wi_value *value, wi_text *text) {
-    wi_text_append(text, "  at %lld, strides", (long long)value->layout.offset.actual);
-    for (int i = 0; i < value->extent.rank; i++)
-        wi_text_append(text, " %lld", (long long)value->layout.strides[i].actual);
+    wi_text_append(text, "  at %lld, strides", (long long)value->layout->offset.actual);
+    for (int i = 0; i < value->extent->rank; i++)
+        wi_text_append(text, " %lld", (long long)value->layout->strides[i].actual);
 }
 
 static void append_state(const wi_value *value, wi_text *text) {

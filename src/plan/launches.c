@@ -135,7 +135,7 @@ static bool is_in_place(const wi_placement *placement, const wi_run *run) {
         const int place = wi_place_of_value(placement->runs, run, values[i], &within);
         const wi_value *const value = &placement->partition->values[values[i]];
         roots[i] = wi_place_root(placement, place, &beyond);
-        offsets[i] = within + beyond + (size_t)value->layout.offset.actual * weft_dtype_size(value->format);
+        offsets[i] = within + beyond + (size_t)value->layout->offset.actual * weft_dtype_size(value->format);
     }
     return roots[0] == roots[1] && offsets[0] == offsets[1];
 }

@@ -30,7 +30,7 @@ static weft_status stretch(
 static weft_status add_memory(const wi_partition *p, wi_loop *loop, int index, bool is_output) {
     const wi_value *value = &p->values[index];
     wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->format};
-    WI_TRY(stretch(loop->step, &value->extent, &value->layout, &operand.layout));
+    WI_TRY(stretch(loop->step, value->extent, value->layout, &operand.layout));
     if (wi_is_table_of(p, loop->step, index, is_output)) {
         operand.layout.strides[0] = operand.layout.strides[1];
         operand.layout.strides[1] = wi_size_of(0);
@@ -43,14 +43,14 @@ static weft_status add_padded(const wi_partition *p, wi_loop *loop, const weft_t
     const wi_value *input = wi_value_of_node(p, node->inputs[0]);
     const wi_extent extent = wi_extent_of(&node->shape, p->request->batch);
     wi_operand operand = {.value = (int)(input - p->values), .dtype = input->format, .padded = node};
-    WI_TRY(stretch(loop->step, &extent, &input->layout, &operand.layout));
+    WI_TRY(stretch(loop->step, &extent, input->layout, &operand.layout));
     operand.padding = wi_arena_take(p->request->arena, WEFT_MAX_RANK * sizeof *operand.padding);
     if (!operand.padding) return WEFT_ERROR_MEMORY;
     for (int axis = 0; axis < extent.rank; axis++) {
         wi_padding *padding = &operand.padding[loop->step->extent.rank - extent.rank + axis];
         const int64_t start = node->attributes->padding.before[axis];
         padding->mode = (wi_padding_mode)node->attributes->padding.mode[axis];
-        padding->size = input->extent.dims[axis];
+        padding->size = input->extent->dims[axis];
         padding->step = node->attributes->padding.step;
         padding->before = wi_size_of(start);
         if (padding->mode == WI_PADDING_WRAP)
@@ -117,7 +117,7 @@ static weft_status add_kernel_operands(const wi_partition *p, wi_loop *loop) {
         loop->operands[loop->operand_count++] = (wi_operand){.value = value,
             .is_output = is_output,
             .dtype = p->values[value].format,
-            .layout = p->values[value].layout};
+            .layout = *p->values[value].layout};
     }
     return WEFT_OK;
 }
@@ -129,7 +129,7 @@ static weft_status add_transfer_operands(const wi_partition *p, wi_loop *loop) {
         loop->operands[loop->operand_count++] = (wi_operand){.value = values[i],
             .is_output = i == 1,
             .dtype = p->values[copy].format,
-            .layout = p->values[values[i]].layout};
+            .layout = *p->values[values[i]].layout};
     return WEFT_OK;
 }
 

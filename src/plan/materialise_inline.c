@@ -22,7 +22,8 @@
 static int code_operations(const char *code, const wi_operation_prices *prices) {
     int count = 0;
     for (const char *at = code; *at; at++) {
-        const bool calls = strncmp(at, "weft_", 5) == 0 || strncmp(at, "sqrt", 4) == 0;
+        const bool calls =
+            (*at == 'w' && strncmp(at, "weft_", 5) == 0) || (*at == 's' && strncmp(at, "sqrt", 4) == 0);
         count += calls                       ? prices->function
                  : *at == '/'                ? prices->division
                  : strchr("+-*<>=&|^(", *at) ? prices->simple
@@ -88,7 +89,7 @@ static bool fits(const inliner *own, const wi_value *value) {
     const wi_step *step = own->step >= 0 ? own->partition->steps[own->step] : NULL;
     wi_layout merged;
     return !step || step->kind != WI_STEP_PRODUCT ||
-           wi_product_layout(step, &value->extent, &value->layout, &merged);
+           wi_product_layout(step, value->extent, value->layout, &merged);
 }
 
 static bool add_read(inliner *own, const wi_value *value) {

@@ -51,31 +51,41 @@ typedef enum wi_value_state {
     WI_VALUE_MEMORY  /* there already, or another layout of a base value */
 } wi_value_state;
 
+/* What follows from a shape at the plan's batch. */
+typedef struct wi_sizes {
+    const wi_shape *shape;
+    wi_extent extent;
+    wi_layout contiguous;
+} wi_sizes;
+
+enum { WI_KNOWN_SIZES = 64 };
+
+/* A plan has thousands, and each pass walks over them: extents and layouts are not in them. */
 typedef struct wi_value {
     weft_tensor *node;
-    weft_dtype format; /* in memory; registers hold the node's dtype */
-    wi_value_state state;
+    const wi_extent *extent;
+    const wi_layout *layout;       /* set by wi_lay_value; at first contiguous */
     const weft_tensor *expression; /* INLINE: the node that says how */
-    /* INLINE: the same everywhere. Any kernel can compute such values; others depend on the index in their own
-     * shape. */
-    bool uniform;
-    int copy_of;          /* MEMBER: the value that it copies; -1: the node's own expression */
-    int base;             /* MEMORY of a view: whose memory it is; else itself */
-    int step;             /* that computes it; -1: there before the first */
-    int place;            /* MEMBER: among the members of its step */
-    bool in_row;          /* MEMBER: one element a row of the reduction, not one a point of the space */
-    bool after_reduction; /* MEMBER: computed from a result of its own step's reductions */
-    int chain; /* MEMBER: of so many reductions of its own step, each of elements made of the one before */
-    bool stores_inline;  /* MEMBER: stores `expression` */
-    int storage;         /* -1: none */
+    weft_dtype format;             /* in memory; registers hold the node's dtype */
+    wi_value_state state;
+    int copy_of; /* MEMBER: the value that it copies; -1: the node's own expression */
+    int base;    /* MEMORY of a view: whose memory it is; else itself */
+    int step;    /* that computes it; -1: there before the first */
+    int place;   /* MEMBER: among the members of its step */
+    int chain;   /* MEMBER: of so many reductions of its own step, each of elements made of the one before */
+    int storage; /* -1: none */
     int stored_as;       /* the value that has an INLINE one in memory, or MEMORY row-major; -1: none */
     int inline_operands; /* INLINE: operands that it takes in a step, at most */
     int outside;         /* readers that are not members of its step, or not yet; a plan's output is one */
-    bool keeps_layout;   /* MEMBER: inline in an epilogue; if it gets memory after all, that reads it */
     int fault;           /* slot among the plan's faults of what computes it; -1: none */
-    bool permuted;       /* MEMBER: stored as its readers want it, not in the order of its axes */
-    wi_extent extent;
-    wi_layout layout;
+    /* INLINE: the same everywhere. Any kernel can compute such values; others depend on the index in their own
+     * shape. */
+    bool uniform;
+    bool in_row;          /* MEMBER: one element a row of the reduction, not one a point of the space */
+    bool after_reduction; /* MEMBER: computed from a result of its own step's reductions */
+    bool stores_inline;   /* MEMBER: stores `expression` */
+    bool keeps_layout;    /* MEMBER: inline in an epilogue; if it gets memory after all, that reads it */
+    bool permuted;        /* MEMBER: stored as its readers want it, not in the order of its axes */
 } wi_value;
 
 /* ---- steps ---- */
@@ -131,7 +141,8 @@ typedef struct wi_partition {
     size_t step_count, step_capacity;
     wi_assignment *assignments;
     size_t assignment_count, assignment_capacity;
-    int *output_values;         /* by output; -1: an assignment */
+    const wi_sizes *sizes[WI_KNOWN_SIZES]; /* of some shapes, by a hash of their dimensions */
+    int *output_values;                    /* by output; -1: an assignment */
     int faults[WI_MAX_DEVICES]; /* by device index: storage of the fault slots; -1: no step there has one */
     int fault_count;            /* on all devices; a slot has one number everywhere */
     wi_key_map selections;      /* by site (step_key.h) */
@@ -147,7 +158,9 @@ void wi_partition_clear(wi_partition *partition);
 
 /* ---- for later passes ---- */
 /* -1: the node is not part of the plan, or has no value yet. */
-int wi_value_index(const wi_partition *p, const weft_tensor *node);
+static inline int wi_value_index(const wi_partition *p, const weft_tensor *node) {
+    return wi_is_ordered(p->order, node) ? p->value_of[wi_place_of(p->order, node)] - 1 : -1;
+}
 /* NULL: the node is not part of the plan. */
 const wi_value *wi_value_of_node(const wi_partition *p, const weft_tensor *node);
 size_t wi_value_bytes(const wi_value *value);
@@ -178,6 +191,8 @@ wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, co
 
 /* ---- for the files of this pass, and assign.c ---- */
 weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index);
+/* From here on the value has that layout. */
+weft_status wi_lay_value(wi_partition *p, int index, const wi_layout *layout);
 weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, int *index);
 weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shape, int *index);
 void wi_add_member(wi_partition *p, int step, int value);

@@ -11,8 +11,8 @@ bool wi_changes_device(const wi_partition *p, const wi_step *step) {
 
 /* Elements that lie side by side, in memory and in its copy, are copied by the queue: there is no kernel to compile. */
 static wi_step_kind kind_of_copy(const wi_value *from, const wi_layout *layout) {
-    const bool whole = wi_layout_is_contiguous(&from->layout, &from->extent) &&
-                       (!layout || wi_layout_is_contiguous(layout, &from->extent));
+    const bool whole = wi_layout_is_contiguous(from->layout, from->extent) &&
+                       (!layout || wi_layout_is_contiguous(layout, from->extent));
     return from->state != WI_VALUE_INLINE && whole ? WI_STEP_TRANSFER : WI_STEP_LOOP;
 }
 
@@ -32,8 +32,7 @@ weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layou
     wi_add_member(p, step, *copy);
     if (storage < 0) return wi_give_memory(p, *copy);
     p->values[*copy].storage = storage;
-    p->values[*copy].layout = *layout;
-    return WEFT_OK;
+    return wi_lay_value(p, *copy, layout);
 }
 
 /* An inline value is stored by a step of its own, and stays inline: steps before that one compute it themselves. */
@@ -49,7 +48,7 @@ weft_status wi_in_memory(wi_partition *p, int *index) {
 
 weft_status wi_contiguous(wi_partition *p, int *index) {
     const wi_value *value = &p->values[*index];
-    if (wi_layout_is_contiguous(&value->layout, &value->extent)) return WEFT_OK;
+    if (wi_layout_is_contiguous(value->layout, value->extent)) return WEFT_OK;
     int stored_as = value->stored_as;
     if (stored_as < 0) WI_TRY(wi_copy_value(p, *index, -1, NULL, &stored_as));
     p->values[*index].stored_as = stored_as;

@@ -15,10 +15,10 @@ static bool range_in_join(
     const int axis = join->attributes->along.axis;
     for (int k = 0; k < i; k++) {
         const wi_value *before = &p->values[wi_value_index(p, join->inputs[k])];
-        *start = wi_size_add(*start, wi_size_mul(before->extent.dims[axis], whole->layout.strides[axis]));
+        *start = wi_size_add(*start, wi_size_mul(before->extent->dims[axis], whole->layout->strides[axis]));
     }
     for (int k = 0; k < axis; k++) {
-        if (!wi_size_is(whole->extent.dims[k], 1)) return false;
+        if (!wi_size_is(whole->extent->dims[k], 1)) return false;
     }
     return true;
 }
@@ -30,9 +30,9 @@ static bool may_be_placed(const wi_partition *p, int index) {
     if (base->state != WI_VALUE_MEMBER || base->storage < 0) return false;
     const wi_storage *storage = &p->storages[base->storage];
     return storage->kind == WI_STORAGE_ARENA && storage->alias < 0 && !storage->keep &&
-           wi_size_is(value->layout.offset, 0) && wi_layout_is_contiguous(&value->layout, &value->extent) &&
-           wi_layout_is_contiguous(&base->layout, &base->extent) && wi_size_is(base->layout.offset, 0) &&
-           wi_size_equal(wi_extent_count(&value->extent), wi_extent_count(&base->extent));
+           wi_size_is(value->layout->offset, 0) && wi_layout_is_contiguous(value->layout, value->extent) &&
+           wi_layout_is_contiguous(base->layout, base->extent) && wi_size_is(base->layout->offset, 0) &&
+           wi_size_equal(wi_extent_count(value->extent), wi_extent_count(base->extent));
 }
 
 /* Can what computes the input write it with strides, among the others? */
@@ -41,10 +41,9 @@ static bool may_be_strided(const wi_partition *p, int whole, int input) {
     if (value->state != WI_VALUE_MEMBER || value->storage >= 0 || value->keeps_layout) return false;
     const wi_step *step = p->steps[value->step];
     wi_layout merged;
-    return step->kind == WI_STEP_PRODUCT
-               ? !wi_step_is_library(step) &&
-                     wi_product_layout(step, &value->extent, &p->values[whole].layout, &merged)
-               : wi_may_be_permuted(p, input);
+    return step->kind == WI_STEP_PRODUCT ? !wi_step_is_library(step) && wi_product_layout(step, value->extent,
+                                                                            p->values[whole].layout, &merged)
+                                         : wi_may_be_permuted(p, input);
 }
 
 /* An input that is not one range of the joined memory is written there by the step that computes it. */
@@ -54,8 +53,9 @@ static weft_status store_strided(wi_partition *p, int whole, int input, int stor
     WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, wi_value_bytes(value), &own));
     p->storages[own].alias = storage;
     value->storage = own;
-    value->layout = p->values[whole].layout;
-    value->layout.offset = start;
+    wi_layout layout = *p->values[whole].layout;
+    layout.offset = start;
+    WI_TRY(wi_lay_value(p, input, &layout));
     if (value->step > p->values[whole].step) p->values[whole].step = value->step;
     return WEFT_OK;
 }
@@ -77,8 +77,8 @@ static weft_status join_input(wi_partition *p, int whole, int i, int storage) {
         own->alias = storage;
         own->alias_offset = (size_t)start.actual * weft_dtype_size(p->values[whole].format);
     } else {
-        wi_layout layout = p->values[whole].layout;
-        if (join->op == &wi_op_flat_gradients) layout = wi_layout_contiguous(&p->values[input].extent);
+        wi_layout layout = *p->values[whole].layout;
+        if (join->op == &wi_op_flat_gradients) layout = wi_layout_contiguous(p->values[input].extent);
         layout.offset = start;
         int copy;
         WI_TRY(wi_copy_value(p, input, storage, &layout, &copy));

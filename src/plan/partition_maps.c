@@ -59,10 +59,12 @@ static bool after_reduction(const wi_partition *p, const weft_tensor *node, int 
 }
 
 bool wi_step_reads(const wi_partition *p, const wi_step *step, int value) {
+    const weft_tensor *const node = p->values[value].node;
+    if (wi_value_index(p, node) != value) return false; /* a copy of what the node says */
     for (int m = 0; m < step->member_count; m++) {
         const weft_tensor *member = p->values[step->members[m]].node;
         for (int i = 0; i < member->input_count; i++) {
-            if (wi_value_index(p, member->inputs[i]) == value) return true;
+            if (member->inputs[i] == node) return true;
         }
     }
     return false;
@@ -110,11 +112,17 @@ bool wi_may_store(const wi_partition *p, int index) {
 }
 
 /* Inputs and outputs stay within WI_MAX_OPERANDS whatever follows: what reads a member later is outside
- * already. */
+ * already. *operands: that the node would bring. */
+static bool has_room_for(const wi_partition *p, const wi_step *step, const weft_tensor *node, int *operands) {
+    if (step->device != p->device || step->member_count >= WI_MAX_MEMBERS - 2) return false;
+    *operands = wi_new_operands(p, node, step->index);
+    const int inputs = step->input_count + *operands;
+    return inputs <= WI_MAX_INPUTS && inputs + possible_outputs(p, step, node) <= WI_MAX_OPERANDS;
+}
+
 bool wi_has_room(const wi_partition *p, const wi_step *step, const weft_tensor *node) {
-    const int inputs = step->input_count + wi_new_operands(p, node, step->index);
-    return step->device == p->device && step->member_count < WI_MAX_MEMBERS - 2 && inputs <= WI_MAX_INPUTS &&
-           inputs + possible_outputs(p, step, node) <= WI_MAX_OPERANDS;
+    int operands;
+    return has_room_for(p, step, node, &operands);
 }
 
 static bool product_reads(const wi_partition *p, const wi_step *step, const wi_value *input) {
@@ -126,7 +134,7 @@ static bool product_reads(const wi_partition *p, const wi_step *step, const wi_v
     }
     wi_layout merged;
     return (expression && expression->input_count > 0) ||
-           wi_product_layout(step, &input->extent, &input->layout, &merged);
+           wi_product_layout(step, input->extent, input->layout, &merged);
 }
 
 static bool product_takes(const wi_partition *p, const wi_step *step, const weft_tensor *node, int index) {
@@ -140,12 +148,13 @@ static bool product_takes(const wi_partition *p, const wi_step *step, const weft
     return true;
 }
 
-/* Does the map fit into the step, and at which level? */
-static bool map_joins(const wi_partition *p, int index, const weft_tensor *node, bool *in_row) {
+/* Does the map fit into the step, at which level, and with how many operands? */
+static bool map_joins(
+    const wi_partition *p, int index, const weft_tensor *node, bool *in_row, int *operands) {
     if (index < 0) return false;
     const wi_step *step = p->steps[index];
     if (step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) return false;
-    if (!inputs_in_registers(p, node, index) || !wi_has_room(p, step, node)) return false;
+    if (!inputs_in_registers(p, node, index) || !has_room_for(p, step, node, operands)) return false;
     const wi_shape row = row_shape(step);
     *in_row = false;
     if (wi_shape_equal(&node->shape, &step->shape)) {
@@ -157,8 +166,8 @@ static bool map_joins(const wi_partition *p, int index, const weft_tensor *node,
 }
 
 /* Inputs made by other steps are read from memory, or computed once more. */
-static weft_status read_inputs(wi_partition *p, const weft_tensor *node, int step) {
-    p->steps[step]->input_count += wi_new_operands(p, node, step);
+static weft_status read_inputs(wi_partition *p, const weft_tensor *node, int step, int operands) {
+    p->steps[step]->input_count += operands;
     for (int i = 0; i < node->input_count; i++) {
         const int index = wi_value_index(p, node->inputs[i]);
         const wi_value *input = &p->values[index];
@@ -203,7 +212,7 @@ static bool leads_into(const wi_partition *p, size_t at, int step) {
 
 /* A map that would begin a step may go into the newest one instead, when that is a map over the same space
  * and reads some of the same memory (Adam's two moments both begin with the gradients), or meets it soon. */
-static bool joins_sibling(const wi_partition *p, const weft_tensor *node, size_t at) {
+static bool joins_sibling(const wi_partition *p, const weft_tensor *node, size_t at, int *operands) {
     const int index = (int)p->step_count - 1;
     const wi_step *step = index < 0 ? NULL : p->steps[index];
     if (!step || step->kind != WI_STEP_LOOP || step->reduced != 0) return false;
@@ -213,7 +222,7 @@ static bool joins_sibling(const wi_partition *p, const weft_tensor *node, size_t
         const bool memory = p->values[input].state == WI_VALUE_MEMORY;
         shared = shared || (memory && wi_step_reads(p, step, input));
     }
-    return (shared || leads_into(p, at, index)) && map_joins(p, index, node, &in_row) && !in_row;
+    return (shared || leads_into(p, at, index)) && map_joins(p, index, node, &in_row, operands) && !in_row;
 }
 
 weft_status wi_take_map(wi_partition *p, int index, size_t at) {
@@ -224,14 +233,17 @@ weft_status wi_take_map(wi_partition *p, int index, size_t at) {
         wi_make_inline(p, index, node, wi_new_operands(p, node, -1));
         return WEFT_OK;
     }
-    int step = latest_step(p, node);
+    int step = latest_step(p, node), operands;
     bool in_row = false;
-    if (!map_joins(p, step, node, &in_row)) {
+    if (!map_joins(p, step, node, &in_row, &operands)) {
         in_row = false;
         step = (int)p->step_count - 1;
-        if (!joins_sibling(p, node, at)) WI_TRY(wi_new_step(p, WI_STEP_LOOP, &node->shape, &step));
+        if (!joins_sibling(p, node, at, &operands)) {
+            WI_TRY(wi_new_step(p, WI_STEP_LOOP, &node->shape, &step));
+            operands = wi_new_operands(p, node, step);
+        }
     }
-    WI_TRY(read_inputs(p, node, step));
+    WI_TRY(read_inputs(p, node, step, operands));
     p->values[index].after_reduction = !in_row && after_reduction(p, node, step);
     p->values[index].chain = chain_of(p, node, step);
     wi_add_member(p, step, index);
@@ -276,7 +288,7 @@ weft_status wi_take_reduce(wi_partition *p, int index) {
         if (step < 0) WI_TRY(wi_new_step(p, WI_STEP_LOOP, &x->shape, &step));
     }
     p->steps[step]->reduced = node->attributes->over.axes;
-    WI_TRY(read_inputs(p, node, step));
+    WI_TRY(read_inputs(p, node, step, wi_new_operands(p, node, step)));
     p->values[index].chain = chain_of(p, node, step) + 1;
     wi_add_member(p, step, index);
     p->values[index].in_row = true;

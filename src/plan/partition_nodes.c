@@ -17,7 +17,7 @@ static weft_status take_output(wi_partition *p, size_t output) {
     WI_TRY(wi_in_memory(p, &index));
     const wi_value *value = &p->values[index];
     const wi_storage *storage = &p->storages[wi_base_storage(p, index)];
-    if (storage->kind == WI_STORAGE_BLOCK || !wi_layout_is_contiguous(&value->layout, &value->extent))
+    if (storage->kind == WI_STORAGE_BLOCK || !wi_layout_is_contiguous(value->layout, value->extent))
         WI_TRY(wi_copy_value(p, index, -1, NULL, &index));
     p->output_values[output] = index;
     return WEFT_OK;

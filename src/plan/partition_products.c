@@ -44,11 +44,11 @@ bool wi_product_layout(
 /* The operand's layout over the product's leading dimensions and its own two; false: no single batch stride.
  */
 static bool operand_layout(const wi_extent *product, const wi_value *value, wi_layout *wide, wi_size *batch) {
-    const int rank = product->rank, own = value->extent.rank;
+    const int rank = product->rank, own = value->extent->rank;
     wi_extent full = *product;
-    full.dims[rank - 2] = value->extent.dims[own - 2];
-    full.dims[rank - 1] = value->extent.dims[own - 1];
-    *wide = wi_broadcast_layout(&value->extent, &value->layout, &full);
+    full.dims[rank - 2] = value->extent->dims[own - 2];
+    full.dims[rank - 1] = value->extent->dims[own - 1];
+    *wide = wi_broadcast_layout(value->extent, value->layout, &full);
     return merge_batch(&full, wide, rank - 2, batch);
 }
 
@@ -69,7 +69,8 @@ static weft_status write_stretched(
     value->format = x->format;
     value->base = x->base;
     value->step = x->step;
-    value->layout = wi_broadcast_layout(&x->extent, &x->layout, &value->extent);
+    const wi_layout layout = wi_broadcast_layout(x->extent, x->layout, value->extent);
+    WI_TRY(wi_lay_value(p, view, &layout));
     return wi_copy_value(p, view, -1, NULL, index);
 }
 
@@ -77,15 +78,15 @@ static weft_status write_stretched(
  * dimensions). */
 static weft_status product_operand(wi_partition *p, int product, int input, int *index, wi_layout *wide) {
     weft_tensor *result = p->values[product].node;
-    const wi_extent extent = p->values[product].extent;
+    const wi_extent *const extent = p->values[product].extent;
     *index = wi_value_index(p, result->inputs[input]);
     WI_TRY(wi_in_memory(p, index));
     wi_size batch;
-    if (!operand_layout(&extent, &p->values[*index], wide, &batch)) {
+    if (!operand_layout(extent, &p->values[*index], wide, &batch)) {
         WI_TRY(write_stretched(p, result, result->inputs[input], index));
-        (void)operand_layout(&extent, &p->values[*index], wide, &batch);
+        (void)operand_layout(extent, &p->values[*index], wide, &batch);
     }
-    if (extent.rank > 2) wide->strides[0] = batch;
+    if (extent->rank > 2) wide->strides[0] = batch;
     return WEFT_OK;
 }
 
@@ -93,8 +94,8 @@ static weft_status product_operand(wi_partition *p, int product, int input, int 
 
 weft_status wi_take_product(wi_partition *p, int index) {
     weft_tensor *node = p->values[index].node;
-    const wi_extent extent = p->values[index].extent;
-    const int rank = extent.rank;
+    const wi_extent *const extent = p->values[index].extent;
+    const int rank = extent->rank;
     wi_layout layout_a, layout_b;
     int a, b, step;
     WI_TRY(product_operand(p, index, 0, &a, &layout_a));
@@ -103,16 +104,16 @@ weft_status wi_take_product(wi_partition *p, int index) {
     wi_step *s = p->steps[step];
     s->sources[0] = a;
     s->sources[1] = b;
-    const wi_extent *extent_a = &p->values[a].extent;
+    const wi_extent *extent_a = p->values[a].extent;
     s->gemm = (wi_gemm_shape){.batch = 1,
-        .m = extent.dims[rank - 2].actual,
-        .n = extent.dims[rank - 1].actual,
+        .m = extent->dims[rank - 2].actual,
+        .n = extent->dims[rank - 1].actual,
         .k = extent_a->dims[extent_a->rank - 1].actual,
         .a_row = layout_a.strides[rank - 2].actual,
         .a_column = layout_a.strides[rank - 1].actual,
         .b_row = layout_b.strides[rank - 2].actual,
         .b_column = layout_b.strides[rank - 1].actual};
-    for (int i = 0; i < rank - 2; i++) s->gemm.batch *= extent.dims[i].actual;
+    for (int i = 0; i < rank - 2; i++) s->gemm.batch *= extent->dims[i].actual;
     if (rank > 2) {
         s->gemm.a_batch = layout_a.strides[0].actual;
         s->gemm.b_batch = layout_b.strides[0].actual;
@@ -125,7 +126,7 @@ weft_status wi_take_product(wi_partition *p, int index) {
  * last axis, channels). */
 weft_status wi_take_convolution(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
-    const wi_extent extent = p->values[index].extent;
+    const wi_extent *const extent = p->values[index].extent;
     int image = wi_value_index(p, node->inputs[0]), weight = wi_value_index(p, node->inputs[1]), step;
     wi_conv_geometry *geometry = wi_arena_take(p->request->arena, sizeof *geometry);
     if (!geometry) return WEFT_ERROR_MEMORY;
@@ -133,8 +134,7 @@ weft_status wi_take_convolution(wi_partition *p, int index) {
     WI_TRY(wi_in_memory(p, &weight));
     for (int tries = 0; tries < 2; tries++) {
         const wi_value *x = &p->values[image], *w = &p->values[weight];
-        if (wi_conv_geometry_of(geometry, node, &x->extent, &x->layout, &w->extent, &w->layout, &extent))
-            break;
+        if (wi_conv_geometry_of(geometry, node, x->extent, x->layout, w->extent, w->layout, extent)) break;
         WI_TRY(wi_contiguous(p, &image));
     }
     WI_TRY(wi_new_step(p, WI_STEP_PRODUCT, &node->shape, &step));

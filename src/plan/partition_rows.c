@@ -41,7 +41,7 @@ static wi_step *step_of(const wi_partition *p, const weft_tensor *node) {
 static bool takes_table(const wi_partition *p, const wi_step *step, const weft_tensor *node) {
     const int table = wi_value_index(p, node->inputs[0]);
     const wi_value *const own = &p->values[table];
-    return own->state == WI_VALUE_MEMORY && wi_layout_is_contiguous(&own->layout, &own->extent) &&
+    return own->state == WI_VALUE_MEMORY && wi_layout_is_contiguous(own->layout, own->extent) &&
            p->storages[wi_base_storage(p, table)].kind == WI_STORAGE_BLOCK &&
            step->member_count < WI_MAX_MEMBERS - 2 && wi_has_room(p, step, node);
 }
@@ -64,7 +64,7 @@ static weft_status take_sum(wi_partition *p, int index) {
     }
     WI_TRY(wi_new_step(p, WI_STEP_PRODUCT, &node->shape, &step));
     wi_step *const s = p->steps[step];
-    const wi_extent *const extent = &p->values[index].extent;
+    const wi_extent *const extent = p->values[index].extent;
     s->by_segments = true;
     s->gemm = (wi_gemm_shape){.batch = 1, .m = extent->dims[0].actual, .n = extent->dims[1].actual, .k = 1};
     for (int i = 0; i < 2; i++) s->sources[i] = sources[i];

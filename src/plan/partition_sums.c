@@ -28,7 +28,7 @@ static bool value_fits(const pair *c, int index) {
     if (wi_is_inline_in(value, c->loop->index))
         return wi_is_uniform_inline(value) || node_fits(c, wi_inline_node(value));
     return value->step != c->product->index &&
-           wi_product_layout(c->product, &value->extent, &value->layout, &merged);
+           wi_product_layout(c->product, value->extent, value->layout, &merged);
 }
 
 static bool node_fits(const pair *c, const weft_tensor *node) {
@@ -52,7 +52,7 @@ static int count_sums(const pair *c) {
         wi_layout merged;
         if (member->node->op->kind == WI_REDUCE && !is_sum(member->node)) return 0;
         if (!node_fits(c, member->node)) return 0;
-        if (member->storage >= 0 && !wi_product_layout(c->product, &member->extent, &member->layout, &merged))
+        if (member->storage >= 0 && !wi_product_layout(c->product, member->extent, member->layout, &merged))
             return 0;
         sums += member->node->op->kind == WI_REDUCE;
     }

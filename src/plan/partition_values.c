@@ -1,5 +1,38 @@
 /* Values, storages and steps, as the partition makes them; where values get memory (copies: partition_copies.c). */
 #include "plan/partition.h"
+#include <string.h>
+
+/* ---- sizes ---- */
+
+/* Most nodes have a shape that another one had a moment ago: such values share what follows from it. */
+static const wi_sizes *sizes_of(wi_partition *p, const wi_shape *shape) {
+    size_t hash = (size_t)shape->rank;
+    for (int i = 0; i < shape->rank; i++) hash = 31 * hash + (size_t)shape->dims[i];
+    const wi_sizes **const known = &p->sizes[(hash ^ hash >> 7) % WI_KNOWN_SIZES];
+    if (*known && wi_shape_equal((*known)->shape, shape)) return *known;
+    wi_sizes *const made = wi_arena_take(p->request->arena, sizeof *made);
+    if (!made) return NULL;
+    made->shape = shape;
+    made->extent = wi_extent_of(shape, p->request->batch);
+    made->contiguous = wi_layout_contiguous(&made->extent);
+    return *known = made;
+}
+
+static bool is_same_layout(const wi_layout *a, const wi_layout *b, int rank) {
+    const size_t bytes = (size_t)rank * sizeof *a->strides;
+    return a->offset.general == b->offset.general && a->offset.actual == b->offset.actual &&
+           memcmp(a->strides, b->strides, bytes) == 0;
+}
+
+weft_status wi_lay_value(wi_partition *p, int index, const wi_layout *layout) {
+    wi_value *const value = &p->values[index];
+    if (is_same_layout(layout, value->layout, value->extent->rank)) return WEFT_OK;
+    wi_layout *const own = wi_arena_take(p->request->arena, sizeof *own);
+    if (!own) return WEFT_ERROR_MEMORY;
+    *own = *layout;
+    value->layout = own;
+    return WEFT_OK;
+}
 
 /* ---- values, storages and steps ---- */
 
@@ -8,7 +41,8 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
         p->value_count + 1, sizeof *p->values));
     *index = (int)p->value_count++;
     wi_value *value = &p->values[*index];
-    const wi_extent extent = wi_extent_of(&node->shape, p->request->batch);
+    const wi_sizes *const sizes = sizes_of(p, &node->shape);
+    if (!sizes) return WEFT_ERROR_MEMORY;
     *value = (wi_value){.node = node,
         .format = wi_stored_format(p->order, node),
         .copy_of = -1,
@@ -17,8 +51,8 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
         .storage = -1,
         .stored_as = -1,
         .fault = -1,
-        .extent = extent,
-        .layout = wi_layout_contiguous(&extent)};
+        .extent = &sizes->extent,
+        .layout = &sizes->contiguous};
     value->outside = wi_is_ordered(p->order, node) ? p->order->readers[wi_place_of(p->order, node)] : 0;
     return WEFT_OK;
 }
@@ -68,17 +102,13 @@ void wi_add_member(wi_partition *p, int step, int value) {
     p->values[value].step = step;
 }
 
-int wi_value_index(const wi_partition *p, const weft_tensor *node) {
-    return wi_is_ordered(p->order, node) ? p->value_of[wi_place_of(p->order, node)] - 1 : -1;
-}
-
 const wi_value *wi_value_of_node(const wi_partition *p, const weft_tensor *node) {
     const int index = node ? wi_value_index(p, node) : -1;
     return index < 0 ? NULL : &p->values[index];
 }
 
 size_t wi_value_bytes(const wi_value *value) {
-    return (size_t)wi_extent_count(&value->extent).actual * weft_dtype_size(value->format);
+    return (size_t)wi_extent_count(value->extent).actual * weft_dtype_size(value->format);
 }
 
 int wi_base_storage(const wi_partition *p, int index) {

@@ -13,6 +13,13 @@ static weft_status block_storage(wi_partition *p, size_t block, int *index) {
     return WEFT_OK;
 }
 
+/* An element of a block. */
+static weft_status begin_at(wi_partition *p, int index, size_t first) {
+    wi_layout layout = *p->values[index].layout;
+    layout.offset = wi_size_of((int64_t)first);
+    return wi_lay_value(p, index, &layout);
+}
+
 weft_status wi_take_source(wi_partition *p, int index) {
     wi_value *value = &p->values[index];
     const weft_tensor *node = value->node;
@@ -23,9 +30,7 @@ weft_status wi_take_source(wi_partition *p, int index) {
     } else {
         const wi_variable *variable = node->variable;
         WI_TRY(block_storage(p, variable ? variable->block : node->attributes->flat.block, &storage));
-        if (variable)
-            p->values[index].layout.offset =
-                wi_size_of((int64_t)(variable->offset / weft_dtype_size(node->dtype)));
+        if (variable) WI_TRY(begin_at(p, index, variable->offset / weft_dtype_size(node->dtype)));
     }
     p->values[index].storage = storage;
     return WEFT_OK;
@@ -54,12 +59,13 @@ bool wi_may_be_permuted(const wi_partition *p, int index) {
 }
 
 /* Lays the input of a permute so that the permuted view is contiguous. */
-static void permute_for(wi_partition *p, const weft_tensor *permute, int from, const wi_extent *view) {
+static weft_status permute_for(wi_partition *p, const weft_tensor *permute, int from, const wi_extent *view) {
     const wi_layout wanted = wi_layout_contiguous(view);
-    wi_value *value = &p->values[from];
+    wi_layout layout = *p->values[from].layout;
     for (int i = 0; i < view->rank; i++)
-        value->layout.strides[permute->attributes->permute.axes[i]] = wanted.strides[i];
-    value->permuted = true;
+        layout.strides[permute->attributes->permute.axes[i]] = wanted.strides[i];
+    p->values[from].permuted = true;
+    return wi_lay_value(p, from, &layout);
 }
 
 weft_status wi_take_view(wi_partition *p, int index) {
@@ -74,21 +80,20 @@ weft_status wi_take_view(wi_partition *p, int index) {
                           node->attributes->permute.direction == WI_TO_MEMORY_ORDER &&
                           wi_may_be_permuted(p, from);
     WI_TRY(wi_in_memory(p, &from));
-    if (permutes) permute_for(p, node, from, &p->values[index].extent);
+    if (permutes) WI_TRY(permute_for(p, node, from, p->values[index].extent));
     wi_layout layout;
     wi_value *value = &p->values[index];
     x = &p->values[from];
-    if (!node->op->view(node, &x->extent, &x->layout, &value->extent, &layout)) {
+    if (!node->op->view(node, x->extent, x->layout, value->extent, &layout)) {
         WI_TRY(wi_contiguous(p, &from));
         value = &p->values[index];
         x = &p->values[from];
-        if (!node->op->view(node, &x->extent, &x->layout, &value->extent, &layout))
+        if (!node->op->view(node, x->extent, x->layout, value->extent, &layout))
             WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no view of contiguous memory", node->op->name);
     }
     value->state = WI_VALUE_MEMORY;
     value->format = x->format;
     value->base = x->base;
     value->step = x->step;
-    value->layout = layout;
-    return WEFT_OK;
+    return wi_lay_value(p, index, &layout);
 }

@@ -84,7 +84,7 @@ static bool fills(const wi_partition *p, const wi_operand *operand) {
     const wi_storage *storage = &p->storages[wi_base_storage(p, operand->value)];
     return wi_size_is(operand->layout.offset, 0) && storage->alias < 0 && !storage->keep &&
            storage->kind == WI_STORAGE_ARENA &&
-           (size_t)wi_extent_count(&value->extent).actual * weft_dtype_size(operand->dtype) == storage->bytes;
+           (size_t)wi_extent_count(value->extent).actual * weft_dtype_size(operand->dtype) == storage->bytes;
 }
 
 static bool walks_alike(const wi_loop *loop, const wi_operand *a, const wi_operand *b) {

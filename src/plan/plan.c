@@ -108,7 +108,6 @@ weft_status wi_plan_compile(weft_plan *plan) {
         wi_launches_clear(&plan->launches);
         return status;
     }
-    wi_code_forget_texts(&plan->code);
     plan->compiled = true;
     return WEFT_OK;
 }

@@ -22,12 +22,12 @@ static wi_access access_of(const wi_partition *p, int value, bool writes) {
     const wi_value *v = &p->values[value];
     const int64_t size = (int64_t)weft_dtype_size(v->format);
     wi_access a = {.storage = wi_base_storage(p, value), .writes = writes};
-    a.first = v->layout.offset.actual * size;
+    a.first = v->layout->offset.actual * size;
     for (; p->storages[a.storage].alias >= 0; a.storage = p->storages[a.storage].alias)
         a.first += (int64_t)p->storages[a.storage].alias_offset;
     a.end = a.first + size;
-    for (int i = 0; i < v->extent.rank; i++) {
-        const int64_t reach = (v->extent.dims[i].actual - 1) * v->layout.strides[i].actual * size;
+    for (int i = 0; i < v->extent->rank; i++) {
+        const int64_t reach = (v->extent->dims[i].actual - 1) * v->layout->strides[i].actual * size;
         if (reach < 0)
             a.first += reach;
         else

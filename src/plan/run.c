@@ -27,7 +27,7 @@ static size_t locate(const weft_plan *plan, const wi_run *run, int value, cl_mem
     const wi_location at = wi_locate_value(&plan->memory, run, value);
     *memory = at.memory;
     return at.offset / weft_dtype_size(plan->partition.values[value].format) +
-           (size_t)plan->partition.values[value].layout.offset.actual;
+           (size_t)plan->partition.values[value].layout->offset.actual;
 }
 
 /* A product that a library computes. */
@@ -46,7 +46,7 @@ static wi_device_range range_of(const weft_plan *plan, const wi_run *run, int va
     const wi_location at = wi_locate_value(&plan->memory, run, value);
     return (wi_device_range){.device = plan->request.devices.of[device],
         .memory = at.memory,
-        .offset = at.offset + (size_t)own->layout.offset.actual * weft_dtype_size(own->format)};
+        .offset = at.offset + (size_t)own->layout->offset.actual * weft_dtype_size(own->format)};
 }
 
 static weft_status run_transfer(const weft_plan *plan, const wi_run *run, cl_event *event) {

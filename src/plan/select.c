@@ -15,11 +15,11 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     wi_kernel_site site = {.node = result->node,
         .device = &wi_step_device(p, step)->profile,
         .inference = p->request->inference,
-        .result = result->extent,
+        .result = *result->extent,
         .product = step->kind == WI_STEP_PRODUCT && !step->by_segments ? &step->gemm : NULL};
     for (int i = 0; i < result->node->input_count; i++) {
-        site.inputs[i] = p->values[step->sources[i]].extent;
-        site.layouts[i] = p->values[step->sources[i]].layout;
+        site.inputs[i] = *p->values[step->sources[i]].extent;
+        site.layouts[i] = *p->values[step->sources[i]].layout;
         site.layouts[i].offset = beyond_rows(site.layouts[i].offset);
         site.formats[i] = p->values[step->sources[i]].format;
         site.fixed |= (uint32_t)wi_is_fixed(p, step->sources[i]) << i;

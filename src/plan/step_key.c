@@ -1,4 +1,6 @@
 #include "plan/step_key.h"
+
+#include "kernels/convolution/conv_product.h"
 #include "ops/op_table.h"
 
 /* ---- sites ---- */
@@ -88,6 +90,8 @@ static void add_map(walk *w, const weft_tensor *node) {
     wi_key_add_address(w->map, node->op);
     wi_key_add(w->map, (uint64_t)node->dtype);
     add_attributes(w->map, node);
+    if (node->op == &wi_op_constant && node->attributes->constant.batch_power != 0)
+        wi_key_add(w->map, (uint64_t)w->loops->partition->request->batch);
     if (node->op->fail_label)
         wi_key_add(w->map, (uint64_t)wi_value_of_node(w->loops->partition, node)->fault);
     if (node->op->reads_padded || node->op->kind == WI_GENERATOR) {
@@ -106,8 +110,9 @@ static void add_expression(walk *w, const weft_tensor *node) {
         wi_key_add(w->map, INLINE_KNOWN << 16 | (uint64_t)i);
         return;
     }
-    if (w->met_count == MOST_EXPRESSIONS) {
-        wi_key_add_address(w->map, node); /* alike to no other */
+    if (w->met_count == MOST_EXPRESSIONS) { /* alike to no other of this plan, nor of others */
+        wi_key_add_address(w->map, node);
+        wi_key_add(w->map, node->graph->rewrite_passes);
         return;
     }
     w->met[w->met_count++] = node;
@@ -134,6 +139,17 @@ static void add_padding(walk *w, const wi_padding *padding) {
     for (int d = 0; padding && d < w->loop->space.rank; d++) wi_key_add(w->map, (uint64_t)padding[d].mode);
 }
 
+/* Code tells strides apart by whether it needs them: all others are arguments. */
+static uint64_t kind_of_stride(wi_size stride) {
+    return wi_size_is(stride, 0) ? 0 : wi_size_is(stride, 1) ? 1 : wi_size_is(stride, -1) ? 2 : 3;
+}
+
+static void add_strides(walk *w, const wi_size *strides) {
+    uint64_t kinds = 0;
+    for (int d = 0; d < w->loop->space.rank; d++) kinds = kinds << 2 | kind_of_stride(strides[d]);
+    wi_key_add(w->map, kinds);
+}
+
 /* Offsets are arguments; code depends on what they are multiples of at most. */
 static void add_operand(walk *w, const wi_operand *operand) {
     const wi_value *const values = w->loops->partition->values;
@@ -144,16 +160,27 @@ static void add_operand(walk *w, const wi_operand *operand) {
                            (uint64_t)(operand->padding != NULL));
     if (w->elements > 1 && operand->value >= 0)
         wi_key_add(w->map, wi_has_aligned_quads(w->loops->partition, w->loop, operand, w->elements));
-    add_sizes(w->map, operand->layout.strides, w->loop->space.rank);
+    add_strides(w, operand->layout.strides);
     add_padding(w, operand->padding);
 }
 
+/* Of the last dimension, whether there is a whole vector, and a tail. */
 static void add_space(walk *w) {
-    const wi_loop *const loop = w->loop;
+    const wi_space *const space = &w->loop->space;
+    const wi_device_profile *const device = &wi_step_device(w->loops->partition, w->step)->profile;
+    const int lanes = device->item_walks ? device->lanes : w->elements;
+    const int64_t last = space->dims[space->rank - 1].general;
     uint64_t reduced = 0;
-    for (int d = 0; d < loop->space.rank; d++) reduced |= (uint64_t)loop->space.reduced[d] << d;
-    wi_key_add(w->map, (uint64_t)loop->space.rank << 32 | reduced);
-    add_sizes(w->map, loop->space.dims, loop->space.rank);
+    for (int d = 0; d < space->rank; d++) reduced |= (uint64_t)space->reduced[d] << d;
+    wi_key_add(w->map, (uint64_t)space->rank << 32 | reduced);
+    wi_key_add(
+        w->map, (uint64_t)w->elements << 2 | (uint64_t)(last < lanes) << 1 | (uint64_t)(last % lanes == 0));
+}
+
+/* Of a convolution, whether the last channels of a group are few. */
+static void add_groups(walk *w) {
+    const wi_conv_geometry *const geometry = w->step->gemm.convolution;
+    wi_key_add(w->map, geometry && geometry->groups > 1 ? (uint64_t)geometry->filters : 0);
 }
 
 void wi_key_add_code(wi_key_map *map, const wi_loops *loops, const wi_step *step) {
@@ -164,12 +191,13 @@ void wi_key_add_code(wi_key_map *map, const wi_loops *loops, const wi_step *step
         .loop = loop,
         .elements = wi_map_elements(loops->partition, loop)};
     const int staged = loop->staged >= 0 ? loops->partition->values[loop->staged].place : -1;
-    wi_key_add(map, (uint64_t)step->kind << 32 | (uint64_t)step->device << 16 | step->reduced << 0);
+    wi_key_add(map, (uint64_t)step->reduced << 32 | (uint64_t)step->sums << 1 | (uint64_t)step->by_segments);
     wi_key_add(map, (uint64_t)loop->sweeps << 32 |
                         (uint64_t)wi_has_narrow_indices(loops->partition, loop) << 1 |
                         (uint64_t)loop->may_split);
     wi_key_add(map, (uint64_t)(staged + 1) << 32 | (uint64_t)(loop->staging + 1));
     add_space(&w);
+    add_groups(&w);
     wi_key_add(map, (uint64_t)loop->operand_count << 32 | (uint64_t)step->member_count);
     for (int o = 0; o < loop->operand_count; o++) add_operand(&w, &loop->operands[o]);
     for (int m = 0; m < step->member_count; m++) add_member(&w, step->members[m]);

@@ -30,7 +30,7 @@ static weft_status find_value(
 
 static weft_status check_bytes(
     const weft_plan *plan, const char *call, const weft_tensor *tensor, const wi_value *value, size_t bytes) {
-    const size_t own = (size_t)wi_extent_count(&value->extent).actual * weft_dtype_size(tensor->dtype);
+    const size_t own = (size_t)wi_extent_count(value->extent).actual * weft_dtype_size(tensor->dtype);
     if (bytes != own)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' has %zu bytes at batch %lld, %zu were given", call,
             tensor->op->name, weft_tensor_name(tensor), own, (long long)plan->request.batch, bytes);
@@ -58,7 +58,7 @@ static cl_command_queue queue_of(const weft_plan *plan, const wi_value *value) {
 static cl_mem memory_of(const weft_plan *plan, const wi_value *value, size_t *offset) {
     const wi_location at =
         wi_locate_value(&plan->memory, &plan->runs.end, (int)(value - plan->partition.values));
-    *offset = at.offset + (size_t)value->layout.offset.actual * weft_dtype_size(value->format);
+    *offset = at.offset + (size_t)value->layout->offset.actual * weft_dtype_size(value->format);
     return at.memory;
 }
 

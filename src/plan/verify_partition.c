@@ -87,8 +87,8 @@ static weft_status check_value(const wi_partition *p, size_t index) {
     const int storage = wi_base_storage(p, (int)index);
     if (storage < 0 || value->state == WI_VALUE_INLINE) return WEFT_OK;
     int64_t first, end;
-    wi_verify_reach(
-        &value->layout, value->extent.dims, value->extent.rank, weft_dtype_size(value->format), &first, &end);
+    wi_verify_reach(value->layout, value->extent->dims, value->extent->rank, weft_dtype_size(value->format),
+        &first, &end);
     WI_REQUIRE(first >= 0 && (size_t)end <= wi_verify_room(p, storage), WI_PASS_PARTITION, "value", index,
         "its layout reaches beyond its storage");
     return WEFT_OK;
@@ -160,8 +160,8 @@ static weft_status check_transfer(const wi_partition *p, const wi_step *step) {
     WI_REQUIRE(step->member_count == 1 && copy->copy_of >= 0, WI_PASS_PARTITION, "step", step->index,
         "a transfer copies no value, or more than one");
     const wi_value *from = &p->values[copy->copy_of];
-    WI_REQUIRE(wi_layout_is_contiguous(&from->layout, &from->extent) &&
-                   wi_layout_is_contiguous(&copy->layout, &copy->extent) &&
+    WI_REQUIRE(wi_layout_is_contiguous(from->layout, from->extent) &&
+                   wi_layout_is_contiguous(copy->layout, copy->extent) &&
                    wi_value_bytes(from) == wi_value_bytes(copy),
         WI_PASS_PARTITION, "step", step->index, "what a transfer copies is not whole");
     return WEFT_OK;

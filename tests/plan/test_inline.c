@@ -35,7 +35,7 @@ static int stored(const weft_plan *plan, const wi_op *op, int64_t least) {
     for (size_t i = 0; i < plan->partition.value_count; i++) {
         const wi_value *const value = &plan->partition.values[i];
         count += value->state == WI_VALUE_MEMBER && value->storage >= 0 && value->node->op == op &&
-                 wi_extent_count(&value->extent).actual >= least;
+                 wi_extent_count(value->extent).actual >= least;
     }
     return count;
 }

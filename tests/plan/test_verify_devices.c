@@ -49,8 +49,8 @@ static void copy_nothing(weft_plan *plan) {
     copy->stores_inline = true; /* so that its inputs are not looked at */
 }
 static void copy_strided(weft_plan *plan) {
-    wi_value *const copy = &plan->partition.values[step_on(plan, WI_STEP_TRANSFER, 0)->members[0]];
-    for (int i = 0; i < copy->extent.rank; i++) copy->layout.strides[i] = wi_size_of(0);
+    const int copy = step_on(plan, WI_STEP_TRANSFER, 0)->members[0];
+    assert_weft_ok(wi_lay_value(&plan->partition, copy, &(wi_layout){0}));
 }
 /* What is transferred, in place of an operand that a later step reads. */
 static void address_other(weft_plan *plan) {

@@ -85,18 +85,19 @@ static bool is_index(const wi_rewrite *rewrite, const wi_memory_order *order, co
  * is a function of the index, which is made in any order; where none does, the first that has one. */
 static wi_memory_order memory_order_for(weft_tensor *const *inputs, int count, const wi_shape *shape) {
     wi_memory_order found = {0};
-    bool whole = false;
     for (int i = 0; i < count; i++) {
         const wi_memory_order order = wi_memory_order_of(inputs[i]);
-        const bool is_whole = wi_shape_equal(&inputs[i]->shape, shape);
-        if (order.rank == shape->rank && order.rank > 0) {
-            if (is_whole) return order;
-            if (found.rank == 0) found = order;
-        }
-        int budget = MOST_OF_INDEX;
-        whole = whole || (is_whole && !is_of_index(inputs[i], false, &budget));
+        if (order.rank == 0 || order.rank != shape->rank) continue;
+        if (wi_shape_equal(&inputs[i]->shape, shape)) return order;
+        if (found.rank == 0) found = order;
     }
-    return whole ? (wi_memory_order){0} : found;
+    for (int i = 0; i < count && found.rank > 0;
+         i++) { /* no walk through the graph where there is no order */
+        int budget = MOST_OF_INDEX;
+        if (wi_shape_equal(&inputs[i]->shape, shape) && !is_of_index(inputs[i], false, &budget))
+            return (wi_memory_order){0};
+    }
+    return found;
 }
 
 /* ---- to memory and back ---- */
