@@ -26,8 +26,8 @@
  * The data gradient of stride s is s (s², s³) products, "phases": positions with the same remainder meet the
  * same taps, and no multiplication with a stuffed zero is done. Taps are packed phase after phase.
  *
- * With WEFT_CONV_GPU_SPLIT `splits` work-groups share the blocks of k of a tile: each writes its sums, [split][position of the
- * result][group and column], and "finish" adds them up, always in the order of the splits, and stores the element.
+ * With WEFT_SPLIT_K `splits` work-groups share the blocks of k of a tile: each writes its sums, [split][position of the
+ * result][group and column], and the "finish" of splits_gpu.clh adds them up.
  *
  * The parameters stand in src/kernels/convolution/conv_gpu.c, the macros before an inclusion (WEFT_NAME,
  * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
@@ -150,6 +150,8 @@ static int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
 #define WEFT_CONV_ALONE
 #endif
 
+#include "splits_gpu.clh"
+
 WEFT_REQUIRE(WEFT_NAME(items_have_a_quad), WEFT_GEMM_QUADS(WEFT_GEMM_HEIGHT) == WEFT_GEMM_ITEMS);
 
 __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(stage)(
@@ -223,10 +225,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
     ((int3)((int)get_global_id(0), 0, 0), (int3)((int)get_global_size(0), 1, 1), WEFT_CONV_GPU_PACK_NAMES);
 }
 
-/* Of all blocks of k those of a split: from where on, and how many. */
-#define WEFT_CONV_GPU_BEGIN(all) ((all) / splits * split + min(split, (all) % splits))
-#define WEFT_CONV_GPU_COUNT(all) ((all) / splits + (split < (all) % splits))
-#if WEFT_CONV_GPU_SPLIT
+#if WEFT_SPLIT_K
 #define WEFT_CONV_GPU_RESULT , __global float *sums, long sums_offset, int groups, int splits
 #define WEFT_CONV_GPU_PART                                                                                   \
     const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;                  \
@@ -237,7 +236,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
 #define WEFT_CONV_GPU_PART   const int group = (int)get_group_id(2), split = 0, splits = 1;
 #define WEFT_CONV_GPU_RESULT WEFT_EPILOGUE_PARAMETERS
 #endif
-#if WEFT_COLUMN_SUMS && !WEFT_CONV_GPU_SPLIT
+#if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
 #define WEFT_CONV_GPU_SUMS_BEGIN WEFT_TILE_SUMS_BEGIN
 #define WEFT_CONV_GPU_SUMS_END   WEFT_TILE_SUMS_END(left, filters, group *filters, (int)get_group_id(1))
 #define WEFT_CONV_GPU_STORE(sum, line, along, column)                                                        \
@@ -245,7 +244,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
 #else
 #define WEFT_CONV_GPU_SUMS_BEGIN
 #define WEFT_CONV_GPU_SUMS_END
-#if !WEFT_CONV_GPU_SPLIT
+#if !WEFT_SPLIT_K
 #define WEFT_CONV_GPU_STORE(sum, line, along, column) WEFT_STORE(sum, line, along, column, 1)
 #endif
 #endif
@@ -268,9 +267,9 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
         number, images, (int3)(made0, made1, made2), (int3)(stride0, stride1, stride2), transposed);
     table += table_offset;
     const int4 fact = WEFT_CONV_GPU_FACTS(table, depth)[number];
-    const int blocks = top < p.rows ? WEFT_CONV_GPU_COUNT(fact.s2) : 0;
+    const int blocks = top < p.rows ? WEFT_SPLIT_COUNT(fact.s2) : 0;
     /* A split without blocks reads the last one, and does not use it. */
-    const int begin = min(WEFT_CONV_GPU_BEGIN(fact.s2), max(fact.s2 - 1, 0)) * WEFT_GEMM_STEP;
+    const int begin = min(WEFT_SPLIT_BEGIN(fact.s2), max(fact.s2 - 1, 0)) * WEFT_GEMM_STEP;
     /* The window of this item's row, and its quad; a row past the last meets nothing. */
     const int row = top + WEFT_GEMM_ROW_OF(item, WEFT_GEMM_HEIGHT, 1),
               step = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 1);
@@ -332,37 +331,6 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     WEFT_CONV_GPU_SUMS_END
 }
 
-#if WEFT_CONV_GPU_SPLIT
-/* Work-item: a column, and `share` positions of the result. */
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(finish)(
-    __global const float *sums, long sums_offset, int elements, int splits, int columns, int made2,
-    int share WEFT_EPILOGUE_PARAMETERS) {
-    const int item = (int)get_global_id(0), column = item % columns, first = item / columns * share;
-    const int end = min(first + share, elements / columns);
-    if (first >= end) return;
-#if WEFT_COLUMN_SUMS
-    float column_sums[WEFT_COLUMN_SUMS];
-    WEFT_UNROLL_REGISTERS for (int n = 0; n < WEFT_COLUMN_SUMS; ++n) column_sums[n] = 0.0f;
-#endif
-    sums += sums_offset + column;
-    WEFT_ROLLED for (int position = first; position < end; ++position) {
-        __global const float *const at = sums + (long)position * columns;
-        float sum = at[0];
-        for (int split = 1; split < splits; ++split) sum += at[(long)split * elements];
-#if WEFT_COLUMN_SUMS
-        WEFT_STORE_SUMS(sum, position / made2, position % made2, column, column_sums);
-#else
-        WEFT_STORE(sum, position / made2, position % made2, column, 1);
-#endif
-    }
-#if WEFT_COLUMN_SUMS
-    WEFT_JOIN_SUMS(column_sums, first / share, column);
-#endif
-}
-#endif
-
-#undef WEFT_CONV_GPU_BEGIN
-#undef WEFT_CONV_GPU_COUNT
 #undef WEFT_CONV_GPU_RESULT
 #undef WEFT_CONV_GPU_PART
 #undef WEFT_CONV_GPU_STORE

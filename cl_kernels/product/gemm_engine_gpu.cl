@@ -35,15 +35,15 @@
 #endif
 
 #include "engine_tile.clh"
+#include "splits_gpu.clh"
 
 WEFT_ENGINE_FETCH(fetch_a, WEFT_OF_A, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_READ_WORDS)
 WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH, WEFT_ENGINE_READ_WORDS)
 
-/* Work-group (columns, rows, batch). */
+/* Work-group (columns, rows, split and batch). */
 __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
     blocks)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k,
-    long a_batch, long a_row, long a_column, long b_batch, long b_row,
-    long b_column WEFT_EPILOGUE_PARAMETERS) {
+    long a_batch, long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_SPLIT_RESULT) {
     __local uint4 a_tile[WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
         b_tile[WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
     WEFT_ENGINE_SHARED(shared)
@@ -51,7 +51,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES);
     const int top = (int)get_group_id(1) * WEFT_ENGINE_HEIGHT,
               left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
-    const int batch = (int)get_group_id(2);
+    WEFT_SPLIT_PART(WEFT_ENGINE_STEP)
     const int row = warp / WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_DOWN * WEFT_ENGINE_ROWS;
     const int column = warp % WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
     uint4 a_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)], b_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];
@@ -83,7 +83,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     WEFT_ENGINE_EVERY_SUM(
-        if (top + r < m && left + q < n) WEFT_STORE(sums[i][j][s], batch, top + r, left + q, 1);)
+        if (top + r < m && left + q < n) WEFT_SPLIT_STORE(sums[i][j][s], batch, top + r, left + q);)
 }
 
 #ifdef WEFT_ENGINE_ALONE

@@ -28,6 +28,7 @@
 
 #include "engine_tile.clh"
 #include "parts_fit.clh"
+#include "splits_gpu.clh"
 
 #ifndef WEFT_GEMM_ENGINE_PARTS_GPU
 #define WEFT_GEMM_ENGINE_PARTS_GPU
@@ -126,11 +127,10 @@ __attribute__((always_inline)) static inline void weft_engine_put_whole_rows(
 WEFT_ENGINE_FETCH(fetch_a, WEFT_OF_A, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_READ_WHOLE)
 WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH, WEFT_ENGINE_READ_WHOLE)
 
-/* Work-group (columns, rows, batch). */
+/* Work-group (columns, rows, split and batch). */
 __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
     parts)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k,
-    long a_batch, long a_row, long a_column, long b_batch, long b_row,
-    long b_column WEFT_EPILOGUE_PARAMETERS) {
+    long a_batch, long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_SPLIT_RESULT) {
     __local uint4 a_tile[2 * WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
         b_tile[2 * WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
     __local uint ranges[2 * 4]; /* those of a block and of the next one */
@@ -139,7 +139,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES);
     const int top = (int)get_group_id(1) * WEFT_ENGINE_HEIGHT,
               left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
-    const int batch = (int)get_group_id(2);
+    WEFT_SPLIT_PART(WEFT_ENGINE_STEP)
     const int row = warp / WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_DOWN * WEFT_ENGINE_ROWS;
     const int column = warp % WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
     uint4 a_next[2 * WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)],
@@ -192,7 +192,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     WEFT_ENGINE_EVERY_SUM(
-        if (top + r < m && left + q < n) WEFT_STORE(sums[i][j][s], batch, top + r, left + q, 1);)
+        if (top + r < m && left + q < n) WEFT_SPLIT_STORE(sums[i][j][s], batch, top + r, left + q);)
 }
 
 #ifdef WEFT_ENGINE_ALONE

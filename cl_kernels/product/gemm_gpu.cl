@@ -24,6 +24,8 @@
  * is then read from A's last row and never stored. What is left, the rest of k and all of a product whose quads are not
  * such, is copied number by number, with zeros outside A and B.
  *
+ * With WEFT_SPLIT_K work-groups share the blocks of k of a tile: see splits_gpu.clh.
+ *
  * The core stands in gemm_tile_gpu.clh, its parameters in src/kernels/product/gemm_tile_gpu.h. What stands before an
  * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in src/kernels/product/gemm.h. */
 
@@ -37,6 +39,8 @@
 #define WEFT_SUMS                                  WF
 #define WEFT_GEMM_ALONE
 #endif
+
+#include "splits_gpu.clh"
 
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
@@ -160,14 +164,15 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
     WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)                                           \
     WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
 
-/* Work-group (columns, rows, batch). */
+/* Work-group (columns, rows, split and batch). */
 __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
     long b_offset, int m, int n, int k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
-    long b_column, int row_tiles WEFT_EPILOGUE_PARAMETERS) {
+    long b_column, int row_tiles WEFT_SPLIT_RESULT) {
     __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
     WEFT_GEMM_ITEM
     const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
-    const int batch = (int)get_group_id(2), a_along = a_column == 1, b_along = b_row == 1;
+    const int a_along = a_column == 1, b_along = b_row == 1;
+    WEFT_SPLIT_PART(WEFT_GEMM_STEP)
     float4 a_quads[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
     float4 acc[WEFT_GEMM_SUMS][4];
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
@@ -180,7 +185,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
     uint a_at[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
     int now = 0, start = 0;
     WEFT_GEMM_BLOCKS
-#if WEFT_COLUMN_SUMS
+#if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
     WEFT_TILE_SUMS_BEGIN
 #endif
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_ROWS * WEFT_GEMM_COLUMNS + WEFT_GEMM_ZERO; ++e) {
@@ -189,14 +194,14 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
         const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
         const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
         if (row < m && column < n) {
-#if WEFT_COLUMN_SUMS
+#if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
             WEFT_STORE_SUMS(sum, batch, row, column, WEFT_TILE_SUMS(j));
 #else
-            WEFT_STORE(sum, batch, row, column, 1);
+            WEFT_SPLIT_STORE(sum, batch, row, column);
 #endif
         }
     }
-#if WEFT_COLUMN_SUMS
+#if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
     WEFT_TILE_SUMS_END(left, n, 0, batch * row_tiles + (int)get_group_id(1))
 #endif
 }

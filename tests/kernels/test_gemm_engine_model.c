@@ -14,6 +14,12 @@ static const char *const models[][2] = {{"gpu_mma", "mma_model.clh"}, {"gpu_wmma
     {"gpu_wmma12", "wmma12_model.clh"}, {"gpu_mfma", "mfma_model.clh"}, {"gpu_xmx8", "xmx8_model.clh"},
     {"gpu_xmx16", "xmx16_model.clh"}};
 enum { MODELS = sizeof models / sizeof *models };
+/* Those whose k is split, and a product from parts. */
+static const char *const split_models[][2] = {{"gpu_mma_split", "mma_model.clh"},
+    {"gpu_wmma_split", "wmma_model.clh"}, {"gpu_wmma12_split", "wmma12_model.clh"},
+    {"gpu_mfma_split", "mfma_model.clh"}, {"gpu_xmx8_split", "xmx8_model.clh"},
+    {"gpu_xmx16_split", "xmx16_model.clh"}, {"gpu_mma_parts_split", "mma_model.clh"}};
+enum { SPLIT_MODELS = sizeof split_models / sizeof *split_models };
 
 /* The record with its model in place of the last header, which is the instruction. */
 static wi_implementation modelled(const char *name, const char *header, const char **headers) {
@@ -93,8 +99,25 @@ static void one_group(void **state) {
     }
 }
 
+/* Two splits, the second with the tail of k, and blocks that splits share unequally. */
+static void splits_of_k(void **state) {
+    (void)state;
+    if (!is_of_class_gpu() || test_reduced()) skip();
+    for (int engine = 0; engine < SPLIT_MODELS; engine++) {
+        const char *headers[3] = {NULL};
+        const wi_implementation model = modelled(split_models[engine][0], split_models[engine][1], headers);
+        const weft_dtype format = strstr(model.name, "_parts") ? WEFT_F32 : WEFT_BF16;
+        const int variants = wi_implementation_variant(&model, 1) ? 2 : 1;
+        for (int64_t depth = DEPTH; depth < 200; depth += 89) {
+            const wi_gemm_shape shape = shape_of(ROWS, COLUMNS, depth, depth == DEPTH, true);
+            check_engine_product(&model, wi_implementation_variant(&model, variants - 1), &shape,
+                (const weft_dtype[]){format, format}, WEFT_BF16);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_engine_layout_and_format),
-        cmocka_unit_test(every_variant), cmocka_unit_test(one_group)};
+        cmocka_unit_test(every_variant), cmocka_unit_test(splits_of_k), cmocka_unit_test(one_group)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -54,7 +54,7 @@ static void count(const char *device, const char *network, const bench_setting *
         if (step->kind != WI_STEP_PRODUCT && !weight) continue;
         ++got->products;
         got->slow += is_slow(step->selection);
-        got->split += strcmp(step->selection->chosen->name, "split_gpu") == 0;
+        got->split += strstr(step->selection->chosen->name, "split") != NULL;
     }
     bench_model_clear(&model);
     weft_context_release(context);
@@ -90,9 +90,21 @@ static void one_image_is_split(void **state) {
     }
 }
 
+/* The three hidden layers of FCN-S, whose sums are of 2048 and 26752 elements. */
+static void one_example_is_split(void **state) {
+    (void)state;
+    for (size_t i = 0; i < DEVICES; i++) {
+        counts got;
+        count(pretended[i], "FCN-S", &(bench_setting){.batch = 1, .inference = true}, &got);
+        printf("%-9s one example: %d products, %d of them split, %zu launches\n", pretended[i], got.products,
+            got.split, got.launches);
+        assert_int_equal(got.split, 3);
+    }
+}
+
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_products_are_slow), cmocka_unit_test(one_image_is_split)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(few_products_are_slow),
+        cmocka_unit_test(one_image_is_split), cmocka_unit_test(one_example_is_split)};
     (void)argc;
     pretended_start(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,26 +4,23 @@
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/convolution/conv_stage_gpu.h"
-#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_splits.h"
 #include "kernels/product/gemm_tile_gpu.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* Beside the tile's: a work-group of PACKED items packs weights, copies images and adds splits up; is k split? */
+/* Beside the tile's: a work-group of PACKED items packs weights and copies images; is k split? */
 enum { PACKED = WI_TILE_PARAMETERS, SPLIT };
 
 static const char *const parameters[] = {
-    WI_TILE_NAMES, [PACKED] = "WEFT_CONV_GPU_PACKED", [SPLIT] = "WEFT_CONV_GPU_SPLIT", NULL};
+    WI_TILE_NAMES, [PACKED] = "WEFT_CONV_GPU_PACKED", [SPLIT] = WI_SPLIT_NAME, NULL};
 
 /* Each item has one quad of a block of rows: ROWS * STEP = 16 * ACROSS. */
 static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 64, 0}}, {"tall", {16, 16, 8, 4, 8, 64, 0}},
     {"medium", {16, 16, 4, 4, 16, 64, 0}}, {"small", {8, 8, 4, 4, 8, 64, 0}}, {0}};
 static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 64, 1}},
     {"tall", {16, 16, 8, 4, 8, 64, 1}}, {"small", {8, 8, 4, 4, 8, 64, 1}}, {0}};
-
-/* Splits at most; blocks of k that one has at least, where there are enough for two; floats of all splits' sums. */
-enum { MOST_SPLITS = 32, LEAST_BLOCKS = 8, MOST_SUMS = 1 << 24 };
 
 static const char *const headers[] = {"gemm_tile_gpu.clh", "sums_gpu.clh", "conv_stage_gpu.clh", NULL};
 
@@ -98,53 +95,39 @@ static double blocks_of(const wi_kernel_site *site, const packing *packed) {
     return ceil(steps / site->values[WI_TILE_STEP]);
 }
 
-/* Multiplications of a padded product, and the traffic of a copy of the image; then that of the splits' sums. */
-static double seconds_of(const wi_kernel_site *site, const packing *packed, double splits) {
+/* Multiplications of a padded product, and the traffic of a copy of the image. */
+static wi_splitting splitting_of(const wi_kernel_site *site, const packing *packed) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
     const double tiles = (double)(wi_divide_up(wi_conv_phase_positions(w), wi_tile_height(p)) *
                                   wi_divide_up(w->filters, wi_tile_width(p)) * packed->phases * w->groups);
-    const double steps = splits * ceil(blocks_of(site, packed) / splits) * p[WI_TILE_STEP];
-    const double sums = splits > 1.0 ? splits * sizeof(float) * (double)results_of(w) : 0.0;
-    const wi_work products = {.operations = 2.0 * tiles * (double)(wi_tile_height(p) * wi_tile_width(p)) *
-                                            steps / wi_tile_useful_part(p),
-        .bytes = wi_conv_bytes(w) + 8.0 * (double)wi_conv_quads_floats(&packed->read) + sums,
-        .groups = tiles * splits,
-        .launches = packed->read.staged ? 3 : 2,
-        .build_seconds = 0.5};
-    const wi_work finish = {.bytes = sums, .groups = ceil((double)results_of(w) / p[PACKED]), .launches = 1};
-    return wi_work_seconds(site->device, &products) +
-           (splits > 1.0 ? wi_work_seconds(site->device, &finish) : 0.0);
+    const double blocks = blocks_of(site, packed), steps = blocks * p[WI_TILE_STEP];
+    const double results = (double)(wi_tile_height(p) * wi_tile_width(p));
+    return (wi_splitting){.whole = {.operations = 2.0 * tiles * results * steps / wi_tile_useful_part(p),
+                              .bytes = wi_conv_bytes(w) + 8.0 * (double)wi_conv_quads_floats(&packed->read),
+                              .groups = tiles,
+                              .launches = packed->read.staged ? 3 : 2,
+                              .build_seconds = 0.5},
+        .blocks = blocks,
+        .results = (double)results_of(w)};
 }
 
-/* As many splits as are expected to be fastest, two or more; 1 of what is not split. */
-static int64_t splits_of(const wi_kernel_site *site, const packing *packed) {
-    if (!site->values[SPLIT]) return 1;
-    const double blocks = blocks_of(site, packed);
-    const double sums = (double)(MOST_SUMS / wi_max64(results_of(site->product->convolution), 1));
-    const int64_t most = (int64_t)fmin(fmin(blocks / LEAST_BLOCKS, sums), MOST_SPLITS);
-    int64_t best = 2;
-    for (int64_t splits = 3; splits <= most; splits++)
-        if (seconds_of(site, packed, (double)splits) < seconds_of(site, packed, (double)best)) best = splits;
-    return best;
+/* 1 of what is not split. */
+static int64_t splits_of(const wi_kernel_site *site, const wi_splitting *product) {
+    return site->values[SPLIT] ? wi_splitting_best(site->device, product) : 1;
 }
 
-/* Numbers of results are ints, and there are two blocks to split. */
 static bool accepts_split(const wi_kernel_site *site) {
     if (!accepts(site)) return false;
     const packing packed = packing_of(site);
-    return 2 * results_of(site->product->convolution) <= MOST_SUMS && blocks_of(site, &packed) >= 2.0;
+    const wi_splitting product = splitting_of(site, &packed);
+    return wi_splitting_fits(&product);
 }
 
 static double cost(const wi_kernel_site *site) {
     const packing packed = packing_of(site);
-    return seconds_of(site, &packed, (double)splits_of(site, &packed));
-}
-
-/* An estimate takes units to end their groups together; what a split gains by evening that out alone is not worth a launch. */
-static double split_margin(const wi_kernel_site *site) {
-    (void)site;
-    return 1.25;
+    const wi_splitting product = splitting_of(site, &packed);
+    return wi_splitting_seconds(site->device, &product, splits_of(site, &product));
 }
 
 static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, const packing *p) {
@@ -193,34 +176,18 @@ static void add_tiles(
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(w->groups, splits));
 }
 
-/* Positions of an item: with sums as few as give all units items, and no more than are added up without compensation. */
-static int64_t share_of(const wi_kernel_site *site, int64_t results) {
-    enum { FEWEST = 8, MOST = 64, ITEMS_A_UNIT = 512 };
-    if (site->sums == 0) return 1;
-    return wi_max64(FEWEST, wi_min64(MOST, results / (site->device->units * ITEMS_A_UNIT)));
-}
-
-static void add_finish(wi_kernel_plan *plan, const wi_kernel_site *site, int64_t splits, int64_t sums) {
-    const wi_conv_geometry *const w = site->product->convolution;
-    const int64_t results = results_of(w), columns = w->groups * w->filters, share = share_of(site, results);
-    plan->sum_splits = (int)wi_divide_up(results / columns, share);
-    wi_kernel_launch *const launch =
-        wi_kernel_launch_1d(plan, "finish", plan->sum_splits * columns, plan->values[PACKED]);
-    launch->has_epilogue = true;
-    wi_kernel_scratch(launch, sums);
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(results, splits, columns, w->made[2], share));
-}
-
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv_geometry *const w = site->product->convolution;
     const packing p = packing_of(site);
-    const int64_t splits = splits_of(site, &p), sums = p.image + wi_conv_quads_floats(&p.read);
+    const wi_splitting product = splitting_of(site, &p);
+    const int64_t splits = splits_of(site, &product), sums = p.image + wi_conv_quads_floats(&p.read);
     add_pack(plan, w, &p);
     wi_kernel_packs(plan, WI_CONV_WEIGHT, (size_t)p.image * sizeof(float));
     wi_conv_quads_stage(plan, "stage", &p.read, p.image, plan->values[PACKED]);
     add_tiles(plan, w, &p, splits, sums);
-    if (splits > 1) add_finish(plan, site, splits, sums);
-    plan->scratch_bytes = (size_t)(sums + (splits > 1 ? splits * results_of(w) : 0)) * sizeof(float);
+    if (splits > 1)
+        wi_splitting_finish(plan, site, &product, splits, sums, w->made[2], w->groups * w->filters);
+    plan->scratch_bytes = (size_t)(sums + wi_splitting_floats(&product, splits)) * sizeof(float);
     return WEFT_OK;
 }
 
@@ -247,6 +214,6 @@ const wi_implementation wi_conv_split_gpu = {.name = "split_gpu",
     .variants = split_variants,
     .accepts = accepts_split,
     .cost = cost,
-    .margin = split_margin,
+    .margin = wi_splitting_margin,
     .prepare = prepare,
     WI_GEMM_FORMATS};

@@ -1,15 +1,21 @@
-/* The matrix product on gpu-class devices: tiles in local memory. See cl_kernels/gemm_gpu.cl. */
+/* The matrix product on gpu-class devices: tiles in local memory. A second record splits k, for results that have fewer tiles than
+ * the device has units. See cl_kernels/gemm_gpu.cl. */
 #include "base/integers.h"
-#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_splits.h"
 #include "kernels/product/gemm_tile_gpu.h"
 #include "ops/op_table.h"
 #include <stdlib.h>
 
-static const char *const parameters[] = {WI_TILE_NAMES, NULL};
+/* Beside the tile's: is k split? */
+enum { SPLIT = WI_TILE_PARAMETERS };
+
+static const char *const parameters[] = {WI_TILE_NAMES, [SPLIT] = WI_SPLIT_NAME, NULL};
 
 static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8}}, {"tall", {16, 16, 8, 4, 8}},
     {"medium", {16, 16, 4, 4, 16}}, {"flat", {4, 16, 4, 4, 16}}, {0}};
+static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 1}}, {"tall", {16, 16, 8, 4, 8, 1}},
+    {"medium", {16, 16, 4, 4, 16, 1}}, {"flat", {4, 16, 4, 4, 16, 1}}, {0}};
 
 /* For devices whose groups or local memory suit other tiles. */
 static const wi_variant tuned_variants[] = {
@@ -27,24 +33,45 @@ static bool accepts(const wi_kernel_site *site) {
            wi_tile_fits_registers(site->device, site->values);
 }
 
-static double cost(const wi_kernel_site *site) {
+/* Of whole blocks of k, as they are multiplied; without k there is one. */
+static wi_splitting splitting_of(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
     const double tiles = (double)shape->batch * (double)wi_divide_up(shape->m, wi_tile_height(p)) *
                          (double)wi_divide_up(shape->n, wi_tile_width(p));
-    const double multiplications = tiles * (double)(wi_tile_height(p) * wi_tile_width(p)) * (double)shape->k;
-    return wi_work_seconds(
-        site->device, &(wi_work){.operations = 2.0 * multiplications / wi_tile_useful_part(p),
-                          .bytes = wi_gemm_bytes(shape, WI_GEMM_ABC),
-                          .groups = tiles,
-                          .launches = 1,
-                          .build_seconds = 0.3});
+    const int64_t blocks = wi_max64(1, wi_divide_up(shape->k, p[WI_TILE_STEP]));
+    const double multiplications =
+        tiles * (double)(wi_tile_height(p) * wi_tile_width(p)) * (double)(blocks * p[WI_TILE_STEP]);
+    return (wi_splitting){.whole = {.operations = 2.0 * multiplications / wi_tile_useful_part(p),
+                              .bytes = wi_gemm_bytes(shape, WI_GEMM_ABC),
+                              .groups = tiles,
+                              .launches = 1,
+                              .build_seconds = 0.3},
+        .blocks = (double)blocks,
+        .results = (double)shape->batch * (double)shape->m * (double)shape->n};
+}
+
+/* 1 of what is not split. */
+static int64_t splits_of(const wi_kernel_site *site, const wi_splitting *product) {
+    return site->values[SPLIT] ? wi_splitting_best(site->device, product) : 1;
+}
+
+static bool accepts_split(const wi_kernel_site *site) {
+    if (!accepts(site)) return false;
+    const wi_splitting product = splitting_of(site);
+    return wi_splitting_fits(&product);
+}
+
+static double cost(const wi_kernel_site *site) {
+    const wi_splitting product = splitting_of(site);
+    return wi_splitting_seconds(site->device, &product, splits_of(site, &product));
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
-    const int64_t row_tiles = wi_divide_up(shape->m, wi_tile_height(p));
+    const wi_splitting product = splitting_of(site);
+    const int64_t row_tiles = wi_divide_up(shape->m, wi_tile_height(p)), splits = splits_of(site, &product);
     size_t local[3];
     wi_tile_group(p, local);
     const size_t global[] = {(size_t)wi_divide_up(shape->n, wi_tile_width(p)) * local[0],
@@ -54,6 +81,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_gemm_add_strides(launch, shape);
     wi_kernel_int(launch, row_tiles);
     plan->sum_splits = (int)(shape->batch * row_tiles);
+    if (splits > 1) wi_splitting_apply(plan, launch, site, &product, splits);
     return WEFT_OK;
 }
 
@@ -69,4 +97,18 @@ const wi_implementation wi_gemm_gpu = {.name = "gpu_tiled",
     .tuned_variants = tuned_variants,
     .accepts = accepts,
     .cost = cost,
+    .prepare = prepare};
+
+const wi_implementation wi_gemm_split_gpu = {.name = "gpu_split",
+    .ops = {&wi_op_matmul},
+    WI_GEMM_FORMATS,
+    .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits},
+    .file = "gemm_gpu.cl",
+    .headers = wi_tile_headers,
+    .sums = true,
+    .parameters = parameters,
+    .variants = split_variants,
+    .accepts = accepts_split,
+    .cost = cost,
+    .margin = wi_splitting_margin,
     .prepare = prepare};

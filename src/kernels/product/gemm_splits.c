@@ -1,0 +1,79 @@
+/* See gemm_splits.h. */
+#include "kernels/product/gemm_splits.h"
+#include "base/integers.h"
+#include "kernels/product/gemm.h"
+#include <math.h>
+
+/* Splits at most; blocks of k that one has at least, where there are enough for two; floats of all splits' sums. */
+enum { MOST_SPLITS = 32, LEAST_BLOCKS = 8, MOST_SUMS = 1 << 24 };
+
+bool wi_splitting_fits(const wi_splitting *product) {
+    return 2.0 * product->results <= MOST_SUMS && product->blocks >= 2.0;
+}
+
+int64_t wi_splitting_floats(const wi_splitting *product, int64_t splits) {
+    return splits > 1 ? splits * (int64_t)product->results : 0;
+}
+
+/* A split whose blocks are one fewer than others' takes as long as they do. */
+double wi_splitting_seconds(const wi_device_profile *device, const wi_splitting *product, int64_t splits) {
+    const double sums = (double)sizeof(float) * (double)wi_splitting_floats(product, splits);
+    const double blocks = (double)splits * ceil(product->blocks / (double)splits);
+    wi_work work = product->whole;
+    if (splits == 1) return wi_work_seconds(device, &work);
+    work.operations *= blocks / product->blocks;
+    work.groups *= (double)splits;
+    work.bytes += sums;
+    const wi_work finish = {
+        .bytes = sums, .groups = ceil(product->results / (double)device->group), .launches = 1};
+    return wi_work_seconds(device, &work) + wi_work_seconds(device, &finish);
+}
+
+int64_t wi_splitting_best(const wi_device_profile *device, const wi_splitting *product) {
+    const double sums = MOST_SUMS / fmax(product->results, 1.0);
+    const int64_t most = (int64_t)fmin(fmin(product->blocks / LEAST_BLOCKS, sums), MOST_SPLITS);
+    int64_t best = 2;
+    double least = wi_splitting_seconds(device, product, best);
+    for (int64_t splits = 3; splits <= most; splits++) {
+        const double seconds = wi_splitting_seconds(device, product, splits);
+        if (seconds >= least) continue;
+        best = splits;
+        least = seconds;
+    }
+    return best;
+}
+
+/* An estimate takes units to end their groups together; what a split gains by evening that out alone is not worth a launch. */
+double wi_splitting_margin(const wi_kernel_site *site) {
+    (void)site;
+    return 1.25;
+}
+
+/* Rows of an item: with sums as few as give all units items, and no more than are added up without compensation. */
+static int64_t share_of(const wi_kernel_site *site, int64_t results) {
+    enum { FEWEST = 8, MOST = 64, ITEMS_A_UNIT = 512 };
+    if (site->sums == 0) return 1;
+    return wi_max64(FEWEST, wi_min64(MOST, results / (site->device->units * ITEMS_A_UNIT)));
+}
+
+void wi_splitting_finish(wi_kernel_plan *plan, const wi_kernel_site *site, const wi_splitting *product,
+    int64_t splits, int64_t sums, int64_t rows, int64_t columns) {
+    const int64_t results = (int64_t)product->results, share = share_of(site, results);
+    plan->sum_splits = (int)wi_divide_up(results / columns, share);
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_1d(plan, "finish", plan->sum_splits * columns, (int64_t)site->device->group);
+    launch->has_epilogue = true;
+    wi_kernel_scratch(launch, sums);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(results, splits, rows, columns, share));
+}
+
+void wi_splitting_apply(wi_kernel_plan *plan, wi_kernel_launch *tiles, const wi_kernel_site *site,
+    const wi_splitting *product, int64_t splits) {
+    const wi_gemm_shape *const shape = site->product;
+    tiles->has_epilogue = false;
+    tiles->global[2] *= (size_t)splits;
+    wi_kernel_scratch(tiles, 0);
+    wi_kernel_ints(tiles, WI_KERNEL_NUMBERS(shape->batch, splits));
+    wi_splitting_finish(plan, site, product, splits, 0, shape->m, shape->n);
+    plan->scratch_bytes = (size_t)wi_splitting_floats(product, splits) * sizeof(float);
+}
