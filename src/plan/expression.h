@@ -40,6 +40,7 @@ typedef struct wi_emitter {
     bool has_j;     /* addresses move with j */
     bool in_loop;   /* inside the loop over reduced dimensions: q<o> are there */
     bool staged;    /* the step's staged member is in memory */
+    bool of_source; /* inside what a sum by segments adds up: other operands, other dimensions */
     bool inner_is_reduced;
     int wide; /* vectors of 16 columns at once, at most: accumulators are arrays over the vectors u; 0: one
                  vector */

@@ -13,6 +13,7 @@
  *   partition_joins.c     concatenation and flat buffers; assignments
  *   partition_ops.c       ops with kernels of their own
  *   partition_rows.c      sums of rows by segments, with the rows of tables that they update
+ *   partition_sources.c   maps that sums by segments compute for themselves
  *   select.c              the implementation of a product or kernel op, as soon as its operands are laid out
  *
  * The pass after it, loops.c, may add steps that copy, and lets storages lie over others (assign.c): which values
@@ -111,6 +112,10 @@ typedef struct wi_step {
     int sources[WI_KERNEL_INPUTS]; /* PRODUCT and KERNEL: values; PRODUCT: A and B */
     wi_gemm_shape gemm;            /* PRODUCT */
     bool by_segments; /* PRODUCT: sums of rows, not a contraction; the first dimension is a table's rows */
+    /* by_segments: the space that its rows are computed in, of which the last axis is their columns; the value that they are, if
+     * the step computes it; -1: it is source 0. The step then has source 1 in both places. */
+    wi_extent source_extent;
+    int computed;
     int sums; /* PRODUCT: members that are sums of what its epilogue makes, over all axes but the last */
     const wi_selection *selection; /* PRODUCT and KERNEL: what was considered, and chosen (select.c) */
 } wi_step;
@@ -250,6 +255,8 @@ weft_status wi_take_of_segments(wi_partition *p, int value);
 bool wi_is_product_of(const wi_step *step, const wi_value *member);
 /* Does the value, an operand of the step, have the rows of a table, not those of the segments? */
 bool wi_is_table_of(const wi_partition *p, const wi_step *step, int value, bool is_output);
+/* ---- partition_sources.c ---- */
+weft_status wi_compute_sources(wi_partition *p);
 weft_status wi_take_join(wi_partition *p, int value);
 weft_status wi_take_assign(wi_partition *p, int value);
 weft_status wi_take_transfer(wi_partition *p, int value);
