@@ -107,11 +107,13 @@ void wi_emit_addresses(wi_emitter *e, bool reduced) {
         if (operand->of_source != e->of_source) continue;
         if (reduced && !wi_operand_in_loop(e->loop, operand)) continue;
         if (operand->padding) wi_emit_padded_indices(e, o, reduced);
+        const bool picks = wi_emit_picked_row(e, o, reduced);
         if (reduced) {
             wi_text_append(&e->text, "const %s q%d = p%d", wi_index_type(e), o, o);
         } else {
             emit_base(e, o);
         }
+        if (picks) wi_emit_picked_place(e, o, reduced);
         emit_strides(e, o, reduced);
         wi_text_append(&e->text, ";\n");
     }

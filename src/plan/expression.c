@@ -152,7 +152,7 @@ int wi_emit_load(wi_emitter *e, int o) {
     }
     char where[64], condition[16], outside[WI_LITERAL];
     address(e, o, where);
-    const bool guarded = wi_padding_condition(e, o, condition);
+    const bool guarded = wi_pick_condition(e, o, condition) || wi_padding_condition(e, o, condition);
     const int temp = wi_emit_begin(e, operand->dtype);
     /* No row of a table: another item may be at the first one. */
     if (!e->of_source && wi_is_table_of(e->partition, e->step, operand->value, operand->is_output))
@@ -160,7 +160,8 @@ int wi_emit_load(wi_emitter *e, int o) {
     if (guarded) wi_text_append(&e->text, "%s ? ", condition);
     emit_element(e, o, where);
     if (guarded) {
-        wi_number_literal(outside, operand->padded->dtype, operand->padded->attributes->padding.outside);
+        wi_number_literal(
+            outside, operand->dtype, operand->padded ? operand->padded->attributes->padding.outside : 0);
         wi_text_append(&e->text, " : (%s)(%s)", wi_register_type(operand->dtype), outside);
     }
     wi_text_append(&e->text, ";\n");

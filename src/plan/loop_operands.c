@@ -16,7 +16,8 @@ static weft_status add_operand(const finder *f, wi_operand operand) {
         const wi_operand *known = &loop->operands[i];
         if (known->value == operand.value && known->generator == operand.generator &&
             known->padded == operand.padded && known->is_output == operand.is_output &&
-            known->of_source == operand.of_source)
+            known->of_source == operand.of_source && known->pick == operand.pick &&
+            known->viewed == operand.viewed && known->is_index == operand.is_index)
             return WEFT_OK;
     }
     if (loop->operand_count == WI_MAX_OPERANDS)
@@ -50,10 +51,31 @@ static weft_status stretch(
     return WEFT_OK;
 }
 
+/* An index along the dimensions that walk through rows, and the table along those inside of them. */
+static weft_status add_pick(const finder *f, int index) {
+    const wi_value *const value = &f->p->values[index];
+    const wi_pick *const pick = value->pick;
+    const wi_value *const from[] = {&f->p->values[pick->index], &f->p->values[pick->table]};
+    wi_layout views[2];
+    wi_split_rows(&value->layout, value->extent.rank, pick->width, &views[0], &views[1]);
+    for (int i = 0; i < 2; i++) {
+        wi_operand operand = {.value = i == 0 ? pick->index : pick->table,
+            .dtype = from[i]->format,
+            .pick = pick,
+            .viewed = index,
+            .is_index = i == 0};
+        views[i].offset = from[i]->layout.offset;
+        WI_TRY(stretch(f, &value->extent, &views[i], &operand.layout));
+        WI_TRY(add_operand(f, operand));
+    }
+    return WEFT_OK;
+}
+
 /* Rows of a table are those of the first dimension of a product's space, of which there is only one otherwise. */
 static weft_status add_memory(const finder *f, int index, bool is_output) {
     const wi_value *value = &f->p->values[index];
     wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->format};
+    if (value->pick) return add_pick(f, index);
     WI_TRY(stretch(f, &value->extent, &value->layout, &operand.layout));
     if (!f->of_source && wi_is_table_of(f->p, f->loop->step, index, is_output)) {
         operand.layout.strides[0] = operand.layout.strides[1];
@@ -189,13 +211,15 @@ bool wi_operand_in_loop(const wi_loop *loop, const wi_operand *operand) {
     for (int d = 0; d < loop->space.rank; d++) {
         if (loop->space.reduced[d] && wi_operand_varies(operand, d)) return true;
     }
-    return false;
+    return wi_pick_varies(loop, operand, true);
 }
 
 static int find_operand(const wi_loop *loop, int value, bool is_output, bool of_source) {
     for (int i = 0; i < loop->operand_count; i++) {
         const wi_operand *const own = &loop->operands[i];
-        if (own->value == value && own->is_output == is_output && own->of_source == of_source && !own->padded)
+        const int read = own->pick ? own->viewed : own->value;
+        if (read == value && !own->is_index && own->is_output == is_output && own->of_source == of_source &&
+            !own->padded)
             return i;
     }
     return -1;

@@ -26,6 +26,10 @@ typedef struct wi_operand {
     bool of_source; /* read by what a sum by segments adds up, over the source's dimensions of the space */
     weft_dtype dtype;
     wi_layout layout; /* over the merged dimensions of the space */
+    /* Of rows that are picked here, the value that is read; first the index, then the table. NULL: it is neither. */
+    const wi_pick *pick;
+    int viewed;
+    bool is_index;
     /* A padded read: the node that says so, and how over the dimensions of the space. NULL: it is none. */
     const weft_tensor *padded;
     wi_padding *padding;
@@ -66,6 +70,8 @@ bool wi_is_reduction(const wi_value *value);
 bool wi_operand_varies(const wi_operand *operand, int dimension);
 /* Does the operand's address change inside the loops over the reduced dimensions? */
 bool wi_operand_in_loop(const wi_loop *loop, const wi_operand *operand);
+/* Of a table whose rows are picked: does its index vary along reduced dimensions, or along others? (picked_read.c) */
+bool wi_pick_varies(const wi_loop *loop, const wi_operand *operand, bool reduced);
 /* The operand that is the value, read without padding, or written; -1: none. */
 int wi_loop_operand(const wi_loop *loop, int value, bool is_output);
 /* The same of what is read by the source of a sum by segments. */

@@ -13,6 +13,7 @@
  *   partition_joins.c     concatenation and flat buffers; assignments
  *   partition_ops.c       ops with kernels of their own
  *   partition_rows.c      sums of rows by segments, with the rows of tables that they update
+ *   partition_picks.c     rows of tables that loops pick where they read them
  *   partition_sources.c   maps that sums by segments compute for themselves
  *   select.c              the implementation of a product or kernel op, as soon as its operands are laid out
  *
@@ -52,6 +53,14 @@ typedef enum wi_value_state {
     WI_VALUE_MEMORY  /* there already, or another layout of a base value */
 } wi_value_state;
 
+/* Rows of a table that their readers pick (partition_picks.c). */
+typedef struct wi_pick {
+    int table, index; /* values */
+    wi_size width;    /* of a row */
+    int64_t skipped;  /* an index that is not noted where it is out of range */
+    int fault;        /* slot */
+} wi_pick;
+
 typedef struct wi_value {
     weft_tensor *node;
     weft_dtype format; /* in memory; registers hold the node's dtype */
@@ -74,7 +83,9 @@ typedef struct wi_value {
     int outside;         /* readers that are not members of its step, or not yet; a plan's output is one */
     bool keeps_layout;   /* MEMBER: inline in an epilogue; if it gets memory after all, that reads it */
     int fault;           /* slot among the plan's faults of what computes it; -1: none */
-    bool permuted;       /* MEMBER: stored as its readers want it, not in the order of its axes */
+    /* MEMORY: not there; the layout is that of the rows in memory of their own, the base is the table's. NULL: it is there. */
+    const wi_pick *pick;
+    bool permuted; /* MEMBER: stored as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;
 } wi_value;
@@ -257,6 +268,12 @@ bool wi_is_product_of(const wi_step *step, const wi_value *member);
 bool wi_is_table_of(const wi_partition *p, const wi_step *step, int value, bool is_output);
 /* ---- partition_sources.c ---- */
 weft_status wi_compute_sources(wi_partition *p);
+/* ---- partition_picks.c ---- */
+weft_status wi_pick_where_read(wi_partition *p);
+/* Strides of a view of picked rows, along the index and inside a row. */
+void wi_split_rows(const wi_layout *view, int rank, wi_size width, wi_layout *rows, wi_layout *columns);
+/* assign.c: have two values of one storage elements in common? */
+bool wi_values_overlap(const wi_partition *p, int a, int b);
 weft_status wi_take_join(wi_partition *p, int value);
 weft_status wi_take_assign(wi_partition *p, int value);
 weft_status wi_take_transfer(wi_partition *p, int value);

@@ -81,7 +81,8 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     WI_TRY(wi_drop_unread(p));
     WI_TRY(wi_join_siblings(p));
     WI_TRY(wi_give_sums(p));
-    return wi_compute_sources(p);
+    WI_TRY(wi_compute_sources(p));
+    return wi_pick_where_read(p);
 }
 
 void wi_partition_clear(wi_partition *p) {

@@ -215,7 +215,8 @@ static double bytes_of(const wi_partition *p, const wi_loop *loop) {
     for (int i = 0; i < loop->operand_count; i++) {
         if (loop->operands[i].value < 0) continue;
         const wi_operand *const operand = &loop->operands[i];
-        const wi_value *value = &p->values[operand->value];
+        const wi_value *value =
+            &p->values[operand->pick && !operand->is_index ? operand->viewed : operand->value];
         const bool is_table =
             !operand->of_source && wi_is_table_of(p, step, operand->value, operand->is_output);
         bytes += (double)wi_extent_count(is_table ? &step->extent : &value->extent).actual *

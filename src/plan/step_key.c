@@ -147,6 +147,8 @@ static void add_operand(walk *w, const wi_operand *operand) {
     if (w->elements > 1 && operand->value >= 0)
         wi_key_add(w->map, wi_has_aligned_quads(w->loops->partition, w->loop, operand, w->elements));
     add_sizes(w->map, operand->layout.strides, w->loop->space.rank);
+    if (operand->pick)
+        wi_key_add(w->map, (uint64_t)operand->pick->fault << 2 | (uint64_t)operand->is_index << 1 | 1);
     add_padding(w, operand->padding);
 }
 
