@@ -26,13 +26,20 @@ static bool is_in_loop(const wi_emitter *e, int o) {
     return wi_pick_varies(e->loop, &e->loop->operands[o], true);
 }
 
+/* Of the dimension along which the index is walked fastest. */
+static wi_stride_text step_of(wi_emitter *e, int index) {
+    int d = e->loop->space.rank - 1;
+    while (d > 0 && !wi_operand_varies(&e->loop->operands[index], d)) d--;
+    return wi_emit_stride(e, index, d);
+}
+
 static void emit_request(wi_emitter *e, int o, char at) {
     const int index = o - 1;
     wi_text_append(&e->text,
-        "{\nconst long ahead = clamp(b%d[min(%c%d + %d, f%d + count%d - 1)], 0, rows%d - 1);\n"
+        "{\nconst long ahead = clamp(b%d[min(%c%d + %d * %s, f%d + count%d - 1)], 0, rows%d - 1);\n"
         "for (int column = 0; column < width%d; column += 16)\n"
         "WEFT_PREFETCH(b%d + f%d + ahead * width%d + column, 2);\n}\n",
-        index, at, index, PICKS_AHEAD, index, o, o, o, o, o, o);
+        index, at, index, PICKS_AHEAD, step_of(e, index).text, index, o, o, o, o, o, o);
 }
 
 /* at: what the index's address is. */

@@ -126,13 +126,14 @@ static void train(int width, int batch, pattern p, bool adam) {
 
 static void any_width_and_repetition(void **state) {
     (void)state;
-    const int widths[] = {1, 3, 16, 17, 40, MOST_WIDTH}, batches[] = {1, 24, MOST_BATCH};
-    for (int w = 0; w < 6; w++)
-        for (int b = 0; b < 3; b++) {
+    const int widths[] = {1, 3, 17, 16, MOST_WIDTH, 40}, batches[] = {1, MOST_BATCH, 24};
+    const int each = test_reduced() ? 2 : 1, batch = test_reduced() ? 24 : MOST_BATCH;
+    for (int w = 0; w < 6; w += each)
+        for (int b = 0; b < 3; b += each) {
             train(widths[w], batches[b], (pattern)((w + b) % PATTERNS), true);
             train(widths[w], batches[b], (pattern)((w + 2 * b + 1) % PATTERNS), false);
         }
-    for (int p = 0; p < PATTERNS; p++) train(17, MOST_BATCH, (pattern)p, true);
+    for (int p = 0; p < PATTERNS; p++) train(17, batch, (pattern)p, true);
 }
 
 /* ---- bits ---- */
@@ -253,7 +254,7 @@ static void gradients_are_computed_where_they_are_added_up(void **state) {
     const weft_optimizer rule = weft_sgd(0.5f);
     const int widths[] = {16, 17, 20, MOST_WIDTH}, batches[] = {1, PAIRS};
     const bool sorts = weft_context_device(test_context())->device_class == WEFT_CLASS_GPU;
-    for (int w = 0; w < 4; w++)
+    for (int w = 0; w < (test_reduced() ? 2 : 4); w++)
         for (int b = 0; b < 2; b++) {
             const two_tables two = make_two(widths[w], batches[b], &rule);
             weft_plan_info info;
