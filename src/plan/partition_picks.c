@@ -137,6 +137,7 @@ static bool picks_rows(const wi_partition *p, const wi_step *step) {
     const wi_value *const rows = &p->values[step->members[0]];
     const weft_tensor *const node = rows->node;
     if (node->op != &wi_op_embedding && node->op != &wi_op_index_select) return false;
+    if (p->storages[rows->storage].alias >= 0) return false; /* a part of what was joined */
     const wi_value *const table = &p->values[step->sources[0]], *const index = &p->values[step->sources[1]];
     return node->attributes->index.axis == 0 && table->extent.rank == 2 && rows->extent.rank == 2 &&
            table->extent.dims[1].general >= LEAST_WIDTH &&

@@ -20,8 +20,9 @@ static bool is_source(const pair *c) {
     const wi_value *const made = &c->p->values[c->source], *const read = &c->p->values[c->sums->sources[0]];
     const wi_extent *const extent = &made->extent;
     return c->loop->kind == WI_STEP_LOOP && c->loop->reduced == 0 && c->loop->device == c->sums->device &&
-           wi_count_stored(c->p, c->loop) == 1 && made->storage >= 0 && made->copy_of < 0 &&
-           !made->stores_inline && wi_shape_equal(&made->node->shape, &c->loop->shape) &&
+           wi_count_stored(c->p, c->loop) == 1 && made->storage >= 0 &&
+           c->p->storages[made->storage].alias < 0 && made->copy_of < 0 && !made->stores_inline &&
+           wi_shape_equal(&made->node->shape, &c->loop->shape) &&
            wi_layout_is_contiguous(&made->layout, extent) &&
            wi_layout_is_contiguous(&read->layout, &read->extent) && made->format == made->node->dtype &&
            wi_size_equal(wi_extent_count(extent), wi_extent_count(&read->extent)) &&

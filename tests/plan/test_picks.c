@@ -174,6 +174,32 @@ static void other_views_are_stored(void **state) {
     }
 }
 
+/* Rows that are joined with others lie among them, whoever else reads them. */
+static void joined_rows_are_stored(void **state) {
+    (void)state;
+    enum { WIDTH = 16 };
+    static numbers own;
+    static float got[2 * TOKENS * WIDTH];
+    const int form = COLUMNS;
+    net n = begin(WIDTH);
+    n.forms = &form;
+    n.count = 2;
+    n.outputs[0] = weft_sum(weft_mul(n.rows, n.factors), COLUMNS);
+    n.outputs[1] = weft_concat(WEFT_TENSORS(n.rows, weft_neg(n.factors)), 1);
+    make_plan(&n);
+    write_all(&n, some_tokens, &own);
+    assert_weft_ok(weft_plan_run(n.plan));
+    assert_output(&n, 0, some_tokens, &own);
+    assert_weft_ok(weft_plan_read(n.plan, n.outputs[1], got, sizeof got));
+    for (int t = 0; t < TOKENS; t++)
+        for (int i = 0; i < WIDTH; i++) {
+            const int at = (t / LENGTH * 2 * LENGTH + t % LENGTH) * WIDTH + i;
+            assert_true(got[at] == own.table[some_tokens[t] * WIDTH + i]);
+            assert_true(got[at + LENGTH * WIDTH] == -own.factors[t * WIDTH + i]);
+        }
+    release(&n);
+}
+
 /* ---- tokens out of range ---- */
 
 static void tokens_out_of_range_are_noted(void **state) {
@@ -236,6 +262,7 @@ static void rows_are_those_before_the_update(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(loops_pick_rows),
         cmocka_unit_test(narrow_rows_are_stored), cmocka_unit_test(other_views_are_stored),
-        cmocka_unit_test(tokens_out_of_range_are_noted), cmocka_unit_test(rows_are_those_before_the_update)};
+        cmocka_unit_test(joined_rows_are_stored), cmocka_unit_test(tokens_out_of_range_are_noted),
+        cmocka_unit_test(rows_are_those_before_the_update)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
