@@ -211,7 +211,7 @@ bool wi_operand_in_loop(const wi_loop *loop, const wi_operand *operand) {
     for (int d = 0; d < loop->space.rank; d++) {
         if (loop->space.reduced[d] && wi_operand_varies(operand, d)) return true;
     }
-    return wi_pick_varies(loop, operand, true);
+    return wi_pick_in_loop(loop, operand);
 }
 
 static int find_operand(const wi_loop *loop, int value, bool is_output, bool of_source) {

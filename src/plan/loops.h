@@ -70,8 +70,8 @@ bool wi_is_reduction(const wi_value *value);
 bool wi_operand_varies(const wi_operand *operand, int dimension);
 /* Does the operand's address change inside the loops over the reduced dimensions? */
 bool wi_operand_in_loop(const wi_loop *loop, const wi_operand *operand);
-/* Of a table whose rows are picked: does its index vary along reduced dimensions, or along others? (picked_read.c) */
-bool wi_pick_varies(const wi_loop *loop, const wi_operand *operand, bool reduced);
+/* Of a table whose rows are picked: does its index vary along reduced dimensions? (picked_read.c) */
+bool wi_pick_in_loop(const wi_loop *loop, const wi_operand *operand);
 /* The operand that is the value, read without padding, or written; -1: none. */
 int wi_loop_operand(const wi_loop *loop, int value, bool is_output);
 /* The same of what is read by the source of a sum by segments. */

@@ -13,17 +13,17 @@ static bool is_picked(const wi_operand *operand) {
     return operand->pick && !operand->is_index;
 }
 
-bool wi_pick_varies(const wi_loop *loop, const wi_operand *operand, bool reduced) {
+bool wi_pick_in_loop(const wi_loop *loop, const wi_operand *operand) {
     if (!is_picked(operand)) return false;
     const wi_operand *const index = operand - 1;
     for (int d = 0; d < loop->space.rank; d++)
-        if (loop->space.reduced[d] == reduced && wi_operand_varies(index, d)) return true;
+        if (loop->space.reduced[d] && wi_operand_varies(index, d)) return true;
     return false;
 }
 
 /* Is the row known only inside the loops over reduced dimensions? */
 static bool is_in_loop(const wi_emitter *e, int o) {
-    return wi_pick_varies(e->loop, &e->loop->operands[o], true);
+    return wi_pick_in_loop(e->loop, &e->loop->operands[o]);
 }
 
 /* Of the dimension along which the index is walked fastest. */
