@@ -1,20 +1,28 @@
 /* segment_sum.cl: rows of a source added up by segments, with what follows done to each row of sums.
  *
- *     source (n, inner)   lists (4, n): token, begin, order, of; see src/ops/index/segments.c   all contiguous
+ *     source (n, inner)   lists (4, n): token, begin, order, of; see src/ops/index/segments.c   contiguous
  *
  *     sum of row s = sum of source[order[k]] for k = begin[s] .. begin[s + 1] - 1, in this order; zeros where token[s] is -1
  *
+ * WEFT_SOURCE gives elements of the source, which lie in memory or are computed there (plan/partition_sources.c).
  * WEFT_STORE gets the token as its batch: what the epilogue reads and writes in tables is in the row of that number, and
  * nothing of a table is written where it is -1 (plan/code_product.c). Rows of a large table come from memory, and are
- * requested WEFT_SEGMENTS_AHEAD segments before they are needed (WEFT_EPILOGUE_REQUEST); so are rows of the source, whose
- * order no processor foresees.
+ * requested WEFT_SEGMENTS_AHEAD segments before they are needed (WEFT_EPILOGUE_REQUEST); so is what the source is made of
+ * (WEFT_SOURCE_REQUEST), whose order no processor foresees.
  *
- * Work split: cpu, an item takes the segments that begin in its share of the order, and the last one what is behind all;
- * gpu, neighbouring items take a row's columns. Nothing is shared but what is read, and every sum has a fixed order. */
+ * Work split: cpu, an item takes the segments that begin in its share of the order, and the last one what is behind all, up to
+ * WEFT_SEGMENT_VECTORS vectors of 16 columns at once; gpu, neighbouring items take a row's columns. Nothing is shared but
+ * what is read, and every sum has a fixed order. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        segment_sum_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_row
+#define WEFT_EPILOGUE_PARAMETERS , __global const float *x, __global float *c, long c_row
+#if WEFT_LANES == 16
+#define WEFT_SOURCE(row, column, lanes) weft_load_tail_f32(x, (row)*c_row + (column), lanes)
+#else
+#define WEFT_SOURCE(row, column, lanes) x[(row)*c_row + (column)]
+#endif
+#define WEFT_SOURCE_REQUEST(row, column)
 #define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
     do {                                                                                                     \
         const WF weft_sum = (acc);                                                                           \
@@ -33,6 +41,7 @@
 #define WEFT_SEGMENTS_AHEAD 12
 #define WEFT_SEGMENTS_LEVEL 2
 #define WEFT_SUMMANDS_AHEAD 4
+#define WEFT_SEGMENT_VECTORS 8
 
 /* The first segment that begins at `place` of the order or behind it. */
 static inline long weft_segment_from(__global const int *begins, long n, long place) {
@@ -49,11 +58,26 @@ static inline long weft_segment_from(__global const int *begins, long n, long pl
 
 #endif
 
-__kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(__global const float *restrict source, long source_offset,
-    __global const int *restrict lists, long lists_offset, long n, long inner,
-    long items WEFT_EPILOGUE_PARAMETERS) {
+/* Columns from i on, of as many vectors as there are sums. */
+#define WEFT_SEGMENT_COLUMNS(vectors)                                                                        \
+    do {                                                                                                     \
+        float16 sums[vectors];                                                                               \
+        for (int v = 0; v < (vectors); v++) {                                                                \
+            sums[v] = (float16)(0);                                                                          \
+            WEFT_EPILOGUE_REQUEST(later, s, i + 16 * v, WEFT_SEGMENTS_LEVEL)                                 \
+            WEFT_SOURCE_REQUEST(wanted, (int)i + 16 * v)                                                     \
+        }                                                                                                    \
+        for (int k = begin; k < end; k++) {                                                                  \
+            const int row = order[k];                                                                        \
+            for (int v = 0; v < (vectors); v++) sums[v] += WEFT_SOURCE(row, (int)i + 16 * v, 16);            \
+        }                                                                                                    \
+        for (int v = 0; v < (vectors); v++) WEFT_STORE(sums[v], token, (int)s, (int)i + 16 * v, 16);         \
+        i += 16 * (vectors);                                                                                 \
+    } while (0)
+
+__kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(__global const int *restrict lists, long lists_offset, long n,
+    long inner, long items WEFT_EPILOGUE_PARAMETERS) {
     const long item = (long)get_global_id(0);
-    source += source_offset;
     lists += lists_offset;
     __global const int *const begins = lists + n, *const order = begins + n;
     const long first = weft_segment_from(begins, n, item * n / items);
@@ -64,35 +88,28 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(__global const float *restrict sourc
                         : s + 1 < n ? begins[s + 1]
                                     : (int)n;
         const int later = max(lists[min(s + WEFT_SEGMENTS_AHEAD, last - 1)], 0);
-        const long wanted = order[min((long)end + WEFT_SUMMANDS_AHEAD, n - 1)];
+        const int wanted = order[min((long)end + WEFT_SUMMANDS_AHEAD, n - 1)];
         long i = 0;
-        for (; i + 16 <= inner; i += 16) {
-            float16 sum = (float16)(0);
-            WEFT_EPILOGUE_REQUEST(later, s, i, WEFT_SEGMENTS_LEVEL)
-            WEFT_PREFETCH(source + wanted * inner + i, 3);
-            for (int k = begin; k < end; k++) sum += vload16(0, source + order[k] * inner + i);
-            WEFT_STORE(sum, token, (int)s, (int)i, 16);
-        }
+        while (i + 16 * WEFT_SEGMENT_VECTORS <= inner) WEFT_SEGMENT_COLUMNS(WEFT_SEGMENT_VECTORS);
+        while (i + 16 <= inner) WEFT_SEGMENT_COLUMNS(1);
         if (i < inner) {
-            float sums[16];
+            float16 sum = (float16)(0);
             const int lanes = (int)(inner - i);
-            for (int lane = 0; lane < 16; lane++) sums[lane] = 0;
             WEFT_EPILOGUE_REQUEST(later, s, i, WEFT_SEGMENTS_LEVEL)
-            for (int k = begin; k < end; k++)
-                for (int lane = 0; lane < lanes; lane++) sums[lane] += source[order[k] * inner + i + lane];
-            WEFT_STORE(vload16(0, sums), token, (int)s, (int)i, lanes);
+            for (int k = begin; k < end; k++) sum += WEFT_SOURCE(order[k], (int)i, lanes);
+            WEFT_STORE(sum, token, (int)s, (int)i, lanes);
         }
     }
 }
 
+#undef WEFT_SEGMENT_COLUMNS
+
 #else
 
-__kernel void WEFT_NAME(rows)(__global const float *restrict source, long source_offset,
-    __global const int *restrict lists, long lists_offset, long n, long inner,
+__kernel void WEFT_NAME(rows)(__global const int *restrict lists, long lists_offset, long n, long inner,
     long items WEFT_EPILOGUE_PARAMETERS) {
     const long s = (long)get_global_id(1);
     if (s >= n) return;
-    source += source_offset;
     lists += lists_offset;
     __global const int *const begins = lists + n, *const order = begins + n;
     const int token = lists[s], begin = begins[s],
@@ -103,14 +120,14 @@ __kernel void WEFT_NAME(rows)(__global const float *restrict source, long source
         float sum = 0;
         int k = begin;
         for (; k + 4 <= end; k += 4) { /* the loads do not wait for one another, the sum keeps its order */
-            const float a = source[order[k] * inner + i], b = source[order[k + 1] * inner + i],
-                        c = source[order[k + 2] * inner + i], d = source[order[k + 3] * inner + i];
+            const float a = WEFT_SOURCE(order[k], (int)i, 1), b = WEFT_SOURCE(order[k + 1], (int)i, 1),
+                        c = WEFT_SOURCE(order[k + 2], (int)i, 1), d = WEFT_SOURCE(order[k + 3], (int)i, 1);
             sum += a;
             sum += b;
             sum += c;
             sum += d;
         }
-        for (; k < end; k++) sum += source[order[k] * inner + i];
+        for (; k < end; k++) sum += WEFT_SOURCE(order[k], (int)i, 1);
         WEFT_STORE(sum, token, (int)s, (int)i, 1);
     }
 }
@@ -123,4 +140,6 @@ __kernel void WEFT_NAME(rows)(__global const float *restrict source, long source
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE
 #undef WEFT_EPILOGUE_REQUEST
+#undef WEFT_SOURCE
+#undef WEFT_SOURCE_REQUEST
 #endif

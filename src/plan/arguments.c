@@ -98,10 +98,18 @@ static void set_padding(wi_binder *b, const wi_padding *padding) {
     set_int(b, padding->step);
 }
 
+static void set_pick(wi_binder *b, const wi_pick *pick) {
+    const wi_value *const values = partition_of(b)->values;
+    set_int(b, values[pick->table].extent->dims[0].actual);
+    set_int(b, wi_extent_count(values[pick->index].extent).actual);
+    set_int(b, pick->width.actual);
+    set_int(b, pick->skipped);
+}
+
 /* Whether `a` of the argument is the number of an operand. */
 static bool of_operand(wi_argument_kind kind) {
     return kind == WI_ARGUMENT_BUFFER || kind == WI_ARGUMENT_OFFSET || kind == WI_ARGUMENT_STRIDE ||
-           kind == WI_ARGUMENT_PADDING;
+           kind == WI_ARGUMENT_PADDING || kind == WI_ARGUMENT_PICK;
 }
 
 void wi_bind_described(wi_binder *b, const wi_argument *argument) {
@@ -114,6 +122,7 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     case WI_ARGUMENT_OFFSET: set_offset(b, operand->value, operand->layout.offset.actual); break;
     case WI_ARGUMENT_STRIDE: set_long(b, operand->layout.strides[argument->b].actual); break;
     case WI_ARGUMENT_PADDING: set_padding(b, &operand->padding[argument->b]); break;
+    case WI_ARGUMENT_PICK: set_pick(b, operand->pick); break;
     case WI_ARGUMENT_DIM: set_int(b, loop->space.dims[argument->a].actual); break;
     case WI_ARGUMENT_WORK: set_int(b, work[argument->a]); break;
     case WI_ARGUMENT_FLOAT: set_argument(b, sizeof single, &single); break;

@@ -29,6 +29,12 @@ static bool value_overlaps(const wi_partition *p, int index, int storage, int64_
     return from < end && first < to;
 }
 
+bool wi_values_overlap(const wi_partition *p, int a, int b) {
+    int64_t first, end;
+    span_of(&p->values[a], &first, &end);
+    return value_overlaps(p, b, wi_base_storage(p, a), first, end);
+}
+
 /* Does the step read any of the variable, whose storage may hold others? */
 static bool reads_variable(const wi_partition *p, const wi_loop *loop, int variable) {
     const wi_step *step = loop->step;
@@ -57,7 +63,7 @@ static bool reads_in_step(const wi_partition *p, const wi_loop *loop, const wi_o
     const wi_operand *output, int storage, wi_size start) {
     if (operand->value < 0 || operand->is_output || wi_base_storage(p, operand->value) != storage)
         return true;
-    return !operand->padded && wi_size_equal(operand->layout.offset, start) &&
+    return !operand->padded && !operand->pick && wi_size_equal(operand->layout.offset, start) &&
            same_layout(loop, &operand->layout, &output->layout);
 }
 

@@ -2,7 +2,8 @@
  *
  *   code.c          the pieces that programs are put together from; equal ones are one
  *   known_code.c    what plans of the graph before have written
- *   code_loop.c     kernels of loop steps (expressions in expression.c, padded reads in padded_read.c, reductions in
+ *   code_loop.c     kernels of loop steps (expressions in expression.c, padded reads in padded_read.c, picked ones in
+ *                   picked_read.c, reductions in
  *                   accumulators.c)
  *   code_sweeps.c   sweeps over the elements of a row
  *   code_product.c  epilogues of products
@@ -27,12 +28,13 @@ enum { WI_BUNDLE_BITS = 3, WI_BUNDLE_BUFFERS = 1 << WI_BUNDLE_BITS };
 #define WI_COMBINE_SUFFIX "combine"
 
 typedef enum wi_argument_kind {
-    WI_ARGUMENT_BUFFER,    /* operand a */
-    WI_ARGUMENT_OFFSET,    /* operand a: long */
-    WI_ARGUMENT_STRIDE,    /* operand a, dimension b: long */
-    WI_ARGUMENT_PADDING,   /* operand a, dimension b: before, size, step; each int */
-    WI_ARGUMENT_DIM,       /* dimension a: int */
-    WI_ARGUMENT_WORK,      /* number a of the work split: int */
+    WI_ARGUMENT_BUFFER,  /* operand a */
+    WI_ARGUMENT_OFFSET,  /* operand a: long */
+    WI_ARGUMENT_STRIDE,  /* operand a, dimension b: long */
+    WI_ARGUMENT_PADDING, /* operand a, dimension b: before, size, step; each int */
+    WI_ARGUMENT_PICK, /* operand a: rows of its table, numbers of its index, a row's elements, the index that is skipped; each int */
+    WI_ARGUMENT_DIM,  /* dimension a: int */
+    WI_ARGUMENT_WORK, /* number a of the work split: int */
     WI_ARGUMENT_FLOAT,     /* number: float */
     WI_ARGUMENT_DOUBLE,    /* number: double */
     WI_ARGUMENT_SCALAR,    /* the graph's scalar a, set before each run: float; number: in the code */

@@ -17,13 +17,16 @@ const wi_value *wi_emitted_member(const wi_emitter *e, int i) {
     return &e->partition->values[e->step->members[i]];
 }
 
-int wi_count_dims(const wi_emitter *e, bool reduced) {
+/* Where rows are added up by segments, the first two dimensions are not the source's, and the others only that. */
+static bool is_walked(const wi_emitter *e, int d, bool reduced) {
     const wi_space *space = &e->loop->space;
+    if (e->step->by_segments && (d >= 2) != e->of_source) return false;
+    return space->reduced[d] == reduced && !(e->has_j && d == space->rank - 1);
+}
+
+int wi_count_dims(const wi_emitter *e, bool reduced) {
     int count = 0;
-    for (int d = 0; d < space->rank; d++) {
-        if (e->has_j && d == space->rank - 1) continue;
-        count += space->reduced[d] == reduced;
-    }
+    for (int d = 0; d < e->loop->space.rank; d++) count += is_walked(e, d, reduced);
     return count;
 }
 
@@ -37,11 +40,6 @@ static void emit_index(wi_emitter *e, int d, bool reduced, bool is_last, const c
     wi_emit_argument(e, WI_ARGUMENT_DIM, d, 0, 0);
     wi_text_append(&e->text, "%sint i%d = (int)(r_%d %% %sn%d);\nr_%d /= %sn%d;\n", constant, d, reduced,
         type, d, reduced, type, d);
-}
-
-static bool is_walked(const wi_emitter *e, int d, bool reduced) {
-    const wi_space *space = &e->loop->space;
-    return space->reduced[d] == reduced && !(e->has_j && d == space->rank - 1);
 }
 
 static void emit_indices(wi_emitter *e, bool reduced, const char *from, const char *constant) {
@@ -106,13 +104,16 @@ static void emit_base(wi_emitter *e, int o) {
 void wi_emit_addresses(wi_emitter *e, bool reduced) {
     for (int o = 0; o < e->loop->operand_count; o++) {
         const wi_operand *operand = &e->loop->operands[o];
+        if (operand->of_source != e->of_source) continue;
         if (reduced && !wi_operand_in_loop(e->loop, operand)) continue;
         if (operand->padding) wi_emit_padded_indices(e, o, reduced);
+        const bool picks = wi_emit_picked_row(e, o, reduced);
         if (reduced) {
             wi_text_append(&e->text, "const %s q%d = p%d", wi_index_type(e), o, o);
         } else {
             emit_base(e, o);
         }
+        if (picks) wi_emit_picked_place(e, o, reduced);
         emit_strides(e, o, reduced);
         wi_text_append(&e->text, ";\n");
     }

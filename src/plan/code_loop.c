@@ -23,7 +23,8 @@ static void emit_row_loads(wi_emitter *e) {
     if (!e->step->reduced || e->wide) return;
     for (int o = 0; o < e->loop->operand_count; o++) {
         const wi_operand *operand = &e->loop->operands[o];
-        if (!operand->is_output && operand->value >= 0 && !wi_operand_in_loop(e->loop, operand))
+        if (!operand->is_output && operand->value >= 0 && !operand->is_index &&
+            !wi_operand_in_loop(e->loop, operand))
             (void)wi_emit_load(e, o);
     }
 }

@@ -36,6 +36,25 @@ static bool ends_in_groups(const wi_emitter *e) {
     return geometry && geometry->groups > 1 && geometry->filters % 16 != 0;
 }
 
+/* The same of 16 elements, and of fewer. */
+static void emit_lanes(wi_emitter *e, void (*emit)(wi_emitter *e)) {
+    if (!e->walks) {
+        emit(e);
+        return;
+    }
+    if (!wi_never_whole(e)) {
+        wi_text_append(&e->text, "if (lanes == 16) {\n");
+        emit(e);
+        wi_text_append(&e->text, "}\n");
+    }
+    if (wi_has_no_tail(e) && !ends_in_groups(e)) return;
+    wi_text_append(&e->text, "if (lanes < 16) {\n");
+    e->tail = true;
+    emit(e);
+    e->tail = false;
+    wi_text_append(&e->text, "}\n");
+}
+
 static void emit_epilogue_body(wi_emitter *e) {
     const weft_dtype dtype = wi_emitted_member(e, 0)->node->dtype;
     e->has_j = true;
@@ -46,21 +65,43 @@ static void emit_epilogue_body(wi_emitter *e) {
     wi_emit_rounding(e, dtype);
     wi_text_append(&e->text, wi_dtype_rounds(dtype) ? "(acc);\n" : "acc;\n");
     wi_emit_addresses(e, false);
-    if (!e->walks) {
-        emit_epilogue_elements(e);
-        return;
+    emit_lanes(e, emit_epilogue_elements);
+}
+
+/* ---- what a sum by segments adds up ---- */
+
+static void emit_source_place(wi_emitter *e) {
+    wi_text_append(&e->text, "const int j = column;\n(void)j;\n");
+    wi_emit_decode(e, false, "row");
+    wi_emit_addresses(e, false);
+}
+
+static void emit_source_elements(wi_emitter *e) {
+    const size_t remembered = e->memo_count;
+    const wi_step *const step = e->step;
+    const int temp = step->computed < 0 ? wi_emit_load(e, wi_source_operand(e->loop, step->sources[0]))
+                                        : wi_emit_input(e, e->partition->values[step->computed].node);
+    wi_text_append(&e->text, "weft_element = t%d;\n", temp);
+    e->memo_count = remembered;
+}
+
+/* An element of a row of the source, or 16. */
+static void emit_source(wi_emitter *e) {
+    emit_source_place(e);
+    wi_text_append(&e->text, "WF weft_element = (WF)(0);\n");
+    emit_lanes(e, emit_source_elements);
+    wi_text_append(&e->text, "return weft_element;\n");
+}
+
+/* Asks for what a row of the source is made of. */
+static void emit_source_request(wi_emitter *e) {
+    emit_source_place(e);
+    for (int o = 0; o < e->loop->operand_count; o++) {
+        const wi_operand *const operand = &e->loop->operands[o];
+        if (!operand->of_source || !wi_size_is(operand->layout.strides[e->loop->space.rank - 1], 1)) continue;
+        wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
+        wi_text_append(&e->text, "WEFT_PREFETCH(b%d + p%d + j, 3);\n", o, o);
     }
-    if (!wi_never_whole(e)) {
-        wi_text_append(&e->text, "if (lanes == 16) {\n");
-        emit_epilogue_elements(e);
-        wi_text_append(&e->text, "}\n");
-    }
-    if (wi_has_no_tail(e) && !ends_in_groups(e)) return;
-    wi_text_append(&e->text, "if (lanes < 16) {\n");
-    e->tail = true;
-    emit_epilogue_elements(e);
-    e->tail = false;
-    wi_text_append(&e->text, "}\n");
 }
 
 /* What an item does that has a part of each sum of a column: with all parts of it, what is computed from the sums. */
@@ -130,8 +171,20 @@ static void define_request(wi_text *source, const wi_loop *loop) {
 /* An epilogue: its parameters, their names, its body, and that of what joins its sums. */
 typedef struct epilogue {
     wi_emitter e;
-    wi_text parameters, names, store, join;
+    wi_text parameters, names, store, join, source, request;
 } epilogue;
+
+/* What the template of sums by segments finds beside its epilogue. */
+static void define_segments(wi_text *source, const epilogue *own) {
+    const char *const parameters = own->parameters.data, *const names = own->names.data;
+    wi_text_append(source,
+        "static inline WF WEFT_NAME(source)(int row, int column, int lanes, %s) {\n%s}\n"
+        "static inline void WEFT_NAME(request)(int row, int column, %s) {\n%s}\n"
+        "#define WEFT_SOURCE(row, column, lanes) WEFT_NAME(source)(row, column, lanes, %s)\n"
+        "#define WEFT_SOURCE_REQUEST(row, column) WEFT_NAME(request)(row, column, %s);\n",
+        parameters, own->source.data, parameters, own->request.data, names, names);
+    define_request(source, own->e.loop);
+}
 
 /* The function that stores an element, and the macros through which the template finds it. With sums it adds to those of the
  * column, and another one joins these. */
@@ -160,7 +213,7 @@ static void define_epilogue(wi_text *source, const epilogue *own) {
             sums, comma, names);
     }
     if (own->e.step->by_segments)
-        define_request(source, own->e.loop);
+        define_segments(source, own);
     else
         define_places(source, own->e.loop);
 }
@@ -177,7 +230,8 @@ static weft_status append_template(
                            "#undef WEFT_COLUMN_SUMS\n#undef WEFT_JOIN_SUMS\n"
                            "#undef WEFT_EPILOGUE_READ\n#undef WEFT_EPILOGUE_READ_STEP\n"
                            "#undef WEFT_EPILOGUE_WRITE\n#undef WEFT_EPILOGUE_WRITE_STEP\n"
-                           "#undef WEFT_EPILOGUE_REQUEST\n");
+                           "#undef WEFT_EPILOGUE_REQUEST\n"
+                           "#undef WEFT_SOURCE\n#undef WEFT_SOURCE_REQUEST\n");
     wi_kernel_macros_undefine(kernel, source);
     *alone = source->length;
     wi_code_bundles(kernel, source);
@@ -198,6 +252,11 @@ static void emit_epilogue(epilogue *own) {
     own->store = take_text(&own->e);
     if (own->e.step->sums > 0) emit_sums(&own->e);
     own->join = take_text(&own->e);
+    own->e.of_source = own->e.step->by_segments;
+    if (own->e.of_source) emit_source(&own->e);
+    own->source = take_text(&own->e);
+    if (own->e.of_source) emit_source_request(&own->e);
+    own->request = take_text(&own->e);
     wi_text_init(&own->parameters, own->store.allocator);
     wi_text_init(&own->names, own->store.allocator);
     wi_emit_parameters(&own->e, &own->parameters, false);
@@ -219,6 +278,8 @@ weft_status wi_code_product(wi_code *code, const wi_step *step) {
     wi_emitter_end(&stored.e);
     wi_text_clear(&stored.store);
     wi_text_clear(&stored.join);
+    wi_text_clear(&stored.source);
+    wi_text_clear(&stored.request);
     wi_text_clear(&stored.parameters);
     wi_text_clear(&stored.names);
     wi_text_clear(&source);

@@ -28,6 +28,9 @@ static void append_operand(const wi_loop *loop, int o, wi_text *text) {
     for (int d = 0; d < loop->space.rank; d++)
         wi_text_append(text, " %lld", (long long)operand->layout.strides[d].actual);
     if (operand->padding) append_padding(operand, loop->space.rank, text);
+    if (operand->pick)
+        wi_text_append(text, "  %s value %d", operand->is_index ? "index of" : "picked for", operand->viewed);
+    if (operand->of_source) wi_text_append(text, "  of the source");
     wi_text_append(text, "\n");
 }
 
@@ -54,6 +57,7 @@ static void append_argument(const wi_argument *argument, wi_text *text) {
         [WI_ARGUMENT_OFFSET] = "offset",
         [WI_ARGUMENT_STRIDE] = "stride",
         [WI_ARGUMENT_PADDING] = "padding",
+        [WI_ARGUMENT_PICK] = "pick",
         [WI_ARGUMENT_DIM] = "dim",
         [WI_ARGUMENT_WORK] = "work",
         [WI_ARGUMENT_FLOAT] = "float",

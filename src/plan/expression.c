@@ -152,15 +152,16 @@ int wi_emit_load(wi_emitter *e, int o) {
     }
     char where[64], condition[16], outside[WI_LITERAL];
     address(e, o, where);
-    const bool guarded = wi_padding_condition(e, o, condition);
+    const bool guarded = wi_pick_condition(e, o, condition) || wi_padding_condition(e, o, condition);
     const int temp = wi_emit_begin(e, operand->dtype);
     /* No row of a table: another item may be at the first one. */
-    if (wi_is_table_of(e->partition, e->step, operand->value, operand->is_output))
+    if (!e->of_source && wi_is_table_of(e->partition, e->step, operand->value, operand->is_output))
         wi_text_append(&e->text, "batch < 0 ? (%s)(0) : ", wi_register_type(operand->dtype));
     if (guarded) wi_text_append(&e->text, "%s ? ", condition);
     emit_element(e, o, where);
     if (guarded) {
-        wi_number_literal(outside, operand->padded->dtype, operand->padded->attributes->padding.outside);
+        wi_number_literal(
+            outside, operand->dtype, operand->padded ? operand->padded->attributes->padding.outside : 0);
         wi_text_append(&e->text, " : (%s)(%s)", wi_register_type(operand->dtype), outside);
     }
     wi_text_append(&e->text, ";\n");
@@ -403,5 +404,6 @@ int wi_emit_input(wi_emitter *e, weft_tensor *node) {
     const int index = (int)(input - e->partition->values);
     if (wi_is_inline_in(input, e->step->index)) return emit_inline(e, wi_inline_node(input));
     if (input->state == WI_VALUE_MEMBER && input->step == e->step->index) return wi_emit_member(e, index);
-    return wi_emit_load(e, wi_loop_operand(e->loop, index, false));
+    return wi_emit_load(
+        e, e->of_source ? wi_source_operand(e->loop, index) : wi_loop_operand(e->loop, index, false));
 }

@@ -12,6 +12,7 @@
  *   draws, seed0, seed1        of random numbers
  *   faults<i> fault<i>         memory and offset of fault i
  *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a padded read
+ *   rows<o> count<o> width<o> skipped<o>   of a table whose rows are picked
  *
  * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one;
  * j walks along the last dimension. */
@@ -40,6 +41,7 @@ typedef struct wi_emitter {
     bool has_j;     /* addresses move with j */
     bool in_loop;   /* inside the loop over reduced dimensions: q<o> are there */
     bool staged;    /* the step's staged member is in memory */
+    bool of_source; /* inside what a sum by segments adds up: other operands, other dimensions */
     bool inner_is_reduced;
     int wide; /* vectors of 16 columns at once, at most: accumulators are arrays over the vectors u; 0: one
                  vector */
@@ -94,5 +96,14 @@ bool wi_padding_condition(const wi_emitter *e, int operand, char text[16]);
 bool wi_pads_lanes(const wi_emitter *e, const wi_operand *operand);
 /* Lanes that each find their own element. */
 int wi_emit_padded_lanes(wi_emitter *e, int operand);
+
+/* picked_read.c */
+/* The row of a table, where the kept or the reduced dimensions say which: pick<o>, and m<o> or k<o>: is there such a row?
+ * false: none, or not here. */
+bool wi_emit_picked_row(wi_emitter *e, int operand, bool reduced);
+/* What its address takes from that. */
+void wi_emit_picked_place(wi_emitter *e, int operand, bool reduced);
+/* The condition under which the operand may be read; false: always. */
+bool wi_pick_condition(const wi_emitter *e, int operand, char text[16]);
 
 #endif

@@ -57,6 +57,12 @@ static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument
             wi_text_append(text, "%s%s%c%d_%d", i ? ", " : "", names_only ? "" : "const int ", "lhv"[i], a,
                 argument -> b);
         break;
+    case WI_ARGUMENT_PICK:
+        wi_text_append(text,
+            names_only ? "rows%d, count%d, width%d, skipped%d"
+                       : "const int rows%d, const int count%d, const int width%d, const int skipped%d",
+            a, a, a, a);
+        break;
     case WI_ARGUMENT_DIM: wi_text_append(text, "%sn%d", names_only ? "" : "const int ", a); break;
     case WI_ARGUMENT_WORK: wi_text_append(text, "%sw%d", names_only ? "" : "const int ", a); break;
     case WI_ARGUMENT_FLOAT: wi_text_append(text, "%sc%d", names_only ? "" : "const float ", a); break;

@@ -77,6 +77,8 @@ static void interchange_short_rows(wi_loop *loop) {
     int kept = last;
     while (kept >= 0 && space->reduced[kept]) kept--;
     if (kept < 0 || space->dims[kept].general < 16) return;
+    for (int i = 0; i < loop->operand_count; i++) /* lanes would be in different rows of a table */
+        if (loop->operands[i].is_index && wi_operand_varies(&loop->operands[i], kept)) return;
     const wi_size dim = space->dims[kept];
     wi_size strides[WI_MAX_OPERANDS];
     for (int i = 0; i < loop->operand_count; i++) strides[i] = loop->operands[i].layout.strides[kept];
@@ -86,7 +88,7 @@ static void interchange_short_rows(wi_loop *loop) {
     for (int i = 0; i < loop->operand_count; i++) loop->operands[i].layout.strides[last] = strides[i];
 }
 
-/* Of a product: (batch, row, column). */
+/* Of a product: (batch, row, column); of a sum by segments: (row of a table, segment, dimensions of the source). */
 static void product_space(wi_loop *loop) {
     const wi_step *step = loop->step;
     const int rank = step->extent.rank;
@@ -94,6 +96,9 @@ static void product_space(wi_loop *loop) {
     loop->space.dims[0] = (wi_size){step->gemm.batch, step->gemm.batch};
     loop->space.dims[1] = step->extent.dims[rank - 2];
     loop->space.dims[2] = step->extent.dims[rank - 1];
+    if (!step->by_segments) return;
+    loop->space.rank = 2 + step->source_extent.rank;
+    for (int d = 0; d < step->source_extent.rank; d++) loop->space.dims[2 + d] = step->source_extent.dims[d];
 }
 
 /* All dimensions of the step, of which a kernel op's stay as they are. */

@@ -23,8 +23,13 @@ typedef struct wi_operand {
     int value; /* -1: a generator */
     const weft_tensor *generator;
     bool is_output;
+    bool of_source; /* read by what a sum by segments adds up, over the source's dimensions of the space */
     weft_dtype dtype;
     wi_layout layout; /* over the merged dimensions of the space */
+    /* Of rows that are picked here, the value that is read; first the index, then the table. NULL: it is neither. */
+    const wi_pick *pick;
+    int viewed;
+    bool is_index;
     /* A padded read: the node that says so, and how over the dimensions of the space. NULL: it is none. */
     const weft_tensor *padded;
     wi_padding *padding;
@@ -65,8 +70,12 @@ bool wi_is_reduction(const wi_value *value);
 bool wi_operand_varies(const wi_operand *operand, int dimension);
 /* Does the operand's address change inside the loops over the reduced dimensions? */
 bool wi_operand_in_loop(const wi_loop *loop, const wi_operand *operand);
+/* Of a table whose rows are picked: does its index vary along reduced dimensions? (picked_read.c) */
+bool wi_pick_in_loop(const wi_loop *loop, const wi_operand *operand);
 /* The operand that is the value, read without padding, or written; -1: none. */
 int wi_loop_operand(const wi_loop *loop, int value, bool is_output);
+/* The same of what is read by the source of a sum by segments. */
+int wi_source_operand(const wi_loop *loop, int value);
 /* Is the output written element by element, when nothing is left to read there for any other? In a reduction
  * that is what has an element for every point, written in the last sweep. */
 bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand *output);

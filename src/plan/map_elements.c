@@ -43,6 +43,7 @@ bool wi_has_aligned_quads(const wi_partition *p, const wi_loop *loop, const wi_o
         if (p->storages[storage].alias_offset % quad != 0) return false;
     if (p->storages[storage].kind == WI_STORAGE_INPUT || !is_multiple(operand->layout.offset, count))
         return false;
+    if (operand->pick && !is_multiple(operand->pick->width, count)) return false;
     for (int d = 0; d < loop->space.rank - 1; d++)
         if (!is_multiple(operand->layout.strides[d], count)) return false;
     return true;

@@ -18,6 +18,11 @@ static bool reaches_little(const wi_loop *loop, const wi_operand *operand) {
     return farthest <= INT32_MAX;
 }
 
+/* A row of a table may be any. */
+static bool has_little(const wi_partition *p, const wi_operand *operand) {
+    return !operand->pick || wi_extent_count(p->values[operand->value].extent).actual <= INT32_MAX;
+}
+
 bool wi_has_narrow_indices(const wi_partition *p, const wi_loop *loop) {
     const wi_device_profile *const device = &wi_step_device(p, loop->step)->profile;
     int64_t rounds = 1;
@@ -28,6 +33,6 @@ bool wi_has_narrow_indices(const wi_partition *p, const wi_loop *loop) {
         rounds *= wi_max64(1, loop->space.dims[d].actual);
     }
     for (int i = 0; i < loop->operand_count; i++)
-        if (!reaches_little(loop, &loop->operands[i])) return false;
+        if (!reaches_little(loop, &loop->operands[i]) || !has_little(p, &loop->operands[i])) return false;
     return true;
 }

@@ -13,6 +13,8 @@
  *   partition_joins.c     concatenation and flat buffers; assignments
  *   partition_ops.c       ops with kernels of their own
  *   partition_rows.c      sums of rows by segments, with the rows of tables that they update
+ *   partition_picks.c     rows of tables that loops pick where they read them
+ *   partition_sources.c   maps that sums by segments compute for themselves
  *   select.c              the implementation of a product or kernel op, as soon as its operands are laid out
  *
  * The pass after it, loops.c, may add steps that copy, and lets storages lie over others (assign.c): which values
@@ -60,6 +62,14 @@ typedef struct wi_sizes {
 
 enum { WI_KNOWN_SIZES = 64 };
 
+/* Rows of a table that their readers pick (partition_picks.c). */
+typedef struct wi_pick {
+    int table, index; /* values */
+    wi_size width;    /* of a row */
+    int64_t skipped;  /* an index that is not noted where it is out of range */
+    int fault;        /* slot */
+} wi_pick;
+
 /* A plan has thousands, and each pass walks over them: extents and layouts are not in them. */
 typedef struct wi_value {
     weft_tensor *node;
@@ -78,6 +88,8 @@ typedef struct wi_value {
     int inline_operands; /* INLINE: operands that it takes in a step, at most */
     int outside;         /* readers that are not members of its step, or not yet; a plan's output is one */
     int fault;           /* slot among the plan's faults of what computes it; -1: none */
+    /* MEMORY: not there; the layout is that of the rows in memory of their own, the base is the table's. NULL: it is there. */
+    const wi_pick *pick;
     /* INLINE: the same everywhere. Any kernel can compute such values; others depend on the index in their own
      * shape. */
     bool uniform;
@@ -121,6 +133,10 @@ typedef struct wi_step {
     int sources[WI_KERNEL_INPUTS]; /* PRODUCT and KERNEL: values; PRODUCT: A and B */
     wi_gemm_shape gemm;            /* PRODUCT */
     bool by_segments; /* PRODUCT: sums of rows, not a contraction; the first dimension is a table's rows */
+    /* by_segments: the space that its rows are computed in, of which the last axis is their columns; the value that they are, if
+     * the step computes it; -1: it is source 0. The step then has source 1 in both places. */
+    wi_extent source_extent;
+    int computed;
     int sums; /* PRODUCT: members that are sums of what its epilogue makes, over all axes but the last */
     const wi_selection *selection; /* PRODUCT and KERNEL: what was considered, and chosen (select.c) */
 } wi_step;
@@ -265,6 +281,14 @@ weft_status wi_take_of_segments(wi_partition *p, int value);
 bool wi_is_product_of(const wi_step *step, const wi_value *member);
 /* Does the value, an operand of the step, have the rows of a table, not those of the segments? */
 bool wi_is_table_of(const wi_partition *p, const wi_step *step, int value, bool is_output);
+/* ---- partition_sources.c ---- */
+weft_status wi_compute_sources(wi_partition *p);
+/* ---- partition_picks.c ---- */
+weft_status wi_pick_where_read(wi_partition *p);
+/* Strides of a view of picked rows, along the index and inside a row. */
+void wi_split_rows(const wi_layout *view, int rank, wi_size width, wi_layout *rows, wi_layout *columns);
+/* assign.c: have two values of one storage elements in common? */
+bool wi_values_overlap(const wi_partition *p, int a, int b);
 weft_status wi_take_join(wi_partition *p, int value);
 weft_status wi_take_assign(wi_partition *p, int value);
 weft_status wi_take_transfer(wi_partition *p, int value);

@@ -80,7 +80,9 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     p->device = 0; /* where assignments may be copied to */
     WI_TRY(wi_drop_unread(p));
     WI_TRY(wi_join_siblings(p));
-    return wi_give_sums(p);
+    WI_TRY(wi_give_sums(p));
+    WI_TRY(wi_compute_sources(p));
+    return wi_pick_where_read(p);
 }
 
 void wi_partition_clear(wi_partition *p) {

@@ -66,6 +66,9 @@ static weft_status take_sum(wi_partition *p, int index) {
     wi_step *const s = p->steps[step];
     const wi_extent *const extent = p->values[index].extent;
     s->by_segments = true;
+    s->source_extent = *extent;
+    s->computed = -1;
+    s->input_count = 1;
     s->gemm = (wi_gemm_shape){.batch = 1, .m = extent->dims[0].actual, .n = extent->dims[1].actual, .k = 1};
     for (int i = 0; i < 2; i++) s->sources[i] = sources[i];
     wi_add_member(p, step, index);

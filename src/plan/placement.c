@@ -114,7 +114,7 @@ bool wi_may_lie_over(
         wi_step_is_library(loop->step))
         return false;
     if (!output->is_output || !wi_writes_last(loops, loop, output) || !fills(p, output)) return false;
-    if (input->value < 0 || input->is_output || input->padded || !fills(p, input) ||
+    if (input->value < 0 || input->is_output || input->padded || input->pick || !fills(p, input) ||
         !walks_alike(loop, input, output))
         return false;
     const int from = wi_base_storage(p, input->value), to = wi_base_storage(p, output->value);

@@ -215,13 +215,16 @@ static double bytes_of(const wi_partition *p, const wi_loop *loop) {
     for (int i = 0; i < loop->operand_count; i++) {
         if (loop->operands[i].value < 0) continue;
         const wi_operand *const operand = &loop->operands[i];
-        const wi_value *value = &p->values[operand->value];
-        const bool is_table = wi_is_table_of(p, step, operand->value, operand->is_output);
+        const wi_value *value =
+            &p->values[operand->pick && !operand->is_index ? operand->viewed : operand->value];
+        const bool is_table =
+            !operand->of_source && wi_is_table_of(p, step, operand->value, operand->is_output);
         bytes += (double)wi_extent_count(is_table ? &step->extent : value->extent).actual *
                  (double)weft_dtype_size(value->format);
     }
     const bool whole_sources = step->gemm.convolution || step->by_segments;
-    for (int i = 0; step->kind == WI_STEP_PRODUCT && whole_sources && i < 2; i++)
+    /* The source of a sum by segments is among the operands. */
+    for (int i = step->by_segments; step->kind == WI_STEP_PRODUCT && whole_sources && i < 2; i++)
         bytes += (double)wi_extent_count(p->values[step->sources[i]].extent).actual * source_size(p, step, i);
     if (step->kind == WI_STEP_PRODUCT && !whole_sources)
         bytes += ((double)step->gemm.m * source_size(p, step, 0) +

@@ -57,6 +57,7 @@ typedef struct walk {
     const wi_step *step;
     const wi_loop *loop;
     int elements;                             /* of an item (wi_map_elements) */
+    bool of_source;                           /* in what a sum by segments adds up */
     const weft_tensor *met[MOST_EXPRESSIONS]; /* nodes computed inline */
     int met_count;
 } walk;
@@ -71,7 +72,8 @@ static void add_input(walk *w, weft_tensor *node) {
     } else if (input->state == WI_VALUE_MEMBER && input->step == w->step->index) {
         wi_key_add(w->map, OF_STEP << 16 | (uint64_t)input->place);
     } else {
-        const int o = wi_loop_operand(w->loop, (int)(input - p->values), false);
+        const int index = (int)(input - p->values), o = w->of_source ? wi_source_operand(w->loop, index)
+                                                                     : wi_loop_operand(w->loop, index, false);
         wi_key_add(w->map, OF_MEMORY << 16 | (uint64_t)o);
     }
 }
@@ -156,11 +158,13 @@ static void add_operand(walk *w, const wi_operand *operand) {
     const weft_dtype computed = operand->value >= 0 ? values[operand->value].node->dtype : operand->dtype;
     const int member = operand->is_output ? values[operand->value].place : 0;
     wi_key_add(w->map, (uint64_t)member << 32 | (uint64_t)computed << 16 | (uint64_t)operand->dtype << 8 |
-                           (uint64_t)(operand->value >= 0) << 2 | (uint64_t)operand->is_output << 1 |
-                           (uint64_t)(operand->padding != NULL));
+                           (uint64_t)operand->of_source << 3 | (uint64_t)(operand->value >= 0) << 2 |
+                           (uint64_t)operand->is_output << 1 | (uint64_t)(operand->padding != NULL));
     if (w->elements > 1 && operand->value >= 0)
         wi_key_add(w->map, wi_has_aligned_quads(w->loops->partition, w->loop, operand, w->elements));
     add_strides(w, operand->layout.strides);
+    if (operand->pick)
+        wi_key_add(w->map, (uint64_t)operand->pick->fault << 2 | (uint64_t)operand->is_index << 1 | 1);
     add_padding(w, operand->padding);
 }
 
@@ -183,6 +187,16 @@ static void add_groups(walk *w) {
     wi_key_add(w->map, geometry && geometry->groups > 1 ? (uint64_t)geometry->filters : 0);
 }
 
+/* How a sum by segments gets its source. */
+static void add_source(walk *w) {
+    const int computed = w->step->computed;
+    wi_key_add(w->map, (uint64_t)(computed >= 0));
+    w->of_source = true;
+    if (computed >= 0) add_expression(w, wi_inline_node(&w->loops->partition->values[computed]));
+    w->of_source = false;
+    w->met_count = 0;
+}
+
 void wi_key_add_code(wi_key_map *map, const wi_loops *loops, const wi_step *step) {
     const wi_loop *const loop = &loops->of[step->index];
     walk w = {.map = map,
@@ -200,5 +214,6 @@ void wi_key_add_code(wi_key_map *map, const wi_loops *loops, const wi_step *step
     add_groups(&w);
     wi_key_add(map, (uint64_t)loop->operand_count << 32 | (uint64_t)step->member_count);
     for (int o = 0; o < loop->operand_count; o++) add_operand(&w, &loop->operands[o]);
+    if (step->by_segments) add_source(&w);
     for (int m = 0; m < step->member_count; m++) add_member(&w, step->members[m]);
 }

@@ -88,6 +88,7 @@ static bool is_bound(const wi_loop *loop, const wi_argument *argument) {
     case WI_ARGUMENT_OFFSET: return operand && operand->value >= 0;
     case WI_ARGUMENT_STRIDE: return operand && argument->b < loop->space.rank;
     case WI_ARGUMENT_PADDING: return operand && operand->padding && argument->b < loop->space.rank;
+    case WI_ARGUMENT_PICK: return operand && operand->pick && !operand->is_index;
     case WI_ARGUMENT_DIM: return argument->a < loop->space.rank;
     case WI_ARGUMENT_WORK: return argument->a < 5;
     case WI_ARGUMENT_FLOAT:

@@ -1,5 +1,6 @@
 /* The launch that updates rows of a table (segment_sum.cl): any width and any repetition of tokens beside formulas in double,
- * the order of sums bit by bit, how many launches there are, and tables whose old rows the plan still needs. */
+ * the order of sums bit by bit, how many launches there are, gradients that are computed where they are added up, and tables whose
+ * old rows the plan still needs. */
 #include "support/fixture.h"
 
 #include <math.h>
@@ -125,13 +126,14 @@ static void train(int width, int batch, pattern p, bool adam) {
 
 static void any_width_and_repetition(void **state) {
     (void)state;
-    const int widths[] = {1, 3, 16, 17, 40, MOST_WIDTH}, batches[] = {1, 24, MOST_BATCH};
-    for (int w = 0; w < 6; w++)
-        for (int b = 0; b < 3; b++) {
+    const int widths[] = {1, 3, 17, 16, MOST_WIDTH, 40}, batches[] = {1, MOST_BATCH, 24};
+    const int each = test_reduced() ? 2 : 1, batch = test_reduced() ? 24 : MOST_BATCH;
+    for (int w = 0; w < 6; w += each)
+        for (int b = 0; b < 3; b += each) {
             train(widths[w], batches[b], (pattern)((w + b) % PATTERNS), true);
             train(widths[w], batches[b], (pattern)((w + 2 * b + 1) % PATTERNS), false);
         }
-    for (int p = 0; p < PATTERNS; p++) train(17, MOST_BATCH, (pattern)p, true);
+    for (int p = 0; p < PATTERNS; p++) train(17, batch, (pattern)p, true);
 }
 
 /* ---- bits ---- */
@@ -178,6 +180,97 @@ static void an_update_is_one_launch(void **state) {
         assert_int_equal(info.launches, sorts ? 3 : 2);
         release(&n);
     }
+}
+
+/* ---- two tables, each of which has the gradients of the other's rows ---- */
+
+enum { OTHERS = 3, PAIRS = 40 };
+
+typedef struct two_tables {
+    net n; /* of the first */
+    weft_tensor *others, *factors, *second;
+} two_tables;
+
+static const float factors_of[OTHERS] = {0.25f, -0.5f, 1};
+
+/* loss = sum over b and k of factor k · first[token b] · second[other b, k]. */
+static two_tables make_two(int width, int batch, const weft_optimizer *rule) {
+    const weft_embedding_options options = {WEFT_EMBEDDING_OPTIONS_INIT, .name = "second", .sparse = true};
+    two_tables two;
+    weft_tensor *const rows = picked(&two.n, width, 0);
+    two.others = weft_input(two.n.graph, "others", WEFT_I32, OTHERS);
+    weft_tensor *const others = weft_embedding_layer(two.others, VOCABULARY, width, &options);
+    two.second = weft_graph_find(two.n.graph, "second.weight");
+    weft_tensor *const dots = weft_sum(weft_mul(weft_unsqueeze(rows, 1), others), 2);
+    two.factors = weft_input_shape(two.n.graph, "factors", WEFT_F32, 1, &(int64_t){OTHERS});
+    weft_tensor *const loss = weft_sum(weft_mul(dots, two.factors));
+    minimize(&two.n, loss, rule);
+    make_plan(&two.n, batch, (weft_tensor *const[]){loss, two.n.update}, 2);
+    return two;
+}
+
+typedef struct pair_numbers {
+    int32_t tokens[PAIRS], others[PAIRS * OTHERS];
+    float first[MOST_CELLS], second[MOST_CELLS], got[MOST_CELLS];
+    double wanted_first[MOST_CELLS], wanted_second[MOST_CELLS];
+} pair_numbers;
+
+static void run_two(const two_tables *two, pair_numbers *own, int step) {
+    const size_t cells = (size_t)(VOCABULARY * two->n.width) * sizeof(float), count = (size_t)two->n.batch;
+    test_random random = test_random_named("two tables", (uint64_t)(two->n.width * 8 + step));
+    for (size_t j = 0; j < count; j++) own->tokens[j] = (int32_t)test_random_below(&random, VOCABULARY);
+    for (size_t j = 0; j < count * OTHERS; j++)
+        own->others[j] = (int32_t)test_random_below(&random, step ? VOCABULARY : 4);
+    assert_weft_ok(weft_tensor_read(two->n.table, own->first, cells));
+    assert_weft_ok(weft_tensor_read(two->second, own->second, cells));
+    assert_weft_ok(weft_plan_write(two->n.plan, two->n.tokens, own->tokens, count * sizeof(int32_t)));
+    assert_weft_ok(weft_plan_write(two->n.plan, two->others, own->others, count * OTHERS * sizeof(int32_t)));
+    assert_weft_ok(weft_plan_write(two->n.plan, two->factors, factors_of, sizeof factors_of));
+    assert_weft_ok(weft_plan_run(two->n.plan));
+}
+
+/* SGD of rate 0.5 from the tables as they were. */
+static void step_two(const two_tables *two, pair_numbers *own) {
+    const int width = two->n.width;
+    for (int i = 0; i < VOCABULARY * width; i++) {
+        own->wanted_first[i] = (double)own->first[i];
+        own->wanted_second[i] = (double)own->second[i];
+    }
+    for (int j = 0; j < two->n.batch * OTHERS; j++) {
+        const int a = own->tokens[j / OTHERS] * width, b = own->others[j] * width;
+        const double rate = 0.5 * (double)factors_of[j % OTHERS];
+        for (int i = 0; i < width; i++) {
+            own->wanted_first[a + i] -= rate * (double)own->second[b + i];
+            own->wanted_second[b + i] -= rate * (double)own->first[a + i];
+        }
+    }
+}
+
+/* The gradients of the second table's rows are computed where they are added up: a launch less, and the first table is then
+ * updated already. */
+static void gradients_are_computed_where_they_are_added_up(void **state) {
+    (void)state;
+    static pair_numbers own;
+    const weft_optimizer rule = weft_sgd(0.5f);
+    const int widths[] = {16, 17, 20, MOST_WIDTH}, batches[] = {1, PAIRS};
+    const bool sorts = weft_context_device(test_context())->device_class == WEFT_CLASS_GPU;
+    for (int w = 0; w < (test_reduced() ? 2 : 4); w++)
+        for (int b = 0; b < 2; b++) {
+            const two_tables two = make_two(widths[w], batches[b], &rule);
+            weft_plan_info info;
+            assert_weft_ok(weft_plan_get_info(two.n.plan, &info));
+            assert_int_equal(info.launches, sorts ? 10 : 8);
+            for (int step = 0; step < 2; step++) {
+                run_two(&two, &own, step);
+                step_two(&two, &own);
+                const size_t cells = (size_t)(VOCABULARY * widths[w]) * sizeof(float);
+                assert_weft_ok(weft_tensor_read(two.n.table, own.got, cells));
+                assert_close(&two.n, own.got, own.wanted_first, batches[b], ANY);
+                assert_weft_ok(weft_tensor_read(two.second, own.got, cells));
+                assert_close(&two.n, own.got, own.wanted_second, batches[b], ANY);
+            }
+            release(&two.n);
+        }
 }
 
 /* ---- tables that the plan still needs ---- */
@@ -245,6 +338,7 @@ static void gradients_beside_the_table(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(any_width_and_repetition),
         cmocka_unit_test(sums_have_one_order), cmocka_unit_test(an_update_is_one_launch),
+        cmocka_unit_test(gradients_are_computed_where_they_are_added_up),
         cmocka_unit_test(old_rows_are_read_after_the_update), cmocka_unit_test(gradients_beside_the_table)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

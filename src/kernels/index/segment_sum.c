@@ -14,8 +14,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     if (!device->item_walks) items = (int64_t)launch->global[0];
     plan->flops = (double)(count * width);
     launch->has_epilogue = true;
-    wi_kernel_input(launch, 0);
-    wi_kernel_input(launch, 1);
+    wi_kernel_input(launch, 1); /* the source comes with the epilogue */
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(count, width, items));
     return WEFT_OK;
 }
