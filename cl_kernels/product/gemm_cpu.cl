@@ -104,37 +104,6 @@ static inline void weft_gemm_store(__global float *p, float16 value, int lanes) 
     if (lanes & 1) p[0] = last.x;
 }
 
-/* Lines of a block in memory, of which a multiplication requests two for each 1 << pace steps of k: number i is at
- * first + (i & mask) * apart + (i >> shift) * line, and the other one `beside` behind it. */
-typedef struct weft_gemm_lines {
-    size_t first, apart, line, beside;
-    int mask, shift, pace;
-} weft_gemm_lines;
-
-/* Lines of 2 << share rows that are `apart` bytes from each other, from row number * (2 << share) on; `vector` bytes are
- * 16 elements. All are requested in as many steps of k as a row has elements. */
-static inline weft_gemm_lines weft_gemm_along_rows(
-    size_t rows, size_t apart, size_t vector, int number, int share) {
-    const weft_gemm_lines lines = {rows + (number << (share + 1)) * apart, apart, vector, apart << share,
-        (1 << share) - 1, share, 4 - share};
-    return lines;
-}
-
-/* A line and the one beside it of depth >> pace rows, from row number * (depth >> pace) on. */
-static inline weft_gemm_lines weft_gemm_down_rows(
-    size_t rows, size_t apart, size_t vector, int number, int depth, int pace) {
-    const weft_gemm_lines lines = {rows + number * (depth >> pace) * apart, apart, 0, vector, -1, 0, pace};
-    return lines;
-}
-
-/* What is requested while a tile is multiplied: two streams of the next tile of A, at `soon` and `later`, `step`
- * bytes apart; before them two lines a row of what the epilogue will read, from `own` on, rows own_step bytes apart; and
- * lines of a block that is packed or copied later. */
-typedef struct weft_gemm_requests {
-    size_t soon, later, step, own, own_step;
-    weft_gemm_lines lines;
-} weft_gemm_requests;
-
 #endif
 
 #ifndef WEFT_NAME
@@ -330,6 +299,39 @@ static inline void WEFT_NAME(copy_columns)(
 #define WEFT_GEMM_NO_EPILOGUE_READ
 #endif
 
+/* What panel i of a strip requests: of the tile of A after this one, from which on the strip has `rows` rows, and of B's next block if this is one of
+ * 1 << pace tiles that share it; pace -1: nothing. none: an address that costs nothing. */
+static inline weft_gemm_requests WEFT_NAME(requests)(WEFT_OPERANDS_A *tile, int rows, WEFT_OPERANDS_B *block,
+    long a_row, long a_column, long b_row, long b_column, int depth, int i, int panels, int turn, int pace,
+    size_t none) {
+    weft_gemm_requests ahead = {none, none, 0, none, 0, {none, 0, 0, 0, 0, 0, 0}};
+    const int more = rows - WEFT_GEMM_ROWS - 1;
+    WEFT_OPERANDS_A *const next = more >= 0 ? tile + WEFT_GEMM_ROWS * a_row : tile;
+    if (WEFT_GEMM_TURNED) {
+        const int share = panels > 2 ? 1 : panels > 1 ? 2 : 3;
+        if (i << (share + 1) < WEFT_GEMM_ROWS && more >= 0)
+            ahead.lines =
+                weft_gemm_along_rows((size_t)next, sizeof(*next) * a_row, sizeof(*next) * 16, i, share);
+        return ahead;
+    }
+    if (WEFT_GEMM_A_ROWS) {
+        ahead.soon = (size_t)(next + max(0, min(i, more)) * a_row);
+        ahead.later = (size_t)(next + max(0, min(min(i + 8, 12), more)) * a_row);
+        ahead.step = sizeof(*next);
+    } else if (i == 0) { /* once: each step of k is a page of its own */
+        ahead.soon = (size_t)next;
+        ahead.later = (size_t)(next + WEFT_GEMM_ROWS - 1);
+        ahead.step = sizeof(*next) * a_column;
+    }
+    if (pace >= 0 && WEFT_GEMM_B_ROWS)
+        ahead.lines = weft_gemm_down_rows(
+            (size_t)block, sizeof(*block) * b_row, sizeof(*block) * 16, turn, depth, pace);
+    else if (pace >= 0 && WEFT_GEMM_B_COLUMNS)
+        ahead.lines = weft_gemm_along_rows(
+            (size_t)block, sizeof(*block) * b_column, sizeof(*block) * 16, turn, 4 - pace);
+    return ahead;
+}
+
 /* Work-item (strip, span, batch). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(block)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
     long b_offset, int m, int n, int k, int strip, int span, int most_depth, long a_batch, long a_row,
@@ -350,9 +352,9 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(block)(WEFT_OPERANDS_A *a, long a_offset, 
     float16 panels[WEFT_GEMM_PANELS * 2 * WEFT_GEMM_DEPTH];
     float16 sums[WEFT_GEMM_STRIP * 2 * WEFT_GEMM_PANELS];
     float16 tile_room[WEFT_GEMM_ROWS * WEFT_GEMM_PITCH / 16];
-    float *tile = (float *)tile_room;
-    const int panel_count = span / WEFT_GEMM_COLUMNS, pitch = 2 * panel_count;
-    const int tiles = (bottom - top + WEFT_GEMM_ROWS - 1) / WEFT_GEMM_ROWS;
+    float *const tile = (float *)tile_room;
+    const int panel_count = span / WEFT_GEMM_COLUMNS, pitch = 2 * panel_count,
+              tiles = (bottom - top + WEFT_GEMM_ROWS - 1) / WEFT_GEMM_ROWS;
     const int pace = tiles >= 8 ? 3 : tiles >= 4 ? 2 : tiles >= 2 ? 1 : 0;
     const int whole = WEFT_GEMM_B_ROWS ? (right - left) / WEFT_GEMM_COLUMNS : 0;
     for (int start = 0; start < k; start += most_depth) {
@@ -369,42 +371,20 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(block)(WEFT_OPERANDS_A *a, long a_offset, 
                 WEFT_NAME(copy_rows)(tile, from, rows, depth, a_row);
             else
                 WEFT_NAME(copy_columns)(tile, from, rows, m - row, depth, a_row, a_column);
-            const int more = bottom - row - WEFT_GEMM_ROWS - 1;
-            WEFT_OPERANDS_A *next = more >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
-            const size_t none = (size_t)tile;
             float16 *sum = sums + (WEFT_GEMM_TURNED || most_depth < k ? row - top : 0) * pitch;
             for (int j = left, i = 0; j < right; j += WEFT_GEMM_COLUMNS, ++i) {
                 float16 *panel = panels + i * 2 * most_depth;
                 WEFT_OPERANDS_B *source = b + start * b_row + j * b_column;
-                weft_gemm_requests ahead = {none, none, 0, none, 0, {none, 0, 0, 0, 0, 0, 0}};
-                if (WEFT_GEMM_TURNED) {
-                    const int share = panel_count > 2 ? 1 : panel_count > 1 ? 2 : 3;
-                    if (i << (share + 1) < WEFT_GEMM_ROWS && more >= 0)
-                        ahead.lines =
-                            weft_gemm_along_rows((size_t)next, sizeof(*a) * a_row, sizeof(*a) * 16, i, share);
-                } else if (WEFT_GEMM_A_ROWS) {
-                    ahead.soon = (size_t)(next + max(0, min(i, more)) * a_row);
-                    ahead.later = (size_t)(next + max(0, min(min(i + 8, 12), more)) * a_row);
-                    ahead.step = sizeof(*a);
-                } else if (i == 0) { /* once: each step of k is a page of its own */
-                    ahead.soon = (size_t)next;
-                    ahead.later = (size_t)(next + WEFT_GEMM_ROWS - 1);
-                    ahead.step = sizeof(*a) * a_column;
-                }
+                const bool shares = !last && turn < 1 << pace && j + WEFT_GEMM_COLUMNS <= right;
+                weft_gemm_requests ahead =
+                    WEFT_NAME(requests)(from, bottom - row, source + depth * b_row, a_row, a_column, b_row,
+                        b_column, depth, i, panel_count, turn, shares ? pace : -1, (size_t)tile);
                 if (!WEFT_GEMM_A_ROWS) {
-                    ahead.own = last ? WEFT_EPILOGUE_READ(batch, row, j) : none;
+                    ahead.own = last ? WEFT_EPILOGUE_READ(batch, row, j) : (size_t)tile;
                     ahead.own_step = last ? WEFT_EPILOGUE_READ_STEP : 0;
                 }
-                if (!WEFT_GEMM_TURNED && !last && turn < 1 << pace && j + WEFT_GEMM_COLUMNS <= right) {
-                    if (WEFT_GEMM_B_ROWS)
-                        ahead.lines = weft_gemm_down_rows((size_t)(source + depth * b_row),
-                            sizeof(*b) * b_row, sizeof(*b) * 16, turn, depth, pace);
-                    else if (WEFT_GEMM_B_COLUMNS)
-                        ahead.lines = weft_gemm_along_rows(
-                            (size_t)(source + depth), sizeof(*b) * b_column, sizeof(*b) * 16, turn, 4 - pace);
-                }
-                const int row_stride = WEFT_GEMM_A_ROWS ? WEFT_GEMM_PITCH : 1;
-                const int depth_stride = WEFT_GEMM_A_ROWS ? 1 : WEFT_GEMM_ROWS;
+                const int row_stride = WEFT_GEMM_A_ROWS ? WEFT_GEMM_PITCH : 1,
+                          depth_stride = WEFT_GEMM_A_ROWS ? 1 : WEFT_GEMM_ROWS;
                 const bool has_own = !WEFT_GEMM_A_ROWS && WEFT_EPILOGUE_READ_KNOWN;
                 if (WEFT_GEMM_B_ROWS && turn == 0 && i < whole) WEFT_NAME(tile)
                 (sum + 2 * i, pitch, tile, panel, depth, start == 0, row_stride, depth_stride, source, b_row,

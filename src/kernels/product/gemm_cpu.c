@@ -195,11 +195,14 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
+static const char *const headers[] = {"gemm_cpu_requests.clh", NULL};
+
 const wi_implementation wi_gemm_cpu = {.name = "cpu_block",
     .ops = {&wi_op_matmul},
     WI_GEMM_FORMATS,
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "gemm_cpu.cl",
+    .headers = headers,
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
