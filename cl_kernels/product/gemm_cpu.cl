@@ -3,26 +3,35 @@
  *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
  *
  * Work split: one work-item (work-group of size 1, no barriers, no local memory) owns a block of C: `strip`
- * rows and `span` columns. It walks k in blocks of at most WEFT_GEMM_DEPTH. Of each block it packs its part
+ * rows and `span` columns. It walks k in blocks of at most `most_depth`. Of each block it packs its part
  * of B into private memory, panels of 32 columns side by side; then it runs down its strip, copies one tile
  * of A to where its rows do not collide in the cache, and multiplies it with every panel:
  *
  *                        panel 0    panel 1
  *                       +----------+----------+--
- *                       | b0   b1  |          |     depth rows, packed once per strip (copied, or
- *                       |          |          |     transposed 16 x 16); stays in the second-level cache
+ *                       | b0   b1  |          |     depth rows, packed once per strip; stays in the
+ *                       |          |          |     second-level cache
  *            depth      +----------+----------+--
  *          +--------+   +----------+----------+--
  *     rows | A tile |   |acc   acc |          |     each step of k: 2 vector loads, and for each row one
  *          +--------+   +----------+----------+--   broadcast of A and 2 multiply-adds, all in registers
  *          | next tile  | next: their sums wait in private memory between blocks of k
  *
+ * Rows of B are copied by the first tile on its way, which its multiplications hide; columns of B are transposed before,
+ * 16 x 16. The other tiles request their share of B's next block. Processors that follow a row fetch far beyond its last element that
+ * is read: the pieces of rows, `span` elements, are long where few rows of A leave little to multiply.
+ *
+ * WEFT_GEMM_TURNED: m, n and the strides are those of C's transpose, and A and B change places; the host turns a product
+ * whose B would have to be transposed for few rows of A. All sums of a strip wait in private memory, and are
+ * transposed at the end.
+ *
  * One launch does it for every shape and every transposition; the sizes and strides are arguments. Which of A
  * and B have their rows (A_ROWS, B_ROWS) or columns (B_COLUMNS) contiguous may be known before: macros of 0
  * or 1, without which the kernel looks at the strides. Parameters (src/kernels/product/gemm_cpu.c): a tile is
- * ROWS x COLUMNS, two vectors wide; a work-item has at most STRIP rows and PANELS panels; prefetches run PREFETCH
- * steps of k before the multiplication, PACK_PREFETCH before packing. The macros before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in src/kernels/product/gemm.h. */
+ * ROWS x COLUMNS, two vectors wide; there is room for PANELS panels of DEPTH steps, or more of less, for sums of
+ * STRIP rows of them, and for A's tile of DEEPER times DEPTH steps; prefetches run PREFETCH steps of k before the
+ * multiplication. The macros before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in
+ * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU
 #define WEFT_GEMM_CPU
@@ -30,7 +39,7 @@
 WEFT_REQUIRE(weft_gemm_has_two_vectors, WEFT_GEMM_COLUMNS == 2 * 16);
 
 /* Room for a tile of A in either layout: rows a line apart modulo the cache's way, or k-major. */
-#define WEFT_GEMM_PITCH (WEFT_GEMM_DEPTH + 16)
+#define WEFT_GEMM_PITCH (WEFT_GEMM_DEEPER * WEFT_GEMM_DEPTH + 16)
 
 #define WEFT_UNROLL4 __attribute__((opencl_unroll_hint(4)))
 
@@ -95,58 +104,6 @@ static inline void weft_gemm_store(__global float *p, float16 value, int lanes) 
     if (lanes & 1) p[0] = last.x;
 }
 
-/* sum[r][v] (+)= rows of the tile * vectors of the panel. The strides of the tile, rows and vectors are constants at each
- * call. Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are prefetched
- * where requests (a constant, too); before them, where has_own, two lines a row of what the epilogue will read, from
- * `own` on, rows own_step bytes apart. */
-__attribute__((always_inline)) static inline void weft_gemm_part(float16 *sum, const float *tile,
-    const float16 *panel, int depth, bool first, const int row_stride, const int depth_stride, size_t soon,
-    size_t later, size_t step, const bool has_own, size_t own, size_t own_step, const bool requests,
-    const int rows, const int vectors) {
-    float16 acc[WEFT_GEMM_ROWS][2];
-    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
-        acc[r][0] = first ? 0.0f : sum[2 * WEFT_GEMM_PANELS * r];
-        if (vectors > 1) acc[r][1] = first ? 0.0f : sum[2 * WEFT_GEMM_PANELS * r + 1];
-    }
-    const int head = has_own ? min(WEFT_GEMM_ROWS, depth) : depth;
-    for (int part = 0, end = head; part < depth; part = end, end = depth) {
-        const bool owned = has_own && part == 0;
-        size_t one = owned ? own : soon + part * step, other = owned ? own + 64 : later + part * step;
-        const size_t apart = owned ? own_step : step;
-        for (int p = part; p < end; ++p) {
-            if (requests) {
-                WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_PREFETCH), 3);
-                WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_PREFETCH) + 1, 3);
-                WEFT_PREFETCH(one, 2);
-                WEFT_PREFETCH(other, 2);
-            }
-            one += apart;
-            other += apart;
-            const float16 b0 = panel[2 * p], b1 = vectors > 1 ? panel[2 * p + 1] : 0.0f;
-            WEFT_UNROLL for (int r = 0; r < rows; ++r) {
-                const float16 x = tile[r * row_stride + p * depth_stride];
-                acc[r][0] = WEFT_MULTIPLY_ADD(x, b0, acc[r][0]);
-                if (vectors > 1) acc[r][1] = WEFT_MULTIPLY_ADD(x, b1, acc[r][1]);
-            }
-        }
-    }
-    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
-        sum[2 * WEFT_GEMM_PANELS * r] = acc[r][0];
-        if (vectors > 1) sum[2 * WEFT_GEMM_PANELS * r + 1] = acc[r][1];
-    }
-}
-
-#define WEFT_GEMM_PART(row, rows, vector, vectors)                                                           \
-    weft_gemm_part(sum + 2 * WEFT_GEMM_PANELS * (row) + (vector), tile + (row)*row_stride, panel + (vector), \
-        depth, first, row_stride, depth_stride, soon, later, step, has_own && (row) == 0 && (vector) == 0,   \
-        own, own_step, (row) == 0 && (vector) == 0, rows, vectors)
-
-__attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, const float *tile,
-    const float16 *panel, int depth, bool first, const int row_stride, const int depth_stride, size_t soon,
-    size_t later, size_t step, const bool has_own, size_t own, size_t own_step) {
-    WEFT_EACH_PART(WEFT_GEMM_PART, WEFT_GEMM_ROWS, 2)
-}
-
 #endif
 
 #ifndef WEFT_NAME
@@ -204,12 +161,7 @@ static inline void WEFT_NAME(pack_transposed)(
  * are never stored. in_rows: b_column is 1; in_columns: b_row is 1; constants at each call. */
 __attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *panel, WEFT_OPERANDS_B *b,
     int depth, int columns, long b_row, long b_column, const bool in_rows, const bool in_columns) {
-    if (in_rows && columns >= WEFT_GEMM_COLUMNS) {
-        for (int p = 0; p < depth; ++p) {
-            panel[2 * p] = WEFT_OF_B(WEFT_READ_)(b + p * b_row);
-            panel[2 * p + 1] = WEFT_OF_B(WEFT_READ_)(b + p * b_row + 16);
-        }
-    } else if (in_rows) {
+    if (in_rows) {
         for (int p = 0; p < depth; ++p) {
             panel[2 * p] = WEFT_GEMM_LOAD_B(b + p * b_row, min(columns, 16));
             panel[2 * p + 1] = columns > 16 ? WEFT_GEMM_LOAD_B(b + p * b_row + 16, columns - 16) : 0.0f;
@@ -225,6 +177,79 @@ __attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *pan
         }
     }
 }
+
+/* sum[r][v] (+)= rows of the tile * vectors of the panel. The strides of the tile, rows and vectors are constants at each
+ * call. packs, a constant, too: the panel is B's block at `source`, its rows source_row elements apart, which is copied to the panel
+ * on the way, where the multiplications hide it. has_own: the epilogue reads memory (requests.own). */
+__attribute__((always_inline)) static inline void WEFT_NAME(part)(float16 *sum, int pitch, const float *tile,
+    float16 *panel, int depth, bool first, const int row_stride, const int depth_stride,
+    WEFT_OPERANDS_B *source, long source_row, const bool packs, const bool has_own, weft_gemm_requests ahead,
+    const bool requests, const int rows, const int vectors) {
+    float16 acc[WEFT_GEMM_ROWS][2];
+    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
+        acc[r][0] = first ? 0.0f : sum[pitch * r];
+        if (vectors > 1) acc[r][1] = first ? 0.0f : sum[pitch * r + 1];
+    }
+    const int head = has_own ? min(WEFT_GEMM_ROWS, depth) : depth;
+    for (int part = 0, end = head; part < depth; part = end, end = depth) {
+        const bool owned = has_own && part == 0;
+        size_t one = owned ? ahead.own : ahead.soon + part * ahead.step,
+               other = owned ? ahead.own + 64 : ahead.later + part * ahead.step;
+        const size_t apart = owned ? ahead.own_step : ahead.step;
+        for (int p = part; p < end; ++p) {
+            if (requests) {
+                if (packs) {
+                    WEFT_PREFETCH(source + (p + WEFT_GEMM_PREFETCH) * source_row, 3);
+                    WEFT_PREFETCH(source + (p + WEFT_GEMM_PREFETCH) * source_row + 16, 3);
+                } else {
+                    WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_PREFETCH), 3);
+                    WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_PREFETCH) + 1, 3);
+                }
+                WEFT_PREFETCH(one, 2);
+                WEFT_PREFETCH(other, 2);
+                const weft_gemm_lines block = ahead.lines;
+                const int i = p >> block.pace;
+                const size_t line =
+                    block.first + (i & block.mask) * block.apart + (i >> block.shift) * block.line;
+                WEFT_PREFETCH(line, 2);
+                WEFT_PREFETCH(line + block.beside, 2);
+            }
+            one += apart;
+            other += apart;
+            float16 b0, b1 = 0.0f;
+            if (packs) {
+                panel[2 * p] = b0 = WEFT_OF_B(WEFT_READ_)(source + p * source_row);
+                if (vectors > 1) panel[2 * p + 1] = b1 = WEFT_OF_B(WEFT_READ_)(source + p * source_row + 16);
+            } else {
+                b0 = panel[2 * p];
+                if (vectors > 1) b1 = panel[2 * p + 1];
+            }
+            WEFT_UNROLL for (int r = 0; r < rows; ++r) {
+                const float16 x = tile[r * row_stride + p * depth_stride];
+                acc[r][0] = WEFT_MULTIPLY_ADD(x, b0, acc[r][0]);
+                if (vectors > 1) acc[r][1] = WEFT_MULTIPLY_ADD(x, b1, acc[r][1]);
+            }
+        }
+    }
+    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
+        sum[pitch * r] = acc[r][0];
+        if (vectors > 1) sum[pitch * r + 1] = acc[r][1];
+    }
+}
+
+#define WEFT_GEMM_PART(row, rows, vector, vectors)                                                           \
+    WEFT_NAME(part)                                                                                          \
+    (sum + pitch * (row) + (vector), pitch, tile + (row)*row_stride, panel + (vector), depth, first,         \
+        row_stride, depth_stride, source + 16 * (vector), source_row, packs && (row) == 0,                   \
+        has_own && (row) == 0 && (vector) == 0, ahead, (row) == 0 && (vector) == 0, rows, vectors);
+
+__attribute__((always_inline)) static inline void WEFT_NAME(tile)(float16 *sum, int pitch, const float *tile,
+    float16 *panel, int depth, bool first, const int row_stride, const int depth_stride,
+    WEFT_OPERANDS_B *source, long source_row, const bool packs, const bool has_own,
+    weft_gemm_requests ahead) {
+    WEFT_EACH_PART(WEFT_GEMM_PART, WEFT_GEMM_ROWS, 2)
+}
+#undef WEFT_GEMM_PART
 
 /* A[0..rows)[0..depth) -> tile[r * PITCH + p]. */
 static inline void WEFT_NAME(copy_rows)(float *tile, WEFT_OPERANDS_A *a, int rows, int depth, long a_row) {
@@ -256,6 +281,9 @@ static inline void WEFT_NAME(copy_columns)(
     }
 }
 
+#ifndef WEFT_GEMM_TURNED
+#define WEFT_GEMM_TURNED 0
+#endif
 #ifndef WEFT_GEMM_A_ROWS
 #define WEFT_GEMM_A_ROWS    (a_column == 1)
 #define WEFT_GEMM_B_ROWS    (b_column == 1)
@@ -271,11 +299,52 @@ static inline void WEFT_NAME(copy_columns)(
 #define WEFT_GEMM_NO_EPILOGUE_READ
 #endif
 
+/* What panel i of a strip requests: of the tile of A after this one, from which on the strip has `rows` rows, and of B's next block if this is one of
+ * 1 << pace tiles that share it; pace -1: nothing. none: an address that costs nothing. */
+static inline weft_gemm_requests WEFT_NAME(requests)(WEFT_OPERANDS_A *tile, int rows, WEFT_OPERANDS_B *block,
+    long a_row, long a_column, long b_row, long b_column, int depth, int i, int panels, int turn, int pace,
+    size_t none) {
+    weft_gemm_requests ahead = {none, none, 0, none, 0, {none, 0, 0, 0, 0, 0, 0}};
+    const int more = rows - WEFT_GEMM_ROWS - 1;
+    WEFT_OPERANDS_A *const next = more >= 0 ? tile + WEFT_GEMM_ROWS * a_row : tile;
+    if (WEFT_GEMM_TURNED) {
+        const int share = panels > 2 ? 1 : panels > 1 ? 2 : 3;
+        if (i << (share + 1) < WEFT_GEMM_ROWS && more >= 0)
+            ahead.lines =
+                weft_gemm_along_rows((size_t)next, sizeof(*next) * a_row, sizeof(*next) * 16, i, share);
+        return ahead;
+    }
+    if (WEFT_GEMM_A_ROWS) {
+        ahead.soon = (size_t)(next + max(0, min(i, more)) * a_row);
+        ahead.later = (size_t)(next + max(0, min(min(i + 8, 12), more)) * a_row);
+        ahead.step = sizeof(*next);
+    } else if (i == 0) { /* once: each step of k is a page of its own */
+        ahead.soon = (size_t)next;
+        ahead.later = (size_t)(next + WEFT_GEMM_ROWS - 1);
+        ahead.step = sizeof(*next) * a_column;
+    }
+    if (pace >= 0 && WEFT_GEMM_B_ROWS)
+        ahead.lines = weft_gemm_down_rows(
+            (size_t)block, sizeof(*block) * b_row, sizeof(*block) * 16, turn, depth, pace);
+    else if (pace >= 0 && WEFT_GEMM_B_COLUMNS)
+        ahead.lines = weft_gemm_along_rows(
+            (size_t)block, sizeof(*block) * b_column, sizeof(*block) * 16, turn, 4 - pace);
+    return ahead;
+}
+
 /* Work-item (strip, span, batch). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(block)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
     long b_offset, int m, int n, int k, int strip, int span, int most_depth, long a_batch, long a_row,
     long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2);
+#if WEFT_GEMM_TURNED
+    WEFT_OPERANDS_A *const right_operand = a;
+    const long right_offset = a_offset;
+    a = b;
+    a_offset = b_offset;
+    b = right_operand;
+    b_offset = right_offset;
+#endif
     const int left = (int)get_global_id(1) * span, right = min(n, left + span);
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
     a += a_offset + batch * a_batch;
@@ -283,61 +352,66 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(block)(WEFT_OPERANDS_A *a, long a_offset, 
     float16 panels[WEFT_GEMM_PANELS * 2 * WEFT_GEMM_DEPTH];
     float16 sums[WEFT_GEMM_STRIP * 2 * WEFT_GEMM_PANELS];
     float16 tile_room[WEFT_GEMM_ROWS * WEFT_GEMM_PITCH / 16];
-    float *tile = (float *)tile_room;
+    float *const tile = (float *)tile_room;
+    const int panel_count = span / WEFT_GEMM_COLUMNS, pitch = 2 * panel_count,
+              tiles = (bottom - top + WEFT_GEMM_ROWS - 1) / WEFT_GEMM_ROWS;
+    const int pace = tiles >= 8 ? 3 : tiles >= 4 ? 2 : tiles >= 2 ? 1 : 0;
+    const int whole = WEFT_GEMM_B_ROWS ? (right - left) / WEFT_GEMM_COLUMNS : 0;
     for (int start = 0; start < k; start += most_depth) {
         const int depth = min(most_depth, k - start);
         const bool last = start + depth == k;
-        int packed = 0;
-        if (WEFT_GEMM_B_ROWS) {
-            packed = (right - left) / WEFT_GEMM_COLUMNS;
-            for (int p = 0; p < depth; ++p) {
-                WEFT_OPERANDS_B *bb = b + (start + p) * b_row + left;
-                float16 *to = panels + 2 * p;
-                const size_t soon = (size_t)(bb + WEFT_GEMM_PACK_PREFETCH * b_row);
-                WEFT_UNROLL4 for (int i = 0; i < packed; ++i) {
-                    WEFT_PREFETCH(soon + sizeof(*b) * WEFT_GEMM_COLUMNS * i, 2);
-                    WEFT_PREFETCH(soon + sizeof(*b) * WEFT_GEMM_COLUMNS * i + 64, 2);
-                    to[i * 2 * WEFT_GEMM_DEPTH] = WEFT_OF_B(WEFT_READ_)(bb + WEFT_GEMM_COLUMNS * i);
-                    to[i * 2 * WEFT_GEMM_DEPTH + 1] = WEFT_OF_B(WEFT_READ_)(bb + WEFT_GEMM_COLUMNS * i + 16);
-                }
-            }
-        }
-        for (int j = left + WEFT_GEMM_COLUMNS * packed, i = packed; j < right; j += WEFT_GEMM_COLUMNS, ++i)
+        for (int j = left + WEFT_GEMM_COLUMNS * whole, i = whole; j < right; j += WEFT_GEMM_COLUMNS, ++i)
             WEFT_NAME(pack_b)
-        (panels + i * 2 * WEFT_GEMM_DEPTH, b + start * b_row + j * b_column, depth,
+        (panels + i * 2 * most_depth, b + start * b_row + j * b_column, depth,
             min(WEFT_GEMM_COLUMNS, right - j), b_row, b_column, WEFT_GEMM_B_ROWS, WEFT_GEMM_B_COLUMNS);
-        for (int row = top; row < bottom; row += WEFT_GEMM_ROWS) {
+        for (int row = top, turn = 0; row < bottom; row += WEFT_GEMM_ROWS, ++turn) {
             const int rows = min(WEFT_GEMM_ROWS, bottom - row);
             WEFT_OPERANDS_A *from = a + row * a_row + start * a_column;
             if (WEFT_GEMM_A_ROWS)
                 WEFT_NAME(copy_rows)(tile, from, rows, depth, a_row);
             else
                 WEFT_NAME(copy_columns)(tile, from, rows, m - row, depth, a_row, a_column);
-            const int ahead = bottom - row - WEFT_GEMM_ROWS - 1;
-            WEFT_OPERANDS_A *next = ahead >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
-            const size_t none = (size_t)tile;
-            float16 *sum = sums + (most_depth < k ? row - top : 0) * 2 * WEFT_GEMM_PANELS;
+            float16 *sum = sums + (WEFT_GEMM_TURNED || most_depth < k ? row - top : 0) * pitch;
             for (int j = left, i = 0; j < right; j += WEFT_GEMM_COLUMNS, ++i) {
-                const float16 *panel = panels + i * 2 * WEFT_GEMM_DEPTH;
-                if (WEFT_GEMM_A_ROWS)
-                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, WEFT_GEMM_PITCH, 1,
-                        (size_t)(next + max(0, min(i, ahead)) * a_row),
-                        (size_t)(next + max(0, min(min(i + 8, 12), ahead)) * a_row), sizeof(*a), false, 0, 0);
-                else /* once: each step of k is a page of its own */
-                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS,
-                        i == 0 ? (size_t)next : none, i == 0 ? (size_t)(next + WEFT_GEMM_ROWS - 1) : none,
-                        i == 0 ? sizeof(*a) * a_column : 0, WEFT_EPILOGUE_READ_KNOWN,
-                        last ? WEFT_EPILOGUE_READ(batch, row, j) : none, last ? WEFT_EPILOGUE_READ_STEP : 0);
-                if (!last) continue;
+                float16 *panel = panels + i * 2 * most_depth;
+                WEFT_OPERANDS_B *source = b + start * b_row + j * b_column;
+                const bool shares = !last && turn < 1 << pace && j + WEFT_GEMM_COLUMNS <= right;
+                weft_gemm_requests ahead =
+                    WEFT_NAME(requests)(from, bottom - row, source + depth * b_row, a_row, a_column, b_row,
+                        b_column, depth, i, panel_count, turn, shares ? pace : -1, (size_t)tile);
+                if (!WEFT_GEMM_A_ROWS) {
+                    ahead.own = last ? WEFT_EPILOGUE_READ(batch, row, j) : (size_t)tile;
+                    ahead.own_step = last ? WEFT_EPILOGUE_READ_STEP : 0;
+                }
+                const int row_stride = WEFT_GEMM_A_ROWS ? WEFT_GEMM_PITCH : 1,
+                          depth_stride = WEFT_GEMM_A_ROWS ? 1 : WEFT_GEMM_ROWS;
+                const bool has_own = !WEFT_GEMM_A_ROWS && WEFT_EPILOGUE_READ_KNOWN;
+                if (WEFT_GEMM_B_ROWS && turn == 0 && i < whole) WEFT_NAME(tile)
+                (sum + 2 * i, pitch, tile, panel, depth, start == 0, row_stride, depth_stride, source, b_row,
+                    true, has_own, ahead);
+                else WEFT_NAME(tile)(sum + 2 * i, pitch, tile, panel, depth, start == 0, row_stride,
+                    depth_stride, source, b_row, false, has_own, ahead);
+                if (!last || WEFT_GEMM_TURNED) continue;
                 /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
                 for (int r = 0; r < rows; ++r) {
-                    const float16 *row_sum = sum + 2 * WEFT_GEMM_PANELS * r + 2 * i;
+                    const float16 *row_sum = sum + pitch * r + 2 * i;
                     for (int at = j, side = 0; side < 2 && at < right; at += 16, ++side)
                         WEFT_STORE(row_sum[side], batch, row + r, at, min(16, right - at));
                 }
             }
         }
     }
+#if WEFT_GEMM_TURNED
+    for (int row = top; row < bottom; row += 16) {
+        for (int j = left, i = 0; j < right; j += 16, ++i) {
+            float16 v[16], t[16];
+            for (int r = 0; r < 16; ++r) v[r] = sums[min(row + r, bottom - 1) * pitch - top * pitch + i];
+            WEFT_TRANSPOSE(v, t)
+            const int lanes = min(16, bottom - row), results = min(16, right - j);
+            for (int r = 0; r < results; ++r) WEFT_STORE(v[r], batch, (j + r), row, lanes);
+        }
+    }
+#endif
 }
 
 #undef WEFT_GEMM_LOAD_A

@@ -28,6 +28,7 @@ static const op_case matmul_cases[] = {
     CASE("65·31·63", matmul, INPUTS(A(65, 31), A(31, 63))),
     CASE("7·1000·5", matmul, INPUTS(A(7, 1000), A(1000, 5))),
     CASE("129·130·67", matmul, INPUTS(A(129, 130), A(130, 67))),
+    CASE("few rows, many columns", matmul, INPUTS(A(40, 70), A(70, 1056))),
     CASE("batch rows", matmul, INPUTS(A(WEFT_BATCH, 17), A(17, 10))),
     CASE("inner batch", matmul, INPUTS(A_T(5, WEFT_BATCH), A(WEFT_BATCH, 6))),
     CASE("left transposed", matmul, INPUTS(A_T(13, 15), A(15, 33))),
@@ -69,6 +70,7 @@ static const op_case linear_cases[] = {
     CASE("without bias", linear, INPUTS(A(3, 5), A(4, 5))),
     CASE("batch, parameters", linear, INPUTS(A(WEFT_BATCH, 33), PARAMETER(10, 33), PARAMETER(10))),
     CASE("rank 3", linear, INPUTS(A(WEFT_BATCH, 3, 17), PARAMETER(9, 17), PARAMETER(9))),
+    CASE("few rows, many units", linear, INPUTS(A(20, 270), PARAMETER(560, 270), PARAMETER(560))),
     CASE("one unit", linear, INPUTS(A(WEFT_BATCH, 5), PARAMETER(1, 5), PARAMETER(1))),
     CASE("strided input", linear, INPUTS(A_S(6, 16), PARAMETER(33, 16), PARAMETER(33))),
 };
