@@ -107,10 +107,11 @@ static inline void WEFT_NAME(pack_y)(
 static inline void WEFT_NAME(convert_x)(
     __global float *to, WEFT_OPERANDS_A *x, long step, int count, int channels, int pitch, long elements) {
     for (int p = 0; p < count; ++p, x += step, to += pitch, elements -= step) {
-        for (int c = 0; c < channels; c += 16)
-            WEFT_LANES_WRITE(f32, to + c) = elements - c >= 16
-                                                ? WEFT_OF_A(WEFT_READ_)(x + c)
-                                                : WEFT_OF_A(weft_load_tail_)(x, c, channels - c);
+        const int whole = (int)min((channels + 15) / 16L, elements / 16) * 16;
+        __attribute__((opencl_unroll_hint(4))) for (int c = 0; c < whole; c += 16)
+            WEFT_LANES_WRITE(f32, to + c) = WEFT_OF_A(WEFT_READ_)(x + c);
+        if (whole < channels)
+            WEFT_LANES_WRITE(f32, to + whole) = WEFT_OF_A(weft_load_tail_)(x, whole, channels - whole);
     }
 }
 #endif

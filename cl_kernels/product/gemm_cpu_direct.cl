@@ -129,15 +129,16 @@ static inline weft_direct_request weft_direct_share_of(
 #else
 #define WEFT_DIRECT_ROWS const float
 
-/* to[r][0..k) = `rows` rows of A; up to `elements` of A's memory from `a` on may be read, and so many numbers stand after
- * each row of `to`. */
+/* to[r][0..k) = `rows` rows of A; `elements` of A's memory from `a` on may be read, and numbers up to
+ * the end of the last vector are written. */
 static inline void WEFT_NAME(convert)(
     float *to, WEFT_OPERANDS_A *a, int rows, int k, long a_row, long elements) {
     for (int r = 0; r < rows; ++r, to += WEFT_DIRECT_PITCH, a += a_row, elements -= a_row) {
-        int p = 0;
-        for (; p < k && elements - p >= 16; p += 16)
+        const int whole = (int)min((k + 15) / 16L, elements / 16) * 16;
+        __attribute__((opencl_unroll_hint(4))) for (int p = 0; p < whole; p += 16) {
             *(weft_lanes_f32 *)(to + p) = WEFT_OF_A(WEFT_READ_)(a + p);
-        if (p < k) *(weft_lanes_f32 *)(to + p) = WEFT_OF_A(weft_load_tail_)(a, p, k - p);
+        }
+        if (whole < k) *(weft_lanes_f32 *)(to + whole) = WEFT_OF_A(weft_load_tail_)(a, whole, k - whole);
     }
 }
 #endif
@@ -241,7 +242,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
 #else
             float *tile = (float *)room;
             const long tile_row = WEFT_DIRECT_PITCH;
-            WEFT_NAME(convert)(tile, a + row * a_row, rows, k, a_row, (m - 1 - row) * a_row + k);
+            WEFT_NAME(convert)(tile, a + row * a_row, rows, k, a_row, k + max((m - 1 - row) * a_row, 0L));
 #endif
             int batches[WEFT_DIRECT_TILE + 1], lines[WEFT_DIRECT_TILE + 1];
             for (int r = 0; r <= rows; ++r) {

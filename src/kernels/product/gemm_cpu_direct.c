@@ -151,5 +151,4 @@ const wi_implementation wi_gemm_cpu_direct = {.name = "cpu_direct",
     .variants = wi_gemm_direct_variants,
     .accepts = accepts,
     .cost = cost,
-    .prepare = prepare,
-    WI_GEMM_FORMATS};
+    .prepare = prepare};
