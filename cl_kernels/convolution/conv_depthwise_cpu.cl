@@ -85,15 +85,20 @@ static inline void WEFT_NAME(fetch)(
     }
 }
 
-/* sum[r] += `taps` taps side by side of one row of its window. Its pixels lie `pixel` apart from `from` on,
- * or in `room`; a position is `across` of them after the one before. */
+/* sum[r] += `taps` taps side by side of one row of its window. Its pixels, `read` of them, are `index` and those `apart` from
+ * one another after it, `from` is where that one would be, and zeros are read in place of others; or they stand in
+ * `room`. A position is `across` of them after the one before. */
 __attribute__((always_inline)) static inline void WEFT_NAME(sum)(float16 *sum, const int taps,
-    const int across, WEFT_OPERANDS_A *from, long pixel, const float16 *room, bool whole,
-    __global const float16 *weight) {
+    const int across, WEFT_OPERANDS_A *from, long pixel, int index, int apart, int read,
+    WEFT_OPERANDS_A *zeros, const float16 *room, bool whole, __global const float16 *weight) {
     const int count = (WEFT_DEPTHWISE_TILE - 1) * across + taps;
     float16 line[WEFT_DEPTHWISE_LINE];
     if (whole) {
-        WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] = WEFT_OF_A(WEFT_READ_)(from + i * pixel);
+        WEFT_UNROLL for (int i = 0; i < count; ++i) {
+            WEFT_OPERANDS_A *const at =
+                (uint)(index + i * apart) < (uint)read ? from + i * apart * pixel : zeros;
+            line[i] = WEFT_OF_A(WEFT_READ_)(at);
+        }
     } else {
         WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] = room[i];
     }
@@ -110,7 +115,12 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
     long w2) {
     const int first = (int)get_global_id(0) * 16, lanes = min(16, groups - first);
     w += w_offset + first * w_group;
-    panels += panels_offset + (long)first * taps0 * taps1 * taps2;
+    panels += panels_offset;
+    if (first == 0) { /* after the last panel */
+        const long all = (long)(groups + 15) / 16 * 16 * taps0 * taps1 * taps2;
+        WEFT_LANES_WRITE(f32, panels + all) = 0.0f;
+    }
+    panels += (long)first * taps0 * taps1 * taps2;
     for (int t0 = 0; t0 < taps0; ++t0) {
         for (int t1 = 0; t1 < taps1; ++t1) {
             for (int t2 = 0; t2 < taps2; ++t2) {
@@ -136,6 +146,8 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
     const int out0 = transposed ? stride0 : 1, out1 = transposed ? stride1 : 1;
     x += x_offset;
     panels += panels_offset;
+    WEFT_OPERANDS_A *const zeros =
+        (WEFT_OPERANDS_A *)(panels + (long)(groups + 15) / 16 * 16 * taps0 * taps1 * taps2);
     for (int tile = begin; tile < end; ++tile) {
         const int phase = tile / row_tiles % phases, line = tile / row_tiles / phases;
         const int at1 = line % made1, at0 = line / made1 % made0, image = line / made1 / made0;
@@ -167,7 +179,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
                     const int row = (a0.tap + n0 * a0.every) * taps1 + a1.tap + n1 * a1.every;
                     __global const float16 *weight =
                         (__global const float16 *)panels + ((long)channel / 16 * taps0 * taps1 + row) * taps2;
-                    const bool whole = i2 >= 0 && last < read2 && from + (last - i2) * x2 + 16 <= x_elements;
+                    const bool whole = from + (min(last, read2 - 1) - i2) * x2 + 16 <= x_elements;
                     for (int n2 = 0; n2 < steps; ++n2) {
                         const int reach = n2 * a2.step;
                         WEFT_OPERANDS_A *line = x + from + reach * x2;
@@ -175,12 +187,15 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
                         if (!whole) WEFT_NAME(fetch)
                         (room, line, count, apart, x2, i2 + reach, read2, x_elements - from - reach * x2);
                         if (three && in2 == 1)
-                            WEFT_NAME(sum)(sum, 3, 1, line, x2, room, whole, weight);
+                            WEFT_NAME(sum)
+                            (sum, 3, 1, line, x2, i2 + reach, 1, read2, zeros, room, whole, weight);
                         else if (three)
-                            WEFT_NAME(sum)(sum, 3, 2, line, x2, room, whole, weight);
+                            WEFT_NAME(sum)
+                            (sum, 3, 2, line, x2, i2 + reach, 1, read2, zeros, room, whole, weight);
                         else
                             WEFT_NAME(sum)
-                        (sum, 1, 1, line, in2 * x2, room, whole, weight + a2.tap + n2 * a2.every);
+                        (sum, 1, 1, line, x2, i2 + reach, in2, read2, zeros, room, whole,
+                            weight + a2.tap + n2 * a2.every);
                     }
                 }
             }

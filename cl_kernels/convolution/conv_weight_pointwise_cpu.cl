@@ -14,6 +14,9 @@
  *      +--+--+--+--+--+--+--             +----+----+----+----+    broadcasts, 24 multiply-adds
  *                p                                 p
  *
+ * Images that are stored in 16 bits are converted as they are copied, and x is copied, too: all channels of a block, once
+ * for all panels.
+ *
  * Meanwhile memory is prefetched, a line a position and evenly, so that it never waits for multiplications nor
  * they for it: where there are few channels and filters (`ahead`), the next block, else x some positions on.
  * Between blocks the sums lie in scratch memory, [split][group][row][filter]: a row is a channel, but the
@@ -67,29 +70,17 @@ __attribute__((always_inline)) static inline void weft_pointwise_multiply(__glob
 }
 
 #define WEFT_POINTWISE_PART(row, rows, vector, vectors)                                                      \
-    weft_pointwise_multiply(to + (row)*sum_row + 16 * (vector), sum_row, first, a + (row), x_step,           \
+    weft_pointwise_multiply(to + (row)*sum_row + 16 * (vector), sum_row, first, a + (row), row_step,         \
         b + 16 * (vector), b_step, count, one, one_step, other, other_step, (row) == 0 && (vector) == 0,     \
         rows, vectors)
 #define WEFT_POINTWISE_MULTIPLY(vectors) WEFT_EACH_PART(WEFT_POINTWISE_PART, WEFT_POINTWISE_TILE, vectors)
-
-/* to[p][0..width) = from[p][0..width), zeros from `most` on. */
-static inline void weft_pointwise_pack(
-    __global float *to, __global const float *from, long step, int count, int width, int most) {
-    for (int p = 0; p < count; ++p, from += step, to += width) {
-        for (int j = 0; j < width; j += 16) {
-            WEFT_PREFETCH(from + WEFT_POINTWISE_SOON * step + j, 3);
-            if (j + 16 <= most)
-                WEFT_LANES_WRITE(f32, to + j) = WEFT_LANES_READ(f32, from + j);
-            else
-                for (int i = 0; i < 16; ++i) to[j + i] = j + i < most ? from[j + i] : 0.0f;
-        }
-    }
-}
 
 #endif
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) pointwise_##suffix
+#define WEFT_FORMAT_A     f32
+#define WEFT_FORMAT_B     f32
 #define WEFT_POINTWISE_ALONE
 #endif
 #ifndef WEFT_POINTWISE_LAST /* vectors of the last panel */
@@ -97,9 +88,36 @@ static inline void weft_pointwise_pack(
 #define WEFT_POINTWISE_ANY_WIDTH
 #endif
 
-/* Work-item (split, span of panels, group). `apart`: y is copied; else it is one panel, read where it lies.
- */
-__kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(__global const float *x, long x_offset, __global const float *y,
+/* to[p][0..width) = y[p][0..width), zeros from `most` on. */
+static inline void WEFT_NAME(pack_y)(
+    __global float *to, WEFT_OPERANDS_B *y, long step, int count, int width, int most) {
+    for (int p = 0; p < count; ++p, y += step, to += width) {
+        for (int j = 0; j < width; j += 16) {
+            WEFT_PREFETCH(y + WEFT_POINTWISE_SOON * step + j, 3);
+            if (j + 16 <= most)
+                WEFT_LANES_WRITE(f32, to + j) = WEFT_OF_B(WEFT_READ_)(y + j);
+            else
+                for (int i = 0; i < 16; ++i) to[j + i] = j + i < most ? WEFT_OF_B(WEFT_GET_)(y, j + i) : 0.0f;
+        }
+    }
+}
+
+#if !WEFT_OF_A(WEFT_PLAIN_)
+/* to[p][0..channels) = x[p][0..channels), rows of `pitch` numbers, of which the last are any; x ends after `elements`. */
+static inline void WEFT_NAME(convert_x)(
+    __global float *to, WEFT_OPERANDS_A *x, long step, int count, int channels, int pitch, long elements) {
+    for (int p = 0; p < count; ++p, x += step, to += pitch, elements -= step) {
+        const int whole = (int)min((channels + 15) / 16L, elements / 16) * 16;
+        __attribute__((opencl_unroll_hint(4))) for (int c = 0; c < whole; c += 16)
+            WEFT_LANES_WRITE(f32, to + c) = WEFT_OF_A(WEFT_READ_)(x + c);
+        if (whole < channels)
+            WEFT_LANES_WRITE(f32, to + whole) = WEFT_OF_A(weft_load_tail_)(x, whole, channels - whole);
+    }
+}
+#endif
+
+/* Work-item (split, span of panels, group). `apart`: y is copied; else it is one panel of floats, read where it lies. */
+__kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y,
     long y_offset, __global float *sums, long sums_offset, __global float *room, long room_offset,
     int positions, int share, int block, int span, int apart, int ahead, int channels, int filters,
     int groups) {
@@ -111,36 +129,58 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(__global const float *x, long x_offs
     const int tiles = (channels + WEFT_POINTWISE_TILE - 1) / WEFT_POINTWISE_TILE;
     const long x_step = (long)groups * channels, y_step = (long)groups * filters, sum_row = 16 * vectors;
     const int begin = number * share, end = min(positions, begin + share);
+#if WEFT_OF_A(WEFT_PLAIN_)
+    const int x_pitch = 0;
+#else
+    const int x_pitch = (channels + 15) / 16 * 16;
+#endif
     x += x_offset + (long)group * channels;
     y += y_offset + (long)group * filters + left * wide;
     sums +=
         sums_offset + ((long)number * groups + group) * tiles * WEFT_POINTWISE_TILE * sum_row + left * wide;
-    room += room_offset +
-            (((long)number * get_global_size(1) + get_global_id(1)) * groups + group) * block * wide;
+    room += room_offset + (((long)number * get_global_size(1) + get_global_id(1)) * groups + group) * block *
+                              (wide + x_pitch);
     const int products = tiles * (right - left);
     for (int start = begin; start < end; start += block) {
         const int count = min(block, end - start);
         /* The next block's bytes, shared among the multiplications. */
         const size_t next_x = (size_t)(x + (start + count) * x_step),
                      next_y = (size_t)(y + (start + count) * y_step);
-        const long x_bytes = 4 * count * x_step / products, y_bytes = 4 * count * y_step / products;
+        const long x_bytes = sizeof(*x) * count * x_step / products,
+                   y_bytes = sizeof(*y) * count * y_step / products;
         int product = 0;
+#if WEFT_OF_A(WEFT_PLAIN_)
+        __global const float *rows = x + start * x_step;
+        const long row_step = x_step;
+#else
+        __global float *rows = room + (long)block * wide;
+        const long row_step = x_pitch;
+        WEFT_NAME(convert_x)
+        (rows, x + start * x_step, x_step, count, channels, x_pitch,
+            (positions - start) * x_step - (long)group * channels);
+#endif
         for (int panel = left; panel < right; ++panel) {
             const int width = panel + 1 < panels ? WEFT_POINTWISE_VECTORS : WEFT_POINTWISE_LAST;
-            __global const float *b = y + start * y_step + (panel - left) * wide;
-            if (apart) weft_pointwise_pack(room, b, y_step, count, 16 * width, filters - panel * wide);
+            WEFT_OPERANDS_B *from = y + start * y_step + (panel - left) * wide;
+#if WEFT_OF_B(WEFT_PLAIN_)
+            __global const float *b = apart ? room : from;
             const long b_step = apart ? 16 * width : y_step;
-            if (apart) b = room;
+            if (apart) WEFT_NAME(pack_y)(room, from, y_step, count, 16 * width, filters - panel * wide);
+#else
+            __global const float *b = room;
+            const long b_step = 16 * width;
+            WEFT_NAME(pack_y)(room, from, y_step, count, 16 * width, filters - panel * wide);
+#endif
             for (int tile = 0; tile < tiles; ++tile, ++product) {
                 const int row = tile * WEFT_POINTWISE_TILE,
                           channel = min(row, channels - WEFT_POINTWISE_TILE);
-                __global const float *a = x + start * x_step + channel;
+                __global const float *a = rows + channel;
                 __global float *to = sums + row * sum_row + (panel - left) * wide;
                 const bool first = start == begin;
                 const size_t one =
-                    ahead ? next_x + product * x_bytes : (size_t)(a + WEFT_POINTWISE_SOON * x_step);
+                    ahead ? next_x + product * x_bytes : (size_t)(a + WEFT_POINTWISE_SOON * row_step);
                 const size_t other = ahead ? next_y + product * y_bytes : (size_t)b;
-                const long one_step = ahead ? x_bytes / count + 1 : 4 * x_step,
+                const long one_step = ahead ? x_bytes / count + 1 : 4 * row_step,
                            other_step = ahead ? y_bytes / count + 1 : 0;
                 switch (width) {
                 case 1: WEFT_POINTWISE_MULTIPLY(1); break;
@@ -199,5 +239,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long 
 #endif
 #ifdef WEFT_POINTWISE_ALONE
 #undef WEFT_POINTWISE_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #endif

@@ -19,6 +19,9 @@
  *    6 | A, there|  |                   |
  *      +---------+  +----+----+----+----+
  *
+ * Rows that are stored in 16 bits are converted first, a tile of them with all of k, into private memory: each of their
+ * numbers is multiplied with every column, and converted once. The vectors of B are converted as they are packed.
+ *
  * Multiplications hide the memory's latency only if lines are requested early and evenly: a core has some 20 of
  * them under way at most, and stores wait for lines, too. So each step of k requests its share of the next tile of
  * A, of the lines that the next results go to and of those that the epilogue will read.
@@ -35,6 +38,9 @@
 WEFT_REQUIRE(weft_direct_has_a_case_for_each_width, WEFT_DIRECT_VECTORS <= 4);
 
 #define WEFT_DIRECT_ROLL __attribute__((opencl_unroll_hint(1)))
+
+/* Numbers from a row of a converted tile to the next: those of one column are in different sets of a cache. */
+#define WEFT_DIRECT_PITCH (WEFT_DIRECT_DEPTH + 16)
 
 /* Memory that is prefetched along the way, `step` bytes further at each step of k. (Anything less simple costs
  * the compiler the registers of the sums.) */
@@ -61,38 +67,6 @@ static inline weft_direct_request weft_direct_share_of(
     return request;
 }
 
-/* sums[r][v] = rows of A times vectors of a panel that is `wide` of them wide. rows, vectors, wide and reads (whether the
- * epilogue reads) are constants at each call. */
-__attribute__((always_inline)) static inline void weft_direct_multiply(float16 *sums, __global const float *a,
-    long a_row, __global const weft_lanes_f32 *panel, int k, weft_direct_request next_a,
-    weft_direct_request stored, weft_direct_request read, const bool reads, const bool requests,
-    const int rows, const int vectors, const int wide) {
-    float16 acc[WEFT_DIRECT_TILE][WEFT_DIRECT_VECTORS];
-    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = 0.0f;
-    }
-    WEFT_DIRECT_ROLL for (int p = 0;;) {
-        if (requests) {
-            WEFT_PREFETCH(next_a.at, 3);
-            WEFT_PREFETCH(stored.at, 3);
-            if (reads) WEFT_PREFETCH(read.at, 3);
-        }
-        next_a.at += next_a.step;
-        stored.at += stored.step;
-        if (reads) read.at += read.step;
-        float16 b[WEFT_DIRECT_VECTORS];
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) b[v] = panel[wide * p + v];
-        WEFT_UNROLL for (int r = 0; r < rows; ++r) {
-            const float16 x = a[r * a_row + p];
-            WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = WEFT_MULTIPLY_ADD(x, b[v], acc[r][v]);
-        }
-        if (++p == k) break; /* k is never 0: so the compiler keeps the sums in their registers */
-    }
-    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sums[r * WEFT_DIRECT_VECTORS + v] = acc[r][v];
-    }
-}
-
 /* One for each width; what WEFT_DIRECT_LAST rules out goes away. The sums stay in registers. */
 #define WEFT_DIRECT_MULTIPLY(rows)                                                                           \
     switch (wide) {                                                                                          \
@@ -103,9 +77,9 @@ __attribute__((always_inline)) static inline void weft_direct_multiply(float16 *
     }
 /* What is prefetched along the way, is so by the first part. */
 #define WEFT_DIRECT_PART(row, rows, vector, vectors, wide)                                                   \
-    weft_direct_multiply(sums + (row)*WEFT_DIRECT_VECTORS + (vector), tile + (row)*a_row, a_row,             \
-        b + (vector), k, next_a, stored, read, WEFT_DIRECT_READS, (row) == 0 && (vector) == 0, rows,         \
-        vectors, wide)
+    WEFT_NAME(multiply)                                                                                      \
+    (sums + (row)*WEFT_DIRECT_VECTORS + (vector), tile + (row)*tile_row, tile_row, b + (vector), k, next_a,  \
+        stored, read, WEFT_DIRECT_READS, (row) == 0 && (vector) == 0, rows, vectors, wide)
 #define WEFT_DIRECT_PART_1(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 1)
 #define WEFT_DIRECT_PART_2(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 2)
 #define WEFT_DIRECT_PART_3(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 3)
@@ -129,6 +103,7 @@ __attribute__((always_inline)) static inline void weft_direct_multiply(float16 *
 #ifndef WEFT_EPILOGUE_WRITE
 #define WEFT_EPILOGUE_WRITE(batch, row, column) panels
 #define WEFT_EPILOGUE_WRITE_STEP                0
+#define WEFT_EPILOGUE_WRITE_SIZE                0
 #define WEFT_DIRECT_NOT_STORED
 #endif
 #ifdef WEFT_EPILOGUE_READ
@@ -137,17 +112,71 @@ __attribute__((always_inline)) static inline void weft_direct_multiply(float16 *
 #define WEFT_DIRECT_READS                      false
 #define WEFT_EPILOGUE_READ(batch, row, column) panels
 #define WEFT_EPILOGUE_READ_STEP                0
+#define WEFT_EPILOGUE_READ_SIZE                0
 #define WEFT_DIRECT_NO_EPILOGUE_READ
 #endif
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        gemm_direct_##suffix
 #define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
 #define WEFT_STORE               WEFT_PLAIN_STORE
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
 #define WEFT_DIRECT_ALONE
 #endif
 
+#if WEFT_OF_A(WEFT_PLAIN_)
+#define WEFT_DIRECT_ROWS __global const float
+#else
+#define WEFT_DIRECT_ROWS const float
+
+/* to[r][0..k) = `rows` rows of A; `elements` of A's memory from `a` on may be read, and numbers up to
+ * the end of the last vector are written. */
+static inline void WEFT_NAME(convert)(
+    float *to, WEFT_OPERANDS_A *a, int rows, int k, long a_row, long elements) {
+    for (int r = 0; r < rows; ++r, to += WEFT_DIRECT_PITCH, a += a_row, elements -= a_row) {
+        const int whole = (int)min((k + 15) / 16L, elements / 16) * 16;
+        __attribute__((opencl_unroll_hint(4))) for (int p = 0; p < whole; p += 16) {
+            *(weft_lanes_f32 *)(to + p) = WEFT_OF_A(WEFT_READ_)(a + p);
+        }
+        if (whole < k) *(weft_lanes_f32 *)(to + whole) = WEFT_OF_A(weft_load_tail_)(a, whole, k - whole);
+    }
+}
+#endif
+
+/* sums[r][v] = `rows` rows times vectors of a panel that is `wide` of them wide. rows, vectors, wide and reads (whether the
+ * epilogue reads) are constants at each call. */
+__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *sums, WEFT_DIRECT_ROWS *tile,
+    long tile_row, __global const weft_lanes_f32 *panel, int k, weft_direct_request next_a,
+    weft_direct_request stored, weft_direct_request read, const bool reads, const bool requests,
+    const int rows, const int vectors, const int wide) {
+    float16 acc[WEFT_DIRECT_TILE][WEFT_DIRECT_VECTORS];
+    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = 0.0f;
+    }
+    WEFT_DIRECT_ROLL for (int p = 0;;) {
+        if (requests) {
+            WEFT_PREFETCH(next_a.at, 3);
+            WEFT_PREFETCH(stored.at, 3);
+            if (reads) WEFT_PREFETCH(read.at, 3);
+        }
+        next_a.at += next_a.step;
+        stored.at += stored.step;
+        if (reads) read.at += read.step;
+        float16 b[WEFT_DIRECT_VECTORS];
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) b[v] = panel[wide * p + v];
+        WEFT_UNROLL for (int r = 0; r < rows; ++r) {
+            const float16 x = tile[r * tile_row + p];
+            WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = WEFT_MULTIPLY_ADD(x, b[v], acc[r][v]);
+        }
+        if (++p == k) break; /* k is never 0: so the compiler keeps the sums in their registers */
+    }
+    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sums[r * WEFT_DIRECT_VECTORS + v] = acc[r][v];
+    }
+}
+
 /* Work-item (panel, STEPS of k, batch). */
-static void WEFT_NAME(pack_item)(const int3 item, const int3 items, __global const float *b, long b_offset,
+static void WEFT_NAME(pack_item)(const int3 item, const int3 items, WEFT_OPERANDS_B *b, long b_offset,
     __global float *panels, long panels_offset, int n, int k, long b_batch, long b_row, long b_column) {
     const int panel = item.x, first = item.y * WEFT_DIRECT_STEPS;
     const int vectors = (n + 15) / 16, left = panel * (16 * WEFT_DIRECT_VECTORS);
@@ -161,22 +190,23 @@ static void WEFT_NAME(pack_item)(const int3 item, const int3 items, __global con
         if (b_row == 1 && lanes == 16) { /* sixteen columns, each contiguous */
             for (; p + 16 <= steps; p += 16) {
                 float16 v[16], t[16];
-                for (int i = 0; i < 16; ++i) v[i] = WEFT_LANES_READ(f32, b + p + (j + i) * b_column);
+                for (int i = 0; i < 16; ++i) v[i] = WEFT_OF_B(WEFT_READ_)(b + p + (j + i) * b_column);
                 WEFT_TRANSPOSE(v, t)
                 for (int i = 0; i < 16; ++i) WEFT_LANES_WRITE(f32, panels + (p + i) * wide + j) = v[i];
             }
         } else if (b_column == 1 && lanes == 16) {
             for (; p < steps; ++p)
-                WEFT_LANES_WRITE(f32, panels + p * wide + j) = WEFT_LANES_READ(f32, b + p * b_row + j);
+                WEFT_LANES_WRITE(f32, panels + p * wide + j) = WEFT_OF_B(WEFT_READ_)(b + p * b_row + j);
         }
         for (; p < steps; ++p) {
             for (int i = 0; i < 16; ++i)
-                panels[p * wide + j + i] = i < lanes ? b[p * b_row + (j + i) * b_column] : 0.0f;
+                panels[p * wide + j + i] =
+                    i < lanes ? WEFT_OF_B(WEFT_GET_)(b, p * b_row + (j + i) * b_column) : 0.0f;
         }
     }
 }
 
-__kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(__global const float *b, long b_offset, __global float *panels,
+__kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *b, long b_offset, __global float *panels,
     long panels_offset, int n, int k, long b_batch, long b_row, long b_column) {
     WEFT_NAME(pack_item)
     ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
@@ -186,9 +216,9 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(__global const float *b, long b_offs
 
 /* Work-item (strip, span, batch). Row i is row i % width of batch get_global_id(2) * batch_step + i / width
  * to the epilogue, and its columns begin at get_global_id(2) * column_step. */
-__kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(__global const float *a, long a_offset,
-    __global const float *panels, long panels_offset, int m, int n, int k, int strip, int span, int together,
-    int width, int batch_step, int column_step, long a_batch, long a_row WEFT_EPILOGUE_PARAMETERS) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, __global const float *panels,
+    long panels_offset, int m, int n, int k, int strip, int span, int together, int width, int batch_step,
+    int column_step, long a_batch, long a_row WEFT_EPILOGUE_PARAMETERS) {
     const int item = (int)get_global_id(2), vectors = (n + 15) / 16,
               all = (vectors + WEFT_DIRECT_VECTORS - 1) / WEFT_DIRECT_VECTORS;
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
@@ -196,13 +226,24 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(__global const float *a, long a_offs
     const int column = item * column_step, tiles = max(1, (bottom - top) / WEFT_DIRECT_TILE);
     a += a_offset + item * a_batch;
     panels += panels_offset + (long)item * vectors * 16 * k;
+#if !WEFT_OF_A(WEFT_PLAIN_)
+    float16 room[WEFT_DIRECT_TILE * WEFT_DIRECT_PITCH / 16];
+#endif
     for (int from = left; from < right; from += together) {
         const int to = min(right, from + together);
         int rows = WEFT_DIRECT_TILE;
         int batch = item * batch_step + top / width, line = top % width;
         for (int row = top; row < bottom; row += rows) {
             rows = bottom - row >= WEFT_DIRECT_TILE ? WEFT_DIRECT_TILE : 1;
-            __global const float *tile = a + row * a_row;
+            WEFT_OPERANDS_A *next = a + (row + rows) * a_row;
+#if WEFT_OF_A(WEFT_PLAIN_)
+            WEFT_DIRECT_ROWS *tile = a + row * a_row;
+            const long tile_row = a_row;
+#else
+            float *tile = (float *)room;
+            const long tile_row = WEFT_DIRECT_PITCH;
+            WEFT_NAME(convert)(tile, a + row * a_row, rows, k, a_row, k + max((m - 1 - row) * a_row, 0L));
+#endif
             int batches[WEFT_DIRECT_TILE + 1], lines[WEFT_DIRECT_TILE + 1];
             for (int r = 0; r <= rows; ++r) {
                 batches[r] = batch;
@@ -216,24 +257,22 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(__global const float *a, long a_offs
                 const int j = panel * (16 * WEFT_DIRECT_VECTORS);
                 const int number = panel - from, count = to - from;
                 const int ahead = column + from * (16 * WEFT_DIRECT_VECTORS);
-                const long bytes =
-                    4 * min(count * (16 * WEFT_DIRECT_VECTORS), n - from * (16 * WEFT_DIRECT_VECTORS));
+                const long columns =
+                    min(count * (16 * WEFT_DIRECT_VECTORS), n - from * (16 * WEFT_DIRECT_VECTORS));
                 const bool streams = together == 1 && panel + 1 < right;
-                const weft_direct_request next_a =
-                                              streams
-                                                  ? weft_direct_share_of(
-                                                        (size_t)(panels +
-                                                                 (long)(j + 16 * WEFT_DIRECT_VECTORS) * k),
-                                                        64 * WEFT_DIRECT_VECTORS * (long)k,
-                                                        (row - top) / WEFT_DIRECT_TILE, tiles, k)
-                                                  : weft_direct_request_of((size_t)(tile + rows * a_row),
-                                                        4 * (long)k, 4 * a_row, number, count, k),
-                                          stored = weft_direct_request_of(
-                                              (size_t)WEFT_EPILOGUE_WRITE(batches[rows], lines[rows], ahead),
-                                              bytes, WEFT_EPILOGUE_WRITE_STEP, number, count, k),
-                                          read = weft_direct_request_of(
-                                              (size_t)WEFT_EPILOGUE_READ(batches[rows], lines[rows], ahead),
-                                              bytes, WEFT_EPILOGUE_READ_STEP, number, count, k);
+                const weft_direct_request
+                    next_a = streams ? weft_direct_share_of(
+                                           (size_t)(panels + (long)(j + 16 * WEFT_DIRECT_VECTORS) * k),
+                                           64 * WEFT_DIRECT_VECTORS * (long)k, (row - top) / WEFT_DIRECT_TILE,
+                                           tiles, k)
+                                     : weft_direct_request_of((size_t)next, sizeof(*a) * k,
+                                           sizeof(*a) * a_row, number, count, k),
+                    stored =
+                        weft_direct_request_of((size_t)WEFT_EPILOGUE_WRITE(batches[rows], lines[rows], ahead),
+                            WEFT_EPILOGUE_WRITE_SIZE * columns, WEFT_EPILOGUE_WRITE_STEP, number, count, k),
+                    read =
+                        weft_direct_request_of((size_t)WEFT_EPILOGUE_READ(batches[rows], lines[rows], ahead),
+                            WEFT_EPILOGUE_READ_SIZE * columns, WEFT_EPILOGUE_READ_STEP, number, count, k);
                 __global const weft_lanes_f32 *b = (__global const weft_lanes_f32 *)(panels + (long)j * k);
                 const int wide = panel + 1 < all ? WEFT_DIRECT_VECTORS : WEFT_DIRECT_LAST;
                 if (rows == WEFT_DIRECT_TILE)
@@ -253,15 +292,20 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(__global const float *a, long a_offs
 #undef WEFT_DIRECT_NOT_STORED
 #undef WEFT_EPILOGUE_WRITE
 #undef WEFT_EPILOGUE_WRITE_STEP
+#undef WEFT_EPILOGUE_WRITE_SIZE
 #endif
 #undef WEFT_DIRECT_READS
+#undef WEFT_DIRECT_ROWS
 #ifdef WEFT_DIRECT_NO_EPILOGUE_READ
 #undef WEFT_DIRECT_NO_EPILOGUE_READ
 #undef WEFT_EPILOGUE_READ
 #undef WEFT_EPILOGUE_READ_STEP
+#undef WEFT_EPILOGUE_READ_SIZE
 #endif
 #ifdef WEFT_DIRECT_ALONE
 #undef WEFT_DIRECT_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

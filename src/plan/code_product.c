@@ -138,7 +138,7 @@ static void define_place(wi_text *source, const char *name, const wi_loop *loop,
         wi_text_append(source, " + (long)(%s)", indices[d]);
         if (!wi_size_is(strides[d], 1)) wi_text_append(source, " * s%d_%d", o, d);
     }
-    wi_text_append(source, " + (column)))\n");
+    wi_text_append(source, " + (column)))\n#define %s_SIZE %d\n", name, size);
     if (wi_size_is(strides[1], 1))
         wi_text_append(source, "#define %s_STEP %d\n", name, size);
     else
@@ -226,12 +226,14 @@ static weft_status append_template(
     WI_TRY(wi_kernel_headers_append(kernel, source));
     WI_TRY(wi_kernel_source_append(source, kernel->file));
     wi_text_append(source, "\n");
-    wi_text_append(source, "#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n#undef WEFT_STORE_SUMS\n"
-                           "#undef WEFT_COLUMN_SUMS\n#undef WEFT_JOIN_SUMS\n"
-                           "#undef WEFT_EPILOGUE_READ\n#undef WEFT_EPILOGUE_READ_STEP\n"
-                           "#undef WEFT_EPILOGUE_WRITE\n#undef WEFT_EPILOGUE_WRITE_STEP\n"
-                           "#undef WEFT_EPILOGUE_REQUEST\n"
-                           "#undef WEFT_SOURCE\n#undef WEFT_SOURCE_REQUEST\n");
+    wi_text_append(source,
+        "#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n#undef WEFT_STORE_SUMS\n"
+        "#undef WEFT_COLUMN_SUMS\n#undef WEFT_JOIN_SUMS\n"
+        "#undef WEFT_EPILOGUE_READ\n#undef WEFT_EPILOGUE_READ_SIZE\n#undef WEFT_EPILOGUE_READ_STEP\n"
+        "#undef WEFT_EPILOGUE_WRITE\n#undef WEFT_EPILOGUE_WRITE_SIZE\n"
+        "#undef WEFT_EPILOGUE_WRITE_STEP\n"
+        "#undef WEFT_EPILOGUE_REQUEST\n"
+        "#undef WEFT_SOURCE\n#undef WEFT_SOURCE_REQUEST\n");
     wi_kernel_macros_undefine(kernel, source);
     *alone = source->length;
     wi_code_bundles(kernel, source);

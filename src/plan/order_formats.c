@@ -9,6 +9,9 @@
  * (wi_kernels_take) is f32 as well, and so is what weft_keep_f32 keeps; contractions and kernels that read that multiply in
  * f32.
  *
+ * Where no matrix engine multiplies the format, logits stay f32: what an exponential or a logarithm reads, and its gradient
+ * is written over. The gradient is f32, and 16 bits would be memory beside it.
+ *
  * Nodes that may be one memory have one format: views, what a join lays side by side, transfers, assignments. */
 #include "kernels/registry.h"
 #include "ops/op_table.h"
@@ -20,6 +23,7 @@ typedef struct format_search {
     bool *flows;   /* by place: comes from a contraction */
     bool *precise; /* by place: comes from an exponential or a logarithm, with no contraction since */
     bool *kept;    /* by place: a view of what weft_keep_f32 keeps */
+    bool *logits;  /* by place: comes to an exponential or a logarithm through maps alone, and to no kernel */
     bool *wide;    /* by representative: stays as it is */
 } format_search;
 
@@ -108,11 +112,35 @@ static void keep_back(format_search *s, const weft_tensor *node) {
     if (node) keep(s, node);
 }
 
+static bool is_map(const weft_tensor *node) {
+    return node->op->kind == WI_MAP || node->op->kind == WI_VIEW;
+}
+
+/* Readers come after what they read. */
+static void find_logits(format_search *s) {
+    const wi_node_order *const order = s->order;
+    for (size_t i = order->count; i-- > 0;) {
+        const weft_tensor *const reader = order->nodes[i];
+        const bool leads = is_map(reader) && (reader->op->precise || s->logits[i]);
+        for (int k = 0; leads && k < reader->input_count; k++) {
+            const size_t place = at(s, reader->inputs[k]);
+            s->logits[place] = s->flows[place] && !s->precise[place];
+        }
+    }
+    for (size_t i = 0; i < order->count; i++) {
+        const weft_tensor *const reader = order->nodes[i];
+        for (int k = 0; has_kernels(reader->op) && k < reader->input_count; k++)
+            s->logits[at(s, reader->inputs[k])] = false;
+    }
+}
+
 static void keep_what_must_be(format_search *s) {
     const wi_node_order *order = s->order;
+    if (!wi_engines_multiply(&order->request->devices.of[0]->profile, order->request->precision))
+        find_logits(s);
     for (size_t i = 0; i < order->count; i++) {
         const weft_tensor *const node = order->nodes[i];
-        if (!may_be_narrow(s, node)) keep(s, node);
+        if (!may_be_narrow(s, node) || s->logits[i]) keep(s, node);
         if (node->op == &wi_op_keep_f32) keep_back(s, node);
         if (takes_narrow(s, node->op)) continue;
         for (int k = 0; k < node->input_count; k++) keep(s, node->inputs[k]);
@@ -128,8 +156,9 @@ static weft_status find_formats(format_search *s) {
     s->precise = wi_arena_take(arena, order->count * sizeof *s->precise);
     s->kept = wi_arena_take(arena, order->count * sizeof *s->kept);
     s->wide = wi_arena_take(arena, order->count * sizeof *s->wide);
+    s->logits = wi_arena_take(arena, order->count * sizeof *s->logits);
     order->kept = wi_arena_take(arena, order->count * sizeof *order->kept);
-    if (!s->group || !s->flows || !s->precise || !s->kept || !s->wide || !order->kept)
+    if (!s->group || !s->flows || !s->precise || !s->kept || !s->wide || !s->logits || !order->kept)
         return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->count; i++) s->group[i] = i;
     for (size_t i = 0; i < order->count; i++) {

@@ -293,6 +293,39 @@ static void winograd_serves_mixed_precision(void **state) {
     assert_true(judged("winograd", &site) < judged("conv_cpu", &site));
 }
 
+/* Rows of 16 bits are converted up to a length; an engine multiplies them sooner. */
+static void pointwise_convolutions_take_16_bits(void **state) {
+    wi_conv_geometry layer = {.images = 16,
+        .groups = 1,
+        .channels = 2048,
+        .filters = 512,
+        .read = {1, 7, 7},
+        .made = {1, 7, 7},
+        .taps = {1, 1, 1},
+        .stride = {1, 1, 1},
+        .dilation = {1, 1, 1},
+        .image = 7 * 7 * 2049,
+        .step = {0, 7 * 2049, 2049},
+        .w_filter = 2049,
+        .w_channel = 1};
+    const wi_gemm_shape shape = {.convolution = &layer};
+    wi_device_profile profile = *wi_device_kind_named("cpu");
+    profile.units = 2;
+    wi_kernel_site site = {
+        .device = &profile, .product = &shape, .formats = {WEFT_BF16, WEFT_F32}, .precision = WEFT_BF16};
+    (void)state;
+    assert_true(judged("pointwise", &site) < judged("conv_cpu", &site));
+    profile.engines = WI_ENGINE_AMX_BF16;
+    assert_true(judged("amx", &site) < judged("pointwise", &site));
+    profile.engines |= WI_ENGINE_AVX512_BF16;
+    profile.peak_engine = profile.peak_vectors;
+    assert_true(judged("amx", &site) < judged("pointwise", &site));
+    layer.channels = 2049;
+    assert_false(wi_implementation_accepts(named("pointwise"), NULL, &site));
+    site.formats[0] = WEFT_F32;
+    assert_true(wi_implementation_accepts(named("pointwise"), NULL, &site));
+}
+
 /* A layer of 3 x 3 taps in class gpu, on a device of so many units. */
 static wi_selection judged_layer(int64_t units, int64_t size, int64_t channels, int64_t filters) {
     const wi_conv_geometry layer = {.images = 16,
@@ -372,6 +405,7 @@ int main(void) {
         cmocka_unit_test(every_implementation_computes_the_same),
         cmocka_unit_test(the_fast_ones_come_first),
         cmocka_unit_test(winograd_serves_mixed_precision),
+        cmocka_unit_test(pointwise_convolutions_take_16_bits),
         cmocka_unit_test(winograd_of_gpus_needs_channels),
         cmocka_unit_test(sizes_over_an_int_are_left),
     };

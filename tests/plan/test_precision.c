@@ -1,5 +1,6 @@
 /* Mixed precision: networks train in bf16 as in f32, within what 8 bits of fraction allow; what runs through them is
  * stored in 16 bits, and everything else as it was. */
+#include "kernels/registry.h"
 #include "plan/compiled_plan.h"
 #include "support/fixture.h"
 #include <math.h>
@@ -226,6 +227,55 @@ static void the_rest_stays_wide(void **state) {
     end(&t);
 }
 
+enum { HIDDEN = 48, CLASSES = 1000 };
+
+/* A step of a classifier whose logits are nobody's output. */
+static void plan_of_classifier(weft_graph **graph, weft_plan **plan, weft_precision precision) {
+    weft_tensor *outputs[1 + WEFT_MAX_UPDATES];
+    size_t updates;
+    const weft_optimizer rule = weft_sgd(0.1f);
+    assert_weft_ok(weft_graph_create(graph, test_context()));
+    assert_weft_ok(weft_graph_set_precision(*graph, precision));
+    weft_tensor *const h = weft_relu(weft_linear(weft_input(*graph, "x", WEFT_F32, 20), HIDDEN));
+    outputs[0] = weft_cross_entropy(weft_linear(h, CLASSES), weft_input(*graph, "label", WEFT_I32));
+    assert_weft_ok(weft_minimize(outputs[0], &rule, outputs + 1, WEFT_MAX_UPDATES, &updates));
+    assert_weft_ok(weft_plan_create(
+        plan, outputs, 1 + updates, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = LARGE_BATCH}));
+}
+
+/* Stored values of (batch, width) in 16 bits. */
+static size_t narrow_of(const weft_plan *plan, int64_t width) {
+    const wi_partition *const p = &plan->partition;
+    size_t count = 0;
+    for (size_t i = 0; i < p->value_count; i++) {
+        const wi_shape *const shape = &p->values[i].node->shape;
+        count += p->values[i].storage >= 0 && p->values[i].format == WEFT_BF16 && shape->rank == 2 &&
+                 shape->dims[0] < 0 && shape->dims[1] == width;
+    }
+    return count;
+}
+
+/* A loss writes its gradient over logits of f32; those of 16 bits need memory besides. */
+static void logits_stay_wide_where_no_engine_multiplies_their_gradient(void **state) {
+    const wi_device_profile *const device = &wi_context_device(test_context())->profile;
+    const bool has_engine = wi_engines_multiply(device, WEFT_BF16);
+    weft_graph *graphs[2];
+    weft_plan *plans[2];
+    weft_plan_info wide, narrow;
+    (void)state;
+    plan_of_classifier(&graphs[0], &plans[0], WEFT_PRECISION_F32);
+    plan_of_classifier(&graphs[1], &plans[1], WEFT_PRECISION_BF16);
+    assert_true(narrow_of(plans[1], HIDDEN) >= 1);
+    assert_int_equal(narrow_of(plans[1], CLASSES), has_engine ? 1 : 0);
+    assert_weft_ok(weft_plan_get_info(plans[0], &wide));
+    assert_weft_ok(weft_plan_get_info(plans[1], &narrow));
+    if (!has_engine) assert_true(narrow.arena_lower_bound <= wide.arena_lower_bound);
+    for (int i = 0; i < 2; i++) {
+        weft_plan_release(plans[i]);
+        weft_graph_release(graphs[i]);
+    }
+}
+
 static void a_memory_limit_changes_no_bit(void **state) {
     const network *const net = &networks[2]; /* the second saves nothing where no engine is used */
     float whole[STEPS], limited[STEPS];
@@ -257,6 +307,7 @@ int main(void) {
         cmocka_unit_test(predictions_follow_those_of_f32),
         cmocka_unit_test(memory_is_saved),
         cmocka_unit_test(the_rest_stays_wide),
+        cmocka_unit_test(logits_stay_wide_where_no_engine_multiplies_their_gradient),
         cmocka_unit_test(a_memory_limit_changes_no_bit),
         cmocka_unit_test(what_is_no_precision_is_refused),
     };

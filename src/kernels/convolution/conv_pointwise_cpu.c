@@ -32,7 +32,7 @@ static wi_gemm_shape product_of(const wi_conv_geometry *w) {
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const wi_gemm_shape product = product_of(shape->convolution);
-    return is_pointwise(shape->convolution) && wi_gemm_direct_accepts(&product);
+    return is_pointwise(shape->convolution) && wi_gemm_direct_accepts(site, &product);
 }
 
 static double cost(const wi_kernel_site *site) {
@@ -58,4 +58,5 @@ const wi_implementation wi_conv_pointwise_cpu = {.name = "pointwise",
     .variants = wi_gemm_direct_variants,
     .accepts = accepts,
     .cost = cost,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};

@@ -71,13 +71,22 @@ static wi_cut cut_of(const wi_conv *conv, const int *p, int64_t units) {
     return cut;
 }
 
-static weft_status pointwise(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
+/* Inputs that are stored in 16 bits are copied. */
+static bool is_converted(const wi_kernel_site *site, int input) {
+    return site->formats[input] != WEFT_F32;
+}
+
+static weft_status pointwise(const wi_kernel_site *site, const wi_conv *conv, wi_kernel_plan *plan) {
+    const int64_t units = site->device->units;
     const int *const p = plan->values;
     const wi_cut cut = cut_of(conv, p, units);
     const int64_t vectors = wi_divide_up(conv->filters, LANES),
                   panels = wi_divide_up(conv->filters, panel_of(p));
-    const bool apart = conv->groups > 1 || conv->filters != panel_of(p);
-    const int64_t rooms = apart ? cut.splits * cut.spans * conv->groups * cut.block * panel_of(p) : 0;
+    const bool apart = is_converted(site, 1) || conv->groups > 1 || conv->filters != panel_of(p);
+    const int64_t row =
+        panel_of(p) + (is_converted(site, 0) ? wi_divide_up(conv->channels, LANES) * LANES : 0);
+    const int64_t rooms =
+        apart || is_converted(site, 0) ? cut.splits * cut.spans * conv->groups * cut.block * row : 0;
     wi_kernel_macro_int(plan, "WEFT_POINTWISE_LAST", vectors - (panels - 1) * p[VECTORS]);
     plan->scratch_bytes = (size_t)(cut.splits * sums_of(conv, p) + rooms) * sizeof(float);
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut.splits, 1);
@@ -104,9 +113,13 @@ static weft_status pointwise(const wi_conv *conv, int64_t units, wi_kernel_plan 
     return WEFT_OK;
 }
 
+/* Converted blocks stay in a core's cache only where channels and filters are few: conv_weight_cpu.cl, which copies smaller
+ * ones, is faster with more of them. */
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    return is_pointwise(&conv, site->values);
+    if (!is_pointwise(&conv, site->values)) return false;
+    const bool converted = is_converted(site, 0) || is_converted(site, 1);
+    return !converted || cut_of(&conv, site->values, site->device->units).ahead;
 }
 
 static double cost(const wi_kernel_site *site) {
@@ -124,7 +137,7 @@ static double cost(const wi_kernel_site *site) {
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
     plan->flops = wi_conv_flops(&conv);
-    return pointwise(&conv, site->device->units, plan);
+    return pointwise(site, &conv, plan);
 }
 
 const wi_implementation wi_conv_weight_pointwise_cpu = {.name = "pointwise_weight",
@@ -135,4 +148,5 @@ const wi_implementation wi_conv_weight_pointwise_cpu = {.name = "pointwise_weigh
     .variants = variants,
     .accepts = accepts,
     .cost = cost,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};

@@ -15,10 +15,10 @@
  *       a statement that finishes and stores. cpu: acc is a float16 of which lanes (1 to 16) are valid, for
  *       the columns column .. column + lanes - 1; gpu: acc is a float and lanes is 1. batch, row, column,
  *       lanes are int.
- *   WEFT_EPILOGUE_READ(batch, row, column), WEFT_EPILOGUE_READ_STEP
- *       only if the epilogue reads a matrix: the address of its element (a size_t), and the bytes from a row
+ *   WEFT_EPILOGUE_READ(batch, row, column), WEFT_EPILOGUE_READ_SIZE, WEFT_EPILOGUE_READ_STEP
+ *       only if the epilogue reads a matrix: the address of its element (a size_t), its bytes, and those from a row
  *       to the next, so that a template may prefetch it
- *   WEFT_EPILOGUE_WRITE(batch, row, column), WEFT_EPILOGUE_WRITE_STEP
+ *   WEFT_EPILOGUE_WRITE(batch, row, column), WEFT_EPILOGUE_WRITE_SIZE, WEFT_EPILOGUE_WRITE_STEP
  *       the same of the matrix that it writes, if there is one
  *
  *   WEFT_COLUMN_SUMS, WEFT_STORE_SUMS(acc, batch, row, column, sums), WEFT_JOIN_SUMS(sums, split, column)

@@ -7,13 +7,17 @@
 #include "ops/op_table.h"
 
 /* A tile is ROWS x VECTORS: 6 x 4 vectors of sums, 4 of B and the broadcasts of A fill most of the 32 registers of
- * AVX-512. STEPS: of k that a work-item packs. */
-enum { ROWS, VECTORS, STEPS };
+ * AVX-512. STEPS: of k that a work-item packs; DEPTH: k of rows that are converted, at most. */
+enum { ROWS, VECTORS, STEPS, DEPTH };
 
-const char *const wi_gemm_direct_parameters[] = {
-    [ROWS] = "WEFT_DIRECT_TILE", [VECTORS] = "WEFT_DIRECT_VECTORS", [STEPS] = "WEFT_DIRECT_STEPS", NULL};
+const char *const wi_gemm_direct_parameters[] = {[ROWS] = "WEFT_DIRECT_TILE",
+    [VECTORS] = "WEFT_DIRECT_VECTORS",
+    [STEPS] = "WEFT_DIRECT_STEPS",
+    [DEPTH] = "WEFT_DIRECT_DEPTH",
+    NULL};
 
-const wi_variant wi_gemm_direct_variants[] = {{"f32", {[ROWS] = 6, [VECTORS] = 4, [STEPS] = 64}}, {0}};
+const wi_variant wi_gemm_direct_variants[] = {
+    {"f32", {[ROWS] = 6, [VECTORS] = 4, [STEPS] = 64, [DEPTH] = 2048}}, {0}};
 
 /* STRIP: most tiles of a work-item; FEW: so many that the next panel is requested while one is multiplied; TOGETHER: floats of B that stay in a core's own cache; SMALL: multiply-adds that
  * are not worth waking another core. */
@@ -23,8 +27,9 @@ int64_t wi_gemm_direct_columns(const int *p) {
     return 16 * p[VECTORS];
 }
 
-bool wi_gemm_direct_accepts(const wi_gemm_shape *shape) {
+bool wi_gemm_direct_accepts(const wi_kernel_site *site, const wi_gemm_shape *shape) {
     const int64_t most = INT32_MAX - 4096;
+    if (site->formats[0] != WEFT_F32 && shape->k > site->values[DEPTH]) return false;
     return wi_gemm_fits_int(shape) && shape->a_column == 1 && shape->k > 0 && shape->k <= most / 256 &&
            shape->n <= most / 4 && (double)shape->batch * (double)shape->n <= most;
 }
@@ -126,7 +131,7 @@ weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gem
 }
 
 static bool accepts(const wi_kernel_site *site) {
-    return wi_gemm_direct_accepts(site->product);
+    return wi_gemm_direct_accepts(site, site->product);
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {

@@ -50,13 +50,19 @@ static const wi_gemm_epilogue plain_epilogue = {
     .parameters = ", __global float *c, long c_offset, long c_batch, long c_row",
     .store = "weft_store_lanes(c + c_offset + (batch) * c_batch + (row) * c_row + (column), acc, lanes)"};
 
+/* Where it stores, for templates that ask for memory early. */
+static const char plain_places[] = "#define WEFT_EPILOGUE_WRITE(batch, row, column) \\\n"
+                                   "((size_t)(c + c_offset + (batch) * c_batch + (row) * c_row + (column)))\n"
+                                   "#define WEFT_EPILOGUE_WRITE_SIZE 4\n"
+                                   "#define WEFT_EPILOGUE_WRITE_STEP (4 * c_row)\n";
+
 static const char store_lanes[] =
     "#if WEFT_LANES == 1\n"
     "#define weft_store_lanes(p, acc, lanes) (p)[0] = (acc)\n"
     "#else\n"
-    "void weft_store_lanes(__global float *p, float16 value, int lanes) {\n"
+    "static inline void weft_store_lanes(__global float *p, float16 value, int lanes) {\n"
     "    if (lanes == 16) {\n"
-    "        vstore16(value, 0, p);\n"
+    "        WEFT_LANES_WRITE(f32, p) = value;\n"
     "    } else {\n"
     "        for (int lane = 0; lane < lanes; ++lane) p[lane] = ((const float *)&value)[lane];\n"
     "    }\n"
@@ -73,6 +79,7 @@ static weft_status build(wi_program **program, const wi_gemm_product *product, w
     wi_text_append(&source, "\n%s#define WEFT_NAME(suffix) gemm_##suffix\n", store_lanes);
     wi_text_append(&source, "#define WEFT_EPILOGUE_PARAMETERS %s\n", epilogue->parameters);
     wi_text_append(&source, "#define WEFT_STORE(acc, batch, row, column, lanes) %s\n", epilogue->store);
+    if (epilogue == &plain_epilogue) wi_text_append(&source, "%s", plain_places);
     wi_kernel_macros_define(plan, &source);
     WI_TRY_DONE(wi_kernel_headers_append(plan, &source));
     WI_TRY_DONE(wi_kernel_source_append(&source, file));

@@ -29,6 +29,7 @@ static const shape shapes[] = {
     {"stride over the window", 2, 17, {11, 10}, 5, {2, 1}, OPTIONS(.stride = {3, 4})},
     {"dilated, one row of taps", 2, 6, {4, 13}, 9, {1, 5}, OPTIONS(.dilation = {1, 2}, .padding = {0, 3})},
     {"1 by 1", 2, 70, {5, 7}, 34, {1, 1}, OPTIONS(.groups = 1)},
+    {"1 by 1, two groups", 2, 36, {5, 7}, 38, {1, 1}, OPTIONS(.groups = 2)},
     {"1 by 1, stride 2", 2, 18, {5, 7}, 34, {1, 1}, OPTIONS(.stride = {2, 2})},
     {"two groups", 2, 36, {6, 5}, 38, {3, 3}, OPTIONS(.groups = 2, .padding = {1, 1})},
     {"a channel a group", 2, 21, {9, 8}, 21, {3, 3}, OPTIONS(.groups = 21, .padding = {1, 1})},
@@ -128,13 +129,22 @@ static bool is_gpu(void) {
     return wi_context_device(test_context())->caps.device_class == WEFT_CLASS_GPU;
 }
 
-static int winograd_steps(const weft_plan *plan) {
+/* That kernels compute whose names begin with this. */
+static int steps_of(const weft_plan *plan, const char *kernel) {
     int count = 0;
     for (size_t i = 0; i < plan->partition.step_count; i++) {
         const wi_selection *const selection = plan->partition.steps[i]->selection;
-        count += selection && strncmp(selection->chosen->name, "winograd", strlen("winograd")) == 0;
+        count += selection && strncmp(selection->chosen->name, kernel, strlen(kernel)) == 0;
     }
     return count;
+}
+
+/* On class cpu with wide vectors pointwise computes the first identity, the gradient of the second, and what is 1 by 1 without
+ * stride, but for weights' gradients of groups. */
+static void check_pointwise(const weft_plan *plan, const shape *s) {
+    const bool own = s->taps[0] == 1 && s->taps[1] == 1 && s->options.stride[0] <= 1;
+    if (is_gpu() || wi_context_device(test_context())->caps.quirks & WI_QUIRK_SCALAR_COMPILER) return;
+    assert_int_equal(steps_of(plan, "pointwise"), 2 + (own ? RESULTS - (s->options.groups > 1) : 0));
 }
 
 /* Numbers of all results, one after another; ends[i]: where those of result i end. */
@@ -147,8 +157,9 @@ static size_t run(
     unsetenv("WEFT_CONV");
     assert_int_equal(narrow_values(n.plan, precision) >= 2, precision != WEFT_PRECISION_F32);
     if (strcmp(kernel, "winograd") == 0)
-        assert_int_equal(winograd_steps(n.plan),
+        assert_int_equal(steps_of(n.plan, kernel),
             is_gpu() ? straight_results_gpu[s - straight] : straight_results[s - straight]);
+    if (strcmp(kernel, "pointwise") == 0) check_pointwise(n.plan, s);
     feed(&n, s, n.x);
     feed(&n, s, n.factors);
     assert_weft_ok(weft_plan_run(n.plan));
@@ -185,7 +196,7 @@ static void compare(const shape *s, weft_precision precision, const char *kernel
 
 static void every_kernel_reads_16_bits(void **state) {
     static const char *const kernels[] = {
-        "conv_naive", "amx", "conv_cpu", "conv_gpu", "split_gpu", "depthwise"};
+        "conv_naive", "amx", "conv_cpu", "conv_gpu", "split_gpu", "depthwise", "pointwise"};
     static float expected[RESULTS * MOST];
     size_t ends[RESULTS];
     (void)state;
@@ -193,7 +204,7 @@ static void every_kernel_reads_16_bits(void **state) {
         (void)run(&shapes[i], WEFT_PRECISION_F32, "conv_naive", expected, ends);
         for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
             compare(&shapes[i], WEFT_PRECISION_BF16, kernels[k], expected);
-        compare(&shapes[i], WEFT_PRECISION_F16, "split_gpu", expected);
+        compare(&shapes[i], WEFT_PRECISION_F16, is_gpu() ? "split_gpu" : "pointwise", expected);
     }
 }
 
