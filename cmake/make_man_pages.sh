@@ -10,6 +10,8 @@ for program; do
     # The usage of the command "weft" is a list; the other programs say in their second line what they do.
     [ "$name" != weft ] || purpose="lists OpenCL devices, checks that they compute right, and measures."
     purpose=$(printf '%s' "${purpose%.}" | sed 's/^./\L&/')
-    help2man --no-info --name "$purpose" --version-string "$version" --source "Weft $version" \
-        --output "$folder/$name.1" "$program"
+    # help2man gives the program's path to a shell as it is: from the program's folder it has no blank.
+    (cd "$(dirname "$program")" &&
+        help2man --no-info --name "$purpose" --version-string "$version" --source "Weft $version" \
+            --output "$folder/$name.1" "./$name")
 done

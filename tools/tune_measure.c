@@ -98,7 +98,10 @@ static weft_status tune_all(weft_context *context, const tune_options *options, 
     for (int i = 0; i < options->count; i++) {
         const double now = wi_clock_seconds(), left = end - now;
         tune_work work = options->works[i];
-        if (left <= 0.0) break;
+        if (left <= 0.0) {
+            printf("%-13s not measured: the budget is used up\n", work.text);
+            continue;
+        }
         work.batch = options->batch;
         work.precision = options->precision;
         WI_TRY(tune_one(context, &tuner, &work, now + left / (options->count - i)));

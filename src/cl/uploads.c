@@ -92,7 +92,7 @@ static weft_status order_kernels(wi_device *device, cl_event copied) {
         "making kernels wait for data that they read");
 }
 
-static weft_status upload_later(
+static weft_status enqueue_copy(
     wi_device *device, cl_mem memory, const void *data, size_t bytes, cl_event after) {
     wi_uploads *const uploads = device->uploads;
     cl_event copied = NULL;
@@ -101,7 +101,17 @@ static weft_status upload_later(
                      after ? &after : NULL, &copied),
         bytes));
     uploads->pending[uploads->count++] = copied;
-    const weft_status status = order_kernels(device, copied);
+    return WEFT_OK;
+}
+
+/* To wait is to wait for the copy's event: after a blocking write that itself waits for an event, kernels on Intel's CPU
+ * runtime 2026.2 sometimes read what was there before. */
+weft_status wi_upload(
+    wi_device *device, cl_mem memory, const void *data, size_t bytes, cl_event after, bool wait) {
+    wi_uploads *const uploads = device->uploads;
+    WI_TRY(enqueue_copy(device, memory, data, bytes, after));
+    if (wait) return wi_uploads_finish(device);
+    const weft_status status = order_kernels(device, uploads->pending[uploads->count - 1]);
     if (status != WEFT_OK) {
         char error[2048];
         wi_error_save(error, sizeof error);
@@ -109,14 +119,6 @@ static weft_status upload_later(
         wi_error_restore(error);
     }
     return status;
-}
-
-weft_status wi_upload(
-    wi_device *device, cl_mem memory, const void *data, size_t bytes, cl_event after, bool wait) {
-    if (!wait) return upload_later(device, memory, data, bytes, after);
-    return check(clEnqueueWriteBuffer(device->uploads->queue, memory, CL_TRUE, 0, bytes, data, after ? 1 : 0,
-                     after ? &after : NULL, NULL),
-        bytes);
 }
 
 /* ---- host memory ---- */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Configured without a preset, without Ninja, in a folder with a blank in its name, Weft is optimised, and each program that
-# the README names can be built. Usage: configure_plain.sh ROOT WORK_DIR CC
+# the README names can be built. Who installs Weft by the README's preset need not build its tests. Usage: configure_plain.sh ROOT WORK_DIR CC
 set -eu
 root=$1 work="$2/a plain build" cc=$3
 rm -rf "$work"
@@ -14,3 +14,4 @@ for program in $(sed -n '/^| program | what it does |$/,/^$/s/^| \(`[^|]*`\) |.*
     [ "$program" != weft ] || program=weft_command
     grep -qx -- "\.\.\. $program" targets || { echo "the README names $program, which is no target"; exit 1; }
 done
+(cd "$root" && cmake --preset release -N) | grep -qx '  WEFT_BUILD_TESTS="OFF"' || { echo "the preset release has tests"; exit 1; }

@@ -239,6 +239,32 @@ echo '' >"$tree/samples/one.h"
 expect fail "a short name in an example that has none" sh "$here/check_examples.sh" "$tree"
 breaks_documented 'declares no functions' include/weft/ops.h '/weft_/d'
 
+# pages: a statement, a function and a program, which use names that are declared.
+shown() {
+    rm -rf "$tree"/*
+    mkdir -p "$tree/include/weft" "$tree/docs/more"
+    cp "$here"/../../include/weft/*.h "$tree/include/weft"
+    printf '```c\nweft_tensor *y = weft_relu(x);\n```\n`weft_abs(x)`, `weft_abs(...)`\n```sh\n`weft_abs()`\n```\n' >"$tree/README.md"
+    printf '```c\nstatic int one(void) {\n    return weft_graph_status(graph) == WEFT_OK;\n}\n```\n' >"$tree/docs/more/page.md"
+    printf '```c\n#include <stdio.h>\nint main(void) {\n    return puts("");\n}\n```\n' >"$tree/docs/page.md"
+}
+# breaks_shown PAGE EXPRESSION
+breaks_shown() {
+    shown
+    sed -i "$2" "$tree/$1"
+    expect fail "a block of C: $1 after $2" sh "$here/check_pages.sh" "$tree" "$cc"
+}
+shown
+expect pass "pages whose blocks of C compile" sh "$here/check_pages.sh" "$tree" "$cc"
+breaks_shown README.md 's/weft_relu(x)/weft_relu(x, 1)/'
+breaks_shown README.md 's/weft_relu(x)/weft_relu(nothing)/'
+breaks_shown README.md 's/weft_relu(x);/weft_relu(x)/'
+breaks_shown README.md 's/weft_abs(x)/weft_abs(x, 1)/'
+breaks_shown docs/more/page.md 's/status(graph)/state(graph)/'
+breaks_shown docs/page.md '/include/d'
+sed -i 's/^```c$/```/; s/weft_abs(x)//' "$tree/README.md" "$tree/docs/page.md" "$tree/docs/more/page.md"
+expect fail "pages without C" sh "$here/check_pages.sh" "$tree" "$cc"
+
 # short_names: a tree whose short names are up to date.
 short_named() {
     fresh
