@@ -214,7 +214,7 @@ typedef struct model {
     char instruction[32];
 } model;
 
-/* The record conv_<engine><ending> of the family, with a model in place of its second header, the instruction. */
+/* The record conv_<engine><ending> of the family, with a model in place of the header of the instruction. */
 static void find(
     model *found, const wi_implementation *const *family, const char *engine, const char *ending) {
     char name[32];
@@ -225,7 +225,8 @@ static void find(
     found->record = **family;
     for (int i = 0; found->record.headers[i]; i++) {
         assert_true(i + 1 < MOST_HEADERS);
-        found->headers[i] = i == 1 ? found->instruction : found->record.headers[i];
+        const char *const header = found->record.headers[i];
+        found->headers[i] = strstr(header, "_instruction") ? found->instruction : header;
         found->headers[i + 1] = NULL;
     }
     found->record.headers = found->headers;

@@ -65,7 +65,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 /* A record for an engine: its bit, and the files of its words. */
 #define ENGINE(identifier, spelling, engine, layout, words, ...)                                             \
     static const char *const identifier##_headers[] = {                                                      \
-        layout, words, "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", NULL};                              \
+        "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", layout, words, NULL};                              \
     static const wi_variant identifier##_variants[] = {__VA_ARGS__, {0}};                                    \
     const wi_implementation identifier = {.name = (spelling),                                                \
         .ops = {&wi_op_conv_weight},                                                                         \
