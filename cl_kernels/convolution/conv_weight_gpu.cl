@@ -25,22 +25,11 @@
  * "stage_slope" make copies that are, if they are not. What is outside of the image, and a position past the split's last
  * one, counts as zero.
  *
- * combine: adds the splits of an element in their order, and brings (filter, tap, channel) into w's order. The parameters
- * stand in src/kernels/convolution/conv_weight_gpu.c. */
+ * combine (conv_weight_combine_gpu.clh) adds the splits up. The parameters stand in
+ * src/kernels/convolution/conv_weight_gpu.c. */
 
 #ifndef WEFT_CONV_WEIGHT_GPU
 #define WEFT_CONV_WEIGHT_GPU
-
-/* A position: image, and the axes x, y, z. */
-typedef struct weft_conv_weight_position {
-    int image, x, y, z;
-} weft_conv_weight_position;
-
-#define WEFT_CONV_WEIGHT_POSITION(number)                                                                    \
-    {                                                                                                        \
-        (number) / result2 / result1 / result0, (number) / result2 / result1 % result0,                      \
-            (number) / result2 % result1, (number) % result2                                                 \
-    }
 
 /* An item's quads of a block, of which `rest` positions are left: of slopes, and of the image. What is not there is not
  * read: the block's first slope and the first pixel are, and become zero as they are put into local memory, after a block
@@ -65,37 +54,8 @@ typedef struct weft_conv_weight_position {
     WEFT_GEMM_PUT(a_block, a_quads, WEFT_GEMM_HEIGHT, 0)                                                     \
     WEFT_GEMM_PUT(b_block, b_quads, WEFT_GEMM_WIDTH, 0)
 
-/* The position STEP further, digit by digit. */
-#define WEFT_CONV_WEIGHT_ADVANCE                                                                             \
-    {                                                                                                        \
-        at.z += step2;                                                                                       \
-        const int weft_carry2 = at.z >= result2;                                                             \
-        at.z = (int)min((uint)at.z, (uint)at.z - (uint)result2);                                             \
-        at.y += step1 + weft_carry2;                                                                         \
-        const int weft_carry1 = at.y >= result1;                                                             \
-        at.y = (int)min((uint)at.y, (uint)at.y - (uint)result1);                                             \
-        at.x += step0 + weft_carry1;                                                                         \
-        const int weft_carry0 = at.x >= result0;                                                             \
-        at.x = (int)min((uint)at.x, (uint)at.x - (uint)result0);                                             \
-        at.image += step_image + weft_carry0;                                                                \
-    }
-
 /* Local memory of a group, in quads: two blocks of both factors. */
 #define WEFT_CONV_WEIGHT_SHARED (2 * (WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT) + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)))
-
-#define WEFT_CONV_WEIGHT_TILES_PARAMETERS                                                                    \
-    WEFT_OPERANDS_A *pixels, long pixels_offset, WEFT_OPERANDS_B *slopes, long slopes_offset,                \
-        __global float *sums, long sums_offset, int pixel_unit, int slope_unit, int depth, int width,        \
-        int image_step, int slope_step, int sum_tap, int sum_channel, int step_image, int step0, int step1,  \
-        int step2, int positions, int length, int images, int channels, int filters, int groups, int image0, \
-        int image1, int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2,      \
-        int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0,     \
-        int before1, int before2
-#define WEFT_CONV_WEIGHT_TILES_NAMES                                                                         \
-    pixels, pixels_offset, slopes, slopes_offset, sums, sums_offset, pixel_unit, slope_unit, depth, width,   \
-        image_step, slope_step, sum_tap, sum_channel, step_image, step0, step1, step2, positions, length,    \
-        images, channels, filters, groups, image0, image1, image2, result0, result1, result2, taps0, taps1,  \
-        taps2, stride0, stride1, stride2, dilation0, dilation1, dilation2, before0, before1, before2
 
 #endif
 
@@ -114,7 +74,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) 
     WEFT_CONV_STAGE_PARAMETERS) {
     WEFT_OPERANDS_A *from = image + image_offset;
     __global WEFT_OF_A(WEFT_T_) *to = (__global WEFT_OF_A(WEFT_T_) *)(staged + staged_offset);
-    WEFT_CONV_STAGE(WEFT_OF_A, from, to)
+    WEFT_CONV_STAGE(WEFT_OF_A(WEFT_GET_), WEFT_OF_A(WEFT_PUT_), from, to)
 }
 
 __kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(stage_slope)(
@@ -122,13 +82,13 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) 
     WEFT_CONV_STAGE_PARAMETERS) {
     WEFT_OPERANDS_B *from = slope + slope_offset;
     __global WEFT_OF_B(WEFT_T_) *to = (__global WEFT_OF_B(WEFT_T_) *)(staged + staged_offset);
-    WEFT_CONV_STAGE(WEFT_OF_B, from, to)
+    WEFT_CONV_STAGE(WEFT_OF_B(WEFT_GET_), WEFT_OF_B(WEFT_PUT_), from, to)
 }
 
 /* Work-group place (columns, filters, split and group). Offsets count units, steps of pixels and slopes are bytes; a filter's
  * sums are where its taps and channels have these strides. */
-__attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(
-    __local float4 *shared, const int3 place, WEFT_CONV_WEIGHT_TILES_PARAMETERS) {
+__attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local float4 *shared,
+    const int3 place, WEFT_CONV_WEIGHT_TILES_PARAMETERS(WEFT_OPERANDS_A, WEFT_OPERANDS_B)) {
     __local float4(*const a_tile)[WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)] =
         (__local float4(*)[WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)])shared;
     __local float4(*const b_tile)[WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)] =
@@ -161,7 +121,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(
     for (int rest = end - begin; rest > 0;) { /* after the last block zeros are read */
         rest -= WEFT_GEMM_STEP;
         slope += rest > 0 ? WEFT_GEMM_STEP * (uint)slope_step : 0u;
-        WEFT_CONV_WEIGHT_ADVANCE
+        WEFT_CONV_WEIGHT_ADVANCE(at)
         WEFT_CONV_WEIGHT_READ(rest)
         WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
         for (int s = 0; s < WEFT_GEMM_STEP; ++s) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now ^= 1;
@@ -182,31 +142,13 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(
 }
 
 __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(tiles)(
-    WEFT_CONV_WEIGHT_TILES_PARAMETERS) {
+    WEFT_CONV_WEIGHT_TILES_PARAMETERS(WEFT_OPERANDS_A, WEFT_OPERANDS_B)) {
     __local float4 shared[WEFT_CONV_WEIGHT_SHARED];
     const int3 place = (int3)((int)get_group_id(0), (int)get_group_id(1), (int)get_group_id(2));
     WEFT_NAME(tiles_group)(shared, place, WEFT_CONV_WEIGHT_TILES_NAMES);
 }
 
-/* at.x: an element of a split, (filter, tap, channel). */
-static void WEFT_NAME(combine_item)(const int3 at, const int3 size, __global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int weights, int splits, int channels, int taps) {
-    const int element = at.x;
-    if (element >= weights) return;
-    sums += sums_offset + element;
-    float sum = sums[0];
-    for (int split = 1; split < splits; ++split) sum += sums[(long)split * weights];
-    w[w_offset + (element / channels / taps * channels + element % channels) * taps +
-        element / channels % taps] = sum;
-}
-
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(combine)(
-    __global const float *sums, long sums_offset, __global float *w, long w_offset, int weights, int splits,
-    int channels, int taps) {
-    WEFT_NAME(combine_item)
-    ((int3)((int)get_global_id(0), 0, 0), (int3)((int)get_global_size(0), 1, 1), sums, sums_offset, w,
-        w_offset, weights, splits, channels, taps);
-}
+#include "conv_weight_combine_gpu.clh"
 
 #ifdef WEFT_CONV_WEIGHT_ALONE
 #undef WEFT_CONV_WEIGHT_ALONE

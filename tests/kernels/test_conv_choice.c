@@ -326,8 +326,9 @@ static void pointwise_convolutions_take_16_bits(void **state) {
     assert_true(wi_implementation_accepts(named("pointwise"), NULL, &site));
 }
 
-/* A layer of 3 x 3 taps in class gpu, on a device of so many units. */
-static wi_selection judged_layer(int64_t units, int64_t size, int64_t channels, int64_t filters) {
+/* A layer of 3 x 3 taps in class gpu, on a device of so many units with these engines, in this format. */
+static wi_selection judged_layer_in(
+    weft_dtype format, unsigned engines, int64_t units, int64_t size, int64_t channels, int64_t filters) {
     const wi_conv_geometry layer = {.images = 16,
         .groups = 1,
         .channels = channels,
@@ -345,9 +346,11 @@ static wi_selection judged_layer(int64_t units, int64_t size, int64_t channels, 
     wi_selection best = {0};
     double least = INFINITY;
     profile.units = units;
+    profile.engines = engines;
     profile.max_group = profile.max_items[0] = profile.max_items[1] = 1024;
     profile.local_bytes = 48 << 10;
-    const wi_kernel_site site = {.device = &profile, .product = &shape};
+    const wi_kernel_site site = {
+        .device = &profile, .product = &shape, .formats = {format, WEFT_F32}, .precision = format};
     for (int i = 0; wi_convolution_family[i]; i++) {
         const wi_implementation *const one = wi_convolution_family[i];
         const wi_variant *variant;
@@ -362,6 +365,36 @@ static wi_selection judged_layer(int64_t units, int64_t size, int64_t channels, 
         }
     }
     return best;
+}
+
+static wi_selection judged_layer(int64_t units, int64_t size, int64_t channels, int64_t filters) {
+    return judged_layer_in(WEFT_F32, 0, units, size, channels, filters);
+}
+
+/* In mixed precision alone, in either format, and from layers of one channel on. */
+static void engines_of_gpus_serve_mixed_precision(void **state) {
+    static const struct {
+        unsigned engine;
+        const char *name;
+    } engines[] = {{WI_ENGINE_MMA, "conv_mma"}, {WI_ENGINE_WMMA, "conv_wmma"},
+        {WI_ENGINE_WMMA12, "conv_wmma12"}, {WI_ENGINE_MFMA, "conv_mfma"}, {WI_ENGINE_XMX8, "conv_xmx8"},
+        {WI_ENGINE_XMX16, "conv_xmx16"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+        const unsigned engine = engines[i].engine;
+        for (int64_t channels = 64; channels <= 512; channels *= 2) {
+            const int64_t size = 56 * 64 / channels;
+            const wi_selection bf16 = judged_layer_in(WEFT_BF16, engine, 48, size, channels, channels),
+                               f16 = judged_layer_in(WEFT_F16, engine, 48, size, channels, channels),
+                               f32 = judged_layer_in(WEFT_F32, engine, 48, size, channels, channels),
+                               none = judged_layer_in(WEFT_BF16, 0, 48, size, channels, channels);
+            assert_string_equal(bf16.chosen->name, engines[i].name);
+            assert_string_equal(f16.chosen->name, engines[i].name);
+            assert_null(strstr(f32.chosen->name, engines[i].name));
+            assert_null(strstr(none.chosen->name, engines[i].name));
+        }
+        assert_string_equal(judged_layer_in(WEFT_BF16, engine, 48, 224, 3, 64).chosen->name, engines[i].name);
+    }
 }
 
 /* It pays for many channels, and never for the few of a first layer; images that tiles of 4 x 4 results waste have 2 x 2. */
@@ -407,6 +440,7 @@ int main(void) {
         cmocka_unit_test(winograd_serves_mixed_precision),
         cmocka_unit_test(pointwise_convolutions_take_16_bits),
         cmocka_unit_test(winograd_of_gpus_needs_channels),
+        cmocka_unit_test(engines_of_gpus_serve_mixed_precision),
         cmocka_unit_test(sizes_over_an_int_are_left),
     };
     return test_finish(cmocka_run_group_tests_name("conv choice", tests, NULL, NULL));

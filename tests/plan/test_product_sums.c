@@ -3,6 +3,7 @@
 #include "support/fixture.h"
 
 #include "cl/context.h"
+#include "cl/matrix_engine.h"
 #include "ops/op_table.h"
 #include "plan/compiled_plan.h"
 #include <math.h>
@@ -100,8 +101,9 @@ static weft_tensor *sum_of(weft_tensor *x) {
 }
 
 /* The epilogue adds a row to all, and has relu; one sum is of what it stores, the other of more. */
-static net make_net(const test_case *c) {
+static net make_net(const test_case *c, weft_matmul_precision precision) {
     net n = {.graph = test_graph(), .batch = c->sizes[0]};
+    assert_weft_ok(weft_graph_set_matmul_precision(n.graph, precision));
     weft_tensor *const made = c->convolution ? convolution_of(&n, c) : product_of(&n, c);
     int64_t sizes[4];
     const int rank = weft_tensor_rank(made);
@@ -207,25 +209,59 @@ static void assert_epilogue(const test_case *c, const weft_plan *plan) {
     if (sums != 2 || reductions != 0) fail_msg("%s: %d sums, %d reductions", c->what, sums, reductions);
 }
 
+static void try_case(const test_case *c, weft_matmul_precision precision) {
+    const bool gives = wi_context_device(test_context())->profile.loops.sums;
+    if (test_reduced() && !c->tiny) return;
+    const net n = make_net(c, precision);
+    weft_plan *const plan = make_plan(&n, c, gives ? c->forced : NULL);
+    print_message("%s\n", c->what);
+    if (gives) assert_epilogue(c, plan);
+    assert_weft_ok(weft_plan_run(plan));
+    assert_sums(c, &n, plan);
+    assert_repeats(&n, plan);
+    weft_plan_release(plan);
+    weft_graph_release(n.graph);
+}
+
 static void test_values(void **state) {
     (void)state;
-    const bool gives = wi_context_device(test_context())->profile.loops.sums;
+    if (wi_context_device(test_context())->caps.engine_model) {
+        print_message("skipped: of kernels without an engine\n");
+        skip();
+    }
+    for (size_t i = 0; i < CASES; i++) try_case(&cases[i], WEFT_MATMUL_PRECISION_HIGHEST);
+}
+
+/* The convolution of the device's engine, or of a model of it; NULL: a GPU has none. */
+static const char *convolution_of_engine(void) {
+    static const struct {
+        unsigned engine;
+        const char *name;
+    } engines[] = {{WI_ENGINE_MMA, "conv_mma"}, {WI_ENGINE_WMMA, "conv_wmma"},
+        {WI_ENGINE_WMMA12, "conv_wmma12"}, {WI_ENGINE_MFMA, "conv_mfma"}, {WI_ENGINE_XMX8, "conv_xmx8"},
+        {WI_ENGINE_XMX16, "conv_xmx16"}};
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+        if (wi_context_device(test_context())->caps.engines & engines[i].engine) return engines[i].name;
+    return NULL;
+}
+
+/* In `medium`, which rounds images and weights to bf16. */
+static void test_engine(void **state) {
+    const char *const name = convolution_of_engine();
+    (void)state;
+    if (!name) {
+        print_message("skipped: no engine of a GPU, and no model of one (WEFT_MATRIX_ENGINES=model)\n");
+        skip();
+    }
     for (size_t i = 0; i < CASES; i++) {
-        const test_case *const c = &cases[i];
-        if (test_reduced() && !c->tiny) continue;
-        const net n = make_net(c);
-        weft_plan *const plan = make_plan(&n, c, gives ? c->forced : NULL);
-        print_message("%s\n", c->what);
-        if (gives) assert_epilogue(c, plan);
-        assert_weft_ok(weft_plan_run(plan));
-        assert_sums(c, &n, plan);
-        assert_repeats(&n, plan);
-        weft_plan_release(plan);
-        weft_graph_release(n.graph);
+        test_case own = cases[i];
+        if (!own.convolution || strcmp(own.forced, "conv_gpu") != 0) continue;
+        own.forced = name;
+        try_case(&own, WEFT_MATMUL_PRECISION_MEDIUM);
     }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_engine)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -2,13 +2,11 @@
  * that have fewer tiles than the device has units. See cl_kernels/conv_gpu.cl.
  */
 #include "base/integers.h"
-#include "kernels/convolution/conv_product.h"
-#include "kernels/convolution/conv_stage_gpu.h"
+#include "kernels/convolution/conv_packing_gpu.h"
 #include "kernels/product/gemm_list.h"
 #include "kernels/product/gemm_splits.h"
 #include "kernels/product/gemm_tile_gpu.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* Beside the tile's: a work-group of PACKED items packs weights and copies images; is k split? */
 enum { PACKED = WI_TILE_PARAMETERS, SPLIT };
@@ -22,34 +20,22 @@ static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 64, 0}}, {"tal
 static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 64, 1}},
     {"tall", {16, 16, 8, 4, 8, 64, 1}}, {"small", {8, 8, 4, 4, 8, 64, 1}}, {0}};
 
-static const char *const headers[] = {"gemm_tile_gpu.clh", "sums_gpu.clh", "conv_stage_gpu.clh", NULL};
+static const char *const headers[] = {
+    "gemm_tile_gpu.clh", "sums_gpu.clh", "conv_stage_gpu.clh", "conv_taps_gpu.clh", NULL};
 
-/* How the weight is packed: elements, and zeros between phases; in floats of scratch memory, where the table begins, and where
- * the image's copy begins. */
-typedef struct packing {
-    int64_t width, phases, spare, rows; /* of a row; rows of a group */
-    int64_t elements, spares, table, image;
-    wi_conv_quads read;
-} packing;
+static wi_conv_panels panels_of(const wi_kernel_site *site) {
+    const int64_t step = site->values[WI_TILE_STEP];
+    return (wi_conv_panels){.step = step,
+        .past = step / 2,
+        .chunk = 4,
+        .number_size = sizeof(float),
+        .filters = 4,
+        .format = site->formats[0]};
+}
 
-static packing packing_of(const wi_kernel_site *site) {
-    const wi_conv_geometry *const w = site->product->convolution;
-    const int64_t step = site->values[WI_TILE_STEP], taps = w->taps[0] * w->taps[1] * w->taps[2];
-    packing p = {.width = wi_divide_up(w->filters, 4) * 4,
-        .phases = wi_conv_phases(w),
-        .read = {.images = w->images, .groups = w->groups, .channels = w->channels, .from_image = w->image}};
-    for (int i = 0; i < 3; i++) {
-        p.read.size[i] = w->read[i];
-        p.read.from[i] = w->step[i];
-    }
-    wi_conv_quads_find(&p.read, site);
-    p.spare = p.read.pitch % step == 0 ? 0 : step;
-    p.rows = taps * p.read.pitch + p.phases * p.spare;
-    p.elements = w->groups * taps * p.read.pitch * p.width;
-    p.spares = w->groups * p.phases * p.spare * p.width;
-    p.table = p.elements + p.spares;
-    p.image = p.table + p.read.pitch + 4 * (p.phases + taps + p.phases * step / 2);
-    return p;
+static wi_conv_packing packing_of(const wi_kernel_site *site) {
+    const wi_conv_panels panels = panels_of(site);
+    return wi_conv_packing_of(site, &panels);
 }
 
 static wi_limits limits(const int *values) {
@@ -58,30 +44,10 @@ static wi_limits limits(const int *values) {
     return tile;
 }
 
-/* Numbers of rows, and what the table holds, are ints. */
-static bool fits_int(const wi_kernel_site *site) {
-    const wi_conv_geometry *const w = site->product->convolution;
-    const double most = INT32_MAX - 4096;
-    double positions = (double)w->images, phases = 1.0, reach = 0.0;
-    double weights = (double)w->groups * ((double)w->filters + 3.0) * ((double)w->channels + 3.0);
-    for (int i = 0; i < 3; i++) {
-        positions *= (double)w->made[i];
-        weights *= (double)w->taps[i];
-        phases *= w->transposed ? (double)w->stride[i] : 1.0;
-    }
-    weights += phases * (double)site->values[WI_TILE_STEP] * (double)w->groups * ((double)w->filters + 3.0);
-    if (weights > most || phases * (positions + (double)wi_tile_height(site->values)) > most) return false;
-    const packing p = packing_of(site);
-    double pixels = (double)w->images;
-    for (int i = 0; i < 3; i++) {
-        reach += (double)(w->taps[i] * w->dilation[i] + w->before[i]) * (double)llabs(p.read.step[i]);
-        pixels *= (double)w->read[i];
-    }
-    return reach <= most && pixels <= most && (double)p.rows * (double)p.width <= (double)(UINT32_MAX / 4);
-}
-
 static bool accepts(const wi_kernel_site *site) {
-    return wi_tile_fits_registers(site->device, site->values) && fits_int(site);
+    const wi_conv_panels panels = panels_of(site);
+    return wi_tile_fits_registers(site->device, site->values) &&
+           wi_conv_packing_fits(site, &panels, wi_tile_height(site->values));
 }
 
 /* Of all groups and images; blocks of k, of a data gradient with strides those of a phase on average. */
@@ -89,14 +55,14 @@ static int64_t results_of(const wi_conv_geometry *w) {
     return w->images * w->made[0] * w->made[1] * w->made[2] * w->groups * w->filters;
 }
 
-static double blocks_of(const wi_kernel_site *site, const packing *packed) {
+static double blocks_of(const wi_kernel_site *site, const wi_conv_packing *packed) {
     const wi_conv_geometry *const w = site->product->convolution;
     const double steps = wi_conv_steps(w) * (double)packed->read.pitch / (double)w->channels;
     return ceil(steps / site->values[WI_TILE_STEP]);
 }
 
 /* Multiplications of a padded product, and the traffic of a copy of the image. */
-static wi_splitting splitting_of(const wi_kernel_site *site, const packing *packed) {
+static wi_splitting splitting_of(const wi_kernel_site *site, const wi_conv_packing *packed) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
     const double tiles = (double)(wi_divide_up(wi_conv_phase_positions(w), wi_tile_height(p)) *
@@ -119,37 +85,23 @@ static int64_t splits_of(const wi_kernel_site *site, const wi_splitting *product
 
 static bool accepts_split(const wi_kernel_site *site) {
     if (!accepts(site)) return false;
-    const packing packed = packing_of(site);
+    const wi_conv_packing packed = packing_of(site);
     const wi_splitting product = splitting_of(site, &packed);
     return wi_splitting_fits(&product);
 }
 
 static double cost(const wi_kernel_site *site) {
-    const packing packed = packing_of(site);
+    const wi_conv_packing packed = packing_of(site);
     const wi_splitting product = splitting_of(site, &packed);
     return wi_splitting_seconds(site->device, &product, splits_of(site, &product));
 }
 
-static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, const packing *p) {
-    const int64_t others = wi_max64(p->phases, p->read.pitch);
-    wi_kernel_launch *const launch =
-        wi_kernel_launch_1d(plan, "pack", p->elements + p->spares + others, plan->values[PACKED]);
-    wi_kernel_input(launch, 1);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_scratch(launch, p->table);
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(p->elements, p->spares, others, w->channels, w->filters,
-                               p->read.pitch, p->width, p->spare, p->phases));
-    wi_kernel_ints(launch, p->read.step, 3);
-    wi_conv_add_weight(launch, w);
-    wi_kernel_bundles(launch);
-}
-
 /* sums: where those of splits begin, in floats of scratch memory. */
 static void add_tiles(
-    wi_kernel_plan *plan, const wi_conv_geometry *w, const packing *p, int64_t splits, int64_t sums) {
+    wi_kernel_plan *plan, const wi_conv_geometry *w, const wi_conv_packing *p, int64_t splits, int64_t sums) {
     const int *const values = plan->values;
     const int64_t row_tiles = wi_divide_up(wi_conv_phase_positions(w), wi_tile_height(values));
-    const int64_t step = values[WI_TILE_STEP], depth = p->read.pitch;
+    const int64_t step = values[WI_TILE_STEP];
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", 1, 1);
     launch->dimensions = 3;
     wi_tile_group(values, launch->local);
@@ -158,19 +110,11 @@ static void add_tiles(
     launch->global[2] = (size_t)(w->groups * splits);
     launch->has_epilogue = splits == 1;
     if (splits == 1) plan->sum_splits = (int)(p->phases * row_tiles);
-    wi_conv_quads_add(launch, &p->read, p->image);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_scratch(launch, p->table);
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(step % depth * p->read.element_size,
-                               depth * p->read.element_size, step / depth * 16, step * p->width * 4));
+    wi_conv_packing_begin(launch, p, step);
+    wi_kernel_int(launch, step * p->width * 4);
     wi_kernel_ints(launch,
         WI_KERNEL_NUMBERS(p->read.unit, row_tiles, p->rows, w->images, w->filters, p->read.pitch, p->width));
-    wi_kernel_ints(launch, w->read, 3);
-    wi_kernel_ints(launch, w->made, 3);
-    wi_kernel_ints(launch, w->stride, 3);
-    wi_kernel_int(launch, w->transposed);
-    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(p->read.group, p->read.image));
-    wi_kernel_longs(launch, p->read.step, 3);
+    wi_conv_packing_end(launch, p, w);
     if (splits == 1) return;
     wi_kernel_scratch(launch, sums);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(w->groups, splits));
@@ -178,12 +122,10 @@ static void add_tiles(
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv_geometry *const w = site->product->convolution;
-    const packing p = packing_of(site);
+    const wi_conv_packing p = packing_of(site);
     const wi_splitting product = splitting_of(site, &p);
-    const int64_t splits = splits_of(site, &product), sums = p.image + wi_conv_quads_floats(&p.read);
-    add_pack(plan, w, &p);
-    wi_kernel_packs(plan, WI_CONV_WEIGHT, (size_t)p.image * sizeof(float));
-    wi_conv_quads_stage(plan, "stage", &p.read, p.image, plan->values[PACKED]);
+    const int64_t splits = splits_of(site, &product), sums = p.end;
+    wi_conv_packing_pack(plan, w, &p, plan->values[PACKED]);
     add_tiles(plan, w, &p, splits, sums);
     if (splits > 1)
         wi_splitting_finish(plan, site, &product, splits, sums, w->made[2], w->groups * w->filters);

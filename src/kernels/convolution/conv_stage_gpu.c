@@ -2,17 +2,18 @@
 #include "kernels/convolution/conv_stage_gpu.h"
 #include "base/integers.h"
 
-/* Strides and the beginning are multiples of a quad. */
-static bool are_aligned(const wi_conv_quads *quads, int64_t offset) {
+/* Strides and the beginning are multiples of a chunk. */
+static bool is_aligned(const wi_conv_quads *quads, int64_t offset) {
     int64_t bits = quads->channels | quads->from_image | offset;
     for (int i = 0; i < 3; i++) bits |= quads->from[i];
-    return bits % 4 == 0;
+    return bits % quads->chunk == 0;
 }
 
 void wi_conv_quads_find(wi_conv_quads *quads, const wi_kernel_site *site) {
-    quads->element_size = (int64_t)weft_dtype_size(site->formats[quads->input]);
-    quads->pitch = wi_divide_up(quads->channels, 4) * 4;
-    quads->staged = !are_aligned(quads, site->layouts[quads->input].offset.actual);
+    quads->element_size = (int64_t)weft_dtype_size(quads->format);
+    quads->pitch = wi_divide_up(quads->channels, quads->chunk) * quads->chunk;
+    quads->staged = quads->format != site->formats[quads->input] ||
+                    !is_aligned(quads, site->layouts[quads->input].offset.actual);
     quads->unit = quads->staged ? (int64_t)sizeof(float) / quads->element_size : 1;
     const int64_t pixel = quads->groups * quads->pitch;
     quads->elements = quads->images * quads->size[0] * quads->size[1] * quads->size[2] * pixel;

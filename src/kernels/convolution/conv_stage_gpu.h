@@ -1,5 +1,5 @@
-/* Images for convolutions of class gpu, which read quads of four channels at once: see cl_kernels/convolution/
- * conv_stage_gpu.clh. */
+/* Images for convolutions of class gpu, which read quads of four channels at once, or chunks of eight: see cl_kernels/
+ * convolution/conv_stage_gpu.clh. */
 #ifndef WI_CONV_STAGE_GPU_H
 #define WI_CONV_STAGE_GPU_H
 
@@ -8,6 +8,8 @@
 /* An image as kernels read it: its own memory, or a copy in scratch memory. */
 typedef struct wi_conv_quads {
     int input;
+    int64_t chunk;     /* channels that are read at once */
+    weft_dtype format; /* that is read */
     bool staged;
     int64_t images, groups, channels, size[3]; /* channels: of a group */
     int64_t from_image, from[3];               /* strides of the input */
@@ -16,7 +18,7 @@ typedef struct wi_conv_quads {
     int64_t unit, elements, element_size;      /* elements that an offset counts; of the copy; bytes */
 } wi_conv_quads;
 
-/* Completes what is known of an image: pitch, and the rest. Can its quads be read where they are? */
+/* Completes what is known of an image: pitch, and the rest. Can it be read where it is? */
 void wi_conv_quads_find(wi_conv_quads *quads, const wi_kernel_site *site);
 /* Floats of scratch memory; a launch of `kernel` that makes the copy there, if it is needed, in groups of `packed`. */
 int64_t wi_conv_quads_floats(const wi_conv_quads *quads);

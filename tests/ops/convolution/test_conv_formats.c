@@ -2,6 +2,7 @@
  * Numbers are small integers, exact in bf16 with all their sums in f32, so results are those of f32, bit for bit; but
  * those of Winograd's kernels, which transform the numbers, are near them. */
 #include "cl/context.h"
+#include "cl/matrix_engine.h"
 #include "cl/quirks.h"
 #include "kernels/selection.h"
 #include "plan/compiled_plan.h"
@@ -129,6 +130,12 @@ static bool is_gpu(void) {
     return wi_context_device(test_context())->caps.device_class == WEFT_CLASS_GPU;
 }
 
+static void skip_with_model(void) {
+    if (!wi_context_device(test_context())->caps.engine_model) return;
+    print_message("skipped: of kernels without an engine\n");
+    skip();
+}
+
 /* That kernels compute whose names begin with this. */
 static int steps_of(const weft_plan *plan, const char *kernel) {
     int count = 0;
@@ -147,6 +154,10 @@ static void check_pointwise(const weft_plan *plan, const shape *s) {
     assert_int_equal(steps_of(plan, "pointwise"), 2 + (own ? RESULTS - (s->options.groups > 1) : 0));
 }
 
+static bool has_mma(void) {
+    return (wi_context_device(test_context())->caps.engines & WI_ENGINE_MMA) != 0;
+}
+
 /* Numbers of all results, one after another; ends[i]: where those of result i end. */
 static size_t run(
     const shape *s, weft_precision precision, const char *kernel, float *numbers, size_t ends[RESULTS]) {
@@ -160,6 +171,7 @@ static size_t run(
         assert_int_equal(steps_of(n.plan, kernel),
             is_gpu() ? straight_results_gpu[s - straight] : straight_results[s - straight]);
     if (strcmp(kernel, "pointwise") == 0) check_pointwise(n.plan, s);
+    if (strcmp(kernel, "conv_mma") == 0) assert_true(steps_of(n.plan, kernel) >= RESULTS);
     feed(&n, s, n.x);
     feed(&n, s, n.factors);
     assert_weft_ok(weft_plan_run(n.plan));
@@ -200,6 +212,7 @@ static void every_kernel_reads_16_bits(void **state) {
     static float expected[RESULTS * MOST];
     size_t ends[RESULTS];
     (void)state;
+    skip_with_model();
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         (void)run(&shapes[i], WEFT_PRECISION_F32, "conv_naive", expected, ends);
         for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
@@ -208,11 +221,29 @@ static void every_kernel_reads_16_bits(void **state) {
     }
 }
 
+/* NVIDIA's, on that GPU or by a model; rounded to bf16 and to f16. */
+static void an_engine_reads_16_bits(void **state) {
+    static float expected[RESULTS * MOST];
+    size_t ends[RESULTS];
+    (void)state;
+    if (!has_mma()) {
+        print_message(
+            "skipped: the device has no tensor cores, and no model of them (WEFT_MATRIX_ENGINES=model)\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        (void)run(&shapes[i], WEFT_PRECISION_F32, "conv_naive", expected, ends);
+        compare(&shapes[i], WEFT_PRECISION_BF16, "conv_mma", expected);
+        compare(&shapes[i], WEFT_PRECISION_F16, "conv_mma", expected);
+    }
+}
+
 static void winograd_reads_16_bits(void **state) {
     static float expected[RESULTS * MOST];
     size_t ends[RESULTS];
     const wi_capabilities *const caps = &wi_context_device(test_context())->caps;
     (void)state;
+    skip_with_model();
     if (!is_gpu() && caps->quirks & WI_QUIRK_SCALAR_COMPILER) {
         print_message("skipped: Winograd's kernels of class cpu have wide vectors\n");
         skip();
@@ -226,7 +257,7 @@ static void winograd_reads_16_bits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kernel_reads_16_bits), cmocka_unit_test(winograd_reads_16_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_kernel_reads_16_bits),
+        cmocka_unit_test(an_engine_reads_16_bits), cmocka_unit_test(winograd_reads_16_bits)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

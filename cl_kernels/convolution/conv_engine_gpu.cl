@@ -1,0 +1,197 @@
+/* conv_engine_gpu.cl: convolution and its data gradient by the matrix engine of a GPU: factors of 16 bits, sums of f32.
+ *
+ *     image: channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *
+ * The matrix product over windows of conv_gpu.cl, with its phases and its table of taps (conv_taps_gpu.clh), by the tiles and
+ * fragments of gemm_engine_gpu.cl. A chunk of A is eight channels of the pixel that a tap sees from a window; an item copies
+ * chunks of one step of k, of one or two windows:
+ *
+ *       image                         A in local memory (128 windows, 32 steps)
+ *     . . . . . .       tap (t)        item 0 .. 3 ->  channels c .. c + 31 of a pixel, eight each; with 8 channels
+ *     . w w w . .   ------------>    [ row 0: pixel t of its window ]              four taps' pixels
+ *     . w t w . .                    [ row 1: pixel t of its window ]  <- items 4 .. 7
+ *
+ * Channels read have a pitch, a multiple of 8, and are chunks of the engine's format at addresses that are multiples of 16 bytes: if
+ * they are not, "stage" makes a copy of the image that is. So it is with an image of three channels, and with one of f32.
+ *
+ * pack: writes, once a run, what conv_pack_gpu.clh says; the panels as B in local memory has it, numbers of the engine's format
+ * [group and block of k][column][step of the block], so that a work-group copies contiguous memory.
+ *
+ * What is the engine's stands in two files that precede this one (src/kernels/product/engine_gpu.h). The parameters
+ * stand in src/kernels/convolution/conv_engine_gpu.c, the macros before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS,
+ * WEFT_STORE) in src/kernels/product/gemm.h; WEFT_ENGINE_FORMAT is the format of the factors, bf16 or f16. */
+
+#include "engine_tile.clh"
+
+#ifndef WEFT_CONV_ENGINE_GPU
+#define WEFT_CONV_ENGINE_GPU
+
+/* Element i of the engine's format. */
+#define WEFT_CONV_ENGINE_PUT(p, i, x)                                                                        \
+    (p)[i] = (ushort)WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(x, 0.0f)
+
+/* An item's chunks of the block of k that it has come to. */
+#define WEFT_CONV_ENGINE_READ                                                                                \
+    WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT); ++weft_j)              \
+        a_next[weft_j] = *(__global const uint4 *)(pixels[weft_j] + channel);                                \
+    WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH); ++weft_j)               \
+        b_next[weft_j] = block_of_b[b_at[weft_j]];
+
+/* The pixels of its tap. */
+#define WEFT_CONV_ENGINE_PIXELS                                                                              \
+    WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT); ++weft_j)              \
+        WEFT_CONV_GPU_PIXEL(pixels[weft_j], first[weft_j], windows[weft_j])
+
+/* The windows of its rows, and its columns of B; a row past the last meets nothing, and a column past the last is that one. */
+#define WEFT_CONV_ENGINE_BEGIN(p)                                                                            \
+    WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT); ++weft_j) {            \
+        const int weft_row = top + (int)WEFT_ENGINE_ROW_OF(WEFT_ENGINE_HEIGHT, 1) +                          \
+                             weft_j * WEFT_ENGINE_HOP(WEFT_ENGINE_HEIGHT, 1);                                \
+        const int4 weft_position = weft_conv_gpu_position(&(p), weft_row);                                   \
+        first[weft_j] = weft_position.xyz * (p).in;                                                          \
+        windows[weft_j] = image + image_offset * unit + group * x_group + weft_position.w * x_image +        \
+                          first[weft_j].x * x0 + first[weft_j].y * x1 + first[weft_j].z * x2;                \
+        if (weft_row >= (p).rows) first[weft_j].x = INT_MIN / 4;                                             \
+    }                                                                                                        \
+    WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH); ++weft_j) {             \
+        const int weft_column = left + (int)WEFT_ENGINE_ROW_OF(WEFT_ENGINE_WIDTH, 1) +                       \
+                                weft_j * WEFT_ENGINE_HOP(WEFT_ENGINE_WIDTH, 1);                              \
+        b_at[weft_j] =                                                                                       \
+            (uint)(min(weft_column, filters - 1) * WEFT_ENGINE_CHUNKS) + item % WEFT_ENGINE_CHUNKS;          \
+    }
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)                          conv_##suffix
+#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
+#define WEFT_FORMAT_A                              bf16
+#define WEFT_FORMAT_B                              f32
+#define WEFT_ENGINE_FORMAT                         bf16
+#define WEFT_CONV_ALONE
+#endif
+
+/* Every item finds where one row of the tile is stored. */
+WEFT_REQUIRE(WEFT_NAME(items_for_rows), WEFT_ENGINE_HEIGHT <= WEFT_ENGINE_GROUP);
+
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(stage)(
+    WEFT_OPERANDS_A *image, long image_offset, __global uint *staged, long staged_offset,
+    WEFT_CONV_STAGE_PARAMETERS) {
+    WEFT_OPERANDS_A *from = image + image_offset;
+    __global ushort *to = (__global ushort *)(staged + staged_offset);
+    WEFT_CONV_STAGE(WEFT_OF_A(WEFT_GET_), WEFT_CONV_ENGINE_PUT, from, to)
+}
+
+#define WEFT_CONV_PANEL      uint
+#define WEFT_CONV_PANEL_STEP WEFT_ENGINE_STEP
+#define WEFT_CONV_PANEL_PAST WEFT_ENGINE_CHUNKS
+#define WEFT_CONV_PANEL_PUT(row, column, x)                                                                  \
+    WEFT_CONV_ENGINE_PUT((__global ushort *)panels,                                                          \
+        ((row) / WEFT_ENGINE_STEP * width + (column)) * WEFT_ENGINE_STEP + (row) % WEFT_ENGINE_STEP, x)
+#include "conv_pack_gpu.clh"
+
+#if WEFT_COLUMN_SUMS
+WEFT_REQUIRE(WEFT_NAME(sums_fit),
+    WEFT_ENGINE_SUM_LINES *WEFT_ENGINE_WIDTH <= 4 * WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH);
+#define WEFT_CONV_ENGINE_SUMS_BEGIN WEFT_ENGINE_SUMS_BEGIN
+#define WEFT_CONV_ENGINE_SUMS_END                                                                            \
+    WEFT_ENGINE_SUMS_END(a_tile, left, filters, group *filters, (int)get_group_id(1))
+#define WEFT_CONV_ENGINE_STORE(sum, line, along, column)                                                     \
+    WEFT_STORE_SUMS(sum, line, along, column, WEFT_ENGINE_SUMS_OF(j, s))
+#else
+#define WEFT_CONV_ENGINE_SUMS_BEGIN
+#define WEFT_CONV_ENGINE_SUMS_END
+#define WEFT_CONV_ENGINE_STORE(sum, line, along, column) WEFT_STORE(sum, line, along, column, 1)
+#endif
+
+/* Work-group (columns, phase and rows, group). Steps of channels and taps from block to block are bytes; the image's offset
+ * counts `unit` elements. */
+__kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
+    tiles)(__global const ushort *image, long image_offset, __global const uint *panels, long panels_offset,
+    __global const int *table, long table_offset, uint channel_step, uint channel_end, uint tap_step,
+    int unit, int row_tiles, int panel_rows, int images, int filters, int depth, int read0, int read1,
+    int read2, int made0, int made1, int made2, int stride0, int stride1, int stride2, int transposed,
+    long x_group, long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+    __local uint4 a_tile[WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
+        b_tile[WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
+    WEFT_ENGINE_SHARED(shared)
+    const uint item = (uint)get_local_id(0);
+    const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES);
+    const int row = warp / WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_DOWN * WEFT_ENGINE_ROWS;
+    const int column = warp % WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
+    const int group = (int)get_group_id(2), number = (int)get_group_id(1) / row_tiles;
+    const int top = (int)get_group_id(1) % row_tiles * WEFT_ENGINE_HEIGHT,
+              left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
+    const weft_conv_gpu_phase p = weft_conv_gpu_phase_of(
+        number, images, (int3)(made0, made1, made2), (int3)(stride0, stride1, stride2), transposed);
+    table += table_offset;
+    const int4 fact = WEFT_CONV_GPU_FACTS(table, depth)[number];
+    const int blocks = top < p.rows ? fact.s2 : 0;
+    __global const ushort *windows[WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)];
+    __global const char *pixels[WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)];
+    int3 first[WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)];
+    uint b_at[WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];
+    uint4 a_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)], b_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];
+    float sums[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
+    WEFT_ENGINE_CLEAR(sums)
+    WEFT_CONV_ENGINE_BEGIN(p)
+    const int step = (int)WEFT_ENGINE_STEP_OF(WEFT_ENGINE_HEIGHT, 1);
+    uint channel = (uint)(step % depth) * 2;
+    uint tap =
+        (uint)(WEFT_CONV_GPU_ENTRIES(depth, p.out.x * p.out.y * p.out.z) + fact.s0 + step / depth) * 16;
+    __global const uint4 *block_of_b =
+        (__global const uint4 *)(panels + panels_offset) + ((long)group * panel_rows + fact.s1) / 8 * filters;
+    WEFT_CONV_ENGINE_PIXELS
+    WEFT_CONV_ENGINE_READ
+    for (int block = 0; block < blocks; ++block) {
+        const int late = WEFT_ENGINE_LATE(block, images);
+        WEFT_ENGINE_PUT(a_tile + late, a_next, WEFT_ENGINE_HEIGHT, 1)
+        WEFT_ENGINE_PUT(b_tile + late, b_next, WEFT_ENGINE_WIDTH, 1)
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (block + 1 < blocks) {
+            channel += channel_step;
+            const uint turn = tap_step + (channel >= channel_end ? 16 : 0);
+            channel = min(channel, channel - channel_end);
+            tap += turn;
+            if (turn) WEFT_CONV_ENGINE_PIXELS
+            block_of_b += WEFT_ENGINE_CHUNKS * filters;
+            WEFT_CONV_ENGINE_READ
+        }
+        WEFT_UNROLL for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {
+            const int origin = WEFT_ENGINE_LATE(block + p, images);
+            WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];
+            uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
+            WEFT_ENGINE_TAKE_A(x, a_tile)
+            WEFT_ENGINE_TAKE_B(y, b_tile)
+            WEFT_ENGINE_MULTIPLY(WEFT_ENGINE_FORMAT, sums, x, y, shared);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    /* Where each row is stored: an item finds one. */
+    __local int2 *const places = (__local int2 *)a_tile;
+    if (item < WEFT_ENGINE_HEIGHT) {
+        const int4 at = weft_conv_gpu_position(&p, top + (int)item);
+        const int line = (at.w * made0 + at.x * p.out.x + p.phase.x) * made1 + at.y * p.out.y + p.phase.y;
+        places[item] = (int2)(top + (int)item < p.rows ? line : -1, at.z * p.out.z + p.phase.z);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    WEFT_CONV_ENGINE_SUMS_BEGIN
+    WEFT_ENGINE_EVERY_SUM(
+        const int2 place = places[r]; if (place.x >= 0 && left + q < filters)
+            WEFT_CONV_ENGINE_STORE(sums[i][j][s], place.x, place.y, group * filters + left + q);)
+    WEFT_CONV_ENGINE_SUMS_END
+}
+
+#undef WEFT_CONV_ENGINE_STORE
+#undef WEFT_CONV_ENGINE_SUMS_BEGIN
+#undef WEFT_CONV_ENGINE_SUMS_END
+#ifdef WEFT_CONV_ALONE
+#undef WEFT_CONV_ALONE
+#undef WEFT_ENGINE_FORMAT
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif

@@ -1,0 +1,174 @@
+/* conv_weight_engine_gpu.cl: the weight's gradient of a convolution by the matrix engine of a GPU: factors of 16 bits, sums of
+ * f32.
+ *
+ *     image (images, image..., channels)   slope (images, result..., filters)
+ *     -> w (groups * filters, channels, taps...), f32
+ *
+ * The matrix product of conv_weight_gpu.cl, whose positions are divided among splits, by the tiles and fragments of
+ * gemm_engine_gpu.cl: row = filter, column = (tap, channel), step of k = position. A chunk is eight filters of a position, or
+ * eight channels of the pixel that a tap sees from it; an item puts its eight numbers into as many rows of local memory:
+ *
+ *            chunk of position p             A in local memory
+ *          [ f 0  f 1  ...  f 7 ]   --->   row 0:  .. f 0 of position p ..
+ *                                          row 1:  .. f 1 of position p ..
+ *                                            ...
+ *
+ * Channels and filters have a pitch, a multiple of 8, and are chunks of the engine's format at addresses that are multiples of 16
+ * bytes: "stage" and "stage_slope" make copies that are, if they are not. What is outside of the image, and a position past
+ * the split's last one, counts as zero.
+ *
+ * What is the engine's stands in two files that precede this one (src/kernels/product/engine_gpu.h). The parameters stand in
+ * src/kernels/convolution/conv_weight_engine_gpu.c; WEFT_ENGINE_FORMAT is the format of the factors, bf16 or f16. */
+
+#include "engine_tile.clh"
+
+#ifndef WEFT_CONV_WEIGHT_ENGINE_GPU
+#define WEFT_CONV_WEIGHT_ENGINE_GPU
+
+/* Element i of the engine's format. */
+#define WEFT_CONV_WEIGHT_ENGINE_ROUND(p, i, x)                                                               \
+    (p)[i] = (ushort)WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(x, 0.0f)
+
+#define WEFT_CONV_WEIGHT_A_COPIES WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)
+#define WEFT_CONV_WEIGHT_B_COPIES WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)
+
+/* Chunk j's step of a block. */
+#define WEFT_CONV_WEIGHT_ENGINE_STEP(rows, j)                                                                \
+    ((int)WEFT_ENGINE_STEP_OF(rows, 0) + (j)*WEFT_ENGINE_HOP(rows, 0))
+
+/* An item's chunks of a block, of which `rest` positions are left. What is not there is not read: the split's first slope and the
+ * first pixel are, and become zero as they are put into local memory, after a block is multiplied: nothing waits for them
+ * before. */
+#define WEFT_CONV_WEIGHT_ENGINE_READ(rest)                                                                   \
+    WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_CONV_WEIGHT_A_COPIES; ++weft_j) {                         \
+        a_there[weft_j] = WEFT_CONV_WEIGHT_ENGINE_STEP(WEFT_ENGINE_HEIGHT, weft_j) < (rest);                 \
+        a_next[weft_j] = *(                                                                                  \
+            __global const uint4 *)(slope + (a_there[weft_j] ? slope_at + (uint)(weft_j * slope_hop) : 0u)); \
+    }                                                                                                        \
+    WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_CONV_WEIGHT_B_COPIES; ++weft_j) {                         \
+        const int weft_x = at[weft_j].x * stride0 + reach.x, weft_y = at[weft_j].y * stride1 + reach.y,      \
+                  weft_z = at[weft_j].z * stride2 + reach.z;                                                 \
+        const int weft_pixel = ((at[weft_j].image * image0 + weft_x) * image1 + weft_y) * image2 + weft_z;   \
+        b_there[weft_j] = (WEFT_CONV_WEIGHT_ENGINE_STEP(WEFT_ENGINE_WIDTH, weft_j) < (rest)) &               \
+                          ((uint)weft_x < (uint)image0) & ((uint)weft_y < (uint)image1) &                    \
+                          ((uint)weft_z < (uint)image2);                                                     \
+        b_next[weft_j] = *(__global const uint4 *)(image + (ulong)(uint)(b_there[weft_j] ? weft_pixel : 0) * \
+                                                               (uint)image_step);                            \
+    }
+
+#define WEFT_CONV_WEIGHT_ENGINE_ZERO(chunks, there, copies)                                                  \
+    WEFT_UNROLL for (int weft_j = 0; weft_j < (copies); ++weft_j)(chunks)[weft_j] =                          \
+        (there)[weft_j] ? (chunks)[weft_j] : (uint4)(0);
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)  conv_weight_##suffix
+#define WEFT_FORMAT_A      bf16
+#define WEFT_FORMAT_B      bf16
+#define WEFT_ENGINE_FORMAT bf16
+#define WEFT_CONV_WEIGHT_ALONE
+#endif
+
+/* Every item finds where one column of the tile is stored. */
+WEFT_REQUIRE(WEFT_NAME(items_for_columns), WEFT_ENGINE_WIDTH <= WEFT_ENGINE_GROUP);
+
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(stage)(
+    WEFT_OPERANDS_A *image, long image_offset, __global uint *staged, long staged_offset,
+    WEFT_CONV_STAGE_PARAMETERS) {
+    WEFT_OPERANDS_A *from = image + image_offset;
+    __global ushort *to = (__global ushort *)(staged + staged_offset);
+    WEFT_CONV_STAGE(WEFT_OF_A(WEFT_GET_), WEFT_CONV_WEIGHT_ENGINE_ROUND, from, to)
+}
+
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(stage_slope)(
+    WEFT_OPERANDS_B *slope, long slope_offset, __global uint *staged, long staged_offset,
+    WEFT_CONV_STAGE_PARAMETERS) {
+    WEFT_OPERANDS_B *from = slope + slope_offset;
+    __global ushort *to = (__global ushort *)(staged + staged_offset);
+    WEFT_CONV_STAGE(WEFT_OF_B(WEFT_GET_), WEFT_CONV_WEIGHT_ENGINE_ROUND, from, to)
+}
+
+/* Work-group (columns, filters, split and group). Offsets count units, steps of pixels and slopes are bytes; a filter's sums
+ * are where its taps and channels have these strides. */
+__kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
+    tiles)(WEFT_CONV_WEIGHT_TILES_PARAMETERS(__global const ushort, __global const ushort)) {
+    __local uint4 a_tile[WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
+        b_tile[WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
+    WEFT_ENGINE_SHARED(shared)
+    const uint item = (uint)get_local_id(0);
+    const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES);
+    const int row = warp / WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_DOWN * WEFT_ENGINE_ROWS;
+    const int column = warp % WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
+    const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;
+    const int top = (int)get_group_id(1) * WEFT_ENGINE_HEIGHT,
+              left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
+    const int taps = taps0 * taps1 * taps2, begin = split * length, end = min(positions, begin + length);
+    const int filter = min(top + (int)WEFT_ENGINE_ROW_OF(WEFT_ENGINE_HEIGHT, 0), width - 8);
+    const int own = min(left + (int)WEFT_ENGINE_ROW_OF(WEFT_ENGINE_WIDTH, 0), taps * depth - 8);
+    const int tap = own / depth, line = tap / taps2;
+    const int3 reach = (int3)(line / taps1 * dilation0 - before0, line % taps1 * dilation1 - before1,
+        tap % taps2 * dilation2 - before2);
+    __global const char *const image =
+        (__global const char *)(pixels + pixels_offset * pixel_unit + group * depth + own % depth);
+    __global const char *slope =
+        (__global const char *)(slopes + slopes_offset * slope_unit + group * width + filter) +
+        (long)begin * slope_step;
+    const uint slope_at = (uint)WEFT_CONV_WEIGHT_ENGINE_STEP(WEFT_ENGINE_HEIGHT, 0) * (uint)slope_step;
+    const int slope_hop = WEFT_ENGINE_HOP(WEFT_ENGINE_HEIGHT, 0) * slope_step;
+    weft_conv_weight_position at[WEFT_CONV_WEIGHT_B_COPIES];
+    int a_there[WEFT_CONV_WEIGHT_A_COPIES], b_there[WEFT_CONV_WEIGHT_B_COPIES];
+    uint4 a_next[WEFT_CONV_WEIGHT_A_COPIES], b_next[WEFT_CONV_WEIGHT_B_COPIES];
+    float sums_of_lane[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
+    WEFT_ENGINE_CLEAR(sums_of_lane)
+    WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_B_COPIES; ++j) {
+        const int position = begin + WEFT_CONV_WEIGHT_ENGINE_STEP(WEFT_ENGINE_WIDTH, j);
+        const weft_conv_weight_position first = WEFT_CONV_WEIGHT_POSITION(position);
+        at[j] = first;
+    }
+    WEFT_CONV_WEIGHT_ENGINE_READ(end - begin)
+    for (int rest = end - begin; rest > 0;) {
+        const int late = WEFT_ENGINE_LATE(rest, images);
+        WEFT_CONV_WEIGHT_ENGINE_ZERO(a_next, a_there, WEFT_CONV_WEIGHT_A_COPIES)
+        WEFT_CONV_WEIGHT_ENGINE_ZERO(b_next, b_there, WEFT_CONV_WEIGHT_B_COPIES)
+        WEFT_ENGINE_PUT(a_tile + late, a_next, WEFT_ENGINE_HEIGHT, 0)
+        WEFT_ENGINE_PUT(b_tile + late, b_next, WEFT_ENGINE_WIDTH, 0)
+        barrier(CLK_LOCAL_MEM_FENCE);
+        rest -= WEFT_ENGINE_STEP;
+        if (rest > 0) {
+            slope += WEFT_ENGINE_STEP * (uint)slope_step;
+            WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_B_COPIES; ++j) WEFT_CONV_WEIGHT_ADVANCE(at[j])
+                WEFT_CONV_WEIGHT_ENGINE_READ(rest)
+        }
+        WEFT_UNROLL for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {
+            const int origin = WEFT_ENGINE_LATE(rest + p, images);
+            WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];
+            uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
+            WEFT_ENGINE_TAKE_A(x, a_tile)
+            WEFT_ENGINE_TAKE_B(y, b_tile)
+            WEFT_ENGINE_MULTIPLY(WEFT_ENGINE_FORMAT, sums_of_lane, x, y, shared);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    /* Where each column is stored: an item finds one. */
+    __local int *const places = (__local int *)b_tile;
+    if (item < WEFT_ENGINE_WIDTH) {
+        const int c = left + (int)item, channel = c % depth;
+        places[item] =
+            c < taps * depth && channel < channels ? c / depth * sum_tap + channel * sum_channel : -1;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sums += sums_offset + ((long)split * groups + group) * filters * channels * taps;
+    WEFT_ENGINE_EVERY_SUM(if (top + r < filters && places[q] >= 0)
+                              sums[(long)(top + r) * channels * taps + places[q]] = sums_of_lane[i][j][s];)
+}
+
+#include "conv_weight_combine_gpu.clh"
+
+#ifdef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_ENGINE_FORMAT
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
+#undef WEFT_NAME
+#endif

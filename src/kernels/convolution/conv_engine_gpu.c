@@ -1,0 +1,119 @@
+/* Convolution by the matrix engines of GPUs: the weight packed, then tiles by the engine's instruction. See
+ * cl_kernels/convolution/conv_engine_gpu.cl. */
+#include "base/integers.h"
+#include "kernels/convolution/conv_packing_gpu.h"
+#include "kernels/cost.h"
+#include "kernels/product/engine_gpu.h"
+
+/* Beside the tile's: a work-group of PACKED items packs weights and copies images. */
+enum { PACKED = WI_FRAGMENT_PARAMETERS };
+
+static const char *const parameters[] = {WI_FRAGMENT_NAMES, [PACKED] = "WEFT_CONV_GPU_PACKED", NULL};
+
+static wi_conv_panels panels_of(const wi_kernel_site *site) {
+    const int64_t step = site->values[WI_FRAGMENT_STEPS];
+    return (wi_conv_panels){.step = step,
+        .past = step / 8,
+        .chunk = 8,
+        .number_size = sizeof(uint16_t),
+        .filters = 1,
+        .format = wi_fragments_format(site)};
+}
+
+static wi_limits limits(const int *values) {
+    wi_limits tile = wi_fragments_limits(values, 1);
+    tile.items[0] = (size_t)wi_max64(values[PACKED], (int64_t)tile.items[0]);
+    return tile;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_conv_panels panels = panels_of(site);
+    return wi_conv_packing_fits(site, &panels, wi_fragments_height(site->values));
+}
+
+/* Of an image and a result in the format of the factors. */
+static double bytes_of(const wi_conv_geometry *w, const wi_conv_packing *packed) {
+    const double copy = (double)wi_conv_quads_floats(&packed->read) * sizeof(float);
+    return wi_conv_bytes(w) / 2.0 + 2.0 * copy;
+}
+
+static double cost(const wi_kernel_site *site) {
+    const wi_conv_geometry *const w = site->product->convolution;
+    const int *const p = site->values;
+    const wi_conv_panels panels = panels_of(site);
+    const wi_conv_packing packed = wi_conv_packing_of(site, &panels);
+    const int64_t height = wi_fragments_height(p), width = wi_fragments_width(p);
+    const double tiles = (double)(wi_divide_up(wi_conv_phase_positions(w), height) *
+                                  wi_divide_up(w->filters, width) * packed.phases * w->groups);
+    const double steps =
+        wi_conv_steps(w) * (double)packed.read.pitch / (double)w->channels + (double)packed.spare / 2.0;
+    const double operations = 2.0 * tiles * (double)(height * width) * steps;
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = operations / wi_fragments_rate(site->device, p),
+                          .bytes = bytes_of(w, &packed),
+                          .groups = tiles,
+                          .launches = packed.read.staged ? 3 : 2,
+                          .build_seconds = 0.5});
+}
+
+static void add_tiles(wi_kernel_plan *plan, const wi_conv_geometry *w, const wi_conv_packing *p) {
+    const int *const values = plan->values;
+    const int64_t row_tiles = wi_divide_up(wi_conv_phase_positions(w), wi_fragments_height(values));
+    const int64_t group = (int64_t)wi_fragments_group(values);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(
+        plan, "tiles", wi_divide_up(w->filters, wi_fragments_width(values)) * group, group);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)(p->phases * row_tiles);
+    launch->global[2] = (size_t)w->groups;
+    launch->local[1] = launch->local[2] = 1;
+    launch->has_epilogue = true;
+    plan->sum_splits = (int)(p->phases * row_tiles);
+    wi_conv_packing_begin(launch, p, values[WI_FRAGMENT_STEPS]);
+    wi_kernel_ints(
+        launch, WI_KERNEL_NUMBERS(p->read.unit, row_tiles, p->rows, w->images, w->filters, p->read.pitch));
+    wi_conv_packing_end(launch, p, w);
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_conv_geometry *const w = site->product->convolution;
+    const wi_conv_panels panels = panels_of(site);
+    const wi_conv_packing p = wi_conv_packing_of(site, &panels);
+    wi_kernel_macro_text(plan, "WEFT_ENGINE_FORMAT", wi_format_of(panels.format)->name);
+    wi_conv_packing_pack(plan, w, &p, plan->values[PACKED]);
+    add_tiles(plan, w, &p);
+    plan->scratch_bytes = (size_t)p.end * sizeof(float);
+    return WEFT_OK;
+}
+
+/* A record for an engine: its bit, and the files of its words. */
+#define ENGINE(identifier, spelling, engine, layout, words, ...)                                             \
+    static const char *const identifier##_headers[] = {                                                      \
+        "conv_stage_gpu.clh", "conv_taps_gpu.clh", layout, words, NULL};                                     \
+    static const wi_variant identifier##_variants[] = {__VA_ARGS__, {0}};                                    \
+    const wi_implementation identifier = {.name = (spelling),                                                \
+        .ops = {&wi_op_conv, &wi_op_conv_data},                                                              \
+        .formats = wi_fragment_formats,                                                                      \
+        .format_count = WI_FRAGMENT_FORMATS,                                                                 \
+        .needs = {.classes = WI_ON_GPU, .engines = (engine), .limits = limits},                              \
+        .sums = true,                                                                                        \
+        .file = "conv_engine_gpu.cl",                                                                        \
+        .headers = identifier##_headers,                                                                     \
+        .parameters = parameters,                                                                            \
+        .variants = identifier##_variants,                                                                   \
+        .accepts = accepts,                                                                                  \
+        .cost = cost,                                                                                        \
+        .prepare = prepare}
+#define TILE(...) WI_FRAGMENT_TILE(__VA_ARGS__), [PACKED] = 64
+
+ENGINE(wi_conv_mma, "conv_mma", WI_ENGINE_MMA, "mma.clh", "mma_instruction.clh",
+    {"large", {TILE(2, 4, 4, 4), WI_MMA}}, {"small", {TILE(2, 2, 2, 4), WI_MMA}});
+ENGINE(wi_conv_wmma, "conv_wmma", WI_ENGINE_WMMA, "wmma.clh", "wmma_instruction.clh",
+    {"large", {TILE(2, 4, 4, 2), WI_WMMA}}, {"small", {TILE(2, 2, 2, 2), WI_WMMA}});
+ENGINE(wi_conv_wmma12, "conv_wmma12", WI_ENGINE_WMMA12, "wmma12.clh", "wmma12_instruction.clh",
+    {"large", {TILE(2, 4, 4, 2), WI_WMMA}}, {"small", {TILE(2, 2, 2, 2), WI_WMMA}});
+ENGINE(wi_conv_mfma, "conv_mfma", WI_ENGINE_MFMA, "mfma.clh", "mfma_instruction.clh",
+    {"large", {TILE(2, 2, 2, 2), WI_MFMA}}, {"small", {TILE(2, 2, 1, 1), WI_MFMA}});
+ENGINE(wi_conv_xmx8, "conv_xmx8", WI_ENGINE_XMX8, "xmx8.clh", "xmx8_instruction.clh",
+    {"large", {TILE(8, 4, 2, 2), WI_XMX8}}, {"small", {TILE(4, 8, 2, 1), WI_XMX8}});
+ENGINE(wi_conv_xmx16, "conv_xmx16", WI_ENGINE_XMX16, "xmx16.clh", "xmx16_instruction.clh",
+    {"large", {TILE(8, 4, 2, 2), WI_XMX16}}, {"small", {TILE(4, 4, 2, 1), WI_XMX16}});

@@ -1,0 +1,95 @@
+/* The weight's gradient of a convolution by the matrix engines of GPUs: see cl_kernels/convolution/conv_weight_engine_gpu.cl. */
+#include "kernels/convolution/conv_weight_cut_gpu.h"
+#include "kernels/cost.h"
+#include "kernels/product/engine_gpu.h"
+
+/* Beside the tile's: a work-group of COMBINED items adds splits up, and copies images. */
+enum { COMBINED = WI_FRAGMENT_PARAMETERS };
+
+static const char *const parameters[] = {WI_FRAGMENT_NAMES, [COMBINED] = "WEFT_CONV_WEIGHT_COMBINED", NULL};
+
+enum { CHUNK = 8 };
+
+static wi_limits limits(const int *values) {
+    wi_limits tile = wi_fragments_limits(values, 1);
+    tile.items[0] = tile.items[0] > (size_t)values[COMBINED] ? tile.items[0] : (size_t)values[COMBINED];
+    return tile;
+}
+
+static wi_conv_weight_cut cut_of(const wi_kernel_site *site, const wi_conv *conv) {
+    const int *const p = site->values;
+    const weft_dtype format = wi_fragments_format(site);
+    return wi_conv_weight_cut_of(site, conv,
+        &(wi_conv_weight_tile){.height = wi_fragments_height(p),
+            .width = wi_fragments_width(p),
+            .step = p[WI_FRAGMENT_STEPS],
+            .chunk = CHUNK,
+            .formats = {format, format}});
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    return site->result_format == WEFT_F32 && wi_conv_weight_fits(&conv, CHUNK);
+}
+
+/* Factors of 16 bits are read in the time of half of them. */
+static double cost(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const int *const p = site->values;
+    const wi_conv_weight_cut cut = cut_of(site, &conv);
+    const double tiles = wi_conv_weight_tiles(&conv, &cut);
+    const double operations =
+        2.0 * tiles * (double)(wi_fragments_height(p) * wi_fragments_width(p)) * (double)cut.positions;
+    return wi_work_seconds(site->device,
+        &(wi_work){.operations = operations / wi_fragments_rate(site->device, p),
+            .bytes = wi_conv_weight_bytes(&conv) / 2.0 + 8.0 * wi_conv_weight_floats(&conv, &cut),
+            .groups = tiles * (double)cut.splits,
+            .launches = wi_conv_weight_launches(&cut),
+            .build_seconds = 0.5});
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const int *const p = site->values;
+    const wi_conv_weight_cut cut = cut_of(site, &conv);
+    const size_t local[] = {wi_fragments_group(p), 1};
+    plan->flops = wi_conv_flops(&conv);
+    plan->scratch_bytes = (size_t)cut.scratch * sizeof(float);
+    wi_kernel_macro_text(plan, "WEFT_ENGINE_FORMAT", wi_format_of(wi_fragments_format(site))->name);
+    wi_conv_weight_stage(plan, &cut, p[COMBINED]);
+    wi_conv_weight_tiles_launch(plan, &conv, &cut, p[WI_FRAGMENT_STEPS], local);
+    wi_conv_weight_combine(plan, &conv, &cut, p[COMBINED]);
+    return WEFT_OK;
+}
+
+/* A record for an engine: its bit, and the files of its words. */
+#define ENGINE(identifier, spelling, engine, layout, words, ...)                                             \
+    static const char *const identifier##_headers[] = {                                                      \
+        "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", layout, words, NULL};                              \
+    static const wi_variant identifier##_variants[] = {__VA_ARGS__, {0}};                                    \
+    const wi_implementation identifier = {.name = (spelling),                                                \
+        .ops = {&wi_op_conv_weight},                                                                         \
+        .formats = wi_fragment_formats,                                                                      \
+        .format_count = WI_FRAGMENT_FORMATS,                                                                 \
+        .needs = {.classes = WI_ON_GPU, .engines = (engine), .limits = limits},                              \
+        .file = "conv_weight_engine_gpu.cl",                                                                 \
+        .headers = identifier##_headers,                                                                     \
+        .parameters = parameters,                                                                            \
+        .variants = identifier##_variants,                                                                   \
+        .accepts = accepts,                                                                                  \
+        .cost = cost,                                                                                        \
+        .prepare = prepare}
+#define TILE(...) WI_FRAGMENT_TILE(__VA_ARGS__), [COMBINED] = 64
+
+ENGINE(wi_conv_weight_mma, "conv_mma_weight", WI_ENGINE_MMA, "mma.clh", "mma_instruction.clh",
+    {"large", {TILE(2, 4, 4, 4), WI_MMA}}, {"small", {TILE(2, 2, 2, 4), WI_MMA}});
+ENGINE(wi_conv_weight_wmma, "conv_wmma_weight", WI_ENGINE_WMMA, "wmma.clh", "wmma_instruction.clh",
+    {"large", {TILE(2, 4, 4, 2), WI_WMMA}}, {"small", {TILE(2, 2, 2, 2), WI_WMMA}});
+ENGINE(wi_conv_weight_wmma12, "conv_wmma12_weight", WI_ENGINE_WMMA12, "wmma12.clh", "wmma12_instruction.clh",
+    {"large", {TILE(2, 4, 4, 2), WI_WMMA}}, {"small", {TILE(2, 2, 2, 2), WI_WMMA}});
+ENGINE(wi_conv_weight_mfma, "conv_mfma_weight", WI_ENGINE_MFMA, "mfma.clh", "mfma_instruction.clh",
+    {"large", {TILE(2, 2, 2, 2), WI_MFMA}}, {"small", {TILE(2, 2, 1, 1), WI_MFMA}});
+ENGINE(wi_conv_weight_xmx8, "conv_xmx8_weight", WI_ENGINE_XMX8, "xmx8.clh", "xmx8_instruction.clh",
+    {"large", {TILE(8, 4, 2, 2), WI_XMX8}}, {"small", {TILE(4, 8, 2, 1), WI_XMX8}});
+ENGINE(wi_conv_weight_xmx16, "conv_xmx16_weight", WI_ENGINE_XMX16, "xmx16.clh", "xmx16_instruction.clh",
+    {"large", {TILE(8, 4, 2, 2), WI_XMX16}}, {"small", {TILE(4, 4, 2, 1), WI_XMX16}});
