@@ -57,17 +57,22 @@ static void find_engines_of_host(wi_device *device, bool vectors) {
     caps->engines = wi_matrix_engines_that_pay(caps->engines, caps->engine_rate);
 }
 
-/* Engines of the processor that this process runs on, or of the GPU, unless the embedder or the user does without them. For
- * tests: kernels of the processor's engine run with a model of it in OpenCL C. */
+/* For tests, kernels of an engine run with a model of it in OpenCL C: the processor's, or one of GPUs. 0: none is named. */
+static unsigned modelled_engine(const char *wanted) {
+    return strcmp(wanted, "model") == 0 ? (unsigned)WI_ENGINE_AMX_BF16 : wi_gpu_engine_modelled(wanted);
+}
+
+/* Engines of the processor that this process runs on, or of the GPU, unless the embedder or the user does without them. */
 static weft_status find_engines(wi_device *device, const weft_context_options *options) {
     const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
     wi_capabilities *caps = &device->caps;
-    caps->engine_model = wanted && strcmp(wanted, "model") == 0;
+    const unsigned modelled = wanted ? modelled_engine(wanted) : 0;
+    caps->engine_model = modelled != 0;
     caps->engines = 0;
     caps->engine_rate = 0.0;
     if (options->no_matrix_engines || (wanted && strcmp(wanted, "0") == 0)) return WEFT_OK;
     if (caps->engine_model)
-        caps->engines = WI_ENGINE_AMX_BF16;
+        caps->engines = modelled;
     else if (caps->type & CL_DEVICE_TYPE_GPU)
         WI_TRY(wi_gpu_engines_find(device));
     else if (caps->type & CL_DEVICE_TYPE_CPU)

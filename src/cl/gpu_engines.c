@@ -48,6 +48,20 @@ unsigned wi_gpu_engines_of(const wi_gpu_traits *traits) {
     return engine_of_intel(traits) | engine_of_amd(traits->name);
 }
 
+/* Files of cl_kernels/product. */
+static const struct {
+    const char *name;
+    unsigned engine;
+} models[] = {{"mma_model", WI_ENGINE_MMA}, {"wmma_model", WI_ENGINE_WMMA},
+    {"wmma12_model", WI_ENGINE_WMMA12}, {"mfma_model", WI_ENGINE_MFMA}};
+
+unsigned wi_gpu_engine_modelled(const char *name) {
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        if (strcmp(name, models[i].name) == 0) return models[i].engine;
+    }
+    return 0;
+}
+
 static int capability_of(cl_device_id id) {
     cl_uint major = 0, minor = 0;
     if (clGetDeviceInfo(id, CAPABILITY_MAJOR, sizeof major, &major, NULL) != CL_SUCCESS) return 0;
