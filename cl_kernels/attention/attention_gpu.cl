@@ -25,7 +25,6 @@
 
 #ifndef WEFT_ATTENTION_GPU
 #define WEFT_ATTENTION_GPU
-#define WEFT_LOG2E 1.44269504f
 
 /* Of a group: items that share their rows' columns, its rows; others that come together. */
 #define WEFT_ATTENTION_DOWN   (WEFT_ATTENTION_GROUP / WEFT_ATTENTION_LANES)
@@ -105,25 +104,20 @@ static inline void weft_attention_put(__global float *to, int x, int width, floa
 #define WEFT_ATTENTION_VECTOR float4
 #endif
 
-/* As in attention_cpu.cl. WEFT_FACTOR: what the weight of query i and key j is multiplied by; WEFT_FACTORS: those of
- * the rows of a column, which are queries, or turned keys. */
+#include "attention_parameters_gpu.clh"
+#define WEFT_ATTENTION_ITEMS WEFT_ATTENTION_GROUP
+#include "attention_inner_gpu.clh"
+#undef WEFT_ATTENTION_ITEMS
+
+/* WEFT_FACTOR of the rows of a column, which are queries, or turned keys. */
 #if WEFT_DROP
-#define WEFT_DROP_PARAMETERS , float drop, float kept, int stream, uint seed0, uint seed1, uint run
-#define WEFT_FACTOR(i, j)                                                                                    \
-    weft_dropout_factor(                                                                                     \
-        ((long)n * queries + (i)) * keys + (j), 0, (uint)stream, run, seed0, seed1, drop, kept)
 #define WEFT_FACTORS(i, j, turned)                                                                           \
     ((float4)(WEFT_FACTOR(i, j), WEFT_FACTOR((i) + !(turned), (j) + (turned)),                               \
         WEFT_FACTOR((i) + 2 * !(turned), (j) + 2 * (turned)),                                                \
         WEFT_FACTOR((i) + 3 * !(turned), (j) + 3 * (turned))))
 #else
-#define WEFT_DROP_PARAMETERS
 #define WEFT_FACTORS(i, j, turned) 1.0f
 #endif
-
-#define WEFT_MASK_PARAMETERS                                                                                 \
-    int mask_kind, __global const uchar *restrict mask, long mask_offset, long mask_0, long mask_1,          \
-        long mask_row, long mask_column, int causal,
 
 /* scores[r] = row 4y + r of a block, times the others 4 lane .. 4 lane + 3; the operands begin with the block's first
  * row and the first other, of which so many are left. Waits before it writes to local memory; the first round only
@@ -331,11 +325,6 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
     WEFT_NAME(store_rows)(y, y_row, queries - query, dv_width, sums, factors);
 }
 
-/* What a gradient sums up, `part`. */
-#define WEFT_ATTENTION_DQ 0
-#define WEFT_ATTENTION_DK 1
-#define WEFT_ATTENTION_DV 2
-
 /* One gradient, `part`. Rows and others are queries and keys (dq), or keys and queries: rows_1 and others_1 are q and
  * k or k and q, rows_2 and others_2 are dy and v or v and dy; what is summed up, `summed`, is k, q or dy. inner: of
  * each query the product of y and dy; lse: the place of its logarithm in y. */
@@ -419,24 +408,5 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
     WEFT_NAME(store_rows)(to + row * to_row, to_row, row_count - row, to_width, sums, (float4)(1.0f));
 }
 
-/* inner: of each query the product of y and dy, added up in the order of `scores`: what both have is exactly equal
- * where a query sees one key, whose weight has no gradient. */
-__kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(inner)(
-    __global const float *restrict y, long y_offset, __global const float *restrict dy, long dy_offset,
-    __global float *inner, long inner_offset, int n1, int queries, int dv_width, long y_0, long y_1,
-    long y_row, long dy_0, long dy_1, long dy_row, long dy_column) {
-    const int n = (int)get_global_id(1), query = (int)get_global_id(0);
-    const long a = n / n1, b = n % n1;
-    if (query >= queries) return;
-    y += y_offset + a * y_0 + b * y_1 + query * y_row;
-    dy += dy_offset + a * dy_0 + b * dy_1 + query * dy_row;
-    float sum = 0.0f;
-    WEFT_ROLLED for (int x = 0; x < dv_width; x++) sum = WEFT_MULTIPLY_ADD(dy[x * dy_column], y[x], sum);
-    inner[inner_offset + (long)n * queries + query] = sum;
-}
-
 #undef WEFT_ATTENTION_VECTOR
-#undef WEFT_MASK_PARAMETERS
-#undef WEFT_DROP_PARAMETERS
-#undef WEFT_FACTOR
 #undef WEFT_FACTORS

@@ -57,27 +57,13 @@ static void find_engines_of_host(wi_device *device, bool vectors) {
     caps->engines = wi_matrix_engines_that_pay(caps->engines, caps->engine_rate);
 }
 
-/* For tests: "model" is AMX, or of class gpu NVIDIA's engine, and "model-NAME" a GPU's engine of this name; 0: none. */
-static unsigned modelled_engine(const char *wanted, weft_device_class device_class) {
-    static const struct {
-        const char *name;
-        unsigned engine;
-    } engines[] = {{"model", WI_ENGINE_MMA}, {"model-wmma", WI_ENGINE_WMMA},
-        {"model-wmma12", WI_ENGINE_WMMA12}, {"model-mfma", WI_ENGINE_MFMA}, {"model-xmx8", WI_ENGINE_XMX8},
-        {"model-xmx16", WI_ENGINE_XMX16}};
-    for (size_t i = 0; wanted && i < sizeof engines / sizeof *engines; i++) {
-        if (strcmp(wanted, engines[i].name) == 0)
-            return device_class == WEFT_CLASS_CPU ? WI_ENGINE_AMX_BF16 : engines[i].engine;
-    }
-    return 0;
-}
-
 /* Engines of the processor that this process runs on, or of the GPU, unless the embedder or the user does without them; or the
  * one whose kernels run with a model of it in OpenCL C. */
 static weft_status find_engines(wi_device *device, const weft_context_options *options) {
     const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
     wi_capabilities *caps = &device->caps;
-    const unsigned modelled = modelled_engine(wanted, caps->device_class);
+    unsigned modelled = wanted ? wi_gpu_engine_modelled(wanted) : 0;
+    if (modelled && caps->device_class == WEFT_CLASS_CPU) modelled = WI_ENGINE_AMX_BF16;
     caps->engine_model = modelled != 0;
     caps->engines = 0;
     caps->engine_rate = 0.0;

@@ -48,6 +48,20 @@ unsigned wi_gpu_engines_of(const wi_gpu_traits *traits) {
     return engine_of_intel(traits) | engine_of_amd(traits->name);
 }
 
+static const struct {
+    const char *name;
+    unsigned engine;
+} models[] = {{"model", WI_ENGINE_MMA}, {"model-mma", WI_ENGINE_MMA}, {"model-wmma", WI_ENGINE_WMMA},
+    {"model-wmma12", WI_ENGINE_WMMA12}, {"model-mfma", WI_ENGINE_MFMA}, {"model-xmx8", WI_ENGINE_XMX8},
+    {"model-xmx16", WI_ENGINE_XMX16}};
+
+unsigned wi_gpu_engine_modelled(const char *name) {
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        if (strcmp(name, models[i].name) == 0) return models[i].engine;
+    }
+    return 0;
+}
+
 static int capability_of(cl_device_id id) {
     cl_uint major = 0, minor = 0;
     if (clGetDeviceInfo(id, CAPABILITY_MAJOR, sizeof major, &major, NULL) != CL_SUCCESS) return 0;

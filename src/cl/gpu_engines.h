@@ -15,6 +15,8 @@ typedef struct wi_gpu_traits {
 
 /* WI_ENGINE_ bits. */
 unsigned wi_gpu_engines_of(const wi_gpu_traits *traits);
+/* For tests: the engine whose model in OpenCL C is named, as "model-wmma"; "model": NVIDIA's; 0: none is. */
+unsigned wi_gpu_engine_modelled(const char *name);
 /* Sets the device's engines. */
 weft_status wi_gpu_engines_find(wi_device *device);
 

@@ -62,8 +62,16 @@ static void a_processor_has_no_engine_of_a_gpu(void **state) {
     device->caps.engines = own;
 }
 
+static void models_have_names(void **state) {
+    (void)state;
+    assert_int_equal(wi_gpu_engine_modelled("model-mma"), WI_ENGINE_MMA);
+    assert_int_equal(wi_gpu_engine_modelled("model-wmma12"), WI_ENGINE_WMMA12);
+    assert_int_equal(wi_gpu_engine_modelled("model-none"), 0);
+    assert_int_equal(wi_gpu_engine_modelled("0"), 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reports_tell_engines), cmocka_unit_test(a_processor_has_no_engine_of_a_gpu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reports_tell_engines),
+        cmocka_unit_test(a_processor_has_no_engine_of_a_gpu), cmocka_unit_test(models_have_names)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,7 +1,8 @@
 /* Attention and its gradient where groups share tiles in local memory: attention_gpu.cl. */
+#include "kernels/attention/attention_gpu.h"
 #include "base/integers.h"
 #include "cl/quirks.h"
-#include "kernels/attention/attention_kernels.h"
+#include "kernels/cost.h"
 #include <stdlib.h>
 
 /* GROUP: work-items of a group, of which LANES share 4 rows. STEP: numbers of the width that come through local memory
@@ -36,22 +37,20 @@ static int64_t rows_of(const wi_kernel_site *site) {
     return site->values[GROUP] / site->values[LANES] * 4;
 }
 
-/* Columns that the kernels sum up: of few kinds, a program for each. */
-static int64_t columns_of(int64_t width) {
+int64_t wi_attention_gpu_columns(int64_t width) {
     return width <= 32 ? 32 : width <= 64 ? 64 : width <= 128 ? 128 : 256;
 }
 
 static int64_t forward_columns(const wi_kernel_site *site) {
-    return columns_of(wi_attention_sizes_of(site).dv);
+    return wi_attention_gpu_columns(wi_attention_sizes_of(site).dv);
 }
 
 static int64_t gradient_columns(const wi_kernel_site *site) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
-    return columns_of(wi_max64(s.d, s.dv));
+    return wi_attention_gpu_columns(wi_max64(s.d, s.dv));
 }
 
-/* Offsets within a block of rows are ints. */
-static bool fits_int(const wi_kernel_site *site) {
+bool wi_attention_gpu_fits(const wi_kernel_site *site) {
     bool fits = true;
     for (int i = 0; i < site->node->input_count && i <= WI_ATTENTION_OUTPUT_GRADIENT; i++) {
         const wi_size *const strides = site->layouts[i].strides;
@@ -62,11 +61,11 @@ static bool fits_int(const wi_kernel_site *site) {
 }
 
 static bool accepts_forward(const wi_kernel_site *site) {
-    return forward_columns(site) > site->values[WIDER] && fits_int(site);
+    return forward_columns(site) > site->values[WIDER] && wi_attention_gpu_fits(site);
 }
 
 static bool accepts_gradient(const wi_kernel_site *site) {
-    return gradient_columns(site) > site->values[WIDER] && fits_int(site);
+    return gradient_columns(site) > site->values[WIDER] && wi_attention_gpu_fits(site);
 }
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t columns) {
@@ -74,19 +73,18 @@ static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t col
     wi_kernel_macro_int(plan, "WEFT_ATTENTION_WIDTH", columns);
 }
 
-/* A launch with a group for each block of `rows` of each head. */
-static wi_kernel_launch *blocks(const wi_kernel_site *site, wi_kernel_plan *plan, const char *suffix,
-    int64_t rows, const wi_attention_sizes *s) {
-    const int64_t group = site->values[GROUP];
-    return wi_attention_launch(plan, suffix, wi_divide_up(rows, rows_of(site)) * group, group, s);
+/* A launch with a group for each block of rows of each head. */
+static wi_kernel_launch *blocks(wi_kernel_plan *plan, const char *suffix, int64_t rows,
+    const wi_attention_groups *groups, const wi_attention_sizes *s) {
+    return wi_attention_launch(
+        plan, suffix, wi_divide_up(rows, groups->rows) * groups->items, groups->items, s);
 }
 
-static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *plan) {
+void wi_attention_groups_forward(
+    const wi_kernel_site *site, wi_kernel_plan *plan, const wi_attention_groups *groups) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
-    macros(site, plan, forward_columns(site));
     plan->flops = wi_attention_forward_flops(&s);
-    wi_attention_forward_arguments(blocks(site, plan, "forward", s.queries, &s), site, &s);
-    return WEFT_OK;
+    wi_attention_forward_arguments(blocks(plan, "forward", s.queries, groups, &s), site, &s);
 }
 
 /* What attention_gpu.cl sums up, by its number there. */
@@ -101,11 +99,11 @@ static const int operands[PARTS][5] = {
     [DV] = {WI_ATTENTION_KEY, WI_ATTENTION_QUERY, WI_ATTENTION_VALUE, WI_ATTENTION_OUTPUT_GRADIENT,
         WI_ATTENTION_OUTPUT_GRADIENT}};
 
-static void add_part(
-    const wi_kernel_site *site, wi_kernel_plan *plan, int part, const wi_attention_sizes *s) {
+static void add_part(const wi_kernel_site *site, wi_kernel_plan *plan, int part,
+    const wi_attention_groups *groups, const wi_attention_sizes *s) {
     const int64_t n = s->n0 * s->n1, length = part == DQ ? s->queries : s->keys;
     const int64_t width = part == DV ? s->dv : s->d, dq = n * s->queries * s->d, dk = n * s->keys * s->d;
-    wi_kernel_launch *const launch = blocks(site, plan, "backward", length, s);
+    wi_kernel_launch *const launch = blocks(plan, "backward", length, groups, s);
     for (int i = 0; i < 5; i++) {
         wi_kernel_input(launch, operands[part][i]);
         wi_attention_strides(launch, site, operands[part][i]);
@@ -124,9 +122,9 @@ static void add_part(
     wi_attention_dropout(launch, site);
 }
 
-static void add_inner(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_attention_sizes *s) {
-    const int64_t group = site->values[GROUP];
-    wi_kernel_launch *const launch = wi_attention_launch(plan, "inner", s->queries, group, s);
+static void add_inner(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_attention_groups *groups,
+    const wi_attention_sizes *s) {
+    wi_kernel_launch *const launch = wi_attention_launch(plan, "inner", s->queries, groups->items, s);
     wi_kernel_input(launch, WI_ATTENTION_FORWARD);
     wi_kernel_input(launch, WI_ATTENTION_OUTPUT_GRADIENT);
     wi_kernel_scratch(launch, 0);
@@ -135,14 +133,77 @@ static void add_inner(const wi_kernel_site *site, wi_kernel_plan *plan, const wi
     wi_attention_strides(launch, site, WI_ATTENTION_OUTPUT_GRADIENT);
 }
 
-static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *plan) {
+void wi_attention_groups_gradient(
+    const wi_kernel_site *site, wi_kernel_plan *plan, const wi_attention_groups *groups) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
-    macros(site, plan, gradient_columns(site));
     plan->flops = wi_attention_gradient_flops(&s);
     plan->scratch_bytes = (size_t)(s.n0 * s.n1 * s.queries) * sizeof(float);
-    add_inner(site, plan, &s);
-    for (int part = 0; part < PARTS; part++) add_part(site, plan, part, &s);
+    add_inner(site, plan, groups, &s);
+    for (int part = 0; part < PARTS; part++) add_part(site, plan, part, groups, &s);
+}
+
+/* The share of the peak is that of multiply-adds in the main loops, and some waits. */
+static wi_attention_groups groups_of(const wi_kernel_site *site) {
+    const wi_attention_sizes s = wi_attention_sizes_of(site);
+    return (wi_attention_groups){.rows = rows_of(site),
+        .others = 4 * site->values[LANES],
+        .items = site->values[GROUP],
+        .d = (double)s.d,
+        .dv = (double)s.dv,
+        .share = 0.5};
+}
+
+static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_attention_groups groups = groups_of(site);
+    macros(site, plan, forward_columns(site));
+    wi_attention_groups_forward(site, plan, &groups);
     return WEFT_OK;
+}
+
+static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_attention_groups groups = groups_of(site);
+    macros(site, plan, gradient_columns(site));
+    wi_attention_groups_gradient(site, plan, &groups);
+    return WEFT_OK;
+}
+
+/* Scores of blocks of rows with all others, rounded up to whole blocks. */
+static double pairs_of(int64_t rows, int64_t others, const wi_attention_groups *groups) {
+    return (double)(wi_divide_up(rows, groups->rows) * groups->rows) *
+           (double)(wi_divide_up(others, groups->others) * groups->others);
+}
+
+double wi_attention_groups_forward_seconds(const wi_kernel_site *site, const wi_attention_groups *groups) {
+    const wi_attention_sizes s = wi_attention_sizes_of(site);
+    const double n = (double)(s.n0 * s.n1), pairs = n * pairs_of(s.queries, s.keys, groups);
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 2.0 * pairs * (groups->d + groups->dv) / groups->share,
+                          .groups = n * (double)wi_divide_up(s.queries, groups->rows),
+                          .launches = 1,
+                          .build_seconds = 1.0});
+}
+
+/* dq: products of d, dv and d numbers for each score; dk: the same; dv: of d and dv. */
+double wi_attention_groups_gradient_seconds(const wi_kernel_site *site, const wi_attention_groups *groups) {
+    const wi_attention_sizes s = wi_attention_sizes_of(site);
+    const double n = (double)(s.n0 * s.n1), d = groups->d, dv = groups->dv;
+    const double products = pairs_of(s.queries, s.keys, groups) * (2.0 * d + dv) +
+                            pairs_of(s.keys, s.queries, groups) * (3.0 * d + 2.0 * dv);
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 2.0 * n * products / groups->share,
+                          .groups = n * (double)wi_divide_up(s.queries + s.keys, groups->rows),
+                          .launches = 1 + PARTS,
+                          .build_seconds = 1.0});
+}
+
+static double forward_cost(const wi_kernel_site *site) {
+    const wi_attention_groups groups = groups_of(site);
+    return wi_attention_groups_forward_seconds(site, &groups);
+}
+
+static double gradient_cost(const wi_kernel_site *site) {
+    const wi_attention_groups groups = groups_of(site);
+    return wi_attention_groups_gradient_seconds(site, &groups);
 }
 
 const wi_implementation wi_attention_gpu = {.name = "attention_gpu",
@@ -152,6 +213,7 @@ const wi_implementation wi_attention_gpu = {.name = "attention_gpu",
     .variants = variants,
     .needs = {.classes = WI_ON_GPU, .without = WI_QUIRK_WORK_ITEM_LOOPS, .limits = limits},
     .accepts = accepts_forward,
+    .cost = forward_cost,
     .prepare = prepare_forward};
 
 const wi_implementation wi_attention_gpu_gradient = {.name = "attention_gradient_gpu",
@@ -161,4 +223,5 @@ const wi_implementation wi_attention_gpu_gradient = {.name = "attention_gradient
     .variants = variants,
     .needs = {.classes = WI_ON_GPU, .without = WI_QUIRK_WORK_ITEM_LOOPS, .limits = limits},
     .accepts = accepts_gradient,
+    .cost = gradient_cost,
     .prepare = prepare_gradient};

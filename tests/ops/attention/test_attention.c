@@ -122,6 +122,9 @@ static const op_case attention_cases[] = {
     CASE("odd sizes, batch", attention,
         INPUTS(X(WEFT_BATCH, 2, 9, 7), X(WEFT_BATCH, 2, 19, 7), X(WEFT_BATCH, 2, 19, 5))),
     CASE("across blocks", attention, INPUTS(X(2, 130, 8), X(2, 211, 8), X(2, 211, 8))),
+    CASE("heads of 64, across blocks", attention, INPUTS(X(70, 64), X(75, 64), X(75, 40))),
+    CASE(
+        "wide heads across blocks, causal", attention, INPUTS(X(70, 96), X(75, 96), X(75, 96)), .keep = true),
     CASE("wide", attention, INPUTS(X(5, 128), X(70, 128), X(70, 65))),
     CASE("widest", attention, INPUTS(X(3, 256), X(60, 256), X(60, 256))),
     CASE("a scale", attention, INPUTS(X(4, 8), X(6, 8), X(6, 8)), .start = 1),

@@ -1,0 +1,140 @@
+/* attention_engine_back_gpu.cl: the gradients of attention by the matrix engines of GPUs; see attention_engine_gpu.cl. A file of its
+ * own, as tiles for the width of a head are others, and a program has whole files. */
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)  attention_##suffix
+#define WEFT_DROP          0
+#define WEFT_FORMAT_A      f32
+#define WEFT_ENGINE_FORMAT bf16
+#define WEFT_ENGINE_ALONE
+#endif
+
+#include "attention_engine_gpu.clh"
+#define WEFT_ATTENTION_ITEMS WEFT_ENGINE_GROUP
+#include "attention_inner_gpu.clh"
+#undef WEFT_ATTENTION_ITEMS
+
+/* Logarithm and inner product of `count` queries from `first` on; of those that are not there what makes their weights zero. */
+__attribute__((always_inline)) static inline void WEFT_NAME(load_lines)(__local float2 *lines,
+    __global const float *logs, __global const float *inner, int first, int queries, uint count, uint item) {
+    const int query = first + (int)item;
+    if (item < count)
+        lines[item] = query < queries ? (float2)(logs[query], inner[query]) : (float2)(INFINITY, 0.0f);
+}
+
+/* What a lane's scores make of the others' rows, into the tile: weights (dv), or the scores' gradients. products: of rows and others
+ * of dy and v; lines: of queries logarithm and inner product; bits, kept: of weights that are not dropped. */
+__attribute__((always_inline)) static inline void WEFT_NAME(weigh_others)(__local uint4 *weights,
+    float (*scores)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS],
+    float (*products)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS], __local const float2 *lines, int lane, int row,
+    int column, int turned, int part, float scale, uint bits, float kept) {
+    WEFT_HEAD_EVERY_SCORE(
+        const float2 line = lines[turned ? c : r];
+        const float weight = exp2(WEFT_HEAD_OF(scores, e) - line.x);
+        const float factor = WEFT_HEAD_FACTOR(bits, e);
+        const float change = part == WEFT_ATTENTION_DV
+                                 ? weight * factor
+                                 : weight * ((WEFT_HEAD_OF(products, e) * factor - line.y) * scale);
+        ((__local ushort *)weights)[r * (8 * WEFT_ENGINE_PITCH) + c] =
+            (ushort)WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(change, 0.0f);)
+}
+
+/* The next chunks of others_1 (second) or others_2 of the kernel below, from `other` on. */
+#define WEFT_HEAD_FETCH_OTHERS(second, other, item)                                                          \
+    WEFT_NAME(fetch_others)                                                                                  \
+    (next, (second) ? others_1 + (other)*others_1_row : others_2 + (other)*others_2_row,                     \
+        other_count - (other), (second) ? d_width : dv_width, (int)((second) ? others_1_row : others_2_row), \
+        (int)((second) ? others_1_column : others_2_column), item);
+
+/* One gradient, `part`, as in attention_gpu.cl: rows and others are queries and keys (dq), or keys and queries: rows_1 and
+ * others_1 are q and k or k and q, rows_2 and others_2 are dy and v or v and dy; what is summed up, `summed`, is k, q or dy.
+ * inner: of each query the product of y and dy; lse: the place of its logarithm in y. */
+__kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
+    backward)(__global const float *restrict rows_1, long rows_1_offset, long rows_1_0, long rows_1_1,
+    long rows_1_row, long rows_1_column, __global const float *restrict others_1, long others_1_offset,
+    long others_1_0, long others_1_1, long others_1_row, long others_1_column,
+    __global const float *restrict rows_2, long rows_2_offset, long rows_2_0, long rows_2_1, long rows_2_row,
+    long rows_2_column, __global const float *restrict others_2, long others_2_offset, long others_2_0,
+    long others_2_1, long others_2_row, long others_2_column, __global const float *restrict summed,
+    long summed_offset, long summed_0, long summed_1, long summed_row, long summed_column,
+    __global const float *restrict y, long y_offset, __global const float *restrict inner, long inner_offset,
+    __global float *to, long to_offset, WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width,
+    int dv_width, int to_width, long lse, long to_at, long to_0, long to_1, long to_row, int part,
+    float scale WEFT_DROP_PARAMETERS) {
+    __local uint4 rows[2 * WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT)], others[WEFT_HEAD_PANEL(WEFT_ENGINE_HEAD)],
+        weights[WEFT_HEAD_PANEL(WEFT_ENGINE_HEIGHT)];
+    __local float2 lines[WEFT_ENGINE_HEIGHT]; /* of queries: logarithm and inner product */
+    WEFT_ENGINE_SHARED(shared)
+    WEFT_HEAD_PLACE
+    const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ENGINE_HEIGHT;
+    const int turned = part != WEFT_ATTENTION_DQ, row_count = turned ? keys : queries;
+    const int other_count = turned ? queries : keys;
+    const long a = n / n1, b = n % n1;
+    rows_1 += rows_1_offset + a * rows_1_0 + b * rows_1_1 + first * rows_1_row;
+    rows_2 += rows_2_offset + a * rows_2_0 + b * rows_2_1 + first * rows_2_row;
+    others_1 += others_1_offset + a * others_1_0 + b * others_1_1;
+    others_2 += others_2_offset + a * others_2_0 + b * others_2_1;
+    summed += summed_offset + a * summed_0 + b * summed_1;
+    y += y_offset + lse + (long)n * queries;
+    inner += inner_offset + (long)n * queries;
+    mask += (mask_kind == 2 ? sizeof(float) : 1) * (mask_offset + a * mask_0 + b * mask_1);
+    uint4 next[WEFT_HEAD_COPIES(WEFT_ENGINE_WIDTH)], pairs[WEFT_HEAD_QUADS];
+    float sums[WEFT_HEAD_PARTS][WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
+    float scores[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
+    float products[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
+    WEFT_NAME(load_rows)
+    (rows, rows_2, row_count - first, dv_width, (int)rows_2_row, (int)rows_2_column, item);
+    WEFT_NAME(load_rows)
+    (rows + WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT), rows_1, row_count - first, d_width, (int)rows_1_row,
+        (int)rows_1_column, item);
+    WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) = 0.0f;)
+    WEFT_ENGINE_CLEAR(scores)
+    const int second_first = part == WEFT_ATTENTION_DV; /* it needs the scores alone */
+    const int begin = causal && turned ? first : 0;
+    const int end = causal && !turned ? min(keys, first + WEFT_ENGINE_HEIGHT) : other_count;
+    WEFT_HEAD_FETCH_OTHERS(second_first, begin, item)
+    for (int other = begin; other < end; other += WEFT_ENGINE_WIDTH) {
+        const int whole = weft_head_whole(row_count - first, other_count - other, WEFT_ENGINE_HEIGHT,
+            WEFT_ENGINE_WIDTH, first, other, turned, causal);
+        WEFT_NAME(load_lines)
+        (lines, y, inner, turned ? other : first, queries, turned ? WEFT_ENGINE_WIDTH : WEFT_ENGINE_HEIGHT,
+            item);
+        WEFT_ROLLED for (int second = second_first; second < 2; ++second) {
+            WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_HEAD_SCORES; ++e) WEFT_HEAD_OF(products, e) =
+                WEFT_HEAD_OF(scores, e);
+            WEFT_HEAD_PUT(others, next, WEFT_ENGINE_WIDTH)
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (second) WEFT_NAME(fetch_pairs)
+            (pairs, summed + other * summed_row, other_count - other, to_width, (int)summed_row,
+                (int)summed_column, item);
+            else WEFT_HEAD_FETCH_OTHERS(1, other, item) WEFT_HEAD_SCORE(scores,
+                rows + second * WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT), others) barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        WEFT_HEAD_PUT_PAIRS(others, pairs)
+        WEFT_NAME(apply_mask)
+        (scores, scale, lane, row, column, first, other, turned, whole, queries, keys, causal, mask_kind,
+            mask, mask_row, mask_column);
+        WEFT_HEAD_KEPT(bits, WEFT_HEAD_SCORES,
+            turned ? other + WEFT_HEAD_COLUMN(e) : first + WEFT_HEAD_ROW(e),
+            turned ? first + WEFT_HEAD_ROW(e) : other + WEFT_HEAD_COLUMN(e))
+        WEFT_NAME(weigh_others)
+        (weights, scores, products, lines, lane, row, column, turned, part, scale, bits, WEFT_HEAD_ENLARGED);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (other + WEFT_ENGINE_WIDTH < end)
+            WEFT_HEAD_FETCH_OTHERS(second_first, other + WEFT_ENGINE_WIDTH, item)
+        WEFT_HEAD_SUM_UP(sums, weights, others)
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    to += to_offset + to_at + a * to_0 + b * to_1 + first * to_row;
+    WEFT_HEAD_EVERY_SUM(if (first + r < row_count && block * WEFT_ENGINE_WIDTH + c < to_width)
+                            to[r * to_row + block * WEFT_ENGINE_WIDTH + c] = WEFT_HEAD_OF(sums[block], e);)
+}
+
+#undef WEFT_HEAD_FETCH_OTHERS
+#ifdef WEFT_ENGINE_ALONE
+#undef WEFT_ENGINE_ALONE
+#undef WEFT_ENGINE_FORMAT
+#undef WEFT_FORMAT_A
+#undef WEFT_DROP
+#undef WEFT_NAME
+#endif

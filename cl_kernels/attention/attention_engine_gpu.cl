@@ -1,0 +1,148 @@
+/* attention_engine_gpu.cl: scaled dot-product attention and its gradients by the matrix engines of GPUs: factors of 16 bits,
+ * sums of f32.
+ *
+ * Formulas, masks and the two results are those of attention_cpu.cl, arguments and launches those of attention_gpu.cl. A group
+ * owns a block of WEFT_ENGINE_HEIGHT rows: queries (forward, dq) or keys (dk, dv). It walks over the others, WEFT_ENGINE_WIDTH
+ * at a time, with two products, whose operands lie in local memory as engine_tile.clh has them:
+ *
+ *       head width                others                    WEFT_ENGINE_HEAD columns
+ *      +----------+           +------------+              +-------------------------+
+ *      |   rows   |  x  o  =  |   scores   |, weights  x  |  others' rows, summed   |  =  sums
+ *      |          |     o     |            |              +-------------------------+
+ *      +----------+           +------------+
+ *
+ * 1. Scores: rows stay in local memory, rounded once. Others come chunk by chunk of 8 numbers along their width.
+ * 2. Weights, in f32: masks where lanes hold the scores. forward: scores go to local memory, where an item has a part of a row,
+ *    its maximum and the sum of its weights. backward: each lane makes the weights of the scores that it holds. They are
+ *    rounded to a tile.
+ * 3. Sums, in f32 in registers: the others' rows come in quads of a pair of rows, transposed, as the engine adds up along them.
+ *
+ * What comes next is read from memory while a product is made. Tiles are panels of WEFT_ENGINE_STEP steps of k, one behind the
+ * other. Which sums a lane holds is the engine's own table; what depends on it alone is in bits, one for each sum, so that loops
+ * which take long to write out need not be, and no array has an index that a compiler does not know. */
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)  attention_##suffix
+#define WEFT_DROP          0
+#define WEFT_FORMAT_A      f32
+#define WEFT_ENGINE_FORMAT bf16
+#define WEFT_ENGINE_ALONE
+#endif
+
+#include "attention_engine_gpu.clh"
+
+#ifndef WEFT_ATTENTION_ENGINE_ROW
+#define WEFT_ATTENTION_ENGINE_ROW
+/* What an item keeps of a row of scores: the largest so far, and the sum of its own weights. */
+typedef struct weft_head_row {
+    float top, total;
+} weft_head_row;
+
+#define WEFT_HEAD_FACTORS(bits, e)                                                                           \
+    ((float4)(WEFT_HEAD_FACTOR(bits, e), WEFT_HEAD_FACTOR(bits, (e) + 1), WEFT_HEAD_FACTOR(bits, (e) + 2),   \
+        WEFT_HEAD_FACTOR(bits, (e) + 3)))
+#endif
+
+/* Weights of an item's part of a row of scores, relative to the largest of the row so far, into the tile; their sum is added
+ * to the item's. bits, kept: see above. Returns what earlier sums are to be multiplied by. */
+__attribute__((always_inline)) static inline float WEFT_NAME(weigh)(weft_head_row *own,
+    __local const float4 *scores, __local uint4 *weights, int part, uint bits, float kept) {
+    float4 best = own->top, total = 0.0f;
+    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_ENGINE_WIDTH / 4; ++i) {
+        const float4 score = scores[i];
+        best = score > best ? score : best;
+    }
+    const float2 better = best.xy > best.zw ? best.xy : best.zw;
+    const float top = better.x > better.y ? better.x : better.y, base = top == -INFINITY ? 0.0f : top;
+    const float factor = exp2(own->top - base);
+    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_HEAD_OWN; i += 8) {
+        const int at = (part * WEFT_HEAD_OWN + i) / 8;
+        const float4 x = exp2(scores[2 * at] - base), y = exp2(scores[2 * at + 1] - base);
+        total += x + y;
+        weights[at] = WEFT_JOIN(weft_engine_words_, WEFT_ENGINE_FORMAT)(
+            x * WEFT_HEAD_FACTORS(bits, i), y * WEFT_HEAD_FACTORS(bits, i + 4));
+    }
+    own->top = top;
+    own->total = own->total * factor + (total.x + total.y + (total.z + total.w));
+    return factor;
+}
+
+__kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
+    forward)(__global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
+    __global const float *restrict v, long v_offset, __global float *restrict y, long y_offset,
+    WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width, int dv_width, long q_0, long q_1,
+    long q_row, long q_column, long k_0, long k_1, long k_row, long k_column, long v_0, long v_1, long v_row,
+    long v_column, long y_0, long y_1, long y_row, long lse, float scale WEFT_DROP_PARAMETERS) {
+    __local uint4 rows[WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT)], others[WEFT_HEAD_PANEL(WEFT_ENGINE_HEAD)],
+        weights[WEFT_HEAD_PANEL(WEFT_ENGINE_HEIGHT)];
+    __local float4 tile[WEFT_ENGINE_HEIGHT * WEFT_HEAD_PITCH];
+    __local float factors[WEFT_ENGINE_GROUP];
+    WEFT_ENGINE_SHARED(shared)
+    WEFT_HEAD_PLACE
+    const int own_row = (int)(item % WEFT_ENGINE_HEIGHT), own_part = (int)(item / WEFT_ENGINE_HEIGHT);
+    const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ENGINE_HEIGHT;
+    const long a = n / n1, b = n % n1;
+    q += q_offset + a * q_0 + b * q_1 + first * q_row;
+    k += k_offset + a * k_0 + b * k_1;
+    v += v_offset + a * v_0 + b * v_1;
+    mask += (mask_kind == 2 ? sizeof(float) : 1) * (mask_offset + a * mask_0 + b * mask_1);
+    uint4 next[WEFT_HEAD_COPIES(WEFT_ENGINE_WIDTH)], pairs[WEFT_HEAD_QUADS];
+    float sums[WEFT_HEAD_PARTS][WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
+    float scores[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
+    WEFT_NAME(load_rows)(rows, q, queries - first, d_width, (int)q_row, (int)q_column, item);
+    weft_head_row own = {-INFINITY, 0.0f};
+    WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) = 0.0f;)
+    const int end = causal ? min(keys, first + WEFT_ENGINE_HEIGHT) : keys;
+    WEFT_NAME(fetch_others)(next, k, keys, d_width, (int)k_row, (int)k_column, item);
+    for (int key = 0; key < end; key += WEFT_ENGINE_WIDTH) {
+        const int whole = weft_head_whole(
+            queries - first, keys - key, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_WIDTH, first, key, 0, causal);
+        WEFT_HEAD_PUT(others, next, WEFT_ENGINE_WIDTH)
+        barrier(CLK_LOCAL_MEM_FENCE);
+        WEFT_NAME(fetch_pairs)
+        (pairs, v + key * v_row, keys - key, dv_width, (int)v_row, (int)v_column, item);
+        WEFT_HEAD_SCORE(scores, rows, others)
+        WEFT_NAME(apply_mask)
+        (scores, scale, lane, row, column, first, key, 0, whole, queries, keys, causal, mask_kind, mask,
+            mask_row, mask_column);
+        WEFT_HEAD_EVERY_SCORE(
+            ((__local float *)tile)[r * (4 * WEFT_HEAD_PITCH) + c] = WEFT_HEAD_OF(scores, e);)
+        barrier(CLK_LOCAL_MEM_FENCE);
+        WEFT_HEAD_PUT_PAIRS(others, pairs)
+        WEFT_HEAD_KEPT(bits, WEFT_HEAD_OWN, first + own_row, key + own_part * WEFT_HEAD_OWN + e)
+        const float factor = WEFT_NAME(weigh)(&own, tile + own_row * WEFT_HEAD_PITCH,
+            weights + own_row * WEFT_ENGINE_PITCH, own_part, bits, WEFT_HEAD_ENLARGED);
+        if (own_part == 0) factors[own_row] = factor;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (key + WEFT_ENGINE_WIDTH < end) WEFT_NAME(fetch_others)
+        (next, k + (key + WEFT_ENGINE_WIDTH) * k_row, keys - key - WEFT_ENGINE_WIDTH, d_width, (int)k_row,
+            (int)k_column, item);
+        WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) *= factors[r];)
+        WEFT_HEAD_SUM_UP(sums, weights, others)
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    factors[item] = own.total;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float total = 0.0f;
+    WEFT_ROLLED for (int i = 0; i < WEFT_HEAD_ITEMS; ++i) total += factors[i * WEFT_ENGINE_HEIGHT + own_row];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    y += y_offset;
+    if (own_part == 0) {
+        factors[own_row] = total == 0.0f ? 0.0f : 1.0f / total;
+        if (first + own_row < queries)
+            y[lse + (long)n * queries + first + own_row] = total == 0.0f ? INFINITY : own.top + log2(total);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    y += a * y_0 + b * y_1 + first * y_row;
+    WEFT_HEAD_EVERY_SUM(if (first + r < queries && block * WEFT_ENGINE_WIDTH + c < dv_width)
+                            y[r * y_row + block * WEFT_ENGINE_WIDTH + c] =
+                                WEFT_HEAD_OF(sums[block], e) * factors[r];)
+}
+
+#ifdef WEFT_ENGINE_ALONE
+#undef WEFT_ENGINE_ALONE
+#undef WEFT_ENGINE_FORMAT
+#undef WEFT_FORMAT_A
+#undef WEFT_DROP
+#undef WEFT_NAME
+#endif
