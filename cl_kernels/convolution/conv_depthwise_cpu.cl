@@ -186,12 +186,17 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x, long x_offset, _
                         float16 room[WEFT_DEPTHWISE_LINE];
                         if (!whole) WEFT_NAME(fetch)
                         (room, line, count, apart, x2, i2 + reach, read2, x_elements - from - reach * x2);
-                        if (three && in2 == 1) WEFT_NAME(sum)
-                        (sum, 3, 1, line, x2, i2 + reach, 1, read2, zeros, room, whole, weight);
-                        else if (three) WEFT_NAME(sum)(
-                            sum, 3, 2, line, x2, i2 + reach, 1, read2, zeros, room, whole, weight);
-                        else WEFT_NAME(sum)(sum, 1, 1, line, x2, i2 + reach, in2, read2, zeros, room, whole,
-                            weight + a2.tap + n2 * a2.every);
+                        if (three && in2 == 1) {
+                            WEFT_NAME(sum)
+                            (sum, 3, 1, line, x2, i2 + reach, 1, read2, zeros, room, whole, weight);
+                        } else if (three) {
+                            WEFT_NAME(sum)
+                            (sum, 3, 2, line, x2, i2 + reach, 1, read2, zeros, room, whole, weight);
+                        } else {
+                            WEFT_NAME(sum)
+                            (sum, 1, 1, line, x2, i2 + reach, in2, read2, zeros, room, whole,
+                                weight + a2.tap + n2 * a2.every);
+                        }
                     }
                 }
             }

@@ -38,9 +38,9 @@
 #ifndef WEFT_SEGMENT_SUM
 #define WEFT_SEGMENT_SUM
 
-#define WEFT_SEGMENTS_AHEAD 12
-#define WEFT_SEGMENTS_LEVEL 2
-#define WEFT_SUMMANDS_AHEAD 4
+#define WEFT_SEGMENTS_AHEAD  12
+#define WEFT_SEGMENTS_LEVEL  2
+#define WEFT_SUMMANDS_AHEAD  4
 #define WEFT_SEGMENT_VECTORS 8
 
 /* The first segment that begins at `place` of the order or behind it. */
