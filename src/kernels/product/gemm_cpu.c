@@ -136,9 +136,11 @@ static wi_gemm_shape transpose_of(const wi_gemm_shape *shape) {
     return turned;
 }
 
-/* The kernel changes the places of A and B, which are read in one format then. */
+/* The kernel changes the places of A and B, which are read in one format then. With more rows of A what it saves is less than
+ * what it takes to plan both. */
 static bool may_turn(const wi_kernel_site *site, const wi_gemm_shape *shape) {
-    return shape->b_row == 1 && shape->b_column != 1 && shape->a_column == 1 &&
+    enum { MOST_ROWS = 128 };
+    return shape->m <= MOST_ROWS && shape->b_row == 1 && shape->b_column != 1 && shape->a_column == 1 &&
            site->formats[0] == site->formats[1];
 }
 
