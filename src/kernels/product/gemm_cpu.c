@@ -97,7 +97,7 @@ static double cut_cost(
     const int64_t items = strips * spans * shape->batch;
     const double wake = items > 1 ? device->wake_seconds : 0.0, cycle = 2.0 * wi_vector_seconds(device);
     const double behind = packs_on_the_way(shape) && spans > 1
-                              ? FETCHED_BEHIND * (double)(strips * spans) / (double)shape->n / 4.0
+                              ? FETCHED_BEHIND * (double)(strips * spans) / (double)shape->n / sizeof(float)
                               : 0.0;
     return wake + (double)wi_divide_up(items, device->units) * item_cost(shape, p, cut, waste) * cycle +
            behind * wi_traffic_seconds(device, wi_gemm_bytes(shape, WI_GEMM_B), 0.0);
@@ -111,8 +111,9 @@ static double better_cut(wi_cut *best, double least, const wi_gemm_shape *shape,
     const int64_t widest = wi_min64(panels, packs_on_the_way(shape) ? 4 * p[PANELS] : p[PANELS]);
     for (int64_t wide = 1; wide <= widest; wide += wide < p[PANELS] ? 1 : wide) {
         const int64_t fewest = wi_divide_up(tiles, most_tiles(p, wide));
+        const int64_t depth = depth_of(shape, p, wide, turned);
         for (int64_t strips = fewest; strips <= tiles && strips <= fewest + 8 * device->units; strips++) {
-            const wi_cut next = {wi_divide_up(tiles, strips), wide, depth_of(shape, p, wide, turned), turned};
+            const wi_cut next = {wi_divide_up(tiles, strips), wide, depth, turned};
             if (strip_of(p, next) == 0) continue;
             const double seconds = cut_cost(shape, p, next, 1.0, device);
             if (seconds >= least) continue;
@@ -136,8 +137,8 @@ static wi_gemm_shape transpose_of(const wi_gemm_shape *shape) {
     return turned;
 }
 
-/* The kernel changes the places of A and B, which are read in one format then. With more rows of A what it saves is less than
- * what it takes to plan both. */
+/* The kernel changes the places of A and B, which are read in one format then. Each cut that is tried takes time to
+ * plan, and with more rows of A the transpose was not measured to be faster. */
 static bool may_turn(const wi_kernel_site *site, const wi_gemm_shape *shape) {
     enum { MOST_ROWS = 128 };
     return shape->m <= MOST_ROWS && shape->b_row == 1 && shape->b_column != 1 && shape->a_column == 1 &&
