@@ -1,7 +1,7 @@
 /* The weight's gradient of a convolution by the matrix engines of GPUs: see cl_kernels/convolution/conv_weight_engine_gpu.cl. */
+#include "kernels/convolution/conv_engines_gpu.h"
 #include "kernels/convolution/conv_weight_cut_gpu.h"
 #include "kernels/cost.h"
-#include "kernels/product/engine_gpu.h"
 
 /* Beside the tile's: a work-group of COMBINED items adds splits up, and copies images. */
 enum { COMBINED = WI_FRAGMENT_PARAMETERS };
@@ -62,34 +62,23 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-/* A record for an engine: its bit, and the files of its words. */
-#define ENGINE(identifier, spelling, engine, layout, words, ...)                                             \
-    static const char *const identifier##_headers[] = {                                                      \
+/* A record for an engine of the list (conv_engines_gpu.h). */
+#define ENGINE(suffix, engine, layout, words, ...)                                                           \
+    static const char *const suffix##_headers[] = {                                                          \
         "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", layout, words, NULL};                              \
-    static const wi_variant identifier##_variants[] = {__VA_ARGS__, {0}};                                    \
-    const wi_implementation identifier = {.name = (spelling),                                                \
+    static const wi_variant suffix##_variants[] = {__VA_ARGS__, {0}};                                        \
+    const wi_implementation wi_conv_weight_##suffix = {.name = "conv_" #suffix "_weight",                    \
         .ops = {&wi_op_conv_weight},                                                                         \
         .formats = wi_fragment_formats,                                                                      \
         .format_count = WI_FRAGMENT_FORMATS,                                                                 \
         .needs = {.classes = WI_ON_GPU, .engines = (engine), .limits = limits},                              \
         .file = "conv_weight_engine_gpu.cl",                                                                 \
-        .headers = identifier##_headers,                                                                     \
+        .headers = suffix##_headers,                                                                         \
         .parameters = parameters,                                                                            \
-        .variants = identifier##_variants,                                                                   \
+        .variants = suffix##_variants,                                                                       \
         .accepts = accepts,                                                                                  \
         .cost = cost,                                                                                        \
         .prepare = prepare}
 #define TILE(...) WI_FRAGMENT_TILE(__VA_ARGS__), [COMBINED] = 64
 
-ENGINE(wi_conv_weight_mma, "conv_mma_weight", WI_ENGINE_MMA, "mma.clh", "mma_instruction.clh",
-    {"large", {TILE(2, 4, 4, 4), WI_MMA}}, {"small", {TILE(2, 2, 2, 4), WI_MMA}});
-ENGINE(wi_conv_weight_wmma, "conv_wmma_weight", WI_ENGINE_WMMA, "wmma.clh", "wmma_instruction.clh",
-    {"large", {TILE(2, 4, 4, 2), WI_WMMA}}, {"small", {TILE(2, 2, 2, 2), WI_WMMA}});
-ENGINE(wi_conv_weight_wmma12, "conv_wmma12_weight", WI_ENGINE_WMMA12, "wmma12.clh", "wmma12_instruction.clh",
-    {"large", {TILE(2, 4, 4, 2), WI_WMMA}}, {"small", {TILE(2, 2, 2, 2), WI_WMMA}});
-ENGINE(wi_conv_weight_mfma, "conv_mfma_weight", WI_ENGINE_MFMA, "mfma.clh", "mfma_instruction.clh",
-    {"large", {TILE(2, 2, 2, 2), WI_MFMA}}, {"small", {TILE(2, 2, 1, 1), WI_MFMA}});
-ENGINE(wi_conv_weight_xmx8, "conv_xmx8_weight", WI_ENGINE_XMX8, "xmx8.clh", "xmx8_instruction.clh",
-    {"large", {TILE(8, 4, 2, 2), WI_XMX8}}, {"small", {TILE(4, 8, 2, 1), WI_XMX8}});
-ENGINE(wi_conv_weight_xmx16, "conv_xmx16_weight", WI_ENGINE_XMX16, "xmx16.clh", "xmx16_instruction.clh",
-    {"large", {TILE(8, 4, 2, 2), WI_XMX16}}, {"small", {TILE(4, 4, 2, 1), WI_XMX16}});
+WI_CONV_ENGINES;
