@@ -23,6 +23,9 @@ static const test_case cases[] = {
     {WEFT_PRECISION_F32, 256, 64, "attention_gpu", "attention_gradient_gpu"},
 };
 
+/* Bytes of local memory that the widest heads' take. */
+enum { ENGINE_LOCAL = 48 * 1024 };
+
 static weft_context *open_context(const char *engines, const char *cache) {
     weft_context *context = NULL;
     setenv("WEFT_MATRIX_ENGINES", engines, 1);
@@ -62,6 +65,10 @@ static void mixed_precision_uses_the_engine(void **state) {
     (void)state;
     if (wi_context_device(test_context())->caps.device_class != WEFT_CLASS_GPU) {
         print_message("skipped: the kernels are of class gpu\n");
+        skip();
+    }
+    if (wi_context_device(test_context())->profile.local_bytes < ENGINE_LOCAL) {
+        print_message("skipped: the device has less local memory than the engine's kernels take\n");
         skip();
     }
     char *const cache = scratch_make();
