@@ -41,8 +41,11 @@ def python_length(path):
 
 
 def main():
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        return
     twins = sorted(path.stem for path in (root / "bench/programs").glob("*.py") if path.stem != "program_support")
-    bad = False
+    bad = not twins
     for name in sys.argv[1:] or twins:
         (sample,) = (root / "samples").glob(f"[0-9][0-9]_{name}.c")
         ours = c_length(sample) + sum(c_length(root / "samples" / header) for header in HEADERS.get(name, []))

@@ -17,6 +17,13 @@ static void dense(weft_tensor *x, weft_tensor *tokens) { /* (batch, 8), i32 (bat
     weft_adaptive_softmax *many = weft_adaptive_softmax_layer(weft_tensor_graph(x), 8, 100, cutoffs, 2,
         &(weft_adaptive_softmax_options){WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT, .divisor = 2});
     (void)weft_adaptive_softmax_loss(many, x, tokens), (void)weft_adaptive_softmax_log_prob(many, x);
+    weft_graph *const g = weft_tensor_graph(x);
+    weft_tensor *const project = weft_parameter(g, "project", weft_glorot_uniform(), 4, 8);
+    weft_tensor *const rare = weft_parameter(g, "rare", weft_glorot_uniform(), 80, 4);
+    const weft_adaptive_softmax_weights given = {.projections = &project,
+        .tail_weights = &rare,
+        .head_weight = weft_parameter(g, "head", weft_glorot_uniform(), 21, 8)};
+    (void)weft_adaptive_softmax_loss(weft_adaptive_softmax_with(100, cutoffs, 1, &given, NULL), x, tokens);
 }
 
 static void norms(weft_graph *graph, weft_tensor *image) { /* (batch, 4, 8, 8) */

@@ -242,7 +242,7 @@ WEFT_API weft_tensor *weft_scope_copy(weft_graph *graph, const char *from, const
 
 /* d loss / d wrt, of the shape and dtype of wrt. loss: a float with one element (of any rank). Adds the nodes
  * of the backward pass, which have gradients themselves; an op on the way that has none (docs/ops.md: the second
- * gradients of CTC and of norms with running statistics) is WEFT_ERROR_UNSUPPORTED. */
+ * gradient of CTC) is WEFT_ERROR_UNSUPPORTED. */
 WEFT_API weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt);
 /* The same for several tensors at once. On an error every gradients[i] is NULL. */
 WEFT_API weft_status weft_gradients(

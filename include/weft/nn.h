@@ -127,6 +127,9 @@ typedef struct weft_embedding_options {
      * sparse. */
     float max_norm;
     bool by_frequency; /* default false; true: a row's gradient is divided by how often it stands in tokens */
+    /* Default NULL: the layer makes its table. Else this one, f32 (vocabulary, width); name and initialiser stay unset, and
+     * with sparse and max_norm it is a parameter. */
+    weft_tensor *table;
 } weft_embedding_options;
 #define WEFT_EMBEDDING_OPTIONS_INIT .struct_size = sizeof(weft_embedding_options)
 /* The same with options; NULL means all defaults. */
@@ -171,6 +174,15 @@ typedef struct weft_adaptive_softmax_options {
 /* cutoffs: `count` increasing numbers below `classes`. options NULL means all defaults. */
 WEFT_API weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
     const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *options);
+typedef struct weft_adaptive_softmax_weights {
+    weft_tensor *head_weight, *head_bias; /* (cutoffs[0] + count, width); (cutoffs[0] + count), NULL: none */
+    /* For each tail: (projected width, width), with any projected width, and (classes of the tail, projected width). */
+    weft_tensor *const *projections, *const *tail_weights;
+} weft_adaptive_softmax_weights;
+/* The same with the caller's parameters; name, divisor and head_bias of the options stay unset. NULL after an error:
+ * WEFT_ERROR_ARGUMENT (a weight that is needed is NULL), WEFT_ERROR_SHAPE (the line names the weight and both shapes). */
+WEFT_API weft_adaptive_softmax *weft_adaptive_softmax_with(int64_t classes, const int64_t *cutoffs,
+    size_t count, const weft_adaptive_softmax_weights *weights, const weft_adaptive_softmax_options *options);
 /* x (..., width), labels i32 (...) → the mean of -log p(label) over the labels that are not -100. Any other
  * label that is not a class is an error of the next read or wait. */
 WEFT_API weft_tensor *weft_adaptive_softmax_loss(

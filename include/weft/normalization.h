@@ -100,7 +100,7 @@ typedef struct weft_running {
 
 /* weight, bias (C). running NULL: always the statistics of the batch. Norms
  * that share running statistics move them one after the other, in the order of their creation, in each run of a
- * plan that has several of them. With running statistics there is no second derivative (an error). */
+ * plan that has several of them. */
 WEFT_API weft_tensor *weft_batch_norm_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_running *running, float epsilon);
 /* The same for each example. */

@@ -63,6 +63,7 @@ typedef weft_multi_head_weights multi_head_weights;
 typedef weft_embedding_options embedding_options;
 typedef weft_adaptive_softmax adaptive_softmax;
 typedef weft_adaptive_softmax_options adaptive_softmax_options;
+typedef weft_adaptive_softmax_weights adaptive_softmax_weights;
 typedef weft_optimizer_kind optimizer_kind;
 typedef weft_parameter_group parameter_group;
 typedef weft_optimizer optimizer;
@@ -314,6 +315,7 @@ typedef weft_prediction prediction;
 #define embedding_bag(...) weft_embedding_bag(__VA_ARGS__)
 #define sparse_updates(...) weft_sparse_updates(__VA_ARGS__)
 #define adaptive_softmax_layer(...) weft_adaptive_softmax_layer(__VA_ARGS__)
+#define adaptive_softmax_with(...) weft_adaptive_softmax_with(__VA_ARGS__)
 #define adaptive_softmax_loss(...) weft_adaptive_softmax_loss(__VA_ARGS__)
 #define adaptive_softmax_log_prob(...) weft_adaptive_softmax_log_prob(__VA_ARGS__)
 #define sgd(...) weft_sgd(__VA_ARGS__)

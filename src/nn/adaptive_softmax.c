@@ -97,14 +97,50 @@ static bool make_parameters(weft_adaptive_softmax *a, const weft_adaptive_softma
     return weft_graph_status(a->graph) == WEFT_OK;
 }
 
-weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
-    const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *given) {
-    weft_adaptive_softmax_options own;
-    const weft_adaptive_softmax_options *const options = &own;
-    if (!graph ||
-        !WI_GRAPH_OPTIONS(graph, &own, given, "weft_adaptive_softmax", WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT) ||
-        !check(graph, width, classes, cutoffs, count, options))
-        return NULL;
+/* ---- the caller's parameters ---- */
+
+/* columns 0: a bias. */
+static bool check_weight(const weft_adaptive_softmax *a, const char *what, int number,
+    const weft_tensor *weight, int64_t rows, int64_t columns) {
+    const wi_shape wanted = {.rank = columns ? 2 : 1, .dims = {rows, columns}};
+    char text[WI_SHAPE_TEXT], text_wanted[WI_SHAPE_TEXT], name[48];
+    snprintf(name, sizeof name, number < 0 ? "%s" : "%s[%d]", what, number);
+    if (!weight || weight->graph != a->graph) {
+        wi_graph_fail(a->graph, WEFT_ERROR_ARGUMENT, "weft_adaptive_softmax_with: %s is %s", name,
+            weight ? "of another graph" : "NULL");
+        return false;
+    }
+    if (weight->dtype == WEFT_F32 && wi_shape_equal(&weight->shape, &wanted)) return true;
+    wi_graph_fail(a->graph, WEFT_ERROR_SHAPE, "weft_adaptive_softmax_with: %s is %s %s, expected f32 %s",
+        name, weft_dtype_name(weight->dtype), wi_shape_print(&weight->shape, text),
+        wi_shape_print(&wanted, text_wanted));
+    return false;
+}
+
+static bool take_weights(weft_adaptive_softmax *a, const weft_adaptive_softmax_weights *w) {
+    const int64_t head = a->tails[0].begin + a->count;
+    if (!check_weight(a, "head_weight", -1, w->head_weight, head, a->width) ||
+        (w->head_bias && !check_weight(a, "head_bias", -1, w->head_bias, head, 0)))
+        return false;
+    a->head_weight = w->head_weight, a->head_bias = w->head_bias;
+    for (int i = 0; i < a->count; i++) {
+        tail *const t = &a->tails[i];
+        t->narrow = w->projections ? w->projections[i] : NULL;
+        t->weight = w->tail_weights ? w->tail_weights[i] : NULL;
+        const int64_t narrow = weft_tensor_dimension(t->narrow, 0);
+        if (!check_weight(a, "projections", i, t->narrow, narrow, a->width) ||
+            !check_weight(a, "tail_weights", i, t->weight, t->end - t->begin, narrow))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the layer ---- */
+
+/* One without parameters yet; NULL with the error recorded. */
+static weft_adaptive_softmax *make_layer(weft_graph *graph, int64_t width, int64_t classes,
+    const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *options) {
+    if (!check(graph, width, classes, cutoffs, count, options)) return NULL;
     weft_adaptive_softmax *const a = wi_arena_take(&graph->arena, sizeof *a);
     if (!a) {
         wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
@@ -115,7 +151,36 @@ weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t wi
         a->tails[i] = (tail){.begin = cutoffs[i],
             .end = i + 1 < count ? cutoffs[i + 1] : classes,
             .capacity = options->capacities ? options->capacities[i] : 1};
-    return make_parameters(a, options) ? a : NULL;
+    return a;
+}
+
+weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
+    const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *given) {
+    weft_adaptive_softmax_options options;
+    if (!graph || !WI_GRAPH_OPTIONS(
+                      graph, &options, given, "weft_adaptive_softmax", WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT))
+        return NULL;
+    weft_adaptive_softmax *const a = make_layer(graph, width, classes, cutoffs, count, &options);
+    return a && make_parameters(a, &options) ? a : NULL;
+}
+
+weft_adaptive_softmax *weft_adaptive_softmax_with(int64_t classes, const int64_t *cutoffs, size_t count,
+    const weft_adaptive_softmax_weights *weights, const weft_adaptive_softmax_options *given) {
+    weft_adaptive_softmax_options options;
+    weft_tensor *head = weights ? weights->head_weight : NULL;
+    weft_graph *const graph = wi_inputs_graph("weft_adaptive_softmax_with", &head, 1);
+    if (!graph || !WI_GRAPH_OPTIONS(graph, &options, given, "weft_adaptive_softmax_with",
+                      WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT))
+        return NULL;
+    if (options.name || options.divisor != 0 || options.head_bias) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_adaptive_softmax_with: name, divisor and head_bias are of layers that make their "
+            "parameters");
+        return NULL;
+    }
+    weft_adaptive_softmax *const a =
+        make_layer(graph, weft_tensor_dimension(head, -1), classes, cutoffs, count, &options);
+    return a && take_weights(a, weights) ? a : NULL;
 }
 
 /* ---- shared by training and inference ---- */

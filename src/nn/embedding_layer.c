@@ -26,14 +26,54 @@ static bool check(
     return false;
 }
 
-/* A shared one keeps what it began with. row: that of the padding. */
-static void begin_table(const weft_tensor *table, const weft_embedding_options *options, int64_t row) {
+/* The caller's table; NULL with the error recorded. */
+static weft_tensor *given_table(
+    weft_graph *graph, int64_t vocabulary, int64_t width, const weft_embedding_options *options) {
+    weft_tensor *const table = options->table;
+    const wi_shape wanted = {.rank = 2, .dims = {vocabulary, width}};
+    char text[WI_SHAPE_TEXT], text_wanted[WI_SHAPE_TEXT];
+    if (options->name || options->initialiser || table->graph != graph)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "weft_embedding: %s",
+            table->graph != graph ? "the table is of another graph"
+                                  : "name and initialiser are of layers that make their table");
+    if (table->dtype != WEFT_F32 || !wi_shape_equal(&table->shape, &wanted))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "weft_embedding: the table is %s %s, expected f32 %s",
+            weft_dtype_name(table->dtype), wi_shape_print(&table->shape, text),
+            wi_shape_print(&wanted, text_wanted));
+    if (!options->sparse && !(options->max_norm > 0)) return table;
+    if (table->op != &wi_op_parameter)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_embedding: a table that is updated by rows, or has a max_norm, must be a parameter");
+    table->variable->sparse = true;
+    if (options->max_norm > 0) table->variable->max_norm = options->max_norm;
+    return table;
+}
+
+static int64_t padding_row(const weft_embedding_options *options, int64_t vocabulary) {
+    return options->padding < 0 ? options->padding + vocabulary : options->padding;
+}
+
+/* A shared one keeps what it began with. */
+static void begin_table(const weft_tensor *table, const weft_embedding_options *options) {
     wi_variable *const variable = table->variable;
     variable->sparse = options->sparse || options->max_norm > 0;
     variable->max_norm = options->max_norm;
     if (!options->padded) return;
     variable->zero_bytes = (size_t)table->shape.dims[1] * sizeof(float);
-    variable->zero_from = (size_t)row * variable->zero_bytes;
+    variable->zero_from = (size_t)padding_row(options, table->shape.dims[0]) * variable->zero_bytes;
+}
+
+/* The table that the layer makes, or shares. */
+static weft_tensor *own_table(
+    weft_graph *graph, int64_t vocabulary, int64_t width, const weft_embedding_options *options) {
+    char name[WI_LAYER_NAME];
+    wi_layer_name(name, graph, "embedding", options->name);
+    const weft_initialiser normal = weft_init_normal(0, 1);
+    const size_t before = weft_graph_parameter_count(graph);
+    weft_tensor *const table = wi_layer_parameter(graph, name, "weight",
+        options->initialiser ? options->initialiser : &normal, 2, (int64_t[]){vocabulary, width});
+    if (table && weft_graph_parameter_count(graph) > before) begin_table(table, options);
+    return table;
 }
 
 /* The update does to the table what this does to the rows that are read, so the gradient is that of the limited rows. */
@@ -52,15 +92,9 @@ weft_tensor *weft_embedding_layer(
         !WI_GRAPH_OPTIONS(graph, &own, given, "weft_embedding_layer", WEFT_EMBEDDING_OPTIONS_INIT) ||
         !check(graph, vocabulary, width, options))
         return NULL;
-    char name[WI_LAYER_NAME];
-    wi_layer_name(name, graph, "embedding", options->name);
-    const weft_initialiser normal = weft_init_normal(0, 1);
-    const size_t before = weft_graph_parameter_count(graph);
-    weft_tensor *table = wi_layer_parameter(graph, name, "weight",
-        options->initialiser ? options->initialiser : &normal, 2, (int64_t[]){vocabulary, width});
+    const int64_t row = padding_row(options, vocabulary);
+    weft_tensor *const table = (options->table ? given_table : own_table)(graph, vocabulary, width, options);
     if (!table) return NULL;
-    const int64_t row = options->padding < 0 ? options->padding + vocabulary : options->padding;
-    if (weft_graph_parameter_count(graph) > before) begin_table(table, options, row);
     weft_tensor *const rows =
         wi_embedding_with(table, tokens, options->padded ? &row : NULL, options->by_frequency);
     return limited(rows, options->max_norm);

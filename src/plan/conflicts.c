@@ -1,5 +1,6 @@
 /* Plans whose meaning would depend on the order of their outputs: two assignments to the same memory. */
 #include "plan/conflicts.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The bytes of a storage between which an assignment writes. */
@@ -49,8 +50,25 @@ static bool is_update(const written *w) {
     return !w->variable->variable || w->variable->variable->role;
 }
 
+/* Which outputs of the plan, or layers, assign to the variable. */
+static const char *writers_of(const wi_request *request, const weft_tensor *variable, char text[96]) {
+    size_t outputs[2] = {0}, count = 0;
+    for (size_t i = 0; i < request->output_count && count < 2; i++) {
+        const weft_tensor *const output = request->outputs[i];
+        if (output->op->kind == WI_ASSIGN && output->inputs[0] == variable) outputs[count++] = i;
+    }
+    if (count == 2)
+        snprintf(text, 96, "by outputs %zu and %zu of the plan", outputs[0], outputs[1]);
+    else if (count == 1)
+        snprintf(
+            text, 96, "by output %zu of the plan and by a layer, as a norm moves its statistics", outputs[0]);
+    else
+        snprintf(text, 96, "by two layers");
+    return text;
+}
+
 /* Updates write ranges of all parameters, and of states that have no name. b begins within a. */
-static weft_status fail_writers(const written *a, const written *b) {
+static weft_status fail_writers(const wi_request *request, const written *a, const written *b) {
     if (is_update(a) && is_update(b))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "plan: '%s' is updated twice in one plan (by weft_minimize or an optimizer's steps), and a run "
@@ -64,10 +82,12 @@ static weft_status fail_writers(const written *a, const written *b) {
             "and a "
             "run has no order between them: use two plans, or make '%s' a state",
             name, name);
+    char writers[96];
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "plan: '%s' is assigned twice in one plan, and a run has no order between them: assign one value, or "
-        "use two plans",
-        name);
+        "plan: '%s' is assigned twice in one plan (%s), and a run has no order between them: assign one "
+        "value, "
+        "or use two plans",
+        name, writers_of(request, a->variable, writers));
 }
 
 weft_status wi_check_writers(const wi_partition *p) {
@@ -77,7 +97,7 @@ weft_status wi_check_writers(const wi_partition *p) {
     if (p->assignment_count > 1) qsort(all, p->assignment_count, sizeof *all, by_place);
     for (size_t i = 1; i < p->assignment_count; i++) {
         if (all[i - 1].storage == all[i].storage && all[i].first < all[i - 1].end)
-            return fail_writers(&all[i - 1], &all[i]);
+            return fail_writers(p->request, &all[i - 1], &all[i]);
     }
     return WEFT_OK;
 }

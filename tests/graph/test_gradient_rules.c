@@ -81,7 +81,7 @@ static void assert_first_only(const char *op, weft_tensor *y, weft_tensor *x) {
     weft_tensor *first = NULL, *second = NULL;
     assert_weft_ok(weft_gradients(weft_sum(weft_square(y)), &x, 1, &first));
     assert_weft_fails(WEFT_ERROR_UNSUPPORTED, weft_gradients(weft_sum(weft_square(first)), &x, 1, &second),
-        op, "has no gradient", "weft_");
+        op, "has no gradient", "leave it out of what is differentiated twice", "weft_stop_gradient");
     assert_null(second);
 }
 

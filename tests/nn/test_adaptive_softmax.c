@@ -265,12 +265,65 @@ static void test_bad_input(void **state) {
     weft_graph_release(graph);
 }
 
+/* With the layer's own weights the other form is the same nodes. */
+static void test_given_weights(void **state) {
+    (void)state;
+    const int64_t cutoffs[] = {2, 5};
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 4), *const labels =
+                                                                    weft_input(graph, "t", WEFT_I32);
+    weft_adaptive_softmax *const own =
+        weft_adaptive_softmax_layer(graph, 4, 8, cutoffs, 2, &OPTIONS(.divisor = 2, .head_bias = true));
+    weft_tensor *projections[] = {weft_graph_find(graph, "adaptive_softmax1.tail.0.0.weight"),
+        weft_graph_find(graph, "adaptive_softmax1.tail.1.0.weight")};
+    weft_tensor *const tails[] = {weft_graph_find(graph, "adaptive_softmax1.tail.0.1.weight"),
+        weft_graph_find(graph, "adaptive_softmax1.tail.1.1.weight")};
+    weft_adaptive_softmax_weights weights = {weft_graph_find(graph, "adaptive_softmax1.head.weight"),
+        weft_graph_find(graph, "adaptive_softmax1.head.bias"), projections, tails};
+    weft_adaptive_softmax *const given = weft_adaptive_softmax_with(8, cutoffs, 2, &weights, NULL);
+    assert_non_null(given);
+    assert_ptr_equal(
+        weft_adaptive_softmax_loss(given, x, labels), weft_adaptive_softmax_loss(own, x, labels));
+    assert_ptr_equal(weft_adaptive_softmax_log_prob(given, x), weft_adaptive_softmax_log_prob(own, x));
+    projections[1] = projections[0];
+    assert_null(weft_adaptive_softmax_with(8, cutoffs, 2, &weights, NULL));
+    assert_weft_fails(
+        WEFT_ERROR_SHAPE, weft_graph_status(graph), "tail_weights[1] is f32 (3, 1), expected f32 (3, 2)");
+    weft_graph_release(graph);
+}
+
+static void assert_weights_refused(const char *line, bool no_tails, weft_adaptive_softmax_options options) {
+    const int64_t cutoff = 2;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const tail = weft_parameter(graph, "tail", weft_zeros(), 6, 4), *const projection =
+                                                                                     weft_parameter(graph,
+                                                                                         "projection",
+                                                                                         weft_zeros(), 4, 4);
+    const weft_adaptive_softmax_weights weights = {
+        .head_weight = weft_parameter(graph, "head", weft_zeros(), 3, 4),
+        .projections = &projection,
+        .tail_weights = no_tails ? NULL : &tail};
+    assert_null(weft_adaptive_softmax_with(8, &cutoff, 1, &weights, &options));
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_graph_status(graph), line);
+    weft_graph_release(graph);
+}
+
+static void test_bad_weights(void **state) {
+    (void)state;
+    assert_weights_refused("tail_weights[0] is NULL", true, OPTIONS(.divisor = 0));
+    assert_weights_refused("name, divisor and head_bias are of layers", false, OPTIONS(.divisor = 2));
+    const int64_t cutoff = 2;
+    assert_null(weft_adaptive_softmax_with(8, &cutoff, 1, NULL, NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_like_pytorch),
         cmocka_unit_test(test_more_than_capacity),
         cmocka_unit_test(test_ignored_labels),
         cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_given_weights),
+        cmocka_unit_test(test_bad_weights),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -309,16 +309,6 @@ static void shared_statistics(void **state) {
     for (int way = 0; way < 4; way++) follow_shared(way & 1, way & 2);
 }
 
-static void no_second_gradient(void **state) {
-    (void)state;
-    weft_graph *const graph = test_graph();
-    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 6, 5);
-    weft_tensor *const slope = weft_gradient(weft_sum(weft_square(weft_batch_norm(x))), x);
-    assert_null(weft_gradient(weft_sum(weft_square(slope)), x));
-    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, weft_graph_status(graph), "running statistics", "no gradient");
-    weft_graph_release(graph);
-}
-
 #define BATCH(...)                                                                                           \
     weft_batch_norm_layer(x, &(weft_batch_norm_options){WEFT_BATCH_NORM_OPTIONS_INIT, __VA_ARGS__})
 #define INSTANCE(...)                                                                                        \
@@ -420,6 +410,6 @@ int main(void) {
         cmocka_unit_test(best_weights_have_them), cmocka_unit_test(files_have_them),
         cmocka_unit_test(fixed_stay), cmocka_unit_test(folded_into_convolutions), cmocka_unit_test(names),
         cmocka_unit_test(one_value_a_channel), cmocka_unit_test(shared_statistics),
-        cmocka_unit_test(no_second_gradient), cmocka_unit_test(frozen_statistics_stay), BAD(BAD_ENTRY)};
+        cmocka_unit_test(frozen_statistics_stay), BAD(BAD_ENTRY)};
     return test_finish(cmocka_run_group_tests_name("layers of norms", tests, NULL, NULL));
 }

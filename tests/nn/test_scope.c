@@ -1,4 +1,5 @@
 /* Layers that are used twice: scopes that share names, for every layer that has parameters. */
+#include "graph/nodes.h"
 #include "support/checks.h"
 #include "support/fixture.h"
 #include <stdio.h>
@@ -114,6 +115,58 @@ static void attention_takes_given_weights(void **state) {
     assert_null(weft_multi_head_attention_with(x, wide, wide, 2, &of_one, NULL));
     assert_fails(weft_graph_status(graph), WEFT_ERROR_ARGUMENT, "q_proj_weight is NULL");
     weft_graph_release(graph);
+}
+
+/* The layer's own table, and one of the caller's, which is then updated by rows. */
+static void embeddings_take_a_given_table(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const tokens = weft_input(graph, "tokens", WEFT_I32, 5);
+    weft_embedding_options options = {
+        WEFT_EMBEDDING_OPTIONS_INIT, .padded = true, .padding = -1, .max_norm = 2, .by_frequency = true};
+    weft_tensor *const rows = weft_embedding_layer(tokens, 9, 3, &options);
+    options.table = weft_graph_find(graph, "embedding1.weight");
+    assert_non_null(rows);
+    assert_ptr_equal(weft_embedding_layer(tokens, 9, 3, &options), rows);
+    options.table = weft_parameter(graph, "words", weft_init_normal(0, 1), 9, 3);
+    assert_non_null(weft_embedding_layer(tokens, 9, 3, &options));
+    assert_non_null(weft_embedding_bag(tokens, 9, 3, NULL, &options));
+    assert_true(options.table->variable->sparse && options.table->variable->max_norm == 2);
+    assert_int_equal(weft_graph_parameter_count(graph), 2);
+    weft_graph_release(graph);
+}
+
+static weft_tensor *negative(weft_graph *graph) {
+    return weft_neg(weft_parameter(graph, "words", weft_zeros(), 9, 3));
+}
+static weft_tensor *narrow(weft_graph *graph) {
+    return weft_parameter(graph, "words", weft_zeros(), 9, 2);
+}
+static weft_tensor *right(weft_graph *graph) {
+    return weft_parameter(graph, "words", weft_zeros(), 9, 3);
+}
+
+static void other_tables_are_refused(void **state) {
+    static const struct {
+        weft_tensor *(*table)(weft_graph *graph);
+        weft_embedding_options options;
+        weft_status status;
+        const char *line;
+    } rows[] = {
+        {narrow, {WEFT_EMBEDDING_OPTIONS_INIT}, WEFT_ERROR_SHAPE,
+            "the table is f32 (9, 2), expected f32 (9, 3)"},
+        {negative, {WEFT_EMBEDDING_OPTIONS_INIT, .sparse = true}, WEFT_ERROR_ARGUMENT, "must be a parameter"},
+        {right, {WEFT_EMBEDDING_OPTIONS_INIT, .name = "e"}, WEFT_ERROR_ARGUMENT, "name and initialiser"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        weft_graph *const graph = test_graph();
+        weft_embedding_options options = rows[i].options;
+        options.table = rows[i].table(graph);
+        assert_null(weft_embedding_layer(weft_input(graph, "tokens", WEFT_I32, 5), 9, 3, &options));
+        assert_fails(weft_graph_status(graph), rows[i].status, rows[i].line);
+        weft_graph_release(graph);
+    }
 }
 
 static void weights_of_another_shape_are_refused(void **state) {
@@ -270,6 +323,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layer_can_be_shared),
         cmocka_unit_test(attention_takes_given_weights),
+        cmocka_unit_test(embeddings_take_a_given_table),
+        cmocka_unit_test(other_tables_are_refused),
         cmocka_unit_test(weights_of_another_shape_are_refused),
         cmocka_unit_test(towers_add_their_gradients),
         cmocka_unit_test(a_whole_network_is_shared),

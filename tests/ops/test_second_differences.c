@@ -81,6 +81,31 @@ static weft_tensor *rnn_reverse(weft_tensor *const *x) {
         x[0], &w, &(weft_sequence_options){WEFT_SEQUENCE_OPTIONS_INIT, .h0 = x[4], .reverse = true}));
 }
 
+/* ---- adaptive softmax: x, the head's weight and bias, a projection and a tail's weight ---- */
+
+static weft_tensor *adaptive_loss(weft_tensor *const *x, const float *capacity) {
+    const int64_t cutoff = 3;
+    const weft_adaptive_softmax_weights weights = {x[1], x[2], &x[3], &x[4]};
+    weft_tensor *const labels = weft_array(
+        weft_tensor_graph(x[0]), WEFT_I32, (const int32_t[]){0, 6, 2, 4, 1, -100}, 1, (const int64_t[]){6});
+    return weft_adaptive_softmax_loss(
+        weft_adaptive_softmax_with(7, &cutoff, 1, &weights,
+            &(weft_adaptive_softmax_options){WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT, .capacities = capacity}),
+        x[0], labels);
+}
+static weft_tensor *adaptive(weft_tensor *const *x) {
+    return adaptive_loss(x, NULL);
+}
+/* The tail is computed for the two rows with a label of it. */
+static weft_tensor *adaptive_capacity(weft_tensor *const *x) {
+    return adaptive_loss(x, (const float[]){1 / 3.0f});
+}
+static weft_tensor *multi_head(weft_tensor *const *x) {
+    const weft_multi_head_weights weights = {
+        .in_proj_weight = x[1], .in_proj_bias = x[2], .out_proj_weight = x[3]};
+    return weft_multi_head_attention_with(x[0], x[0], x[0], 2, &weights, NULL);
+}
+
 /* ---- others: linear pieces are squared, so that there is something to see ---- */
 
 static weft_tensor *pool(weft_tensor *const *x) {
@@ -107,6 +132,9 @@ static const second_case cases[] = {
     {"attention with a trained mask", {DIMS(2, 4, 3), DIMS(2, 3, 3), DIMS(2, 3, 2), DIMS(4, 3)}, float_mask},
     {"attention with a bool mask", {DIMS(2, 4, 3), DIMS(2, 3, 3), DIMS(2, 3, 2)}, bool_mask},
     {"attention of one tensor", {DIMS(2, 4, 3)}, self_attention},
+    {"multi-head attention", {DIMS(2, 3, 4), DIMS(12, 4), DIMS(12), DIMS(4, 4)}, multi_head},
+    {"adaptive softmax", {DIMS(6, 4), DIMS(4, 4), DIMS(4), DIMS(2, 4), DIMS(4, 2)}, adaptive},
+    {"adaptive softmax with a capacity", {DIMS(6, 4), DIMS(4, 4), DIMS(4), DIMS(2, 4), DIMS(4, 2)}, adaptive_capacity},
     {"lstm with a projection", {DIMS(3, 4, 2), DIMS(12, 2), DIMS(12, 2), DIMS(12), DIMS(2, 3), DIMS(3, 2), DIMS(3, 3)}, lstm_projected},
     {"lstm with lengths", {DIMS(3, 4, 2), DIMS(12, 2), DIMS(12, 3), DIMS(12)}, lstm_lengths},
     {"lstm with h0 = c0", {DIMS(3, 4, 2), DIMS(12, 2), DIMS(12, 3), DIMS(12), DIMS(3, 3)}, lstm_one_state},

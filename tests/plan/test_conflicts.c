@@ -58,13 +58,25 @@ static void two_assignments_and_two_updates(void **state) {
     size_t count = 0;
     weft_tensor *updates[WEFT_MAX_UPDATES];
     (void)state;
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, plan_of(t.assign, twice), "'w' is assigned twice in one plan");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, plan_of(t.assign, twice),
+        "'w' is assigned twice in one plan (by outputs 0 and 1 of the plan)", "use two plans");
     assert_weft_ok(plan_of(t.assign, t.assign));
     assert_weft_ok(plan_of(t.assign, else_where));
     assert_weft_ok(weft_minimize(t.loss, &sgd, updates, WEFT_MAX_UPDATES, &count));
     assert_weft_fails(
         WEFT_ERROR_ARGUMENT, plan_of(t.update, updates[0]), "is updated twice in one plan (by weft_minimize");
     weft_graph_release(t.graph);
+}
+
+static void a_norm_and_an_assignment(void **state) {
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input_shape(graph, "x", WEFT_F32, 2, (const int64_t[]){4, 3});
+    weft_tensor *const y = weft_batch_norm(x), *const mean =
+                                                   weft_graph_find(graph, "batchnorm1.running_mean");
+    (void)state;
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, plan_of(y, weft_assign(mean, weft_neg(mean))),
+        "'batchnorm1.running_mean' is assigned twice in one plan (by output 1 of the plan and by a layer");
+    weft_graph_release(graph);
 }
 
 /* Its memory has what was there before. */
@@ -102,6 +114,7 @@ int main(void) {
         cmocka_unit_test(an_update_and_an_assignment),
         cmocka_unit_test(a_frozen_parameter_is_written_too),
         cmocka_unit_test(two_assignments_and_two_updates),
+        cmocka_unit_test(a_norm_and_an_assignment),
         cmocka_unit_test(an_input_that_was_never_written),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

@@ -7,7 +7,8 @@
 
 /* ---- the losses ---- */
 
-static const char first_gradient_only[] = "weft_ctc has a first gradient only";
+static const char first_gradient_only[] =
+    "weft_ctc has a first gradient only, so leave it out of what is differentiated twice";
 
 #define WALK_OP                                                                                              \
     {                                                                                                        \

