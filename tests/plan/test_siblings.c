@@ -50,8 +50,8 @@ static void end(training *t) {
     weft_graph_release(t->graph);
 }
 
-/* Where divisions and square roots need not be exact, an optimiser computes those of one program in another way than those of
- * the other (Intel's CPU runtime does): both are compiled without it. */
+/* Where divisions and square roots need not be exact, an optimiser may compute those of one program in another way than those of
+ * the other (losses differ on Intel's CPU runtime): both are compiled without it. */
 static void compile_alike(void) {
     cl_device_fp_config floats = 0;
     assert_int_equal(clGetDeviceInfo(wi_context_device(test_context())->id, CL_DEVICE_SINGLE_FP_CONFIG,
