@@ -1,11 +1,14 @@
 /* Initial content of variables. All random numbers come from Philox with the context's seed, the variable's
  * stream and the element's index, so they are the same on every device. */
 #include "graph/initial.h"
+#include "base/draws.h"
+#include "base/integers.h"
 #include "base/philox.h"
 #include <stdio.h>
 #include <string.h>
 
-enum { INITIAL_DRAW = -1 }; /* the counter's last word: no run of a plan has this number */
+/* INITIAL_DRAW: the counter's last word: no run of a plan has this number; BLOCK: values that are drawn at once. */
+enum { INITIAL_DRAW = -1, BLOCK = 256 };
 
 /* ---- checks ---- */
 
@@ -114,36 +117,28 @@ static weft_initialiser resolve(weft_initialiser given, const wi_shape *shape) {
     return (weft_initialiser){.kind = WEFT_INIT_NORMAL, .b = (float)deviation};
 }
 
-typedef struct source {
-    uint64_t seed;
-    uint32_t stream;
-} source;
+static wi_draws draws_of(const wi_variable *variable, bool normal, float scale, float add) {
+    return (wi_draws){.seed = variable->tensor->graph->context->seed,
+        .stream = variable->stream,
+        .last = (uint32_t)INITIAL_DRAW,
+        .normal = normal,
+        .scale = scale,
+        .add = add};
+}
 
 /* Four words for an element; further attempts take further counters. */
-static void draw(const source *from, uint64_t index, uint32_t attempt, uint32_t words[4]) {
+static void draw_attempt(const wi_draws *from, uint64_t index, uint32_t attempt, uint32_t words[4]) {
     words[0] = (uint32_t)index;
     words[1] = (uint32_t)(index >> 32);
     words[2] = from->stream;
-    words[3] = (uint32_t)INITIAL_DRAW - attempt;
+    words[3] = from->last - attempt;
     wi_philox(words, from->seed);
-}
-
-static float uniform(const source *from, uint64_t index, float low, float high) {
-    uint32_t words[4];
-    draw(from, index, 0, words);
-    return fmaf(wi_uniform_of(words[0]), high - low, low);
-}
-
-static float normal(const source *from, uint64_t index, float mean, float deviation) {
-    uint32_t words[4];
-    draw(from, index, 0, words);
-    return fmaf(wi_normal_of(words[0], words[1]), deviation, mean);
 }
 
 /* Rejection: normal numbers where the bounds leave enough of them (Robert 1995), else uniform ones accepted
  * in proportion to the density. Of an interval in a tail, only the part matters where the density is above
  * exp(-25) of its largest. */
-static float truncated(const source *from, uint64_t index, const weft_initialiser *how) {
+static float truncated(const wi_draws *from, uint64_t index, const weft_initialiser *how) {
     enum { ATTEMPTS = 1 << 16 };
     const double mean = (double)how->a, deviation = (double)how->b;
     double low = ((double)how->c - mean) / deviation, high = ((double)how->d - mean) / deviation;
@@ -155,7 +150,7 @@ static float truncated(const source *from, uint64_t index, const weft_initialise
     double z = mode;
     for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
         uint32_t words[4];
-        draw(from, index, attempt, words);
+        draw_attempt(from, index, attempt, words);
         if (by_normal)
             z = (double)wi_normal_of(words[0], words[1]);
         else
@@ -196,7 +191,7 @@ static void orthonormalise(double *vectors, int64_t count, int64_t length) {
     }
 }
 
-static weft_status orthogonal(const wi_variable *variable, const source *from, void *values) {
+static weft_status orthogonal(const wi_variable *variable, void *values) {
     const weft_allocator *allocator = variable->tensor->graph->context->allocator;
     const wi_format *format = wi_format_of(variable->tensor->dtype);
     const int64_t all = (int64_t)(variable->bytes / format->size);
@@ -206,9 +201,15 @@ static weft_status orthogonal(const wi_variable *variable, const source *from, v
     const int64_t count = wide ? rows : columns, length = wide ? columns : rows;
     double *vectors = wi_allocate_array(allocator, (size_t)all, sizeof *vectors);
     if (!vectors) return WEFT_ERROR_MEMORY;
-    for (int64_t i = 0; i < all; i++) {
-        const int64_t row = i / columns, column = i % columns;
-        vectors[wide ? i : column * length + row] = (double)normal(from, (uint64_t)i, 0, 1);
+    const wi_draws from = draws_of(variable, true, 1, 0);
+    for (int64_t i = 0; i < all; i += BLOCK) {
+        float numbers[BLOCK];
+        const int64_t some = wi_min64(BLOCK, all - i);
+        wi_draw(&from, (uint64_t)i, (size_t)some, numbers);
+        for (int64_t k = 0; k < some; k++) {
+            const int64_t row = (i + k) / columns, column = (i + k) % columns;
+            vectors[wide ? i + k : column * length + row] = (double)numbers[k];
+        }
     }
     orthonormalise(vectors, count, length);
     for (int64_t i = 0; i < all; i++) {
@@ -222,22 +223,44 @@ static weft_status orthogonal(const wi_variable *variable, const source *from, v
 
 /* ---- content ---- */
 
-static float value_at(const weft_initialiser *how, const source *from, uint64_t index) {
+static wi_draws draws_for(const wi_variable *variable, const weft_initialiser *how) {
+    const bool normal = how->kind == WEFT_INIT_NORMAL;
+    return draws_of(variable, normal, normal ? how->b : how->b - how->a, how->a);
+}
+
+static void values_of(
+    const weft_initialiser *how, const wi_draws *from, uint64_t first, size_t count, float *values) {
     switch (how->kind) {
-    case WEFT_INIT_UNIFORM: return uniform(from, index, how->a, how->b);
-    case WEFT_INIT_NORMAL: return normal(from, index, how->a, how->b);
-    case WEFT_INIT_TRUNCATED_NORMAL: return truncated(from, index, how);
-    default: return how->a;
+    case WEFT_INIT_UNIFORM:
+    case WEFT_INIT_NORMAL: wi_draw(from, first, count, values); return;
+    case WEFT_INIT_TRUNCATED_NORMAL:
+        for (size_t i = 0; i < count; i++) values[i] = truncated(from, first + i, how);
+        return;
+    default:
+        for (size_t i = 0; i < count; i++) values[i] = how->a;
     }
 }
 
+static void store(weft_dtype dtype, void *content, size_t first, size_t count, const float *values) {
+    const wi_format *const format = wi_format_of(dtype);
+    if (dtype == WEFT_F32)
+        memcpy((float *)content + first, values, count * sizeof *values);
+    else
+        for (size_t i = 0; i < count; i++) format->put(content, first + i, (double)values[i]);
+}
+
 static weft_status computed_content(const wi_variable *variable, void *content) {
-    const source from = {variable->tensor->graph->context->seed, variable->stream};
     const weft_initialiser how = resolve(variable->initialiser, &variable->tensor->shape);
-    if (how.kind == WEFT_INIT_ORTHOGONAL) return orthogonal(variable, &from, content);
-    const wi_format *format = wi_format_of(variable->tensor->dtype);
-    const size_t count = variable->bytes / format->size;
-    for (size_t i = 0; i < count; i++) format->put(content, i, (double)value_at(&how, &from, i));
+    if (how.kind == WEFT_INIT_ORTHOGONAL) return orthogonal(variable, content);
+    const weft_dtype dtype = variable->tensor->dtype;
+    const size_t count = variable->bytes / wi_format_of(dtype)->size;
+    const wi_draws from = draws_for(variable, &how);
+    for (size_t i = 0; i < count; i += BLOCK) {
+        float values[BLOCK];
+        const size_t some = count - i < BLOCK ? count - i : BLOCK;
+        values_of(&how, &from, i, some, values);
+        store(dtype, content, i, some, values);
+    }
     return WEFT_OK;
 }
 
