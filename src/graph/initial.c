@@ -138,30 +138,52 @@ static void draw_attempt(const wi_draws *from, uint64_t index, uint32_t attempt,
 /* Rejection: normal numbers where the bounds leave enough of them (Robert 1995), else uniform ones accepted
  * in proportion to the density. Of an interval in a tail, only the part matters where the density is above
  * exp(-25) of its largest. */
-static float truncated(const wi_draws *from, uint64_t index, const weft_initialiser *how) {
+typedef struct truncation {
+    double mean, deviation, low, high, mode; /* bounds and mode in deviations from the mean */
+    bool by_normal;
+} truncation;
+
+static truncation truncation_of(const weft_initialiser *how) {
+    truncation t = {.mean = (double)how->a, .deviation = (double)how->b};
+    t.low = ((double)how->c - t.mean) / t.deviation;
+    t.high = ((double)how->d - t.mean) / t.deviation;
+    t.mode = t.low > 0 ? t.low : t.high < 0 ? t.high : 0;
+    t.by_normal = t.low <= 0 && t.high >= 0 && t.high - t.low > 2;
+    const double reach = sqrt(t.mode * t.mode + 50);
+    if (t.high > reach) t.high = reach;
+    if (t.low < -reach) t.low = -reach;
+    return t;
+}
+
+static bool attempt_truncated(
+    const truncation *t, const wi_draws *from, uint64_t index, uint32_t attempt, double *z) {
+    uint32_t words[4];
+    draw_attempt(from, index, attempt, words);
+    *z = t->by_normal ? (double)wi_normal_of(words[0], words[1])
+                      : t->low + (t->high - t->low) * (double)wi_uniform_of(words[0]);
+    return *z >= t->low && *z <= t->high &&
+           (t->by_normal || (double)wi_uniform_of(words[1]) < exp((t->mode * t->mode - *z * *z) / 2));
+}
+
+static double truncated(const truncation *t, const wi_draws *from, uint64_t index, uint32_t attempt) {
     enum { ATTEMPTS = 1 << 16 };
-    const double mean = (double)how->a, deviation = (double)how->b;
-    double low = ((double)how->c - mean) / deviation, high = ((double)how->d - mean) / deviation;
-    const double mode = low > 0 ? low : high < 0 ? high : 0;
-    const bool by_normal = low <= 0 && high >= 0 && high - low > 2;
-    const double reach = sqrt(mode * mode + 50);
-    if (high > reach) high = reach;
-    if (low < -reach) low = -reach;
-    double z = mode;
-    for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
-        uint32_t words[4];
-        draw_attempt(from, index, attempt, words);
-        if (by_normal)
-            z = (double)wi_normal_of(words[0], words[1]);
-        else
-            z = low + (high - low) * (double)wi_uniform_of(words[0]);
-        if (z >= low && z <= high &&
-            (by_normal || (double)wi_uniform_of(words[1]) < exp((mode * mode - z * z) / 2)))
-            break;
-        z = mode; /* in case that was the last */
+    double z;
+    for (; attempt < ATTEMPTS; attempt++)
+        if (attempt_truncated(t, from, index, attempt, &z)) return z;
+    return t->mode;
+}
+
+/* First attempts are drawn side by side: most normal numbers are within the bounds. */
+static void draw_truncated(
+    const weft_initialiser *how, const wi_draws *from, uint64_t first, size_t count, float *values) {
+    const truncation t = truncation_of(how);
+    if (t.by_normal) wi_draw(from, first, count, values);
+    for (size_t i = 0; i < count; i++) {
+        double z = t.by_normal ? (double)values[i] : t.high + 1;
+        if (!(z >= t.low && z <= t.high)) z = truncated(&t, from, first + i, t.by_normal);
+        const float value = (float)(t.mean + z * t.deviation);
+        values[i] = value < how->c ? how->c : value > how->d ? how->d : value;
     }
-    const float value = (float)(mean + z * deviation);
-    return value < how->c ? how->c : value > how->d ? how->d : value;
 }
 
 /* ---- orthogonal matrices ---- */
@@ -223,9 +245,13 @@ static weft_status orthogonal(const wi_variable *variable, void *values) {
 
 /* ---- content ---- */
 
+/* A truncated normal is drawn as a standard one, whose zeros keep their sign. */
 static wi_draws draws_for(const wi_variable *variable, const weft_initialiser *how) {
-    const bool normal = how->kind == WEFT_INIT_NORMAL;
-    return draws_of(variable, normal, normal ? how->b : how->b - how->a, how->a);
+    switch (how->kind) {
+    case WEFT_INIT_NORMAL: return draws_of(variable, true, how->b, how->a);
+    case WEFT_INIT_TRUNCATED_NORMAL: return draws_of(variable, true, 1, -0.0f);
+    default: return draws_of(variable, false, how->b - how->a, how->a);
+    }
 }
 
 static void values_of(
@@ -233,9 +259,7 @@ static void values_of(
     switch (how->kind) {
     case WEFT_INIT_UNIFORM:
     case WEFT_INIT_NORMAL: wi_draw(from, first, count, values); return;
-    case WEFT_INIT_TRUNCATED_NORMAL:
-        for (size_t i = 0; i < count; i++) values[i] = truncated(from, first + i, how);
-        return;
+    case WEFT_INIT_TRUNCATED_NORMAL: draw_truncated(how, from, first, count, values); return;
     default:
         for (size_t i = 0; i < count; i++) values[i] = how->a;
     }
