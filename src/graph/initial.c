@@ -1,11 +1,14 @@
 /* Initial content of variables. All random numbers come from Philox with the context's seed, the variable's
  * stream and the element's index, so they are the same on every device. */
 #include "graph/initial.h"
+#include "base/draws.h"
+#include "base/integers.h"
 #include "base/philox.h"
 #include <stdio.h>
 #include <string.h>
 
-enum { INITIAL_DRAW = -1 }; /* the counter's last word: no run of a plan has this number */
+/* INITIAL_DRAW: the counter's last word: no run of a plan has this number; BLOCK: values that are drawn at once. */
+enum { INITIAL_DRAW = -1, BLOCK = 256 };
 
 /* ---- checks ---- */
 
@@ -114,59 +117,73 @@ static weft_initialiser resolve(weft_initialiser given, const wi_shape *shape) {
     return (weft_initialiser){.kind = WEFT_INIT_NORMAL, .b = (float)deviation};
 }
 
-typedef struct source {
-    uint64_t seed;
-    uint32_t stream;
-} source;
+static wi_draws draws_of(const wi_variable *variable, bool normal, float scale, float add) {
+    return (wi_draws){.seed = variable->tensor->graph->context->seed,
+        .stream = variable->stream,
+        .last = (uint32_t)INITIAL_DRAW,
+        .normal = normal,
+        .scale = scale,
+        .add = add};
+}
 
 /* Four words for an element; further attempts take further counters. */
-static void draw(const source *from, uint64_t index, uint32_t attempt, uint32_t words[4]) {
+static void draw_attempt(const wi_draws *from, uint64_t index, uint32_t attempt, uint32_t words[4]) {
     words[0] = (uint32_t)index;
     words[1] = (uint32_t)(index >> 32);
     words[2] = from->stream;
-    words[3] = (uint32_t)INITIAL_DRAW - attempt;
+    words[3] = from->last - attempt;
     wi_philox(words, from->seed);
-}
-
-static float uniform(const source *from, uint64_t index, float low, float high) {
-    uint32_t words[4];
-    draw(from, index, 0, words);
-    return fmaf(wi_uniform_of(words[0]), high - low, low);
-}
-
-static float normal(const source *from, uint64_t index, float mean, float deviation) {
-    uint32_t words[4];
-    draw(from, index, 0, words);
-    return fmaf(wi_normal_of(words[0], words[1]), deviation, mean);
 }
 
 /* Rejection: normal numbers where the bounds leave enough of them (Robert 1995), else uniform ones accepted
  * in proportion to the density. Of an interval in a tail, only the part matters where the density is above
  * exp(-25) of its largest. */
-static float truncated(const source *from, uint64_t index, const weft_initialiser *how) {
+typedef struct truncation {
+    double mean, deviation, low, high, mode; /* bounds and mode in deviations from the mean */
+    bool by_normal;
+} truncation;
+
+static truncation truncation_of(const weft_initialiser *how) {
+    truncation t = {.mean = (double)how->a, .deviation = (double)how->b};
+    t.low = ((double)how->c - t.mean) / t.deviation;
+    t.high = ((double)how->d - t.mean) / t.deviation;
+    t.mode = t.low > 0 ? t.low : t.high < 0 ? t.high : 0;
+    t.by_normal = t.low <= 0 && t.high >= 0 && t.high - t.low > 2;
+    const double reach = sqrt(t.mode * t.mode + 50);
+    if (t.high > reach) t.high = reach;
+    if (t.low < -reach) t.low = -reach;
+    return t;
+}
+
+static bool attempt_truncated(
+    const truncation *t, const wi_draws *from, uint64_t index, uint32_t attempt, double *z) {
+    uint32_t words[4];
+    draw_attempt(from, index, attempt, words);
+    *z = t->by_normal ? (double)wi_normal_of(words[0], words[1])
+                      : t->low + (t->high - t->low) * (double)wi_uniform_of(words[0]);
+    return *z >= t->low && *z <= t->high &&
+           (t->by_normal || (double)wi_uniform_of(words[1]) < exp((t->mode * t->mode - *z * *z) / 2));
+}
+
+static double truncated(const truncation *t, const wi_draws *from, uint64_t index, uint32_t attempt) {
     enum { ATTEMPTS = 1 << 16 };
-    const double mean = (double)how->a, deviation = (double)how->b;
-    double low = ((double)how->c - mean) / deviation, high = ((double)how->d - mean) / deviation;
-    const double mode = low > 0 ? low : high < 0 ? high : 0;
-    const bool by_normal = low <= 0 && high >= 0 && high - low > 2;
-    const double reach = sqrt(mode * mode + 50);
-    if (high > reach) high = reach;
-    if (low < -reach) low = -reach;
-    double z = mode;
-    for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
-        uint32_t words[4];
-        draw(from, index, attempt, words);
-        if (by_normal)
-            z = (double)wi_normal_of(words[0], words[1]);
-        else
-            z = low + (high - low) * (double)wi_uniform_of(words[0]);
-        if (z >= low && z <= high &&
-            (by_normal || (double)wi_uniform_of(words[1]) < exp((mode * mode - z * z) / 2)))
-            break;
-        z = mode; /* in case that was the last */
+    double z;
+    for (; attempt < ATTEMPTS; attempt++)
+        if (attempt_truncated(t, from, index, attempt, &z)) return z;
+    return t->mode;
+}
+
+/* First attempts are drawn side by side: most normal numbers are within the bounds. */
+static void draw_truncated(
+    const weft_initialiser *how, const wi_draws *from, uint64_t first, size_t count, float *values) {
+    const truncation t = truncation_of(how);
+    if (t.by_normal) wi_draw(from, first, count, values);
+    for (size_t i = 0; i < count; i++) {
+        double z = t.by_normal ? (double)values[i] : t.high + 1;
+        if (!(z >= t.low && z <= t.high)) z = truncated(&t, from, first + i, t.by_normal);
+        const float value = (float)(t.mean + z * t.deviation);
+        values[i] = value < how->c ? how->c : value > how->d ? how->d : value;
     }
-    const float value = (float)(mean + z * deviation);
-    return value < how->c ? how->c : value > how->d ? how->d : value;
 }
 
 /* ---- orthogonal matrices ---- */
@@ -196,7 +213,7 @@ static void orthonormalise(double *vectors, int64_t count, int64_t length) {
     }
 }
 
-static weft_status orthogonal(const wi_variable *variable, const source *from, void *values) {
+static weft_status orthogonal(const wi_variable *variable, void *values) {
     const weft_allocator *allocator = variable->tensor->graph->context->allocator;
     const wi_format *format = wi_format_of(variable->tensor->dtype);
     const int64_t all = (int64_t)(variable->bytes / format->size);
@@ -206,9 +223,15 @@ static weft_status orthogonal(const wi_variable *variable, const source *from, v
     const int64_t count = wide ? rows : columns, length = wide ? columns : rows;
     double *vectors = wi_allocate_array(allocator, (size_t)all, sizeof *vectors);
     if (!vectors) return WEFT_ERROR_MEMORY;
-    for (int64_t i = 0; i < all; i++) {
-        const int64_t row = i / columns, column = i % columns;
-        vectors[wide ? i : column * length + row] = (double)normal(from, (uint64_t)i, 0, 1);
+    const wi_draws from = draws_of(variable, true, 1, 0);
+    for (int64_t i = 0; i < all; i += BLOCK) {
+        float numbers[BLOCK];
+        const int64_t some = wi_min64(BLOCK, all - i);
+        wi_draw(&from, (uint64_t)i, (size_t)some, numbers);
+        for (int64_t k = 0; k < some; k++) {
+            const int64_t row = (i + k) / columns, column = (i + k) % columns;
+            vectors[wide ? i + k : column * length + row] = (double)numbers[k];
+        }
     }
     orthonormalise(vectors, count, length);
     for (int64_t i = 0; i < all; i++) {
@@ -222,22 +245,46 @@ static weft_status orthogonal(const wi_variable *variable, const source *from, v
 
 /* ---- content ---- */
 
-static float value_at(const weft_initialiser *how, const source *from, uint64_t index) {
+/* A truncated normal is drawn as a standard one, whose zeros keep their sign. */
+static wi_draws draws_for(const wi_variable *variable, const weft_initialiser *how) {
     switch (how->kind) {
-    case WEFT_INIT_UNIFORM: return uniform(from, index, how->a, how->b);
-    case WEFT_INIT_NORMAL: return normal(from, index, how->a, how->b);
-    case WEFT_INIT_TRUNCATED_NORMAL: return truncated(from, index, how);
-    default: return how->a;
+    case WEFT_INIT_NORMAL: return draws_of(variable, true, how->b, how->a);
+    case WEFT_INIT_TRUNCATED_NORMAL: return draws_of(variable, true, 1, -0.0f);
+    default: return draws_of(variable, false, how->b - how->a, how->a);
     }
 }
 
+static void values_of(
+    const weft_initialiser *how, const wi_draws *from, uint64_t first, size_t count, float *values) {
+    switch (how->kind) {
+    case WEFT_INIT_UNIFORM:
+    case WEFT_INIT_NORMAL: wi_draw(from, first, count, values); return;
+    case WEFT_INIT_TRUNCATED_NORMAL: draw_truncated(how, from, first, count, values); return;
+    default:
+        for (size_t i = 0; i < count; i++) values[i] = how->a;
+    }
+}
+
+static void store(weft_dtype dtype, void *content, size_t first, size_t count, const float *values) {
+    const wi_format *const format = wi_format_of(dtype);
+    if (dtype == WEFT_F32)
+        memcpy((float *)content + first, values, count * sizeof *values);
+    else
+        for (size_t i = 0; i < count; i++) format->put(content, first + i, (double)values[i]);
+}
+
 static weft_status computed_content(const wi_variable *variable, void *content) {
-    const source from = {variable->tensor->graph->context->seed, variable->stream};
     const weft_initialiser how = resolve(variable->initialiser, &variable->tensor->shape);
-    if (how.kind == WEFT_INIT_ORTHOGONAL) return orthogonal(variable, &from, content);
-    const wi_format *format = wi_format_of(variable->tensor->dtype);
-    const size_t count = variable->bytes / format->size;
-    for (size_t i = 0; i < count; i++) format->put(content, i, (double)value_at(&how, &from, i));
+    if (how.kind == WEFT_INIT_ORTHOGONAL) return orthogonal(variable, content);
+    const weft_dtype dtype = variable->tensor->dtype;
+    const size_t count = variable->bytes / wi_format_of(dtype)->size;
+    const wi_draws from = draws_for(variable, &how);
+    for (size_t i = 0; i < count; i += BLOCK) {
+        float values[BLOCK];
+        const size_t some = count - i < BLOCK ? count - i : BLOCK;
+        values_of(&how, &from, i, some, values);
+        store(dtype, content, i, some, values);
+    }
     return WEFT_OK;
 }
 

@@ -21,10 +21,14 @@ bool wi_variant_is_tuned(const wi_implementation *implementation, const wi_varia
     return false;
 }
 
+static const int *values_of(const wi_implementation *implementation, const wi_variant *variant) {
+    return variant ? variant->values : wi_implementation_variant(implementation, 0)->values;
+}
+
 static wi_kernel_site with_variant(
     const wi_kernel_site *site, const wi_implementation *implementation, const wi_variant *variant) {
     wi_kernel_site own = *site;
-    own.values = variant ? variant->values : wi_implementation_variant(implementation, 0)->values;
+    own.values = values_of(implementation, variant);
     return own;
 }
 
@@ -93,9 +97,12 @@ static bool has_format(const wi_implementation *implementation, const wi_kernel_
 
 bool wi_implementation_accepts(
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
+    if (!has_needs(site->device, &implementation->needs, values_of(implementation, variant)) ||
+        !has_format(implementation, site))
+        return false;
+    if (!implementation->accepts) return true;
     const wi_kernel_site own = with_variant(site, implementation, variant);
-    return has_format(implementation, site) && has_needs(site->device, &implementation->needs, own.values) &&
-           (!implementation->accepts || implementation->accepts(&own));
+    return implementation->accepts(&own);
 }
 
 double wi_implementation_cost(

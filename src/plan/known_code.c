@@ -1,4 +1,5 @@
 #include "plan/known_code.h"
+#include "base/platform.h"
 #include <string.h>
 
 /* ---- life ---- */
@@ -92,6 +93,23 @@ weft_status wi_known_piece(wi_known_code *known, const wi_code_piece *piece, int
     known->pieces[*number].number = *number;
     return WEFT_OK;
 }
+
+/* ---- what stands before pieces ---- */
+
+const wi_cache_key *wi_known_prefix_key(const wi_known_code *known, const wi_device *device, unsigned needs) {
+    for (size_t i = 0; i < known->prefix_count; i++) {
+        const wi_known_prefix *const own = &known->prefixes[i];
+        if (own->device == device && own->needs == needs) return &own->key;
+    }
+    return NULL;
+}
+
+void wi_known_keep_prefix(wi_known_code *known, const wi_device *device, unsigned needs, wi_cache_key key) {
+    if (known->prefix_count == WI_KNOWN_PREFIXES || wi_environment("WEFT_KERNEL_DIR")) return;
+    known->prefixes[known->prefix_count++] = (wi_known_prefix){device, needs, key};
+}
+
+/* ---- arguments ---- */
 
 weft_status wi_known_keep(wi_known_code *known, wi_kernel_text *own, const wi_kernel_text *made, int piece) {
     const size_t bytes = (size_t)made->argument_count * sizeof *made->arguments;

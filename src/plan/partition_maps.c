@@ -89,7 +89,7 @@ int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step) {
 
 static int times_read(const wi_partition *p, const weft_tensor *node, int value) {
     int count = 0;
-    for (int i = 0; i < node->input_count; i++) count += wi_value_index(p, node->inputs[i]) == value;
+    for (int i = 0; node && i < node->input_count; i++) count += wi_value_index(p, node->inputs[i]) == value;
     return count;
 }
 
@@ -99,8 +99,8 @@ static int possible_outputs(const wi_partition *p, const wi_step *step, const we
     int count = 1;
     for (int m = 0; m < step->member_count; m++) {
         const wi_value *member = &p->values[step->members[m]];
-        const int asked = node ? times_read(p, node, step->members[m]) : 0;
-        count += member->storage >= 0 || (member->outside > 0 && member->outside > asked);
+        count += member->storage >= 0 ||
+                 (member->outside > 0 && member->outside > times_read(p, node, step->members[m]));
     }
     return count;
 }

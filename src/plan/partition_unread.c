@@ -2,28 +2,31 @@
  * they leave their steps, and steps without members leave the plan. */
 #include "plan/partition.h"
 
-static bool reads(const wi_partition *p, const wi_value *member, int index) {
-    if (member->copy_of >= 0 || member->stores_inline) return member->copy_of == index;
-    for (int i = 0; i < member->node->input_count; i++) {
-        if (wi_value_index(p, member->node->inputs[i]) == index) return true;
-    }
-    return false;
+/* Is the value one of the step's first members? Then it is needed. */
+static void need(const wi_partition *p, const wi_step *step, int count, int value, bool *needed) {
+    if (value < 0) return;
+    const int place = p->values[value].place;
+    if (place < count && step->members[place] == value) needed[place] = true;
 }
 
-/* Members behind it in the step have been looked at. */
-static bool is_needed(const wi_partition *p, const wi_step *step, int place, const bool *needed) {
-    const int index = step->members[place];
-    if (p->values[index].storage >= 0 || (step->kind != WI_STEP_LOOP && place == 0)) return true;
-    for (int m = place + 1; m < step->member_count; m++) {
-        if (needed[m] && reads(p, &p->values[step->members[m]], index)) return true;
+/* What the member at that place reads of those before it. */
+static void need_inputs(const wi_partition *p, const wi_step *step, int place, bool *needed) {
+    const wi_value *const member = &p->values[step->members[place]];
+    if (member->copy_of >= 0 || member->stores_inline) {
+        need(p, step, place, member->copy_of, needed);
+        return;
     }
-    return false;
+    for (int i = 0; i < member->node->input_count; i++)
+        need(p, step, place, wi_value_index(p, member->node->inputs[i]), needed);
 }
 
 static void drop_members(wi_partition *p, wi_step *step) {
-    bool needed[WI_MAX_MEMBERS];
+    bool needed[WI_MAX_MEMBERS] = {step->kind != WI_STEP_LOOP};
     int count = 0;
-    for (int m = step->member_count - 1; m >= 0; m--) needed[m] = is_needed(p, step, m, needed);
+    for (int m = step->member_count - 1; m >= 0; m--) {
+        needed[m] = needed[m] || p->values[step->members[m]].storage >= 0;
+        if (needed[m]) need_inputs(p, step, m, needed);
+    }
     for (int m = 0; m < step->member_count; m++) {
         const int index = step->members[m];
         if (needed[m]) {

@@ -6,6 +6,7 @@
  * Which pieces are missing depends on the plans before, but a device keeps programs on disk, and knows by pieces
  * what they hold. */
 #include "cl/kernel_source.h"
+#include "plan/known_code.h"
 #include "plan/launches.h"
 #include <string.h>
 
@@ -20,7 +21,6 @@ typedef struct search {
     bool *needed;             /* by piece */
     wi_cache_key *keys;       /* by piece */
     wi_text before[PREFIXES]; /* what stands before pieces; empty: not made yet */
-    wi_cache_key before_keys[PREFIXES];
 } search;
 
 static void need(search *s, const wi_kernel_text *kernel) {
@@ -53,11 +53,13 @@ static weft_status fill_prefix(search *s, unsigned needs) {
     return text->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
+/* Of a text that no plan of the graph has made before, it is made. */
 static weft_status prefix_key(search *s, unsigned needs, wi_cache_key *key) {
-    const bool known = s->before[needs].length > 0;
+    const wi_cache_key *const known = wi_known_prefix_key(s->code->known, s->device, needs);
+    if (known) return *key = *known, WEFT_OK;
     WI_TRY(fill_prefix(s, needs));
-    if (!known) s->before_keys[needs] = wi_text_key(s->before[needs].data, s->before[needs].length);
-    *key = s->before_keys[needs];
+    *key = wi_text_key(s->before[needs].data, s->before[needs].length);
+    wi_known_keep_prefix(s->code->known, s->device, needs, *key);
     return WEFT_OK;
 }
 

@@ -3,6 +3,9 @@
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/scratch.h"
+
+#include "base/philox.h"
+#include "graph/nodes.h"
 #include <math.h>
 #include <stdio.h>
 #include <weft/weft.h>
@@ -50,6 +53,30 @@ static void lecun_has_the_variance_of_one_input(void **state) {
     s = measure(values, COUNT);
     assert_true(fabs(s.mean) < 5 * 0.1 / sqrt(COUNT) && fabs(s.deviation / 0.1 - 1) < 0.02);
     assert_true(s.high <= sqrt(0.03) * 1.000001 && s.high > sqrt(0.03) * 0.999);
+}
+
+/* ---- every number ---- */
+
+/* The formulas that have always been used: a change of one bit would change the networks that seeds stand for. */
+static void numbers_follow_from_seed_stream_and_index(void **state) {
+    (void)state;
+    enum { ROWS = 7, COLUMNS = 181 }; /* whole blocks and a rest */
+    static float got[2][ROWS * COLUMNS];
+    weft_graph *const graph = make_graph();
+    weft_tensor *const tensors[] = {
+        weft_parameter(graph, "normal", weft_init_normal(0.25f, 0.02f), ROWS, COLUMNS),
+        weft_parameter(graph, "uniform", weft_init_uniform(-0.3f, 0.1f), ROWS, COLUMNS)};
+    assert_ok(weft_graph_status(graph));
+    for (int k = 0; k < 2; k++) assert_ok(weft_tensor_read(tensors[k], got[k], sizeof got[k]));
+    for (uint32_t i = 0; i < ROWS * COLUMNS; i++) {
+        uint32_t normal[4] = {i, 0, tensors[0]->variable->stream, UINT32_MAX},
+                 uniform[4] = {i, 0, tensors[1]->variable->stream, UINT32_MAX};
+        wi_philox(normal, graph->context->seed);
+        wi_philox(uniform, graph->context->seed);
+        assert_true(got[0][i] == fmaf(wi_normal_of(normal[0], normal[1]), 0.02f, 0.25f));
+        assert_true(got[1][i] == fmaf(wi_uniform_of(uniform[0]), 0.1f - -0.3f, -0.3f));
+    }
+    weft_graph_release(graph);
 }
 
 /* ---- truncated normal ---- */
@@ -276,6 +303,7 @@ static void bad_values_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lecun_has_the_variance_of_one_input),
+        cmocka_unit_test(numbers_follow_from_seed_stream_and_index),
         cmocka_unit_test(truncated_normal_has_its_moments),
         cmocka_unit_test(orthogonal_matrices_are_orthogonal),
         cmocka_unit_test(a_function_may_write_the_values),

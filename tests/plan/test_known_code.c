@@ -1,6 +1,9 @@
 /* Code that plans of a graph have had serves those after them: a further length or batch writes none of it anew, and what it
  * takes over is right at its own sizes. With the verifier, which tests have, each plan writes the code all the same, and
  * compares. */
+#include "base/platform.h"
+#include "cl/context.h"
+#include "cl/program.h"
 #include "graph/nodes.h"
 #include "plan/known_code.h"
 #include "support/fixture.h"
@@ -65,6 +68,25 @@ static void a_number_follows_the_batch(void **state) {
     weft_graph_release(graph);
 }
 
+/* The text that kernels need before them is made by the first plan alone; by its hash others find their programs. */
+static void what_stands_before_kernels_is_remembered(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const loss = attending(graph);
+    wi_device *const device = wi_context_device(test_context());
+    wi_known_code *known;
+    if (wi_environment("WEFT_KERNEL_DIR")) skip(); /* its files may change between plans */
+    (void)steps_after(&loss, 1, 2, 64);
+    assert_weft_ok(wi_known_code_of(graph, &known));
+    const size_t prefixes = known->prefix_count, added = wi_programs_stats(device)->pieces_added;
+    assert_in_range(prefixes, 1, WI_KNOWN_PREFIXES);
+    assert_non_null(wi_known_prefix_key(known, device, known->prefixes[0].needs));
+    (void)steps_after(&loss, 1, 2, 64);
+    assert_int_equal(known->prefix_count, prefixes);
+    assert_int_equal(wi_programs_stats(device)->pieces_added, added);
+    weft_graph_release(graph);
+}
+
 /* Plans with and without an update: a value is stored in one, and stays in registers in the other. */
 static void plans_of_other_outputs_share(void **state) {
     (void)state;
@@ -124,6 +146,7 @@ static void groups_tell_code_apart(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(another_length_writes_little),
         cmocka_unit_test(a_number_follows_the_batch), cmocka_unit_test(plans_of_other_outputs_share),
-        cmocka_unit_test(strides_tell_code_apart), cmocka_unit_test(groups_tell_code_apart)};
+        cmocka_unit_test(what_stands_before_kernels_is_remembered), cmocka_unit_test(strides_tell_code_apart),
+        cmocka_unit_test(groups_tell_code_apart)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

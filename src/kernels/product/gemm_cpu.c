@@ -103,8 +103,13 @@ static double cut_cost(
            behind * wi_traffic_seconds(device, wi_gemm_bytes(shape, WI_GEMM_B), 0.0);
 }
 
+/* The fewest strips of fewer tiles than these, of which `tiles` fill all rows. */
+static int64_t strips_of_fewer(int64_t all, int64_t tiles) {
+    return tiles > 1 ? wi_divide_up(all, tiles - 1) : all + 1;
+}
+
 /* The cheapest cut of a product, or of its transpose, if it takes less than `least` seconds: every width, and every height that
- * divides the rows evenly. Rows of B are wider than what other layouts take, since memory is fast along them. */
+ * divides the rows evenly, once. Rows of B are wider than what other layouts take, since memory is fast along them. */
 static double better_cut(wi_cut *best, double least, const wi_gemm_shape *shape, const int *p,
     const wi_device_profile *device, bool turned) {
     const int64_t tiles = wi_divide_up(shape->m, p[ROWS]), panels = wi_divide_up(shape->n, p[COLUMNS]);
@@ -112,8 +117,10 @@ static double better_cut(wi_cut *best, double least, const wi_gemm_shape *shape,
     for (int64_t wide = 1; wide <= widest; wide += wide < p[PANELS] ? 1 : wide) {
         const int64_t fewest = wi_divide_up(tiles, most_tiles(p, wide));
         const int64_t depth = depth_of(shape, p, wide, turned);
-        for (int64_t strips = fewest; strips <= tiles && strips <= fewest + 8 * device->units; strips++) {
-            const wi_cut next = {wi_divide_up(tiles, strips), wide, depth, turned};
+        const int64_t most = wi_min64(tiles, fewest + 8 * device->units);
+        wi_cut next = {.panels = wide, .depth = depth, .turned = turned};
+        for (int64_t strips = fewest; strips <= most; strips = strips_of_fewer(tiles, next.tiles)) {
+            next.tiles = wi_divide_up(tiles, strips);
             if (strip_of(p, next) == 0) continue;
             const double seconds = cut_cost(shape, p, next, 1.0, device);
             if (seconds >= least) continue;
