@@ -19,6 +19,9 @@
  *    6 | A, there|  |                   |
  *      +---------+  +----+----+----+----+
  *
+ * Rows that are no whole tile are multiplied in pairs, of which 8 multiply-adds are under way; of the last one alone both are
+ * the same row.
+ *
  * Rows that are stored in 16 bits are converted first, a tile of them with all of k, into private memory: each of their
  * numbers is multiplied with every column, and converted once. The vectors of B are converted as they are packed.
  *
@@ -67,13 +70,14 @@ static inline weft_direct_request weft_direct_share_of(
     return request;
 }
 
-/* One for each width; what WEFT_DIRECT_LAST rules out goes away. The sums stay in registers. */
-#define WEFT_DIRECT_MULTIPLY(rows)                                                                           \
+/* One for each width; what WEFT_DIRECT_LAST rules out goes away. The sums stay in registers. kept: the rows that are
+ * stored. */
+#define WEFT_DIRECT_MULTIPLY(rows, kept)                                                                     \
     switch (wide) {                                                                                          \
-    case 1: WEFT_DIRECT_MULTIPLY_BY(rows, 1) break;                                                          \
-    case 2: WEFT_DIRECT_MULTIPLY_BY(rows, 2) break;                                                          \
-    case 3: WEFT_DIRECT_MULTIPLY_BY(rows, 3) break;                                                          \
-    default: WEFT_DIRECT_MULTIPLY_BY(rows, 4)                                                                \
+    case 1: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 1) break;                                                    \
+    case 2: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 2) break;                                                    \
+    case 3: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 3) break;                                                    \
+    default: WEFT_DIRECT_MULTIPLY_BY(rows, kept, 4)                                                          \
     }
 /* What is prefetched along the way, is so by the first part. */
 #define WEFT_DIRECT_PART(row, rows, vector, vectors, wide)                                                   \
@@ -84,13 +88,15 @@ static inline weft_direct_request weft_direct_share_of(
 #define WEFT_DIRECT_PART_2(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 2)
 #define WEFT_DIRECT_PART_3(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 3)
 #define WEFT_DIRECT_PART_4(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 4)
-#define WEFT_DIRECT_MULTIPLY_BY(rows, vectors)                                                               \
+#define WEFT_DIRECT_MULTIPLY_BY(rows, kept, vectors)                                                         \
     {                                                                                                        \
         float16 sums[WEFT_DIRECT_TILE * WEFT_DIRECT_VECTORS];                                                \
         WEFT_EACH_PART(WEFT_DIRECT_PART_##vectors, rows, vectors)                                            \
         WEFT_UNROLL for (int r = 0; r < rows; ++r) {                                                         \
-            WEFT_UNROLL for (int v = 0; v < vectors; ++v) WEFT_STORE(sums[r * WEFT_DIRECT_VECTORS + v],      \
-                batches[r], lines[r], column + j + 16 * v, v < vectors - 1 ? 16 : min(16, n - j - 16 * v));  \
+            if (r < (kept))                                                                                  \
+                WEFT_UNROLL for (int v = 0; v < vectors; ++v)                                                \
+                    WEFT_STORE(sums[r * WEFT_DIRECT_VECTORS + v], batches[r], lines[r], column + j + 16 * v, \
+                        v < vectors - 1 ? 16 : min(16, n - j - 16 * v));                                     \
         }                                                                                                    \
     }
 
@@ -223,7 +229,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
               all = (vectors + WEFT_DIRECT_VECTORS - 1) / WEFT_DIRECT_VECTORS;
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
     const int left = (int)get_global_id(1) * span, right = min(all, left + span);
-    const int column = item * column_step, tiles = max(1, (bottom - top) / WEFT_DIRECT_TILE);
+    const int column = item * column_step, tiles = (bottom - top + WEFT_DIRECT_TILE - 1) / WEFT_DIRECT_TILE;
     a += a_offset + item * a_batch;
     panels += panels_offset + (long)item * vectors * 16 * k;
 #if !WEFT_OF_A(WEFT_PLAIN_)
@@ -234,14 +240,14 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
         int rows = WEFT_DIRECT_TILE;
         int batch = item * batch_step + top / width, line = top % width;
         for (int row = top; row < bottom; row += rows) {
-            rows = bottom - row >= WEFT_DIRECT_TILE ? WEFT_DIRECT_TILE : 1;
+            rows = bottom - row >= WEFT_DIRECT_TILE ? WEFT_DIRECT_TILE : min(bottom - row, 2);
             WEFT_OPERANDS_A *next = a + (row + rows) * a_row;
 #if WEFT_OF_A(WEFT_PLAIN_)
             WEFT_DIRECT_ROWS *tile = a + row * a_row;
-            const long tile_row = a_row;
+            const long tile_row = rows > 1 ? a_row : 0;
 #else
             float *tile = (float *)room;
-            const long tile_row = WEFT_DIRECT_PITCH;
+            const long tile_row = rows > 1 ? WEFT_DIRECT_PITCH : 0;
             WEFT_NAME(convert)(tile, a + row * a_row, rows, k, a_row, k + max((m - 1 - row) * a_row, 0L));
 #endif
             int batches[WEFT_DIRECT_TILE + 1], lines[WEFT_DIRECT_TILE + 1];
@@ -276,9 +282,9 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(rows)(WEFT_OPERANDS_A *a, long a_offset, _
                 __global const weft_lanes_f32 *b = (__global const weft_lanes_f32 *)(panels + (long)j * k);
                 const int wide = panel + 1 < all ? WEFT_DIRECT_VECTORS : WEFT_DIRECT_LAST;
                 if (rows == WEFT_DIRECT_TILE)
-                    WEFT_DIRECT_MULTIPLY(WEFT_DIRECT_TILE)
+                    WEFT_DIRECT_MULTIPLY(WEFT_DIRECT_TILE, WEFT_DIRECT_TILE)
                 else
-                    WEFT_DIRECT_MULTIPLY(1)
+                    WEFT_DIRECT_MULTIPLY(2, rows)
             }
         }
     }

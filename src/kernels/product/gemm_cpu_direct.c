@@ -44,8 +44,8 @@ static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
                   panels = wi_divide_up(shape->n, wi_gemm_direct_columns(p));
     const bool large = (double)shape->m * (double)shape->n * (double)shape->k * (double)shape->batch > SMALL;
     wi_cut cut = {.span = panels};
-    /* Few rows: each core has columns of its own, so that B is read once. */
-    if (large && tiles < 8 * units) cut.span = wi_divide_up(panels, wi_min64(panels, units));
+    /* Few rows: each work-item has columns of its own, so that B is read once. Two a core, as rows would be split otherwise. */
+    if (large && tiles < 8 * units) cut.span = wi_divide_up(panels, wi_min64(panels, 2 * units));
     cut.spans = wi_divide_up(panels, cut.span);
     const int64_t groups = wi_divide_up(cut.span * wi_gemm_direct_columns(p) * shape->k, TOGETHER);
     cut.together = wi_divide_up(cut.span, wi_min64(groups, cut.span));
@@ -63,7 +63,7 @@ static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
 enum { ITEM = 1 << 16 }; /* operations that a work-item costs, whatever it does */
 
 /* Packing B in a launch of its own is copying it: three ways through memory, where no cache holds it. Rows that are no
- * whole tile are multiplied one by one. */
+ * whole tile are multiplied in pairs. */
 double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shape) {
     const wi_device_profile *const device = site->device;
     const int *const p = site->values;
@@ -81,7 +81,8 @@ double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shap
     const double pack =
         fixed ? 0.0
               : 2.0 * vector * transposing * elements / units + wi_traffic_seconds(device, 3.0 * b, others);
-    const double rows = (double)(shape->m / p[ROWS] * p[ROWS]) + 4.0 * (double)(shape->m % p[ROWS]);
+    const int64_t rest = shape->m % p[ROWS];
+    const double rows = (double)(shape->m - rest) + 4.0 * (double)wi_divide_up(rest, 2);
     /* More where not even one panel stays in the near cache. */
     const double waste = 16 * p[VECTORS] * shape->k > TOGETHER ? 1.25 : 1.15;
     const double packed = (double)(wi_divide_up(vectors, p[VECTORS]) * shape->batch);
