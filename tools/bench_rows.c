@@ -9,7 +9,7 @@
 #include <string.h>
 #include <weft/weft.h>
 
-enum { PICKED = 6, MOST_TABLES = 4, BATCHES = 16, MOST_ROUNDS = 10000 };
+enum { PICKED = 6, MOST_TABLES = 4, BATCHES = 16, MOST_ROUNDS = 10000, PROFILES = 64, MOST_STEPS = 64 };
 
 typedef struct bench_options {
     bool json, profile;
@@ -60,7 +60,7 @@ static void draw_tokens(const bench_table *table, int64_t batch, int32_t *tokens
 
 static weft_status write_tokens(const bench_table *table, int64_t batch, const int32_t *tokens) {
     const weft_status status =
-        weft_plan_write(table->plan, table->word, tokens, (size_t)batch * sizeof *tokens);
+        weft_plan_write_async(table->plan, table->word, tokens, (size_t)batch * sizeof *tokens);
     return status ? status
                   : weft_plan_write(
                         table->plan, table->other, tokens + batch, (size_t)(batch * PICKED) * sizeof *tokens);
@@ -75,15 +75,39 @@ static weft_status run(const bench_table *table, int64_t batch, int32_t *tokens,
     return status;
 }
 
-/* Of a step with tokens of its own: rows of tokens that were there before are in the caches. */
-static weft_status print_profile(const bench_table *table, int64_t batch, int32_t *tokens) {
-    static char text[1 << 16];
-    weft_profile *profile = NULL;
+/* Adds up a step with tokens of its own, as rows of tokens that were there before are in the caches. */
+static weft_status add_profile(
+    const bench_table *table, int64_t batch, int32_t *tokens, double *seconds, weft_profile **profile) {
+    weft_profile_info info;
+    weft_profile_row row;
     draw_tokens(table, batch, tokens);
     weft_status status = write_tokens(table, batch, tokens);
-    if (!status) status = weft_profile_run(&profile, table->plan);
-    if (!status) status = weft_profile_describe(profile, WEFT_FORMAT_TEXT, NULL, text, sizeof text, NULL);
-    if (!status) fputs(text, stdout);
+    weft_profile_release(*profile);
+    *profile = NULL;
+    if (!status) status = weft_profile_run(profile, table->plan);
+    if (!status) status = weft_profile_get_info(*profile, &info);
+    for (size_t i = 0; !status && i < info.rows && i < MOST_STEPS; i++) {
+        status = weft_profile_get_row(*profile, i, &row);
+        seconds[i] += row.seconds / PROFILES;
+    }
+    return status;
+}
+
+/* Means, since the times of single launches vary. */
+static weft_status print_profile(const bench_table *table, int64_t batch, int32_t *tokens) {
+    double seconds[MOST_STEPS] = {0};
+    weft_profile *profile = NULL;
+    weft_profile_info info;
+    weft_profile_row row;
+    weft_status status = WEFT_OK;
+    for (int i = 0; i < PROFILES && !status; i++)
+        status = add_profile(table, batch, tokens, seconds, &profile);
+    if (!status) status = weft_profile_get_info(profile, &info);
+    for (size_t i = 0; !status && i < info.rows && i < MOST_STEPS; i++) {
+        if ((status = weft_profile_get_row(profile, i, &row))) break;
+        printf("step %zu  %-7s  %-20s  %8.4f ms  %s %.60s\n", i, row.kind, row.implementation,
+            1e3 * seconds[i], row.shape, row.ops);
+    }
     weft_profile_release(profile);
     return status;
 }
@@ -132,7 +156,7 @@ static const char help[] = "usage: weft bench rows [option ...]\n"
                            "  --rule NAME     adam, adagrad or sgd, else adam\n"
                            "  --rows N        of a table; may be repeated, else 20000 and 200000\n"
                            "  --width N       128     --batch N   1024     --steps N   200\n"
-                           "  --profile       where the time goes\n"
+                           "  --profile       where the time goes: means of 64 steps\n"
                            "  --device SEL    as of weft check\n"
                            "  --json          an object a line\n";
 

@@ -4,7 +4,7 @@
  * What they make stays in the plan's arena, and they run again after a variable was written: by the caller, by a file, or
  * by another plan (run.c compares the counts of writes). Under a limit of memory that this does not fit into, every
  * launch runs every time. */
-#include "plan/schedule.h"
+#include "plan/slices.h"
 
 bool wi_is_fixed(const wi_partition *p, int value) {
     if (!p->request->inference || p->request->devices.count > 1) return false;
@@ -73,8 +73,9 @@ void wi_find_fixed(wi_schedule *schedule) {
 }
 
 bool wi_schedule_unfix(wi_schedule *schedule) {
-    bool any = schedule->bundles != NULL;
+    bool any = schedule->bundles != NULL || schedule->code->sliced != NULL;
     wi_schedule_unbundle(schedule);
+    wi_schedule_unslice(schedule);
     for (size_t i = 0; i < schedule->code->loops->partition->step_count; i++) {
         any = any || schedule->of[i].fixed_launches > 0;
         schedule->of[i].fixed_launches = 0;

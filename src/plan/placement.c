@@ -3,6 +3,7 @@
 #include "plan/placement.h"
 #include "cl/buffer.h"
 #include "plan/bundles.h"
+#include "plan/slices.h"
 #include <stdlib.h>
 
 enum { ALIGNMENT = 128 };
@@ -39,6 +40,16 @@ static void touch_bundles(wi_placement *m, const wi_loop *loop, const wi_run *ru
             touch(m, place_of(m, run, loop->operands[o].value), own->ended_by->last);
 }
 
+/* What sliced loops read and write is there as long as their launch runs. */
+static void touch_sliced(wi_placement *m, const wi_loop *loop, const wi_run *run) {
+    const wi_sliced *const sliced = m->runs->schedule->of[run->step->index].sliced;
+    for (int o = 0; sliced && o < loop->operand_count; o++) {
+        if (loop->operands[o].value < 0) continue;
+        touch(m, place_of(m, run, loop->operands[o].value), wi_first_sliced(sliced));
+        touch(m, place_of(m, run, loop->operands[o].value), wi_last_sliced(sliced));
+    }
+}
+
 static void touch_run(wi_placement *m, const wi_loop *loop, const wi_run *run) {
     const wi_step *step = run->step;
     for (int o = 0; o < loop->operand_count; o++) {
@@ -47,6 +58,7 @@ static void touch_run(wi_placement *m, const wi_loop *loop, const wi_run *run) {
     if (m->scratch[run->index] >= 0) touch(m, m->scratch[run->index], run->index);
     if (m->fixed[run->index] >= 0) touch(m, m->fixed[run->index], run->index);
     touch_bundles(m, loop, run);
+    touch_sliced(m, loop, run);
     if (step->kind != WI_STEP_PRODUCT) return;
     touch(m, place_of(m, run, step->sources[0]), run->index);
     touch(m, place_of(m, run, step->sources[1]), run->index);

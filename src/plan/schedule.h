@@ -23,6 +23,8 @@ typedef struct wi_step_schedule {
      * bytes of scratch memory, or the others, begin in the bundle's. */
     const wi_bundle *packed_by, *ended_by;
     size_t packed_at, ended_at;
+    const wi_sliced
+        *sliced; /* LOOP: the launch that has it, in the place of the first of its steps; NULL: its own */
     double flops, bytes_moved;
     double seconds; /* estimated */
 } wi_step_schedule;
