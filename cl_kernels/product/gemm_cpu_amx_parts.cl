@@ -23,47 +23,8 @@
  * an inclusion are described in src/kernels/product/gemm.h. The engine is in amx.clh. */
 
 #include "amx_words.clh"
+#include "gemm_cpu_amx_part.clh"
 #include "parts_fit.clh"
-
-#ifndef WEFT_GEMM_CPU_AMX_PARTS
-#define WEFT_GEMM_CPU_AMX_PARTS
-
-/* The bits of a part of numbers, in the lower halves of words. Of what is not zero part 0 is not zero either. */
-static inline uint16 weft_parts_bits(float16 x, const int part) {
-    const float16 first = weft_round_bf16(x), rest = x - first, second = weft_round_bf16(rest);
-    const uint16 lost = as_uint16((as_uint16(x) << 1 != 0) & (as_uint16(first) << 1 == 0));
-    if (part == 0) return as_uint16(first) >> 16 | (lost & 1);
-    return as_uint16(part == 1 ? second : weft_round_bf16(rest - second)) >> 16;
-}
-
-/* Magnitudes of numbers as their bits, which have the same order. */
-typedef struct weft_parts_range {
-    uint16 least, most;
-} weft_parts_range;
-
-static inline void weft_parts_widen_by(weft_parts_range *range, uint16 magnitudes) {
-    range->most = max(range->most, magnitudes);
-    range->least = min(range->least, select(magnitudes, (uint16)0x7F7F0000u, as_int16(magnitudes == 0)));
-}
-
-/* words: of a tile of first parts. */
-static inline void weft_parts_widen(weft_parts_range *range, const uint16 *words) {
-    for (int i = 0; i < 16; ++i) {
-        weft_parts_widen_by(range, words[i] << 16 & 0x7FFF0000u);
-        weft_parts_widen_by(range, words[i] & 0x7FFF0000u);
-    }
-}
-
-static inline float2 weft_parts_ends(const weft_parts_range *range) {
-    uint least = 0x7F7F0000u, most = 0;
-    for (int i = 0; i < 16; ++i) {
-        least = min(least, ((const uint *)&range->least)[i]);
-        most = max(most, ((const uint *)&range->most)[i]);
-    }
-    return (float2)(as_float(least), as_float(most));
-}
-
-#endif
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        gemm_parts_##suffix
@@ -84,65 +45,26 @@ static inline float2 weft_parts_ends(const weft_parts_range *range) {
 #define WEFT_PARTS_BLOCK  (WEFT_PARTS * 2 * WEFT_AMX_TILE) /* words of 32 of k */
 #define WEFT_PARTS_BLOCKS (WEFT_PARTS_DEPTH / 32)
 
-#define WEFT_AMX_OF           WEFT_OF_A
-#define WEFT_AMX_NAME(suffix) WEFT_NAME(left0_##suffix)
-#define WEFT_AMX_PART         0
-#include "gemm_cpu_amx_part.clh"
-#define WEFT_AMX_NAME(suffix) WEFT_NAME(left1_##suffix)
-#define WEFT_AMX_PART         1
-#include "gemm_cpu_amx_part.clh"
-#if WEFT_PARTS > 2
-#define WEFT_AMX_NAME(suffix) WEFT_NAME(left2_##suffix)
-#define WEFT_AMX_PART         2
-#include "gemm_cpu_amx_part.clh"
-#endif
-#undef WEFT_AMX_OF
-#define WEFT_AMX_OF           WEFT_OF_B
-#define WEFT_AMX_NAME(suffix) WEFT_NAME(right0_##suffix)
-#define WEFT_AMX_PART         0
-#include "gemm_cpu_amx_part.clh"
-#define WEFT_AMX_NAME(suffix) WEFT_NAME(right1_##suffix)
-#define WEFT_AMX_PART         1
-#include "gemm_cpu_amx_part.clh"
-#if WEFT_PARTS > 2
-#define WEFT_AMX_NAME(suffix) WEFT_NAME(right2_##suffix)
-#define WEFT_AMX_PART         2
-#include "gemm_cpu_amx_part.clh"
-#endif
-#undef WEFT_AMX_OF
-
 /* Work-item (panel, DEPTH of k, batch). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(__global const WEFT_OF_B(WEFT_T_) * r, long r_offset,
     __global uint *panels, long panels_offset, int n, int k, long r_batch, long r_row, long r_column) {
     const int batch = (int)get_global_id(2), panel = (int)get_global_id(0), stretch = (int)get_global_id(1);
     const int blocks = (k + 31) / 32, first = stretch * WEFT_PARTS_BLOCKS;
     const long all = (n + 31) / 32, number = batch * all + panel;
-    weft_parts_range range = {0x7F7F0000u, 0};
+    weft_parts_range range = weft_parts_no_range();
     r += r_offset + batch * r_batch;
     panels += panels_offset;
     for (int block = first; block < min(blocks, first + WEFT_PARTS_BLOCKS); ++block) {
         __global uint16 *const to =
             (__global uint16 *)(panels + (number * blocks + block) * WEFT_PARTS_BLOCK);
-        for (int i = 0; i < 2 * WEFT_PARTS; ++i) {
-            const int column = 32 * panel + 16 * (i % 2);
-            __global const WEFT_OF_B(WEFT_T_) *p = r + 32 * block * r_row + column * r_column;
-            uint16 words[16];
-#define WEFT_PARTS_TILE(part)                                                                                \
-    WEFT_NAME(right##part##_tile)                                                                            \
-    (words, p, r_row, r_column, n - column, k - 32 * block, WEFT_AMX_RIGHT_COLUMNS, WEFT_AMX_RIGHT_ROWS,     \
-        false)
-            if (i < 2) {
-                WEFT_PARTS_TILE(0);
-                weft_parts_widen(&range, words);
-            } else if (i < 4)
-                WEFT_PARTS_TILE(1);
-#if WEFT_PARTS > 2
-            else
-                WEFT_PARTS_TILE(2);
-#endif
-#undef WEFT_PARTS_TILE
-            for (int j = 0; j < 16; ++j) to[16 * i + j] = words[j];
+        uint16 words[WEFT_PARTS_BLOCK / 16];
+        for (int side = 0; side < 2; ++side) {
+            const int column = 32 * panel + 16 * side;
+            weft_parts_tile(words + 16 * side, &range, r + 32 * block * r_row + column * r_column, r_row,
+                r_column, n - column, k - 32 * block, WEFT_PARTS, WEFT_AMX_RIGHT_COLUMNS, WEFT_AMX_RIGHT_ROWS,
+                false);
         }
+        for (int i = 0; i < WEFT_PARTS_BLOCK / 16; ++i) to[i] = words[i];
     }
     __global float2 *const ends =
         (__global float2 *)(panels + (long)get_global_size(2) * all * blocks * WEFT_PARTS_BLOCK);
@@ -152,22 +74,11 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(__global const WEFT_OF_B(WEFT_T_) * 
 /* 32 rows of A, of which there are `rows`, by `depth` of k -> the tiles of their parts; the ends of their magnitudes. */
 static inline float2 WEFT_NAME(split)(
     uint16 *tiles, __global const WEFT_OF_A(WEFT_T_) * l, int rows, int depth, long l_row, long l_column) {
-    weft_parts_range range = {0x7F7F0000u, 0};
+    weft_parts_range range = weft_parts_no_range();
     for (int at = 0; at < depth; at += 32, tiles += WEFT_PARTS_BLOCK / 16) {
-        for (int side = 0; side < 2; ++side) {
-            __global const WEFT_OF_A(WEFT_T_) *p = l + 16 * side * l_row + at * l_column;
-#define WEFT_PARTS_TILE(part)                                                                                \
-    WEFT_NAME(left##part##_tile)                                                                             \
-    (tiles + 16 * (2 * part + side), p, l_column, l_row, rows - 16 * side, depth - at, WEFT_AMX_LEFT_ROWS,   \
-        WEFT_AMX_LEFT_COLUMNS, true)
-            WEFT_PARTS_TILE(0);
-            WEFT_PARTS_TILE(1);
-#if WEFT_PARTS > 2
-            WEFT_PARTS_TILE(2);
-#endif
-#undef WEFT_PARTS_TILE
-            weft_parts_widen(&range, tiles + 16 * side);
-        }
+        for (int side = 0; side < 2; ++side)
+            weft_parts_tile(tiles + 16 * side, &range, l + 16 * side * l_row + at * l_column, l_column, l_row,
+                rows - 16 * side, depth - at, WEFT_PARTS, WEFT_AMX_LEFT_ROWS, WEFT_AMX_LEFT_COLUMNS, true);
     }
     return weft_parts_ends(&range);
 }
@@ -233,27 +144,58 @@ static inline void WEFT_NAME(panel)(weft_amx_engine *engine, float *sum, const u
 #undef WEFT_PARTS_RIGHT
 #undef WEFT_PARTS_MULTIPLY
 
-/* The same by multiply-adds from `rows` rows of A and `columns` columns of B. */
-static inline void WEFT_NAME(plain)(float *sum, __global const WEFT_OF_A(WEFT_T_) * l,
-    __global const WEFT_OF_B(WEFT_T_) * r, int rows, int columns, int depth, bool first, long l_row,
-    long l_column, long r_row, long r_column) {
-    for (int row = 0; row < rows; ++row) {
-        for (int side = 0; 16 * side < columns; ++side) {
-            float16 *const at = (float16 *)(sum + (row / 16 * 2 + side) * WEFT_AMX_TILE) + row % 16;
-            float16 total = first ? 0.0f : *at;
-            for (int p = 0; p < depth; ++p) {
-                __global const WEFT_OF_B(WEFT_T_) *from = r + p * r_row + 16 * side * r_column;
-                const float16 x = WEFT_OF_A(WEFT_GET_)(l, row * l_row + p * l_column);
-                float16 y = 0.0f;
-                if (WEFT_AMX_RIGHT_ROWS && columns - 16 * side >= 16) {
-                    y = WEFT_OF_B(WEFT_READ_)(from);
-                } else {
-                    for (int i = 0; i < min(16, columns - 16 * side); ++i)
-                        ((float *)&y)[i] = WEFT_OF_B(WEFT_GET_)(from, i * r_column);
-                }
-                total = WEFT_MULTIPLY_ADD(x, y, total);
+/* 16 of `lanes` columns of a row of B, zeros past them. */
+static inline float16 WEFT_NAME(sixteen)(__global const WEFT_OF_B(WEFT_T_) * r, int lanes, long r_column) {
+    if (WEFT_AMX_RIGHT_ROWS && lanes >= 16) return WEFT_OF_B(WEFT_READ_)(r);
+    float16 numbers = 0.0f;
+    for (int i = 0; i < min(16, lanes); ++i) ((float *)&numbers)[i] = WEFT_OF_B(WEFT_GET_)(r, i * r_column);
+    return numbers;
+}
+
+/* `columns` columns of a panel by `depth` of k, as rows of two vectors of f32. */
+static inline void WEFT_NAME(copy)(float16 *panel, __global const WEFT_OF_B(WEFT_T_) * r, int columns,
+    int depth, long r_row, long r_column) {
+    for (int p = 0; p < depth; p += 16) {
+        const int steps = min(16, depth - p);
+        for (int side = 0; side < 2; ++side) {
+            __global const WEFT_OF_B(WEFT_T_) *from = r + p * r_row + 16 * side * r_column;
+            const int lanes = columns - 16 * side;
+            float16 v[16], t[16];
+            if (WEFT_AMX_RIGHT_COLUMNS && lanes >= 16 && steps == 16) {
+                for (int i = 0; i < 16; ++i) v[i] = WEFT_OF_B(WEFT_READ_)(from + i * r_column);
+                WEFT_TRANSPOSE(v, t)
+            } else {
+                for (int i = 0; i < steps; ++i) v[i] = WEFT_NAME(sixteen)(from + i * r_row, lanes, r_column);
             }
-            *at = total;
+            for (int i = 0; i < steps; ++i) panel[2 * (p + i) + side] = v[i];
+        }
+    }
+}
+
+/* sum: four tiles, (+)= `rows` rows of A by such a panel, by multiply-adds; rows past the last repeat it. */
+static inline void WEFT_NAME(plain)(float *sum, __global const WEFT_OF_A(WEFT_T_) * l, const float16 *panel,
+    int rows, int depth, bool first, long l_row, long l_column) {
+    for (int row = 0; row < rows; row += 8) {
+        float16 *const left = (float16 *)(sum + row / 16 * 2 * WEFT_AMX_TILE) + row % 16;
+        float16 *const right = left + WEFT_AMX_TILE / 16;
+        float16 acc[8][2];
+        long at[8];
+        WEFT_UNROLL for (int i = 0; i < 8; ++i) {
+            at[i] = min(row + i, rows - 1) * l_row;
+            acc[i][0] = first ? 0.0f : left[i];
+            acc[i][1] = first ? 0.0f : right[i];
+        }
+        for (int p = 0; p < depth; ++p) {
+            const float16 y = panel[2 * p], z = panel[2 * p + 1];
+            WEFT_UNROLL for (int i = 0; i < 8; ++i) {
+                const float16 x = WEFT_OF_A(WEFT_GET_)(l, at[i] + p * l_column);
+                acc[i][0] = WEFT_MULTIPLY_ADD(x, y, acc[i][0]);
+                acc[i][1] = WEFT_MULTIPLY_ADD(x, z, acc[i][1]);
+            }
+        }
+        WEFT_UNROLL for (int i = 0; i < 8; ++i) {
+            left[i] = acc[i][0];
+            right[i] = acc[i][1];
         }
     }
 }
@@ -269,6 +211,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(__global const WEFT_OF_A(WEFT_T_) *
     const int left = (int)get_global_id(1) * span, right = min(all, left + span);
     float sums[WEFT_PARTS_STRIP * WEFT_PARTS_SPAN] __attribute__((aligned(64)));
     uint16 tiles[WEFT_PARTS_BLOCKS * WEFT_PARTS_BLOCK / 16];
+    float16 numbers[2 * WEFT_PARTS_DEPTH];
     l += l_offset + batch * l_batch;
     r += r_offset + batch * r_batch;
     panels += panels_offset;
@@ -285,12 +228,16 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(__global const WEFT_OF_A(WEFT_T_) *
             for (int panel = left; panel < right; ++panel) {
                 float *sum = sums + ((row - top) / 32 * (right - left) + panel - left) * (4 * WEFT_AMX_TILE);
                 const long number = (long)batch * all + panel;
-                if (weft_parts_fit(of_rows, ends[number * stretches + start / WEFT_PARTS_DEPTH]))
+                if (weft_parts_fit(of_rows, ends[number * stretches + start / WEFT_PARTS_DEPTH])) {
                     WEFT_NAME(panel)
-                (&engine, sum, tiles, panels + (number * blocks + start / 32) * WEFT_PARTS_BLOCK,
-                    (depth + 31) / 32, start == 0);
-                else WEFT_NAME(plain)(sum, from, r + start * r_row + 32 * panel * r_column, rows,
-                    min(32, n - 32 * panel), depth, start == 0, l_row, l_column, r_row, r_column);
+                    (&engine, sum, tiles, panels + (number * blocks + start / 32) * WEFT_PARTS_BLOCK,
+                        (depth + 31) / 32, start == 0);
+                } else {
+                    WEFT_NAME(copy)
+                    (numbers, r + start * r_row + 32 * panel * r_column, n - 32 * panel, depth, r_row,
+                        r_column);
+                    WEFT_NAME(plain)(sum, from, numbers, rows, depth, start == 0, l_row, l_column);
+                }
             }
         }
     }

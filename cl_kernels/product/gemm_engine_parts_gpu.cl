@@ -2,13 +2,19 @@
  *
  *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
  *
- * An f32 number x is x0 + x1 and a rest that is not counted: x0 is x rounded to bf16, x1 what is left of it. Of two numbers'
- * parts a1 b0 + a0 b1 + a0 b0 are added, in f32: 16 bits of the operands.
+ * An f32 number x is x0 + x1 + x2, each rounded to bf16: x0 of x, x1 of what is left, x2 of what is left then. Of the nine
+ * products of the parts of two numbers the engine adds those that matter, in f32, small ones first:
  *
- * Tiles, items, sub-groups and fragments are those of gemm_engine_gpu.cl, which has the picture. Local memory holds both parts of
+ *     PARTS 2     a1 b0 + a0 b1 + a0 b0                                 16 bits of the operands
+ *     PARTS 3     a0 b2 + a1 b1 + a2 b0 + a1 b0 + a0 b1 + a0 b0         as exact as f32
+ *
+ * With three, sums of STEP of k begin with zero and are added to the others by the arithmetic of f32: an engine may cut off
+ * what it adds instead of rounding it, which would pile up along k.
+ *
+ * Tiles, items, sub-groups and fragments are those of gemm_engine_gpu.cl, which has the picture. Local memory holds the parts of
  * a tile's numbers, each as a tile of its own:
  *
- *     a_tile   rows of first parts | rows of second parts         b_tile   the same of columns
+ *     a_tile   rows of parts 0 | rows of parts 1 | of parts 2         b_tile   the same of columns
  *
  * The engine may take subnormal numbers for zeros; the parts of infinities would be NaN, and parts of numbers near the ends of the
  * range overflow or underflow. So items note the greatest and the least magnitude of the steps of k that are in local memory,
@@ -71,23 +77,21 @@ __attribute__((always_inline)) static inline void weft_engine_put_whole_rows(
     at[28 * WEFT_ENGINE_PITCH] = y.s3;
 }
 
-/* Chunks of an item as the words of their first parts, or of their second. */
-#define WEFT_ENGINE_PARTS_OF(words, chunks, copies, part)                                                    \
-    WEFT_UNROLL for (int weft_i = 0; weft_i < (copies); ++weft_i) {                                          \
-        const float4 weft_x = as_float4((chunks)[weft_i]), weft_y = as_float4((chunks)[(copies) + weft_i]);  \
-        const uint4 weft_w = weft_engine_words_bf16(weft_x, weft_y);                                         \
-        const float4 weft_even = as_float4(weft_w << 16), weft_odd = as_float4(weft_w & 0xFFFF0000u);        \
-        (words)[weft_i] = (part) == 0                                                                        \
-                              ? weft_w                                                                       \
-                              : weft_engine_words_bf16(                                                      \
-                                    weft_x - (float4)(weft_even.x, weft_odd.x, weft_even.y, weft_odd.y),     \
-                                    weft_y - (float4)(weft_even.z, weft_odd.z, weft_even.w, weft_odd.w));    \
+/* Eight numbers as the words of a part of them. */
+__attribute__((always_inline)) static inline uint4 weft_engine_part(float4 x, float4 y, const int part) {
+    uint4 words = weft_engine_words_bf16(x, y);
+    WEFT_UNROLL for (int i = 0; i < part; ++i) {
+        const float4 even = as_float4(words << 16), odd = as_float4(words & 0xFFFF0000u);
+        x -= (float4)(even.x, odd.x, even.y, odd.y);
+        y -= (float4)(even.z, odd.z, even.w, odd.w);
+        words = weft_engine_words_bf16(x, y);
     }
+    return words;
+}
 
-/* Both parts of an item's chunks into a tile; its range grows by unusual numbers. */
+/* The parts of an item's chunks into a tile; its range grows by unusual numbers. */
 #define WEFT_ENGINE_PUT_PARTS(tile, chunks, rows, along, range)                                              \
     {                                                                                                        \
-        uint4 weft_words[WEFT_ENGINE_COPIES(rows)];                                                          \
         uint weft_least = WEFT_ENGINE_USUAL_LEAST, weft_most = WEFT_ENGINE_USUAL_MOST;                       \
         WEFT_UNROLL for (int weft_i = 0; weft_i < 2 * WEFT_ENGINE_COPIES(rows); ++weft_i) {                  \
             weft_least = min(weft_least, weft_engine_least((chunks)[weft_i]));                               \
@@ -95,13 +99,16 @@ __attribute__((always_inline)) static inline void weft_engine_put_whole_rows(
         }                                                                                                    \
         if (weft_least < WEFT_ENGINE_USUAL_LEAST) atomic_min((range), weft_least);                           \
         if (weft_most > WEFT_ENGINE_USUAL_MOST) atomic_max((range) + 1, weft_most);                          \
-        WEFT_ENGINE_PARTS_OF(weft_words, chunks, WEFT_ENGINE_COPIES(rows), 0)                                \
-        WEFT_ENGINE_PUT(tile, weft_words, rows, along)                                                       \
-        WEFT_ENGINE_PARTS_OF(weft_words, chunks, WEFT_ENGINE_COPIES(rows), 1)                                \
-        WEFT_ENGINE_PUT((tile) + (rows)*WEFT_ENGINE_PITCH, weft_words, rows, along)                          \
+        WEFT_UNROLL for (int weft_part = 0; weft_part < WEFT_ENGINE_PARTS; ++weft_part) {                    \
+            uint4 weft_words[WEFT_ENGINE_COPIES(rows)];                                                      \
+            WEFT_UNROLL for (int weft_i = 0; weft_i < WEFT_ENGINE_COPIES(rows); ++weft_i)                    \
+                weft_words[weft_i] = weft_engine_part(as_float4((chunks)[weft_i]),                           \
+                    as_float4((chunks)[WEFT_ENGINE_COPIES(rows) + weft_i]), weft_part);                      \
+            WEFT_ENGINE_PUT((tile) + weft_part * (rows)*WEFT_ENGINE_PITCH, weft_words, rows, along)          \
+        }                                                                                                    \
     }
 
-/* The numbers themselves: of eight steps of k four in each half of the tile. */
+/* The numbers themselves: of eight steps of k four in place of the first parts, four in that of the second. */
 #define WEFT_ENGINE_PUT_WHOLE(tile, chunks, rows, along)                                                     \
     if (along) {                                                                                             \
         WEFT_ENGINE_PUT(tile, chunks, rows, 1)                                                               \
@@ -122,6 +129,43 @@ __attribute__((always_inline)) static inline void weft_engine_put_whole_rows(
     ((__local const float *)((tile) +                                                                        \
                              WEFT_ENGINE_WHOLE(rows, step)))[(row)*4 * WEFT_ENGINE_PITCH + (step) % 4]
 
+/* Words of a part of A, or of B. */
+#define WEFT_ENGINE_TAKE_A_PART(words, part)                                                                 \
+    WEFT_ENGINE_TAKE_A(words, a_tile + (part)*WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH)
+#define WEFT_ENGINE_TAKE_B_PART(words, part)                                                                 \
+    WEFT_ENGINE_TAKE_B(words, b_tile + (part)*WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH)
+
+/* The products at step p, of two parts and of three. */
+#define WEFT_ENGINE_THREE(to)                                                                                \
+    const int origin = WEFT_ENGINE_LATE(start + p, m);                                                       \
+    WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];                                                   \
+    uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B], z[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];                         \
+    WEFT_ENGINE_TAKE_B_PART(y, 0)                                                                            \
+    WEFT_ENGINE_TAKE_A_PART(x, 1)                                                                            \
+    WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                             \
+    WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                            \
+    WEFT_ENGINE_TAKE_B_PART(z, 1)                                                                            \
+    WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                             \
+    WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)
+#define WEFT_ENGINE_SIX(to)                                                                                  \
+    const int origin = WEFT_ENGINE_LATE(start + p, m);                                                       \
+    WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];                                                   \
+    uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B], z[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];                         \
+    WEFT_ENGINE_A_TYPE w[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];                                                   \
+    WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                            \
+    WEFT_ENGINE_TAKE_B_PART(z, 2)                                                                            \
+    WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                             \
+    WEFT_ENGINE_TAKE_A_PART(w, 1)                                                                            \
+    WEFT_ENGINE_TAKE_B_PART(z, 1)                                                                            \
+    WEFT_ENGINE_MULTIPLY(bf16, to, w, z, shared)                                                             \
+    WEFT_ENGINE_TAKE_B_PART(y, 0)                                                                            \
+    WEFT_ENGINE_TAKE_A_PART(x, 2)                                                                            \
+    WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                             \
+    WEFT_ENGINE_MULTIPLY(bf16, to, w, y, shared)                                                             \
+    WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                            \
+    WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                             \
+    WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)
+
 #endif
 
 WEFT_ENGINE_FETCH(fetch_a, WEFT_OF_A, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_READ_WHOLE)
@@ -131,8 +175,8 @@ WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH, WEFT_ENGINE_READ_WHOLE)
 __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
     parts)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k,
     long a_batch, long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_SPLIT_RESULT) {
-    __local uint4 a_tile[2 * WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
-        b_tile[2 * WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
+    __local uint4 a_tile[WEFT_ENGINE_PARTS * WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
+        b_tile[WEFT_ENGINE_PARTS * WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
     __local uint ranges[2 * 4]; /* those of a block and of the next one */
     WEFT_ENGINE_SHARED(shared)
     const uint item = (uint)get_local_id(0);
@@ -171,18 +215,16 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
             WEFT_NAME(fetch_b)(b_next, b, n - left, rest, b_column, b_row, item + (uint)late);
         }
         if (fits) {
+#if WEFT_ENGINE_PARTS > 2
+            float products[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
+            WEFT_ENGINE_CLEAR(products)
+            WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH){
+                WEFT_ENGINE_SIX(products)} WEFT_ENGINE_ADD(sums, products)
+#else
             WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {
-                const int origin = WEFT_ENGINE_LATE(start + p, m);
-                WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];
-                uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B], z[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
-                WEFT_ENGINE_TAKE_B(y, b_tile)
-                WEFT_ENGINE_TAKE_A(x, a_tile + WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH)
-                WEFT_ENGINE_MULTIPLY(bf16, sums, x, y, shared)
-                WEFT_ENGINE_TAKE_A(x, a_tile)
-                WEFT_ENGINE_TAKE_B(z, b_tile + WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH)
-                WEFT_ENGINE_MULTIPLY(bf16, sums, x, z, shared)
-                WEFT_ENGINE_MULTIPLY(bf16, sums, x, y, shared)
+                WEFT_ENGINE_THREE(sums)
             }
+#endif
         } else {
             barrier(CLK_LOCAL_MEM_FENCE);
             WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; ++p)

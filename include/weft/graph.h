@@ -128,11 +128,11 @@ WEFT_API weft_status weft_graph_loss_scale(weft_graph *graph, weft_loss_scale *n
 
 /* How exactly f32 matrices are multiplied, with the words and the meaning of PyTorch's
  * torch.set_float32_matmul_precision. What is stored stays f32, and sums are f32. It matters where the device has a matrix
- * engine that multiplies 16-bit numbers; elsewhere all three are `highest`. Infinities, NaN and numbers near the
- * ends of the range give with `high` what they give with `highest`. Errors relative to the spread of a product's
+ * engine that multiplies 16-bit numbers; elsewhere all three are in f32. Infinities, NaN and numbers near the
+ * ends of the range give with `highest` and `high` what f32 gives. Errors relative to the spread of a product's
  * elements, of random matrices: 3e-7, 4e-6, 2e-3. */
 typedef enum weft_matmul_precision {
-    WEFT_MATMUL_PRECISION_HIGHEST, /* as exact as f32; the default */
+    WEFT_MATMUL_PRECISION_HIGHEST, /* as exact as f32, by six products in bf16 where they are faster; the default */
     WEFT_MATMUL_PRECISION_HIGH, /* operands with 16 bits of fraction: matrix products from three products in bf16 */
     /* Operands rounded to bf16, of matrix products, convolutions, attention and recurrent layers. */
     WEFT_MATMUL_PRECISION_MEDIUM

@@ -80,6 +80,33 @@ static const device_kind kinds[] = {
          .longest_launch = 0.5}},
 };
 
+/* How many times as fast as multiply-adds of f32 the matrix engine of a GPU multiplies 16-bit numbers, dense and with sums of f32, by
+ * parts of names, in any case; what is special comes first. By the vendors' data sheets, in TFLOP/s: A100 312 and 19.5, H100 SXM 989
+ * and 66.9, GeForce RTX 4090 165 and 82.6; Radeon RX 7900 XTX 123 and 61.4, RX 9070 XT 195 and 48.7; Instinct
+ * MI250X 383 and 47.9, MI300X 1307 and 163; Arc A770 138 and 17.2, Arc B580 117 and 14.6, Data Center Max 1550 839 and
+ * 52.4. */
+static const struct {
+    unsigned engine;
+    const char *device;
+    double rate;
+} engine_rates[] = {{WI_ENGINE_MMA, "A100 ", 16}, {WI_ENGINE_MMA, "A100-", 16}, {WI_ENGINE_MMA, "A800", 16},
+    {WI_ENGINE_MMA, "H100", 15}, {WI_ENGINE_MMA, "H200", 15}, {WI_ENGINE_MMA, "H800", 15},
+    {WI_ENGINE_MMA, "B200", 15}, {WI_ENGINE_MMA, "", 2}, {WI_ENGINE_WMMA, "", 2}, {WI_ENGINE_WMMA12, "", 4},
+    {WI_ENGINE_MFMA, "", 8}, {WI_ENGINE_XMX8, "", 8}, {WI_ENGINE_XMX16, "Data Center GPU Max", 16},
+    {WI_ENGINE_XMX16, "", 8}};
+
+/* Of what is no GPU with an engine: that of the kind. */
+static double peak_engine_of(const wi_device_profile *kind, const wi_capabilities *caps) {
+    if (caps->engines & WI_ENGINE_AVX512_BF16) return kind->peak_vectors;
+    if (!(caps->type & CL_DEVICE_TYPE_GPU)) return kind->peak_engine;
+    for (size_t i = 0; i < sizeof engine_rates / sizeof *engine_rates; i++) {
+        if (caps->engines & engine_rates[i].engine &&
+            wi_contains_any_case(caps->name ? caps->name : "", engine_rates[i].device))
+            return kind->peak_f32 * engine_rates[i].rate;
+    }
+    return kind->peak_engine;
+}
+
 /* What drivers of GPUs report as one compute unit, where it is not a unit with local memory and about 128 lanes, as those of
  * AMD and NVIDIA are: `parts` of it are one. What is special comes first. Intel reports vector engines: 16 of them are an
  * Xe core or a dual subslice, 8 of Data Center Max (which are twice as wide), 8 a subslice before Xe. */
@@ -158,7 +185,7 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     profile.engines = caps->engines;
     profile.upload_queue = caps->upload_queue;
     profile.longest_launch = longest_launch_of(&profile, caps);
-    if (caps->engines & WI_ENGINE_AVX512_BF16) profile.peak_engine = profile.peak_vectors;
+    profile.peak_engine = peak_engine_of(&profile, caps);
     profile.library_gemm = (caps->type & CL_DEVICE_TYPE_GPU) && !(caps->quirks & WI_QUIRK_NO_CLBLAST);
     return profile;
 }

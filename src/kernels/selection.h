@@ -15,7 +15,7 @@
 
 #include "kernels/registry.h"
 
-enum { WI_CANDIDATES = 96 };
+enum { WI_CANDIDATES = 128 };
 
 typedef enum wi_verdict {
     WI_VERDICT_REFUSED, /* the device lacks something, or the sizes are not for it */

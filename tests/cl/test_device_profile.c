@@ -3,6 +3,7 @@
 #include "support/fixture.h"
 
 #include "cl/context.h"
+#include "cl/matrix_engine.h"
 #include "support/small_net.h"
 #include <math.h>
 #include <stdlib.h>
@@ -68,6 +69,37 @@ static void test_units_are_those_of_other_vendors(void **state) {
     }
 }
 
+/* As data sheets have them; of no GPU that of the class. */
+static void test_engines_have_the_rates_of_data_sheets(void **state) {
+    static const struct {
+        const char *name;
+        cl_device_type type;
+        unsigned engine;
+        double rate;
+    } devices[] = {{"NVIDIA A100-SXM4-40GB", CL_DEVICE_TYPE_GPU, WI_ENGINE_MMA, 16},
+        {"NVIDIA A100 80GB PCIe", CL_DEVICE_TYPE_GPU, WI_ENGINE_MMA, 16},
+        {"NVIDIA RTX A1000", CL_DEVICE_TYPE_GPU, WI_ENGINE_MMA, 2},
+        {"NVIDIA H100 PCIe", CL_DEVICE_TYPE_GPU, WI_ENGINE_MMA, 15},
+        {"NVIDIA GeForce RTX 4090", CL_DEVICE_TYPE_GPU, WI_ENGINE_MMA, 2},
+        {"gfx942:sramecc+:xnack-", CL_DEVICE_TYPE_GPU, WI_ENGINE_MFMA, 8},
+        {"gfx1201", CL_DEVICE_TYPE_GPU, WI_ENGINE_WMMA12, 4},
+        {"Intel(R) Data Center GPU Max 1550", CL_DEVICE_TYPE_GPU, WI_ENGINE_XMX16, 16},
+        {"Intel(R) Arc(TM) B580 Graphics", CL_DEVICE_TYPE_GPU, WI_ENGINE_XMX16, 8}};
+    (void)state;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        const wi_capabilities caps = {.device_class = WEFT_CLASS_GPU,
+            .type = devices[i].type,
+            .name = devices[i].name,
+            .engines = devices[i].engine,
+            .max_work_group_size = 256};
+        const wi_device_profile profile = wi_device_profile_of(&caps);
+        assert_true(fabs(profile.peak_engine / profile.peak_f32 - devices[i].rate) < 1e-9);
+    }
+    const wi_capabilities model = {
+        .device_class = WEFT_CLASS_GPU, .type = CL_DEVICE_TYPE_CPU, .engines = WI_ENGINE_MMA};
+    assert_true(wi_device_profile_of(&model).peak_engine == wi_device_kind_named("gpu")->peak_engine);
+}
+
 enum { BATCH = 37 };
 
 static void compute(const char *kind, float *y) {
@@ -107,6 +139,6 @@ static void test_results(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_constants),
         cmocka_unit_test(test_every_device_has_one), cmocka_unit_test(test_units_are_those_of_other_vendors),
-        cmocka_unit_test(test_results)};
+        cmocka_unit_test(test_engines_have_the_rates_of_data_sheets), cmocka_unit_test(test_results)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -2,6 +2,7 @@
  * promised, and right at the ends of the range. With the engine, where there is one, and with the model of it. */
 #include "cl/matrix_engine.h"
 #include "kernels/product/gemm.h"
+#include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"
@@ -12,9 +13,10 @@
 #include <string.h>
 
 /* Multiples of no tile, more than one panel, and k longer than the kernel takes at once. */
-enum { M = 35, N = 45, K = 291 };
+enum { M = 35, N = 45, USUAL_DEPTH = 291, MOST_DEPTH = 4096 };
 
-static float left[M * K], right[K * N], result[M * N];
+static int depth = USUAL_DEPTH;
+static float left[M * MOST_DEPTH], right[MOST_DEPTH * N], result[M * N];
 
 /* The headers with a model in place of the engine. */
 typedef struct parts_kernel {
@@ -53,8 +55,8 @@ static float number(size_t i) {
 }
 
 static void fill(void) {
-    for (size_t i = 0; i < M * K; i++) left[i] = number(i);
-    for (size_t i = 0; i < K * N; i++) right[i] = number(i + M * K);
+    for (int i = 0; i < M * depth; i++) left[i] = number((size_t)i);
+    for (int i = 0; i < depth * N; i++) right[i] = number((size_t)(i + M * depth));
 }
 
 static void upload(wi_buffer *buffer, const float *numbers, size_t count) {
@@ -68,8 +70,8 @@ static void multiply(
     wi_device *const device = wi_context_device(test_context());
     wi_buffer a = {0}, b = {0}, c = {0};
     wi_gemm_product product;
-    upload(&a, left, M * K);
-    upload(&b, right, K * N);
+    upload(&a, left, (size_t)(M * depth));
+    upload(&b, right, (size_t)(depth * N));
     upload(&c, result, M * N);
     assert_ok(wi_gemm_product_create(&product, device, implementation, variant, shape,
         &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory}, NULL));
@@ -83,12 +85,12 @@ static void multiply(
 
 static wi_gemm_shape shape_of(int layout) {
     const bool a = layout & 1, b = layout & 2;
-    return (wi_gemm_shape){1, M, N, K, 0, a ? 1 : K, a ? M : 1, 0, b ? 1 : N, b ? K : 1, NULL};
+    return (wi_gemm_shape){1, M, N, depth, 0, a ? 1 : depth, a ? M : 1, 0, b ? 1 : N, b ? depth : 1, NULL};
 }
 
 static double exact(const wi_gemm_shape *s, int i, int j) {
     double sum = 0.0;
-    for (int p = 0; p < K; p++)
+    for (int p = 0; p < depth; p++)
         sum += (double)left[i * s->a_row + p * s->a_column] * (double)right[p * s->b_row + j * s->b_column];
     return sum;
 }
@@ -106,9 +108,22 @@ static double error_of(const wi_gemm_shape *s) {
     return sqrt(errors / squares);
 }
 
-/* One variant of each GPU's kernel for what is the same text in all. */
+/* The same of multiply-adds in f32. */
+static double error_of_f32(const wi_gemm_shape *s) {
+    for (int i = 0; i < M; i++) {
+        for (int j = 0; j < N; j++) {
+            float sum = 0.0f;
+            for (int p = 0; p < depth; p++)
+                sum = fmaf(left[i * s->a_row + p * s->a_column], right[p * s->b_row + j * s->b_column], sum);
+            result[i * N + j] = sum;
+        }
+    }
+    return error_of(s);
+}
+
+/* Three or six products for each variant of GPUs' kernels for what is the same text in all. */
 static bool is_repeated(const wi_implementation *implementation, const wi_variant *variant) {
-    return implementation->needs.classes == WI_ON_GPU && strcmp(variant->name, "small") != 0;
+    return implementation->needs.classes == WI_ON_GPU && !strstr(variant->name, "small");
 }
 
 typedef void check(const wi_implementation *implementation, const wi_variant *variant, bool six);
@@ -135,6 +150,12 @@ static bool has_room(
     return false;
 }
 
+/* The large tiles of six products are tried by one model of a GPU's engine, as compilers take long. */
+static bool is_tried(const wi_implementation *implementation, const wi_variant *variant) {
+    const bool large = strcmp(variant->name, "six") == 0 && strstr(implementation->name, "mma_parts");
+    return !large || strcmp(implementation->name, "gpu_mma_parts") == 0;
+}
+
 /* Each kernel of the device's class in each variant, with the model and where there is an engine with it. */
 static void with_each(check *what) {
     const wi_device *const device = wi_context_device(test_context());
@@ -145,22 +166,67 @@ static void with_each(check *what) {
             const wi_implementation implementation = parts(&kernels[k], model);
             const wi_variant *variant;
             for (int v = 0; (variant = wi_implementation_variant(&implementation, v)) != NULL; v++)
-                if (has_room(device, &implementation, variant, model))
-                    what(&implementation, variant, strcmp(variant->name, "six") == 0);
+                if (is_tried(&implementation, variant) && has_room(device, &implementation, variant, model))
+                    what(&implementation, variant, strncmp(variant->name, "six", 3) == 0);
         }
     }
 }
 
 static void check_errors(const wi_implementation *implementation, const wi_variant *variant, bool six) {
-    /* Of three and six products; the model rounds after each product. */
-    const double most = !six ? 5e-6 : implementation->needs.engines ? 2e-7 : 8e-7;
     for (int layout = is_repeated(implementation, variant) ? 3 : 0; layout < 4; layout++) {
         const wi_gemm_shape shape = shape_of(layout);
         fill();
         multiply(implementation, variant, &shape);
         const double error = error_of(&shape);
-        assert_true(error < most && (six || error > 1e-6)); /* three products, and not multiply-adds */
+        /* Three products, and not multiply-adds; six, and no part is missing. */
+        assert_true(six ? error < 2.5e-7 : error < 5e-6 && error > 1e-6);
     }
+}
+
+/* Of numbers of both signs, and of one, whose errors would pile up. */
+static void check_depths(const wi_implementation *implementation, const wi_variant *variant, bool six) {
+    static float first[M * N];
+    const bool slow = implementation->needs.classes == WI_ON_GPU; /* the models of engines */
+    if (!six || is_repeated(implementation, variant)) return;
+    for (int step = slow ? 3 : 0; step < 4; step++) {
+        depth = (int[]){256, 1024, 4096, slow ? 256 : 1000}[step];
+        const wi_gemm_shape shape = shape_of(step);
+        fill();
+        for (int i = 0; step == 3 && i < M * depth; i++) left[i] = fabsf(left[i]);
+        for (int i = 0; step == 3 && i < depth * N; i++) right[i] = fabsf(right[i]);
+        multiply(implementation, variant, &shape);
+        memcpy(first, result, sizeof first);
+        const double error = error_of(&shape);
+        multiply(implementation, variant, &shape);
+        assert_memory_equal(first, result, sizeof first);
+        assert_true(error <= error_of_f32(&shape));
+    }
+    depth = USUAL_DEPTH;
+}
+
+static void six_products_are_as_exact_as_f32(void **state) {
+    (void)state;
+    with_each(check_depths);
+}
+
+static void check_first_use(const wi_implementation *implementation, const wi_variant *variant, bool six) {
+    wi_device *const device = wi_context_device(test_context());
+    if (is_repeated(implementation, variant) || strstr(implementation->name, "wmma") ||
+        strstr(implementation->name, "xmx"))
+        return;
+    assert_true(wi_gemm_is_right(device, implementation, variant));
+    if (six) return;
+    wi_implementation careless = *implementation;
+    wi_variant rough = *variant;
+    rough.name = "rough";
+    careless.accepts = NULL; /* takes `highest`, too */
+    assert_false(wi_gemm_is_right(device, &careless, &rough));
+}
+
+/* Three products give small numbers exactly, and are no f32. */
+static void rough_products_are_found_on_first_use(void **state) {
+    (void)state;
+    with_each(check_first_use);
 }
 
 static void products_of_parts_are_exact_enough(void **state) {
@@ -173,7 +239,7 @@ static void check_row(const wi_gemm_shape *s, int i, double tolerance) {
     for (int j = 0; j < N; j++) {
         float plain = 0.0f;
         double size = 0.0;
-        for (int p = 0; p < K; p++) {
+        for (int p = 0; p < depth; p++) {
             const float a = left[i * s->a_row + p * s->a_column], b = right[p * s->b_row + j * s->b_column];
             plain = fmaf(a, b, plain);
             size += fabs((double)a * (double)b);
@@ -194,7 +260,7 @@ static void check_ends(const wi_implementation *implementation, const wi_variant
         const wi_gemm_shape shape = shape_of((int)e % 4);
         fill();
         left[3 * shape.a_row + 290 * shape.a_column] = ends[e];
-        for (int p = 0; p < K; p++) left[7 * shape.a_row + p * shape.a_column] *= ends[e];
+        for (int p = 0; p < depth; p++) left[7 * shape.a_row + p * shape.a_column] *= ends[e];
         right[5 * shape.b_row + 40 * shape.b_column] = ends[e];
         multiply(implementation, variant, &shape);
         for (int i = 0; i < M; i += i == 7 ? 13 : 1) check_row(&shape, i, six ? 1e-6 : 2e-5);
@@ -213,8 +279,8 @@ static void check_small(const wi_implementation *implementation, const wi_varian
     for (int step = 0; step < 3; step++) {
         const float a = (float[]){1e-35f, 1e-20f, 1e-44f}[step], b = (float[]){1.0f, 1e-22f, 1e30f}[step];
         fill();
-        for (int i = 0; i < M * K; i++) left[i] *= a;
-        for (int i = 0; i < K * N; i++) right[i] *= b;
+        for (int i = 0; i < M * depth; i++) left[i] *= a;
+        for (int i = 0; i < depth * N; i++) right[i] *= b;
         multiply(implementation, variant, &shape);
         for (int i = 0; i < M; i++) check_row(&shape, i, six ? 1e-6 : 2e-5);
     }
@@ -225,23 +291,61 @@ static void small_numbers_do_not_vanish(void **state) {
     with_each(check_small);
 }
 
-/* `high` is served where there is an engine; `highest` keeps multiply-adds. */
+/* Both are served where there is an engine that multiplies fast enough. */
 static void the_precision_decides(void **state) {
     const wi_gemm_shape large = {1, 1024, 1024, 1024, 0, 1024, 1, 0, 1024, 1, NULL};
     wi_device *const device = wi_context_device(test_context());
     wi_kernel_site site = {.device = &device->profile, .product = &large};
     const bool fits = device->caps.device_class == WEFT_CLASS_CPU && has_parts(device);
-    wi_selection selection;
     (void)state;
-    assert_ok(wi_select(&selection, device, &wi_op_matmul, &site));
-    assert_int_equal(selection.chosen->needs.engines, 0);
-    site.products = WEFT_MATMUL_PRECISION_HIGH;
-    assert_ok(wi_select(&selection, device, &wi_op_matmul, &site));
-    assert_int_equal(strcmp(selection.chosen->name, "cpu_amx_parts") == 0, fits);
+    for (int products = WEFT_MATMUL_PRECISION_HIGHEST; products <= WEFT_MATMUL_PRECISION_HIGH; products++) {
+        wi_selection selection;
+        site.products = (weft_matmul_precision)products;
+        assert_ok(wi_select(&selection, device, &wi_op_matmul, &site));
+        assert_int_equal(strcmp(selection.chosen->name, "cpu_amx_parts") == 0, fits);
+        if (fits) assert_string_equal(selection.variant->name, products == 0 ? "six" : "three");
+        if (!fits && device->caps.device_class == WEFT_CLASS_CPU)
+            assert_int_equal(selection.chosen->needs.engines, 0);
+    }
 }
 
-/* Of a GPU with the engine products from parts take what asks for `high`, and nothing else. */
-static void engines_of_gpus_serve_high(void **state) {
+/* The least estimate in `highest` on a GPU, with margins. */
+static double least_cost(const wi_implementation *implementation, const wi_kernel_site *site) {
+    const wi_variant *variant;
+    double least = INFINITY;
+    for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++) {
+        if (wi_variant_is_tuned(implementation, variant) ||
+            !wi_implementation_accepts(implementation, variant, site))
+            continue;
+        least = fmin(least, wi_implementation_cost(implementation, variant, site) *
+                                wi_implementation_margin(implementation, variant, site));
+    }
+    return least;
+}
+
+/* Six products are not worth it at twice the rate of f32, nor at eight times. */
+static void the_rate_of_an_engine_decides(void **state) {
+    const wi_gemm_shape large = {1, 2048, 2048, 2048, 0, 2048, 1, 0, 2048, 1, NULL};
+    wi_device_profile gpu = *wi_device_kind_named("gpu");
+    const wi_kernel_site site = {.device = &gpu, .product = &large};
+    const parts_kernel tiled = {.name = "gpu_tiled"};
+    const wi_implementation plain = parts(&tiled, false);
+    (void)state;
+    gpu.units = 108;
+    gpu.max_group = gpu.max_items[0] = gpu.max_items[1] = 1024;
+    gpu.local_bytes = 48 << 10;
+    for (int k = 1; k < KERNELS; k++) {
+        const wi_implementation kernel = parts(&kernels[k], false);
+        gpu.engines = kernel.needs.engines;
+        for (double rate = 2.0; rate <= 16.0; rate *= 2.0) {
+            gpu.peak_engine = rate * gpu.peak_f32;
+            assert_int_equal(least_cost(&kernel, &site) < least_cost(&plain, &site), rate == 16.0);
+        }
+    }
+}
+
+/* Of a GPU with the engine products from parts take what asks for as many parts, and nothing else. */
+static void engines_of_gpus_serve_their_precision(void **state) {
     const wi_gemm_shape large = {1, 1024, 1024, 1024, 0, 1024, 1, 0, 1024, 1, NULL};
     wi_device_profile gpu = wi_context_device(test_context())->profile;
     wi_kernel_site site = {.device = &gpu, .product = &large};
@@ -250,13 +354,18 @@ static void engines_of_gpus_serve_high(void **state) {
     gpu.local_bytes = (size_t)1 << 16;
     for (int k = 1; k < KERNELS; k++) {
         const wi_implementation kernel = parts(&kernels[k], false);
-        for (int asked = 0; asked < 3; asked++) {
-            site.products = (weft_matmul_precision)asked;
-            gpu.engines = kernel.needs.engines;
-            const bool high = site.products == WEFT_MATMUL_PRECISION_HIGH;
-            assert_int_equal(wi_implementation_accepts(&kernel, kernel.variants, &site), high);
-            gpu.engines = 0;
-            assert_false(wi_implementation_accepts(&kernel, kernel.variants, &site));
+        const wi_variant *variant;
+        for (int v = 0; (variant = wi_implementation_variant(&kernel, v)) != NULL; v++) {
+            const bool six = strncmp(variant->name, "six", 3) == 0;
+            for (int asked = 0; asked < 3; asked++) {
+                site.products = (weft_matmul_precision)asked;
+                gpu.engines = kernel.needs.engines;
+                const bool served =
+                    site.products == (six ? WEFT_MATMUL_PRECISION_HIGHEST : WEFT_MATMUL_PRECISION_HIGH);
+                assert_int_equal(wi_implementation_accepts(&kernel, variant, &site), served);
+                gpu.engines = 0;
+                assert_false(wi_implementation_accepts(&kernel, variant, &site));
+            }
         }
     }
 }
@@ -306,7 +415,7 @@ static void a_graph_takes_the_precision(void **state) {
     const double high = error_of_plan(WEFT_MATMUL_PRECISION_HIGH, a, b, c);
     const double medium = error_of_plan(WEFT_MATMUL_PRECISION_MEDIUM, a, b, c);
     assert_true(highest < 6e-7 && high < 8e-6 && medium < 5e-3);
-    if (fits) assert_true(highest < high);
+    if (fits) assert_true(highest < 3e-7 && highest < high / 10.0);
     if (has_engine) assert_true(high < medium / 50.0);
     if (!fits) assert_true(high == highest);
     if (!has_engine) assert_true(medium == highest);
@@ -324,11 +433,15 @@ static void wrong_precisions_are_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_rate_of_an_engine_decides),
         cmocka_unit_test(products_of_parts_are_exact_enough),
         cmocka_unit_test(ends_of_the_range_give_what_f32_gives),
         cmocka_unit_test(small_numbers_do_not_vanish),
         cmocka_unit_test(the_precision_decides),
-        cmocka_unit_test(engines_of_gpus_serve_high),
+        cmocka_unit_test(engines_of_gpus_serve_their_precision),
+        cmocka_unit_test(six_products_are_as_exact_as_f32),
+        cmocka_unit_test(rough_products_are_found_on_first_use),
+
         cmocka_unit_test(a_graph_takes_the_precision),
         cmocka_unit_test(wrong_precisions_are_errors),
     };

@@ -50,6 +50,8 @@
 PRODUCTS(DECLARATION)
 const wi_implementation *const wi_product_family[] = {PRODUCTS(ENTRY) NULL};
 
+const double wi_gemm_six_margin = 1.25;
+
 wi_kernel_launch *wi_gemm_launch(
     wi_kernel_plan *plan, const char *suffix, const size_t global[3], const size_t local[3]) {
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, suffix, 1, 1);

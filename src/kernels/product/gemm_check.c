@@ -4,16 +4,39 @@
 #include "cl/program.h"
 #include "graph/dtype.h"
 #include "kernels/product/gemm_product.h"
+#include <math.h>
 #include <stdio.h>
 
-/* No multiples of a tile, and k longer than any kernel takes at once. Numbers are eighths up to 1: every product and
- * sum is exact in f32, in any order. */
-enum { ROWS = 37, COLUMNS = 70, DEPTH = 600 };
+/* No multiples of a tile, and k longer than any kernel takes at once. */
+enum { ROWS = 37, COLUMNS = 70, DEPTH = 600, MOST_DEPTH = 4096 };
 
 typedef struct wi_matrices {
     wi_buffer a, b, c;
+    int k;
     float *numbers; /* of A, B, C, one after another */
 } wi_matrices;
+
+static float *right_of(const wi_matrices *at) {
+    return at->numbers + ROWS * at->k;
+}
+
+static float *result_of(const wi_matrices *at) {
+    return right_of(at) + at->k * COLUMNS;
+}
+
+static weft_status matrices_create(wi_matrices *at, wi_device *device, int k) {
+    const size_t count = (size_t)(ROWS * k + k * COLUMNS + ROWS * COLUMNS);
+    *at = (wi_matrices){
+        .k = k, .numbers = wi_allocate_array(device->host.allocator, count, sizeof *at->numbers)};
+    return at->numbers ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+static void matrices_clear(wi_matrices *at, wi_device *device) {
+    wi_buffer_release(&at->a, device);
+    wi_buffer_release(&at->b, device);
+    wi_buffer_release(&at->c, device);
+    wi_release(device->host.allocator, at->numbers);
+}
 
 static weft_status upload(
     wi_buffer *buffer, wi_device *device, weft_dtype dtype, const float *numbers, size_t count) {
@@ -27,60 +50,63 @@ static weft_status upload(
     return status;
 }
 
-static weft_status multiply(wi_matrices *at, wi_device *device, const wi_implementation *implementation,
-    const wi_variant *variant, weft_dtype dtype) {
-    const wi_gemm_shape shape = {.batch = 1,
+static wi_gemm_shape shape_of(int64_t k) {
+    return (wi_gemm_shape){.batch = 1,
         .m = ROWS,
         .n = COLUMNS,
-        .k = DEPTH,
-        .a_row = DEPTH,
+        .k = k,
+        .a_row = k,
         .a_column = 1,
         .b_row = COLUMNS,
         .b_column = 1};
-    float *const a = at->numbers, *const b = a + ROWS * DEPTH, *const c = b + DEPTH * COLUMNS;
+}
+
+static weft_status multiply(wi_matrices *at, wi_device *device, const wi_implementation *implementation,
+    const wi_variant *variant, weft_dtype dtype) {
+    const wi_gemm_shape shape = shape_of(at->k);
+    const size_t a = (size_t)(ROWS * at->k), b = (size_t)(at->k * COLUMNS), c = ROWS * COLUMNS;
     wi_gemm_product product = {0};
     weft_status status;
-    WI_TRY(upload(&at->a, device, dtype, a, ROWS * DEPTH));
-    WI_TRY(upload(&at->b, device, dtype, b, DEPTH * COLUMNS));
-    WI_TRY(wi_buffer_create(&at->c, device, ROWS * COLUMNS * sizeof *c));
+    WI_TRY(upload(&at->a, device, dtype, at->numbers, a));
+    WI_TRY(upload(&at->b, device, dtype, right_of(at), b));
+    WI_TRY(wi_buffer_create(&at->c, device, c * sizeof(float)));
     WI_TRY_DONE(wi_gemm_product_create(&product, device, implementation, variant, &shape,
         &(wi_gemm_operands){
             .a = at->a.memory, .b = at->b.memory, .c = at->c.memory, .formats = {dtype, dtype}},
         NULL));
     WI_TRY_DONE(wi_gemm_product_run(&product, device));
-    status = wi_buffer_read(device, at->c.memory, 0, c, ROWS * COLUMNS * sizeof *c);
+    status = wi_buffer_read(device, at->c.memory, 0, result_of(at), c * sizeof(float));
 done:
     wi_gemm_product_clear(&product, device);
     return status;
 }
 
-static bool agrees(const float *numbers) {
-    const float *const a = numbers, *const b = a + ROWS * DEPTH, *const c = b + DEPTH * COLUMNS;
+/* ---- the numbers that it should compute ---- */
+
+static bool agrees(const wi_matrices *at) {
+    const float *const a = at->numbers, *const b = right_of(at), *const c = result_of(at);
     for (int i = 0; i < ROWS; i++) {
         for (int j = 0; j < COLUMNS; j++) {
             double sum = 0.0;
-            for (int p = 0; p < DEPTH; p++) sum += (double)a[i * DEPTH + p] * (double)b[p * COLUMNS + j];
+            for (int p = 0; p < at->k; p++) sum += (double)a[i * at->k + p] * (double)b[p * COLUMNS + j];
             if ((double)c[i * COLUMNS + j] != sum) return false;
         }
     }
     return true;
 }
 
-/* Of operands in the format of the engine's factors. */
+/* Of operands in the format of the engine's factors: eighths up to 1, of which every product and sum is exact in f32, in any
+ * order. */
 static weft_status compare(bool *right, wi_device *device, const wi_implementation *implementation,
     const wi_variant *variant, weft_dtype dtype) {
-    const size_t inputs = ROWS * DEPTH + DEPTH * COLUMNS;
-    wi_matrices at = {
-        .numbers = wi_allocate_array(device->host.allocator, inputs + ROWS * COLUMNS, sizeof(float))};
+    wi_matrices at;
     *right = false;
-    if (!at.numbers) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < inputs; i++) at.numbers[i] = (float)((i * 2654435761u >> 7) % 17) / 8.0f - 1.0f;
+    WI_TRY(matrices_create(&at, device, DEPTH));
+    for (size_t i = 0; i < ROWS * DEPTH + DEPTH * COLUMNS; i++)
+        at.numbers[i] = (float)((i * 2654435761u >> 7) % 17) / 8.0f - 1.0f;
     const weft_status status = multiply(&at, device, implementation, variant, dtype);
-    *right = status == WEFT_OK && agrees(at.numbers);
-    wi_buffer_release(&at.a, device);
-    wi_buffer_release(&at.b, device);
-    wi_buffer_release(&at.c, device);
-    wi_release(device->host.allocator, at.numbers);
+    *right = status == WEFT_OK && agrees(&at);
+    matrices_clear(&at, device);
     return status;
 }
 
@@ -93,27 +119,119 @@ static weft_status compare_all(
     return WEFT_OK;
 }
 
+/* ---- rounding errors of f32 products ---- */
+
+/* Of numbers of one magnitude, of many, and of products that nearly cancel. */
+typedef enum wi_numbers { ALIKE, MIXED, CANCELLING } wi_numbers;
+
+static uint32_t scramble(uint32_t bits) {
+    for (int round = 0; round < 3; round++) bits = (bits ^ bits >> 15) * 2246822519u;
+    return bits;
+}
+
+/* With all bits of the fraction. */
+static float number(uint32_t i, wi_numbers kind) {
+    const uint32_t bits = scramble(i * 2654435761u);
+    const float value = (float)(bits >> 8) / 8388608.0f - 1.0f;
+    return kind == MIXED ? ldexpf(value, (int)(scramble(bits) % 32) - 16) : value;
+}
+
+static void fill(wi_matrices *at, wi_numbers kind) {
+    float *const a = at->numbers, *const b = right_of(at);
+    const int k = at->k;
+    for (int i = 0; i < ROWS * k + k * COLUMNS; i++) a[i] = number((uint32_t)i, kind);
+    for (int p = 1; p < k && kind == CANCELLING; p += 2) {
+        for (int i = 0; i < ROWS; i++) a[i * k + p] = a[i * k + p - 1];
+        for (int j = 0; j < COLUMNS; j++)
+            b[p * COLUMNS + j] = b[p * COLUMNS + j] * 0x1p-12f - b[(p - 1) * COLUMNS + j];
+    }
+}
+
+/* Sums of squares of errors, each relative to the sum of magnitudes: of the device, and of sums in f32 one after another. */
+static bool is_as_exact(const wi_matrices *at) {
+    const float *const a = at->numbers, *const b = right_of(at), *const c = result_of(at);
+    double device = 0.0, host = 0.0;
+    for (int i = 0; i < ROWS; i += 4) {
+        for (int j = 0; j < COLUMNS; j++) {
+            double sum = 0.0, magnitude = 0.0;
+            float single = 0.0f;
+            for (int p = 0; p < at->k; p++) {
+                const float x = a[i * at->k + p], y = b[p * COLUMNS + j];
+                single += x * y;
+                sum += (double)x * (double)y;
+                magnitude += fabs((double)x * (double)y);
+            }
+            device += pow(((double)c[i * COLUMNS + j] - sum) / magnitude, 2.0);
+            host += pow(((double)single - sum) / magnitude, 2.0);
+        }
+    }
+    return device <= host; /* false with NaN */
+}
+
+static weft_status compare_errors(
+    bool *right, wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
+    static const struct {
+        int k;
+        wi_numbers numbers;
+    } cases[] = {{256, ALIKE}, {MOST_DEPTH, ALIKE}, {1024, MIXED}, {1024, CANCELLING}};
+    *right = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && *right; i++) {
+        wi_matrices at;
+        *right = false;
+        WI_TRY(matrices_create(&at, device, cases[i].k));
+        fill(&at, cases[i].numbers);
+        const weft_status status = multiply(&at, device, implementation, variant, WEFT_F32);
+        *right = status == WEFT_OK && is_as_exact(&at);
+        matrices_clear(&at, device);
+        WI_TRY(status);
+    }
+    return WEFT_OK;
+}
+
+/* Does it take f32 matrices that nobody allowed to be rounded? */
+static bool replaces_multiply_adds(
+    const wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
+    const wi_gemm_shape shape = shape_of(MOST_DEPTH);
+    const wi_kernel_site site = {.device = &device->profile, .product = &shape};
+    return wi_implementation_accepts(implementation, variant, &site);
+}
+
+/* ---- what is found ---- */
+
 /* What has nothing to do with the implementation may be otherwise next time. */
 static bool may_pass(weft_status status) {
     return status == WEFT_ERROR_MEMORY || status == WEFT_ERROR_DEVICE_MEMORY ||
            status == WEFT_ERROR_MEMORY_LIMIT;
 }
 
-bool wi_gemm_is_right(wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
+typedef weft_status test(
+    bool *right, wi_device *device, const wi_implementation *implementation, const wi_variant *variant);
+
+/* The answer that is known by this name, or that of the test; `fault` is what the log says of a wrong one. */
+static bool passes(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
+    const char *question, test *answer, const char *fault) {
     char name[128], error[2048];
     double known = 0.0;
     bool right = false;
-    snprintf(name, sizeof name, "right %s/%s%s", implementation->name, variant->name,
+    snprintf(name, sizeof name, "%s %s/%s%s", question, implementation->name, variant->name,
         device->caps.engine_model                      ? " by a model"
         : device->caps.engines & WI_ENGINE_AVX512_BF16 ? " by vectors"
                                                        : "");
     if (wi_tuning_get(device, name, &known)) return known == 1.0;
     wi_error_save(error, sizeof error);
-    const weft_status status = compare_all(&right, device, implementation, variant);
+    const weft_status status = answer(&right, device, implementation, variant);
     if (!right)
         wi_log_line(device->host.log, WEFT_LOG_WARNING, "%s is not used: %s", implementation->name,
-            status == WEFT_OK ? "it computes wrong numbers" : weft_last_error());
+            status == WEFT_OK ? fault : weft_last_error());
     if (status == WEFT_OK || !may_pass(status)) wi_tuning_set(device, name, right ? 1.0 : 0.0);
     wi_error_restore(error);
     return right;
+}
+
+bool wi_gemm_is_right(wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
+    if (!passes(device, implementation, variant, "right", compare_all, "it computes wrong numbers"))
+        return false;
+    return !replaces_multiply_adds(device, implementation, variant) ||
+           passes(device, implementation, variant, "as exact as f32", compare_errors,
+               "its rounding errors are larger than those of f32");
 }

@@ -74,10 +74,8 @@ static double cost(const wi_kernel_site *site) {
                device, (1.0 + site->values[PARTS]) * b, wi_gemm_bytes(s, WI_GEMM_A | WI_GEMM_C));
 }
 
-/* Numbers that the engine cannot take cost about ten times as much. Who asks for `high` accepts that; `highest` is the default, and
- * six products, a fifth faster than multiply-adds at best, are left to those who name them (WEFT_GEMM). */
 static double margin(const wi_kernel_site *site) {
-    return site->products == WEFT_MATMUL_PRECISION_HIGHEST ? 4.0 : 1.0;
+    return site->values[PARTS] > 2 ? wi_gemm_six_margin : 1.0;
 }
 
 static void pack(const wi_gemm_shape *s, const int *p, wi_kernel_plan *plan) {

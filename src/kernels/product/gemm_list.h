@@ -21,6 +21,10 @@ enum { WI_GEMM_A = 1, WI_GEMM_B = 2, WI_GEMM_C = 4, WI_GEMM_ABC = 7 };
 double wi_gemm_bytes(const wi_gemm_shape *shape, int which);
 double wi_gemm_multiplications(const wi_gemm_shape *shape);
 
+/* How many times as fast as multiply-adds six products of parts of f32 numbers must be by their estimates: where numbers are near the
+ * ends of the range they are slower. */
+extern const double wi_gemm_six_margin;
+
 /* gemm_cpu_direct.c, for convolutions, too, whose plan has these parameters: to the epilogue a row is row % width of image row / width, and a
  * batch is a group, `column_step` columns from the one before; 0: width is m, and a batch is a batch. */
 extern const char *const wi_gemm_direct_parameters[];
