@@ -102,9 +102,27 @@ static void one_example_is_split(void **state) {
     }
 }
 
+static const char *tile_on(const char *device) {
+    weft_context *const context = pretended_open(device);
+    const wi_gemm_shape shape = {1, 2048, 2048, 2048, 0, 2048, 1, 0, 2048, 1, NULL};
+    const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &shape};
+    wi_selection selection;
+    assert_ok(wi_select(&selection, wi_context_device(context), &wi_op_matmul, &site));
+    weft_context_release(context);
+    return selection.variant->name;
+}
+
+/* What a driver reports is seen, and the tile that needs it is the cheapest there, and refused elsewhere. */
+static void sub_groups_of_eight_read_together(void **state) {
+    (void)state;
+    assert_string_equal(tile_on("eights"), "together");
+    assert_string_equal(tile_on("units108"), "large");
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(few_products_are_slow),
-        cmocka_unit_test(one_image_is_split), cmocka_unit_test(one_example_is_split)};
+        cmocka_unit_test(one_image_is_split), cmocka_unit_test(one_example_is_split),
+        cmocka_unit_test(sub_groups_of_eight_read_together)};
     (void)argc;
     pretended_start(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
