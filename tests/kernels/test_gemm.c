@@ -122,11 +122,8 @@ static void set_up(fixture *f, const wi_gemm_shape *shape, const weft_dtype *of,
 
 static void tear_down(fixture *f) {
     for (int i = 0; i < 4; i++) wi_buffer_release(&f->device[i], wi_context_device(context));
-    free(f->a);
-    free(f->b);
-    free(f->bias);
-    free(f->got);
-    free(f->again);
+    float *const own[] = {f->a, f->b, f->bias, f->got, f->again};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) free(own[i]);
 }
 
 static weft_status set_bias_relu(cl_kernel kernel, cl_uint first, void *user) {
