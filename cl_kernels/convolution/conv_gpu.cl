@@ -143,8 +143,8 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     panels += panels_offset + ((long)group * panel_rows + fact.s1 + begin) * width + left;
     WEFT_CONV_GPU_PIXEL(pixel, first, window)
     WEFT_CONV_GPU_READ
-    WEFT_GEMM_PUT(a_tile[0], a_quads, WEFT_GEMM_HEIGHT, 1)
-    WEFT_GEMM_PUT(b_tile[0], b_quads, WEFT_GEMM_WIDTH, 0)
+    WEFT_GEMM_PUT(a_tile[0], a_quads, A, 1)
+    WEFT_GEMM_PUT(b_tile[0], b_quads, B, 0)
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int block = 1; block <= blocks; ++block) { /* after the last one, what is read is not used */
         channel += channel_step;
@@ -155,16 +155,16 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
         WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
         b_at[j] += block < blocks ? panel_step : 0;
         WEFT_CONV_GPU_READ
-        WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
-        for (int s = 0; s < WEFT_GEMM_STEP + WEFT_GEMM_ZERO; ++s)
-            WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now ^= 1;
-        WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, 1)
-        WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, 0)
+        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, a_tile[now], b_tile[now],
+            WEFT_GEMM_STEP + WEFT_GEMM_ZERO)
+        now ^= 1;
+        WEFT_GEMM_PUT(a_tile[now], a_quads, A, 1)
+        WEFT_GEMM_PUT(b_tile[now], b_quads, B, 0)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     WEFT_CONV_GPU_SUMS_BEGIN
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
-        const int r = top + (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
+        const int r = top + WEFT_GEMM_ROW(i);
         const int4 at = weft_conv_gpu_position(&p, r);
         const int line = (at.w * made0 + at.x * p.out.x + p.phase.x) * made1 + at.y * p.out.y + p.phase.y;
         const int along = at.z * p.out.z + p.phase.z;

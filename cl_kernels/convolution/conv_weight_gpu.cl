@@ -51,8 +51,8 @@
 #define WEFT_CONV_WEIGHT_PUT(a_block, b_block)                                                               \
     a_quads[0] = slope_there ? a_quads[0] : (float4)(0.0f);                                                  \
     b_quads[0] = image_there ? b_quads[0] : (float4)(0.0f);                                                  \
-    WEFT_GEMM_PUT(a_block, a_quads, WEFT_GEMM_HEIGHT, 0)                                                     \
-    WEFT_GEMM_PUT(b_block, b_quads, WEFT_GEMM_WIDTH, 0)
+    WEFT_GEMM_PUT(a_block, a_quads, A, 0)                                                                    \
+    WEFT_GEMM_PUT(b_block, b_quads, B, 0)
 
 /* Local memory of a group, in quads: two blocks of both factors. */
 #define WEFT_CONV_WEIGHT_SHARED (2 * (WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT) + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)))
@@ -123,8 +123,9 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
         slope += rest > 0 ? WEFT_GEMM_STEP * (uint)slope_step : 0u;
         WEFT_CONV_WEIGHT_ADVANCE(at)
         WEFT_CONV_WEIGHT_READ(rest)
-        WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
-        for (int s = 0; s < WEFT_GEMM_STEP; ++s) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now ^= 1;
+        WEFT_GEMM_ADD_BLOCK(
+            WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, a_tile[now], b_tile[now], WEFT_GEMM_STEP)
+        now ^= 1;
         WEFT_CONV_WEIGHT_PUT(a_tile[now], b_tile[now])
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -133,7 +134,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
         const int c = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
         const int channel = c % depth, own = c / depth;
         WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
-            const int f = top + (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
+            const int f = top + WEFT_GEMM_ROW(i);
             if (f < filters && own < taps && channel < channels)
                 sums[(long)f * channels * taps + own * sum_tap + channel * sum_channel] =
                     acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];

@@ -123,11 +123,11 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void W
 }
 
 /* Work-group (columns, tiles of the image, group and point). */
-__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(products)(
-    __global const float *pixels, long pixels_offset, __global const float *panels, long panels_offset,
-    __global float *sums, long sums_offset, int block, int tiles, int depth, int width, int iteration) {
+__kernel WEFT_GEMM_GROUP void WEFT_NAME(products)(__global const float *pixels, long pixels_offset,
+    __global const float *panels, long panels_offset, __global float *sums, long sums_offset, int block,
+    int tiles, int depth, int width, int iteration) {
     __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
-    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_ACROSS + x;
+    WEFT_GEMM_ITEM
     const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
     const int rows = min(block, tiles - iteration * block), first = min(top, rows - 1);
     const int steps = top < rows ? depth / WEFT_GEMM_STEP : 0;
@@ -150,21 +150,22 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
     panels += panels_offset + point * depth * width + left;
     sums += sums_offset + (point * block + top) * width + left;
     WEFT_WINOGRAD_READ
-    WEFT_GEMM_PUT(a_tile[0], a_quads, WEFT_GEMM_HEIGHT, 1)
-    WEFT_GEMM_PUT(b_tile[0], b_quads, WEFT_GEMM_WIDTH, 0)
+    WEFT_GEMM_PUT(a_tile[0], a_quads, A, 1)
+    WEFT_GEMM_PUT(b_tile[0], b_quads, B, 0)
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int step = 1; step <= steps; ++step) { /* after the last one, what is read is not used */
         pixels += step < steps ? WEFT_GEMM_STEP : 0;
         panels += step < steps ? WEFT_GEMM_STEP * width : 0;
         WEFT_WINOGRAD_READ
-        WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
-        for (int s = 0; s < WEFT_GEMM_STEP; ++s) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now ^= 1;
-        WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, 1)
-        WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, 0)
+        WEFT_GEMM_ADD_BLOCK(
+            WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, a_tile[now], b_tile[now], WEFT_GEMM_STEP)
+        now ^= 1;
+        WEFT_GEMM_PUT(a_tile[now], a_quads, A, 1)
+        WEFT_GEMM_PUT(b_tile[now], b_quads, B, 0)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
-        const int row = (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
+        const int row = WEFT_GEMM_ROW(i);
         WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {
             const int column = (j * WEFT_GEMM_ACROSS + x) * 4;
             if (top + row < rows && left + column < width)

@@ -158,11 +158,10 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
     b += WEFT_GEMM_STEP * b_row;
 /* The half of local memory that is multiplied is the next to be written to. */
 #define WEFT_GEMM_MULTIPLY(unrolled)                                                                         \
-    unrolled for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now =  \
-        1 - now;
+    WEFT_GEMM_ADD_BLOCK(unrolled, acc, a_tile[now], b_tile[now], WEFT_GEMM_STEP) now = 1 - now;
 #define WEFT_GEMM_PUT_BOTH                                                                                   \
-    WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)                                           \
-    WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
+    WEFT_GEMM_PUT(a_tile[now], a_quads, A, a_along)                                                          \
+    WEFT_GEMM_PUT(b_tile[now], b_quads, B, b_along)
 
 /* Work-group (columns, rows, split and batch). */
 __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
@@ -190,7 +189,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
 #endif
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_ROWS * WEFT_GEMM_COLUMNS + WEFT_GEMM_ZERO; ++e) {
         const int i = e / WEFT_GEMM_COLUMNS, j = e % WEFT_GEMM_COLUMNS;
-        const int row = top + (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
+        const int row = top + WEFT_GEMM_ROW(i);
         const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
         const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
         if (row < m && column < n) {

@@ -67,11 +67,11 @@ static weft_status find_engines(wi_device *device, const weft_context_options *o
     caps->engine_model = modelled != 0;
     caps->engines = 0;
     caps->engine_rate = 0.0;
-    if (options->no_matrix_engines || (wanted && strcmp(wanted, "0") == 0)) return WEFT_OK;
-    if (caps->engine_model)
+    if (caps->type & CL_DEVICE_TYPE_GPU) WI_TRY(wi_gpu_engines_find(device));
+    if (options->no_matrix_engines || (wanted && strcmp(wanted, "0") == 0))
+        caps->engines = 0;
+    else if (caps->engine_model)
         caps->engines = modelled;
-    else if (caps->type & CL_DEVICE_TYPE_GPU)
-        WI_TRY(wi_gpu_engines_find(device));
     else if (caps->type & CL_DEVICE_TYPE_CPU)
         find_engines_of_host(device, wanted && strcmp(wanted, "avx512") == 0);
     return WEFT_OK;

@@ -183,6 +183,7 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     /* Such a compiler takes ten times as long for four lanes. */
     if (caps->quirks & WI_QUIRK_SCALAR_COMPILER) profile.loops.map_elements = 0;
     profile.engines = caps->engines;
+    profile.block_reads = caps->block_reads;
     profile.upload_queue = caps->upload_queue;
     profile.longest_launch = longest_launch_of(&profile, caps);
     profile.peak_engine = peak_engine_of(&profile, caps);

@@ -48,6 +48,11 @@ unsigned wi_gpu_engines_of(const wi_gpu_traits *traits) {
     return engine_of_intel(traits) | engine_of_amd(traits->name);
 }
 
+bool wi_gpu_reads_blocks(const wi_gpu_traits *traits) {
+    return traits->sub_group == 8 && names(traits->extensions, "cl_intel_required_subgroup_size") &&
+           names(traits->extensions, "cl_intel_subgroup_local_block_io");
+}
+
 static const struct {
     const char *name;
     unsigned engine;
@@ -86,6 +91,7 @@ weft_status wi_gpu_engines_find(wi_device *device) {
     if (names(extensions, "cl_nv_device_attribute_query")) traits.capability = capability_of(device->id);
     if (names(extensions, "cl_intel_required_subgroup_size")) traits.sub_group = least_sub_group(device->id);
     device->caps.engines = wi_gpu_engines_of(&traits);
+    device->caps.block_reads = wi_gpu_reads_blocks(&traits);
     wi_release(device->host.allocator, extensions);
     return WEFT_OK;
 }

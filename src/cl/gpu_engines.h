@@ -17,7 +17,9 @@ typedef struct wi_gpu_traits {
 unsigned wi_gpu_engines_of(const wi_gpu_traits *traits);
 /* For tests: the engine whose model in OpenCL C is named, as "model-wmma"; "model": NVIDIA's; 0: none is. */
 unsigned wi_gpu_engine_modelled(const char *name);
-/* Sets the device's engines. */
+/* May kernels require sub-groups of 8 items, the least, and let them read local memory together? Intel's GPUs up to Arc A-series. */
+bool wi_gpu_reads_blocks(const wi_gpu_traits *traits);
+/* Sets the device's engines, and whether it reads blocks. */
 weft_status wi_gpu_engines_find(wi_device *device);
 
 #endif

@@ -52,6 +52,17 @@ static void reports_tell_engines(void **state) {
     }
 }
 
+static void reports_tell_block_reads(void **state) {
+    const char *const both = "cl_intel_required_subgroup_size cl_intel_subgroup_local_block_io";
+    (void)state;
+    assert_true(wi_gpu_reads_blocks(&(wi_gpu_traits){.name = "Arc", .extensions = both, .sub_group = 8}));
+    assert_false(wi_gpu_reads_blocks(&(wi_gpu_traits){.name = "Max", .extensions = both, .sub_group = 16}));
+    assert_false(wi_gpu_reads_blocks(
+        &(wi_gpu_traits){.name = "HD", .extensions = "cl_intel_required_subgroup_size", .sub_group = 8}));
+    assert_false(wi_gpu_reads_blocks(&(wi_gpu_traits){
+        .name = "another", .extensions = "cl_intel_subgroup_local_block_io", .sub_group = 8}));
+}
+
 /* Through the queries, on a device that is here. */
 static void a_processor_has_no_engine_of_a_gpu(void **state) {
     wi_device *const device = wi_context_device(test_context());
@@ -72,6 +83,7 @@ static void models_have_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reports_tell_engines),
-        cmocka_unit_test(a_processor_has_no_engine_of_a_gpu), cmocka_unit_test(models_have_names)};
+        cmocka_unit_test(reports_tell_block_reads), cmocka_unit_test(a_processor_has_no_engine_of_a_gpu),
+        cmocka_unit_test(models_have_names)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -5,6 +5,9 @@
 
 enum { MIB = 1 << 20, KIB = 1 << 10 };
 
+/* Of cl_intel_required_subgroup_size. */
+enum { SUB_GROUP_SIZES = 0x4108 };
+
 /* 1024 bytes of arguments are what the standard grants. */
 #define GPU .type = CL_DEVICE_TYPE_GPU, .vendor = "A vendor"
 static const pretend_device devices[] = {
@@ -33,6 +36,14 @@ static const pretend_device devices[] = {
         .largest = MIB,
         .global = 64 * MIB,
         .flagged = true},
+    {.name = "eights",
+        .type = CL_DEVICE_TYPE_GPU,
+        .vendor = "Intel(R) Corporation",
+        .platform = "Intel(R) OpenCL Graphics",
+        .units = 64,
+        .group = 256,
+        .local = 64 * KIB,
+        .extensions = "cl_intel_required_subgroup_size cl_intel_subgroup_local_block_io"},
     {.name = "plain", GPU, .units = 16, .group = 256, .local = 32 * KIB, .parameter = 1024, .plain = true},
     {.name = "least",
         GPU,
@@ -70,7 +81,6 @@ static cl_int answer_name(const pretend_device *d, size_t size, void *value, siz
 
 static cl_int answer_plain(cl_device_info what, size_t size, void *value, size_t *size_ret) {
     switch (what) {
-    case CL_DEVICE_EXTENSIONS: ANSWER_TEXT("");
     case CL_DEVICE_VERSION: ANSWER_TEXT("OpenCL 1.2 Pretended");
     case CL_DEVICE_OPENCL_C_VERSION: ANSWER_TEXT("OpenCL C 1.2 ");
     default: ANSWER_NUMBER(cl_device_fp_config, 0);
@@ -80,6 +90,11 @@ static cl_int answer_plain(cl_device_info what, size_t size, void *value, size_t
 static cl_int answer_group(cl_device_info what, size_t group, size_t size, void *value, size_t *size_ret) {
     const size_t sizes[3] = {group, group, group};
     if (what == CL_DEVICE_MAX_WORK_GROUP_SIZE) ANSWER_NUMBER(size_t, group);
+    return layer_answer(sizes, sizeof sizes, size, value, size_ret);
+}
+
+static cl_int answer_sub_groups(size_t size, void *value, size_t *size_ret) {
+    const size_t sizes[] = {8, 16, 32};
     return layer_answer(sizes, sizeof sizes, size, value, size_ret);
 }
 
@@ -96,7 +111,8 @@ bool pretend_answers(const pretend_device *d, cl_device_info what) {
     case CL_DEVICE_GLOBAL_MEM_SIZE: return d->global > 0;
     case CL_DEVICE_MAX_PARAMETER_SIZE: return d->parameter > 0;
     case CL_DEVICE_HOST_UNIFIED_MEMORY: return d->apart;
-    case CL_DEVICE_EXTENSIONS:
+    case SUB_GROUP_SIZES: return d->extensions != NULL;
+    case CL_DEVICE_EXTENSIONS: return d->plain || d->extensions;
     case CL_DEVICE_VERSION:
     case CL_DEVICE_OPENCL_C_VERSION:
     case CL_DEVICE_DOUBLE_FP_CONFIG:
@@ -119,6 +135,8 @@ cl_int pretend_answer(
     case CL_DEVICE_GLOBAL_MEM_SIZE: ANSWER_NUMBER(cl_ulong, d->global);
     case CL_DEVICE_MAX_PARAMETER_SIZE: ANSWER_NUMBER(size_t, d->parameter);
     case CL_DEVICE_HOST_UNIFIED_MEMORY: ANSWER_NUMBER(cl_bool, CL_FALSE);
+    case SUB_GROUP_SIZES: return answer_sub_groups(size, value, size_ret);
+    case CL_DEVICE_EXTENSIONS: ANSWER_TEXT(d->extensions ? d->extensions : "");
     default: return answer_plain(what, size, value, size_ret);
     }
 }

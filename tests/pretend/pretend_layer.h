@@ -17,14 +17,15 @@ typedef struct pretend_device {
     cl_device_type type;
     const char *vendor, *platform;
     cl_uint units;
-    size_t group;     /* items of a work-group, and along each dimension */
-    cl_ulong local;   /* bytes of local memory */
-    cl_ulong largest; /* bytes of one buffer */
-    cl_ulong global;  /* bytes of all */
-    size_t parameter; /* bytes of a kernel's arguments */
-    bool plain;       /* OpenCL 1.2 without any extension */
-    bool flagged;     /* a larger buffer needs Intel's flag, and its kernels the option */
-    bool apart;       /* its memory is not the host's */
+    size_t group;           /* items of a work-group, and along each dimension */
+    cl_ulong local;         /* bytes of local memory */
+    cl_ulong largest;       /* bytes of one buffer */
+    cl_ulong global;        /* bytes of all */
+    size_t parameter;       /* bytes of a kernel's arguments */
+    const char *extensions; /* with them, sub-groups of 8 may be required */
+    bool plain;             /* OpenCL 1.2 without any extension */
+    bool flagged;           /* a larger buffer needs Intel's flag, and its kernels the option */
+    bool apart;             /* its memory is not the host's */
 } pretend_device;
 
 typedef struct pretend_record {

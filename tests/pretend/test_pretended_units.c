@@ -7,6 +7,7 @@
 #include "plan/compiled_plan.h"
 #include "pretended.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_named(const wi_selection *selection, const char *variant) {
@@ -102,9 +103,29 @@ static void one_example_is_split(void **state) {
     }
 }
 
+static const char *tile_on(const char *device) {
+    weft_context *const context = pretended_open(device);
+    const wi_gemm_shape shape = {1, 2048, 2048, 2048, 0, 2048, 1, 0, 2048, 1, NULL};
+    const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &shape};
+    wi_selection selection;
+    setenv("WEFT_GEMM", "gpu_tiled", 1); /* a platform of another name may have a library's */
+    assert_ok(wi_select(&selection, wi_context_device(context), &wi_op_matmul, &site));
+    unsetenv("WEFT_GEMM");
+    weft_context_release(context);
+    return selection.variant->name;
+}
+
+/* What a driver reports is seen, and the tile that needs it is the cheapest there, and refused elsewhere. */
+static void sub_groups_of_eight_read_together(void **state) {
+    (void)state;
+    assert_string_equal(tile_on("eights"), "together");
+    assert_string_not_equal(tile_on("units108"), "together");
+}
+
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(few_products_are_slow),
-        cmocka_unit_test(one_image_is_split), cmocka_unit_test(one_example_is_split)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sub_groups_of_eight_read_together),
+        cmocka_unit_test(few_products_are_slow), cmocka_unit_test(one_image_is_split),
+        cmocka_unit_test(one_example_is_split)};
     (void)argc;
     pretended_start(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

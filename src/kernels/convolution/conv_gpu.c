@@ -15,10 +15,12 @@ static const char *const parameters[] = {
     WI_TILE_NAMES, [PACKED] = "WEFT_CONV_GPU_PACKED", [SPLIT] = WI_SPLIT_NAME, NULL};
 
 /* Each item has one quad of a block of rows: ROWS * STEP = 16 * ACROSS. */
-static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 64, 0}}, {"tall", {16, 16, 8, 4, 8, 64, 0}},
-    {"medium", {16, 16, 4, 4, 16, 64, 0}}, {"small", {8, 8, 4, 4, 8, 64, 0}}, {0}};
-static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 64, 1}},
-    {"tall", {16, 16, 8, 4, 8, 64, 1}}, {"small", {8, 8, 4, 4, 8, 64, 1}}, {0}};
+static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 64, 0}},
+    {"tall", {16, 16, 8, 4, 8, 0, 64, 0}}, {"together", {8, 16, 8, 4, 8, 8, 64, 0}},
+    {"medium", {16, 16, 4, 4, 16, 0, 64, 0}}, {"small", {8, 8, 4, 4, 8, 0, 64, 0}}, {0}};
+static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 64, 1}},
+    {"tall", {16, 16, 8, 4, 8, 0, 64, 1}}, {"together", {8, 16, 8, 4, 8, 8, 64, 1}},
+    {"small", {8, 8, 4, 4, 8, 0, 64, 1}}, {0}};
 
 static const char *const headers[] = {
     "gemm_tile_gpu.clh", "sums_gpu.clh", "conv_stage_gpu.clh", "conv_taps_gpu.clh", NULL};
@@ -46,7 +48,7 @@ static wi_limits limits(const int *values) {
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv_panels panels = panels_of(site);
-    return wi_tile_fits_registers(site->device, site->values) &&
+    return wi_tile_suits(site->device, site->values) &&
            wi_conv_packing_fits(site, &panels, wi_tile_height(site->values));
 }
 

@@ -10,8 +10,8 @@ enum { COMBINED = WI_TILE_PARAMETERS };
 static const char *const parameters[] = {WI_TILE_NAMES, [COMBINED] = "WEFT_CONV_WEIGHT_COMBINED", NULL};
 
 /* Each item has one quad of a block of rows, and at most one of columns. */
-static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 64}}, {"tall", {16, 16, 8, 4, 8, 64}},
-    {"medium", {16, 16, 4, 4, 16, 64}}, {"small", {8, 8, 4, 4, 8, 64}}, {0}};
+static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 64}}, {"tall", {16, 16, 8, 4, 8, 0, 64}},
+    {"medium", {16, 16, 4, 4, 16, 0, 64}}, {"small", {8, 8, 4, 4, 8, 0, 64}}, {0}};
 
 static const char *const headers[] = {
     "gemm_tile_gpu.clh", "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", NULL};
@@ -34,7 +34,7 @@ static wi_conv_weight_cut cut_of(const wi_kernel_site *site, const wi_conv *conv
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    return wi_tile_fits_registers(site->device, site->values) && wi_conv_weight_fits(&conv, 4);
+    return wi_tile_suits(site->device, site->values) && wi_conv_weight_fits(&conv, 4);
 }
 
 /* As in conv_gpu.c. */

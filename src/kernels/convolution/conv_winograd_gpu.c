@@ -15,10 +15,11 @@ static const char *const parameters[] = {
     WI_TILE_NAMES, [ITEMS] = "WEFT_WINOGRAD_ITEMS", [STEP] = "WEFT_WINOGRAD_STEP", NULL};
 
 /* Tiles of 2 x 2 results round as little as a direct convolution, and waste less of images of 1, 2, 5, 6, 9 or 10 pixels. */
-static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 64, 4}}, {"tall", {16, 16, 8, 4, 8, 64, 4}},
-    {"medium", {16, 16, 4, 4, 16, 64, 4}}, {"small", {8, 8, 4, 4, 8, 64, 4}},
-    {"large_2", {16, 16, 8, 8, 8, 64, 2}}, {"medium_2", {16, 16, 4, 4, 16, 64, 2}},
-    {"small_2", {8, 8, 4, 4, 8, 64, 2}}, {0}};
+static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 64, 4}},
+    {"tall", {16, 16, 8, 4, 8, 0, 64, 4}}, {"together", {8, 16, 8, 4, 8, 8, 64, 4}},
+    {"medium", {16, 16, 4, 4, 16, 0, 64, 4}}, {"small", {8, 8, 4, 4, 8, 0, 64, 4}},
+    {"large_2", {16, 16, 8, 8, 8, 0, 64, 2}}, {"medium_2", {16, 16, 4, 4, 16, 0, 64, 2}},
+    {"small_2", {8, 8, 4, 4, 8, 0, 64, 2}}, {0}};
 
 static const char *const headers[] = {"gemm_tile_gpu.clh", "winograd.clh", NULL};
 
@@ -90,8 +91,8 @@ static bool fits_int(const wi_kernel_site *site) {
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     return wi_conv_is_square_of_three(w) && wi_conv_meets_image(w, 1) && wi_conv_meets_image(w, 2) &&
-           w->channels >= LEAST && w->filters >= LEAST &&
-           wi_tile_fits_registers(site->device, site->values) && fits_int(site);
+           w->channels >= LEAST && w->filters >= LEAST && wi_tile_suits(site->device, site->values) &&
+           fits_int(site);
 }
 
 /* Products of one block after the other; then what the transforms read and write, at the speed of memory. */
@@ -160,8 +161,7 @@ static void add_products(wi_kernel_plan *plan, const wi_conv_geometry *w, const 
     const int *const p = plan->values;
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "products", 1, 1);
     launch->dimensions = 3;
-    launch->local[0] = (size_t)p[WI_TILE_ACROSS];
-    launch->local[1] = (size_t)p[WI_TILE_DOWN];
+    wi_tile_group(p, launch->local);
     launch->global[0] = (size_t)wi_divide_up(cut->width, wi_tile_width(p)) * launch->local[0];
     launch->global[1] = (size_t)wi_divide_up(cut->block, wi_tile_height(p)) * launch->local[1];
     launch->global[2] = (size_t)(w->groups * cut->points);

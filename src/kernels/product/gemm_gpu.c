@@ -12,14 +12,16 @@ enum { SPLIT = WI_TILE_PARAMETERS };
 
 static const char *const parameters[] = {WI_TILE_NAMES, [SPLIT] = WI_SPLIT_NAME, NULL};
 
-static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8}}, {"tall", {16, 16, 8, 4, 8}},
-    {"medium", {16, 16, 4, 4, 16}}, {"flat", {4, 16, 4, 4, 16}}, {0}};
-static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 1}}, {"tall", {16, 16, 8, 4, 8, 1}},
-    {"medium", {16, 16, 4, 4, 16, 1}}, {"flat", {4, 16, 4, 4, 16, 1}}, {0}};
+static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0}}, {"tall", {16, 16, 8, 4, 8, 0}},
+    {"together", {8, 16, 8, 4, 8, 8}}, {"medium", {16, 16, 4, 4, 16, 0}}, {"flat", {4, 16, 4, 4, 16, 0}},
+    {0}};
+static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 1}},
+    {"tall", {16, 16, 8, 4, 8, 0, 1}}, {"together", {8, 16, 8, 4, 8, 8, 1}},
+    {"medium", {16, 16, 4, 4, 16, 0, 1}}, {"flat", {4, 16, 4, 4, 16, 0, 1}}, {0}};
 
 /* For devices whose groups or local memory suit other tiles. */
 static const wi_variant tuned_variants[] = {
-    {"few", {8, 8, 8, 8, 8}}, {"deep", {16, 16, 8, 8, 16}}, {"low", {8, 16, 4, 8, 8}}, {0}};
+    {"few", {8, 8, 8, 8, 8, 0}}, {"deep", {16, 16, 8, 8, 16, 0}}, {"low", {8, 16, 4, 8, 8, 0}}, {0}};
 
 /* Offsets within a block are ints, and bytes of them unsigned ones. */
 static bool fits_int(const wi_gemm_shape *shape, const int *p) {
@@ -30,7 +32,7 @@ static bool fits_int(const wi_gemm_shape *shape, const int *p) {
 
 static bool accepts(const wi_kernel_site *site) {
     return wi_gemm_fits_int(site->product) && fits_int(site->product, site->values) &&
-           wi_tile_fits_registers(site->device, site->values);
+           wi_tile_suits(site->device, site->values);
 }
 
 /* Of whole blocks of k, as they are multiplied; without k there is one. */

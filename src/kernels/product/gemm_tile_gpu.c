@@ -31,12 +31,14 @@ wi_limits wi_tile_limits(const int *values) {
         .local_bytes = (size_t)numbers * sizeof(float)};
 }
 
-bool wi_tile_fits_registers(const wi_device_profile *device, const int *values) {
+bool wi_tile_suits(const wi_device_profile *device, const int *values) {
+    if (values[WI_TILE_SUB_GROUP] && !device->block_reads) return false;
     return !(device->quirks & WI_QUIRK_FEW_REGISTERS) || values[WI_TILE_ROWS] * values[WI_TILE_COLUMNS] <= 32;
 }
 
 double wi_tile_useful_part(const int *values) {
     const double results = values[WI_TILE_ROWS] * values[WI_TILE_COLUMNS],
-                 quads = (values[WI_TILE_ROWS] + values[WI_TILE_COLUMNS]) / 4.0;
+                 readers = values[WI_TILE_SUB_GROUP] ? values[WI_TILE_SUB_GROUP] : 1.0,
+                 quads = (values[WI_TILE_ROWS] / readers + values[WI_TILE_COLUMNS]) / 4.0;
     return results / (results + 4.0 * quads + 8.0);
 }
