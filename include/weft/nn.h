@@ -127,8 +127,8 @@ typedef struct weft_embedding_options {
      * sparse. */
     float max_norm;
     bool by_frequency; /* default false; true: a row's gradient is divided by how often it stands in tokens */
-    /* Default NULL: the layer makes its table. Else this one, f32 (vocabulary, width); name and initialiser stay unset, and
-     * with sparse and max_norm it is a parameter. */
+    /* Default NULL: the layer makes its table. Else this one, f32 (vocabulary, width), or it is WEFT_ERROR_SHAPE. Name and
+     * initialiser stay unset then, and with sparse or max_norm it must be a parameter, or it is WEFT_ERROR_ARGUMENT. */
     weft_tensor *table;
 } weft_embedding_options;
 #define WEFT_EMBEDDING_OPTIONS_INIT .struct_size = sizeof(weft_embedding_options)
@@ -174,6 +174,7 @@ typedef struct weft_adaptive_softmax_options {
 /* cutoffs: `count` increasing numbers below `classes`. options NULL means all defaults. */
 WEFT_API weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
     const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *options);
+/* All f32. */
 typedef struct weft_adaptive_softmax_weights {
     weft_tensor *head_weight, *head_bias; /* (cutoffs[0] + count, width); (cutoffs[0] + count), NULL: none */
     /* For each tail: (projected width, width), with any projected width, and (classes of the tail, projected width). */
