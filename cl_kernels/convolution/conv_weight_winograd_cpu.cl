@@ -41,6 +41,12 @@ typedef struct weft_conv_weight_work {
     int across, lines1;     /* tiles of a line, lines of an image */
 } weft_conv_weight_work;
 
+/* Memory that is requested along the way, so many bytes further at each position of a product. */
+typedef struct weft_conv_weight_requests {
+    size_t x, y;
+    long x_step, y_step;
+} weft_conv_weight_requests;
+
 #endif
 
 #ifndef WEFT_NAME
@@ -67,12 +73,16 @@ typedef struct weft_conv_weight_work {
  * call. A function for each inclusion: one that several call with other constants keeps its loops, and its sums in memory. */
 __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global weft_lanes_f32 *sum,
     bool first, __global const float *pixels, __global const float16 *gradients, int positions,
-    const int tile, const int vectors, const int wide) {
+    weft_conv_weight_requests *next, const int tile, const int vectors, const int wide) {
     float16 acc[16][2];
     WEFT_UNROLL for (int r = 0; r < tile; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[wide * r + v];
     }
     for (int p = 0; p < positions; ++p) {
+        WEFT_PREFETCH(next->x, 2);
+        WEFT_PREFETCH(next->y, 2);
+        next->x += next->x_step;
+        next->y += next->y_step;
         const float16 y0 = gradients[0], y1 = gradients[vectors - 1];
         WEFT_UNROLL for (int r = 0; r < tile; ++r) {
             const float16 a = pixels[r];
@@ -176,8 +186,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(transforms)(
 }
 
 /* Adds up the products of `count` units at one point and one row of taps. */
-__attribute__((always_inline)) static inline void WEFT_NAME(products)(
-    const weft_conv_weight_work *work, int point, int row, int count, bool first) {
+__attribute__((always_inline)) static inline void WEFT_NAME(products)(const weft_conv_weight_work *work,
+    int point, int row, int count, bool first, weft_conv_weight_requests *next) {
     const int square = WEFT_CONV_WEIGHT_SQUARE, line = count * work->across;
     const int x_positions = (square ? 1 : work->image1) * line,
               y_positions = (square ? 1 : work->result1) * line;
@@ -198,7 +208,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(products)(
 #define WEFT_CONV_WEIGHT_PART(row, rows, vector, vectors)                                                    \
     WEFT_NAME(multiply)                                                                                      \
     (sum + (row)*WEFT_CONV_WEIGHT_VECTORS + (vector), first, by + (row), gradients + (vector),               \
-        (high - low) * line, rows, vectors, WEFT_CONV_WEIGHT_VECTORS)
+        (high - low) * line, next, rows, vectors, WEFT_CONV_WEIGHT_VECTORS)
             WEFT_EACH_PART(WEFT_CONV_WEIGHT_PART, WEFT_CONV_WEIGHT_TILE, WEFT_CONV_WEIGHT_VECTORS)
 #undef WEFT_CONV_WEIGHT_PART
         }
@@ -241,8 +251,15 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, W
     for (int start = begin; start < end; start += block) {
         const int count = min(block, end - start);
         WEFT_NAME(transforms)(&work, start, count);
+        /* What the next block reads follows, about, upon what this one has read. */
+        const long steps = (long)WEFT_ALL * rows * tiles * (right - left) * count * y_lines * across;
+        const long x_unit = image1 * image2 * x_pixel / lines1, y_unit = result1 * result2 * y_pixel / lines1;
+        weft_conv_weight_requests next = {(size_t)((WEFT_OPERANDS_A *)work.x + (start + count) * x_unit),
+            (size_t)((WEFT_OPERANDS_B *)work.y + (start + count) * y_unit),
+            (long)(count * sizeof(*x)) * x_unit / steps, (long)(count * sizeof(*y)) * y_unit / steps};
         for (int i = 0; i < WEFT_ALL; ++i) {
-            for (int row = 0; row < rows; ++row) WEFT_NAME(products)(&work, i, row, count, start == begin);
+            for (int row = 0; row < rows; ++row)
+                WEFT_NAME(products)(&work, i, row, count, start == begin, &next);
         }
     }
 }
