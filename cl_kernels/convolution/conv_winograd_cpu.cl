@@ -17,7 +17,7 @@
  *    | 6 x 6 |  ------->  |0 |1 |2 | ... 35       ------->   |0 |1 |2 | ... 35      ------->    |4 x 4|
  *    +-------+            +--+--+--+--                       +--+--+--+--                       +-----+
  *
- * pixels [point][sixteen channels][tile][16], products [point][sixteen columns][tile][16]. Both rooms are global memory of
+ * A point's pixels are [thirteen tiles][sixteen channels][tile][channel], its products the same of columns. Both rooms are global memory of
  * the work-item, small enough to stay in its cache. In the products a tile of 13 x 32 stands in registers, as in
  * conv_cpu.cl.
  *
@@ -37,15 +37,21 @@ __attribute__((always_inline)) static inline int weft_winograd_panel_point(int c
     return channels * WEFT_WINOGRAD_COLUMNS + 16;
 }
 
-/* What a work-item reads, and the rooms that it writes: sixteen channels or columns of a tile are a row, `line` floats
- * from sixteen to the next of the same tile; from a point to the next are `point` and `product_point`. Pixels have `tiles1` x
- * `tiles2` tiles an image. */
+/* Rows of a product: of each, sixteen channels or columns lie side by side, then those of the next row of a tile, then the
+ * next sixteen: a product reads its pixels in the order in which they lie. */
+#define WEFT_WINOGRAD_PART_SIZE (16 * WEFT_WINOGRAD_ROWS)
+#define WEFT_WINOGRAD_AT(row, parts, part)                                                                   \
+    (((row) / WEFT_WINOGRAD_ROWS * (parts) + (part)) * WEFT_WINOGRAD_PART_SIZE +                             \
+        (row) % WEFT_WINOGRAD_ROWS * 16)
+
+/* What a work-item reads, and the rooms that it writes: `pixel_parts` and `product_parts` times sixteen numbers a row, from a
+ * point to the next `pixel_point` and `product_point`. Pixels have `tiles1` x `tiles2` tiles an image. */
 typedef struct weft_winograd_work {
     __global const void *x;
     long elements, x_image, x1, x2, first; /* first: channel of the group */
     int channels, read1, read2, before1, before2, tiles1, tiles2;
     __global float *pixels, *products;
-    int line, point, product_point;
+    int pixel_parts, pixel_point, product_parts, product_point;
 } weft_winograd_work;
 
 /* Where the first pixel of tile `at` of all is, or would be if it were not of the padding. */
@@ -64,10 +70,11 @@ __attribute__((always_inline)) static inline void weft_winograd_products(const w
     const int channels = work->channels, panel_point = weft_winograd_panel_point(channels);
     for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
         for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROWS) {
-            __global const float *from = work->pixels + (long)i * work->point + 16 * row;
+            __global const float *from =
+                work->pixels + (long)i * work->pixel_point + WEFT_WINOGRAD_AT(row, work->pixel_parts, 0);
             for (int j = 0, n = 0; j < columns; j += WEFT_WINOGRAD_COLUMNS, ++n) {
-                __global float *to =
-                    work->products + (long)i * work->product_point + j / 16 * work->line + 16 * row;
+                __global float *to = work->products + (long)i * work->product_point +
+                                     WEFT_WINOGRAD_AT(row, work->product_parts, j / 16);
                 __global const float16 *with =
                     (__global const float16 *)(by + n * panel + (long)i * panel_point);
                 /* This tile's share of the panel, which the first would wait for. */
@@ -76,11 +83,11 @@ __attribute__((always_inline)) static inline void weft_winograd_products(const w
                     128l * WEFT_WINOGRAD_ROWS / rows};
                 const weft_winograd_request next = image.step == 0 ? panels : image;
                 if (columns - j > 16)
-                    weft_winograd_multiply(
-                        to, 16, work->line, from, 16, work->line, with, channels, 16, next, 2);
+                    weft_winograd_multiply(to, 16, WEFT_WINOGRAD_PART_SIZE, from, 16, WEFT_WINOGRAD_PART_SIZE,
+                        with, channels, 16, next, 2);
                 else
-                    weft_winograd_multiply(
-                        to, 16, work->line, from, 16, work->line, with, channels, 16, next, 1);
+                    weft_winograd_multiply(to, 16, WEFT_WINOGRAD_PART_SIZE, from, 16, WEFT_WINOGRAD_PART_SIZE,
+                        with, channels, 16, next, 1);
                 image.at += image.step * channels;
             }
         }
@@ -90,7 +97,7 @@ __attribute__((always_inline)) static inline void weft_winograd_products(const w
 /* y = Aᵀ · m · A of sixteen columns of a row. */
 __attribute__((always_inline)) static inline void weft_winograd_tile_results(
     const weft_winograd_work *work, int row, int column, float16 *y) {
-    __global const float *from = work->products + column / 16 * work->line + 16 * row;
+    __global const float *from = work->products + WEFT_WINOGRAD_AT(row, work->product_parts, column / 16);
     float16 down[24];
     WEFT_UNROLL for (int k = 0; k < 6; ++k) {
         float16 m[6];
@@ -137,14 +144,15 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tile_pixels)(
             weft_winograd_pixels(line, 1, WEFT_WINOGRAD_SIDE);
             WEFT_UNROLL for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) d[WEFT_WINOGRAD_SIDE * i + j] = line[j];
         }
-        __global float *to = work->pixels + c / 16 * work->line + 16 * row;
+        __global float *to = work->pixels + WEFT_WINOGRAD_AT(row, work->pixel_parts, c / 16);
         WEFT_ROLLED for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) {
             float16 column[WEFT_WINOGRAD_SIDE];
             WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i) column[i] =
                 d[WEFT_WINOGRAD_SIDE * i + j];
             weft_winograd_pixels(column, 1, WEFT_WINOGRAD_SIDE);
             WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i) {
-                *(__global float16 *)(to + (long)(WEFT_WINOGRAD_SIDE * i + j) * work->point) = column[i];
+                *(__global float16 *)(to + (long)(WEFT_WINOGRAD_SIDE * i + j) * work->pixel_point) =
+                    column[i];
             }
         }
     }
@@ -215,8 +223,8 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x, long x_offset, 
     const int tiles1 = (made1 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP,
               tiles2 = (made2 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP;
     const int top = (int)get_global_id(0) * strip, bottom = min(images * tiles1 * tiles2, top + strip);
-    const int columns = WEFT_WINOGRAD_COLUMNS * together, line = 16 * block;
-    const int point = (channels + 15) / 16 * line + 16;
+    const int columns = WEFT_WINOGRAD_COLUMNS * together, parts = (channels + 15) / 16;
+    const int pixel_point = block * 16 * parts + 16;
     const long panel = (long)WEFT_WINOGRAD_POINTS * weft_winograd_panel_point(channels);
     __global float *pixels =
         rooms + rooms_offset +
@@ -224,7 +232,8 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x, long x_offset, 
                    get_global_id(0));
     const weft_winograd_work work = {x + x_offset, x_elements, x_image, x1, x2, (long)group * channels,
         channels, read1, read2, before1, before2, tiles1, tiles2, pixels,
-        pixels + (long)WEFT_WINOGRAD_POINTS * point, line, point, block * columns + 16};
+        pixels + (long)WEFT_WINOGRAD_POINTS * pixel_point, parts, pixel_point, columns / 16,
+        block * columns + 16};
     panels += panels_offset + group * ((filters + WEFT_WINOGRAD_COLUMNS - 1) / WEFT_WINOGRAD_COLUMNS) * panel;
     for (int start = top; start < bottom; start += block) {
         const int tiles = min(block, bottom - start);
