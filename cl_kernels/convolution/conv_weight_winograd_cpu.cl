@@ -41,6 +41,12 @@ typedef struct weft_conv_weight_work {
     int across, lines1;     /* tiles of a line, lines of an image */
 } weft_conv_weight_work;
 
+/* Memory that is requested along the way, so many bytes further at each position of a product. */
+typedef struct weft_conv_weight_requests {
+    size_t x, y;
+    long x_step, y_step;
+} weft_conv_weight_requests;
+
 #endif
 
 #ifndef WEFT_NAME
@@ -67,12 +73,16 @@ typedef struct weft_conv_weight_work {
  * call. A function for each inclusion: one that several call with other constants keeps its loops, and its sums in memory. */
 __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global weft_lanes_f32 *sum,
     bool first, __global const float *pixels, __global const float16 *gradients, int positions,
-    const int tile, const int vectors, const int wide) {
+    weft_conv_weight_requests *next, const int tile, const int vectors, const int wide) {
     float16 acc[16][2];
     WEFT_UNROLL for (int r = 0; r < tile; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[wide * r + v];
     }
     for (int p = 0; p < positions; ++p) {
+        WEFT_PREFETCH(next->x, 2);
+        WEFT_PREFETCH(next->y, 2);
+        next->x += next->x_step;
+        next->y += next->y_step;
         const float16 y0 = gradients[0], y1 = gradients[vectors - 1];
         WEFT_UNROLL for (int r = 0; r < tile; ++r) {
             const float16 a = pixels[r];
@@ -87,51 +97,70 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global w
     }
 }
 
-WEFT_WINOGRAD_WINDOW(WEFT_NAME(window_x), WEFT_OF_A)
-WEFT_WINOGRAD_WINDOW(WEFT_NAME(window_y), WEFT_OF_B)
+WEFT_WINOGRAD_LINE(WEFT_NAME(line_x), WEFT_OF_A)
+WEFT_WINOGRAD_LINE(WEFT_NAME(line_y), WEFT_OF_B)
 
-/* The pixels of one position of `positions`: the transforms of x around (i1, i2). */
+/* The pixels of one position of `positions`: the transforms of x around (i1, i2). Here and below lines and columns are
+ * loops, whose values stay in registers. */
 __attribute__((always_inline)) static inline void WEFT_NAME(pixels)(
     const weft_conv_weight_work *work, int image, int i1, int i2, int position, int positions) {
+    const int low = max(0, -i2), high = min(WEFT_POINTS, work->image2 - i2);
     const long base = (((long)image * work->image1 + i1) * work->image2 + i2) * work->x_pixel;
     WEFT_OPERANDS_A *x = work->x;
     for (int tile = 0; tile < work->tiles; ++tile) {
         const int c = tile * WEFT_CONV_WEIGHT_TILE;
-        float16 d[WEFT_ALL];
-        WEFT_NAME(window_x)
-        (d, WEFT_DOWN, WEFT_POINTS, x + base + c, work->image2 * work->x_pixel, work->x_pixel, i1, i2,
-            work->image1, work->image2, min(16, work->channels - c), work->x_left - base - c);
-        WEFT_UNROLL for (int i = 0; i < WEFT_DOWN; ++i)
-            weft_winograd_pixels(d + WEFT_POINTS * i, 1, WEFT_POINTS);
-        if (WEFT_CONV_WEIGHT_SQUARE) {
-            WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j)
-                weft_winograd_pixels(d + j, WEFT_POINTS, WEFT_POINTS);
-        }
         __global float *to = work->pixels + ((long)tile * positions + position) * 16;
-        WEFT_UNROLL for (int i = 0; i < WEFT_ALL; ++i) * (__global float16 *)(to + i * work->x_point) = d[i];
+        float16 d[WEFT_ALL];
+        WEFT_ROLLED for (int i = 0; i < WEFT_DOWN; ++i) {
+            const long from = base + c + i * work->image2 * work->x_pixel;
+            float16 line[WEFT_POINTS];
+            WEFT_NAME(line_x)
+            (line, WEFT_POINTS, x + from, work->x_pixel, low,
+                i1 + i >= 0 && i1 + i < work->image1 ? high : low, min(16, work->channels - c),
+                work->x_left - from);
+            weft_winograd_pixels(line, 1, WEFT_POINTS);
+            WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j) d[WEFT_POINTS * i + j] = line[j];
+        }
+        WEFT_ROLLED for (int j = 0; j < WEFT_POINTS; ++j) {
+            float16 column[WEFT_DOWN];
+            WEFT_UNROLL for (int i = 0; i < WEFT_DOWN; ++i) column[i] = d[WEFT_POINTS * i + j];
+            if (WEFT_CONV_WEIGHT_SQUARE) weft_winograd_pixels(column, 1, WEFT_POINTS);
+            WEFT_UNROLL for (int i = 0; i < WEFT_DOWN; ++i) {
+                *(__global float16 *)(to + (WEFT_POINTS * i + j) * work->x_point) = column[i];
+            }
+        }
     }
 }
 
 /* The gradients of one position of `positions`: the transforms of y from (o1, o2) on. */
 __attribute__((always_inline)) static inline void WEFT_NAME(gradients)(
     const weft_conv_weight_work *work, int image, int o1, int o2, int position, int positions) {
+    const int across = min(WEFT_WINOGRAD_STEP, work->result2 - o2);
     const long base = (((long)image * work->result1 + o1) * work->result2 + o2) * work->y_pixel;
     WEFT_OPERANDS_B *y = work->y;
     for (int f = work->left * WEFT_WIDE; f < min(work->filters, work->right * WEFT_WIDE); f += 16) {
-        float16 g[WEFT_STEPS * WEFT_WINOGRAD_STEP], half_way[WEFT_STEPS * WEFT_POINTS], v[WEFT_ALL];
-        WEFT_NAME(window_y)
-        (g, WEFT_STEPS, WEFT_WINOGRAD_STEP, y + base + f, work->result2 * work->y_pixel, work->y_pixel, o1,
-            o2, work->result1, work->result2, min(16, work->filters - f), work->y_left - base - f);
-        WEFT_UNROLL for (int i = 0; i < WEFT_STEPS; ++i) weft_winograd_values(g + WEFT_WINOGRAD_STEP * i, 1,
-            WEFT_WINOGRAD_STEP, (WEFT_CONV_WEIGHT_SQUARE ? half_way : v) + WEFT_POINTS * i, 1, WEFT_POINTS);
-        if (WEFT_CONV_WEIGHT_SQUARE) {
-            WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j)
-                weft_winograd_values(half_way + j, WEFT_POINTS, WEFT_STEPS, v + j, WEFT_POINTS, WEFT_POINTS);
-        }
         const int panel = f / WEFT_WIDE - work->left;
         __global float *to =
             work->gradients + ((long)panel * positions + position) * WEFT_WIDE + f % WEFT_WIDE;
-        WEFT_UNROLL for (int i = 0; i < WEFT_ALL; ++i) * (__global float16 *)(to + i * work->y_point) = v[i];
+        float16 g[WEFT_STEPS * WEFT_POINTS];
+        WEFT_ROLLED for (int i = 0; i < WEFT_STEPS; ++i) {
+            const long from = base + f + i * work->result2 * work->y_pixel;
+            float16 line[WEFT_WINOGRAD_STEP];
+            WEFT_NAME(line_y)
+            (line, WEFT_WINOGRAD_STEP, y + from, work->y_pixel, 0, o1 + i < work->result1 ? across : 0,
+                min(16, work->filters - f), work->y_left - from);
+            weft_winograd_values(line, 1, WEFT_WINOGRAD_STEP, g + WEFT_POINTS * i, 1, WEFT_POINTS);
+        }
+        WEFT_ROLLED for (int j = 0; j < WEFT_POINTS; ++j) {
+            float16 column[WEFT_DOWN];
+            if (WEFT_CONV_WEIGHT_SQUARE)
+                weft_winograd_values(g + j, WEFT_POINTS, WEFT_STEPS, column, 1, WEFT_POINTS);
+            else
+                column[0] = g[j];
+            WEFT_UNROLL for (int i = 0; i < WEFT_DOWN; ++i) {
+                *(__global float16 *)(to + (WEFT_POINTS * i + j) * work->y_point) = column[i];
+            }
+        }
     }
 }
 
@@ -157,8 +186,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(transforms)(
 }
 
 /* Adds up the products of `count` units at one point and one row of taps. */
-__attribute__((always_inline)) static inline void WEFT_NAME(products)(
-    const weft_conv_weight_work *work, int point, int row, int count, bool first) {
+__attribute__((always_inline)) static inline void WEFT_NAME(products)(const weft_conv_weight_work *work,
+    int point, int row, int count, bool first, weft_conv_weight_requests *next) {
     const int square = WEFT_CONV_WEIGHT_SQUARE, line = count * work->across;
     const int x_positions = (square ? 1 : work->image1) * line,
               y_positions = (square ? 1 : work->result1) * line;
@@ -179,7 +208,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(products)(
 #define WEFT_CONV_WEIGHT_PART(row, rows, vector, vectors)                                                    \
     WEFT_NAME(multiply)                                                                                      \
     (sum + (row)*WEFT_CONV_WEIGHT_VECTORS + (vector), first, by + (row), gradients + (vector),               \
-        (high - low) * line, rows, vectors, WEFT_CONV_WEIGHT_VECTORS)
+        (high - low) * line, next, rows, vectors, WEFT_CONV_WEIGHT_VECTORS)
             WEFT_EACH_PART(WEFT_CONV_WEIGHT_PART, WEFT_CONV_WEIGHT_TILE, WEFT_CONV_WEIGHT_VECTORS)
 #undef WEFT_CONV_WEIGHT_PART
         }
@@ -222,8 +251,15 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, W
     for (int start = begin; start < end; start += block) {
         const int count = min(block, end - start);
         WEFT_NAME(transforms)(&work, start, count);
+        /* What the next block reads follows, about, upon what this one has read. */
+        const long steps = (long)WEFT_ALL * rows * tiles * (right - left) * count * y_lines * across;
+        const long x_unit = image1 * image2 * x_pixel / lines1, y_unit = result1 * result2 * y_pixel / lines1;
+        weft_conv_weight_requests next = {(size_t)((WEFT_OPERANDS_A *)work.x + (start + count) * x_unit),
+            (size_t)((WEFT_OPERANDS_B *)work.y + (start + count) * y_unit),
+            (long)(count * sizeof(*x)) * x_unit / steps, (long)(count * sizeof(*y)) * y_unit / steps};
         for (int i = 0; i < WEFT_ALL; ++i) {
-            for (int row = 0; row < rows; ++row) WEFT_NAME(products)(&work, i, row, count, start == begin);
+            for (int row = 0; row < rows; ++row)
+                WEFT_NAME(products)(&work, i, row, count, start == begin, &next);
         }
     }
 }

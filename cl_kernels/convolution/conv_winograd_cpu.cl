@@ -12,13 +12,14 @@
  * tiles: a work-item (no barriers, no local memory) owns a strip of tiles and a span of columns of a group,
  * and walks over its strip in blocks:
  *
- *      image              pixels [point][tile][channel]     products [point][tile][column]       result
+ *      image              pixels                            products                           result
  *    +-------+  Bᵀ d B    +--+--+--+--              x panels +--+--+--+--            Aᵀ m A     +-----+
  *    | 6 x 6 |  ------->  |0 |1 |2 | ... 35       ------->   |0 |1 |2 | ... 35      ------->    |4 x 4|
  *    +-------+            +--+--+--+--                       +--+--+--+--                       +-----+
  *
- * Both rooms are global memory of the work-item, small enough to stay in its cache. In the products a tile of
- * 13 x 32 stands in registers, as in conv_cpu.cl.
+ * A point's pixels are [thirteen tiles][sixteen channels][tile][channel], its products the same of columns. Both rooms are global memory of
+ * the work-item, small enough to stay in its cache. In the products a tile of 13 x 32 stands in registers, as in
+ * conv_cpu.cl.
  *
  * The arguments are described in conv_winograd_cpu.c and conv_product.h of src/kernels/convolution, the
  * macros before an inclusion (WEFT_NAME, WEFT_FORMAT_A and _B, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in
@@ -36,38 +37,58 @@ __attribute__((always_inline)) static inline int weft_winograd_panel_point(int c
     return channels * WEFT_WINOGRAD_COLUMNS + 16;
 }
 
-/* What a work-item reads, and the rooms that it writes: a row of pixels or products is `pitch` floats, and from a
- * point to the next are `point`. Pixels have `tiles1` x `tiles2` tiles an image. */
+/* Rows of a product: of each, sixteen channels or columns lie side by side, then those of the next row of a tile, then the
+ * next sixteen: a product reads its pixels in the order in which they lie. */
+#define WEFT_WINOGRAD_PART_SIZE (16 * WEFT_WINOGRAD_ROWS)
+#define WEFT_WINOGRAD_AT(row, parts, part)                                                                   \
+    (((row) / WEFT_WINOGRAD_ROWS * (parts) + (part)) * WEFT_WINOGRAD_PART_SIZE +                             \
+        (row) % WEFT_WINOGRAD_ROWS * 16)
+
+/* What a work-item reads, and the rooms that it writes: `pixel_parts` and `product_parts` times sixteen numbers a row, from a
+ * point to the next `pixel_point` and `product_point`. Pixels have `tiles1` x `tiles2` tiles an image. */
 typedef struct weft_winograd_work {
     __global const void *x;
     long elements, x_image, x1, x2, first; /* first: channel of the group */
     int channels, read1, read2, before1, before2, tiles1, tiles2;
     __global float *pixels, *products;
-    int pitch, point, product_pitch, product_point;
+    int pixel_parts, pixel_point, product_parts, product_point;
 } weft_winograd_work;
 
+/* Where the first pixel of tile `at` of all is, or would be if it were not of the padding. */
+__attribute__((always_inline)) static inline long weft_winograd_tile_base(
+    const weft_winograd_work *work, int at) {
+    const int image = at / (work->tiles1 * work->tiles2), top = at / work->tiles2 % work->tiles1,
+              left = at % work->tiles2;
+    return image * work->x_image + work->first + (top * WEFT_WINOGRAD_STEP - work->before1) * work->x1 +
+           (left * WEFT_WINOGRAD_STEP - work->before2) * work->x2;
+}
+
 /* The products of `rows` rows of pixels with the `columns` columns of panels from `by` on, `panel` floats from
- * one to the next. */
-__attribute__((always_inline)) static inline void weft_winograd_products(
-    const weft_winograd_work *work, __global const float *by, long panel, int rows, int columns) {
-    const int panel_point = weft_winograd_panel_point(work->channels);
+ * one to the next. `image` is requested meanwhile, or where its step is 0 the next point's panels. */
+__attribute__((always_inline)) static inline void weft_winograd_products(const weft_winograd_work *work,
+    __global const float *by, long panel, int rows, int columns, weft_winograd_request image) {
+    const int channels = work->channels, panel_point = weft_winograd_panel_point(channels);
     for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
         for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROWS) {
-            __global const float *from = work->pixels + (long)i * work->point + row * work->pitch;
-            __global float *to = work->products + (long)i * work->product_point + row * work->product_pitch;
+            __global const float *from =
+                work->pixels + (long)i * work->pixel_point + WEFT_WINOGRAD_AT(row, work->pixel_parts, 0);
             for (int j = 0, n = 0; j < columns; j += WEFT_WINOGRAD_COLUMNS, ++n) {
+                __global float *to = work->products + (long)i * work->product_point +
+                                     WEFT_WINOGRAD_AT(row, work->product_parts, j / 16);
                 __global const float16 *with =
                     (__global const float16 *)(by + n * panel + (long)i * panel_point);
-                /* This tile's share of the next point's panel, which the first would wait for. */
-                const weft_winograd_request next = {
-                    (size_t)(by + n * panel + (i + 1l) * panel_point) + row * (work->channels * 128l / rows),
+                /* This tile's share of the panel, which the first would wait for. */
+                const weft_winograd_request panels = {
+                    (size_t)(by + n * panel + (i + 1l) * panel_point) + row * (channels * 128l / rows),
                     128l * WEFT_WINOGRAD_ROWS / rows};
+                const weft_winograd_request next = image.step == 0 ? panels : image;
                 if (columns - j > 16)
-                    weft_winograd_multiply(
-                        to + j, work->product_pitch, from, work->pitch, 0, with, 1, work->channels, next, 2);
+                    weft_winograd_multiply(to, 16, WEFT_WINOGRAD_PART_SIZE, from, 16, WEFT_WINOGRAD_PART_SIZE,
+                        with, channels, 16, next, 2);
                 else
-                    weft_winograd_multiply(
-                        to + j, work->product_pitch, from, work->pitch, 0, with, 1, work->channels, next, 1);
+                    weft_winograd_multiply(to, 16, WEFT_WINOGRAD_PART_SIZE, from, 16, WEFT_WINOGRAD_PART_SIZE,
+                        with, channels, 16, next, 1);
+                image.at += image.step * channels;
             }
         }
     }
@@ -76,7 +97,7 @@ __attribute__((always_inline)) static inline void weft_winograd_products(
 /* y = Aᵀ · m · A of sixteen columns of a row. */
 __attribute__((always_inline)) static inline void weft_winograd_tile_results(
     const weft_winograd_work *work, int row, int column, float16 *y) {
-    __global const float *from = work->products + row * work->product_pitch + column;
+    __global const float *from = work->products + WEFT_WINOGRAD_AT(row, work->product_parts, column / 16);
     float16 down[24];
     WEFT_UNROLL for (int k = 0; k < 6; ++k) {
         float16 m[6];
@@ -100,26 +121,39 @@ __attribute__((always_inline)) static inline void weft_winograd_tile_results(
 #define WEFT_CONV_ALONE
 #endif
 
-WEFT_WINOGRAD_WINDOW(WEFT_NAME(window), WEFT_OF_A)
+WEFT_WINOGRAD_LINE(WEFT_NAME(line), WEFT_OF_A)
 
-/* Bᵀ · d · B of tile `at` of all into row `row`; not inside: of zeros. */
+/* Bᵀ · d · B of tile `at` of all into row `row`; not inside: of zeros. Lines and columns are loops, whose values stay in
+ * registers. */
 __attribute__((always_inline)) static inline void WEFT_NAME(tile_pixels)(
     const weft_winograd_work *work, int at, int row, bool inside) {
-    const int image = at / (work->tiles1 * work->tiles2),
-              from1 = at / work->tiles2 % work->tiles1 * WEFT_WINOGRAD_STEP - work->before1,
-              from2 = at % work->tiles2 * WEFT_WINOGRAD_STEP - work->before2;
-    const long base = image * work->x_image + work->first + from1 * work->x1 + from2 * work->x2;
+    const int top = at / work->tiles2 % work->tiles1 * WEFT_WINOGRAD_STEP - work->before1,
+              left = at % work->tiles2 * WEFT_WINOGRAD_STEP - work->before2;
+    const int low = max(0, -left), high = min(WEFT_WINOGRAD_SIDE, work->read2 - left);
+    const long base = weft_winograd_tile_base(work, at);
     WEFT_OPERANDS_A *x = work->x;
     for (int c = 0; c < work->channels; c += 16) {
         float16 d[WEFT_WINOGRAD_POINTS];
-        WEFT_NAME(window)
-        (d, 6, 6, x + base + c, work->x1, work->x2, from1, from2, inside ? work->read1 : 0, work->read2,
-            min(16, work->channels - c), work->elements - base - c);
-        WEFT_UNROLL for (int i = 0; i < 6; ++i) weft_winograd_pixels(d + 6 * i, 1, 6);
-        WEFT_UNROLL for (int j = 0; j < 6; ++j) weft_winograd_pixels(d + j, 6, 6);
-        __global float *to = work->pixels + row * work->pitch + c;
-        WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
-            *(__global float16 *)(to + (long)i * work->point) = d[i];
+        WEFT_ROLLED for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i) {
+            const long from = base + c + i * work->x1;
+            float16 line[WEFT_WINOGRAD_SIDE];
+            WEFT_NAME(line)
+            (line, WEFT_WINOGRAD_SIDE, x + from, work->x2, low,
+                inside && top + i >= 0 && top + i < work->read1 ? high : low, min(16, work->channels - c),
+                work->elements - from);
+            weft_winograd_pixels(line, 1, WEFT_WINOGRAD_SIDE);
+            WEFT_UNROLL for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) d[WEFT_WINOGRAD_SIDE * i + j] = line[j];
+        }
+        __global float *to = work->pixels + WEFT_WINOGRAD_AT(row, work->pixel_parts, c / 16);
+        WEFT_ROLLED for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) {
+            float16 column[WEFT_WINOGRAD_SIDE];
+            WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i) column[i] =
+                d[WEFT_WINOGRAD_SIDE * i + j];
+            weft_winograd_pixels(column, 1, WEFT_WINOGRAD_SIDE);
+            WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i) {
+                *(__global float16 *)(to + (long)(WEFT_WINOGRAD_SIDE * i + j) * work->pixel_point) =
+                    column[i];
+            }
         }
     }
 }
@@ -181,15 +215,16 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w, long w_offset
 /* Work-item (strip, span, group). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x, long x_offset, __global const float *panels,
     long panels_offset, __global float *rooms, long rooms_offset, long room, long x_elements, int strip,
-    int block, int span, int together, int images, int channels, int filters, int read1, int read2, int made1,
-    int made2, int before1, int before2, long x_image, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+    int block, int span, int together, int panels_near, int images, int channels, int filters, int read1,
+    int read2, int made1, int made2, int before1, int before2, long x_image, long x1,
+    long x2 WEFT_EPILOGUE_PARAMETERS) {
     const int group = (int)get_global_id(2);
     const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
     const int tiles1 = (made1 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP,
               tiles2 = (made2 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP;
     const int top = (int)get_global_id(0) * strip, bottom = min(images * tiles1 * tiles2, top + strip);
-    const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = WEFT_WINOGRAD_COLUMNS * together;
-    const int point = block * pitch + 16;
+    const int columns = WEFT_WINOGRAD_COLUMNS * together, parts = (channels + 15) / 16;
+    const int pixel_point = block * 16 * parts + 16;
     const long panel = (long)WEFT_WINOGRAD_POINTS * weft_winograd_panel_point(channels);
     __global float *pixels =
         rooms + rooms_offset +
@@ -197,17 +232,24 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x, long x_offset, 
                    get_global_id(0));
     const weft_winograd_work work = {x + x_offset, x_elements, x_image, x1, x2, (long)group * channels,
         channels, read1, read2, before1, before2, tiles1, tiles2, pixels,
-        pixels + (long)WEFT_WINOGRAD_POINTS * point, pitch, point, product_pitch, block * product_pitch + 16};
+        pixels + (long)WEFT_WINOGRAD_POINTS * pixel_point, parts, pixel_point, columns / 16,
+        block * columns + 16};
     panels += panels_offset + group * ((filters + WEFT_WINOGRAD_COLUMNS - 1) / WEFT_WINOGRAD_COLUMNS) * panel;
     for (int start = top; start < bottom; start += block) {
         const int tiles = min(block, bottom - start);
         const int rows = (tiles + WEFT_WINOGRAD_ROWS - 1) / WEFT_WINOGRAD_ROWS * WEFT_WINOGRAD_ROWS;
         for (int tile = 0; tile < rows; ++tile)
             WEFT_NAME(tile_pixels)(&work, start + tile, tile, tile < tiles);
-        for (int column = left; column < right; column += product_pitch) {
-            const int end = min(right, column + product_pitch);
+        /* The next block's pixels lie side by side, about, and are requested a share at each step of the products. */
+        const long steps = (long)WEFT_WINOGRAD_POINTS * (rows / WEFT_WINOGRAD_ROWS) *
+                           ((right - left + WEFT_WINOGRAD_COLUMNS - 1) / WEFT_WINOGRAD_COLUMNS) * channels;
+        const weft_winograd_request next = {
+            (size_t)((WEFT_OPERANDS_A *)work.x + weft_winograd_tile_base(&work, start + block)),
+            panels_near ? tiles * (WEFT_WINOGRAD_STEP * WEFT_WINOGRAD_STEP * sizeof(*x)) * x2 / steps : 0};
+        for (int column = left; column < right; column += columns) {
+            const int end = min(right, column + columns);
             weft_winograd_products(
-                &work, panels + column / WEFT_WINOGRAD_COLUMNS * panel, panel, rows, end - column);
+                &work, panels + column / WEFT_WINOGRAD_COLUMNS * panel, panel, rows, end - column, next);
             for (int tile = 0; tile < tiles; ++tile) {
                 const int at = start + tile;
                 const int image = at / (tiles1 * tiles2), to1 = at / tiles2 % tiles1 * WEFT_WINOGRAD_STEP,

@@ -87,11 +87,11 @@ __attribute__((always_inline)) static inline void weft_winograd_row_products(
                                                         row * (work->taps1 * channels * 128l / rows),
                     128l * WEFT_WINOGRAD_ROWS / rows};
                 if (columns - j > 16)
-                    weft_winograd_multiply(to + j, work->product_pitch, from, work->pitch,
-                        (long)line * work->pitch, with, taps, channels, next, 2);
+                    weft_winograd_multiply(to + j, work->product_pitch, 16, from, work->pitch,
+                        (long)line * work->pitch, with, taps * channels, channels, next, 2);
                 else
-                    weft_winograd_multiply(to + j, work->product_pitch, from, work->pitch,
-                        (long)line * work->pitch, with, taps, channels, next, 1);
+                    weft_winograd_multiply(to + j, work->product_pitch, 16, from, work->pitch,
+                        (long)line * work->pitch, with, taps * channels, channels, next, 1);
             }
         }
     }
@@ -119,7 +119,7 @@ __attribute__((always_inline)) static inline void weft_winograd_row_results(
 #define WEFT_CONV_ALONE
 #endif
 
-WEFT_WINOGRAD_WINDOW(WEFT_NAME(window), WEFT_OF_A)
+WEFT_WINOGRAD_LINE(WEFT_NAME(line), WEFT_OF_A)
 
 /* Bᵀ · d of line i1 of all images, `line` tiles from image `start` on, into the rows from `row` on. */
 __attribute__((always_inline)) static inline void WEFT_NAME(row_pixels)(
@@ -128,14 +128,15 @@ __attribute__((always_inline)) static inline void WEFT_NAME(row_pixels)(
     WEFT_OPERANDS_A *x = work->x;
     for (int n = 0; n < line; ++n) {
         const int i2 = n % work->across * WEFT_WINOGRAD_STEP - work->before2;
+        const int low = max(0, -i2), high = inside ? min(WEFT_WINOGRAD_ROW_POINTS, work->read2 - i2) : low;
         const long base =
             (start + n / work->across) * work->x_image + work->first + i1 * work->x1 + i2 * work->x2;
         __global float *to = work->pixels + (row + n) * work->pitch;
         for (int c = 0; c < work->channels; c += 16) {
             float16 d[WEFT_WINOGRAD_ROW_POINTS];
-            WEFT_NAME(window)
-            (d, 1, WEFT_WINOGRAD_ROW_POINTS, x + base + c, work->x1, work->x2, i1, i2, work->read1,
-                work->read2, min(16, work->channels - c), work->elements - base - c);
+            WEFT_NAME(line)
+            (d, WEFT_WINOGRAD_ROW_POINTS, x + base + c, work->x2, low, high, min(16, work->channels - c),
+                work->elements - base - c);
             if (inside) weft_winograd_pixels(d, 1, WEFT_WINOGRAD_ROW_POINTS);
             WEFT_UNROLL for (int j = 0; j < WEFT_WINOGRAD_ROW_POINTS; ++j) {
                 *(__global float16 *)(to + (long)j * work->point + c) = d[j];

@@ -19,7 +19,8 @@ const wi_variant wi_conv_winograd_variants[] = {
 
 enum { ROWS = WI_WINOGRAD_ROWS, COLUMNS = WI_WINOGRAD_COLUMNS, STEP = WI_WINOGRAD_STEP };
 
-enum { LARGE = 1 << 20 }; /* floats of transformed weights that no near cache holds */
+/* Floats of transformed weights: more than LARGE no near cache holds, up to NEAR leave room for others there. */
+enum { LARGE = 1 << 20, NEAR = 1 << 18 };
 
 /* Of a tile: its side is STEP results and three taps. */
 static int64_t points_of(const int *p) {
@@ -30,6 +31,7 @@ static int64_t points_of(const int *p) {
 typedef struct wi_winograd {
     int64_t panels, tiles, strips, strip, spans, span;
     int64_t block, together; /* tiles, panels at once */
+    bool panels_near;        /* all of them stay in a near cache */
     int64_t weights, room;   /* elements */
 } wi_winograd;
 
@@ -37,8 +39,9 @@ static int64_t tiles_of(const wi_conv_geometry *w, const int *p) {
     return w->images * wi_divide_up(w->made[1], p[STEP]) * wi_divide_up(w->made[2], p[STEP]);
 }
 
-static int64_t pitch_of(const wi_conv_geometry *w) {
-    return wi_divide_up(w->channels, 16) * 16 + 16;
+/* Channels of a tile's pixels, a vector for each sixteen. */
+static int64_t width_of(const wi_conv_geometry *w) {
+    return wi_divide_up(w->channels, 16) * 16;
 }
 
 /* Transformed weights of a few megabytes are read from a near cache again and again, and the room fits the
@@ -48,6 +51,7 @@ static wi_winograd winograd_of(const wi_kernel_site *site, const wi_conv_geometr
     wi_winograd cut = {.panels = wi_divide_up(w->filters, p[COLUMNS]), .tiles = tiles_of(w, p)};
     cut.weights = w->groups * cut.panels * points_of(p) * (w->channels * p[COLUMNS] + 16);
     const bool large = cut.weights > LARGE;
+    cut.panels_near = cut.weights <= NEAR;
     const int64_t units = wi_max64(1, site->device->units / w->groups);
     cut.strips = wi_max64(1, wi_min64(units, cut.tiles / (large ? 5 * p[ROWS] : p[ROWS])));
     while (units % cut.strips != 0) cut.strips--;
@@ -56,11 +60,11 @@ static wi_winograd winograd_of(const wi_kernel_site *site, const wi_conv_geometr
     cut.span = wi_divide_up(cut.panels, wi_min64(cut.panels, units / cut.strips));
     cut.spans = wi_divide_up(cut.panels, cut.span);
     cut.together = wi_min64(cut.span, large ? 8 : 2);
-    const int64_t tile = points_of(p) * (pitch_of(w) + cut.together * p[COLUMNS]); /* elements */
+    const int64_t tile = points_of(p) * (width_of(w) + cut.together * p[COLUMNS]); /* elements */
     const int64_t fits = wi_max64(1, (large ? 5 << 19 : 100 << 10) / tile / p[ROWS]);
     cut.block =
         wi_divide_up(wi_divide_up(cut.strip, wi_divide_up(cut.strip, fits * p[ROWS])), p[ROWS]) * p[ROWS];
-    cut.room = points_of(p) * (cut.block * (pitch_of(w) + cut.together * p[COLUMNS]) + 2 * 16);
+    cut.room = points_of(p) * (cut.block * (width_of(w) + cut.together * p[COLUMNS]) + 2 * 16);
     return cut;
 }
 
@@ -87,7 +91,7 @@ static double cost(const wi_kernel_site *site) {
     const double rows = (double)wi_divide_up(cut.tiles, p[ROWS]) * p[ROWS];
     const double columns = (double)wi_divide_up(w->filters, 16) * 16;
     const double products = points * rows * channels * columns;
-    const double between = points * tiles * ((double)pitch_of(w) - 16 + columns);
+    const double between = points * tiles * ((double)width_of(w) + columns);
     const bool fixed = site->fixed & WI_CONV_WEIGHT;
     const double transforming = fixed ? 0.0 : (cut.weights > LARGE ? 180 : 60) * (double)cut.weights;
     const double moving = weft_dtype_size(site->formats[0]) < sizeof(float) ? 14 : 23;
@@ -129,6 +133,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_int(launch, cut.block);
     wi_kernel_int(launch, cut.span * p[COLUMNS]);
     wi_kernel_int(launch, cut.together);
+    wi_kernel_int(launch, cut.panels_near);
     wi_kernel_int(launch, w->images);
     wi_kernel_int(launch, w->channels);
     wi_kernel_int(launch, w->filters);
