@@ -229,19 +229,6 @@ static void rough_products_are_found_on_first_use(void **state) {
     with_each(check_first_use);
 }
 
-/* On one unit, so that no sum is split. */
-static void multiply_adds_are_as_exact_as_themselves(void **state) {
-    weft_context *const context =
-        test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .work_units = 1});
-    wi_device *const device = wi_context_device(context);
-    const bool is_cpu = device->caps.device_class == WEFT_CLASS_CPU;
-    const parts_kernel plain = {.name = is_cpu ? "cpu_block" : "gpu_tiled"};
-    const wi_implementation implementation = parts(&plain, false);
-    (void)state;
-    assert_true(wi_gemm_is_right(device, &implementation, wi_implementation_variant(&implementation, 0)));
-    weft_context_release(context);
-}
-
 static void products_of_parts_are_exact_enough(void **state) {
     (void)state;
     with_each(check_errors);
@@ -454,7 +441,7 @@ int main(void) {
         cmocka_unit_test(engines_of_gpus_serve_their_precision),
         cmocka_unit_test(six_products_are_as_exact_as_f32),
         cmocka_unit_test(rough_products_are_found_on_first_use),
-        cmocka_unit_test(multiply_adds_are_as_exact_as_themselves),
+
         cmocka_unit_test(a_graph_takes_the_precision),
         cmocka_unit_test(wrong_precisions_are_errors),
     };
