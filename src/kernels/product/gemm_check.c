@@ -5,7 +5,6 @@
 #include "graph/dtype.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/selection.h"
-#include "kernels/self_test.h"
 #include "ops/op_table.h"
 #include <math.h>
 #include <stdio.h>
@@ -171,26 +170,6 @@ static double errors_of(const wi_matrices *at) {
     return errors;
 }
 
-/* What multiplies f32 on the device if no engine does: the cheapest of our kernels that pass their self-test. */
-static wi_candidate multiply_adds(wi_device *device, const wi_gemm_shape *shape) {
-    const wi_kernel_site site = {.device = &device->profile, .product = shape};
-    wi_candidate best = {.seconds = INFINITY};
-    for (int i = 0; wi_product_family[i]; i++) {
-        const wi_implementation *const one = wi_product_family[i];
-        const wi_variant *variant;
-        if (one->needs.engines || one->run) continue;
-        for (int v = 0; (variant = wi_implementation_variant(one, v)) != NULL; v++) {
-            if (wi_variant_is_tuned(one, variant) || !wi_implementation_accepts(one, variant, &site))
-                continue;
-            const double seconds =
-                wi_implementation_margin(one, variant, &site) * wi_implementation_cost(one, variant, &site);
-            if (seconds < best.seconds && !wi_self_test_failed(device, one, variant, &wi_op_matmul, &site))
-                best = (wi_candidate){.implementation = one, .variant = variant, .seconds = seconds};
-        }
-    }
-    return best;
-}
-
 static weft_status errors_with(double *errors, wi_matrices *at, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant) {
     WI_TRY(multiply(at, device, implementation, variant, WEFT_F32));
@@ -198,17 +177,20 @@ static weft_status errors_with(double *errors, wi_matrices *at, wi_device *devic
     return WEFT_OK;
 }
 
-/* Of matrices that are filled. */
+/* Of matrices that are filled: beside what would serve if no engine did. */
 static weft_status compare_to_multiply_adds(bool *right, wi_matrices *at, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant) {
     const wi_gemm_shape shape = shape_of(at->k);
-    const wi_candidate other = multiply_adds(device, &shape);
+    wi_device_profile profile = device->profile;
+    const wi_kernel_site site = {.device = &profile, .product = &shape};
+    wi_selection other;
     double own = 0.0, others = 0.0;
     *right = false;
-    if (!other.implementation) return WEFT_OK;
+    profile.engines = 0;
+    WI_TRY(wi_select(&other, device, &wi_op_matmul, &site));
     WI_TRY(upload_all(at, device, WEFT_F32));
     WI_TRY(errors_with(&own, at, device, implementation, variant));
-    WI_TRY(errors_with(&others, at, device, other.implementation, other.variant));
+    WI_TRY(errors_with(&others, at, device, other.chosen, other.variant));
     *right = own <= others; /* false with NaN */
     return WEFT_OK;
 }
