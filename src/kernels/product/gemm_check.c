@@ -177,7 +177,8 @@ static weft_status errors_with(double *errors, wi_matrices *at, wi_device *devic
     return WEFT_OK;
 }
 
-/* Of matrices that are filled: beside what would serve if no engine did. */
+/* Of matrices that are filled: beside what would serve if no engine did. On one unit, where sums are not split: those of the large
+ * products that an engine serves are not. */
 static weft_status compare_to_multiply_adds(bool *right, wi_matrices *at, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant) {
     const wi_gemm_shape shape = shape_of(at->k);
@@ -187,6 +188,7 @@ static weft_status compare_to_multiply_adds(bool *right, wi_matrices *at, wi_dev
     double own = 0.0, others = 0.0;
     *right = false;
     profile.engines = 0;
+    profile.units = 1;
     WI_TRY(wi_select(&other, device, &wi_op_matmul, &site));
     WI_TRY(upload_all(at, device, WEFT_F32));
     WI_TRY(errors_with(&own, at, device, implementation, variant));
