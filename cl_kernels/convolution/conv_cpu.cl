@@ -197,38 +197,11 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
 
 /* Work-item (phase and strip, span, group). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x, long x_offset,
-    __global const float *panels, long panels_offset, long x_elements, int strips, int strip, int span,
-    int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1, int made2,
-    int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1,
-    int dilation2, int before0, int before1, int before2, int transposed, long x_image, long x0, long x1,
-    long x2 WEFT_EPILOGUE_PARAMETERS) {
-    if (WEFT_CONV_AXES < 3) read0 = made0 = taps0 = stride0 = dilation0 = 1, before0 = 0;
-    const int group = (int)get_global_id(2), phase = (int)get_global_id(0) / strips;
-    const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
-    const int phases1 = WEFT_CONV_PHASES ? stride1 : 1, phases2 = WEFT_CONV_PHASES ? stride2 : 1;
-    const int phase2 = WEFT_CONV_PHASES ? phase % phases2 : 0,
-              phase1 = WEFT_CONV_PHASES ? phase / phases2 % phases1 : 0,
-              phase0 = WEFT_CONV_PHASES ? phase / phases2 / phases1 : 0;
-    const weft_conv_walk w0 = weft_conv_walk_along(
-        phase0, read0, made0, taps0, stride0, dilation0, before0, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
-    const weft_conv_walk w1 = weft_conv_walk_along(
-        phase1, read1, made1, taps1, stride1, dilation1, before1, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
-    const weft_conv_walk w2 = weft_conv_walk_along(
-        phase2, read2, made2, taps2, stride2, dilation2, before2, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
-    const int top = (int)get_global_id(0) % strips * strip,
-              bottom = min(images * w0.size * w1.size * w2.size, top + strip);
-    if (top >= bottom) return;
-    const bool joined = WEFT_CONV_JOINED;
-    /* A phase may have no tap. */
-    const weft_conv_image from = {x_elements, x_image, x0, x1, x2, (long)group * channels, w0, w1, w2, taps2,
-        channels, joined ? taps2 * channels : channels, joined ? 1 : max(1, w2.taps.count),
-        max(1, w1.taps.count)};
-    const int k = w0.taps.count * w1.taps.count * w2.taps.count * channels;
+    __global const float *panels, long panels_offset, WEFT_CONV_WINDOWS_PARAMETERS) {
+    WEFT_CONV_WINDOWS_BEGIN
     const int blocks = max(1, (k + WEFT_CONV_DEPTH - 1) / WEFT_CONV_DEPTH);
     const int most = min(WEFT_CONV_DEPTH, ((k + blocks - 1) / blocks + 15) / 16 * 16);
     const long all = (long)taps0 * taps1 * taps2 * channels * WEFT_CONV_COLUMNS;
-    const int before = w0.taps.order * taps1 * taps2 +
-                       w0.taps.count * (w1.taps.order * taps2 + w1.taps.count * w2.taps.order);
     panels +=
         panels_offset +
         ((long)group * ((filters + WEFT_CONV_COLUMNS - 1) / WEFT_CONV_COLUMNS) + left / WEFT_CONV_COLUMNS) *
@@ -249,8 +222,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x, long x_offset
             for (int r = 0; r < rows; ++r) {
                 WEFT_NAME(window)
                 (tile + r * WEFT_CONV_PITCH, x + x_offset, &from, &at, &begin, depth, joined);
-                places[r][0] = (at.image * made0 + at.q0 * w0.out + phase0) * made1 + at.q1 * w1.out + phase1;
-                places[r][1] = at.q2 * w2.out + phase2;
+                WEFT_CONV_PLACE(places[r], at)
                 weft_conv_next(&at, w0.size, w1.size, w2.size);
             }
             float16 *sum = sums + (most < k ? row - top : 0) * 2 * WEFT_CONV_PANELS;

@@ -197,36 +197,10 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, _
 
 /* Work-item (phase and strip, span, group): `strip` rows, a multiple of 32, and `span` columns. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x, long x_offset, __global const uint *panels,
-    long panels_offset, long panel_words, long x_elements, int strips, int strip, int span, int images,
-    int channels, int filters, int read0, int read1, int read2, int made0, int made1, int made2, int taps0,
-    int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
-    int before0, int before1, int before2, int transposed, long x_image, long x0, long x1,
-    long x2 WEFT_EPILOGUE_PARAMETERS) {
-    if (WEFT_CONV_AXES < 3) read0 = made0 = taps0 = stride0 = dilation0 = 1, before0 = 0;
-    const int group = (int)get_global_id(2), phase = (int)get_global_id(0) / strips;
-    const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
-    const int phase2 = WEFT_CONV_PHASES ? phase % stride2 : 0,
-              phase1 = WEFT_CONV_PHASES ? phase / stride2 % stride1 : 0,
-              phase0 = WEFT_CONV_PHASES ? phase / stride2 / stride1 : 0;
-    const weft_conv_walk w0 = weft_conv_walk_along(
-        phase0, read0, made0, taps0, stride0, dilation0, before0, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
-    const weft_conv_walk w1 = weft_conv_walk_along(
-        phase1, read1, made1, taps1, stride1, dilation1, before1, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
-    const weft_conv_walk w2 = weft_conv_walk_along(
-        phase2, read2, made2, taps2, stride2, dilation2, before2, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
-    const int top = (int)get_global_id(0) % strips * strip,
-              bottom = min(images * w0.size * w1.size * w2.size, top + strip);
-    if (top >= bottom) return;
-    const bool joined = WEFT_CONV_JOINED;
-    /* A phase may have no tap. */
-    const weft_conv_image from = {x_elements, x_image, x0, x1, x2, (long)group * channels, w0, w1, w2, taps2,
-        channels, joined ? taps2 * channels : channels, joined ? 1 : max(1, w2.taps.count),
-        max(1, w1.taps.count)};
-    const int k = w0.taps.count * w1.taps.count * w2.taps.count * channels;
+    long panels_offset, long panel_words, WEFT_CONV_WINDOWS_PARAMETERS) {
+    WEFT_CONV_WINDOWS_BEGIN
     const int stretches = max(1, (k + WEFT_CONV_AMX_DEPTH - 1) / WEFT_CONV_AMX_DEPTH);
     const int most = min(WEFT_CONV_AMX_DEPTH, ((k + stretches - 1) / stretches + 31) / 32 * 32);
-    const int before = w0.taps.order * taps1 * taps2 +
-                       w0.taps.count * (w1.taps.order * taps2 + w1.taps.count * w2.taps.order);
     panels += panels_offset + ((long)group * ((filters + 31) / 32) + left / 32) * panel_words +
               (before * channels / 32 + phase) * (long)WEFT_CONV_AMX_BLOCK;
     float sums[WEFT_CONV_AMX_SUMS] __attribute__((aligned(64)));
@@ -245,11 +219,9 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x, long x_offset
         for (int row = top, number = 0; row < bottom + 32; row += 32, ++number) {
             for (int r = 0; r < min(32, bottom - row); ++r) {
                 ushort *to = tiles[number % 2] + r * WEFT_CONV_AMX_PITCH;
-                int *place = places[number % 3][r];
                 WEFT_NAME(window)(to, x + x_offset, &from, &at, &begin, depth, joined);
                 weft_conv_amx_zeros(to, depth, 32 * blocks);
-                place[0] = (at.image * made0 + at.q0 * w0.out + phase0) * made1 + at.q1 * w1.out + phase1;
-                place[1] = at.q2 * w2.out + phase2;
+                WEFT_CONV_PLACE(places[number % 3][r], at)
                 weft_conv_next(&at, w0.size, w1.size, w2.size);
             }
             if (row == top) continue;

@@ -21,14 +21,10 @@
  * stand in src/kernels/convolution/conv_engine_gpu.c, the macros before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS,
  * WEFT_STORE) in src/kernels/product/gemm.h; WEFT_ENGINE_FORMAT is the format of the factors, bf16 or f16. */
 
-#include "engine_tile.clh"
+#include "conv_engine_gpu.clh"
 
 #ifndef WEFT_CONV_ENGINE_GPU
 #define WEFT_CONV_ENGINE_GPU
-
-/* Element i of the engine's format. */
-#define WEFT_CONV_ENGINE_PUT(p, i, x)                                                                        \
-    (p)[i] = (ushort)WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(x, 0.0f)
 
 /* An item's chunks of the block of k that it has come to. */
 #define WEFT_CONV_ENGINE_READ                                                                                \
@@ -75,13 +71,7 @@
 /* Every item finds where one row of the tile is stored. */
 WEFT_REQUIRE(WEFT_NAME(items_for_rows), WEFT_ENGINE_HEIGHT <= WEFT_ENGINE_GROUP);
 
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(stage)(
-    WEFT_OPERANDS_A *image, long image_offset, __global uint *staged, long staged_offset,
-    WEFT_CONV_STAGE_PARAMETERS) {
-    WEFT_OPERANDS_A *from = image + image_offset;
-    __global ushort *to = (__global ushort *)(staged + staged_offset);
-    WEFT_CONV_STAGE(WEFT_OF_A(WEFT_GET_), WEFT_CONV_ENGINE_PUT, from, to)
-}
+WEFT_CONV_ENGINE_STAGE(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A)
 
 #define WEFT_CONV_PANEL      uint
 #define WEFT_CONV_PANEL_STEP WEFT_ENGINE_STEP
@@ -107,19 +97,14 @@ WEFT_REQUIRE(WEFT_NAME(sums_fit),
 
 /* Work-group (columns, phase and rows, group). Steps of channels and taps from block to block are bytes; the image's offset
  * counts `unit` elements. */
-__kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
-    tiles)(__global const ushort *image, long image_offset, __global const uint *panels, long panels_offset,
-    __global const int *table, long table_offset, uint channel_step, uint channel_end, uint tap_step,
-    int unit, int row_tiles, int panel_rows, int images, int filters, int depth, int read0, int read1,
-    int read2, int made0, int made1, int made2, int stride0, int stride1, int stride2, int transposed,
-    long x_group, long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
-    __local uint4 a_tile[WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
-        b_tile[WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
-    WEFT_ENGINE_SHARED(shared)
-    const uint item = (uint)get_local_id(0);
-    const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES);
-    const int row = warp / WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_DOWN * WEFT_ENGINE_ROWS;
-    const int column = warp % WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
+__kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(__global const ushort *image, long image_offset,
+    __global const uint *panels, long panels_offset, __global const int *table, long table_offset,
+    uint channel_step, uint channel_end, uint tap_step, int unit, int row_tiles, int panel_rows, int images,
+    int filters, int depth, int read0, int read1, int read2, int made0, int made1, int made2, int stride0,
+    int stride1, int stride2, int transposed, long x_group, long x_image, long x0, long x1,
+    long x2 WEFT_EPILOGUE_PARAMETERS) {
+    WEFT_ENGINE_TILES(1)
+    WEFT_ENGINE_ITEM
     const int group = (int)get_group_id(2), number = (int)get_group_id(1) / row_tiles;
     const int top = (int)get_group_id(1) % row_tiles * WEFT_ENGINE_HEIGHT,
               left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
@@ -133,8 +118,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     int3 first[WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)];
     uint b_at[WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];
     uint4 a_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)], b_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];
-    float sums[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
-    WEFT_ENGINE_CLEAR(sums)
+    WEFT_ENGINE_ZEROS(sums)
     WEFT_CONV_ENGINE_BEGIN(p)
     const int step = (int)WEFT_ENGINE_STEP_OF(WEFT_ENGINE_HEIGHT, 1);
     uint channel = (uint)(step % depth) * 2;
@@ -150,30 +134,18 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
         WEFT_ENGINE_PUT(b_tile + late, b_next, WEFT_ENGINE_WIDTH, 1)
         barrier(CLK_LOCAL_MEM_FENCE);
         if (block + 1 < blocks) {
-            channel += channel_step;
-            const uint turn = tap_step + (channel >= channel_end ? 16 : 0);
-            channel = min(channel, channel - channel_end);
-            tap += turn;
-            if (turn) WEFT_CONV_ENGINE_PIXELS
+            WEFT_CONV_GPU_ADVANCE(WEFT_CONV_ENGINE_PIXELS)
             block_of_b += WEFT_ENGINE_CHUNKS * filters;
             WEFT_CONV_ENGINE_READ
         }
-        WEFT_UNROLL for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {
-            const int origin = WEFT_ENGINE_LATE(block + p, images);
-            WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];
-            uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
-            WEFT_ENGINE_TAKE_A(x, a_tile)
-            WEFT_ENGINE_TAKE_B(y, b_tile)
-            WEFT_ENGINE_MULTIPLY(WEFT_ENGINE_FORMAT, sums, x, y, shared);
-        }
+        WEFT_ENGINE_ADD_BLOCK(sums, block, images)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     /* Where each row is stored: an item finds one. */
     __local int2 *const places = (__local int2 *)a_tile;
     if (item < WEFT_ENGINE_HEIGHT) {
-        const int4 at = weft_conv_gpu_position(&p, top + (int)item);
-        const int line = (at.w * made0 + at.x * p.out.x + p.phase.x) * made1 + at.y * p.out.y + p.phase.y;
-        places[item] = (int2)(top + (int)item < p.rows ? line : -1, at.z * p.out.z + p.phase.z);
+        places[item] = weft_conv_gpu_place(&p, top + (int)item, made0, made1);
+        if (top + (int)item >= p.rows) places[item].x = -1;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     WEFT_CONV_ENGINE_SUMS_BEGIN

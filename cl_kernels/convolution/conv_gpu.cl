@@ -58,13 +58,7 @@
 
 WEFT_REQUIRE(WEFT_NAME(items_have_a_quad), WEFT_GEMM_QUADS(WEFT_GEMM_HEIGHT) == WEFT_GEMM_ITEMS);
 
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(stage)(
-    WEFT_OPERANDS_A *image, long image_offset, __global float *staged, long staged_offset,
-    WEFT_CONV_STAGE_PARAMETERS) {
-    WEFT_OPERANDS_A *from = image + image_offset;
-    __global WEFT_OF_A(WEFT_T_) *to = (__global WEFT_OF_A(WEFT_T_) *)(staged + staged_offset);
-    WEFT_CONV_STAGE(WEFT_OF_A(WEFT_GET_), WEFT_OF_A(WEFT_PUT_), from, to)
-}
+WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_), WEFT_OF_A(WEFT_PUT_))
 
 #define WEFT_CONV_PANEL                     float
 #define WEFT_CONV_PANEL_STEP                WEFT_GEMM_STEP
@@ -147,11 +141,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     WEFT_GEMM_PUT(b_tile[0], b_quads, B, 0)
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int block = 1; block <= blocks; ++block) { /* after the last one, what is read is not used */
-        channel += channel_step;
-        const uint turn = tap_step + (channel >= channel_end ? 16 : 0);
-        channel = min(channel, channel - channel_end);
-        tap += turn;
-        if (turn) WEFT_CONV_GPU_PIXEL(pixel, first, window)
+        WEFT_CONV_GPU_ADVANCE(WEFT_CONV_GPU_PIXEL(pixel, first, window))
         WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
         b_at[j] += block < blocks ? panel_step : 0;
         WEFT_CONV_GPU_READ
@@ -165,14 +155,12 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     WEFT_CONV_GPU_SUMS_BEGIN
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
         const int r = top + WEFT_GEMM_ROW(i);
-        const int4 at = weft_conv_gpu_position(&p, r);
-        const int line = (at.w * made0 + at.x * p.out.x + p.phase.x) * made1 + at.y * p.out.y + p.phase.y;
-        const int along = at.z * p.out.z + p.phase.z;
+        const int2 at = weft_conv_gpu_place(&p, r, made0, made1);
         WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j) {
             const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
             const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
             if (r < p.rows && column < filters)
-                WEFT_CONV_GPU_STORE(sum, line, along, group * filters + column);
+                WEFT_CONV_GPU_STORE(sum, at.x, at.y, group * filters + column);
         }
     }
     WEFT_CONV_GPU_SUMS_END

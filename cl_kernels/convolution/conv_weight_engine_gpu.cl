@@ -20,14 +20,10 @@
  * What is the engine's stands in two files that precede this one (src/kernels/product/engine_gpu.h). The parameters stand in
  * src/kernels/convolution/conv_weight_engine_gpu.c; WEFT_ENGINE_FORMAT is the format of the factors, bf16 or f16. */
 
-#include "engine_tile.clh"
+#include "conv_engine_gpu.clh"
 
 #ifndef WEFT_CONV_WEIGHT_ENGINE_GPU
 #define WEFT_CONV_WEIGHT_ENGINE_GPU
-
-/* Element i of the engine's format. */
-#define WEFT_CONV_WEIGHT_ENGINE_ROUND(p, i, x)                                                               \
-    (p)[i] = (ushort)WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(x, 0.0f)
 
 #define WEFT_CONV_WEIGHT_A_COPIES WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)
 #define WEFT_CONV_WEIGHT_B_COPIES WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)
@@ -73,33 +69,15 @@
 /* Every item finds where one column of the tile is stored. */
 WEFT_REQUIRE(WEFT_NAME(items_for_columns), WEFT_ENGINE_WIDTH <= WEFT_ENGINE_GROUP);
 
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(stage)(
-    WEFT_OPERANDS_A *image, long image_offset, __global uint *staged, long staged_offset,
-    WEFT_CONV_STAGE_PARAMETERS) {
-    WEFT_OPERANDS_A *from = image + image_offset;
-    __global ushort *to = (__global ushort *)(staged + staged_offset);
-    WEFT_CONV_STAGE(WEFT_OF_A(WEFT_GET_), WEFT_CONV_WEIGHT_ENGINE_ROUND, from, to)
-}
-
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(stage_slope)(
-    WEFT_OPERANDS_B *slope, long slope_offset, __global uint *staged, long staged_offset,
-    WEFT_CONV_STAGE_PARAMETERS) {
-    WEFT_OPERANDS_B *from = slope + slope_offset;
-    __global ushort *to = (__global ushort *)(staged + staged_offset);
-    WEFT_CONV_STAGE(WEFT_OF_B(WEFT_GET_), WEFT_CONV_WEIGHT_ENGINE_ROUND, from, to)
-}
+WEFT_CONV_ENGINE_STAGE(stage, WEFT_CONV_WEIGHT_COMBINED, WEFT_OF_A)
+WEFT_CONV_ENGINE_STAGE(stage_slope, WEFT_CONV_WEIGHT_COMBINED, WEFT_OF_B)
 
 /* Work-group (columns, filters, split and group). Offsets count units, steps of pixels and slopes are bytes; a filter's sums
  * are where its taps and channels have these strides. */
-__kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
-    tiles)(WEFT_CONV_WEIGHT_TILES_PARAMETERS(__global const ushort, __global const ushort)) {
-    __local uint4 a_tile[WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
-        b_tile[WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
-    WEFT_ENGINE_SHARED(shared)
-    const uint item = (uint)get_local_id(0);
-    const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES);
-    const int row = warp / WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_DOWN * WEFT_ENGINE_ROWS;
-    const int column = warp % WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
+__kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(
+    WEFT_CONV_WEIGHT_TILES_PARAMETERS(__global const ushort, __global const ushort)) {
+    WEFT_ENGINE_TILES(1)
+    WEFT_ENGINE_ITEM
     const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;
     const int top = (int)get_group_id(1) * WEFT_ENGINE_HEIGHT,
               left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
@@ -119,8 +97,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     weft_conv_weight_position at[WEFT_CONV_WEIGHT_B_COPIES];
     int a_there[WEFT_CONV_WEIGHT_A_COPIES], b_there[WEFT_CONV_WEIGHT_B_COPIES];
     uint4 a_next[WEFT_CONV_WEIGHT_A_COPIES], b_next[WEFT_CONV_WEIGHT_B_COPIES];
-    float sums_of_lane[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
-    WEFT_ENGINE_CLEAR(sums_of_lane)
+    WEFT_ENGINE_ZEROS(sums_of_lane)
     WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_B_COPIES; ++j) {
         const int position = begin + WEFT_CONV_WEIGHT_ENGINE_STEP(WEFT_ENGINE_WIDTH, j);
         const weft_conv_weight_position first = WEFT_CONV_WEIGHT_POSITION(position);
@@ -140,14 +117,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
             WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_B_COPIES; ++j) WEFT_CONV_WEIGHT_ADVANCE(at[j])
                 WEFT_CONV_WEIGHT_ENGINE_READ(rest)
         }
-        WEFT_UNROLL for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {
-            const int origin = WEFT_ENGINE_LATE(rest + p, images);
-            WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];
-            uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
-            WEFT_ENGINE_TAKE_A(x, a_tile)
-            WEFT_ENGINE_TAKE_B(y, b_tile)
-            WEFT_ENGINE_MULTIPLY(WEFT_ENGINE_FORMAT, sums_of_lane, x, y, shared);
-        }
+        WEFT_ENGINE_ADD_BLOCK(sums_of_lane, rest, images)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     /* Where each column is stored: an item finds one. */

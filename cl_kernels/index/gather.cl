@@ -19,15 +19,19 @@
 #define WEFT_WHOLE_ROWS   1
 #endif
 
+#define WEFT_GATHER_PARAMETERS                                                                               \
+    __global const WEFT_ELEMENT *restrict x, long x_offset, __global const int *restrict index,              \
+        long index_offset, __global WEFT_ELEMENT *restrict y, long y_offset, __global int *faults,           \
+        long fault, long rows, long count, long size, long inner, long rows_an_item, long skipped
+#define WEFT_GATHER_BEGIN                                                                                    \
+    x += x_offset;                                                                                           \
+    index += index_offset;                                                                                   \
+    y += y_offset;
+
 #if WEFT_EACH
 
-__kernel void WEFT_NAME(pick)(__global const WEFT_ELEMENT *restrict x, long x_offset,
-    __global const int *restrict index, long index_offset, __global WEFT_ELEMENT *restrict y, long y_offset,
-    __global int *faults, long fault, long rows, long count, long size, long inner, long rows_an_item,
-    long skipped) {
-    x += x_offset;
-    index += index_offset;
-    y += y_offset;
+__kernel void WEFT_NAME(pick)(WEFT_GATHER_PARAMETERS) {
+    WEFT_GATHER_BEGIN
 #if WEFT_WHOLE_ROWS
     const long begin = (long)get_global_id(0) * rows_an_item, end = min(begin + rows_an_item, rows);
     for (long row = begin; row < end; row++) {
@@ -55,13 +59,8 @@ __kernel void WEFT_NAME(pick)(__global const WEFT_ELEMENT *restrict x, long x_of
 typedef WEFT_ELEMENT WEFT_NAME(lanes) __attribute__((ext_vector_type(16), aligned(sizeof(WEFT_ELEMENT))));
 #endif
 
-__kernel void WEFT_NAME(rows)(__global const WEFT_ELEMENT *restrict x, long x_offset,
-    __global const int *restrict index, long index_offset, __global WEFT_ELEMENT *restrict y, long y_offset,
-    __global int *faults, long fault, long rows, long count, long size, long inner, long rows_an_item,
-    long skipped) {
-    x += x_offset;
-    index += index_offset;
-    y += y_offset;
+__kernel void WEFT_NAME(rows)(WEFT_GATHER_PARAMETERS) {
+    WEFT_GATHER_BEGIN
 #if WEFT_WHOLE_ROWS
     const long begin = (long)get_global_id(0) * rows_an_item, end = min(begin + rows_an_item, rows);
     for (long row = begin; row < end; row++) {

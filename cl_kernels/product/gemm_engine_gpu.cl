@@ -34,56 +34,28 @@
 #define WEFT_ENGINE_ALONE
 #endif
 
-#include "engine_tile.clh"
+#include "gemm_engine_gpu.clh"
 #include "splits_gpu.clh"
 
 WEFT_ENGINE_FETCH(fetch_a, WEFT_OF_A, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_READ_WORDS)
 WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH, WEFT_ENGINE_READ_WORDS)
 
 /* Work-group (columns, rows, split and batch). */
-__kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
-    blocks)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k,
-    long a_batch, long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_SPLIT_RESULT) {
-    __local uint4 a_tile[WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
-        b_tile[WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
-    WEFT_ENGINE_SHARED(shared)
-    const uint item = (uint)get_local_id(0);
-    const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES);
-    const int top = (int)get_group_id(1) * WEFT_ENGINE_HEIGHT,
-              left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
-    WEFT_SPLIT_PART(WEFT_ENGINE_STEP)
-    const int row = warp / WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_DOWN * WEFT_ENGINE_ROWS;
-    const int column = warp % WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
+__kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(blocks)(WEFT_GEMM_ENGINE_PARAMETERS) {
+    WEFT_ENGINE_TILES(1)
+    WEFT_GEMM_ENGINE_BEGIN
     uint4 a_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)], b_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];
-    float sums[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
-    WEFT_ENGINE_CLEAR(sums)
-    a += a_offset + batch * a_batch + top * a_row;
-    b += b_offset + batch * b_batch + left * b_column;
-    WEFT_NAME(fetch_a)(a_next, a, m - top, k, a_row, a_column, item);
-    WEFT_NAME(fetch_b)(b_next, b, n - left, k, b_column, b_row, item);
+    WEFT_GEMM_ENGINE_FETCH(k, item)
     for (int start = 0; start < k; start += WEFT_ENGINE_STEP) {
         const int rest = k - start - WEFT_ENGINE_STEP, late = WEFT_ENGINE_LATE(start, m);
         WEFT_ENGINE_PUT(a_tile + late, a_next, WEFT_ENGINE_HEIGHT, a_column == 1)
         WEFT_ENGINE_PUT(b_tile + late, b_next, WEFT_ENGINE_WIDTH, b_row == 1)
         barrier(CLK_LOCAL_MEM_FENCE);
-        a += WEFT_ENGINE_STEP * a_column;
-        b += WEFT_ENGINE_STEP * b_row;
-        if (rest > 0) {
-            WEFT_NAME(fetch_a)(a_next, a, m - top, rest, a_row, a_column, item + (uint)late);
-            WEFT_NAME(fetch_b)(b_next, b, n - left, rest, b_column, b_row, item + (uint)late);
-        }
-        WEFT_UNROLL for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {
-            const int origin = WEFT_ENGINE_LATE(start + p, m);
-            WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];
-            uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
-            WEFT_ENGINE_TAKE_A(x, a_tile)
-            WEFT_ENGINE_TAKE_B(y, b_tile)
-            WEFT_ENGINE_MULTIPLY(WEFT_ENGINE_FORMAT, sums, x, y, shared);
-        }
+        WEFT_GEMM_ENGINE_NEXT(rest, late)
+        WEFT_ENGINE_ADD_BLOCK(sums, start, m)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    WEFT_ENGINE_EVERY_SUM(
-        if (top + r < m && left + q < n) WEFT_SPLIT_STORE(sums[i][j][s], batch, top + r, left + q);)
+    WEFT_GEMM_ENGINE_STORE
 }
 
 #ifdef WEFT_ENGINE_ALONE

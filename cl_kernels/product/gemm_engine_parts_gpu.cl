@@ -32,7 +32,7 @@
 #define WEFT_ENGINE_ALONE
 #endif
 
-#include "engine_tile.clh"
+#include "gemm_engine_gpu.clh"
 #include "parts_fit.clh"
 #include "splits_gpu.clh"
 
@@ -67,14 +67,8 @@ __attribute__((always_inline)) static inline int weft_engine_fits(__local const 
 /* Eight numbers of f32, their bits, into as many rows. */
 __attribute__((always_inline)) static inline void weft_engine_put_whole_rows(
     __local uint *at, uint4 x, uint4 y) {
-    at[0] = x.s0;
-    at[4 * WEFT_ENGINE_PITCH] = x.s1;
-    at[8 * WEFT_ENGINE_PITCH] = x.s2;
-    at[12 * WEFT_ENGINE_PITCH] = x.s3;
-    at[16 * WEFT_ENGINE_PITCH] = y.s0;
-    at[20 * WEFT_ENGINE_PITCH] = y.s1;
-    at[24 * WEFT_ENGINE_PITCH] = y.s2;
-    at[28 * WEFT_ENGINE_PITCH] = y.s3;
+    const uint8 numbers = (uint8)(x, y);
+    WEFT_ENGINE_SPREAD(at, numbers, 4 * WEFT_ENGINE_PITCH)
 }
 
 /* Eight numbers as the words of a part of them. */
@@ -135,36 +129,32 @@ __attribute__((always_inline)) static inline uint4 weft_engine_part(float4 x, fl
 #define WEFT_ENGINE_TAKE_B_PART(words, part)                                                                 \
     WEFT_ENGINE_TAKE_B(words, b_tile + (part)*WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH)
 
-/* The products at step p, of two parts and of three. */
-#define WEFT_ENGINE_THREE(to)                                                                                \
-    const int origin = WEFT_ENGINE_LATE(start + p, m);                                                       \
-    WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];                                                   \
-    uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B], z[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];                         \
-    WEFT_ENGINE_TAKE_B_PART(y, 0)                                                                            \
-    WEFT_ENGINE_TAKE_A_PART(x, 1)                                                                            \
-    WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                             \
-    WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                            \
-    WEFT_ENGINE_TAKE_B_PART(z, 1)                                                                            \
-    WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                             \
-    WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)
-#define WEFT_ENGINE_SIX(to)                                                                                  \
-    const int origin = WEFT_ENGINE_LATE(start + p, m);                                                       \
-    WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];                                                   \
-    uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B], z[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];                         \
-    WEFT_ENGINE_A_TYPE w[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];                                                   \
-    WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                            \
-    WEFT_ENGINE_TAKE_B_PART(z, 2)                                                                            \
-    WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                             \
-    WEFT_ENGINE_TAKE_A_PART(w, 1)                                                                            \
-    WEFT_ENGINE_TAKE_B_PART(z, 1)                                                                            \
-    WEFT_ENGINE_MULTIPLY(bf16, to, w, z, shared)                                                             \
-    WEFT_ENGINE_TAKE_B_PART(y, 0)                                                                            \
-    WEFT_ENGINE_TAKE_A_PART(x, 2)                                                                            \
-    WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                             \
-    WEFT_ENGINE_MULTIPLY(bf16, to, w, y, shared)                                                             \
-    WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                            \
-    WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                             \
-    WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)
+/* to += the products of both tiles' parts. */
+#define WEFT_ENGINE_ADD_PARTS(to)                                                                            \
+    WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {                              \
+        const int origin = WEFT_ENGINE_LATE(start + p, m);                                                   \
+        WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A], w[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];           \
+        uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B], z[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];                     \
+        if (WEFT_ENGINE_PARTS > 2) {                                                                         \
+            WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                    \
+            WEFT_ENGINE_TAKE_B_PART(z, 2)                                                                    \
+            WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                     \
+            WEFT_ENGINE_TAKE_A_PART(w, 1)                                                                    \
+            WEFT_ENGINE_TAKE_B_PART(z, 1)                                                                    \
+            WEFT_ENGINE_MULTIPLY(bf16, to, w, z, shared)                                                     \
+            WEFT_ENGINE_TAKE_B_PART(y, 0)                                                                    \
+            WEFT_ENGINE_TAKE_A_PART(x, 2)                                                                    \
+            WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                     \
+        } else {                                                                                             \
+            WEFT_ENGINE_TAKE_A_PART(w, 1)                                                                    \
+            WEFT_ENGINE_TAKE_B_PART(y, 0)                                                                    \
+            WEFT_ENGINE_TAKE_B_PART(z, 1)                                                                    \
+        }                                                                                                    \
+        WEFT_ENGINE_MULTIPLY(bf16, to, w, y, shared)                                                         \
+        WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                        \
+        WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                         \
+        WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                         \
+    }
 
 #endif
 
@@ -172,30 +162,15 @@ WEFT_ENGINE_FETCH(fetch_a, WEFT_OF_A, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_READ_WHOLE
 WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH, WEFT_ENGINE_READ_WHOLE)
 
 /* Work-group (columns, rows, split and batch). */
-__kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
-    parts)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k,
-    long a_batch, long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_SPLIT_RESULT) {
-    __local uint4 a_tile[WEFT_ENGINE_PARTS * WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
-        b_tile[WEFT_ENGINE_PARTS * WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
+__kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(parts)(WEFT_GEMM_ENGINE_PARAMETERS) {
+    WEFT_ENGINE_TILES(WEFT_ENGINE_PARTS)
     __local uint ranges[2 * 4]; /* those of a block and of the next one */
-    WEFT_ENGINE_SHARED(shared)
-    const uint item = (uint)get_local_id(0);
-    const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES);
-    const int top = (int)get_group_id(1) * WEFT_ENGINE_HEIGHT,
-              left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
-    WEFT_SPLIT_PART(WEFT_ENGINE_STEP)
-    const int row = warp / WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_DOWN * WEFT_ENGINE_ROWS;
-    const int column = warp % WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
+    WEFT_GEMM_ENGINE_BEGIN
     uint4 a_next[2 * WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)],
         b_next[2 * WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];
-    float sums[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
-    WEFT_ENGINE_CLEAR(sums)
-    a += a_offset + batch * a_batch + top * a_row;
-    b += b_offset + batch * b_batch + left * b_column;
     if (item == 0) weft_engine_usual(ranges);
     barrier(CLK_LOCAL_MEM_FENCE);
-    WEFT_NAME(fetch_a)(a_next, a, m - top, k, a_row, a_column, item);
-    WEFT_NAME(fetch_b)(b_next, b, n - left, k, b_column, b_row, item);
+    WEFT_GEMM_ENGINE_FETCH(k, item)
     for (int start = 0; start < k; start += WEFT_ENGINE_STEP) {
         const int rest = k - start - WEFT_ENGINE_STEP, late = WEFT_ENGINE_LATE(start, m);
         __local uint *const range = ranges + start / WEFT_ENGINE_STEP % 2 * 4;
@@ -208,22 +183,14 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
             WEFT_ENGINE_PUT_WHOLE(a_tile, a_next, WEFT_ENGINE_HEIGHT, a_column == 1)
             WEFT_ENGINE_PUT_WHOLE(b_tile, b_next, WEFT_ENGINE_WIDTH, b_row == 1)
         }
-        a += WEFT_ENGINE_STEP * a_column;
-        b += WEFT_ENGINE_STEP * b_row;
-        if (rest > 0) {
-            WEFT_NAME(fetch_a)(a_next, a, m - top, rest, a_row, a_column, item + (uint)late);
-            WEFT_NAME(fetch_b)(b_next, b, n - left, rest, b_column, b_row, item + (uint)late);
-        }
+        WEFT_GEMM_ENGINE_NEXT(rest, late)
         if (fits) {
 #if WEFT_ENGINE_PARTS > 2
-            float products[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
-            WEFT_ENGINE_CLEAR(products)
-            WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH){
-                WEFT_ENGINE_SIX(products)} WEFT_ENGINE_ADD(sums, products)
+            WEFT_ENGINE_ZEROS(products)
+            WEFT_ENGINE_ADD_PARTS(products)
+            WEFT_ENGINE_ADD(sums, products)
 #else
-            WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {
-                WEFT_ENGINE_THREE(sums)
-            }
+            WEFT_ENGINE_ADD_PARTS(sums)
 #endif
         } else {
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -233,8 +200,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    WEFT_ENGINE_EVERY_SUM(
-        if (top + r < m && left + q < n) WEFT_SPLIT_STORE(sums[i][j][s], batch, top + r, left + q);)
+    WEFT_GEMM_ENGINE_STORE
 }
 
 #ifdef WEFT_ENGINE_ALONE

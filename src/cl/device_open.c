@@ -62,8 +62,7 @@ static void find_engines_of_host(wi_device *device, bool vectors) {
 static weft_status find_engines(wi_device *device, const weft_context_options *options) {
     const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
     wi_capabilities *caps = &device->caps;
-    unsigned modelled = wanted ? wi_gpu_engine_modelled(wanted) : 0;
-    if (modelled && caps->device_class == WEFT_CLASS_CPU) modelled = WI_ENGINE_AMX_BF16;
+    const unsigned modelled = wanted ? wi_engine_modelled(wanted, caps->device_class) : 0;
     caps->engine_model = modelled != 0;
     caps->engines = 0;
     caps->engine_rate = 0.0;

@@ -53,16 +53,24 @@ bool wi_gpu_reads_blocks(const wi_gpu_traits *traits) {
            names(traits->extensions, "cl_intel_subgroup_local_block_io");
 }
 
+/* Of each class of kernels; those of class cpu have one engine. */
+#define MODEL(name, engine_of_gpus)                                                                          \
+    {                                                                                                        \
+        (name), {                                                                                            \
+            [WEFT_CLASS_CPU] = WI_ENGINE_AMX_BF16, [WEFT_CLASS_GPU] = (engine_of_gpus)                       \
+        }                                                                                                    \
+    }
 static const struct {
     const char *name;
-    unsigned engine;
-} models[] = {{"model", WI_ENGINE_MMA}, {"model-mma", WI_ENGINE_MMA}, {"model-wmma", WI_ENGINE_WMMA},
-    {"model-wmma12", WI_ENGINE_WMMA12}, {"model-mfma", WI_ENGINE_MFMA}, {"model-xmx8", WI_ENGINE_XMX8},
-    {"model-xmx16", WI_ENGINE_XMX16}};
+    unsigned engines[2];
+} models[] = {MODEL("model", WI_ENGINE_MMA), MODEL("model-mma", WI_ENGINE_MMA),
+    MODEL("model-wmma", WI_ENGINE_WMMA), MODEL("model-wmma12", WI_ENGINE_WMMA12),
+    MODEL("model-mfma", WI_ENGINE_MFMA), MODEL("model-xmx8", WI_ENGINE_XMX8),
+    MODEL("model-xmx16", WI_ENGINE_XMX16)};
 
-unsigned wi_gpu_engine_modelled(const char *name) {
+unsigned wi_engine_modelled(const char *name, weft_device_class device_class) {
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        if (strcmp(name, models[i].name) == 0) return models[i].engine;
+        if (strcmp(name, models[i].name) == 0) return models[i].engines[device_class];
     }
     return 0;
 }

@@ -1,5 +1,5 @@
 /* Which matrix engines a GPU has, by what its driver reports. No instruction is tried here: whether the driver's compiler
- * takes it and the numbers are right is found out by the first product. */
+ * takes it and the numbers are right is found out by the first product. And which engine a model stands for. */
 #ifndef WI_GPU_ENGINES_H
 #define WI_GPU_ENGINES_H
 
@@ -15,8 +15,9 @@ typedef struct wi_gpu_traits {
 
 /* WI_ENGINE_ bits. */
 unsigned wi_gpu_engines_of(const wi_gpu_traits *traits);
-/* For tests: the engine whose model in OpenCL C is named, as "model-wmma"; "model": NVIDIA's; 0: none is. */
-unsigned wi_gpu_engine_modelled(const char *name);
+/* For tests: the engine whose model in OpenCL C is named, as "model-wmma"; "model": NVIDIA's; 0: none is. Kernels of
+ * class cpu have AMX by any of the names. */
+unsigned wi_engine_modelled(const char *name, weft_device_class device_class);
 /* May kernels require sub-groups of 8 items, the least, and let them read local memory together? Intel's GPUs up to Arc A-series. */
 bool wi_gpu_reads_blocks(const wi_gpu_traits *traits);
 /* Sets the device's engines, and whether it reads blocks. */

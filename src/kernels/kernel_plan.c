@@ -63,6 +63,15 @@ wi_kernel_launch *wi_kernel_launch_1d(
     return launch;
 }
 
+wi_kernel_launch *wi_kernel_launch_3d(
+    wi_kernel_plan *plan, const char *suffix, int64_t x, int64_t y, int64_t z) {
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, suffix, x, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)y;
+    launch->global[2] = (size_t)z;
+    return launch;
+}
+
 static void add(wi_kernel_launch *launch, wi_kernel_argument argument) {
     const int i = launch->argument_count++;
     if (i < WI_KERNEL_ARGUMENTS) launch->arguments[i] = argument;

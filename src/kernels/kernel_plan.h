@@ -100,6 +100,9 @@ void wi_kernel_macros_undefine(const wi_kernel_plan *plan, wi_text *source);
 /* A launch over `items` work-items in groups of `group` (0: the driver chooses); items is rounded up to whole
  * groups, so that the kernel must check its index. */
 wi_kernel_launch *wi_kernel_launch_1d(wi_kernel_plan *plan, const char *suffix, int64_t items, int64_t group);
+/* Over x * y * z work-items, each a group of its own, as those of class cpu are. */
+wi_kernel_launch *wi_kernel_launch_3d(
+    wi_kernel_plan *plan, const char *suffix, int64_t x, int64_t y, int64_t z);
 void wi_kernel_input(wi_kernel_launch *launch, int input);
 void wi_kernel_result(wi_kernel_launch *launch);
 void wi_kernel_scratch(wi_kernel_launch *launch, int64_t offset);

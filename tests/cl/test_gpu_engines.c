@@ -75,10 +75,13 @@ static void a_processor_has_no_engine_of_a_gpu(void **state) {
 
 static void models_have_names(void **state) {
     (void)state;
-    assert_int_equal(wi_gpu_engine_modelled("model-mma"), WI_ENGINE_MMA);
-    assert_int_equal(wi_gpu_engine_modelled("model-wmma12"), WI_ENGINE_WMMA12);
-    assert_int_equal(wi_gpu_engine_modelled("model-none"), 0);
-    assert_int_equal(wi_gpu_engine_modelled("0"), 0);
+    assert_int_equal(wi_engine_modelled("model-mma", WEFT_CLASS_GPU), WI_ENGINE_MMA);
+    assert_int_equal(wi_engine_modelled("model-wmma12", WEFT_CLASS_GPU), WI_ENGINE_WMMA12);
+    assert_int_equal(wi_engine_modelled("model-wmma12", WEFT_CLASS_CPU), WI_ENGINE_AMX_BF16);
+    for (int device_class = WEFT_CLASS_CPU; device_class <= WEFT_CLASS_GPU; device_class++) {
+        assert_int_equal(wi_engine_modelled("model-none", (weft_device_class)device_class), 0);
+        assert_int_equal(wi_engine_modelled("0", (weft_device_class)device_class), 0);
+    }
 }
 
 int main(void) {

@@ -1,9 +1,5 @@
 /* Convolutions: every implementation that accepts a shape against the naive one, which test_conv proves; the
- * choice among them, and that two runs give the same bits.
- *
- * Numbers are small multiples of 1/8, so products and sums of the shapes here are exact in float32 and every
- * implementation must give exactly the same, whatever its order of summation. Winograd's round what they
- * transform: relative to a result's root mean square they may be 2e-5 away. */
+ * choice among them, and that two runs give the same bits. */
 #include "support/fixture.h"
 
 #include "cl/context.h"
@@ -12,20 +8,13 @@
 #include "kernels/convolution/conv_product.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"
-#include "plan/compiled_plan.h"
+#include "support/conv_net.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 1 << 19, PASSES = 2 };
-
-typedef struct test_case {
-    const char *what;
-    int64_t images, channels, height, width, filters, taps, stride, dilation, padding, groups;
-} test_case;
-
 /* Channels and filters are 16 or more, so that few forms of the epilogue are compiled. */
-static const test_case cases[] = {
+static const conv_case cases[] = {
     {"tiles of 64 to the edge", 1, 16, 8, 8, 64, 3, 1, 1, 1, 1},
     {"over a tile", 2, 17, 9, 8, 65, 3, 1, 1, 1, 1},
     {"weights of megabytes once transformed", 1, 128, 5, 6, 256, 3, 1, 1, 1, 1},
@@ -59,96 +48,33 @@ static const test_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* Of all cases: the result, and the gradient with regard to the image; images in the order
- * that they have in memory, so that little else is compiled. */
-typedef struct net {
-    weft_graph *graph;
-    weft_tensor *inputs[CASES][3], *outputs[CASES * PASSES]; /* inputs: image, weight, slope of the result */
-} net;
-
-static net make_net(void) {
-    net n = {.graph = test_graph()};
-    for (size_t i = 0; i < CASES; i++) {
-        const test_case *const c = &cases[i];
-        weft_tensor **const in = n.inputs[i];
-        in[0] = weft_input_shape(
-            n.graph, "x", WEFT_F32, 4, (const int64_t[]){c->images, c->height, c->width, c->channels});
-        in[1] = weft_input_shape(n.graph, "w", WEFT_F32, 4,
-            (const int64_t[]){c->filters, c->channels / c->groups, c->taps, c->taps});
-        const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(c->stride),
-            .dilation = WEFT_ALL(c->dilation), .padding = WEFT_ALL(c->padding), .groups = c->groups};
-        weft_tensor *const y =
-            wi_channels_last(weft_conv_with(wi_channels_first(in[0]), in[1], NULL, &options));
-        assert_weft_ok(weft_graph_status(n.graph));
-        in[2] = weft_input_shape(n.graph, "slope", WEFT_F32, 4,
-            (const int64_t[]){weft_tensor_dimension(y, 0), weft_tensor_dimension(y, 1),
-                weft_tensor_dimension(y, 2), weft_tensor_dimension(y, 3)});
-        n.outputs[PASSES * i] = y;
-        assert_weft_ok(weft_gradients(weft_sum(weft_mul(y, in[2])), in, 1, &n.outputs[PASSES * i + 1]));
-    }
-    return n;
-}
-
-static size_t count_of(const weft_tensor *tensor) {
-    size_t count = 1;
-    for (int i = 0; i < weft_tensor_rank(tensor); i++) count *= (size_t)weft_tensor_dimension(tensor, i);
-    return count;
-}
-
-static void write_inputs(const net *n, weft_plan *plan) {
-    static float values[MOST];
-    for (size_t i = 0; i < CASES * 3; i++) {
-        weft_tensor *const input = n->inputs[i / 3][i % 3];
-        const size_t count = count_of(input);
-        test_random random = test_random_named("conv choice", i);
-        assert_true(count <= MOST);
-        for (size_t e = 0; e < count; e++) values[e] = (float)(test_random_below(&random, 17) - 8) / 8.0f;
-        assert_weft_ok(weft_plan_write(plan, input, values, count * sizeof *values));
-    }
-}
-
 /* Steps that this implementation computes. */
 static int steps_of(const weft_plan *plan, const char *name) {
-    int count = 0;
-    for (size_t i = 0; i < plan->partition.step_count; i++) {
-        const wi_step *const step = plan->partition.steps[i];
-        if (step->kind == WI_STEP_PRODUCT && step->gemm.convolution)
-            count += strcmp(step->selection->chosen->name, name) == 0;
-    }
-    return count;
+    const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
+    const size_t count = conv_net_steps(plan, steps);
+    int own = 0;
+    for (size_t i = 0; i < count; i++) own += strcmp(steps[i]->selection->chosen->name, name) == 0;
+    return own;
 }
 
 /* All results with this implementation where it accepts a shape: new memory; NULL where it accepts none. */
-static float *compute(const net *n, const char *forced, int *how_many) {
-    weft_plan *plan = NULL;
-    assert_int_equal(setenv("WEFT_CONV", forced, 1), 0);
-    assert_weft_ok(weft_plan_create(&plan, n->outputs, CASES * PASSES, NULL));
-    unsetenv("WEFT_CONV");
+static float *compute(const conv_net *net, const char *forced, int *how_many) {
+    weft_plan *const plan = conv_net_plan(net, forced);
+    float *values = NULL;
     *how_many = steps_of(plan, forced);
-    float *values = NULL, *again = NULL;
-    size_t total = 0, at = 0;
-    for (size_t i = 0; i < CASES * PASSES; i++) total += count_of(n->outputs[i]);
     if (*how_many > 0) {
-        write_inputs(n, plan);
-        values = calloc(total, sizeof *values);
-        again = calloc(total, sizeof *again);
-        assert_true(values && again);
+        values = conv_net_run(net, plan);
+        float *const again = conv_net_run(net, plan);
+        assert_memory_equal(values, again, conv_net_size(net) * sizeof *values);
+        free(again);
     }
-    for (int run = 0; run < 2 && values; run++) {
-        assert_weft_ok(weft_plan_run(plan));
-        for (size_t i = at = 0; i < CASES * PASSES; at += count_of(n->outputs[i]), i++)
-            assert_weft_ok(weft_plan_read(
-                plan, n->outputs[i], (run ? again : values) + at, count_of(n->outputs[i]) * sizeof *values));
-    }
-    if (values) assert_memory_equal(values, again, total * sizeof *values);
-    free(again);
     weft_plan_release(plan);
     return values;
 }
 
 /* May the case be of Winograd's products where this one is forced? Those of depthwise and pointwise leave what
  * they do not take to the choice by cost, which may be these; the others accept every case. */
-static bool is_rounded(const char *name, const test_case *c) {
+static bool is_rounded(const char *name, const conv_case *c) {
     const bool depthwise = strncmp(name, "depthwise", strlen("depthwise")) == 0;
     const bool taken = depthwise ? c->groups == c->channels && c->filters == c->channels : c->taps == 1;
     const bool left = (depthwise || strcmp(name, "pointwise") == 0) && !taken;
@@ -156,34 +82,18 @@ static bool is_rounded(const char *name, const test_case *c) {
     return strncmp(name, "winograd", strlen("winograd")) == 0 || (left && straight);
 }
 
-static void compare(const net *n, const char *name, const float *got, const float *wanted) {
-    static const char *const passes[] = {"forward", "data"};
-    size_t at = 0;
-    for (size_t i = 0; i < CASES * PASSES; i++) {
-        const size_t count = count_of(n->outputs[i]);
-        double squares = 0.0;
-        for (size_t e = 0; e < count; e++) squares += (double)wanted[at + e] * (double)wanted[at + e];
-        const bool rounded = is_rounded(name, &cases[i / PASSES]);
-        const double allowed = rounded ? 2e-5 * sqrt(squares / (double)count) : 0.0;
-        for (size_t e = 0; e < count; e++, at++) {
-            if (fabs((double)got[at] - (double)wanted[at]) <= allowed) continue;
-            fail_msg("%s, %s, %s: element %zu is %g instead of %g", name, cases[i / PASSES].what,
-                passes[i % PASSES], e, (double)got[at], (double)wanted[at]);
-        }
-    }
-}
-
 static void every_implementation_computes_the_same(void **state) {
     (void)state;
-    const net n = make_net();
+    weft_graph *const graph = test_graph();
+    const conv_net net = conv_net_in(graph, cases, CASES, 0);
     int count;
-    float *const wanted = compute(&n, "conv_naive", &count);
+    float *const wanted = compute(&net, "conv_naive", &count);
     assert_int_equal(count, 2 * CASES);
     bool taken = false;
     for (int i = 0; wi_convolution_family[i]; i++) {
         const char *const name = wi_convolution_family[i]->name;
-        float *const got = compute(&n, name, &count);
-        if (got) compare(&n, name, got, wanted);
+        float *const got = compute(&net, name, &count);
+        if (got) conv_net_compare(&net, name, got, wanted, is_rounded);
         free(got);
         print_message("%s: %d of %d products\n", name, count, 2 * CASES);
         taken = taken || (count > 0 && strcmp(name, "conv_naive") != 0);
@@ -191,7 +101,7 @@ static void every_implementation_computes_the_same(void **state) {
     const bool scalar = wi_context_device(test_context())->caps.quirks & WI_QUIRK_SCALAR_COMPILER;
     assert_true(taken || (scalar && wi_context_device(test_context())->caps.device_class == WEFT_CLASS_CPU));
     free(wanted);
-    weft_graph_release(n.graph);
+    weft_graph_release(graph);
 }
 
 static bool accepts(const wi_implementation *implementation, const wi_conv_geometry *geometry) {

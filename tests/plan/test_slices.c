@@ -11,8 +11,9 @@
 enum { VOCABULARY = 61, PLACES = 3, MOST_BATCH = 700, MOST_WIDTH = 144 };
 enum { MOST_ROWS = MOST_BATCH * PLACES };
 
-/* Weights of their own slice, of the whole batch, or of another slice. */
-typedef enum weighting { OWN, CENTRED, FLIPPED } weighting;
+/* Weights of their own slice, of the whole batch, of another slice, or one for each slice: the batch's first weights one after the
+ * other, so that slices that are read have another length than those that are written. */
+typedef enum weighting { OWN, CENTRED, FLIPPED, LEADING } weighting;
 
 /* Scores (batch, places) of rows beside a vector each, losses (batch) and weights made of them, and the rows' sums with these
  * weights (batch, width): three loops, of which the first and the last pick rows. */
@@ -26,6 +27,8 @@ typedef struct net {
 
 static weft_tensor *weights_of(weft_tensor *scores, weighting form) {
     weft_tensor *const weights = weft_sigmoid(scores);
+    if (form == LEADING)
+        return weft_transpose(weft_slice(weft_reshape(weights, PLACES, WEFT_BATCH), 0, 0, 1));
     return form == CENTRED   ? weft_sub(weights, weft_mean(weights, 0))
            : form == FLIPPED ? weft_flip(weights, 0)
                              : weights;
@@ -100,6 +103,7 @@ static double sigmoid_of(const net *n, const numbers *own, int row) {
 
 static double weight_of(const net *n, const numbers *own, int row) {
     double mean = 0;
+    if (n->form == LEADING) row /= PLACES;
     if (n->form == FLIPPED) row = (n->batch - 1 - row / PLACES) * PLACES + row % PLACES;
     for (int b = 0; n->form == CENTRED && b < n->batch; b++)
         mean += sigmoid_of(n, own, b * PLACES + row % PLACES) / n->batch;
@@ -174,7 +178,7 @@ static void loops_apart_have_the_same_bits(void **state) {
 static void what_needs_other_slices_is_not_sliced(void **state) {
     (void)state;
     static numbers own;
-    for (int form = CENTRED; form <= FLIPPED; form++) {
+    for (int form = CENTRED; form <= LEADING; form++) {
         const net n = make(32, 37, (weighting)form, 0);
         assert_false(is_sliced(&n));
         assert_weft_ok(run(&n, &own, -1));

@@ -85,10 +85,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_conv_add_weight(pack, w);
     wi_kernel_bundles(pack);
     wi_kernel_packs(plan, WI_CONV_WEIGHT, plan->scratch_bytes);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "windows", phases * strips, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)spans;
-    launch->global[2] = (size_t)w->groups;
+    wi_kernel_launch *const launch = wi_kernel_launch_3d(plan, "windows", phases * strips, spans, w->groups);
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);

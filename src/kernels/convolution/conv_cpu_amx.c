@@ -120,10 +120,8 @@ static double cost(const wi_kernel_site *site) {
 static void pack(const wi_conv_geometry *w, int64_t first, const int *p, wi_kernel_plan *plan) {
     const int64_t panels = wi_divide_up(w->filters, BLOCK), phases = wi_conv_phases(w);
     plan->scratch_bytes = (size_t)(w->groups * panels * panel_words(w)) * sizeof(uint32_t);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)wi_divide_up(wi_divide_up(steps_of(w), BLOCK), p[PACKED]);
-    launch->global[2] = (size_t)(w->groups * phases);
+    wi_kernel_launch *const launch = wi_kernel_launch_3d(
+        plan, "pack", panels, wi_divide_up(wi_divide_up(steps_of(w), BLOCK), p[PACKED]), w->groups * phases);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(panel_words(w), first));
@@ -138,10 +136,8 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_cut cut = cut_of(&w, site->values, site->device->units);
     wi_conv_add_macros(plan, &w);
     pack(&w, first, site->values, plan);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "windows", wi_conv_phases(&w) * cut.strips, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)cut.spans;
-    launch->global[2] = (size_t)w.groups;
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_3d(plan, "windows", wi_conv_phases(&w) * cut.strips, cut.spans, w.groups);
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);

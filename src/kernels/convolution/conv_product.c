@@ -118,6 +118,20 @@ wi_kernel_launch *wi_conv_winograd_weights_launch(
     return launch;
 }
 
+wi_kernel_launch *wi_conv_winograd_tiles_launch(wi_kernel_plan *plan, const wi_conv_geometry *geometry,
+    int64_t strips, int64_t spans, int64_t weights, int64_t room) {
+    const int64_t items = strips * spans * geometry->groups;
+    plan->scratch_bytes = (size_t)(weights + items * room) * sizeof(float);
+    wi_kernel_packs(plan, WI_CONV_WEIGHT, (size_t)weights * sizeof(float));
+    wi_kernel_launch *const launch = wi_kernel_launch_3d(plan, "tiles", strips, spans, geometry->groups);
+    launch->has_epilogue = true;
+    wi_kernel_input(launch, 0);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_scratch(launch, weights);
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(room, wi_conv_read_elements(geometry)));
+    return launch;
+}
+
 int64_t wi_conv_read_elements(const wi_conv_geometry *w) {
     int64_t last = (w->images - 1) * w->image + w->groups * w->channels - 1;
     for (int i = 0; i < 3; i++) last += (w->read[i] - 1) * w->step[i];

@@ -74,5 +74,9 @@ wi_kernel_launch *wi_conv_panels_launch(
  * w_filter, w_channel, w_tap[1], w_tap[2]. */
 wi_kernel_launch *wi_conv_winograd_weights_launch(
     wi_kernel_plan *plan, const wi_conv_geometry *geometry, int64_t panels);
+/* What follows it in class cpu, "tiles": items (strip, span, group), of which each has `room` floats behind the `weights` floats of the
+ * weights. Arguments: the image, the weights and the room, longs room and how many elements are read. */
+wi_kernel_launch *wi_conv_winograd_tiles_launch(wi_kernel_plan *plan, const wi_conv_geometry *geometry,
+    int64_t strips, int64_t spans, int64_t weights, int64_t room);
 
 #endif

@@ -83,10 +83,8 @@ static void tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) 
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut->tile);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut->vectors);
     plan->scratch_bytes = (size_t)(cut->splits * sums) * sizeof(float);
-    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut->splits, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)wi_divide_up(cut->panels, cut->span);
-    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_launch *launch =
+        wi_kernel_launch_3d(plan, "sums", cut->splits, wi_divide_up(cut->panels, cut->span), conv->groups);
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
@@ -94,10 +92,7 @@ static void tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) 
         (const int64_t[]){cut->all, cut->lines, cut->block, cut->length, cut->span, cut->joined, cut->tiles},
         7);
     wi_conv_weight_add_sizes(launch, conv);
-    launch = wi_kernel_launch_1d(plan, "combine", cut->tiles, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)cut->panels;
-    launch->global[2] = (size_t)conv->groups;
+    launch = wi_kernel_launch_3d(plan, "combine", cut->tiles, cut->panels, conv->groups);
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
     add_ints(launch,

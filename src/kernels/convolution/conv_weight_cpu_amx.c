@@ -174,10 +174,7 @@ static bool accepts(const wi_kernel_site *site) {
 static void add_sums(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) {
     const int64_t items = cut->splits * cut->spans * conv->groups;
     plan->scratch_bytes = (size_t)(cut->splits * cut->sums + items * cut->room) * sizeof(uint32_t);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "sums", cut->splits, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)cut->spans;
-    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_launch *const launch = wi_kernel_launch_3d(plan, "sums", cut->splits, cut->spans, conv->groups);
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);

@@ -63,9 +63,9 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 }
 
 /* A record for an engine of the list (conv_engines_gpu.h). */
-#define ENGINE(suffix, engine, layout, words, ...)                                                           \
+#define ENGINE(suffix, engine, ...)                                                                          \
     static const char *const suffix##_headers[] = {                                                          \
-        "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", layout, words, NULL};                              \
+        "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", WI_ENGINE_FILES(suffix), NULL};                    \
     static const wi_variant suffix##_variants[] = {__VA_ARGS__, {0}};                                        \
     const wi_implementation wi_conv_weight_##suffix = {.name = "conv_" #suffix "_weight",                    \
         .ops = {&wi_op_conv_weight},                                                                         \

@@ -89,10 +89,7 @@ static weft_status pointwise(const wi_kernel_site *site, const wi_conv *conv, wi
         apart || is_converted(site, 0) ? cut.splits * cut.spans * conv->groups * cut.block * row : 0;
     wi_kernel_macro_int(plan, "WEFT_POINTWISE_LAST", vectors - (panels - 1) * p[VECTORS]);
     plan->scratch_bytes = (size_t)(cut.splits * sums_of(conv, p) + rooms) * sizeof(float);
-    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut.splits, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)cut.spans;
-    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_launch *launch = wi_kernel_launch_3d(plan, "sums", cut.splits, cut.spans, conv->groups);
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
@@ -100,10 +97,8 @@ static weft_status pointwise(const wi_kernel_site *site, const wi_conv *conv, wi
     const int64_t numbers[] = {positions_of(conv), cut.share, cut.block, cut.span, apart, cut.ahead,
         conv->channels, conv->filters, conv->groups};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
-    launch = wi_kernel_launch_1d(plan, "combine", wi_divide_up(conv->channels, p[COMBINED]), 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)vectors;
-    launch->global[2] = (size_t)conv->groups;
+    launch = wi_kernel_launch_3d(
+        plan, "combine", wi_divide_up(conv->channels, p[COMBINED]), vectors, conv->groups);
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
     wi_kernel_int(launch, cut.splits);

@@ -83,10 +83,7 @@ static weft_status winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut.vectors);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_SQUARE", cut.square);
     plan->scratch_bytes = (size_t)(cut.splits * cut.sums + items * cut.room) * sizeof(float);
-    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut.splits, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)cut.spans;
-    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_launch *launch = wi_kernel_launch_3d(plan, "sums", cut.splits, cut.spans, conv->groups);
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, cut.splits * cut.sums);
@@ -96,10 +93,7 @@ static weft_status winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *
         conv->channels, conv->filters, conv->groups, conv->image[1], conv->image[2], conv->result[1],
         conv->result[2], conv->taps[1], conv->before[1], conv->before[2]};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
-    launch = wi_kernel_launch_1d(plan, "combine", cut.tiles, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)cut.panels;
-    launch->global[2] = (size_t)conv->groups;
+    launch = wi_kernel_launch_3d(plan, "combine", cut.tiles, cut.panels, conv->groups);
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
     wi_kernel_int(launch, cut.splits);

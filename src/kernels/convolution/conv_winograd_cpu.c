@@ -111,37 +111,16 @@ static double margin(const wi_kernel_site *site) {
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv_geometry *const w = shape->convolution;
+    const wi_conv_geometry *const w = site->product->convolution;
     const wi_winograd cut = winograd_of(site, w);
-    const int *const p = site->values;
-    const int64_t items = cut.strips * cut.spans * w->groups;
-    plan->scratch_bytes = (size_t)(cut.weights + items * cut.room) * sizeof(float);
     wi_conv_winograd_weights_launch(plan, w, cut.panels);
-    wi_kernel_packs(plan, WI_CONV_WEIGHT, (size_t)cut.weights * sizeof(float));
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", cut.strips, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)cut.spans;
-    launch->global[2] = (size_t)w->groups;
-    launch->has_epilogue = true;
-    wi_kernel_input(launch, 0);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_scratch(launch, cut.weights);
-    wi_kernel_long(launch, cut.room);
-    wi_kernel_long(launch, wi_conv_read_elements(w));
-    wi_kernel_int(launch, cut.strip);
-    wi_kernel_int(launch, cut.block);
-    wi_kernel_int(launch, cut.span * p[COLUMNS]);
-    wi_kernel_int(launch, cut.together);
-    wi_kernel_int(launch, cut.panels_near);
-    wi_kernel_int(launch, w->images);
-    wi_kernel_int(launch, w->channels);
-    wi_kernel_int(launch, w->filters);
-    for (int i = 1; i < 3; i++) wi_kernel_int(launch, w->read[i]);
-    for (int i = 1; i < 3; i++) wi_kernel_int(launch, w->made[i]);
-    for (int i = 1; i < 3; i++) wi_kernel_int(launch, wi_conv_before(w, i));
-    wi_kernel_long(launch, w->image);
-    for (int i = 1; i < 3; i++) wi_kernel_long(launch, w->step[i]);
+    wi_kernel_launch *const launch =
+        wi_conv_winograd_tiles_launch(plan, w, cut.strips, cut.spans, cut.weights, cut.room);
+    wi_kernel_ints(
+        launch, WI_KERNEL_NUMBERS(cut.strip, cut.block, cut.span * site->values[COLUMNS], cut.together,
+                    cut.panels_near, w->images, w->channels, w->filters, w->read[1], w->read[2], w->made[1],
+                    w->made[2], wi_conv_before(w, 1), wi_conv_before(w, 2)));
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(w->image, w->step[1], w->step[2]));
     return WEFT_OK;
 }
 

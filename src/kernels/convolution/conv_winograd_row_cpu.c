@@ -105,30 +105,16 @@ static double margin(const wi_kernel_site *site) {
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv_geometry *const w = shape->convolution;
+    const wi_conv_geometry *const w = site->product->convolution;
     const wi_rows cut = rows_of(site, w);
-    const int *const p = site->values;
-    const int64_t items = cut.shares * cut.spans * w->groups;
-    plan->scratch_bytes = (size_t)(cut.weights + items * cut.room) * sizeof(float);
     wi_kernel_int(wi_conv_winograd_weights_launch(plan, w, cut.panels), w->taps[1]);
-    wi_kernel_packs(plan, WI_CONV_WEIGHT, (size_t)cut.weights * sizeof(float));
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", cut.shares, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)cut.spans;
-    launch->global[2] = (size_t)w->groups;
-    launch->has_epilogue = true;
-    wi_kernel_input(launch, 0);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_scratch(launch, cut.weights);
-    wi_kernel_long(launch, cut.room);
-    wi_kernel_long(launch, wi_conv_read_elements(w));
-    const int64_t numbers[] = {cut.share, cut.block, cut.band, cut.span * p[COLUMNS], cut.together, w->images,
-        w->channels, w->filters, w->taps[1], w->read[1], w->read[2], w->made[1], w->made[2],
-        wi_conv_before(w, 1), wi_conv_before(w, 2)};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
-    wi_kernel_long(launch, w->image);
-    for (int i = 1; i < 3; i++) wi_kernel_long(launch, w->step[i]);
+    wi_kernel_launch *const launch =
+        wi_conv_winograd_tiles_launch(plan, w, cut.shares, cut.spans, cut.weights, cut.room);
+    wi_kernel_ints(
+        launch, WI_KERNEL_NUMBERS(cut.share, cut.block, cut.band, cut.span * site->values[COLUMNS],
+                    cut.together, w->images, w->channels, w->filters, w->taps[1], w->read[1], w->read[2],
+                    w->made[1], w->made[2], wi_conv_before(w, 1), wi_conv_before(w, 2)));
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(w->image, w->step[1], w->step[2]));
     return WEFT_OK;
 }
 

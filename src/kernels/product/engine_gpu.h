@@ -36,6 +36,9 @@ enum {
 #define WI_XMX8  [WI_FRAGMENT_LANES] = 8, [WI_FRAGMENT_ROWS] = 8, [WI_FRAGMENT_COLUMNS] = 8
 #define WI_XMX16 [WI_FRAGMENT_LANES] = 16, [WI_FRAGMENT_ROWS] = 8, [WI_FRAGMENT_COLUMNS] = 16
 
+/* By the name of an engine. */
+#define WI_ENGINE_FILES(engine) #engine ".clh", #engine "_instruction.clh"
+
 /* Of a work-group's tile. */
 int64_t wi_fragments_height(const int *values);
 int64_t wi_fragments_width(const int *values);

@@ -1,4 +1,5 @@
 /* Matrix products: the family, and what its members share. */
+#include "base/integers.h"
 #include "kernels/product/gemm_list.h"
 
 #ifdef WEFT_WITH_CLBLAST
@@ -70,6 +71,15 @@ void wi_gemm_add_strides(wi_kernel_launch *launch, const wi_gemm_shape *shape) {
     const int64_t strides[] = {
         shape->a_batch, shape->a_row, shape->a_column, shape->b_batch, shape->b_row, shape->b_column};
     for (int i = 0; i < 6; i++) wi_kernel_long(launch, strides[i]);
+}
+
+void wi_gemm_launch_spans(
+    wi_kernel_plan *plan, const char *suffix, const wi_gemm_shape *shape, int64_t span) {
+    const size_t global[] = {(size_t)wi_divide_up(shape->n, span), (size_t)shape->batch, 1},
+                 local[] = {1, 1, 1};
+    wi_kernel_launch *const launch = wi_gemm_launch(plan, suffix, global, local);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->m, shape->n, shape->k, span));
+    wi_gemm_add_strides(launch, shape);
 }
 
 bool wi_gemm_fits_int(const wi_gemm_shape *shape) {

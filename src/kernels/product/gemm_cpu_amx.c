@@ -123,10 +123,8 @@ static double cost(const wi_kernel_site *site) {
 static void pack(const wi_gemm_shape *shape, const int *p, wi_kernel_plan *plan) {
     const int64_t panels = wi_divide_up(shape->n, BLOCK), blocks = wi_divide_up(shape->k, BLOCK);
     plan->scratch_bytes = (size_t)(shape->batch * panels * blocks) * BLOCK * BLOCK * sizeof(uint16_t);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", wi_divide_up(panels, PACK_PANELS), 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)wi_divide_up(shape->k, p[DEPTH]);
-    launch->global[2] = (size_t)shape->batch;
+    wi_kernel_launch *const launch = wi_kernel_launch_3d(
+        plan, "pack", wi_divide_up(panels, PACK_PANELS), wi_divide_up(shape->k, p[DEPTH]), shape->batch);
     wi_kernel_input(launch, p[SWAP] ? 0 : 1);
     wi_kernel_scratch(launch, 0);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->n, shape->k, PACK_PANELS));
@@ -138,10 +136,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape view = view_of(site->product, site->values), *const shape = &view;
     const wi_cut cut = best_cut(shape, site->values, site->device);
     pack(shape, site->values, plan);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", cut.strips, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)cut.spans;
-    launch->global[2] = (size_t)shape->batch;
+    wi_kernel_launch *const launch = wi_kernel_launch_3d(plan, "tiles", cut.strips, cut.spans, shape->batch);
     launch->has_epilogue = true;
     wi_kernel_input(launch, site->values[SWAP] ? 1 : 0);
     wi_kernel_scratch(launch, 0);

@@ -83,10 +83,7 @@ static void pack(const wi_gemm_shape *s, const int *p, wi_kernel_plan *plan) {
     const int64_t stretches = wi_divide_up(s->k, p[DEPTH]);
     const size_t words = (size_t)(blocks * p[PARTS] * BLOCK * BLOCK) * sizeof(uint16_t);
     plan->scratch_bytes = (size_t)(s->batch * panels) * (words + (size_t)stretches * 2 * sizeof(float));
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)stretches;
-    launch->global[2] = (size_t)s->batch;
+    wi_kernel_launch *const launch = wi_kernel_launch_3d(plan, "pack", panels, stretches, s->batch);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(s->n, s->k));

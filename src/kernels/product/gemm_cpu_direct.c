@@ -103,10 +103,8 @@ weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gem
                   panels = wi_divide_up(shape->n, wi_gemm_direct_columns(p));
     const wi_cut cut = cut_of(shape, p, units);
     plan->scratch_bytes = (size_t)(shape->batch * vectors * 16 * shape->k) * sizeof(float);
-    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)wi_divide_up(shape->k, p[STEPS]);
-    launch->global[2] = (size_t)shape->batch;
+    wi_kernel_launch *launch =
+        wi_kernel_launch_3d(plan, "pack", panels, wi_divide_up(shape->k, p[STEPS]), shape->batch);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
     wi_kernel_int(launch, shape->n);
@@ -116,10 +114,7 @@ weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gem
     wi_kernel_long(launch, shape->b_column);
     wi_kernel_bundles(launch);
     wi_kernel_packs(plan, WI_GEMM_RIGHT, plan->scratch_bytes);
-    launch = wi_kernel_launch_1d(plan, "rows", cut.strips, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)cut.spans;
-    launch->global[2] = (size_t)shape->batch;
+    launch = wi_kernel_launch_3d(plan, "rows", cut.strips, cut.spans, shape->batch);
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);

@@ -62,16 +62,8 @@ static double cost(const wi_kernel_site *site) {
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_gemm_shape *const shape = site->product;
-    const bool rows = shape->b_column == 1;
-    const int64_t span = span_of(site);
-    const size_t global[] = {(size_t)wi_divide_up(shape->n, span), (size_t)shape->batch, 1},
-                 local[] = {1, 1, 1};
-    wi_kernel_launch *const launch = wi_gemm_launch(plan, "thin", global, local);
-    const int64_t sizes[] = {shape->m, shape->n, shape->k, span};
-    for (int i = 0; i < 4; i++) wi_kernel_int(launch, sizes[i]);
-    wi_gemm_add_strides(launch, shape);
-    wi_kernel_macro_int(plan, "WEFT_THIN_ROWS", rows);
+    wi_gemm_launch_spans(plan, "thin", site->product, span_of(site));
+    wi_kernel_macro_int(plan, "WEFT_THIN_ROWS", site->product->b_column == 1);
     return WEFT_OK;
 }
 

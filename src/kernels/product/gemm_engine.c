@@ -106,91 +106,73 @@ static weft_status prepare_parts(const wi_kernel_site *site, wi_kernel_plan *pla
 
 static const wi_formats whole[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
 
-/* What all records have in common. */
-#define RECORD(spelling, engine, text, identifier, of_formats)                                               \
-    .name = (spelling), .ops = {&wi_op_matmul}, .formats = (of_formats),                                     \
-    .format_count = sizeof(of_formats) / sizeof *(of_formats),                                               \
-    .needs = {.classes = WI_ON_GPU, .engines = (engine), .limits = limits}, .file = (text),                  \
-    .headers = identifier##_headers, .parameters = parameters, .cost = cost, .margin = margin
-#define BLOCKS(spelling, engine, identifier)                                                                 \
-    RECORD(spelling, engine, "gemm_engine_gpu.cl", identifier, wi_fragment_formats), .accepts = accepts,     \
-                                                                                     .prepare = prepare
-#define BLOCKS_OF_PARTS(spelling, engine, identifier)                                                        \
-    RECORD(spelling, engine, "gemm_engine_parts_gpu.cl", identifier, whole), .accepts = accepts_parts,       \
-                                                                             .prepare = prepare_parts
+/* What records of 16-bit factors have in common, and those of parts. */
+#define BLOCKS                                                                                               \
+    .formats = wi_fragment_formats, .format_count = WI_FRAGMENT_FORMATS, .file = "gemm_engine_gpu.cl",       \
+    .accepts = accepts, .prepare = prepare
+#define BLOCKS_OF_PARTS                                                                                      \
+    .formats = whole, .format_count = 1, .file = "gemm_engine_parts_gpu.cl", .accepts = accepts_parts,       \
+    .prepare = prepare_parts
 
-/* Two records for an engine, the second splits k: its bit, the files of its words, and the tiles, a macro of whether they are split. */
-#define ENGINE(identifier, spelling, engine, layout, words, TILES)                                           \
-    static const char *const identifier##_headers[] = {layout, words, NULL};                                 \
-    static const wi_variant identifier##_variants[] = {TILES(0), {0}},                                       \
-                            identifier##_split_variants[] = {TILES(1), {0}};                                 \
-    const wi_implementation identifier = {                                                                   \
-        BLOCKS(spelling, engine, identifier), .variants = identifier##_variants};                            \
-    const wi_implementation identifier##_split = {                                                           \
-        BLOCKS(spelling "_split", engine, identifier), .variants = identifier##_split_variants}
-/* Those for products from parts beside it. */
-#define ENGINE_PARTS(identifier, spelling, engine, TILES)                                                    \
-    static const wi_variant identifier##_parts_variants[] = {TILES(0), {0}},                                 \
-                            identifier##_parts_split_variants[] = {TILES(1), {0}};                           \
-    const wi_implementation identifier##_parts = {                                                           \
-        BLOCKS_OF_PARTS(spelling, engine, identifier), .variants = identifier##_parts_variants};             \
-    const wi_implementation identifier##_parts_split = {                                                     \
-        BLOCKS_OF_PARTS(spelling "_split", engine, identifier),                                              \
-        .variants = identifier##_parts_split_variants}
-#define VARIANT(name, ...)                                                                                   \
+#define RECORD(engine, ending, bit, KIND, TILES, split)                                                      \
+    static const wi_variant engine##ending##_variants[] = {TILES(split), {0}};                               \
+    const wi_implementation wi_gemm_##engine##ending = {.name = "gpu_" #engine #ending,                      \
+        .ops = {&wi_op_matmul},                                                                              \
+        .needs = {.classes = WI_ON_GPU, .engines = (bit), .limits = limits},                                 \
+        .headers = engine##_headers,                                                                         \
+        .parameters = parameters,                                                                            \
+        .variants = engine##ending##_variants,                                                               \
+        .cost = cost,                                                                                        \
+        .margin = margin,                                                                                    \
+        KIND}
+/* Four records for an engine: of 16-bit factors, and of parts; the second of both splits k. */
+#define ENGINE(engine, bit, TILES, TILES_OF_PARTS)                                                           \
+    static const char *const engine##_headers[] = {WI_ENGINE_FILES(engine), NULL};                           \
+    RECORD(engine, , bit, BLOCKS, TILES, 0);                                                                 \
+    RECORD(engine, _split, bit, BLOCKS, TILES, 1);                                                           \
+    RECORD(engine, _parts, bit, BLOCKS_OF_PARTS, TILES_OF_PARTS, 0);                                         \
+    RECORD(engine, _parts_split, bit, BLOCKS_OF_PARTS, TILES_OF_PARTS, 1)
+
+/* Of numbers of so many parts: two parts have three products, three have six. */
+#define TILE(name, parts, down, across, fragments_down, fragments_across, split, shape)                      \
     {                                                                                                        \
         (name), {                                                                                            \
-            __VA_ARGS__                                                                                      \
+            WI_FRAGMENT_TILE(down, across, fragments_down, fragments_across),                                \
+                shape, [PARTS] = (parts), [SPLIT] = (split)                                                  \
         }                                                                                                    \
     }
-#define TILE(down, across, fragments_down, fragments_across, split)                                          \
-    WI_FRAGMENT_TILE(down, across, fragments_down, fragments_across), [PARTS] = 1, [SPLIT] = (split)
-#define THREE(down, across, fragments_down, fragments_across, split)                                         \
-    WI_FRAGMENT_TILE(down, across, fragments_down, fragments_across), [PARTS] = 2, [SPLIT] = (split)
-#define SIX(down, across, fragments_down, fragments_across, split)                                           \
-    WI_FRAGMENT_TILE(down, across, fragments_down, fragments_across), [PARTS] = 3, [SPLIT] = (split)
 
 #define MMA_TILES(split)                                                                                     \
-    VARIANT("large", TILE(2, 4, 4, 4, split), WI_MMA), VARIANT("small", TILE(2, 2, 2, 4, split), WI_MMA)
+    TILE("large", 1, 2, 4, 4, 4, split, WI_MMA), TILE("small", 1, 2, 2, 2, 4, split, WI_MMA)
 #define MMA_PARTS(split)                                                                                     \
-    VARIANT("large", THREE(2, 4, 4, 4, split), WI_MMA), VARIANT("small", THREE(2, 2, 2, 4, split), WI_MMA),  \
-        VARIANT("six", SIX(4, 2, 2, 4, split), WI_MMA), VARIANT("six_small", SIX(2, 2, 2, 4, split), WI_MMA)
-ENGINE(wi_gemm_mma, "gpu_mma", WI_ENGINE_MMA, "mma.clh", "mma_instruction.clh", MMA_TILES);
-ENGINE_PARTS(wi_gemm_mma, "gpu_mma_parts", WI_ENGINE_MMA, MMA_PARTS);
+    TILE("large", 2, 2, 4, 4, 4, split, WI_MMA), TILE("small", 2, 2, 2, 2, 4, split, WI_MMA),                \
+        TILE("six", 3, 4, 2, 2, 4, split, WI_MMA), TILE("six_small", 3, 2, 2, 2, 4, split, WI_MMA)
+ENGINE(mma, WI_ENGINE_MMA, MMA_TILES, MMA_PARTS);
 
 #define WMMA_TILES(split)                                                                                    \
-    VARIANT("large", TILE(2, 4, 4, 2, split), WI_WMMA), VARIANT("small", TILE(2, 2, 2, 2, split), WI_WMMA)
+    TILE("large", 1, 2, 4, 4, 2, split, WI_WMMA), TILE("small", 1, 2, 2, 2, 2, split, WI_WMMA)
 #define WMMA_PARTS(split)                                                                                    \
-    VARIANT("large", THREE(4, 4, 2, 2, split), WI_WMMA),                                                     \
-        VARIANT("small", THREE(2, 2, 2, 2, split), WI_WMMA),                                                 \
-        VARIANT("six", SIX(4, 2, 2, 2, split), WI_WMMA),                                                     \
-        VARIANT("six_small", SIX(2, 2, 2, 2, split), WI_WMMA)
-ENGINE(wi_gemm_wmma, "gpu_wmma", WI_ENGINE_WMMA, "wmma.clh", "wmma_instruction.clh", WMMA_TILES);
-ENGINE_PARTS(wi_gemm_wmma, "gpu_wmma_parts", WI_ENGINE_WMMA, WMMA_PARTS);
-ENGINE(wi_gemm_wmma12, "gpu_wmma12", WI_ENGINE_WMMA12, "wmma12.clh", "wmma12_instruction.clh", WMMA_TILES);
-ENGINE_PARTS(wi_gemm_wmma12, "gpu_wmma12_parts", WI_ENGINE_WMMA12, WMMA_PARTS);
+    TILE("large", 2, 4, 4, 2, 2, split, WI_WMMA), TILE("small", 2, 2, 2, 2, 2, split, WI_WMMA),              \
+        TILE("six", 3, 4, 2, 2, 2, split, WI_WMMA), TILE("six_small", 3, 2, 2, 2, 2, split, WI_WMMA)
+ENGINE(wmma, WI_ENGINE_WMMA, WMMA_TILES, WMMA_PARTS);
+ENGINE(wmma12, WI_ENGINE_WMMA12, WMMA_TILES, WMMA_PARTS);
 
 #define MFMA_TILES(split)                                                                                    \
-    VARIANT("large", TILE(2, 2, 2, 2, split), WI_MFMA), VARIANT("small", TILE(2, 2, 1, 1, split), WI_MFMA)
+    TILE("large", 1, 2, 2, 2, 2, split, WI_MFMA), TILE("small", 1, 2, 2, 1, 1, split, WI_MFMA)
 #define MFMA_PARTS(split)                                                                                    \
-    VARIANT("large", THREE(2, 4, 2, 1, split), WI_MFMA),                                                     \
-        VARIANT("small", THREE(2, 2, 1, 1, split), WI_MFMA),                                                 \
-        VARIANT("six", SIX(2, 2, 2, 1, split), WI_MFMA),                                                     \
-        VARIANT("six_small", SIX(2, 2, 1, 1, split), WI_MFMA)
-ENGINE(wi_gemm_mfma, "gpu_mfma", WI_ENGINE_MFMA, "mfma.clh", "mfma_instruction.clh", MFMA_TILES);
-ENGINE_PARTS(wi_gemm_mfma, "gpu_mfma_parts", WI_ENGINE_MFMA, MFMA_PARTS);
+    TILE("large", 2, 2, 4, 2, 1, split, WI_MFMA), TILE("small", 2, 2, 2, 1, 1, split, WI_MFMA),              \
+        TILE("six", 3, 2, 2, 2, 1, split, WI_MFMA), TILE("six_small", 3, 2, 2, 1, 1, split, WI_MFMA)
+ENGINE(mfma, WI_ENGINE_MFMA, MFMA_TILES, MFMA_PARTS);
 
 /* Registers of a thread are 128 words of a lane: 32 sums, with 32 words of fragments and what is on its way. */
 #define XMX8_TILES(split)                                                                                    \
-    VARIANT("large", TILE(8, 4, 2, 2, split), WI_XMX8), VARIANT("small", TILE(4, 4, 2, 2, split), WI_XMX8)
+    TILE("large", 1, 8, 4, 2, 2, split, WI_XMX8), TILE("small", 1, 4, 4, 2, 2, split, WI_XMX8)
 #define XMX8_PARTS(split)                                                                                    \
-    VARIANT("small", THREE(4, 8, 2, 1, split), WI_XMX8), VARIANT("six", SIX(4, 8, 2, 1, split), WI_XMX8)
-ENGINE(wi_gemm_xmx8, "gpu_xmx8", WI_ENGINE_XMX8, "xmx8.clh", "xmx8_instruction.clh", XMX8_TILES);
-ENGINE_PARTS(wi_gemm_xmx8, "gpu_xmx8_parts", WI_ENGINE_XMX8, XMX8_PARTS);
+    TILE("small", 2, 4, 8, 2, 1, split, WI_XMX8), TILE("six", 3, 4, 8, 2, 1, split, WI_XMX8)
+ENGINE(xmx8, WI_ENGINE_XMX8, XMX8_TILES, XMX8_PARTS);
 
 #define XMX16_TILES(split)                                                                                   \
-    VARIANT("large", TILE(8, 4, 2, 2, split), WI_XMX16), VARIANT("small", TILE(4, 2, 2, 2, split), WI_XMX16)
+    TILE("large", 1, 8, 4, 2, 2, split, WI_XMX16), TILE("small", 1, 4, 2, 2, 2, split, WI_XMX16)
 #define XMX16_PARTS(split)                                                                                   \
-    VARIANT("small", THREE(4, 4, 2, 1, split), WI_XMX16), VARIANT("six", SIX(4, 4, 2, 1, split), WI_XMX16)
-ENGINE(wi_gemm_xmx16, "gpu_xmx16", WI_ENGINE_XMX16, "xmx16.clh", "xmx16_instruction.clh", XMX16_TILES);
-ENGINE_PARTS(wi_gemm_xmx16, "gpu_xmx16_parts", WI_ENGINE_XMX16, XMX16_PARTS);
+    TILE("small", 2, 4, 4, 2, 1, split, WI_XMX16), TILE("six", 3, 4, 4, 2, 1, split, WI_XMX16)
+ENGINE(xmx16, WI_ENGINE_XMX16, XMX16_TILES, XMX16_PARTS);

@@ -7,6 +7,8 @@
 /* A launch in two or three dimensions that begins with A and B and has the epilogue. */
 wi_kernel_launch *wi_gemm_launch(
     wi_kernel_plan *plan, const char *suffix, const size_t global[3], const size_t local[3]);
+/* The same of class cpu, with sizes and strides after them: an item has `span` columns of all rows of a batch. */
+void wi_gemm_launch_spans(wi_kernel_plan *plan, const char *suffix, const wi_gemm_shape *shape, int64_t span);
 /* Appends the six strides, A's then B's, batch, row, column. */
 void wi_gemm_add_strides(wi_kernel_launch *launch, const wi_gemm_shape *shape);
 /* Whether m, n, k and batch may be ints in a kernel, with room for a tile's overhang. */

@@ -1,0 +1,136 @@
+/* See conv_net.h. */
+#include "support/fixture.h"
+
+#include "cl/context.h"
+#include "kernels/convolution/conv_product.h"
+#include "ops/op_table.h"
+#include "support/conv_net.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static weft_tensor *result_of(const conv_case *c, weft_tensor *const *in, int extras) {
+    const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(c->stride),
+        .dilation = WEFT_ALL(c->dilation), .padding = WEFT_ALL(c->padding), .groups = c->groups};
+    weft_tensor *const y = weft_conv_with(wi_channels_first(in[0]), in[1], in[3], &options);
+    return wi_channels_last(extras & CONV_RELU ? weft_relu(y) : y);
+}
+
+static void add_case(weft_graph *graph, const conv_case *c, weft_tensor **in, weft_tensor **out, int extras) {
+    in[0] = weft_input_shape(
+        graph, "x", WEFT_F32, 4, (const int64_t[]){c->images, c->height, c->width, c->channels});
+    in[1] = weft_input_shape(
+        graph, "w", WEFT_F32, 4, (const int64_t[]){c->filters, c->channels / c->groups, c->taps, c->taps});
+    in[3] = extras & CONV_BIAS ? weft_input_shape(graph, "bias", WEFT_F32, 1, &c->filters) : NULL;
+    out[0] = result_of(c, in, extras);
+    assert_weft_ok(weft_graph_status(graph));
+    int64_t size[4];
+    for (int d = 0; d < 4; d++) size[d] = weft_tensor_dimension(out[0], d);
+    in[2] = weft_input_shape(graph, "slope", WEFT_F32, 4, size);
+    assert_weft_ok(weft_gradients(weft_sum(weft_mul(out[0], in[2])), in, 1, &out[1]));
+    for (int i = 0; extras & CONV_SUMS && i < CONV_PASSES; i++)
+        out[CONV_PASSES + i] = weft_sum(out[i], 0, 1, 2);
+}
+
+conv_net conv_net_in(weft_graph *graph, const conv_case *cases, size_t count, int extras) {
+    const size_t outputs = extras & CONV_SUMS ? 2 * CONV_PASSES : CONV_PASSES;
+    conv_net net = {.cases = cases, .count = count, .output_count = count * outputs};
+    assert_in_range(count, 1, CONV_MOST_CASES);
+    for (size_t i = 0; i < count; i++)
+        add_case(graph, &cases[i], net.inputs[i], &net.outputs[i * outputs], extras);
+    return net;
+}
+
+static size_t count_of(const weft_tensor *tensor) {
+    size_t count = 1;
+    for (int i = 0; i < weft_tensor_rank(tensor); i++) count *= (size_t)weft_tensor_dimension(tensor, i);
+    return count;
+}
+
+size_t conv_net_size(const conv_net *net) {
+    size_t size = 0;
+    for (size_t i = 0; i < net->output_count; i++) size += count_of(net->outputs[i]);
+    return size;
+}
+
+weft_plan *conv_net_plan(const conv_net *net, const char *forced) {
+    weft_plan *plan = NULL;
+    if (forced) assert_int_equal(setenv("WEFT_CONV", forced, 1), 0);
+    assert_weft_ok(weft_plan_create(&plan, net->outputs, net->output_count, NULL));
+    if (forced) unsetenv("WEFT_CONV");
+    return plan;
+}
+
+static void write_input(weft_plan *plan, weft_tensor *input, uint64_t number) {
+    const size_t count = count_of(input);
+    float *const values = malloc(count * sizeof *values);
+    test_random random = test_random_named("convolutions", number);
+    assert_non_null(values);
+    for (size_t e = 0; e < count; e++) values[e] = (float)(test_random_below(&random, 17) - 8) / 8.0f;
+    assert_weft_ok(weft_plan_write(plan, input, values, count * sizeof *values));
+    free(values);
+}
+
+float *conv_net_run(const conv_net *net, weft_plan *plan) {
+    float *const values = malloc(conv_net_size(net) * sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < net->count; i++)
+        for (size_t k = 0; k < CONV_INPUTS; k++)
+            if (net->inputs[i][k]) write_input(plan, net->inputs[i][k], i * CONV_INPUTS + k);
+    assert_weft_ok(weft_plan_run(plan));
+    for (size_t i = 0, at = 0; i < net->output_count; at += count_of(net->outputs[i]), i++)
+        assert_weft_ok(
+            weft_plan_read(plan, net->outputs[i], values + at, count_of(net->outputs[i]) * sizeof *values));
+    return values;
+}
+
+static bool is_winograd(const char *name, const conv_case *c) {
+    (void)c;
+    return strncmp(name, "winograd", strlen("winograd")) == 0;
+}
+
+void conv_net_compare(const conv_net *net, const char *name, const float *got, const float *wanted,
+    bool (*rounds)(const char *name, const conv_case *c)) {
+    const size_t outputs = net->output_count / net->count;
+    for (size_t i = 0, count; i < net->output_count; i++, got += count, wanted += count) {
+        const conv_case *const c = &net->cases[i / outputs];
+        double squares = 0.0;
+        count = count_of(net->outputs[i]);
+        for (size_t e = 0; e < count; e++) squares += (double)wanted[e] * (double)wanted[e];
+        const double allowed =
+            (rounds ? rounds : is_winograd)(name, c) ? 2e-5 * sqrt(squares / (double)count) : 0.0;
+        for (size_t e = 0; e < count; e++) {
+            if (fabs((double)got[e] - (double)wanted[e]) <= allowed) continue;
+            fail_msg("%s, %s: element %zu of the %s%s is %g instead of %g", name, c->what, e,
+                i % outputs < CONV_PASSES ? "" : "sums of the ", i % CONV_PASSES ? "gradient" : "result",
+                (double)got[e], (double)wanted[e]);
+        }
+    }
+}
+
+size_t conv_net_steps(const weft_plan *plan, const wi_step **steps) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->partition.step_count; i++) {
+        const wi_step *const step = plan->partition.steps[i];
+        if (step->kind != WI_STEP_PRODUCT || !step->gemm.convolution) continue;
+        assert_in_range(count, 0, CONV_MOST_CASES * CONV_PASSES - 1);
+        steps[count++] = step;
+    }
+    return count;
+}
+
+int conv_net_splits(const weft_plan *plan, const wi_step *step) {
+    const wi_kernel_site site = wi_step_site(&plan->partition, step);
+    wi_arena arena;
+    wi_kernel_plan launches;
+    wi_arena_init(&arena, wi_context_device(test_context())->host.allocator);
+    assert_weft_ok(wi_implementation_prepare(
+        step->selection->chosen, step->selection->variant, &site, &arena, &launches));
+    const wi_kernel_launch *const tiles = launches.launches[launches.count - 2];
+    assert_string_equal(tiles->suffix, "tiles");
+    assert_false(tiles->has_epilogue);
+    assert_string_equal(launches.launches[launches.count - 1]->suffix, "finish");
+    const int splits = (int)tiles->global[2] / (int)step->gemm.convolution->groups;
+    wi_arena_clear(&arena);
+    return splits;
+}

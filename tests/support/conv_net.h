@@ -1,0 +1,45 @@
+/* Convolutions of several shapes in one graph, for tests that compare kernels: images are in the order that they have in memory, so
+ * that little else is compiled, and numbers are small multiples of 1/8, so that sums are exact in float32, whatever their order. */
+#ifndef CONV_NET_H
+#define CONV_NET_H
+
+#include "plan/compiled_plan.h"
+#include <weft/weft.h>
+
+typedef struct conv_case {
+    const char *what;
+    int64_t images, channels, height, width, filters, taps, stride, dilation, padding, groups;
+} conv_case;
+
+/* What a case may have beside the product: a bias, a relu, and the sums of all columns. */
+enum { CONV_BIAS = 1, CONV_RELU = 2, CONV_SUMS = 4 };
+/* Convolutions of a case: that of the result, and that of the image's gradient. */
+enum { CONV_PASSES = 2, CONV_INPUTS = 4, CONV_MOST_CASES = 32 };
+
+typedef struct conv_net {
+    const conv_case *cases;
+    size_t count;
+    weft_tensor *inputs[CONV_MOST_CASES][CONV_INPUTS]; /* image, weight, slope of the result, bias or NULL */
+    weft_tensor *outputs[2 * CONV_MOST_CASES * CONV_PASSES]; /* of a case result, gradient, sums of both */
+    size_t output_count;
+} conv_net;
+
+conv_net conv_net_in(weft_graph *graph, const conv_case *cases, size_t count, int extras);
+/* Floats of all outputs. */
+size_t conv_net_size(const conv_net *net);
+/* With $WEFT_CONV as forced; NULL: nothing is forced. */
+weft_plan *conv_net_plan(const conv_net *net, const char *forced);
+/* The outputs one after the other: new memory. */
+float *conv_net_run(const conv_net *net, weft_plan *plan);
+/* Fails the test where got is not wanted, by the kernel of this name: a case that `rounds` may differ by 2e-5 of an output's root mean
+ * square. rounds NULL: those of kernels whose name begins with "winograd". */
+void conv_net_compare(const conv_net *net, const char *name, const float *got, const float *wanted,
+    bool (*rounds)(const char *name, const conv_case *c));
+
+/* The plan's convolutions: how many; steps has room for CONV_MOST_CASES * CONV_PASSES. */
+size_t conv_net_steps(const weft_plan *plan, const wi_step **steps);
+/* Among how many work-groups a step of split_gpu divides the sum of a tile: those of the tiles along their third dimension, for each
+ * group of channels. */
+int conv_net_splits(const weft_plan *plan, const wi_step *step);
+
+#endif
