@@ -84,7 +84,8 @@ typedef enum weft_precision {
     WEFT_PRECISION_F32, /* as the tensors' dtypes say; the default */
     /* Mixed precision: f32 activations and their gradients are stored in bf16, and the operands of matrix products are
      * rounded to bf16 where a matrix engine multiplies them, as are those of convolutions; sums are f32. Exponents are
-     * those of f32, so that losses need no scaling. Attention and recurrent layers compute and read in f32. */
+     * those of f32, so that losses need no scaling. Attention and recurrent layers read and store f32; the operands of their products
+     * are rounded in the same way. */
     WEFT_PRECISION_BF16,
     /* The same in f16, which has three more bits of fraction and a least normal number of 6e-5: weft_gradients scales the
      * loss (weft_loss_scaling) and gives gradients without the scale, and a step of an optimizer whose gradients

@@ -18,6 +18,13 @@ static const pretend_device devices[] = {
     {.name = "local16", GPU, .units = 16, .group = 256, .local = 16 * KIB},
     {.name = "units48", GPU, .units = 48, .group = 1024, .local = 48 * KIB},
     {.name = "units108", GPU, .units = 108, .group = 1024, .local = 48 * KIB},
+    {.name = "roomy48", GPU, .units = 48, .group = 1024}, /* with the host's local memory */
+    {.name = "A100-48",
+        GPU,
+        .units = 48,
+        .group = 1024,
+        .local = 48 * KIB}, /* whose matrix engines are fast */
+    {.name = "A100-108", GPU, .units = 108, .group = 1024, .local = 48 * KIB},
     {.name = "units132", GPU, .units = 132, .group = 1024, .local = 48 * KIB},
     {.name = "units512",
         .type = CL_DEVICE_TYPE_GPU,

@@ -122,10 +122,48 @@ static void sub_groups_of_eight_read_together(void **state) {
     assert_string_not_equal(tile_on("units108"), "together");
 }
 
+/* Launches of a training step of the LSTM network, by the model of an engine (NULL: in f32); scans: how many scans it has, with
+ * their gradients, all of them by the engine. */
+static size_t launches_of_lstm(const char *device, const char *engine, int *scans) {
+    if (engine) setenv("WEFT_MATRIX_ENGINES", engine, 1);
+    weft_context *const context = pretended_open(device);
+    unsetenv("WEFT_MATRIX_ENGINES");
+    const bench_setting setting = {.precision = engine ? WEFT_PRECISION_BF16 : WEFT_PRECISION_F32};
+    weft_plan_info info;
+    bench_model model;
+    assert_ok(bench_model_create(&model, context, bench_network_find("LSTM"), &setting));
+    assert_ok(weft_plan_get_info(model.plan, &info));
+    *scans = 0;
+    for (size_t i = 0; i < model.plan->partition.step_count; i++) {
+        const wi_step *const step = model.plan->partition.steps[i];
+        const char *const name = wi_step_implementation_name(model.plan, step);
+        if (!name || strncmp(name, "recurrent_", 10) != 0) continue;
+        if (engine) assert_true(strstr(name, strchr(engine, '-') + 1) != NULL);
+        ++*scans;
+    }
+    bench_model_clear(&model);
+    weft_context_release(context);
+    return info.launches;
+}
+
+/* By a fast engine groups of 16 rows walk through time, where in f32 a step is a launch that more of them share. */
+static void fast_engines_walk_through_time(void **state) {
+    static const char *const devices[] = {"units48", "units108", "A100-48", "A100-108"};
+    (void)state;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        int scans;
+        const size_t plain = launches_of_lstm(devices[i], NULL, &scans);
+        const size_t engine = launches_of_lstm(devices[i], "model-mma", &scans);
+        printf("%-9s LSTM: %zu launches in f32, %zu in bf16\n", devices[i], plain, engine);
+        assert_int_equal(scans, 4);
+        if (devices[i][0] == 'A') assert_true(engine <= 60);
+    }
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sub_groups_of_eight_read_together),
         cmocka_unit_test(few_products_are_slow), cmocka_unit_test(one_image_is_split),
-        cmocka_unit_test(one_example_is_split)};
+        cmocka_unit_test(one_example_is_split), cmocka_unit_test(fast_engines_walk_through_time)};
     (void)argc;
     pretended_start(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,16 +231,9 @@ static double cost(const wi_kernel_site *site, bool back, bool engine) {
 static const char *const engine_headers[] = {"amx.clh", "elementwise.clh", "recurrent.clh", NULL};
 static const wi_formats engine_formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
 
-/* Sequences and gradients in f32. */
-static bool reads_f32(const wi_kernel_site *site) {
-    bool plain = site->result_format == WEFT_F32;
-    for (int i = 0; i < site->node->input_count; i++) plain = plain && !wi_dtype_rounds(site->formats[i]);
-    return plain;
-}
-
 #define ENGINE                                                                                               \
     .file = "recurrent_cpu_amx.cl", .headers = engine_headers, .formats = engine_formats, .format_count = 1, \
-    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16}, .accepts = reads_f32
+    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16}, .accepts = wi_recurrent_reads_f32
 #define UNITS .file = "recurrent_cpu.cl", .headers = wi_recurrent_headers, .needs = {.classes = WI_ON_CPU}
 
 IMPLEMENTATION(

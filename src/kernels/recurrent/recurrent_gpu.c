@@ -1,9 +1,11 @@
 /* Recurrent scans where groups multiply tiles in local memory: recurrent_gpu.cl. The weights are packed first.
  * Either a group walks through the whole time with its rows, in one launch, or groups share the columns of a step,
- * which is a launch then, or two where a step has two products: what is expected to take less. */
+ * which is a launch then, or two where a step has two products: what is expected to take less. All but what a group is serves
+ * recurrent_engine_gpu.c, too. */
+#include "kernels/recurrent/recurrent_gpu.h"
 #include "base/integers.h"
 #include "kernels/cost.h"
-#include "kernels/recurrent/recurrent_kernels.h"
+#include <math.h>
 
 /* A work-group has ACROSS x SLICES items, and takes ROWS rows and ACROSS quads of columns at once; DEPTH steps of k
  * of its rows are in local memory; PREPARE items prepare. The device alone decides which variant it is, so a
@@ -32,16 +34,13 @@ typedef struct product {
     int64_t depth, quads, columns, quad, element, each, first, across, down;
 } product;
 
-static int64_t padded_quads(const wi_recurrent *s, int64_t quads) {
-    return wi_divide_up(quads, s->site->values[ACROSS]) * s->site->values[ACROSS];
+static int64_t chunks_of(const wi_recurrent_groups *groups, int64_t quads) {
+    return wi_divide_up(quads, groups->quads);
 }
 
-static int64_t padded_depth(int64_t depth) {
-    return (wi_divide_up(depth, BLOCK) + 1) * BLOCK;
-}
-
-static int64_t packed_numbers(const wi_recurrent *s, const product *p) {
-    return padded_depth(p->depth) * padded_quads(s, p->quads) * QUAD;
+static int64_t packed_bytes(const wi_recurrent_groups *groups, const product *p) {
+    const int64_t depth = (wi_divide_up(p->depth, groups->block) + 1) * groups->block;
+    return depth * chunks_of(groups, p->quads) * groups->quads * QUAD * groups->bytes;
 }
 
 /* The gates that a step's first product has. */
@@ -83,76 +82,77 @@ static product second_product(const wi_recurrent *s) {
 
 /* ---- how the work is cut ---- */
 
-static int64_t chunks_of(const wi_recurrent *s, int64_t quads) {
-    return wi_divide_up(quads, s->site->values[ACROSS]);
-}
-
-/* A launch in which each of the rows' groups is cut into so many, and all of them take `chunks` chunks. */
-static double launch_seconds(const wi_recurrent *s, const product *p, int64_t across, int64_t repeated) {
-    const double rows = (double)wi_divide_up(s->batch, ROWS), sums = ROWS * QUAD * s->site->values[ACROSS];
-    const double chunks = (double)(wi_divide_up(chunks_of(s, p->quads), across) * across * repeated);
-    const wi_work work = {.operations = 2.0 * rows * chunks * sums * (double)p->depth,
-        .groups = rows * (double)across,
+/* A launch in which each of the rows' groups is cut into `across`, and their chunks are taken `repeated` times. Weights come from the
+ * units' own memory while others are multiplied. */
+static double launch_seconds(const wi_recurrent *s, const wi_recurrent_groups *groups, const product *p,
+    int64_t across, int64_t repeated) {
+    const wi_device_profile *const device = s->site->device;
+    const double rows = (double)wi_divide_up(s->batch, groups->rows), count = rows * (double)across,
+                 columns = (double)(QUAD * groups->quads),
+                 chunks = (double)(wi_divide_up(chunks_of(groups, p->quads), across) * repeated),
+                 weights = chunks * columns * (double)(p->depth * groups->bytes);
+    const wi_work work = {
+        .operations = 2.0 * count * chunks * (double)(groups->rows * p->depth) * columns / groups->share,
+        .groups = count,
         .launches = 0};
-    return wi_work_seconds(s->site->device, &work);
+    return fmax(wi_work_seconds(device, &work),
+        ceil(count / (double)device->units) * weights / device->near_bandwidth);
 }
 
-/* Whether groups walk through the whole time: no launches, but fewer groups work. */
-static bool walks(const wi_recurrent *s, const product *products) {
-    double together = 0, apart = 0;
+/* Of all steps: groups walk through the whole time, with no launches, but fewer of them work; or each step is a launch. */
+typedef struct forms {
+    double together, apart;
+} forms;
+
+static forms seconds_of(const wi_recurrent *s, const wi_recurrent_groups *groups, const product *products) {
+    forms f = {0};
     for (int i = 0; i < (s->second ? 2 : 1); i++) {
-        together += launch_seconds(s, &products[i], 1, s->iterations);
-        apart +=
-            (double)s->iterations * (launch_seconds(s, &products[i], chunks_of(s, products[i].quads), 1) +
-                                        s->site->device->launch_seconds);
+        const product *const p = &products[i];
+        f.together += launch_seconds(s, groups, p, 1, s->iterations);
+        f.apart += (double)s->iterations * (launch_seconds(s, groups, p, chunks_of(groups, p->quads), 1) +
+                                               s->site->device->launch_seconds);
     }
-    return together <= apart;
+    return f;
 }
 
-/* Indices within a step have 32 bits. */
-static bool counts_with_ints(const wi_kernel_site *site, bool back) {
+bool wi_recurrent_groups_fit(const wi_kernel_site *site, bool back) {
     const wi_recurrent s = wi_recurrent_of(site, back);
     return s.batch * MOST_GATES * wi_max64(s.a.units, s.a.width) <= INT32_MAX;
 }
 
-static bool accepts_forward(const wi_kernel_site *site) {
-    return counts_with_ints(site, false);
-}
-
-static bool accepts_gradient(const wi_kernel_site *site) {
-    return counts_with_ints(site, true);
-}
-
 /* ---- launches ---- */
 
-static void add_pack(const wi_recurrent *s, const product *p, int64_t at, wi_kernel_plan *plan) {
-    const int64_t items = padded_depth(p->depth) * padded_quads(s, p->quads);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", items, s->site->values[PREPARE]);
+/* An item writes 16 bytes. */
+enum { PACKED_AT_ONCE = 16 };
+
+static void add_pack(const wi_recurrent_groups *groups, const product *p, int64_t at, wi_kernel_plan *plan) {
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_1d(plan, "pack", packed_bytes(groups, p) / PACKED_AT_ONCE, groups->prepare);
     wi_kernel_input(launch, p->input);
     wi_kernel_scratch(launch, at);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(p->depth, p->quads, p->columns, p->quad, p->element, p->each));
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(p->first, p->across, p->down));
 }
 
-static void pack(wi_recurrent *s, const product *products, wi_kernel_plan *plan) {
-    s->packed = packed_numbers(s, &products[0]);
-    const size_t bytes =
-        (size_t)(s->packed + (s->second ? packed_numbers(s, &products[1]) : 0)) * sizeof(float);
-    add_pack(s, &products[0], 0, plan);
-    if (s->second) add_pack(s, &products[1], s->packed, plan);
+static void pack(
+    wi_recurrent *s, const wi_recurrent_groups *groups, const product *products, wi_kernel_plan *plan) {
+    const int64_t first = packed_bytes(groups, &products[0]);
+    const size_t bytes = (size_t)(first + (s->second ? packed_bytes(groups, &products[1]) : 0));
+    s->packed = first / (int64_t)sizeof(float);
+    add_pack(groups, &products[0], 0, plan);
+    if (s->second) add_pack(groups, &products[1], s->packed, plan);
     plan->scratch_bytes = bytes;
     wi_kernel_packs(plan, 1u << s->w | (s->projects ? 1u << s->wr : 0), bytes);
 }
 
 /* phases: 1 the first product of a step, 2 the second, 3 both. */
-static void add_phases(const wi_recurrent *s, wi_kernel_plan *plan, int phases, int64_t groups) {
-    const int *const p = s->site->values;
-    const int64_t items = p[ACROSS] * SLICES;
+static void add_phases(const wi_recurrent *s, const wi_recurrent_groups *groups, wi_kernel_plan *plan,
+    int phases, int64_t across) {
     wi_kernel_launch *const launch =
-        wi_kernel_launch_1d(plan, s->back ? "back" : "forward", groups * items, items);
+        wi_kernel_launch_1d(plan, s->back ? "back" : "forward", across * groups->items, groups->items);
     launch->dimensions = 2;
     launch->whole = 1u << 0; /* a group takes every so manyth chunk */
-    launch->global[1] = (size_t)wi_divide_up(s->batch, ROWS);
+    launch->global[1] = (size_t)wi_divide_up(s->batch, groups->rows);
     launch->local[1] = 1;
     if (s->back)
         wi_recurrent_back_arguments(s, launch, phases);
@@ -160,42 +160,90 @@ static void add_phases(const wi_recurrent *s, wi_kernel_plan *plan, int phases, 
         wi_recurrent_forward_arguments(s, launch, phases);
 }
 
-static void add_steps(wi_recurrent *s, const product *products, wi_kernel_plan *plan) {
+/* A tie walks. */
+static void add_steps(
+    wi_recurrent *s, const wi_recurrent_groups *groups, const product *products, wi_kernel_plan *plan) {
     const int first = plan->count;
-    const bool whole = walks(s, products);
+    const forms seconds = seconds_of(s, groups, products);
+    const bool whole = seconds.together <= seconds.apart;
     s->steps = whole ? s->iterations : 1;
     if (whole) {
-        add_phases(s, plan, s->second ? 3 : 1, 1);
+        add_phases(s, groups, plan, s->second ? 3 : 1, 1);
         return;
     }
-    for (int i = 0; i < (s->second ? 2 : 1); i++) add_phases(s, plan, i + 1, chunks_of(s, products[i].quads));
+    for (int i = 0; i < (s->second ? 2 : 1); i++)
+        add_phases(s, groups, plan, i + 1, chunks_of(groups, products[i].quads));
     wi_kernel_repeat(plan, first, s->iterations);
 }
 
-static wi_recurrent begin(const wi_kernel_site *site, bool back, product *products, wi_kernel_plan *plan) {
-    wi_recurrent s = wi_recurrent_of(site, back);
+static wi_recurrent scan_of(const wi_kernel_site *site, bool back, product *products) {
+    const wi_recurrent s = wi_recurrent_of(site, back);
     products[0] = first_product(&s);
     if (s.second) products[1] = second_product(&s);
-    wi_recurrent_begin(&s, plan);
-    pack(&s, products, plan);
     return s;
 }
 
-static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *plan) {
+void wi_recurrent_groups_prepare(
+    const wi_kernel_site *site, bool back, const wi_recurrent_groups *groups, wi_kernel_plan *plan) {
     product products[2];
-    wi_recurrent s = begin(site, false, products, plan);
-    wi_recurrent_prepare_arguments(&s,
-        wi_kernel_launch_1d(plan, "prepare", s.batch * wi_max64(s.a.units, s.a.width), site->values[PREPARE]),
-        0);
-    add_steps(&s, products, plan);
+    wi_recurrent s = scan_of(site, back, products);
+    wi_recurrent_begin(&s, plan);
+    pack(&s, groups, products, plan);
+    if (!back) {
+        const int64_t states = s.batch * wi_max64(s.a.units, s.a.width);
+        wi_recurrent_prepare_arguments(&s, wi_kernel_launch_1d(plan, "prepare", states, groups->prepare), 0);
+    }
+    add_steps(&s, groups, products, plan);
+}
+
+double wi_recurrent_groups_seconds(const wi_kernel_site *site, bool back, const wi_recurrent_groups *groups) {
+    product products[2];
+    const wi_recurrent s = scan_of(site, back, products);
+    const forms seconds = seconds_of(&s, groups, products);
+    return fmin(seconds.together, seconds.apart);
+}
+
+/* ---- in f32 ---- */
+
+static wi_recurrent_groups groups_of(const int *p) {
+    return (wi_recurrent_groups){.items = (int64_t)p[ACROSS] * SLICES,
+        .rows = ROWS,
+        .quads = p[ACROSS],
+        .block = BLOCK,
+        .bytes = sizeof(float),
+        .prepare = p[PREPARE],
+        .share = 1.0};
+}
+
+static bool accepts_forward(const wi_kernel_site *site) {
+    return wi_recurrent_groups_fit(site, false);
+}
+
+static bool accepts_gradient(const wi_kernel_site *site) {
+    return wi_recurrent_groups_fit(site, true);
+}
+
+static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_recurrent_groups groups = groups_of(site->values);
+    wi_recurrent_groups_prepare(site, false, &groups, plan);
     return WEFT_OK;
 }
 
 static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    product products[2];
-    wi_recurrent s = begin(site, true, products, plan);
-    add_steps(&s, products, plan);
+    const wi_recurrent_groups groups = groups_of(site->values);
+    wi_recurrent_groups_prepare(site, true, &groups, plan);
     return WEFT_OK;
+}
+
+/* All variants cost what the first does, so that the device alone decides between them. */
+static double forward_cost(const wi_kernel_site *site) {
+    const wi_recurrent_groups groups = groups_of(variants[0].values);
+    return wi_recurrent_groups_seconds(site, false, &groups);
+}
+
+static double gradient_cost(const wi_kernel_site *site) {
+    const wi_recurrent_groups groups = groups_of(variants[0].values);
+    return wi_recurrent_groups_seconds(site, true, &groups);
 }
 
 const wi_implementation wi_recurrent_gpu = {.name = "recurrent_forward_gpu",
@@ -206,6 +254,7 @@ const wi_implementation wi_recurrent_gpu = {.name = "recurrent_forward_gpu",
     .variants = variants,
     .needs = {.classes = WI_ON_GPU, .limits = limits},
     .accepts = accepts_forward,
+    .cost = forward_cost,
     .prepare = prepare_forward};
 
 const wi_implementation wi_recurrent_gpu_gradient = {.name = "recurrent_back_gpu",
@@ -216,4 +265,5 @@ const wi_implementation wi_recurrent_gpu_gradient = {.name = "recurrent_back_gpu
     .variants = variants,
     .needs = {.classes = WI_ON_GPU, .limits = limits},
     .accepts = accepts_gradient,
+    .cost = gradient_cost,
     .prepare = prepare_gradient};

@@ -27,6 +27,12 @@ wi_recurrent wi_recurrent_of(const wi_kernel_site *site, bool back) {
     return s;
 }
 
+bool wi_recurrent_reads_f32(const wi_kernel_site *site) {
+    bool plain = site->result_format == WEFT_F32;
+    for (int i = 0; i < site->node->input_count; i++) plain = plain && !wi_dtype_rounds(site->formats[i]);
+    return plain;
+}
+
 void wi_recurrent_begin(const wi_recurrent *s, wi_kernel_plan *plan) {
     const int64_t products = s->gates * s->a.units * s->a.width + (s->projects ? s->a.units * s->a.width : 0);
     plan->flops = 2.0 * (double)(s->batch * s->a.steps) * (double)products;
@@ -134,4 +140,7 @@ void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch
 }
 
 const wi_implementation *const wi_recurrent_family[] = {&wi_recurrent_amx, &wi_recurrent_amx_gradient,
+    &wi_recurrent_mma, &wi_recurrent_mma_gradient, &wi_recurrent_wmma, &wi_recurrent_wmma_gradient,
+    &wi_recurrent_wmma12, &wi_recurrent_wmma12_gradient, &wi_recurrent_mfma, &wi_recurrent_mfma_gradient,
+    &wi_recurrent_xmx8, &wi_recurrent_xmx8_gradient, &wi_recurrent_xmx16, &wi_recurrent_xmx16_gradient,
     &wi_recurrent_cpu, &wi_recurrent_gpu, &wi_recurrent_cpu_gradient, &wi_recurrent_gpu_gradient, NULL};

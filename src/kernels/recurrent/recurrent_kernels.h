@@ -26,6 +26,8 @@ typedef struct wi_recurrent {
 } wi_recurrent;
 
 wi_recurrent wi_recurrent_of(const wi_kernel_site *site, bool back);
+/* Are sequences and gradients in f32, as engines' kernels take them? */
+bool wi_recurrent_reads_f32(const wi_kernel_site *site);
 /* Macros and flops. */
 void wi_recurrent_begin(const wi_recurrent *s, wi_kernel_plan *plan);
 
@@ -39,5 +41,10 @@ extern const char *const wi_recurrent_headers[];
 
 extern const wi_implementation wi_recurrent_amx, wi_recurrent_amx_gradient, wi_recurrent_cpu,
     wi_recurrent_gpu, wi_recurrent_cpu_gradient, wi_recurrent_gpu_gradient;
+/* recurrent_engine_gpu.c */
+extern const wi_implementation wi_recurrent_mma, wi_recurrent_mma_gradient, wi_recurrent_wmma,
+    wi_recurrent_wmma_gradient, wi_recurrent_wmma12, wi_recurrent_wmma12_gradient, wi_recurrent_mfma,
+    wi_recurrent_mfma_gradient, wi_recurrent_xmx8, wi_recurrent_xmx8_gradient, wi_recurrent_xmx16,
+    wi_recurrent_xmx16_gradient;
 
 #endif

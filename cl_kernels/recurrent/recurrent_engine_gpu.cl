@@ -1,0 +1,206 @@
+/* recurrent_engine_gpu.cl: LSTM, GRU and RNN over time by the matrix engines of GPUs: factors of 16 bits, sums of f32.
+ *
+ * Formulas, layouts of the results and arguments are those of recurrent_cpu.cl, the walk through time, quads and launches those of
+ * recurrent_gpu.cl. A work-group owns WEFT_ENGINE_HEIGHT rows of the batch, and takes WEFT_ENGINE_WIDTH columns of a product, a chunk,
+ * at once. Its sub-groups share the chunk's columns and have all rows:
+ *
+ *                        sub-group 0      sub-group 1     ...
+ *            steps of k  +---------------+---------------+
+ *         +------------+ |  weights of   |               |     weights: from memory, the words of a lane side by side
+ *   rows  |   states   | |  its lanes    |               |     states: in local memory, rounded once for all chunks
+ *         +------------+ +---------------+---------------+     where WEFT_R_DEPTH steps of k are enough
+ *                        |     sums      |               |     sums: to local memory, from where items take quads
+ *                        +---------------+---------------+
+ *
+ * States, gradients of gates and weights are rounded to WEFT_ENGINE_FORMAT, bf16 or f16, where they are multiplied; sums, c, gates and
+ * what is stored are f32. `pack` writes the weights in the order that lanes read: [chunk][block of steps][sub-group][four words]
+ * [lane], words by step of the instruction, fragment, and number of the lane's word. While a block is multiplied, the next one is on its
+ * way into registers, where the engine's compiler has enough of these (WEFT_R_READS_AHEAD).
+ *
+ * What is the engine's stands in two files that precede this one, as those of gemm_engine_gpu.cl do. The parameters are set in
+ * src/kernels/recurrent/recurrent_engine_gpu.c. */
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)  recurrent_##suffix
+#define WEFT_CELL          0
+#define WEFT_PROJECT       1
+#define WEFT_KEEP          1
+#define WEFT_BACK          2
+#define WEFT_FORMAT_A      f32
+#define WEFT_ENGINE_FORMAT bf16
+#define WEFT_R_ALONE
+#endif
+
+#include "engine_tile.clh"
+
+#ifndef WEFT_RECURRENT_ENGINE_GPU
+#define WEFT_RECURRENT_ENGINE_GPU
+
+/* Chunks of 8 numbers of a row of states in local memory, how many of them an item copies, and uint4 of a panel: of all rows'
+ * WEFT_ENGINE_STEP steps of k, and of all panels. */
+#define WEFT_R_CHUNKS_OF_ROW (WEFT_R_DEPTH / 8)
+#define WEFT_R_COPIES        (WEFT_ENGINE_HEIGHT * WEFT_R_CHUNKS_OF_ROW / WEFT_ENGINE_GROUP)
+#define WEFT_R_PANEL         (WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH)
+#define WEFT_R_STATES        (WEFT_R_DEPTH / WEFT_ENGINE_STEP * WEFT_R_PANEL)
+
+/* Words of a lane in a block of weights, in fours; uint4 of a block; and where a chunk begins, with a block that is read ahead and not
+ * used. */
+#define WEFT_R_FOURS                   (WEFT_ENGINE_ACROSS * WEFT_ENGINE_STEP / WEFT_ENGINE_DEPTH * WEFT_ENGINE_B / 4)
+#define WEFT_R_BLOCK_FOURS             (WEFT_ENGINE_WIDTH * WEFT_ENGINE_STEP / 8)
+#define WEFT_R_STEPS(depth)            (((depth) + 2 * WEFT_ENGINE_STEP - 1) / WEFT_ENGINE_STEP * WEFT_ENGINE_STEP)
+#define WEFT_R_CHUNK_AT(corner, depth) ((corner) * (long)(depth) / 2)
+
+/* Of sums in local memory, in quads. */
+#define WEFT_R_SUM_PITCH (WEFT_ENGINE_WIDTH / 4 + 1)
+
+/* A lane's words of a block. */
+__attribute__((always_inline)) static inline void weft_r_words(uint4 *words, __global const uint4 *from) {
+    WEFT_UNROLL for (int i = 0; i < WEFT_R_FOURS; ++i) words[i] = from[i * WEFT_ENGINE_B_LANES];
+}
+
+/* The block that is multiplied next; with WEFT_R_READS_AHEAD it has been read, and the one behind it is. */
+#if WEFT_R_READS_AHEAD
+#define WEFT_R_READ_AHEAD(weights)                                                                           \
+    uint4 next[WEFT_R_FOURS];                                                                                \
+    weft_r_words(next, weights);
+#define WEFT_R_READ(words, weights)                                                                          \
+    WEFT_UNROLL for (int i = 0; i < WEFT_R_FOURS; ++i)(words)[i] = next[i];                                  \
+    weft_r_words(next, (weights) + WEFT_R_BLOCK_FOURS);
+#else
+#define WEFT_R_READ_AHEAD(weights)
+#define WEFT_R_READ(words, weights) weft_r_words(words, weights);
+#endif
+
+#define WEFT_R_WORD(words, i)                                                                                \
+    ((i) % 4 == 0      ? (words)[(i) / 4].x                                                                  \
+        : (i) % 4 == 1 ? (words)[(i) / 4].y                                                                  \
+        : (i) % 4 == 2 ? (words)[(i) / 4].z                                                                  \
+                       : (words)[(i) / 4].w)
+
+#endif
+
+/* The chunk's weights: all fragments of B of the lane at step p of a block. */
+#define WEFT_R_TAKE_B(y, words)                                                                              \
+    WEFT_UNROLL for (int weft_w = 0; weft_w < WEFT_ENGINE_ACROSS * WEFT_ENGINE_B; ++weft_w)(                 \
+        y)[weft_w / WEFT_ENGINE_B][weft_w % WEFT_ENGINE_B] =                                                 \
+        WEFT_R_WORD(words, p / WEFT_ENGINE_DEPTH * WEFT_ENGINE_ACROSS * WEFT_ENGINE_B + weft_w);
+
+/* See recurrent_walk_gpu.clh. */
+#define WEFT_R_WALK_ROWS       WEFT_ENGINE_HEIGHT
+#define WEFT_R_WALK_ACROSS     (WEFT_ENGINE_WIDTH / 4)
+#define WEFT_R_WALK_ITEMS      WEFT_ENGINE_GROUP
+#define WEFT_R_WALK_ATTRIBUTES WEFT_ENGINE_ATTRIBUTES
+#define WEFT_R_WALK_LOCAL                                                                                    \
+    __local uint4 states[WEFT_R_STATES];                                                                     \
+    __local float4 room[WEFT_ENGINE_HEIGHT * WEFT_R_SUM_PITCH];                                              \
+    WEFT_ENGINE_SHARED(shared)                                                                               \
+    const uint item = (uint)get_local_id(0);                                                                 \
+    const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES), row = 0,       \
+              column = warp * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
+#define WEFT_R_WALK_PRODUCT(a, a_row, rows, depth, b, whole, corner)                                         \
+    float sums[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];                                      \
+    WEFT_ENGINE_CLEAR(sums)                                                                                  \
+    const bool fresh = corner == (int)get_group_id(0) * WEFT_R_WALK_ACROSS || depth > WEFT_R_DEPTH;          \
+    __global const uint4 *weights =                                                                          \
+        (__global const uint4 *)(b) + WEFT_R_CHUNK_AT(corner, WEFT_R_STEPS(whole)) +                         \
+        warp * (WEFT_R_FOURS * WEFT_ENGINE_B_LANES) + lane % WEFT_ENGINE_B_LANES;                            \
+    WEFT_R_READ_AHEAD(weights)                                                                               \
+    WEFT_ROLLED for (int start = 0; start < depth; start += WEFT_R_DEPTH) {                                  \
+        if (fresh) WEFT_NAME(bring)(states, a + start, a_row, rows, depth - start, item);                    \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        WEFT_ROLLED for (int k = 0; k < min(depth - start, WEFT_R_DEPTH); k += WEFT_ENGINE_STEP) {           \
+            uint4 words[WEFT_R_FOURS];                                                                       \
+            WEFT_R_READ(words, weights)                                                                      \
+            weights += WEFT_R_BLOCK_FOURS;                                                                   \
+            WEFT_UNROLL for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {                      \
+                const int origin = 0;                                                                        \
+                WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];                                       \
+                uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];                                                   \
+                WEFT_ENGINE_TAKE_A(x, states + k / WEFT_ENGINE_STEP * WEFT_R_PANEL)                          \
+                WEFT_R_TAKE_B(y, words)                                                                      \
+                WEFT_ENGINE_MULTIPLY(WEFT_ENGINE_FORMAT, sums, x, y, shared);                                \
+            }                                                                                                \
+        }                                                                                                    \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+    }                                                                                                        \
+    WEFT_ENGINE_EVERY_SUM(((__local float *)room)[r * (4 * WEFT_R_SUM_PITCH) + q] = sums[i][j][s];)          \
+    barrier(CLK_LOCAL_MEM_FENCE);
+#define WEFT_R_WALK_SPREAD
+#define WEFT_R_WALK_SUMS(first)     (room + ((first) + WEFT_R_Z) * WEFT_R_SUM_PITCH)
+#define WEFT_R_WALK_QUAD(sums)      (sums)[WEFT_R_X]
+#define WEFT_R_WALK_NUMBER(sums, e) ((__local const float *)(sums))[(e)*WEFT_R_WALK_ACROSS + WEFT_R_X]
+#define WEFT_R_WALK_ROWS_DONE
+#define WEFT_R_WALK_CHUNK_DONE barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+
+/* Rows of states into local memory, rounded; what is past the last row or the depth counts as zero. */
+__attribute__((always_inline)) static inline void WEFT_NAME(bring)(
+    __local uint4 *states, __global const float *a, int a_row, int rows, int left, uint item) {
+    const int i = (int)(item / WEFT_R_CHUNKS_OF_ROW), x = (int)(item % WEFT_R_CHUNKS_OF_ROW), next = 1;
+    const int wide = WEFT_ENGINE_WIDE_f32(a, a_row);
+    uint4 chunks[WEFT_R_COPIES];
+    WEFT_UNROLL for (int j = 0; j < WEFT_R_COPIES; ++j) {
+        const int r = i + j * (WEFT_ENGINE_GROUP / WEFT_R_CHUNKS_OF_ROW), count = r < rows ? left - 8 * x : 0;
+        __global const float *const at = a + (r * a_row + 8 * x);
+        WEFT_ENGINE_READ_WORDS(WEFT_OF_A, WEFT_ENGINE_HEIGHT)
+    }
+    states += x / WEFT_ENGINE_CHUNKS * WEFT_R_PANEL + i * WEFT_ENGINE_PITCH + x % WEFT_ENGINE_CHUNKS;
+    WEFT_UNROLL for (int j = 0; j < WEFT_R_COPIES; ++j)
+        states[j * (WEFT_ENGINE_GROUP / WEFT_R_CHUNKS_OF_ROW) * WEFT_ENGINE_PITCH] = chunks[j];
+}
+
+#include "recurrent_walk_gpu.clh"
+
+/* A work-item four words of a product's weights (see weft_r_weight), of which it finds the columns in the engine's table. */
+__kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_NAME(pack)(
+    __global const float *w, long w_offset, __global float *packed, long packed_offset, int depth, int quads,
+    int columns, int quad, int element, int each, long first, long across, long down) {
+    const long item = (long)get_global_id(0);
+    const int at = (int)(item % WEFT_R_BLOCK_FOURS), blocks = WEFT_R_STEPS(depth) / WEFT_ENGINE_STEP;
+    const int block = (int)(item / WEFT_R_BLOCK_FOURS), corner = block / blocks * WEFT_R_WALK_ACROSS;
+    const int lane = at % WEFT_ENGINE_B_LANES, four = at / WEFT_ENGINE_B_LANES % WEFT_R_FOURS,
+              warp = at / (WEFT_ENGINE_B_LANES * WEFT_R_FOURS);
+    if (corner >= quads) return;
+    w += w_offset + first;
+    uint4 words = (uint4)(0);
+    WEFT_ROLLED for (int e = 4 * four; e < 4 * four + 4; ++e) {
+        const int i = e % WEFT_ENGINE_B, j = e / WEFT_ENGINE_B % WEFT_ENGINE_ACROSS,
+                  p = e / (WEFT_ENGINE_B * WEFT_ENGINE_ACROSS) * WEFT_ENGINE_DEPTH;
+        const int column =
+            (warp * WEFT_ENGINE_ACROSS + j) * WEFT_ENGINE_COLUMNS + WEFT_ENGINE_B_COLUMN(lane, i);
+        const int q = corner + column / 4,
+                  k = block % blocks * WEFT_ENGINE_STEP + p + 2 * WEFT_ENGINE_B_PAIR(lane, i);
+        float pair[2];
+        WEFT_UNROLL for (int odd = 0; odd < 2; ++odd) pair[odd] = weft_r_weight(
+            w, q, column % 4, k + odd, depth, quads, columns, quad, element, each, across, down);
+        words = (uint4)(words.yzw, WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(pair[0], pair[1]));
+    }
+    ((__global uint4 *)(packed + packed_offset))[item] = words;
+}
+
+#undef WEFT_R_WALK_ROWS
+#undef WEFT_R_WALK_ACROSS
+#undef WEFT_R_WALK_ITEMS
+#undef WEFT_R_WALK_ATTRIBUTES
+#undef WEFT_R_WALK_LOCAL
+#undef WEFT_R_WALK_PRODUCT
+#undef WEFT_R_WALK_SPREAD
+#undef WEFT_R_WALK_SUMS
+#undef WEFT_R_WALK_QUAD
+#undef WEFT_R_WALK_NUMBER
+#undef WEFT_R_WALK_ROWS_DONE
+#undef WEFT_R_WALK_CHUNK_DONE
+#undef WEFT_R_TAKE_B
+#ifdef WEFT_R_ALONE
+#undef WEFT_R_ALONE
+#undef WEFT_NAME
+#undef WEFT_CELL
+#undef WEFT_IS_LSTM
+#undef WEFT_IS_GRU
+#undef WEFT_GATED
+#undef WEFT_SECOND
+#undef WEFT_PROJECT
+#undef WEFT_KEEP
+#undef WEFT_BACK
+#undef WEFT_FORMAT_A
+#undef WEFT_ENGINE_FORMAT
+#endif
