@@ -26,6 +26,11 @@ echo "$got" | awk '
     /^ms of a step/ { table = 1 }
     END { exit !(rows >= 2 && !wrong) }' || bad "wrong sums in: $got"
 
+# A price by the selector of a kind; --device takes one, too.
+got=$("$weft" advise digits-MLP --steps 1 --threads 1 --device cpu --hourly cpu=36000 2>&1) || bad "failed: $got"
+echo "$got" | grep -q '^[0-9]*:[0-9]* .* [0-9.e+]*$' || bad "the processor has no price: $got"
+got=$("$weft" advise digits-MLP --device cpux 2>&1) && bad "a device that is nowhere is measured: $got"
+
 # A device whose driver fails is a line of the table, and no advice.
 got=$(OPENCL_LAYERS=$layer FAULT_OPENCL="clEnqueueNDRangeKernel 2 -5" "$weft" advise digits-MLP --steps 1 2>&1) ||
     bad "failed: $got"

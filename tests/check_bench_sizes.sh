@@ -18,11 +18,16 @@ rows() {
 # refused ARGUMENT...: exit status 2 and how it is used.
 refused() {
     got=$("$weft" bench "$@" 2>&1)
-    [ $? -eq 2 ] && echo "$got" | grep -qF "usage: weft bench $1 [--json]" && return
-    echo "$*: expected its usage: $got"
+    [ $? -eq 2 ] && echo "$got" | grep -q "^weft: cannot take '.*'; usage: weft bench $1 \[--json\]" && return
+    echo "$*: expected what is wrong and its usage: $got"
     bad=1
 }
 
+for name in gemm conv lstm attention map reduce gpt rows curve images checkpoint seven; do
+    got=$("$weft" bench $name --help) && echo "$got" | head -n 1 | grep -qF "usage: weft bench $name" && continue
+    echo "$name: expected its own help: $got"
+    bad=1
+done
 rows 2 '"share": ' gemm 40x24x16 8x8x8
 rows 1 '"a_transposed": false, "b_transposed": true' gemm 40x24x16:NT
 rows 2 '"precision": "bf16"' gemm --precision bf16 40x24x16 300x200x100:TN
@@ -48,4 +53,5 @@ refused gemm --causal
 refused gemm --precision f64 8x8x8
 refused conv --precision f64
 refused gemm 1x1x1 --device
+"$weft" bench gemm --precision f64 8x8x8 2>&1 | grep -q "cannot take 'f64'" || { echo "the value is not named"; bad=1; }
 exit $bad

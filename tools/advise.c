@@ -1,5 +1,6 @@
 /* See advise.h: what is asked for, the measurements one after the other, the table and the advice. */
 #include "advise.h"
+#include "advise_match.h"
 #include "advise_measure.h"
 #include "advise_predict.h"
 #include "advise_table.h"
@@ -14,8 +15,7 @@
 enum { MOST_NETWORKS = 32, MOST_PRICES = 32, MOST_THREADS = 16, MOST_ROWS = 256, WIDTH = 44 };
 
 typedef struct price {
-    const char *device; /* a part of its name, or its selector */
-    size_t length;
+    char device[ADVISE_TEXT]; /* a selector, or a part of a data sheet's name */
     double hourly;
 } price;
 
@@ -35,35 +35,26 @@ typedef struct advise {
 
 /* ---- devices and prices ---- */
 
-static bool has_part(const char *text, const char *part, size_t length) {
-    for (; strlen(text) >= length; text++) {
-        size_t i = 0;
-        while (i < length && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i])) i++;
-        if (i == length) return true;
-    }
-    return false;
-}
-
-static bool is_of(const price *p, const char *name, const char *selector) {
-    return has_part(name, p->device, p->length) ||
-           (strlen(selector) == p->length && strncmp(selector, p->device, p->length) == 0);
+/* selector: of a device of this machine; "": of a data sheet. */
+static bool is_of(const char *text, const char *name, const char *selector) {
+    return selector[0] ? advise_selects(text, selector) : advise_names(text, name);
 }
 
 static double price_of(const advise *a, const char *name, const char *selector) {
     for (size_t i = a->price_count; i > 0; i--)
-        if (is_of(&a->prices[i - 1], name, selector)) return a->prices[i - 1].hourly;
+        if (is_of(a->prices[i - 1].device, name, selector)) return a->prices[i - 1].hourly;
     return (double)NAN;
 }
 
-static bool is_anywhere(const price *p) {
+static bool is_anywhere(const char *text) {
     size_t count = 0;
     bool found = false;
     (void)weft_device_count(&count);
     for (size_t i = 0; i < count && !found; i++) {
         weft_device_info info;
-        found = weft_device_get(i, &info) == WEFT_OK && is_of(p, info.name, info.selector);
+        found = weft_device_get(i, &info) == WEFT_OK && is_of(text, info.name, info.selector);
     }
-    for (size_t i = 0; i < device_sheet_count && !found; i++) found = is_of(p, device_sheets[i].name, "");
+    for (size_t i = 0; i < device_sheet_count && !found; i++) found = is_of(text, device_sheets[i].name, "");
     return found;
 }
 
@@ -116,8 +107,7 @@ static weft_status measure_device(advise *a, const weft_device_info *device, con
 }
 
 static bool is_wanted(const advise *a, const weft_device_info *device) {
-    const price named = {.device = a->device, .length = a->device ? strlen(a->device) : 0};
-    return !a->device || is_of(&named, device->name, device->selector);
+    return !a->device || advise_selects(a->device, device->selector);
 }
 
 static weft_status measure_here(advise *a, const bench_network *network, char *first) {
@@ -282,13 +272,13 @@ static const char help[] =
     "usage: weft advise [NETWORK|seven ...] [option ...]\n"
     "  NETWORK           of weft bench seven (ResNet-50, LSTM, digits-CNN, ...); seven, and nothing:\n"
     "                    the seven of its table\n"
-    "  --hourly DEVICE=PRICE  what an hour costs: DEVICE is a part of a name, or a selector; may\n"
-    "                    be repeated, the last that fits counts\n"
+    "  --hourly DEVICE=PRICE  what an hour costs: DEVICE is gpu, cpu, a part of a name, or a place\n"
+    "                    such as 0:1; may be repeated, the last that fits counts\n"
     "  --examples N      examples of an epoch; else 100000\n"
     "  --threads N,N,... of processors with PoCL; else 1, 2, 4, ... and all\n"
     "  --batch N         instead of the network's batch size\n"
     "  --steps N         timed steps; else 3\n"
-    "  --device SEL      this device alone: a part of its name, or its selector\n"
+    "  --device SEL      these devices alone: gpu, cpu, a part of a name, or a place\n"
     "Measures a training step on every device of this machine, each in a process of its own, and\n"
     "says what the planner expects of others from their data sheets.\n";
 
@@ -314,7 +304,9 @@ static bool read_price(advise *a, const char *text) {
     char *end;
     if (!equals || equals == text || a->price_count == MOST_PRICES) return false;
     price *const p = &a->prices[a->price_count++];
-    *p = (price){.device = text, .length = (size_t)(equals - text), .hourly = strtod(equals + 1, &end)};
+    *p = (price){.hourly = strtod(equals + 1, &end)};
+    if (equals - text >= ADVISE_TEXT) return false;
+    memcpy(p->device, text, (size_t)(equals - text));
     return end != equals + 1 && *end == '\0' && isfinite(p->hourly) && p->hourly >= 0;
 }
 
@@ -372,7 +364,7 @@ static bool parse(advise *a, int argc, char **argv) {
         i++;
     }
     for (size_t i = 0; i < a->price_count; i++) {
-        if (!is_anywhere(&a->prices[i]))
+        if (!is_anywhere(a->prices[i].device))
             return refuse("--hourly: no device here or of the table is '%s'%s", a->prices[i].device, "");
     }
     return a->any || ask_for(a, "seven");

@@ -2,6 +2,7 @@
 #include "advise_measure.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "show_warning.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
@@ -96,13 +97,16 @@ static void take_figures(advise_row *row, const char *line) {
     cJSON_Delete(object);
 }
 
-/* The line of figures, and the last of those that say what went wrong. */
+/* The line of figures, warnings, and the last line of those that say what went wrong. */
 static void read_output(advise_row *row, FILE *output) {
+    const size_t warning = strlen(SHOWN_WARNING);
     char line[LONGEST_LINE];
     while (fgets(line, sizeof line, output)) {
         line[strcspn(line, "\n")] = '\0';
         if (line[0] == '{')
             take_figures(row, line);
+        else if (strncmp(line, SHOWN_WARNING, warning) == 0)
+            show_warning(NULL, WEFT_LOG_WARNING, line + warning);
         else if (strncmp(line, "weft: ", 6) == 0)
             snprintf(row->failure, sizeof row->failure, "%.*s", ADVISE_TEXT - 1, line + 6);
     }

@@ -3,6 +3,7 @@
 #include "cl/context.h"
 #include "cl/device_open.h"
 #include "plan/compiled_plan.h"
+#include "show_warning.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,7 +30,7 @@ static void add_up(double *seconds, double *bytes, const weft_plan *plan) {
 /* The class is read as the device is opened; what the user's environment says comes back. */
 static weft_status open_as(weft_context **context, const advise_figures *figures) {
     static const char variable[] = "WEFT_DEVICE_CLASS";
-    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .device = figures->selector};
+    const weft_context_options options = {TOOL_CONTEXT_OPTIONS_INIT, .device = figures->selector};
     const char *const before = getenv(variable);
     char kept[64] = "";
     if (before) snprintf(kept, sizeof kept, "%s", before);

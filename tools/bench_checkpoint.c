@@ -6,6 +6,7 @@
 #include "bench_measure.h"
 #include "bench_networks.h"
 #include "io/graph_state.h"
+#include "show_warning.h"
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -125,11 +126,15 @@ static weft_status run(measurement *m, weft_context *context, const bench_networ
 }
 
 int weft_bench_checkpoint(int argc, char **argv) {
-    weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT};
+    weft_context_options options = {TOOL_CONTEXT_OPTIONS_INIT};
     weft_context *context = NULL;
     const bench_network *network = bench_network_find("FCN-S");
     const char *folder = ".";
     bool json = false;
+    if (argc == 1 && strcmp(argv[0], "--help") == 0)
+        return puts("usage: weft bench checkpoint [--json] [--folder DIR] [--network NAME] [--device SEL]\n"
+                    "  saving a checkpoint with momentum in DIR, else in the current folder, beside writing\n"
+                    "  as many bytes; NAME is a network of weft bench seven, else FCN-S") < 0;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--folder") == 0 && i + 1 < argc)
             folder = argv[++i];

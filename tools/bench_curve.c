@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "bench_measure.h"
 #include "bench_networks.h"
+#include "show_warning.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -126,7 +127,7 @@ int weft_bench_curve(int argc, char **argv) {
     if (argc == 1 && strcmp(argv[0], "--help") == 0) return fputs(help, stdout) < 0;
     if (!parse(&asked, argc, argv)) return 2;
     weft_context *context = NULL;
-    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .device = asked.device};
+    const weft_context_options options = {TOOL_CONTEXT_OPTIONS_INIT, .device = asked.device};
     weft_status status = weft_context_create(&context, &options);
     if (status == WEFT_OK) status = train(context, &asked);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());

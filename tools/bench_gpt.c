@@ -9,6 +9,7 @@
 #include "bench_peak.h"
 #include "cl/context.h"
 #include "cl/program.h"
+#include "show_warning.h"
 #include <stdlib.h>
 
 enum { MOST_ROUNDS = 1000, READ_BYTES = 1 << 28 };
@@ -292,7 +293,7 @@ int weft_bench_gpt(int argc, char **argv) {
                                                                                           : NULL;
     if (!measure) return fputs(help, stderr), 2;
     weft_status status = weft_context_create(
-        &bench.context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .device = options->device});
+        &bench.context, &(weft_context_options){TOOL_CONTEXT_OPTIONS_INIT, .device = options->device});
     bench.g = (gpt){.vocabulary = options->vocabulary,
         .width = options->width,
         .heads = options->width / 64,

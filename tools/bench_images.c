@@ -2,6 +2,7 @@
  * only slow a round down. Nothing is computed with the batches: they are asked for as fast as they come. */
 #include "bench_images.h"
 #include "base/platform.h"
+#include "show_warning.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,9 @@ static weft_status run_all(const bench *b) {
 int weft_bench_images(int argc, char **argv) {
     bench b = {0};
     const char *device = NULL;
+    if (argc == 1 && strcmp(argv[0], "--help") == 0)
+        return puts("usage: weft bench images [--json] [--folder DIR] [--device SEL]\n"
+                    "  loading and augmentation by threads: of the images of DIR, else of CIFAR's size") < 0;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
             b.json = true;
@@ -107,7 +111,7 @@ int weft_bench_images(int argc, char **argv) {
             return 2;
         }
     }
-    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .device = device};
+    const weft_context_options options = {TOOL_CONTEXT_OPTIONS_INIT, .device = device};
     weft_status status = weft_context_create(&b.context, &options);
     if (status == WEFT_OK) status = run_all(&b);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());

@@ -6,6 +6,7 @@
 #include "bench_measure.h"
 #include "bench_peak.h"
 #include "ops/op_table.h"
+#include "show_warning.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,30 +212,46 @@ static bool is_row(const bench_row *rows, size_t count, const char *op) {
     return false;
 }
 
-static bool parse(
+/* NULL, or the argument that cannot be taken. */
+static const char *parse(
     bench *b, weft_context_options *options, const bench_row *rows, size_t count, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
         if (bench_take_option(argc, argv, &i, &b->json, options)) continue;
         if (strcmp(argv[i], "--elements") == 0 && i + 1 < argc) {
             char *end;
             b->elements = strtoll(argv[++i], &end, 10);
-            if (*end || b->elements < COLUMNS || b->elements > LARGEST || b->elements % COLUMNS) return false;
+            if (*end || b->elements < COLUMNS || b->elements > LARGEST || b->elements % COLUMNS)
+                return argv[i];
         } else if (b->name_count < MAX_NAMES && is_row(rows, count, argv[i])) {
             b->names[b->name_count++] = argv[i];
         } else {
-            return false;
+            return argv[i];
         }
     }
-    return true;
+    return NULL;
+}
+
+static void print_usage(FILE *to, const char *what) {
+    fprintf(to,
+        "usage: weft bench %s [--json] [--device SELECTOR] [--elements N (a multiple of %d)] [OP ...]\n",
+        what, COLUMNS);
+}
+
+static int print_help(const char *what, const bench_row *rows, size_t count) {
+    print_usage(stdout, what);
+    printf("  share is what was reached of the speed of a copy of as many bytes. The ops:\n");
+    for (size_t i = 0; i < count; i++) printf("%s%s", rows[i].op, i + 1 == count || i % 8 == 7 ? "\n" : " ");
+    return 0;
 }
 
 static int bench_rows(const char *what, const bench_row *rows, size_t count, int argc, char **argv) {
     bench b = {0};
-    weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT};
-    if (!parse(&b, &options, rows, count, argc, argv)) {
-        fprintf(stderr,
-            "usage: weft bench %s [--json] [--device SELECTOR] [--elements N (a multiple of %d)] [OP ...]\n",
-            what, COLUMNS);
+    weft_context_options options = {TOOL_CONTEXT_OPTIONS_INIT};
+    if (argc == 1 && strcmp(argv[0], "--help") == 0) return print_help(what, rows, count);
+    const char *const bad = parse(&b, &options, rows, count, argc, argv);
+    if (bad) {
+        fprintf(stderr, "weft: cannot take '%s'; ", bad);
+        print_usage(stderr, what);
         return 2;
     }
     weft_status status = weft_context_create(&b.context, &options);
@@ -242,7 +259,7 @@ static int bench_rows(const char *what, const bench_row *rows, size_t count, int
         status = run(&b, rows, count);
         bench_copy_clear(&b.copy, b.context);
     }
-    if (status != WEFT_OK) fprintf(stderr, "%s\n", weft_last_error());
+    if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
     weft_context_release(b.context);
     return status != WEFT_OK;
 }

@@ -4,6 +4,7 @@
 #include "base/platform.h"
 #include "bench_measure.h"
 #include "bench_peak.h"
+#include "show_warning.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +186,7 @@ int weft_bench_rows(int argc, char **argv) {
         .width = 128,
         .batch = 1024,
         .steps = 200,
-        .context = {WEFT_CONTEXT_OPTIONS_INIT}};
+        .context = {TOOL_CONTEXT_OPTIONS_INIT}};
     bench_table tables[MOST_TABLES] = {{0}};
     weft_context *context = NULL;
     if (argc == 1 && strcmp(argv[0], "--help") == 0) return fputs(help, stdout) < 0;

@@ -7,6 +7,7 @@
 #include "bench_networks.h"
 #include "bench_peak.h"
 #include "bench_peer.h"
+#include "show_warning.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
@@ -386,7 +387,7 @@ int weft_bench_seven(int argc, char **argv) {
     bench_state bench = {.options = {.steps = 5, .pairs = FEWEST_PAIRS}};
     if (argc == 1 && strcmp(argv[0], "--help") == 0) return fputs(help, stdout) < 0;
     if (!parse(&bench.options, argc, argv)) return 2;
-    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .device = bench.options.device};
+    const weft_context_options options = {TOOL_CONTEXT_OPTIONS_INIT, .device = bench.options.device};
     weft_status status = weft_context_create(&bench.context, &options);
     if (status == WEFT_OK) {
         status = run(&bench);

@@ -1,6 +1,7 @@
 /* See bench_sizes.h. */
 #include "bench_sizes.h"
 #include "bench_measure.h"
+#include "show_warning.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,23 +84,39 @@ static bool parse_products(weft_matmul_precision *products, const char *name) {
     return false;
 }
 
-static bool parse(const bench_op *op, bench_state *bench, size_list *sizes, weft_context_options *options,
-    int argc, char **argv) {
+/* NULL, or the argument that cannot be taken. */
+static const char *parse(const bench_op *op, bench_state *bench, size_list *sizes,
+    weft_context_options *options, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
         if (bench_take_option(argc, argv, &i, &bench->json, options)) continue;
         if (op->flag && strcmp(argv[i], op->flag) == 0)
             bench->flag = true;
         else if (op->precisions && strcmp(argv[i], "--precision") == 0 && i + 1 < argc) {
-            if (!parse_precision(&bench->precision, argv[++i])) return false;
+            if (!parse_precision(&bench->precision, argv[++i])) return argv[i];
         } else if (op->products && strcmp(argv[i], "--matmul-precision") == 0 && i + 1 < argc) {
-            if (!parse_products(&bench->products, argv[++i])) return false;
+            if (!parse_products(&bench->products, argv[++i])) return argv[i];
         } else if (!parse_size(op, sizes, argv[i]))
-            return false;
+            return argv[i];
     }
-    if (sizes->count > 0) return true;
+    if (sizes->count > 0) return NULL;
     sizes->count = op->usual_count;
     memcpy(sizes->n, op->usual, (size_t)op->usual_count * sizeof *op->usual);
-    return true;
+    return NULL;
+}
+
+static void print_usage(FILE *to, const bench_op *op) {
+    fprintf(to, "usage: weft bench %s [--json]%s%s%s%s%s [--device SELECTOR] [%s ...]\n", op->name,
+        op->flag ? " [" : "", op->flag ? op->flag : "", op->flag ? "]" : "",
+        op->precisions ? " [--precision f32|f16|bf16]" : "",
+        op->products ? " [--matmul-precision highest|high|medium]" : "", op->numbers);
+}
+
+static int print_help(const bench_op *op) {
+    print_usage(stdout, op);
+    printf("  without sizes: %d usual ones. A figure is the median of %d rounds; peak is that of the\n"
+           "  device's arithmetic%s, measured in each round, and share what was reached of it\n",
+        op->usual_count, ROUNDS, op->precisions ? " (bf16: of its matrix engine, if it has one)" : "");
+    return 0;
 }
 
 /* A virtual machine's host gives a second core, and a processor its clock, only under load: after a second
@@ -126,12 +143,12 @@ static weft_status run(const bench_op *op, bench_state *bench, const size_list *
 int bench_sizes(const bench_op *op, int argc, char **argv) {
     bench_state bench = {0};
     size_list sizes = {0};
-    weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT};
-    if (!parse(op, &bench, &sizes, &options, argc, argv)) {
-        fprintf(stderr, "usage: weft bench %s [--json]%s%s%s%s%s [--device SELECTOR] [%s ...]\n", op->name,
-            op->flag ? " [" : "", op->flag ? op->flag : "", op->flag ? "]" : "",
-            op->precisions ? " [--precision f32|f16|bf16]" : "",
-            op->products ? " [--matmul-precision highest|high|medium]" : "", op->numbers);
+    weft_context_options options = {TOOL_CONTEXT_OPTIONS_INIT};
+    if (argc == 1 && strcmp(argv[0], "--help") == 0) return print_help(op);
+    const char *const bad = parse(op, &bench, &sizes, &options, argc, argv);
+    if (bad) {
+        fprintf(stderr, "weft: cannot take '%s'; ", bad);
+        print_usage(stderr, op);
         return 2;
     }
     weft_status status = weft_context_create(&bench.context, &options);
@@ -139,7 +156,7 @@ int bench_sizes(const bench_op *op, int argc, char **argv) {
         status = run(op, &bench, &sizes);
         bench_peak_clear(&bench.peak, bench.context);
     }
-    if (status != WEFT_OK) fprintf(stderr, "%s\n", weft_last_error());
+    if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
     weft_context_release(bench.context);
     return status != WEFT_OK;
 }

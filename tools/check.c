@@ -6,6 +6,7 @@
 #include "cl/context.h"
 #include "cl/disk_cache.h"
 #include "cl/findings.h"
+#include "in_child.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,6 +220,7 @@ static bool compare_case(const check_case *c, const float *a, const float *b, co
 /* All in one plan; when that fails as a whole, one by one. Returns how many are right. */
 static size_t check_cases(weft_context *context, const float *a, const float *b) {
     static float got[CASES * MOST];
+    in_child_say("computing the first expressions of two matrices");
     const bool together = run_cases(context, cases, CASES, a, b, got) == WEFT_OK;
     size_t passed = 0;
     for (size_t i = 0; i < CASES; i++) {
@@ -227,6 +229,7 @@ static size_t check_cases(weft_context *context, const float *a, const float *b)
         else
             check_line("%-20s FAILED   %s\n", cases[i].name, weft_last_error());
     }
+    in_child_say("");
     return passed;
 }
 
@@ -326,13 +329,15 @@ bool weft_check_read_precision(unsigned *bits, const char *text) {
     return *bits != 0;
 }
 
-int weft_check(const weft_check_options *asked) {
+static int run_check(const void *data) {
+    const weft_check_options *const asked = data;
     weft_context *context = NULL;
     const weft_context_options options = {
         WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .log = log_warning};
     setenv("WEFT_SELF_TEST", "1", 0);
     if (asked->report && check_report_begin(asked->report) != WEFT_OK) return fail();
     int result = 1;
+    in_child_say("opening the device");
     if (weft_context_create(&context, &options) != WEFT_OK)
         (void)fail();
     else
@@ -340,6 +345,29 @@ int weft_check(const weft_check_options *asked) {
     if (asked->report && context) check_report_tuning(context);
     weft_context_release(context);
     return asked->report && check_report_end() != WEFT_OK ? fail() : result;
+}
+
+static void tell_of_crash(FILE *to, const in_child_end *end) {
+    fprintf(to, "weft: the driver ended the process with signal %d%s%s%s\n", end->signal,
+        end->said[0] ? " while " : "", end->said,
+        strchr(end->said, ',') ? "; weft check --only OP finds out which" : "");
+}
+
+int weft_check(const weft_check_options *asked) {
+    in_child_end end;
+    if (asked->only && !weft_check_knows(asked->only)) {
+        fprintf(stderr, "weft: no op '%s' is checked; docs/ops.md names the ops\n", asked->only);
+        return 2;
+    }
+    in_child(&end, run_check, asked);
+    if (end.signal == 0) return end.status;
+    tell_of_crash(stderr, &end);
+    FILE *const report = asked->report ? fopen(asked->report, "a") : NULL;
+    if (report) {
+        tell_of_crash(report, &end);
+        fclose(report);
+    }
+    return 1;
 }
 
 weft_status weft_check_forget(void) {

@@ -2,6 +2,7 @@
  * and rows come steadily. When a group fails as a whole, its cases are tried one by one. */
 #include "check_recorded.h"
 #include "check_report.h"
+#include "in_child.h"
 #include "recorded_ops.h"
 #include <math.h>
 #include <stdio.h>
@@ -53,6 +54,10 @@ double check_allowed(weft_dtype format) {
 
 static bool is_narrow(weft_dtype format) {
     return weft_dtype_size(format) == 2;
+}
+
+static const char *op_of(const cJSON *json) {
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "op"));
 }
 
 /* ---- a group ---- */
@@ -125,7 +130,18 @@ static weft_status compare_case(check_state *s, size_t i, bool mixed) {
     return WEFT_OK;
 }
 
+/* Says which ops are computed from now on, in case the driver ends the process. */
+static void name_group(listed_case *const *list, size_t count) {
+    char names[IN_CHILD_TEXT] = "computing ";
+    size_t length = strlen(names);
+    for (size_t i = 0; i < count && length < sizeof names; i++)
+        length += (size_t)snprintf(
+            names + length, sizeof names - length, "%s%s", i > 0 ? ", " : "", op_of(list[i]->json));
+    in_child_say(names);
+}
+
 static weft_status try_group(check_state *s, listed_case *const *list, size_t count) {
+    name_group(list, count);
     weft_status status = compute_group(s, &s->tested, list, count, true);
     if (status == WEFT_OK && is_narrow(s->part->format))
         status = compute_group(s, &s->wanted, list, count, false);
@@ -133,14 +149,11 @@ static weft_status try_group(check_state *s, listed_case *const *list, size_t co
         status = compare_case(s, i, list[0]->way == BY_MIXED);
     clear_group(&s->tested);
     clear_group(&s->wanted);
+    in_child_say("");
     return status;
 }
 
 /* ---- the list ---- */
-
-static const char *op_of(const cJSON *json) {
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "op"));
-}
 
 static void check_group(check_state *s, listed_case *const *list, size_t count) {
     if (try_group(s, list, count) == WEFT_OK) return;
@@ -206,6 +219,15 @@ static bool is_first(const cJSON *cases, const cJSON *json) {
 static bool is_asked(const check_part *part, const cJSON *cases, const cJSON *json) {
     if (part->only && strcmp(op_of(json), part->only) != 0) return false;
     return part->all || is_first(cases, json);
+}
+
+bool weft_check_knows(const char *op) {
+    cJSON *const cases = recorded_cases();
+    const cJSON *c;
+    bool known = !cases; /* without memory something else fails */
+    cJSON_ArrayForEach(c, cases) known = known || strcmp(op_of(c), op) == 0;
+    cJSON_Delete(cases);
+    return known;
 }
 
 weft_status weft_check_recorded(weft_context *context, check_part *part) {

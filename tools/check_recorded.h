@@ -21,6 +21,8 @@ typedef struct check_part {
     double largest;       /* error of those that passed */
 } check_part;
 
+/* Is a case of this op recorded? */
+bool weft_check_knows(const char *op);
 /* The largest error that passes, as a share of the largest number of an array. */
 double check_allowed(weft_dtype format);
 /* Prints a row a case. */

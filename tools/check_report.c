@@ -88,6 +88,7 @@ weft_status check_report_begin(const char *path) {
     report_path = path;
     if (!report) WI_FAIL(WEFT_ERROR_FILE, "cannot write '%s': %s", path, strerror(errno));
     (void)uname(&system);
+    (void)setvbuf(report, NULL, _IOLBF, 0); /* a driver may end the process */
     fprintf(report, "weft %s on %s %s, %s\n", weft_version(), system.sysname, system.release, system.machine);
     return describe_devices();
 }

@@ -3,6 +3,7 @@
 #include "cl/context.h"
 #include "cl/matrix_engine.h"
 #include "kernels/registry.h"
+#include "show_warning.h"
 #include <stdio.h>
 
 static void show_engines(unsigned engines, double rate) {
@@ -28,7 +29,7 @@ static void show_engines(unsigned engines, double rate) {
 }
 
 weft_status device_formats_show(const weft_device_info *info) {
-    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .device = info->selector};
+    const weft_context_options options = {TOOL_CONTEXT_OPTIONS_INIT, .device = info->selector};
     const weft_dtype narrow[] = {WEFT_BF16, WEFT_F16};
     weft_context *context = NULL;
     const weft_status status = weft_context_create(&context, &options);

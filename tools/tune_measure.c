@@ -5,6 +5,7 @@
 #include "cl/context.h"
 #include "cl/disk_cache.h"
 #include "plan/tune_plan.h"
+#include "show_warning.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +114,7 @@ static weft_status tune_all(weft_context *context, const tune_options *options, 
 int tune_measure(const tune_options *options, double end, int to) {
     weft_context *context = NULL;
     const weft_context_options how = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = options->device, .tuning_share = -1};
+        TOOL_CONTEXT_OPTIONS_INIT, .device = options->device, .tuning_share = -1};
     weft_status status = weft_context_create(&context, &how);
     if (status == WEFT_OK) status = tune_all(context, options, end, to);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());

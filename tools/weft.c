@@ -13,8 +13,10 @@
 #include "bench_seven.h"
 #include "check.h"
 #include "device_formats.h"
+#include "in_child.h"
 #include "tune.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
 
@@ -28,14 +30,13 @@ static const char usage[] =
     "                                  again; --report: results and devices, for a bug report\n"
     "       weft tune [--help]         choose the fastest kernels for networks on a device\n"
     "       weft bench seven [--help]  measure training steps of whole networks\n"
-    "       weft bench gemm|conv|map|reduce|attention|lstm [--json]   measure products,\n"
+    "       weft bench gemm|conv|map|reduce|attention|lstm [--help]   measure products,\n"
     "                                  convolutions, elementwise ops and reductions beside a\n"
     "                                  copy, attention and an LSTM layer, with their gradients\n"
     "       weft bench gpt|rows|curve [--help]  measure a GPT, or updates of tables by rows;\n"
     "                                  train a network on given batches, a loss a line\n"
-    "       weft bench images [--json] [--folder DIR]   measure loading and augmentation\n"
-    "       weft bench checkpoint [--json] [--folder DIR] [--network NAME]   measure saving a\n"
-    "                                  checkpoint with momentum; default: of FCN-S\n"
+    "       weft bench images|checkpoint [--help]   measure loading and augmentation of\n"
+    "                                  images, or saving a checkpoint\n"
     "       weft advise [NETWORK|seven ...] [--help]  measure a training step on every device, say\n"
     "                                  what it costs, and what other devices are expected to take\n"
     "       weft --help | --version\n"
@@ -75,8 +76,9 @@ static weft_status describe_device(size_t index) {
     return device_formats_show(&info);
 }
 
-/* One that cannot be described does not hide the others. */
-static int devices(void) {
+/* In a child: from the device of this number on. One that cannot be described does not hide the others. */
+static int list_devices(const void *first) {
+    char number[32];
     size_t count = 0;
     int failed = 0;
     if (weft_device_count(&count) != WEFT_OK) return fail();
@@ -86,10 +88,27 @@ static int devices(void) {
             "pocl-opencl-icd, which runs on any CPU\n");
         return 1;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = *(const size_t *)first; i < count; i++) {
+        snprintf(number, sizeof number, "%zu", i);
+        in_child_say(number);
         if (describe_device(i) != WEFT_OK) failed = fail();
     }
     return failed;
+}
+
+/* Nor does one whose driver ends the process. */
+static int devices(void) {
+    in_child_end end;
+    size_t first = 0;
+    int failed = 0;
+    for (;;) {
+        in_child(&end, list_devices, &first);
+        if (end.signal == 0) return failed ? failed : end.status;
+        failed = 1;
+        fprintf(stderr, "weft: the driver ended the process with signal %d\n", end.signal);
+        if (!end.said[0]) return failed;
+        first = strtoul(end.said, NULL, 10) + 1;
+    }
 }
 
 static int check(int argc, char **argv) {
@@ -134,16 +153,14 @@ static int bench(int argc, char **argv) {
                      "lstm, rows, curve, checkpoint");
 }
 
-/* `weft bench seven`, `curve`, `gpt` and `rows`, `weft advise` and `weft tune` have helps of their own. */
+/* Each benchmark, `weft advise` and `weft tune` have helps of their own. */
 static bool wants_help(int argc, char **argv) {
-    bool own = false, help = false;
-    for (int i = 1; i < argc; i++) {
-        own = own || strcmp(argv[i], "seven") == 0 || strcmp(argv[i], "curve") == 0 ||
-              strcmp(argv[i], "gpt") == 0 || strcmp(argv[i], "rows") == 0 ||
-              (i == 1 && (strcmp(argv[i], "advise") == 0 || strcmp(argv[i], "tune") == 0));
-        help = help || strcmp(argv[i], "--help") == 0;
-    }
-    return help && !own;
+    const char *const command = argc > 1 ? argv[1] : "";
+    if (strcmp(command, "advise") == 0 || strcmp(command, "tune") == 0) return false;
+    const int first = strcmp(command, "bench") == 0 ? 2 : 1, last = first == 2 ? 3 : argc;
+    for (int i = first; i < argc && i < last; i++)
+        if (strcmp(argv[i], "--help") == 0) return true;
+    return false;
 }
 
 int main(int argc, char **argv) {

@@ -57,8 +57,8 @@ static void find_engines_of_host(wi_device *device, bool vectors) {
     caps->engines = wi_matrix_engines_that_pay(caps->engines, caps->engine_rate);
 }
 
-/* Engines of the processor that this process runs on, or of the GPU, unless the embedder or the user does without them; or the
- * one whose kernels run with a model of it in OpenCL C. */
+/* Engines of the processor that this process runs on, whose kernels are of class cpu, or of the GPU, unless the embedder or the
+ * user does without them; or the one whose kernels run with a model of it in OpenCL C. */
 static weft_status find_engines(wi_device *device, const weft_context_options *options) {
     const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
     wi_capabilities *caps = &device->caps;
@@ -71,7 +71,7 @@ static weft_status find_engines(wi_device *device, const weft_context_options *o
         caps->engines = 0;
     else if (caps->engine_model)
         caps->engines = modelled;
-    else if (caps->type & CL_DEVICE_TYPE_CPU)
+    else if (caps->type & CL_DEVICE_TYPE_CPU && caps->device_class == WEFT_CLASS_CPU)
         find_engines_of_host(device, wanted && strcmp(wanted, "avx512") == 0);
     return WEFT_OK;
 }

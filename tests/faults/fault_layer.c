@@ -93,6 +93,7 @@ static cl_int due(size_t function) {
     if (atomic_load(&layer.remaining) <= 0 || atomic_load(&layer.function) != function) return CL_SUCCESS;
     if (atomic_fetch_sub(&layer.remaining, 1) != 1) return CL_SUCCESS;
     atomic_store(&layer.hit, true);
+    if (atomic_load(&layer.error) > 0) abort(); /* a driver that ends the process */
     return atomic_load(&layer.error);
 }
 

@@ -2,7 +2,8 @@
  * of one function fail, counts what is created and released, and knows which thread is inside the driver.
  *
  * A program that links the library controls the same copy that the loader opens. Without one, the environment does:
- * FAULT_OPENCL="clEnqueueNDRangeKernel 3 -5" lets the third call fail with CL_OUT_OF_RESOURCES. */
+ * FAULT_OPENCL="clEnqueueNDRangeKernel 3 -5" lets the third call fail with CL_OUT_OF_RESOURCES. An error above 0, which
+ * OpenCL has not, ends the process. */
 #ifndef FAULT_LAYER_H
 #define FAULT_LAYER_H
 

@@ -62,8 +62,39 @@ static void large_products_are_split_by_rows(void **state) {
     assert_true(large.strips >= 4);
 }
 
+/* The estimate of a layer whose weights are packed for good, on a processor of two cores. */
+static double cost_of(const char *name, int64_t m, int64_t k) {
+    const wi_gemm_shape shape = {1, m, 4096, k, 0, k, 1, 0, 4096, 1, NULL};
+    wi_device_profile device = *wi_device_kind_named("cpu");
+    const wi_kernel_site site = {.device = &device, .product = &shape, .fixed = WI_GEMM_RIGHT};
+    device.units = 2;
+    for (int i = 0; wi_product_family[i]; i++) {
+        const wi_implementation *const product = wi_product_family[i];
+        if (strcmp(product->name, name) == 0)
+            return wi_implementation_cost(product, wi_implementation_variant(product, 0), &site);
+    }
+    fail_msg("there is no %s", name);
+    return 0.0;
+}
+
+/* A panel of 4096 steps of k is as large as the near cache; a larger one is read from memory for each tile. */
+static void panels_beyond_the_near_cache_are_dear(void **state) {
+    static const int64_t rows[] = {6, 16, 32, 64};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_true(cost_of("cpu_direct", rows[i], 4096) < cost_of("cpu_thin", rows[i], 4096));
+        assert_true(cost_of("cpu_direct", rows[i], 4096) < cost_of("cpu_block", rows[i], 4096));
+        const double direct = cost_of("cpu_direct", rows[i], 9216);
+        assert_true(
+            direct > cost_of("cpu_thin", rows[i], 9216) || direct > cost_of("cpu_block", rows[i], 9216));
+    }
+    assert_true(cost_of("cpu_direct", 1024, 9216) <
+                2.3 * cost_of("cpu_direct", 1024, 4096)); /* many rows: as before */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(few_rows_are_not_split),
+        cmocka_unit_test(panels_beyond_the_near_cache_are_dear),
         cmocka_unit_test(few_columns_leave_rows_to_split),
         cmocka_unit_test(large_products_are_split_by_rows)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

@@ -9,6 +9,7 @@
 #include "support/fixture.h"
 #include "support/scratch.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* Where the processor has one; without it, or without permission, the portable kernels serve. */
 static void a_matrix_engine_multiplies_bf16(void **state) {
@@ -48,6 +49,33 @@ static void engines_can_be_forbidden(void **state) {
     unsetenv("WEFT_MATRIX_ENGINES");
 }
 
+/* Kernels of class gpu that a processor runs have none of its engines, even if they are asked for. */
+static void processors_engines_belong_to_class_cpu(void **state) {
+    static const char variable[] = "WEFT_DEVICE_CLASS";
+    const char *const before = getenv(variable);
+    weft_context *context = NULL;
+    (void)state;
+    if (!(wi_context_device(test_context())->caps.type & CL_DEVICE_TYPE_CPU)) {
+        print_message("skipped: no processor\n");
+        skip();
+    }
+    char *const kept = before ? strdup(before) : NULL;
+    setenv("WEFT_MATRIX_ENGINES", "avx512", 1);
+    for (int gpu = 0; gpu < 2; gpu++) {
+        setenv(variable, gpu ? "gpu" : "cpu", 1);
+        assert_ok(weft_context_create(&context, NULL));
+        const wi_device *const device = wi_context_device(context);
+        assert_int_equal(device->profile.engines, gpu ? 0 : wi_matrix_engines_of_host(true));
+        weft_context_release(context);
+    }
+    unsetenv("WEFT_MATRIX_ENGINES");
+    if (kept)
+        setenv(variable, kept, 1);
+    else
+        unsetenv(variable);
+    free(kept);
+}
+
 /* AVX-512 BF16 has half of the speed of f32 multiply-adds on Intel's processors and twice on AMD's; AMX is never asked. */
 static void slow_engines_do_not_pay(void **state) {
     const unsigned vectors = WI_ENGINE_AMX_BF16 | WI_ENGINE_AVX512_BF16;
@@ -75,8 +103,8 @@ static void the_rate_chooses_the_engine(void **state) {
     const unsigned here = wi_matrix_engines_of_host(false);
     (void)state;
     if (!(here & WI_ENGINE_AVX512_BF16) ||
-        !(wi_context_device(test_context())->caps.type & CL_DEVICE_TYPE_CPU)) {
-        print_message("skipped: no processor with AVX-512 BF16 and without AMX here\n");
+        wi_context_device(test_context())->caps.device_class != WEFT_CLASS_CPU) {
+        print_message("skipped: no processor with AVX-512 BF16 and without AMX, or not of class cpu\n");
         skip();
     }
     char *const cache = scratch_make();
@@ -107,6 +135,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_matrix_engine_multiplies_bf16),
         cmocka_unit_test(engines_can_be_forbidden),
+        cmocka_unit_test(processors_engines_belong_to_class_cpu),
         cmocka_unit_test(slow_engines_do_not_pay),
         cmocka_unit_test(the_rate_chooses_the_engine),
         cmocka_unit_test(the_rate_is_measured),

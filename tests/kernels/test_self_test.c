@@ -34,6 +34,7 @@ static int make_scratch(void **state) {
 
 static int remove_scratch(void **state) {
     unsetenv("WEFT_KERNEL_DIR");
+    unsetenv("WEFT_MATRIX_ENGINES");
     scratch_remove(*state);
     return 0;
 }
@@ -329,6 +330,43 @@ static void another_driver_is_tested_anew(void **state) {
     weft_context_release(context);
 }
 
+/* ---- engines that compute wrong numbers ---- */
+
+/* Of a product in bf16 that is large enough for an engine. */
+static bool engine_serves(weft_context *context) {
+    static const wi_gemm_shape large = {1, 512, 512, 512, 0, 512, 1, 0, 512, 1, NULL};
+    wi_device *const device = wi_context_device(context);
+    const wi_kernel_site site = {.device = &device->profile,
+        .product = &large,
+        .formats = {WEFT_BF16, WEFT_BF16},
+        .precision = WEFT_BF16};
+    wi_selection selection;
+    assert_true(device->profile.engines != 0);
+    assert_ok(wi_select(&selection, device, &wi_op_matmul, &site));
+    return selection.chosen->needs.engines != 0;
+}
+
+/* The compiler takes the instruction, and the sums are not what they should be: as with a driver that knows it wrongly. */
+static void a_wrong_engine_does_not_serve(void **state) {
+    setenv("WEFT_MATRIX_ENGINES", "model", 1);
+    weft_context *context = open_context(*state, NULL);
+    const bool gpu = wi_context_device(context)->caps.device_class == WEFT_CLASS_GPU;
+    assert_true(engine_serves(context));
+    weft_context_release(context);
+    if (gpu)
+        replace_kernel(kernels_of(*state), "engine_model.clh", "sum += weft_model_", "sum += 0.125f; ");
+    else
+        replace_kernel(kernels_of(*state), "amx_model.clh", "even + odd", "0.125f + ");
+    for (int start = 0; start < 2; start++) { /* the second time from the cache */
+        scratch_log log = {0};
+        context = open_context(scratch_path(*state, "wrong"), &log);
+        assert_false(engine_serves(context));
+        assert_int_equal(strstr(log.text, "is not used: it computes wrong numbers") != NULL, start == 0);
+        product_is_right(context);
+        weft_context_release(context);
+    }
+}
+
 /* A driver on which the suite passes is trusted, until somebody changes kernels. */
 static void proven_drivers_are_trusted(void **state) {
     unsetenv("WEFT_SELF_TEST");
@@ -355,6 +393,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(
             a_kernel_that_does_not_compile_does_not_serve, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(no_right_kernel_is_an_error, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(a_wrong_engine_does_not_serve, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(another_driver_is_tested_anew, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(proven_drivers_are_trusted, make_scratch, remove_scratch),
     };

@@ -39,13 +39,17 @@ typedef struct wi_cut {
     int64_t strip, strips, span, spans, together;
 } wi_cut;
 
+static bool has_few_rows(const wi_gemm_shape *shape, const int *p, int64_t units) {
+    return wi_divide_up(shape->m, p[ROWS]) < 8 * units;
+}
+
 static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
     const int64_t tiles = wi_divide_up(shape->m, p[ROWS]),
                   panels = wi_divide_up(shape->n, wi_gemm_direct_columns(p));
     const bool large = (double)shape->m * (double)shape->n * (double)shape->k * (double)shape->batch > SMALL;
     wi_cut cut = {.span = panels};
     /* Few rows: each work-item has columns of its own, so that B is read once. Two a core, as rows would be split otherwise. */
-    if (large && tiles < 8 * units) cut.span = wi_divide_up(panels, wi_min64(panels, 2 * units));
+    if (large && has_few_rows(shape, p, units)) cut.span = wi_divide_up(panels, wi_min64(panels, 2 * units));
     cut.spans = wi_divide_up(panels, cut.span);
     const int64_t groups = wi_divide_up(cut.span * wi_gemm_direct_columns(p) * shape->k, TOGETHER);
     cut.together = wi_divide_up(cut.span, wi_min64(groups, cut.span));
@@ -61,6 +65,14 @@ static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
 }
 
 enum { ITEM = 1 << 16 }; /* operations that a work-item costs, whatever it does */
+
+/* How often few rows read B from memory: once, or for each tile and each pair of the other rows where the near cache holds no
+ * panel. A tile alone requests too little ahead, and waits as for two. */
+static double readings_of(const wi_device_profile *device, const wi_gemm_shape *shape, const int *p) {
+    const size_t panel = (size_t)(wi_gemm_direct_columns(p) * shape->k) * sizeof(float);
+    if (panel <= device->near_cache || !has_few_rows(shape, p, device->units)) return 1.0;
+    return (double)wi_max64(2, shape->m / p[ROWS] + wi_divide_up(shape->m % p[ROWS], 2));
+}
 
 /* Packing B in a launch of its own is copying it: three ways through memory, where no cache holds it. Rows that are no
  * whole tile are multiplied in pairs. */
@@ -89,7 +101,7 @@ double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shap
     const double items = (double)(cut.strips * cut.spans * shape->batch);
     return pack + wi_work_seconds(device, &(wi_work){.operations = waste * 2.0 * rows * elements +
                                                                    ITEM * (items + (fixed ? 0.0 : packed)),
-                                              .bytes = b + others,
+                                              .bytes = readings_of(device, shape, p) * b + others,
                                               .groups = items,
                                               .launches = fixed ? 1 : 2,
                                               .build_seconds = 0.45});
