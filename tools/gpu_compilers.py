@@ -27,10 +27,6 @@ class Broken(Exception):
     """A compiler refused a source; the text is its first lines."""
 
 
-class Silent(Exception):
-    """A compiler took a source, but says nothing of the result; the text is why."""
-
-
 @dataclass
 class Kernel:
     name: str
@@ -46,7 +42,8 @@ class Kernel:
     step: dict = field(default_factory=dict)  # of a whole step of k, where it was asked for
 
 
-# What an instruction is, by its name: the first that fits. On NVIDIA's GPUs a half-precision multiply-add of zeros moves a constant.
+# What an instruction is, by its name: the first that fits. On NVIDIA's GPUs a half-precision multiply-add of zeros moves a constant. On DG2 a
+# matrix instruction of a register by itself, without sums, stands before some others for the hardware's sake.
 KINDS = {
     "amd": [("wait", r"s_(waitcnt|delay_alu|nop|clause)"), ("matrix", r"v_(wmma|mfma|smfmac)"), ("multiply", r"v_(pk_|dual_)?(fma|fmac|mac|mad)\w*_f(32|16|64)"),
             ("global128", r"(global|buffer|flat)_\w*(x4|b128)"), ("global", r"(global|buffer|flat|scratch)_(load|store|atomic)"),
@@ -54,7 +51,7 @@ KINDS = {
     "nvidia": [("matrix", r"[HQID]G?MMA"), ("multiply", r"[FHD]FMA2?\b(?!\S* \S+ -RZ, RZ,)"), ("global128", r"(LDG|STG)\S*\.128"),
                ("global", r"(LD|ST|LDG|STG|LDL|STL|RED|ATOM\w*)\b"), ("local128", r"(LDS|STS|LDSM)\S*\.(128|M88\.4)"),
                ("local", r"(LDS|STS|LDSM|ATOMS)\b")],
-    "intel": [("wait", r"sync\.(nop|all)"), ("matrix", r"dpas"), ("multiply", r"mad\b.*:f"), ("local", r"(load|store)\S*\.slm|send\S*.*slm"),
+    "intel": [("wait", r"sync\.(nop|all)|dpas\S* \([^)]*\) +(r\d+):f +null:f +\2:"), ("matrix", r"dpas"), ("multiply", r"mad\b.*:f"), ("local", r"(load|store)\S*\.slm|send\S*.*slm"),
               ("global", r"send|load|store")],
 }
 
@@ -293,36 +290,56 @@ def compile_nvidia(toolbox, target, source, work, _):
 
 # ---- Intel ----
 
+INTEL_FOLDER = "intel"  # of --tools: a program of another Debian, which runs by its own loader and libraries
+INTEL_SUB_GROUPS = {"dg2": 8}  # the least that a kernel may require; 16 of the others
+
+
+def intel_command(toolbox):
+    inside = f"{toolbox.folder}/{INTEL_FOLDER}/usr" if toolbox.folder else ""
+    programs = glob.glob(f"{inside}/bin/ocloc*")
+    if programs:
+        libraries = f"{inside}/lib/x86_64-linux-gnu"
+        return [f"{libraries}/ld-linux-x86-64.so.2", "--library-path", libraries, max(programs)]
+    installed = shutil.which("ocloc")
+    if not installed:
+        raise Missing("no ocloc (intel-ocloc of Debian 14, or --fetch)")
+    return [installed]
+
+
+def intel_assembly(dump, name, lanes):
+    """A kernel that spills may be compiled again: the last attempt counts."""
+    chosen = (-1, "")
+    for path in glob.glob(f"{dump}/*_simd{lanes}_*.asm"):
+        attempt = re.search(r"(?:_(\d))?_simd\d+_", os.path.basename(path)).group(1)
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        if re.search(rf"^//\.kernel {name}$", text, re.M):
+            chosen = max(chosen, (int(attempt or 0), text))
+    return [line for line in chosen[1].splitlines() if not line.startswith("//")]
+
 
 def compile_intel(toolbox, target, source, work, _):
-    ocloc = toolbox.program("usr/bin/ocloc")
-    if not ocloc:
-        raise Missing("no ocloc (intel-opencl-icd, or --fetch)")
     dump = f"{work}/{target}.dump"
-    environment = dict(toolbox.environment, IGC_ShaderDumpEnable="1", IGC_DumpToCustomDir=dump)
-    command = [ocloc, "compile", "-q", "-file", source, "-device", target, "-output_no_suffix", "-output", target,
-               "-out_dir", work, "-options", "-cl-std=CL1.2"]
-    try:
-        report = run(command, env=environment)
-    except Broken:
-        run(command, env=toolbox.environment)
-        raise Silent("its compiler aborts while it writes its assembly")
-    chosen = {}
-    for path in glob.glob(f"{dump}/*.asm"):
-        # A kernel that spills is compiled again: the last attempt counts, and of it the widest.
-        attempt, lanes = re.search(r"(?:_(\d))?_simd(\d+)_", os.path.basename(path)).groups()
-        text = open(path, encoding="utf-8", errors="replace").read()
-        name = re.search(r"^//\.kernel (\w+)", text, re.M).group(1)
-        chosen[name] = max(chosen.get(name, (0, 0, "")), (int(attempt or 0), int(lanes), text))
-    if not chosen:
-        raise Broken("ocloc wrote no assembly " + report[:300])
-    for name, (_, _, text) in chosen.items():
-        registers = int(re.search(r"numGRF=(\d+)", text).group(1))
-        spill = re.search(r"^//\.spill size (\d+)", text, re.M)
-        body = [line for line in text.splitlines() if not line.startswith("//")]
-        spilled = int(spill.group(1)) if spill else 0
-        yield Kernel(name, registers, spilled, spilled, 0, 1.0 if registers <= 128 else 0.5, main_loop("intel", body),
-                     "intel", body)
+    environment = dict(os.environ, IGC_ShaderDumpEnable="1", IGC_DumpToCustomDir=dump)
+    command = intel_command(toolbox) + ["compile", "-q", "-file", source, "-device", target, "-output_no_suffix", "-output", target,
+                                        "-out_dir", work, "-options", f"-cl-std=CL1.2 -D WEFT_SUB_GROUP={INTEL_SUB_GROUPS.get(target, 16)}"]
+    run(command, env=environment)
+    facts = glob.glob(f"{dump}/*.zeinfo")
+    if not facts:
+        raise Broken("ocloc says nothing of its kernels: it is older than the one of Debian 14")
+    with open(facts[0], encoding="utf-8") as file:
+        records = re.split(r"^  - name: +", file.read().split("kernels_misc_info:")[0], flags=re.M)[1:]
+    for record in records:
+        name = record.split()[0]
+        if name.startswith("Intel_Symbol_Table"):
+            continue
+        number = {key: int(value) for key, value in re.findall(r"^      (\w+): +(\d+)$", record, re.M)}
+        lanes, registers = number["simd_size"], number["grf_count"]
+        # Sizes are those of a thread, which has so many items.
+        spilled, private = (-(-number.get(key, 0) // lanes) for key in ("spill_size", "private_size"))
+        body = intel_assembly(dump, name, lanes)
+        yield Kernel(name, registers, spilled, spilled + private, number.get("slm_size", 0), 1.0 if registers <= 128 else 0.5,
+                     main_loop("intel", body), "intel", body)
 
 
 COMPILERS = {"gfx": compile_amd, "sm_": compile_nvidia}

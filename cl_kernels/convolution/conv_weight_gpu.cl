@@ -31,31 +31,61 @@
 #ifndef WEFT_CONV_WEIGHT_GPU
 #define WEFT_CONV_WEIGHT_GPU
 
-/* An item's quads of a block, of which `rest` positions are left: of slopes, and of the image. What is not there is not
- * read: the block's first slope and the first pixel are, and become zero as they are put into local memory, after a block
- * is multiplied: nothing waits for them before. */
-#define WEFT_CONV_WEIGHT_READ(rest)                                                                          \
-    slope_there = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0) < (rest);                                     \
-    WEFT_GEMM_EACH(weft_j, WEFT_GEMM_HEIGHT)                                                                 \
-    a_quads[0] = WEFT_OF_B(WEFT_QUAD_)((WEFT_OPERANDS_B *)(slope + (slope_there ? slope_at : slope_first))); \
-    WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH) {                                                                \
-        const int weft_x = at.x * stride0 + reach.x, weft_y = at.y * stride1 + reach.y,                      \
-                  weft_z = at.z * stride2 + reach.z;                                                         \
-        const int weft_pixel = ((at.image * image0 + weft_x) * image1 + weft_y) * image2 + weft_z;           \
-        image_there = (WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0) < (rest)) &                               \
-                      ((uint)weft_x < (uint)image0) & ((uint)weft_y < (uint)image1) &                        \
-                      ((uint)weft_z < (uint)image2);                                                         \
-        b_quads[0] = WEFT_OF_A(WEFT_QUAD_)(                                                                  \
-            (WEFT_OPERANDS_A *)(image + (ulong)(uint)(image_there ? weft_pixel : 0) * (uint)image_step));    \
-    }
-#define WEFT_CONV_WEIGHT_PUT(a_block, b_block)                                                               \
-    a_quads[0] = slope_there ? a_quads[0] : (float4)(0.0f);                                                  \
-    b_quads[0] = image_there ? b_quads[0] : (float4)(0.0f);                                                  \
-    WEFT_GEMM_PUT(a_block, a_quads, A, 0)                                                                    \
-    WEFT_GEMM_PUT(b_block, b_quads, B, 0)
+/* An item's quads of a block, by their numbers: of slopes, and of the image, with the pixel's place along the axes, and where a row of
+ * positions ends along each of them. */
+typedef struct weft_conv_weight_walk {
+    int3 at, end;
+    uint slope, pixel;
+} weft_conv_weight_walk;
 
-/* Local memory of a group, in quads: two blocks of both factors. */
-#define WEFT_CONV_WEIGHT_SHARED (2 * (WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT) + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)))
+#define WEFT_CONV_WEIGHT_PIXEL(images, at)                                                                   \
+    ((((uint)(images) * (uint)image0 + (uint)(at).x) * (uint)image1 + (uint)(at).y) * (uint)image2 +         \
+        (uint)(at).z)
+
+/* STEP positions further: along each axis as far as a digit says, and at its end back by a row of positions, which is one further
+ * along the axis before. All digits are `next` quads, the end of each axis is `back` quads. Nothing is multiplied. */
+#define WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, axis, digit)                                                    \
+    (walk).at.axis += (digit);                                                                               \
+    const int weft_end_##axis = (walk).at.axis >= (walk).end.axis;                                           \
+    (walk).at.axis -= weft_end_##axis ? rows.axis : 0;                                                       \
+    (walk).pixel += weft_end_##axis ? back.axis : 0u;
+#define WEFT_CONV_WEIGHT_ADVANCE_WALK(walk)                                                                  \
+    {                                                                                                        \
+        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, z, digits.z)                                                    \
+        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, y, digits.y + (weft_end_z ? stride1 : 0))                       \
+        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, x, digits.x + (weft_end_y ? stride0 : 0))                       \
+        (walk).pixel += next;                                                                                \
+        (walk).slope += WEFT_GEMM_STEP * slope_quads;                                                        \
+    }
+
+/* Quad `number` of memory of a factor, by its address in bytes: in elements, AMD's compiler scales it before it selects. */
+#define WEFT_CONV_WEIGHT_QUAD(of, from, number)                                                              \
+    of(WEFT_QUAD_)((__global const of(WEFT_T_) *)((__global const char *)(from) +                            \
+                                                  (ulong)(number) * (4 * sizeof(of(WEFT_T_)))))
+
+/* An item's quads of a block. What is not there is not read: the first slope and the first pixel are, and become zero as they are
+ * put into local memory, after a block is multiplied: nothing waits for them before. They are
+ * selected: of an assignment on a condition Intel's compiler makes a branch, and moves the read of the image into it. */
+#define WEFT_CONV_WEIGHT_READ(after)                                                                         \
+    WEFT_GEMM_EACH(weft_j, WEFT_GEMM_HEIGHT) {                                                               \
+        slope_there = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0) + (after) < rest;                         \
+        a_quads[0] = WEFT_CONV_WEIGHT_QUAD(WEFT_OF_B, slope, slope_there ? walk.slope : 0u);                 \
+    }                                                                                                        \
+    WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH) {                                                                \
+        image_there = (WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0) + (after) < rest) &                       \
+                      ((uint)walk.at.x < (uint)image0) & ((uint)walk.at.y < (uint)image1) &                  \
+                      ((uint)walk.at.z < (uint)image2);                                                      \
+        b_quads[0] = WEFT_CONV_WEIGHT_QUAD(WEFT_OF_A, image, image_there ? walk.pixel : 0u);                 \
+    }
+#define WEFT_CONV_WEIGHT_PUT(block)                                                                          \
+    a_quads[0] = select((float4)(0.0f), a_quads[0], (int4)(-slope_there));                                   \
+    b_quads[0] = select((float4)(0.0f), b_quads[0], (int4)(-image_there));                                   \
+    WEFT_GEMM_PUT(block, a_quads, A, 0)                                                                      \
+    WEFT_GEMM_PUT((block) + WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT), b_quads, B, 0)
+
+/* Local memory of a group, in quads: two blocks, each of both factors. */
+#define WEFT_CONV_WEIGHT_BLOCK  (WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT) + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH))
+#define WEFT_CONV_WEIGHT_SHARED (2 * WEFT_CONV_WEIGHT_BLOCK)
 
 #endif
 
@@ -87,13 +117,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) 
 
 /* Work-group place (columns, filters, split and group). Offsets count units, steps of pixels and slopes are bytes; a filter's
  * sums are where its taps and channels have these strides. */
-__attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local float4 *shared,
+__attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local float4 *block,
     const int3 place, WEFT_CONV_WEIGHT_TILES_PARAMETERS(WEFT_OPERANDS_A, WEFT_OPERANDS_B)) {
-    __local float4(*const a_tile)[WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)] =
-        (__local float4(*)[WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)])shared;
-    __local float4(*const b_tile)[WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)] =
-        (__local float4(*)[WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)])(shared + 2 * WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT));
-    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_ACROSS + x;
+    WEFT_GEMM_ITEM
     const int group = place.z % groups, split = place.z / groups;
     const int top = place.y * WEFT_GEMM_HEIGHT, left = place.x * WEFT_GEMM_WIDTH;
     const int taps = taps0 * taps1 * taps2, begin = split * length, end = min(positions, begin + length);
@@ -102,31 +128,42 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
     const int tap = column / depth, line = tap / taps2;
     const int3 reach = (int3)(line / taps1 * dilation0 - before0, line % taps1 * dilation1 - before1,
         tap % taps2 * dilation2 - before2);
-    __global const char *const image =
-        (__global const char *)(pixels + pixels_offset * pixel_unit + group * depth + column % depth);
-    __global const char *slope =
-        (__global const char *)(slopes + slopes_offset * slope_unit + group * width) +
-        (long)begin * slope_step;
-    const uint slope_first = (uint)filter * (uint)sizeof(WEFT_OF_B(WEFT_T_)),
-               slope_at = slope_first + (uint)WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0) * (uint)slope_step;
+    WEFT_OPERANDS_A *const image = pixels + pixels_offset * pixel_unit + group * depth + column % depth;
+    WEFT_OPERANDS_B *const slope = slopes + slopes_offset * slope_unit + group * width;
     const int position = begin + WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0);
-    weft_conv_weight_position at = WEFT_CONV_WEIGHT_POSITION(position);
-    int now = 0, slope_there = 0, image_there = 0;
-    float4 a_quads[1], b_quads[1], acc[WEFT_GEMM_SUMS][4];
+    const weft_conv_weight_position at = WEFT_CONV_WEIGHT_POSITION(position);
+    const uint slope_quads = (uint)slope_step / (4 * (uint)sizeof(WEFT_OF_B(WEFT_T_))),
+               pixel_quads = (uint)image_step / (4 * (uint)sizeof(WEFT_OF_A(WEFT_T_)));
+    const int3 digits = (int3)(step0 * stride0, step1 * stride1, step2 * stride2),
+               rows = (int3)(result0 * stride0, result1 * stride1, result2 * stride2);
+    const uint next = WEFT_CONV_WEIGHT_PIXEL(step_image, digits) * pixel_quads;
+    const uint3 back =
+        (uint3)((uint)(image0 - rows.x) * (uint)image1 * (uint)image2,
+            (uint)(stride0 * image1 - rows.y) * (uint)image2, (uint)(stride1 * image2 - rows.z)) *
+        pixel_quads;
+    weft_conv_weight_walk walk;
+    walk.at = (int3)(at.x * stride0, at.y * stride1, at.z * stride2) + reach;
+    walk.end = rows + reach;
+    walk.pixel = WEFT_CONV_WEIGHT_PIXEL(at.image, walk.at) * pixel_quads;
+    walk.slope =
+        (uint)(begin + WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0)) * slope_quads + (uint)filter / 4;
+    int rest = end - begin, slope_there = 0, image_there = 0,
+        turn = WEFT_CONV_WEIGHT_BLOCK * (int)sizeof(float4);
+    /* Items that have no quad of a block select one, too: zeros. */
+    float4 a_quads[1] = {(float4)(0.0f)}, b_quads[1] = {(float4)(0.0f)}, acc[WEFT_GEMM_SUMS][4];
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
         acc[e][3] = (float4)(0.0f);
-    WEFT_CONV_WEIGHT_READ(end - begin)
-    WEFT_CONV_WEIGHT_PUT(a_tile[0], b_tile[0])
+    WEFT_CONV_WEIGHT_READ(0)
+    WEFT_CONV_WEIGHT_PUT(block)
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int rest = end - begin; rest > 0;) { /* after the last block zeros are read */
-        rest -= WEFT_GEMM_STEP;
-        slope += rest > 0 ? WEFT_GEMM_STEP * (uint)slope_step : 0u;
-        WEFT_CONV_WEIGHT_ADVANCE(at)
-        WEFT_CONV_WEIGHT_READ(rest)
-        WEFT_GEMM_ADD_BLOCK(
-            WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, a_tile[now], b_tile[now], WEFT_GEMM_STEP)
-        now ^= 1;
-        WEFT_CONV_WEIGHT_PUT(a_tile[now], b_tile[now])
+    for (; rest > 0; rest -= WEFT_GEMM_STEP) { /* after the last block zeros are read */
+        WEFT_CONV_WEIGHT_ADVANCE_WALK(walk)
+        WEFT_CONV_WEIGHT_READ(WEFT_GEMM_STEP)
+        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, block,
+            block + WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT), WEFT_GEMM_STEP)
+        block = (__local float4 *)((__local char *)block + turn);
+        turn = -turn;
+        WEFT_CONV_WEIGHT_PUT(block)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     sums += sums_offset + ((long)split * groups + group) * filters * channels * taps;
@@ -142,7 +179,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(tiles)(
+__kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(
     WEFT_CONV_WEIGHT_TILES_PARAMETERS(WEFT_OPERANDS_A, WEFT_OPERANDS_B)) {
     __local float4 shared[WEFT_CONV_WEIGHT_SHARED];
     const int3 place = (int3)((int)get_group_id(0), (int)get_group_id(1), (int)get_group_id(2));

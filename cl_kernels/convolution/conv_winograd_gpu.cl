@@ -93,7 +93,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void W
 
 /* Work-item: a channel of a tile of a group. Pixels outside of the image are read as those at its edge, which are there, and
  * become zero afterwards: no read waits for a comparison. */
-__kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void WEFT_NAME(pixels)(
+__kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) WEFT_NARROW void WEFT_NAME(pixels)(
     WEFT_OPERANDS_A *image, long image_offset, __global float *pixels, long pixels_offset, int elements,
     WEFT_WINOGRAD_TILES, int channels, int depth, int read1, int read2, int before1, int before2,
     long x_image, int x1, int x2, int iteration) {

@@ -99,6 +99,7 @@ weft_status wi_gpu_engines_find(wi_device *device) {
     if (names(extensions, "cl_nv_device_attribute_query")) traits.capability = capability_of(device->id);
     if (names(extensions, "cl_intel_required_subgroup_size")) traits.sub_group = least_sub_group(device->id);
     device->caps.engines = wi_gpu_engines_of(&traits);
+    device->caps.sub_group = traits.sub_group;
     device->caps.block_reads = wi_gpu_reads_blocks(&traits);
     wi_release(device->host.allocator, extensions);
     return WEFT_OK;

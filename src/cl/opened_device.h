@@ -33,6 +33,7 @@ typedef struct wi_capabilities {
     bool can_build;            /* the trivial probe kernel was compiled, run, and gave the right numbers */
     unsigned quirks;           /* WI_QUIRK_ bits, see quirks.h */
     unsigned engines;          /* WI_ENGINE_ bits, see matrix_engine.h */
+    size_t sub_group;          /* the least sub-group that a kernel may require, see gpu_engines.h; 0: none */
     bool block_reads;          /* see gpu_engines.h */
     bool engine_model;         /* kernels use a model of them, see amx_model.clh */
     double engine_rate;        /* of AVX-512 BF16, see matrix_engine.h; 0: not asked for */

@@ -45,7 +45,7 @@ static void append_group(wi_text *source, const wi_kernel_launch *launch) {
 static void append_bundle(wi_text *source, const wi_kernel_launch *launch) {
     const int row = WI_BUNDLE_FACTS + launch->argument_count;
     if (launch->shared)
-        wi_text_append(source, "__kernel __attribute__((reqd_work_group_size(%d, %d, %d)))",
+        wi_text_append(source, "__kernel __attribute__((reqd_work_group_size(%d, %d, %d))) WEFT_NARROW",
             (int)launch->local[0], (int)launch->local[1], (int)launch->local[2]);
     else
         wi_text_append(source, "__kernel WEFT_ITEMS(%d)", (int)launch->local[0]);

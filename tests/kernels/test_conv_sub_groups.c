@@ -36,6 +36,18 @@ static const conv_case split_cases[] = {
     {"stride 2, dilation 2", 1, 45, 11, 12, 64, 3, 2, 2, 1, 1},
     {"groups of odd channels", 1, 57, 9, 7, 51, 3, 2, 1, 1, 3},
 };
+/* Positions, of which a block has 8, in rows that end in a block, before and after others: as many in an image as in a block, fewer,
+ * and many. Filters are rows, taps and channels are columns. */
+static const conv_case weight_cases[] = {
+    {"less than a tile and a block", 1, 3, 5, 4, 6, 1, 1, 1, 0, 1},
+    {"several tiles each way", 2, 24, 9, 11, 130, 3, 1, 1, 1, 1},
+    {"odd channels and filters, copies of both", 2, 21, 9, 8, 67, 3, 1, 1, 1, 1},
+    {"stride 2, dilation 2", 1, 28, 14, 13, 68, 3, 2, 2, 1, 1},
+    {"images of fewer positions than a block", 19, 12, 4, 3, 72, 3, 2, 1, 1, 1},
+    {"one position of an image", 21, 16, 3, 3, 64, 3, 1, 1, 0, 1},
+    {"stride 3 beyond the window", 3, 8, 17, 16, 12, 2, 3, 1, 0, 1},
+    {"groups of odd channels", 2, 57, 9, 7, 51, 3, 2, 1, 1, 3},
+};
 /* A row of the product is a tile of 4 x 4 results. */
 static const conv_case winograd_cases[] = {
     {"one tile", 1, 8, 4, 4, 12, 3, 1, 1, 1, 1},
@@ -46,20 +58,28 @@ static const conv_case winograd_cases[] = {
 
 typedef struct kernel {
     const char *name;
+    int extras; /* of conv_net_in */
     const conv_case *cases;
     size_t count;
 } kernel;
 
 #define CASES(list) list, sizeof list / sizeof *list
-static const kernel direct = {"conv_gpu", CASES(direct_cases)}, split = {"split_gpu", CASES(split_cases)},
-                    winograd = {"winograd_gpu", CASES(winograd_cases)};
+static const kernel direct = {"conv_gpu", CONV_BIAS | CONV_SUMS, CASES(direct_cases)},
+                    split = {"split_gpu", CONV_BIAS | CONV_SUMS, CASES(split_cases)},
+                    winograd = {"winograd_gpu", CONV_BIAS | CONV_SUMS, CASES(winograd_cases)},
+                    weight = {"conv_gpu_weight", CONV_OF_WEIGHT, CASES(weight_cases)};
+
+/* The steps that the kernel is for. */
+static size_t steps_of(const kernel *k, const weft_plan *plan, const wi_step **steps) {
+    return k->extras & CONV_OF_WEIGHT ? conv_net_weight_steps(plan, steps) : conv_net_steps(plan, steps);
+}
 
 /* From here on the variant serves the sites of the plan. */
-static void choose_together(wi_device *device, const char *kernel_name, const weft_plan *plan) {
+static void choose_together(wi_device *device, const kernel *k, const weft_plan *plan) {
     const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
-    const size_t count = conv_net_steps(plan, steps);
+    const size_t count = steps_of(k, plan, steps);
     char site_name[WI_SITE_NAME], name[WI_KERNEL_NAME];
-    snprintf(name, sizeof name, "%s/together", kernel_name);
+    snprintf(name, sizeof name, "%s/together", k->name);
     for (size_t i = 0; i < count; i++) {
         const wi_kernel_site site = wi_step_site(&plan->partition, steps[i]);
         wi_site_name(site_name, site.node->op, &site);
@@ -70,14 +90,14 @@ static void choose_together(wi_device *device, const char *kernel_name, const we
 
 static void assert_together(const wi_device *device, const kernel *k, const weft_plan *plan) {
     const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
-    const size_t count = conv_net_steps(plan, steps);
-    assert_int_equal(count, k->count * CONV_PASSES);
+    const size_t count = steps_of(k, plan, steps);
+    assert_int_equal(count, k->count * (k->extras & CONV_OF_WEIGHT ? 1 : CONV_PASSES));
     for (size_t i = 0; i < count; i++) {
         const wi_selection *const selection = steps[i]->selection;
         assert_string_equal(selection->chosen->name, k->name);
         assert_string_equal(selection->variant->name, "together");
         assert_int_equal(selection->variant->values[WI_TILE_SUB_GROUP], 8);
-        assert_int_equal(steps[i]->sums, device->profile.loops.sums);
+        assert_int_equal(steps[i]->sums, k->extras & CONV_SUMS && device->profile.loops.sums);
         if (k == &split) assert_in_range(conv_net_splits(plan, steps[i]), 2, 32);
     }
 }
@@ -95,9 +115,9 @@ static void try(const kernel *k) {
         test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .work_units = UNITS});
     wi_device *const device = wi_context_device(context);
     device->profile.block_reads = true;
-    const conv_net net = conv_net_in(weft_context_graph(context), k->cases, k->count, CONV_BIAS | CONV_SUMS);
+    const conv_net net = conv_net_in(weft_context_graph(context), k->cases, k->count, k->extras);
     weft_plan *const naive = conv_net_plan(&net, "conv_naive");
-    choose_together(device, k->name, naive);
+    choose_together(device, k, naive);
     weft_plan *const together = conv_net_plan(&net, NULL);
     assert_together(device, k, together);
     float *const wanted = conv_net_run(&net, naive), *const got = conv_net_run(&net, together);
@@ -119,6 +139,11 @@ static void splits_are_right(void **state) {
     try(&split);
 }
 
+static void weights_are_right(void **state) {
+    (void)state;
+    try(&weight);
+}
+
 static void winograd_is_right(void **state) {
     (void)state;
     try(&winograd);
@@ -126,7 +151,7 @@ static void winograd_is_right(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_are_right), cmocka_unit_test(splits_are_right),
-        cmocka_unit_test(winograd_is_right)};
+        cmocka_unit_test(winograd_is_right), cmocka_unit_test(weights_are_right)};
     setenv("WEFT_SELF_TEST", "0", 1); /* a choice of what is wrong is compared here, and not left out */
     return test_finish(cmocka_run_group_tests_name("conv sub-groups", tests, NULL, NULL));
 }

@@ -1,6 +1,6 @@
 /* The index arithmetic of weights' gradients by a matrix engine: the engine's instructions are replaced by a model in plain
  * OpenCL C (cl_kernels/product/amx_model.clh), so that the kernel runs on any device of class cpu, and under interpreters that
- * see every access; and by the engine itself where there is one. */
+ * see every access; and by the engine itself where there is one. Of class gpu: which sizes the tiles take. */
 #include "cl/kernel_source.h"
 #include "cl/launch.h"
 #include "cl/program.h"
@@ -281,13 +281,16 @@ static const test_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases, FEW_CASES = 3, MODEL_CASES = 10 };
 
-static const wi_implementation *the_kernel(void) {
+static const wi_implementation *named(const char *name) {
     for (int i = 0; wi_convolution_weight_family[i]; i++) {
-        if (strcmp(wi_convolution_weight_family[i]->name, "amx_weight") == 0)
-            return wi_convolution_weight_family[i];
+        if (strcmp(wi_convolution_weight_family[i]->name, name) == 0) return wi_convolution_weight_family[i];
     }
-    fail_msg("there is no amx_weight");
+    fail_msg("there is no %s", name);
     return NULL;
+}
+
+static const wi_implementation *the_kernel(void) {
+    return named("amx_weight");
 }
 
 static void check(const wi_implementation *implementation, size_t count) {
@@ -326,10 +329,41 @@ static void the_engine_is_exact(void **state) {
     check(the_kernel(), CASES);
 }
 
+/* Of this many channels, or filters, at 2^28 positions of contiguous images. */
+static bool tiles_accept(int64_t channels, int64_t filters) {
+    const weight_case problem = {
+        1 << 20, channels, filters, 1, {16, 16}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, FORMATS(F32, F32)};
+    wi_device device = {.profile = *wi_device_kind_named("gpu")};
+    weight_run run = {.device = &device, .problem = &problem};
+    device.profile.units = 1;
+    device.profile.max_group = 1024;
+    device.profile.local_bytes = 64 << 10;
+    for (int i = 0; i < 3; i++) device.profile.max_items[i] = 1024;
+    run.node = wi_allocate(NULL, sizeof *run.node + 2 * sizeof(weft_tensor *));
+    assert_non_null(run.node);
+    memset(run.node, 0, sizeof *run.node);
+    describe(&run);
+    run.site.result_format = WEFT_F32;
+    run.site.precision = WEFT_F32;
+    const wi_implementation *const tiles = named("conv_gpu_weight");
+    const bool accepted = wi_implementation_accepts(tiles, wi_implementation_variant(tiles, 0), &run.site);
+    wi_release(NULL, run.node);
+    return accepted;
+}
+
+/* Quads of images and of slopes have numbers below 2^32. */
+static void quads_over_an_int_are_left(void **state) {
+    (void)state;
+    assert_true(tiles_accept(48, 48));
+    assert_false(tiles_accept(72, 48));
+    assert_false(tiles_accept(48, 72));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_model_is_exact),
         cmocka_unit_test(the_engine_is_exact),
+        cmocka_unit_test(quads_over_an_int_are_left),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

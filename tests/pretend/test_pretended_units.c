@@ -2,6 +2,7 @@
  * fall to small tiles for it. */
 #include "bench_networks.h"
 #include "cl/context.h"
+#include "cl/program.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/product/gemm_tile_gpu.h"
 #include "plan/compiled_plan.h"
@@ -115,11 +116,55 @@ static const char *tile_on(const char *device) {
     return selection.variant->name;
 }
 
+/* Weights' gradients of a training step, and how many of them have the tile. */
+static void count_weights(const char *device, const char *tile, int *weights, int *with_tile) {
+    weft_context *const context = pretended_open(device);
+    bench_model model;
+    pretend_layer_skip(true);
+    assert_ok(bench_model_create(&model, context, bench_network_find("AlexNet-R"), &(bench_setting){0}));
+    const wi_partition *const p = &model.plan->partition;
+    *weights = *with_tile = 0;
+    for (size_t i = 0; i < p->step_count; i++) {
+        const wi_step *const step = p->steps[i];
+        if (!step->selection || p->values[step->members[0]].node->op != &wi_op_conv_weight) continue;
+        ++*weights;
+        *with_tile += is_named(step->selection, tile);
+    }
+    bench_model_clear(&model);
+    weft_context_release(context);
+    pretend_layer_skip(false);
+}
+
 /* What a driver reports is seen, and the tile that needs it is the cheapest there, and refused elsewhere. */
 static void sub_groups_of_eight_read_together(void **state) {
     (void)state;
     assert_string_equal(tile_on("eights"), "together");
     assert_string_not_equal(tile_on("units108"), "together");
+    int weights, together;
+    count_weights("eights", "together", &weights, &together);
+    assert_true(together > 0 && together <= weights);
+    count_weights("units108", "together", &weights, &together);
+    assert_true(weights > 0);
+    assert_int_equal(together, 0);
+}
+
+/* Does a program that begins with these lines compile on the device? */
+static bool compiles(const char *device, const char *lines) {
+    weft_context *const context = pretended_open(device);
+    char source[256];
+    wi_program *program;
+    snprintf(source, sizeof source, "%s\n__kernel void none(void) {}\n", lines);
+    const weft_status status =
+        wi_program_get(&program, wi_context_device(context), "sub-groups", source, NULL);
+    weft_context_release(context);
+    return status == WEFT_OK;
+}
+
+/* The least size that a kernel may require is known in all programs, where there is one. */
+static void programs_know_sub_groups(void **state) {
+    (void)state;
+    assert_true(compiles("eights", "#if WEFT_SUB_GROUP != 8\n#error\n#endif"));
+    assert_true(compiles("units108", "#ifdef WEFT_SUB_GROUP\n#error\n#endif"));
 }
 
 /* Launches of a training step of the LSTM network, by the model of an engine (NULL: in f32); scans: how many scans it has, with
@@ -162,8 +207,9 @@ static void fast_engines_walk_through_time(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sub_groups_of_eight_read_together),
-        cmocka_unit_test(few_products_are_slow), cmocka_unit_test(one_image_is_split),
-        cmocka_unit_test(one_example_is_split), cmocka_unit_test(fast_engines_walk_through_time)};
+        cmocka_unit_test(programs_know_sub_groups), cmocka_unit_test(few_products_are_slow),
+        cmocka_unit_test(one_image_is_split), cmocka_unit_test(one_example_is_split),
+        cmocka_unit_test(fast_engines_walk_through_time)};
     (void)argc;
     pretended_start(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

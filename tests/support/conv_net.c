@@ -3,6 +3,7 @@
 
 #include "cl/context.h"
 #include "kernels/convolution/conv_product.h"
+#include "ops/convolution/conv.h"
 #include "ops/op_table.h"
 #include "support/conv_net.h"
 #include <math.h>
@@ -27,7 +28,8 @@ static void add_case(weft_graph *graph, const conv_case *c, weft_tensor **in, we
     int64_t size[4];
     for (int d = 0; d < 4; d++) size[d] = weft_tensor_dimension(out[0], d);
     in[2] = weft_input_shape(graph, "slope", WEFT_F32, 4, size);
-    assert_weft_ok(weft_gradients(weft_sum(weft_mul(out[0], in[2])), in, 1, &out[1]));
+    weft_tensor **const of = &in[extras & CONV_OF_WEIGHT ? 1 : 0];
+    assert_weft_ok(weft_gradients(weft_sum(weft_mul(out[0], in[2])), of, 1, &out[1]));
     for (int i = 0; extras & CONV_SUMS && i < CONV_PASSES; i++)
         out[CONV_PASSES + i] = weft_sum(out[i], 0, 1, 2);
 }
@@ -108,15 +110,33 @@ void conv_net_compare(const conv_net *net, const char *name, const float *got, c
     }
 }
 
-size_t conv_net_steps(const weft_plan *plan, const wi_step **steps) {
+static bool is_convolution(const weft_plan *plan, const wi_step *step) {
+    (void)plan;
+    return step->kind == WI_STEP_PRODUCT && step->gemm.convolution;
+}
+
+static bool is_of_weight(const weft_plan *plan, const wi_step *step) {
+    return step->kind == WI_STEP_KERNEL &&
+           plan->partition.values[step->members[0]].node->op == &wi_op_conv_weight;
+}
+
+static size_t steps_that(
+    bool (*are)(const weft_plan *plan, const wi_step *step), const weft_plan *plan, const wi_step **steps) {
     size_t count = 0;
     for (size_t i = 0; i < plan->partition.step_count; i++) {
-        const wi_step *const step = plan->partition.steps[i];
-        if (step->kind != WI_STEP_PRODUCT || !step->gemm.convolution) continue;
+        if (!are(plan, plan->partition.steps[i])) continue;
         assert_in_range(count, 0, CONV_MOST_CASES * CONV_PASSES - 1);
-        steps[count++] = step;
+        steps[count++] = plan->partition.steps[i];
     }
     return count;
+}
+
+size_t conv_net_steps(const weft_plan *plan, const wi_step **steps) {
+    return steps_that(is_convolution, plan, steps);
+}
+
+size_t conv_net_weight_steps(const weft_plan *plan, const wi_step **steps) {
+    return steps_that(is_of_weight, plan, steps);
 }
 
 int conv_net_splits(const weft_plan *plan, const wi_step *step) {

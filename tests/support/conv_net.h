@@ -11,9 +11,10 @@ typedef struct conv_case {
     int64_t images, channels, height, width, filters, taps, stride, dilation, padding, groups;
 } conv_case;
 
-/* What a case may have beside the product: a bias, a relu, and the sums of all columns. */
-enum { CONV_BIAS = 1, CONV_RELU = 2, CONV_SUMS = 4 };
-/* Convolutions of a case: that of the result, and that of the image's gradient. */
+/* What a case may have beside the product: a bias, a relu, and the sums of all columns; or the gradient of the weight in place of the
+ * image's. */
+enum { CONV_BIAS = 1, CONV_RELU = 2, CONV_SUMS = 4, CONV_OF_WEIGHT = 8 };
+/* Convolutions of a case: that of the result, and that of the gradient. */
 enum { CONV_PASSES = 2, CONV_INPUTS = 4, CONV_MOST_CASES = 32 };
 
 typedef struct conv_net {
@@ -38,6 +39,8 @@ void conv_net_compare(const conv_net *net, const char *name, const float *got, c
 
 /* The plan's convolutions: how many; steps has room for CONV_MOST_CASES * CONV_PASSES. */
 size_t conv_net_steps(const weft_plan *plan, const wi_step **steps);
+/* The same of the weights' gradients. */
+size_t conv_net_weight_steps(const weft_plan *plan, const wi_step **steps);
 /* Among how many work-groups a step of split_gpu divides the sum of a tile: those of the tiles along their third dimension, for each
  * group of channels. */
 int conv_net_splits(const weft_plan *plan, const wi_step *step);

@@ -11,7 +11,8 @@ static const char *const parameters[] = {WI_TILE_NAMES, [COMBINED] = "WEFT_CONV_
 
 /* Each item has one quad of a block of rows, and at most one of columns. */
 static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 64}}, {"tall", {16, 16, 8, 4, 8, 0, 64}},
-    {"medium", {16, 16, 4, 4, 16, 0, 64}}, {"small", {8, 8, 4, 4, 8, 0, 64}}, {0}};
+    {"together", {8, 16, 8, 4, 8, 8, 64}}, {"medium", {16, 16, 4, 4, 16, 0, 64}},
+    {"small", {8, 8, 4, 4, 8, 0, 64}}, {0}};
 
 static const char *const headers[] = {
     "gemm_tile_gpu.clh", "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", NULL};
@@ -32,9 +33,18 @@ static wi_conv_weight_cut cut_of(const wi_kernel_site *site, const wi_conv *conv
             .formats = {site->formats[0], site->formats[1]}});
 }
 
+/* Do an unsigned int's values number its quads? */
+static bool are_numbered(const wi_conv_quads *quads) {
+    double pixels = (double)quads->images;
+    for (int i = 0; i < 3; i++) pixels *= (double)quads->size[i];
+    return pixels * (double)(quads->step[2] / 4) <= UINT32_MAX;
+}
+
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    return wi_tile_suits(site->device, site->values) && wi_conv_weight_fits(&conv, 4);
+    if (!wi_tile_suits(site->device, site->values) || !wi_conv_weight_fits(&conv, 4)) return false;
+    const wi_conv_weight_cut cut = cut_of(site, &conv);
+    return are_numbered(&cut.image) && are_numbered(&cut.slope);
 }
 
 /* As in conv_gpu.c. */
@@ -56,7 +66,8 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
     const int *const p = site->values;
     const wi_conv_weight_cut cut = cut_of(site, &conv);
-    const size_t local[] = {(size_t)p[WI_TILE_ACROSS], (size_t)p[WI_TILE_DOWN]};
+    size_t local[3];
+    wi_tile_group(p, local);
     plan->flops = wi_conv_flops(&conv);
     plan->scratch_bytes = (size_t)cut.scratch * sizeof(float);
     wi_conv_weight_stage(plan, &cut, p[COMBINED]);
