@@ -5,8 +5,9 @@
  *        compile_kernel LANES COMMON FILE   any other file, after common.clh
  *
  * On PoCL a template is compiled after builtins.clh, which must declare all that it calls; any other file after the driver's
- * own header. Files that a file includes are those embedded in the library. A .cl file must hold at least one kernel. Exit
- * status 0: it compiled everywhere without a warning; 1: it did not (the build log is printed), no implementation
+ * own header. Files that a file includes are those embedded in the library. A .cl file must hold at least one kernel. Kernels for
+ * AMX are left out, which is printed, where amx.clh finds no compiler for it. Exit
+ * status 0: it compiled everywhere else without a warning; 1: it did not (the build log is printed), no implementation
  * names it, or there is no OpenCL device to ask.
  */
 #include "cl/kernel_source.h"
@@ -22,24 +23,30 @@ enum { MAX_PLATFORMS = 16, MAX_TEXT = 1 << 20, MAX_LOG = 1 << 16 };
 /* What stands before the source on PoCL in place of its own header, as in src/cl/compile.c; "" where that is read. */
 static const char *declarations = "";
 
-static void print_log(cl_program program, cl_device_id device) {
+enum { FAILED, COMPILED, LEFT_OUT, NO_DEVICE };
+
+/* Of a build that failed: AMX is written in assembly, which Intel's compiler, for one, does not take. */
+static int judge_log(cl_program program, cl_device_id device) {
     static char log[MAX_LOG];
-    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL) == CL_SUCCESS)
-        fprintf(stderr, "%s\n", log);
+    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL) != CL_SUCCESS)
+        return FAILED;
+    if (strstr(log, "no compiler for a processor with AMX")) return LEFT_OUT;
+    fprintf(stderr, "%s\n", log);
+    return FAILED;
 }
 
 static int build(
     cl_context context, cl_device_id device, const char *const *texts, const char *options, size_t *kernels) {
     cl_int error = CL_SUCCESS;
     cl_program program = clCreateProgramWithSource(context, 2, (const char **)texts, NULL, &error);
-    if (error != CL_SUCCESS) return 0;
-    error = clBuildProgram(program, 1, &device, options, NULL, NULL);
-    if (error != CL_SUCCESS)
-        print_log(program, device);
-    else
-        error = clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof *kernels, kernels, NULL);
+    if (error != CL_SUCCESS) return FAILED;
+    int result = COMPILED;
+    if (clBuildProgram(program, 1, &device, options, NULL, NULL) != CL_SUCCESS)
+        result = judge_log(program, device);
+    else if (clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof *kernels, kernels, NULL) != CL_SUCCESS)
+        result = FAILED;
     clReleaseProgram(program);
-    return error == CL_SUCCESS;
+    return result;
 }
 
 static int is_pocl(cl_platform_id platform) {
@@ -48,10 +55,10 @@ static int is_pocl(cl_platform_id platform) {
     return strcmp(name, "Portable Computing Language") == 0;
 }
 
-/* 1: compiled; 0: did not; -1: the platform has no device. */
 static int compile_on(cl_platform_id platform, const char *source, const char *options, size_t *kernels) {
+    static const char *const said[] = {"did not compile", "compiled", "left out: its compiler knows no AMX"};
     cl_device_id device = NULL;
-    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS) return -1;
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS) return NO_DEVICE;
     char name[256] = "", own_options[160];
     clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, NULL);
     const int declares = *declarations && is_pocl(platform);
@@ -59,11 +66,11 @@ static int compile_on(cl_platform_id platform, const char *source, const char *o
     snprintf(own_options, sizeof own_options, "%s%s", options, declares ? " -D_OPENCL_H_" : "");
     cl_int error = CL_SUCCESS;
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
-    if (error != CL_SUCCESS) return 0;
-    const int compiled = build(context, device, texts, own_options, kernels);
+    if (error != CL_SUCCESS) return FAILED;
+    const int result = build(context, device, texts, own_options, kernels);
     clReleaseContext(context);
-    printf("%s: %s\n", name, compiled ? "compiled" : "did not compile");
-    return compiled;
+    printf("%s: %s\n", name, said[result]);
+    return result;
 }
 
 static int compile_everywhere(const char *source, const char *lanes, size_t least_kernels) {
@@ -79,11 +86,12 @@ static int compile_everywhere(const char *source, const char *lanes, size_t leas
     int tried = 0, failed = 0;
     for (cl_uint i = 0; i < count && i < MAX_PLATFORMS; i++) {
         size_t kernels = 0;
-        const int compiled = compile_on(platforms[i], source, options, &kernels);
-        if (compiled < 0) continue;
+        const int result = compile_on(platforms[i], source, options, &kernels);
+        if (result == NO_DEVICE) continue;
+        const int empty = result == COMPILED && kernels < least_kernels;
         tried++;
-        if (compiled && kernels < least_kernels) fprintf(stderr, "the file holds no kernel\n");
-        failed += !compiled || kernels < least_kernels;
+        if (empty) fprintf(stderr, "the file holds no kernel\n");
+        failed += result == FAILED || empty;
     }
     if (!tried) fprintf(stderr, "no OpenCL device to compile on\n");
     return tried > 0 && failed == 0;
