@@ -48,9 +48,9 @@ static wi_limits forward_limits(const int *p) {
     return limits_of(p, panels(p, 1) + (height(p) * (width(p) + 4) + group(p)) * (int64_t)sizeof(float));
 }
 
-/* Two numbers of each row. */
+/* Two numbers of each row and of each of the others. */
 static wi_limits gradient_limits(const int *p) {
-    return limits_of(p, panels(p, 2) + height(p) * 2 * (int64_t)sizeof(float));
+    return limits_of(p, panels(p, 2) + (height(p) + width(p)) * 2 * (int64_t)sizeof(float));
 }
 
 /* Operands and result in f32, of heads that the variant is for. */
@@ -75,7 +75,7 @@ static wi_attention_groups groups_of(const wi_kernel_site *site) {
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes->attention.dropout > 0);
-    wi_kernel_macro_text(plan, "WEFT_ENGINE_FORMAT", wi_format_of(WEFT_BF16)->name);
+    wi_kernel_macro_text(plan, "WEFT_ENGINE_FORMAT", wi_format_of(site->precision)->name);
 }
 
 static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -102,7 +102,9 @@ static double gradient_cost(const wi_kernel_site *site) {
     return wi_attention_groups_gradient_seconds(site, &groups);
 }
 
-static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
+/* Of both, as products: what f16 cannot hold is an infinity, and the step is skipped (decision 0089). */
+static const wi_formats formats[] = {
+    {WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}, {WI_ANY_STORAGE, WEFT_F16, WEFT_F32}};
 
 #define RECORD(spelling, op, text, how)                                                                      \
     .name = (spelling), .ops = {&(op)}, .file = (text), .parameters = parameters, .formats = formats,        \
