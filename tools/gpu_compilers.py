@@ -91,7 +91,7 @@ def count(vendor, lines):
 
 def main_loop(vendor, lines):
     """The instructions, by kind, of the loop that multiplies most by itself, those of loops inside it once; {}
-    without a loop that multiplies. Of a loop and one around it that multiply alike, the outer."""
+    without a loop that multiplies. Of a loop and one around it that have as many instructions of a matrix engine, the outer."""
     best, most, span = {}, 0, (0, 0)
     loops = loops_of(lines)
     for first, last in loops:
@@ -101,7 +101,7 @@ def main_loop(vendor, lines):
                 own[a - first:b - first + 1] = [""] * (b - a + 1)
         counts = count(vendor, own)
         weight = counts.get("multiply", 0) + 64 * counts.get("matrix", 0)
-        around = weight == most > 0 and first <= span[0] and last >= span[1]
+        around = "matrix" in counts and weight == most and first <= span[0] and last >= span[1]
         if weight > most or around:
             best, most, span = count(vendor, lines[first:last + 1]), weight, (first, last)
     return best
