@@ -122,8 +122,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
             turned ? other + column + WEFT_HEAD_COLUMN(e) : first + row + WEFT_HEAD_ROW(e),
             turned ? first + row + WEFT_HEAD_ROW(e) : other + column + WEFT_HEAD_COLUMN(e))
         WEFT_NAME(weigh_others)
-        ((__local ushort *)weights + row * (8 * WEFT_ENGINE_PITCH) + column, scores, products,
-            lines + row, lines + WEFT_ENGINE_HEIGHT + column, part, scale, bits, WEFT_HEAD_ENLARGED);
+        ((__local ushort *)weights + row * (8 * WEFT_ENGINE_PITCH) + column, scores, products, lines + row,
+            lines + WEFT_ENGINE_HEIGHT + column, part, scale, bits, WEFT_HEAD_ENLARGED);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (other + WEFT_ENGINE_WIDTH < end)
             WEFT_HEAD_FETCH_OTHERS(second_first, other + WEFT_ENGINE_WIDTH, item)

@@ -55,9 +55,9 @@ __attribute__((always_inline)) static inline float WEFT_NAME(weigh)(weft_head_ro
     const float2 better = best.xy > best.zw ? best.xy : best.zw;
     const float top = better.x > better.y ? better.x : better.y, base = top == -INFINITY ? 0.0f : top;
     const float factor = native_exp2(own->top - base);
-    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_HEAD_OWN; i += 8) {
+    WEFT_ROLLED for (int i = 0; i < WEFT_HEAD_OWN; i += 8) {
         const int at = (part * WEFT_HEAD_OWN + i) / 8;
-        const float4 x = native_exp2(scores[2 * at] - base), y = exp2(scores[2 * at + 1] - base);
+        const float4 x = native_exp2(scores[2 * at] - base), y = native_exp2(scores[2 * at + 1] - base);
         total += x + y;
         weights[at] = WEFT_JOIN(weft_engine_words_, WEFT_ENGINE_FORMAT)(
             x * WEFT_HEAD_FACTORS(bits, i), y * WEFT_HEAD_FACTORS(bits, i + 4));

@@ -17,10 +17,10 @@
  * 3. Sums: an item multiplies the weights of its 4 rows with its lane's columns, a chunk of the others' rows at a time.
  *
  * The next step and the next chunk are read from memory while one is multiplied; there are two of each in local
- * memory, and one barrier for each. What only the end or masks need is kept in local memory,
- * `later`: it would take scalar registers all the time, of which the operands' strides leave none. Within a block offsets have 32 bits. Weights are computed a column of 4 rows at a
- * time: the first one of a tile, which is then rotated, so that no array has an index that a compiler does not know,
- * and the code of a column stands once.
+ * memory, and one barrier for each. What only the end or masks need is in local memory, `later`: it would take scalar
+ * registers all the time, of which the operands' strides leave none. Within a block offsets have 32 bits. Weights are
+ * computed a column of 4 rows at a time: the first one of a tile, which is then rotated, so that no array has an index
+ * that a compiler does not know, and the code of a column stands once.
  *
  * WEFT_ATTENTION_WIDTH: columns of the sums, 32, 64, 128 or 256; what is past the widths is zero. */
 
@@ -54,8 +54,8 @@
 #define WEFT_ATTENTION_ACROSS_OF(i)                                                                          \
     (WEFT_ATTENTION_GROUP < WEFT_ATTENTION_WIDTH ? (i)*WEFT_ATTENTION_GROUP % WEFT_ATTENTION_WIDTH : 0)
 /* Others of a chunk; vectors of a row that an item sums up; others whose reads from local memory overlap. */
-#define WEFT_ATTENTION_DEPTH          (4 * WEFT_ATTENTION_CHUNK / WEFT_ATTENTION_WIDTH)
-#define WEFT_ATTENTION_VECTORS        WEFT_ATTENTION_LARGER(WEFT_ATTENTION_WIDTH / WEFT_ATTENTION_LANES / 4, 1)
+#define WEFT_ATTENTION_DEPTH   (4 * WEFT_ATTENTION_CHUNK / WEFT_ATTENTION_WIDTH)
+#define WEFT_ATTENTION_VECTORS WEFT_ATTENTION_LARGER(WEFT_ATTENTION_WIDTH / WEFT_ATTENTION_LANES / 4, 1)
 #define WEFT_ATTENTION_TOGETHER                                                                              \
     (WEFT_ATTENTION_DEPTH < 8 / WEFT_ATTENTION_VECTORS ? WEFT_ATTENTION_DEPTH : 8 / WEFT_ATTENTION_VECTORS)
 #define WEFT_ATTENTION_EACH(i, count) WEFT_UNROLL_REGISTERS for (int i = 0; i < (count); i++)
@@ -334,7 +334,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
         weft_attention_put(rest, 3, queries - query, logs.w);
     }
     const float4 factors = total == 0.0f ? 0.0f : 1.0f / total;
-    WEFT_NAME(store_rows)(y + later.first + 4 * down * later.row, later.row, queries - query, dv_width, sums, factors);
+    WEFT_NAME(store_rows)
+    (y + later.first + 4 * down * later.row, later.row, queries - query, dv_width, sums, factors);
 }
 
 /* One gradient, `part`. Rows and others are queries and keys (dq), or keys and queries: rows_1 and others_1 are q and
@@ -424,7 +425,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
             to_width);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    WEFT_NAME(store_rows)(to + later.first + 4 * down * later.row, later.row, row_count - row, to_width, sums, (float4)(1.0f));
+    WEFT_NAME(store_rows)
+    (to + later.first + 4 * down * later.row, later.row, row_count - row, to_width, sums, (float4)(1.0f));
 }
 
 #undef WEFT_ATTENTION_VECTOR
