@@ -16,15 +16,26 @@
 
 #ifndef WEFT_ATTENTION_ENGINE_LINE
 #define WEFT_ATTENTION_ENGINE_LINE
-/* Logarithm and inner product of a query; of one that is not there what makes its weights zero. */
-static inline float2 weft_head_line(
-    __global const float *logs, __global const float *inner, int query, int queries) {
-    return query < queries ? (float2)(logs[query], inner[query]) : (float2)(INFINITY, 0.0f);
+/* Of `count` queries from `first` on logarithm and inner product; of those that are not there what makes their weights zero. */
+__attribute__((always_inline)) static inline void weft_head_lines(__local float2 *lines,
+    __global const float *logs, __global const float *inner, int first, int queries, int count, uint item) {
+    const int query = first + (int)item;
+    if ((int)item < count)
+        lines[item] = query < queries ? (float2)(logs[query], inner[query]) : (float2)(INFINITY, 0.0f);
+}
+
+/* Those of rows, or where rows are keys, turned, zeros; and zeros of the others: no choice is needed where both are added. */
+__attribute__((always_inline)) static inline void weft_head_first_lines(__local float2 *rows,
+    __local float2 *others, __global const float *logs, __global const float *inner, int first, int queries,
+    int turned, uint item) {
+    if (item < WEFT_ENGINE_HEIGHT) rows[item] = 0.0f;
+    if (item < WEFT_ENGINE_WIDTH) others[item] = 0.0f;
+    weft_head_lines(rows, logs, inner, first, queries, turned ? 0 : WEFT_ENGINE_HEIGHT, item);
 }
 #endif
 
 /* What a lane's scores make of the others' rows, into the tile from its first score on: weights (dv), or the scores' gradients.
- * products: of rows and others of dy and v; rows, others: see `lines` below; bits, kept: of weights that are not dropped. */
+ * products: of rows and others of dy and v; rows, others: lines; bits, kept: of weights that are not dropped. */
 __attribute__((always_inline)) static inline void WEFT_NAME(weigh_others)(__local ushort *weights,
     float (*scores)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS],
     float (*products)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS], __local const float2 *rows,
@@ -64,8 +75,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     float scale WEFT_DROP_PARAMETERS) {
     __local uint4 rows[2 * WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT)], others[WEFT_HEAD_PANEL(WEFT_ENGINE_HEAD)],
         weights[WEFT_HEAD_PANEL(WEFT_ENGINE_HEIGHT)];
-    /* Of rows, then of others: zeros of keys, which no choice is needed for, and of queries logarithm and inner product. */
-    __local float2 lines[WEFT_ENGINE_HEIGHT + WEFT_ENGINE_WIDTH];
+    __local float2 row_lines[WEFT_ENGINE_HEIGHT], other_lines[WEFT_ENGINE_WIDTH];
     WEFT_ENGINE_SHARED(shared)
     WEFT_HEAD_PLACE
     const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ENGINE_HEIGHT;
@@ -91,9 +101,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
         (int)rows_1_column, item);
     WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) = 0.0f;)
     WEFT_ENGINE_CLEAR(scores)
-    if (item < WEFT_ENGINE_HEIGHT)
-        lines[item] = turned ? (float2)(0.0f) : weft_head_line(y, inner, first + (int)item, queries);
-    if (item < WEFT_ENGINE_WIDTH) lines[WEFT_ENGINE_HEIGHT + item] = 0.0f;
+    weft_head_first_lines(row_lines, other_lines, y, inner, first, queries, turned, item);
     const int second_first = part == WEFT_ATTENTION_DV; /* it needs the scores alone */
     const int begin = causal && turned ? first : 0;
     const int end = causal && !turned ? min(keys, first + WEFT_ENGINE_HEIGHT) : other_count;
@@ -101,8 +109,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     for (int other = begin; other < end; other += WEFT_ENGINE_WIDTH) {
         const int whole = weft_head_whole(row_count - first, other_count - other, WEFT_ENGINE_HEIGHT,
             WEFT_ENGINE_WIDTH, first, other, turned, causal);
-        if (turned && item < WEFT_ENGINE_WIDTH)
-            lines[WEFT_ENGINE_HEIGHT + item] = weft_head_line(y, inner, other + (int)item, queries);
+        weft_head_lines(other_lines, y, inner, other, queries, turned ? WEFT_ENGINE_WIDTH : 0, item);
         WEFT_ROLLED for (int second = second_first; second < 2; ++second) {
             WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_HEAD_SCORES; ++e) WEFT_HEAD_OF(products, e) =
                 WEFT_HEAD_OF(scores, e);
@@ -122,8 +129,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
             turned ? other + column + WEFT_HEAD_COLUMN(e) : first + row + WEFT_HEAD_ROW(e),
             turned ? first + row + WEFT_HEAD_ROW(e) : other + column + WEFT_HEAD_COLUMN(e))
         WEFT_NAME(weigh_others)
-        ((__local ushort *)weights + row * (8 * WEFT_ENGINE_PITCH) + column, scores, products, lines + row,
-            lines + WEFT_ENGINE_HEIGHT + column, part, scale, bits, WEFT_HEAD_ENLARGED);
+        ((__local ushort *)weights + row * (8 * WEFT_ENGINE_PITCH) + column, scores, products,
+            row_lines + row, other_lines + column, part, scale, bits, WEFT_HEAD_ENLARGED);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (other + WEFT_ENGINE_WIDTH < end)
             WEFT_HEAD_FETCH_OTHERS(second_first, other + WEFT_ENGINE_WIDTH, item)

@@ -65,6 +65,22 @@ typedef struct weft_attention_later {
     long logs, first, row, mask_row, mask_column;
 } weft_attention_later;
 
+/* The first item writes them. */
+__attribute__((always_inline)) static inline void weft_attention_keep(
+    __local weft_attention_later *later, long logs, long first, long row, long mask_row, long mask_column) {
+    if (get_local_id(0) > 0) return;
+    later->logs = logs;
+    later->first = first;
+    later->row = row;
+    later->mask_row = mask_row;
+    later->mask_column = mask_column;
+}
+
+/* Four numbers that need not lie side by side. */
+static inline float4 weft_attention_pick(__global const float *from, int4 at) {
+    return (float4)(from[at.x], from[at.y], from[at.z], from[at.w]);
+}
+
 /* A number of a block that begins at `from`, or zero in place of one that is not there. */
 static inline float weft_attention_number(__global const float *from, int at, int there) {
     const float number = from[there ? at : 0];
@@ -270,13 +286,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
     k += k_offset + a * k_0 + b * k_1;
     v += v_offset + a * v_0 + b * v_1;
     mask += (mask_kind == 2 ? sizeof(float) : 1) * (mask_offset + a * mask_0 + b * mask_1);
-    if (get_local_id(0) == 0) {
-        later.logs = y_offset + lse + (long)n * queries + first;
-        later.first = y_offset + a * y_0 + b * y_1 + first * y_row;
-        later.row = y_row;
-        later.mask_row = mask_row;
-        later.mask_column = mask_column;
-    }
+    weft_attention_keep(&later, y_offset + lse + (long)n * queries + first,
+        y_offset + a * y_0 + b * y_1 + first * y_row, y_row, mask_row, mask_column);
     __local float4 *const shared = pool + WEFT_ATTENTION_SHARED;
     WEFT_ATTENTION_VECTOR sums[4][WEFT_ATTENTION_VECTORS];
     WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_VECTORS) sums[0][i] = sums[1][i] = sums[2][i] = sums[3][i] = 0.0f;
@@ -369,12 +380,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
     y += y_offset + lse + (long)n * queries;
     inner += inner_offset + (long)n * queries;
     mask += (mask_kind == 2 ? sizeof(float) : 1) * (mask_offset + a * mask_0 + b * mask_1);
-    if (get_local_id(0) == 0) {
-        later.first = to_offset + to_at + a * to_0 + b * to_1 + first * to_row;
-        later.row = to_row;
-        later.mask_row = mask_row;
-        later.mask_column = mask_column;
-    }
+    weft_attention_keep(
+        &later, 0, to_offset + to_at + a * to_0 + b * to_1 + first * to_row, to_row, mask_row, mask_column);
     WEFT_ATTENTION_VECTOR sums[4][WEFT_ATTENTION_VECTORS];
     WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_VECTORS) sums[0][i] = sums[1][i] = sums[2][i] = sums[3][i] = 0.0f;
     const int begin = causal && turned ? first : 0;
@@ -402,10 +409,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
                 (turned ? first + WEFT_ATTENTION_ROWS <= other : other + WEFT_ATTENTION_OTHERS <= first));
         const int4 rows = min(row + (int4)(0, 1, 2, 3), (int4)(queries - 1));
         float4 logs = 0.0f, inners = 0.0f;
-        if (!turned) {
-            logs = (float4)(y[rows.x], y[rows.y], y[rows.z], y[rows.w]);
-            inners = (float4)(inner[rows.x], inner[rows.y], inner[rows.z], inner[rows.w]);
-        }
+        if (!turned) logs = weft_attention_pick(y, rows), inners = weft_attention_pick(inner, rows);
         WEFT_ROLLED for (int c = 0; c < 4; c++) {
             const int i = turned ? query + c : query, j = turned ? key : key + c, at = min(i, queries - 1);
             if (turned) logs = y[at], inners = inner[at];
