@@ -88,8 +88,8 @@ def count(vendor, lines):
 
 def main_loop(vendor, lines):
     """The instructions, by kind, of the loop that multiplies most by itself, those of loops inside it once; {}
-    without a loop that multiplies."""
-    best, most = {}, 0
+    without a loop that multiplies. Of a loop and one around it that have as many instructions of a matrix engine, the outer."""
+    best, most, span = {}, 0, (0, 0)
     loops = loops_of(lines)
     for first, last in loops:
         own = list(lines[first:last + 1])
@@ -98,8 +98,9 @@ def main_loop(vendor, lines):
                 own[a - first:b - first + 1] = [""] * (b - a + 1)
         counts = count(vendor, own)
         weight = counts.get("multiply", 0) + 64 * counts.get("matrix", 0)
-        if weight > most:
-            best, most = count(vendor, lines[first:last + 1]), weight
+        around = "matrix" in counts and weight == most and first <= span[0] and last >= span[1]
+        if weight > most or around:
+            best, most, span = count(vendor, lines[first:last + 1]), weight, (first, last)
     return best
 
 
@@ -262,16 +263,30 @@ def nvidia_bodies(text):
     return {name: body.splitlines() for name, body in re.findall(r"^\.text\.(\w+):\n(.*?)(?=^\s*//-----|\Z)", text, re.M | re.S)}
 
 
+# libclc has no native_exp2 for NVIDIA's GPUs; their drivers compile it to this instruction.
+NVIDIA_FUNCTIONS = """float __attribute__((overloadable)) native_exp2(float x) {
+    float y;
+    __asm__("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+float4 __attribute__((overloadable)) native_exp2(float4 x) {
+    return (float4)(native_exp2(x.x), native_exp2(x.y), native_exp2(x.z), native_exp2(x.w));
+}
+"""
+
+
 def compile_nvidia(toolbox, target, source, work, _):
     ptxas = toolbox.program("nvidia/cu13/bin/ptxas", "usr/local/cuda/bin/ptxas")
     if not ptxas:
         raise Missing("no ptxas (the Python registry's nvidia-cuda-nvcc, or --fetch)")
     disassembler = toolbox.program("nvidia/cu13/bin/nvdisasm", "usr/local/cuda/bin/nvdisasm")
-    ptx, binary = f"{work}/{target}.ptx", f"{work}/{target}.cubin"
+    ptx, binary, functions = (f"{work}/{target}.{ending}" for ending in ("ptx", "cubin", "h"))
+    with open(functions, "w", encoding="utf-8") as text:
+        text.write(NVIDIA_FUNCTIONS)
     # PTX of an architecture runs on later ones; clang 19 has names to sm_90.
     front = target if int(target[3:]) <= 90 else "sm_90"
     run(clang_command(toolbox, "nvptx64--nvidiacl.bc", source, ptx, "-target", "nvptx64-nvidia-nvcl", "-Xclang",
-                      "-target-cpu", "-Xclang", front), env=toolbox.environment)
+                      "-target-cpu", "-Xclang", front, "-include", functions), env=toolbox.environment)
     with open(ptx, encoding="utf-8") as text:
         divisions = {name: len(re.findall(r"\b(?:div|rem)\.[us]64", body))
                      for name, body in re.findall(r"\.entry (\w+)\((.*?)^}", text.read(), re.M | re.S)}

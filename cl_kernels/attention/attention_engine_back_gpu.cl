@@ -14,28 +14,40 @@
 #include "attention_inner_gpu.clh"
 #undef WEFT_ATTENTION_ITEMS
 
-/* Logarithm and inner product of `count` queries from `first` on; of those that are not there what makes their weights zero. */
-__attribute__((always_inline)) static inline void WEFT_NAME(load_lines)(__local float2 *lines,
-    __global const float *logs, __global const float *inner, int first, int queries, uint count, uint item) {
+#ifndef WEFT_ATTENTION_ENGINE_LINE
+#define WEFT_ATTENTION_ENGINE_LINE
+/* Of `count` queries from `first` on logarithm and inner product; of those that are not there what makes their weights zero. */
+__attribute__((always_inline)) static inline void weft_head_lines(__local float2 *lines,
+    __global const float *logs, __global const float *inner, int first, int queries, int count, uint item) {
     const int query = first + (int)item;
-    if (item < count)
+    if ((int)item < count)
         lines[item] = query < queries ? (float2)(logs[query], inner[query]) : (float2)(INFINITY, 0.0f);
 }
 
-/* What a lane's scores make of the others' rows, into the tile: weights (dv), or the scores' gradients. products: of rows and others
- * of dy and v; lines: of queries logarithm and inner product; bits, kept: of weights that are not dropped. */
-__attribute__((always_inline)) static inline void WEFT_NAME(weigh_others)(__local uint4 *weights,
+/* Those of rows, or where rows are keys, turned, zeros; and zeros of the others: no choice is needed where both are added. */
+__attribute__((always_inline)) static inline void weft_head_first_lines(__local float2 *rows,
+    __local float2 *others, __global const float *logs, __global const float *inner, int first, int queries,
+    int turned, uint item) {
+    if (item < WEFT_ENGINE_HEIGHT) rows[item] = 0.0f;
+    if (item < WEFT_ENGINE_WIDTH) others[item] = 0.0f;
+    weft_head_lines(rows, logs, inner, first, queries, turned ? 0 : WEFT_ENGINE_HEIGHT, item);
+}
+#endif
+
+/* What a lane's scores make of the others' rows, into the tile from its first score on: weights (dv), or the scores' gradients.
+ * products: of rows and others of dy and v; rows, others: lines; bits, kept: of weights that are not dropped. */
+__attribute__((always_inline)) static inline void WEFT_NAME(weigh_others)(__local ushort *weights,
     float (*scores)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS],
-    float (*products)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS], __local const float2 *lines, int lane, int row,
-    int column, int turned, int part, float scale, uint bits, float kept) {
+    float (*products)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS], __local const float2 *rows,
+    __local const float2 *others, int part, float scale, uint bits, float kept) {
     WEFT_HEAD_EVERY_SCORE(
-        const float2 line = lines[turned ? c : r];
-        const float weight = exp2(WEFT_HEAD_OF(scores, e) - line.x);
+        const float2 line = rows[r] + others[c];
+        const float weight = native_exp2(WEFT_HEAD_OF(scores, e) - line.x);
         const float factor = WEFT_HEAD_FACTOR(bits, e);
         const float change = part == WEFT_ATTENTION_DV
                                  ? weight * factor
                                  : weight * ((WEFT_HEAD_OF(products, e) * factor - line.y) * scale);
-        ((__local ushort *)weights)[r * (8 * WEFT_ENGINE_PITCH) + c] =
+        weights[r * (8 * WEFT_ENGINE_PITCH) + c] =
             (ushort)WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(change, 0.0f);)
 }
 
@@ -63,7 +75,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     float scale WEFT_DROP_PARAMETERS) {
     __local uint4 rows[2 * WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT)], others[WEFT_HEAD_PANEL(WEFT_ENGINE_HEAD)],
         weights[WEFT_HEAD_PANEL(WEFT_ENGINE_HEIGHT)];
-    __local float2 lines[WEFT_ENGINE_HEIGHT]; /* of queries: logarithm and inner product */
+    __local float2 row_lines[WEFT_ENGINE_HEIGHT], other_lines[WEFT_ENGINE_WIDTH];
     WEFT_ENGINE_SHARED(shared)
     WEFT_HEAD_PLACE
     const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ENGINE_HEIGHT;
@@ -89,6 +101,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
         (int)rows_1_column, item);
     WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) = 0.0f;)
     WEFT_ENGINE_CLEAR(scores)
+    weft_head_first_lines(row_lines, other_lines, y, inner, first, queries, turned, item);
     const int second_first = part == WEFT_ATTENTION_DV; /* it needs the scores alone */
     const int begin = causal && turned ? first : 0;
     const int end = causal && !turned ? min(keys, first + WEFT_ENGINE_HEIGHT) : other_count;
@@ -96,9 +109,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     for (int other = begin; other < end; other += WEFT_ENGINE_WIDTH) {
         const int whole = weft_head_whole(row_count - first, other_count - other, WEFT_ENGINE_HEIGHT,
             WEFT_ENGINE_WIDTH, first, other, turned, causal);
-        WEFT_NAME(load_lines)
-        (lines, y, inner, turned ? other : first, queries, turned ? WEFT_ENGINE_WIDTH : WEFT_ENGINE_HEIGHT,
-            item);
+        weft_head_lines(other_lines, y, inner, other, queries, turned ? WEFT_ENGINE_WIDTH : 0, item);
         WEFT_ROLLED for (int second = second_first; second < 2; ++second) {
             WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_HEAD_SCORES; ++e) WEFT_HEAD_OF(products, e) =
                 WEFT_HEAD_OF(scores, e);
@@ -112,21 +123,22 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
         }
         WEFT_HEAD_PUT_PAIRS(others, pairs)
         WEFT_NAME(apply_mask)
-        (scores, scale, lane, row, column, first, other, turned, whole, queries, keys, causal, mask_kind,
-            mask, mask_row, mask_column);
+        (scores, scale, first + row, other + column, turned, whole, queries, keys, causal, mask_kind, mask,
+            mask_row, mask_column);
         WEFT_HEAD_KEPT(bits, WEFT_HEAD_SCORES,
-            turned ? other + WEFT_HEAD_COLUMN(e) : first + WEFT_HEAD_ROW(e),
-            turned ? first + WEFT_HEAD_ROW(e) : other + WEFT_HEAD_COLUMN(e))
+            turned ? other + column + WEFT_HEAD_COLUMN(e) : first + row + WEFT_HEAD_ROW(e),
+            turned ? first + row + WEFT_HEAD_ROW(e) : other + column + WEFT_HEAD_COLUMN(e))
         WEFT_NAME(weigh_others)
-        (weights, scores, products, lines, lane, row, column, turned, part, scale, bits, WEFT_HEAD_ENLARGED);
+        ((__local ushort *)weights + row * (8 * WEFT_ENGINE_PITCH) + column, scores, products,
+            row_lines + row, other_lines + column, part, scale, bits, WEFT_HEAD_ENLARGED);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (other + WEFT_ENGINE_WIDTH < end)
             WEFT_HEAD_FETCH_OTHERS(second_first, other + WEFT_ENGINE_WIDTH, item)
         WEFT_HEAD_SUM_UP(sums, weights, others)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    to += to_offset + to_at + a * to_0 + b * to_1 + first * to_row;
-    WEFT_HEAD_EVERY_SUM(if (first + r < row_count && block * WEFT_ENGINE_WIDTH + c < to_width)
+    to += to_offset + to_at + a * to_0 + b * to_1 + (first + row) * to_row + column;
+    WEFT_HEAD_EVERY_SUM(if (r < row_count - first - row && block * WEFT_ENGINE_WIDTH + c < to_width - column)
                             to[r * to_row + block * WEFT_ENGINE_WIDTH + c] = WEFT_HEAD_OF(sums[block], e);)
 }
 

@@ -54,10 +54,10 @@ __attribute__((always_inline)) static inline float WEFT_NAME(weigh)(weft_head_ro
     }
     const float2 better = best.xy > best.zw ? best.xy : best.zw;
     const float top = better.x > better.y ? better.x : better.y, base = top == -INFINITY ? 0.0f : top;
-    const float factor = exp2(own->top - base);
-    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_HEAD_OWN; i += 8) {
+    const float factor = native_exp2(own->top - base);
+    WEFT_ROLLED for (int i = 0; i < WEFT_HEAD_OWN; i += 8) {
         const int at = (part * WEFT_HEAD_OWN + i) / 8;
-        const float4 x = exp2(scores[2 * at] - base), y = exp2(scores[2 * at + 1] - base);
+        const float4 x = native_exp2(scores[2 * at] - base), y = native_exp2(scores[2 * at + 1] - base);
         total += x + y;
         weights[at] = WEFT_JOIN(weft_engine_words_, WEFT_ENGINE_FORMAT)(
             x * WEFT_HEAD_FACTORS(bits, i), y * WEFT_HEAD_FACTORS(bits, i + 4));
@@ -79,6 +79,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     __local float factors[WEFT_ENGINE_GROUP];
     WEFT_ENGINE_SHARED(shared)
     WEFT_HEAD_PLACE
+    __local float *const scores_at = (__local float *)tile + row * (4 * WEFT_HEAD_PITCH) + column,
+                         *const factors_at = factors + row;
     const int own_row = (int)(item % WEFT_ENGINE_HEIGHT), own_part = (int)(item / WEFT_ENGINE_HEIGHT);
     const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ENGINE_HEIGHT;
     const long a = n / n1, b = n % n1;
@@ -103,10 +105,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
         (pairs, v + key * v_row, keys - key, dv_width, (int)v_row, (int)v_column, item);
         WEFT_HEAD_SCORE(scores, rows, others)
         WEFT_NAME(apply_mask)
-        (scores, scale, lane, row, column, first, key, 0, whole, queries, keys, causal, mask_kind, mask,
-            mask_row, mask_column);
-        WEFT_HEAD_EVERY_SCORE(
-            ((__local float *)tile)[r * (4 * WEFT_HEAD_PITCH) + c] = WEFT_HEAD_OF(scores, e);)
+        (scores, scale, first + row, key + column, 0, whole, queries, keys, causal, mask_kind, mask, mask_row,
+            mask_column);
+        WEFT_HEAD_EVERY_SCORE(scores_at[r * (4 * WEFT_HEAD_PITCH) + c] = WEFT_HEAD_OF(scores, e);)
         barrier(CLK_LOCAL_MEM_FENCE);
         WEFT_HEAD_PUT_PAIRS(others, pairs)
         WEFT_HEAD_KEPT(bits, WEFT_HEAD_OWN, first + own_row, key + own_part * WEFT_HEAD_OWN + e)
@@ -117,7 +118,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
         if (key + WEFT_ENGINE_WIDTH < end) WEFT_NAME(fetch_others)
         (next, k + (key + WEFT_ENGINE_WIDTH) * k_row, keys - key - WEFT_ENGINE_WIDTH, d_width, (int)k_row,
             (int)k_column, item);
-        WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) *= factors[r];)
+        WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) *= factors_at[r];)
         WEFT_HEAD_SUM_UP(sums, weights, others)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -133,10 +134,10 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
             y[lse + (long)n * queries + first + own_row] = total == 0.0f ? INFINITY : own.top + log2(total);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    y += a * y_0 + b * y_1 + first * y_row;
-    WEFT_HEAD_EVERY_SUM(if (first + r < queries && block * WEFT_ENGINE_WIDTH + c < dv_width)
+    y += a * y_0 + b * y_1 + (first + row) * y_row + column;
+    WEFT_HEAD_EVERY_SUM(if (r < queries - first - row && block * WEFT_ENGINE_WIDTH + c < dv_width - column)
                             y[r * y_row + block * WEFT_ENGINE_WIDTH + c] =
-                                WEFT_HEAD_OF(sums[block], e) * factors[r];)
+                                WEFT_HEAD_OF(sums[block], e) * factors_at[r];)
 }
 
 #ifdef WEFT_ENGINE_ALONE

@@ -17,9 +17,10 @@
  * 3. Sums: an item multiplies the weights of its 4 rows with its lane's columns, a chunk of the others' rows at a time.
  *
  * The next step and the next chunk are read from memory while one is multiplied; there are two of each in local
- * memory, and one barrier for each. Within a block offsets have 32 bits. Weights are computed a column of 4 rows at a
- * time: the first one of a tile, which is then rotated, so that no array has an index that a compiler does not know,
- * and the code of a column stands once.
+ * memory, and one barrier for each. What only the end or masks need is in local memory, `later`: it would take scalar
+ * registers all the time, of which the operands' strides leave none. Within a block offsets have 32 bits. Weights are
+ * computed a column of 4 rows at a time: the first one of a tile, which is then rotated, so that no array has an index
+ * that a compiler does not know, and the code of a column stands once.
  *
  * WEFT_ATTENTION_WIDTH: columns of the sums, 32, 64, 128 or 256; what is past the widths is zero. */
 
@@ -53,10 +54,32 @@
 #define WEFT_ATTENTION_ACROSS_OF(i)                                                                          \
     (WEFT_ATTENTION_GROUP < WEFT_ATTENTION_WIDTH ? (i)*WEFT_ATTENTION_GROUP % WEFT_ATTENTION_WIDTH : 0)
 /* Others of a chunk; vectors of a row that an item sums up; others whose reads from local memory overlap. */
-#define WEFT_ATTENTION_DEPTH          (4 * WEFT_ATTENTION_CHUNK / WEFT_ATTENTION_WIDTH)
-#define WEFT_ATTENTION_VECTORS        WEFT_ATTENTION_LARGER(WEFT_ATTENTION_WIDTH / WEFT_ATTENTION_LANES / 4, 1)
-#define WEFT_ATTENTION_TOGETHER       (8 / WEFT_ATTENTION_VECTORS)
+#define WEFT_ATTENTION_DEPTH   (4 * WEFT_ATTENTION_CHUNK / WEFT_ATTENTION_WIDTH)
+#define WEFT_ATTENTION_VECTORS WEFT_ATTENTION_LARGER(WEFT_ATTENTION_WIDTH / WEFT_ATTENTION_LANES / 4, 1)
+#define WEFT_ATTENTION_TOGETHER                                                                              \
+    (WEFT_ATTENTION_DEPTH < 8 / WEFT_ATTENTION_VECTORS ? WEFT_ATTENTION_DEPTH : 8 / WEFT_ATTENTION_VECTORS)
 #define WEFT_ATTENTION_EACH(i, count) WEFT_UNROLL_REGISTERS for (int i = 0; i < (count); i++)
+
+/* Of a group: where its first row's logarithm and its first row go, how far apart rows are; the mask's strides. */
+typedef struct weft_attention_later {
+    long logs, first, row, mask_row, mask_column;
+} weft_attention_later;
+
+/* The first item writes them. */
+__attribute__((always_inline)) static inline void weft_attention_keep(
+    __local weft_attention_later *later, long logs, long first, long row, long mask_row, long mask_column) {
+    if (get_local_id(0) > 0) return;
+    later->logs = logs;
+    later->first = first;
+    later->row = row;
+    later->mask_row = mask_row;
+    later->mask_column = mask_column;
+}
+
+/* Four numbers that need not lie side by side. */
+static inline float4 weft_attention_pick(__global const float *from, int4 at) {
+    return (float4)(from[at.x], from[at.y], from[at.z], from[at.w]);
+}
 
 /* A number of a block that begins at `from`, or zero in place of one that is not there. */
 static inline float weft_attention_number(__global const float *from, int at, int there) {
@@ -201,15 +224,15 @@ __attribute__((always_inline)) static inline void WEFT_NAME(sums)(
  * whole: all of the block is there and seen. */
 __attribute__((always_inline)) static inline float4 WEFT_NAME(masked)(float4 scores, int query, int key,
     int queries, int keys, int turned, int whole, int causal, int kind, __global const uchar *mask,
-    long mask_row, long mask_column) {
+    __local const weft_attention_later *later) {
     int4 i = query, j = key;
     if (turned)
         j += (int4)(0, 1, 2, 3);
     else
         i += (int4)(0, 1, 2, 3);
     if (kind) {
-        const long4 at = convert_long4(min(i, (int4)(queries - 1))) * mask_row +
-                         convert_long4(min(j, (int4)(keys - 1))) * mask_column;
+        const long4 at = convert_long4(min(i, (int4)(queries - 1))) * later->mask_row +
+                         convert_long4(min(j, (int4)(keys - 1))) * later->mask_column;
         __global const float *const added = (__global const float *)mask;
         if (kind == 1)
             scores = (float4)(mask[at.x] ? scores.x : -INFINITY, mask[at.y] ? scores.y : -INFINITY,
@@ -253,6 +276,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
     long q_row, long q_column, long k_0, long k_1, long k_row, long k_column, long v_0, long v_1, long v_row,
     long v_column, long y_0, long y_1, long y_row, long lse, float scale WEFT_DROP_PARAMETERS) {
     __local float4 pool[WEFT_ATTENTION_POOL];
+    __local weft_attention_later later;
     const int lane = (int)get_local_id(0) % WEFT_ATTENTION_LANES,
               down = (int)get_local_id(0) / WEFT_ATTENTION_LANES;
     const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ATTENTION_ROWS;
@@ -262,6 +286,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
     k += k_offset + a * k_0 + b * k_1;
     v += v_offset + a * v_0 + b * v_1;
     mask += (mask_kind == 2 ? sizeof(float) : 1) * (mask_offset + a * mask_0 + b * mask_1);
+    weft_attention_keep(&later, y_offset + lse + (long)n * queries + first,
+        y_offset + a * y_0 + b * y_1 + first * y_row, y_row, mask_row, mask_column);
     __local float4 *const shared = pool + WEFT_ATTENTION_SHARED;
     WEFT_ATTENTION_VECTOR sums[4][WEFT_ATTENTION_VECTORS];
     WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_VECTORS) sums[0][i] = sums[1][i] = sums[2][i] = sums[3][i] = 0.0f;
@@ -276,8 +302,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
             (int)k_column, d_width);
         WEFT_ROLLED for (int c = 0; c < 4; c++) {
             const float4 column = WEFT_NAME(masked)(WEFT_ATTENTION_COLUMN(scores) * (scale * WEFT_LOG2E),
-                query, key + 4 * lane + c, queries, keys, 0, whole, causal, mask_kind, mask, mask_row,
-                mask_column);
+                query, key + 4 * lane + c, queries, keys, 0, whole, causal, mask_kind, mask, &later);
             WEFT_ATTENTION_ROTATE(scores, column)
             best = column > best ? column : best;
         }
@@ -311,18 +336,17 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
     total = 0.0f;
     WEFT_ROLLED for (int i = 0; i < WEFT_ATTENTION_LANES; i++) total +=
         shared[i * WEFT_ATTENTION_DOWN + down];
-    y += y_offset;
     const float4 logs = total == 0.0f ? (float4)(INFINITY) : top + log2(total);
     if (lane == 0) {
-        __global float *const rest = y + lse + (long)n * queries + query;
+        __global float *const rest = y + later.logs + 4 * down;
         weft_attention_put(rest, 0, queries - query, logs.x);
         weft_attention_put(rest, 1, queries - query, logs.y);
         weft_attention_put(rest, 2, queries - query, logs.z);
         weft_attention_put(rest, 3, queries - query, logs.w);
     }
-    y += a * y_0 + b * y_1 + query * y_row;
     const float4 factors = total == 0.0f ? 0.0f : 1.0f / total;
-    WEFT_NAME(store_rows)(y, y_row, queries - query, dv_width, sums, factors);
+    WEFT_NAME(store_rows)
+    (y + later.first + 4 * down * later.row, later.row, queries - query, dv_width, sums, factors);
 }
 
 /* One gradient, `part`. Rows and others are queries and keys (dq), or keys and queries: rows_1 and others_1 are q and
@@ -341,6 +365,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
     int to_width, long lse, long to_at, long to_0, long to_1, long to_row, int part,
     float scale WEFT_DROP_PARAMETERS) {
     __local float4 pool[WEFT_ATTENTION_POOL];
+    __local weft_attention_later later;
     const int lane = (int)get_local_id(0) % WEFT_ATTENTION_LANES,
               down = (int)get_local_id(0) / WEFT_ATTENTION_LANES;
     const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ATTENTION_ROWS;
@@ -355,6 +380,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
     y += y_offset + lse + (long)n * queries;
     inner += inner_offset + (long)n * queries;
     mask += (mask_kind == 2 ? sizeof(float) : 1) * (mask_offset + a * mask_0 + b * mask_1);
+    weft_attention_keep(
+        &later, 0, to_offset + to_at + a * to_0 + b * to_1 + first * to_row, to_row, mask_row, mask_column);
     WEFT_ATTENTION_VECTOR sums[4][WEFT_ATTENTION_VECTORS];
     WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_VECTORS) sums[0][i] = sums[1][i] = sums[2][i] = sums[3][i] = 0.0f;
     const int begin = causal && turned ? first : 0;
@@ -382,15 +409,12 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
                 (turned ? first + WEFT_ATTENTION_ROWS <= other : other + WEFT_ATTENTION_OTHERS <= first));
         const int4 rows = min(row + (int4)(0, 1, 2, 3), (int4)(queries - 1));
         float4 logs = 0.0f, inners = 0.0f;
-        if (!turned) {
-            logs = (float4)(y[rows.x], y[rows.y], y[rows.z], y[rows.w]);
-            inners = (float4)(inner[rows.x], inner[rows.y], inner[rows.z], inner[rows.w]);
-        }
+        if (!turned) logs = weft_attention_pick(y, rows), inners = weft_attention_pick(inner, rows);
         WEFT_ROLLED for (int c = 0; c < 4; c++) {
             const int i = turned ? query + c : query, j = turned ? key : key + c, at = min(i, queries - 1);
             if (turned) logs = y[at], inners = inner[at];
             const float4 score = WEFT_NAME(masked)(WEFT_ATTENTION_COLUMN(scores) * (scale * WEFT_LOG2E), i, j,
-                queries, keys, turned, whole, causal, mask_kind, mask, mask_row, mask_column);
+                queries, keys, turned, whole, causal, mask_kind, mask, &later);
             const float4 weight = exp2(score - logs), factor = WEFT_FACTORS(i, j, turned);
             /* A variable of its own: Intel's runtime 2026.2 takes a wrong value where it contracts the two. */
             const float4 dropped = WEFT_ATTENTION_COLUMN(products) * factor;
@@ -404,8 +428,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
         (sums, pool, summed + other * summed_row, other_count - other, (int)summed_row, (int)summed_column,
             to_width);
     }
-    to += to_offset + to_at + a * to_0 + b * to_1;
-    WEFT_NAME(store_rows)(to + row * to_row, to_row, row_count - row, to_width, sums, (float4)(1.0f));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    WEFT_NAME(store_rows)
+    (to + later.first + 4 * down * later.row, later.row, row_count - row, to_width, sums, (float4)(1.0f));
 }
 
 #undef WEFT_ATTENTION_VECTOR

@@ -33,6 +33,8 @@ static const quirk_row quirk_rows[] = {
     {"intel(r) opencl graphics", "", "", WI_QUIRK_FEW_REGISTERS},
     {"intel(r) opencl hd graphics", "", "", WI_QUIRK_FEW_REGISTERS},
     {"rusticl", "intel", "", WI_QUIRK_FEW_REGISTERS},
+    /* Debian 12's; that of Debian 14 keeps it in registers */
+    {"intel(r) opencl graphics", "", "22.43", WI_QUIRK_PRIVATE_FRAGMENTS},
     /* github.com/viennacl/viennacl-dev/issues/225: compiled when the kernel object is made */
     {"amd accelerated parallel processing", "", "", WI_QUIRK_BINARY_LATE},
 };
@@ -83,6 +85,8 @@ const char *wi_quirk_text(unsigned quirk) {
         return "attention of class gpu fails with POCL_WORK_GROUP_METHOD=auto and workitemloops";
     case WI_QUIRK_LARGE_FLAG:
         return "takes buffers above its largest with a flag, and kernels with an option";
+    case WI_QUIRK_PRIVATE_FRAGMENTS:
+        return "keeps what attention's matrix instructions multiply in private memory: multiply-adds serve";
     case WI_QUIRK_FEW_REGISTERS: return "has registers for 32 sums of a work-item, not for 64";
     case WI_QUIRK_BINARY_LATE: return "program binaries are complete only after the kernels ran";
     case WI_QUIRK_NO_CLBLAST: return "CLBlast takes too long to build here";

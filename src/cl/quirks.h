@@ -18,6 +18,8 @@ enum {
     WI_QUIRK_GROUP_SIZES = 1 << 9,   /* compiles a kernel anew for each size of its groups */
     WI_QUIRK_SLOW_HEADER = 1 << 10,  /* declares all built-in functions anew for each program */
     WI_QUIRK_UNOPTIMISED_HALF = 1 << 11, /* vload_half of any address is wrong without optimisation */
+    WI_QUIRK_PRIVATE_FRAGMENTS =
+        1 << 12, /* keeps what attention's matrix instructions multiply in private memory */
 };
 
 #define WI_OPTION_UNOPTIMISED "-cl-opt-disable"

@@ -245,6 +245,8 @@ static void quirks_follow_the_names(void **state) {
     const weft_device_info pocl = {.platform = "Portable Computing Language", .name = "pthread-x"};
     const weft_device_info newer = {.platform = "Portable Computing Language", .driver = "6.0-Debian"};
     const weft_device_info intel = {.platform = "Intel(R) OpenCL Graphics", .name = "Arc"};
+    const weft_device_info older = {
+        .platform = "Intel(R) OpenCL Graphics", .name = "Arc", .driver = "22.43.24595.41"};
     const weft_device_info nvidia = {.platform = "NVIDIA CUDA", .name = "GeForce"};
     const weft_device_info other = {.platform = "Some Platform", .name = "Some Device"};
     (void)state;
@@ -257,8 +259,10 @@ static void quirks_follow_the_names(void **state) {
     assert_int_equal(wi_quirks_find(&newer, NULL), always | WI_QUIRK_UNOPTIMISED_HALF);
     assert_int_equal(wi_quirks_find(&nvidia, "auto"), 0);
     assert_int_equal(wi_quirks_find(&intel, NULL), WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS);
+    assert_int_equal(wi_quirks_find(&older, NULL),
+        WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS | WI_QUIRK_PRIVATE_FRAGMENTS);
     assert_int_equal(wi_quirks_find(&other, NULL), 0);
-    for (unsigned bit = 1; bit <= WI_QUIRK_UNOPTIMISED_HALF; bit <<= 1)
+    for (unsigned bit = 1; bit <= WI_QUIRK_PRIVATE_FRAGMENTS; bit <<= 1)
         assert_string_not_equal(wi_quirk_text(bit), wi_quirk_text(0));
 }
 

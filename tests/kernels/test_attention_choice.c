@@ -1,4 +1,4 @@
-/* Where attention of class gpu is computed by a matrix engine: in mixed precision in bf16, of heads up to 128 wide. A model stands for
+/* Where attention of class gpu is computed by a matrix engine: in mixed precision, of heads up to 128 wide. A model stands for
  * the engine; that its results are right is test_attention's business. */
 #include "support/checks.h"
 #include "support/fixture.h"
@@ -16,7 +16,7 @@ typedef struct test_case {
 
 static const test_case cases[] = {
     {WEFT_PRECISION_BF16, 256, 64, "attention_gpu_mma", "attention_gradient_gpu_mma"},
-    {WEFT_PRECISION_F16, 256, 64, "attention_gpu", "attention_gradient_gpu"},
+    {WEFT_PRECISION_F16, 256, 64, "attention_gpu_mma", "attention_gradient_gpu_mma"},
     {WEFT_PRECISION_BF16, 256, 32, "attention_gpu_mma", "attention_gradient_gpu_mma"},
     {WEFT_PRECISION_BF16, 256, 128, "attention_gpu_mma", "attention_gradient_gpu_mma"},
     {WEFT_PRECISION_BF16, 256, 129, "attention_gpu", "attention_gradient_gpu"},

@@ -51,6 +51,7 @@ typedef struct size_macro {
 } size_macro;
 
 static const size_macro size_macros[] = {{"attention_gpu.cl", "wide", "WEFT_ATTENTION_WIDTH", {128, 256}},
+    {"attention_gpu.cl", "widest", "WEFT_ATTENTION_WIDTH", {256}},
     {"attention_gpu.cl", "256", "WEFT_ATTENTION_WIDTH", {32, 64}},
     {"attention_gpu.cl", "64", "WEFT_ATTENTION_WIDTH", {32, 64, 128, 256}}};
 

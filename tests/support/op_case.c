@@ -273,7 +273,7 @@ static void run_batch(size_t which) {
 static int suite_setup(void **unused) {
     (void)unused;
     suite.graph = test_graph();
-    if (op_tests_mixed()) assert_weft_ok(weft_graph_set_precision(suite.graph, WEFT_PRECISION_BF16));
+    op_set_precision(suite.graph);
     suite.outputs = op_take(suite.count * (1 + OP_CASE_INPUTS), sizeof(weft_tensor *));
     for (size_t i = 0; i < suite.count; i++) build_state(&suite.states[i]);
     for (size_t i = 0; i < batch_count(); i++) run_batch(i);

@@ -37,8 +37,10 @@ typedef struct op_format {
 
 /* NULL: not one of floats. */
 const op_format *op_format_of(weft_dtype dtype);
-/* Is $WEFT_TEST_FORMAT "mixed": mixed precision in bf16? */
+/* Is $WEFT_TEST_FORMAT "mixed" or "mixed_f16": mixed precision in bf16 or f16? */
 bool op_tests_mixed(void);
+/* The precision that WEFT_TEST_FORMAT asks for, if it does. */
+void op_set_precision(weft_graph *graph);
 /* That of $WEFT_TEST_FORMAT. */
 const op_format *op_tested_format(void);
 /* As the dtype keeps it. */

@@ -8,9 +8,10 @@ static const op_format wide[] = {
     {"f32", WEFT_F32, 24, -126, 1, 1e-4},
     {"f64", WEFT_F64, 53, -1022, 0x1p-24, 1e-6},
 };
-/* Mixed precision in bf16 of graphs in f32: operands of contractions are rounded to 8 bits, which is 2^15 times what f32
- * rounds; and stored values are. Gradients are differences of products that nearly cancel (attention's). */
+/* Mixed precision of graphs in f32, in bf16 and f16: operands of contractions are rounded to 8 or 11 bits, which is 2^16 or 2^13
+ * times what f32 rounds; and stored values are. Gradients are differences of products that nearly cancel (attention's). */
 static const op_format mixed = {"mixed", WEFT_F32, 24, -126, 0x1p17, 8 * 0x1p-8};
+static const op_format mixed_f16 = {"mixed_f16", WEFT_F32, 24, -126, 0x1p14, 8 * 0x1p-11};
 enum { WIDE = sizeof wide / sizeof wide[0], MOST = 16 };
 
 /* Four roundings of a gradient. */
@@ -29,15 +30,30 @@ static const op_format *formats(size_t *count) {
     return all;
 }
 
-bool op_tests_mixed(void) {
+/* The form of mixed precision that is tested, or NULL. */
+static const op_format *tested_mixed(void) {
     const char *const name = getenv("WEFT_TEST_FORMAT");
-    return name && strcmp(name, mixed.name) == 0;
+    if (name && strcmp(name, mixed.name) == 0) return &mixed;
+    return name && strcmp(name, mixed_f16.name) == 0 ? &mixed_f16 : NULL;
+}
+
+bool op_tests_mixed(void) {
+    return tested_mixed() != NULL;
+}
+
+void op_set_precision(weft_graph *graph) {
+    /* The scale that losses begin with would be more than f16 has, beside gradients of about 1. */
+    const weft_loss_scaling scaling = {WEFT_LOSS_SCALING_INIT, .initial = 256};
+    const bool f16 = tested_mixed() == &mixed_f16;
+    if (!op_tests_mixed()) return;
+    if (f16) assert_weft_ok(weft_graph_set_loss_scaling(graph, &scaling));
+    assert_weft_ok(weft_graph_set_precision(graph, f16 ? WEFT_PRECISION_F16 : WEFT_PRECISION_BF16));
 }
 
 const op_format *op_format_of(weft_dtype dtype) {
     size_t count;
     const op_format *const all = formats(&count);
-    if (op_tests_mixed() && dtype == mixed.dtype) return &mixed;
+    if (op_tests_mixed() && dtype == mixed.dtype) return tested_mixed();
     for (size_t i = 0; i < count; i++)
         if (all[i].dtype == dtype) return &all[i];
     return NULL;
@@ -47,7 +63,7 @@ const op_format *op_tested_format(void) {
     const char *const name = getenv("WEFT_TEST_FORMAT");
     size_t count;
     const op_format *const all = formats(&count);
-    if (op_tests_mixed()) return &mixed;
+    if (op_tests_mixed()) return tested_mixed();
     for (size_t i = 0; name && *name && i < count; i++)
         if (strcmp(name, all[i].name) == 0) return &all[i];
     if (name && *name) fail_msg("WEFT_TEST_FORMAT=%s is no format of the tests", name);

@@ -48,9 +48,9 @@ static wi_limits forward_limits(const int *p) {
     return limits_of(p, panels(p, 1) + (height(p) * (width(p) + 4) + group(p)) * (int64_t)sizeof(float));
 }
 
-/* Two numbers of each row. */
+/* Two numbers of each row and of each of the others. */
 static wi_limits gradient_limits(const int *p) {
-    return limits_of(p, panels(p, 2) + height(p) * 2 * (int64_t)sizeof(float));
+    return limits_of(p, panels(p, 2) + (height(p) + width(p)) * 2 * (int64_t)sizeof(float));
 }
 
 /* Operands and result in f32, of heads that the variant is for. */
@@ -75,7 +75,7 @@ static wi_attention_groups groups_of(const wi_kernel_site *site) {
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes->attention.dropout > 0);
-    wi_kernel_macro_text(plan, "WEFT_ENGINE_FORMAT", wi_format_of(WEFT_BF16)->name);
+    wi_kernel_macro_text(plan, "WEFT_ENGINE_FORMAT", wi_format_of(site->precision)->name);
 }
 
 static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -102,7 +102,9 @@ static double gradient_cost(const wi_kernel_site *site) {
     return wi_attention_groups_gradient_seconds(site, &groups);
 }
 
-static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
+/* Of both, as products: what f16 cannot hold is an infinity, and the step is skipped (decision 0089). */
+static const wi_formats formats[] = {
+    {WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}, {WI_ANY_STORAGE, WEFT_F16, WEFT_F32}};
 
 #define RECORD(spelling, op, text, how)                                                                      \
     .name = (spelling), .ops = {&(op)}, .file = (text), .parameters = parameters, .formats = formats,        \
@@ -110,25 +112,19 @@ static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
     .prepare = prepare_##how
 #define NEEDS(engine, how)                                                                                   \
     .needs = {.classes = WI_ON_GPU,                                                                          \
-        .without = WI_QUIRK_WORK_ITEM_LOOPS,                                                                 \
+        .without = WI_QUIRK_WORK_ITEM_LOOPS | WI_QUIRK_PRIVATE_FRAGMENTS,                                    \
         .engines = (engine),                                                                                 \
         .limits = how##_limits}
-/* The two records of an engine: its bit, the files of its words, how its instruction cuts a product, the tile of scores, and that
- * of the gradient of wide heads. */
-#define ENGINE(identifier, spelling, engine, words, shape, tile, narrow)                                     \
+/* The two records of an engine: its bit, the files of its words, and the variants forward and backward. */
+#define ENGINE(identifier, spelling, engine, words, forward_variants, gradient_variants)                     \
     static const char *const identifier##_headers[] = {words ".clh", words "_instruction.clh", NULL};        \
-    static const wi_variant identifier##_variants[] = {{"32", {tile, shape, [HEAD] = 32}},                   \
-        {"64", {tile, shape, [HEAD] = 64}}, {"128", {tile, shape, [HEAD] = 128}}, {0}};                      \
-    static const wi_variant identifier##_gradient_variants[] = {{"32", {tile, shape, [HEAD] = 32}},          \
-        {"64", {tile, shape, [HEAD] = 64}}, {"128", {narrow, shape, [HEAD] = 128}}, {0}};                    \
     const wi_implementation identifier = {                                                                   \
         RECORD("attention_" spelling, wi_op_attention_forward, "attention_engine_gpu.cl", forward),          \
-        NEEDS(engine, forward), .headers = identifier##_headers, .variants = identifier##_variants};         \
+        NEEDS(engine, forward), .headers = identifier##_headers, .variants = forward_variants};              \
     const wi_implementation identifier##_gradient = {                                                        \
         RECORD("attention_gradient_" spelling, wi_op_attention_gradient, "attention_engine_back_gpu.cl",     \
             gradient),                                                                                       \
-        NEEDS(engine, gradient), .headers = identifier##_headers,                                            \
-        .variants = identifier##_gradient_variants}
+        NEEDS(engine, gradient), .headers = identifier##_headers, .variants = gradient_variants}
 
 /* Tiles are of 64 rows and 32 others, and groups of 128 items: a lane has 16 scores. The gradient keeps two blocks of rows in
  * local memory, which are of 32 rows where heads are wide, so that they fit into the 48 KiB that NVIDIA's drivers report. One
@@ -136,14 +132,44 @@ static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
 #define TILE(down, across, fragments_down, fragments_across)                                                 \
     [WARPS_DOWN] = (down), [WARPS_ACROSS] = (across), [DOWN] = (fragments_down),                             \
     [ACROSS] = (fragments_across), [STEP] = 32
+/* Variants, by the columns of a head: how the instruction cuts a product, and tiles of scores. */
+#define HEAD_OF(text, columns, shape, ...)                                                                   \
+    {                                                                                                        \
+        text, {                                                                                              \
+            __VA_ARGS__, shape, [HEAD] = (columns)                                                           \
+        }                                                                                                    \
+    }
+#define HEADS(identifier, shape, tile, wide)                                                                 \
+    static const wi_variant identifier[] = {HEAD_OF("32", 32, shape, tile), HEAD_OF("64", 64, shape, tile),  \
+        HEAD_OF("128", 128, shape, wide), {0}}
 
 #define MMA [LANES] = 32, [ROWS] = 16, [COLUMNS] = 8
-ENGINE(wi_attention_mma, "gpu_mma", WI_ENGINE_MMA, "mma", MMA, TILE(2, 2, 2, 2), TILE(2, 2, 1, 2));
+HEADS(mma_variants, MMA, TILE(2, 2, 2, 2), TILE(2, 2, 2, 2));
+HEADS(mma_gradient_variants, MMA, TILE(2, 2, 2, 2), TILE(2, 2, 1, 2));
+ENGINE(wi_attention_mma, "gpu_mma", WI_ENGINE_MMA, "mma", mma_variants, mma_gradient_variants);
 
 #define WMMA [LANES] = 32, [ROWS] = 16, [COLUMNS] = 16
-ENGINE(wi_attention_wmma, "gpu_wmma", WI_ENGINE_WMMA, "wmma", WMMA, TILE(2, 2, 2, 1), TILE(2, 2, 1, 1));
-ENGINE(
-    wi_attention_wmma12, "gpu_wmma12", WI_ENGINE_WMMA12, "wmma12", WMMA, TILE(2, 2, 2, 1), TILE(2, 2, 1, 1));
+HEADS(wmma_variants, WMMA, TILE(2, 2, 2, 1), TILE(2, 2, 2, 1));
+HEADS(wmma_gradient_variants, WMMA, TILE(2, 2, 2, 1), TILE(2, 2, 1, 1));
+ENGINE(wi_attention_wmma, "gpu_wmma", WI_ENGINE_WMMA, "wmma", wmma_variants, wmma_gradient_variants);
+ENGINE(wi_attention_wmma12, "gpu_wmma12", WI_ENGINE_WMMA12, "wmma12", wmma_variants, wmma_gradient_variants);
 
 #define MFMA [LANES] = 64, [ROWS] = 32, [COLUMNS] = 32
-ENGINE(wi_attention_mfma, "gpu_mfma", WI_ENGINE_MFMA, "mfma", MFMA, TILE(2, 1, 1, 1), TILE(2, 1, 1, 1));
+HEADS(mfma_variants, MFMA, TILE(2, 1, 1, 1), TILE(2, 1, 1, 1));
+ENGINE(wi_attention_mfma, "gpu_mfma", WI_ENGINE_MFMA, "mfma", mfma_variants, mfma_variants);
+
+/* A thread of Intel's has 128 registers, of a number for each of its lanes: heads of more than 32 columns are for groups of 256
+ * items, so that a lane has 8 scores. XMX8's threads do not hold the gradient of 128 columns. */
+#define XMX8       [LANES] = 8, [ROWS] = 8, [COLUMNS] = 8
+#define XMX8_SMALL TILE(8, 4, 1, 1)
+static const wi_variant xmx8_variants[] = {HEAD_OF("32", 32, XMX8, TILE(8, 2, 1, 2)),
+    HEAD_OF("64", 64, XMX8, XMX8_SMALL), HEAD_OF("128", 128, XMX8, XMX8_SMALL), {0}};
+static const wi_variant xmx8_gradient_variants[] = {
+    HEAD_OF("32", 32, XMX8, TILE(8, 2, 1, 2)), HEAD_OF("64", 64, XMX8, XMX8_SMALL), {0}};
+ENGINE(wi_attention_xmx8, "gpu_xmx8", WI_ENGINE_XMX8, "xmx8", xmx8_variants, xmx8_gradient_variants);
+
+#define XMX16       [LANES] = 16, [ROWS] = 8, [COLUMNS] = 16
+#define XMX16_SMALL TILE(8, 2, 1, 1)
+static const wi_variant xmx16_variants[] = {HEAD_OF("32", 32, XMX16, TILE(4, 2, 2, 1)),
+    HEAD_OF("64", 64, XMX16, XMX16_SMALL), HEAD_OF("128", 128, XMX16, XMX16_SMALL), {0}};
+ENGINE(wi_attention_xmx16, "gpu_xmx16", WI_ENGINE_XMX16, "xmx16", xmx16_variants, xmx16_variants);

@@ -16,20 +16,22 @@ static const char *const parameters[] = {[GROUP] = "WEFT_ATTENTION_GROUP",
     [WIDER] = "WEFT_ATTENTION_WIDER",
     NULL};
 
-/* `wide` halves the sums of an item, which GPUs with few registers could not hold. */
+/* `wide` halves the sums of an item, `widest` once more, for GPUs with few registers. */
 static const wi_variant variants[] = {
+    {"widest", {[GROUP] = 256, [LANES] = 64, [STEP] = 16, [CHUNK] = 256, [WIDER] = 128}},
     {"wide", {[GROUP] = 256, [LANES] = 32, [STEP] = 16, [CHUNK] = 256, [WIDER] = 64}},
     {"256", {[GROUP] = 256, [LANES] = 16, [STEP] = 16, [CHUNK] = 256}},
     {"64", {[GROUP] = 64, [LANES] = 16, [STEP] = 16, [CHUNK] = 128}}, {0}};
 
-/* The weights, for each of 4 others a lane the rows and a quad more, and two chunks; or two steps, and a quad an item. */
+/* The weights, for each of 4 others a lane the rows and a quad more, and two chunks; or two steps, and a quad an item; and five
+ * offsets and strides. */
 static wi_limits limits(const int *p) {
     const size_t group = (size_t)p[GROUP], lanes = (size_t)p[LANES], pitch = group / lanes + 1;
     const size_t weights = 4 * lanes * pitch + 2 * (size_t)p[CHUNK];
     const size_t steps = 2 * (size_t)p[STEP] * (pitch + lanes + 1) + group;
     return (wi_limits){.group = group,
         .items = {group, 1},
-        .local_bytes = (weights > steps ? weights : steps) * 4 * sizeof(float)};
+        .local_bytes = (weights > steps ? weights : steps) * 4 * sizeof(float) + 5 * sizeof(int64_t)};
 }
 
 /* Rows of a group. */
@@ -60,12 +62,19 @@ bool wi_attention_gpu_fits(const wi_kernel_site *site) {
     return fits;
 }
 
+/* GPUs with few registers hold 16 sums beside the scores. The others need no `widest`, which reads more from local memory. */
+static bool suits(const wi_kernel_site *site, int64_t columns) {
+    const int64_t lanes = site->values[LANES], sums = 4 * columns / lanes;
+    const bool few = site->device->quirks & WI_QUIRK_FEW_REGISTERS;
+    return columns > site->values[WIDER] && (few ? sums <= 16 : lanes < 64) && wi_attention_gpu_fits(site);
+}
+
 static bool accepts_forward(const wi_kernel_site *site) {
-    return forward_columns(site) > site->values[WIDER] && wi_attention_gpu_fits(site);
+    return suits(site, forward_columns(site));
 }
 
 static bool accepts_gradient(const wi_kernel_site *site) {
-    return gradient_columns(site) > site->values[WIDER] && wi_attention_gpu_fits(site);
+    return suits(site, gradient_columns(site));
 }
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t columns) {

@@ -40,6 +40,7 @@ extern const wi_implementation wi_attention_amx, wi_attention_amx_gradient, wi_a
 /* attention_engine_gpu.c */
 extern const wi_implementation wi_attention_mma, wi_attention_mma_gradient, wi_attention_wmma,
     wi_attention_wmma_gradient, wi_attention_wmma12, wi_attention_wmma12_gradient, wi_attention_mfma,
-    wi_attention_mfma_gradient;
+    wi_attention_mfma_gradient, wi_attention_xmx8, wi_attention_xmx8_gradient, wi_attention_xmx16,
+    wi_attention_xmx16_gradient;
 
 #endif
