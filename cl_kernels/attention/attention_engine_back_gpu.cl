@@ -23,16 +23,16 @@ __attribute__((always_inline)) static inline void weft_head_lines(__local float2
     if ((int)item < count)
         lines[item] = query < queries ? (float2)(logs[query], inner[query]) : (float2)(INFINITY, 0.0f);
 }
+#endif
 
 /* Those of rows, or where rows are keys, turned, zeros; and zeros of the others: no choice is needed where both are added. */
-__attribute__((always_inline)) static inline void weft_head_first_lines(__local float2 *rows,
+__attribute__((always_inline)) static inline void WEFT_NAME(first_lines)(__local float2 *rows,
     __local float2 *others, __global const float *logs, __global const float *inner, int first, int queries,
     int turned, uint item) {
     if (item < WEFT_ENGINE_HEIGHT) rows[item] = 0.0f;
     if (item < WEFT_ENGINE_WIDTH) others[item] = 0.0f;
     weft_head_lines(rows, logs, inner, first, queries, turned ? 0 : WEFT_ENGINE_HEIGHT, item);
 }
-#endif
 
 /* What a lane's scores make of the others' rows, into the tile from its first score on: weights (dv), or the scores' gradients.
  * products: of rows and others of dy and v; rows, others: lines; bits, kept: of weights that are not dropped. */
@@ -101,7 +101,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
         (int)rows_1_column, item);
     WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) = 0.0f;)
     WEFT_ENGINE_CLEAR(scores)
-    weft_head_first_lines(row_lines, other_lines, y, inner, first, queries, turned, item);
+    WEFT_NAME(first_lines)(row_lines, other_lines, y, inner, first, queries, turned, item);
     const int second_first = part == WEFT_ATTENTION_DV; /* it needs the scores alone */
     const int begin = causal && turned ? first : 0;
     const int end = causal && !turned ? min(keys, first + WEFT_ENGINE_HEIGHT) : other_count;
