@@ -269,8 +269,8 @@ static inline void WEFT_NAME(store_rows)(__global float *to, long row, int left,
     if (left > 3) WEFT_NAME(store)(to + 3 * row, sums[3], factors.w, width);
 }
 
-__kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(forward)(
-    __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
+__kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_NARROW void WEFT_NAME(
+    forward)(__global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
     __global const float *restrict v, long v_offset, __global float *restrict y, long y_offset,
     WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width, int dv_width, long q_0, long q_1,
     long q_row, long q_column, long k_0, long k_1, long k_row, long k_column, long v_0, long v_1, long v_row,
@@ -352,17 +352,17 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
 /* One gradient, `part`. Rows and others are queries and keys (dq), or keys and queries: rows_1 and others_1 are q and
  * k or k and q, rows_2 and others_2 are dy and v or v and dy; what is summed up, `summed`, is k, q or dy. inner: of
  * each query the product of y and dy; lse: the place of its logarithm in y. */
-__kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(backward)(
-    __global const float *restrict rows_1, long rows_1_offset, long rows_1_0, long rows_1_1, long rows_1_row,
-    long rows_1_column, __global const float *restrict others_1, long others_1_offset, long others_1_0,
-    long others_1_1, long others_1_row, long others_1_column, __global const float *restrict rows_2,
-    long rows_2_offset, long rows_2_0, long rows_2_1, long rows_2_row, long rows_2_column,
-    __global const float *restrict others_2, long others_2_offset, long others_2_0, long others_2_1,
-    long others_2_row, long others_2_column, __global const float *restrict summed, long summed_offset,
-    long summed_0, long summed_1, long summed_row, long summed_column, __global const float *restrict y,
-    long y_offset, __global const float *restrict inner, long inner_offset, __global float *to,
-    long to_offset, WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width, int dv_width,
-    int to_width, long lse, long to_at, long to_0, long to_1, long to_row, int part,
+__kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_NARROW void WEFT_NAME(
+    backward)(__global const float *restrict rows_1, long rows_1_offset, long rows_1_0, long rows_1_1,
+    long rows_1_row, long rows_1_column, __global const float *restrict others_1, long others_1_offset,
+    long others_1_0, long others_1_1, long others_1_row, long others_1_column,
+    __global const float *restrict rows_2, long rows_2_offset, long rows_2_0, long rows_2_1, long rows_2_row,
+    long rows_2_column, __global const float *restrict others_2, long others_2_offset, long others_2_0,
+    long others_2_1, long others_2_row, long others_2_column, __global const float *restrict summed,
+    long summed_offset, long summed_0, long summed_1, long summed_row, long summed_column,
+    __global const float *restrict y, long y_offset, __global const float *restrict inner, long inner_offset,
+    __global float *to, long to_offset, WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width,
+    int dv_width, int to_width, long lse, long to_at, long to_0, long to_1, long to_row, int part,
     float scale WEFT_DROP_PARAMETERS) {
     __local float4 pool[WEFT_ATTENTION_POOL];
     __local weft_attention_later later;

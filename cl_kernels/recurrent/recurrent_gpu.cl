@@ -34,11 +34,11 @@
 #endif
 
 /* See recurrent_walk_gpu.clh. */
-#define WEFT_R_WALK_ROWS   WEFT_R_ROWS
-#define WEFT_R_WALK_ACROSS WEFT_R_ACROSS
-#define WEFT_R_WALK_ITEMS  WEFT_R_ITEMS
-#define WEFT_R_WALK_ATTRIBUTES
-#define WEFT_R_WALK_LOCAL __local float4 room[WEFT_R_ROOM];
+#define WEFT_R_WALK_ROWS       WEFT_R_ROWS
+#define WEFT_R_WALK_ACROSS     WEFT_R_ACROSS
+#define WEFT_R_WALK_ITEMS      WEFT_R_ITEMS
+#define WEFT_R_WALK_ATTRIBUTES WEFT_NARROW
+#define WEFT_R_WALK_LOCAL      __local float4 room[WEFT_R_ROOM];
 #define WEFT_R_WALK_PRODUCT(a, a_row, rows, depth, b, whole, corner)                                         \
     float4 acc[WEFT_R_ROWS];                                                                                 \
     weft_r_product(acc, room, a, a_row, rows, depth,                                                         \

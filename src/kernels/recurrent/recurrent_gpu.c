@@ -11,7 +11,7 @@
  * of its rows are in local memory; PREPARE items prepare. The device alone decides which variant it is, so a
  * program has one. ROWS, SLICES, BLOCK and PITCH are those of recurrent_tile_gpu.clh. */
 enum { ACROSS, DEPTH, PREPARE };
-enum { ROWS = 8, SLICES = 4, BLOCK = 16, PITCH = 3, QUAD = 4, MOST_GATES = 4 };
+enum { ROWS = 8, SLICES = 4, BLOCK = 32, PITCH = 3, QUAD = 4, MOST_GATES = 4 };
 
 static const char *const parameters[] = {
     [ACROSS] = "WEFT_R_ACROSS", [DEPTH] = "WEFT_R_DEPTH", [PREPARE] = "WEFT_R_PREPARE", NULL};
