@@ -72,8 +72,9 @@ weft_tensor *weft_lp_pool(weft_tensor *x, double p, const weft_pool_options *giv
             graph, WEFT_ERROR_ARGUMENT, "lp_pool: exclude_padding and divisor are for avg_pool");
     double size = 1;
     for (int i = 0; i < x->shape.rank - 2; i++) size *= (double)options.window[i];
-    weft_tensor *powers = p == 2 ? weft_square(x) : weft_pow_number(x, p);
-    weft_tensor *mean = weft_avg_pool(powers, &options);
+    /* Powers of small numbers are zero in f16. */
+    weft_tensor *powers = weft_keep_f32(p == 2 ? weft_square(x) : weft_pow_number(x, p));
+    weft_tensor *mean = weft_keep_f32(weft_avg_pool(powers, &options));
     weft_tensor *sum = mean ? weft_mul_number(mean, size) : NULL;
     return sum ? root(sum, p) : NULL;
 }
