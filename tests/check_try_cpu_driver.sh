@@ -1,8 +1,8 @@
 #!/bin/sh
-# tools/try-intel-cpu with a runtime, a build and a ctest that only say what they were asked: what --all runs, and that every
-# failure is one of the whole. Usage: check_try_intel.sh ROOT WORK_DIR
+# tools/try-cpu-driver with a driver, a build and a ctest that only say what they were asked: what --all runs, and that every
+# failure is one of the whole. Usage: check_try_cpu_driver.sh ROOT WORK_DIR
 set -eu
-tool=$1/tools/try-intel-cpu work=$2
+tool=$1/tools/try-cpu-driver work=$2
 rm -rf "$work"
 mkdir -p "$work/runtime/vendors" "$work/build/bin" "$work/path"
 echo libintelocl.so >"$work/runtime/vendors/intel.icd"
@@ -56,4 +56,12 @@ says "takes no arguments of ctest's"
 sed -i s/ON/OFF/ "$work/build/CMakeCache.txt"
 try 0 none 1
 says 'DWEFT_TEST_OPTIMISED=ON'
+mv "$work/runtime/vendors/intel.icd" "$work/runtime/vendors/pocl.icd"
+try 0 none 0 -R test_mask
+says '-j2 -R test_mask, device pocl'
+rm "$work/runtime/vendors/pocl.icd"
+try 0 none 1
+says 'has no driver: tools/try-cpu-driver --fetch intel'
+! "$tool" --fetch nosuch "$work/runtime" 2>"$work/said" || { echo "it fetches what is not there"; bad=1; }
+says "no driver 'nosuch'"
 exit $bad
