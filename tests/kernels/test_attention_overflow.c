@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ENGINE_LOCAL: bytes of local memory with which the engine's kernels serve by its model. */
+enum { ENGINE_LOCAL = 48 << 10 };
 enum { HEADS = 2, LENGTH = 70, WIDTH = 32, SIZE = HEADS * LENGTH * WIDTH, OPERANDS = 3 };
 
 /* Steps of gradient descent for queries, keys and values. */
@@ -141,6 +143,10 @@ static void steps_that_overflow_are_skipped(void **state) {
     (void)state;
     if (wi_context_device(test_context())->caps.device_class != WEFT_CLASS_GPU) {
         print_message("skipped: the kernels are of class gpu\n");
+        skip();
+    }
+    if (wi_context_device(test_context())->profile.local_bytes < ENGINE_LOCAL) {
+        print_message("skipped: the device has less local memory than the engine's kernels take\n");
         skip();
     }
     char *const cache = scratch_make();
