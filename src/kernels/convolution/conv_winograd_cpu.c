@@ -61,7 +61,7 @@ static wi_winograd winograd_of(const wi_kernel_site *site, const wi_conv_geometr
     cut.spans = wi_divide_up(cut.panels, cut.span);
     cut.together = wi_min64(cut.span, large ? 8 : 2);
     const int64_t tile = points_of(p) * (width_of(w) + cut.together * p[COLUMNS]); /* elements */
-    const int64_t fits = wi_max64(1, (large ? 5 << 19 : 100 << 10) / tile / p[ROWS]);
+    const int64_t fits = wi_max64(1, (large ? 5 << 19 : 80 << 10) / tile / p[ROWS]);
     cut.block =
         wi_divide_up(wi_divide_up(cut.strip, wi_divide_up(cut.strip, fits * p[ROWS])), p[ROWS]) * p[ROWS];
     cut.room = points_of(p) * (cut.block * (width_of(w) + cut.together * p[COLUMNS]) + 2 * 16);
