@@ -67,7 +67,7 @@ WAY(gradient, true)
 /* The two records of an engine: its bit, the files of its words, and the tile. */
 #define ENGINE(identifier, spelling, engine, words, ...)                                                     \
     static const char *const identifier##_headers[] = {                                                      \
-        words ".clh", words "_instruction.clh", "elementwise.clh", "recurrent.clh", NULL};                   \
+        "elementwise.clh", "recurrent.clh", words ".clh", words "_instruction.clh", NULL};                   \
     static const wi_variant identifier##_variants[] = {                                                      \
         {"256", {__VA_ARGS__, [DEPTH] = 256, [PREPARE] = 64}}, {0}};                                         \
     const wi_implementation identifier = {                                                                   \
