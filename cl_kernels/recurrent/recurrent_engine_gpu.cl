@@ -156,7 +156,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_N
     int columns, int quad, int element, int each, long first, long across, long down) {
     const long item = (long)get_global_id(0);
     const int at = (int)(item % WEFT_R_BLOCK_FOURS), blocks = WEFT_R_STEPS(depth) / WEFT_ENGINE_STEP;
-    const int block = (int)(item / WEFT_R_BLOCK_FOURS), corner = block / blocks * WEFT_R_WALK_ACROSS;
+    const int block = (int)(item / WEFT_R_BLOCK_FOURS), corner = block / blocks * (WEFT_ENGINE_WIDTH / 4);
     const int lane = at % WEFT_ENGINE_B_LANES, four = at / WEFT_ENGINE_B_LANES % WEFT_R_FOURS,
               warp = at / (WEFT_ENGINE_B_LANES * WEFT_R_FOURS);
     if (corner >= quads) return;
@@ -177,18 +177,6 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_N
     ((__global uint4 *)(packed + packed_offset))[item] = words;
 }
 
-#undef WEFT_R_WALK_ROWS
-#undef WEFT_R_WALK_ACROSS
-#undef WEFT_R_WALK_ITEMS
-#undef WEFT_R_WALK_ATTRIBUTES
-#undef WEFT_R_WALK_LOCAL
-#undef WEFT_R_WALK_PRODUCT
-#undef WEFT_R_WALK_SPREAD
-#undef WEFT_R_WALK_SUMS
-#undef WEFT_R_WALK_QUAD
-#undef WEFT_R_WALK_NUMBER
-#undef WEFT_R_WALK_ROWS_DONE
-#undef WEFT_R_WALK_CHUNK_DONE
 #undef WEFT_R_TAKE_B
 #ifdef WEFT_R_ALONE
 #undef WEFT_R_ALONE

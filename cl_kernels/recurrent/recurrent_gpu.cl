@@ -70,18 +70,6 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_N
     ((__global float4 *)(packed + packed_offset))[WEFT_R_PACKED_AT(q - x, rows, k, x)] = numbers;
 }
 
-#undef WEFT_R_WALK_ROWS
-#undef WEFT_R_WALK_ACROSS
-#undef WEFT_R_WALK_ITEMS
-#undef WEFT_R_WALK_ATTRIBUTES
-#undef WEFT_R_WALK_LOCAL
-#undef WEFT_R_WALK_PRODUCT
-#undef WEFT_R_WALK_SPREAD
-#undef WEFT_R_WALK_SUMS
-#undef WEFT_R_WALK_QUAD
-#undef WEFT_R_WALK_NUMBER
-#undef WEFT_R_WALK_ROWS_DONE
-#undef WEFT_R_WALK_CHUNK_DONE
 #ifdef WEFT_R_ALONE
 #undef WEFT_R_ALONE
 #undef WEFT_NAME

@@ -1,12 +1,8 @@
 /* Where attention of class gpu is computed by a matrix engine: in mixed precision, of heads up to 128 wide. A model stands for
  * the engine; that its results are right is test_attention's business. */
-#include "support/checks.h"
+#include "support/engine_choice.h"
 #include "support/fixture.h"
 #include "support/scratch.h"
-
-#include "plan/compiled_plan.h"
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct test_case {
     weft_precision precision;
@@ -26,23 +22,6 @@ static const test_case cases[] = {
 /* Bytes of local memory that the widest heads' take. */
 enum { ENGINE_LOCAL = 48 * 1024 };
 
-static weft_context *open_context(const char *engines, const char *cache) {
-    weft_context *context = NULL;
-    setenv("WEFT_MATRIX_ENGINES", engines, 1);
-    assert_ok(weft_context_create(
-        &context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = cache}));
-    unsetenv("WEFT_MATRIX_ENGINES");
-    return context;
-}
-
-static bool has_step(const weft_plan *plan, const char *implementation) {
-    for (size_t i = 0; i < plan->partition.step_count; i++) {
-        const char *const name = wi_step_implementation_name(plan, plan->partition.steps[i]);
-        if (name && strcmp(name, implementation) == 0) return true;
-    }
-    return false;
-}
-
 static void check(weft_context *context, const test_case *c, const char *forward, const char *gradient) {
     weft_graph *graph = NULL;
     weft_tensor *x[3], *outputs[4];
@@ -54,7 +33,7 @@ static void check(weft_context *context, const test_case *c, const char *forward
     outputs[0] = weft_attention(x[0], x[1], x[2], NULL);
     for (int i = 0; i < 3; i++) outputs[i + 1] = weft_gradient(weft_sum(weft_square(outputs[0])), x[i]);
     assert_weft_ok(weft_plan_create(&plan, outputs, 4, NULL));
-    if (!has_step(plan, forward) || !has_step(plan, gradient))
+    if (!plan_has_step(plan, forward) || !plan_has_step(plan, gradient))
         fail_msg(
             "width %d, precision %d: not %s and %s", (int)c->width, (int)c->precision, forward, gradient);
     weft_plan_release(plan);
@@ -63,16 +42,10 @@ static void check(weft_context *context, const test_case *c, const char *forward
 
 static void mixed_precision_uses_the_engine(void **state) {
     (void)state;
-    if (wi_context_device(test_context())->caps.device_class != WEFT_CLASS_GPU) {
-        print_message("skipped: the kernels are of class gpu\n");
-        skip();
-    }
-    if (wi_context_device(test_context())->profile.local_bytes < ENGINE_LOCAL) {
-        print_message("skipped: the device has less local memory than the engine's kernels take\n");
-        skip();
-    }
+    if (engine_test_skipped(ENGINE_LOCAL)) skip();
     char *const cache = scratch_make();
-    weft_context *const with = open_context("model-mma", cache), *const without = open_context("0", cache);
+    weft_context *const with = engine_context("model-mma", cache), *const without =
+                                                                       engine_context("0", cache);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check(with, &cases[i], cases[i].forward, cases[i].gradient);
         check(without, &cases[i], "attention_gpu", "attention_gradient_gpu");

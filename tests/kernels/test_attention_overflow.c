@@ -1,13 +1,10 @@
 /* Attention by a matrix engine in f16: gradients are those of f32 within what f16 rounds, and a number beyond f16's range, in a scaled
  * gradient or in an operand, makes a step that is skipped and counted, as in products. A model stands for the engine. */
-#include "support/checks.h"
+#include "support/engine_choice.h"
 #include "support/fixture.h"
 #include "support/scratch.h"
 
-#include "plan/compiled_plan.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ENGINE_LOCAL: bytes of local memory with which the engine's kernels serve by its model. */
 enum { ENGINE_LOCAL = 48 << 10 };
@@ -19,23 +16,6 @@ typedef struct training {
     weft_plan *plan;
     weft_tensor *parameters[OPERANDS];
 } training;
-
-static weft_context *open_context(const char *engines, const char *cache) {
-    weft_context *context = NULL;
-    setenv("WEFT_MATRIX_ENGINES", engines, 1);
-    assert_ok(weft_context_create(
-        &context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = cache}));
-    unsetenv("WEFT_MATRIX_ENGINES");
-    return context;
-}
-
-static bool has_step(const weft_plan *plan, const char *implementation) {
-    for (size_t i = 0; i < plan->partition.step_count; i++) {
-        const char *const name = wi_step_implementation_name(plan, plan->partition.steps[i]);
-        if (name && strcmp(name, implementation) == 0) return true;
-    }
-    return false;
-}
 
 static void write_parameters(const training *t, float first) {
     float numbers[SIZE];
@@ -64,8 +44,8 @@ static training begin(weft_context *context, weft_precision precision, float sca
     assert_weft_ok(weft_minimize(weft_sum(weft_square(y)), &rule, outputs, WEFT_MAX_UPDATES, &updates));
     assert_weft_ok(weft_plan_create(&t.plan, outputs, updates, NULL));
     const bool engine = precision == WEFT_PRECISION_F16;
-    assert_true(has_step(t.plan, "attention_gpu_mma") == engine);
-    assert_true(has_step(t.plan, "attention_gradient_gpu_mma") == engine);
+    assert_true(plan_has_step(t.plan, "attention_gpu_mma") == engine);
+    assert_true(plan_has_step(t.plan, "attention_gradient_gpu_mma") == engine);
     write_parameters(&t, first);
     return t;
 }
@@ -141,16 +121,9 @@ static void overflows_are_skipped(weft_context *context) {
 
 static void steps_that_overflow_are_skipped(void **state) {
     (void)state;
-    if (wi_context_device(test_context())->caps.device_class != WEFT_CLASS_GPU) {
-        print_message("skipped: the kernels are of class gpu\n");
-        skip();
-    }
-    if (wi_context_device(test_context())->profile.local_bytes < ENGINE_LOCAL) {
-        print_message("skipped: the device has less local memory than the engine's kernels take\n");
-        skip();
-    }
+    if (engine_test_skipped(ENGINE_LOCAL)) skip();
     char *const cache = scratch_make();
-    weft_context *const context = open_context("model-mma", cache);
+    weft_context *const context = engine_context("model-mma", cache);
     overflows_are_skipped(context);
     weft_context_release(context);
     scratch_remove(cache);

@@ -1,46 +1,16 @@
 /* Where recurrent scans of class gpu are computed by a matrix engine: in mixed precision, in bf16 and f16. A model stands for the engine;
  * that its results in bf16 are right is test_recurrent's business, here is what f16 has besides: its rounding, and its range. */
-#include "support/checks.h"
+#include "support/engine_choice.h"
 #include "support/fixture.h"
 #include "support/scratch.h"
 
-#include "plan/compiled_plan.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BATCH = 3, STEPS = 4, UNITS = 5 };
 
 /* Bytes of local memory that the largest engine's kernel takes. */
 enum { ENGINE_LOCAL = 54 * 1024 };
-
-static weft_context *open_context(const char *engines, const char *cache) {
-    weft_context *context = NULL;
-    setenv("WEFT_MATRIX_ENGINES", engines, 1);
-    assert_ok(weft_context_create(
-        &context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = cache}));
-    unsetenv("WEFT_MATRIX_ENGINES");
-    return context;
-}
-
-static bool skipped(void) {
-    const wi_device *const device = wi_context_device(test_context());
-    if (device->caps.device_class != WEFT_CLASS_GPU) {
-        print_message("skipped: the kernels are of class gpu\n");
-        return true;
-    }
-    if (device->profile.local_bytes >= ENGINE_LOCAL) return false;
-    print_message("skipped: the device has less local memory than the engine's kernels take\n");
-    return true;
-}
-
-static bool has_step(const weft_plan *plan, const char *implementation) {
-    for (size_t i = 0; i < plan->partition.step_count; i++) {
-        const char *const name = wi_step_implementation_name(plan, plan->partition.steps[i]);
-        if (name && strcmp(name, implementation) == 0) return true;
-    }
-    return false;
-}
 
 /* ---- which ---- */
 
@@ -67,7 +37,7 @@ static void check_choice(weft_context *context, weft_precision precision, cell m
     weft_tensor *const y = make(x, &w, &o).y;
     weft_tensor *const outputs[] = {y, weft_gradient(weft_sum(weft_square(y)), o.h0)};
     assert_weft_ok(weft_plan_create(&plan, outputs, 2, NULL));
-    if (!has_step(plan, forward) || !has_step(plan, gradient))
+    if (!plan_has_step(plan, forward) || !plan_has_step(plan, gradient))
         fail_msg("%d gates, precision %d: not %s and %s", gates, (int)precision, forward, gradient);
     weft_plan_release(plan);
     weft_graph_release(graph);
@@ -78,9 +48,10 @@ static void mixed_precision_uses_the_engine(void **state) {
     static const char *const own[] = {"recurrent_forward_gpu_mma", "recurrent_back_gpu_mma"},
                              *const plain[] = {"recurrent_forward_gpu", "recurrent_back_gpu"};
     (void)state;
-    if (skipped()) skip();
+    if (engine_test_skipped(ENGINE_LOCAL)) skip();
     char *const cache = scratch_make();
-    weft_context *const with = open_context("model-mma", cache), *const without = open_context("0", cache);
+    weft_context *const with = engine_context("model-mma", cache), *const without =
+                                                                       engine_context("0", cache);
     for (int i = 0; i < 2; i++) {
         check_choice(with, narrow[i], weft_lstm_with, 4, false, own[0], own[1]);
         check_choice(with, narrow[i], weft_lstm_with, 4, true, own[0], own[1]);
@@ -100,9 +71,9 @@ static void both_kernels_in_a_plan(void **state) {
     weft_plan *plan = NULL;
     weft_tensor *outputs[2];
     (void)state;
-    if (skipped()) skip();
+    if (engine_test_skipped(ENGINE_LOCAL)) skip();
     char *const cache = scratch_make();
-    weft_context *const context = open_context("model-mma", cache);
+    weft_context *const context = engine_context("model-mma", cache);
     assert_weft_ok(weft_graph_create(&graph, context));
     assert_weft_ok(weft_graph_set_precision(graph, WEFT_PRECISION_BF16));
     weft_tensor *const x = weft_input_shape(graph, "x", WEFT_F32, 3, (const int64_t[]){BATCH, STEPS, 2});
@@ -114,8 +85,8 @@ static void both_kernels_in_a_plan(void **state) {
         outputs[i] = weft_lstm_with(from, &w, NULL).y;
     }
     assert_weft_ok(weft_plan_create(&plan, outputs, 2, NULL));
-    assert_true(has_step(plan, "recurrent_forward_gpu_mma"));
-    assert_true(has_step(plan, "recurrent_forward_gpu"));
+    assert_true(plan_has_step(plan, "recurrent_forward_gpu_mma"));
+    assert_true(plan_has_step(plan, "recurrent_forward_gpu"));
     weft_plan_release(plan);
     weft_graph_release(graph);
     weft_context_release(context);
@@ -159,9 +130,10 @@ static void assert_overflowed(float value) {
 static void f16_rounds_and_overflows(void **state) {
     float y, dh0;
     (void)state;
-    if (skipped()) skip();
+    if (engine_test_skipped(ENGINE_LOCAL)) skip();
     char *const cache = scratch_make();
-    weft_context *const with = open_context("model-mma", cache), *const without = open_context("0", cache);
+    weft_context *const with = engine_context("model-mma", cache), *const without =
+                                                                       engine_context("0", cache);
     const float fine = 1.0f + 0x1p-10f, finer = 1.0f + 0x1p-13f;
     one_step(with, 0.0f, fine, fine, fine, &y, &dh0);
     assert_float_equal(y, fine * fine, 0.0f);
@@ -194,9 +166,9 @@ static void a_gradient_beyond_f16_is_a_skipped_step(void **state) {
     const weft_optimizer rule = weft_sgd(0.125f);
     const weft_sequence_options options = {WEFT_SEQUENCE_OPTIONS_INIT, .relu = true};
     (void)state;
-    if (skipped()) skip();
+    if (engine_test_skipped(ENGINE_LOCAL)) skip();
     char *const cache = scratch_make();
-    weft_context *const context = open_context("model-mma", cache);
+    weft_context *const context = engine_context("model-mma", cache);
     assert_weft_ok(weft_graph_create(&graph, context));
     assert_weft_ok(weft_graph_set_precision(graph, WEFT_PRECISION_F16));
     weft_tensor *const in = weft_input(graph, "x", WEFT_F32, STEPS, 2);
