@@ -350,6 +350,12 @@ double wi_clock_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+void wi_clock_sleep(double seconds) {
+    const time_t whole = (time_t)seconds;
+    const struct timespec time = {whole, (long)(1e9 * (seconds - (double)whole))};
+    (void)nanosleep(&time, NULL); /* a signal ends it early */
+}
+
 size_t wi_processor_count(void) {
     const long count = sysconf(_SC_NPROCESSORS_ONLN);
     return count > 1 ? (size_t)count : 1;

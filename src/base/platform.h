@@ -52,7 +52,8 @@ weft_status wi_directory_list(const char ***names, size_t *count, wi_arena *aren
 /* mkdir -p; the folders that are made get this mode, less the umask. */
 weft_status wi_directory_create(const char *path, unsigned mode);
 
-double wi_clock_seconds(void);   /* monotonic */
+double wi_clock_seconds(void); /* monotonic */
+void wi_clock_sleep(double seconds);
 size_t wi_processor_count(void); /* that are online; at least 1 */
 
 /* Between enter and leave, numbers are printed and read with a point on this thread, whatever the program's

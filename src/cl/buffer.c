@@ -9,6 +9,7 @@
 #include "cl/buffer_pool.h"
 #include "cl/context.h"
 #include "cl/quirks.h"
+#include "cl/waiting.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -214,6 +215,7 @@ static weft_status check_copy(cl_int error, const char *doing, size_t offset, si
 
 weft_status wi_buffer_write(wi_device *device, cl_mem memory, size_t offset, const void *data, size_t bytes) {
     if (bytes == 0) return WEFT_OK;
+    wi_wait_for_queue(device, device->queue);
     return check_copy(
         clEnqueueWriteBuffer(device->queue, memory, CL_TRUE, offset, bytes, data, 0, NULL, NULL), "writing",
         offset, bytes);
@@ -221,6 +223,7 @@ weft_status wi_buffer_write(wi_device *device, cl_mem memory, size_t offset, con
 
 weft_status wi_buffer_read(wi_device *device, cl_mem memory, size_t offset, void *data, size_t bytes) {
     if (bytes == 0) return WEFT_OK;
+    wi_wait_for_queue(device, device->queue);
     return check_copy(clEnqueueReadBuffer(device->queue, memory, CL_TRUE, offset, bytes, data, 0, NULL, NULL),
         "reading", offset, bytes);
 }

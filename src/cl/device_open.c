@@ -15,6 +15,7 @@
 #include "cl/matrix_engine.h"
 #include "cl/program.h"
 #include "cl/program_cache.h"
+#include "cl/quirks.h"
 #include "cl/tuning.h"
 #include "cl/uploads.h"
 
@@ -124,11 +125,21 @@ static bool wants_upload_queue(const wi_device *device, const weft_context_optio
     return wanted ? strcmp(wanted, "0") != 0 : device->caps.own_memory;
 }
 
+/* WEFT_WAIT: "driver" or "sleep". */
+static weft_status read_wait(wi_device *device) {
+    const char *const wanted = wi_environment("WEFT_WAIT");
+    device->caps.sleeps =
+        wanted ? strcmp(wanted, "sleep") == 0 : (device->caps.quirks & WI_QUIRK_TURNING_WAIT) != 0;
+    if (!wanted || device->caps.sleeps || strcmp(wanted, "driver") == 0) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_WAIT is '%s'; it must be driver or sleep", wanted);
+}
+
 /* The OpenCL objects are there; what stands on them follows. */
 static weft_status open_parts(wi_device *device, const weft_context_options *options) {
     WI_TRY(wi_capabilities_read(device));
     device->caps.large_buffers = options->large_buffers;
     device->caps.upload_queue = wants_upload_queue(device, options);
+    WI_TRY(read_wait(device));
     WI_TRY(read_work_units(&device->caps.work_units, options));
     WI_TRY(read_number(
         &device->caps.longest_launch, options->longest_launch, "longest_launch", "WEFT_LONGEST_LAUNCH"));

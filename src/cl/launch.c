@@ -2,6 +2,7 @@
 #include "cl/launch.h"
 #include "cl/quirks.h"
 #include "cl/uploads.h"
+#include "cl/waiting.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,6 +81,7 @@ void wi_launch_clear(wi_launch *launch) {
 }
 
 static weft_status finish_kernels(wi_device *device) {
+    wi_wait_for_queue(device, device->queue);
     if (device->caps.quirks & WI_QUIRK_EARLY_FINISH) {
         cl_event last = NULL;
         WI_CL(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &last), "marking the end of the queue");

@@ -40,6 +40,7 @@ typedef struct wi_capabilities {
     double longest_launch;     /* that the program asks for; 0: of the profile; negative: any */
     bool own_memory;           /* the host's memory is another one */
     bool upload_queue;         /* data is copied there on a queue of its own, see uploads.h */
+    bool sleeps;               /* while it waits, see waiting.h */
 } wi_capabilities;
 
 /* What a device takes from its context: where memory comes from, and where log lines go. */

@@ -35,6 +35,10 @@ static const quirk_row quirk_rows[] = {
     {"rusticl", "intel", "", WI_QUIRK_FEW_REGISTERS},
     /* Debian 12's; that of Debian 14 keeps it in registers */
     {"intel(r) opencl graphics", "", "22.43", WI_QUIRK_PRIVATE_FRAGMENTS},
+    /* github.com/openmm/openmm/issues/1541; github.com/intel/compute-runtime/issues/343 */
+    {"nvidia cuda", "", "", WI_QUIRK_TURNING_WAIT},
+    {"intel(r) opencl graphics", "", "", WI_QUIRK_TURNING_WAIT},
+    {"intel(r) opencl hd graphics", "", "", WI_QUIRK_TURNING_WAIT},
     /* github.com/viennacl/viennacl-dev/issues/225: compiled when the kernel object is made */
     {"amd accelerated parallel processing", "", "", WI_QUIRK_BINARY_LATE},
 };
@@ -87,6 +91,7 @@ const char *wi_quirk_text(unsigned quirk) {
         return "takes buffers above its largest with a flag, and kernels with an option";
     case WI_QUIRK_PRIVATE_FRAGMENTS:
         return "keeps what attention's matrix instructions multiply in private memory: multiply-adds serve";
+    case WI_QUIRK_TURNING_WAIT: return "calls that wait turn round: Weft sleeps first";
     case WI_QUIRK_FEW_REGISTERS: return "has registers for 32 sums of a work-item, not for 64";
     case WI_QUIRK_BINARY_LATE: return "program binaries are complete only after the kernels ran";
     case WI_QUIRK_NO_CLBLAST: return "CLBlast takes too long to build here";

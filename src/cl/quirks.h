@@ -20,6 +20,7 @@ enum {
     WI_QUIRK_UNOPTIMISED_HALF = 1 << 11, /* vload_half of any address is wrong without optimisation */
     WI_QUIRK_PRIVATE_FRAGMENTS =
         1 << 12, /* keeps what attention's matrix instructions multiply in private memory */
+    WI_QUIRK_TURNING_WAIT = 1 << 13, /* calls that wait turn round */
 };
 
 #define WI_OPTION_UNOPTIMISED "-cl-opt-disable"

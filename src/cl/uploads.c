@@ -3,6 +3,7 @@
 #include "cl/buffer.h"
 #include "cl/device_list.h"
 #include "cl/launch.h"
+#include "cl/waiting.h"
 #include <stdio.h>
 
 enum { MOST_PENDING = 32, MOST_PINNED = 512 << 20 };
@@ -58,13 +59,15 @@ weft_status wi_uploads_mark(wi_device *device, cl_event *mark) {
 
 /* ---- what nothing has waited for ---- */
 
-static weft_status wait_for(cl_uint count, const cl_event *events) {
-    return wi_cl_check(clWaitForEvents(count, events), "waiting for data that is copied to the device");
+static weft_status wait_for(const wi_device *device, cl_uint count, const cl_event *events) {
+    return wi_cl_check(
+        wi_wait_for_events(device, count, events), "waiting for data that is copied to the device");
 }
 
 /* Drops the oldest. Those that failed are waited for one by one, so that all have ended. */
-static weft_status retire(wi_uploads *uploads, cl_uint count) {
-    weft_status status = count > 0 ? wait_for(count, uploads->pending) : WEFT_OK;
+static weft_status retire(wi_device *device, cl_uint count) {
+    wi_uploads *const uploads = device->uploads;
+    weft_status status = count > 0 ? wait_for(device, count, uploads->pending) : WEFT_OK;
     for (cl_uint i = 0; i < count && status != WEFT_OK; i++) (void)clWaitForEvents(1, &uploads->pending[i]);
     for (cl_uint i = 0; i < count; i++) clReleaseEvent(uploads->pending[i]);
     for (cl_uint i = count; i < uploads->count; i++) uploads->pending[i - count] = uploads->pending[i];
@@ -73,7 +76,7 @@ static weft_status retire(wi_uploads *uploads, cl_uint count) {
 }
 
 weft_status wi_uploads_finish(wi_device *device) {
-    return device->uploads ? retire(device->uploads, device->uploads->count) : WEFT_OK;
+    return device->uploads ? retire(device, device->uploads->count) : WEFT_OK;
 }
 
 /* ---- copies ---- */
@@ -96,7 +99,7 @@ static weft_status enqueue_copy(
     wi_device *device, cl_mem memory, const void *data, size_t bytes, cl_event after) {
     wi_uploads *const uploads = device->uploads;
     cl_event copied = NULL;
-    if (uploads->count == MOST_PENDING) WI_TRY(retire(uploads, MOST_PENDING / 2));
+    if (uploads->count == MOST_PENDING) WI_TRY(retire(device, MOST_PENDING / 2));
     WI_TRY(check(clEnqueueWriteBuffer(uploads->queue, memory, CL_FALSE, 0, bytes, data, after ? 1 : 0,
                      after ? &after : NULL, &copied),
         bytes));

@@ -1,4 +1,5 @@
 #include "ops/loss_scale.h"
+#include "cl/waiting.h"
 #include "ops/op_table.h"
 #include <math.h>
 
@@ -198,10 +199,11 @@ weft_tensor *wi_check_gradients(const wi_gradient_check *check) {
 static weft_status read_state(weft_tensor *state, float *value, cl_bool wait) {
     weft_graph *const graph = state->graph;
     const wi_variable *const variable = state->variable;
+    wi_device *const device = wi_context_device(graph->context);
     WI_TRY(wi_graph_block_ready(graph, variable->block));
-    WI_CL(clEnqueueReadBuffer(wi_context_device(graph->context)->queue,
-              graph->blocks[variable->block].buffer.memory, wait, variable->offset, sizeof *value, value, 0,
-              NULL, NULL),
+    if (wait) wi_wait_for_queue(device, device->queue);
+    WI_CL(clEnqueueReadBuffer(device->queue, graph->blocks[variable->block].buffer.memory, wait,
+              variable->offset, sizeof *value, value, 0, NULL, NULL),
         "clEnqueueReadBuffer");
     return WEFT_OK;
 }

@@ -257,12 +257,13 @@ static void quirks_follow_the_names(void **state) {
     assert_int_equal(wi_quirks_find(&pocl, "auto"), always | WI_QUIRK_WORK_ITEM_LOOPS);
     assert_int_equal(wi_quirks_find(&pocl, "workitemloops"), always | WI_QUIRK_WORK_ITEM_LOOPS);
     assert_int_equal(wi_quirks_find(&newer, NULL), always | WI_QUIRK_UNOPTIMISED_HALF);
-    assert_int_equal(wi_quirks_find(&nvidia, "auto"), 0);
-    assert_int_equal(wi_quirks_find(&intel, NULL), WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS);
+    assert_int_equal(wi_quirks_find(&nvidia, "auto"), WI_QUIRK_TURNING_WAIT);
+    assert_int_equal(
+        wi_quirks_find(&intel, NULL), WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS | WI_QUIRK_TURNING_WAIT);
     assert_int_equal(wi_quirks_find(&older, NULL),
-        WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS | WI_QUIRK_PRIVATE_FRAGMENTS);
+        WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS | WI_QUIRK_PRIVATE_FRAGMENTS | WI_QUIRK_TURNING_WAIT);
     assert_int_equal(wi_quirks_find(&other, NULL), 0);
-    for (unsigned bit = 1; bit <= WI_QUIRK_PRIVATE_FRAGMENTS; bit <<= 1)
+    for (unsigned bit = 1; bit <= WI_QUIRK_TURNING_WAIT; bit <<= 1)
         assert_string_not_equal(wi_quirk_text(bit), wi_quirk_text(0));
 }
 

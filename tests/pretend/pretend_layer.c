@@ -19,8 +19,9 @@ typedef struct kernel_note {
 static struct {
     cl_icd_dispatch next, own;
     atomic_bool present, skip, lost;
-    atomic_long left; /* launches until the device is lost; negative: it stays */
-    atomic_int delay; /* microseconds that calls wait longer */
+    atomic_long left;      /* launches until the device is lost; negative: it stays */
+    atomic_int delay;      /* microseconds that calls wait longer */
+    _Atomic(double) until; /* when the device has ended its work, by the clock; 0: it has */
     _Atomic(cl_command_queue)
         busy; /* the queue of launches that nothing has waited for; NULL: there are none */
     _Atomic(const pretend_device *) device;
@@ -331,8 +332,31 @@ static void note_transfer(cl_command_queue queue, bool waits) {
     if (waits && busy == queue) atomic_store(&layer.busy, NULL);
 }
 
+static double clock_seconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static bool is_at_work(void) {
+    return clock_seconds() < atomic_load(&layer.until);
+}
+
+LAYER_EXPORT void pretend_layer_turn(double seconds) {
+    atomic_store(&layer.until, clock_seconds() + seconds);
+}
+
+static cl_int CL_API_CALL own_clGetEventInfo(
+    cl_event event, cl_event_info what, size_t size, void *value, size_t *size_ret) {
+    const cl_int running = CL_RUNNING;
+    if (what != CL_EVENT_COMMAND_EXECUTION_STATUS || !is_at_work())
+        return layer.next.clGetEventInfo(event, what, size, value, size_ret);
+    return layer_answer(&running, sizeof running, size, value, size_ret);
+}
+
 /* As a device that is still at work. */
 static void wait_longer(void) {
+    while (is_at_work()) count_up(&layer.record.turns);
     const int delay = atomic_load(&layer.delay);
     const struct timespec time = {delay / 1000000, 1000L * (delay % 1000000)};
     if (delay > 0) nanosleep(&time, NULL);
@@ -404,6 +428,7 @@ static void take_functions(void) {
     TAKE(clEnqueueWriteBuffer);
     TAKE(clEnqueueFillBuffer);
     TAKE(clEnqueueCopyBuffer);
+    TAKE(clGetEventInfo);
     TAKE(clFinish);
     TAKE(clWaitForEvents);
 }

@@ -40,6 +40,7 @@ typedef struct pretend_record {
     size_t held, peak;   /* bytes of all buffers */
     long flags, options; /* buffers and builds with those */
     long waits, builds;  /* calls of clFinish and clWaitForEvents; of clBuildProgram */
+    long turns;          /* of calls that wait, see pretend_layer_turn */
     long ahead;          /* writes on another queue than that of launches which nothing has waited for */
     long pinned;         /* buffers in host memory that the driver keeps in place */
 } pretend_record;
@@ -52,6 +53,8 @@ bool pretend_layer_choose(const char *name);
 void pretend_layer_skip(bool skip);
 /* Calls that wait take so much longer. */
 void pretend_layer_delay(double seconds);
+/* So long from now the device is at work: events are not complete, and calls that wait turn round, as some drivers' do. */
+void pretend_layer_turn(double seconds);
 /* After so many more launches the device is lost: what is enqueued, waited for, made or built fails. Negative: it is there. */
 void pretend_layer_lose(long launches);
 /* Zeroes the record, but for what is held. */

@@ -79,6 +79,67 @@ static void waiting_takes_no_processor_time(void **state) {
     end(&t);
 }
 
+/* ---- drivers that turn round ---- */
+
+enum { WAIT, READ, WRITE, WAYS_TO_WAIT };
+
+static weft_status wait_by(training *t, int way) {
+    float loss = 0;
+    if (way == WAIT) return weft_plan_wait(t->plan);
+    if (way == READ) return weft_plan_read(t->plan, t->outputs[0], &loss, sizeof loss);
+    return weft_plan_write(t->plan, t->input, numbers, sizeof numbers);
+}
+
+/* How often the driver turns round while a program waits for a device that is at work. */
+static long turns_of(training *t, int way) {
+    assert_ok(weft_plan_run(t->plan));
+    pretend_layer_begin();
+    pretend_layer_turn(0.1);
+    const double processor = processor_seconds(), clock = clock_seconds();
+    assert_ok(wait_by(t, way));
+    const double passed = clock_seconds() - clock, taken = processor_seconds() - processor;
+    pretend_layer_turn(0);
+    const long turns = pretend_layer_record().turns;
+    assert_true(passed >= 0.1);
+    if (turns == 0) assert_true(taken < 0.05);
+    return turns;
+}
+
+static void where_drivers_turn_round_the_thread_sleeps(void **state) {
+    const char *const devices[] = {"groups64", "card", "flagged"};
+    (void)state;
+    for (int d = 0; d < 3; d++) {
+        assert_int_equal(setenv("WEFT_WAIT", "sleep", 1), 0);
+        training sleeping = begin(devices[d]);
+        assert_int_equal(setenv("WEFT_WAIT", "driver", 1), 0);
+        training turning = begin(devices[d]);
+        assert_int_equal(unsetenv("WEFT_WAIT"), 0);
+        training usual = begin(devices[d]);
+        const bool sleeps =
+            strcmp(devices[d], "flagged") == 0; /* has the name of a driver that is known for it */
+        assert_true(steps(&sleeping) == steps(&turning));
+        (void)steps(&usual);
+        for (int way = 0; way < WAYS_TO_WAIT; way++) {
+            assert_int_equal(turns_of(&sleeping, way), 0);
+            assert_true(turns_of(&turning, way) > 0);
+            assert_true((turns_of(&usual, way) == 0) == sleeps);
+        }
+        end(&sleeping);
+        end(&turning);
+        end(&usual);
+    }
+}
+
+static void the_variable_has_two_values(void **state) {
+    weft_context *context = NULL;
+    (void)state;
+    assert_int_equal(setenv("WEFT_WAIT", "spin", 1), 0);
+    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT};
+    assert_fails(
+        weft_context_create(&context, &options), WEFT_ERROR_ARGUMENT, "WEFT_WAIT is 'spin'; it must be");
+    assert_int_equal(unsetenv("WEFT_WAIT"), 0);
+}
+
 /* Every launch of a step in turn is the last one that the device does. */
 static void lose_at_each_launch(const char *device) {
     float loss = 0;
@@ -170,6 +231,8 @@ static void the_next_batch_is_copied_beside_the_kernels(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting_takes_no_processor_time),
+        cmocka_unit_test(where_drivers_turn_round_the_thread_sleeps),
+        cmocka_unit_test(the_variable_has_two_values),
         cmocka_unit_test(a_lost_device_is_an_error),
         cmocka_unit_test(the_next_batch_is_copied_beside_the_kernels),
     };

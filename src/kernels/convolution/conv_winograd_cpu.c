@@ -19,8 +19,14 @@ const wi_variant wi_conv_winograd_variants[] = {
 
 enum { ROWS = WI_WINOGRAD_ROWS, COLUMNS = WI_WINOGRAD_COLUMNS, STEP = WI_WINOGRAD_STEP };
 
-/* Floats of transformed weights: more than LARGE no near cache holds, up to NEAR leave room for others there. */
-enum { LARGE = 1 << 20, NEAR = 1 << 18 };
+/* Floats of transformed weights that leave room for others in a unit's own cache; and those of which no near cache has more. */
+static int64_t near_floats(const wi_kernel_site *site) {
+    return (int64_t)(site->device->near_cache / sizeof(float));
+}
+
+static int64_t large_floats(const wi_kernel_site *site) {
+    return 4 * near_floats(site);
+}
 
 /* Of a tile: its side is STEP results and three taps. */
 static int64_t points_of(const int *p) {
@@ -50,8 +56,8 @@ static wi_winograd winograd_of(const wi_kernel_site *site, const wi_conv_geometr
     const int *const p = site->values;
     wi_winograd cut = {.panels = wi_divide_up(w->filters, p[COLUMNS]), .tiles = tiles_of(w, p)};
     cut.weights = w->groups * cut.panels * points_of(p) * (w->channels * p[COLUMNS] + 16);
-    const bool large = cut.weights > LARGE;
-    cut.panels_near = cut.weights <= NEAR;
+    const bool large = cut.weights > large_floats(site);
+    cut.panels_near = cut.weights <= near_floats(site);
     const int64_t units = wi_max64(1, site->device->units / w->groups);
     cut.strips = wi_max64(1, wi_min64(units, cut.tiles / (large ? 5 * p[ROWS] : p[ROWS])));
     while (units % cut.strips != 0) cut.strips--;
@@ -93,7 +99,8 @@ static double cost(const wi_kernel_site *site) {
     const double products = points * rows * channels * columns;
     const double between = points * tiles * ((double)width_of(w) + columns);
     const bool fixed = site->fixed & WI_CONV_WEIGHT;
-    const double transforming = fixed ? 0.0 : (cut.weights > LARGE ? 180 : 60) * (double)cut.weights;
+    const double transforming =
+        fixed ? 0.0 : (cut.weights > large_floats(site) ? 180 : 60) * (double)cut.weights;
     const double moving = weft_dtype_size(site->formats[0]) < sizeof(float) ? 14 : 23;
     const double all = groups * (1.15 * products + moving * between) + transforming;
     return wi_work_seconds(site->device, &(wi_work){.operations = WI_CONV_TILE_OPERATIONS * all,
@@ -107,7 +114,7 @@ static double cost(const wi_kernel_site *site) {
  * which there are many in networks of few channels and many layers, where errors grow. */
 static double margin(const wi_kernel_site *site) {
     if (wi_dtype_rounds(site->precision)) return 1.0;
-    return winograd_of(site, site->product->convolution).weights > LARGE ? 1.25 : 1.5;
+    return winograd_of(site, site->product->convolution).weights > large_floats(site) ? 1.25 : 1.5;
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {

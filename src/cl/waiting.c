@@ -1,0 +1,35 @@
+/* See waiting.h. The driver is asked, ever more rarely, and not made to call back: a callback may come late, in a thread that it
+ * never came from before, or not at all. */
+#include "cl/waiting.h"
+#include "base/platform.h"
+#include <math.h>
+
+/* Between two questions lies this part of the time that has passed, within these bounds. */
+static const double part = 1.0 / 16, shortest = 20e-6, longest = 1e-3;
+
+/* An event that has failed, or that cannot be asked, is not waited for: the call that follows says why. */
+static bool is_under_way(cl_event event) {
+    cl_int state = CL_COMPLETE;
+    return clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) ==
+               CL_SUCCESS &&
+           state > CL_COMPLETE;
+}
+
+static void sleep_until_done(cl_event event) {
+    const double begin = wi_clock_seconds();
+    while (is_under_way(event))
+        wi_clock_sleep(fmin(fmax((wi_clock_seconds() - begin) * part, shortest), longest));
+}
+
+void wi_wait_for_queue(const wi_device *device, cl_command_queue queue) {
+    cl_event end = NULL;
+    if (!device->caps.sleeps) return;
+    if (clEnqueueMarkerWithWaitList(queue, 0, NULL, &end) != CL_SUCCESS) return;
+    if (clFlush(queue) == CL_SUCCESS) sleep_until_done(end);
+    clReleaseEvent(end);
+}
+
+cl_int wi_wait_for_events(const wi_device *device, cl_uint count, const cl_event *events) {
+    for (cl_uint i = 0; i < count && device->caps.sleeps; i++) sleep_until_done(events[i]);
+    return clWaitForEvents(count, events);
+}
