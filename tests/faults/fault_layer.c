@@ -139,6 +139,7 @@ PLAIN(clGetCommandQueueInfo, INFO_PARAMETERS(cl_command_queue, cl_command_queue_
 PLAIN(clGetMemObjectInfo, INFO_PARAMETERS(cl_mem, cl_mem_info), INFO_ARGUMENTS)
 PLAIN(clGetProgramInfo, INFO_PARAMETERS(cl_program, cl_program_info), INFO_ARGUMENTS)
 PLAIN(clGetKernelInfo, INFO_PARAMETERS(cl_kernel, cl_kernel_info), INFO_ARGUMENTS)
+PLAIN(clGetEventInfo, INFO_PARAMETERS(cl_event, cl_event_info), INFO_ARGUMENTS)
 PLAIN(clGetEventProfilingInfo, INFO_PARAMETERS(cl_event, cl_profiling_info), INFO_ARGUMENTS)
 PLAIN(clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value),
     (kernel, index, size, value))
