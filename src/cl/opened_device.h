@@ -35,11 +35,12 @@ typedef struct wi_capabilities {
     unsigned engines;          /* WI_ENGINE_ bits, see matrix_engine.h */
     size_t sub_group;          /* the least sub-group that a kernel may require, see gpu_engines.h; 0: none */
     bool block_reads;          /* see gpu_engines.h */
-    bool engine_model;         /* kernels use a model of them, see amx_model.clh */
-    double engine_rate;        /* of AVX-512 BF16, see matrix_engine.h; 0: not asked for */
-    double longest_launch;     /* that the program asks for; 0: of the profile; negative: any */
-    bool own_memory;           /* the host's memory is another one */
-    bool upload_queue;         /* data is copied there on a queue of its own, see uploads.h */
+    const char *exchange;  /* how items of a sub-group exchange numbers, see exchange.h; NULL: they do not */
+    bool engine_model;     /* kernels use a model of them, see amx_model.clh */
+    double engine_rate;    /* of AVX-512 BF16, see matrix_engine.h; 0: not asked for */
+    double longest_launch; /* that the program asks for; 0: of the profile; negative: any */
+    bool own_memory;       /* the host's memory is another one */
+    bool upload_queue;     /* data is copied there on a queue of its own, see uploads.h */
 } wi_capabilities;
 
 /* What a device takes from its context: where memory comes from, and where log lines go. */
