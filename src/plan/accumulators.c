@@ -229,8 +229,8 @@ static void emit_total(wi_emitter *e, const reduction *r, int m) {
     if (r->kind->indices && e->walks)
         wi_text_append(&e->text, "weft_lanes_%s_%s(&a%d, &g%d);\n", op, k, m, m);
     else if (r->kind->indices)
-        wi_text_append(&e->text, "weft_group_%s_%s(&a%d, &g%d, shared_%s, shared_i, %d);\n", op, k, m, m, k,
-            e->group_calls++ % 2);
+        wi_text_append(&e->text, "weft_group_%s_%s(&a%d, &g%d, shared_%s, shared_i + WEFT_SHARED, %d);\n", op,
+            k, m, m, k, e->group_calls++ % 2);
     else if (e->walks)
         wi_text_append(&e->text, "a%d = (%s)(weft_lanes_%s_%s(a%d));\n", m, r->type, op, k, m);
     else
