@@ -32,8 +32,8 @@ const char *wi_exchange_of(const wi_gpu_traits *traits) {
 
 /* ---- the probe ---- */
 
-/* Whatever an item of a group has must reach all of its items: the numbers of a group differ in each place of `in`. Reductions follow
- * each other without a barrier between them, as in kernels; infinity and zero show what is read but never written. */
+/* What each item of a group has must reach all of its items. Reductions follow each other without a barrier of their own between them,
+ * as in kernels. */
 static const char source[] =
     "__kernel WEFT_ITEMS(WEFT_GROUP) void weft_probe(__global const int *in, __global float *out) {\n"
     "    __local float shared[2 * WEFT_SHARED];\n"
@@ -97,15 +97,13 @@ static weft_status get_program(wi_program **program, wi_device *device) {
 
 /* right: whether the numbers are, of programs with caps.exchange. */
 static weft_status probe(bool *right, wi_device *device) {
-    static const float unwritten = 0.0f;
     int in[MOST_ITEMS];
-    float out[MOST_ITEMS * RESULTS];
+    float out[MOST_ITEMS * RESULTS] = {0};
     const int group = device->profile.group, items = GROUPS * group;
     wi_program *program = NULL;
     *right = false;
     if (items > MOST_ITEMS) return WEFT_OK;
     set_inputs(in, items);
-    for (int i = 0; i < items * RESULTS; i++) out[i] = unwritten;
     WI_TRY(get_program(&program, device));
     const wi_probe numbers = {.kernel = "weft_probe",
         .inputs = in,
@@ -126,12 +124,12 @@ static bool is_lack_of_memory(weft_status status) {
     return status == WEFT_ERROR_MEMORY || status == WEFT_ERROR_DEVICE_MEMORY;
 }
 
-/* The way that is set stays, or a line of the log says why it does not. */
-static weft_status try_way(wi_device *device) {
+weft_status wi_exchange_try(wi_device *device, const char *way) {
     char error[2048];
     double known = 0.0;
     bool right = false;
-    if (wi_tuning_get(device, device->caps.exchange, &known)) {
+    device->caps.exchange = way;
+    if (wi_tuning_get(device, way, &known)) {
         if (known != 1.0) device->caps.exchange = NULL;
         return WEFT_OK;
     }
@@ -139,12 +137,10 @@ static weft_status try_way(wi_device *device) {
     const weft_status status = probe(&right, device);
     if (is_lack_of_memory(status)) return status;
     /* A build that was interrupted says nothing of the device. */
-    if (status == WEFT_OK || wi_programs_stats(device)->interrupted == 0)
-        wi_tuning_set(device, device->caps.exchange, right);
+    if (status == WEFT_OK || wi_programs_stats(device)->interrupted == 0) wi_tuning_set(device, way, right);
     if (!right) {
-        wi_log_line(device->host.log, WEFT_LOG_WARNING,
-            "reductions do not use the sub-groups that %s reports: %s", device->info.name,
-            status == WEFT_OK ? "it computes wrong numbers with them" : weft_last_error());
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "reductions do not use sub-groups of %s: %s",
+            device->info.name, status == WEFT_OK ? "their numbers are wrong" : weft_last_error());
         device->caps.exchange = NULL;
     }
     wi_error_restore(error);
@@ -164,9 +160,9 @@ static const char *model_of(const char *wanted) {
 static weft_status find_reported(wi_device *device) {
     wi_gpu_traits traits;
     WI_TRY(wi_gpu_traits_read(&traits, device));
-    device->caps.exchange = wi_exchange_of(&traits);
+    const char *const way = wi_exchange_of(&traits);
     wi_gpu_traits_clear(&traits, device);
-    return device->caps.exchange ? try_way(device) : WEFT_OK;
+    return way ? wi_exchange_try(device, way) : WEFT_OK;
 }
 
 weft_status wi_exchange_find(wi_device *device) {

@@ -9,10 +9,13 @@
 /* The way, as a macro that programs define, "WEFT_EXCHANGE_AMD"; NULL: none is known. */
 const char *wi_exchange_of(const wi_gpu_traits *traits);
 
-/* Sets caps.exchange: for class gpu, where the device is a GPU, or $WEFT_SUB_GROUPS is "1", to the way that it reports and that
- * computes right numbers; NULL if there is none, or $WEFT_SUB_GROUPS is "0"; to a model for "model-8", -16, -32 and -64. What the
- * kernel found is kept in the tuning database. Needs everything else of the device. Errors: those of running out of memory, and
- * WEFT_ERROR_ARGUMENT for another value of the variable. */
+/* Sets caps.exchange to the way if the device computes right numbers by it, else to NULL, with a line in the log the first time: what
+ * was found is kept in the tuning database. Needs everything else of the device. Errors: running out of memory. */
+weft_status wi_exchange_try(wi_device *device, const char *way);
+
+/* Sets caps.exchange of a device whose kernels are of class gpu. $WEFT_SUB_GROUPS unset: to what a GPU reports, if it is right; "1": to
+ * what any device reports; "0": to NULL; "model-8", -16, -32 and -64: to a model. WEFT_ERROR_ARGUMENT for another value; else as
+ * above. */
 weft_status wi_exchange_find(wi_device *device);
 
 #endif
