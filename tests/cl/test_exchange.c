@@ -101,8 +101,34 @@ static void a_kernel_decides(void **state) {
     weft_context_release(context);
 }
 
+/* No GPU is here, but runtimes for processors that have the functions. */
+static void reported_functions_are_right(void **state) {
+    wi_device *const device = wi_context_device(test_context());
+    const char *const own = device->caps.exchange;
+    wi_gpu_traits traits;
+    (void)state;
+    assert_weft_ok(wi_gpu_traits_read(&traits, device));
+    const bool of_intel = wi_gpu_reports(traits.extensions, "cl_intel_subgroups"),
+               of_khronos = wi_gpu_reports(traits.extensions, "cl_khr_subgroup_shuffle");
+    wi_gpu_traits_clear(&traits, device);
+    const struct {
+        const char *way;
+        bool reported;
+    } ways[] = {{"WEFT_EXCHANGE_INTEL", of_intel}, {"WEFT_EXCHANGE_KHRONOS", of_khronos}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (device->profile.device_class != WEFT_CLASS_GPU || !ways[i].reported) {
+            print_message("skipped: no device with kernels of class gpu reports %s\n", ways[i].way);
+            continue;
+        }
+        assert_weft_ok(wi_exchange_try(device, ways[i].way));
+        assert_non_null(device->caps.exchange);
+    }
+    device->caps.exchange = own;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reports_tell_ways),
-        cmocka_unit_test(environment_chooses), cmocka_unit_test(a_kernel_decides)};
+        cmocka_unit_test(environment_chooses), cmocka_unit_test(a_kernel_decides),
+        cmocka_unit_test(reported_functions_are_right)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
