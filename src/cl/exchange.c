@@ -136,8 +136,9 @@ weft_status wi_exchange_try(wi_device *device, const char *way) {
     wi_error_save(error, sizeof error);
     const weft_status status = probe(&right, device);
     if (is_lack_of_memory(status)) return status;
-    /* A build that was interrupted says nothing of the device. */
-    if (status == WEFT_OK || wi_programs_stats(device)->interrupted == 0) wi_tuning_set(device, way, right);
+    /* A build that was interrupted says nothing of the device, nor does a device that is lost. */
+    if (status == WEFT_OK || (status == WEFT_ERROR_BUILD && wi_programs_stats(device)->interrupted == 0))
+        wi_tuning_set(device, way, right);
     if (!right) {
         wi_log_line(device->host.log, WEFT_LOG_WARNING, "reductions do not use sub-groups of %s: %s",
             device->info.name, status == WEFT_OK ? "their numbers are wrong" : weft_last_error());
