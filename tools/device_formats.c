@@ -42,6 +42,8 @@ weft_status device_formats_show(const weft_device_info *info) {
                                                              : "computed in f32");
     printf("\n");
     show_engines(device->profile.engines, device->caps.engine_rate);
+    if (device->profile.device_class == WEFT_CLASS_GPU)
+        printf("     reductions: %s\n", device->caps.exchange ? "by sub-groups" : "in local memory");
     weft_context_release(context);
     return WEFT_OK;
 }

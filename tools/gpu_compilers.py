@@ -203,9 +203,13 @@ def group_sizes(toolbox, library, source):
     return sizes
 
 
+# Of programs for a target, as src/cl/exchange.c gives them to drivers.
+EXCHANGES = {"amdgc": "-DWEFT_EXCHANGE_AMD", "nvptx": "-DWEFT_EXCHANGE_NVIDIA"}
+
+
 def clang_command(toolbox, library, source, result, *target):
     clang, path = toolbox.clang(library)
-    return [clang, "-x", "cl", "-cl-std=CL1.2", *target, "-nogpulib", "-Xclang", "-finclude-default-header", "-Xclang",
+    return [clang, "-x", "cl", "-cl-std=CL1.2", *target, EXCHANGES[target[1][:5]], "-nogpulib", "-Xclang", "-finclude-default-header", "-Xclang",
             "-mlink-builtin-bitcode", "-Xclang", path, "-O3", "-w", "-S", source, "-o", result]
 
 
@@ -337,7 +341,8 @@ def compile_intel(toolbox, target, source, work, _):
     dump = f"{work}/{target}.dump"
     environment = dict(os.environ, IGC_ShaderDumpEnable="1", IGC_DumpToCustomDir=dump)
     command = intel_command(toolbox) + ["compile", "-q", "-file", source, "-device", target, "-output_no_suffix", "-output", target,
-                                        "-out_dir", work, "-options", f"-cl-std=CL1.2 -D WEFT_SUB_GROUP={INTEL_SUB_GROUPS.get(target, 16)}"]
+                                        "-out_dir", work, "-options",
+                                        f"-cl-std=CL1.2 -D WEFT_EXCHANGE_INTEL -D WEFT_SUB_GROUP={INTEL_SUB_GROUPS.get(target, 16)}"]
     run(command, env=environment)
     facts = glob.glob(f"{dump}/*.zeinfo")
     if not facts:

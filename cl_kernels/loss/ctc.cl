@@ -156,8 +156,8 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
     targets += targets_offset + example * labels;
     codes += codes_offset + group * width;
 #if WEFT_LANES == 1
-    __local int flags[WEFT_GROUP];
-    __local float shared[WEFT_GROUP];
+    __local int flags[WEFT_SHARED];
+    __local float shared[WEFT_SHARED];
 #endif
 #if WEFT_LANES == 1 && WEFT_LOCAL_ROWS
     __local float rows[2 * (WEFT_CTC_LEAD + WEFT_CTC_LOCAL_WIDTH)];
@@ -168,7 +168,7 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
     int bad = given < 0 || given > steps || count < 0 || count > labels;
     if (!bad) bad = weft_ctc_bad_labels(targets, count, classes, blank);
 #if WEFT_LANES == 1
-    bad = weft_group_max_i(bad, flags);
+    bad = weft_group_max_i(bad, flags, 0);
 #endif
     if ((bad != 0) & (me == 0) & (back == 0)) WEFT_FAULT(faults, fault, example);
     const int length = bad ? 0 : given, states = bad ? 1 : 2 * count + 1;
@@ -197,7 +197,8 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
         carry = (sum - total) - y;
         total = sum;
 #if WEFT_LANES == 1
-        shift = weft_group_max_f(top, shared); /* has barriers between the rows, too, if they are local */
+        shift =
+            weft_group_max_f(top, shared, k & 1); /* has a barrier between the rows, too, if they are local */
 #if !WEFT_LOCAL_ROWS
         barrier(CLK_GLOBAL_MEM_FENCE);
 #endif
@@ -251,7 +252,7 @@ __kernel void WEFT_NAME(spread)(__global const int *restrict targets, long targe
     const int me = WEFT_CTC_ITEM;
     const long begin = (long)get_group_id(0) * rows_an_item, end = min(begin + rows_an_item, rows);
 #if WEFT_LANES == 1
-    __local float shared[WEFT_GROUP];
+    __local float shared[WEFT_SHARED];
 #endif
     for (long row = begin; row < end; row++) {
         const long t = row / batch, example = row - t * batch;
@@ -295,11 +296,12 @@ __kernel void WEFT_NAME(spread)(__global const int *restrict targets, long targe
         __global const int *const chain = chains + chains_offset + example * labels;
         float top = -INFINITY, sum = 0.0f;
         for (int i = me; i < states; i += WEFT_GROUP) top = fmax(top, there[i] + back[-i]);
-        const float peak = weft_group_max_f(top, shared);
+        const int side = (int)(row & 1); /* of the first of three sums of each row */
+        const float peak = weft_group_max_f(top, shared, side);
         for (int i = me; i < states; i += WEFT_GROUP) sum += exp(there[i] + back[-i] - peak);
         /* an item has all of its states on blanks or all on labels */
-        const float blanks = weft_group_sum_f(me & 1 ? 0.0f : sum, shared);
-        const float all = blanks + weft_group_sum_f(me & 1 ? sum : 0.0f, shared);
+        const float blanks = weft_group_sum_f(me & 1 ? 0.0f : sum, shared, !side);
+        const float all = blanks + weft_group_sum_f(me & 1 ? sum : 0.0f, shared, side);
         barrier(CLK_GLOBAL_MEM_FENCE); /* y[c] = rest was another item's */
         if (me == 0 && states) y[blank] = gradient * (blanks / all);
         for (int j = me; j < count; j += WEFT_GROUP) {

@@ -5,11 +5,9 @@
  * wrong numbers, it is tried again without half, then without double. What remains must work. */
 #include "cl/capabilities.h"
 
-#include "cl/buffer.h"
 #include "cl/device_list.h"
 #include "cl/device_query.h"
-#include "cl/launch.h"
-#include "cl/program.h"
+#include "cl/probe.h"
 #include "cl/program_cache.h"
 #include "cl/quirks.h"
 
@@ -81,47 +79,20 @@ static bool numbers_are_right(const float *out, bool fp64, bool fp16) {
     return true;
 }
 
-static weft_status run_probe(
-    wi_device *device, wi_program *program, cl_mem memory, cl_mem results, float *out) {
-    wi_launch launch = {
-        .dimensions = 1, .global = {PROBE_ITEMS, 1, 1}, .local = {1, 1, 1}, .name = "the probe"};
-    weft_status status = wi_program_kernel(&launch.kernel, program, "weft_probe");
-    if (status != WEFT_OK) return status;
-    WI_TRY_DONE(
-        wi_cl_check(clSetKernelArg(launch.kernel, 0, sizeof memory, &memory), "setting the probe's input"));
-    WI_TRY_DONE(wi_cl_check(
-        clSetKernelArg(launch.kernel, 1, sizeof results, &results), "setting the probe's output"));
-    WI_TRY_DONE(wi_buffer_write(device, memory, 0, probe_inputs, sizeof probe_inputs));
-    WI_TRY_DONE(wi_launch_run(&launch, device));
-    WI_TRY_DONE(wi_buffer_read(device, results, 0, out, PROBE_OUTPUTS * sizeof *out));
-done:
-    wi_launch_clear(&launch);
-    return status;
-}
-
-/* Buffers of its own, outside pool and limit: a context with the tightest limit can still be opened. */
-static weft_status run_in_buffers(wi_device *device, wi_program *program, float *out) {
-    cl_int error = CL_SUCCESS;
-    cl_mem results = NULL;
-    weft_status status = WEFT_OK;
-    cl_mem inputs = clCreateBuffer(device->cl, CL_MEM_READ_ONLY, sizeof probe_inputs, NULL, &error);
-    WI_TRY_DONE(wi_cl_check(error, "making the probe's input"));
-    results = clCreateBuffer(device->cl, CL_MEM_READ_WRITE, PROBE_OUTPUTS * sizeof *out, NULL, &error);
-    WI_TRY_DONE(wi_cl_check(error, "making the probe's output"));
-    status = run_probe(device, program, inputs, results, out);
-done:
-    if (inputs) clReleaseMemObject(inputs);
-    if (results) clReleaseMemObject(results);
-    return status;
-}
-
 static weft_status probe(wi_device *device, bool fp64, bool fp16) {
     static const char *const options[2][2] = {
         {"", "-D PROBE_FP16"}, {"-D PROBE_FP64", "-D PROBE_FP64 -D PROBE_FP16"}};
     float out[PROBE_OUTPUTS] = {0};
     wi_program *program = NULL;
     WI_TRY(wi_program_get(&program, device, "the probe kernel", probe_source, options[fp64][fp16]));
-    const weft_status status = run_in_buffers(device, program, out);
+    const weft_status status = wi_probe_run(&(wi_probe){.kernel = "weft_probe",
+                                                .inputs = probe_inputs,
+                                                .input_bytes = sizeof probe_inputs,
+                                                .results = out,
+                                                .result_bytes = sizeof out,
+                                                .items = PROBE_ITEMS,
+                                                .group = 1},
+        device, program);
     wi_program_forget(device, program);
     if (status != WEFT_OK) return status;
     if (!numbers_are_right(out, fp64, fp16))

@@ -9,6 +9,7 @@
 #include "cl/choices.h"
 #include "cl/device_list.h"
 #include "cl/disk_cache.h"
+#include "cl/exchange.h"
 #include "cl/findings.h"
 #include "cl/gpu_engines.h"
 #include "cl/launch.h"
@@ -153,6 +154,7 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     device->profile = wi_device_profile_of(&device->caps); /* the probe is compiled as programs are */
     WI_TRY(wi_capabilities_probe(device));
     device->profile = wi_device_profile_of(&device->caps);
+    WI_TRY(wi_exchange_find(device));
     wi_uploads_open(device);
     wi_log_line(device->host.log, WEFT_LOG_INFO, "device %s %s (%s, driver %s), of kind %s",
         device->info.selector, device->info.name, device->info.platform, device->info.driver,

@@ -7,11 +7,10 @@
 /* Of cl_nv_device_attribute_query, and of cl_intel_required_subgroup_size. */
 enum { CAPABILITY_MAJOR = 0x4000, CAPABILITY_MINOR = 0x4001, SUB_GROUP_SIZES = 0x4108 };
 
-/* Is it one of the words of a list? */
-static bool names(const char *list, const char *word) {
-    const size_t length = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)) != NULL; at += length) {
-        const bool begins = at == list || at[-1] == ' ', ends = at[length] == '\0' || at[length] == ' ';
+bool wi_gpu_reports(const char *extensions, const char *extension) {
+    const size_t length = strlen(extension);
+    for (const char *at = extensions; (at = strstr(at, extension)) != NULL; at += length) {
+        const bool begins = at == extensions || at[-1] == ' ', ends = at[length] == '\0' || at[length] == ' ';
         if (begins && ends) return true;
     }
     return false;
@@ -38,19 +37,20 @@ static unsigned engine_of_amd(const char *name) {
 
 /* Functions of cl_intel_subgroup_matrix_multiply_accumulate are for sub-groups of the least size alone, 8 or 16. */
 static unsigned engine_of_intel(const wi_gpu_traits *traits) {
-    if (!names(traits->extensions, "cl_intel_subgroup_matrix_multiply_accumulate")) return 0;
+    if (!wi_gpu_reports(traits->extensions, "cl_intel_subgroup_matrix_multiply_accumulate")) return 0;
     return traits->sub_group == 8 ? WI_ENGINE_XMX8 : traits->sub_group == 16 ? WI_ENGINE_XMX16 : 0;
 }
 
 unsigned wi_gpu_engines_of(const wi_gpu_traits *traits) {
-    if (names(traits->extensions, "cl_nv_device_attribute_query") && traits->capability >= MMA_CAPABILITY)
+    if (wi_gpu_reports(traits->extensions, "cl_nv_device_attribute_query") &&
+        traits->capability >= MMA_CAPABILITY)
         return WI_ENGINE_MMA;
     return engine_of_intel(traits) | engine_of_amd(traits->name);
 }
 
 bool wi_gpu_reads_blocks(const wi_gpu_traits *traits) {
-    return traits->sub_group == 8 && names(traits->extensions, "cl_intel_required_subgroup_size") &&
-           names(traits->extensions, "cl_intel_subgroup_local_block_io");
+    return traits->sub_group == 8 && wi_gpu_reports(traits->extensions, "cl_intel_required_subgroup_size") &&
+           wi_gpu_reports(traits->extensions, "cl_intel_subgroup_local_block_io");
 }
 
 /* Of each class of kernels; those of class cpu have one engine. */
@@ -91,16 +91,29 @@ static size_t least_sub_group(cl_device_id id) {
     return least;
 }
 
-weft_status wi_gpu_engines_find(wi_device *device) {
-    char *extensions = NULL;
+weft_status wi_gpu_traits_read(wi_gpu_traits *traits, const wi_device *device) {
+    *traits = (wi_gpu_traits){.name = device->info.name};
     WI_TRY(wi_device_query_text(
-        &extensions, device->host.allocator, device->id, CL_DEVICE_EXTENSIONS, "CL_DEVICE_EXTENSIONS"));
-    wi_gpu_traits traits = {.name = device->info.name, .extensions = extensions};
-    if (names(extensions, "cl_nv_device_attribute_query")) traits.capability = capability_of(device->id);
-    if (names(extensions, "cl_intel_required_subgroup_size")) traits.sub_group = least_sub_group(device->id);
+        &traits->owned, device->host.allocator, device->id, CL_DEVICE_EXTENSIONS, "CL_DEVICE_EXTENSIONS"));
+    traits->extensions = traits->owned;
+    if (wi_gpu_reports(traits->extensions, "cl_nv_device_attribute_query"))
+        traits->capability = capability_of(device->id);
+    if (wi_gpu_reports(traits->extensions, "cl_intel_required_subgroup_size"))
+        traits->sub_group = least_sub_group(device->id);
+    return WEFT_OK;
+}
+
+void wi_gpu_traits_clear(wi_gpu_traits *traits, const wi_device *device) {
+    wi_release(device->host.allocator, traits->owned);
+    *traits = (wi_gpu_traits){0};
+}
+
+weft_status wi_gpu_engines_find(wi_device *device) {
+    wi_gpu_traits traits;
+    WI_TRY(wi_gpu_traits_read(&traits, device));
     device->caps.engines = wi_gpu_engines_of(&traits);
     device->caps.sub_group = traits.sub_group;
     device->caps.block_reads = wi_gpu_reads_blocks(&traits);
-    wi_release(device->host.allocator, extensions);
+    wi_gpu_traits_clear(&traits, device);
     return WEFT_OK;
 }

@@ -11,7 +11,14 @@ typedef struct wi_gpu_traits {
     const char *extensions; /* separated by spaces */
     int capability;         /* NVIDIA's compute capability, 80 for 8.0; 0: not reported */
     size_t sub_group;       /* the least size of a sub-group that a kernel may require; 0: not reported */
+    char *owned;            /* the extensions of traits that were read */
 } wi_gpu_traits;
+
+/* Is the extension one of those, which spaces separate? */
+bool wi_gpu_reports(const char *extensions, const char *extension);
+/* What the device's driver reports. */
+weft_status wi_gpu_traits_read(wi_gpu_traits *traits, const wi_device *device);
+void wi_gpu_traits_clear(wi_gpu_traits *traits, const wi_device *device);
 
 /* WI_ENGINE_ bits. */
 unsigned wi_gpu_engines_of(const wi_gpu_traits *traits);

@@ -41,6 +41,7 @@ typedef struct wi_capabilities {
     bool own_memory;           /* the host's memory is another one */
     bool upload_queue;         /* data is copied there on a queue of its own, see uploads.h */
     bool sleeps;               /* while it waits, see waiting.h */
+    const char *exchange; /* how items of a sub-group exchange numbers, see exchange.h; NULL: they do not */
 } wi_capabilities;
 
 /* What a device takes from its context: where memory comes from, and where log lines go. */

@@ -218,7 +218,8 @@ static void emit_total(wi_emitter *e, const reduction *r, int m) {
     const bool product = r->kind->op == &wi_op_prod && r->is_float;
     const spelling a = named(e, 'a', m), carry = named(e, 'e', m);
     if (product && e->inner_is_reduced && !e->walks) {
-        wi_text_append(&e->text, "a%d = weft_group_prod_%s(a%d, e%d, shared_%s);\n", m, k, m, m, k);
+        wi_text_append(&e->text, "a%d = weft_group_prod_%s(a%d, e%d, shared_%s, %d);\n", m, k, m, m, k,
+            e->group_calls++ % 2);
         return;
     }
     if (product) wi_text_append(&e->text, "%s = weft_product_%s(%s, %s);\n", a.text, k, a.text, carry.text);
@@ -228,11 +229,13 @@ static void emit_total(wi_emitter *e, const reduction *r, int m) {
     if (r->kind->indices && e->walks)
         wi_text_append(&e->text, "weft_lanes_%s_%s(&a%d, &g%d);\n", op, k, m, m);
     else if (r->kind->indices)
-        wi_text_append(&e->text, "weft_group_%s_%s(&a%d, &g%d, shared_%s, shared_i);\n", op, k, m, m, k);
+        wi_text_append(&e->text, "weft_group_%s_%s(&a%d, &g%d, shared_%s, shared_i + WEFT_SHARED, %d);\n", op,
+            k, m, m, k, e->group_calls++ % 2);
     else if (e->walks)
         wi_text_append(&e->text, "a%d = (%s)(weft_lanes_%s_%s(a%d));\n", m, r->type, op, k, m);
     else
-        wi_text_append(&e->text, "a%d = weft_group_%s_%s(a%d, shared_%s);\n", m, op, k, m, k);
+        wi_text_append(
+            &e->text, "a%d = weft_group_%s_%s(a%d, shared_%s, %d);\n", m, op, k, m, k, e->group_calls++ % 2);
 }
 
 static void emit_rounded(wi_emitter *e, const reduction *r, int temp, const char *total) {

@@ -3,7 +3,7 @@
  * Where several vectors of 16 columns are walked along together these are arrays over the vectors u. Member m
  * of the step has a<m>, the value so far, and besides, as its kind needs: d<m> the sum of a block, e<m> the
  * rounding errors carried along, g<m> the index of the best element. One table row an op says which; the
- * functions that the kernels call stand in reduce.clh under the row's name. */
+ * functions that the kernels call stand in reduce.clh and group.clh under the row's name. */
 #ifndef WI_ACCUMULATORS_H
 #define WI_ACCUMULATORS_H
 

@@ -171,10 +171,10 @@ static void emit_neighbours(wi_emitter *e, wi_form form) {
     if (wi_form_has_splits(form)) need_work(e, 4, 4);
     if (group) {
         wi_text_append(&e->text,
-            "__local float shared_f[2 * WEFT_GROUP];\n__local int shared_i[WEFT_GROUP];\n"
+            "__local float shared_f[2 * WEFT_SHARED];\n__local int shared_i[2 * WEFT_SHARED];\n"
             "(void)shared_f, (void)shared_i;\n");
         if (wi_reduction_cell(e->partition, e->step) > sizeof(float))
-            wi_text_append(&e->text, "__local double shared_d[2 * WEFT_GROUP];\n");
+            wi_text_append(&e->text, "__local double shared_d[2 * WEFT_SHARED];\n");
         wi_text_append(&e->text, "const int row = (int)get_group_id(0);\n");
     } else {
         wi_text_append(&e->text, "const int row = (int)get_global_id(0);\nif (row >= w0) return;\n");

@@ -48,6 +48,7 @@ typedef struct wi_emitter {
     const char *suffix; /* behind the names of parameters */
     bool requests;      /* rows that are picked are requested early */
     int temps;
+    int group_calls; /* reductions of a group so far: those that follow each other have different sides (group.clh) */
     wi_memo *memo; /* values that are in variables here, and forgotten at the end of a scope */
     size_t memo_count, memo_capacity;
 } wi_emitter;
