@@ -47,14 +47,7 @@
 
 #endif
 
-#ifndef WEFT_NAME
-#define WEFT_NAME(suffix) recurrent_##suffix
-#define WEFT_CELL         0
-#define WEFT_PROJECT      1
-#define WEFT_KEEP         1
-#define WEFT_BACK         2
-#define WEFT_R_ALONE
-#endif
+#include "recurrent_alone.clh"
 
 /* See recurrent_walk_cpu.clh. */
 #define WEFT_R_TALL                     WEFT_R_ROWS
@@ -83,14 +76,4 @@
 #undef WEFT_R_STATE
 #undef WEFT_R_OWN
 #undef WEFT_R_END
-#ifdef WEFT_R_ALONE
-#undef WEFT_R_ALONE
-#undef WEFT_NAME
-#undef WEFT_CELL
-#undef WEFT_IS_LSTM
-#undef WEFT_IS_GRU
-#undef WEFT_SECOND
-#undef WEFT_PROJECT
-#undef WEFT_KEEP
-#undef WEFT_BACK
-#endif
+#include "recurrent_alone.clh"

@@ -129,14 +129,7 @@ static inline void weft_r_engine_pack(__global float *to, __global const float *
 
 #endif
 
-#ifndef WEFT_NAME
-#define WEFT_NAME(suffix) recurrent_##suffix
-#define WEFT_CELL         0
-#define WEFT_PROJECT      1
-#define WEFT_KEEP         1
-#define WEFT_BACK         2
-#define WEFT_R_ALONE
-#endif
+#include "recurrent_alone.clh"
 
 /* See recurrent_walk_cpu.clh. */
 #define WEFT_R_TALL                     32
@@ -165,14 +158,4 @@ static inline void weft_r_engine_pack(__global float *to, __global const float *
 #undef WEFT_R_STATE
 #undef WEFT_R_OWN
 #undef WEFT_R_END
-#ifdef WEFT_R_ALONE
-#undef WEFT_R_ALONE
-#undef WEFT_NAME
-#undef WEFT_CELL
-#undef WEFT_IS_LSTM
-#undef WEFT_IS_GRU
-#undef WEFT_SECOND
-#undef WEFT_PROJECT
-#undef WEFT_KEEP
-#undef WEFT_BACK
-#endif
+#include "recurrent_alone.clh"

@@ -20,16 +20,7 @@
  * What is the engine's stands in two files that precede this one, as those of gemm_engine_gpu.cl do. The parameters are set in
  * src/kernels/recurrent/recurrent_engine_gpu.c. */
 
-#ifndef WEFT_NAME
-#define WEFT_NAME(suffix)  recurrent_##suffix
-#define WEFT_CELL          0
-#define WEFT_PROJECT       1
-#define WEFT_KEEP          1
-#define WEFT_BACK          2
-#define WEFT_FORMAT_A      f32
-#define WEFT_ENGINE_FORMAT bf16
-#define WEFT_R_ALONE
-#endif
+#include "recurrent_alone.clh"
 
 #include "engine_tile.clh"
 
@@ -126,7 +117,7 @@ __attribute__((always_inline)) static inline void weft_r_words(uint4 *words, __g
     WEFT_ENGINE_EVERY_SUM(((__local float *)room)[r * (4 * WEFT_R_SUM_PITCH) + q] = sums[i][j][s];)          \
     barrier(CLK_LOCAL_MEM_FENCE);
 #define WEFT_R_WALK_SPREAD
-#define WEFT_R_WALK_SUMS(first)     (room + ((first) + WEFT_R_Z) * WEFT_R_SUM_PITCH)
+#define WEFT_R_WALK_SUMS(first)     (room + ((first) + WEFT_R_Y) * WEFT_R_SUM_PITCH)
 #define WEFT_R_WALK_QUAD(sums)      (sums)[WEFT_R_X]
 #define WEFT_R_WALK_NUMBER(sums, e) ((__local const float *)(sums))[(e)*WEFT_R_WALK_ACROSS + WEFT_R_X]
 #define WEFT_R_WALK_ROWS_DONE
@@ -178,17 +169,4 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_N
 }
 
 #undef WEFT_R_TAKE_B
-#ifdef WEFT_R_ALONE
-#undef WEFT_R_ALONE
-#undef WEFT_NAME
-#undef WEFT_CELL
-#undef WEFT_IS_LSTM
-#undef WEFT_IS_GRU
-#undef WEFT_GATED
-#undef WEFT_SECOND
-#undef WEFT_PROJECT
-#undef WEFT_KEEP
-#undef WEFT_BACK
-#undef WEFT_FORMAT_A
-#undef WEFT_ENGINE_FORMAT
-#endif
+#include "recurrent_alone.clh"

@@ -2,36 +2,30 @@
  * after elementwise.clh and recurrent.clh.
  *
  * Formulas, layouts of the results and arguments are those of recurrent_cpu.cl, which describes them. A work-group
- * owns 8 rows of the batch. With one group across it walks over all columns of a step, and through `steps` steps of
+ * owns WEFT_R_ROWS rows of the batch. With one group across it walks over all columns of a step, and through `steps` steps of
  * time, since its rows need nothing of other groups; with several across, each has the columns of its chunks, and a
  * launch is one step (`iteration`), or one of its two products where there are two (`phases`).
  *
  * A product's columns are quads: the gates of a unit where a step's first product has several, else four
  * neighbours. `pack` writes the weights as quads, k by k, with zeros where there is no gate, column or k. Each item
- * reads its quads from there, as no other item of the group needs them, four ahead of those that it multiplies with 8
- * rows of the states in local memory. Four items, the slices, share a quad's depth:
+ * reads its quads from there, as no other item of the group needs them, four ahead of those that it multiplies with the
+ * rows of the states in local memory. WEFT_R_SLICES items, the slices, share a quad's depth:
  *
  *                           quads of a chunk (WEFT_R_ACROSS)
  *                          +--------------------------------+
- *            k = 4 i + 0   |  item (x, 0): quad x, 8 rows   |
+ *            k = 4 i + 0   |  item (x, 0): quad x, all rows |     with four slices
  *            k = 4 i + 1   |  item (x, 1): the same         |
  *            ...           +--------------------------------+
  *
- * Their sums meet in local memory, four rows at a time, and each item computes gates, c and h of one row from there.
+ * Their sums meet in local memory, four rows at a time where there are more, and each item computes gates, c and h of one row from
+ * there. With fewer rows than slices several items share what a row has of four columns.
  *
  * The gradient of a step: the product of the gates' gradients of the step after it with the weights, plus the
  * given gradient; then these units' gates.
  *
  * The parameters are set in src/kernels/recurrent/recurrent_gpu.c. */
 
-#ifndef WEFT_NAME
-#define WEFT_NAME(suffix) recurrent_##suffix
-#define WEFT_CELL         0
-#define WEFT_PROJECT      1
-#define WEFT_KEEP         1
-#define WEFT_BACK         2
-#define WEFT_R_ALONE
-#endif
+#include "recurrent_alone.clh"
 
 /* See recurrent_walk_gpu.clh. */
 #define WEFT_R_WALK_ROWS       WEFT_R_ROWS
@@ -41,14 +35,15 @@
 #define WEFT_R_WALK_LOCAL      __local float4 room[WEFT_R_ROOM];
 #define WEFT_R_WALK_PRODUCT(a, a_row, rows, depth, b, whole, corner)                                         \
     float4 acc[WEFT_R_ROWS];                                                                                 \
-    weft_r_product(acc, room, a, a_row, rows, depth,                                                         \
+    WEFT_NAME(product)                                                                                       \
+    (acc, room, a, a_row, rows, depth,                                                                       \
         (__global const float4 *)(b) + WEFT_R_PACKED_AT(corner, WEFT_R_PACKED(whole), 0, 0));
 #define WEFT_R_WALK_SPREAD                                                                                   \
-    weft_r_spread(acc, room);                                                                                \
+    WEFT_NAME(spread)(acc, room);                                                                            \
     barrier(CLK_LOCAL_MEM_FENCE);
 #define WEFT_R_WALK_SUMS(first)     room
-#define WEFT_R_WALK_QUAD(sums)      weft_r_quad(sums)
-#define WEFT_R_WALK_NUMBER(sums, e) weft_r_number(sums, e)
+#define WEFT_R_WALK_QUAD(sums)      WEFT_NAME(quad)(sums)
+#define WEFT_R_WALK_NUMBER(sums, e) WEFT_NAME(number)(sums, e)
 #define WEFT_R_WALK_ROWS_DONE       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 #define WEFT_R_WALK_CHUNK_DONE
 
@@ -70,15 +65,4 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_N
     ((__global float4 *)(packed + packed_offset))[WEFT_R_PACKED_AT(q - x, rows, k, x)] = numbers;
 }
 
-#ifdef WEFT_R_ALONE
-#undef WEFT_R_ALONE
-#undef WEFT_NAME
-#undef WEFT_CELL
-#undef WEFT_IS_LSTM
-#undef WEFT_IS_GRU
-#undef WEFT_GATED
-#undef WEFT_SECOND
-#undef WEFT_PROJECT
-#undef WEFT_KEEP
-#undef WEFT_BACK
-#endif
+#include "recurrent_alone.clh"

@@ -59,13 +59,28 @@ static bool is_attention(const wi_op *op) {
     return op == &wi_op_attention_forward || op == &wi_op_attention_gradient;
 }
 
-/* Names of convolutions begin with what is forced, those of scans and attention end with it. */
-static bool is_forced(const wi_implementation *implementation, const wi_op *op, const char *name) {
+static bool ends_with(const char *whole, const char *ending) {
+    const size_t length = strlen(ending), all = strlen(whole);
+    return length <= all && strcmp(whole + all - length, ending) == 0;
+}
+
+/* Names of convolutions begin with what is forced, those of scans and attention end with it, with a scan's variant or without. */
+static bool is_forced(
+    const wi_implementation *implementation, const wi_variant *variant, const wi_op *op, const char *name) {
     const char *const whole = implementation->name;
-    const size_t length = strlen(name), all = strlen(whole);
-    if (is_convolution(op)) return strncmp(whole, name, length) == 0;
-    return is_scan(op) || is_attention(op) ? length <= all && strcmp(whole + all - length, name) == 0
-                                           : strcmp(whole, name) == 0;
+    char kernel[WI_KERNEL_NAME];
+    if (is_convolution(op)) return strncmp(whole, name, strlen(name)) == 0;
+    if (!is_scan(op) && !is_attention(op)) return strcmp(whole, name) == 0;
+    wi_kernel_name(kernel, implementation, variant);
+    return ends_with(whole, name) || (is_scan(op) && ends_with(kernel, name));
+}
+
+static bool any_is_forced(const wi_implementation *implementation, const wi_op *op, const char *name) {
+    const wi_variant *variant;
+    for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++) {
+        if (is_forced(implementation, variant, op, name)) return true;
+    }
+    return false;
 }
 
 /* The name of a convolution may fit another of its three ops. */
@@ -74,7 +89,7 @@ static weft_status check_forced(const wi_op *op, const char *name) {
         for (int i = 0; (*family)[i]; i++) {
             const bool candidate = is_convolution(op) ? computes_a_convolution((*family)[i])
                                                       : wi_implementation_computes((*family)[i], op);
-            if (candidate && is_forced((*family)[i], op, name)) return WEFT_OK;
+            if (candidate && any_is_forced((*family)[i], op, name)) return WEFT_OK;
         }
     }
     if (is_convolution(op)) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_CONV=%s names no convolution", name);
@@ -142,7 +157,8 @@ static wi_candidate *cheapest(wi_selection *selection, const wi_op *op, const ch
     wi_candidate *best = NULL;
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
-        if (!may_serve(candidate) || (only && !is_forced(candidate->implementation, op, only)) ||
+        if (!may_serve(candidate) ||
+            (only && !is_forced(candidate->implementation, candidate->variant, op, only)) ||
             (!only && candidate->implementation->run))
             continue;
         if (!best || candidate->seconds * candidate->margin < best->seconds * best->margin) best = candidate;

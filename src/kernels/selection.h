@@ -7,7 +7,7 @@
  * very site has the first word, and it alone chooses a record's variants for the tuner. What is chosen passes a self-test
  * before it serves (self_test.h); in the place of what does not, the next cheapest is taken. The environment forces a choice
  * ($WEFT_GEMM, $WEFT_CONV, $WEFT_RECURRENT, $WEFT_ATTENTION; by name for matrix products, by the beginning of the name for
- * convolutions and their gradients, by its end for the others): then the cheapest of that name is taken, where one accepts
+ * convolutions and their gradients, by its end for the others, where "gpu/rows4" is a scan's variant): then the cheapest of that name is taken, where one accepts
  * the site. A library is measured against the kernel of ours that would have been chosen, once for each class of
  * sizes on a device (product/gemm_trial.h). */
 #ifndef WI_SELECTION_H

@@ -1,4 +1,4 @@
-/* Recurrent scans where groups multiply tiles in local memory: recurrent_gpu.cl. The weights are packed first.
+/* Recurrent scans where groups multiply rows of states in local memory: recurrent_gpu.cl. The weights are packed first.
  * Either a group walks through the whole time with its rows, in one launch, or groups share the columns of a step,
  * which is a launch then, or two where a step has two products: what is expected to take less. All but what a group is serves
  * recurrent_engine_gpu.c, too. */
@@ -8,23 +8,36 @@
 #include <math.h>
 
 /* A work-group has ACROSS x SLICES items, and takes ROWS rows and ACROSS quads of columns at once; DEPTH steps of k
- * of its rows are in local memory; PREPARE items prepare. The device alone decides which variant it is, so a
- * program has one. ROWS, SLICES, BLOCK and PITCH are those of recurrent_tile_gpu.clh. */
-enum { ACROSS, DEPTH, PREPARE };
-enum { ROWS = 8, SLICES = 4, BLOCK = 32, PITCH = 3, QUAD = 4, MOST_GATES = 4 };
+ * of its rows are in local memory; PREPARE items prepare. LOADS and the local memory are those of recurrent_tile_gpu.clh. */
+enum { ROWS, ACROSS, SLICES, DEPTH, PREPARE };
+enum { LOADS = 4, QUAD = 4, MOST_GATES = 4 };
 
-static const char *const parameters[] = {
-    [ACROSS] = "WEFT_R_ACROSS", [DEPTH] = "WEFT_R_DEPTH", [PREPARE] = "WEFT_R_PREPARE", NULL};
+static const char *const parameters[] = {[ROWS] = "WEFT_R_ROWS",
+    [ACROSS] = "WEFT_R_ACROSS",
+    [SLICES] = "WEFT_R_SLICES",
+    [DEPTH] = "WEFT_R_DEPTH",
+    [PREPARE] = "WEFT_R_PREPARE",
+    NULL};
 
-static const wi_variant variants[] = {{"256", {[ACROSS] = 64, [DEPTH] = 256, [PREPARE] = 64}},
-    {"64", {[ACROSS] = 16, [DEPTH] = 128, [PREPARE] = 64}}, {0}};
+/* Eight rows, of which a weight serves each; fewer rows, and 512 items, so that more groups may walk through time, and each hides its
+ * own waits; and what groups of 64 items can have. The product of a gradient has as many columns as there are units, and several times
+ * the depth. */
+#define TILE(rows, across, slices, depth)                                                                    \
+    { [ROWS] = (rows), [ACROSS] = (across), [SLICES] = (slices), [DEPTH] = (depth), [PREPARE] = 64 }
+#define EIGHT TILE(8, 64, 4, 256)
+#define SMALL TILE(8, 16, 4, 128)
+static const wi_variant forward_variants[] = {
+    {"rows8", EIGHT}, {"rows4", TILE(4, 128, 4, 256)}, {"rows2", TILE(2, 128, 4, 256)}, {"64", SMALL}, {0}};
+static const wi_variant gradient_variants[] = {
+    {"rows8", EIGHT}, {"rows4", TILE(4, 64, 8, 1024)}, {"rows2", TILE(2, 64, 8, 1024)}, {"64", SMALL}, {0}};
 
-/* Local memory has a tile of the states, or four rows of sums of all slices, and the number of the step. */
+/* Local memory has a tile of the states, or sums of all slices, of four rows at once, and the number of the step. */
 static wi_limits limits(const int *p) {
-    const int64_t items = (int64_t)p[ACROSS] * SLICES;
+    const int64_t items = (int64_t)p[ACROSS] * p[SLICES], pitch = p[ROWS] == 8 ? 12 : p[ROWS];
+    const int64_t tile = p[DEPTH] * pitch, sums = items * wi_min64(p[ROWS], 4) * QUAD;
     return (wi_limits){.group = (size_t)items,
         .items = {(size_t)wi_max64(items, p[PREPARE]), 1},
-        .local_bytes = (size_t)(wi_max64(p[DEPTH] * PITCH, items * 4) + 1) * QUAD * sizeof(float)};
+        .local_bytes = (size_t)(wi_max64(tile, sums) + QUAD) * sizeof(float)};
 }
 
 /* The weights of a product, and its columns as quads: element e of quad q is column q * quad + e * element, if e is
@@ -82,37 +95,41 @@ static product second_product(const wi_recurrent *s) {
 
 /* ---- how the work is cut ---- */
 
-/* A launch in which each of the rows' groups is cut into `across`, and their chunks are taken `repeated` times. Weights come from the
- * units' own memory while others are multiplied. */
+/* Items of a unit's group that the profile's `hiding_groups` counts. */
+enum { GROUP_ITEMS = 256 };
+
+/* A launch in which each of the rows' groups is cut into `across`, and their chunks are taken `repeated` times. Groups of a unit hide
+ * each other's waits, and a large group its own: the speed of a unit goes with its items. Weights come at the speed of the units' own
+ * memory while others are multiplied. */
 static double launch_seconds(const wi_recurrent *s, const wi_recurrent_groups *groups, const product *p,
     int64_t across, int64_t repeated) {
     const wi_device_profile *const device = s->site->device;
-    const double rows = (double)wi_divide_up(s->batch, groups->rows), count = rows * (double)across,
-                 columns = (double)(QUAD * groups->quads),
-                 chunks = (double)(wi_divide_up(chunks_of(groups, p->quads), across) * repeated),
-                 weights = chunks * columns * (double)(p->depth * groups->bytes);
-    const wi_work work = {
-        .operations = 2.0 * count * chunks * (double)(groups->rows * p->depth) * columns / groups->share,
-        .groups = count,
-        .launches = 0};
-    return fmax(wi_work_seconds(device, &work),
-        ceil(count / (double)device->units) * weights / device->near_bandwidth);
+    const int64_t count = wi_divide_up(s->batch, groups->rows) * across;
+    const double rounds = (double)wi_divide_up(count, device->units),
+                 numbers = (double)(wi_divide_up(chunks_of(groups, p->quads), across) * repeated * QUAD *
+                                    groups->quads * p->depth),
+                 hidden = rounds * (double)groups->items / (device->hiding_groups * GROUP_ITEMS),
+                 speed = device->peak_f32 * groups->share * fmin(1.0, hidden);
+    return rounds * fmax(2.0 * numbers * (double)groups->rows / speed,
+                        numbers * (double)groups->bytes / device->near_bandwidth);
 }
 
-/* Of all steps: groups walk through the whole time, with no launches, but fewer of them work; or each step is a launch. */
-typedef struct forms {
-    double together, apart;
-} forms;
+/* How much longer than sharing walking may take: estimates are not so good, and each launch takes the host's time, too. */
+#define WALKING_MARGIN 1.05
 
-static forms seconds_of(const wi_recurrent *s, const wi_recurrent_groups *groups, const product *products) {
-    forms f = {0};
+/* Of all steps, and whether groups walk through the whole time, with no launches, but fewer of them work; or each step is a launch. A
+ * tie walks. */
+static double seconds_of(
+    const wi_recurrent *s, const wi_recurrent_groups *groups, const product *products, bool *walk) {
+    double together = 0.0, apart = 0.0;
     for (int i = 0; i < (s->second ? 2 : 1); i++) {
         const product *const p = &products[i];
-        f.together += launch_seconds(s, groups, p, 1, s->iterations);
-        f.apart += (double)s->iterations * (launch_seconds(s, groups, p, chunks_of(groups, p->quads), 1) +
-                                               s->site->device->launch_seconds);
+        together += launch_seconds(s, groups, p, 1, s->iterations);
+        apart += (double)s->iterations * (launch_seconds(s, groups, p, chunks_of(groups, p->quads), 1) +
+                                             s->site->device->launch_seconds);
     }
-    return f;
+    *walk = together <= WALKING_MARGIN * apart;
+    return *walk ? together : apart;
 }
 
 bool wi_recurrent_groups_fit(const wi_kernel_site *site, bool back) {
@@ -160,14 +177,13 @@ static void add_phases(const wi_recurrent *s, const wi_recurrent_groups *groups,
         wi_recurrent_forward_arguments(s, launch, phases);
 }
 
-/* A tie walks. */
 static void add_steps(
     wi_recurrent *s, const wi_recurrent_groups *groups, const product *products, wi_kernel_plan *plan) {
     const int first = plan->count;
-    const forms seconds = seconds_of(s, groups, products);
-    const bool whole = seconds.together <= seconds.apart;
-    s->steps = whole ? s->iterations : 1;
-    if (whole) {
+    bool walk;
+    seconds_of(s, groups, products, &walk);
+    s->steps = walk ? s->iterations : 1;
+    if (walk) {
         add_phases(s, groups, plan, s->second ? 3 : 1, 1);
         return;
     }
@@ -198,72 +214,62 @@ void wi_recurrent_groups_prepare(
 
 double wi_recurrent_groups_seconds(const wi_kernel_site *site, bool back, const wi_recurrent_groups *groups) {
     product products[2];
+    bool walk;
     const wi_recurrent s = scan_of(site, back, products);
-    const forms seconds = seconds_of(&s, groups, products);
-    return fmin(seconds.together, seconds.apart);
+    return seconds_of(&s, groups, products, &walk);
 }
 
 /* ---- in f32 ---- */
 
+/* What of the instructions of an item's loop multiplies: a step of k has a read of weights, reads of the rows' states, and about one
+ * instruction more. */
+static double share_of(int rows) {
+    return 4.0 * rows / (4.0 * rows + fmax(1.0, rows / 4.0) + 2.0);
+}
+
 static wi_recurrent_groups groups_of(const int *p) {
-    return (wi_recurrent_groups){.items = (int64_t)p[ACROSS] * SLICES,
-        .rows = ROWS,
+    return (wi_recurrent_groups){.items = (int64_t)p[ACROSS] * p[SLICES],
+        .rows = p[ROWS],
         .quads = p[ACROSS],
-        .block = BLOCK,
+        .block = 2 * p[SLICES] * LOADS,
         .bytes = sizeof(float),
         .prepare = p[PREPARE],
-        .share = 1.0};
+        .share = share_of(p[ROWS])};
 }
 
-static bool accepts_forward(const wi_kernel_site *site) {
-    return wi_recurrent_groups_fit(site, false);
-}
-
-static bool accepts_gradient(const wi_kernel_site *site) {
-    return wi_recurrent_groups_fit(site, true);
-}
-
-static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *plan) {
+static weft_status prepare(const wi_kernel_site *site, bool back, wi_kernel_plan *plan) {
     const wi_recurrent_groups groups = groups_of(site->values);
-    wi_recurrent_groups_prepare(site, false, &groups, plan);
+    wi_recurrent_groups_prepare(site, back, &groups, plan);
     return WEFT_OK;
 }
 
-static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_recurrent_groups groups = groups_of(site->values);
-    wi_recurrent_groups_prepare(site, true, &groups, plan);
-    return WEFT_OK;
+/* Groups of 64 items cost what large ones do, so that they serve where there are no others. */
+static double cost(const wi_kernel_site *site, bool back, const wi_variant *variants) {
+    wi_recurrent_groups groups = groups_of(site->values);
+    if (groups.items < GROUP_ITEMS) groups = groups_of(variants[0].values);
+    return wi_recurrent_groups_seconds(site, back, &groups);
 }
 
-/* All variants cost what the first does, so that the device alone decides between them. */
-static double forward_cost(const wi_kernel_site *site) {
-    const wi_recurrent_groups groups = groups_of(variants[0].values);
-    return wi_recurrent_groups_seconds(site, false, &groups);
-}
+#define WAY(way, back)                                                                                       \
+    static bool accepts_##way(const wi_kernel_site *site) {                                                  \
+        return wi_recurrent_groups_fit(site, back);                                                          \
+    }                                                                                                        \
+    static weft_status prepare_##way(const wi_kernel_site *site, wi_kernel_plan *plan) {                     \
+        return prepare(site, back, plan);                                                                    \
+    }                                                                                                        \
+    static double way##_cost(const wi_kernel_site *site) {                                                   \
+        return cost(site, back, way##_variants);                                                             \
+    }
+WAY(forward, false)
+WAY(gradient, true)
 
-static double gradient_cost(const wi_kernel_site *site) {
-    const wi_recurrent_groups groups = groups_of(variants[0].values);
-    return wi_recurrent_groups_seconds(site, true, &groups);
-}
-
-const wi_implementation wi_recurrent_gpu = {.name = "recurrent_forward_gpu",
-    .ops = {&wi_op_recurrent_forward},
-    .file = "recurrent_gpu.cl",
-    .headers = wi_recurrent_headers,
-    .parameters = parameters,
-    .variants = variants,
-    .needs = {.classes = WI_ON_GPU, .limits = limits},
-    .accepts = accepts_forward,
-    .cost = forward_cost,
-    .prepare = prepare_forward};
-
-const wi_implementation wi_recurrent_gpu_gradient = {.name = "recurrent_back_gpu",
-    .ops = {&wi_op_recurrent_back},
-    .file = "recurrent_gpu.cl",
-    .headers = wi_recurrent_headers,
-    .parameters = parameters,
-    .variants = variants,
-    .needs = {.classes = WI_ON_GPU, .limits = limits},
-    .accepts = accepts_gradient,
-    .cost = gradient_cost,
-    .prepare = prepare_gradient};
+#define RECORD(spelling, op, way)                                                                            \
+    {                                                                                                        \
+        .name = (spelling), .ops = {&(op)}, .file = "recurrent_gpu.cl", .headers = wi_recurrent_headers,     \
+        .parameters = parameters, .variants = way##_variants,                                                \
+        .needs = {.classes = WI_ON_GPU, .limits = limits}, .accepts = accepts_##way, .cost = way##_cost,     \
+        .prepare = prepare_##way                                                                             \
+    }
+const wi_implementation wi_recurrent_gpu = RECORD("recurrent_forward_gpu", wi_op_recurrent_forward, forward);
+const wi_implementation wi_recurrent_gpu_gradient =
+    RECORD("recurrent_back_gpu", wi_op_recurrent_back, gradient);

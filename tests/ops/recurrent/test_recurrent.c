@@ -233,6 +233,7 @@ static const op_case lstm_cases[] = {
         .axis = LSTM, .start = H0 | ONLY_LAST),
     CASE(
         "across tiles of rows and units", sequence, INPUTS(X(31, 3, 4), W(156, 4), W(156, 39)), .axis = LSTM),
+    CASE("seven rows", sequence, INPUTS(X(7, 2, 3), W(20, 3), W(20, 5)), .axis = LSTM, .start = REVERSE),
     CASE("time-major, wide", sequence, INPUTS(X(2, 3, 3), F32(-0.1, 0.1, 1040, 3), F32(-0.1, 0.1, 1040, 260)),
         .axis = LSTM, .start = TIME_MAJOR),
     CASE("few rows, shared units", sequence,
@@ -273,6 +274,7 @@ static const op_case gru_cases[] = {
         INPUTS(X(6, 4, 5), W(21, 5), W(21, 7), W(21), W(21), X(6, 7), I32(0, 4, 6)), .axis = GRU,
         .start = BIASED | H0 | LENGTHS | REVERSE),
     CASE("across tiles", sequence, INPUTS(X(31, 3, 4), W(117, 4), W(117, 39)), .axis = GRU),
+    CASE("nine rows", sequence, INPUTS(X(9, 2, 3), W(15, 3), W(15, 5)), .axis = GRU),
     CASE("few rows, shared units", sequence,
         INPUTS(X(1, 3, 3), F32(-0.2, 0.2, 480, 3), F32(-0.2, 0.2, 480, 160), F32(-0.2, 0.2, 480),
             F32(-0.2, 0.2, 480), X(1, 160)),
