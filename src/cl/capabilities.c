@@ -29,7 +29,7 @@ weft_status wi_capabilities_read(wi_device *device) {
         .local_memory = device->info.local_memory,
         .largest_allocation = device->info.largest_allocation,
         .global_memory = device->info.global_memory,
-        .quirks = wi_quirks_find(&device->info, wi_environment("POCL_WORK_GROUP_METHOD")),
+        .quirks = wi_quirks_find(&device->info),
     };
     WI_QUERY(id, CL_DEVICE_TYPE, &caps->type);
     WI_QUERY(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, &caps->max_work_group_size);

@@ -80,7 +80,7 @@ static bool speaks_opencl_1_2(const char *version) {
  * as well (Oclgrind) is a processor if its native vectors say so; PoCL on AArch64 reports that those have one float. */
 static weft_status read_class(weft_device_info *info, cl_device_id device) {
     const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
-    const bool scalar = wi_quirks_find(info, NULL) & WI_QUIRK_SCALAR_COMPILER;
+    const bool scalar = wi_quirks_find(info) & WI_QUIRK_SCALAR_COMPILER;
     cl_uint width = 1;
     if (speaks_opencl_1_2(info->opencl)) WI_QUERY(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, &width);
     const bool processor = info->is_cpu && !scalar && (!info->is_gpu || width >= 4);

@@ -11,8 +11,6 @@ typedef struct quirk_row {
 } quirk_row;
 
 static const quirk_row quirk_rows[] = {
-    /* seen with 3.1 as "corrupted double-linked list"; loopvec, the default, works */
-    {"portable computing language", "", "", WI_QUIRK_WORK_ITEM_LOOPS},
     /* pocl compiles a kernel at its first launch, once for each local size, and once more for any size when
        its binary is asked for; $POCL_CACHE_DIR keeps them */
     {"portable computing language", "", "",
@@ -43,12 +41,7 @@ static const quirk_row quirk_rows[] = {
     {"amd accelerated parallel processing", "", "", WI_QUIRK_BINARY_LATE},
 };
 
-/* "auto" takes work-item loops for some kernels. */
-static bool takes_work_item_loops(const char *method) {
-    return method && (strcmp(method, "auto") == 0 || strcmp(method, "workitemloops") == 0);
-}
-
-unsigned wi_quirks_find(const weft_device_info *info, const char *method) {
+unsigned wi_quirks_find(const weft_device_info *info) {
     unsigned quirks = 0;
     for (size_t i = 0; i < sizeof quirk_rows / sizeof *quirk_rows; i++) {
         const quirk_row *const row = &quirk_rows[i];
@@ -56,7 +49,7 @@ unsigned wi_quirks_find(const weft_device_info *info, const char *method) {
             wi_contains_any_case(info->name, row->device) && wi_contains_any_case(info->driver, row->driver))
             quirks |= row->quirks;
     }
-    return takes_work_item_loops(method) ? quirks : quirks & ~(unsigned)WI_QUIRK_WORK_ITEM_LOOPS;
+    return quirks;
 }
 
 bool wi_quirks_need_optimisation(unsigned quirks, const char *source) {
@@ -85,8 +78,6 @@ bool wi_driver_is_proven(const weft_device_info *info) {
 
 const char *wi_quirk_text(unsigned quirk) {
     switch (quirk) {
-    case WI_QUIRK_WORK_ITEM_LOOPS:
-        return "attention of class gpu fails with POCL_WORK_GROUP_METHOD=auto and workitemloops";
     case WI_QUIRK_LARGE_FLAG:
         return "takes buffers above its largest with a flag, and kernels with an option";
     case WI_QUIRK_PRIVATE_FRAGMENTS:

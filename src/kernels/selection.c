@@ -262,9 +262,6 @@ static void try_libraries(
 static weft_status fail_none(
     const wi_selection *selection, const wi_device_profile *device, const wi_op *op) {
     for (int i = 0; i < selection->count; i++) {
-        const unsigned faults = device->quirks & selection->candidates[i].implementation->needs.without;
-        if (faults & WI_QUIRK_WORK_ITEM_LOOPS)
-            WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s: %s", op->name, wi_quirk_text(WI_QUIRK_WORK_ITEM_LOOPS));
         if (selection->candidates[i].verdict == WI_VERDICT_QUARANTINE)
             WI_FAIL(WEFT_ERROR_UNSUPPORTED,
                 "%s: no kernel computes it right on this device and driver; see weft check", op->name);

@@ -34,8 +34,7 @@ static void a_context_knows_its_device(void **state) {
     assert_non_null(strstr(log.text, info->name));
     assert_int_equal(context->seed, 7);
     assert_true(wi_context_device(context)->caps.can_build);
-    assert_int_equal(
-        wi_context_device(context)->caps.quirks, wi_quirks_find(info, getenv("POCL_WORK_GROUP_METHOD")));
+    assert_int_equal(wi_context_device(context)->caps.quirks, wi_quirks_find(info));
     assert_true(wi_context_device(context)->caps.max_work_group_size > 0);
     assert_true(wi_context_device(context)->caps.max_work_item_sizes[2] > 0);
     assert_ptr_equal(weft_context_retain(context), context);

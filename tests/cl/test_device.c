@@ -252,17 +252,14 @@ static void quirks_follow_the_names(void **state) {
     (void)state;
     const unsigned always = WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE |
                             WI_QUIRK_GROUP_SIZES | WI_QUIRK_SLOW_HEADER;
-    assert_int_equal(wi_quirks_find(&pocl, NULL), always);
-    assert_int_equal(wi_quirks_find(&pocl, "loopvec"), always);
-    assert_int_equal(wi_quirks_find(&pocl, "auto"), always | WI_QUIRK_WORK_ITEM_LOOPS);
-    assert_int_equal(wi_quirks_find(&pocl, "workitemloops"), always | WI_QUIRK_WORK_ITEM_LOOPS);
-    assert_int_equal(wi_quirks_find(&newer, NULL), always | WI_QUIRK_UNOPTIMISED_HALF);
-    assert_int_equal(wi_quirks_find(&nvidia, "auto"), WI_QUIRK_TURNING_WAIT);
+    assert_int_equal(wi_quirks_find(&pocl), always);
+    assert_int_equal(wi_quirks_find(&newer), always | WI_QUIRK_UNOPTIMISED_HALF);
+    assert_int_equal(wi_quirks_find(&nvidia), WI_QUIRK_TURNING_WAIT);
     assert_int_equal(
-        wi_quirks_find(&intel, NULL), WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS | WI_QUIRK_TURNING_WAIT);
-    assert_int_equal(wi_quirks_find(&older, NULL),
-        WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS | WI_QUIRK_PRIVATE_FRAGMENTS | WI_QUIRK_TURNING_WAIT);
-    assert_int_equal(wi_quirks_find(&other, NULL), 0);
+        wi_quirks_find(&intel), WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS | WI_QUIRK_TURNING_WAIT);
+    assert_int_equal(wi_quirks_find(&older),
+        WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS | WI_QUIRK_TURNING_WAIT | WI_QUIRK_PRIVATE_FRAGMENTS);
+    assert_int_equal(wi_quirks_find(&other), 0);
     for (unsigned bit = 1; bit <= WI_QUIRK_TURNING_WAIT; bit <<= 1)
         assert_string_not_equal(wi_quirk_text(bit), wi_quirk_text(0));
 }

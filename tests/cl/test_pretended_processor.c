@@ -80,34 +80,10 @@ static void others_are_of_class_gpu(void **state) {
     assert_class("NVIDIA CUDA", "GeForce", CL_DEVICE_TYPE_GPU, 1, WEFT_CLASS_GPU);
 }
 
-/* It would corrupt the memory of the process. */
-static void attention_by_work_item_loops_is_an_error(void **state) {
-    weft_context *context = NULL;
-    weft_plan *plan = NULL;
-    (void)state;
-    setenv("POCL_WORK_GROUP_METHOD", "workitemloops", 1);
-    setenv("WEFT_DEVICE_CLASS", "gpu", 1);
-    assert_ok(weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT}));
-    const char *const platform = weft_context_device(context)->platform;
-    if (strcmp(platform, "Portable Computing Language") != 0) {
-        print_message("skipped: this is a fault of PoCL, and the driver is %s\n", platform);
-        weft_context_release(context);
-        skip();
-    }
-    weft_graph *const graph = weft_context_graph(context);
-    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 2, 64, 32);
-    weft_tensor *const y = weft_attention(x, x, x, NULL);
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 3};
-    assert_fails(weft_plan_create(&plan, &y, 1, &options), WEFT_ERROR_UNSUPPORTED, "POCL_WORK_GROUP_METHOD");
-    unsetenv("POCL_WORK_GROUP_METHOD");
-    weft_context_release(context);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processors_are_of_class_cpu),
         cmocka_unit_test(others_are_of_class_gpu),
-        cmocka_unit_test(attention_by_work_item_loops_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,18 @@ static void every_variant(void **state) {
     }
 }
 
+/* For interpreters: one work-group, a tail in each direction, and two blocks of k. */
+static void one_group_of_parts(void **state) {
+    static const weft_dtype formats[] = {WEFT_F32, WEFT_F32};
+    const char *headers[3] = {NULL};
+    (void)state;
+    if (!is_of_class_gpu()) skip();
+    const wi_implementation model = modelled("gpu_mma_parts", "mma_model.clh", headers);
+    wi_gemm_shape shape = shape_of(33, 19, 35, false, false);
+    shape.batch = 1;
+    check_engine_product(&model, wi_implementation_variant(&model, 1), &shape, formats, WEFT_BF16);
+}
+
 /* For interpreters: one work-group and a tail in each direction. */
 static void one_group(void **state) {
     static const weft_dtype formats[] = {WEFT_BF16, WEFT_F16};
@@ -118,6 +130,7 @@ static void splits_of_k(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_engine_layout_and_format),
-        cmocka_unit_test(every_variant), cmocka_unit_test(splits_of_k), cmocka_unit_test(one_group)};
+        cmocka_unit_test(every_variant), cmocka_unit_test(splits_of_k), cmocka_unit_test(one_group),
+        cmocka_unit_test(one_group_of_parts)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -112,7 +112,7 @@ static const wi_formats formats[] = {
     .prepare = prepare_##how
 #define NEEDS(engine, how)                                                                                   \
     .needs = {.classes = WI_ON_GPU,                                                                          \
-        .without = WI_QUIRK_WORK_ITEM_LOOPS | WI_QUIRK_PRIVATE_FRAGMENTS,                                    \
+        .without = WI_QUIRK_PRIVATE_FRAGMENTS,                                                               \
         .engines = (engine),                                                                                 \
         .limits = how##_limits}
 /* The two records of an engine: its bit, the files of its words, and the variants forward and backward. */

@@ -220,7 +220,7 @@ const wi_implementation wi_attention_gpu = {.name = "attention_gpu",
     .file = "attention_gpu.cl",
     .parameters = parameters,
     .variants = variants,
-    .needs = {.classes = WI_ON_GPU, .without = WI_QUIRK_WORK_ITEM_LOOPS, .limits = limits},
+    .needs = {.classes = WI_ON_GPU, .limits = limits},
     .accepts = accepts_forward,
     .cost = forward_cost,
     .prepare = prepare_forward};
@@ -230,7 +230,7 @@ const wi_implementation wi_attention_gpu_gradient = {.name = "attention_gradient
     .file = "attention_gpu.cl",
     .parameters = parameters,
     .variants = variants,
-    .needs = {.classes = WI_ON_GPU, .without = WI_QUIRK_WORK_ITEM_LOOPS, .limits = limits},
+    .needs = {.classes = WI_ON_GPU, .limits = limits},
     .accepts = accepts_gradient,
     .cost = gradient_cost,
     .prepare = prepare_gradient};
