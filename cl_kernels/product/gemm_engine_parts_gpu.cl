@@ -143,10 +143,14 @@ __attribute__((always_inline)) static inline uint4 weft_engine_part(float4 x, fl
             WEFT_ENGINE_TAKE_A_PART(x, 2)                                                                    \
         }                                                                                                    \
         WEFT_ENGINE_TAKE_B_PART(y, 0)                                                                        \
-        if (WEFT_ENGINE_PARTS > 2) WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                              \
+        if (WEFT_ENGINE_PARTS > 2) {                                                                         \
+            WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                     \
+        }                                                                                                    \
         WEFT_ENGINE_TAKE_A_PART(x, 1)                                                                        \
         WEFT_ENGINE_TAKE_B_PART(z, 1)                                                                        \
-        if (WEFT_ENGINE_PARTS > 2) WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                              \
+        if (WEFT_ENGINE_PARTS > 2) {                                                                         \
+            WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                     \
+        }                                                                                                    \
         WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                         \
         WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                        \
         WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                         \
