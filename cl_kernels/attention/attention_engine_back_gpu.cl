@@ -62,17 +62,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(weigh_others)(__loca
  * others_1 are q and k or k and q, rows_2 and others_2 are dy and v or v and dy; what is summed up, `summed`, is k, q or dy.
  * inner: of each query the product of y and dy; lse: the place of its logarithm in y. */
 __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
-    backward)(__global const float *restrict rows_1, long rows_1_offset, long rows_1_0, long rows_1_1,
-    long rows_1_row, long rows_1_column, __global const float *restrict others_1, long others_1_offset,
-    long others_1_0, long others_1_1, long others_1_row, long others_1_column,
-    __global const float *restrict rows_2, long rows_2_offset, long rows_2_0, long rows_2_1, long rows_2_row,
-    long rows_2_column, __global const float *restrict others_2, long others_2_offset, long others_2_0,
-    long others_2_1, long others_2_row, long others_2_column, __global const float *restrict summed,
-    long summed_offset, long summed_0, long summed_1, long summed_row, long summed_column,
-    __global const float *restrict y, long y_offset, __global const float *restrict inner, long inner_offset,
-    __global float *to, long to_offset, WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width,
-    int dv_width, int to_width, long lse, long to_at, long to_0, long to_1, long to_row, int part,
-    float scale WEFT_DROP_PARAMETERS) {
+    backward)(WEFT_ATTENTION_BACKWARD_PARAMETERS) {
     __local uint4 rows[2 * WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT)], others[WEFT_HEAD_PANEL(WEFT_ENGINE_HEAD)],
         weights[WEFT_HEAD_PANEL(WEFT_ENGINE_HEIGHT)];
     __local float2 row_lines[WEFT_ENGINE_HEIGHT], other_lines[WEFT_ENGINE_WIDTH];

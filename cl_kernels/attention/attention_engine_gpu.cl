@@ -68,11 +68,7 @@ __attribute__((always_inline)) static inline float WEFT_NAME(weigh)(weft_head_ro
 }
 
 __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
-    forward)(__global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
-    __global const float *restrict v, long v_offset, __global float *restrict y, long y_offset,
-    WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width, int dv_width, long q_0, long q_1,
-    long q_row, long q_column, long k_0, long k_1, long k_row, long k_column, long v_0, long v_1, long v_row,
-    long v_column, long y_0, long y_1, long y_row, long lse, float scale WEFT_DROP_PARAMETERS) {
+    forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
     __local uint4 rows[WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT)], others[WEFT_HEAD_PANEL(WEFT_ENGINE_HEAD)],
         weights[WEFT_HEAD_PANEL(WEFT_ENGINE_HEIGHT)];
     __local float4 tile[WEFT_ENGINE_HEIGHT * WEFT_HEAD_PITCH];

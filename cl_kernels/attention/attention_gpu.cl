@@ -76,6 +76,10 @@ __attribute__((always_inline)) static inline void weft_attention_keep(
     later->mask_column = mask_column;
 }
 
+/* The item's number, which a compiler does not know to be the same for other numbers `at`: what is added is zero, as `count` is not
+ * negative. All that depends on it would stay in registers from block to block, addresses of local memory above all. */
+#define WEFT_ATTENTION_ITEM(at, count) ((int)get_local_id(0) + ((at) & ((count) >> 31)))
+
 /* Four numbers that need not lie side by side. */
 static inline float4 weft_attention_pick(__global const float *from, int4 at) {
     return (float4)(from[at.x], from[at.y], from[at.z], from[at.w]);
@@ -147,10 +151,9 @@ static inline void weft_attention_put(__global float *to, int x, int width, floa
  * reads. */
 __attribute__((always_inline)) static inline void WEFT_NAME(scores)(float4 *scores, __local float4 *pool,
     __global const float *rows, int rows_left, int row, int row_column, __global const float *others,
-    int others_left, int other, int other_column, int width) {
-    const int lane = (int)get_local_id(0) % WEFT_ATTENTION_LANES,
-              y = (int)get_local_id(0) / WEFT_ATTENTION_LANES;
-    const int x = (int)get_local_id(0) % WEFT_ATTENTION_STEP, r = (int)get_local_id(0) / WEFT_ATTENTION_STEP;
+    int others_left, int other, int other_column, int width, int item) {
+    const int lane = item % WEFT_ATTENTION_LANES, y = item / WEFT_ATTENTION_LANES;
+    const int x = item % WEFT_ATTENTION_STEP, r = item / WEFT_ATTENTION_STEP;
     const int row_at = r * row + x * row_column, other_at = r * other + x * other_column;
     float a[WEFT_ATTENTION_ROW_COPIES], b[WEFT_ATTENTION_OTHER_COPIES];
     WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_ROW_COPIES) a[i] = 0.0f;
@@ -188,10 +191,10 @@ __attribute__((always_inline)) static inline void WEFT_NAME(scores)(float4 *scor
 /* sums += weights (in local memory) times so many rows of `others`. Waits in the same way. */
 __attribute__((always_inline)) static inline void WEFT_NAME(sums)(
     WEFT_ATTENTION_VECTOR (*sums)[WEFT_ATTENTION_VECTORS], __local float4 *pool, __global const float *others,
-    int left, int row, int column, int width) {
-    const int me = (int)get_local_id(0), r = me / WEFT_ATTENTION_WIDTH, x = me % WEFT_ATTENTION_WIDTH;
+    int left, int row, int column, int width, int item) {
+    const int r = item / WEFT_ATTENTION_WIDTH, x = item % WEFT_ATTENTION_WIDTH;
     const int count = min(left, WEFT_ATTENTION_OTHERS), at = r * row + x * column;
-    __local const float4 *w = pool + me / WEFT_ATTENTION_LANES;
+    __local const float4 *w = pool + item / WEFT_ATTENTION_LANES;
     float b[WEFT_ATTENTION_CHUNK_COPIES];
     WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_CHUNK_COPIES) b[i] = 0.0f;
     for (int next = 0; next < count + WEFT_ATTENTION_DEPTH; next += WEFT_ATTENTION_DEPTH) {
@@ -199,9 +202,9 @@ __attribute__((always_inline)) static inline void WEFT_NAME(sums)(
             (__local float *)(pool + WEFT_ATTENTION_WEIGHTS +
                               next / WEFT_ATTENTION_DEPTH % 2 * WEFT_ATTENTION_CHUNK);
         __local const WEFT_ATTENTION_VECTOR *v =
-            (__local const WEFT_ATTENTION_VECTOR *)chunk + me % WEFT_ATTENTION_LANES;
+            (__local const WEFT_ATTENTION_VECTOR *)chunk + item % WEFT_ATTENTION_LANES;
         if (next > 0)
-            WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_CHUNK_COPIES) chunk[me + i * WEFT_ATTENTION_GROUP] = b[i];
+            WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_CHUNK_COPIES) chunk[item + i * WEFT_ATTENTION_GROUP] = b[i];
         barrier(CLK_LOCAL_MEM_FENCE);
         const int end = next > 0 ? WEFT_ATTENTION_DEPTH : 0;
         WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_CHUNK_COPIES)
@@ -270,11 +273,7 @@ static inline void WEFT_NAME(store_rows)(__global float *to, long row, int left,
 }
 
 __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_NARROW void WEFT_NAME(
-    forward)(__global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
-    __global const float *restrict v, long v_offset, __global float *restrict y, long y_offset,
-    WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width, int dv_width, long q_0, long q_1,
-    long q_row, long q_column, long k_0, long k_1, long k_row, long k_column, long v_0, long v_1, long v_row,
-    long v_column, long y_0, long y_1, long y_row, long lse, float scale WEFT_DROP_PARAMETERS) {
+    forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
     __local float4 pool[WEFT_ATTENTION_POOL];
     __local weft_attention_later later;
     const int lane = (int)get_local_id(0) % WEFT_ATTENTION_LANES,
@@ -299,7 +298,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
                           (!causal || key + WEFT_ATTENTION_OTHERS <= first);
         WEFT_NAME(scores)
         (scores, pool, q, queries - first, (int)q_row, (int)q_column, k + key * k_row, keys - key, (int)k_row,
-            (int)k_column, d_width);
+            (int)k_column, d_width, WEFT_ATTENTION_ITEM(key, keys));
         WEFT_ROLLED for (int c = 0; c < 4; c++) {
             const float4 column = WEFT_NAME(masked)(WEFT_ATTENTION_COLUMN(scores) * (scale * WEFT_LOG2E),
                 query, key + 4 * lane + c, queries, keys, 0, whole, causal, mask_kind, mask, &later);
@@ -328,7 +327,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
             sums[2][i] *= factor.z;
             sums[3][i] *= factor.w;
         }
-        WEFT_NAME(sums)(sums, pool, v + key * v_row, keys - key, (int)v_row, (int)v_column, dv_width);
+        WEFT_NAME(sums)
+        (sums, pool, v + key * v_row, keys - key, (int)v_row, (int)v_column, dv_width,
+            WEFT_ATTENTION_ITEM(key + 1, keys));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     shared[lane * WEFT_ATTENTION_DOWN + down] = total;
@@ -353,17 +354,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
  * k or k and q, rows_2 and others_2 are dy and v or v and dy; what is summed up, `summed`, is k, q or dy. inner: of
  * each query the product of y and dy; lse: the place of its logarithm in y. */
 __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_NARROW void WEFT_NAME(
-    backward)(__global const float *restrict rows_1, long rows_1_offset, long rows_1_0, long rows_1_1,
-    long rows_1_row, long rows_1_column, __global const float *restrict others_1, long others_1_offset,
-    long others_1_0, long others_1_1, long others_1_row, long others_1_column,
-    __global const float *restrict rows_2, long rows_2_offset, long rows_2_0, long rows_2_1, long rows_2_row,
-    long rows_2_column, __global const float *restrict others_2, long others_2_offset, long others_2_0,
-    long others_2_1, long others_2_row, long others_2_column, __global const float *restrict summed,
-    long summed_offset, long summed_0, long summed_1, long summed_row, long summed_column,
-    __global const float *restrict y, long y_offset, __global const float *restrict inner, long inner_offset,
-    __global float *to, long to_offset, WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width,
-    int dv_width, int to_width, long lse, long to_at, long to_0, long to_1, long to_row, int part,
-    float scale WEFT_DROP_PARAMETERS) {
+    backward)(WEFT_ATTENTION_BACKWARD_PARAMETERS) {
     __local float4 pool[WEFT_ATTENTION_POOL];
     __local weft_attention_later later;
     const int lane = (int)get_local_id(0) % WEFT_ATTENTION_LANES,
@@ -399,7 +390,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
                 (int)(second ? others_1_column : others_2_column),
                 second                      ? d_width
                 : part == WEFT_ATTENTION_DV ? 0
-                                            : dv_width);
+                                            : dv_width,
+                WEFT_ATTENTION_ITEM(other + second, keys));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         const int query = turned ? other + 4 * lane : row, key = turned ? row : other + 4 * lane;
@@ -426,7 +418,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
         }
         WEFT_NAME(sums)
         (sums, pool, summed + other * summed_row, other_count - other, (int)summed_row, (int)summed_column,
-            to_width);
+            to_width, WEFT_ATTENTION_ITEM(other + 2, keys));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     WEFT_NAME(store_rows)

@@ -129,8 +129,12 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     sums += sums_offset + ((long)split * groups + group) * filters * channels * taps;
-    WEFT_ENGINE_EVERY_SUM(if (top + r < filters && places[q] >= 0)
-                              sums[(long)(top + r) * channels * taps + places[q]] = sums_of_lane[i][j][s];)
+    {
+        WEFT_ENGINE_PLACE(item + (uint)WEFT_ENGINE_LATE(length, images))
+        WEFT_ENGINE_EVERY_SUM(if (top + r < filters && places[q] >= 0)
+                                  sums[(long)(top + r) * channels * taps + places[q]] =
+                                      sums_of_lane[i][j][s];)
+    }
 }
 
 #include "conv_weight_combine_gpu.clh"

@@ -129,28 +129,29 @@ __attribute__((always_inline)) static inline uint4 weft_engine_part(float4 x, fl
 #define WEFT_ENGINE_TAKE_B_PART(words, part)                                                                 \
     WEFT_ENGINE_TAKE_B(words, b_tile + (part)*WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH)
 
-/* to += the products of both tiles' parts. */
+/* to += the products of both tiles' parts. Of three parts two of A or of B are not kept for long: an order that keeps more of them makes
+ * compilers spill. */
 #define WEFT_ENGINE_ADD_PARTS(to)                                                                            \
     WEFT_ROLLED for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {                              \
         const int origin = WEFT_ENGINE_LATE(start + p, m);                                                   \
-        WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A], w[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];           \
+        WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];                                               \
         uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B], z[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];                     \
         if (WEFT_ENGINE_PARTS > 2) {                                                                         \
             WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                    \
             WEFT_ENGINE_TAKE_B_PART(z, 2)                                                                    \
             WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                     \
-            WEFT_ENGINE_TAKE_A_PART(w, 1)                                                                    \
-            WEFT_ENGINE_TAKE_B_PART(z, 1)                                                                    \
-            WEFT_ENGINE_MULTIPLY(bf16, to, w, z, shared)                                                     \
-            WEFT_ENGINE_TAKE_B_PART(y, 0)                                                                    \
             WEFT_ENGINE_TAKE_A_PART(x, 2)                                                                    \
-            WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                     \
-        } else {                                                                                             \
-            WEFT_ENGINE_TAKE_A_PART(w, 1)                                                                    \
-            WEFT_ENGINE_TAKE_B_PART(y, 0)                                                                    \
-            WEFT_ENGINE_TAKE_B_PART(z, 1)                                                                    \
         }                                                                                                    \
-        WEFT_ENGINE_MULTIPLY(bf16, to, w, y, shared)                                                         \
+        WEFT_ENGINE_TAKE_B_PART(y, 0)                                                                        \
+        if (WEFT_ENGINE_PARTS > 2) {                                                                         \
+            WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                     \
+        }                                                                                                    \
+        WEFT_ENGINE_TAKE_A_PART(x, 1)                                                                        \
+        WEFT_ENGINE_TAKE_B_PART(z, 1)                                                                        \
+        if (WEFT_ENGINE_PARTS > 2) {                                                                         \
+            WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                     \
+        }                                                                                                    \
+        WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                         \
         WEFT_ENGINE_TAKE_A_PART(x, 0)                                                                        \
         WEFT_ENGINE_MULTIPLY(bf16, to, x, z, shared)                                                         \
         WEFT_ENGINE_MULTIPLY(bf16, to, x, y, shared)                                                         \
