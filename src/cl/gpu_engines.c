@@ -20,6 +20,9 @@ static bool names(const char *list, const char *word) {
 /* mma.sync of bf16 and f16, 16 x 8 x 16: Parallel Thread Execution ISA, "Target ISA Notes" of mma. */
 enum { MMA_CAPABILITY = 80 };
 
+/* The same, of cp.async. */
+enum { COPY_CAPABILITY = 80 };
+
 /* AMD's own drivers name devices by their architecture, "gfx90a:sramecc+:xnack-"; Mesa's do not, and their compiler has no
  * builtins. LLVM's "User Guide for AMDGPU Backend", table of processors. */
 static const struct {
@@ -51,6 +54,10 @@ unsigned wi_gpu_engines_of(const wi_gpu_traits *traits) {
 bool wi_gpu_reads_blocks(const wi_gpu_traits *traits) {
     return traits->sub_group == 8 && names(traits->extensions, "cl_intel_required_subgroup_size") &&
            names(traits->extensions, "cl_intel_subgroup_local_block_io");
+}
+
+bool wi_gpu_copies_asynchronously(const wi_gpu_traits *traits) {
+    return names(traits->extensions, "cl_nv_device_attribute_query") && traits->capability >= COPY_CAPABILITY;
 }
 
 /* Of each class of kernels; those of class cpu have one engine. */
@@ -101,6 +108,7 @@ weft_status wi_gpu_engines_find(wi_device *device) {
     device->caps.engines = wi_gpu_engines_of(&traits);
     device->caps.sub_group = traits.sub_group;
     device->caps.block_reads = wi_gpu_reads_blocks(&traits);
+    device->caps.async_copies = wi_gpu_copies_asynchronously(&traits);
     wi_release(device->host.allocator, extensions);
     return WEFT_OK;
 }
