@@ -43,6 +43,38 @@
         b_quads[weft_j] = *(__global const float4 *)((__global const char *)panels + b_at[weft_j]);          \
     }
 
+/* All blocks by asynchronous copies. STAGES - 1 are on their way before the first is multiplied, and so many are copied after the last
+ * one, which nothing uses. A wait is for an item's own copies, the barrier behind it for those of all, and for the block that the next
+ * copies replace. */
+#define WEFT_CONV_GPU_COPY(slot)                                                                             \
+    WEFT_GEMM_COPY(a_tile[slot], pixel + channel, none, 1, A, 1)                                             \
+    WEFT_GEMM_COPY(b_tile[slot], panels, b_at, 1, B, 0)                                                      \
+    WEFT_ASYNC_COMMIT;
+#define WEFT_CONV_GPU_NEXT(block)                                                                            \
+    WEFT_CONV_GPU_ADVANCE(WEFT_CONV_GPU_PIXEL(pixel, first, window))                                         \
+    WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)                                                                       \
+    b_at[j] += (block) < blocks ? panel_step : 0;
+#define WEFT_CONV_GPU_BLOCKS_BY_COPIES                                                                       \
+    const uint none[1] = {0};                                                                                \
+    int last = WEFT_GEMM_STAGES - 1; /* where the next block is copied to */                                 \
+    WEFT_ASYNC_BEGIN(WEFT_GEMM_STAGES *(4 + WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)))                              \
+    WEFT_CONV_GPU_COPY(0)                                                                                    \
+    WEFT_UNROLL_REGISTERS for (int ahead = 1; ahead < WEFT_GEMM_STAGES - 1; ++ahead) {                       \
+        WEFT_CONV_GPU_NEXT(ahead)                                                                            \
+        WEFT_CONV_GPU_COPY(ahead)                                                                            \
+    }                                                                                                        \
+    for (int ahead = WEFT_GEMM_STAGES - 1; ahead < blocks + WEFT_GEMM_STAGES - 1; ++ahead) {                 \
+        WEFT_ASYNC_WAIT(WEFT_GEMM_STAGES - 2);                                                               \
+        WEFT_CONV_GPU_NEXT(ahead)                                                                            \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        WEFT_CONV_GPU_COPY(last)                                                                             \
+        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, a_tile[now], b_tile[now],            \
+            WEFT_GEMM_STEP + WEFT_GEMM_ZERO)                                                                 \
+        last = now;                                                                                          \
+        now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;                                                      \
+    }                                                                                                        \
+    WEFT_ASYNC_WAIT(0);
+
 #endif
 
 #ifndef WEFT_NAME
@@ -56,13 +88,16 @@
 
 #include "splits_gpu.clh"
 
+#if WEFT_GEMM_STAGES && !WEFT_OF_A(WEFT_PLAIN_)
+#error "asynchronous copies convert nothing"
+#endif
 WEFT_REQUIRE(WEFT_NAME(items_have_a_quad), WEFT_GEMM_QUADS(WEFT_GEMM_HEIGHT) == WEFT_GEMM_ITEMS);
 
 WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_), WEFT_OF_A(WEFT_PUT_))
 
 #define WEFT_CONV_PANEL                     float
 #define WEFT_CONV_PANEL_STEP                WEFT_GEMM_STEP
-#define WEFT_CONV_PANEL_PAST                (WEFT_GEMM_STEP / 2)
+#define WEFT_CONV_PANEL_PAST                (WEFT_GEMM_STEP / 4 * WEFT_GEMM_BUFFERS)
 #define WEFT_CONV_PANEL_PUT(row, column, x) panels[(row)*width + (column)] = (x)
 #include "conv_pack_gpu.clh"
 
@@ -98,7 +133,8 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     int panel_rows, int images, int filters, int depth, int width, int read0, int read1, int read2, int made0,
     int made1, int made2, int stride0, int stride1, int stride2, int transposed, long x_group, long x_image,
     long x0, long x1, long x2 WEFT_CONV_GPU_RESULT) {
-    __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
+    __local float4 a_tile[WEFT_GEMM_BUFFERS][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)];
+    __local float4 b_tile[WEFT_GEMM_BUFFERS][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
     WEFT_GEMM_ITEM
     WEFT_CONV_GPU_PART
     const int number = (int)get_group_id(1) / row_tiles;
@@ -136,6 +172,9 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
         4;
     panels += panels_offset + ((long)group * panel_rows + fact.s1 + begin) * width + left;
     WEFT_CONV_GPU_PIXEL(pixel, first, window)
+#if WEFT_GEMM_STAGES
+    WEFT_CONV_GPU_BLOCKS_BY_COPIES
+#else
     WEFT_CONV_GPU_READ
     WEFT_GEMM_PUT(a_tile[0], a_quads, A, 1)
     WEFT_GEMM_PUT(b_tile[0], b_quads, B, 0)
@@ -152,6 +191,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
         WEFT_GEMM_PUT(b_tile[now], b_quads, B, 0)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+#endif
     WEFT_CONV_GPU_SUMS_BEGIN
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
         const int r = top + WEFT_GEMM_ROW(i);

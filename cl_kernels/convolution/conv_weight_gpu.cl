@@ -83,9 +83,43 @@ typedef struct weft_conv_weight_walk {
     WEFT_GEMM_PUT(block, a_quads, A, 0)                                                                      \
     WEFT_GEMM_PUT((block) + WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT), b_quads, B, 0)
 
-/* Local memory of a group, in quads: two blocks, each of both factors. */
+/* Local memory of a group, in quads: blocks, each of both factors. */
 #define WEFT_CONV_WEIGHT_BLOCK  (WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT) + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH))
-#define WEFT_CONV_WEIGHT_SHARED (2 * WEFT_CONV_WEIGHT_BLOCK)
+#define WEFT_CONV_WEIGHT_SHARED (WEFT_GEMM_BUFFERS * WEFT_CONV_WEIGHT_BLOCK)
+
+/* All blocks by asynchronous copies, as in conv_gpu.cl. What is not there is not read, and becomes zero. `ahead` positions are left from
+ * the next block that is copied on. */
+#define WEFT_CONV_WEIGHT_COPY(slot)                                                                          \
+    {                                                                                                        \
+        __local float4 *const weft_block = block + (slot)*WEFT_CONV_WEIGHT_BLOCK;                            \
+        slope_there = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0) < ahead;                                  \
+        image_there = (WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0) < ahead) &                                \
+                      ((uint)walk.at.x < (uint)image0) & ((uint)walk.at.y < (uint)image1) &                  \
+                      ((uint)walk.at.z < (uint)image2);                                                      \
+        WEFT_GEMM_COPY(weft_block, (__global const char *)slope + (ulong)walk.slope * sizeof(float4), none,  \
+            slope_there, A, 0)                                                                               \
+        WEFT_GEMM_COPY(weft_block + WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT),                                       \
+            (__global const char *)image + (ulong)walk.pixel * sizeof(float4), none, image_there, B, 0)      \
+        WEFT_ASYNC_COMMIT;                                                                                   \
+        WEFT_CONV_WEIGHT_ADVANCE_WALK(walk)                                                                  \
+        ahead -= WEFT_GEMM_STEP;                                                                             \
+    }
+#define WEFT_CONV_WEIGHT_BLOCKS_BY_COPIES                                                                    \
+    const uint none[1] = {0};                                                                                \
+    int ahead = rest, now = 0, last = WEFT_GEMM_STAGES - 1;                                                  \
+    WEFT_ASYNC_BEGIN(WEFT_GEMM_STAGES * 2)                                                                   \
+    WEFT_UNROLL_REGISTERS for (int s = 0; s < WEFT_GEMM_STAGES - 1; ++s)                                     \
+        WEFT_CONV_WEIGHT_COPY(s) for (; rest > 0; rest -= WEFT_GEMM_STEP) {                                  \
+        WEFT_ASYNC_WAIT(WEFT_GEMM_STAGES - 2);                                                               \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        WEFT_CONV_WEIGHT_COPY(last)                                                                          \
+        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc,                                      \
+            block + now * WEFT_CONV_WEIGHT_BLOCK,                                                            \
+            block + now * WEFT_CONV_WEIGHT_BLOCK + WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT), WEFT_GEMM_STEP)        \
+        last = now;                                                                                          \
+        now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;                                                      \
+    }                                                                                                        \
+    WEFT_ASYNC_WAIT(0);
 
 #endif
 
@@ -96,6 +130,9 @@ typedef struct weft_conv_weight_walk {
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 
+#if WEFT_GEMM_STAGES && !(WEFT_OF_A(WEFT_PLAIN_) && WEFT_OF_B(WEFT_PLAIN_))
+#error "asynchronous copies convert nothing"
+#endif
 WEFT_REQUIRE(WEFT_NAME(items_have_a_quad), WEFT_GEMM_QUADS(WEFT_GEMM_HEIGHT) <= WEFT_GEMM_ITEMS &&
                                                WEFT_GEMM_QUADS(WEFT_GEMM_WIDTH) <= WEFT_GEMM_ITEMS);
 
@@ -153,6 +190,9 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
     float4 a_quads[1] = {(float4)(0.0f)}, b_quads[1] = {(float4)(0.0f)}, acc[WEFT_GEMM_SUMS][4];
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
         acc[e][3] = (float4)(0.0f);
+#if WEFT_GEMM_STAGES
+    WEFT_CONV_WEIGHT_BLOCKS_BY_COPIES
+#else
     WEFT_CONV_WEIGHT_READ(0)
     WEFT_CONV_WEIGHT_PUT(block)
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -166,6 +206,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
         WEFT_CONV_WEIGHT_PUT(block)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+#endif
     sums += sums_offset + ((long)split * groups + group) * filters * channels * taps;
     WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j) {
         const int c = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;

@@ -24,6 +24,9 @@
  * is then read from A's last row and never stored. What is left, the rest of k and all of a product whose quads are not
  * such, is copied number by number, with zeros outside A and B.
  *
+ * With STAGES the quads of f32 matrices come by asynchronous copies (async_copy.clh), through no register, and so many blocks are in
+ * local memory.
+ *
  * With WEFT_SPLIT_K work-groups share the blocks of k of a tile: see splits_gpu.clh.
  *
  * The core stands in gemm_tile_gpu.clh, its parameters in src/kernels/product/gemm_tile_gpu.h. What stands before an
@@ -41,6 +44,10 @@
 #endif
 
 #include "splits_gpu.clh"
+
+#if WEFT_GEMM_STAGES && !(WEFT_OF_A(WEFT_PLAIN_) && WEFT_OF_B(WEFT_PLAIN_))
+#error "asynchronous copies convert nothing"
+#endif
 
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
@@ -88,6 +95,38 @@
         WEFT_GEMM_ADVANCE                                                                                    \
     }
 #endif
+
+/* By asynchronous copies: STAGES - 1 whole blocks are on their way while one is multiplied. A wait is for an item's own copies, the
+ * barrier behind it for those of all, and for the block that the next copies replace. Quads on their way take no registers, so that all
+ * steps of a block are written out, but for a split k, whose places are more registers. What is left of k goes through registers. */
+#define WEFT_GEMM_BLOCKS_BY_COPIES                                                                           \
+    int ahead = 0, last = WEFT_GEMM_STAGES - 1; /* step and place of the next block that is copied */        \
+    WEFT_ASYNC_BEGIN(                                                                                        \
+        WEFT_GEMM_STAGES * 4 * (WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT) + WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)))     \
+    if (whole > 0) {                                                                                         \
+        WEFT_GEMM_PLACES                                                                                     \
+    }                                                                                                        \
+    WEFT_UNROLL_REGISTERS for (int s = 0; s < WEFT_GEMM_STAGES - 1; ++s) {                                   \
+        WEFT_GEMM_COPY_NEXT(s)                                                                               \
+    }                                                                                                        \
+    while (start < whole) {                                                                                  \
+        WEFT_ASYNC_WAIT(WEFT_GEMM_STAGES - 2);                                                               \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        WEFT_GEMM_COPY_NEXT(last)                                                                            \
+        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_SPLIT_K ? WEFT_GEMM_UNROLLED : WEFT_GEMM_STEP), acc,      \
+            a_tile[now], b_tile[now], WEFT_GEMM_STEP)                                                        \
+        last = now;                                                                                          \
+        now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;                                                      \
+        start += WEFT_GEMM_STEP;                                                                             \
+    }                                                                                                        \
+    while (start < k) {                                                                                      \
+        WEFT_GEMM_FETCH_REST                                                                                 \
+        WEFT_GEMM_PUT_BOTH                                                                                   \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        WEFT_GEMM_ADD_BLOCK(WEFT_ROLLED, acc, a_tile[now], b_tile[now], WEFT_GEMM_STEP)                      \
+        now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;                                                      \
+        WEFT_GEMM_ADVANCE                                                                                    \
+    }
 
 #endif
 
@@ -163,11 +202,23 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
     WEFT_GEMM_PUT(a_tile[now], a_quads, A, a_along)                                                          \
     WEFT_GEMM_PUT(b_tile[now], b_quads, B, b_along)
 
+/* The next whole block, if there is one, to place `slot`. */
+#define WEFT_GEMM_COPY_NEXT(slot)                                                                            \
+    if (ahead < whole) {                                                                                     \
+        WEFT_GEMM_COPY(a_tile[slot], a, a_at, 1, A, a_along)                                                 \
+        WEFT_GEMM_COPY(b_tile[slot], b, b_at, 1, B, b_along)                                                 \
+        a += WEFT_GEMM_STEP * a_column;                                                                      \
+        b += WEFT_GEMM_STEP * b_row;                                                                         \
+        ahead += WEFT_GEMM_STEP;                                                                             \
+    }                                                                                                        \
+    WEFT_ASYNC_COMMIT;
+
 /* Work-group (columns, rows, split and batch). */
 __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
     long b_offset, int m, int n, int k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
     long b_column, int row_tiles WEFT_SPLIT_RESULT) {
-    __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
+    __local float4 a_tile[WEFT_GEMM_BUFFERS][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)];
+    __local float4 b_tile[WEFT_GEMM_BUFFERS][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
     WEFT_GEMM_ITEM
     const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
     const int a_along = a_column == 1, b_along = b_row == 1;
@@ -183,7 +234,11 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
     const int whole = wide ? k / WEFT_GEMM_STEP * WEFT_GEMM_STEP : 0;
     uint a_at[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
     int now = 0, start = 0;
+#if WEFT_GEMM_STAGES
+    WEFT_GEMM_BLOCKS_BY_COPIES
+#else
     WEFT_GEMM_BLOCKS
+#endif
 #if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
     WEFT_TILE_SUMS_BEGIN
 #endif
@@ -214,6 +269,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
 #undef WEFT_GEMM_ADVANCE
 #undef WEFT_GEMM_MULTIPLY
 #undef WEFT_GEMM_PUT_BOTH
+#undef WEFT_GEMM_COPY_NEXT
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
 #undef WEFT_FORMAT_A

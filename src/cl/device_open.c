@@ -78,6 +78,17 @@ static weft_status find_engines(wi_device *device, const weft_context_options *o
     return WEFT_OK;
 }
 
+/* Those of the device, unless the user does without them; or a model, which kernels of class gpu have on any device. */
+static void choose_copies(wi_capabilities *caps) {
+    const char *const wanted = wi_environment("WEFT_ASYNC_COPIES");
+    caps->copy_model = WI_COPIES_OF_DEVICE;
+    if (!wanted) return;
+    if (strcmp(wanted, "model") == 0) caps->copy_model = WI_COPIES_AT_ONCE;
+    if (strcmp(wanted, "model-late") == 0) caps->copy_model = WI_COPIES_LATE;
+    if (strcmp(wanted, "0") == 0) caps->async_copies = false;
+    if (caps->copy_model != WI_COPIES_OF_DEVICE) caps->async_copies = true;
+}
+
 enum { MOST_WORK_UNITS = 4096 };
 
 /* The option, else the variable of the environment; 0: neither. */
@@ -149,6 +160,7 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));
     WI_TRY(find_engines(device, options));
+    choose_copies(&device->caps);
     WI_TRY(wi_choices_open(device, options->tuning_file));
     WI_TRY(wi_program_cache_open(device));
     device->profile = wi_device_profile_of(&device->caps); /* the probe is compiled as programs are */

@@ -184,6 +184,7 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     if (caps->quirks & WI_QUIRK_SCALAR_COMPILER) profile.loops.map_elements = 0;
     profile.engines = caps->engines;
     profile.block_reads = caps->block_reads;
+    profile.async_copies = caps->async_copies;
     profile.upload_queue = caps->upload_queue;
     profile.longest_launch = longest_launch_of(&profile, caps);
     profile.peak_engine = peak_engine_of(&profile, caps);

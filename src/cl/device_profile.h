@@ -51,6 +51,7 @@ typedef struct wi_device_profile {
     unsigned quirks;   /* WI_QUIRK_ bits */
     unsigned engines;  /* matrix engines, WI_ENGINE_ bits */
     bool block_reads;  /* sub-groups of 8 items read local memory together, see gpu_engines.h */
+    bool async_copies; /* from global into local memory, see async_copies.h */
     bool library_gemm; /* a library's matrix products may be tried */
     bool upload_queue; /* inputs are copied beside the kernels, into a second buffer */
     /* ---- how work is shaped ---- */

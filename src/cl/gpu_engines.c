@@ -19,6 +19,9 @@ bool wi_gpu_reports(const char *extensions, const char *extension) {
 /* mma.sync of bf16 and f16, 16 x 8 x 16: Parallel Thread Execution ISA, "Target ISA Notes" of mma. */
 enum { MMA_CAPABILITY = 80 };
 
+/* The same, of cp.async. */
+enum { COPY_CAPABILITY = 80 };
+
 /* AMD's own drivers name devices by their architecture, "gfx90a:sramecc+:xnack-"; Mesa's do not, and their compiler has no
  * builtins. LLVM's "User Guide for AMDGPU Backend", table of processors. */
 static const struct {
@@ -51,6 +54,11 @@ unsigned wi_gpu_engines_of(const wi_gpu_traits *traits) {
 bool wi_gpu_reads_blocks(const wi_gpu_traits *traits) {
     return traits->sub_group == 8 && wi_gpu_reports(traits->extensions, "cl_intel_required_subgroup_size") &&
            wi_gpu_reports(traits->extensions, "cl_intel_subgroup_local_block_io");
+}
+
+bool wi_gpu_copies_asynchronously(const wi_gpu_traits *traits) {
+    return wi_gpu_reports(traits->extensions, "cl_nv_device_attribute_query") &&
+           traits->capability >= COPY_CAPABILITY;
 }
 
 /* Of each class of kernels; those of class cpu have one engine. */
@@ -114,6 +122,7 @@ weft_status wi_gpu_engines_find(wi_device *device) {
     device->caps.engines = wi_gpu_engines_of(&traits);
     device->caps.sub_group = traits.sub_group;
     device->caps.block_reads = wi_gpu_reads_blocks(&traits);
+    device->caps.async_copies = wi_gpu_copies_asynchronously(&traits);
     wi_gpu_traits_clear(&traits, device);
     return WEFT_OK;
 }

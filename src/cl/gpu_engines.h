@@ -27,7 +27,9 @@ unsigned wi_gpu_engines_of(const wi_gpu_traits *traits);
 unsigned wi_engine_modelled(const char *name, weft_device_class device_class);
 /* May kernels require sub-groups of 8 items, the least, and let them read local memory together? Intel's GPUs up to Arc A-series. */
 bool wi_gpu_reads_blocks(const wi_gpu_traits *traits);
-/* Sets the device's engines, the least size of a sub-group, and whether it reads blocks. */
+/* Does it copy from global into local memory without a register, while its items go on? NVIDIA's GPUs from compute capability 8.0 on. */
+bool wi_gpu_copies_asynchronously(const wi_gpu_traits *traits);
+/* Sets the device's engines, the least size of a sub-group, whether it reads blocks, and whether it copies asynchronously. */
 weft_status wi_gpu_engines_find(wi_device *device);
 
 #endif

@@ -13,6 +13,10 @@
 #include <CL/cl.h>
 #include <weft/device.h>
 
+/* Asynchronous copies of kernels: the device's instructions, or for tests a model of them, which copies at once or as late as the
+ * instructions may. The numbers are those of WEFT_ASYNC_MODEL. */
+typedef enum wi_copy_model { WI_COPIES_OF_DEVICE, WI_COPIES_AT_ONCE, WI_COPIES_LATE } wi_copy_model;
+
 /* What the device can do. Where drivers lie, it was found by compiling and running a kernel. */
 typedef struct wi_capabilities {
     weft_device_class device_class;
@@ -35,6 +39,8 @@ typedef struct wi_capabilities {
     unsigned engines;          /* WI_ENGINE_ bits, see matrix_engine.h */
     size_t sub_group;          /* the least sub-group that a kernel may require, see gpu_engines.h; 0: none */
     bool block_reads;          /* see gpu_engines.h */
+    bool async_copies;         /* see async_copies.h */
+    wi_copy_model copy_model;  /* what stands for them in kernels */
     bool engine_model;         /* kernels use a model of them, see amx_model.clh */
     double engine_rate;        /* of AVX-512 BF16, see matrix_engine.h; 0: not asked for */
     double longest_launch;     /* that the program asks for; 0: of the profile; negative: any */

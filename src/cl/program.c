@@ -78,6 +78,8 @@ static weft_status find_options(const wi_device *device, const char *extra, wi_t
         device->profile.group);
     if (device->caps.sub_group > 0) wi_text_append(options, " -D WEFT_SUB_GROUP=%zu", device->caps.sub_group);
     if (device->caps.exchange) wi_text_append(options, " -D %s", device->caps.exchange);
+    if (device->caps.copy_model != WI_COPIES_OF_DEVICE)
+        wi_text_append(options, " -D WEFT_ASYNC_MODEL=%d", (int)device->caps.copy_model);
     wi_text_append(options, "%s%s%s%s%s%s%s%s", device->profile.longest_launch > 0.0 ? " -D WEFT_CUT" : "",
         device->caps.engine_model ? " -D WEFT_ENGINE_MODEL" : "",
         device->caps.engines & WI_ENGINE_AVX512_BF16 ? " -D WEFT_ENGINE_VECTORS" : "",

@@ -41,7 +41,7 @@ static bool has_needs(const wi_device_profile *device, const wi_needs *needs, co
     const wi_limits limits = needs->limits ? needs->limits(values) : (wi_limits){0};
     return (needs->classes == 0 || (needs->classes >> device->device_class & 1)) &&
            !(device->quirks & needs->without) && !(needs->engines & ~device->engines) &&
-           has_limits(device, &limits);
+           (device->async_copies || !needs->copies || !needs->copies(values)) && has_limits(device, &limits);
 }
 
 /* A product on its own has two. */

@@ -67,6 +67,7 @@ typedef struct wi_needs {
     unsigned without;                       /* quirks that it cannot live with */
     unsigned engines;                       /* matrix engines that it uses, WI_ENGINE_ bits */
     wi_limits (*limits)(const int *values); /* NULL: none */
+    bool (*copies)(const int *values);      /* asynchronous copies (cl/async_copies.h)? NULL: no */
 } wi_needs;
 
 /* Number formats: of the inputs in memory (and of a kernel op's result), of the multiplications, of the sums. */

@@ -1,5 +1,6 @@
 /* The choice among candidates (contract in selection.h). */
 #include "kernels/selection.h"
+#include "cl/async_copies.h"
 #include "cl/choices.h"
 #include "cl/program.h"
 #include "cl/quirks.h"
@@ -117,10 +118,12 @@ static void choose(wi_selection *selection, wi_candidate *candidate, wi_verdict 
     candidate->verdict = verdict;
 }
 
-/* Do the engines that it uses compute what they should? Any of our products by them tells, of the first variant. */
-static bool has_right_engines(
+/* Do asynchronous copies, and the engines that it uses, what they should? Any of our products by engines tells, of the first variant. */
+static bool has_right_instructions(
     wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
     const unsigned engines = implementation->needs.engines;
+    if (implementation->needs.copies && implementation->needs.copies(variant->values))
+        return wi_async_copies_are_right(device);
     if (engines == 0) return true;
     if (wi_implementation_computes(implementation, &wi_op_matmul))
         return wi_gemm_is_right(device, implementation, variant);
@@ -172,7 +175,7 @@ static wi_candidate *cheapest_right(wi_selection *selection, wi_device *device, 
     const wi_kernel_site *site, const char *only) {
     wi_candidate *best;
     while ((best = cheapest(selection, op, only)) != NULL) {
-        if (!has_right_engines(device, best->implementation, best->variant))
+        if (!has_right_instructions(device, best->implementation, best->variant))
             best->verdict = WI_VERDICT_REFUSED;
         else if (!only && wi_self_test_failed(device, best->implementation, best->variant, op, site))
             best->verdict = WI_VERDICT_QUARANTINE;
@@ -228,7 +231,7 @@ static wi_candidate *tuned_choice(
     if (!choice) return NULL;
     wi_candidate *const candidate = candidate_named(selection, choice->kernel);
     if (candidate && (may_serve(candidate) || candidate->verdict == WI_VERDICT_UNMEASURED) &&
-        has_right_engines(device, candidate->implementation, candidate->variant) &&
+        has_right_instructions(device, candidate->implementation, candidate->variant) &&
         !wi_self_test_fails(device, candidate->implementation, candidate->variant, op, site)) {
         candidate->seconds = choice->seconds;
         candidate->tuned = true;

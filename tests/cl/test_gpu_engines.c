@@ -63,6 +63,21 @@ static void reports_tell_block_reads(void **state) {
         .name = "another", .extensions = "cl_intel_subgroup_local_block_io", .sub_group = 8}));
 }
 
+static void reports_tell_asynchronous_copies(void **state) {
+    const char *const query = "cl_khr_icd cl_nv_device_attribute_query";
+    (void)state;
+    assert_true(wi_gpu_copies_asynchronously(
+        &(wi_gpu_traits){.name = "A100", .extensions = query, .capability = 80}));
+    assert_true(wi_gpu_copies_asynchronously(
+        &(wi_gpu_traits){.name = "RTX 3090", .extensions = query, .capability = 86}));
+    assert_false(
+        wi_gpu_copies_asynchronously(&(wi_gpu_traits){.name = "T4", .extensions = query, .capability = 75}));
+    assert_false(wi_gpu_copies_asynchronously(
+        &(wi_gpu_traits){.name = "another", .extensions = "cl_khr_icd", .capability = 90}));
+    assert_false(wi_gpu_copies_asynchronously(
+        &(wi_gpu_traits){.name = "gfx90a:sramecc+:xnack-", .extensions = "cl_khr_fp16"}));
+}
+
 /* Through the queries, on a device that is here. */
 static void a_processor_has_no_engine_of_a_gpu(void **state) {
     wi_device *const device = wi_context_device(test_context());
@@ -86,7 +101,7 @@ static void models_have_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reports_tell_engines),
-        cmocka_unit_test(reports_tell_block_reads), cmocka_unit_test(a_processor_has_no_engine_of_a_gpu),
-        cmocka_unit_test(models_have_names)};
+        cmocka_unit_test(reports_tell_block_reads), cmocka_unit_test(reports_tell_asynchronous_copies),
+        cmocka_unit_test(a_processor_has_no_engine_of_a_gpu), cmocka_unit_test(models_have_names)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -97,6 +97,21 @@ static int write_variant(
     return found > 0 ? good : write_source(folder, implementation, variant, NULL, 0);
 }
 
+/* The trial of asynchronous copies (cl/async_copies.c), which no implementation names. */
+static int write_probe(const char *folder) {
+    char path[4096];
+    wi_text source;
+    snprintf(path, sizeof path, "%s/async_probe.cl", folder);
+    wi_text_init(&source, NULL);
+    append_profile(&source, wi_device_kind_named("gpu")->lanes);
+    int good = wi_kernel_source_append(&source, "common.clh") == WEFT_OK;
+    good = good && wi_kernel_source_append(&source, "async_probe.cl") == WEFT_OK && !source.failed;
+    good = good && write_file(path, &source);
+    wi_text_clear(&source);
+    printf("%s", good ? "async_probe.cl\n" : "");
+    return good;
+}
+
 static int is_of_gpus(const wi_implementation *implementation) {
     const unsigned classes = implementation->needs.classes;
     return implementation->file && (classes == 0 || classes & WI_ON_GPU);
@@ -111,6 +126,7 @@ int main(int argc, char **argv) {
     const wi_device_profile *const gpu = wi_device_kind_named("gpu");
     good = write_prefix(argv[1], "loops.clh", gpu->lanes) && good;
     good = write_prefix(argv[1], "quads.clh", gpu->loops.map_elements) && good;
+    good = write_probe(argv[1]) && good;
     for (const wi_family *family = wi_families; *family; family++) {
         for (int i = 0; (*family)[i]; i++) {
             const wi_variant *variant;

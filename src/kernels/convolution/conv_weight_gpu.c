@@ -10,9 +10,12 @@ enum { COMBINED = WI_TILE_PARAMETERS };
 static const char *const parameters[] = {WI_TILE_NAMES, [COMBINED] = "WEFT_CONV_WEIGHT_COMBINED", NULL};
 
 /* Each item has one quad of a block of rows, and at most one of columns. */
-static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 64}}, {"tall", {16, 16, 8, 4, 8, 0, 64}},
-    {"together", {8, 16, 8, 4, 8, 8, 64}}, {"medium", {16, 16, 4, 4, 16, 0, 64}},
-    {"small", {8, 8, 4, 4, 8, 0, 64}}, {0}};
+static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64}},
+    {"tall", {16, 16, 8, 4, 8, 0, 0, 64}}, {"together", {8, 16, 8, 4, 8, 8, 0, 64}},
+    {"medium", {16, 16, 4, 4, 16, 0, 0, 64}}, {"small", {8, 8, 4, 4, 8, 0, 0, 64}}, {0}};
+
+/* By what compilers make of it as fast as `large`. */
+static const wi_variant tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64}}, {0}};
 
 static const char *const headers[] = {
     "gemm_tile_gpu.clh", "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", NULL};
@@ -43,6 +46,8 @@ static bool are_numbered(const wi_conv_quads *quads) {
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     if (!wi_tile_suits(site->device, site->values) || !wi_conv_weight_fits(&conv, 4)) return false;
+    if (!wi_tile_takes(site->values, site->formats[0]) || !wi_tile_takes(site->values, site->formats[1]))
+        return false;
     const wi_conv_weight_cut cut = cut_of(site, &conv);
     return are_numbered(&cut.image) && are_numbered(&cut.slope);
 }
@@ -79,11 +84,12 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 
 const wi_implementation wi_conv_weight_gpu = {.name = "conv_gpu_weight",
     .ops = {&wi_op_conv_weight},
-    .needs = {.classes = WI_ON_GPU, .limits = limits},
+    .needs = {.classes = WI_ON_GPU, .limits = limits, .copies = wi_tile_copies},
     .file = "conv_weight_gpu.cl",
     .headers = headers,
     .parameters = parameters,
     .variants = variants,
+    .tuned_variants = tuned_variants,
     .accepts = accepts,
     .cost = cost,
     .prepare = prepare,

@@ -15,11 +15,11 @@ static const char *const parameters[] = {
     WI_TILE_NAMES, [ITEMS] = "WEFT_WINOGRAD_ITEMS", [STEP] = "WEFT_WINOGRAD_STEP", NULL};
 
 /* Tiles of 2 x 2 results round as little as a direct convolution, and waste less of images of 1, 2, 5, 6, 9 or 10 pixels. */
-static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 64, 4}},
-    {"tall", {16, 16, 8, 4, 8, 0, 64, 4}}, {"together", {8, 16, 8, 4, 8, 8, 64, 4}},
-    {"medium", {16, 16, 4, 4, 16, 0, 64, 4}}, {"small", {8, 8, 4, 4, 8, 0, 64, 4}},
-    {"large_2", {16, 16, 8, 8, 8, 0, 64, 2}}, {"medium_2", {16, 16, 4, 4, 16, 0, 64, 2}},
-    {"small_2", {8, 8, 4, 4, 8, 0, 64, 2}}, {0}};
+static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 4}},
+    {"tall", {16, 16, 8, 4, 8, 0, 0, 64, 4}}, {"together", {8, 16, 8, 4, 8, 8, 0, 64, 4}},
+    {"medium", {16, 16, 4, 4, 16, 0, 0, 64, 4}}, {"small", {8, 8, 4, 4, 8, 0, 0, 64, 4}},
+    {"large_2", {16, 16, 8, 8, 8, 0, 0, 64, 2}}, {"medium_2", {16, 16, 4, 4, 16, 0, 0, 64, 2}},
+    {"small_2", {8, 8, 4, 4, 8, 0, 0, 64, 2}}, {0}};
 
 static const char *const headers[] = {"gemm_tile_gpu.clh", "winograd.clh", NULL};
 

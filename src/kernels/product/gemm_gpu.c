@@ -12,16 +12,18 @@ enum { SPLIT = WI_TILE_PARAMETERS };
 
 static const char *const parameters[] = {WI_TILE_NAMES, [SPLIT] = WI_SPLIT_NAME, NULL};
 
-static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0}}, {"tall", {16, 16, 8, 4, 8, 0}},
-    {"together", {8, 16, 8, 4, 8, 8}}, {"medium", {16, 16, 4, 4, 16, 0}}, {"flat", {4, 16, 4, 4, 16, 0}},
-    {0}};
-static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 1}},
-    {"tall", {16, 16, 8, 4, 8, 0, 1}}, {"together", {8, 16, 8, 4, 8, 8, 1}},
-    {"medium", {16, 16, 4, 4, 16, 0, 1}}, {"flat", {4, 16, 4, 4, 16, 0, 1}}, {0}};
+static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0}}, {"tall", {16, 16, 8, 4, 8, 0, 0}},
+    {"together", {8, 16, 8, 4, 8, 8, 0}}, {"medium", {16, 16, 4, 4, 16, 0, 0}},
+    {"flat", {4, 16, 4, 4, 16, 0, 0}}, {"async", {16, 16, 8, 8, 8, 0, 3}}, {0}};
+static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 1}},
+    {"tall", {16, 16, 8, 4, 8, 0, 0, 1}}, {"together", {8, 16, 8, 4, 8, 8, 0, 1}},
+    {"medium", {16, 16, 4, 4, 16, 0, 0, 1}}, {"flat", {4, 16, 4, 4, 16, 0, 0, 1}}, {0}};
+/* Places of splits are registers: by what compilers make of it as fast as `large`. */
+static const wi_variant split_tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 1}}, {0}};
 
 /* For devices whose groups or local memory suit other tiles. */
 static const wi_variant tuned_variants[] = {
-    {"few", {8, 8, 8, 8, 8, 0}}, {"deep", {16, 16, 8, 8, 16, 0}}, {"low", {8, 16, 4, 8, 8, 0}}, {0}};
+    {"few", {8, 8, 8, 8, 8, 0, 0}}, {"deep", {16, 16, 8, 8, 16, 0, 0}}, {"low", {8, 16, 4, 8, 8, 0, 0}}, {0}};
 
 /* Offsets within a block are ints, and bytes of them unsigned ones. */
 static bool fits_int(const wi_gemm_shape *shape, const int *p) {
@@ -32,7 +34,8 @@ static bool fits_int(const wi_gemm_shape *shape, const int *p) {
 
 static bool accepts(const wi_kernel_site *site) {
     return wi_gemm_fits_int(site->product) && fits_int(site->product, site->values) &&
-           wi_tile_suits(site->device, site->values);
+           wi_tile_suits(site->device, site->values) && wi_tile_takes(site->values, site->formats[0]) &&
+           wi_tile_takes(site->values, site->formats[1]);
 }
 
 /* Of whole blocks of k, as they are multiplied; without k there is one. */
@@ -90,7 +93,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 const wi_implementation wi_gemm_gpu = {.name = "gpu_tiled",
     .ops = {&wi_op_matmul},
     WI_GEMM_FORMATS,
-    .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits},
+    .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits, .copies = wi_tile_copies},
     .file = "gemm_gpu.cl",
     .headers = wi_tile_headers,
     .sums = true,
@@ -104,12 +107,13 @@ const wi_implementation wi_gemm_gpu = {.name = "gpu_tiled",
 const wi_implementation wi_gemm_split_gpu = {.name = "gpu_split",
     .ops = {&wi_op_matmul},
     WI_GEMM_FORMATS,
-    .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits},
+    .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits, .copies = wi_tile_copies},
     .file = "gemm_gpu.cl",
     .headers = wi_tile_headers,
     .sums = true,
     .parameters = parameters,
     .variants = split_variants,
+    .tuned_variants = split_tuned_variants,
     .accepts = accepts_split,
     .cost = cost,
     .margin = wi_splitting_margin,

@@ -22,8 +22,21 @@ void wi_tile_group(const int *values, size_t local[3]) {
     local[2] = 1;
 }
 
+int64_t wi_tile_buffers(const int *values) {
+    return wi_tile_copies(values) ? values[WI_TILE_STAGES] : 2;
+}
+
+bool wi_tile_copies(const int *values) {
+    return values[WI_TILE_STAGES] > 0;
+}
+
+bool wi_tile_takes(const int *values, weft_dtype format) {
+    return !wi_tile_copies(values) || format == WEFT_F32;
+}
+
 wi_limits wi_tile_limits(const int *values) {
-    const int64_t numbers = 2 * values[WI_TILE_STEP] * (wi_tile_height(values) + wi_tile_width(values) + 8);
+    const int64_t rows = wi_tile_height(values) + wi_tile_width(values) + 8;
+    const int64_t numbers = wi_tile_buffers(values) * values[WI_TILE_STEP] * rows;
     size_t local[3];
     wi_tile_group(values, local);
     return (wi_limits){.group = (size_t)(values[WI_TILE_DOWN] * values[WI_TILE_ACROSS]),
@@ -39,6 +52,7 @@ bool wi_tile_suits(const wi_device_profile *device, const int *values) {
 double wi_tile_useful_part(const int *values) {
     const double results = values[WI_TILE_ROWS] * values[WI_TILE_COLUMNS],
                  readers = values[WI_TILE_SUB_GROUP] ? values[WI_TILE_SUB_GROUP] : 1.0,
-                 quads = (values[WI_TILE_ROWS] / readers + values[WI_TILE_COLUMNS]) / 4.0;
-    return results / (results + 4.0 * quads + 8.0);
+                 quads = (values[WI_TILE_ROWS] / readers + values[WI_TILE_COLUMNS]) / 4.0,
+                 others = wi_tile_copies(values) ? 6.0 : 8.0;
+    return results / (results + 4.0 * quads + others);
 }

@@ -1,0 +1,359 @@
+/* Tiles whose blocks come by asynchronous copies (docs/decisions/0187-asynchronous-copies.md), against the naive kernels, by both
+ * models of the instructions: what is right when all copies are made at once and when they are made at the last moment needs no luck.
+ * And what serves where the instructions fail. A tuning choice for each site brings the variant into the plan. */
+#include "support/fixture.h"
+
+#include "cl/async_copies.h"
+#include "cl/choices.h"
+#include "cl/context.h"
+#include "cl/kernel_source.h"
+#include "kernels/product/gemm_tile_gpu.h"
+#include "kernels/site_name.h"
+#include "ops/op_table.h"
+#include "support/conv_net.h"
+#include "support/scratch.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* So many units that k is split. */
+enum { UNITS = 512, MOST = 1 << 18 };
+
+/* Whose folder findings are kept in. */
+static const char *cache = "cache";
+
+static const char *const models[] = {"model", "model-late"};
+
+/* ---- convolutions ---- */
+
+/* A tile has 128 x 128 results, and a block 8 steps. */
+static const conv_case direct_cases[] = {
+    {"less than a tile and a block", 1, 3, 5, 4, 6, 1, 1, 1, 0, 1},
+    {"several tiles each way", 2, 24, 9, 11, 130, 3, 1, 1, 1, 1},
+    {"taps of four channels, two in a block", 2, 4, 12, 11, 20, 3, 1, 1, 1, 1},
+    {"odd channels, a copy of the image", 2, 21, 9, 8, 67, 3, 1, 1, 1, 1},
+    {"stride 2, phases of 1, 2 and 4 taps", 2, 40, 13, 11, 70, 3, 2, 1, 1, 1},
+    {"stride 3 over one tap, phases without taps", 1, 36, 14, 13, 66, 1, 3, 1, 0, 1},
+    {"stride 2, dilation 2", 1, 28, 14, 13, 68, 3, 2, 2, 1, 1},
+    {"groups of odd channels", 2, 57, 9, 7, 51, 3, 2, 1, 1, 3},
+};
+static const conv_case split_cases[] = {
+    {"many channels", 1, 256, 7, 7, 68, 3, 1, 1, 1, 1},
+    {"blocks that splits share unequally", 2, 500, 5, 6, 131, 1, 1, 1, 0, 1},
+    {"odd channels, a copy of the image", 1, 259, 6, 5, 67, 3, 1, 1, 1, 1},
+    {"stride 2, phases of 1, 2 and 4 taps", 2, 64, 13, 12, 130, 3, 2, 1, 1, 1},
+};
+static const conv_case weight_cases[] = {
+    {"less than a tile and a block", 1, 3, 5, 4, 6, 1, 1, 1, 0, 1},
+    {"several tiles each way", 2, 24, 9, 11, 130, 3, 1, 1, 1, 1},
+    {"odd channels and filters, copies of both", 2, 21, 9, 8, 67, 3, 1, 1, 1, 1},
+    {"images of fewer positions than a block", 19, 12, 4, 3, 72, 3, 2, 1, 1, 1},
+    {"stride 3 beyond the window", 3, 8, 17, 16, 12, 2, 3, 1, 0, 1},
+    {"groups of odd channels", 2, 57, 9, 7, 51, 3, 2, 1, 1, 3},
+};
+
+typedef struct kernel {
+    const char *name;
+    int extras; /* of conv_net_in */
+    const conv_case *cases;
+    size_t count;
+} kernel;
+
+#define CASES(list) list, sizeof list / sizeof *list
+static const kernel direct = {"conv_gpu", CONV_BIAS | CONV_SUMS, CASES(direct_cases)},
+                    split = {"split_gpu", CONV_BIAS | CONV_SUMS, CASES(split_cases)},
+                    weight = {"conv_gpu_weight", CONV_OF_WEIGHT, CASES(weight_cases)};
+
+static bool skipped(void) {
+    const wi_device *const device = wi_context_device(test_context());
+    if (device->caps.device_class == WEFT_CLASS_CPU)
+        print_message("skipped: kernels of class gpu\n");
+    else if (test_reduced())
+        print_message("skipped: WEFT_TEST_REDUCED asks for shapes of less than a tile\n");
+    else
+        return false;
+    return true;
+}
+
+static weft_context *context_with(const char *copies, scratch_log *log) {
+    if (copies)
+        setenv("WEFT_ASYNC_COPIES", copies, 1);
+    else
+        unsetenv("WEFT_ASYNC_COPIES");
+    weft_context *const context =
+        test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .work_units = UNITS,
+            .cache_dir = test_path(cache), .log = log ? scratch_log_line : NULL, .log_user = log});
+    unsetenv("WEFT_ASYNC_COPIES");
+    return context;
+}
+
+/* From here on the variant of the kernel serves the steps. */
+static void choose(
+    wi_device *device, const char *own, const weft_plan *plan, const wi_step *const *steps, size_t count) {
+    char site_name[WI_SITE_NAME], name[WI_KERNEL_NAME];
+    snprintf(name, sizeof name, "%s/async", own);
+    for (size_t i = 0; i < count; i++) {
+        const wi_kernel_site site = wi_step_site(&plan->partition, steps[i]);
+        wi_site_name(site_name, site.node->op, &site);
+        assert_weft_ok(wi_choices_set(
+            device, &(wi_choice){.site = site_name, .kernel = name, .seconds = 1, .usual = 1}));
+    }
+}
+
+static void assert_chosen(const char *own, const wi_step *const *steps, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(steps[i]->selection->chosen->name, own);
+        assert_string_equal(steps[i]->selection->variant->name, "async");
+        assert_int_equal(steps[i]->selection->variant->values[WI_TILE_STAGES], 3);
+    }
+}
+
+static size_t steps_of(const kernel *k, const weft_plan *plan, const wi_step **steps) {
+    return k->extras & CONV_OF_WEIGHT ? conv_net_weight_steps(plan, steps) : conv_net_steps(plan, steps);
+}
+
+static void try_convolutions(const kernel *k, const char *model) {
+    const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
+    weft_context *const context = context_with(model, NULL);
+    const conv_net net = conv_net_in(weft_context_graph(context), k->cases, k->count, k->extras);
+    weft_plan *const naive = conv_net_plan(&net, "conv_naive");
+    choose(wi_context_device(context), k->name, naive, steps, steps_of(k, naive, steps));
+    weft_plan *const tiles = conv_net_plan(&net, NULL);
+    const size_t count = steps_of(k, tiles, steps);
+    assert_int_equal(count, k->count * (k->extras & CONV_OF_WEIGHT ? 1 : CONV_PASSES));
+    assert_chosen(k->name, steps, count);
+    for (size_t i = 0; i < count && k == &split; i++)
+        assert_in_range(conv_net_splits(tiles, steps[i]), 2, 32);
+    float *const wanted = conv_net_run(&net, naive), *const got = conv_net_run(&net, tiles);
+    conv_net_compare(&net, k->name, got, wanted, NULL);
+    free(wanted);
+    free(got);
+    weft_plan_release(naive);
+    weft_plan_release(tiles);
+    weft_context_release(context);
+}
+
+static void try_all(const kernel *k) {
+    if (skipped()) skip();
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) try_convolutions(k, models[i]);
+}
+
+static void convolutions_are_right(void **state) {
+    (void)state;
+    try_all(&direct);
+}
+
+static void split_convolutions_are_right(void **state) {
+    (void)state;
+    try_all(&split);
+}
+
+static void weights_are_right(void **state) {
+    (void)state;
+    try_all(&weight);
+}
+
+/* ---- products ---- */
+
+/* gap: columns of A and B that are not theirs, in each row of their memory. */
+typedef struct product_case {
+    int64_t batch, m, n, k;
+    bool a_transposed, b_transposed;
+    int64_t gap;
+} product_case;
+
+/* Blocks from none to many, with and without a rest; tiles with and without; operands in both directions, and at places where quads
+ * cannot be read at once. */
+static const product_case products[] = {{1, 1, 1, 1, false, false, 0}, {1, 128, 128, 8, false, false, 0},
+    {1, 132, 260, 16, false, true, 0}, {1, 130, 132, 24, true, false, 0}, {2, 36, 40, 32, true, true, 0},
+    {3, 129, 132, 301, false, false, 0}, {1, 260, 136, 300, false, true, 4}, {1, 136, 72, 67, true, false, 4},
+    {1, 132, 140, 264, true, false, 0}, {2, 51, 67, 83, false, true, 3}};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
+typedef struct product_net {
+    weft_tensor *inputs[PRODUCTS][2], *outputs[PRODUCTS];
+} product_net;
+
+static weft_tensor *matrix_of(weft_graph *graph, weft_tensor **input, const product_case *c, int64_t rows,
+    int64_t columns, bool transposed) {
+    const int64_t across = transposed ? rows : columns;
+    *input = weft_input_shape(
+        graph, "x", WEFT_F32, 3, (const int64_t[]){c->batch, transposed ? columns : rows, across + c->gap});
+    weft_tensor *const own = c->gap > 0 ? weft_slice(*input, 2, 0, across) : *input;
+    return transposed ? weft_transpose(own) : own;
+}
+
+static product_net products_in(weft_graph *graph) {
+    product_net net;
+    for (int i = 0; i < PRODUCTS; i++) {
+        const product_case *const c = &products[i];
+        weft_tensor *const a = matrix_of(graph, &net.inputs[i][0], c, c->m, c->k, c->a_transposed);
+        weft_tensor *const b = matrix_of(graph, &net.inputs[i][1], c, c->k, c->n, c->b_transposed);
+        net.outputs[i] = weft_relu(weft_matmul(a, b));
+    }
+    assert_weft_ok(weft_graph_status(graph));
+    return net;
+}
+
+static size_t count_of(const weft_tensor *tensor) {
+    size_t count = 1;
+    for (int i = 0; i < weft_tensor_rank(tensor); i++) count *= (size_t)weft_tensor_dimension(tensor, i);
+    return count;
+}
+
+/* Small multiples of 1/8, whose sums are exact in any order. */
+static weft_plan *plan_of(product_net *net, const char *forced) {
+    static float numbers[MOST];
+    weft_plan *plan = NULL;
+    if (forced) setenv("WEFT_GEMM", forced, 1);
+    assert_weft_ok(weft_plan_create(&plan, net->outputs, PRODUCTS, NULL));
+    unsetenv("WEFT_GEMM");
+    for (int i = 0; i < 2 * PRODUCTS; i++) {
+        weft_tensor *const input = net->inputs[i / 2][i % 2];
+        const size_t count = count_of(input);
+        test_random random = test_random_named("asynchronous copies", (uint64_t)i);
+        assert_in_range(count, 1, MOST);
+        for (size_t e = 0; e < count; e++) numbers[e] = (float)(test_random_below(&random, 17) - 8) / 8.0f;
+        assert_weft_ok(weft_plan_write(plan, input, numbers, count * sizeof *numbers));
+    }
+    assert_weft_ok(weft_plan_run(plan));
+    return plan;
+}
+
+static size_t product_steps(const weft_plan *plan, const wi_step **steps) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->partition.step_count; i++) {
+        const wi_step *const step = plan->partition.steps[i];
+        if (step->selection && wi_step_site(&plan->partition, step).node->op == &wi_op_matmul)
+            steps[count++] = step;
+    }
+    assert_int_equal(count, PRODUCTS);
+    return count;
+}
+
+static void try_products(const char *model, const char *own) {
+    static float wanted[MOST], got[MOST];
+    const wi_step *steps[PRODUCTS];
+    weft_context *const context = context_with(model, NULL);
+    product_net net = products_in(weft_context_graph(context));
+    weft_plan *const naive = plan_of(&net, "naive");
+    choose(wi_context_device(context), own, naive, steps, product_steps(naive, steps));
+    weft_plan *const tiles = plan_of(&net, NULL);
+    assert_chosen(own, steps, product_steps(tiles, steps));
+    for (int i = 0; i < PRODUCTS; i++) {
+        const size_t bytes = count_of(net.outputs[i]) * sizeof(float);
+        assert_weft_ok(weft_plan_read(naive, net.outputs[i], wanted, bytes));
+        assert_weft_ok(weft_plan_read(tiles, net.outputs[i], got, bytes));
+        for (size_t e = 0; e < bytes / sizeof(float); e++)
+            if (got[e] != wanted[e])
+                fail_msg("%s: product %d, element %zu is %g, not %g", model, i, e, (double)got[e],
+                    (double)wanted[e]);
+    }
+    weft_plan_release(naive);
+    weft_plan_release(tiles);
+    weft_context_release(context);
+}
+
+static void products_are_right(void **state) {
+    (void)state;
+    if (skipped()) skip();
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) try_products(models[i], "gpu_tiled");
+}
+
+/* ---- which kernels serve ---- */
+
+static const wi_gemm_shape large = {1, 4096, 4096, 4096, 0, 4096, 1, 0, 4096, 1, NULL};
+
+/* The variant that serves a large product in these formats. */
+static const char *chosen(weft_context *context, const weft_dtype formats[2]) {
+    wi_device *const device = wi_context_device(context);
+    const wi_kernel_site site = {.device = &device->profile,
+        .product = &large,
+        .formats = {formats[0], formats[1]},
+        .precision = WEFT_F32};
+    static wi_selection selection;
+    setenv("WEFT_GEMM", "gpu_tiled", 1);
+    assert_weft_ok(wi_select(&selection, device, &wi_op_matmul, &site));
+    unsetenv("WEFT_GEMM");
+    return selection.variant->name;
+}
+
+static const weft_dtype whole[] = {WEFT_F32, WEFT_F32}, narrow[] = {WEFT_F32, WEFT_BF16};
+
+/* Operands that must be converted on the way come through registers. */
+static void they_serve_large_products_of_f32(void **state) {
+    (void)state;
+    if (skipped()) skip();
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        weft_context *const context = context_with(models[i], NULL);
+        assert_string_equal(chosen(context, whole), "async");
+        assert_string_not_equal(chosen(context, narrow), "async");
+        weft_context_release(context);
+    }
+    weft_context *const without = context_with(NULL, NULL);
+    assert_string_not_equal(chosen(without, whole), "async");
+    weft_context_release(without);
+}
+
+/* The second context knows it from the file. */
+static void assert_refused(const char *copies, const char *why) {
+    for (int start = 0; start < 2; start++) {
+        scratch_log log = {0};
+        weft_context *const context = context_with(copies, &log);
+        wi_device *const device = wi_context_device(context);
+        device->profile.async_copies = true;
+        assert_string_not_equal(chosen(context, whole), "async");
+        assert_string_not_equal(chosen(context, whole), "async");
+        assert_false(wi_async_copies_are_right(device));
+        assert_int_equal(strstr(log.text, "are not used: ") != NULL, start == 0);
+        if (start == 0) assert_non_null(strstr(log.text, why));
+        weft_context_release(context);
+    }
+}
+
+/* A device that seems to have the instructions, with a compiler of another processor. */
+static void a_compiler_without_them_does_not_have_to_take_them(void **state) {
+    (void)state;
+    if (skipped()) skip();
+    assert_refused(NULL, "asynchronous copies are not used: ");
+}
+
+/* The file with another text where the part is, in a folder that takes the place of cl_kernels. */
+static void replace_kernel(const char *name, const char *part, const char *other) {
+    char folder[4096], path[4200];
+    const wi_kernel_file *file = wi_kernel_files;
+    while (strcmp(file->name, name) != 0) file++;
+    const char *const at = strstr(file->text, part);
+    assert_non_null(at);
+    snprintf(folder, sizeof folder, "%s", test_path("kernels"));
+    assert_int_equal(mkdir(folder, 0700), 0);
+    snprintf(path, sizeof path, "%s/product", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/%s", folder, file->path);
+    FILE *const out = fopen(path, "w");
+    assert_non_null(out);
+    fprintf(out, "%.*s%s%s", (int)(at - file->text), file->text, other, at + strlen(part));
+    assert_int_equal(fclose(out), 0);
+    setenv("WEFT_KERNEL_DIR", folder, 1);
+}
+
+/* What is not there is no zero. */
+static void wrong_numbers_are_found(void **state) {
+    (void)state;
+    if (skipped()) skip();
+    cache = "wrong"; /* nothing is known there */
+    replace_kernel("async_copy_model.clh", ": 0.0f;", ": 1.0f;");
+    assert_refused("model", "asynchronous copies by a model are not used: they write wrong numbers");
+    unsetenv("WEFT_KERNEL_DIR");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(convolutions_are_right),
+        cmocka_unit_test(split_convolutions_are_right), cmocka_unit_test(weights_are_right),
+        cmocka_unit_test(products_are_right), cmocka_unit_test(they_serve_large_products_of_f32),
+        cmocka_unit_test(a_compiler_without_them_does_not_have_to_take_them),
+        cmocka_unit_test(wrong_numbers_are_found)};
+    setenv("WEFT_SELF_TEST", "0", 1); /* a choice of what is wrong is compared here, and not left out */
+    return test_finish(cmocka_run_group_tests_name("asynchronous copies", tests, NULL, NULL));
+}
