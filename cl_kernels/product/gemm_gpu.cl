@@ -201,7 +201,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
         }
     }
 #if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
-    WEFT_TILE_SUMS_END(left, n, 0, batch * row_tiles + (int)get_group_id(1))
+    WEFT_TILE_SUMS_END(a_tile, left, n, 0, batch * row_tiles + (int)get_group_id(1))
 #endif
 }
 

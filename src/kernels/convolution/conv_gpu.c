@@ -14,12 +14,12 @@ enum { PACKED = WI_TILE_PARAMETERS, SPLIT };
 static const char *const parameters[] = {
     WI_TILE_NAMES, [PACKED] = "WEFT_CONV_GPU_PACKED", [SPLIT] = WI_SPLIT_NAME, NULL};
 
-/* Each item has one quad of a block of rows: ROWS * STEP = 16 * ACROSS. */
+/* Each item has one quad of a block of rows: ROWS * STEP = 4 * ACROSS. */
 static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 64, 0}},
-    {"tall", {16, 16, 8, 4, 8, 0, 64, 0}}, {"together", {8, 16, 8, 4, 8, 8, 64, 0}},
-    {"medium", {16, 16, 4, 4, 16, 0, 64, 0}}, {"small", {8, 8, 4, 4, 8, 0, 64, 0}}, {0}};
+    {"together", {8, 16, 8, 4, 8, 8, 64, 0}}, {"quarter", {16, 8, 4, 8, 8, 0, 64, 0}},
+    {"small", {8, 8, 4, 4, 8, 0, 64, 0}}, {0}};
 static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 64, 1}},
-    {"tall", {16, 16, 8, 4, 8, 0, 64, 1}}, {"together", {8, 16, 8, 4, 8, 8, 64, 1}},
+    {"together", {8, 16, 8, 4, 8, 8, 64, 1}}, {"quarter", {16, 8, 4, 8, 8, 0, 64, 1}},
     {"small", {8, 8, 4, 4, 8, 0, 64, 1}}, {0}};
 
 static const char *const headers[] = {
@@ -32,6 +32,7 @@ static wi_conv_panels panels_of(const wi_kernel_site *site) {
         .chunk = 4,
         .number_size = sizeof(float),
         .filters = 4,
+        .behind = step,
         .format = site->formats[0]};
 }
 
@@ -40,9 +41,12 @@ static wi_conv_packing packing_of(const wi_kernel_site *site) {
     return wi_conv_packing_of(site, &panels);
 }
 
+/* Beside blocks a phase is in local memory (weft_conv_gpu_phase). */
 static wi_limits limits(const int *values) {
+    enum { PHASE = 5 * 16 };
     wi_limits tile = wi_tile_limits(values);
     tile.items[0] = (size_t)wi_max64(values[PACKED], (int64_t)tile.items[0]);
+    tile.local_bytes += PHASE;
     return tile;
 }
 
@@ -98,6 +102,14 @@ static double cost(const wi_kernel_site *site) {
     return wi_splitting_seconds(site->device, &product, splits_of(site, &product));
 }
 
+/* How far an item's channel moves from block to block, where channels end, and how far its tap moves there, in bytes: channels are 4,
+ * 8, or more than a block has. */
+static void add_steps(wi_kernel_launch *launch, const wi_conv_packing *p, int64_t step) {
+    const int64_t depth = p->read.pitch, size = p->read.element_size;
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(wi_min64(step, depth) * size, depth * size,
+                               wi_max64(1, step / depth) * 16, step * p->width * 4));
+}
+
 /* sums: where those of splits begin, in floats of scratch memory. */
 static void add_tiles(
     wi_kernel_plan *plan, const wi_conv_geometry *w, const wi_conv_packing *p, int64_t splits, int64_t sums) {
@@ -112,8 +124,8 @@ static void add_tiles(
     launch->global[2] = (size_t)(w->groups * splits);
     launch->has_epilogue = splits == 1;
     if (splits == 1) plan->sum_splits = (int)(p->phases * row_tiles);
-    wi_conv_packing_begin(launch, p, step);
-    wi_kernel_int(launch, step * p->width * 4);
+    wi_conv_packing_operands(launch, p);
+    add_steps(launch, p, step);
     wi_kernel_ints(launch,
         WI_KERNEL_NUMBERS(p->read.unit, row_tiles, p->rows, w->images, w->filters, p->read.pitch, p->width));
     wi_conv_packing_end(launch, p, w);

@@ -10,8 +10,8 @@ enum { COMBINED = WI_TILE_PARAMETERS };
 static const char *const parameters[] = {WI_TILE_NAMES, [COMBINED] = "WEFT_CONV_WEIGHT_COMBINED", NULL};
 
 /* Each item has one quad of a block of rows, and at most one of columns. */
-static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 64}}, {"tall", {16, 16, 8, 4, 8, 0, 64}},
-    {"together", {8, 16, 8, 4, 8, 8, 64}}, {"medium", {16, 16, 4, 4, 16, 0, 64}},
+static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 64}},
+    {"together", {8, 16, 8, 4, 8, 8, 64}}, {"quarter", {16, 8, 4, 8, 8, 0, 64}},
     {"small", {8, 8, 4, 4, 8, 0, 64}}, {0}};
 
 static const char *const headers[] = {
