@@ -87,11 +87,13 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
 #define WEFT_CONV_GPU_RESULT WEFT_EPILOGUE_PARAMETERS
 #endif
 #if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
+#define WEFT_CONV_GPU_SUMS_KEEP  WEFT_TILE_SUMS_KEEP
 #define WEFT_CONV_GPU_SUMS_BEGIN WEFT_TILE_SUMS_BEGIN
 #define WEFT_CONV_GPU_SUMS_END   WEFT_TILE_SUMS_END(blocks, left, filters, group *filters, (int)get_group_id(1))
 #define WEFT_CONV_GPU_STORE(sum, line, along, column)                                                        \
     WEFT_STORE_SUMS(sum, line, along, column, WEFT_TILE_SUMS(j))
 #else
+#define WEFT_CONV_GPU_SUMS_KEEP
 #define WEFT_CONV_GPU_SUMS_BEGIN
 #define WEFT_CONV_GPU_SUMS_END
 #if !WEFT_SPLIT_K
@@ -112,6 +114,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     __local weft_conv_gpu_phase kept;
     int turn = WEFT_CONV_GPU_BLOCK * (int)sizeof(float4);
     WEFT_GEMM_ITEM
+    WEFT_CONV_GPU_SUMS_KEEP
     WEFT_CONV_GPU_PART
     const int number = (int)get_group_id(1) / row_tiles;
     const int top = (int)get_group_id(1) % row_tiles * WEFT_GEMM_HEIGHT,
@@ -187,6 +190,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
 #undef WEFT_CONV_GPU_RESULT
 #undef WEFT_CONV_GPU_PART
 #undef WEFT_CONV_GPU_STORE
+#undef WEFT_CONV_GPU_SUMS_KEEP
 #undef WEFT_CONV_GPU_SUMS_BEGIN
 #undef WEFT_CONV_GPU_SUMS_END
 #ifdef WEFT_CONV_ALONE

@@ -169,6 +169,9 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
     long b_column, int row_tiles WEFT_SPLIT_RESULT) {
     __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
     WEFT_GEMM_ITEM
+#if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
+    WEFT_TILE_SUMS_KEEP
+#endif
     const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
     const int a_along = a_column == 1, b_along = b_row == 1;
     WEFT_SPLIT_PART(WEFT_GEMM_STEP)

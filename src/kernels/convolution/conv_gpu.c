@@ -41,12 +41,9 @@ static wi_conv_packing packing_of(const wi_kernel_site *site) {
     return wi_conv_packing_of(site, &panels);
 }
 
-/* Beside blocks a phase is in local memory (weft_conv_gpu_phase). */
 static wi_limits limits(const int *values) {
-    enum { PHASE = 5 * 16 };
     wi_limits tile = wi_tile_limits(values);
     tile.items[0] = (size_t)wi_max64(values[PACKED], (int64_t)tile.items[0]);
-    tile.local_bytes += PHASE;
     return tile;
 }
 

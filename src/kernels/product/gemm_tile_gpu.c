@@ -22,13 +22,16 @@ void wi_tile_group(const int *values, size_t local[3]) {
     local[2] = 1;
 }
 
+/* Bytes of local memory at most for what is needed at the end of a kernel: a convolution's phase, and what joins sums. */
+enum { KEPT = 1024 };
+
 wi_limits wi_tile_limits(const int *values) {
     const int64_t numbers = 2 * values[WI_TILE_STEP] * (wi_tile_height(values) + wi_tile_width(values) + 8);
     size_t local[3];
     wi_tile_group(values, local);
     return (wi_limits){.group = (size_t)(values[WI_TILE_DOWN] * values[WI_TILE_ACROSS]),
         .items = {local[0], (size_t)values[WI_TILE_DOWN]},
-        .local_bytes = (size_t)numbers * sizeof(float)};
+        .local_bytes = (size_t)numbers * sizeof(float) + KEPT};
 }
 
 bool wi_tile_suits(const wi_device_profile *device, const int *values) {

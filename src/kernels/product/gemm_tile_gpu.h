@@ -26,7 +26,7 @@ int64_t wi_tile_height(const int *values);
 int64_t wi_tile_width(const int *values);
 /* Items along each axis of a WEFT_GEMM_GROUP. */
 void wi_tile_group(const int *values, size_t local[3]);
-/* Of the group, and of local memory: of A and of B two blocks of numbers, a step of k with a quad more. */
+/* Of the group, and of local memory: of A and of B two blocks of numbers, a step of k with a quad more; and what is kept there. */
 wi_limits wi_tile_limits(const int *values);
 /* Has an item registers for its sums, and does the device read rows together, if the tile wants it? */
 bool wi_tile_suits(const wi_device_profile *device, const int *values);
