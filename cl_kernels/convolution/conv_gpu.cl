@@ -4,7 +4,7 @@
  *
  * A matrix product over windows, with the core of gemm_gpu.cl: row = position of the result, column = channel made, step
  * of k = (tap, channel read). A is never written down. Each item copies one quad of a block of A, always of the same row:
- * four channels of a pixel of one window. From block to block its channel advances by STEP, and now and then its tap,
+ * four channels of a pixel of one window. From block to block its channel advances by STEP, and at their end its tap,
  * whose distance from the window's first pixel stands in a table:
  *
  *       image                         block of A (128 rows, 8 steps)
@@ -18,7 +18,7 @@
  *
  * pack: writes, once a run,
  *   panels   the weight, as B (k, columns), channels and columns up to a pitch that is a multiple of 4, with zeros; after a
- *            phase's k rows of zeros up to a multiple of STEP
+ *            phase's k rows of zeros up to a multiple of STEP; behind the last is room for a block that is read, not used
  *   table    for each phase its first tap among the entries, its first row of the panels, and how many blocks k has; the
  *            entries, for each tap where its pixel is, in three axes and in elements, and after a phase's last tap
  *            as many of none as a block may reach; zeros for a pixel
@@ -35,6 +35,10 @@
 #ifndef WEFT_CONV_GPU
 #define WEFT_CONV_GPU
 
+/* Quads of a block of both factors. Two of them are in local memory: one is multiplied, the next is written. */
+#define WEFT_CONV_GPU_B     WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)
+#define WEFT_CONV_GPU_BLOCK (WEFT_CONV_GPU_B + WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH))
+
 /* An item's quads of the block of A that it has come to, and of the block of B. */
 #define WEFT_CONV_GPU_READ                                                                                   \
     {                                                                                                        \
@@ -42,38 +46,54 @@
         WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH)                                                              \
         b_quads[weft_j] = *(__global const float4 *)((__global const char *)panels + b_at[weft_j]);          \
     }
+#define WEFT_CONV_GPU_PUT(block)                                                                             \
+    WEFT_GEMM_PUT(block, a_quads, A, 1)                                                                      \
+    WEFT_GEMM_PUT((block) + WEFT_CONV_GPU_B, b_quads, B, 0)
+
+/* To the next block: an item's channel, at the end of the channels its tap and pixel, and its quads of the panels. */
+#define WEFT_CONV_GPU_NEXT                                                                                   \
+    {                                                                                                        \
+        channel += channel_step;                                                                             \
+        const int weft_at_end = channel >= channel_end;                                                      \
+        channel = min(channel, channel - channel_end);                                                       \
+        if (weft_at_end) {                                                                                   \
+            tap += tap_step;                                                                                 \
+            WEFT_CONV_GPU_PIXEL(pixel, first, window)                                                        \
+        }                                                                                                    \
+        WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH)                                                              \
+        b_at[weft_j] += panel_step;                                                                          \
+    }
 
 /* All blocks by asynchronous copies. STAGES - 1 are on their way before the first is multiplied, and so many are copied after the last
  * one, which nothing uses. A wait is for an item's own copies, the barrier behind it for those of all, and for the block that the next
  * copies replace. */
 #define WEFT_CONV_GPU_COPY(slot)                                                                             \
-    WEFT_GEMM_COPY(a_tile[slot], pixel + channel, none, 1, A, 1)                                             \
-    WEFT_GEMM_COPY(b_tile[slot], panels, b_at, 1, B, 0)                                                      \
+    WEFT_GEMM_COPY(blocks + (slot)*WEFT_CONV_GPU_BLOCK, pixel + channel, none, 1, A, 1)                      \
+    WEFT_GEMM_COPY(blocks + (slot)*WEFT_CONV_GPU_BLOCK + WEFT_CONV_GPU_B, panels, b_at, 1, B, 0)             \
     WEFT_ASYNC_COMMIT;
-#define WEFT_CONV_GPU_NEXT(block)                                                                            \
-    WEFT_CONV_GPU_ADVANCE(WEFT_CONV_GPU_PIXEL(pixel, first, window))                                         \
-    WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)                                                                       \
-    b_at[j] += (block) < blocks ? panel_step : 0;
 #define WEFT_CONV_GPU_BLOCKS_BY_COPIES                                                                       \
     const uint none[1] = {0};                                                                                \
-    int last = WEFT_GEMM_STAGES - 1; /* where the next block is copied to */                                 \
+    int now = 0,                                                                                             \
+        last = WEFT_GEMM_STAGES - 1; /* the block that is multiplied, and where the next is copied to */     \
     WEFT_ASYNC_BEGIN(WEFT_GEMM_STAGES *(4 + WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)))                              \
     WEFT_CONV_GPU_COPY(0)                                                                                    \
     WEFT_UNROLL_REGISTERS for (int ahead = 1; ahead < WEFT_GEMM_STAGES - 1; ++ahead) {                       \
-        WEFT_CONV_GPU_NEXT(ahead)                                                                            \
+        WEFT_CONV_GPU_NEXT                                                                                   \
         WEFT_CONV_GPU_COPY(ahead)                                                                            \
     }                                                                                                        \
-    for (int ahead = WEFT_GEMM_STAGES - 1; ahead < blocks + WEFT_GEMM_STAGES - 1; ++ahead) {                 \
+    for (; rest > 0; --rest) {                                                                               \
         WEFT_ASYNC_WAIT(WEFT_GEMM_STAGES - 2);                                                               \
-        WEFT_CONV_GPU_NEXT(ahead)                                                                            \
+        WEFT_CONV_GPU_NEXT                                                                                   \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
         WEFT_CONV_GPU_COPY(last)                                                                             \
-        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, a_tile[now], b_tile[now],            \
+        block = blocks + now * WEFT_CONV_GPU_BLOCK;                                                          \
+        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, block, block + WEFT_CONV_GPU_B,      \
             WEFT_GEMM_STEP + WEFT_GEMM_ZERO)                                                                 \
         last = now;                                                                                          \
         now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;                                                      \
     }                                                                                                        \
-    WEFT_ASYNC_WAIT(0);
+    WEFT_ASYNC_WAIT(0);                                                                                      \
+    barrier(CLK_LOCAL_MEM_FENCE); /* what comes next of local memory may be another item's */
 
 #endif
 
@@ -92,6 +112,8 @@
 #error "asynchronous copies convert nothing"
 #endif
 WEFT_REQUIRE(WEFT_NAME(items_have_a_quad), WEFT_GEMM_QUADS(WEFT_GEMM_HEIGHT) == WEFT_GEMM_ITEMS);
+/* At most two steps of a tap, so that multiples of 4 channels divide a block or reach beyond it. */
+WEFT_REQUIRE(WEFT_NAME(steps_are_few), WEFT_GEMM_STEP == 8);
 
 WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_), WEFT_OF_A(WEFT_PUT_))
 
@@ -106,18 +128,18 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
 #define WEFT_CONV_GPU_PART                                                                                   \
     const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;                  \
     sums += sums_offset + (long)split * images * made0 * made1 * made2 * groups * filters;
-#define WEFT_CONV_GPU_STORE(sum, line, along, column)                                                        \
-    sums[((long)(line)*made2 + (along)) * (groups * filters) + (column)] = (sum)
 #else
 #define WEFT_CONV_GPU_PART   const int group = (int)get_group_id(2), split = 0, splits = 1;
 #define WEFT_CONV_GPU_RESULT WEFT_EPILOGUE_PARAMETERS
 #endif
 #if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
+#define WEFT_CONV_GPU_SUMS_KEEP  WEFT_TILE_SUMS_KEEP
 #define WEFT_CONV_GPU_SUMS_BEGIN WEFT_TILE_SUMS_BEGIN
-#define WEFT_CONV_GPU_SUMS_END   WEFT_TILE_SUMS_END(left, filters, group *filters, (int)get_group_id(1))
+#define WEFT_CONV_GPU_SUMS_END   WEFT_TILE_SUMS_END(blocks, left, filters, group *filters, (int)get_group_id(1))
 #define WEFT_CONV_GPU_STORE(sum, line, along, column)                                                        \
     WEFT_STORE_SUMS(sum, line, along, column, WEFT_TILE_SUMS(j))
 #else
+#define WEFT_CONV_GPU_SUMS_KEEP
 #define WEFT_CONV_GPU_SUMS_BEGIN
 #define WEFT_CONV_GPU_SUMS_END
 #if !WEFT_SPLIT_K
@@ -125,17 +147,19 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
 #endif
 #endif
 
-/* Work-group (columns, phase and rows, split and group). Steps of channels, taps and panels from block to block are
- * bytes; the image's offset counts `unit` elements. */
+/* Work-group (columns, phase and rows, split and group). Steps of channels and panels from block to block are bytes, and so are
+ * those of taps at the end of the channels; the image's offset counts `unit` elements. What is known of the phase is needed at the
+ * beginning and at the end: `kept` leaves its registers to the sums. */
 __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long image_offset,
     __global const float *panels, long panels_offset, __global const int *table, long table_offset,
     uint channel_step, uint channel_end, uint tap_step, uint panel_step, int unit, int row_tiles,
     int panel_rows, int images, int filters, int depth, int width, int read0, int read1, int read2, int made0,
     int made1, int made2, int stride0, int stride1, int stride2, int transposed, long x_group, long x_image,
     long x0, long x1, long x2 WEFT_CONV_GPU_RESULT) {
-    __local float4 a_tile[WEFT_GEMM_BUFFERS][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)];
-    __local float4 b_tile[WEFT_GEMM_BUFFERS][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
+    __local float4 blocks[WEFT_GEMM_BUFFERS * WEFT_CONV_GPU_BLOCK], *block = blocks;
+    __local weft_conv_gpu_phase kept;
     WEFT_GEMM_ITEM
+    WEFT_CONV_GPU_SUMS_KEEP
     WEFT_CONV_GPU_PART
     const int number = (int)get_group_id(1) / row_tiles;
     const int top = (int)get_group_id(1) % row_tiles * WEFT_GEMM_HEIGHT,
@@ -144,7 +168,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
         number, images, (int3)(made0, made1, made2), (int3)(stride0, stride1, stride2), transposed);
     table += table_offset;
     const int4 fact = WEFT_CONV_GPU_FACTS(table, depth)[number];
-    const int blocks = top < p.rows ? WEFT_SPLIT_COUNT(fact.s2) : 0;
+    int rest = top < p.rows ? WEFT_SPLIT_COUNT(fact.s2) : 0;
     /* A split without blocks reads the last one, and does not use it. */
     const int begin = min(WEFT_SPLIT_BEGIN(fact.s2), max(fact.s2 - 1, 0)) * WEFT_GEMM_STEP;
     /* The window of this item's row, and its quad; a row past the last meets nothing. */
@@ -160,7 +184,6 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
         (uint)(WEFT_CONV_GPU_ENTRIES(depth, p.out.x * p.out.y * p.out.z) + fact.s0 + (begin + step) / depth) *
         16;
     __global const char *pixel;
-    int now = 0;
     float4 a_quads[1], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)], acc[WEFT_GEMM_SUMS][4];
     uint b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
@@ -171,37 +194,51 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
                min(WEFT_GEMM_ROW_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_WIDTH, 0), width - left - 4)) *
         4;
     panels += panels_offset + ((long)group * panel_rows + fact.s1 + begin) * width + left;
+    if (item == 0) kept = p;
     WEFT_CONV_GPU_PIXEL(pixel, first, window)
 #if WEFT_GEMM_STAGES
     WEFT_CONV_GPU_BLOCKS_BY_COPIES
 #else
+    int turn = WEFT_CONV_GPU_BLOCK * (int)sizeof(float4);
     WEFT_CONV_GPU_READ
-    WEFT_GEMM_PUT(a_tile[0], a_quads, A, 1)
-    WEFT_GEMM_PUT(b_tile[0], b_quads, B, 0)
+    WEFT_CONV_GPU_PUT(block)
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int block = 1; block <= blocks; ++block) { /* after the last one, what is read is not used */
-        WEFT_CONV_GPU_ADVANCE(WEFT_CONV_GPU_PIXEL(pixel, first, window))
-        WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
-        b_at[j] += block < blocks ? panel_step : 0;
+    for (; rest > 0; --rest) { /* after the last one, what is read is not used */
+        WEFT_CONV_GPU_NEXT
         WEFT_CONV_GPU_READ
-        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, a_tile[now], b_tile[now],
+        WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, block, block + WEFT_CONV_GPU_B,
             WEFT_GEMM_STEP + WEFT_GEMM_ZERO)
-        now ^= 1;
-        WEFT_GEMM_PUT(a_tile[now], a_quads, A, 1)
-        WEFT_GEMM_PUT(b_tile[now], b_quads, B, 0)
+        block = (__local float4 *)((__local char *)block + turn);
+        turn = -turn;
+        WEFT_CONV_GPU_PUT(block)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+#endif
+    const weft_conv_gpu_phase own = kept;
+#if WEFT_SPLIT_K
+    const bool whole_rows = filters % 4 == 0 && (size_t)sums % sizeof(float4) == 0;
 #endif
     WEFT_CONV_GPU_SUMS_BEGIN
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
         const int r = top + WEFT_GEMM_ROW(i);
-        const int2 at = weft_conv_gpu_place(&p, r, made0, made1);
+        const int2 at = weft_conv_gpu_place(&own, r, made0, made1);
+#if WEFT_SPLIT_K
+        __global float *const line =
+            sums + ((long)at.x * made2 + at.y) * (groups * filters) + group * filters;
+        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {
+            const int column = left + (j * WEFT_GEMM_ACROSS + x) * 4;
+            if (r < own.rows)
+                WEFT_SPLIT_STORE_QUAD(line + column, acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4],
+                    filters - column, whole_rows)
+        }
+#else
         WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j) {
             const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
             const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
-            if (r < p.rows && column < filters)
+            if (r < own.rows && column < filters)
                 WEFT_CONV_GPU_STORE(sum, at.x, at.y, group * filters + column);
         }
+#endif
     }
     WEFT_CONV_GPU_SUMS_END
 }
@@ -209,6 +246,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
 #undef WEFT_CONV_GPU_RESULT
 #undef WEFT_CONV_GPU_PART
 #undef WEFT_CONV_GPU_STORE
+#undef WEFT_CONV_GPU_SUMS_KEEP
 #undef WEFT_CONV_GPU_SUMS_BEGIN
 #undef WEFT_CONV_GPU_SUMS_END
 #ifdef WEFT_CONV_ALONE

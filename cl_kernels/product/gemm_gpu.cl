@@ -220,6 +220,9 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
     __local float4 a_tile[WEFT_GEMM_BUFFERS][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)];
     __local float4 b_tile[WEFT_GEMM_BUFFERS][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
     WEFT_GEMM_ITEM
+#if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
+    WEFT_TILE_SUMS_KEEP
+#endif
     const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
     const int a_along = a_column == 1, b_along = b_row == 1;
     WEFT_SPLIT_PART(WEFT_GEMM_STEP)
@@ -242,21 +245,32 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
 #if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
     WEFT_TILE_SUMS_BEGIN
 #endif
+#if WEFT_SPLIT_K
+    const bool whole_rows = n % 4 == 0 && (size_t)split_sums % sizeof(float4) == 0;
+    WEFT_UNROLL_REGISTERS for (int e = 0; e < 4 * WEFT_GEMM_SUMS + WEFT_GEMM_ZERO; ++e) {
+        const int i = e / (WEFT_GEMM_COLUMNS / 4), j = e % (WEFT_GEMM_COLUMNS / 4);
+        const int row = top + WEFT_GEMM_ROW(i), column = left + (j * WEFT_GEMM_ACROSS + x) * 4;
+        if (row < m)
+            WEFT_SPLIT_STORE_QUAD(split_sums + (long)row * n + column,
+                acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], n - column, whole_rows)
+    }
+#else
     WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_ROWS * WEFT_GEMM_COLUMNS + WEFT_GEMM_ZERO; ++e) {
         const int i = e / WEFT_GEMM_COLUMNS, j = e % WEFT_GEMM_COLUMNS;
         const int row = top + WEFT_GEMM_ROW(i);
         const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
         const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
         if (row < m && column < n) {
-#if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
+#if WEFT_COLUMN_SUMS
             WEFT_STORE_SUMS(sum, batch, row, column, WEFT_TILE_SUMS(j));
 #else
-            WEFT_SPLIT_STORE(sum, batch, row, column);
+            WEFT_STORE(sum, batch, row, column, 1);
 #endif
         }
     }
+#endif
 #if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
-    WEFT_TILE_SUMS_END(left, n, 0, batch * row_tiles + (int)get_group_id(1))
+    WEFT_TILE_SUMS_END(a_tile, left, n, 0, batch * row_tiles + (int)get_group_id(1))
 #endif
 }
 

@@ -2,6 +2,7 @@
 #include "cl/kernel_source.h"
 #include "kernels/convolution/conv_product.h"
 #include "plan/code_shared.h"
+#include <stdio.h>
 
 /* What each sum of the step takes of an element. */
 static void emit_taken(wi_emitter *e) {
@@ -168,9 +169,10 @@ static void define_request(wi_text *source, const wi_loop *loop) {
     wi_text_append(source, "\n");
 }
 
-/* An epilogue: its parameters, their names, its body, and that of what joins its sums. */
+/* An epilogue: its parameters, the first of which are those of a stored element, their names, its body, and that of what joins its sums. */
 typedef struct epilogue {
     wi_emitter e;
+    int of_store;
     wi_text parameters, names, store, join, source, request;
 } epilogue;
 
@@ -184,6 +186,83 @@ static void define_segments(wi_text *source, const epilogue *own) {
         "#define WEFT_SOURCE_REQUEST(row, column) WEFT_NAME(request)(row, column, %s);\n",
         parameters, own->source.data, parameters, own->request.data, names, names);
     define_request(source, own->e.loop);
+}
+
+/* ---- parameters that only what joins sums reads ---- */
+
+/* Does a stored element need the operand of this offset or stride? */
+static bool is_stored_by(const epilogue *own, int operand) {
+    const wi_argument *const arguments = own->e.kernel->arguments;
+    for (int i = 0; i < own->of_store; i++)
+        if (arguments[i].kind == WI_ARGUMENT_BUFFER && arguments[i].a == operand) return true;
+    return false;
+}
+
+static bool is_kept(const epilogue *own, int i) {
+    const wi_argument *const argument = &own->e.kernel->arguments[i];
+    switch (argument->kind) {
+    case WI_ARGUMENT_OFFSET:
+    case WI_ARGUMENT_STRIDE: return !is_stored_by(own, argument->a);
+    case WI_ARGUMENT_BUFFER:
+    case WI_ARGUMENT_WORK:
+    case WI_ARGUMENT_CELLS: return i >= own->of_store;
+    default: return false;
+    }
+}
+
+/* A name of one and its type. */
+typedef struct kept_name {
+    char type[48], name[24];
+} kept_name;
+
+/* How many it has: 1, or 2 of cells. */
+static int kept_names(const epilogue *own, int i, kept_name names[2]) {
+    const wi_argument *const a = &own->e.kernel->arguments[i];
+    snprintf(names[0].type, sizeof names[0].type, "long ");
+    switch (a->kind) {
+    case WI_ARGUMENT_OFFSET: snprintf(names[0].name, sizeof names[0].name, "f%d", a->a); return 1;
+    case WI_ARGUMENT_STRIDE: snprintf(names[0].name, sizeof names[0].name, "s%d_%d", a->a, a->b); return 1;
+    case WI_ARGUMENT_BUFFER:
+        snprintf(names[0].type, sizeof names[0].type, "__global WEFT_T_%s *",
+            weft_dtype_name(own->e.loop->operands[a->a].dtype));
+        snprintf(names[0].name, sizeof names[0].name, "b%d", a->a);
+        return 1;
+    case WI_ARGUMENT_WORK:
+        snprintf(names[0].type, sizeof names[0].type, "int ");
+        snprintf(names[0].name, sizeof names[0].name, "w%d", a->a);
+        return 1;
+    default:
+        names[0] = (kept_name){"volatile __global int *", "cells"};
+        names[1] = (kept_name){"long ", "cells_offset"};
+        return 2;
+    }
+}
+
+/* Places that only joining sums reads would hold more scalar registers than AMD's GPUs have, throughout a product. So a group keeps
+ * them in local memory: fields of a struct, how they are set, and what joins sums by them. */
+static void define_kept(wi_text *source, const epilogue *own) {
+    wi_text fields, set, names;
+    wi_text *const texts[] = {&fields, &set, &names};
+    for (int i = 0; i < 3; i++) wi_text_init(texts[i], source->allocator);
+    for (int i = 0; i < own->e.kernel->argument_count; i++) {
+        kept_name kept[2];
+        const int count = is_kept(own, i) ? kept_names(own, i, kept) : 0;
+        for (int k = 0; k < count; k++) {
+            wi_text_append(&fields, "%s%s; ", kept[k].type, kept[k].name);
+            wi_text_append(&set, "(kept).%s = %s; ", kept[k].name, kept[k].name);
+            wi_text_append(&names, ", (kept).%s", kept[k].name);
+        }
+        if (count > 0) continue;
+        wi_text_append(&names, ", ");
+        wi_emit_parameter(&own->e, &names, &own->e.kernel->arguments[i], true);
+    }
+    for (int i = 0; i < 3; i++) source->failed = source->failed || texts[i]->failed;
+    if (!source->failed)
+        wi_text_append(source,
+            "#define WEFT_KEPT_FIELDS %s\n#define WEFT_KEEP(kept) %s\n"
+            "#define WEFT_JOIN_KEPT_SUMS(sums, split, column, kept) WEFT_NAME(join)(sums, split, column%s)\n",
+            fields.data, set.data, names.data);
+    for (int i = 0; i < 3; i++) wi_text_clear(texts[i]);
 }
 
 /* The function that stores an element, and the macros through which the template finds it. With sums it adds to those of the
@@ -211,6 +290,7 @@ static void define_epilogue(wi_text *source, const epilogue *own) {
             "split, "
             "column%s%s)\n",
             sums, comma, names);
+        define_kept(source, own);
     }
     if (own->e.step->by_segments)
         define_segments(source, own);
@@ -229,6 +309,7 @@ static weft_status append_template(
     wi_text_append(source,
         "#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n#undef WEFT_STORE_SUMS\n"
         "#undef WEFT_COLUMN_SUMS\n#undef WEFT_JOIN_SUMS\n"
+        "#undef WEFT_KEPT_FIELDS\n#undef WEFT_KEEP\n#undef WEFT_JOIN_KEPT_SUMS\n"
         "#undef WEFT_EPILOGUE_READ\n#undef WEFT_EPILOGUE_READ_SIZE\n#undef WEFT_EPILOGUE_READ_STEP\n"
         "#undef WEFT_EPILOGUE_WRITE\n#undef WEFT_EPILOGUE_WRITE_SIZE\n"
         "#undef WEFT_EPILOGUE_WRITE_STEP\n"
@@ -252,6 +333,7 @@ static wi_text take_text(wi_emitter *e) {
 static void emit_epilogue(epilogue *own) {
     emit_epilogue_body(&own->e);
     own->store = take_text(&own->e);
+    own->of_store = own->e.kernel->argument_count;
     if (own->e.step->sums > 0) emit_sums(&own->e);
     own->join = take_text(&own->e);
     own->e.of_source = own->e.step->by_segments;

@@ -48,6 +48,11 @@ static const conv_case weight_cases[] = {
     {"stride 3 beyond the window", 3, 8, 17, 16, 12, 2, 3, 1, 0, 1},
     {"groups of odd channels", 2, 57, 9, 7, 51, 3, 2, 1, 1, 3},
 };
+/* Images of three axes: walks and windows that pass the ends of two and of all three. Filters are more than a tile has. */
+static const conv_case solid_cases[] = {
+    {"three axes", 2, 12, 4, 5, 67, 3, 1, 1, 1, 1},
+    {"three axes, stride 2, images of few positions", 3, 8, 5, 3, 68, 3, 2, 1, 1, 1},
+};
 /* A row of the product is a tile of 4 x 4 results. */
 static const conv_case winograd_cases[] = {
     {"one tile", 1, 8, 4, 4, 12, 3, 1, 1, 1, 1},
@@ -67,7 +72,9 @@ typedef struct kernel {
 static const kernel direct = {"conv_gpu", CONV_BIAS | CONV_SUMS, CASES(direct_cases)},
                     split = {"split_gpu", CONV_BIAS | CONV_SUMS, CASES(split_cases)},
                     winograd = {"winograd_gpu", CONV_BIAS | CONV_SUMS, CASES(winograd_cases)},
-                    weight = {"conv_gpu_weight", CONV_OF_WEIGHT, CASES(weight_cases)};
+                    weight = {"conv_gpu_weight", CONV_OF_WEIGHT, CASES(weight_cases)},
+                    solid = {"conv_gpu", CONV_BIAS | CONV_3D, CASES(solid_cases)},
+                    solid_weight = {"conv_gpu_weight", CONV_OF_WEIGHT | CONV_3D, CASES(solid_cases)};
 
 /* The steps that the kernel is for. */
 static size_t steps_of(const kernel *k, const weft_plan *plan, const wi_step **steps) {
@@ -149,9 +156,16 @@ static void winograd_is_right(void **state) {
     try(&winograd);
 }
 
+static void three_axes_are_right(void **state) {
+    (void)state;
+    try(&solid);
+    try(&solid_weight);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_are_right), cmocka_unit_test(splits_are_right),
-        cmocka_unit_test(winograd_is_right), cmocka_unit_test(weights_are_right)};
+        cmocka_unit_test(winograd_is_right), cmocka_unit_test(weights_are_right),
+        cmocka_unit_test(three_axes_are_right)};
     setenv("WEFT_SELF_TEST", "0", 1); /* a choice of what is wrong is compared here, and not left out */
     return test_finish(cmocka_run_group_tests_name("conv sub-groups", tests, NULL, NULL));
 }

@@ -18,20 +18,22 @@ static weft_tensor *result_of(const conv_case *c, weft_tensor *const *in, int ex
 }
 
 static void add_case(weft_graph *graph, const conv_case *c, weft_tensor **in, weft_tensor **out, int extras) {
-    in[0] = weft_input_shape(
-        graph, "x", WEFT_F32, 4, (const int64_t[]){c->images, c->height, c->width, c->channels});
-    in[1] = weft_input_shape(
-        graph, "w", WEFT_F32, 4, (const int64_t[]){c->filters, c->channels / c->groups, c->taps, c->taps});
+    const int flat = extras & CONV_3D ? 0 : 1, rank = 5 - flat;
+    int64_t x[] = {c->images, CONV_DEPTH, c->height, c->width, c->channels};
+    int64_t w[] = {c->filters, c->channels / c->groups, c->taps, c->taps, c->taps};
+    if (flat) x[1] = c->images;
+    in[0] = weft_input_shape(graph, "x", WEFT_F32, rank, x + flat);
+    in[1] = weft_input_shape(graph, "w", WEFT_F32, rank, w);
     in[3] = extras & CONV_BIAS ? weft_input_shape(graph, "bias", WEFT_F32, 1, &c->filters) : NULL;
     out[0] = result_of(c, in, extras);
     assert_weft_ok(weft_graph_status(graph));
-    int64_t size[4];
-    for (int d = 0; d < 4; d++) size[d] = weft_tensor_dimension(out[0], d);
-    in[2] = weft_input_shape(graph, "slope", WEFT_F32, 4, size);
+    int64_t size[5];
+    for (int d = 0; d < rank; d++) size[d] = weft_tensor_dimension(out[0], d);
+    in[2] = weft_input_shape(graph, "slope", WEFT_F32, rank, size);
     weft_tensor **const of = &in[extras & CONV_OF_WEIGHT ? 1 : 0];
     assert_weft_ok(weft_gradients(weft_sum(weft_mul(out[0], in[2])), of, 1, &out[1]));
     for (int i = 0; extras & CONV_SUMS && i < CONV_PASSES; i++)
-        out[CONV_PASSES + i] = weft_sum(out[i], 0, 1, 2);
+        out[CONV_PASSES + i] = flat ? weft_sum(out[i], 0, 1, 2) : weft_sum(out[i], 0, 1, 2, 3);
 }
 
 conv_net conv_net_in(weft_graph *graph, const conv_case *cases, size_t count, int extras) {

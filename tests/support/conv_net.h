@@ -12,8 +12,9 @@ typedef struct conv_case {
 } conv_case;
 
 /* What a case may have beside the product: a bias, a relu, and the sums of all columns; or the gradient of the weight in place of the
- * image's. */
-enum { CONV_BIAS = 1, CONV_RELU = 2, CONV_SUMS = 4, CONV_OF_WEIGHT = 8 };
+ * image's; and a third axis of images, CONV_DEPTH long, before the others. */
+enum { CONV_BIAS = 1, CONV_RELU = 2, CONV_SUMS = 4, CONV_OF_WEIGHT = 8, CONV_3D = 16 };
+enum { CONV_DEPTH = 5 };
 /* Convolutions of a case: that of the result, and that of the gradient. */
 enum { CONV_PASSES = 2, CONV_INPUTS = 4, CONV_MOST_CASES = 32 };
 

@@ -14,12 +14,12 @@ enum { PACKED = WI_TILE_PARAMETERS, SPLIT };
 static const char *const parameters[] = {
     WI_TILE_NAMES, [PACKED] = "WEFT_CONV_GPU_PACKED", [SPLIT] = WI_SPLIT_NAME, NULL};
 
-/* Each item has one quad of a block of rows: ROWS * STEP = 16 * ACROSS. */
+/* Each item has one quad of a block of rows: ROWS * STEP = 4 * ACROSS. */
 static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 0}},
-    {"tall", {16, 16, 8, 4, 8, 0, 0, 64, 0}}, {"together", {8, 16, 8, 4, 8, 8, 0, 64, 0}},
-    {"medium", {16, 16, 4, 4, 16, 0, 0, 64, 0}}, {"small", {8, 8, 4, 4, 8, 0, 0, 64, 0}}, {0}};
+    {"together", {8, 16, 8, 4, 8, 8, 0, 64, 0}}, {"quarter", {16, 8, 4, 8, 8, 0, 0, 64, 0}},
+    {"small", {8, 8, 4, 4, 8, 0, 0, 64, 0}}, {0}};
 static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 1}},
-    {"tall", {16, 16, 8, 4, 8, 0, 0, 64, 1}}, {"together", {8, 16, 8, 4, 8, 8, 0, 64, 1}},
+    {"together", {8, 16, 8, 4, 8, 8, 0, 64, 1}}, {"quarter", {16, 8, 4, 8, 8, 0, 0, 64, 1}},
     {"small", {8, 8, 4, 4, 8, 0, 0, 64, 1}}, {0}};
 
 /* By what compilers make of them one or two in a hundred instructions more than `large`, with two blocks on their way in place of one. */
@@ -36,6 +36,7 @@ static wi_conv_panels panels_of(const wi_kernel_site *site) {
         .chunk = 4,
         .number_size = sizeof(float),
         .filters = 4,
+        .behind = step * (wi_tile_buffers(site->values) - 1),
         .format = site->formats[0]};
 }
 
@@ -102,6 +103,14 @@ static double cost(const wi_kernel_site *site) {
     return wi_splitting_seconds(site->device, &product, splits_of(site, &product));
 }
 
+/* How far an item's channel moves from block to block, where channels end, and how far its tap moves there, in bytes: channels are 4,
+ * 8, or more than a block has. */
+static void add_steps(wi_kernel_launch *launch, const wi_conv_packing *p, int64_t step) {
+    const int64_t depth = p->read.pitch, size = p->read.element_size;
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(wi_min64(step, depth) * size, depth * size,
+                               wi_max64(1, step / depth) * 16, step * p->width * 4));
+}
+
 /* sums: where those of splits begin, in floats of scratch memory. */
 static void add_tiles(
     wi_kernel_plan *plan, const wi_conv_geometry *w, const wi_conv_packing *p, int64_t splits, int64_t sums) {
@@ -116,8 +125,8 @@ static void add_tiles(
     launch->global[2] = (size_t)(w->groups * splits);
     launch->has_epilogue = splits == 1;
     if (splits == 1) plan->sum_splits = (int)(p->phases * row_tiles);
-    wi_conv_packing_begin(launch, p, step);
-    wi_kernel_int(launch, step * p->width * 4);
+    wi_conv_packing_operands(launch, p);
+    add_steps(launch, p, step);
     wi_kernel_ints(launch,
         WI_KERNEL_NUMBERS(p->read.unit, row_tiles, p->rows, w->images, w->filters, p->read.pitch, p->width));
     wi_conv_packing_end(launch, p, w);

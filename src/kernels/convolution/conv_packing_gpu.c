@@ -31,7 +31,8 @@ wi_conv_packing wi_conv_packing_of(const wi_kernel_site *site, const wi_conv_pan
     p.rows = up_to(taps * p.read.pitch + p.phases * p.spare, panels->step);
     p.elements = w->groups * taps * p.read.pitch * p.width;
     p.spares = w->groups * p.phases * p.spare * p.width;
-    p.table = up_to(w->groups * p.rows * p.width * panels->number_size, 16) / (int64_t)sizeof(float);
+    p.table = up_to((w->groups * p.rows + panels->behind) * p.width * panels->number_size, 16) /
+              (int64_t)sizeof(float);
     p.image = p.table + p.read.pitch + 4 * (p.phases + taps + p.phases * panels->past);
     p.end = p.image + wi_conv_quads_floats(&p.read);
     return p;
@@ -58,7 +59,7 @@ bool wi_conv_packing_fits(const wi_kernel_site *site, const wi_conv_panels *pane
         pixels *= (double)w->read[i];
     }
     return (double)p.elements + (double)p.spares <= most && reach <= most && pixels <= most &&
-           (double)p.rows * (double)p.width <= (double)(UINT32_MAX / 4);
+           (double)(p.rows + panels->behind) * (double)p.width <= (double)(UINT32_MAX / 4);
 }
 
 static void add_pack(
@@ -83,11 +84,15 @@ void wi_conv_packing_pack(
     wi_conv_quads_stage(plan, "stage", &p->read, p->image, packed);
 }
 
-void wi_conv_packing_begin(wi_kernel_launch *launch, const wi_conv_packing *p, int64_t step) {
-    const int64_t depth = p->read.pitch;
+void wi_conv_packing_operands(wi_kernel_launch *launch, const wi_conv_packing *p) {
     wi_conv_quads_add(launch, &p->read, p->image);
     wi_kernel_scratch(launch, 0);
     wi_kernel_scratch(launch, p->table);
+}
+
+void wi_conv_packing_begin(wi_kernel_launch *launch, const wi_conv_packing *p, int64_t step) {
+    const int64_t depth = p->read.pitch;
+    wi_conv_packing_operands(launch, p);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(step % depth * p->read.element_size,
                                depth * p->read.element_size, step / depth * 16));
 }

@@ -11,8 +11,8 @@ static const char *const parameters[] = {WI_TILE_NAMES, [COMBINED] = "WEFT_CONV_
 
 /* Each item has one quad of a block of rows, and at most one of columns. */
 static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64}},
-    {"tall", {16, 16, 8, 4, 8, 0, 0, 64}}, {"together", {8, 16, 8, 4, 8, 8, 0, 64}},
-    {"medium", {16, 16, 4, 4, 16, 0, 0, 64}}, {"small", {8, 8, 4, 4, 8, 0, 0, 64}}, {0}};
+    {"together", {8, 16, 8, 4, 8, 8, 0, 64}}, {"quarter", {16, 8, 4, 8, 8, 0, 0, 64}},
+    {"small", {8, 8, 4, 4, 8, 0, 0, 64}}, {0}};
 
 /* By what compilers make of it as fast as `large`. */
 static const wi_variant tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64}}, {0}};

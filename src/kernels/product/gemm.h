@@ -25,6 +25,9 @@
  *       only of an implementation with `sums`, and only if some are wanted, in place of WEFT_STORE: how many sums over all
  *       batches and rows; WEFT_STORE that adds to so many floats `sums` of the column, besides; and a statement that one
  *       item calls for each column with what it has of them, for each split of the rows from 0 to sum_splits - 1
+ *   WEFT_KEPT_FIELDS, WEFT_KEEP(kept), WEFT_JOIN_KEPT_SUMS(sums, split, column, kept)
+ *       with them: fields of a struct in local memory for parameters that only WEFT_JOIN_SUMS reads, what sets them, and
+ *       WEFT_JOIN_SUMS with these in place of the parameters, which then hold no registers until the end
  *
  * WEFT_FORMAT_A, WEFT_FORMAT_B: the names of the formats of A and B (f32), for convolutions the image and the weight; WEFT_SUM, WEFT_SUMS: the type of one sum and of
  * WEFT_LANES of them (float, WF).

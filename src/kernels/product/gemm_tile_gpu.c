@@ -34,6 +34,9 @@ bool wi_tile_takes(const int *values, weft_dtype format) {
     return !wi_tile_copies(values) || format == WEFT_F32;
 }
 
+/* Bytes of local memory at most for what is needed at the end of a kernel: a convolution's phase, and what joins sums. */
+enum { KEPT = 1024 };
+
 wi_limits wi_tile_limits(const int *values) {
     const int64_t rows = wi_tile_height(values) + wi_tile_width(values) + 8;
     const int64_t numbers = wi_tile_buffers(values) * values[WI_TILE_STEP] * rows;
@@ -41,7 +44,7 @@ wi_limits wi_tile_limits(const int *values) {
     wi_tile_group(values, local);
     return (wi_limits){.group = (size_t)(values[WI_TILE_DOWN] * values[WI_TILE_ACROSS]),
         .items = {local[0], (size_t)values[WI_TILE_DOWN]},
-        .local_bytes = (size_t)numbers * sizeof(float)};
+        .local_bytes = (size_t)numbers * sizeof(float) + KEPT};
 }
 
 bool wi_tile_suits(const wi_device_profile *device, const int *values) {

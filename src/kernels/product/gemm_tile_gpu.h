@@ -34,7 +34,7 @@ int64_t wi_tile_buffers(const int *values);
 bool wi_tile_copies(const int *values);
 /* Asynchronous copies convert nothing: may operands that are in memory in this format come by them, if the tile wants it? */
 bool wi_tile_takes(const int *values, weft_dtype format);
-/* Of the group, and of local memory: of A and of B so many blocks of numbers, a step of k with a quad more. */
+/* Of the group, and of local memory: of A and of B so many blocks of numbers, a step of k with a quad more; and what is kept there. */
 wi_limits wi_tile_limits(const int *values);
 /* Has an item registers for its sums, and does the device read rows together, if the tile wants it? */
 bool wi_tile_suits(const wi_device_profile *device, const int *values);
