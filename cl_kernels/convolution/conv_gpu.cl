@@ -128,7 +128,23 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
 #define WEFT_CONV_GPU_PART                                                                                   \
     const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;                  \
     sums += sums_offset + (long)split * images * made0 * made1 * made2 * groups * filters;
+/* An item's sums of row i, whose place in the result is `at`. */
+#define WEFT_CONV_GPU_STORE_ROW                                                                              \
+    __global float *const line = sums + ((long)at.x * made2 + at.y) * (groups * filters) + group * filters;  \
+    const bool whole = filters % 4 == 0 && (size_t)sums % sizeof(float4) == 0;                               \
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {                                  \
+        const int column = left + (j * WEFT_GEMM_ACROSS + x) * 4;                                            \
+        if (r < own.rows)                                                                                    \
+            WEFT_SPLIT_STORE_QUAD(                                                                           \
+                line + column, acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], filters - column, whole)     \
+    }
 #else
+#define WEFT_CONV_GPU_STORE_ROW                                                                              \
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j) {                                      \
+        const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;                                \
+        const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];                        \
+        if (r < own.rows && column < filters) WEFT_CONV_GPU_STORE(sum, at.x, at.y, group *filters + column); \
+    }
 #define WEFT_CONV_GPU_PART   const int group = (int)get_group_id(2), split = 0, splits = 1;
 #define WEFT_CONV_GPU_RESULT WEFT_EPILOGUE_PARAMETERS
 #endif
@@ -215,30 +231,11 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     }
 #endif
     const weft_conv_gpu_phase own = kept;
-#if WEFT_SPLIT_K
-    const bool whole_rows = filters % 4 == 0 && (size_t)sums % sizeof(float4) == 0;
-#endif
     WEFT_CONV_GPU_SUMS_BEGIN
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
         const int r = top + WEFT_GEMM_ROW(i);
         const int2 at = weft_conv_gpu_place(&own, r, made0, made1);
-#if WEFT_SPLIT_K
-        __global float *const line =
-            sums + ((long)at.x * made2 + at.y) * (groups * filters) + group * filters;
-        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {
-            const int column = left + (j * WEFT_GEMM_ACROSS + x) * 4;
-            if (r < own.rows)
-                WEFT_SPLIT_STORE_QUAD(line + column, acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4],
-                    filters - column, whole_rows)
-        }
-#else
-        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j) {
-            const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
-            const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
-            if (r < own.rows && column < filters)
-                WEFT_CONV_GPU_STORE(sum, at.x, at.y, group * filters + column);
-        }
-#endif
+        WEFT_CONV_GPU_STORE_ROW
     }
     WEFT_CONV_GPU_SUMS_END
 }
@@ -246,6 +243,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
 #undef WEFT_CONV_GPU_RESULT
 #undef WEFT_CONV_GPU_PART
 #undef WEFT_CONV_GPU_STORE
+#undef WEFT_CONV_GPU_STORE_ROW
 #undef WEFT_CONV_GPU_SUMS_KEEP
 #undef WEFT_CONV_GPU_SUMS_BEGIN
 #undef WEFT_CONV_GPU_SUMS_END
