@@ -274,7 +274,7 @@ static void try_weight(const char *engine, int v, const layer *l) {
 }
 
 /* The geometry of a layer is the templates' business, the same for all engines: every layer by one whose lanes hold words of A and
- * by one whose lanes hold single numbers, some by the others. On interpreters, which take half a minute for it, one by one. */
+ * by one whose lanes hold single numbers, some by the others. On interpreters, which take a minute for it, one by one. */
 static int layers_of(const char *engine) {
     const bool words = strcmp(engine, "mma") == 0;
     if (test_reduced()) return words ? 1 : 0;
