@@ -183,6 +183,7 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     /* Such a compiler takes ten times as long for four lanes. */
     if (caps->quirks & WI_QUIRK_SCALAR_COMPILER) profile.loops.map_elements = 0;
     profile.engines = caps->engines;
+    profile.is_processor = !(caps->type & CL_DEVICE_TYPE_GPU);
     profile.block_reads = caps->block_reads;
     profile.async_copies = caps->async_copies;
     profile.upload_queue = caps->upload_queue;

@@ -50,6 +50,7 @@ typedef struct wi_device_profile {
     size_t local_bytes;
     unsigned quirks;   /* WI_QUIRK_ bits */
     unsigned engines;  /* matrix engines, WI_ENGINE_ bits */
+    bool is_processor; /* which may run kernels of class gpu, too */
     bool block_reads;  /* sub-groups of 8 items read local memory together, see gpu_engines.h */
     bool async_copies; /* from global into local memory, see async_copies.h */
     bool library_gemm; /* a library's matrix products may be tried */

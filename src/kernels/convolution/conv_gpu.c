@@ -76,11 +76,12 @@ static wi_splitting splitting_of(const wi_kernel_site *site, const wi_conv_packi
                                   wi_divide_up(w->filters, wi_tile_width(p)) * packed->phases * w->groups);
     const double blocks = blocks_of(site, packed), steps = blocks * p[WI_TILE_STEP];
     const double results = (double)(wi_tile_height(p) * wi_tile_width(p));
-    return (wi_splitting){.whole = {.operations = 2.0 * tiles * results * steps / wi_tile_useful_part(p),
-                              .bytes = wi_conv_bytes(w) + 8.0 * (double)wi_conv_quads_floats(&packed->read),
-                              .groups = tiles,
-                              .launches = packed->read.staged ? 3 : 2,
-                              .build_seconds = 0.5},
+    return (wi_splitting){
+        .whole = {.operations = 2.0 * tiles * results * steps / wi_tile_useful_part(site->device, p),
+            .bytes = wi_conv_bytes(w) + 8.0 * (double)wi_conv_quads_floats(&packed->read),
+            .groups = tiles,
+            .launches = packed->read.staged ? 3 : 2,
+            .build_seconds = 0.5},
         .blocks = blocks,
         .results = (double)results_of(w)};
 }

@@ -60,7 +60,7 @@ static double cost(const wi_kernel_site *site) {
     const double tiles = wi_conv_weight_tiles(&conv, &cut);
     return wi_work_seconds(
         site->device, &(wi_work){.operations = 2.0 * tiles * (double)(wi_tile_height(p) * wi_tile_width(p)) *
-                                               (double)cut.positions / wi_tile_useful_part(p),
+                                               (double)cut.positions / wi_tile_useful_part(site->device, p),
                           .bytes = wi_conv_weight_bytes(&conv) + 8.0 * wi_conv_weight_floats(&conv, &cut),
                           .groups = tiles * (double)cut.splits,
                           .launches = wi_conv_weight_launches(&cut),

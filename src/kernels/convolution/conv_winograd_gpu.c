@@ -109,7 +109,8 @@ static double cost(const wi_kernel_site *site) {
                  weights = (double)cut.weights;
     const double multiplications =
         cut.groups * (double)(wi_tile_height(p) * wi_tile_width(p)) * (double)cut.depth;
-    const wi_work products = {.operations = 2.0 * multiplications / wi_tile_useful_part(p) / blocks,
+    const wi_work products = {
+        .operations = 2.0 * multiplications / wi_tile_useful_part(site->device, p) / blocks,
         .bytes = sizeof(float) * ((pixels + sums) / blocks + weights),
         .groups = cut.groups / blocks,
         .launches = 1};

@@ -47,11 +47,12 @@ static wi_splitting splitting_of(const wi_kernel_site *site) {
     const int64_t blocks = wi_max64(1, wi_divide_up(shape->k, p[WI_TILE_STEP]));
     const double multiplications =
         tiles * (double)(wi_tile_height(p) * wi_tile_width(p)) * (double)(blocks * p[WI_TILE_STEP]);
-    return (wi_splitting){.whole = {.operations = 2.0 * multiplications / wi_tile_useful_part(p),
-                              .bytes = wi_gemm_bytes(shape, WI_GEMM_ABC),
-                              .groups = tiles,
-                              .launches = 1,
-                              .build_seconds = 0.3},
+    return (wi_splitting){
+        .whole = {.operations = 2.0 * multiplications / wi_tile_useful_part(site->device, p),
+            .bytes = wi_gemm_bytes(shape, WI_GEMM_ABC),
+            .groups = tiles,
+            .launches = 1,
+            .build_seconds = 0.3},
         .blocks = (double)blocks,
         .results = (double)shape->batch * (double)shape->m * (double)shape->n};
 }

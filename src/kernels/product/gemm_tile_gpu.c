@@ -52,7 +52,8 @@ bool wi_tile_suits(const wi_device_profile *device, const int *values) {
     return !(device->quirks & WI_QUIRK_FEW_REGISTERS) || values[WI_TILE_ROWS] * values[WI_TILE_COLUMNS] <= 32;
 }
 
-double wi_tile_useful_part(const int *values) {
+double wi_tile_useful_part(const wi_device_profile *device, const int *values) {
+    if (device->is_processor) return 1.0;
     const double results = values[WI_TILE_ROWS] * values[WI_TILE_COLUMNS],
                  readers = values[WI_TILE_SUB_GROUP] ? values[WI_TILE_SUB_GROUP] : 1.0,
                  quads = (values[WI_TILE_ROWS] / readers + values[WI_TILE_COLUMNS]) / 4.0,
