@@ -17,21 +17,22 @@ static bool is_named(const wi_selection *selection, const char *variant) {
 
 /* Portable kernels, and the smallest tiles where they reach less than half of the speed of the large one, by what of an item's
  * instructions multiplies; that of products is counted whatever it reaches. */
-static bool is_small(const wi_selection *selection, const wi_variant *large) {
-    const double share = wi_tile_useful_part(selection->variant->values);
+static bool is_small(
+    const wi_device_profile *device, const wi_selection *selection, const wi_variant *large) {
+    const double share = wi_tile_useful_part(device, selection->variant->values);
     return strstr(selection->chosen->name, "naive") || is_named(selection, "flat") ||
-           (is_named(selection, "small") && 2.0 * share < wi_tile_useful_part(large->values));
+           (is_named(selection, "small") && 2.0 * share < wi_tile_useful_part(device, large->values));
 }
 
 /* Is there a kernel that a large tile fits, and is it not the one? */
-static bool is_slow(const wi_selection *selection) {
+static bool is_slow(const wi_device_profile *device, const wi_selection *selection) {
     const wi_variant *large = NULL;
     for (int i = 0; i < selection->count; i++) {
         const wi_candidate *const candidate = &selection->candidates[i];
         if (candidate->verdict != WI_VERDICT_REFUSED && strcmp(candidate->variant->name, "large") == 0)
             large = candidate->variant;
     }
-    return large && is_small(selection, large);
+    return large && is_small(device, selection, large);
 }
 
 /* Of products and convolutions: all, on a slow kernel, with a split k; launches of the plan. */
@@ -55,7 +56,7 @@ static void count(const char *device, const char *network, const bench_setting *
         const bool weight = p->values[step->members[0]].node->op == &wi_op_conv_weight;
         if (step->kind != WI_STEP_PRODUCT && !weight) continue;
         ++got->products;
-        got->slow += is_slow(step->selection);
+        got->slow += is_slow(&model.plan->request.devices.of[0]->profile, step->selection);
         got->split += strstr(step->selection->chosen->name, "split") != NULL;
     }
     bench_model_clear(&model);
