@@ -265,7 +265,7 @@ static void products_are_right(void **state) {
 
 static const wi_gemm_shape large = {1, 4096, 4096, 4096, 0, 4096, 1, 0, 4096, 1, NULL};
 
-/* The variant that serves a large product in these formats. */
+/* The variant that serves a large product in these formats on a GPU. */
 static const char *chosen(weft_context *context, const weft_dtype formats[2]) {
     wi_device *const device = wi_context_device(context);
     const wi_kernel_site site = {.device = &device->profile,
@@ -273,6 +273,7 @@ static const char *chosen(weft_context *context, const weft_dtype formats[2]) {
         .formats = {formats[0], formats[1]},
         .precision = WEFT_F32};
     static wi_selection selection;
+    device->profile.is_processor = false;
     setenv("WEFT_GEMM", "gpu_tiled", 1);
     assert_weft_ok(wi_select(&selection, device, &wi_op_matmul, &site));
     unsetenv("WEFT_GEMM");

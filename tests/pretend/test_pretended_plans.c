@@ -11,7 +11,7 @@ static const struct {
     const char *network;
     long launches;
 } most[] = {{"FCN-S", 24}, {"AlexNet-S", 67}, {"ResNet-50", 383}, {"FCN-R", 23}, {"AlexNet-R", 36},
-    {"ResNet-56", 503}, {"LSTM", 165}};
+    {"ResNet-56", 504}, {"LSTM", 165}};
 
 /* On GPUs of so many units and more, ResNet-50's step is held to the goal that it was given. */
 enum { MANY_UNITS = 48, WANTED = 350 };
