@@ -10,8 +10,8 @@
 static const struct {
     const char *network;
     long launches;
-} most[] = {{"FCN-S", 24}, {"AlexNet-S", 67}, {"ResNet-50", 383}, {"FCN-R", 23}, {"AlexNet-R", 36},
-    {"ResNet-56", 504}, {"LSTM", 165}};
+} most[] = {{"FCN-S", 24}, {"AlexNet-S", 68}, {"ResNet-50", 383}, {"FCN-R", 23}, {"AlexNet-R", 36},
+    {"ResNet-56", 506}, {"LSTM", 165}};
 
 /* On GPUs of so many units and more, ResNet-50's step is held to the goal that it was given. */
 enum { MANY_UNITS = 48, WANTED = 350 };
@@ -39,6 +39,18 @@ static bool has_tiles(const pretend_device *device) {
     return device->type && device->group >= 256 && device->units <= 132;
 }
 
+/* Are there more launches than the plan says? Those that would take long on a device of few units are cut; a library makes as many
+ * as it likes. */
+static bool has_more_launches(const weft_plan *plan) {
+    for (size_t i = 0; i < plan->launches.count; i++)
+        if (wi_launch_portions(&plan->launches.launches[i].launch) > 1) return true;
+    for (size_t i = 0; i < plan->partition.step_count; i++) {
+        const wi_selection *const selection = plan->partition.steps[i]->selection;
+        if (selection && strcmp(selection->chosen->name, "clblast") == 0) return true;
+    }
+    return false;
+}
+
 static void assert_step(
     const pretend_device *device, const bench_model *model, const pretend_record *record) {
     const char *const network = model->network->name;
@@ -50,8 +62,7 @@ static void assert_step(
            "%5llu bytes of local memory, %4zu of arguments\n",
         device->name, network, record->launches, record->copies, products, portable, record->group,
         (unsigned long long)record->local, record->parameter);
-    const bool whole =
-        device->units != 1; /* on the slow one launches are cut into portions, which are counted, too */
+    const bool whole = !has_more_launches(model->plan);
     if (whole) assert_int_equal(record->launches + record->copies, info.launches);
     if (whole && device->type) assert_true(record->launches <= most_launches(device, network));
     if (has_tiles(device)) assert_true(4 * portable <= products); /* those with ten columns may be */
