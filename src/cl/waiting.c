@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* Between two questions lies this part of the time that has passed, within these bounds. */
-static const double part = 1.0 / 16, shortest = 20e-6, longest = 1e-3;
+static const double part = 1.0 / 32, shortest = 20e-6, longest = 1e-3;
 
 /* An event that has failed, or that cannot be asked, is not waited for: the call that follows says why. */
 static bool is_under_way(cl_event event) {
