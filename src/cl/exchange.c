@@ -1,6 +1,5 @@
 /* See exchange.h. */
 #include "cl/exchange.h"
-#include "cl/kernel_source.h"
 #include "cl/probe.h"
 #include "cl/program_cache.h"
 #include "cl/tuning.h"
@@ -83,18 +82,6 @@ static bool are_right(const float *out, const int *in, int group) {
     return true;
 }
 
-static weft_status get_program(wi_program **program, wi_device *device) {
-    wi_text text;
-    wi_text_init(&text, device->host.allocator);
-    weft_status status = wi_kernel_source_append(&text, "common.clh");
-    wi_text_append(&text, "%s", source);
-    if (status == WEFT_OK && text.failed) status = WEFT_ERROR_MEMORY;
-    if (status == WEFT_OK)
-        status = wi_program_get(program, device, "the probe of sub-groups", text.data, NULL);
-    wi_text_clear(&text);
-    return status;
-}
-
 /* right: whether the numbers are, of programs with caps.exchange. */
 static weft_status probe(bool *right, wi_device *device) {
     int in[MOST_ITEMS];
@@ -104,7 +91,7 @@ static weft_status probe(bool *right, wi_device *device) {
     *right = false;
     if (items > MOST_ITEMS) return WEFT_OK;
     set_inputs(in, items);
-    WI_TRY(get_program(&program, device));
+    WI_TRY(wi_probe_program(&program, device, "the probe of sub-groups", NULL, source));
     const wi_probe numbers = {.kernel = "weft_probe",
         .inputs = in,
         .input_bytes = (size_t)items * sizeof *in,

@@ -1,6 +1,8 @@
 /* See probe.h. */
 #include "cl/probe.h"
 #include "cl/buffer.h"
+#include "cl/kernel_source.h"
+#include "cl/program_cache.h"
 
 static weft_status run(
     const wi_probe *probe, wi_device *device, wi_program *program, cl_mem inputs, cl_mem results) {
@@ -17,6 +19,19 @@ static weft_status run(
     WI_TRY_DONE(wi_buffer_read(device, results, 0, probe->results, probe->result_bytes));
 done:
     wi_launch_clear(&launch);
+    return status;
+}
+
+weft_status wi_probe_program(
+    wi_program **program, wi_device *device, const char *name, const char *file, const char *text) {
+    wi_text source;
+    wi_text_init(&source, device->host.allocator);
+    weft_status status = wi_kernel_source_append(&source, "common.clh");
+    if (status == WEFT_OK && file) status = wi_kernel_source_append(&source, file);
+    wi_text_append(&source, "%s", text);
+    if (status == WEFT_OK && source.failed) status = WEFT_ERROR_MEMORY;
+    if (status == WEFT_OK) status = wi_program_get(program, device, name, source.data, NULL);
+    wi_text_clear(&source);
     return status;
 }
 

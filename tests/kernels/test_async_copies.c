@@ -4,11 +4,9 @@
 #include "support/fixture.h"
 
 #include "cl/async_copies.h"
-#include "cl/choices.h"
 #include "cl/context.h"
 #include "cl/kernel_source.h"
 #include "kernels/product/gemm_tile_gpu.h"
-#include "kernels/site_name.h"
 #include "ops/op_table.h"
 #include "support/conv_net.h"
 #include "support/scratch.h"
@@ -89,19 +87,6 @@ static weft_context *context_with(const char *copies, scratch_log *log) {
     return context;
 }
 
-/* From here on the variant of the kernel serves the steps. */
-static void choose(
-    wi_device *device, const char *own, const weft_plan *plan, const wi_step *const *steps, size_t count) {
-    char site_name[WI_SITE_NAME], name[WI_KERNEL_NAME];
-    snprintf(name, sizeof name, "%s/async", own);
-    for (size_t i = 0; i < count; i++) {
-        const wi_kernel_site site = wi_step_site(&plan->partition, steps[i]);
-        wi_site_name(site_name, site.node->op, &site);
-        assert_weft_ok(wi_choices_set(
-            device, &(wi_choice){.site = site_name, .kernel = name, .seconds = 1, .usual = 1}));
-    }
-}
-
 static void assert_chosen(const char *own, const wi_step *const *steps, size_t count) {
     for (size_t i = 0; i < count; i++) {
         assert_string_equal(steps[i]->selection->chosen->name, own);
@@ -119,7 +104,7 @@ static void try_convolutions(const kernel *k, const char *model) {
     weft_context *const context = context_with(model, NULL);
     const conv_net net = conv_net_in(weft_context_graph(context), k->cases, k->count, k->extras);
     weft_plan *const naive = conv_net_plan(&net, "conv_naive");
-    choose(wi_context_device(context), k->name, naive, steps, steps_of(k, naive, steps));
+    conv_net_choose(wi_context_device(context), k->name, "async", naive, steps, steps_of(k, naive, steps));
     weft_plan *const tiles = conv_net_plan(&net, NULL);
     const size_t count = steps_of(k, tiles, steps);
     assert_int_equal(count, k->count * (k->extras & CONV_OF_WEIGHT ? 1 : CONV_PASSES));
@@ -164,8 +149,8 @@ typedef struct product_case {
     int64_t gap;
 } product_case;
 
-/* A reduced run has the first three. Blocks from none to many, with and without a rest; tiles with and without; operands in both directions, and at places where quads
- * cannot be read at once. */
+/* Blocks from none to many, with and without a rest; tiles with and without; operands in both directions, and at places where quads
+ * cannot be read at once. A reduced run has the first three. */
 static const product_case products[] = {{1, 1, 1, 1, false, false, 0}, {1, 128, 128, 8, false, false, 0},
     {1, 132, 260, 16, false, true, 0}, {1, 130, 132, 24, true, false, 0}, {2, 36, 40, 32, true, true, 0},
     {3, 129, 132, 301, false, false, 0}, {1, 260, 136, 300, false, true, 4}, {1, 136, 72, 67, true, false, 4},
@@ -243,7 +228,7 @@ static void try_products(const char *model, const char *own) {
     weft_context *const context = context_with(model, NULL);
     product_net net = products_in(weft_context_graph(context));
     weft_plan *const naive = plan_of(&net, "naive");
-    choose(wi_context_device(context), own, naive, steps, product_steps(naive, steps));
+    conv_net_choose(wi_context_device(context), own, "async", naive, steps, product_steps(naive, steps));
     weft_plan *const tiles = plan_of(&net, NULL);
     assert_chosen(own, steps, product_steps(tiles, steps));
     for (int i = 0; i < product_count(); i++) {

@@ -5,12 +5,9 @@
  * of sub-groups: the layout is the same. */
 #include "support/fixture.h"
 
-#include "cl/choices.h"
 #include "cl/context.h"
 #include "kernels/product/gemm_tile_gpu.h"
-#include "kernels/site_name.h"
 #include "support/conv_net.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 /* So many that k is split. */
@@ -81,20 +78,6 @@ static size_t steps_of(const kernel *k, const weft_plan *plan, const wi_step **s
     return k->extras & CONV_OF_WEIGHT ? conv_net_weight_steps(plan, steps) : conv_net_steps(plan, steps);
 }
 
-/* From here on the variant serves the sites of the plan. */
-static void choose_together(wi_device *device, const kernel *k, const weft_plan *plan) {
-    const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
-    const size_t count = steps_of(k, plan, steps);
-    char site_name[WI_SITE_NAME], name[WI_KERNEL_NAME];
-    snprintf(name, sizeof name, "%s/together", k->name);
-    for (size_t i = 0; i < count; i++) {
-        const wi_kernel_site site = wi_step_site(&plan->partition, steps[i]);
-        wi_site_name(site_name, site.node->op, &site);
-        assert_weft_ok(wi_choices_set(
-            device, &(wi_choice){.site = site_name, .kernel = name, .seconds = 1, .usual = 1}));
-    }
-}
-
 static void assert_together(const wi_device *device, const kernel *k, const weft_plan *plan) {
     const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
     const size_t count = steps_of(k, plan, steps);
@@ -124,7 +107,8 @@ static void try(const kernel *k) {
     device->profile.block_reads = true;
     const conv_net net = conv_net_in(weft_context_graph(context), k->cases, k->count, k->extras);
     weft_plan *const naive = conv_net_plan(&net, "conv_naive");
-    choose_together(device, k, naive);
+    const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
+    conv_net_choose(device, k->name, "together", naive, steps, steps_of(k, naive, steps));
     weft_plan *const together = conv_net_plan(&net, NULL);
     assert_together(device, k, together);
     float *const wanted = conv_net_run(&net, naive), *const got = conv_net_run(&net, together);

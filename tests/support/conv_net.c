@@ -1,12 +1,15 @@
 /* See conv_net.h. */
 #include "support/fixture.h"
 
+#include "cl/choices.h"
 #include "cl/context.h"
 #include "kernels/convolution/conv_product.h"
+#include "kernels/site_name.h"
 #include "ops/convolution/conv.h"
 #include "ops/op_table.h"
 #include "support/conv_net.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +134,18 @@ static size_t steps_that(
         steps[count++] = plan->partition.steps[i];
     }
     return count;
+}
+
+void conv_net_choose(wi_device *device, const char *kernel, const char *variant, const weft_plan *plan,
+    const wi_step *const *steps, size_t count) {
+    char site_name[WI_SITE_NAME], name[WI_KERNEL_NAME];
+    snprintf(name, sizeof name, "%s/%s", kernel, variant);
+    for (size_t i = 0; i < count; i++) {
+        const wi_kernel_site site = wi_step_site(&plan->partition, steps[i]);
+        wi_site_name(site_name, site.node->op, &site);
+        assert_weft_ok(wi_choices_set(
+            device, &(wi_choice){.site = site_name, .kernel = name, .seconds = 1, .usual = 1}));
+    }
 }
 
 size_t conv_net_steps(const weft_plan *plan, const wi_step **steps) {

@@ -45,5 +45,8 @@ size_t conv_net_weight_steps(const weft_plan *plan, const wi_step **steps);
 /* Among how many work-groups a step of split_gpu divides the sum of a tile: those of the tiles along their third dimension, for each
  * group of channels. */
 int conv_net_splits(const weft_plan *plan, const wi_step *step);
+/* From here on `kernel/variant` serves the sites of these steps. */
+void conv_net_choose(wi_device *device, const char *kernel, const char *variant, const weft_plan *plan,
+    const wi_step *const *steps, size_t count);
 
 #endif
