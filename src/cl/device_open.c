@@ -9,6 +9,7 @@
 #include "cl/choices.h"
 #include "cl/device_list.h"
 #include "cl/disk_cache.h"
+#include "cl/environment.h"
 #include "cl/exchange.h"
 #include "cl/findings.h"
 #include "cl/gpu_engines.h"
@@ -20,8 +21,6 @@
 #include "cl/tuning.h"
 #include "cl/uploads.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Undoes an opening, and what failed of it; it may be tried again then. */
@@ -62,88 +61,40 @@ static void find_engines_of_host(wi_device *device, bool vectors) {
 /* Engines of the processor that this process runs on, whose kernels are of class cpu, or of the GPU, unless the embedder or the
  * user does without them; or the one whose kernels run with a model of it in OpenCL C. */
 static weft_status find_engines(wi_device *device, const weft_context_options *options) {
-    const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
+    const char *const wanted = wi_switch_value(WI_SWITCH_MATRIX_ENGINES);
     wi_capabilities *caps = &device->caps;
     const unsigned modelled = wanted ? wi_engine_modelled(wanted, caps->device_class) : 0;
     caps->engine_model = modelled != 0;
     caps->engines = 0;
     caps->engine_rate = 0.0;
     if (caps->type & CL_DEVICE_TYPE_GPU) WI_TRY(wi_gpu_engines_find(device));
-    if (options->no_matrix_engines || (wanted && strcmp(wanted, "0") == 0))
+    if (options->no_matrix_engines || wi_switch_is(WI_SWITCH_MATRIX_ENGINES, "0"))
         caps->engines = 0;
     else if (caps->engine_model)
         caps->engines = modelled;
     else if (caps->type & CL_DEVICE_TYPE_CPU && caps->device_class == WEFT_CLASS_CPU)
-        find_engines_of_host(device, wanted && strcmp(wanted, "avx512") == 0);
+        find_engines_of_host(device, wi_switch_is(WI_SWITCH_MATRIX_ENGINES, "avx512"));
     return WEFT_OK;
 }
 
 /* Those of the device, unless the user does without them; or a model, which kernels of class gpu have on any device. */
 static void choose_copies(wi_capabilities *caps) {
-    const char *const wanted = wi_environment("WEFT_ASYNC_COPIES");
-    caps->copy_model = WI_COPIES_OF_DEVICE;
-    if (!wanted) return;
-    if (strcmp(wanted, "model") == 0) caps->copy_model = WI_COPIES_AT_ONCE;
-    if (strcmp(wanted, "model-late") == 0) caps->copy_model = WI_COPIES_LATE;
-    if (strcmp(wanted, "0") == 0) caps->async_copies = false;
+    caps->copy_model = wi_switch_is(WI_SWITCH_ASYNC_COPIES, "model")        ? WI_COPIES_AT_ONCE
+                       : wi_switch_is(WI_SWITCH_ASYNC_COPIES, "model-late") ? WI_COPIES_LATE
+                                                                            : WI_COPIES_OF_DEVICE;
     if (caps->copy_model != WI_COPIES_OF_DEVICE) caps->async_copies = true;
-}
-
-enum { MOST_WORK_UNITS = 4096 };
-
-/* The option, else the variable of the environment; 0: neither. */
-static weft_status read_work_units(cl_uint *units, const weft_context_options *options) {
-    const char *const text = wi_environment("WEFT_WORK_UNITS");
-    char *end = NULL;
-    *units = (cl_uint)options->work_units;
-    if (options->work_units > MOST_WORK_UNITS)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: work_units is %zu; the most is %d",
-            options->work_units, MOST_WORK_UNITS);
-    if (options->work_units > 0 || !text) return WEFT_OK;
-    const long value = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || value < 1 || value > MOST_WORK_UNITS)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_WORK_UNITS is '%s'; it must be a number from 1 to %d", text,
-            MOST_WORK_UNITS);
-    *units = (cl_uint)value;
-    return WEFT_OK;
-}
-
-/* The option unless it is 0, else the variable of the environment; 0: neither. */
-static weft_status read_number(double *number, double option, const char *name, const char *variable) {
-    const char *const text = wi_environment(variable);
-    char *end = NULL;
-    *number = option;
-    if (!isfinite(option)) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: %s is no number", name);
-    if (option != 0.0 || !text) return WEFT_OK;
-    *number = strtod(text, &end);
-    if (end != text && *end == '\0' && isfinite(*number)) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s is '%s'; it must be a number", variable, text);
-}
-
-static const double most_tuning_share = 0.5;
-
-static weft_status read_tuning_share(double *share, const weft_context_options *options) {
-    WI_TRY(read_number(share, options->tuning_share, "tuning_share", "WEFT_TUNING_SHARE"));
-    if (*share > most_tuning_share)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: a tuning_share of %g; the most is %g", *share,
-            most_tuning_share);
-    return WEFT_OK;
+    if (wi_switch_is(WI_SWITCH_ASYNC_COPIES, "0")) caps->async_copies = false;
 }
 
 /* For tests, WEFT_UPLOAD_QUEUE=1 has one on any device. */
 static bool wants_upload_queue(const wi_device *device, const weft_context_options *options) {
-    const char *const wanted = wi_environment("WEFT_UPLOAD_QUEUE");
-    if (options->one_queue) return false;
-    return wanted ? strcmp(wanted, "0") != 0 : device->caps.own_memory;
+    if (options->one_queue || wi_switch_is(WI_SWITCH_UPLOAD_QUEUE, "0")) return false;
+    return device->caps.own_memory || wi_switch_is(WI_SWITCH_UPLOAD_QUEUE, "1");
 }
 
-/* WEFT_WAIT: "driver" or "sleep". */
-static weft_status read_wait(wi_device *device) {
-    const char *const wanted = wi_environment("WEFT_WAIT");
-    device->caps.sleeps =
-        wanted ? strcmp(wanted, "sleep") == 0 : (device->caps.quirks & WI_QUIRK_TURNING_WAIT) != 0;
-    if (!wanted || device->caps.sleeps || strcmp(wanted, "driver") == 0) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_WAIT is '%s'; it must be driver or sleep", wanted);
+static bool sleeps(const wi_device *device) {
+    if (wi_switch_is(WI_SWITCH_WAIT, "driver")) return false;
+    return device->caps.quirks & WI_QUIRK_TURNING_WAIT || wi_switch_is(WI_SWITCH_WAIT, "sleep");
 }
 
 /* The OpenCL objects are there; what stands on them follows. */
@@ -151,11 +102,10 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     WI_TRY(wi_capabilities_read(device));
     device->caps.large_buffers = options->large_buffers;
     device->caps.upload_queue = wants_upload_queue(device, options);
-    WI_TRY(read_wait(device));
-    WI_TRY(read_work_units(&device->caps.work_units, options));
-    WI_TRY(read_number(
-        &device->caps.longest_launch, options->longest_launch, "longest_launch", "WEFT_LONGEST_LAUNCH"));
-    WI_TRY(read_tuning_share(&device->tuning_share, options));
+    device->caps.sleeps = sleeps(device);
+    device->caps.work_units = (cl_uint)options->work_units;
+    device->caps.longest_launch = options->longest_launch;
+    device->tuning_share = options->tuning_share;
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));
@@ -307,8 +257,7 @@ static weft_status open_selected(wi_device *device, const weft_context_options *
     weft_status status = wi_device_list_read(&list, device->host.allocator);
     if (status != WEFT_OK) goto done;
     log_unknown(device, &list);
-    const char *const selector = options->device ? options->device : wi_environment("WEFT_DEVICE");
-    WI_TRY_DONE(wi_device_list_select(&list, selector));
+    WI_TRY_DONE(wi_device_list_select(&list, options->device));
     for (size_t i = 0; i < list.count; i++) {
         const weft_status opened = open_entry(device, options, &list.entries[i]);
         if (opened == WEFT_OK) {
@@ -336,14 +285,16 @@ done:
 }
 
 weft_status wi_device_open(
-    wi_device **result, const wi_device_host *host, int index, const weft_context_options *options) {
-    wi_device *const device = wi_allocate(host->allocator, sizeof *device);
+    wi_device **result, const wi_device_host *host, int index, const weft_context_options *given) {
+    weft_context_options options = *given;
     *result = NULL;
+    WI_TRY(wi_environment_read(&options));
+    wi_device *const device = wi_allocate(host->allocator, sizeof *device);
     if (!device) return WEFT_ERROR_MEMORY;
     device->host = *host;
     device->index = index;
     const weft_status status =
-        options->cl_context ? open_given(device, options) : open_selected(device, options);
+        options.cl_context ? open_given(device, &options) : open_selected(device, &options);
     if (status == WEFT_OK)
         *result = device;
     else

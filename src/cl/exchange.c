@@ -1,5 +1,6 @@
 /* See exchange.h. */
 #include "cl/exchange.h"
+#include "cl/environment.h"
 #include "cl/probe.h"
 #include "cl/program_cache.h"
 #include "cl/tuning.h"
@@ -154,14 +155,12 @@ static weft_status find_reported(wi_device *device) {
 }
 
 weft_status wi_exchange_find(wi_device *device) {
-    const char *const wanted = wi_environment("WEFT_SUB_GROUPS");
+    const char *const wanted = wi_switch_value(WI_SWITCH_SUB_GROUPS);
+    const bool is_gpu = device->caps.type & CL_DEVICE_TYPE_GPU;
     device->caps.exchange = NULL;
-    if (device->profile.device_class != WEFT_CLASS_GPU || (wanted && strcmp(wanted, "0") == 0))
+    if (device->profile.device_class != WEFT_CLASS_GPU || wi_switch_is(WI_SWITCH_SUB_GROUPS, "0"))
         return WEFT_OK;
-    if (!wanted && !(device->caps.type & CL_DEVICE_TYPE_GPU)) return WEFT_OK;
-    if (!wanted || strcmp(wanted, "1") == 0) return find_reported(device);
-    device->caps.exchange = model_of(wanted);
+    device->caps.exchange = wanted ? model_of(wanted) : NULL;
     if (device->caps.exchange) return WEFT_OK;
-    WI_FAIL(
-        WEFT_ERROR_ARGUMENT, "WEFT_SUB_GROUPS is '%s'; it must be 0, 1, or model-8, -16, -32 or -64", wanted);
+    return is_gpu || wi_switch_is(WI_SWITCH_SUB_GROUPS, "1") ? find_reported(device) : WEFT_OK;
 }

@@ -4,13 +4,12 @@
 #include "cl/choices.h"
 #include "cl/program.h"
 #include "cl/quirks.h"
+#include "kernels/forced.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_trial.h"
 #include "kernels/self_test.h"
 #include "kernels/site_name.h"
-#include "ops/attention/attention.h"
 #include "ops/convolution/conv.h"
-#include "ops/recurrent/recurrent_scan.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,72 +37,6 @@ static weft_status list_candidates(wi_selection *selection, const wi_op *op) {
         }
     }
     return WEFT_OK;
-}
-
-/* ---- forced by the environment ---- */
-
-static bool is_convolution(const wi_op *op) {
-    return op == &wi_op_conv || op == &wi_op_conv_data || op == &wi_op_conv_weight;
-}
-
-static bool computes_a_convolution(const wi_implementation *implementation) {
-    return wi_implementation_computes(implementation, &wi_op_conv) ||
-           wi_implementation_computes(implementation, &wi_op_conv_data) ||
-           wi_implementation_computes(implementation, &wi_op_conv_weight);
-}
-
-static bool is_scan(const wi_op *op) {
-    return op == &wi_op_recurrent_forward || op == &wi_op_recurrent_back;
-}
-
-static bool is_attention(const wi_op *op) {
-    return op == &wi_op_attention_forward || op == &wi_op_attention_gradient;
-}
-
-static bool ends_with(const char *whole, const char *ending) {
-    const size_t length = strlen(ending), all = strlen(whole);
-    return length <= all && strcmp(whole + all - length, ending) == 0;
-}
-
-/* Names of convolutions begin with what is forced, those of scans and attention end with it, with a scan's variant or without. */
-static bool is_forced(
-    const wi_implementation *implementation, const wi_variant *variant, const wi_op *op, const char *name) {
-    const char *const whole = implementation->name;
-    char kernel[WI_KERNEL_NAME];
-    if (is_convolution(op)) return strncmp(whole, name, strlen(name)) == 0;
-    if (!is_scan(op) && !is_attention(op)) return strcmp(whole, name) == 0;
-    wi_kernel_name(kernel, implementation, variant);
-    return ends_with(whole, name) || (is_scan(op) && ends_with(kernel, name));
-}
-
-static bool any_is_forced(const wi_implementation *implementation, const wi_op *op, const char *name) {
-    const wi_variant *variant;
-    for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++) {
-        if (is_forced(implementation, variant, op, name)) return true;
-    }
-    return false;
-}
-
-/* The name of a convolution may fit another of its three ops. */
-static weft_status check_forced(const wi_op *op, const char *name) {
-    for (const wi_family *family = wi_families; *family; family++) {
-        for (int i = 0; (*family)[i]; i++) {
-            const bool candidate = is_convolution(op) ? computes_a_convolution((*family)[i])
-                                                      : wi_implementation_computes((*family)[i], op);
-            if (candidate && any_is_forced((*family)[i], op, name)) return WEFT_OK;
-        }
-    }
-    if (is_convolution(op)) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_CONV=%s names no convolution", name);
-    if (is_scan(op)) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_RECURRENT=%s names no recurrent scan", name);
-    if (is_attention(op)) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_ATTENTION=%s names no attention", name);
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_GEMM=%s names no matrix product", name);
-}
-
-static const char *forced_name(const wi_op *op) {
-    if (is_convolution(op)) return wi_environment("WEFT_CONV");
-    if (is_scan(op)) return wi_environment("WEFT_RECURRENT");
-    if (is_attention(op)) return wi_environment("WEFT_ATTENTION");
-    return op == &wi_op_matmul ? wi_environment("WEFT_GEMM") : NULL;
 }
 
 /* ---- judgement ---- */
@@ -161,7 +94,7 @@ static wi_candidate *cheapest(wi_selection *selection, const wi_op *op, const ch
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
         if (!may_serve(candidate) ||
-            (only && !is_forced(candidate->implementation, candidate->variant, op, only)) ||
+            (only && !wi_forced_fits(only, op, candidate->implementation, candidate->variant)) ||
             (!only && candidate->implementation->run))
             continue;
         if (!best || candidate->seconds * candidate->margin < best->seconds * best->margin) best = candidate;
@@ -277,9 +210,8 @@ static weft_status fail_none(
 
 weft_status wi_select(
     wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
-    const char *const forced = forced_name(op);
+    const char *const forced = wi_forced_name(op);
     WI_TRY(list_candidates(selection, op));
-    if (forced) WI_TRY(check_forced(op, forced));
     estimate(selection, site);
     wi_candidate *const named = forced ? cheapest_right(selection, device, op, site, forced) : NULL;
     wi_candidate *const tuned = named ? NULL : tuned_choice(selection, device, op, site);

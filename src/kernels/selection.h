@@ -5,9 +5,8 @@
  * is chosen by its own estimate (kernels/cost.h); of equal ones the first in the order of the family. An estimate is
  * multiplied by the implementation's margin before it is compared. A tuning file (cl/choices.h) that names a kernel for the
  * very site has the first word, and it alone chooses a record's variants for the tuner. What is chosen passes a self-test
- * before it serves (self_test.h); in the place of what does not, the next cheapest is taken. The environment forces a choice
- * ($WEFT_GEMM, $WEFT_CONV, $WEFT_RECURRENT, $WEFT_ATTENTION; by name for matrix products, by the beginning of the name for
- * convolutions and their gradients, by its end for the others, where "gpu/rows4" is a scan's variant): then the cheapest of that name is taken, where one accepts
+ * before it serves (self_test.h); in the place of what does not, the next cheapest is taken. The environment may force
+ * names (forced.h): then the cheapest of that name is taken, where one accepts
  * the site. A library is measured against the kernel of ours that would have been chosen, once for each class of
  * sizes on a device (product/gemm_trial.h). */
 #ifndef WI_SELECTION_H
@@ -45,9 +44,8 @@ typedef struct wi_selection {
     int count;
 } wi_selection;
 
-/* The implementations of an op, in order. WEFT_ERROR_ARGUMENT: the environment forces a name that no matrix
- * product, or no convolution, has; WEFT_ERROR_UNSUPPORTED: no implementation takes the site, or a fault of the driver rules
- * out those that would. */
+/* The implementations of an op, in order. WEFT_ERROR_UNSUPPORTED: no implementation takes the site, or a fault of the driver
+ * rules out those that would. */
 weft_status wi_select(
     wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site);
 

@@ -1,5 +1,6 @@
 /* The self-test of kernels (contract in self_test.h). */
 #include "kernels/self_test.h"
+#include "cl/environment.h"
 #include "cl/findings.h"
 #include "cl/kernel_source.h"
 #include "cl/program.h"
@@ -126,8 +127,7 @@ static bool find_case(wi_small_case *small, const wi_implementation *implementat
 
 /* The environment's word, else: an unknown driver, or kernels that somebody works on. */
 static bool is_wanted(const wi_device *device, bool always) {
-    const char *const wanted = wi_environment("WEFT_SELF_TEST");
-    if (wanted) return strcmp(wanted, "0") != 0;
+    if (wi_switch_value(WI_SWITCH_SELF_TEST)) return wi_switch_is(WI_SWITCH_SELF_TEST, "1");
     return always || !wi_driver_is_proven(&device->info) || wi_environment("WEFT_KERNEL_DIR");
 }
 

@@ -2,6 +2,7 @@
 #include "plan/compiled_plan.h"
 
 #include "base/options.h"
+#include "kernels/forced.h"
 #include "plan/conflicts.h"
 #include "plan/verify.h"
 #include <string.h>
@@ -134,6 +135,7 @@ static weft_status generate(weft_plan *plan) {
 static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     plan->verifies = wi_verify_is_on();
     WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
+    WI_TRY(wi_forced_check());
     WI_TRY(partition(plan));
     WI_TRY(generate(plan));
     WI_TRY(materialise(plan, options->memory_limit));

@@ -1,11 +1,10 @@
 /* When the verifier runs, and what its files share (contract in verify.h). */
 #include "plan/verify.h"
+#include "cl/environment.h"
 #include "plan/compiled_plan.h"
-#include <string.h>
 
 bool wi_verify_is_on(void) {
-    const char *const wanted = wi_environment("WEFT_VERIFY");
-    if (wanted) return strcmp(wanted, "0") != 0;
+    if (wi_switch_value(WI_SWITCH_VERIFY)) return wi_switch_is(WI_SWITCH_VERIFY, "1");
 #ifdef NDEBUG
     return false;
 #else

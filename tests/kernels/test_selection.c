@@ -8,6 +8,7 @@
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/product/gemm.h"
+#include "kernels/forced.h"
 #include "kernels/selection.h"
 #include "ops/convolution/conv.h"
 #include "ops/op_table.h"
@@ -88,9 +89,18 @@ static void names_that_nothing_has_are_errors(void **state) {
     const wi_gemm_shape convolution = {.convolution = &geometry};
     const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &convolution};
     wi_selection selection;
-    setenv("WEFT_CONV", "fastest", 1);
-    assert_fails(wi_select(&selection, wi_context_device(context), &wi_op_conv, &site), WEFT_ERROR_ARGUMENT,
-        "WEFT_CONV=fastest names no convolution");
+    static const char *const variables[] = {"WEFT_CONV", "WEFT_GEMM", "WEFT_RECURRENT", "WEFT_ATTENTION"},
+                             *const some[] = {"winograd", "cpu_block", "_cpu", "_gpu"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        setenv(variables[i], "fastest", 1);
+        assert_fails(wi_forced_check(), WEFT_ERROR_ARGUMENT, variables[i]);
+        assert_non_null(strstr(weft_last_error(), "is 'fastest'; it must be"));
+        assert_non_null(strstr(weft_last_error(), some[i]));
+        unsetenv(variables[i]);
+    }
+    setenv("WEFT_RECURRENT", "gpu/rows4", 1);
+    assert_ok(wi_forced_check());
+    unsetenv("WEFT_RECURRENT");
     setenv("WEFT_CONV", "pointwise_weight", 1); /* of another of the three ops */
     assert_ok(wi_select(&selection, wi_context_device(context), &wi_op_conv, &site));
     assert_int_equal(chosen_of(&selection)->verdict, WI_VERDICT_CHOSEN);

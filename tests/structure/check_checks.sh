@@ -1,34 +1,11 @@
 #!/bin/sh
-# Each check of this folder fails on a tree that breaks its rule and passes on one that keeps it.
+# Each check of this folder fails on a tree that breaks its rule and passes on one that keeps it. Those of documents are in
+# check_document_checks.sh.
 # Usage: check_checks.sh CC CXX
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cc=$1 cxx=$2
-tree=$(mktemp -d)
-trap 'rm -rf "$tree"' EXIT
-bad=0
-
-# expect pass|fail WHAT COMMAND...
-expect() {
-    wanted=$1 what=$2
-    shift 2
-    if output=$("$@" 2>&1); then got=pass; else got=fail; fi
-    [ $got = "$wanted" ] && return
-    echo "expected to $wanted: $what"
-    echo "$output"
-    bad=1
-}
-
-fresh() {
-    rm -rf "${tree:?}"/*
-    mkdir -p "$tree/include/weft" "$tree/src/base" "$tree/src/cl" "$tree/samples" "$tree/programs"
-    echo '#include <stddef.h>' >"$tree/include/weft/base.h"
-    echo '#include <weft/base.h>' >"$tree/include/weft/device.h"
-    echo '#include <weft/device.h>' >"$tree/include/weft/weft.h"
-    printf '#include "base/log.h"\n#include <weft/device.h>\n#include "cl/launch.h"\n' >"$tree/src/cl/launch.c"
-    echo '#include <weft/weft.h>' >"$tree/samples/01_one.c"
-    printf '#include "parts.h"\n#include <weft/weft.h>\n' >"$tree/programs/long.c"
-}
+. "$here/expect.sh"
 
 # breaks CHECK FILE LINE: adding LINE to FILE of a good tree makes the check of the layers fail.
 breaks_layers() {
@@ -157,108 +134,6 @@ cp "$here/../../docs/from-pytorch.md" "$tree/docs"
 expect pass "habits of the page" sh "$here/check_habits.sh" "$tree"
 sed -i 's/DistributedDataParallel/something else/' "$tree/docs/from-pytorch.md"
 expect fail "a page without a habit" sh "$here/check_habits.sh" "$tree"
-
-# linked: a good tree of two documents. breaks_links TEXT LINE: with LINE in one of them the check fails and TEXT is in
-# what it prints.
-linked() {
-    fresh
-    mkdir -p "$tree/docs"
-    printf '# Front\n[two](docs/two.md#a-heading-with-code) [x](https://example.org/none) `[a](b)`\n' >"$tree/README.md"
-    printf '```\n# Not one\n[c](none)\n```\n## A heading: with `code`\n[up](../README.md) [here](#a-heading-with-code)\n' \
-        >"$tree/docs/two.md"
-}
-breaks_links() {
-    linked
-    echo "$2" >>"$tree/docs/two.md"
-    expect fail "links: $2" sh "$here/check_links.sh" "$tree"
-    case $output in *"$1"*) return ;; esac
-    echo "expected '$1' after $2, got: $output"
-    bad=1
-}
-linked
-expect pass "links of good documents" sh "$here/check_links.sh" "$tree"
-breaks_links 'three.md leads nowhere' '[three](three.md)'
-breaks_links 'README.md leads nowhere' '[front](README.md)'
-breaks_links '#none: no such heading' '[front](../README.md#none)'
-breaks_links '#not-one: no such heading' '[code](#not-one)'
-breaks_links '../docs#a: no such heading' '[a folder](../docs#a)'
-rm -rf "${tree:?}"/*
-expect fail "links of no documents" sh "$here/check_links.sh" "$tree"
-
-# documented: a good tree with two ops and their page.
-documented() {
-    fresh
-    mkdir -p "$tree/src/ops" "$tree/docs"
-    cat >"$tree/include/weft/ops.h" <<'END'
-/* ---- ops ---- */
-WEFT_API int weft_add(int a); /* a + 1 */
-/* The sum. */
-#define weft_sum(...) weft_sum_axes(__VA_ARGS__)
-WEFT_API int weft_sum_axes(
-    int a);
-END
-    printf 'WI_MAP2(add,  NUMERIC, "a + b")\nWI_NODE(sum) /* reduce.c */\n' >"$tree/src/ops/op_list.h"
-    printf '| `torch.add` | `weft_add` |\n| `torch.sum` | `weft_sum`, `weft_sum_axes` |\n' >"$tree/docs/ops.md"
-}
-# breaks_documented LINE FILE SCRIPT: a good tree whose FILE is edited by sed's SCRIPT fails, and LINE is told.
-breaks_documented() {
-    documented
-    sed -i "$3" "$tree/$2"
-    expect fail "documented: $1, after $3" sh "$here/check_documented.sh" "$tree"
-    case $output in *"$1"*) return ;; esac
-    echo "expected '$1' after $3, got: $output"
-    bad=1
-}
-documented
-expect pass "a documented tree" sh "$here/check_documented.sh" "$tree"
-documented
-sed -i '/weft_add/d' "$tree/docs/ops.md"
-sed -i 's|/\* a + 1|  /* torch.add: a + 1|' "$tree/include/weft/ops.h"
-expect pass "an op whose comment names PyTorch's" sh "$here/check_documented.sh" "$tree"
-breaks_documented 'weft_add has no comment' include/weft/ops.h 's| /\* a + 1 \*/||'
-breaks_documented 'weft_sum_axes has no comment' include/weft/ops.h '/The sum/d'
-breaks_documented 'weft_sum_axes has no comment' include/weft/ops.h 's|/\* The sum. \*/|&\n|'
-breaks_documented 'weft_sum_axes has no comment' include/weft/ops.h 's|The sum.|---- sums ----|'
-breaks_documented 'weft_sum_axes has no comment' include/weft/ops.h 's|The sum.|---- sums\n * ----|'
-breaks_documented 'weft_sum_axes has no comment' include/weft/ops.h '/define/s|$|\nWEFT_API int weft_one(int a); /* 1 */|'
-breaks_documented 'sum: no weft_sum in include/weft' include/weft/ops.h '/define weft_sum/d'
-breaks_documented 'sum: no weft_sum in include/weft' include/weft/ops.h 's|^#define weft_sum(.*|/* weft_sum(x) */|'
-breaks_documented 'add: no `weft_add` in docs/ops.md' docs/ops.md '/weft_add/d'
-breaks_documented 'add: no `weft_add` in docs/ops.md' docs/ops.md 's/`weft_add`/weft_add/'
-breaks_documented 'sum: no `weft_sum` in docs/ops.md' docs/ops.md 's/.*weft_sum.*/`weft_add`/'
-breaks_documented 'weft_sum_all is not in include/weft' docs/ops.md 's/`weft_sum_axes`/`weft_sum_all`/'
-breaks_documented 'names no functions' docs/ops.md 's/`//g'
-breaks_documented 'has no ops' src/ops/op_list.h 's/^WI/WEFT/'
-
-# A tree whose only function of its own, beside those that the macros call, stands in a sample and in a page.
-exampled() {
-    rm -rf "$tree"/*
-    mkdir -p "$tree/include/weft" "$tree/samples" "$tree/docs/examples" "$tree/tests"
-    for name in input_dims parameter_dims flip_list_ permute_list_ reshape_list_ squeeze_list_ add sub; do
-        echo "WEFT_API int weft_$name(int a);"
-    done >"$tree/include/weft/ops.h"
-    echo 'int main(void) { return weft_add(1); }' | tee "$tree/samples/one.c" >"$tree/samples/one.h"
-    echo '/* weft_sub(1) */' >"$tree/docs/examples/two.c"
-    printf 'weft_sub is text\n```c\nint x = weft_sub(1);\n```\n' >"$tree/docs/page.md"
-    echo 'weft_add_shown_program(page docs/page.md 1 "x")' >"$tree/tests/CMakeLists.txt"
-}
-exampled
-expect pass "a tree with examples" sh "$here/check_examples.sh" "$tree"
-sed -i 's/weft_add(1)/0/' "$tree/samples/one.c" "$tree/samples/one.h"
-expect fail "a function in no example" sh "$here/check_examples.sh" "$tree"
-exampled
-sed -i '/^int/d' "$tree/docs/page.md"
-expect fail "a function in a comment and in a page's text alone" sh "$here/check_examples.sh" "$tree"
-exampled
-sed -i '/flip_list_/d' "$tree/include/weft/ops.h"
-expect fail "an excuse for what is not declared" sh "$here/check_examples.sh" "$tree"
-exampled
-printf '#include "one.h"\nint main(void) { return add(1); }\n' >"$tree/samples/one.c"
-echo '#include <weft/short_names.h>' >"$tree/samples/one.h"
-expect pass "a function in an example by its short name" sh "$here/check_examples.sh" "$tree"
-echo '' >"$tree/samples/one.h"
-expect fail "a short name in an example that has none" sh "$here/check_examples.sh" "$tree"
-breaks_documented 'declares no functions' include/weft/ops.h '/weft_/d'
 
 # pages: a statement, a function and a program, which use names that are declared.
 shown() {
