@@ -147,6 +147,10 @@ double wi_device_peak(const wi_device_profile *device, size_t element_bytes) {
     return unit * (double)device->units;
 }
 
+int64_t wi_device_near_floats(const wi_device_profile *device) {
+    return (int64_t)(device->near_cache / sizeof(float));
+}
+
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 const wi_device_profile *wi_device_kind(int index) {

@@ -85,6 +85,8 @@ typedef struct wi_device_profile {
 
 /* Operations per second of all units, on elements of so many bytes in registers. */
 double wi_device_peak(const wi_device_profile *device, size_t element_bytes);
+/* Floats that a unit's own cache holds. */
+int64_t wi_device_near_floats(const wi_device_profile *device);
 
 /* The kinds, in the order in which they are tried; NULL after the last. What drivers report is 0. */
 const wi_device_profile *wi_device_kind(int index);

@@ -21,10 +21,8 @@ enum { TILE = 16, BLOCK = 32, BLOCK_WORDS = BLOCK * BLOCK / 2, ROOM = 32, STRIP 
 static const double line_seconds = 20e-9, copy_seconds = 1.5e-9, element_seconds = 0.4e-9,
                     tile_seconds = 20e-9, store_seconds = 0.12e-9, far_seconds = 0.016e-9,
                     pack_seconds = 0.8e-9, item_seconds = 2e-6, build_seconds = 0.6;
-/* Of a tile's time at the rate of the engine that the profile has, as measured; lower tiles take less, of vectors in proportion.
- * NEAR: bytes of a weight that stay in the second-level cache. */
+/* Of a tile's time at the rate of the engine that the profile has, as measured; lower tiles take less, of vectors in proportion. */
 static const double engine_part = 0.75, vectors_part = 1.1;
-enum { NEAR = 3 << 19 };
 
 /* How the result is cut: tiles of `height` positions, `across` of them in a row of the result; of the ring: the number of
  * rows, a power of two, and numbers from row to row; `line`: numbers of a row of taps. */
@@ -103,8 +101,9 @@ static double multiplying(const wi_conv_geometry *w, const wi_cut *cut, const wi
         vectors ? vectors_part * 2.0 * (double)cut->height : engine_part * (double)(TILE + cut->height);
     const double multiply = rows * TILE * BLOCK / device->peak_engine;
     const double weight = 2.0 * blocks * BLOCK * (double)w->filters;
+    const bool far = weight > 1.5 * (double)device->near_cache;
     const double pair =
-        2.0 * panels * (tile_seconds + blocks * multiply) + (weight > NEAR ? weight * far_seconds : 0.0);
+        2.0 * panels * (tile_seconds + blocks * multiply) + (far ? weight * far_seconds : 0.0);
     return (double)cut->pairs * pair + store_seconds * wi_conv_positions(w) * (double)w->filters;
 }
 

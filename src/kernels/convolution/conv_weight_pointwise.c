@@ -15,11 +15,11 @@ static const char *const parameters[] = {[TILE] = "WEFT_POINTWISE_TILE",
 
 static const wi_variant variants[] = {{"f32", {[TILE] = 6, [VECTORS] = 4, [COMBINED] = 64}}, {0}};
 
-/* NEAR: floats of a block that leave room for the next one in a core's own cache,
- * which is then prefetched; BLOCK: most positions of it; LONG: of one that is not; SPLITS: work-items for
+/* BLOCK: most positions of a block that leaves room in a core's own cache for the next one, which is then prefetched; LONG: of one
+ * that does not; SPLITS: work-items for
  * each core, so that none waits long for another; FEW: floats of sums up to which there are so many; SMALL:
  * multiply-adds that are not worth waking another core. */
-enum { LANES = 16, NEAR = 1 << 16, BLOCK = 512, LONG = 1024 };
+enum { LANES = 16, BLOCK = 512, LONG = 1024 };
 enum { SPLITS = 4, FEW = 1 << 16, SMALL = 1 << 18 };
 
 static int64_t positions_of(const wi_conv *conv) {
@@ -53,9 +53,10 @@ typedef struct wi_cut {
     bool ahead; /* is the next block prefetched? */
 } wi_cut;
 
-static wi_cut cut_of(const wi_conv *conv, const int *p, int64_t units) {
+static wi_cut cut_of(const wi_conv *conv, const int *p, const wi_device_profile *device) {
+    const int64_t units = device->units;
     const int64_t positions = positions_of(conv), panels = wi_divide_up(conv->filters, panel_of(p));
-    const int64_t near = NEAR / (conv->channels + conv->filters);
+    const int64_t near = wi_device_near_floats(device) / 4 / (conv->channels + conv->filters);
     const bool large = (double)positions * (double)conv->channels * (double)conv->filters > SMALL;
     wi_cut cut = {.splits = 1, .span = panels, .ahead = conv->groups == 1 && near >= BLOCK / 4};
     if (large && !cut.ahead) cut.span = wi_divide_up(panels, wi_min64(panels, units));
@@ -77,9 +78,8 @@ static bool is_converted(const wi_kernel_site *site, int input) {
 }
 
 static weft_status pointwise(const wi_kernel_site *site, const wi_conv *conv, wi_kernel_plan *plan) {
-    const int64_t units = site->device->units;
     const int *const p = plan->values;
-    const wi_cut cut = cut_of(conv, p, units);
+    const wi_cut cut = cut_of(conv, p, site->device);
     const int64_t vectors = wi_divide_up(conv->filters, LANES),
                   panels = wi_divide_up(conv->filters, panel_of(p));
     const bool apart = is_converted(site, 1) || conv->groups > 1 || conv->filters != panel_of(p);
@@ -114,12 +114,12 @@ static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     if (!is_pointwise(&conv, site->values)) return false;
     const bool converted = is_converted(site, 0) || is_converted(site, 1);
-    return !converted || cut_of(&conv, site->values, site->device->units).ahead;
+    return !converted || cut_of(&conv, site->values, site->device).ahead;
 }
 
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    const wi_cut cut = cut_of(&conv, site->values, site->device->units);
+    const wi_cut cut = cut_of(&conv, site->values, site->device);
     const double columns = (double)(wi_divide_up(conv.filters, LANES) * LANES) / (double)conv.filters;
     return wi_work_seconds(
         site->device, &(wi_work){.operations = 1.1 * 2.0 * wi_conv_weight_multiplications(&conv) * columns,

@@ -9,9 +9,7 @@
 
 enum { ROWS = WI_WINOGRAD_ROWS, STEP = WI_WINOGRAD_STEP };
 
-/* NEAR: floats of a room that stays in a core's own cache, beside few sums; FAR: sums
- * that no cache of a core holds. */
-enum { VECTOR = 16, NEAR = 1 << 17, FAR = 1 << 20 };
+enum { VECTOR = 16 };
 
 /* How the work is cut: into splits of units (lines of tiles, or images), and spans of panels of filters. */
 typedef struct wi_cut {
@@ -30,7 +28,8 @@ static int64_t room_of(const wi_cut *cut) {
     return cut->points * (cut->block * (x + y) + 2 * VECTOR);
 }
 
-static wi_cut cut_work(const wi_conv *conv, const int *p, int64_t cores) {
+static wi_cut cut_work(const wi_conv *conv, const int *p, const wi_device_profile *device) {
+    const int64_t near = wi_device_near_floats(device);
     wi_cut cut = {.square = conv->taps[2] == 3};
     cut.points = p[STEP] + conv->taps[2] - 1;
     if (cut.square) cut.points *= cut.points;
@@ -45,16 +44,16 @@ static wi_cut cut_work(const wi_conv *conv, const int *p, int64_t cores) {
     cut.tile = wi_divide_up(conv->channels, cut.tiles);
     cut.sums =
         conv->groups * cut.panels * cut.lines * cut.points * cut.tiles * cut.tile * cut.vectors * VECTOR;
-    /* Spans save sums, splits save transforms of x. */
-    const int64_t wanted = wi_max64(1, cores / conv->groups);
-    cut.spans = cut.sums > FAR ? wi_min64(cut.panels, wanted) : 1;
+    /* Spans save sums that no near cache holds, splits save transforms of x. */
+    const int64_t wanted = wi_max64(1, device->units / conv->groups);
+    cut.spans = cut.sums > 4 * near ? wi_min64(cut.panels, wanted) : 1;
     cut.span = wi_divide_up(cut.panels, cut.spans);
     cut.spans = wi_divide_up(cut.panels, cut.span);
     cut.share = wi_divide_up(cut.units, wi_min64(cut.units, wi_divide_up(wanted, cut.spans)));
     cut.splits = wi_divide_up(cut.units, cut.share);
-    /* Every block reads and writes all sums: the more they are, the larger it is. */
+    /* Every block reads and writes all sums: the more they are, the larger it is. Beside few its room stays near. */
     cut.block = 1;
-    const int64_t most = wi_max64(1, wi_min64(cut.share, wi_max64(NEAR, cut.sums / 2) / room_of(&cut)));
+    const int64_t most = wi_max64(1, wi_min64(cut.share, wi_max64(near / 2, cut.sums / 2) / room_of(&cut)));
     cut.block = wi_divide_up(cut.share, wi_divide_up(cut.share, most));
     cut.room = room_of(&cut);
     return cut;
@@ -76,8 +75,8 @@ static bool is_straight(const wi_conv *conv, const int *p) {
     return fits && images <= limit && (double)conv->channels * (double)conv->filters * 36.0 <= limit;
 }
 
-static weft_status winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *plan) {
-    const wi_cut cut = cut_work(conv, plan->values, cores);
+static weft_status winograd(const wi_conv *conv, const wi_device_profile *device, wi_kernel_plan *plan) {
+    const wi_cut cut = cut_work(conv, plan->values, device);
     const int64_t items = cut.splits * cut.spans * conv->groups;
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut.tile);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut.vectors);
@@ -112,7 +111,7 @@ static bool accepts(const wi_kernel_site *site) {
 /* In multiply-adds of the products, as measured (conv_winograd_cpu.c has the like). */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    const wi_cut cut = cut_work(&conv, site->values, site->device->units);
+    const wi_cut cut = cut_work(&conv, site->values, site->device);
     const double units = (double)cut.units, points = (double)cut.points;
     const double rows = (double)(cut.tiles * cut.tile), columns = (double)(cut.panels * cut.vectors * VECTOR);
     const double positions = points * (double)cut.y_positions * units;
@@ -137,7 +136,7 @@ static double margin(const wi_kernel_site *site) {
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
     plan->flops = wi_conv_flops(&conv);
-    return winograd(&conv, site->device->units, plan);
+    return winograd(&conv, site->device, plan);
 }
 
 const wi_implementation wi_conv_weight_winograd_cpu = {.name = "winograd_weight",

@@ -19,13 +19,15 @@ const wi_variant wi_conv_winograd_variants[] = {
 
 enum { ROWS = WI_WINOGRAD_ROWS, COLUMNS = WI_WINOGRAD_COLUMNS, STEP = WI_WINOGRAD_STEP };
 
-/* Floats of transformed weights that leave room for others in a unit's own cache; and those of which no near cache has more. */
-static int64_t near_floats(const wi_kernel_site *site) {
-    return (int64_t)(site->device->near_cache / sizeof(float));
+/* Floats of transformed weights of which no near cache has more. */
+static int64_t large_floats(const wi_kernel_site *site) {
+    return 4 * wi_device_near_floats(site->device);
 }
 
-static int64_t large_floats(const wi_kernel_site *site) {
-    return 4 * near_floats(site);
+/* Most floats of a room: beside what else a near cache holds, or beside large weights. */
+static int64_t most_of_room(const wi_kernel_site *site, bool large) {
+    const int64_t near = wi_device_near_floats(site->device);
+    return large ? 10 * near : near * 5 / 16;
 }
 
 /* Of a tile: its side is STEP results and three taps. */
@@ -57,7 +59,7 @@ static wi_winograd winograd_of(const wi_kernel_site *site, const wi_conv_geometr
     wi_winograd cut = {.panels = wi_divide_up(w->filters, p[COLUMNS]), .tiles = tiles_of(w, p)};
     cut.weights = w->groups * cut.panels * points_of(p) * (w->channels * p[COLUMNS] + 16);
     const bool large = cut.weights > large_floats(site);
-    cut.panels_near = cut.weights <= near_floats(site);
+    cut.panels_near = cut.weights <= wi_device_near_floats(site->device);
     const int64_t units = wi_max64(1, site->device->units / w->groups);
     cut.strips = wi_max64(1, wi_min64(units, cut.tiles / (large ? 5 * p[ROWS] : p[ROWS])));
     while (units % cut.strips != 0) cut.strips--;
@@ -67,7 +69,7 @@ static wi_winograd winograd_of(const wi_kernel_site *site, const wi_conv_geometr
     cut.spans = wi_divide_up(cut.panels, cut.span);
     cut.together = wi_min64(cut.span, large ? 8 : 2);
     const int64_t tile = points_of(p) * (width_of(w) + cut.together * p[COLUMNS]); /* elements */
-    const int64_t fits = wi_max64(1, (large ? 5 << 19 : 80 << 10) / tile / p[ROWS]);
+    const int64_t fits = wi_max64(1, most_of_room(site, large) / tile / p[ROWS]);
     cut.block =
         wi_divide_up(wi_divide_up(cut.strip, wi_divide_up(cut.strip, fits * p[ROWS])), p[ROWS]) * p[ROWS];
     cut.room = points_of(p) * (cut.block * (width_of(w) + cut.together * p[COLUMNS]) + 2 * 16);

@@ -9,9 +9,8 @@
 
 enum { ROWS = WI_WINOGRAD_ROWS, COLUMNS = WI_WINOGRAD_COLUMNS, STEP = WI_WINOGRAD_STEP };
 
-/* TAPS: of a row. NEAR, FAR: floats of a room that stays in a core's own cache; of one beside weights that do
- * not. */
-enum { TAPS = 5, NEAR = 200 << 10, FAR = 5 << 19 };
+/* Of a row. */
+enum { TAPS = 5 };
 
 static int64_t points_of(const int *p) {
     return p[STEP] + TAPS - 1;
@@ -42,7 +41,8 @@ static wi_rows rows_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
         .across = wi_divide_up(w->made[2], p[STEP]),
         .block = 1};
     cut.weights = w->groups * cut.panels * points_of(p) * (w->taps[1] * w->channels * p[COLUMNS] + 16);
-    const bool large = cut.weights > 1 << 20;
+    const int64_t near = wi_device_near_floats(site->device);
+    const bool large = cut.weights > 4 * near;
     const int64_t units = wi_max64(1, site->device->units / w->groups);
     cut.shares = wi_min64(units, w->images);
     while (units % cut.shares != 0) cut.shares--;
@@ -51,8 +51,8 @@ static wi_rows rows_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     cut.span = wi_divide_up(cut.panels, wi_min64(cut.panels, units / cut.shares));
     cut.spans = wi_divide_up(cut.panels, cut.span);
     cut.together = wi_min64(cut.span, large ? 8 : 2);
-    /* Whole images, some of them, or a band of one. */
-    const int64_t most = large ? FAR : NEAR;
+    /* Whole images, some of them, or a band of one, in a room that stays near; beside weights that do not, in a larger one. */
+    const int64_t most = large ? 10 * near : near * 25 / 32;
     cut.band = w->made[1];
     while (cut.band > TAPS && room_of(w, p, &cut, 1, cut.band) > most) cut.band = wi_divide_up(cut.band, 2);
     while (cut.block < cut.share && room_of(w, p, &cut, cut.block + 1, cut.band) <= most) cut.block++;
