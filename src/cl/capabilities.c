@@ -126,7 +126,7 @@ static weft_status read_formats(const wi_device *device, bool *fp64, bool *fp16)
     return WEFT_OK;
 }
 
-static weft_status probe_formats(wi_device *device, bool fp64, bool fp16) {
+static weft_status probe_formats(wi_device *device, const char *name, bool fp64, bool fp16) {
     char error[2048];
     wi_error_save(error, sizeof error);
     weft_status status = probe(device, fp64, fp16);
@@ -137,16 +137,31 @@ static weft_status probe_formats(wi_device *device, bool fp64, bool fp16) {
     const unsigned found = FOUND_FLOAT | (fp64 ? FOUND_FP64 : 0u) | (fp16 ? FOUND_FP16 : 0u);
     apply(&device->caps, found);
     /* A build that was interrupted says nothing of the device: it is asked again next time. */
-    if (wi_programs_stats(device)->interrupted == 0) wi_tuning_set(device, "probe", found);
+    if (wi_programs_stats(device)->interrupted == 0) wi_tuning_set(device, name, found);
     return WEFT_OK;
 }
 
-weft_status wi_capabilities_probe(wi_device *device) {
+void wi_capabilities_answer(char name[WI_PROBE_NAME]) {
+    wi_probe_name(name, "formats", probe_source);
+}
+
+static bool find_formats(wi_device *device, const char *name, unsigned *found) {
     double known = 0;
+    if (!wi_tuning_get(device, name, &known)) return false;
+    *found = known >= FOUND_FLOAT && known <= FOUND_ALL ? (unsigned)known : 0;
+    if (*found & FOUND_FLOAT) return true;
+    wi_log_line(
+        device->host.log, WEFT_LOG_WARNING, "tuning database: '%s' is no answer, and is ignored", name);
+    return false;
+}
+
+weft_status wi_capabilities_probe(wi_device *device) {
+    char name[WI_PROBE_NAME];
+    unsigned found = 0;
     bool fp64 = false, fp16 = false;
-    if (wi_tuning_get(device, "probe", &known) && known >= FOUND_FLOAT && known <= FOUND_ALL &&
-        ((unsigned)known & FOUND_FLOAT)) {
-        apply(&device->caps, (unsigned)known);
+    wi_capabilities_answer(name);
+    if (find_formats(device, name, &found)) {
+        apply(&device->caps, found);
         return WEFT_OK;
     }
     WI_TRY(read_formats(device, &fp64, &fp16));
@@ -154,5 +169,5 @@ weft_status wi_capabilities_probe(wi_device *device) {
         apply(&device->caps, FOUND_FLOAT | (fp64 ? FOUND_FP64 : 0u));
         return WEFT_OK;
     }
-    return probe_formats(device, fp64, fp16);
+    return probe_formats(device, name, fp64, fp16);
 }

@@ -2,7 +2,7 @@
 #ifndef WI_CAPABILITIES_H
 #define WI_CAPABILITIES_H
 
-#include "cl/opened_device.h"
+#include "cl/probe.h"
 
 /* Fills caps with what the driver says, and quirks. Needs the context's device and info. */
 weft_status wi_capabilities_read(wi_device *device);
@@ -10,5 +10,7 @@ weft_status wi_capabilities_read(wi_device *device);
  * Needs everything else of the context. Errors: those of building and running; WEFT_ERROR_UNSUPPORTED for
  * wrong numbers. */
 weft_status wi_capabilities_probe(wi_device *device);
+/* The name of its answer in the tuning database. */
+void wi_capabilities_answer(char name[WI_PROBE_NAME]);
 
 #endif

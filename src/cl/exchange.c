@@ -84,11 +84,12 @@ static bool are_right(const float *out, const int *in, int group) {
 }
 
 /* right: whether the numbers are, of programs with caps.exchange. */
-static weft_status probe(bool *right, wi_device *device) {
+static weft_status probe(bool *right, wi_device *device, const void *user) {
     int in[MOST_ITEMS];
     float out[MOST_ITEMS * RESULTS] = {0};
     const int group = device->profile.group, items = GROUPS * group;
     wi_program *program = NULL;
+    (void)user;
     *right = false;
     if (items > MOST_ITEMS) return WEFT_OK;
     set_inputs(in, items);
@@ -108,32 +109,17 @@ static weft_status probe(bool *right, wi_device *device) {
 
 /* ---- the choice ---- */
 
-static bool is_lack_of_memory(weft_status status) {
-    return status == WEFT_ERROR_MEMORY || status == WEFT_ERROR_DEVICE_MEMORY;
-}
-
 weft_status wi_exchange_try(wi_device *device, const char *way) {
-    char error[2048];
-    double known = 0.0;
+    const wi_question question = {.name = way,
+        .unused = "reductions do not use sub-groups",
+        .fault = "their numbers are wrong",
+        .text = source,
+        .answer = probe};
     bool right = false;
     device->caps.exchange = way;
-    if (wi_tuning_get(device, way, &known)) {
-        if (known != 1.0) device->caps.exchange = NULL;
-        return WEFT_OK;
-    }
-    wi_error_save(error, sizeof error);
-    const weft_status status = probe(&right, device);
-    if (is_lack_of_memory(status)) return status;
-    /* A build that was interrupted says nothing of the device, nor does a device that is lost. */
-    if (status == WEFT_OK || (status == WEFT_ERROR_BUILD && wi_programs_stats(device)->interrupted == 0))
-        wi_tuning_set(device, way, right);
-    if (!right) {
-        wi_log_line(device->host.log, WEFT_LOG_WARNING, "reductions do not use sub-groups of %s: %s",
-            device->info.name, status == WEFT_OK ? "their numbers are wrong" : weft_last_error());
-        device->caps.exchange = NULL;
-    }
-    wi_error_restore(error);
-    return WEFT_OK;
+    const weft_status status = wi_probe_ask(&right, device, &question);
+    if (!right) device->caps.exchange = NULL;
+    return status;
 }
 
 static const char *model_of(const char *wanted) {

@@ -54,5 +54,7 @@ const wi_program_stats *wi_programs_stats(const wi_device *device);
  * Key: name + device + driver + platform + version. Returns false when there is none. */
 bool wi_tuning_get(wi_device *device, const char *name, double *value);
 void wi_tuning_set(wi_device *device, const char *name, double value);
+/* As wi_tuning_set, for as long as the device is open. */
+void wi_tuning_note(wi_device *device, const char *name, double value);
 
 #endif

@@ -80,6 +80,10 @@ bool wi_tuning_get(wi_device *device, const char *name, double *value) {
     return found;
 }
 
+void wi_tuning_note(wi_device *device, const char *name, double value) {
+    remember(device, tuning_key(device, name), value);
+}
+
 void wi_tuning_set(wi_device *device, const char *name, double value) {
     const wi_cache_key key = tuning_key(device, name);
     remember(device, key, value);

@@ -107,7 +107,9 @@ static void whole_nonsense_is_refused(void **state) {
     static const double values[] = {1e300, -1.0, NAN, INFINITY, 0.0, 8.0};
     entry_file file;
     double value = 0;
+    char name[WI_PROBE_NAME];
     (void)state;
+    wi_capabilities_answer(name);
     write_entry(&file);
     for (int kind = 0; kind < 8; kind++) {
         const wi_cache_key key = wi_disk_cache_key(file.device, "tuning", "nonsense");
@@ -118,9 +120,11 @@ static void whole_nonsense_is_refused(void **state) {
         assert_ok(small_program_use(file.context, NULL));
     }
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        wi_tuning_set(file.device, "probe", values[i]);
+        file.log = (scratch_log){0};
+        wi_tuning_set(file.device, name, values[i]);
         assert_ok(wi_capabilities_probe(file.device));
         assert_true(file.device->caps.can_build);
+        assert_non_null(strstr(file.log.text, "is no answer, and is ignored"));
     }
     forget_entry(&file);
 }

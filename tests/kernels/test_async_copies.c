@@ -8,7 +8,7 @@
 #include "cl/kernel_source.h"
 #include "kernels/product/gemm_tile_gpu.h"
 #include "ops/op_table.h"
-#include "support/conv_net.h"
+#include "support/conv_cases.h"
 #include "support/scratch.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,50 +18,9 @@
 /* So many units that k is split. */
 enum { UNITS = 512, MOST = 1 << 18 };
 
-/* Whose folder findings are kept in. */
-static const char *cache = "cache";
-
 static const char *const models[] = {"model", "model-late"};
 
 /* ---- convolutions ---- */
-
-/* A tile has 128 x 128 results, and a block 8 steps. */
-static const conv_case direct_cases[] = {
-    {"less than a tile and a block", 1, 3, 5, 4, 6, 1, 1, 1, 0, 1},
-    {"several tiles each way", 2, 24, 9, 11, 130, 3, 1, 1, 1, 1},
-    {"taps of four channels, two in a block", 2, 4, 12, 11, 20, 3, 1, 1, 1, 1},
-    {"odd channels, a copy of the image", 2, 21, 9, 8, 67, 3, 1, 1, 1, 1},
-    {"stride 2, phases of 1, 2 and 4 taps", 2, 40, 13, 11, 70, 3, 2, 1, 1, 1},
-    {"stride 3 over one tap, phases without taps", 1, 36, 14, 13, 66, 1, 3, 1, 0, 1},
-    {"stride 2, dilation 2", 1, 28, 14, 13, 68, 3, 2, 2, 1, 1},
-    {"groups of odd channels", 2, 57, 9, 7, 51, 3, 2, 1, 1, 3},
-};
-static const conv_case split_cases[] = {
-    {"many channels", 1, 256, 7, 7, 68, 3, 1, 1, 1, 1},
-    {"blocks that splits share unequally", 2, 500, 5, 6, 131, 1, 1, 1, 0, 1},
-    {"odd channels, a copy of the image", 1, 259, 6, 5, 67, 3, 1, 1, 1, 1},
-    {"stride 2, phases of 1, 2 and 4 taps", 2, 64, 13, 12, 130, 3, 2, 1, 1, 1},
-};
-static const conv_case weight_cases[] = {
-    {"less than a tile and a block", 1, 3, 5, 4, 6, 1, 1, 1, 0, 1},
-    {"several tiles each way", 2, 24, 9, 11, 130, 3, 1, 1, 1, 1},
-    {"odd channels and filters, copies of both", 2, 21, 9, 8, 67, 3, 1, 1, 1, 1},
-    {"images of fewer positions than a block", 19, 12, 4, 3, 72, 3, 2, 1, 1, 1},
-    {"stride 3 beyond the window", 3, 8, 17, 16, 12, 2, 3, 1, 0, 1},
-    {"groups of odd channels", 2, 57, 9, 7, 51, 3, 2, 1, 1, 3},
-};
-
-typedef struct kernel {
-    const char *name;
-    int extras; /* of conv_net_in */
-    const conv_case *cases;
-    size_t count;
-} kernel;
-
-#define CASES(list) list, sizeof list / sizeof *list
-static const kernel direct = {"conv_gpu", CONV_BIAS | CONV_SUMS, CASES(direct_cases)},
-                    split = {"split_gpu", CONV_BIAS | CONV_SUMS, CASES(split_cases)},
-                    weight = {"conv_gpu_weight", CONV_OF_WEIGHT, CASES(weight_cases)};
 
 static bool is_on_processor(void) {
     const bool is = wi_context_device(test_context())->caps.device_class == WEFT_CLASS_CPU;
@@ -82,7 +41,7 @@ static weft_context *context_with(const char *copies, scratch_log *log) {
         unsetenv("WEFT_ASYNC_COPIES");
     weft_context *const context =
         test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .work_units = UNITS,
-            .cache_dir = test_path(cache), .log = log ? scratch_log_line : NULL, .log_user = log});
+            .cache_dir = test_path("cache"), .log = log ? scratch_log_line : NULL, .log_user = log});
     unsetenv("WEFT_ASYNC_COPIES");
     return context;
 }
@@ -95,24 +54,21 @@ static void assert_chosen(const char *own, const wi_step *const *steps, size_t c
     }
 }
 
-static size_t steps_of(const kernel *k, const weft_plan *plan, const wi_step **steps) {
-    return k->extras & CONV_OF_WEIGHT ? conv_net_weight_steps(plan, steps) : conv_net_steps(plan, steps);
-}
-
-static void try_convolutions(const kernel *k, const char *model) {
+static void try_convolutions(const conv_cases *k, const char *model) {
     const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
     weft_context *const context = context_with(model, NULL);
     const conv_net net = conv_net_in(weft_context_graph(context), k->cases, k->count, k->extras);
     weft_plan *const naive = conv_net_plan(&net, "conv_naive");
-    conv_net_choose(wi_context_device(context), k->name, "async", naive, steps, steps_of(k, naive, steps));
+    conv_net_choose(
+        wi_context_device(context), k->kernel, "async", naive, steps, conv_cases_steps(k, naive, steps));
     weft_plan *const tiles = conv_net_plan(&net, NULL);
-    const size_t count = steps_of(k, tiles, steps);
+    const size_t count = conv_cases_steps(k, tiles, steps);
     assert_int_equal(count, k->count * (k->extras & CONV_OF_WEIGHT ? 1 : CONV_PASSES));
-    assert_chosen(k->name, steps, count);
-    for (size_t i = 0; i < count && k == &split; i++)
+    assert_chosen(k->kernel, steps, count);
+    for (size_t i = 0; i < count && k == &conv_split; i++)
         assert_in_range(conv_net_splits(tiles, steps[i]), 2, 32);
     float *const wanted = conv_net_run(&net, naive), *const got = conv_net_run(&net, tiles);
-    conv_net_compare(&net, k->name, got, wanted, NULL);
+    conv_net_compare(&net, k->kernel, got, wanted, NULL);
     free(wanted);
     free(got);
     weft_plan_release(naive);
@@ -120,24 +76,24 @@ static void try_convolutions(const kernel *k, const char *model) {
     weft_context_release(context);
 }
 
-static void try_all(const kernel *k) {
+static void try_all(const conv_cases *k) {
     if (skipped()) skip();
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) try_convolutions(k, models[i]);
 }
 
 static void convolutions_are_right(void **state) {
     (void)state;
-    try_all(&direct);
+    try_all(&conv_direct);
 }
 
 static void split_convolutions_are_right(void **state) {
     (void)state;
-    try_all(&split);
+    try_all(&conv_split);
 }
 
 static void weights_are_right(void **state) {
     (void)state;
-    try_all(&weight);
+    try_all(&conv_weight);
 }
 
 /* ---- products ---- */
@@ -329,11 +285,10 @@ static void replace_kernel(const char *name, const char *part, const char *other
     setenv("WEFT_KERNEL_DIR", folder, 1);
 }
 
-/* What is not there is no zero. */
+/* What is not there is no zero. The answer to the right model, which the folder has, is not taken for that to another text. */
 static void wrong_numbers_are_found(void **state) {
     (void)state;
     if (skipped()) skip();
-    cache = "wrong"; /* nothing is known there */
     replace_kernel("async_copy_model.clh", ": 0.0f;", ": 1.0f;");
     assert_refused("model", "asynchronous copies by a model are not used: they write wrong numbers");
     unsetenv("WEFT_KERNEL_DIR");

@@ -1,7 +1,7 @@
 /* See gemm_check.h. */
 #include "kernels/product/gemm_check.h"
 #include "cl/matrix_engine.h"
-#include "cl/program.h"
+#include "cl/probe.h"
 #include "graph/dtype.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/selection.h"
@@ -226,34 +226,43 @@ static bool replaces_multiply_adds(
 
 /* ---- what is found ---- */
 
-/* What has nothing to do with the implementation may be otherwise next time. */
-static bool may_pass(weft_status status) {
-    return status == WEFT_ERROR_MEMORY || status == WEFT_ERROR_DEVICE_MEMORY ||
-           status == WEFT_ERROR_MEMORY_LIMIT;
-}
-
-typedef weft_status test(
+typedef weft_status wi_comparison(
     bool *right, wi_device *device, const wi_implementation *implementation, const wi_variant *variant);
 
-/* The answer that is known by this name, or that of the test; `fault` is what the log says of a wrong one. */
+typedef struct wi_trial {
+    const wi_implementation *implementation;
+    const wi_variant *variant;
+    wi_comparison *compare;
+} wi_trial;
+
+static weft_status try(bool *right, wi_device *device, const void *user) {
+    const wi_trial *const trial = user;
+    return trial->compare(right, device, trial->implementation, trial->variant);
+}
+
+/* The question is one of the implementation's kernels, its variant, and what stands for the engine. */
 static bool passes(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
-    const char *question, test *answer, const char *fault) {
-    char name[128], error[2048];
-    double known = 0.0;
-    bool right = false;
+    const char *question, wi_comparison *comparison, const char *fault) {
+    char name[128], unused[128], parameters[256] = "";
+    const wi_trial trial = {implementation, variant, comparison};
+    size_t length = 0;
     snprintf(name, sizeof name, "%s %s/%s%s", question, implementation->name, variant->name,
         device->caps.engine_model                      ? " by a model"
         : device->caps.engines & WI_ENGINE_AVX512_BF16 ? " by vectors"
                                                        : "");
-    if (wi_tuning_get(device, name, &known)) return known == 1.0;
-    wi_error_save(error, sizeof error);
-    const weft_status status = answer(&right, device, implementation, variant);
-    if (!right)
-        wi_log_line(device->host.log, WEFT_LOG_WARNING, "%s is not used: %s", implementation->name,
-            status == WEFT_OK ? fault : weft_last_error());
-    if (status == WEFT_OK || !may_pass(status)) wi_tuning_set(device, name, right ? 1.0 : 0.0);
-    wi_error_restore(error);
-    return right;
+    snprintf(unused, sizeof unused, "%s is not used", implementation->name);
+    for (int i = 0; implementation->parameters && implementation->parameters[i] && length < sizeof parameters;
+         i++)
+        length +=
+            (size_t)snprintf(parameters + length, sizeof parameters - length, " %d", variant->values[i]);
+    return wi_probe_passes(device, &(wi_question){.name = name,
+                                       .unused = unused,
+                                       .fault = fault,
+                                       .headers = implementation->headers,
+                                       .file = implementation->file,
+                                       .text = parameters,
+                                       .answer = try,
+                                       .user = &trial});
 }
 
 bool wi_gemm_is_right(wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
