@@ -10,12 +10,14 @@ has() { echo "$got" | grep -qF -- "$1" || bad "no \"$1\" in: $got"; }
 
 got=$("$weft" advise digits-MLP --steps 1 --threads 1 --examples 6400 --hourly 0:0=36000 --hourly "tesla=1" 2>&1)
 [ $? -eq 2 ] || bad "a device that is nowhere is taken: $got"
-got=$("$weft" advise digits-MLP digits-CNN --steps 1 --examples 6400000 --hourly 0:0=36000 --hourly T4=0.5 2>&1) ||
+got=$("$weft" advise digits-MLP digits-CNN --steps 1 --examples 6400000 --hourly gpu=0.7 --hourly 0:0=36000 --hourly T4=0.5 2>&1) ||
     bad "failed: $got"
 has "digits-MLP: a training step of 32 examples, an epoch of 6400000"
 has "has the cheapest epoch, if it takes what is expected"
 has "of what was measured; on no GPU has that been compared"
 has "ms of a step"
+name=$("$weft" devices | sed -n '1s/  / /p')
+[ "$(echo "$got" | grep -cF "$name ")" -ge 4 ] || bad "the device's name is cut: $got"
 [ "$(echo "$got" | grep -c '^Use .* an epoch takes .* s\.')" -eq 2 ] || bad "no advice in: $got"
 [ "$(echo "$got" | grep -c '^NVIDIA T4 .* expected$')" -eq 3 ] || bad "no row of a data sheet in: $got"
 # An epoch is 200,000 steps, and costs ten times its seconds; the table repeats the step.
@@ -26,6 +28,9 @@ echo "$got" | awk '
     /^ms of a step/ { table = 1 }
     END { exit !(rows >= 2 && !wrong) }' || bad "wrong sums in: $got"
 
+echo "$got" | grep -q '^AMD RX 6600 .* [0-9.e-]* *expected$' || bad "GPUs of data sheets have no price: $got"
+echo "$got" | grep '^AMD RX 6600' | head -n 1 | grep -q ' - *expected$' && bad "the price of gpu is not that of data sheets: $got"
+
 # A price by the selector of a kind; --device takes one, too.
 got=$("$weft" advise digits-MLP --steps 1 --threads 1 --device cpu --hourly cpu=36000 2>&1) || bad "failed: $got"
 echo "$got" | grep -q '^[0-9]*:[0-9]* .* [0-9.e+]*$' || bad "the processor has no price: $got"
@@ -35,5 +40,12 @@ got=$("$weft" advise digits-MLP --device cpux 2>&1) && bad "a device that is now
 got=$(OPENCL_LAYERS=$layer FAULT_OPENCL="clEnqueueNDRangeKernel 2 -5" "$weft" advise digits-MLP --steps 1 2>&1) ||
     bad "failed: $got"
 has "CL_OUT_OF_RESOURCES"
-has "No device of this machine takes this step."
+has "No device of this machine could be measured."
+# One that ends the process as it compiles the first kernel, which planning needs, is one line.
+cache=$(mktemp -d)
+got=$(WEFT_CACHE_DIR="$cache" OPENCL_LAYERS=$layer FAULT_OPENCL="clBuildProgram 1 1" "$weft" advise digits-MLP --steps 1 --threads 1 2>&1)
+status=$?
+rm -rf "$cache"
+[ $status -eq 1 ] || bad "a compiler that ends the process: $got"
+has "weft: the driver ended the process with signal"
 exit 0

@@ -28,11 +28,12 @@ tab=$(printf '\t')
 size=40x200x200
 site="matmul 1,40,200,200 nn f32 f32 f32"
 expect "a budget of 0" '^$' "a budget of 0: nothing is measured" --budget 0 $size
-expect "a budget that is used up" '^$' "not measured: the budget is used up" --budget 0.001 $size
-expect "a product" "^choice$tab$site$tab" "1 sizes measured" $size
+expect "a budget that is used up" '^weft tuning' "not measured: the budget is used up" --budget 0.001 $size
+expect "a short budget" '^weft tuning' "no time for" --budget 1 AlexNet-S
+expect "a product" "^choice$tab$site$tab" "1 size measured" $size
 expect "a convolution" "^choice${tab}conv_weight n2,1,16,16 " "3 sizes measured" 2x8x16x16x3x1
-expect "a product in f16" "^choice$tab${site%f32}f16$tab" "1 sizes measured" --precision f16 $size
-expect "a file" "^choice$tab$site$tab" "1 sizes measured" --file "$folder/shipped.txt" $size
+expect "a product in f16" "^choice$tab${site%f32}f16$tab" "1 size measured" --precision f16 $size
+expect "a file" "^choice$tab$site$tab" "1 size measured" --file "$folder/shipped.txt" $size
 cmp -s "$folder/shipped.txt" "$WEFT_CACHE_DIR/tuning.txt" || complain "a file" "it differs from the cache folder's"
 got=$("$weft" tune $size 2>&1)
 echo "$got" | grep -q "0 sizes measured" || complain "a second time" "expected nothing to be measured again: $got"
@@ -52,11 +53,11 @@ change '*(volatile __global int *)(ulong)(k - k + 4) = 1;'
 expect "a kernel that crashes" "${blame}it ended the process" "naive/: it ended the process" $size
 change 'if (k > 150) acc = 1e6f;'
 expect "a kernel that is wrong at the size" "${blame}it computes other numbers than the built-in choice" \
-    "1 sizes measured" $size
+    "1 size measured" $size
 change 'acc = 1e6f;'
-expect "a kernel that is always wrong" "^choice$tab$site${tab}[^n]" "1 sizes measured" $size
+expect "a kernel that is always wrong" "^choice$tab$site${tab}[^n]" "1 size measured" $size
 change 'no such word'
-expect "a kernel that does not compile" "^choice$tab$site${tab}[^n]" "1 sizes measured" $size
+expect "a kernel that does not compile" "^choice$tab$site${tab}[^n]" "1 size measured" $size
 
 # A choice of the portable product serves a benchmark of that size, but where it does not compile.
 sed "s|^\(choice$tab$site$tab\)[^$tab]*|\1naive/|" "$folder/shipped.txt" >"$folder/naive.txt"
@@ -78,11 +79,16 @@ for work in 1x2 1x2x3x4 0x1x1 1x1x1048577 1x1x1:NX 1x1x1x 2x8x16x16x3:NN 2x8x16x
 refused --budget
 refused --budget x 8x8x8
 refused --budget -1 8x8x8
+echo "$got" | grep -qF "'-1' is not a number of seconds, 0 or more" || complain "--budget -1" "expected to read what is allowed: $got"
 refused --budget inf 8x8x8
 refused --limit 0 8x8x8
 refused --batch 1.5 8x8x8
 refused --precision f64 8x8x8
 refused --budgets 3 8x8x8
+started=$(date +%s)
+got=$("$weft" tune --budget 60 --file /nonexistent/tuning.txt 8x8x8 2>&1)
+[ $? -eq 1 ] && [ $(($(date +%s) - started)) -lt 30 ] || complain "a file that cannot be written" "expected an error before anything is measured: $got"
+echo "$got" | grep -q "measured" && complain "a file that cannot be written" "it was measured: $got"
 got=$("$weft" tune --device nosuchdevice 8x8x8 2>&1)
 [ $? -eq 1 ] || complain "a device that is not here" "expected exit status 1: $got"
 echo "mine" >"$folder/notes.txt"

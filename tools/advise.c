@@ -6,13 +6,14 @@
 #include "advise_table.h"
 #include "base/memory.h"
 #include "device_sheets.h"
+#include "in_child.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NETWORKS = 32, MOST_PRICES = 32, MOST_THREADS = 16, MOST_ROWS = 256, WIDTH = 44 };
+enum { MOST_NETWORKS = 32, MOST_PRICES = 32, MOST_THREADS = 16, MOST_ROWS = 256, LEAST_WIDTH = 22 };
 
 typedef struct price {
     char device[ADVISE_TEXT]; /* a selector, or a part of a data sheet's name */
@@ -35,9 +36,10 @@ typedef struct advise {
 
 /* ---- devices and prices ---- */
 
-/* selector: of a device of this machine; "": of a data sheet. */
+/* selector: of a device of this machine; "": of a data sheet, all of which are of GPUs. */
 static bool is_of(const char *text, const char *name, const char *selector) {
-    return selector[0] ? advise_selects(text, selector) : advise_names(text, name);
+    if (selector[0]) return advise_selects(text, selector);
+    return strcmp(text, "gpu") == 0 || advise_names(text, name);
 }
 
 static double price_of(const advise *a, const char *name, const char *selector) {
@@ -158,11 +160,11 @@ static void print_figure(const char *form, double number) {
         printf(form, number);
 }
 
-static void print_row(const advise *a, const bench_network *network, const advise_row *row) {
+static void print_row(const advise *a, const bench_network *network, const advise_row *row, int width) {
     char name[2 * ADVISE_TEXT], threads[24] = "-";
-    snprintf(name, sizeof name, "%s%s%s", row->selector, row->selector[0] ? " " : "", row->name);
+    advise_row_title(name, row);
     if (row->threads > 0) snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
-    printf("%-*.*s%8s", WIDTH, WIDTH - 1, name, threads);
+    printf("%-*.*s%8s", width, width - 1, name, threads);
     if (row->failure[0]) {
         printf("  %s\n", row->failure);
         return;
@@ -176,11 +178,12 @@ static void print_row(const advise *a, const bench_network *network, const advis
 }
 
 static void print_table(const advise *a, const bench_network *network) {
+    const int width = advise_title_width(a->rows, a->count, LEAST_WIDTH);
     printf("%s: a training step of %lld examples, an epoch of %lld\n", network->name,
         (long long)(a->batch ? a->batch : network->batch), (long long)a->examples);
-    printf("%-*s%8s%12s%12s%12s%12s%12s\n", WIDTH, "device", "units", "step ms", "first s", "MiB", "epoch s",
+    printf("%-*s%8s%12s%12s%12s%12s%12s\n", width, "device", "units", "step ms", "first s", "MiB", "epoch s",
         "epoch cost");
-    for (size_t i = 0; i < a->count; i++) print_row(a, network, &a->rows[i]);
+    for (size_t i = 0; i < a->count; i++) print_row(a, network, &a->rows[i], width);
 }
 
 /* ---- the advice ---- */
@@ -209,7 +212,7 @@ static void print_name(const advise_row *row) {
 static void advise_by_time(const advise *a, const bench_network *network) {
     const advise_row *const here = best_of(a, false, false), *const other = best_of(a, true, false);
     if (!here) {
-        printf("No device of this machine takes this step.\n");
+        printf("No device of this machine could be measured.\n");
         return;
     }
     printf("Use ");
@@ -255,8 +258,10 @@ static void print_advice(const advise *a, const bench_network *network) {
 }
 
 static weft_status run_network(advise *a, const bench_network *network) {
-    char planner[16] = "";
+    char planner[16] = "", doing[128];
     a->count = 0;
+    snprintf(doing, sizeof doing, "planning %s to estimate its times", network->name);
+    in_child_say(doing);
     a->least_ratio = a->most_ratio = 0;
     WI_TRY(measure_here(a, network, planner));
     WI_TRY(expect_others(a, network, planner));
@@ -346,6 +351,15 @@ static bool refuse(const char *form, const char *name, const char *value) {
     return false;
 }
 
+static bool refuse_value(const char *name, const char *value) {
+    if (strcmp(name, "--hourly") == 0)
+        return refuse("%s '%s' is not DEVICE=PRICE with a price of 0 or more", name, value);
+    if (strcmp(name, "--threads") == 0)
+        return refuse("%s '%s' is not a list of whole numbers, 1 or more, with commas between", name, value);
+    if (strcmp(name, "--device") == 0) return refuse("%s '%s' is no device", name, value);
+    return refuse("%s '%s' is not a whole number, 1 or more, or too large", name, value);
+}
+
 static bool is_onnx(const char *name) {
     const size_t length = strlen(name);
     return length > 5 && strcmp(name + length - 5, ".onnx") == 0;
@@ -360,7 +374,7 @@ static bool parse(advise *a, int argc, char **argv) {
         const int taken = take_value(a, name, value ? value : "");
         if (taken == 0) return refuse("%s is no option%s", name, "");
         if (!value) return refuse("%s lacks its value%s", name, "");
-        if (taken < 0) return refuse("%s cannot be '%s'", name, value);
+        if (taken < 0) return refuse_value(name, value);
         i++;
     }
     for (size_t i = 0; i < a->price_count; i++) {
@@ -370,14 +384,30 @@ static bool parse(advise *a, int argc, char **argv) {
     return a->any || ask_for(a, "seven");
 }
 
-int weft_advise(int argc, char **argv) {
+typedef struct arguments {
+    int count;
+    char **texts;
+} arguments;
+
+static int run(const void *data) {
     static advise a = {.examples = 100000, .steps = 3};
+    const arguments *const given = data;
     weft_status status = WEFT_OK;
-    if (argc == 1 && strcmp(argv[0], "--help") == 0) return fputs(help, stdout) < 0;
-    if (!parse(&a, argc, argv)) return 2;
+    in_child_say("listing the devices");
+    if (!parse(&a, given->count, given->texts)) return 2;
     for (size_t i = 0; i < bench_network_count && status == WEFT_OK; i++)
         if (a.asked[i]) status = run_network(&a, &bench_networks[i]);
     if (a.table.network_count > 1) advise_table_print(&a.table);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
     return status != WEFT_OK;
+}
+
+int weft_advise(int argc, char **argv) {
+    const arguments given = {argc, argv};
+    in_child_end end;
+    if (argc == 1 && strcmp(argv[0], "--help") == 0) return fputs(help, stdout) < 0;
+    in_child(&end, run, &given);
+    if (end.signal == 0) return end.status;
+    fprintf(stderr, "weft: the driver ended the process with signal %d while %s\n", end.signal, end.said);
+    return 1;
 }

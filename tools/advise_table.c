@@ -3,7 +3,22 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_WIDTH = 36 };
+enum { LEAST_WIDTH = 22, MOST_WIDTH = 72 };
+
+void advise_row_title(char title[2 * ADVISE_TEXT], const advise_row *row) {
+    snprintf(title, 2 * ADVISE_TEXT, "%s%s%s", row->selector, row->selector[0] ? " " : "", row->name);
+}
+
+int advise_title_width(const advise_row *rows, size_t count, int least) {
+    int width = least;
+    for (size_t i = 0; i < count; i++) {
+        char title[2 * ADVISE_TEXT];
+        advise_row_title(title, &rows[i]);
+        const int wanted = (int)strlen(title) + 1;
+        if (wanted > width) width = wanted;
+    }
+    return width < MOST_WIDTH ? width : MOST_WIDTH;
+}
 
 static size_t find_row(advise_table *table, const advise_row *row) {
     size_t at = 0;
@@ -28,17 +43,17 @@ void advise_table_add(advise_table *table, const char *network, const advise_row
 }
 
 /* Measured rows come first. */
-static void print_rows(const advise_table *table, bool expected) {
+static void print_rows(const advise_table *table, int width, bool expected) {
     for (size_t i = 0; i < table->row_count; i++) {
         const advise_row *const row = &table->rows[i];
         if (row->expected != expected) continue;
         char name[2 * ADVISE_TEXT], threads[24] = "-";
-        snprintf(name, sizeof name, "%s%s%s", row->selector, row->selector[0] ? " " : "", row->name);
+        advise_row_title(name, row);
         if (row->threads > 0) snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
-        printf("%-*.*s%6s", NAME_WIDTH, NAME_WIDTH - 1, name, threads);
+        printf("%-*.*s%6s", width, width - 1, name, threads);
         for (size_t k = 0; k < table->network_count; k++) {
             if (table->steps[i][k] > 0)
-                printf("%11.1f", 1e3 * table->steps[i][k]);
+                printf("%11.2f", 1e3 * table->steps[i][k]);
             else
                 printf("%11s", "-");
         }
@@ -47,9 +62,10 @@ static void print_rows(const advise_table *table, bool expected) {
 }
 
 void advise_table_print(const advise_table *table) {
-    printf("%-*s%6s", NAME_WIDTH, "ms of a step", "units");
+    const int width = advise_title_width(table->rows, table->row_count, LEAST_WIDTH);
+    printf("%-*s%6s", width, "ms of a step", "units");
     for (size_t k = 0; k < table->network_count; k++) printf("%11s", table->networks[k]);
     printf("\n");
-    print_rows(table, false);
-    print_rows(table, true);
+    print_rows(table, width, false);
+    print_rows(table, width, true);
 }

@@ -13,6 +13,11 @@ typedef struct advise_table {
     size_t row_count, network_count;
 } advise_table;
 
+/* "0:1 NAME" of a device of this machine, a data sheet's name else. */
+void advise_row_title(char title[2 * ADVISE_TEXT], const advise_row *row);
+/* Of a column for all titles, but at least so much; names that are longer than a line are cut. */
+int advise_title_width(const advise_row *rows, size_t count, int least);
+
 /* The next network's; what the table has no room for is left out. */
 void advise_table_add(advise_table *table, const char *network, const advise_row *rows, size_t count);
 void advise_table_print(const advise_table *table);

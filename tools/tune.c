@@ -81,6 +81,19 @@ static bool write_down(const watch *w) {
     return fclose(file) == 0;
 }
 
+static void tell(const watch *w, int status) {
+    const char *const site = w->text[2] + strlen("bad\t"), *const kernel = strrchr(w->text[2], '\t');
+    if (!blames(w) && w->hangs)
+        fprintf(stderr, "weft: the driver was silent for %d seconds, with no kernel tried\n", QUIET_SECONDS);
+    else if (!blames(w))
+        fprintf(stderr,
+            "weft: the driver ended the process with signal %d, with no kernel tried; see weft check\n",
+            WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    else
+        fprintf(stderr, "weft: %.*s by %s: %s\n", (int)(kernel - site), site, kernel + 1,
+            w->hangs ? "it did not end in time" : "it ended the process");
+}
+
 /* -1: the child hung or crashed in a kernel that is written down; else its exit status. */
 static int run_child(const tune_options *options, double end) {
     int ends[2], status = 0;
@@ -99,15 +112,14 @@ static int run_child(const tune_options *options, double end) {
     close(ends[0]);
     waitpid(process, &status, 0);
     if (WIFEXITED(status) && !w.hangs && !blames(&w)) return WEXITSTATUS(status);
-    fprintf(stderr, "weft: %s: %s\n", blames(&w) ? w.text[2] + 4 : "tuning",
-        w.hangs ? "it did not end in time" : "it ended the process");
+    tell(&w, status);
     return write_down(&w) ? -1 : 1;
 }
 
 /* ---- what is asked for ---- */
 
-static int refuse(const char *what, const char *text) {
-    fprintf(stderr, "weft: %s is '%s'; see weft tune --help\n", what, text);
+static int refuse(const char *what, const char *text, const char *allowed) {
+    fprintf(stderr, "weft: %s '%s'%s; see weft tune --help\n", what, text, allowed);
     return 2;
 }
 
@@ -120,20 +132,26 @@ static bool read_number(double *number, const char *text, double least) {
 static int read_option(tune_options *options, const char *name, const char *value) {
     double batch;
     if (strcmp(name, "--budget") == 0)
-        return read_number(&options->budget, value, 0.0) ? 0 : refuse("--budget", value);
+        return read_number(&options->budget, value, 0.0)
+                   ? 0
+                   : refuse("--budget", value, " is not a number of seconds, 0 or more");
     if (strcmp(name, "--limit") == 0)
-        return read_number(&options->limit, value, 1.0) ? 0 : refuse("--limit", value);
+        return read_number(&options->limit, value, 1.0)
+                   ? 0
+                   : refuse("--limit", value, " is not a number of seconds, 1 or more");
     if (strcmp(name, "--batch") == 0) {
-        if (!read_number(&batch, value, 1.0) || batch != floor(batch)) return refuse("--batch", value);
+        if (!read_number(&batch, value, 1.0) || batch != floor(batch))
+            return refuse("--batch", value, " is not a whole number, 1 or more");
         options->batch = (int64_t)batch;
     } else if (strcmp(name, "--precision") == 0) {
-        if (!bench_read_precision(&options->precision, value)) return refuse("--precision", value);
+        if (!bench_read_precision(&options->precision, value))
+            return refuse("--precision", value, " is not f32, bf16 or f16");
     } else if (strcmp(name, "--device") == 0) {
         options->device = value;
     } else if (strcmp(name, "--file") == 0) {
         options->file = value;
     } else {
-        return refuse("an option", name);
+        return refuse("there is no option", name, "");
     }
     return 0;
 }
@@ -148,13 +166,13 @@ static void add_the_seven(tune_options *options) {
 static int read_arguments(tune_options *options, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
         if (strncmp(argv[i], "--", 2) == 0) {
-            if (i + 1 == argc) return refuse("an option without its value", argv[i]);
+            if (i + 1 == argc) return refuse("there is no value after", argv[i], "");
             const int bad = read_option(options, argv[i], argv[i + 1]);
             if (bad) return bad;
             i++;
         } else if (options->count == TUNE_MOST_WORKS ||
                    !tune_work_parse(&options->works[options->count++], argv[i])) {
-            return refuse("a network or sizes", argv[i]);
+            return refuse("there is no network, and no size, of the form", argv[i], "");
         }
     }
     if (options->count == 0) add_the_seven(options);

@@ -75,17 +75,23 @@ done:
     return status;
 }
 
+static void print_counts(const tune_work *work, int measured, int changed, int left) {
+    printf("%-13s %d size%s measured, %d with another kernel than the built-in choice", work->text, measured,
+        measured == 1 ? "" : "s", changed);
+    if (left > 0) printf("; no time for %d", left);
+    printf("\n");
+}
+
 /* Three tenths of the time that there is for it are left for the comparison of whole runs. */
 static weft_status tune_one(weft_context *context, wi_tuner *tuner, const tune_work *work, double end) {
     tune_model model;
-    const int sites = tuner->sites, changed = tuner->changed;
+    const int sites = tuner->sites, changed = tuner->changed, left = tuner->left;
     const double now = wi_clock_seconds();
     weft_status status = tune_model_create(&model, context, work);
     tuner->deadline = now + 0.7 * (end - now);
     if (status == WEFT_OK) status = wi_plan_tune(model.plan, tuner);
     if (status == WEFT_OK)
-        printf("%-13s %d sizes measured, %d with another kernel than the built-in choice\n", work->text,
-            tuner->sites - sites, tuner->changed - changed);
+        print_counts(work, tuner->sites - sites, tuner->changed - changed, tuner->left - left);
     if (status == WEFT_OK && tuner->changed > changed) status = judge(context, tuner, &model, work, end);
     tune_model_clear(&model);
     return status;
@@ -94,6 +100,8 @@ static weft_status tune_one(weft_context *context, wi_tuner *tuner, const tune_w
 static weft_status tune_all(weft_context *context, const tune_options *options, double end, int to) {
     wi_device *const device = wi_context_device(context);
     wi_tuner tuner = {.device = device, .gain = WI_TUNER_GAIN, .trying = trying, .user = &to};
+    WI_TRY(wi_choices_save(device, NULL)); /* what cannot be kept is not measured */
+    if (options->file) WI_TRY(wi_choices_save(device, options->file));
     introduce(to, device);
     wi_choices_use(device, false);
     for (int i = 0; i < options->count; i++) {
@@ -108,6 +116,9 @@ static weft_status tune_all(weft_context *context, const tune_options *options, 
         WI_TRY(tune_one(context, &tuner, &work, now + left / (options->count - i)));
         WI_TRY(wi_choices_save(device, NULL));
     }
+    if (tuner.left > 0)
+        puts("Sizes that there was no time for keep the built-in choices: a second run, or a larger "
+             "--budget, measures them.");
     return options->file ? wi_choices_save(device, options->file) : WEFT_OK;
 }
 

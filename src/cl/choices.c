@@ -22,7 +22,7 @@ struct wi_choices {
     bool was_read, unused;
 };
 
-static const char first_line[] = "weft tuning 1";
+static const char first_line[] = "weft tuning 1", first_word[] = "weft tuning ";
 static const char own_file[] = "tuning.txt";
 
 weft_status wi_choices_open(wi_device *device, const char *file) {
@@ -109,7 +109,9 @@ void wi_choices_append_device(const wi_device *device, wi_text *text) {
 
 void wi_choices_append(wi_device *device, wi_text *text) {
     size_t count;
+    wi_locale locale;
     const wi_choice *const all = wi_choices_all(device, &count);
+    wi_locale_enter(&locale);
     wi_choices_append_device(device, text);
     for (size_t i = 0; i < count; i++) {
         if (all[i].fault)
@@ -118,6 +120,7 @@ void wi_choices_append(wi_device *device, wi_text *text) {
             wi_text_append(text, "choice\t%s\t%s\t%.9g\t%.9g\n", all[i].site, all[i].kernel, all[i].seconds,
                 all[i].usual);
     }
+    wi_locale_leave(&locale);
 }
 
 /* Cuts a line at its tabs. Returns the number of fields; one more than FIELDS: too many. */
@@ -164,8 +167,8 @@ static bool read_record(wi_choice *choice, char *const fields[FIELDS], int count
 typedef struct reader {
     const wi_device *device;
     choice_list found;
-    bool begun, own;
-    size_t skipped; /* lines of other devices */
+    bool begun, own, newer; /* newer: it is of another version of the format */
+    size_t skipped;         /* lines of other devices */
 } reader;
 
 /* The line's tabs are overwritten. */
@@ -173,6 +176,7 @@ static bool take_line(reader *r, char *line) {
     char *fields[FIELDS];
     wi_choice choice;
     if (strcmp(line, first_line) == 0) return r->begun = true;
+    r->newer = strncmp(line, first_word, strlen(first_word)) == 0;
     const int count = cut(line, fields);
     if (!r->begun || count > FIELDS) return false;
     if (count == FIELDS && strcmp(fields[0], "device") == 0) {
@@ -196,19 +200,24 @@ static void take_found(wi_device *device, const reader *r, const char *name) {
 
 void wi_choices_take(wi_device *device, char *text, const char *name) {
     reader r = {.device = device};
+    wi_locale locale;
     int number = 1;
     bool right = true;
+    wi_locale_enter(&locale);
     for (char *line = text; right && *line; number++) {
         char *const end = strchr(line, '\n');
         if (end) *end = '\0';
         right = take_line(&r, line);
         line = end ? end + 1 : line + strlen(line);
     }
+    wi_locale_leave(&locale);
     if (right && r.begun)
         take_found(device, &r, name);
     else
         wi_log_line(device->host.log, WEFT_LOG_WARNING,
-            "tuning file '%s': line %d is damaged; the file is not used", name, right ? 1 : number - 1);
+            r.newer ? "tuning file '%s': line %d is of another version of the format; the file is not used"
+                    : "tuning file '%s': line %d is damaged; the file is not used",
+            name, right ? 1 : number - 1);
     clear_list(device->host.allocator, &r.found);
 }
 
@@ -274,10 +283,13 @@ static bool is_kept(const wi_device *device, const char *line, bool *own) {
     char *fields[FIELDS], *const copied = wi_copy_string(device->host.allocator, line);
     wi_choice choice;
     if (!copied) return false;
+    wi_locale locale;
+    wi_locale_enter(&locale);
     const int count = cut(copied, fields);
     const bool head = count == FIELDS && strcmp(fields[0], "device") == 0;
     if (head) *own = is_own(device, fields);
     const bool kept = !*own && (head || (count < FIELDS && read_record(&choice, fields, count)));
+    wi_locale_leave(&locale);
     wi_release(device->host.allocator, copied);
     return kept;
 }

@@ -94,14 +94,20 @@ static weft_status append(wi_text *source, const char *name, int depth) {
 void wi_kernel_source_check(const wi_log *log) {
     const char *const folder = wi_environment("WEFT_KERNEL_DIR");
     char path[PATH_MAX], error[2048];
+    bool any = false;
     if (!folder) return;
     wi_error_save(error, sizeof error);
     for (const wi_kernel_file *file = wi_kernel_files; file->name; file++) {
-        if (look(path, sizeof path, folder, file->path) != OTHER_FILE) continue;
+        const own_file found = look(path, sizeof path, folder, file->path);
+        any = any || found != NO_FILE;
+        if (found != OTHER_FILE) continue;
         wi_log_line(log, WEFT_LOG_WARNING, "WEFT_KERNEL_DIR: %s; it is not used, nor is any other such file",
             weft_last_error());
         break;
     }
+    if (!any)
+        wi_log_line(log, WEFT_LOG_WARNING,
+            "WEFT_KERNEL_DIR: '%s' has no kernel file; those of the library are used", folder);
     wi_error_restore(error);
 }
 

@@ -213,7 +213,10 @@ static weft_status decide(tuning *t) {
     bool faster = false;
     t->ended = true;
     if (t->best != t->usual) WI_TRY(confirm(t, t->usual, t->best, medians, &faster));
-    if (!faster && wi_clock_seconds() >= t->tuner->deadline) return WEFT_OK;
+    if (!faster && wi_clock_seconds() >= t->tuner->deadline) {
+        t->tuner->left++;
+        return WEFT_OK;
+    }
     t->tuner->sites++;
     t->tuner->changed += faster;
     return keep(t, faster ? t->best : t->usual, medians[faster], medians[0]);
@@ -254,7 +257,10 @@ void wi_site_tuning_end(wi_site_tuning *t) {
 
 weft_status wi_tune_site(wi_tuner *tuner, const wi_op *op, const wi_kernel_site *site) {
     wi_site_tuning t;
-    if (wi_clock_seconds() >= tuner->deadline) return WEFT_OK;
+    if (wi_clock_seconds() >= tuner->deadline) {
+        tuner->left++;
+        return WEFT_OK;
+    }
     WI_TRY(wi_site_tuning_begin(&t, tuner, op, site));
     weft_status status = WEFT_OK;
     while (status == WEFT_OK && !t.ended) status = wi_site_tuning_advance(&t);

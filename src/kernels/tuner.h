@@ -20,6 +20,7 @@ typedef struct wi_tuner {
     void (*trying)(void *user, const char *site, const char *kernel);
     void *user;
     int sites, changed, tried; /* so far */
+    int left;                  /* sites that the deadline left without a choice */
 } wi_tuner;
 
 /* A gain of less may be noise. */

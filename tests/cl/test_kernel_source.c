@@ -44,6 +44,23 @@ static void a_folder_replaces_file_by_file(void **state) {
     scratch_remove(folder);
 }
 
+static void a_folder_without_kernels_is_told_of(void **state) {
+    char *const folder = scratch_make();
+    scratch_log log = {0};
+    const wi_log to = {.function = scratch_log_line, .user = &log};
+    (void)state;
+    assert_ok(wi_file_write_atomic(scratch_path(folder, "weave.cl"), "of no kernel", 12));
+    setenv("WEFT_KERNEL_DIR", folder, 1);
+    wi_kernel_source_check(&to);
+    assert_non_null(strstr(log.text, "has no kernel file; those of the library are used"));
+    log = (scratch_log){0};
+    assert_ok(wi_file_write_atomic(scratch_path(folder, "common.clh"), "of all kernels", 14));
+    wi_kernel_source_check(&to);
+    assert_int_equal(log.warnings, 0);
+    unsetenv("WEFT_KERNEL_DIR");
+    scratch_remove(folder);
+}
+
 static void an_inclusion_becomes_the_file(void **state) {
     static const char text[] = "first\n#include \"copy.cl\"\n  #include \"copy.cl\"\nlast";
     wi_text copy, source;
@@ -90,6 +107,7 @@ int main(void) {
         cmocka_unit_test(embedded_files_are_appended),
         cmocka_unit_test(an_unknown_file_is_named),
         cmocka_unit_test(a_folder_replaces_file_by_file),
+        cmocka_unit_test(a_folder_without_kernels_is_told_of),
         cmocka_unit_test(an_inclusion_becomes_the_file),
         cmocka_unit_test(endless_inclusion_is_an_error),
         cmocka_unit_test(lack_of_memory_is_an_error),

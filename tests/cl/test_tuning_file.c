@@ -178,6 +178,8 @@ static void damaged_files_are_ignored(void **state) {
     expect_ignored(*state, file, "line 1 is damaged");
     write_text(file, "");
     expect_ignored(*state, file, "line 1 is damaged");
+    write_text(file, "weft tuning 2\ndevice\tof another kind\n");
+    expect_ignored(*state, file, "line 1 is of another version of the format");
     weft_context_release(context);
 }
 
