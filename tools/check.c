@@ -245,8 +245,8 @@ static size_t show_quarantine(weft_context *context) {
     size_t count, wrong = 0;
     const wi_finding *const all = wi_findings_all(wi_context_device(context), &count);
     for (size_t i = 0; i < count; i++) wrong += all[i].fault != NULL;
-    check_line("\nself-test of %zu kernels on driver %s: %zu in quarantine\n", count,
-        weft_context_device(context)->driver, wrong);
+    check_line("\nself-test: %zu of %zu kernels that were tested so far on driver %s are in quarantine\n",
+        wrong, count, weft_context_device(context)->driver);
     for (size_t i = 0; i < count; i++) {
         if (all[i].fault) check_line("%s: %s\n", all[i].name, all[i].fault);
     }
@@ -278,8 +278,10 @@ static weft_status check_format(weft_context *context, check_part *part) {
 static void show_table(weft_context *context, const check_part *parts, size_t count) {
     check_line("\n%-7s%7s%7s%9s%7s  %s\n", "format", "cases", "mixed", "missing", "wrong",
         "largest error that passed, allowed");
+    bool any = false;
     for (size_t i = 0; i < count; i++) {
         const check_part *const p = &parts[i];
+        any = any || p->mixed > 0 || p->missing > 0;
         check_line("%-7s", weft_dtype_name(p->format));
         if (!has_format(context, p->format))
             check_line(" the device has none\n");
@@ -287,6 +289,9 @@ static void show_table(weft_context *context, const check_part *parts, size_t co
             check_line("%7zu%7zu%9zu%7zu  %.1e, %.0e\n", p->count, p->mixed, p->missing, p->count - p->passed,
                 p->largest, check_allowed(p->format));
     }
+    if (any)
+        check_line("mixed: of the cases, those in mixed precision; missing: cases of ops that do not take "
+                   "the format\n");
 }
 
 /* Kernels in quarantine are no failure: others serve in their place. */

@@ -15,9 +15,11 @@
 
 enum { MOST_PLATFORMS = 64, MOST_DEVICES = 256, PLATFORM_NOT_FOUND = -1001 };
 
-/* Texts of drivers may be longer than our fields. */
+/* Texts of drivers may be longer than our fields, and begin or end with blanks ("OpenCL 3.0 "). */
 static void copy_text(char *field, size_t capacity, const char *text) {
-    const size_t length = strlen(text);
+    text += strspn(text, " ");
+    size_t length = strlen(text);
+    while (length > 0 && text[length - 1] == ' ') length--;
     const size_t kept = length < capacity ? length : capacity - 1;
     memcpy(field, text, kept);
     field[kept] = '\0';

@@ -94,7 +94,7 @@ static cl_int answer_name(const pretend_device *d, size_t size, void *value, siz
 
 static cl_int answer_plain(cl_device_info what, size_t size, void *value, size_t *size_ret) {
     switch (what) {
-    case CL_DEVICE_VERSION: ANSWER_TEXT("OpenCL 1.2 Pretended");
+    case CL_DEVICE_VERSION: ANSWER_TEXT("OpenCL 1.2 Pretended "); /* as some drivers end it */
     case CL_DEVICE_OPENCL_C_VERSION: ANSWER_TEXT("OpenCL C 1.2 ");
     default: ANSWER_NUMBER(cl_device_fp_config, 0);
     }

@@ -125,6 +125,8 @@ static void the_device_says_what_it_pretends(void **state) {
         const wi_capabilities *const caps = &wi_context_device(context)->caps;
         snprintf(text, sizeof text, "Pretended %s", d->name);
         assert_string_equal(info->name, text);
+        if (d->plain)
+            assert_string_equal(info->opencl, "OpenCL 1.2 Pretended"); /* without the blank behind it */
         assert_int_equal(info->device_class, d->type == CL_DEVICE_TYPE_GPU ? WEFT_CLASS_GPU : WEFT_CLASS_CPU);
         if (d->units) assert_int_equal(info->compute_units, d->units);
         if (d->group) assert_int_equal(caps->max_work_group_size, d->group);
