@@ -99,3 +99,8 @@ void wi_error_save(char *buffer, size_t capacity) {
 void wi_error_restore(const char *line) {
     if (line != last_error) snprintf(last_error, sizeof last_error, "%s", line);
 }
+
+bool wi_is_lack_of_memory(weft_status status) {
+    return status == WEFT_ERROR_MEMORY || status == WEFT_ERROR_DEVICE_MEMORY ||
+           status == WEFT_ERROR_MEMORY_LIMIT;
+}

@@ -20,6 +20,9 @@ weft_status wi_fail(weft_status status, const char *format, ...) WI_PRINTF(2, 3)
 void wi_error_save(char *buffer, size_t capacity);
 void wi_error_restore(const char *line);
 
+/* Is it a lack of memory, of the host, the device or a limit? It may pass. */
+bool wi_is_lack_of_memory(weft_status status);
+
 #define WI_FAIL(code, ...) return wi_fail(code, __VA_ARGS__)
 #define WI_TRY(call)                                                                                         \
     do {                                                                                                     \

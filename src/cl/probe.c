@@ -62,11 +62,6 @@ done:
 
 /* ---- answers ---- */
 
-static bool is_lack_of_memory(weft_status status) {
-    return status == WEFT_ERROR_MEMORY || status == WEFT_ERROR_DEVICE_MEMORY ||
-           status == WEFT_ERROR_MEMORY_LIMIT;
-}
-
 void wi_probe_name(char name[WI_PROBE_NAME], const char *question, const char *text) {
     const wi_cache_key hash = wi_text_key(text, strlen(text));
     snprintf(
@@ -100,7 +95,7 @@ static bool is_answer(weft_status status, const wi_device *device) {
 static weft_status answer(bool *right, wi_device *device, const wi_question *question, const char *name) {
     const weft_status status = question->answer(right, device, question->user);
     *right = status == WEFT_OK && *right;
-    if (is_lack_of_memory(status)) return status;
+    if (wi_is_lack_of_memory(status)) return status;
     if (!*right)
         wi_log_line(device->host.log, WEFT_LOG_WARNING, "%s: %s", question->unused,
             status == WEFT_OK ? question->fault : weft_last_error());

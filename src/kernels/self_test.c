@@ -154,12 +154,6 @@ bool wi_self_test_name(char name[WI_SELF_TEST_NAME], const wi_device *device,
     return read;
 }
 
-/* What has nothing to do with the kernel may be otherwise next time. */
-static bool may_pass(weft_status status) {
-    return status == WEFT_ERROR_MEMORY || status == WEFT_ERROR_DEVICE_MEMORY ||
-           status == WEFT_ERROR_MEMORY_LIMIT;
-}
-
 static void test_it(self_test *test, const wi_kernel_site *site, const char *name) {
     wi_small_case small;
     wi_arena arena;
@@ -168,7 +162,7 @@ static void test_it(self_test *test, const wi_kernel_site *site, const char *nam
     if (find_case(&small, test->implementation, test->variant, site, &arena)) {
         const weft_status status = run(test);
         if (status != WEFT_OK) snprintf(test->fault, sizeof test->fault, "it fails: %s", weft_last_error());
-        if (!may_pass(status)) wi_findings_add(test->device, name, *test->fault ? test->fault : NULL);
+        if (!wi_is_lack_of_memory(status)) wi_findings_add(test->device, name, *test->fault ? test->fault : NULL);
     }
     wi_arena_clear(&arena);
 }

@@ -85,11 +85,6 @@ static weft_status keep_bad(tuning *t, char *kernel, const char *why) {
     return wi_choices_set(t->tuner->device, &(wi_choice){.site = t->name, .kernel = kernel, .fault = line});
 }
 
-static bool is_memory(weft_status status) {
-    return status == WEFT_ERROR_MEMORY || status == WEFT_ERROR_DEVICE_MEMORY ||
-           status == WEFT_ERROR_MEMORY_LIMIT;
-}
-
 static bool may_be_tried(tuning *t, const wi_candidate *candidate, const char *kernel) {
     return candidate->verdict != WI_VERDICT_REFUSED && candidate->verdict != WI_VERDICT_QUARANTINE &&
            wi_clock_seconds() < t->tuner->deadline && !wi_choices_fault(t->tuner->device, t->name, kernel);
@@ -109,7 +104,7 @@ static weft_status judge(
     const weft_status status = time_candidate(t, candidate, best, seconds);
     if (status == WEFT_OK) return WEFT_OK;
     *seconds = HUGE_VAL;
-    if (is_memory(status)) return status;
+    if (wi_is_lack_of_memory(status)) return status;
     const weft_status kept = keep_bad(t, kernel, weft_last_error());
     wi_error_restore(error);
     return kept;

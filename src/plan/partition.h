@@ -233,6 +233,8 @@ weft_status wi_select_for(wi_partition *p, wi_step *step);
 int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step);
 /* Does a member of the step read that value, too? */
 bool wi_step_reads(const wi_partition *p, const wi_step *step, int value);
+/* Is a variable assigned what a member of the step computes? */
+bool wi_step_assigns(const wi_partition *p, int step);
 /* Is there room in the step for the node and its operands? */
 bool wi_has_room(const wi_partition *p, const wi_step *step, const weft_tensor *node);
 /* Of a member without memory: does its step have room for one more output? */

@@ -70,6 +70,12 @@ bool wi_step_reads(const wi_partition *p, const wi_step *step, int value) {
     return false;
 }
 
+bool wi_step_assigns(const wi_partition *p, int step) {
+    for (size_t i = 0; i < p->assignment_count; i++)
+        if (p->values[p->assignments[i].value].step == step) return true;
+    return false;
+}
+
 /* Operands that the node brings with it into the step (-1: into none). Every padded axis counts as one more,
  * for its arguments. */
 int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step) {

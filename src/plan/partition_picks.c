@@ -77,14 +77,8 @@ static bool walks_along_rows(const picker *c, const wi_step *loop, const wi_oper
            wi_extent_count(&loop->extent).general <= wi_extent_count(c->p->values[c->rows].extent).general;
 }
 
-/* What a loop assigns may lie over what it reads (assign.c), which rows that are picked would not allow. */
-static bool is_assigned(const wi_partition *p, int step) {
-    for (size_t i = 0; i < p->assignment_count; i++)
-        if (p->values[p->assignments[i].value].step == step) return true;
-    return false;
-}
-
-/* May the step do without the stored rows? Notes it if it reads any. */
+/* May the step do without the stored rows? Notes it if it reads any. What a loop assigns may lie over what it reads (assign.c), which
+ * rows that are picked would not allow. */
 static bool takes_step(picker *c, const wi_step *step, const wi_loop *loop) {
     const wi_partition *const p = c->p;
     int picks = 0;
@@ -99,7 +93,7 @@ static bool takes_step(picker *c, const wi_step *step, const wi_loop *loop) {
         picks++;
     }
     if (picks == 0) return true;
-    if (c->reader_count == MOST_READERS || is_assigned(p, step->index)) return false;
+    if (c->reader_count == MOST_READERS || wi_step_assigns(p, step->index)) return false;
     c->readers[c->reader_count++] = step->index;
     return loop->operand_count + picks <= WI_MAX_OPERANDS && step->input_count < WI_MAX_INPUTS;
 }

@@ -99,18 +99,12 @@ static bool keeps_slices(const finder *f, const wi_loop *writer, const wi_loop *
     return true;
 }
 
-static bool is_assigned(const wi_partition *p, int step) {
-    for (size_t i = 0; i < p->assignment_count; i++)
-        if (p->values[p->assignments[i].value].step == step) return true;
-    return false;
-}
-
 /* A loop whose rows are counted along the first dimension first, and which writes intermediates of its own alone. */
 static bool may_be_sliced(const finder *f, int index, wi_size size) {
     const wi_partition *const p = f->partition;
     const wi_step *const step = p->steps[index];
     const wi_loop *const loop = &f->loops->of[index];
-    if (step->kind != WI_STEP_LOOP || step->device != 0 || is_assigned(p, index)) return false;
+    if (step->kind != WI_STEP_LOOP || step->device != 0 || wi_step_assigns(p, index)) return false;
     if (loop->space.reduced[0] || share_of(loop, size).actual == 0) return false;
     for (int o = 0; o < loop->operand_count; o++) {
         if (!loop->operands[o].is_output) continue;

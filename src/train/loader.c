@@ -13,6 +13,7 @@
  * Shuffle: Fisher and Yates, with SplitMix64 (Steele, Lea and Flood 2014) and Lemire's unbiased bounding
  * (2019). */
 #include "base/options.h"
+#include "base/splitmix.h"
 #include "cl/context.h"
 #include "cl/uploads.h"
 #include "train/dataset.h"
@@ -64,18 +65,11 @@ struct weft_loader {
     bool begun, quit;
 };
 
-static uint64_t next_random(uint64_t *state) {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* Uniform in 0 .. bound - 1; bound < 2^32, as a dataset of more examples is refused. */
 static size_t random_below(uint64_t *state, uint32_t bound) {
-    uint64_t product = (next_random(state) >> 32) * bound;
+    uint64_t product = (wi_splitmix(state) >> 32) * bound;
     const uint32_t threshold = (uint32_t)(0u - bound) % bound;
-    while ((uint32_t)product < threshold) product = (next_random(state) >> 32) * bound;
+    while ((uint32_t)product < threshold) product = (wi_splitmix(state) >> 32) * bound;
     return (size_t)(product >> 32);
 }
 
@@ -84,7 +78,7 @@ static void make_order(weft_loader *loader, uint64_t epoch) {
     for (size_t i = 0; i < count; i++) loader->order[i] = i;
     if (!loader->shuffle) return;
     uint64_t state = loader->seed;
-    state = next_random(&state) ^ epoch; /* seed first through the mixer: (0, 1) and (1, 0) differ */
+    state = wi_splitmix(&state) ^ epoch; /* seed first through the mixer: (0, 1) and (1, 0) differ */
     for (size_t i = count - 1; i > 0; i--) {
         const size_t j = random_below(&state, (uint32_t)i + 1);
         const size_t kept = loader->order[i];

@@ -1,21 +1,14 @@
 /* Dividing a dataset in two: which examples are drawn depends on the seed and the numbers alone. */
+#include "base/splitmix.h"
 #include "train/dataset.h"
 #include <string.h>
-
-/* SplitMix64: G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014. */
-static uint64_t next_random(uint64_t *state) {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
 
 /* Selection sampling (Knuth, volume 2, 3.4.2, algorithm S): each subset is equally likely, in the old order.
  */
 static void draw(bool *drawn, size_t examples, size_t count, uint64_t seed) {
     uint64_t state = seed;
     for (size_t i = 0; i < examples; i++) {
-        const double uniform = (double)(next_random(&state) >> 11) * 0x1p-53;
+        const double uniform = (double)(wi_splitmix(&state) >> 11) * 0x1p-53;
         drawn[i] = (double)(examples - i) * uniform < (double)count;
         count -= drawn[i];
     }

@@ -1,6 +1,7 @@
 /* Status names, the error line, log lines. */
 #include "base/log.h"
 #include "base/platform.h"
+#include "base/status.h"
 #include "support/checks.h"
 #include "support/scratch.h"
 
@@ -17,6 +18,14 @@ static void every_status_has_its_name(void **state) {
     }
     assert_string_equal(weft_status_name((weft_status)(WEFT_ERROR_INTERNAL + 1)), "unknown status");
     assert_string_equal(weft_status_name((weft_status)-1), "unknown status");
+}
+
+static void lacks_of_memory_are_known(void **state) {
+    (void)state;
+    for (int i = 0; i <= (int)WEFT_ERROR_INTERNAL; i++) {
+        const bool memory = strstr(weft_status_name((weft_status)i), "MEMORY") != NULL;
+        assert_int_equal(wi_is_lack_of_memory((weft_status)i), memory);
+    }
 }
 
 static void the_version_is_the_header_s(void **state) {
@@ -92,6 +101,7 @@ static void log_lines_reach_the_callback(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_has_its_name),
+        cmocka_unit_test(lacks_of_memory_are_known),
         cmocka_unit_test(the_version_is_the_header_s),
         cmocka_unit_test(an_error_is_one_line),
         cmocka_unit_test(a_long_error_is_cut),
