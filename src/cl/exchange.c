@@ -3,9 +3,7 @@
 #include "cl/environment.h"
 #include "cl/probe.h"
 #include "cl/program_cache.h"
-#include "cl/tuning.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* shfl.sync as threads that go their own ways need it: Parallel Thread Execution ISA, "Target ISA Notes" of shfl.sync. */

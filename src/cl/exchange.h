@@ -14,8 +14,8 @@ const char *wi_exchange_of(const wi_gpu_traits *traits);
 weft_status wi_exchange_try(wi_device *device, const char *way);
 
 /* Sets caps.exchange of a device whose kernels are of class gpu. $WEFT_SUB_GROUPS unset: to what a GPU reports, if it is right; "1": to
- * what any device reports; "0": to NULL; "model-8", -16, -32 and -64: to a model. Errors as
- * above. */
+ * what any device reports; "0": to NULL; "model-8", -16, -32 and -64: to a model.
+ * Errors as above. */
 weft_status wi_exchange_find(wi_device *device);
 
 #endif
