@@ -1,0 +1,179 @@
+/* CLBlast on a device that reports to be a GPU: nothing calls it while a plan is made or runs, unless it is forced. The functions of the
+ * library are this program's own. */
+#include "pretended.h"
+#include <stdio.h>
+
+#ifdef WEFT_WITH_CLBLAST
+
+#include "plan/compiled_plan.h"
+#include "support/scratch.h"
+#include <clblast_c.h>
+#include <math.h>
+#include <string.h>
+
+enum { M = 24, N = 40, K = 32 };
+
+/* ---- the library ---- */
+
+static struct { int calls; /* so far */ } library;
+
+static void multiply(const float *a, const float *b, float *c) {
+    for (int m = 0; m < M; m++) {
+        for (int n = 0; n < N; n++) {
+            float sum = 0.0f;
+            for (int k = 0; k < K; k++) sum += a[m * K + k] * b[k * N + n];
+            c[m * N + n] = sum;
+        }
+    }
+}
+
+CLBlastStatusCode CLBlastSgemm(const CLBlastLayout layout, const CLBlastTranspose a_transpose,
+    const CLBlastTranspose b_transpose, const size_t m, const size_t n, const size_t k, const float alpha,
+    const cl_mem a_buffer, const size_t a_offset, const size_t a_ld, const cl_mem b_buffer,
+    const size_t b_offset, const size_t b_ld, const float beta, cl_mem c_buffer, const size_t c_offset,
+    const size_t c_ld, cl_command_queue *queue, cl_event *event) {
+    static float a[M * K], b[K * N], c[M * N];
+    assert_true(layout == CLBlastLayoutRowMajor && a_transpose == CLBlastTransposeNo);
+    assert_true(b_transpose == CLBlastTransposeNo && m == M && n == N && k == K && a_ld == K && b_ld == N);
+    assert_true(alpha == 1.0f && beta == 0.0f && c_ld == N && !event);
+    library.calls++;
+    assert_int_equal(
+        clEnqueueReadBuffer(*queue, a_buffer, CL_TRUE, a_offset * 4, sizeof a, a, 0, NULL, NULL), 0);
+    assert_int_equal(
+        clEnqueueReadBuffer(*queue, b_buffer, CL_TRUE, b_offset * 4, sizeof b, b, 0, NULL, NULL), 0);
+    multiply(a, b, c);
+    assert_int_equal(
+        clEnqueueWriteBuffer(*queue, c_buffer, CL_TRUE, c_offset * 4, sizeof c, c, 0, NULL, NULL), 0);
+    return CLBlastSuccess;
+}
+
+/* ---- a plan ---- */
+
+typedef struct product {
+    weft_context *context;
+    weft_plan *plan;
+    weft_tensor *y;
+} product;
+
+static weft_context *open_context(const char *folder) {
+    weft_context *context = NULL;
+    assert_true(pretend_layer_choose("eights"));
+    assert_ok(weft_context_create(
+        &context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder}));
+    assert_true(pretend_layer_present());
+    return context;
+}
+
+static float a_number(int i) {
+    return (float)(i * 7 % 11 - 5) / 8.0f;
+}
+
+/* A product, with an activation or without. */
+static weft_plan *make_plan(weft_context *context, bool activated, weft_tensor **y) {
+    weft_graph *const graph = weft_context_graph(context);
+    static float numbers[M * K + K * N];
+    weft_plan *plan = NULL;
+    weft_tensor *const a = weft_input_shape(graph, "a", WEFT_F32, 2, (const int64_t[]){M, K});
+    weft_tensor *const b = weft_input_shape(graph, "b", WEFT_F32, 2, (const int64_t[]){K, N});
+    *y = activated ? weft_relu(weft_matmul(a, b)) : weft_matmul(a, b);
+    assert_ok(weft_plan_create(&plan, y, 1, NULL));
+    for (int i = 0; i < M * K + K * N; i++) numbers[i] = a_number(i);
+    assert_ok(weft_plan_write(plan, a, numbers, M * K * sizeof(float)));
+    assert_ok(weft_plan_write(plan, b, numbers, K * N * sizeof(float)));
+    return plan;
+}
+
+static product begin(const char *folder, bool activated) {
+    product p = {.context = open_context(folder)};
+    p.plan = make_plan(p.context, activated, &p.y);
+    return p;
+}
+
+static void end(product *p) {
+    weft_plan_release(p->plan);
+    weft_context_release(p->context);
+}
+
+static void assert_right(const product *p, bool activated) {
+    float made[M * N];
+    assert_ok(weft_plan_run(p->plan));
+    assert_ok(weft_plan_read(p->plan, p->y, made, sizeof made));
+    for (int m = 0; m < M; m++) {
+        for (int n = 0; n < N; n++) {
+            float sum = 0.0f;
+            for (int k = 0; k < K; k++) sum += a_number(m * K + k) * a_number(k * N + n);
+            if (activated && sum < 0.0f) sum = 0.0f;
+            assert_true(fabsf(made[m * N + n] - sum) <= 1e-4f);
+        }
+    }
+}
+
+static const wi_selection *selection_of(const weft_plan *plan) {
+    for (size_t i = 0; i < plan->partition.step_count; i++)
+        if (plan->partition.steps[i]->kind == WI_STEP_PRODUCT) return plan->partition.steps[i]->selection;
+    fail_msg("the plan has no product");
+    return NULL;
+}
+
+static bool is_chosen(const weft_plan *plan) {
+    return strcmp(selection_of(plan)->chosen->name, "clblast") == 0;
+}
+
+static int make_scratch(void **state) {
+    memset(&library, 0, sizeof library);
+    *state = scratch_make();
+    return 0;
+}
+
+static int remove_scratch(void **state) {
+    unsetenv("WEFT_GEMM");
+    scratch_remove(*state);
+    return 0;
+}
+
+/* ---- who calls it ---- */
+
+static void nothing_calls_it_untuned(void **state) {
+    product p = begin(*state, true);
+    bool is_candidate = false;
+    const wi_selection *const selection = selection_of(p.plan);
+    for (int i = 0; i < selection->count; i++) {
+        const wi_candidate *const candidate = &selection->candidates[i];
+        if (candidate->implementation->run) is_candidate = candidate->verdict == WI_VERDICT_UNMEASURED;
+    }
+    assert_true(is_candidate);
+    assert_right(&p, true);
+    assert_int_equal(library.calls, 0);
+    end(&p);
+}
+
+static void its_name_forces_it(void **state) {
+    setenv("WEFT_GEMM", "clblast", 1);
+    product p = begin(*state, true);
+    assert_int_equal(library.calls, 0);
+    assert_true(is_chosen(p.plan));
+    assert_right(&p, true);
+    assert_int_equal(library.calls, 1);
+    end(&p);
+}
+
+int main(int argc, char **argv) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_scratch, remove_scratch)
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_calls_it_untuned),
+        TEST(its_name_forces_it),
+    };
+    (void)argc;
+    setenv("WEFT_BUILD_OPTIONS", "-cl-opt-disable", 0); /* compiling is most of the time */
+    pretended_start(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void) {
+    puts("skipped: built without CLBlast");
+    return 0;
+}
+
+#endif
