@@ -1,11 +1,15 @@
-/* CLBlast on a device that reports to be a GPU: nothing calls it while a plan is made or runs, unless it is forced. The functions of the
- * library are this program's own. */
+/* CLBlast on a device that reports to be a GPU: nothing calls it while a plan is made or runs, unless it is forced; it is a candidate of the
+ * tuner, with all that its calls do and the kernels that the first of them builds. The functions of the library are this program's own, and so is the clock: each launch and
+ * copy takes a millisecond, and a call of the library what a test says. */
 #include "pretended.h"
 #include <stdio.h>
 
 #ifdef WEFT_WITH_CLBLAST
 
+#include "cl/choices.h"
+#include "cl/context.h"
 #include "plan/compiled_plan.h"
+#include "plan/tune_plan.h"
 #include "support/scratch.h"
 #include <clblast_c.h>
 #include <math.h>
@@ -13,14 +17,38 @@
 
 enum { M = 24, N = 40, K = 32 };
 
+static const char site_name[] = "matmul 1,24,40,32 nn f32 f32 f32", library_name[] = "clblast/";
+
 /* ---- the library ---- */
 
-static struct { int calls; /* so far */ } library;
+static struct {
+    int calls, copies; /* so far; that a call makes */
+    bool wrong;
+    double each, first; /* seconds of a call, and those that the first one takes longer */
+    double spent;
+} library;
+
+static cl_mem make_buffer(cl_command_queue queue, size_t bytes) {
+    cl_context context = NULL;
+    cl_int code;
+    assert_int_equal(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL), 0);
+    cl_mem const made = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    return made;
+}
+
+/* As where a library copies matrices to memory with other strides. */
+static void copy_around(cl_command_queue queue, cl_mem from, size_t bytes) {
+    cl_mem const other = make_buffer(queue, bytes);
+    for (int i = 0; i < library.copies; i++)
+        assert_int_equal(clEnqueueCopyBuffer(queue, from, other, 0, 0, bytes, 0, NULL, NULL), 0);
+    clReleaseMemObject(other);
+}
 
 static void multiply(const float *a, const float *b, float *c) {
     for (int m = 0; m < M; m++) {
         for (int n = 0; n < N; n++) {
-            float sum = 0.0f;
+            float sum = library.wrong ? 1.0f : 0.0f;
             for (int k = 0; k < K; k++) sum += a[m * K + k] * b[k * N + n];
             c[m * N + n] = sum;
         }
@@ -36,6 +64,7 @@ CLBlastStatusCode CLBlastSgemm(const CLBlastLayout layout, const CLBlastTranspos
     assert_true(layout == CLBlastLayoutRowMajor && a_transpose == CLBlastTransposeNo);
     assert_true(b_transpose == CLBlastTransposeNo && m == M && n == N && k == K && a_ld == K && b_ld == N);
     assert_true(alpha == 1.0f && beta == 0.0f && c_ld == N && !event);
+    library.spent += library.each + (library.calls == 0 ? library.first : 0.0);
     library.calls++;
     assert_int_equal(
         clEnqueueReadBuffer(*queue, a_buffer, CL_TRUE, a_offset * 4, sizeof a, a, 0, NULL, NULL), 0);
@@ -44,7 +73,13 @@ CLBlastStatusCode CLBlastSgemm(const CLBlastLayout layout, const CLBlastTranspos
     multiply(a, b, c);
     assert_int_equal(
         clEnqueueWriteBuffer(*queue, c_buffer, CL_TRUE, c_offset * 4, sizeof c, c, 0, NULL, NULL), 0);
+    copy_around(*queue, a_buffer, sizeof a);
     return CLBlastSuccess;
+}
+
+static double test_clock(void) {
+    const pretend_record record = pretend_layer_record();
+    return 1e-3 * (double)(record.launches + record.copies) + library.spent;
 }
 
 /* ---- a plan ---- */
@@ -157,11 +192,103 @@ static void its_name_forces_it(void **state) {
     end(&p);
 }
 
+/* ---- the tuner ---- */
+
+static void note(void *user, const char *site, const char *kernel) {
+    (void)site;
+    if (kernel && strcmp(kernel, library_name) == 0) ++*(int *)user;
+}
+
+/* Tunes the plan's product; the library is tried once. */
+static void tune(const product *p) {
+    wi_device *const device = wi_context_device(p->context);
+    int tried = 0;
+    wi_tuner tuner = {.device = device,
+        .clock = test_clock,
+        .deadline = HUGE_VAL,
+        .gain = WI_TUNER_GAIN,
+        .trying = note,
+        .user = &tried};
+    wi_choices_use(device, false);
+    assert_ok(wi_plan_tune(p->plan, &tuner));
+    wi_choices_use(device, true);
+    assert_int_equal(tuner.sites, 1);
+    assert_int_equal(tried, 1);
+    assert_true(library.calls > 0);
+}
+
+/* Is it what serves in the next context? *choice: the kept time; of the built-in choice, too. */
+static bool serves_next(const char *folder, bool activated) {
+    product p = begin(folder, activated);
+    const bool chosen = is_chosen(p.plan);
+    const int calls = library.calls;
+    assert_non_null(wi_choices_find(wi_context_device(p.context), site_name));
+    library.wrong = false;
+    assert_right(&p, activated);
+    assert_int_equal(library.calls - calls, chosen);
+    end(&p);
+    return chosen;
+}
+
+/* After tuning. */
+static bool is_kept(const char *folder) {
+    product p = begin(folder, false);
+    tune(&p);
+    end(&p);
+    return serves_next(folder, false);
+}
+
+static void a_faster_library_serves_the_next_process(void **state) {
+    library.each = 1e-4;
+    assert_true(is_kept(*state));
+}
+
+static void a_gain_within_noise_keeps_the_kernel(void **state) {
+    library.each = 0.97e-3;
+    assert_false(is_kept(*state));
+}
+
+static void what_it_copies_counts(void **state) {
+    library.each = 1e-4;
+    library.copies = 3;
+    assert_false(is_kept(*state));
+}
+
+/* A hundred thousand runs pay for it. */
+static void a_short_build_is_paid(void **state) {
+    library.each = 1e-4;
+    library.first = 20.0;
+    assert_true(is_kept(*state));
+}
+
+static void a_long_build_is_not_paid(void **state) {
+    library.each = 1e-4;
+    library.first = 200.0;
+    assert_false(is_kept(*state));
+}
+
+static void wrong_numbers_are_remembered(void **state) {
+    library.each = 1e-4;
+    library.wrong = true;
+    assert_false(is_kept(*state));
+    weft_context *const context = open_context(*state);
+    const char *const fault = wi_choices_fault(wi_context_device(context), site_name, library_name);
+    assert_non_null(fault);
+    assert_string_equal(fault, "it computes other numbers than the built-in choice");
+    weft_context_release(context);
+}
+
 int main(int argc, char **argv) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_scratch, remove_scratch)
     const struct CMUnitTest tests[] = {
         TEST(nothing_calls_it_untuned),
         TEST(its_name_forces_it),
+        TEST(a_faster_library_serves_the_next_process),
+        TEST(a_gain_within_noise_keeps_the_kernel),
+        TEST(what_it_copies_counts),
+        TEST(a_short_build_is_paid),
+        TEST(a_long_build_is_not_paid),
+        TEST(wrong_numbers_are_remembered),
     };
     (void)argc;
     setenv("WEFT_BUILD_OPTIONS", "-cl-opt-disable", 0); /* compiling is most of the time */
