@@ -1,5 +1,6 @@
 /* CLBlast on a device that reports to be a GPU: nothing calls it while a plan is made or runs, unless it is forced; it is a candidate of the
- * tuner, with all that its calls do and the kernels that the first of them builds. The functions of the library are this program's own, and so is the clock: each launch and
+ * tuner, with all that its calls do and the kernels that the first of them builds; and a choice that pays at its site alone does not
+ * outlive the comparison of whole steps. The functions of the library are this program's own, and so is the clock: each launch and
  * copy takes a millisecond, and a call of the library what a test says. */
 #include "pretended.h"
 #include <stdio.h>
@@ -278,6 +279,41 @@ static void wrong_numbers_are_remembered(void **state) {
     weft_context_release(context);
 }
 
+/* ---- whole steps ---- */
+
+/* A step with the library has a launch more, as it takes no activation. Tunes, then compares steps; does it serve afterwards? */
+static bool outlives_steps(const char *folder, bool activated, double expected[2]) {
+    double medians[2];
+    product p = begin(folder, activated);
+    weft_tensor *y;
+    wi_tuner tuner = {.device = wi_context_device(p.context),
+        .clock = test_clock,
+        .deadline = HUGE_VAL,
+        .gain = WI_TUNER_GAIN};
+    assert_false(wi_plan_has_other_choices(p.plan, &tuner));
+    tune(&p);
+    weft_plan *const tuned = make_plan(p.context, activated, &y);
+    assert_true(is_chosen(tuned) && !is_chosen(p.plan));
+    assert_true(wi_plan_has_other_choices(p.plan, &tuner));
+    assert_ok(wi_plan_judge((weft_plan *const[]){p.plan, tuned}, &tuner, medians));
+    assert_int_equal(wi_plan_has_other_choices(p.plan, &tuner), medians[1] <= medians[0]);
+    for (int i = 0; i < 2; i++) assert_true(fabs(medians[i] - expected[i]) < 1e-9);
+    assert_ok(wi_choices_save(tuner.device, NULL));
+    weft_plan_release(tuned);
+    end(&p);
+    return serves_next(folder, activated);
+}
+
+static void choices_that_pay_in_the_step_are_kept(void **state) {
+    library.each = 1e-4;
+    assert_true(outlives_steps(*state, false, (double[]){1e-3, 1e-4}));
+}
+
+static void choices_that_do_not_are_dropped(void **state) {
+    library.each = 1e-4;
+    assert_false(outlives_steps(*state, true, (double[]){1e-3, 1.1e-3}));
+}
+
 int main(int argc, char **argv) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_scratch, remove_scratch)
     const struct CMUnitTest tests[] = {
@@ -289,6 +325,8 @@ int main(int argc, char **argv) {
         TEST(a_short_build_is_paid),
         TEST(a_long_build_is_not_paid),
         TEST(wrong_numbers_are_remembered),
+        TEST(choices_that_pay_in_the_step_are_kept),
+        TEST(choices_that_do_not_are_dropped),
     };
     (void)argc;
     setenv("WEFT_BUILD_OPTIONS", "-cl-opt-disable", 0); /* compiling is most of the time */
