@@ -50,8 +50,8 @@ done:
     return status;
 }
 
-/* Three tenths of the time that there is for it are left for the comparison of whole runs, which also judges what a process that has ended
- * chose before. */
+/* Three tenths of the time that there is for it are left for the comparison of whole runs, which also judges what a process
+ * that has ended chose before. */
 static weft_status tune_one(weft_context *context, wi_tuner *tuner, const tune_work *work, double end) {
     tune_model model;
     const int sites = tuner->sites, changed = tuner->changed;

@@ -1,7 +1,7 @@
-/* CLBlast on a device that reports to be a GPU: nothing calls it while a plan is made or runs, unless it is forced; it is a candidate of the
- * tuner, with all that its calls do and the kernels that the first of them builds; and a choice that pays at its site alone does not
- * outlive the comparison of whole steps. The functions of the library are this program's own, and so is the clock: each launch and
- * copy takes a millisecond, and a call of the library what a test says. */
+/* CLBlast on a device that reports to be a GPU: nothing calls it while a plan is made or runs, unless it is forced; it is a
+ * candidate of the tuner, with all that its calls do and the kernels that the first of them builds; and a choice that pays at
+ * its site alone does not outlive the comparison of whole steps. The functions of the library are this program's own, and so is
+ * the clock: each launch and copy takes a millisecond, and a call of the library what a test says. */
 #include "pretended.h"
 #include <stdio.h>
 
@@ -218,7 +218,7 @@ static void tune(const product *p) {
     assert_true(library.calls > 0);
 }
 
-/* Is it what serves in the next context? *choice: the kept time; of the built-in choice, too. */
+/* Is it what serves in the next context? */
 static bool serves_next(const char *folder, bool activated) {
     product p = begin(folder, activated);
     const bool chosen = is_chosen(p.plan);
@@ -281,7 +281,8 @@ static void wrong_numbers_are_remembered(void **state) {
 
 /* ---- whole steps ---- */
 
-/* A step with the library has a launch more, as it takes no activation. Tunes, then compares steps; does it serve afterwards? */
+/* A step with the library has a launch more where there is an activation, which the library does not take. Tunes, then compares
+ * steps; does it serve afterwards? */
 static bool outlives_steps(const char *folder, bool activated, double expected[2]) {
     double medians[2];
     product p = begin(folder, activated);
