@@ -38,6 +38,11 @@ cmp -s "$folder/shipped.txt" "$WEFT_CACHE_DIR/tuning.txt" || complain "a file" "
 got=$("$weft" tune $size 2>&1)
 echo "$got" | grep -q "0 sizes measured" || complain "a second time" "expected nothing to be measured again: $got"
 
+# A choice that a process left without the comparison of whole runs.
+sed "s|^\(choice$tab$site$tab\)[^$tab]*|\1naive/|" "$folder/shipped.txt" >"$WEFT_CACHE_DIR/tuning.txt"
+got=$("$weft" tune $size 2>&1)
+echo "$got" | grep -q "built-in .* tuned .* a run" || complain "a choice of before" "expected whole runs to be compared: $got"
+
 # change TEXT: what the portable product does before it stores.
 change() {
     sed "s/^    WEFT_STORE(acc, batch/    $1\n&/" "$source/cl_kernels/product/gemm_naive.cl" \

@@ -1,6 +1,5 @@
 /* See tune_measure.h. */
 #include "tune_measure.h"
-#include "bench_peak.h"
 #include "cl/choices.h"
 #include "cl/context.h"
 #include "cl/disk_cache.h"
@@ -11,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { ROUNDS = 5 };
 
 static void send_line(int to, const char *line) {
     if (write(to, line, strlen(line)) < 0) _exit(3); /* the parent is gone */
@@ -35,27 +32,6 @@ static void introduce(int to, wi_device *device) {
     wi_text_clear(&text);
 }
 
-static weft_status step_seconds(weft_plan *plan, double *seconds) {
-    const double begin = wi_clock_seconds();
-    WI_TRY(weft_plan_run(plan));
-    WI_TRY(weft_plan_wait(plan));
-    *seconds = wi_clock_seconds() - begin;
-    return WEFT_OK;
-}
-
-/* Medians of runs in turn after one that compiles; at least one of each. */
-static weft_status compare_steps(weft_plan *const plans[2], double end, double medians[2]) {
-    double seconds[2][ROUNDS];
-    size_t rounds = 0;
-    for (int i = 0; i < 2; i++) WI_TRY(step_seconds(plans[i], &seconds[i][0]));
-    do {
-        for (int i = 0; i < 2; i++) WI_TRY(step_seconds(plans[i], &seconds[i][rounds]));
-        rounds++;
-    } while (rounds < ROUNDS && wi_clock_seconds() < end);
-    for (int i = 0; i < 2; i++) medians[i] = bench_median(seconds[i], rounds);
-    return WEFT_OK;
-}
-
 /* The whole run with the choices and without them; choices that make it slower are dropped. */
 static weft_status judge(
     weft_context *context, wi_tuner *tuner, const tune_model *usual, const tune_work *work, double end) {
@@ -65,11 +41,10 @@ static weft_status judge(
     weft_status status = tune_model_create(&tuned, context, work);
     wi_choices_use(tuner->device, false);
     WI_TRY_DONE(status);
-    WI_TRY_DONE(compare_steps((weft_plan *const[]){usual->plan, tuned.plan}, end, medians));
+    tuner->deadline = end;
+    WI_TRY_DONE(wi_plan_judge((weft_plan *const[]){usual->plan, tuned.plan}, tuner, medians));
     printf("%-13s built-in %.3f ms, tuned %.3f ms a run\n", work->text, 1e3 * medians[0], 1e3 * medians[1]);
-    if (medians[1] <= medians[0]) goto done;
-    printf("%-13s not faster: the built-in choices stay\n", work->text);
-    status = wi_plan_keep_choices(usual->plan, tuner);
+    if (medians[1] > medians[0]) printf("%-13s not faster: the built-in choices stay\n", work->text);
 done:
     tune_model_clear(&tuned);
     return status;
@@ -82,7 +57,8 @@ static void print_counts(const tune_work *work, int measured, int changed, int l
     printf("\n");
 }
 
-/* Three tenths of the time that there is for it are left for the comparison of whole runs. */
+/* Three tenths of the time that there is for it are left for the comparison of whole runs, which also judges what a process
+ * that has ended chose before. */
 static weft_status tune_one(weft_context *context, wi_tuner *tuner, const tune_work *work, double end) {
     tune_model model;
     const int sites = tuner->sites, changed = tuner->changed, left = tuner->left;
@@ -92,7 +68,8 @@ static weft_status tune_one(weft_context *context, wi_tuner *tuner, const tune_w
     if (status == WEFT_OK) status = wi_plan_tune(model.plan, tuner);
     if (status == WEFT_OK)
         print_counts(work, tuner->sites - sites, tuner->changed - changed, tuner->left - left);
-    if (status == WEFT_OK && tuner->changed > changed) status = judge(context, tuner, &model, work, end);
+    if (status == WEFT_OK && wi_plan_has_other_choices(model.plan, tuner))
+        status = judge(context, tuner, &model, work, end);
     tune_model_clear(&model);
     return status;
 }

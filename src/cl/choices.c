@@ -342,3 +342,64 @@ weft_status wi_choices_save(wi_device *device, const char *file) {
     wi_text_clear(&text);
     return status;
 }
+
+/* ---- trials ---- */
+
+/* A section of its own, so that it goes as it came. */
+static void append_trial(const wi_device *device, wi_text *text, const char *site, const char *kernel) {
+    wi_choices_append_device(device, text);
+    wi_text_append(text, "bad\t%s\t%s\tthe process ended while it was tried\n", site, kernel);
+}
+
+/* Where the text has the section, with no more lines of the device behind it; NULL: nowhere. */
+static char *find_trial(char *text, const wi_text *trial) {
+    char *at = text;
+    while (at && (at = strstr(at, trial->data)) != NULL) {
+        const char *const behind = at + trial->length;
+        if (strncmp(behind, "bad\t", 4) != 0 && strncmp(behind, "choice\t", 7) != 0) return at;
+        at++;
+    }
+    return NULL;
+}
+
+/* The file's text without what it says of the trial, and with it at the end, if that is asked for. */
+static weft_status write_trial(
+    wi_device *device, const char *path, char *old, const wi_text *trial, bool begins) {
+    wi_text text;
+    char *const said = find_trial(old, trial);
+    if (!said && !begins) return WEFT_OK;
+    if (said) *said = '\0';
+    wi_text_init(&text, device->host.allocator);
+    if (old && *old)
+        wi_text_append(&text, "%s%s", old, said ? said + trial->length : "");
+    else
+        wi_text_append(&text, "%s\n", first_line);
+    if (begins) wi_text_append(&text, "%s", trial->data);
+    const weft_status status = text.failed ? WEFT_ERROR_MEMORY : write_private(device, path, &text);
+    wi_text_clear(&text);
+    return status;
+}
+
+static weft_status set_trial(wi_device *device, const char *site, const char *kernel, bool begins) {
+    char path[PATH_MAX], *old;
+    wi_text trial;
+    read_files(device); /* before this is in one of them */
+    wi_disk_cache_file(device, own_file, true, path, sizeof path);
+    if (!*path) return WEFT_OK;
+    WI_TRY(read_old(device, path, false, &old));
+    wi_text_init(&trial, device->host.allocator);
+    append_trial(device, &trial, site, kernel);
+    const weft_status status =
+        trial.failed ? WEFT_ERROR_MEMORY : write_trial(device, path, old, &trial, begins);
+    wi_text_clear(&trial);
+    wi_release(device->host.allocator, old);
+    return status;
+}
+
+weft_status wi_choices_begin_trial(wi_device *device, const char *site, const char *kernel) {
+    return set_trial(device, site, kernel, true);
+}
+
+weft_status wi_choices_end_trial(wi_device *device, const char *site, const char *kernel) {
+    return set_trial(device, site, kernel, false);
+}

@@ -6,12 +6,9 @@
 #include "cl/quirks.h"
 #include "kernels/forced.h"
 #include "kernels/product/gemm_check.h"
-#include "kernels/product/gemm_trial.h"
 #include "kernels/self_test.h"
 #include "kernels/site_name.h"
 #include "ops/convolution/conv.h"
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- candidates ---- */
@@ -40,10 +37,6 @@ static weft_status list_candidates(wi_selection *selection, const wi_op *op) {
 }
 
 /* ---- judgement ---- */
-
-static bool is_chosen(const wi_selection *selection, const wi_candidate *candidate) {
-    return candidate->implementation == selection->chosen && candidate->variant == selection->variant;
-}
 
 static void choose(wi_selection *selection, wi_candidate *candidate, wi_verdict verdict) {
     selection->chosen = candidate->implementation;
@@ -75,8 +68,8 @@ static void estimate(wi_selection *selection, const wi_kernel_site *site) {
         const wi_implementation *const implementation = candidate->implementation;
         candidate->verdict = WI_VERDICT_REFUSED;
         if (!wi_implementation_accepts(implementation, candidate->variant, site)) continue;
-        candidate->verdict = wi_variant_is_tuned(implementation, candidate->variant) ? WI_VERDICT_UNMEASURED
-                                                                                     : WI_VERDICT_SLOWER;
+        const bool waits = implementation->run || wi_variant_is_tuned(implementation, candidate->variant);
+        candidate->verdict = waits ? WI_VERDICT_UNMEASURED : WI_VERDICT_SLOWER;
         if (implementation->run) continue;
         candidate->seconds = wi_implementation_cost(implementation, candidate->variant, site);
         candidate->margin = wi_implementation_margin(implementation, candidate->variant, site);
@@ -88,15 +81,19 @@ static bool may_serve(const wi_candidate *candidate) {
            candidate->verdict != WI_VERDICT_UNMEASURED;
 }
 
-/* The cheapest of those that `only` names (NULL: all), but no library; of equal ones the first. NULL: none. */
+/* A library has no estimate, and serves by its name all the same. */
+static bool may_be_forced(const wi_candidate *candidate, const wi_op *op, const char *name) {
+    const bool is_library = candidate->implementation->run && candidate->verdict == WI_VERDICT_UNMEASURED;
+    return (may_serve(candidate) || is_library) &&
+           wi_forced_fits(name, op, candidate->implementation, candidate->variant);
+}
+
+/* The cheapest of those that `only` names (NULL: all); of equal ones the first. NULL: none. */
 static wi_candidate *cheapest(wi_selection *selection, const wi_op *op, const char *only) {
     wi_candidate *best = NULL;
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
-        if (!may_serve(candidate) ||
-            (only && !wi_forced_fits(only, op, candidate->implementation, candidate->variant)) ||
-            (!only && candidate->implementation->run))
-            continue;
+        if (only ? !may_be_forced(candidate, op, only) : !may_serve(candidate)) continue;
         if (!best || candidate->seconds * candidate->margin < best->seconds * best->margin) best = candidate;
     }
     return best;
@@ -121,7 +118,7 @@ static wi_candidate *cheapest_right(wi_selection *selection, wi_device *device, 
 static void say_why_not(wi_selection *selection, const wi_candidate *best) {
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const other = &selection->candidates[i];
-        if (other == best || !may_serve(other) || other->implementation->run) continue;
+        if (other == best || !may_serve(other)) continue;
         other->verdict = other->seconds < best->seconds ? WI_VERDICT_MARGIN : WI_VERDICT_SLOWER;
     }
 }
@@ -177,24 +174,6 @@ static wi_candidate *tuned_choice(
     return NULL;
 }
 
-#define HUGE_RATIO 1e20 /* and more: the library failed, or gave wrong numbers */
-
-/* A library, where the build and the device have one. */
-static void try_libraries(
-    wi_selection *selection, wi_candidate *ours, wi_device *device, const wi_kernel_site *site) {
-    for (int i = 0; i < selection->count; i++) {
-        wi_candidate *const candidate = &selection->candidates[i];
-        if (!candidate->implementation->run || candidate->verdict == WI_VERDICT_REFUSED) continue;
-        const double ratio = wi_gemm_ratio(
-            device, site->product, ours->implementation, ours->variant, candidate->implementation);
-        candidate->tuned = ratio < HUGE_RATIO;
-        candidate->seconds = candidate->tuned ? ratio * ours->seconds : 0.0;
-        if (ratio >= 1.0 || !is_chosen(selection, ours)) continue;
-        choose(selection, candidate, WI_VERDICT_MEASURED);
-        ours->verdict = WI_VERDICT_SLOWER;
-    }
-}
-
 static weft_status fail_none(
     const wi_selection *selection, const wi_device_profile *device, const wi_op *op) {
     for (int i = 0; i < selection->count; i++) {
@@ -224,7 +203,6 @@ weft_status wi_select(
     if (!best) return fail_none(selection, site->device, op);
     say_why_not(selection, best);
     choose(selection, best, named ? WI_VERDICT_FORCED : WI_VERDICT_CHOSEN);
-    if (!named) try_libraries(selection, best, device, site);
     return WEFT_OK;
 }
 
@@ -236,7 +214,6 @@ const char *wi_verdict_name(wi_verdict verdict) {
         [WI_VERDICT_MARGIN] = "not faster by its margin",
         [WI_VERDICT_CHOSEN] = "chosen",
         [WI_VERDICT_FORCED] = "forced",
-        [WI_VERDICT_MEASURED] = "measured faster",
         [WI_VERDICT_TUNED] = "tuned",
         [WI_VERDICT_UNMEASURED] = "for the tuner",
         [WI_VERDICT_QUARANTINE] = "in quarantine"};

@@ -6,9 +6,8 @@
  * multiplied by the implementation's margin before it is compared. A tuning file (cl/choices.h) that names a kernel for the
  * very site has the first word, and it alone chooses a record's variants for the tuner. What is chosen passes a self-test
  * before it serves (self_test.h); in the place of what does not, the next cheapest is taken. The environment may force
- * names (forced.h): then the cheapest of that name is taken, where one accepts
- * the site. A library is measured against the kernel of ours that would have been chosen, once for each class of
- * sizes on a device (product/gemm_trial.h). */
+ * names (forced.h): then the cheapest of that name is taken, where one accepts the site. A library has no estimate: it serves
+ * where it is forced, or where a tuning file names it. */
 #ifndef WI_SELECTION_H
 #define WI_SELECTION_H
 
@@ -22,7 +21,6 @@ typedef enum wi_verdict {
     WI_VERDICT_MARGIN,  /* it is expected to be faster, but not by its margin */
     WI_VERDICT_CHOSEN,
     WI_VERDICT_FORCED,     /* by the environment */
-    WI_VERDICT_MEASURED,   /* chosen after a measurement on this device */
     WI_VERDICT_TUNED,      /* chosen by a tuning file for these sizes */
     WI_VERDICT_UNMEASURED, /* only a measurement by the tuner chooses it, and there is none */
     WI_VERDICT_QUARANTINE  /* it failed its self-test on this device and driver */

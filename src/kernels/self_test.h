@@ -6,7 +6,7 @@
  * $WEFT_KERNEL_DIR is tested there, too. $WEFT_SELF_TEST=1 tests on every driver, as `weft check` does, 0 on none.
  *
  * A finding is for an implementation in a variant, an op, the formats, and the text of the kernel's file. Sums of f64,
- * libraries (product/gemm_trial.h) and kernels that the environment forces are not tested. */
+ * libraries (which the tuner compares at the site itself) and kernels that the environment forces are not tested. */
 #ifndef WI_SELF_TEST_H
 #define WI_SELF_TEST_H
 

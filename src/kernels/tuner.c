@@ -20,6 +20,10 @@ typedef wi_site_tuning tuning;
 
 /* ---- times ---- */
 
+double wi_tuner_now(const wi_tuner *tuner) {
+    return tuner->clock ? tuner->clock() : wi_clock_seconds();
+}
+
 static weft_status make_product(wi_gemm_product *product, const tuning *t, const wi_candidate *candidate) {
     const wi_kernel_site *const site = &t->site;
     return wi_gemm_product_create_at(product, t->tuner->device, candidate->implementation, candidate->variant,
@@ -32,25 +36,25 @@ static weft_status make_product(wi_gemm_product *product, const tuning *t, const
             .products = site->products});
 }
 
-static weft_status time_run(const wi_gemm_product *product, wi_device *device, double *seconds) {
-    const double begin = wi_clock_seconds();
-    WI_TRY(wi_gemm_product_run(product, device));
-    WI_TRY(wi_queue_finish(device));
-    *seconds = wi_clock_seconds() - begin;
+static weft_status time_run(const wi_gemm_product *product, const wi_tuner *tuner, double *seconds) {
+    const double begin = wi_tuner_now(tuner);
+    WI_TRY(wi_gemm_product_run(product, tuner->device));
+    WI_TRY(wi_queue_finish(tuner->device));
+    *seconds = wi_tuner_now(tuner) - begin;
     return WEFT_OK;
 }
 
 /* The least of some runs, with a part of the first; of one only where that is hopeless beside `best`. */
 static weft_status time_runs(
-    const wi_gemm_product *product, wi_device *device, double best, double *seconds) {
+    const wi_gemm_product *product, const wi_tuner *tuner, double best, double *seconds) {
     double first, one;
-    WI_TRY(time_run(product, device, &first));
-    WI_TRY(time_run(product, device, seconds));
+    WI_TRY(time_run(product, tuner, &first));
+    WI_TRY(time_run(product, tuner, seconds));
     for (int i = 1; i < TRIAL_RUNS && *seconds <= hopeless * best; i++) {
-        WI_TRY(time_run(product, device, &one));
+        WI_TRY(time_run(product, tuner, &one));
         *seconds = fmin(*seconds, one);
     }
-    *seconds += wi_build_fraction(&device->profile, fmax(0.0, first - *seconds));
+    *seconds += wi_build_fraction(&tuner->device->profile, fmax(0.0, first - *seconds));
     return WEFT_OK;
 }
 
@@ -61,7 +65,7 @@ static weft_status time_candidate(tuning *t, const wi_candidate *candidate, doub
     bool right = true;
     WI_TRY_DONE(wi_site_operands_spoil(&t->operands, device));
     WI_TRY_DONE(make_product(&product, t, candidate));
-    WI_TRY_DONE(time_runs(&product, device, best, seconds));
+    WI_TRY_DONE(time_runs(&product, t->tuner, best, seconds));
     status = wi_site_operands_check(&t->operands, device, &right);
     if (status == WEFT_OK && !right)
         WI_FAIL_DONE(WEFT_ERROR_UNSUPPORTED, "it computes other numbers than the built-in choice");
@@ -87,7 +91,8 @@ static weft_status keep_bad(tuning *t, char *kernel, const char *why) {
 
 static bool may_be_tried(tuning *t, const wi_candidate *candidate, const char *kernel) {
     return candidate->verdict != WI_VERDICT_REFUSED && candidate->verdict != WI_VERDICT_QUARANTINE &&
-           wi_clock_seconds() < t->tuner->deadline && !wi_choices_fault(t->tuner->device, t->name, kernel);
+           wi_tuner_now(t->tuner) < t->tuner->deadline &&
+           !wi_choices_fault(t->tuner->device, t->name, kernel);
 }
 
 static void say(const wi_tuner *tuner, const char *site, const char *kernel) {
@@ -130,10 +135,10 @@ static int ascending(const void *a, const void *b) {
     return (one > other) - (one < other);
 }
 
-static weft_status run_rounds(const wi_gemm_product pair[2], wi_device *device, double medians[2]) {
+static weft_status run_rounds(const wi_gemm_product pair[2], const wi_tuner *tuner, double medians[2]) {
     double seconds[2][ROUNDS];
     for (int round = 0; round < ROUNDS; round++) {
-        for (int i = 0; i < 2; i++) WI_TRY(time_run(&pair[i], device, &seconds[i][round]));
+        for (int i = 0; i < 2; i++) WI_TRY(time_run(&pair[i], tuner, &seconds[i][round]));
     }
     for (int i = 0; i < 2; i++) {
         qsort(seconds[i], ROUNDS, sizeof seconds[i][0], ascending);
@@ -150,7 +155,7 @@ static weft_status confirm(
     weft_status status;
     WI_TRY_DONE(make_product(&pair[0], t, usual));
     WI_TRY_DONE(make_product(&pair[1], t, other));
-    WI_TRY_DONE(run_rounds(pair, device, medians));
+    WI_TRY_DONE(run_rounds(pair, t->tuner, medians));
     *faster = medians[1] * margin_of(other) < t->tuner->gain * medians[0] * margin_of(usual);
 done:
     for (int i = 0; i < 2; i++) wi_gemm_product_clear(&pair[i], device);
@@ -208,7 +213,7 @@ static weft_status decide(tuning *t) {
     bool faster = false;
     t->ended = true;
     if (t->best != t->usual) WI_TRY(confirm(t, t->usual, t->best, medians, &faster));
-    if (!faster && wi_clock_seconds() >= t->tuner->deadline) {
+    if (!faster && wi_tuner_now(t->tuner) >= t->tuner->deadline) {
         t->tuner->left++;
         return WEFT_OK;
     }
@@ -252,7 +257,7 @@ void wi_site_tuning_end(wi_site_tuning *t) {
 
 weft_status wi_tune_site(wi_tuner *tuner, const wi_op *op, const wi_kernel_site *site) {
     wi_site_tuning t;
-    if (wi_clock_seconds() >= tuner->deadline) {
+    if (wi_tuner_now(tuner) >= tuner->deadline) {
         tuner->left++;
         return WEFT_OK;
     }

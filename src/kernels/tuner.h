@@ -14,14 +14,18 @@
 
 typedef struct wi_tuner {
     wi_device *device;
-    double deadline; /* by wi_clock_seconds: no candidate is begun after it */
-    double gain;     /* what replaces the built-in choice takes less than so much of its time */
+    double (*clock)(void); /* NULL: wi_clock_seconds; tests have another */
+    double deadline;       /* by the clock: no candidate is begun after it */
+    double gain;           /* what replaces the built-in choice takes less than so much of its time */
     /* Called before each candidate, which may hang or end the process, and with NULL names after it. NULL: nobody asks. */
     void (*trying)(void *user, const char *site, const char *kernel);
     void *user;
     int sites, changed, tried; /* so far */
     int left;                  /* sites that the deadline left without a choice */
 } wi_tuner;
+
+/* By its clock. */
+double wi_tuner_now(const wi_tuner *tuner);
 
 /* A gain of less may be noise. */
 #define WI_TUNER_GAIN 0.95

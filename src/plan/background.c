@@ -4,6 +4,8 @@
 #include "plan/compiled_plan.h"
 #include "plan/tune_plan.h"
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 const double wi_share_longest = 10.0;
 
@@ -26,6 +28,22 @@ void wi_share_measured(wi_share *share, double began, double ended) {
 
 /* ---- measurements ---- */
 
+/* The next start should know what hung or ended the process. The built-in choice has run in the plan already, and must not be
+ * lost because a user has stopped the program. What the disk refuses here is noticed when the choice is saved. */
+static void trying(void *user, const char *site, const char *kernel) {
+    wi_background *const b = user;
+    char usual[WI_KERNEL_NAME];
+    if (!site) {
+        if (*b->tried) (void)wi_choices_end_trial(b->tuner.device, b->site->name, b->tried);
+        *b->tried = '\0';
+        return;
+    }
+    wi_kernel_name(usual, b->site->usual->implementation, b->site->usual->variant);
+    if (strcmp(kernel, usual) == 0) return;
+    snprintf(b->tried, sizeof b->tried, "%s", kernel);
+    (void)wi_choices_begin_trial(b->tuner.device, site, kernel);
+}
+
 weft_status wi_background_make(wi_background **background, const weft_plan *plan) {
     const weft_allocator *const allocator = plan->request.context->allocator;
     wi_device *const device = plan->request.devices.of[0];
@@ -35,7 +53,8 @@ weft_status wi_background_make(wi_background **background, const weft_plan *plan
     if (!made) return WEFT_ERROR_MEMORY;
     made->share.share = device->tuning_share;
     made->clock = wi_clock_seconds;
-    made->tuner = (wi_tuner){.device = device, .deadline = HUGE_VAL, .gain = gain};
+    made->tuner =
+        (wi_tuner){.device = device, .deadline = HUGE_VAL, .gain = gain, .trying = trying, .user = made};
     const weft_status status = wi_plan_list_tuned(plan, &made->steps, &made->count);
     if (status == WEFT_OK)
         *background = made;

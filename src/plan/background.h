@@ -3,7 +3,7 @@
  *
  * The plan itself keeps its kernels, and with them the bits of its results; what was found is kept in the tuning file and for
  * plans that are made later. Measuring is in this process: a kernel that is wrong or fails is remembered and does no harm, one
- * that hangs or ends the process does. No measurement fails a run. */
+ * that hangs or ends the process does, once: while it is tried the file says that it is bad. No measurement fails a run. */
 #ifndef WI_BACKGROUND_H
 #define WI_BACKGROUND_H
 
@@ -33,9 +33,10 @@ typedef struct wi_background {
     wi_tuner tuner;
     const struct wi_step **steps; /* that are tuned, the most expensive first */
     size_t count, next;
-    wi_site_tuning *site; /* that is being measured; NULL: none */
-    int pieces;           /* measurements so far */
-    bool ended;           /* there is no more, or something failed */
+    wi_site_tuning *site;       /* that is being measured; NULL: none */
+    char tried[WI_KERNEL_NAME]; /* what the tuning file says is being tried; "": nothing */
+    int pieces;                 /* measurements so far */
+    bool ended;                 /* there is no more, or something failed */
 } wi_background;
 
 /* For a plan on one device whose context gives a share; *background stays NULL for others. */

@@ -5,6 +5,9 @@
 #include "ops/convolution/conv.h"
 #include "plan/compiled_plan.h"
 #include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 5 };
 
 typedef struct tuned_step {
     const wi_step *step;
@@ -72,26 +75,75 @@ weft_status wi_plan_tune(const weft_plan *plan, wi_tuner *tuner) {
     return status;
 }
 
-static weft_status keep_choice(const wi_partition *p, const wi_step *step, wi_tuner *tuner) {
-    char name[WI_SITE_NAME], kernel[WI_KERNEL_NAME];
-    const wi_kernel_site site = wi_step_site(p, step);
-    wi_site_name(name, site.node->op, &site);
-    wi_kernel_name(kernel, step->selection->chosen, step->selection->variant);
-    wi_choices_use(tuner->device, true);
-    const wi_choice *const known = wi_choices_find(tuner->device, name);
-    const double usual = known ? known->usual : 0.0;
-    const weft_status status =
-        known ? wi_choices_set(tuner->device,
-                    &(wi_choice){.site = name, .kernel = kernel, .seconds = usual, .usual = usual})
-              : WEFT_OK;
-    wi_choices_use(tuner->device, false);
-    return status;
+/* ---- whole runs ---- */
+
+static weft_status time_run(weft_plan *plan, const wi_tuner *tuner, double *seconds) {
+    const double begin = wi_tuner_now(tuner);
+    WI_TRY(weft_plan_run(plan));
+    WI_TRY(weft_plan_wait(plan));
+    *seconds = wi_tuner_now(tuner) - begin;
+    return WEFT_OK;
 }
 
-weft_status wi_plan_keep_choices(const weft_plan *plan, wi_tuner *tuner) {
-    const wi_partition *const p = &plan->partition;
-    for (size_t i = 0; i < p->step_count; i++) {
-        if (is_tuned(p, p->steps[i])) WI_TRY(keep_choice(p, p->steps[i], tuner));
+static int ascending(const void *a, const void *b) {
+    const double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+static weft_status compare_runs(weft_plan *const plans[2], const wi_tuner *tuner, double medians[2]) {
+    double seconds[2][ROUNDS];
+    size_t rounds = 0;
+    for (int i = 0; i < 2; i++) WI_TRY(time_run(plans[i], tuner, &seconds[i][0]));
+    do {
+        for (int i = 0; i < 2; i++) WI_TRY(time_run(plans[i], tuner, &seconds[i][rounds]));
+        rounds++;
+    } while (rounds < ROUNDS && wi_tuner_now(tuner) < tuner->deadline);
+    for (int i = 0; i < 2; i++) {
+        qsort(seconds[i], rounds, sizeof seconds[i][0], ascending);
+        medians[i] = (seconds[i][(rounds - 1) / 2] + seconds[i][rounds / 2]) / 2.0;
     }
     return WEFT_OK;
+}
+
+/* ---- the choices of a plan's sites ---- */
+
+/* The choice of the step's site, if it is not what the plan was made with; NULL: it is, or there is none. */
+static const wi_choice *other_choice(
+    const wi_partition *p, const wi_step *step, wi_tuner *tuner, wi_choice *own) {
+    const wi_kernel_site site = wi_step_site(p, step);
+    wi_site_name(own->site, site.node->op, &site);
+    wi_kernel_name(own->kernel, step->selection->chosen, step->selection->variant);
+    wi_choices_use(tuner->device, true);
+    const wi_choice *const known = wi_choices_find(tuner->device, own->site);
+    wi_choices_use(tuner->device, false);
+    return known && strcmp(known->kernel, own->kernel) != 0 ? known : NULL;
+}
+
+bool wi_plan_has_other_choices(const weft_plan *plan, wi_tuner *tuner) {
+    const wi_partition *const p = &plan->partition;
+    char name[WI_SITE_NAME], kernel[WI_KERNEL_NAME];
+    wi_choice own = {.site = name, .kernel = kernel};
+    for (size_t i = 0; i < p->step_count; i++) {
+        if (is_tuned(p, p->steps[i]) && other_choice(p, p->steps[i], tuner, &own)) return true;
+    }
+    return false;
+}
+
+/* What the plan was made with becomes the choice of its sites. */
+static weft_status keep_own(const wi_partition *p, wi_tuner *tuner) {
+    char name[WI_SITE_NAME], kernel[WI_KERNEL_NAME];
+    wi_choice own = {.site = name, .kernel = kernel};
+    for (size_t i = 0; i < p->step_count; i++) {
+        const wi_choice *const other =
+            is_tuned(p, p->steps[i]) ? other_choice(p, p->steps[i], tuner, &own) : NULL;
+        if (!other) continue;
+        own.seconds = own.usual = other->usual;
+        WI_TRY(wi_choices_set(tuner->device, &own));
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_plan_judge(weft_plan *const plans[2], wi_tuner *tuner, double medians[2]) {
+    WI_TRY(compare_runs(plans, tuner, medians));
+    return medians[1] <= medians[0] ? WEFT_OK : keep_own(&plans[0]->partition, tuner);
 }

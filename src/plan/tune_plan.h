@@ -12,7 +12,11 @@ struct wi_step;
 weft_status wi_plan_tune(const weft_plan *plan, wi_tuner *tuner);
 /* The steps whose sites are tuned, in that order; the caller releases them by the context's allocator. */
 weft_status wi_plan_list_tuned(const weft_plan *plan, const struct wi_step ***steps, size_t *count);
-/* Makes the choices that the plan was made with those of its sites. */
-weft_status wi_plan_keep_choices(const weft_plan *plan, wi_tuner *tuner);
+/* Has a site of the plan, which was made while choices were not in use, one that is not the plan's? */
+bool wi_plan_has_other_choices(const weft_plan *plan, wi_tuner *tuner);
+/* Compares whole runs of a plan with the built-in choices (plans[0], made while choices were not in use) and of one with those
+ * of its sites, in turn, until the deadline; at least one of each after one that compiles. Where the choices make the median
+ * longer, the built-in ones take their place. */
+weft_status wi_plan_judge(weft_plan *const plans[2], wi_tuner *tuner, double medians[2]);
 
 #endif

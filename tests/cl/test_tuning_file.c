@@ -147,6 +147,80 @@ static void other_sections_are_passed_over_and_kept(void **state) {
     weft_context_release(context);
 }
 
+/* As a process that starts meanwhile reads it, and one that starts later. */
+static void expect_trial(const char *folder, bool is_tried) {
+    scratch_log log = {0};
+    weft_context *const context = open_context(folder, NULL, &log);
+    const char *const fault = wi_choices_fault(wi_context_device(context), site_b, fast);
+    assert_int_equal(fault != NULL, is_tried);
+    if (fault) assert_string_equal(fault, "the process ended while it was tried");
+    assert_int_equal(log.warnings, 0);
+    weft_context_release(context);
+}
+
+/* The file says that a kernel is being tried, and then has the text that it had before; the device's list knows nothing of it. */
+static void trials_are_said_while_they_last(void **state) {
+    char own[4096], before[65536];
+    scratch_log log = {0};
+    weft_context *const context = open_context(*state, NULL, &log);
+    wi_device *const device = wi_context_device(context);
+    snprintf(own, sizeof own, "%s", scratch_path(*state, "tuning.txt"));
+    for (int there = 0; there < 2; there++) { /* without a file, and with one */
+        if (there) set_both(device);
+        if (there) assert_ok(wi_choices_save(device, NULL));
+        snprintf(before, sizeof before, "%s", there ? read_text(own) : "weft tuning 1\n");
+        assert_ok(wi_choices_begin_trial(device, site_b, fast));
+        expect_trial(*state, true);
+        assert_null(wi_choices_fault(device, site_b, fast));
+        assert_ok(wi_choices_end_trial(device, site_b, fast));
+        assert_string_equal(read_text(own), before);
+        assert_ok(wi_choices_end_trial(device, site_b, fast)); /* it is gone */
+        assert_string_equal(read_text(own), before);
+        expect_trial(*state, false);
+    }
+    weft_context_release(context);
+}
+
+/* Another process writes the file meanwhile; it has read it before the trial, or in it. */
+static void check_other(const char *folder, bool sees_trial) {
+    scratch_log log = {0};
+    weft_context *const context = open_context(folder, NULL, &log), *const other =
+                                                                        open_context(folder, NULL, &log);
+    if (!sees_trial) set_both(wi_context_device(other));
+    assert_ok(wi_choices_begin_trial(wi_context_device(context), site_b, fast));
+    if (sees_trial) set_both(wi_context_device(other));
+    assert_ok(wi_choices_begin_trial(wi_context_device(other), site_b, slow));
+    assert_ok(wi_choices_end_trial(wi_context_device(other), site_b, slow));
+    assert_ok(wi_choices_save(wi_context_device(other), NULL));
+    weft_context_release(other);
+    assert_ok(wi_choices_end_trial(wi_context_device(context), site_b, fast));
+    weft_context_release(context);
+    weft_context *const later = open_context(folder, NULL, &log);
+    expect_both(wi_context_device(later));
+    assert_int_equal(log.warnings, 0);
+    weft_context_release(later);
+    expect_trial(folder, sees_trial);
+}
+
+static void trials_leave_what_others_wrote(void **state) {
+    check_other(*state, false);
+}
+
+/* It took the trial for the end of a process, and says so in front of its own choices. */
+static void trials_leave_what_others_took_from_them(void **state) {
+    check_other(*state, true);
+}
+
+static void trials_need_no_folder(void **state) {
+    scratch_log log = {0};
+    weft_context *const context = open_context("", NULL, &log);
+    (void)state;
+    assert_ok(wi_choices_begin_trial(wi_context_device(context), site_b, fast));
+    assert_ok(wi_choices_end_trial(wi_context_device(context), site_b, fast));
+    assert_int_equal(log.warnings, 0);
+    weft_context_release(context);
+}
+
 static void expect_ignored(const char *folder, const char *file, const char *what) {
     scratch_log log = {0};
     weft_context *const context = open_context(folder, file, &log);
@@ -218,6 +292,11 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_own_file_comes_first, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(
             other_sections_are_passed_over_and_kept, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(trials_are_said_while_they_last, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(trials_leave_what_others_wrote, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(
+            trials_leave_what_others_took_from_them, make_scratch, remove_scratch),
+        cmocka_unit_test(trials_need_no_folder),
         cmocka_unit_test_setup_teardown(damaged_files_are_ignored, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(files_that_cannot_be_read_are_ignored, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(a_save_replaces_only_tuning_files, make_scratch, remove_scratch),

@@ -8,8 +8,12 @@
 #include "plan/compiled_plan.h"
 #include "support/checks.h"
 #include "support/scratch.h"
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { BATCH = 24, WIDTH = 40, STEPS = 600 };
 
@@ -162,9 +166,120 @@ static void a_plan_is_tuned_between_its_runs(void **state) {
     t.plan->background->clock = test_clock;
     train(&t, 20, tuned);
     assert_true(t.plan->background->ended && t.plan->background->pieces == 0); /* all is known */
+    size_t kept;
+    const wi_choice *const choices = wi_choices_all(wi_context_device(t.context), &kept);
+    for (size_t i = 0; i < kept; i++) assert_null(choices[i].fault); /* no trial is left over */
     end(&t);
     scratch_remove(folder);
 }
+
+/* ---- a process that ends ---- */
+
+static struct {
+    void (*trying)(void *user, const char *site, const char *kernel);
+    int begun, deadly;
+    const char *missed; /* not tried: site and kernel */
+} watch;
+
+/* Passes on what the tuner says, and ends the process amid the candidate whose turn it is, or, where that is negative, after it. */
+static void end_amid(void *user, const char *site, const char *kernel) {
+    watch.trying(user, site, kernel);
+    if (site ? ++watch.begun == watch.deadly : watch.begun == -watch.deadly) raise(SIGKILL);
+    if (!site) return;
+    char both[WI_SITE_NAME + WI_KERNEL_NAME];
+    snprintf(both, sizeof both, "%s %s", site, kernel);
+    if (watch.missed) assert_string_not_equal(both, watch.missed);
+}
+
+static void tune_watched(training *t, int deadly, const char *missed) {
+    static float losses[STEPS];
+    wi_background *const b = t->plan->background;
+    watch.trying = b->tuner.trying;
+    watch.begun = 0;
+    watch.deadly = deadly;
+    watch.missed = missed;
+    b->tuner.trying = end_amid;
+    b->clock = test_clock;
+    for (int i = 0; i < STEPS && !b->ended; i++) train(t, 1, losses);
+    assert_true(b->ended && watch.begun == b->tuner.tried);
+}
+
+/* What ends a process that tunes: amid the built-in choice, after another candidate, amid it. */
+enum { AMID_USUAL, AFTER_OTHER, AMID_OTHER, WAYS };
+static char *folders[WAYS];
+
+static void tune_and_die(const char *folder, int deadly) {
+    int status = -1;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        training t = begin(folder, 0.5);
+        tune_watched(&t, deadly, NULL);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+/* Before a device is opened: drivers do not survive a fork. */
+static int end_processes(void **state) {
+    static const int deadly[WAYS] = {1, -2, 2};
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        folders[i] = scratch_make();
+        tune_and_die(folders[i], deadly[i]);
+    }
+    return 0;
+}
+
+static int remove_folders(void **state) {
+    (void)state;
+    for (int i = 0; i < WAYS; i++) scratch_remove(folders[i]);
+    return 0;
+}
+
+/* The site and the kernel that the tuning file knows to have ended a process; "": none. */
+static void find_deadly(weft_context *context, char both[WI_SITE_NAME + WI_KERNEL_NAME]) {
+    size_t count;
+    const wi_choice *const all = wi_choices_all(wi_context_device(context), &count);
+    *both = '\0';
+    for (size_t i = 0; i < count; i++) {
+        if (!all[i].fault || strcmp(all[i].fault, "the process ended while it was tried") != 0) continue;
+        assert_string_equal(both, "");
+        snprintf(both, WI_SITE_NAME + WI_KERNEL_NAME, "%s %s", all[i].site, all[i].kernel);
+    }
+}
+
+/* The built-in choice has served in runs before. */
+static void nothing_else_is_blamed(void **state) {
+    (void)state;
+    for (int i = 0; i < AMID_OTHER; i++) {
+        char blamed[WI_SITE_NAME + WI_KERNEL_NAME];
+        training t = begin(folders[i], 0.5);
+        find_deadly(t.context, blamed);
+        assert_string_equal(blamed, "");
+        end(&t);
+    }
+}
+
+/* It is not tried again: by whatever starts next, and after that; the others are. */
+static void what_ends_the_process_is_remembered(void **state) {
+    const char *const folder = folders[AMID_OTHER];
+    char deadly[WI_SITE_NAME + WI_KERNEL_NAME], again[sizeof deadly];
+    (void)state;
+    training t = begin(folder, 0.5);
+    find_deadly(t.context, deadly);
+    assert_string_not_equal(deadly, "");
+    tune_watched(&t, 0, deadly);
+    end(&t);
+    t = begin(folder, 0.5);
+    find_deadly(t.context, again);
+    assert_string_equal(again, deadly);
+    assert_served(&t, t.plan);
+    end(&t);
+}
+
+/* ---- other ends ---- */
 
 /* Without a cache folder choices are for plans of the same context. */
 static void no_folder_is_needed(void **state) {
@@ -223,9 +338,11 @@ int main(void) {
         cmocka_unit_test(measurements_keep_their_share),
         cmocka_unit_test(pauses_do_not_count),
         cmocka_unit_test(a_plan_is_tuned_between_its_runs),
+        cmocka_unit_test(nothing_else_is_blamed),
+        cmocka_unit_test(what_ends_the_process_is_remembered),
         cmocka_unit_test(no_folder_is_needed),
         cmocka_unit_test(a_plan_may_end_at_any_time),
         cmocka_unit_test(wrong_shares_are_refused),
     };
-    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+    return test_finish(cmocka_run_group_tests(tests, end_processes, remove_folders));
 }

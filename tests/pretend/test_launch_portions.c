@@ -1,6 +1,5 @@
 /* Launches that are expected to take long are cut, so that a display is not without an answer: as many portions as the estimate
  * asks for, on devices that may have a display, and with the same bits. */
-#include "cl/context.h"
 #include "kernels/selection.h"
 #include "plan/compiled_plan.h"
 #include "pretended.h"
@@ -9,13 +8,11 @@
 
 enum { BATCH = 8, CHANNELS = 3, SIDE = 12, CLASSES = 10, STEPS = 2, LENGTH = 5, WIDTH = 16 };
 
-/* Without a limit CLBlast would serve, whose launches cannot be cut, and which computes other bits. */
 static weft_context *open_limited(const char *device, double longest) {
     weft_context *context = NULL;
     assert_true(pretend_layer_choose(device));
     const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .seed = 3, .longest_launch = longest};
     assert_ok(weft_context_create(&context, &options));
-    wi_context_device(context)->profile.library_gemm = false;
     pretend_layer_begin();
     return context;
 }

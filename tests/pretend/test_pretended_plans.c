@@ -39,15 +39,10 @@ static bool has_tiles(const pretend_device *device) {
     return device->type && device->group >= 256 && device->units <= 132;
 }
 
-/* Are there more launches than the plan says? Those that would take long on a device of few units are cut; a library makes as many
- * as it likes. */
+/* Are there more launches than the plan says? Those that would take long on a device of few units are cut. */
 static bool has_more_launches(const weft_plan *plan) {
     for (size_t i = 0; i < plan->launches.count; i++)
         if (wi_launch_portions(&plan->launches.launches[i].launch) > 1) return true;
-    for (size_t i = 0; i < plan->partition.step_count; i++) {
-        const wi_selection *const selection = plan->partition.steps[i]->selection;
-        if (selection && strcmp(selection->chosen->name, "clblast") == 0) return true;
-    }
     return false;
 }
 

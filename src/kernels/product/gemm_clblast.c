@@ -1,5 +1,5 @@
-/* CLBlast as an implementation of the matrix product, on real GPUs (or wherever $WEFT_GEMM=clblast asks for
- * it).
+/* CLBlast as an implementation of the matrix product, where the tuner chooses it on a GPU, or $WEFT_GEMM=clblast
+ * asks for it.
  *
  * It takes the strides that BLAS can express: one axis of each matrix contiguous, the other at least as far
  * apart as the matrix is long. */
