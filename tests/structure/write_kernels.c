@@ -69,7 +69,8 @@ static int write_source(const char *folder, const wi_implementation *implementat
         variant->name && variant->name[0] ? variant->name : "only", suffix, implementation->file);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     wi_text_init(&source, NULL);
-    append_profile(&source, wi_device_kind_named("gpu")->lanes);
+    const wi_device_profile *const gpu = wi_device_kind_named("gpu");
+    append_profile(&source, implementation->quads ? gpu->loops.map_elements : gpu->lanes);
     int good = wi_kernel_source_append(&source, "common.clh") == WEFT_OK;
     wi_kernel_macros_define(&plan, &source);
     if (macro) wi_text_append(&source, "#define %s %d\n", macro->name, value);
