@@ -17,7 +17,7 @@ typedef enum variant {
     BIAS,      /* a row that the plan has stored, and relu */
     RESIDUAL,  /* another product, which the plan has stored: quads at multiples of their size */
     BOUND,     /* inputs as wide as the result, and a row: they may be bound anywhere */
-    SLICED,    /* columns of a wider input from the second one on */
+    SLICED,    /* columns of a wider product from the second one on */
     PER_ROW,   /* one number of each row */
     ACROSS,    /* a matrix whose columns are contiguous */
     FORMATS,   /* also stored in other formats */
@@ -159,7 +159,9 @@ static void add_epilogue(net *n, const test_case *c, weft_tensor *x, weft_tensor
         output(n, weft_relu(weft_add(made, other)));
         break;
     case SLICED:
-        output(n, weft_add(made, weft_slice(input_like(n, made, last, 4), last, 1, 1 + width)));
+        other = weft_matmul(x, input(n, 2, (const int64_t[]){c->sizes[2], width + 4}));
+        output(n, other);
+        output(n, weft_add(made, weft_slice(other, last, 1, 1 + width)));
         break;
     case PER_ROW: output(n, weft_mul(made, input_like(n, made, last, 1 - width))); break;
     case ACROSS: output(n, weft_add(made, weft_transpose(input_like(n, weft_transpose(made), 0, 0)))); break;
