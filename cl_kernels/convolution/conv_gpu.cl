@@ -98,11 +98,11 @@
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)                          conv_##suffix
-#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
-#define WEFT_STORE                                 WEFT_TILE_PLAIN_STORE
-#define WEFT_FORMAT_A                              f32
-#define WEFT_FORMAT_B                              f32
+#define WEFT_NAME(suffix)        conv_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE               WEFT_TILE_PLAIN_STORE
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
 #define WEFT_CONV_ALONE
 #endif
 
@@ -144,7 +144,7 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
         const int column = left + (j * WEFT_GEMM_ACROSS + x) * 4;                                            \
         if (r < own.rows)                                                                                    \
             WEFT_TILE_STORE_QUAD(acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], at.x, at.y,                \
-                group * filters + column, filters - column, j)                                               \
+                group *filters + column, filters - column, j)                                                \
     }
 #define WEFT_CONV_GPU_PART   const int group = (int)get_group_id(2), split = 0, splits = 1;
 #define WEFT_CONV_GPU_RESULT WEFT_EPILOGUE_PARAMETERS

@@ -33,13 +33,13 @@
  * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)                          gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
-#define WEFT_STORE                                 WEFT_TILE_PLAIN_STORE
-#define WEFT_FORMAT_A                              f32
-#define WEFT_FORMAT_B                              f32
-#define WEFT_SUM                                   float
-#define WEFT_SUMS                                  WF
+#define WEFT_NAME(suffix)        gemm_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE               WEFT_TILE_PLAIN_STORE
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
+#define WEFT_SUM                 float
+#define WEFT_SUMS                WF
 #define WEFT_GEMM_ALONE
 #endif
 

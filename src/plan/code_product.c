@@ -279,8 +279,8 @@ static void define_epilogue(wi_text *source, const epilogue *own) {
     const int sums = own->e.step->sums;
     wi_text_append(source,
         "static inline void WEFT_NAME(store)(%s acc, int batch, int row, int column, %s%s%s) {\n%s}\n",
-        wi_register_type(wi_emitted_member(&own->e, 0)->node->dtype), sums ? "WF *sums" : "int lanes",
-        comma, parameters, own->store.data);
+        wi_register_type(wi_emitted_member(&own->e, 0)->node->dtype), sums ? "WF *sums" : "int lanes", comma,
+        parameters, own->store.data);
     wi_text_append(source, "#define WEFT_EPILOGUE_PARAMETERS %s%s\n", comma, parameters);
     wi_text_append(source,
         "#define WEFT_STORE%s(acc, batch, row, column, last) WEFT_NAME(store)(acc, batch, row, column, "

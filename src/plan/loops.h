@@ -4,7 +4,7 @@
  *   loop_operands.c  what a step addresses
  *   loop_sweeps.c    sweeps over the space, and what one stages for the next
  *   narrow_indices.c where indices of 32 bits are enough
- *   map_elements.c   how many neighbouring elements an item of a map, or an epilogue, takes
+ *   step_elements.c  how many neighbouring elements an item of a map, or an epilogue, takes
  *   assign.c         assignments: done in place, or by steps that copy */
 #ifndef WI_LOOPS_H
 #define WI_LOOPS_H

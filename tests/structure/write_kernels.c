@@ -5,8 +5,8 @@
  *                                 implementation, with its parameters and the epilogue of a template that stands alone;
  *                                 <variant>.<value> for each value of a macro that plans choose by a site's sizes
  *
- *                                 loops.clh, quads.clh: what stands before generated kernels, and before those of maps of
- *                                 which an item has a quad of elements
+ *                                 loops.clh, quads.clh: what stands before generated kernels, and before those of maps and
+ *                                 epilogues that have a quad of elements at once
  *
  * The folder must exist. Prints the names of the files with kernels.
  */
