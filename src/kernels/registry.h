@@ -104,8 +104,7 @@ typedef struct wi_implementation {
      * one (as it is), or NULL with the graph's error. NULL: always as it is. */
     weft_tensor *(*rewrite)(const wi_kernel_site *site);
     bool sums; /* contractions: the template adds up columns (product/gemm.h) */
-    bool
-        quads; /* contractions: the template stores four columns at once, where the epilogue takes them (product/gemm.h) */
+    bool quads; /* contractions: the template stores four columns at once, where epilogues take them */
     /* Can it compute this? NULL: whatever the needs allow. */
     bool (*accepts)(const wi_kernel_site *site);
     /* The seconds that it is expected to take, of what it accepts (cost.h); NULL: it is its op's only one. */
