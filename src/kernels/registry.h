@@ -103,7 +103,7 @@ typedef struct wi_implementation {
     /* Asked while a plan is ordered, with sizes but no layouts: the node that it computes in place of this one, this
      * one (as it is), or NULL with the graph's error. NULL: always as it is. */
     weft_tensor *(*rewrite)(const wi_kernel_site *site);
-    bool sums; /* contractions: the template adds up columns (product/gemm.h) */
+    bool sums;  /* contractions: the template adds up columns (product/gemm.h) */
     bool quads; /* contractions: the template stores four columns at once, where epilogues take them */
     /* Can it compute this? NULL: whatever the needs allow. */
     bool (*accepts)(const wi_kernel_site *site);
