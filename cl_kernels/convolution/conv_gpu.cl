@@ -98,11 +98,11 @@
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)                          conv_##suffix
-#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
-#define WEFT_FORMAT_A                              f32
-#define WEFT_FORMAT_B                              f32
+#define WEFT_NAME(suffix)        conv_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE               WEFT_TILE_PLAIN_STORE
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
 #define WEFT_CONV_ALONE
 #endif
 
@@ -140,10 +140,11 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
     }
 #else
 #define WEFT_CONV_GPU_STORE_ROW                                                                              \
-    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j) {                                      \
-        const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;                                \
-        const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];                        \
-        if (r < own.rows && column < filters) WEFT_CONV_GPU_STORE(sum, at.x, at.y, group *filters + column); \
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {                                  \
+        const int column = left + (j * WEFT_GEMM_ACROSS + x) * 4;                                            \
+        if (r < own.rows)                                                                                    \
+            WEFT_TILE_STORE_QUAD(acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], at.x, at.y,                \
+                group *filters + column, filters - column, j)                                                \
     }
 #define WEFT_CONV_GPU_PART   const int group = (int)get_group_id(2), split = 0, splits = 1;
 #define WEFT_CONV_GPU_RESULT WEFT_EPILOGUE_PARAMETERS
@@ -152,15 +153,10 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
 #define WEFT_CONV_GPU_SUMS_KEEP  WEFT_TILE_SUMS_KEEP
 #define WEFT_CONV_GPU_SUMS_BEGIN WEFT_TILE_SUMS_BEGIN
 #define WEFT_CONV_GPU_SUMS_END   WEFT_TILE_SUMS_END(blocks, left, filters, group *filters, (int)get_group_id(1))
-#define WEFT_CONV_GPU_STORE(sum, line, along, column)                                                        \
-    WEFT_STORE_SUMS(sum, line, along, column, WEFT_TILE_SUMS(j))
 #else
 #define WEFT_CONV_GPU_SUMS_KEEP
 #define WEFT_CONV_GPU_SUMS_BEGIN
 #define WEFT_CONV_GPU_SUMS_END
-#if !WEFT_SPLIT_K
-#define WEFT_CONV_GPU_STORE(sum, line, along, column) WEFT_STORE(sum, line, along, column, 1)
-#endif
 #endif
 
 /* Work-group (columns, phase and rows, split and group). Steps of channels and panels from block to block are bytes, and so are
@@ -242,7 +238,6 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
 
 #undef WEFT_CONV_GPU_RESULT
 #undef WEFT_CONV_GPU_PART
-#undef WEFT_CONV_GPU_STORE
 #undef WEFT_CONV_GPU_STORE_ROW
 #undef WEFT_CONV_GPU_SUMS_KEEP
 #undef WEFT_CONV_GPU_SUMS_BEGIN

@@ -33,13 +33,13 @@
  * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)                          gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
-#define WEFT_FORMAT_A                              f32
-#define WEFT_FORMAT_B                              f32
-#define WEFT_SUM                                   float
-#define WEFT_SUMS                                  WF
+#define WEFT_NAME(suffix)        gemm_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE               WEFT_TILE_PLAIN_STORE
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
+#define WEFT_SUM                 float
+#define WEFT_SUMS                WF
 #define WEFT_GEMM_ALONE
 #endif
 
@@ -247,28 +247,19 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
 #endif
 #if WEFT_SPLIT_K
     const bool whole_rows = n % 4 == 0 && (size_t)split_sums % sizeof(float4) == 0;
+#endif
     WEFT_UNROLL_REGISTERS for (int e = 0; e < 4 * WEFT_GEMM_SUMS + WEFT_GEMM_ZERO; ++e) {
         const int i = e / (WEFT_GEMM_COLUMNS / 4), j = e % (WEFT_GEMM_COLUMNS / 4);
         const int row = top + WEFT_GEMM_ROW(i), column = left + (j * WEFT_GEMM_ACROSS + x) * 4;
-        if (row < m)
-            WEFT_SPLIT_STORE_QUAD(split_sums + (long)row * n + column,
-                acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], n - column, whole_rows)
-    }
+        const float4 quad = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4];
+        if (row < m) {
+#if WEFT_SPLIT_K
+            WEFT_SPLIT_STORE_QUAD(split_sums + (long)row * n + column, quad, n - column, whole_rows)
 #else
-    WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_ROWS * WEFT_GEMM_COLUMNS + WEFT_GEMM_ZERO; ++e) {
-        const int i = e / WEFT_GEMM_COLUMNS, j = e % WEFT_GEMM_COLUMNS;
-        const int row = top + WEFT_GEMM_ROW(i);
-        const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
-        const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
-        if (row < m && column < n) {
-#if WEFT_COLUMN_SUMS
-            WEFT_STORE_SUMS(sum, batch, row, column, WEFT_TILE_SUMS(j));
-#else
-            WEFT_STORE(sum, batch, row, column, 1);
+            WEFT_TILE_STORE_QUAD(quad, batch, row, column, n - column, j)
 #endif
         }
     }
-#endif
 #if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
     WEFT_TILE_SUMS_END(a_tile, left, n, 0, batch * row_tiles + (int)get_group_id(1))
 #endif

@@ -44,6 +44,7 @@ typedef struct wi_kernel_site {
     weft_matmul_precision products; /* of f32 operands */
     const int *values;              /* of the parameters, those of the variant that is asked for */
     int sums;                       /* contractions: sums of columns in the epilogue, see product/gemm.h */
+    bool quads;                     /* contractions: the epilogue takes four columns at once */
 } wi_kernel_site;
 
 enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };
@@ -102,7 +103,8 @@ typedef struct wi_implementation {
     /* Asked while a plan is ordered, with sizes but no layouts: the node that it computes in place of this one, this
      * one (as it is), or NULL with the graph's error. NULL: always as it is. */
     weft_tensor *(*rewrite)(const wi_kernel_site *site);
-    bool sums; /* contractions: the template adds up columns (product/gemm.h) */
+    bool sums;  /* contractions: the template adds up columns (product/gemm.h) */
+    bool quads; /* contractions: the template stores four columns at once, where epilogues take them */
     /* Can it compute this? NULL: whatever the needs allow. */
     bool (*accepts)(const wi_kernel_site *site);
     /* The seconds that it is expected to take, of what it accepts (cost.h); NULL: it is its op's only one. */

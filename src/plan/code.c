@@ -69,8 +69,10 @@ static weft_status prepare_kernel(wi_code *code, const wi_step *step) {
     const wi_partition *const p = code->loops->partition;
     wi_kernel_site site = wi_step_site(p, step);
     site.sums = step->sums;
+    site.quads = step->kind == WI_STEP_PRODUCT &&
+                 wi_step_elements(code->loops->partition, &code->loops->of[step->index]) > 1;
     wi_key_begin(&code->kernels);
-    wi_key_add(&code->kernels, (uint64_t)site.sums);
+    wi_key_add(&code->kernels, (uint64_t)site.sums << 1 | site.quads);
     wi_key_add_address(&code->kernels, step->selection->chosen);
     wi_key_add_address(&code->kernels, step->selection->variant);
     wi_key_add_site(&code->kernels, wi_step_device(p, step), &site);

@@ -77,7 +77,7 @@ typedef struct wi_step_code {
 enum {
     WI_NEEDS_DOUBLES = 1,   /* doubles.clh */
     WI_NEEDS_FUNCTIONS = 2, /* elementwise.clh */
-    WI_NEEDS_QUADS = 4      /* values of as many lanes as a map's item has elements (wi_map_elements) */
+    WI_NEEDS_QUADS = 4      /* values of as many lanes as an item has elements (wi_step_elements) */
 };
 
 typedef struct wi_code_piece {

@@ -12,7 +12,7 @@
  * combines; always in the same order. Sums are taken in blocks, and blocks added with compensation, so that
  * errors do not grow with length.
  *
- * Of a map, neighbouring items may have several neighbouring elements each (map_elements.c): then values have as many lanes.
+ * Of a map, neighbouring items may have several neighbouring elements each (step_elements.c): then values have as many lanes.
  *
  * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 splits; where items have several
  * elements, w0 items and w1 items a row. */

@@ -105,8 +105,11 @@ static void emit_source_request(wi_emitter *e) {
     }
 }
 
-/* What an item does that has a part of each sum of a column: with all parts of it, what is computed from the sums. */
+/* What an item does that has a part of each sum of a column: with all parts of it, what is computed from the sums. Of a quad's lanes
+ * it has one. */
 static void emit_sums(wi_emitter *e) {
+    e->tail = e->lanes > 1;
+    if (e->tail) wi_text_append(&e->text, "const int lanes = 1;\n");
     wi_emit_argument(e, WI_ARGUMENT_WORK, 0, 0, 0);
     wi_emit_argument(e, WI_ARGUMENT_WORK, 4, 0, 0);
     wi_text_append(&e->text,
@@ -114,11 +117,13 @@ static void emit_sums(wi_emitter *e) {
     wi_emit_addresses(e, false);
     wi_emit_accumulators(e, 0);
     for (int m = 0, sum = 0; m < e->step->member_count; m++)
-        if (wi_is_reduction(wi_emitted_member(e, m))) wi_text_append(&e->text, "a%d = sums[%d];\n", m, sum++);
+        if (wi_is_reduction(wi_emitted_member(e, m)))
+            wi_text_append(&e->text, "a%d = (WF)(sums[%d]);\n", m, sum++);
     wi_emit_join(e);
     wi_text_append(&e->text, "if (last) {\n");
     wi_emit_row_values(e, 0);
     wi_text_append(&e->text, "}\n");
+    e->tail = false;
 }
 
 /* Rows of it lie side by side or apart, elements of a row side by side. */
@@ -274,8 +279,8 @@ static void define_epilogue(wi_text *source, const epilogue *own) {
     const int sums = own->e.step->sums;
     wi_text_append(source,
         "static inline void WEFT_NAME(store)(%s acc, int batch, int row, int column, %s%s%s) {\n%s}\n",
-        wi_register_type(wi_emitted_member(&own->e, 0)->node->dtype), sums ? "float *sums" : "int lanes",
-        comma, parameters, own->store.data);
+        wi_register_type(wi_emitted_member(&own->e, 0)->node->dtype), sums ? "WF *sums" : "int lanes", comma,
+        parameters, own->store.data);
     wi_text_append(source, "#define WEFT_EPILOGUE_PARAMETERS %s%s\n", comma, parameters);
     wi_text_append(source,
         "#define WEFT_STORE%s(acc, batch, row, column, last) WEFT_NAME(store)(acc, batch, row, column, "

@@ -16,7 +16,7 @@ void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step,
     e->requests = true;
     const wi_device_profile *const device = &wi_step_device(loops->partition, step)->profile;
     e->walks = device->item_walks;
-    e->lanes = e->walks ? device->lanes : wi_map_elements(loops->partition, loop);
+    e->lanes = e->walks ? device->lanes : wi_step_elements(loops->partition, loop);
     e->needs = e->lanes != device->lanes ? WI_NEEDS_QUADS : 0;
     e->narrow = wi_has_narrow_indices(loops->partition, loop);
     e->inner_is_reduced = loop->space.reduced[loop->space.rank - 1];

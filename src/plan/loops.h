@@ -4,7 +4,7 @@
  *   loop_operands.c  what a step addresses
  *   loop_sweeps.c    sweeps over the space, and what one stages for the next
  *   narrow_indices.c where indices of 32 bits are enough
- *   map_elements.c   how many neighbouring elements an item of a map takes
+ *   step_elements.c  how many neighbouring elements an item of a map, or an epilogue, takes
  *   assign.c         assignments: done in place, or by steps that copy */
 #ifndef WI_LOOPS_H
 #define WI_LOOPS_H
@@ -79,8 +79,8 @@ int wi_source_operand(const wi_loop *loop, int value);
 /* Is the output written element by element, when nothing is left to read there for any other? In a reduction
  * that is what has an element for every point, written in the last sweep. */
 bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand *output);
-/* Of a map where items do not walk: how many neighbouring elements one takes; otherwise 1. */
-int wi_map_elements(const wi_partition *p, const wi_loop *loop);
+/* Of a map where items do not walk, how many neighbouring elements one takes; of an epilogue, how many it gets at once; otherwise 1. */
+int wi_step_elements(const wi_partition *p, const wi_loop *loop);
 /* Do all quads (of so many elements) of memory that is contiguous begin at multiples of their size? */
 bool wi_has_aligned_quads(const wi_partition *p, const wi_loop *loop, const wi_operand *operand, int count);
 /* May a loop's kernel count in 32 bits on this device? */

@@ -1,5 +1,5 @@
 /* Programs of a plan: pieces that some program has already are taken from there, all others become one new program (two, where
- * maps have values of other lanes).
+ * maps and epilogues have values of other lanes).
  *
  * So a choice that changes with the batch compiles the one kernel that it changes, a plan for inference takes what
  * a plan for training has, and a cold start still compiles everything at once: a program takes long to begin with.

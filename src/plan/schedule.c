@@ -146,7 +146,7 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
             (long long)c.s.kept);
     own->work[0] = (int)c.s.kept;
-    const int elements = wi_map_elements(p, loop);
+    const int elements = wi_step_elements(p, loop);
     if (device->item_walks)
         cut_walks(&c);
     else if (elements > 1)

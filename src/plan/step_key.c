@@ -56,7 +56,7 @@ typedef struct walk {
     const wi_loops *loops;
     const wi_step *step;
     const wi_loop *loop;
-    int elements;                             /* of an item (wi_map_elements) */
+    int elements;                             /* of an item (wi_step_elements) */
     bool of_source;                           /* in what a sum by segments adds up */
     const weft_tensor *met[MOST_EXPRESSIONS]; /* nodes computed inline */
     int met_count;
@@ -203,7 +203,7 @@ void wi_key_add_code(wi_key_map *map, const wi_loops *loops, const wi_step *step
         .loops = loops,
         .step = step,
         .loop = loop,
-        .elements = wi_map_elements(loops->partition, loop)};
+        .elements = wi_step_elements(loops->partition, loop)};
     const int staged = loop->staged >= 0 ? loops->partition->values[loop->staged].place : -1;
     wi_key_add(map, (uint64_t)step->reduced << 32 | (uint64_t)step->sums << 1 | (uint64_t)step->by_segments);
     wi_key_add(map, (uint64_t)loop->sweeps << 32 |

@@ -181,7 +181,7 @@ static weft_status check_loop_schedule(
     const int index = loop->step->index, splits = own->work[4];
     WI_REQUIRE(splits == 1 || (splits > 1 && loop->may_split), WI_PASS_SCHEDULE, "step", index,
         "its reduction is split, and it has no kernel for that");
-    WI_REQUIRE(covers(own, c, &wi_step_device(p, loop->step)->profile, wi_map_elements(p, loop)),
+    WI_REQUIRE(covers(own, c, &wi_step_device(p, loop->step)->profile, wi_step_elements(p, loop)),
         WI_PASS_SCHEDULE, "step", index, "its work-items do not reach every result");
     const size_t needed = splits > 1 ? split_bytes(p, loop->step) * (size_t)c.kept * (size_t)splits : 0;
     WI_REQUIRE((own->cell_bytes > 0 ? own->cell_bytes : own->scratch_bytes) >= needed, WI_PASS_SCHEDULE,

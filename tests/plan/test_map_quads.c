@@ -19,7 +19,7 @@ static weft_tensor *map_of(weft_tensor *x) {
 
 /* Does the first step's kernel have a quad an item? */
 static bool has_quads(const weft_plan *plan) {
-    return wi_map_elements(&plan->partition, &plan->loops.of[0]) > 1;
+    return wi_step_elements(&plan->partition, &plan->loops.of[0]) > 1;
 }
 
 static bool device_has_quads(void) {

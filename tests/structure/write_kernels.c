@@ -5,8 +5,8 @@
  *                                 implementation, with its parameters and the epilogue of a template that stands alone;
  *                                 <variant>.<value> for each value of a macro that plans choose by a site's sizes
  *
- *                                 loops.clh, quads.clh: what stands before generated kernels, and before those of maps of
- *                                 which an item has a quad of elements
+ *                                 loops.clh, quads.clh: what stands before generated kernels, and before those of maps and
+ *                                 epilogues that have a quad of elements at once
  *
  * The folder must exist. Prints the names of the files with kernels.
  */
@@ -69,7 +69,8 @@ static int write_source(const char *folder, const wi_implementation *implementat
         variant->name && variant->name[0] ? variant->name : "only", suffix, implementation->file);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     wi_text_init(&source, NULL);
-    append_profile(&source, wi_device_kind_named("gpu")->lanes);
+    const wi_device_profile *const gpu = wi_device_kind_named("gpu");
+    append_profile(&source, implementation->quads ? gpu->loops.map_elements : gpu->lanes);
     int good = wi_kernel_source_append(&source, "common.clh") == WEFT_OK;
     wi_kernel_macros_define(&plan, &source);
     if (macro) wi_text_append(&source, "#define %s %d\n", macro->name, value);

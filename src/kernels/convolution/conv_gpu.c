@@ -140,7 +140,8 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv_geometry *const w = site->product->convolution;
     const wi_conv_packing p = packing_of(site);
     const wi_splitting product = splitting_of(site, &p);
-    const int64_t splits = splits_of(site, &product), sums = p.end;
+    const int64_t splits = splits_of(site, &product);
+    const int64_t sums = wi_divide_up(p.end, 4) * 4; /* quads begin there */
     wi_conv_packing_pack(plan, w, &p, plan->values[PACKED]);
     add_tiles(plan, w, &p, splits, sums);
     if (splits > 1)
@@ -153,6 +154,7 @@ const wi_implementation wi_conv_gpu = {.name = "conv_gpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_GPU, .limits = limits, .copies = wi_tile_copies},
     .sums = true,
+    .quads = true,
     .file = "conv_gpu.cl",
     .headers = headers,
     .parameters = parameters,
@@ -167,6 +169,7 @@ const wi_implementation wi_conv_split_gpu = {.name = "split_gpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_GPU, .limits = limits, .copies = wi_tile_copies},
     .sums = true,
+    .quads = true,
     .file = "conv_gpu.cl",
     .headers = headers,
     .parameters = parameters,

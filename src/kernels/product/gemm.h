@@ -13,8 +13,9 @@
  *       kernel parameters after the template's own; empty, or beginning with a comma
  *   WEFT_STORE(acc, batch, row, column, lanes)
  *       a statement that finishes and stores. cpu: acc is a float16 of which lanes (1 to 16) are valid, for
- *       the columns column .. column + lanes - 1; gpu: acc is a float and lanes is 1. batch, row, column,
- *       lanes are int.
+ *       the columns column .. column + lanes - 1; gpu: acc is a WF and lanes is WEFT_LANES, which is 1 or, of an
+ *       implementation with `quads`, 4 where the plan finds that rows are multiples of four long and all that the epilogue
+ *       reads and writes is contiguous. Then all four columns are there. batch, row, column, lanes are int.
  *   WEFT_EPILOGUE_READ(batch, row, column), WEFT_EPILOGUE_READ_SIZE, WEFT_EPILOGUE_READ_STEP
  *       only if the epilogue reads a matrix: the address of its element (a size_t), its bytes, and those from a row
  *       to the next, so that a template may prefetch it
@@ -23,7 +24,7 @@
  *
  *   WEFT_COLUMN_SUMS, WEFT_STORE_SUMS(acc, batch, row, column, sums), WEFT_JOIN_SUMS(sums, split, column)
  *       only of an implementation with `sums`, and only if some are wanted, in place of WEFT_STORE: how many sums over all
- *       batches and rows; WEFT_STORE that adds to so many floats `sums` of the column, besides; and a statement that one
+ *       batches and rows; WEFT_STORE that adds to so many WFs `sums` of the column or columns, besides; and a statement that one
  *       item calls for each column with what it has of them, for each split of the rows from 0 to sum_splits - 1
  *   WEFT_KEPT_FIELDS, WEFT_KEEP(kept), WEFT_JOIN_KEPT_SUMS(sums, split, column, kept)
  *       with them: fields of a struct in local memory for parameters that only WEFT_JOIN_SUMS reads, what sets them, and

@@ -50,18 +50,19 @@ double wi_splitting_margin(const wi_kernel_site *site) {
 }
 
 /* Rows of an item: with sums as few as give all units items, and no more than are added up without compensation. */
-static int64_t share_of(const wi_kernel_site *site, int64_t results) {
+static int64_t share_of(const wi_kernel_site *site, int64_t values) {
     enum { FEWEST = 8, MOST = 64, ITEMS_A_UNIT = 512 };
     if (site->sums == 0) return 1;
-    return wi_max64(FEWEST, wi_min64(MOST, results / (site->device->units * ITEMS_A_UNIT)));
+    return wi_max64(FEWEST, wi_min64(MOST, values / (site->device->units * ITEMS_A_UNIT)));
 }
 
 void wi_splitting_finish(wi_kernel_plan *plan, const wi_kernel_site *site, const wi_splitting *product,
     int64_t splits, int64_t sums, int64_t rows, int64_t columns) {
-    const int64_t results = (int64_t)product->results, share = share_of(site, results);
+    const int64_t results = (int64_t)product->results, lanes = site->quads ? 4 : 1;
+    const int64_t share = share_of(site, results / lanes);
     plan->sum_splits = (int)wi_divide_up(results / columns, share);
     wi_kernel_launch *const launch =
-        wi_kernel_launch_1d(plan, "finish", plan->sum_splits * columns, (int64_t)site->device->group);
+        wi_kernel_launch_1d(plan, "finish", plan->sum_splits * columns / lanes, (int64_t)site->device->group);
     launch->has_epilogue = true;
     wi_kernel_scratch(launch, sums);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(results, splits, rows, columns, share));

@@ -1,5 +1,6 @@
-/* Maps of devices on which neighbouring work-items have neighbouring elements: an item may take a quad of them, which it
- * moves between memory and registers at once. */
+/* Maps and epilogues of devices on which neighbouring work-items have neighbouring elements: an item may take a quad of them,
+ * which it moves between memory and registers at once. */
+#include "kernels/convolution/conv_product.h"
 #include "plan/loops.h"
 
 static bool is_multiple(wi_size size, int count) {
@@ -22,13 +23,26 @@ static bool has_doubles(const wi_partition *p, const wi_loop *loop) {
     return false;
 }
 
-/* Rows of a number that is no multiple would begin in the middle of a quad. */
-int wi_map_elements(const wi_partition *p, const wi_loop *loop) {
+/* Maps, and products of templates that store quads; each group of a convolution is stored by itself. */
+static bool may_have_quads(const wi_step *step, int count) {
+    const wi_conv_geometry *const geometry = step->gemm.convolution;
+    switch (step->kind) {
+    case WI_STEP_LOOP: return !step->reduced;
+    case WI_STEP_PRODUCT:
+        return step->selection->chosen->quads && (!geometry || geometry->filters % count == 0);
+    default: return false;
+    }
+}
+
+/* Rows of a number that is no multiple would begin in the middle of a quad. A map of one row ends in a tail, which an epilogue has
+ * not. */
+int wi_step_elements(const wi_partition *p, const wi_loop *loop) {
     const wi_device_profile *const device = &wi_step_device(p, loop->step)->profile;
     const wi_space *const space = &loop->space;
     const int count = device->loops.map_elements;
-    if (count <= 1 || loop->step->kind != WI_STEP_LOOP || loop->step->reduced) return 1;
-    if (space->rank > 1 && !is_multiple(space->dims[space->rank - 1], count)) return 1;
+    const bool is_row = space->rank == 1 && loop->step->kind == WI_STEP_LOOP;
+    if (count <= 1 || !may_have_quads(loop->step, count)) return 1;
+    if (!is_row && !is_multiple(space->dims[space->rank - 1], count)) return 1;
     if (space->dims[space->rank - 1].general < count || has_doubles(p, loop)) return 1;
     for (int i = 0; i < loop->operand_count; i++)
         if (!is_contiguous(loop, &loop->operands[i])) return 1;

@@ -1,0 +1,261 @@
+/* Epilogues of products and convolutions of class gpu that get four neighbouring columns at once, where rows are multiples of four
+ * long and all that the epilogue reads and writes is contiguous: results against those of the portable kernels, whose epilogues get
+ * one element. Numbers are small integers, so that sums are exact, and all bits are compared. */
+#include "support/fixture.h"
+
+#include "cl/context.h"
+#include "ops/op_table.h"
+#include "plan/compiled_plan.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 1 << 16, INPUTS = 8, OUTPUTS = 6 };
+
+/* What follows the product. */
+typedef enum variant {
+    PLAIN,     /* nothing */
+    BIAS,      /* a row that the plan has stored, and relu */
+    RESIDUAL,  /* another product, which the plan has stored: quads at multiples of their size */
+    BOUND,     /* inputs as wide as the result, and a row: they may be bound anywhere */
+    SLICED,    /* columns of a wider product from the second one on */
+    PER_ROW,   /* one number of each row */
+    ACROSS,    /* a matrix whose columns are contiguous */
+    FORMATS,   /* also stored in other formats */
+    JOINED,    /* stored as a part of wider rows */
+    DROPPED,   /* dropout */
+    GRADIENTS, /* of both factors */
+} variant;
+
+typedef struct test_case {
+    const char *what, *forced; /* the implementation, in class gpu */
+    variant after;
+    /* Of products batch, m, k and n; of convolutions images, height, width and channels, filters. */
+    int64_t sizes[5], groups; /* groups: of a convolution; 0: a product */
+    bool quads;               /* do all epilogues get four columns? */
+    bool tiny;                /* for interpreters */
+} test_case;
+
+static const test_case cases[] = {
+    {"plain", "gpu_tiled", PLAIN, {1, 37, 19, 36}, 0, true, true},
+    {"plain, odd", "gpu_tiled", PLAIN, {1, 37, 19, 35}, 0, false, false},
+    {"bias", "gpu_tiled", BIAS, {1, 37, 19, 132}, 0, true, false},
+    {"bias, one quad", "gpu_tiled", BIAS, {2, 5, 7, 4}, 0, true, true},
+    {"bias, odd", "gpu_tiled", BIAS, {1, 37, 19, 131}, 0, false, false},
+    {"bias, two columns", "gpu_tiled", BIAS, {1, 67, 19, 2}, 0, false, true},
+    {"bias, no steps of k", "gpu_tiled", BIAS, {1, 5, 1, 8}, 0, true, false},
+    {"residual", "gpu_tiled", RESIDUAL, {2, 37, 19, 36}, 0, true, true},
+    {"residual, odd", "gpu_tiled", RESIDUAL, {2, 37, 19, 35}, 0, false, false},
+    {"bound anywhere", "gpu_tiled", BOUND, {1, 37, 19, 36}, 0, true, true},
+    {"a slice", "gpu_tiled", SLICED, {1, 37, 19, 36}, 0, true, true},
+    {"a number for each row", "gpu_tiled", PER_ROW, {1, 37, 19, 36}, 0, true, false},
+    {"columns apart", "gpu_tiled", ACROSS, {1, 37, 19, 36}, 0, false, false},
+    {"formats", "gpu_tiled", FORMATS, {1, 37, 19, 36}, 0, true, true},
+    {"formats, odd", "gpu_tiled", FORMATS, {1, 37, 19, 35}, 0, false, false},
+    {"a part of rows", "gpu_tiled", JOINED, {1, 37, 19, 36}, 0, true, false},
+    {"dropout", "gpu_tiled", DROPPED, {1, 37, 19, 36}, 0, true, false},
+    {"gradients", "gpu_tiled", GRADIENTS, {1, 40, 20, 36}, 0, true, false},
+    {"gradients, odd", "gpu_tiled", GRADIENTS, {1, 37, 19, 35}, 0, false, false},
+    {"residual, split", "gpu_split", RESIDUAL, {2, 37, 40, 36}, 0, true, true},
+    {"residual, split, odd", "gpu_split", RESIDUAL, {2, 37, 40, 35}, 0, false, false},
+    {"formats, split", "gpu_split", FORMATS, {1, 37, 40, 36}, 0, true, false},
+    {"convolution", "conv_gpu", BIAS, {2, 9, 7, 8, 36}, 1, true, true},
+    {"convolution, odd", "conv_gpu", BIAS, {2, 9, 7, 8, 35}, 1, false, false},
+    {"convolution, residual", "conv_gpu", RESIDUAL, {2, 9, 7, 8, 132}, 1, true, false},
+    {"convolution, bound anywhere", "conv_gpu", BOUND, {2, 9, 7, 8, 12}, 1, true, false},
+    {"convolution, groups of a quad", "conv_gpu", RESIDUAL, {2, 9, 7, 8, 8}, 2, true, true},
+    {"convolution, groups that end in a quad", "conv_gpu", RESIDUAL, {2, 9, 7, 8, 12}, 2, false, false},
+    {"convolution, formats", "conv_gpu", FORMATS, {2, 9, 7, 8, 12}, 1, true, false},
+    {"convolution, split", "split_gpu", RESIDUAL, {1, 5, 5, 40, 36}, 1, true, false},
+    {"convolution, groups, split", "split_gpu", BIAS, {1, 5, 5, 80, 12}, 2, false, false},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+typedef struct net {
+    weft_graph *graph;
+    int64_t batch; /* the first axis of all inputs but weights and rows */
+    weft_tensor *inputs[INPUTS], *outputs[OUTPUTS];
+    int input_count, output_count;
+} net;
+
+static int64_t dimension(const net *n, const weft_tensor *tensor, int axis) {
+    const int64_t size = weft_tensor_dimension(tensor, axis);
+    return size == WEFT_BATCH ? n->batch : size;
+}
+
+static size_t count_of(const net *n, const weft_tensor *tensor) {
+    size_t count = 1;
+    for (int i = 0; i < weft_tensor_rank(tensor); i++) count *= (size_t)dimension(n, tensor, i);
+    return count;
+}
+
+static weft_tensor *input(net *n, int rank, const int64_t *sizes) {
+    char name[8] = {(char)('a' + n->input_count), 0};
+    return n->inputs[n->input_count++] = weft_input_shape(n->graph, name, WEFT_F32, rank, sizes);
+}
+
+static void output(net *n, weft_tensor *tensor) {
+    n->outputs[n->output_count++] = tensor;
+}
+
+/* An input of the shape of x, but for so many more along an axis. */
+static weft_tensor *input_like(net *n, const weft_tensor *x, int axis, int64_t more) {
+    int64_t sizes[4];
+    for (int d = 0; d < weft_tensor_rank(x); d++) sizes[d] = weft_tensor_dimension(x, d);
+    sizes[axis] += more;
+    return input(n, weft_tensor_rank(x), sizes);
+}
+
+/* ---- graphs ---- */
+
+static weft_tensor *first_factor(net *n, const test_case *c) {
+    const int64_t *const s = c->sizes;
+    if (!c->groups) return input(n, 3, (const int64_t[]){WEFT_BATCH, s[1], s[2]});
+    return input(n, 4, (const int64_t[]){WEFT_BATCH, s[1], s[2], s[3]});
+}
+
+/* The product of x and weights of its own, images with the channels last. */
+static weft_tensor *product_of(net *n, const test_case *c, weft_tensor *x) {
+    const int64_t *const s = c->sizes;
+    if (!c->groups) return weft_matmul(x, input(n, 2, (const int64_t[]){s[2], s[3]}));
+    const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .padding = WEFT_ALL(1), .groups = c->groups};
+    weft_tensor *const weight = input(n, 4, (const int64_t[]){s[4], s[3] / c->groups, 3, 3});
+    return wi_channels_last(weft_conv_with(wi_channels_first(x), weight, NULL, &options));
+}
+
+static void add_gradients(net *n, weft_tensor *x, weft_tensor *made) {
+    weft_tensor *const of[] = {x, n->inputs[1]};
+    weft_tensor *const loss = weft_sum(weft_mul(weft_square(made), input_like(n, made, 0, 0)));
+    assert_weft_ok(weft_gradients(loss, of, 2, n->outputs + n->output_count));
+    n->output_count += 2;
+}
+
+static weft_tensor *sum_of_rows(weft_tensor *x) {
+    return weft_tensor_rank(x) == 3 ? weft_sum(x, 0, 1) : weft_sum(x, 0, 1, 2);
+}
+
+static void add_formats(net *n, weft_tensor *y) {
+    static const weft_dtype formats[] = {WEFT_F16, WEFT_BF16, WEFT_I32, WEFT_U8};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) output(n, weft_cast(y, formats[i]));
+}
+
+static void add_epilogue(net *n, const test_case *c, weft_tensor *x, weft_tensor *made) {
+    const int last = weft_tensor_rank(made) - 1;
+    const int64_t width = weft_tensor_dimension(made, last);
+    weft_tensor *other;
+    switch (c->after) {
+    case PLAIN: output(n, made); break;
+    case BIAS:
+        other = sum_of_rows(input_like(n, made, 0, 0));
+        output(n, other);
+        output(n, weft_relu(weft_add(made, other)));
+        break;
+    case RESIDUAL:
+        other = product_of(n, c, x);
+        output(n, other);
+        output(n, weft_relu(weft_add(made, other)));
+        break;
+    case BOUND:
+        other = weft_add(input_like(n, made, 0, 0), input(n, 1, &width));
+        output(n, weft_relu(weft_add(made, other)));
+        break;
+    case SLICED:
+        other = weft_matmul(x, input(n, 2, (const int64_t[]){c->sizes[2], width + 4}));
+        output(n, other);
+        output(n, weft_add(made, weft_slice(other, last, 1, 1 + width)));
+        break;
+    case PER_ROW: output(n, weft_mul(made, input_like(n, made, last, 1 - width))); break;
+    case ACROSS: output(n, weft_add(made, weft_transpose(input_like(n, weft_transpose(made), 0, 0)))); break;
+    case FORMATS: add_formats(n, weft_relu(weft_add(made, input(n, 1, &width)))); break;
+    case JOINED:
+        other = weft_relu(made);
+        output(n, weft_concat(WEFT_TENSORS(other, input_like(n, made, last, 3 - width)), last));
+        break;
+    case DROPPED: output(n, weft_dropout(made, 0.5f)); break;
+    case GRADIENTS: add_gradients(n, x, made); break;
+    }
+}
+
+static net make_net(const test_case *c) {
+    net n = {.graph = test_graph(), .batch = c->sizes[0]};
+    weft_tensor *const x = first_factor(&n, c);
+    add_epilogue(&n, c, x, product_of(&n, c, x));
+    assert_weft_ok(weft_graph_status(n.graph));
+    return n;
+}
+
+/* ---- plans ---- */
+
+static void write_inputs(const net *n, weft_plan *plan) {
+    for (int i = 0; i < n->input_count; i++) {
+        static float values[MOST];
+        const size_t count = count_of(n, n->inputs[i]);
+        test_random random = test_random_named("epilogue quads", (uint64_t)i);
+        assert_in_range(count, 1, MOST);
+        for (size_t e = 0; e < count; e++) values[e] = (float)(test_random_below(&random, 5) - 2);
+        assert_weft_ok(weft_plan_write(plan, n->inputs[i], values, count * sizeof *values));
+    }
+}
+
+static weft_plan *make_plan(const net *n, const test_case *c, const char *forced) {
+    const char *const variable = c->groups ? "WEFT_CONV" : "WEFT_GEMM";
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = n->batch};
+    weft_plan *plan = NULL;
+    if (forced) assert_int_equal(setenv(variable, forced, 1), 0);
+    assert_weft_ok(weft_plan_create(&plan, n->outputs, (size_t)n->output_count, &options));
+    unsetenv(variable);
+    write_inputs(n, plan);
+    n->graph->draws = 0; /* both plans have the same random numbers */
+    assert_weft_ok(weft_plan_run(plan));
+    return plan;
+}
+
+/* All products are computed as the case says, and their epilogues get so many columns. */
+static void assert_columns(const test_case *c, const weft_plan *plan) {
+    const int most = wi_context_device(test_context())->profile.loops.map_elements;
+    int products = 0;
+    for (size_t i = 0; i < plan->partition.step_count; i++) {
+        const wi_step *const step = plan->partition.steps[i];
+        if (step->kind != WI_STEP_PRODUCT) continue;
+        const int columns = wi_step_elements(&plan->partition, &plan->loops.of[i]);
+        products++;
+        assert_string_equal(step->selection->chosen->name, c->forced);
+        if (columns != (c->quads && most > 1 ? most : 1))
+            fail_msg("%s: %d columns at once", c->what, columns);
+    }
+    assert_true(products > 0);
+}
+
+static void compare(const net *n, const test_case *c, weft_plan *plan, weft_plan *portable) {
+    static char got[4 * MOST], wanted[4 * MOST];
+    for (int i = 0; i < n->output_count; i++) {
+        const size_t bytes = count_of(n, n->outputs[i]) * weft_dtype_size(weft_tensor_dtype(n->outputs[i]));
+        assert_in_range(bytes, 1, sizeof got);
+        assert_weft_ok(weft_plan_read(plan, n->outputs[i], got, bytes));
+        assert_weft_ok(weft_plan_read(portable, n->outputs[i], wanted, bytes));
+        if (memcmp(got, wanted, bytes) != 0) fail_msg("%s: output %d differs", c->what, i);
+    }
+}
+
+static void try_case(const test_case *c) {
+    const bool is_gpu = wi_context_device(test_context())->caps.device_class == WEFT_CLASS_GPU;
+    const net n = make_net(c);
+    weft_plan *const plan = make_plan(&n, c, is_gpu ? c->forced : NULL);
+    weft_plan *const portable = make_plan(&n, c, c->groups ? "conv_naive" : "naive");
+    print_message("%s\n", c->what);
+    if (is_gpu) assert_columns(c, plan);
+    compare(&n, c, plan, portable);
+    weft_plan_release(portable);
+    weft_plan_release(plan);
+    weft_graph_release(n.graph);
+}
+
+static void test_values(void **state) {
+    (void)state;
+    for (size_t i = 0; i < CASES; i++)
+        if (cases[i].tiny || !test_reduced()) try_case(&cases[i]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values)};
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}
