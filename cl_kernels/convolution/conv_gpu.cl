@@ -58,7 +58,7 @@
         channel = min(channel, channel - channel_end);                                                       \
         if (weft_at_end) {                                                                                   \
             tap += tap_step;                                                                                 \
-            WEFT_CONV_GPU_PIXEL(pixel, first, window)                                                        \
+            WEFT_CONV_GPU_PIXEL(pixel, tap, first, window)                                                   \
         }                                                                                                    \
         WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH)                                                              \
         b_at[weft_j] += panel_step;                                                                          \
@@ -81,7 +81,7 @@
         WEFT_CONV_GPU_NEXT                                                                                   \
         WEFT_CONV_GPU_COPY(ahead)                                                                            \
     }                                                                                                        \
-    for (; rest > 0; --rest) {                                                                               \
+    for (; rest != 0; --rest) {                                                                              \
         WEFT_ASYNC_WAIT(WEFT_GEMM_STAGES - 2);                                                               \
         WEFT_CONV_GPU_NEXT                                                                                   \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
@@ -196,9 +196,11 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
                                     first.x * x0 + first.y * x1 + first.z * x2;
     if (row >= p.rows) first.x = INT_MIN / 4;
     uint channel = (uint)((begin + step) % depth) * (uint)sizeof(WEFT_OF_A(WEFT_T_));
-    uint tap =
+    /* An address, to which NVIDIA's GPUs need not add the table's each time. */
+    __global const char *tap =
+        (__global const char *)table +
         (uint)(WEFT_CONV_GPU_ENTRIES(depth, p.out.x * p.out.y * p.out.z) + fact.s0 + (begin + step) / depth) *
-        16;
+            16;
     __global const char *pixel;
     float4 a_quads[1], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)], acc[WEFT_GEMM_SUMS][4];
     uint b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
@@ -211,7 +213,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
         4;
     panels += panels_offset + ((long)group * panel_rows + fact.s1 + begin) * width + left;
     if (item == 0) kept = p;
-    WEFT_CONV_GPU_PIXEL(pixel, first, window)
+    WEFT_CONV_GPU_PIXEL(pixel, tap, first, window)
 #if WEFT_GEMM_STAGES
     WEFT_CONV_GPU_BLOCKS_BY_COPIES
 #else
@@ -219,7 +221,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     WEFT_CONV_GPU_READ
     WEFT_CONV_GPU_PUT(block)
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (; rest > 0; --rest) { /* after the last one, what is read is not used */
+    for (; rest != 0; --rest) { /* after the last one, what is read is not used */
         WEFT_CONV_GPU_NEXT
         WEFT_CONV_GPU_READ
         WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, block, block + WEFT_CONV_GPU_B,
