@@ -36,7 +36,8 @@
 /* The pixels of its tap. */
 #define WEFT_CONV_ENGINE_PIXELS                                                                              \
     WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT); ++weft_j)              \
-        WEFT_CONV_GPU_PIXEL(pixels[weft_j], first[weft_j], windows[weft_j])
+        WEFT_CONV_GPU_PIXEL(                                                                                 \
+            pixels[weft_j], (__global const char *)table + tap, first[weft_j], windows[weft_j])
 
 /* The windows of its rows, and its columns of B; a row past the last meets nothing, and a column past the last is that one. */
 #define WEFT_CONV_ENGINE_BEGIN(p)                                                                            \

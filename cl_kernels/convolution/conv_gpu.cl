@@ -50,6 +50,17 @@
     WEFT_GEMM_PUT(block, a_quads, A, 1)                                                                      \
     WEFT_GEMM_PUT((block) + WEFT_CONV_GPU_B, b_quads, B, 0)
 
+/* Where a tap's entry is: a number of bytes from the table on, or, where adding it to the table's address takes instructions, an address. */
+#if WEFT_COMMON_REGISTERS
+typedef uint weft_conv_gpu_tap;
+#define WEFT_CONV_GPU_FIRST_TAP  0
+#define WEFT_CONV_GPU_ENTRY(tap) ((__global const char *)table + (tap))
+#else
+typedef __global const char *weft_conv_gpu_tap;
+#define WEFT_CONV_GPU_FIRST_TAP  (__global const char *)table
+#define WEFT_CONV_GPU_ENTRY(tap) (tap)
+#endif
+
 /* To the next block: an item's channel, at the end of the channels its tap and pixel, and its quads of the panels. */
 #define WEFT_CONV_GPU_NEXT                                                                                   \
     {                                                                                                        \
@@ -58,7 +69,7 @@
         channel = min(channel, channel - channel_end);                                                       \
         if (weft_at_end) {                                                                                   \
             tap += tap_step;                                                                                 \
-            WEFT_CONV_GPU_PIXEL(pixel, first, window)                                                        \
+            WEFT_CONV_GPU_PIXEL(pixel, WEFT_CONV_GPU_ENTRY(tap), first, window)                              \
         }                                                                                                    \
         WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH)                                                              \
         b_at[weft_j] += panel_step;                                                                          \
@@ -81,7 +92,7 @@
         WEFT_CONV_GPU_NEXT                                                                                   \
         WEFT_CONV_GPU_COPY(ahead)                                                                            \
     }                                                                                                        \
-    for (; rest > 0; --rest) {                                                                               \
+    for (; rest != 0; --rest) {                                                                              \
         WEFT_ASYNC_WAIT(WEFT_GEMM_STAGES - 2);                                                               \
         WEFT_CONV_GPU_NEXT                                                                                   \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
@@ -192,9 +203,10 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
                                     first.x * x0 + first.y * x1 + first.z * x2;
     if (row >= p.rows) first.x = INT_MIN / 4;
     uint channel = (uint)((begin + step) % depth) * (uint)sizeof(WEFT_OF_A(WEFT_T_));
-    uint tap =
+    weft_conv_gpu_tap tap =
+        WEFT_CONV_GPU_FIRST_TAP +
         (uint)(WEFT_CONV_GPU_ENTRIES(depth, p.out.x * p.out.y * p.out.z) + fact.s0 + (begin + step) / depth) *
-        16;
+            16;
     __global const char *pixel;
     float4 a_quads[1], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)], acc[WEFT_GEMM_SUMS][4];
     uint b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
@@ -207,7 +219,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
         4;
     panels += panels_offset + ((long)group * panel_rows + fact.s1 + begin) * width + left;
     if (item == 0) kept = p;
-    WEFT_CONV_GPU_PIXEL(pixel, first, window)
+    WEFT_CONV_GPU_PIXEL(pixel, WEFT_CONV_GPU_ENTRY(tap), first, window)
 #if WEFT_GEMM_STAGES
     WEFT_CONV_GPU_BLOCKS_BY_COPIES
 #else
@@ -215,7 +227,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     WEFT_CONV_GPU_READ
     WEFT_CONV_GPU_PUT(block)
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (; rest > 0; --rest) { /* after the last one, what is read is not used */
+    for (; rest != 0; --rest) { /* after the last one, what is read is not used */
         WEFT_CONV_GPU_NEXT
         WEFT_CONV_GPU_READ
         WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, block, block + WEFT_CONV_GPU_B,

@@ -38,25 +38,38 @@ typedef struct weft_conv_weight_walk {
     uint slope, pixel;
 } weft_conv_weight_walk;
 
+/* What all items have in common: how a walk advances, in the last number of each quad the quads of `digits`, those of a block of slopes,
+ * and two strides; and the results of a tile. */
+typedef struct weft_conv_weight_common {
+    int4 digits, rows;
+    uint4 back;
+    int4 image;
+    __global float *sums;
+    int depth, channels, filters, taps, sum_tap, sum_channel, top, left;
+} weft_conv_weight_common;
+
 #define WEFT_CONV_WEIGHT_PIXEL(images, at)                                                                   \
     ((((uint)(images) * (uint)image0 + (uint)(at).x) * (uint)image1 + (uint)(at).y) * (uint)image2 +         \
         (uint)(at).z)
 
 /* STEP positions further: along each axis as far as a digit says, and at its end back by a row of positions, which is one further
- * along the axis before. All digits are `next` quads, the end of each axis is `back` quads. Nothing is multiplied. */
+ * along the axis before. All digits are so many quads, the end of each axis is `back` quads. Nothing is multiplied. */
 #define WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, axis, digit)                                                    \
     (walk).at.axis += (digit);                                                                               \
     const int weft_end_##axis = (walk).at.axis >= (walk).end.axis;                                           \
-    (walk).at.axis -= weft_end_##axis ? rows.axis : 0;                                                       \
-    (walk).pixel += weft_end_##axis ? back.axis : 0u;
+    (walk).at.axis -= weft_end_##axis ? own.rows.axis : 0;                                                   \
+    (walk).pixel += weft_end_##axis ? own.back.axis : 0u;
 #define WEFT_CONV_WEIGHT_ADVANCE_WALK(walk)                                                                  \
     {                                                                                                        \
-        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, z, digits.z)                                                    \
-        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, y, digits.y + (weft_end_z ? stride1 : 0))                       \
-        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, x, digits.x + (weft_end_y ? stride0 : 0))                       \
-        (walk).pixel += next;                                                                                \
-        (walk).slope += WEFT_GEMM_STEP * slope_quads;                                                        \
+        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, z, own.digits.z)                                                \
+        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, y, own.digits.y + (weft_end_z ? own.image.w : 0))               \
+        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, x, own.digits.x + (weft_end_y ? (int)own.back.w : 0))           \
+        (walk).pixel += (uint)own.digits.w;                                                                  \
+        (walk).slope += (uint)own.rows.w;                                                                    \
     }
+#define WEFT_CONV_WEIGHT_INSIDE(walk)                                                                        \
+    (((uint)(walk).at.x < (uint)own.image.x) & ((uint)(walk).at.y < (uint)own.image.y) &                     \
+        ((uint)(walk).at.z < (uint)own.image.z))
 
 /* Quad `number` of memory of a factor, by its address in bytes: in elements, AMD's compiler scales it before it selects. */
 #define WEFT_CONV_WEIGHT_QUAD(of, from, number)                                                              \
@@ -72,9 +85,8 @@ typedef struct weft_conv_weight_walk {
         a_quads[0] = WEFT_CONV_WEIGHT_QUAD(WEFT_OF_B, slope, slope_there ? walk.slope : 0u);                 \
     }                                                                                                        \
     WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH) {                                                                \
-        image_there = (WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0) + (after) < rest) &                       \
-                      ((uint)walk.at.x < (uint)image0) & ((uint)walk.at.y < (uint)image1) &                  \
-                      ((uint)walk.at.z < (uint)image2);                                                      \
+        image_there =                                                                                        \
+            (WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0) + (after) < rest) & WEFT_CONV_WEIGHT_INSIDE(walk);  \
         b_quads[0] = WEFT_CONV_WEIGHT_QUAD(WEFT_OF_A, image, image_there ? walk.pixel : 0u);                 \
     }
 #define WEFT_CONV_WEIGHT_PUT(block)                                                                          \
@@ -93,9 +105,7 @@ typedef struct weft_conv_weight_walk {
     {                                                                                                        \
         __local float4 *const weft_block = block + (slot)*WEFT_CONV_WEIGHT_BLOCK;                            \
         slope_there = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0) < ahead;                                  \
-        image_there = (WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0) < ahead) &                                \
-                      ((uint)walk.at.x < (uint)image0) & ((uint)walk.at.y < (uint)image1) &                  \
-                      ((uint)walk.at.z < (uint)image2);                                                      \
+        image_there = (WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0) < ahead) & WEFT_CONV_WEIGHT_INSIDE(walk); \
         WEFT_GEMM_COPY(weft_block, (__global const char *)slope + (ulong)walk.slope * sizeof(float4), none,  \
             slope_there, A, 0)                                                                               \
         WEFT_GEMM_COPY(weft_block + WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT),                                       \
@@ -112,6 +122,7 @@ typedef struct weft_conv_weight_walk {
         WEFT_CONV_WEIGHT_COPY(s) for (; rest > 0; rest -= WEFT_GEMM_STEP) {                                  \
         WEFT_ASYNC_WAIT(WEFT_GEMM_STAGES - 2);                                                               \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        if (keeps) own = *kept;                                                                              \
         WEFT_CONV_WEIGHT_COPY(last)                                                                          \
         WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc,                                      \
             block + now * WEFT_CONV_WEIGHT_BLOCK,                                                            \
@@ -153,9 +164,10 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) 
 }
 
 /* Work-group place (columns, filters, split and group). Offsets count units, steps of pixels and slopes are bytes; a filter's
- * sums are where its taps and channels have these strides. */
+ * sums are where its taps and channels have these strides. keeps, a constant: what all items have in common waits in local memory,
+ * behind the blocks, wherever it is not needed. */
 __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local float4 *block,
-    const int3 place, WEFT_CONV_WEIGHT_TILES_PARAMETERS(WEFT_OPERANDS_A, WEFT_OPERANDS_B)) {
+    const int keeps, const int3 place, WEFT_CONV_WEIGHT_TILES_PARAMETERS(WEFT_OPERANDS_A, WEFT_OPERANDS_B)) {
     WEFT_GEMM_ITEM
     const int group = place.z % groups, split = place.z / groups;
     const int top = place.y * WEFT_GEMM_HEIGHT, left = place.x * WEFT_GEMM_WIDTH;
@@ -173,11 +185,19 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
                pixel_quads = (uint)image_step / (4 * (uint)sizeof(WEFT_OF_A(WEFT_T_)));
     const int3 digits = (int3)(step0 * stride0, step1 * stride1, step2 * stride2),
                rows = (int3)(result0 * stride0, result1 * stride1, result2 * stride2);
-    const uint next = WEFT_CONV_WEIGHT_PIXEL(step_image, digits) * pixel_quads;
     const uint3 back =
         (uint3)((uint)(image0 - rows.x) * (uint)image1 * (uint)image2,
             (uint)(stride0 * image1 - rows.y) * (uint)image2, (uint)(stride1 * image2 - rows.z)) *
         pixel_quads;
+    weft_conv_weight_common own = {
+        (int4)(digits, (int)(WEFT_CONV_WEIGHT_PIXEL(step_image, digits) * pixel_quads)),
+        (int4)(rows, WEFT_GEMM_STEP * (int)slope_quads), (uint4)(back, (uint)stride0),
+        (int4)(image0, image1, image2, stride1),
+        sums + sums_offset + ((long)split * groups + group) * filters * channels * taps, depth, channels,
+        filters, taps, sum_tap, sum_channel, top, left};
+    __local weft_conv_weight_common *const kept =
+        (__local weft_conv_weight_common *)(block + WEFT_CONV_WEIGHT_SHARED);
+    if (keeps && item == 0) *kept = own;
     weft_conv_weight_walk walk;
     walk.at = (int3)(at.x * stride0, at.y * stride1, at.z * stride2) + reach;
     walk.end = rows + reach;
@@ -197,6 +217,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
     WEFT_CONV_WEIGHT_PUT(block)
     barrier(CLK_LOCAL_MEM_FENCE);
     for (; rest > 0; rest -= WEFT_GEMM_STEP) { /* after the last block zeros are read */
+        if (keeps) own = *kept;
         WEFT_CONV_WEIGHT_ADVANCE_WALK(walk)
         WEFT_CONV_WEIGHT_READ(WEFT_GEMM_STEP)
         WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, block,
@@ -207,14 +228,15 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #endif
-    sums += sums_offset + ((long)split * groups + group) * filters * channels * taps;
+    if (keeps) own = *kept;
     WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j) {
-        const int c = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
-        const int channel = c % depth, own = c / depth;
+        const int c = own.left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
+        const int channel = c % own.depth, tap_of = c / own.depth;
         WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
-            const int f = top + WEFT_GEMM_ROW(i);
-            if (f < filters && own < taps && channel < channels)
-                sums[(long)f * channels * taps + own * sum_tap + channel * sum_channel] =
+            const int f = own.top + WEFT_GEMM_ROW(i);
+            if (f < own.filters && tap_of < own.taps && channel < own.channels)
+                own.sums[(long)f * own.channels * own.taps + tap_of * own.sum_tap +
+                         channel * own.sum_channel] =
                     acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
         }
     }
@@ -224,7 +246,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(
     WEFT_CONV_WEIGHT_TILES_PARAMETERS(WEFT_OPERANDS_A, WEFT_OPERANDS_B)) {
     __local float4 shared[WEFT_CONV_WEIGHT_SHARED];
     const int3 place = (int3)((int)get_group_id(0), (int)get_group_id(1), (int)get_group_id(2));
-    WEFT_NAME(tiles_group)(shared, place, WEFT_CONV_WEIGHT_TILES_NAMES);
+    WEFT_NAME(tiles_group)(shared, 0, place, WEFT_CONV_WEIGHT_TILES_NAMES);
 }
 
 #include "conv_weight_combine_gpu.clh"

@@ -127,8 +127,8 @@ void wi_kernel_packs(wi_kernel_plan *plan, uint32_t inputs, size_t bytes);
  * an earlier step, if it is all that packs, and only its last ones to a later step. */
 void wi_kernel_bundles(wi_kernel_launch *launch);
 /* The same of work-groups that share local memory, and have any dimensions: the function is WEFT_NAME(suffix_group), always inlined.
- * It takes local memory of so many float4 and the group's number, an int3, before the kernel's own parameters, and asks for
- * no size or number but those of items in their group. */
+ * It takes local memory of so many float4, whether the kernel's arguments cost each item registers, and the group's number, an int3,
+ * before the kernel's own parameters, and asks for no size or number but those of items in their group. */
 void wi_kernel_bundles_groups(wi_kernel_launch *launch, size_t quads);
 /* The file is named, everything fitted, and sizes are positive; `op` begins the line. */
 weft_status wi_kernel_plan_check(const wi_kernel_plan *plan, const char *op);

@@ -38,7 +38,8 @@ static void append_group(wi_text *source, const wi_kernel_launch *launch) {
     wi_text_append(source,
         "const int across = (int)rows[1] / %d, down = (int)rows[2] / %d;\n"
         "const int number = (int)(group - rows[0]), line = number / across;\n"
-        "WEFT_NAME(%s_group)(shared, (int3)(number %% across, line %% down, line / down)",
+        "WEFT_NAME(%s_group)(shared, !WEFT_COMMON_REGISTERS, (int3)(number %% across, line %% down, line / "
+        "down)",
         (int)launch->local[0], (int)launch->local[1], launch->suffix);
 }
 
