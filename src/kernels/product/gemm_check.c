@@ -235,16 +235,21 @@ static bool may_pass(weft_status status) {
 typedef weft_status test(
     bool *right, wi_device *device, const wi_implementation *implementation, const wi_variant *variant);
 
-/* The answer that is known by this name, or that of the test; `fault` is what the log says of a wrong one. */
-static bool passes(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
-    const char *question, test *answer, const char *fault) {
-    char name[128], error[2048];
-    double known = 0.0;
-    bool right = false;
-    snprintf(name, sizeof name, "%s %s/%s%s", question, implementation->name, variant->name,
+void wi_gemm_check_name(char name[WI_GEMM_CHECK_NAME], const wi_device *device, const char *question,
+    const wi_implementation *implementation, const wi_variant *variant) {
+    snprintf(name, WI_GEMM_CHECK_NAME, "%s %s/%s%s", question, implementation->name, variant->name,
         device->caps.engine_model                      ? " by a model"
         : device->caps.engines & WI_ENGINE_AVX512_BF16 ? " by vectors"
                                                        : "");
+}
+
+/* The answer that is known by this name, or that of the test; `fault` is what the log says of a wrong one. */
+static bool passes(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
+    const char *question, test *answer, const char *fault) {
+    char name[WI_GEMM_CHECK_NAME], error[2048];
+    double known = 0.0;
+    bool right = false;
+    wi_gemm_check_name(name, device, question, implementation, variant);
     if (wi_tuning_get(device, name, &known)) return known == 1.0;
     wi_error_save(error, sizeof error);
     const weft_status status = answer(&right, device, implementation, variant);
