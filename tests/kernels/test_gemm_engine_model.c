@@ -5,6 +5,7 @@
 #include "support/checks.h"
 #include "support/engine_product.h"
 #include "support/fixture.h"
+#include <stdio.h>
 #include <string.h>
 
 /* Multiples of no tile; two work-groups each way of the smaller ones, and k longer than local memory holds at once. */
@@ -85,13 +86,17 @@ static void every_variant(void **state) {
     }
 }
 
-/* For interpreters: one work-group, a tail in each direction, and two blocks of k. */
+/* For interpreters: one work-group, a tail in each direction, and two blocks of k. Reduced runs have it by one engine, unless another is
+ * asked for. */
 static void one_group_of_parts(void **state) {
     static const weft_dtype formats[] = {WEFT_F32, WEFT_F32};
-    const char *headers[3] = {NULL};
-    (void)state;
+    const char *const engine = *state, *headers[3] = {NULL};
+    char name[32], header[32];
     if (!is_of_class_gpu()) skip();
-    const wi_implementation model = modelled("gpu_mma_parts", "mma_model.clh", headers);
+    if (test_reduced() && !test_selects_some() && strcmp(engine, "mma") != 0) skip();
+    snprintf(name, sizeof name, "gpu_%s_parts", engine);
+    snprintf(header, sizeof header, "%s_model.clh", engine);
+    const wi_implementation model = modelled(name, header, headers);
     wi_gemm_shape shape = shape_of(33, 19, 35, false, false);
     shape.batch = 1;
     check_engine_product(&model, wi_implementation_variant(&model, 1), &shape, formats, WEFT_BF16);
@@ -128,9 +133,13 @@ static void splits_of_k(void **state) {
     }
 }
 
+#define OF_PARTS(engine)                                                                                     \
+    { "one_group_of_parts." engine, one_group_of_parts, NULL, NULL, engine }
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_engine_layout_and_format),
         cmocka_unit_test(every_variant), cmocka_unit_test(splits_of_k), cmocka_unit_test(one_group),
-        cmocka_unit_test(one_group_of_parts)};
+        OF_PARTS("mma"), OF_PARTS("wmma"), OF_PARTS("wmma12"), OF_PARTS("mfma"), OF_PARTS("xmx8"),
+        OF_PARTS("xmx16")};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -3,8 +3,12 @@
 #include "support/scratch.h"
 
 #include "cl/context.h"
+#include "cl/probe.h"
 #include "cl/program.h"
 #include "cl/quirks.h"
+#include "cl/tuning.h"
+#include "kernels/product/gemm_check.h"
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +28,24 @@ weft_context *test_context_open(weft_context_options options) {
     return context;
 }
 
+/* The check of a product by an engine's model takes Oclgrind minutes. Other drivers make it; Oclgrind runs the kernel in
+ * test_gemm_engine_model. */
+static void take_models_as_right(wi_device *device) {
+    char question[WI_GEMM_CHECK_NAME], name[WI_PROBE_NAME];
+    if (!device->caps.engine_model || strcmp(device->info.platform, "Oclgrind") != 0) return;
+    for (int i = 0; wi_product_family[i]; i++) {
+        const wi_implementation *const product = wi_product_family[i];
+        if (!(product->needs.engines & device->caps.engines)) continue;
+        wi_gemm_check_name(question, device, "right", product, wi_implementation_variant(product, 0));
+        wi_probe_name(name, question, "");
+        wi_tuning_note(device, name, 1.0);
+    }
+}
+
 weft_context *test_context(void) {
     if (shared) return shared;
     shared = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .seed = 42});
+    if (test_selects_some()) take_models_as_right(wi_context_device(shared));
     return shared;
 }
 
@@ -65,6 +84,24 @@ weft_graph *test_graph(void) {
 bool test_reduced(void) {
     const char *const value = getenv("WEFT_TEST_REDUCED");
     return value && *value && strcmp(value, "0") != 0;
+}
+
+static const char *selected_cases(void) {
+    const char *const value = getenv("WEFT_TEST_CASES");
+    return value && *value ? value : NULL;
+}
+
+bool test_selects_some(void) {
+    return selected_cases() != NULL;
+}
+
+bool test_selects(const char *name) {
+    return !test_selects_some() || fnmatch(selected_cases(), name, 0) == 0;
+}
+
+/* Before main, which runs groups of tests. */
+__attribute__((constructor)) static void select_tests(void) {
+    if (test_selects_some()) cmocka_set_test_filter(selected_cases());
 }
 
 bool test_device_flushes(void) {

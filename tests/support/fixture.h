@@ -26,6 +26,11 @@ weft_context *test_context_open(weft_context_options options);
 weft_graph *test_graph(void);
 /* $WEFT_TEST_REDUCED is set: tiny shapes and few cases, for interpreters of OpenCL. */
 bool test_reduced(void);
+/* $WEFT_TEST_CASES is not set, or a pattern (with * and ?) of this name of a test or case: those alone run, whatever their
+ * sizes. */
+bool test_selects(const char *name);
+/* It is set. */
+bool test_selects_some(void);
 /* Does the device flush float32 numbers below 2^-126 to zero? */
 bool test_device_flushes(void);
 /* Does it lose the sign of zeros, and x / 0 (WI_QUIRK_LOOSE_EDGES)? Such results are not judged there, and a

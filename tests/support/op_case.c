@@ -379,10 +379,11 @@ static bool is_in_reduced(const op_cases *ops, size_t which) {
 
 static void add_cases(const op_cases *ops) {
     for (size_t i = 0; i < ops->count; i++) {
-        if (test_reduced() && !is_in_reduced(ops, i)) continue;
-        op_state *const s = &suite.states[suite.count++];
+        if (test_reduced() && !test_selects_some() && !is_in_reduced(ops, i)) continue;
+        op_state *const s = &suite.states[suite.count];
         s->c = &ops->cases[i];
         snprintf(s->title, sizeof s->title, "%s: %s", ops->op ? ops->op : "fusion", s->c->name);
+        if (test_selects(s->title)) suite.count++;
     }
 }
 
@@ -399,6 +400,10 @@ int op_suite_run(const char *name, const op_cases *ops, size_t count) {
     struct CMUnitTest *const tests = calloc(total + count, sizeof *tests);
     if (!suite.states || !tests) return 1;
     for (size_t i = 0; i < count; i++) add_cases(&ops[i]);
+    if (suite.count == 0) {
+        print_error("%s: there is no case '%s'\n", name, getenv("WEFT_TEST_CASES"));
+        return 1;
+    }
     for (size_t i = 0; i < suite.count; i++)
         tests[test_count++] =
             (struct CMUnitTest){suite.states[i].title, test_case, NULL, NULL, &suite.states[i]};

@@ -240,16 +240,21 @@ static weft_status try(bool *right, wi_device *device, const void *user) {
     return trial->compare(right, device, trial->implementation, trial->variant);
 }
 
-/* The question is one of the implementation's kernels, its variant, and what stands for the engine. */
-static bool passes(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
-    const char *question, wi_comparison *comparison, const char *fault) {
-    char name[128], unused[128], parameters[256] = "";
-    const wi_trial trial = {implementation, variant, comparison};
-    size_t length = 0;
-    snprintf(name, sizeof name, "%s %s/%s%s", question, implementation->name, variant->name,
+void wi_gemm_check_name(char name[WI_GEMM_CHECK_NAME], const wi_device *device, const char *question,
+    const wi_implementation *implementation, const wi_variant *variant) {
+    snprintf(name, WI_GEMM_CHECK_NAME, "%s %s/%s%s", question, implementation->name, variant->name,
         device->caps.engine_model                      ? " by a model"
         : device->caps.engines & WI_ENGINE_AVX512_BF16 ? " by vectors"
                                                        : "");
+}
+
+/* The question is one of the implementation's kernels, its variant, and what stands for the engine. */
+static bool passes(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
+    const char *question, wi_comparison *comparison, const char *fault) {
+    char name[WI_GEMM_CHECK_NAME], unused[128], parameters[256] = "";
+    const wi_trial trial = {implementation, variant, comparison};
+    size_t length = 0;
+    wi_gemm_check_name(name, device, question, implementation, variant);
     snprintf(unused, sizeof unused, "%s is not used", implementation->name);
     for (int i = 0; implementation->parameters && implementation->parameters[i] && length < sizeof parameters;
          i++)

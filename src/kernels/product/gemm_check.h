@@ -11,4 +11,10 @@
 /* Of operands in each format that it multiplies. Logs why not. The thread's error stays what it was. */
 bool wi_gemm_is_right(wi_device *device, const wi_implementation *implementation, const wi_variant *variant);
 
+enum { WI_GEMM_CHECK_NAME = 128 };
+
+/* The question that is asked (cl/probe.h), "right" of the numbers. */
+void wi_gemm_check_name(char name[WI_GEMM_CHECK_NAME], const wi_device *device, const char *question,
+    const wi_implementation *implementation, const wi_variant *variant);
+
 #endif

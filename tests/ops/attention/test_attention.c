@@ -155,6 +155,11 @@ static const op_case attention_cases[] = {
     CASE("few queries, mask of keys", attention,
         INPUTS(X(WEFT_BATCH, 2, 3, 32), X(WEFT_BATCH, 2, 35, 32), X(WEFT_BATCH, 2, 35, 16),
             BOOL(WEFT_BATCH, 1, 1, 35))),
+    /* For interpreters of OpenCL: one group of a matrix engine's kernels, and of each of their widths of heads. */
+    CASE("engine, two blocks, mask, causal", attention, INPUTS(X(33, 3), X(34, 3), X(34, 2), BOOL(1, 34)),
+        .keep = true),
+    CASE("engine, more than 32 columns", attention, INPUTS(X(1, 35), X(2, 35), X(2, 5))),
+    CASE("engine, more than 64 columns", attention, INPUTS(X(1, 67), X(2, 67), X(2, 5))),
     CASE("composed: too wide", attention, INPUTS(X(3, 257), X(5, 257), X(5, 4), BOOL(3, 5)), .keep = true),
     CASE("composed: over the batch", attention, INPUTS(X(WEFT_BATCH, 5), X(WEFT_BATCH, 5), X(WEFT_BATCH, 4))),
 };

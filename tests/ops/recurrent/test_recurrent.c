@@ -221,7 +221,12 @@ static f64_array *reference_cell(const op_case *c, const f64_array *const *input
 /* What reduced runs have: small, but every weight changes results by more than mixed precision may. */
 #define LARGE(...) F32(-2, 2, __VA_ARGS__)
 
+/* "engine": for interpreters of OpenCL, one group of a matrix engine's kernels, whose loop over the states has two blocks. */
 static const op_case lstm_cases[] = {
+    CASE("engine, two blocks, projection, lengths", sequence,
+        INPUTS(X(2, 2, 2), W(136, 2), F32(-0.3, 0.3, 136, 33), X(2, 33), X(2, 34), F32(-0.3, 0.3, 33, 34),
+            I32(0, 2, 2)),
+        .axis = LSTM, .start = H0 | C0 | PROJECTED | LENGTHS),
     CASE("two of each", sequence, INPUTS(X(2, 2, 2), LARGE(8, 2), LARGE(8, 2), X(2, 2), X(2, 2)),
         .axis = LSTM, .start = H0 | C0),
     CASE("all inputs, batch", sequence,
@@ -266,6 +271,8 @@ static const op_case lstm_cases[] = {
 };
 
 static const op_case gru_cases[] = {
+    CASE("engine, two blocks, reset first", sequence,
+        INPUTS(X(2, 2, 2), W(102, 2), F32(-0.3, 0.3, 102, 34), X(2, 34)), .axis = GRU, .start = H0 | VARIANT),
     CASE("two of each", sequence, INPUTS(X(2, 2, 2), LARGE(6, 2), LARGE(6, 2), X(2, 2)), .axis = GRU,
         .start = H0),
     CASE("all inputs, batch", sequence, INPUTS(X(B, 3, 5), W(21, 5), W(21, 7), W(21), W(21), X(B, 7)),
@@ -292,6 +299,8 @@ static const op_case gru_cases[] = {
 };
 
 static const op_case rnn_cases[] = {
+    CASE("engine, two blocks", sequence, INPUTS(X(2, 2, 2), W(34, 2), F32(-0.3, 0.3, 34, 34), X(2, 34)),
+        .axis = RNN, .start = H0),
     CASE("size 1", sequence, INPUTS(X(1, 1, 1), W(1, 1), W(1, 1)), .axis = RNN),
     CASE("two of each", sequence, INPUTS(X(2, 2, 2), LARGE(2, 2), LARGE(2, 2), X(2, 2)), .axis = RNN,
         .start = H0),

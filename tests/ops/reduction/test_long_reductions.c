@@ -132,36 +132,40 @@ static void check(int64_t rows, int64_t columns, int axis, float low, float high
     free(r.data);
 }
 
-enum { MILLION = 1000003 };
+/* A million, or, for interpreters of OpenCL, what is cut all the same: a third of it is more than 8192. */
+static int many(void) {
+    return test_reduced() ? 26001 : 1000003;
+}
 
 static void test_one_row(void **state) {
     (void)state;
-    check(1, MILLION, 1, 0.99999f, 1.00001f);
-    check(1, MILLION, 1, 1.0000001f, 1.0000001f); /* roundings that all go one way */
-    check(1, MILLION, 1, -0.0999f, 0.1f);
-    check(1, MILLION, 1, 0.1f, 0.1f);
+    check(1, many(), 1, 0.99999f, 1.00001f);
+    check(1, many(), 1, 1.0000001f, 1.0000001f); /* roundings that all go one way */
+    check(1, many(), 1, -0.0999f, 0.1f);
+    check(1, many(), 1, 0.1f, 0.1f);
 }
 
 static void test_few_rows(void **state) {
     (void)state;
-    check(3, MILLION / 3, 1, 1, 1.0001f);
+    check(3, many() / 3, 1, 1, 1.0001f);
 }
 
 static void test_few_columns(void **state) {
     (void)state;
-    check(MILLION / 17, 17, 0, 0.999f, 1.001f);
-    check(MILLION / 17, 17, 0, 0.1f, 0.1f);
+    const int columns = test_reduced() ? 3 : 17;
+    check(many() / columns, columns, 0, 0.999f, 1.001f);
+    if (!test_selects_some()) check(many() / columns, columns, 0, 0.1f, 0.1f);
 }
 
 /* Too many to be cut on a cpu; read twice by one work-item. */
 static void test_many_rows(void **state) {
     (void)state;
-    check(64, MILLION / 64, 1, 0.999f, 1.001f);
+    check(64, many() / 64, 1, 0.999f, 1.001f);
 }
 
 static void test_many_columns(void **state) {
     (void)state;
-    check(601, MILLION / 601, 0, 0.99f, 1.01f);
+    check(601, many() / 601, 0, 0.99f, 1.01f);
 }
 
 int main(void) {
