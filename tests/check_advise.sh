@@ -36,6 +36,18 @@ got=$("$weft" advise digits-MLP --steps 1 --threads 1 --device cpu --hourly cpu=
 echo "$got" | grep -q '^[0-9]*:[0-9]* .* [0-9.e+]*$' || bad "the processor has no price: $got"
 got=$("$weft" advise digits-MLP --device cpux 2>&1) && bad "a device that is nowhere is measured: $got"
 
+# A network of an ONNX file.
+onnx=/usr/share/libonnx-testdata/data/pytorch-converted/test_Conv2d_depthwise/model.onnx
+if [ -r $onnx ] && ! "$weft" advise nothing.onnx 2>&1 | grep -q "built without ONNX"; then
+    got=$("$weft" advise $onnx --steps 1 --threads 1 2>&1) || bad "failed: $got"
+    has "model.onnx: a training step of 2 examples"
+    echo "$got" | grep -q '^Use .* an epoch takes' || bad "no advice in: $got"
+    got=$("$weft" advise $onnx --steps 1 --threads 1 --batch 3 2>&1)
+    has "the file is for a batch of 2, not 3"
+else
+    echo "advise FILE.onnx is left out: $onnx is missing, or weft was built without protobuf-c"
+fi
+
 # A device whose driver fails is a line of the table, and no advice.
 got=$(OPENCL_LAYERS=$layer FAULT_OPENCL="clEnqueueNDRangeKernel 2 -5" "$weft" advise digits-MLP --steps 1 2>&1) ||
     bad "failed: $got"

@@ -6,6 +6,7 @@
 #include "advise_table.h"
 #include "base/memory.h"
 #include "device_sheets.h"
+#include "file_network.h"
 #include "in_child.h"
 #include <ctype.h>
 #include <math.h>
@@ -21,7 +22,8 @@ typedef struct price {
 } price;
 
 typedef struct advise {
-    bool asked[MOST_NETWORKS], any;
+    bench_network asked[MOST_NETWORKS];
+    size_t asked_count;
     price prices[MOST_PRICES];
     size_t price_count;
     int64_t threads[MOST_THREADS];
@@ -274,9 +276,12 @@ static weft_status run_network(advise *a, const bench_network *network) {
 /* ---- options ---- */
 
 static const char help[] =
-    "usage: weft advise [NETWORK|seven ...] [option ...]\n"
+    "usage: weft advise [NETWORK|seven|FILE.onnx ...] [option ...]\n"
     "  NETWORK           of weft bench seven (ResNet-50, LSTM, digits-CNN, ...); seven, and nothing:\n"
     "                    the seven of its table\n"
+    "  FILE.onnx         a network of your own, with the batch size that the file says, else 16; it is "
+    "trained\n"
+    "                    on the mean of the squares of its outputs\n"
     "  --hourly DEVICE=PRICE  what an hour costs: DEVICE is gpu, cpu, a part of a name, or a place\n"
     "                    such as 0:1; may be repeated, the last that fits counts\n"
     "  --examples N      examples of an epoch; else 100000\n"
@@ -315,13 +320,23 @@ static bool read_price(advise *a, const char *text) {
     return end != equals + 1 && *end == '\0' && isfinite(p->hourly) && p->hourly >= 0;
 }
 
+/* Once, however often it is named. */
+static bool add_network(advise *a, const bench_network *network) {
+    for (size_t i = 0; i < a->asked_count; i++)
+        if (strcmp(a->asked[i].name, network->name) == 0 && !network->file) return true;
+    if (a->asked_count == MOST_NETWORKS) return false;
+    a->asked[a->asked_count++] = *network;
+    return true;
+}
+
 static bool ask_for(advise *a, const char *name) {
     const bench_network *const network = bench_network_find(name);
-    a->any = true;
+    bench_network own;
+    if (network) return add_network(a, network);
+    if (file_network_is_path(name)) return file_network_open(&own, name) == WEFT_OK && add_network(a, &own);
     for (size_t i = 0; strcmp(name, "seven") == 0 && i < bench_network_count; i++)
-        a->asked[i] = a->asked[i] || (bench_networks[i].sets & BENCH_SEVEN);
-    if (network) a->asked[network - bench_networks] = true;
-    return network || strcmp(name, "seven") == 0;
+        if (bench_networks[i].sets & BENCH_SEVEN && !add_network(a, &bench_networks[i])) return false;
+    return strcmp(name, "seven") == 0;
 }
 
 /* 1: taken; 0: no such option; -1: a bad value. */
@@ -360,16 +375,17 @@ static bool refuse_value(const char *name, const char *value) {
     return refuse("%s '%s' is not a whole number, 1 or more, or too large", name, value);
 }
 
-static bool is_onnx(const char *name) {
-    const size_t length = strlen(name);
-    return length > 5 && strcmp(name + length - 5, ".onnx") == 0;
+/* A file that cannot be read says why. */
+static bool refuse_network(const char *name) {
+    if (!file_network_is_path(name)) return refuse("%s is no network%s", name, "");
+    fprintf(stderr, "weft: %s\n", weft_last_error());
+    return false;
 }
 
 static bool parse(advise *a, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
         const char *const name = argv[i], *const value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (is_onnx(name)) return refuse("%s: this version reads no ONNX files%s", name, "");
-        if (name[0] != '-' && !ask_for(a, name)) return refuse("%s is no network%s", name, "");
+        if (name[0] != '-' && !ask_for(a, name)) return refuse_network(name);
         if (name[0] != '-') continue;
         const int taken = take_value(a, name, value ? value : "");
         if (taken == 0) return refuse("%s is no option%s", name, "");
@@ -381,7 +397,7 @@ static bool parse(advise *a, int argc, char **argv) {
         if (!is_anywhere(a->prices[i].device))
             return refuse("--hourly: no device here or of the table is '%s'%s", a->prices[i].device, "");
     }
-    return a->any || ask_for(a, "seven");
+    return a->asked_count > 0 || ask_for(a, "seven");
 }
 
 typedef struct arguments {
@@ -395,8 +411,7 @@ static int run(const void *data) {
     weft_status status = WEFT_OK;
     in_child_say("listing the devices");
     if (!parse(&a, given->count, given->texts)) return 2;
-    for (size_t i = 0; i < bench_network_count && status == WEFT_OK; i++)
-        if (a.asked[i]) status = run_network(&a, &bench_networks[i]);
+    for (size_t i = 0; i < a.asked_count && status == WEFT_OK; i++) status = run_network(&a, &a.asked[i]);
     if (a.table.network_count > 1) advise_table_print(&a.table);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
     return status != WEFT_OK;

@@ -123,11 +123,13 @@ static void judge_end(advise_row *row, int end) {
 }
 
 weft_status advise_measure(advise_row *row, const advise_measurement *wanted, int64_t threads) {
-    char batch[NUMBER], steps[NUMBER], name[ADVISE_TEXT], selector[sizeof row->selector];
+    char batch[NUMBER], steps[NUMBER], selector[sizeof row->selector];
     pid_t process;
     FILE *output;
     int end = 0;
-    snprintf(name, sizeof name, "%s", wanted->network->name);
+    const char *const file = wanted->network->file;
+    char *const name = wi_copy_string(NULL, file ? file : wanted->network->name);
+    if (!name) return WEFT_ERROR_MEMORY;
     snprintf(selector, sizeof selector, "%s", row->selector);
     snprintf(
         batch, sizeof batch, "%lld", (long long)(wanted->batch ? wanted->batch : wanted->network->batch));
@@ -135,7 +137,9 @@ weft_status advise_measure(advise_row *row, const advise_measurement *wanted, in
     char *const arguments[] = {"weft", "bench", "seven", "--json", "--only", name, "--batch", batch,
         "--steps", steps, "--device", selector, NULL};
     row->step = row->first = row->bytes = (double)NAN;
-    WI_TRY(start(&process, &output, arguments, threads));
+    const weft_status status = start(&process, &output, arguments, threads);
+    wi_release(NULL, name);
+    if (status != WEFT_OK) return status;
     read_output(row, output);
     fclose(output);
     while (waitpid(process, &end, 0) < 0 && errno == EINTR) continue;

@@ -33,12 +33,12 @@ static const char help[] =
 /* ---- training ---- */
 
 static weft_status read_source(const bench_model *model, int source, FILE *file, const char *path) {
-    const size_t count = (size_t)bench_model_elements(model, source);
+    const size_t count = (size_t)model->sources[source].count;
     uint32_t *const values = wi_allocate_array(NULL, count, sizeof *values);
     if (!values) return WEFT_ERROR_MEMORY;
     const bool whole = fread(values, sizeof *values, count, file) == count;
     const weft_status status =
-        whole ? weft_plan_write(model->plan, model->sources[source], values, count * sizeof *values)
+        whole ? weft_plan_write(model->plan, model->sources[source].tensor, values, count * sizeof *values)
               : WEFT_ERROR_FILE;
     wi_release(NULL, values);
     if (!whole) WI_FAIL(WEFT_ERROR_FILE, "'%s' holds fewer batches than steps", path);

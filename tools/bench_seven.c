@@ -7,6 +7,7 @@
 #include "bench_networks.h"
 #include "bench_peak.h"
 #include "bench_peer.h"
+#include "file_network.h"
 #include "show_warning.h"
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -25,7 +26,9 @@ enum {
 };
 
 typedef struct bench_options {
-    bool asked[MAX_NETWORKS], any, all, inference, json, profile;
+    bench_network asked[MAX_NETWORKS];
+    size_t asked_count;
+    bool all, inference, json, profile;
     int64_t batch, steps, pairs;
     int64_t memory; /* a limit: bytes, or percent */
     bool is_percent;
@@ -266,10 +269,16 @@ static weft_status run_model(const bench_state *bench, const bench_network *netw
     return status;
 }
 
-static bool is_asked(const bench_options *options, size_t index) {
-    if (options->any) return options->asked[index];
+static bool is_usual(const bench_options *options, const bench_network *network) {
     const bench_set usual = options->inference ? BENCH_INFERENCE : BENCH_SEVEN;
-    return options->all || bench_networks[index].sets & usual;
+    return options->all || network->sets & usual;
+}
+
+static weft_status run_network(const bench_state *bench, const bench_network *network) {
+    const bench_options *const options = &bench->options;
+    const bool both = options->inference && options->batch == 0;
+    WI_TRY(run_model(bench, network, both ? 1 : options->batch));
+    return both ? run_model(bench, network, 32) : WEFT_OK;
 }
 
 static weft_status run(bench_state *bench) {
@@ -278,12 +287,9 @@ static weft_status run(bench_state *bench) {
     WI_TRY(bench_copy_create(&bench->copy, bench->context, COPY_BYTES));
     WI_TRY(bench_copy_size(&bench->copy, bench->context, 2.0 * COPY_BYTES, &bench->copied));
     if (!options->json) print_heading(bench);
-    for (size_t i = 0; i < bench_network_count; i++) {
-        if (!is_asked(options, i)) continue;
-        const bool both = options->inference && options->batch == 0;
-        WI_TRY(run_model(bench, &bench_networks[i], both ? 1 : options->batch));
-        if (both) WI_TRY(run_model(bench, &bench_networks[i], 32));
-    }
+    for (size_t i = 0; i < options->asked_count; i++) WI_TRY(run_network(bench, &options->asked[i]));
+    for (size_t i = 0; options->asked_count == 0 && i < bench_network_count; i++)
+        if (is_usual(options, &bench_networks[i])) WI_TRY(run_network(bench, &bench_networks[i]));
     return WEFT_OK;
 }
 
@@ -292,7 +298,8 @@ static weft_status run(bench_state *bench) {
 static const char help[] =
     "usage: weft bench seven [option ...]\n"
     "  --only NAME       this network (may be repeated); else the seven of the table:\n"
-    "                    FCN-S AlexNet-S ResNet-50 FCN-R AlexNet-R ResNet-56 LSTM\n"
+    "                    FCN-S AlexNet-S ResNet-50 FCN-R AlexNet-R ResNet-56 LSTM;\n"
+    "                    or an ONNX file, by its name, which ends with .onnx\n"
     "  --all             VGG-16, GoogLeNet, MobileNet-v2, digits-MLP and digits-CNN, too\n"
     "  --inference       predictions instead of training steps, at batch 1 and 32;\n"
     "                    else of AlexNet-S, ResNet-50 and LSTM\n"
@@ -325,8 +332,13 @@ static bool read_memory(bench_options *options, const char *text) {
 
 static bool ask_for(bench_options *options, const char *name) {
     const bench_network *const network = bench_network_find(name);
-    if (!network) return false;
-    options->any = options->asked[network - bench_networks] = true;
+    bench_network *const own = &options->asked[options->asked_count];
+    if (options->asked_count == MAX_NETWORKS) return false;
+    if (network)
+        *own = *network;
+    else if (!file_network_is_path(name) || file_network_open(own, name) != WEFT_OK)
+        return false;
+    options->asked_count++;
     return true;
 }
 
@@ -363,9 +375,7 @@ static bool take_flag(bench_options *options, const char *name) {
 
 /* A trace is a file of its own: one network at one batch size. */
 static bool can_trace(const bench_options *options) {
-    size_t count = 0;
-    for (size_t i = 0; i < bench_network_count; i++) count += options->asked[i];
-    return !options->trace || (count == 1 && !(options->inference && options->batch == 0));
+    return !options->trace || (options->asked_count == 1 && !(options->inference && options->batch == 0));
 }
 
 static bool parse(bench_options *options, int argc, char **argv) {

@@ -1,6 +1,7 @@
 /* See bench_networks.h. */
 #include "bench_networks.h"
 #include "base/platform.h"
+#include "file_network.h"
 #include <string.h>
 
 /* ---- the networks ---- */
@@ -87,19 +88,19 @@ static weft_tensor *digits_cnn(weft_tensor *x) {
 }
 
 const bench_network bench_networks[] = {
-    {"FCN-S", 64, BENCH_SEVEN, 1, {26752}, 0, 26752, false, fcn_s},
-    {"AlexNet-S", 16, BENCH_SEVEN | BENCH_INFERENCE, 3, {3, 227, 227}, 0, 1000, false, alexnet_s},
-    {"ResNet-50", 16, BENCH_SEVEN | BENCH_INFERENCE, 3, {3, 224, 224}, 0, 1000, false, resnet50},
-    {"FCN-R", 1024, BENCH_SEVEN, 1, {784}, 0, 10, false, fcn_r},
-    {"AlexNet-R", 1024, BENCH_SEVEN, 3, {3, 32, 32}, 0, 10, false, alexnet_r},
-    {"ResNet-56", 128, BENCH_SEVEN, 3, {3, 32, 32}, 0, 10, false, resnet56},
-    {"LSTM", 128, BENCH_SEVEN | BENCH_INFERENCE, 1, {32}, 10000, 10000, false, language_model},
-    {"VGG-16", 16, 0, 3, {3, 224, 224}, 0, 1000, false, vgg16},
-    {"GoogLeNet", 16, 0, 3, {3, 224, 224}, 0, 1000, false, googlenet},
-    {"MobileNet-v2", 16, 0, 3, {3, 224, 224}, 0, 1000, false, mobilenet_v2},
-    {"Transformer", 16, 0, 1, {128}, 10000, 10000, true, transformer},
-    {"digits-MLP", 32, 0, 3, {1, 8, 8}, 0, 10, true, digits_mlp},
-    {"digits-CNN", 32, 0, 3, {1, 8, 8}, 0, 10, true, digits_cnn},
+    {"FCN-S", 64, BENCH_SEVEN, 1, {26752}, 0, 26752, false, fcn_s, NULL},
+    {"AlexNet-S", 16, BENCH_SEVEN | BENCH_INFERENCE, 3, {3, 227, 227}, 0, 1000, false, alexnet_s, NULL},
+    {"ResNet-50", 16, BENCH_SEVEN | BENCH_INFERENCE, 3, {3, 224, 224}, 0, 1000, false, resnet50, NULL},
+    {"FCN-R", 1024, BENCH_SEVEN, 1, {784}, 0, 10, false, fcn_r, NULL},
+    {"AlexNet-R", 1024, BENCH_SEVEN, 3, {3, 32, 32}, 0, 10, false, alexnet_r, NULL},
+    {"ResNet-56", 128, BENCH_SEVEN, 3, {3, 32, 32}, 0, 10, false, resnet56, NULL},
+    {"LSTM", 128, BENCH_SEVEN | BENCH_INFERENCE, 1, {32}, 10000, 10000, false, language_model, NULL},
+    {"VGG-16", 16, 0, 3, {3, 224, 224}, 0, 1000, false, vgg16, NULL},
+    {"GoogLeNet", 16, 0, 3, {3, 224, 224}, 0, 1000, false, googlenet, NULL},
+    {"MobileNet-v2", 16, 0, 3, {3, 224, 224}, 0, 1000, false, mobilenet_v2, NULL},
+    {"Transformer", 16, 0, 1, {128}, 10000, 10000, true, transformer, NULL},
+    {"digits-MLP", 32, 0, 3, {1, 8, 8}, 0, 10, true, digits_mlp, NULL},
+    {"digits-CNN", 32, 0, 3, {1, 8, 8}, 0, 10, true, digits_cnn, NULL},
 };
 const size_t bench_network_count = sizeof bench_networks / sizeof *bench_networks;
 
@@ -112,19 +113,20 @@ const bench_network *bench_network_find(const char *name) {
 /* ---- random inputs ---- */
 
 /* Numbers are uniform with the deviation 1, whole ones uniform below `bound`. */
-static weft_status fill(weft_plan *plan, weft_tensor *input, int64_t count, int64_t bound) {
-    const bool whole = weft_tensor_dtype(input) == WEFT_I32;
-    uint32_t *const values = wi_allocate_array(NULL, (size_t)count, sizeof *values);
+static weft_status fill(weft_plan *plan, const bench_source *source) {
+    const bool whole = weft_tensor_dtype(source->tensor) == WEFT_I32;
+    uint32_t *const values = wi_allocate_array(NULL, (size_t)source->count, sizeof *values);
     if (!values) return WEFT_ERROR_MEMORY;
     uint64_t bits = 12345;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < source->count; i++) {
         bits = bits * 6364136223846793005u + 1442695040888963407u;
         const uint32_t high = (uint32_t)(bits >> 40);
         const float real = ((float)high * 0x1p-23f - 1.0f) * 1.7320508f;
-        values[i] = (uint32_t)(high % (bound > 0 ? bound : 1));
+        values[i] = (uint32_t)(high % (source->bound > 0 ? source->bound : 1));
         if (!whole) memcpy(&values[i], &real, sizeof real);
     }
-    const weft_status status = weft_plan_write(plan, input, values, (size_t)count * sizeof *values);
+    const weft_status status =
+        weft_plan_write(plan, source->tensor, values, (size_t)source->count * sizeof *values);
     wi_release(NULL, values);
     return status;
 }
@@ -149,37 +151,51 @@ static weft_optimizer optimizer_of(const bench_network *network, const bench_set
     return network->adam ? weft_adam(1e-3f) : weft_sgd(1e-3f);
 }
 
+static int64_t numbers_of(const bench_model *model) {
+    int64_t count = model->batch;
+    for (int i = 0; i < model->network->rank; i++) count *= model->network->dims[i];
+    return count;
+}
+
+/* Inputs, and logits. */
+static weft_tensor *build_forward(bench_model *model) {
+    const bench_network *const network = model->network;
+    weft_tensor *const x = input_of(model->graph, network);
+    model->sources[model->source_count++] = (bench_source){x, numbers_of(model), network->vocabulary};
+    return network->build(network->rank == 3 ? weft_channels_first(x) : x);
+}
+
+static weft_tensor *build_loss(bench_model *model, weft_tensor *logits) {
+    const int64_t labels[] = {WEFT_BATCH * predictions(model->network)};
+    weft_tensor *const input = weft_input_shape(model->graph, "label", WEFT_I32, 1, labels);
+    model->sources[model->source_count++] =
+        (bench_source){input, model->batch * predictions(model->network), model->network->classes};
+    return weft_cross_entropy(logits, input);
+}
+
 static weft_status build(
     bench_model *model, const bench_setting *setting, weft_tensor **outputs, size_t *output_count) {
     const bench_network *const network = model->network;
-    weft_tensor **const sources = model->sources;
-    sources[0] = input_of(model->graph, network);
-    outputs[0] = network->build(network->rank == 3 ? weft_channels_first(sources[0]) : sources[0]);
     *output_count = 1;
-    if (model->inference) return weft_graph_status(model->graph);
-    const int64_t labels[] = {WEFT_BATCH * predictions(network)};
-    sources[1] = weft_input_shape(model->graph, "label", WEFT_I32, 1, labels);
-    outputs[0] = model->loss = weft_cross_entropy(outputs[0], sources[1]);
-    const weft_optimizer optimizer = optimizer_of(network, setting);
+    if (network->file) {
+        WI_TRY(file_network_build(model));
+    } else {
+        outputs[0] = build_forward(model);
+        if (model->inference) return weft_graph_status(model->graph);
+        model->loss = build_loss(model, outputs[0]);
+    }
+    outputs[0] = model->loss;
     WI_TRY(weft_graph_status(model->graph));
+    if (model->inference) return WEFT_OK;
+    const weft_optimizer optimizer = optimizer_of(network, setting);
     WI_TRY(weft_minimize(outputs[0], &optimizer, outputs + 1, WEFT_MAX_UPDATES, output_count));
     ++*output_count;
     return WEFT_OK;
 }
 
-int64_t bench_model_elements(const bench_model *model, int source) {
-    const bench_network *const network = model->network;
-    if (source == 1) return model->batch * predictions(network);
-    int64_t count = model->batch;
-    for (int i = 0; i < network->rank; i++) count *= network->dims[i];
-    return count;
-}
-
 static weft_status fill_all(const bench_model *model) {
-    const bench_network *const network = model->network;
-    WI_TRY(fill(model->plan, model->sources[0], bench_model_elements(model, 0), network->vocabulary));
-    if (model->inference) return WEFT_OK;
-    return fill(model->plan, model->sources[1], bench_model_elements(model, 1), network->classes);
+    for (size_t i = 0; i < model->source_count; i++) WI_TRY(fill(model->plan, &model->sources[i]));
+    return WEFT_OK;
 }
 
 /* Of a plan without a limit, which is made for it. */

@@ -20,11 +20,18 @@ typedef struct bench_network {
     int64_t vocabulary, classes;
     bool adam;                             /* else plain SGD at 1e-3 */
     weft_tensor *(*build)(weft_tensor *x); /* logits, (examples, classes) */
+    const char *file;                      /* else an ONNX file (file_network.h); NULL: it is none */
 } bench_network;
 
 extern const bench_network bench_networks[];
 extern const size_t bench_network_count;
 const bench_network *bench_network_find(const char *name); /* NULL: none of that name */
+
+/* An input of a model, of so many numbers; whole ones are below the bound. */
+typedef struct bench_source {
+    weft_tensor *tensor;
+    int64_t count, bound;
+} bench_source;
 
 /* A network in a graph of its own, planned for one batch size, with random inputs on the device. */
 typedef struct bench_model {
@@ -33,8 +40,10 @@ typedef struct bench_model {
     bool inference;
     weft_graph *graph;
     weft_plan *plan;
-    weft_tensor *sources[2], *loss; /* inputs: examples, labels (NULL as it predicts, as the loss) */
-    double plan_seconds;            /* without compiling, which the first run does */
+    bench_source sources[16]; /* the examples, and as it trains the labels; of a file its inputs */
+    size_t source_count;
+    weft_tensor *loss;   /* NULL as it predicts */
+    double plan_seconds; /* without compiling, which the first run does */
 } bench_model;
 
 typedef struct bench_setting {
@@ -50,8 +59,6 @@ typedef struct bench_setting {
 /* A training step is forward, backward and the update of all parameters. */
 weft_status bench_model_create(
     bench_model *model, weft_context *context, const bench_network *network, const bench_setting *setting);
-/* Numbers of an input: 0 the examples, 1 the labels. */
-int64_t bench_model_elements(const bench_model *model, int source);
 void bench_model_clear(bench_model *model);
 
 #endif

@@ -1,0 +1,295 @@
+/* Networks of ONNX files compute what ONNX's own conformance cases say (Debian's package libonnx-testdata), and files that are damaged
+ * or have what is not supported give an error. WEFT_ONNX_CASES: a pattern of names of cases. */
+#include "base/file_read.h"
+#include "file_network.h"
+#include "graph/dtype.h"
+#include "onnx_network.h"
+#include "support/fixture.h"
+#include "support/mutate.h"
+#include <dirent.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROOT "/usr/share/libonnx-testdata/data/"
+enum { PATH = 1024, NAME = 256, CASES = 2048, FEWEST_RIGHT = 600, PREFIXES = 60, CHANGES = 200 };
+
+/* What the case's files hold. */
+typedef struct onnx_case {
+    char folder[2 * NAME + 2];
+    wi_arena arena;
+    Onnx__ModelProto *model;
+    onnx_numbers inputs[ONNX_MOST_INPUTS], outputs[ONNX_MOST_OUTPUTS];
+    const onnx_numbers *known[ONNX_MOST_INPUTS];
+    size_t input_count, output_count;
+} onnx_case;
+
+/* A file of one tensor. WEFT_ERROR_FILE: there is none of that name. */
+static weft_status read_tensor(onnx_numbers *numbers, wi_arena *arena, const char *path) {
+    char *data;
+    size_t bytes;
+    const weft_status found = wi_file_read(NULL, path, &data, &bytes);
+    if (found != WEFT_OK) return found;
+    Onnx__TensorProto *const tensor = onnx__tensor_proto__unpack(NULL, bytes, (const uint8_t *)data);
+    wi_release(NULL, data);
+    const weft_status status = tensor ? onnx_tensor_read(numbers, arena, tensor) : WEFT_ERROR_FORMAT;
+    if (tensor) onnx__tensor_proto__free_unpacked(tensor, NULL);
+    return status;
+}
+
+static weft_status read_tensors(
+    onnx_numbers *list, size_t *count, size_t most, onnx_case *c, const char *kind) {
+    char path[PATH];
+    weft_status status = WEFT_OK;
+    for (*count = 0; status == WEFT_OK && *count < most; ++*count) {
+        snprintf(path, sizeof path, "%s/test_data_set_0/%s_%zu.pb", c->folder, kind, *count);
+        status = read_tensor(&list[*count], &c->arena, path);
+        if (status != WEFT_OK) break;
+    }
+    return status == WEFT_ERROR_FILE ? WEFT_OK : status;
+}
+
+/* Cases give an op everything as an input. What says shapes, axes or bounds stands in the file of a real network. */
+static bool is_of_host(const Onnx__GraphProto *graph, size_t index) {
+    static const char *const ops[] = {"Reshape", "Slice", "Squeeze", "Unsqueeze", "Expand", "Tile", "Pad",
+        "Split", "Clip", "Resize", "Upsample", "ReduceSum", "Dropout", "Trilu", "CumSum", "Gather",
+        "GatherElements"};
+    const char *const op = graph->node[0]->op_type;
+    if (strcmp(op, "ConstantOfShape") == 0 || strcmp(op, "Range") == 0) return true;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(ops[i], op) == 0) return index > 0;
+    return false;
+}
+
+static weft_status read_case(onnx_case *c) {
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/model.onnx", c->folder);
+    wi_arena_init(&c->arena, NULL);
+    weft_status status = onnx_file_read(&c->model, path);
+    if (status == WEFT_OK) status = read_tensors(c->inputs, &c->input_count, ONNX_MOST_INPUTS, c, "input");
+    if (status == WEFT_OK)
+        status = read_tensors(c->outputs, &c->output_count, ONNX_MOST_OUTPUTS, c, "output");
+    for (size_t i = 0; status == WEFT_OK && i < c->input_count; i++)
+        c->known[i] = is_of_host(c->model->graph, i) ? &c->inputs[i] : NULL;
+    return status;
+}
+
+static void clear_case(onnx_case *c) {
+    onnx_file_release(c->model);
+    wi_arena_clear(&c->arena);
+}
+
+/* ---- running one ---- */
+
+/* Images lie channels-last. */
+static size_t place(const onnx_numbers *numbers, size_t i) {
+    if (numbers->rank != 4 || numbers->dtype != WEFT_F32) return i;
+    const size_t channels = (size_t)numbers->dims[1], area = (size_t)(numbers->dims[2] * numbers->dims[3]);
+    const size_t image = i / (channels * area), channel = i / area % channels, pixel = i % area;
+    return (image * area + pixel) * channels + channel;
+}
+
+static void write_input(weft_plan *plan, weft_tensor *tensor, const onnx_numbers *numbers) {
+    const wi_format *const format = wi_format_of(numbers->dtype);
+    void *const data = calloc(numbers->count + 1, format->size);
+    for (size_t i = 0; i < numbers->count; i++) format->put(data, place(numbers, i), numbers->data[i]);
+    /* An input of which only the shape counts is none of the plan's. */
+    if (weft_plan_write(plan, tensor, data, numbers->count * format->size) != WEFT_OK &&
+        !strstr(weft_last_error(), "no output of the plan depends on it"))
+        fail_msg("%s", weft_last_error());
+    free(data);
+}
+
+static bool is_near(double got, double wanted) {
+    if (isnan(wanted) || isnan(got)) return isnan(wanted) && isnan(got);
+    if (isinf(wanted)) return got == wanted;
+    return fabs(got - wanted) <= 1e-5 + 2e-4 * fabs(wanted);
+}
+
+static bool is_right(weft_plan *plan, weft_tensor *tensor, const onnx_numbers *wanted, const char *name) {
+    const wi_format *const format = wi_format_of(weft_tensor_dtype(tensor));
+    void *const data = calloc(wanted->count + 1, format->size);
+    const weft_status status = weft_plan_read(plan, tensor, data, wanted->count * format->size);
+    size_t i = 0;
+    while (status == WEFT_OK && i < wanted->count && is_near(format->get(data, i), wanted->data[i])) i++;
+    const bool right = status == WEFT_OK && i == wanted->count;
+    if (status != WEFT_OK)
+        print_error("%s: %s\n", name, weft_last_error());
+    else if (!right)
+        print_error("%s: element %zu is %g, not %g\n", name, i, format->get(data, i), wanted->data[i]);
+    free(data);
+    return right;
+}
+
+static bool run_network(const onnx_case *c, const onnx_network *network) {
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .inference = true};
+    weft_plan *plan;
+    bool right = true;
+    const weft_status status = weft_plan_create(&plan, network->outputs, network->output_count, &options);
+    if (status != WEFT_OK) {
+        print_error("%s: %s\n", c->folder, weft_last_error());
+        return false;
+    }
+    for (size_t i = 0, own = 0; i < c->input_count; i++)
+        if (!c->known[i]) write_input(plan, network->inputs[own++].tensor, &c->inputs[i]);
+    assert_weft_ok(weft_plan_run(plan));
+    for (size_t i = 0; i < network->output_count && i < c->output_count; i++)
+        right = is_right(plan, network->outputs[i], &c->outputs[i], c->folder) && right;
+    weft_plan_release(plan);
+    return right;
+}
+
+/* 1: right; 0: it has what is not supported; -1: wrong. */
+static int try_case(const char *folder) {
+    onnx_case c = {0};
+    onnx_network network = {0};
+    snprintf(c.folder, sizeof c.folder, "%.*s", 2 * NAME, folder);
+    weft_graph *const graph = test_graph();
+    weft_status status = read_case(&c);
+    if (status == WEFT_OK) status = onnx_network_build(&network, graph, c.model, 0, c.known);
+    const int result = status != WEFT_OK ? 0 : run_network(&c, &network) ? 1 : -1;
+    if (result == 0) print_message("%s: %s\n", folder, weft_last_error());
+    onnx_network_clear(&network);
+    weft_graph_release(graph);
+    clear_case(&c);
+    return result;
+}
+
+/* ---- the cases ---- */
+
+/* Cases that are left out, and why. */
+static const struct {
+    const char *pattern, *reason;
+} left_out[] = {{"*_to_FLOAT16*", "f16 becomes f32 here"}, {"test_training_dropout*", "random numbers"},
+    {"test_operator_add*", "numbers beyond f32"}};
+
+static bool is_left_out(const char *name) {
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+        if (fnmatch(left_out[i].pattern, name, 0) == 0) {
+            print_message("%s: left out: %s\n", name, left_out[i].reason);
+            return true;
+        }
+    return false;
+}
+
+/* counts: wrong, not supported, right. */
+static void try_folder(int counts[3], const char *folder, const char *wanted) {
+    struct dirent **entries;
+    const int count = scandir(folder, &entries, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        char path[PATH];
+        const char *const name = entries[i]->d_name;
+        snprintf(path, sizeof path, "%.*s/%.*s", NAME, folder, NAME, name);
+        if (name[0] != '.' && fnmatch(wanted, name, 0) == 0 && !is_left_out(name))
+            counts[1 + try_case(path)]++;
+        free(entries[i]);
+    }
+    if (count >= 0) free(entries);
+}
+
+/* Version 1.12 has this many that are right; WEFT_ONNX_CASES: only those whose names fit. */
+static void test_cases(void **state) {
+    static const char *const folders[] = {"node", "pytorch-converted", "pytorch-operator", "simple"};
+    const char *const wanted = getenv("WEFT_ONNX_CASES");
+    int counts[3] = {0};
+    (void)state;
+    for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
+        char folder[NAME];
+        snprintf(folder, sizeof folder, ROOT "%s", folders[f]);
+        try_folder(counts, folder, wanted ? wanted : test_reduced() ? "test_[Ccl]*" : "*");
+    }
+    print_message("%d right, %d not supported, %d wrong\n", counts[2], counts[1], counts[0]);
+    assert_int_equal(counts[0], 0);
+    if (!wanted && !test_reduced()) assert_in_range(counts[2], FEWEST_RIGHT, CASES);
+}
+
+/* ---- what is not taken ---- */
+
+/* The status of a network of one file; its line stays. */
+static weft_status build(const char *path, int64_t batch) {
+    Onnx__ModelProto *model;
+    onnx_network network;
+    const weft_status read = onnx_file_read(&model, path);
+    if (read != WEFT_OK) return read;
+    weft_graph *const graph = test_graph();
+    const weft_status status = onnx_network_build(&network, graph, model, batch, NULL);
+    onnx_network_clear(&network);
+    onnx_file_release(model);
+    weft_graph_release(graph);
+    return status;
+}
+
+static void test_errors(void **state) {
+    (void)state;
+    assert_weft_fails(WEFT_ERROR_FILE, build("nowhere.onnx", 0), "nowhere.onnx");
+    assert_weft_fails(WEFT_ERROR_FORMAT, build(WEFT_SOURCE_DIR "/README.md", 0), "README.md is no ONNX file");
+    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, build(ROOT "node/test_nonzero_example/model.onnx", 0),
+        "(NonZero): this op is not supported");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, build(ROOT "pytorch-converted/test_Conv2d/model.onnx", 7),
+        "for a batch of 2, not 7");
+    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, build(ROOT "node/test_lstm_with_peepholes/model.onnx", 0),
+        "(LSTM): clip, input_forget and peepholes");
+}
+
+/* Whether it is taken does not matter. */
+static bool read_damaged(void *user, const char *bytes, size_t size) {
+    (void)user;
+    Onnx__ModelProto *const model = onnx__model_proto__unpack(NULL, size, (const uint8_t *)bytes);
+    if (!model) return false;
+    weft_graph *const graph = test_graph();
+    onnx_network network = {0};
+    const bool taken = model->graph && onnx_network_build(&network, graph, model, 0, NULL) == WEFT_OK;
+    onnx_network_clear(&network);
+    weft_graph_release(graph);
+    onnx_file_release(model);
+    return taken;
+}
+
+/* Damaged files give an error or another network, and nothing else. */
+static void test_damage(void **state) {
+    static const char *const names[] = {"pytorch-converted/test_Conv2d",
+        "pytorch-operator/test_operator_permute2", "node/test_slice", "node/test_lstm_defaults"};
+    (void)state;
+    for (size_t f = 0; f < sizeof names / sizeof *names; f++) {
+        char path[PATH], *data;
+        size_t bytes;
+        snprintf(path, sizeof path, ROOT "%s/model.onnx", names[f]);
+        assert_weft_ok(wi_file_read(NULL, path, &data, &bytes));
+        const mutate_counts counts = mutate_some(data, bytes, PREFIXES, CHANGES, read_damaged, NULL);
+        assert_true(counts.refused > 0 && counts.tries >= CHANGES);
+        wi_release(NULL, data);
+    }
+}
+
+/* A network is trained: its initializers are parameters. */
+static void test_training(void **state) {
+    bench_network network;
+    bench_model model;
+    float before, after;
+    (void)state;
+    assert_weft_ok(file_network_open(&network, ROOT "pytorch-converted/test_Conv2d/model.onnx"));
+    assert_string_equal(network.name, "model.onnx");
+    assert_int_equal(network.batch, 2);
+    assert_weft_ok(bench_model_create(&model, test_context(), &network, &(bench_setting){.rate = 0.01f}));
+    assert_int_equal(model.source_count, 1);
+    assert_int_equal(weft_graph_parameter_count(model.graph), 2);
+    assert_weft_ok(weft_plan_run(model.plan));
+    assert_weft_ok(weft_plan_read(model.plan, model.loss, &before, sizeof before));
+    for (int i = 0; i < 20; i++) assert_weft_ok(weft_plan_run(model.plan));
+    assert_weft_ok(weft_plan_read(model.plan, model.loss, &after, sizeof after));
+    assert_true(after < 0.9f * before && after > 0);
+    bench_model_clear(&model);
+}
+
+int main(void) {
+    if (access(ROOT, R_OK) != 0) {
+        print_message("SKIPPED: " ROOT " is missing: install libonnx-testdata\n");
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_damage), cmocka_unit_test(test_training)};
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}
