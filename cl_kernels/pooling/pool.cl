@@ -23,11 +23,14 @@
  * Inputs are in formats of their own, WEFT_FORMAT_A, _B and _C in the order of a kernel's arguments, the result in
  * WEFT_FORMAT_RESULT; sums are f32 and rounded once. A maximum is exact but where the result has fewer bits.
  *
- * WEFT_PASS chooses the kernel, -1 all of them. */
+ * WEFT_PASS chooses the kernel, -1 all of them; WEFT_POOL_ADAPTIVE: may strides be 0? WEFT_POOL_SPAN is the type that counts
+ * elements: int where all images together are small enough, since a division of 64 bits is a hundred instructions on a GPU. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)  pool_##suffix
 #define WEFT_PASS          (-1)
+#define WEFT_POOL_SPAN     int
+#define WEFT_POOL_ADAPTIVE 1
 #define WEFT_FORMAT_A      f32
 #define WEFT_FORMAT_B      f32
 #define WEFT_FORMAT_C      f32
@@ -50,38 +53,6 @@ typedef struct weft_taps {
 typedef struct weft_range {
     int first, last;
 } weft_range;
-
-static inline weft_taps weft_taps_of(int o, weft_window a) {
-    weft_taps t;
-    t.step = a.dilation;
-    if (a.stride == 0) {
-        t.from = (int)((long)o * a.in / a.out);
-        t.count = t.counted = (int)((((long)o + 1) * a.in + a.out - 1) / a.out) - t.from;
-        return t;
-    }
-    const int start = o * a.stride - a.padding, last = start + (a.size - 1) * a.dilation;
-    const int outside = start < 0 ? (a.dilation - 1 - start) / a.dilation : 0;
-    const int inside = last < a.in ? a.size : (a.in - start + a.dilation - 1) / a.dilation;
-    const int end = a.in + a.padding;
-    t.counted = last < end ? a.size : (end - start + a.dilation - 1) / a.dilation;
-    t.from = start + outside * a.dilation;
-    t.count = max(inside - outside, 0);
-    return t;
-}
-
-/* The windows that may hold element i; with dilation not all of them do. */
-static inline weft_range weft_windows_of(int i, weft_window a) {
-    weft_range r;
-    if (a.stride == 0) {
-        r.first = (int)((long)i * a.out / a.in);
-        r.last = (int)((((long)i + 1) * a.out + a.in - 1) / a.in) - 1;
-        return r;
-    }
-    const int reach = i + a.padding - (a.size - 1) * a.dilation;
-    r.first = reach > 0 ? (reach + a.stride - 1) / a.stride : 0;
-    r.last = min((i + a.padding) / a.stride, a.out - 1);
-    return r;
-}
 
 static inline bool weft_window_holds(int o, int i, weft_window a) {
     return a.dilation == 1 || (i + a.padding - o * a.stride) % a.dilation == 0;
@@ -169,12 +140,44 @@ static inline WF weft_round_f32(WF v) {
     }
 #else
 #define WEFT_POOL_PIXELS                                                                                     \
-    long p = (long)get_global_id(0) / channels;                                                              \
-    const long end = min(p + 1, pixels);                                                                     \
-    const int c = (int)((long)get_global_id(0) - p * channels)
+    WEFT_POOL_SPAN p = (WEFT_POOL_SPAN)get_global_id(0) / channels;                                          \
+    const WEFT_POOL_SPAN end = min(p + 1, (WEFT_POOL_SPAN)pixels);                                           \
+    const int c = (int)((WEFT_POOL_SPAN)get_global_id(0) - p * channels)
 #define WEFT_POOL_EACH(result, at, inside, value_16, value_1) WEFT_NAME(put_float)(value_1, result, (at) + c)
 #endif
 #endif
+
+static inline weft_taps WEFT_NAME(taps_of)(int o, weft_window a) {
+    weft_taps t;
+    t.step = a.dilation;
+    if (WEFT_POOL_ADAPTIVE && a.stride == 0) {
+        t.from = (int)((WEFT_POOL_SPAN)o * a.in / a.out);
+        t.count = t.counted = (int)((((WEFT_POOL_SPAN)o + 1) * a.in + a.out - 1) / a.out) - t.from;
+        return t;
+    }
+    const int start = o * a.stride - a.padding, last = start + (a.size - 1) * a.dilation;
+    const int outside = start < 0 ? (a.dilation - 1 - start) / a.dilation : 0;
+    const int inside = last < a.in ? a.size : (a.in - start + a.dilation - 1) / a.dilation;
+    const int end = a.in + a.padding;
+    t.counted = last < end ? a.size : (end - start + a.dilation - 1) / a.dilation;
+    t.from = start + outside * a.dilation;
+    t.count = max(inside - outside, 0);
+    return t;
+}
+
+/* The windows that may hold element i; with dilation not all of them do. */
+static inline weft_range WEFT_NAME(windows_of)(int i, weft_window a) {
+    weft_range r;
+    if (WEFT_POOL_ADAPTIVE && a.stride == 0) {
+        r.first = (int)((WEFT_POOL_SPAN)i * a.out / a.in);
+        r.last = (int)((((WEFT_POOL_SPAN)i + 1) * a.out + a.in - 1) / a.in) - 1;
+        return r;
+    }
+    const int reach = i + a.padding - (a.size - 1) * a.dilation;
+    r.first = reach > 0 ? (reach + a.stride - 1) / a.stride : 0;
+    r.last = min((i + a.padding) / a.stride, a.out - 1);
+    return r;
+}
 
 static inline void WEFT_NAME(put_float)(float v, WEFT_POOL_RESULT *p, long i) {
     WEFT_JOIN(WEFT_PUT_, WEFT_FORMAT_RESULT)(p, i, WEFT_POOL_ROUND_float(WEFT_FORMAT_RESULT, v));
@@ -229,16 +232,18 @@ WEFT_DEFINE_POOL(float16, int16)
     WEFT_POOL_PIXELS;                                                                                        \
     x += x_offset;                                                                                           \
     y += y_offset;                                                                                           \
-    const long image_size = (long)s.d.in * s.h.in * s.w.in * channels, rows = (long)s.d.out * s.h.out;       \
-    const long limit = pixels / (rows * s.w.out) * image_size;                                               \
+    const WEFT_POOL_SPAN image_size = (WEFT_POOL_SPAN)s.d.in * s.h.in * s.w.in * channels,                   \
+                         rows = (WEFT_POOL_SPAN)s.d.out * s.h.out;                                           \
+    const WEFT_POOL_SPAN limit = (WEFT_POOL_SPAN)pixels / (rows * s.w.out) * image_size;                     \
     WEFT_ROLLED while (p < end) {                                                                            \
-        const long row = p / s.w.out, n = row / rows;                                                        \
+        const WEFT_POOL_SPAN row = p / s.w.out, n = row / rows;                                              \
         const int in_image = (int)(row - n * rows);                                                          \
-        const weft_taps d = weft_taps_of(in_image / s.h.out, s.d),                                           \
-                        h = weft_taps_of(in_image % s.h.out, s.h);                                           \
-        const int first = (int)(p - row * s.w.out), stop = (int)min((long)s.w.out, first + end - p);         \
+        const weft_taps d = WEFT_NAME(taps_of)(in_image / s.h.out, s.d),                                     \
+                        h = WEFT_NAME(taps_of)(in_image % s.h.out, s.h);                                     \
+        const int first = (int)(p - row * s.w.out),                                                          \
+                  stop = (int)min((WEFT_POOL_SPAN)s.w.out, first + end - p);                                 \
         WEFT_ROLLED for (int o = first; o < stop; o++, p++) {                                                \
-            const weft_taps w = weft_taps_of(o, s.w);                                                        \
+            const weft_taps w = WEFT_NAME(taps_of)(o, s.w);                                                  \
             weft_walk t = weft_walk_of(s, d, h, w, n * image_size);                                          \
             const float by = weft_divisor(d, h, w, padding_counts, divisor);                                 \
             const long begin = t.at, more = weft_walk_end(t) + 16;                                           \
@@ -302,6 +307,8 @@ __kernel void WEFT_NAME(mean)(WEFT_OPERANDS_A *restrict x, long x_offset, WEFT_P
 #undef WEFT_POOL_ALONE
 #undef WEFT_NAME
 #undef WEFT_PASS
+#undef WEFT_POOL_SPAN
+#undef WEFT_POOL_ADAPTIVE
 #undef WEFT_FORMAT_A
 #undef WEFT_FORMAT_B
 #undef WEFT_FORMAT_C

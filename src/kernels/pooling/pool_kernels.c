@@ -56,6 +56,19 @@ static void add_scatter(
     wi_kernel_scratch(launch, 0);
 }
 
+/* Do 32 bits hold the number of any element, and what an adaptive axis is divided by? Items of class cpu go on past their last pixel. */
+static bool is_narrow(const wi_kernel_site *site, const wi_extent *x, const wi_extent *y) {
+    const double most = (double)(INT32_MAX / 2);
+    bool narrow = !site->device->item_walks && count(x) < most && count(y) < most;
+    for (int i = 0; i < 3; i++)
+        narrow = narrow && ((double)axis_of(x, i) + 1) * ((double)axis_of(y, i) + 1) < most;
+    return narrow;
+}
+
+static bool is_adaptive(const wi_pool_attributes *a) {
+    return a->window.stride[0] == 0 || a->window.stride[1] == 0 || a->window.stride[2] == 0;
+}
+
 static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan, int pass) {
     static const char *const suffixes[] = {"max", "max_gradient", "mean", "mean_gradient", "winners"};
     const wi_pool_attributes *const a = &site->node->attributes->pool;
@@ -68,6 +81,8 @@ static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan,
     plan->flops = count(y) * taps;
     const pool_work work = share_out(site, forward, plan->flops);
     wi_kernel_macro_int(plan, "WEFT_PASS", pass);
+    wi_kernel_macro_int(plan, "WEFT_POOL_ADAPTIVE", is_adaptive(a));
+    wi_kernel_macro_text(plan, "WEFT_POOL_SPAN", is_narrow(site, x, y) ? "int" : "long");
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, suffixes[pass], work.items, site->device->group);
     for (int i = 0; i < site->node->input_count; i++) wi_kernel_input(launch, i);
     wi_kernel_result(launch);
