@@ -79,9 +79,14 @@ __attribute__((always_inline)) static inline void weft_attention_keep(__local we
     later->mask_column = mask_column;
 }
 
-/* Zero, as `count` is not negative, which a compiler does not know to be the same for other numbers `at`. All that it is not added to
- * stays in registers from block to block: of what depends on the item's number addresses of local memory above all. */
+/* Zero, as `count` is not negative, which compilers of GPUs do not know to be the same for other numbers `at`. All that it is not added
+ * to stays in registers from block to block: of what depends on the item's number addresses of local memory above all. Processors
+ * compile loops over work-items, for which a plain number is simpler. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define WEFT_ATTENTION_ZERO(at, count) 0
+#else
 #define WEFT_ATTENTION_ZERO(at, count) ((at) & ((count) >> 31))
+#endif
 
 /* Where the group's head of an operand begins, which is (a, b). zero: as above, or 0. */
 #define WEFT_ATTENTION_HEAD(operand, zero)                                                                   \
