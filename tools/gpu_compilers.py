@@ -267,8 +267,8 @@ def nvidia_bodies(text):
     return {name: body.splitlines() for name, body in re.findall(r"^\.text\.(\w+):\n(.*?)(?=^\s*//-----|\Z)", text, re.M | re.S)}
 
 
-# libclc has no native_exp2 for NVIDIA's GPUs, and an exp2 that divides, by a call: it takes registers that drivers do not need. NVIDIA's
-# libraries compile both to this instruction, exp2 to the form that keeps small numbers ("PTX ISA", ex2).
+# libclc has no native_exp2 for NVIDIA's GPUs, and an exp2 that divides, by a call: it takes registers. Drivers are
+# taken to compile both to the hardware's instruction, exp2 to the form that keeps subnormal numbers ("PTX ISA", ex2).
 NVIDIA_FUNCTIONS = """float __attribute__((overloadable)) native_exp2(float x) {
     float y;
     __asm__("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
