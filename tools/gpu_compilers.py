@@ -267,7 +267,8 @@ def nvidia_bodies(text):
     return {name: body.splitlines() for name, body in re.findall(r"^\.text\.(\w+):\n(.*?)(?=^\s*//-----|\Z)", text, re.M | re.S)}
 
 
-# libclc has no native_exp2 for NVIDIA's GPUs; their drivers compile it to this instruction.
+# libclc has no native_exp2 for NVIDIA's GPUs, and an exp2 that divides, by a call: it takes registers. Drivers are
+# taken to compile both to the hardware's instruction, exp2 to the form that keeps subnormal numbers ("PTX ISA", ex2).
 NVIDIA_FUNCTIONS = """float __attribute__((overloadable)) native_exp2(float x) {
     float y;
     __asm__("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -275,6 +276,14 @@ NVIDIA_FUNCTIONS = """float __attribute__((overloadable)) native_exp2(float x) {
 }
 float4 __attribute__((overloadable)) native_exp2(float4 x) {
     return (float4)(native_exp2(x.x), native_exp2(x.y), native_exp2(x.z), native_exp2(x.w));
+}
+float __attribute__((overloadable)) exp2(float x) {
+    float y;
+    __asm__("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+float4 __attribute__((overloadable)) exp2(float4 x) {
+    return (float4)(exp2(x.x), exp2(x.y), exp2(x.z), exp2(x.w));
 }
 """
 
