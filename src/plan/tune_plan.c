@@ -52,9 +52,9 @@ static weft_status tune_step(const wi_partition *p, const wi_step *step, wi_tune
     const wi_op *const op = site.node->op;
     wi_site_name(name, op, &site);
     wi_choices_use(tuner->device, true);
-    const bool known = wi_choices_find(tuner->device, name);
+    const wi_choice *const known = wi_choices_find(tuner->device, name);
     wi_choices_use(tuner->device, false);
-    if (known) return WEFT_OK;
+    if (known && !known->built_in) return WEFT_OK;
     const weft_status status = wi_tune_site(tuner, op, &site);
     const bool passed_over = status == WEFT_ERROR_DEVICE_MEMORY || status == WEFT_ERROR_MEMORY_LIMIT ||
                              status == WEFT_ERROR_UNSUPPORTED;
@@ -81,9 +81,10 @@ static weft_status keep_choice(const wi_partition *p, const wi_step *step, wi_tu
     const wi_choice *const known = wi_choices_find(tuner->device, name);
     const double usual = known ? known->usual : 0.0;
     const weft_status status =
-        known ? wi_choices_set(tuner->device,
-                    &(wi_choice){.site = name, .kernel = kernel, .seconds = usual, .usual = usual})
-              : WEFT_OK;
+        known && !known->built_in
+            ? wi_choices_set(tuner->device,
+                  &(wi_choice){.site = name, .kernel = kernel, .seconds = usual, .usual = usual})
+            : WEFT_OK;
     wi_choices_use(tuner->device, false);
     return status;
 }
