@@ -64,7 +64,9 @@ static void count(const char *device, const char *network, const bench_setting *
     pretend_layer_skip(false);
 }
 
-static const char *const pretended[] = {"units48", "units108", "units132", "units512"};
+/* What nothing but units is known of, then what the table of devices has rows of. */
+static const char *const pretended[] = {
+    "units48", "units108", "units132", "units512", "A100", "H100-SXM", "RX-7900", "A770"};
 enum { DEVICES = sizeof pretended / sizeof *pretended };
 
 /* Of a training step; few of its convolutions gain by splits. */
@@ -179,7 +181,7 @@ typedef struct scan_counts {
 static scan_counts scans_of_lstm(const char *device, const char *engine) {
     if (engine) setenv("WEFT_MATRIX_ENGINES", engine, 1);
     weft_context *const context = pretended_open(device);
-    unsetenv("WEFT_MATRIX_ENGINES");
+    setenv("WEFT_MATRIX_ENGINES", "0", 1);
     const bench_setting setting = {.precision = engine ? WEFT_PRECISION_BF16 : WEFT_PRECISION_F32};
     weft_plan_info info;
     bench_model model;
@@ -198,12 +200,13 @@ static scan_counts scans_of_lstm(const char *device, const char *engine) {
     return got;
 }
 
-enum { MOST_LAUNCHES = 60 };
+enum { MOST_LAUNCHES = 60, UNNAMED = 4 };
 
-/* In f32 groups have so few rows that walking through time keeps enough units busy. */
+/* In f32 groups have so few rows that walking through time keeps enough units busy. Of faster units a launch for each step is
+ * expected to take as long. */
 static void scans_walk_through_time(void **state) {
     (void)state;
-    for (size_t i = 0; i < DEVICES; i++) {
+    for (size_t i = 0; i < UNNAMED; i++) {
         const scan_counts got = scans_of_lstm(pretended[i], NULL);
         printf("%-9s LSTM: %zu launches in f32\n", pretended[i], got.launches);
         assert_int_equal(got.scans, 4);
