@@ -114,8 +114,9 @@ static double launch_seconds(const wi_recurrent *s, const wi_recurrent_groups *g
                         numbers * (double)groups->bytes / device->near_bandwidth);
 }
 
-/* How much longer than sharing walking may take: estimates are not so good, and each launch takes the host's time, too. */
-#define WALKING_MARGIN 1.05
+/* How much longer than sharing walking may take: estimates are not so good, and each launch takes the host's time, too. So forms
+ * that share are expected to take longer by this, among groups of other rows as well. */
+#define WALKING_MARGIN 1.1
 
 /* Of all steps, and whether groups walk through the whole time, with no launches, but fewer of them work; or each step is a launch. A
  * tie walks. */
@@ -128,7 +129,8 @@ static double seconds_of(
         apart += (double)s->iterations * (launch_seconds(s, groups, p, chunks_of(groups, p->quads), 1) +
                                              s->site->device->launch_seconds);
     }
-    *walk = together <= WALKING_MARGIN * apart;
+    apart *= WALKING_MARGIN;
+    *walk = together <= apart;
     return *walk ? together : apart;
 }
 
