@@ -13,7 +13,7 @@ OLD_COMPILER = {("conv_gpu_weight", "gfx90a"): 0.78}
 CORES = [(f"{name}.{variant}.*", kernel, target, OLD_COMPILER.get((name, target), share), occupancy)
          for name, kernel in KERNELS_OF_CORES for variant, target, share, occupancy in BARS_OF_CORES]
 # By asynchronous copies: nothing else reads a factor, or writes it into local memory.
-BARS_OF_COPIES = (0.87, 0.83, 0.82, 0.82, 0.82)
+BARS_OF_COPIES = (0.85, 0.83, 0.82, 0.82, 0.82)
 CORES += [(f"{name}.async.*", kernel, target, share, 0.25)
           for (name, kernel), share in zip(KERNELS_OF_CORES, BARS_OF_COPIES) for target in ("sm_[89]?", "sm_100")]
 # Of `tall` in products, and of `quarter` in convolutions.
