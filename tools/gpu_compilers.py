@@ -48,7 +48,7 @@ KINDS = {
     "amd": [("wait", r"s_(waitcnt|delay_alu|nop|clause)"), ("matrix", r"v_(wmma|mfma|smfmac)"), ("multiply", r"v_(pk_|dual_)?(fma|fmac|mac|mad)\w*_f(32|16|64)"),
             ("global128", r"(global|buffer|flat)_\w*(x4|b128)"), ("global", r"(global|buffer|flat|scratch)_(load|store|atomic)"),
             ("local128", r"ds_\w*b128"), ("local", r"ds_")],
-    "nvidia": [("matrix", r"[HQID]G?MMA"), ("multiply", r"[FHD]FMA2?\b(?!\S* \S+ -RZ, RZ,)"), ("copy", r"LDGSTS\b"), ("global128", r"(LDG|STG)\S*\.128"),
+    "nvidia": [("matrix", r"[HQID]G?MMA"), ("multiply", r"[FHD]FMA2?\b(?!\S* \S+ -RZ, RZ,)"), ("copy128", r"LDGSTS\S*\.128\b"), ("copy", r"LDGSTS\b"), ("global128", r"(LDG|STG)\S*\.128"),
                ("global", r"(LD|ST|LDG|STG|LDL|STL|RED|ATOM\w*)\b"), ("local128", r"(LDS|STS|LDSM)\S*\.(128|M88\.4)"),
                ("local", r"(LDS|STS|LDSM|ATOMS)\b")],
     "intel": [("wait", r"sync\.(nop|all)|dpas\S* \([^)]*\) +(r\d+):f +null:f +\2:"), ("matrix", r"dpas"), ("multiply", r"mad\b.*:f"), ("local", r"(load|store)\S*\.slm|send\S*.*slm"),
