@@ -241,6 +241,10 @@ done:
 
 /* ---- pieces ---- */
 
+void wi_piece_name(char name[WI_PIECE_NAME], wi_cache_key text) {
+    snprintf(name, WI_PIECE_NAME, "k%016" PRIx64, text.high);
+}
+
 weft_status wi_program_piece_key(
     wi_cache_key *key, const wi_device *device, wi_cache_key before, wi_cache_key text) {
     wi_text options;

@@ -30,6 +30,10 @@ weft_status wi_program_get(
  * Programs are put together from pieces. The device knows which of its programs, in memory or on disk, has which, so
  * that a piece is compiled once, whatever program it is asked for in. */
 
+enum { WI_PIECE_NAME = 24 };
+/* What the names of a piece's kernels begin with, of the hash of its text. */
+void wi_piece_name(char name[WI_PIECE_NAME], wi_cache_key text);
+
 /* text, before: hashes (wi_text_key) of the piece, and of what stands before it in every program that has it. */
 weft_status wi_program_piece_key(
     wi_cache_key *key, const wi_device *device, wi_cache_key before, wi_cache_key text);

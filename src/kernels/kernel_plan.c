@@ -43,6 +43,15 @@ void wi_kernel_macros_undefine(const wi_kernel_plan *plan, wi_text *source) {
     for (int i = 0; i < plan->macro_count; i++) wi_text_append(source, "#undef %s\n", plan->macros[i].name);
 }
 
+weft_status wi_kernel_template_append(const wi_kernel_plan *plan, wi_text *source) {
+    wi_kernel_macros_define(plan, source);
+    WI_TRY(wi_kernel_headers_append(plan, source));
+    WI_TRY(wi_kernel_source_append(source, plan->file));
+    wi_text_append(source, "\n");
+    wi_kernel_macros_undefine(plan, source);
+    return WEFT_OK;
+}
+
 wi_kernel_launch *wi_kernel_launch_1d(
     wi_kernel_plan *plan, const char *suffix, int64_t items, int64_t group) {
     const int i = plan->count++;

@@ -97,6 +97,8 @@ void wi_kernel_macro_bits(wi_kernel_plan *plan, const char *name, weft_dtype dty
 weft_status wi_kernel_headers_append(const wi_kernel_plan *plan, wi_text *source);
 void wi_kernel_macros_define(const wi_kernel_plan *plan, wi_text *source);
 void wi_kernel_macros_undefine(const wi_kernel_plan *plan, wi_text *source);
+/* All of these around the file itself. */
+weft_status wi_kernel_template_append(const wi_kernel_plan *plan, wi_text *source);
 /* A launch over `items` work-items in groups of `group` (0: the driver chooses); items is rounded up to whole
  * groups, so that the kernel must check its index. */
 wi_kernel_launch *wi_kernel_launch_1d(wi_kernel_plan *plan, const char *suffix, int64_t items, int64_t group);

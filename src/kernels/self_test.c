@@ -5,8 +5,11 @@
 #include "cl/kernel_source.h"
 #include "cl/program.h"
 #include "cl/quirks.h"
+#include "kernels/kernel_case.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/small_case.h"
+#include "ops/attention/attention.h"
+#include "ops/recurrent/recurrent_scan.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -123,7 +126,7 @@ static bool find_case(wi_small_case *small, const wi_implementation *implementat
     return false;
 }
 
-/* ---- what is found ---- */
+/* ---- what is tested ---- */
 
 /* The environment's word, else: an unknown driver, or kernels that somebody works on. */
 static bool is_wanted(const wi_device *device, bool always) {
@@ -131,41 +134,110 @@ static bool is_wanted(const wi_device *device, bool always) {
     return always || !wi_driver_is_proven(&device->info) || wi_environment("WEFT_KERNEL_DIR");
 }
 
-static bool is_testable(const wi_implementation *implementation, const wi_kernel_site *site) {
+/* Kernel ops of which a device has several kernels. */
+static const struct {
+    const wi_op *op;
+    wi_kernel_case_maker *make;
+} kernel_ops[] = {{&wi_op_attention_forward, wi_attention_case},
+    {&wi_op_attention_gradient, wi_attention_gradient_case}, {&wi_op_recurrent_forward, wi_recurrent_case},
+    {&wi_op_recurrent_back, wi_recurrent_gradient_case}};
+
+static wi_kernel_case_maker *maker_of(const wi_op *op) {
+    for (size_t i = 0; i < sizeof kernel_ops / sizeof *kernel_ops; i++)
+        if (kernel_ops[i].op == op) return kernel_ops[i].make;
+    return NULL;
+}
+
+static bool is_testable(
+    const wi_implementation *implementation, const wi_op *op, const wi_kernel_site *site) {
     const bool wide = site->formats[0] == WEFT_F64 || site->formats[1] == WEFT_F64;
     const bool contraction = site->product || wi_implementation_computes(implementation, &wi_op_conv_weight);
-    return contraction && implementation->file && !wide;
+    return (contraction || maker_of(op)) && implementation->file && !wide;
+}
+
+/* ---- names ---- */
+
+/* Of a contraction: the file's text and the parameters, since macros are of sizes. */
+static weft_status append_contraction(
+    wi_text *text, const wi_implementation *implementation, const wi_variant *variant) {
+    WI_TRY(wi_kernel_source_append(text, implementation->file));
+    for (int i = 0; variant && implementation->parameters && implementation->parameters[i]; i++)
+        wi_text_append(text, " %d", variant->values[i]);
+    return WEFT_OK;
+}
+
+/* Of a kernel op: all that is compiled. */
+static weft_status append_template(wi_text *text, const wi_device *device,
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
+    wi_kernel_plan plan;
+    wi_arena arena;
+    wi_arena_init(&arena, device->host.allocator);
+    weft_status status = wi_implementation_prepare(implementation, variant, site, &arena, &plan);
+    if (status == WEFT_OK) status = wi_kernel_template_append(&plan, text);
+    wi_arena_clear(&arena);
+    return status;
+}
+
+static bool hash_of(uint32_t *hash, const wi_device *device, const wi_implementation *implementation,
+    const wi_variant *variant, const wi_op *op, const wi_kernel_site *site) {
+    wi_text text;
+    wi_text_init(&text, device->host.allocator);
+    const weft_status status = maker_of(op) ? append_template(&text, device, implementation, variant, site)
+                                            : append_contraction(&text, implementation, variant);
+    const bool read = status == WEFT_OK && !text.failed;
+    *hash = read ? (uint32_t)wi_text_key(text.data, text.length).low : 0;
+    wi_text_clear(&text);
+    return read;
+}
+
+/* What else of the op the code depends on. */
+static void print_kind(char kind[WI_SELF_TEST_NAME], const wi_op *op, const wi_kernel_site *site) {
+    *kind = '\0';
+    if (op == &wi_op_recurrent_forward || op == &wi_op_recurrent_back)
+        snprintf(kind, WI_SELF_TEST_NAME, " of %s", wi_cell_name(wi_cell_of(site->node)));
+    else if (maker_of(op))
+        snprintf(kind, WI_SELF_TEST_NAME, " of heads of %lld",
+            (long long)site->inputs[WI_ATTENTION_QUERY].dims[3].actual);
 }
 
 bool wi_self_test_name(char name[WI_SELF_TEST_NAME], const wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_op *op,
     const wi_kernel_site *site) {
-    wi_text text;
-    wi_text_init(&text, device->host.allocator);
-    bool read = wi_kernel_source_append(&text, implementation->file) == WEFT_OK;
-    for (int i = 0; variant && implementation->parameters && implementation->parameters[i]; i++)
-        wi_text_append(&text, " %d", variant->values[i]);
-    read = read && !text.failed;
-    const uint64_t hash = read ? wi_text_key(text.data, text.length).low : 0;
-    wi_text_clear(&text);
-    snprintf(name, WI_SELF_TEST_NAME, "%s by %s/%s in %s, %s, multiplied in %s (%08" PRIx32 ")", op->name,
-        implementation->name, variant ? variant->name : "", wi_format_of(site->formats[0])->name,
-        wi_format_of(site->formats[1])->name, wi_format_of(site->precision)->name, (uint32_t)hash);
+    char kind[WI_SELF_TEST_NAME];
+    uint32_t hash;
+    const bool read = hash_of(&hash, device, implementation, variant, op, site);
+    print_kind(kind, op, site);
+    snprintf(name, WI_SELF_TEST_NAME, "%s%.40s by %s/%s in %s, %s, multiplied in %s (%08" PRIx32 ")",
+        op->name, kind, implementation->name, variant ? variant->name : "",
+        wi_format_of(site->formats[0])->name, wi_format_of(site->formats[1])->name,
+        wi_format_of(site->precision)->name, hash);
     return read;
 }
 
-static void test_it(self_test *test, const wi_kernel_site *site, const char *name) {
+/* ---- what is found ---- */
+
+/* false: there is no case of it. */
+static bool test_contraction(self_test *test, const wi_kernel_site *site, weft_status *status) {
     wi_small_case small;
     wi_arena arena;
     wi_arena_init(&arena, test->device->host.allocator);
     test->small = &small;
-    if (find_case(&small, test->implementation, test->variant, site, &arena)) {
-        const weft_status status = run(test);
-        if (status != WEFT_OK) snprintf(test->fault, sizeof test->fault, "it fails: %s", weft_last_error());
-        if (!wi_is_lack_of_memory(status))
-            wi_findings_add(test->device, name, *test->fault ? test->fault : NULL);
-    }
+    const bool found = find_case(&small, test->implementation, test->variant, site, &arena);
+    if (found) *status = run(test);
     wi_arena_clear(&arena);
+    return found;
+}
+
+static void test_it(self_test *test, const wi_op *op, const wi_kernel_site *site, const char *name) {
+    wi_kernel_case_maker *const make = maker_of(op);
+    weft_status status;
+    if (make)
+        status = wi_kernel_case_try(
+            make, test->device, test->implementation, test->variant, site, test->fault, sizeof test->fault);
+    else if (!test_contraction(test, site, &status))
+        return;
+    if (status != WEFT_OK) snprintf(test->fault, sizeof test->fault, "it fails: %s", weft_last_error());
+    if (!wi_is_lack_of_memory(status)) wi_findings_add(test->device, name, *test->fault ? test->fault : NULL);
 }
 
 static bool ask(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
@@ -175,7 +247,7 @@ static bool ask(wi_device *device, const wi_implementation *implementation, cons
     if (wi_self_test_name(name, device, implementation, variant, op, site) &&
         !wi_findings_find(device, name)) {
         self_test test = {.device = device, .implementation = implementation, .variant = variant};
-        test_it(&test, site, name);
+        test_it(&test, op, site, name);
     }
     wi_finding *const finding = wi_findings_find(device, name);
     const bool failed = finding && finding->fault;
@@ -189,12 +261,12 @@ static bool ask(wi_device *device, const wi_implementation *implementation, cons
 
 bool wi_self_test_fails(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
     const wi_op *op, const wi_kernel_site *site) {
-    return is_testable(implementation, site) && is_wanted(device, true) &&
+    return is_testable(implementation, op, site) && is_wanted(device, true) &&
            ask(device, implementation, variant, op, site);
 }
 
 bool wi_self_test_failed(wi_device *device, const wi_implementation *implementation,
     const wi_variant *variant, const wi_op *op, const wi_kernel_site *site) {
-    return is_testable(implementation, site) && is_wanted(device, false) &&
+    return is_testable(implementation, op, site) && is_wanted(device, false) &&
            ask(device, implementation, variant, op, site);
 }

@@ -3,8 +3,6 @@
 #include "plan/slices.h"
 #include "plan/step_key.h"
 #include "plan/verify.h"
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 static bool is_same(wi_cache_key a, wi_cache_key b) {
@@ -31,7 +29,7 @@ weft_status wi_add_piece(wi_code *code, const wi_text *text, size_t alone, unsig
     const wi_cache_key hash = wi_text_key(text->data, text->length);
     wi_code_piece piece = {.text = text->data, .length = text->length, .needs = needs, .hash = hash};
     piece.alone = alone < text->length ? wi_text_key(text->data, alone) : hash;
-    snprintf(piece.name, sizeof piece.name, "k%016" PRIx64, hash.high);
+    wi_piece_name(piece.name, hash);
     WI_TRY(wi_known_piece(code->known, &piece, &number));
     return take_piece(code, number, index);
 }

@@ -13,7 +13,7 @@
 #ifndef WI_CODE_H
 #define WI_CODE_H
 
-#include "cl/disk_cache.h"
+#include "cl/program.h"
 #include "plan/loops.h"
 
 enum { WI_MAX_ARGUMENTS = 160 };
@@ -81,7 +81,7 @@ enum {
 };
 
 typedef struct wi_code_piece {
-    char name[24];
+    char name[WI_PIECE_NAME];
     int number;         /* among the pieces that the graph knows (known_code.h) */
     const char *text;   /* the graph's */
     size_t length;      /* of the text */

@@ -1,13 +1,8 @@
 /* Code of ops with kernels of their own. */
-#include "cl/kernel_source.h"
 #include "plan/code.h"
 
 static weft_status append_template(wi_text *source, const wi_kernel_plan *kernel, size_t *alone) {
-    wi_kernel_macros_define(kernel, source);
-    WI_TRY(wi_kernel_headers_append(kernel, source));
-    WI_TRY(wi_kernel_source_append(source, kernel->file));
-    wi_text_append(source, "\n");
-    wi_kernel_macros_undefine(kernel, source);
+    WI_TRY(wi_kernel_template_append(kernel, source));
     *alone = source->length;
     wi_code_bundles(kernel, source);
     return WEFT_OK;

@@ -1,19 +1,18 @@
 /* The self-test of kernels: it passes right ones, and finds wrong ones and those that do not compile; another kernel
  * serves then, the log says why, and another version of the driver is tested anew. */
+#include "support/broken_kernel.h"
 #include "support/checks.h"
 #include "support/scratch.h"
 
 #include "cl/context.h"
 #include "cl/disk_cache.h"
 #include "cl/findings.h"
-#include "cl/kernel_source.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/selection.h"
 #include "kernels/self_test.h"
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <weft/weft.h>
 
 enum { SIZE = 96, MOST_TEXT = 1 << 16 };
@@ -182,33 +181,6 @@ static wi_selection choose(weft_context *context) {
     return selection;
 }
 
-static const wi_kernel_file *file_named(const char *name) {
-    const wi_kernel_file *file = wi_kernel_files;
-    while (strcmp(file->name, name) != 0) file++;
-    return file;
-}
-
-/* The kernel's file with another text wherever the part is, in a folder that takes the place of cl_kernels. */
-static void replace_kernel(const char *folder, const char *name, const char *part, const char *other) {
-    const wi_kernel_file *const file = file_named(name);
-    char path[4096];
-    snprintf(path, sizeof path, "%s/product", folder);
-    assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/%s", folder, file->path);
-    FILE *const out = fopen(path, "w");
-    int replaced = 0;
-    assert_non_null(out);
-    for (const char *at = file->text; *at; at++) {
-        const bool here = strncmp(at, part, strlen(part)) == 0;
-        if (here) fputs(other, out);
-        fputc(*at, out);
-        replaced += here;
-    }
-    assert_int_equal(fclose(out), 0);
-    assert_true(replaced > 0);
-    setenv("WEFT_KERNEL_DIR", folder, 1);
-}
-
 /* C = A · B for A of ones and B of twos, through a plan. */
 static void product_is_right(weft_context *context) {
     static float a[SIZE * SIZE], b[SIZE * SIZE], c[SIZE * SIZE];
@@ -231,13 +203,6 @@ static void product_is_right(weft_context *context) {
     for (int i = 0; i < SIZE * SIZE; i++) assert_true(c[i] == 2.0f * SIZE);
     weft_plan_release(plan);
     weft_graph_release(graph);
-}
-
-static const char *kernels_of(const char *folder) {
-    static char path[4096];
-    snprintf(path, sizeof path, "%s", scratch_path(folder, "kernels"));
-    assert_int_equal(mkdir(path, 0700), 0);
-    return path;
 }
 
 /* What is chosen while all is right. */
@@ -281,8 +246,9 @@ static void expect_quarantine(const char *folder, const wi_implementation *usual
 static void a_wrong_kernel_does_not_serve(void **state) {
     const wi_implementation *const usual = usual_choice(*state);
     /* The multiply-adds of a kernel of class gpu stand in a header. */
-    const bool multiplies = strstr(file_named(usual->file)->text, "WEFT_MULTIPLY_ADD(") != NULL;
-    replace_kernel(kernels_of(*state), usual->file, multiplies ? "WEFT_MULTIPLY_ADD(" : "acc[i / 4 *", "-");
+    const bool multiplies = strstr(kernel_file(usual->file)->text, "WEFT_MULTIPLY_ADD(") != NULL;
+    break_kernel(
+        scratch_path(*state, "kernels"), usual->file, multiplies ? "WEFT_MULTIPLY_ADD(" : "acc[i / 4 *", "-");
     expect_quarantine(*state, usual, "it computes wrong numbers");
     unsetenv("WEFT_KERNEL_DIR"); /* the finding is of that text */
     assert_ptr_equal(usual_choice(*state), usual);
@@ -290,7 +256,7 @@ static void a_wrong_kernel_does_not_serve(void **state) {
 
 static void a_kernel_that_does_not_compile_does_not_serve(void **state) {
     const wi_implementation *const usual = usual_choice(*state);
-    replace_kernel(kernels_of(*state), usual->file, "__kernel", "no such type ");
+    break_kernel(scratch_path(*state, "kernels"), usual->file, "__kernel", "no such type ");
     expect_quarantine(*state, usual, "it fails: ");
 }
 
@@ -362,9 +328,10 @@ static void a_wrong_engine_does_not_serve(void **state) {
     assert_true(engine_serves(context));
     weft_context_release(context);
     if (gpu)
-        replace_kernel(kernels_of(*state), "engine_model.clh", "sum += weft_model_", "sum += 0.125f; ");
+        break_kernel(
+            scratch_path(*state, "kernels"), "engine_model.clh", "sum += weft_model_", "sum += 0.125f; ");
     else
-        replace_kernel(kernels_of(*state), "amx_model.clh", "even + odd", "0.125f + ");
+        break_kernel(scratch_path(*state, "kernels"), "amx_model.clh", "even + odd", "0.125f + ");
     for (int start = 0; start < 2; start++) { /* the second time from the cache */
         scratch_log log = {0};
         context = open_context(scratch_path(*state, "wrong"), &log);

@@ -1,0 +1,381 @@
+/* The self-test of attention and of recurrent scans: right kernels of every variant, format and engine pass; a broken one is found,
+ * the next serves with right numbers, and the log and the findings, which `weft check` prints, say so. */
+#include "support/broken_kernel.h"
+#include "support/checks.h"
+#include "support/scratch.h"
+
+#include "cl/context.h"
+#include "cl/findings.h"
+#include "cl/program.h"
+#include "kernels/attention/attention_kernels.h"
+#include "kernels/recurrent/recurrent_kernels.h"
+#include "kernels/self_test.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <weft/weft.h>
+
+/* ---- sites ---- */
+
+/* A node with room for its inputs, all of which are one tensor of f32, and its site. */
+typedef struct test_site {
+    wi_kernel_site site;
+    wi_attributes attributes;
+    weft_tensor *node, *input;
+} test_site;
+
+static void begin_site(test_site *t, const wi_device *device, const wi_op *op, weft_dtype precision) {
+    *t = (test_site){0};
+    t->node = calloc(1, sizeof *t->node + WI_KERNEL_INPUTS * sizeof(weft_tensor *));
+    t->input = calloc(1, sizeof *t->input);
+    assert_non_null(t->node);
+    assert_non_null(t->input);
+    t->node->op = op;
+    t->node->attributes = &t->attributes;
+    t->site = (wi_kernel_site){.node = t->node, .device = &device->profile, .precision = precision};
+}
+
+static void add_input(test_site *t, wi_shape shape) {
+    const int i = t->node->input_count++;
+    t->node->inputs[i] = t->input;
+    t->site.inputs[i] = wi_extent_of(&shape, 1);
+    t->site.layouts[i] = wi_layout_contiguous(&t->site.inputs[i]);
+}
+
+static void set_result(test_site *t, int64_t count) {
+    const wi_shape shape = {.rank = 1, .dims = {count}};
+    t->site.result = wi_extent_of(&shape, 1);
+}
+
+enum { HEADS = 3, LENGTH = 200, STEPS = 5, BATCH = 40, UNITS = 200 };
+
+static void attention_site(
+    test_site *t, const wi_device *device, bool gradient, int64_t width, bool hard, weft_dtype precision) {
+    const wi_shape x = {.rank = 4, .dims = {HEADS, HEADS, LENGTH, width}};
+    const wi_shape pack = {.rank = 1, .dims = {HEADS * HEADS * LENGTH * (width + 1)}};
+    begin_site(t, device, gradient ? &wi_op_attention_gradient : &wi_op_attention_forward, precision);
+    t->attributes.attention =
+        (wi_attention_attributes){.scale = 0.1, .dropout = hard ? 0.1f : 0.0f, .causal = hard};
+    for (int i = 0; i < 3; i++) add_input(t, x);
+    if (gradient) add_input(t, pack);
+    if (gradient) add_input(t, x);
+    set_result(t, HEADS * HEADS * LENGTH * (gradient ? 3 * width : width + 1));
+}
+
+/* Inputs that it always has: of a scan x and w, of a gradient dy, y and w; and a projection. */
+static void scan_site(test_site *t, const wi_device *device, bool back, wi_cell cell, bool projects,
+    bool kept, weft_dtype precision) {
+    const int64_t width = projects ? UNITS / 2 : UNITS, line = wi_cell_gates(cell) * UNITS;
+    const wi_scan_sections a = wi_scan_sections_of(cell, STEPS, UNITS, width, projects, kept);
+    const int64_t forward = a.h + a.c + a.gates + a.more, gradient = a.dx + a.sums + a.out + a.dh0 + a.dc0;
+    begin_site(t, device, back ? &wi_op_recurrent_back : &wi_op_recurrent_forward, precision);
+    t->attributes.recurrent = (wi_recurrent_attributes){
+        .cell = cell, .units = UNITS, .steps = STEPS, .forgets = !kept, .reads_dy = back};
+    t->attributes.recurrent.inputs =
+        back ? 1u << WI_BACK_DY | 1u << WI_BACK_Y | 1u << WI_BACK_W : 1u << WI_SCAN_X | 1u << WI_SCAN_W;
+    if (projects) t->attributes.recurrent.inputs |= 1u << (back ? WI_BACK_WR : WI_SCAN_WR);
+    add_input(t, (wi_shape){.rank = 3, .dims = {STEPS, BATCH, back ? width : line}});
+    if (back) add_input(t, (wi_shape){.rank = 1, .dims = {BATCH * forward}});
+    add_input(t, (wi_shape){.rank = 2, .dims = {line, width}});
+    if (projects) add_input(t, (wi_shape){.rank = 2, .dims = {width, UNITS}});
+    set_result(t, BATCH * (back ? gradient : forward));
+}
+
+static int make_scratch(void **state) {
+    setenv("WEFT_SELF_TEST", "1", 1);
+    *state = scratch_make();
+    return 0;
+}
+
+static int remove_scratch(void **state) {
+    unsetenv("WEFT_KERNEL_DIR");
+    unsetenv("WEFT_MATRIX_ENGINES");
+    scratch_remove(*state);
+    return 0;
+}
+
+/* ---- right kernels ---- */
+
+static weft_context *open_context(const char *folder, scratch_log *log) {
+    weft_context *context = NULL;
+    assert_ok(
+        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
+                                          .log = log ? scratch_log_line : NULL, .log_user = log}));
+    return context;
+}
+
+/* Of all that take the site. */
+static int pass_all(wi_device *device, test_site *t) {
+    int tested = 0;
+    for (const wi_family *family = wi_families; *family; family++) {
+        for (int i = 0; (*family)[i]; i++) {
+            const wi_implementation *const one = (*family)[i];
+            const wi_variant *variant;
+            if (!wi_implementation_computes(one, t->node->op)) continue;
+            for (int v = 0; (variant = wi_implementation_variant(one, v)) != NULL; v++) {
+                if (!wi_implementation_accepts(one, variant, &t->site)) continue;
+                if (wi_self_test_failed(device, one, variant, t->node->op, &t->site)) {
+                    char name[WI_SELF_TEST_NAME];
+                    wi_self_test_name(name, device, one, variant, t->node->op, &t->site);
+                    print_message("%s: %s\n", name, wi_findings_find(device, name)->fault);
+                    fail_msg("%s/%s is in quarantine", one->name, variant->name);
+                }
+                tested++;
+            }
+        }
+    }
+    free(t->node);
+    free(t->input);
+    return tested;
+}
+
+/* Of heads as wide; those of 64 columns causal and with dropped weights, too. */
+static int pass_attention(wi_device *device, int64_t width, weft_dtype precision) {
+    int tested = 0;
+    for (int way = 0; way < (width == 64 ? 4 : 2); way++) {
+        test_site t;
+        attention_site(&t, device, way & 1, width, way & 2, precision);
+        tested += pass_all(device, &t);
+    }
+    return tested;
+}
+
+/* Forward, with everything kept or not, and back. */
+static int pass_scans(wi_device *device, wi_cell cell, bool projects, weft_dtype precision) {
+    int tested = 0;
+    for (int way = 0; way < 3; way++) {
+        test_site t;
+        scan_site(&t, device, way == 2, cell, projects, way > 0, precision);
+        tested += pass_all(device, &t);
+    }
+    return tested;
+}
+
+static void right_kernels_pass(void **state) {
+    static const int64_t widths[] = {32, 64, 100, 200};
+    weft_context *const context = open_context(*state, NULL);
+    wi_device *const device = wi_context_device(context);
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        assert_true(pass_attention(device, widths[i], WEFT_F32) >= 2);
+    for (int cell = WI_CELL_LSTM; cell <= WI_CELL_RNN_RELU; cell++)
+        assert_true(pass_scans(device, (wi_cell)cell, false, WEFT_F32) >= 3);
+    assert_true(pass_scans(device, WI_CELL_LSTM, true, WEFT_F32) >= 3);
+    weft_context_release(context);
+}
+
+/* By a model of the engine; the tests of the ops have all engines. */
+static const char *engine_model(const wi_device *device) {
+    return device->caps.device_class == WEFT_CLASS_GPU ? "model-mma" : "model";
+}
+
+enum { ENGINE_LOCAL = 54 << 10 };
+
+/* A context whose device has the model of an engine; NULL: it lacks local memory for it, which is said. */
+static weft_context *open_engine(const char *folder, scratch_log *log) {
+    weft_context *context = open_context(folder, NULL);
+    setenv("WEFT_MATRIX_ENGINES", engine_model(wi_context_device(context)), 1);
+    const bool fits = wi_context_device(context)->profile.local_bytes >= ENGINE_LOCAL;
+    weft_context_release(context);
+    if (fits) return open_context(folder, log);
+    print_message("skipped: the device has less local memory than an engine's kernels take by its model\n");
+    return NULL;
+}
+
+static void right_engines_pass(void **state) {
+    static const weft_dtype narrow[] = {WEFT_BF16, WEFT_F16};
+    weft_context *const context = open_engine(*state, NULL);
+    if (!context) skip();
+    wi_device *const device = wi_context_device(context);
+    assert_true(device->profile.engines != 0);
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+        assert_true(pass_attention(device, 64, narrow[i]) > 0);
+        assert_true(pass_scans(device, WI_CELL_RNN_RELU, false, narrow[i]) > 0);
+    }
+    assert_true(pass_scans(device, WI_CELL_LSTM, true, WEFT_BF16) > 0);
+    assert_true(pass_scans(device, WI_CELL_GRU_RESET_FIRST, false, WEFT_BF16) > 0);
+    weft_context_release(context);
+}
+
+/* ---- wrong kernels ---- */
+
+/* Inputs of a network of one op, and its output, of a plan for inference. */
+enum { MOST_INPUTS = 3, ROWS = 128, TIME = 4, WIDE = 256, KEYS = 96, HEAD = 64 };
+enum { NUMBERS = TIME * ROWS * WIDE };
+
+static weft_tensor *input(weft_graph *graph, int64_t a, int64_t b, int64_t c) {
+    return weft_input_shape(graph, "x", WEFT_F32, a ? 3 : 2, a ? (int64_t[]){a, b, c} : (int64_t[]){b, c});
+}
+
+static weft_tensor *attention(weft_graph *graph, weft_tensor **x) {
+    for (int i = 0; i < 3; i++) x[i] = input(graph, 2, KEYS, HEAD);
+    return weft_attention(x[0], x[1], x[2], NULL);
+}
+
+static weft_tensor *lstm(weft_graph *graph, weft_tensor **x) {
+    x[0] = input(graph, ROWS, TIME, 2);
+    x[1] = input(graph, 0, 4 * WIDE, 2);
+    x[2] = input(graph, 0, 4 * WIDE, WIDE);
+    return weft_lstm_with(x[0], &(weft_recurrent_weights){.weight_ih = x[1], .weight_hh = x[2]}, NULL).y;
+}
+
+typedef weft_tensor *network(weft_graph *graph, weft_tensor **x);
+
+static void write_input(weft_plan *plan, weft_tensor *x) {
+    static float numbers[4 * WIDE * WIDE];
+    size_t count = 1;
+    for (int i = 0; i < weft_tensor_rank(x); i++) count *= (size_t)weft_tensor_dimension(x, i);
+    assert_true(count <= sizeof numbers / sizeof *numbers);
+    for (size_t i = 0; i < count; i++) numbers[i] = (float)(i * 2654435761u >> 7 & 255u) / 512.0f - 0.25f;
+    assert_ok(weft_plan_write(plan, x, numbers, count * sizeof *numbers));
+}
+
+/* What the network computes, into y; the number of elements. */
+static size_t compute(weft_context *context, network *make, weft_precision precision, float *y) {
+    weft_tensor *x[MOST_INPUTS], *out;
+    weft_graph *graph = NULL;
+    weft_plan *plan = NULL;
+    size_t count = 1;
+    assert_ok(weft_graph_create(&graph, context));
+    assert_ok(weft_graph_set_precision(graph, precision));
+    out = make(graph, x);
+    assert_ok(weft_plan_create(&plan, &out, 1, NULL));
+    for (int i = 0; i < MOST_INPUTS; i++) write_input(plan, x[i]);
+    assert_ok(weft_plan_run(plan));
+    for (int i = 0; i < weft_tensor_rank(out); i++) count *= (size_t)weft_tensor_dimension(out, i);
+    assert_true(count <= NUMBERS);
+    assert_ok(weft_plan_read(plan, out, y, count * sizeof *y));
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+    return count;
+}
+
+/* What is known of a kernel; NULL: nothing. */
+static const wi_finding *finding_of(weft_context *context, const char *kernel) {
+    size_t count;
+    const wi_finding *const all = wi_findings_all(wi_context_device(context), &count);
+    for (size_t i = 0; i < count; i++)
+        if (strstr(all[i].name, kernel)) return &all[i];
+    return NULL;
+}
+
+typedef struct broken_case {
+    network *make;
+    weft_precision precision;
+    const char *kernel, *next; /* in quarantine, and what serves instead */
+    const char *file, *part, *other;
+    int64_t units; /* that the device pretends to have; 0: its own */
+    float apart;   /* how far results may be from those of right kernels, in f32 */
+} broken_case;
+
+static weft_context *open_for(const broken_case *c, const char *folder, scratch_log *log) {
+    weft_context *const context = open_context(folder, log);
+    if (c->units) wi_context_device(context)->profile.units = c->units;
+    return context;
+}
+
+static void expect_quarantine(const broken_case *c, const char *folder, const float *right, size_t count) {
+    static float y[NUMBERS];
+    for (int start = 0; start < 2; start++) { /* the second time from the cache */
+        scratch_log log = {0};
+        weft_context *const context = open_for(c, scratch_path(folder, "wrong"), &log);
+        assert_int_equal(compute(context, c->make, c->precision, y), count);
+        for (size_t i = 0; i < count; i++) {
+            if (!(fabsf(y[i] - right[i]) <= c->apart))
+                fail_msg("%s: element %zu is %g, not %g", c->kernel, i, (double)y[i], (double)right[i]);
+        }
+        const wi_finding *const wrong = finding_of(context, c->kernel), *const next =
+                                                                            finding_of(context, c->next);
+        assert_true(wrong && wrong->fault && next && !next->fault);
+        assert_non_null(strstr(wrong->fault, "it computes wrong numbers"));
+        assert_non_null(strstr(log.text, "quarantine: "));
+        assert_non_null(strstr(log.text, wrong->name));
+        assert_non_null(strstr(log.text, wi_context_device(context)->info.driver));
+        weft_context_release(context);
+    }
+}
+
+/* First all is right, and the kernel serves. */
+static void check_broken(const broken_case *c, const char *folder) {
+    static float right[NUMBERS];
+    weft_context *context = open_for(c, scratch_path(folder, "right"), NULL);
+    const size_t count = compute(context, c->make, c->precision, right);
+    assert_true(finding_of(context, c->kernel) && !finding_of(context, c->kernel)->fault);
+    weft_context_release(context);
+    char kernels[4096];
+    snprintf(kernels, sizeof kernels, "%s", scratch_path(folder, "kernels"));
+    break_kernel(kernels, c->file, c->part, c->other);
+    expect_quarantine(c, folder, right, count);
+}
+
+static void wrong_attention_does_not_serve(void **state) {
+    static const broken_case gpu = {attention, WEFT_PRECISION_BF16, "by attention_gpu_mma/64",
+        "by attention_gpu/", "attention_engine_gpu.cl", "WEFT_HEAD_OF(sums[block], e) * factors_at",
+        "0.9f * ", 0, 0.01f};
+    static const broken_case cpu = {attention, WEFT_PRECISION_BF16, "by attention_amx/", "by attention_cpu/",
+        "attention_engine_cpu.clh", "WEFT_AMX_MULTIPLY(engine, 1, 4, 7);", "if (block > 0) ", 0, 0.01f};
+    weft_context *const context = open_engine(*state, NULL);
+    if (!context) skip();
+    const bool is_gpu = wi_context_device(context)->caps.device_class == WEFT_CLASS_GPU;
+    weft_context_release(context);
+    check_broken(is_gpu ? &gpu : &cpu, *state);
+}
+
+/* Groups of four rows have 512 items and 32 KiB of local memory. */
+static bool has_four_rows(const wi_device *device) {
+    return device->profile.max_group >= 512 && device->profile.local_bytes >= 32 << 10;
+}
+
+static void wrong_rows_do_not_serve(void **state) {
+    static const broken_case rows = {lstm, WEFT_PRECISION_F32, "by recurrent_forward_gpu/rows4",
+        "by recurrent_forward_gpu/rows8", "recurrent_gpu.cl", "weft_r_weight(w",
+        "(WEFT_R_ROWS == 4 && k == 7 ? 0.0f : 1.0f) * ", 48, 1e-5f};
+    weft_context *const context = open_context(*state, NULL);
+    const wi_device *const device = wi_context_device(context);
+    const bool is_gpu = device->caps.device_class == WEFT_CLASS_GPU, fits = has_four_rows(device);
+    weft_context_release(context);
+    if (!is_gpu || !fits) {
+        print_message(is_gpu ? "skipped: the device has no groups of four rows\n"
+                             : "skipped: the kernels are of class gpu\n");
+        skip();
+    }
+    check_broken(&rows, *state);
+}
+
+static void wrong_scans_of_engines_do_not_serve(void **state) {
+    static const broken_case gpu = {lstm, WEFT_PRECISION_BF16, "by recurrent_forward_gpu_mma/",
+        "by recurrent_forward_gpu/", "recurrent_engine_gpu.cl", "weft_r_weight(", "(odd ? 0.5f : 1.0f) * ", 0,
+        0.01f};
+    static const broken_case cpu = {lstm, WEFT_PRECISION_BF16, "by recurrent_forward_amx/",
+        "by recurrent_forward_cpu/", "recurrent_cpu_amx.cl", "WEFT_AMX_MULTIPLY(engine, 1, 4, 7);",
+        "if (block > 0) ", 0, 0.01f};
+    weft_context *const context = open_engine(*state, NULL);
+    if (!context) skip();
+    const bool is_gpu = wi_context_device(context)->caps.device_class == WEFT_CLASS_GPU;
+    weft_context_release(context);
+    check_broken(is_gpu ? &gpu : &cpu, *state);
+}
+
+/* The plan's kernel is the one that was tested: not compiled twice. */
+static void a_tested_kernel_is_compiled_once(void **state) {
+    static float y[NUMBERS];
+    static network *const networks[] = {attention, lstm};
+    for (int i = 0; i < 2; i++) {
+        weft_context *const context = open_context(scratch_path(*state, i ? "lstm" : "attention"), NULL);
+        (void)compute(context, networks[i], WEFT_PRECISION_F32, y);
+        assert_non_null(finding_of(context, i ? "recurrent of lstm by " : "attention of heads of 64 by "));
+        assert_true(wi_programs_stats(wi_context_device(context))->pieces_reused > 0);
+        weft_context_release(context);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(right_kernels_pass, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(right_engines_pass, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(wrong_attention_does_not_serve, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(wrong_rows_do_not_serve, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(wrong_scans_of_engines_do_not_serve, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(a_tested_kernel_is_compiled_once, make_scratch, remove_scratch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

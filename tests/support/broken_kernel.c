@@ -1,0 +1,35 @@
+/* See broken_kernel.h. */
+#include "support/broken_kernel.h"
+#include "support/checks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const wi_kernel_file *kernel_file(const char *name) {
+    const wi_kernel_file *file = wi_kernel_files;
+    while (strcmp(file->name, name) != 0) file++;
+    return file;
+}
+
+void break_kernel(const char *folder, const char *name, const char *part, const char *other) {
+    const wi_kernel_file *const file = kernel_file(name);
+    char path[4096];
+    (void)mkdir(folder, 0700);
+    snprintf(path, sizeof path, "%s/%.*s", folder, (int)strcspn(file->path, "/"), file->path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/%s", folder, file->path);
+    FILE *const out = fopen(path, "w");
+    int replaced = 0;
+    assert_non_null(out);
+    for (const char *at = file->text; *at; at++) {
+        const bool here = strncmp(at, part, strlen(part)) == 0;
+        if (here) fputs(other, out);
+        fputc(*at, out);
+        replaced += here;
+    }
+    assert_int_equal(fclose(out), 0);
+    assert_true(replaced > 0);
+    setenv("WEFT_KERNEL_DIR", folder, 1);
+}

@@ -1,0 +1,13 @@
+/* Kernel files that are wrong on purpose, for tests of what the library does about them. */
+#ifndef BROKEN_KERNEL_H
+#define BROKEN_KERNEL_H
+
+#include "cl/kernel_source.h"
+
+/* Of an embedded file, which there is. */
+const wi_kernel_file *kernel_file(const char *name);
+/* Writes the file with another text before every place of `part`, which it has, into a folder that then takes the place of
+ * cl_kernels (WEFT_KERNEL_DIR). */
+void break_kernel(const char *folder, const char *name, const char *part, const char *other);
+
+#endif
