@@ -102,7 +102,10 @@ static weft_depthwise_axis weft_depthwise_taps(
     }
 #define WEFT_DEPTHWISE_INNER(j)                                                                              \
     WEFT_DEPTHWISE_LOAD(WEFT_OF_A, x, row + (WEFT_DEPTHWISE_OFFSET)(i2 + (j)) * step2)
-#define WEFT_DEPTHWISE_OUTER(j) WEFT_DEPTHWISE_BORDER(WEFT_OF_A, x, row, step2, i2 + (j), read2)
+#define WEFT_DEPTHWISE_OUTER(j)                                                                              \
+    WEFT_DEPTHWISE_INSIDE(                                                                                   \
+        WEFT_DEPTHWISE_LOAD(WEFT_OF_A, x, row + WEFT_DEPTHWISE_NEAREST(i2 + (j), read2) * step2), i2 + (j),  \
+        read2)
 
 #if WEFT_DEPTHWISE_LANES == 4 && WEFT_LANES == 1
 #define WEFT_DEPTHWISE_STORE(value, batch, row, column)                                                      \

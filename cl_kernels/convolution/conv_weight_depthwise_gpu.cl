@@ -75,6 +75,11 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void 
     WEFT_UNROLL for (int n = 0; n < WEFT_DEPTHWISE_LINES; ++n) {
         WEFT_UNROLL for (int t = 0; t < WEFT_DEPTHWISE_TAPS; ++t) acc[n][t] = 0.0f;
     }
+    int reach0[WEFT_DEPTHWISE_LINES], reach1[WEFT_DEPTHWISE_LINES];
+    WEFT_UNROLL for (int n = 0; n < WEFT_DEPTHWISE_LINES; ++n) {
+        reach0[n] = (line + n) / taps1 * dilation0 - before0;
+        reach1[n] = (line + n) % taps1 * dilation1 - before1;
+    }
     x += x_offset;
     y += y_offset;
     const int at = begin + walker, row = at / strips, column = row / result1, plane = column / blocks;
@@ -84,23 +89,26 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void 
         const int o2 = (tile.block * strips + tile.strip) * WEFT_DEPTHWISE_PLACES;
         if (o2 < result2) {
             const int i2 = o2 * stride2 + tap2 * dilation2 - before2;
+            const WEFT_DEPTHWISE_OFFSET image = tile.image, own_y = channel * size_y,
+                                        own_x = channel * size_x;
             const WEFT_DEPTHWISE_OFFSET from_y =
-                (((WEFT_DEPTHWISE_OFFSET)tile.image * result0 + tile.o0) * result1 + tile.o1) * result2 *
-                    step_y +
-                channel * size_y;
+                ((image * result0 + tile.o0) * result1 + tile.o1) * result2 * step_y + own_y;
             WEFT_DEPTHWISE_VALUE slope[WEFT_DEPTHWISE_PLACES];
-            WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_PLACES; ++r) slope[r] =
-                WEFT_DEPTHWISE_BORDER(WEFT_OF_B, y, from_y, step_y, o2 + r, result2);
+            WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_PLACES; ++r) slope[r] = WEFT_DEPTHWISE_INSIDE(
+                WEFT_DEPTHWISE_LOAD(WEFT_OF_B, y, from_y + WEFT_DEPTHWISE_NEAREST(o2 + r, result2) * step_y),
+                o2 + r, result2);
+            /* The same for all rows of x. */
+            WEFT_DEPTHWISE_OFFSET along[WEFT_DEPTHWISE_PIXELS];
+            WEFT_UNROLL for (int j = 0; j < WEFT_DEPTHWISE_PIXELS; ++j) along[j] =
+                WEFT_DEPTHWISE_NEAREST(i2 + j, image2) * step_x + own_x;
             WEFT_UNROLL for (int n = 0; n < WEFT_DEPTHWISE_LINES; ++n) {
-                const int i0 = tile.o0 * stride0 + (line + n) / taps1 * dilation0 - before0,
-                          i1 = tile.o1 * stride1 + (line + n) % taps1 * dilation1 - before1;
+                const int i0 = tile.o0 * stride0 + reach0[n], i1 = tile.o1 * stride1 + reach1[n];
                 if ((uint)i0 < (uint)image0 && (uint)i1 < (uint)image1) {
                     const WEFT_DEPTHWISE_OFFSET from_x =
-                        (((WEFT_DEPTHWISE_OFFSET)tile.image * image0 + i0) * image1 + i1) * image2 * step_x +
-                        channel * size_x;
+                        ((image * image0 + i0) * image1 + i1) * image2 * step_x;
                     WEFT_UNROLL for (int j = 0; j < WEFT_DEPTHWISE_PIXELS; ++j) {
-                        const WEFT_DEPTHWISE_VALUE pixel =
-                            WEFT_DEPTHWISE_BORDER(WEFT_OF_A, x, from_x, step_x, i2 + j, image2);
+                        const WEFT_DEPTHWISE_VALUE pixel = WEFT_DEPTHWISE_INSIDE(
+                            WEFT_DEPTHWISE_LOAD(WEFT_OF_A, x, from_x + along[j]), i2 + j, image2);
                         WEFT_UNROLL for (int t = 0; t < WEFT_DEPTHWISE_TAPS; ++t) {
                             WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_PLACES;
                                              ++r) if (WEFT_DEPTHWISE_MEETS(j, r, t)) acc[n][t] =
