@@ -95,7 +95,7 @@ static bool is_short(const wi_kernel_site *site) {
         last += (double)(w->read[i] - 1) * (double)w->step[i];
         forward = forward && w->step[i] >= 0;
     }
-    return forward && last * (double)weft_dtype_size(site->formats[0]) <= UINT32_MAX;
+    return forward && last * (double)weft_dtype_size(site->formats[0]) <= WI_DEPTHWISE_SHORT;
 }
 
 /* Do all pixels begin at multiples of an item's channels? */

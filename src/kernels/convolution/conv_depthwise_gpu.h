@@ -8,6 +8,9 @@
  * written out. */
 enum { WI_DEPTHWISE_PLACES = 4, WI_DEPTHWISE_PIXELS = 32, WI_DEPTHWISE_MOST_TAPS = 7 };
 
+/* Bytes of an image whose offsets have 32 bits, at most. */
+#define WI_DEPTHWISE_SHORT ((double)UINT32_MAX + 1.0)
+
 /* Of a row of taps, how many are written out: a divisor, so that none is left. */
 int64_t wi_depthwise_taps(int64_t taps);
 /* Items of a group along channels, of which there are `items`, of so many channels each: a power of two, whose reads fill 128 bytes; at most

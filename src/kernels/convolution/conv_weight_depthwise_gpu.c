@@ -71,8 +71,8 @@ static bool is_short(const wi_kernel_site *site, const wi_conv *conv) {
         image *= (double)conv->image[i];
         result *= (double)conv->result[i];
     }
-    return image * (double)weft_dtype_size(site->formats[0]) <= UINT32_MAX &&
-           result * (double)weft_dtype_size(site->formats[1]) <= UINT32_MAX;
+    return image * (double)weft_dtype_size(site->formats[0]) <= WI_DEPTHWISE_SHORT &&
+           result * (double)weft_dtype_size(site->formats[1]) <= WI_DEPTHWISE_SHORT;
 }
 
 static bool accepts(const wi_kernel_site *site) {
