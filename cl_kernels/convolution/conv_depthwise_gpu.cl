@@ -140,11 +140,11 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void 
 
 /* Work-group (channels, strips, rows). first2: the first pixel of the first strip; advance2: pixels from strip to strip; every0 .. 2: how many
  * taps lie from one that meets a position to the next, of a transposed one. */
-__kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void WEFT_NAME(depthwise)(
-    WEFT_OPERANDS_A *x, long x_offset, __global const float *panels, long panels_offset, int groups,
-    int lines, int first2, int advance2, int every0, int every1, int every2, int images, int channels,
-    int filters, int read0, int read1, int read2, int made0, int made1, int made2, int taps0, int taps1,
-    int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
+__kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_NARROW void WEFT_NAME(
+    depthwise)(WEFT_OPERANDS_A *x, long x_offset, __global const float *panels, long panels_offset,
+    int groups, int lines, int first2, int advance2, int every0, int every1, int every2, int images,
+    int channels, int filters, int read0, int read1, int read2, int made0, int made1, int made2, int taps0,
+    int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
     int before0, int before1, int before2, int transposed, long x_image, long x0, long x1,
     long x2 WEFT_EPILOGUE_PARAMETERS) {
     const int item = (int)get_local_id(0), across = item / WEFT_DEPTHWISE_WIDE % WEFT_DEPTHWISE_STRIPS;

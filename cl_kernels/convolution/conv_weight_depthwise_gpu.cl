@@ -55,7 +55,7 @@ typedef struct weft_depthwise_tile {
 
 /* Work-group (channels, block of taps, split). share: tiles of a split, of which there are `tiles`; strips, blocks: strips of a block, blocks of a
  * row; chunks: blocks of taps along a row of them. */
-__kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void WEFT_NAME(sums)(
+__kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_NARROW void WEFT_NAME(sums)(
     WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y, long y_offset, __global float *sums,
     long sums_offset, int tiles, int share, int strips, int blocks, int chunks, int images, int channels,
     int filters, int groups, int image0, int image1, int image2, int result0, int result1, int result2,
