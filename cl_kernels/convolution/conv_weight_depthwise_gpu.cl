@@ -51,7 +51,44 @@
 typedef struct weft_depthwise_tile {
     int image, o0, block, o1, strip;
 } weft_depthwise_tile;
+
+static weft_depthwise_tile weft_depthwise_tile_of(int at, int strips, int result1, int blocks, int result0) {
+    const int row = at / strips, column = row / result1, plane = column / blocks;
+    return (weft_depthwise_tile){
+        plane / result0, plane % result0, column % blocks, row % result1, at % strips};
+}
+
+/* The tile so many strips after this one. */
+static weft_depthwise_tile weft_depthwise_tile_after(
+    weft_depthwise_tile tile, int count, int strips, int result1, int blocks, int result0) {
+    tile.strip += count;
+    while (tile.strip >= strips) {
+        tile.strip -= strips;
+        if (++tile.o1 < result1) continue;
+        tile.o1 = 0;
+        if (++tile.block < blocks) continue;
+        tile.block = 0;
+        if (++tile.o0 < result0) continue;
+        tile.o0 = 0;
+        ++tile.image;
+    }
+    return tile;
+}
 #endif
+
+/* Adds up what items with the same channels have, and stores it: of `channels` channels and `lines` rows of `width` taps, if the group has as many. */
+static inline void WEFT_NAME(add_up)(__local const float *parts, __global float *sums, int item, int channels,
+    int lines, int width, int taps) {
+    for (int e = item; e < WEFT_DEPTHWISE_ACROSS * WEFT_DEPTHWISE_BLOCK; e += WEFT_DEPTHWISE_GROUP) {
+        const int tap = e % WEFT_DEPTHWISE_BLOCK, own = e / WEFT_DEPTHWISE_BLOCK;
+        const int line = tap / WEFT_DEPTHWISE_TAPS;
+        if (own >= channels || line >= lines) continue;
+        __local const float *part = parts + tap * WEFT_DEPTHWISE_WALKERS * WEFT_DEPTHWISE_ACROSS + own;
+        float sum = part[0];
+        for (int i = 1; i < WEFT_DEPTHWISE_WALKERS; ++i) sum += part[i * WEFT_DEPTHWISE_ACROSS];
+        sums[(long)own * taps + line * width + tap % WEFT_DEPTHWISE_TAPS] = sum;
+    }
+}
 
 /* Work-group (channels, block of taps, split). share: tiles of a split, of which there are `tiles`; strips, blocks: strips of a block, blocks of a
  * row; chunks: blocks of taps along a row of them. */
@@ -82,10 +119,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_
     }
     x += x_offset;
     y += y_offset;
-    const int at = begin + walker, row = at / strips, column = row / result1, plane = column / blocks;
-    weft_depthwise_tile tile = {
-        plane / result0, plane % result0, column % blocks, row % result1, at % strips};
-    for (int number = at; number < end; number += WEFT_DEPTHWISE_WALKERS) {
+    weft_depthwise_tile tile = weft_depthwise_tile_of(begin + walker, strips, result1, blocks, result0);
+    for (int number = begin + walker; number < end; number += WEFT_DEPTHWISE_WALKERS) {
         const int o2 = (tile.block * strips + tile.strip) * WEFT_DEPTHWISE_PLACES;
         if (o2 < result2) {
             const int i2 = o2 * stride2 + tap2 * dilation2 - before2;
@@ -118,17 +153,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_
                 }
             }
         }
-        tile.strip += WEFT_DEPTHWISE_WALKERS;
-        while (tile.strip >= strips) {
-            tile.strip -= strips;
-            if (++tile.o1 < result1) continue;
-            tile.o1 = 0;
-            if (++tile.block < blocks) continue;
-            tile.block = 0;
-            if (++tile.o0 < result0) continue;
-            tile.o0 = 0;
-            ++tile.image;
-        }
+        tile = weft_depthwise_tile_after(tile, WEFT_DEPTHWISE_WALKERS, strips, result1, blocks, result0);
     }
     WEFT_UNROLL for (int n = 0; n < WEFT_DEPTHWISE_LINES; ++n) {
         WEFT_UNROLL for (int t = 0; t < WEFT_DEPTHWISE_TAPS; ++t)
@@ -136,18 +161,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const int taps = taps0 * taps1 * taps2;
-    sums += sums_offset + ((long)get_group_id(2) * groups + first_channel) * taps;
-    for (int e = item; e < WEFT_DEPTHWISE_ACROSS * WEFT_DEPTHWISE_BLOCK; e += WEFT_DEPTHWISE_GROUP) {
-        const int tap = e % WEFT_DEPTHWISE_BLOCK, own = e / WEFT_DEPTHWISE_BLOCK;
-        const int own_line = line + tap / WEFT_DEPTHWISE_TAPS;
-        if (first_channel + own < groups && own_line < taps0 * taps1) {
-            __local const float *part =
-                (__local const float *)parts + tap * WEFT_DEPTHWISE_WALKERS * WEFT_DEPTHWISE_ACROSS + own;
-            float sum = part[0];
-            for (int i = 1; i < WEFT_DEPTHWISE_WALKERS; ++i) sum += part[i * WEFT_DEPTHWISE_ACROSS];
-            sums[(long)own * taps + own_line * taps2 + tap2 + tap % WEFT_DEPTHWISE_TAPS] = sum;
-        }
-    }
+    sums += sums_offset + ((long)get_group_id(2) * groups + first_channel) * taps + line * taps2 + tap2;
+    WEFT_NAME(add_up)
+    ((__local const float *)parts, sums, item, groups - first_channel, taps0 * taps1 - line, taps2, taps);
 }
 
 #define WEFT_CONV_WEIGHT_COMBINED WEFT_DEPTHWISE_GROUP

@@ -14,9 +14,9 @@ static const char *const parameters[] = {
 static const wi_variant variants[] = {
     {"f32", {64, 4, 0}}, {"long", {64, 4, 1}}, {"each", {64, 1, 0}}, {"each_long", {64, 1, 1}}, {0}};
 
-/* BLOCK: sums of a channel that an item has in registers, at most; GROUPS: of a compute unit, so many are enough; SHARE: tiles of an item,
- * at least. */
-enum { BLOCK = 12, GROUPS = 8, SHARE = 4 };
+/* BLOCK: sums of a channel that an item has in registers, at most; GROUPS: of a compute unit, so many are enough; LEAST, MOST: tiles of an
+ * item; with more of them its sums would round more often than those of splits, which are added up at the end. */
+enum { BLOCK = 12, GROUPS = 8, LEAST = 4, MOST = 1024 };
 
 /* How the work is divided: the window of an item, places along a row and lines of taps; items of a group along channels; blocks of taps, along a
  * row of them and in all; strips of a block, and blocks of a row of the result; tiles, and those of a split. */
@@ -59,7 +59,7 @@ static cut cut_of(const wi_kernel_site *site, const wi_conv *conv) {
     c.strips = wi_divide_up(row, c.blocks);
     c.tiles = conv->images * conv->result[0] * conv->result[1] * c.blocks * c.strips;
     const int64_t wanted = wi_divide_up(GROUPS * site->device->units, c.across * c.blocks_of_taps);
-    c.share = wi_max64(wi_divide_up(c.tiles, wanted), SHARE * walkers);
+    c.share = wi_min64(wi_max64(wi_divide_up(c.tiles, wanted), LEAST * walkers), MOST * walkers);
     c.splits = wi_divide_up(c.tiles, c.share);
     return c;
 }
