@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Peer side of `weft bench gpt`, in PyTorch: the same GPT, a training step with AdamW, or a token with caches.
 
-usage: gpt_torch.py [train|decode] [--threads N] [--layers N] [--width N] [--vocabulary N] [--context N] [--batch N]
+usage: gpt_torch.py [train|decode] [--device cpu|cuda] [--threads N] [--layers N] [--width N] [--vocabulary N] [--context N] [--batch N]
                     [--length N] [--steps N]
 Prints one line: what, median milliseconds, least milliseconds.
 """
 import argparse, os, statistics, time
 ap = argparse.ArgumentParser()
 ap.add_argument("what", nargs="?", default="train", choices=["train", "decode"])
+ap.add_argument("--device", default="cpu")
 ap.add_argument("--threads", type=int, default=os.cpu_count())
 for name, value in dict(layers=12, width=768, vocabulary=50257, context=1024, batch=1, length=256, steps=5).items():
     ap.add_argument("--" + name, type=int, default=value)
@@ -17,6 +18,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 torch.set_num_threads(a.threads)
 torch.manual_seed(1)
+torch.set_default_device(a.device)
+torch.backends.cuda.matmul.allow_tf32 = False
 HEADS = a.width // 64
 
 
@@ -52,16 +55,23 @@ class GPT(nn.Module):
         return self.head(self.norm(x))
 
 
+def sync():
+    if a.device == "cuda":
+        torch.cuda.synchronize()
+
+
 net = GPT()
 times = []
 if a.what == "train":
     adam = torch.optim.AdamW(net.parameters(), lr=3e-4, weight_decay=0.01)
     tokens = torch.arange(a.batch * a.length).view(a.batch, a.length) * 7919 % a.vocabulary
     for step in range(a.steps + 2):
+        sync()
         begin = time.perf_counter()
         adam.zero_grad(set_to_none=True)
         F.cross_entropy(net(tokens).flatten(0, 1), tokens.flatten()).backward()
         adam.step()
+        sync()
         times.append(time.perf_counter() - begin)
 else:
     caches = [torch.zeros(2, 1, HEADS, a.context, a.width // HEADS) for _ in range(a.layers)]

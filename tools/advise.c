@@ -5,7 +5,7 @@
 #include "advise_predict.h"
 #include "advise_table.h"
 #include "base/memory.h"
-#include "device_sheets.h"
+#include "cl/known_devices.h"
 #include "file_network.h"
 #include "in_child.h"
 #include <ctype.h>
@@ -58,7 +58,9 @@ static bool is_anywhere(const char *text) {
         weft_device_info info;
         found = weft_device_get(i, &info) == WEFT_OK && is_of(text, info.name, info.selector);
     }
-    for (size_t i = 0; i < device_sheet_count && !found; i++) found = is_of(text, device_sheets[i].name, "");
+    const wi_known_device *known;
+    for (int i = 0; !found && (known = wi_known_device_row(i)) != NULL; i++)
+        found = known->title && is_of(text, known->title, "");
     return found;
 }
 
@@ -87,7 +89,8 @@ static weft_status measure(
 /* The same estimate as for devices that are not here, with the figures that were measured beside the step. */
 static weft_status compare_estimate(
     advise *a, const weft_device_info *device, const bench_network *network, const advise_row *row) {
-    const advise_figures figures = {device->selector, NULL, row->threads, row->peak, row->bandwidth};
+    const advise_figures figures = {
+        .selector = device->selector, .units = row->threads, .flops = row->peak, .bandwidth = row->bandwidth};
     double seconds, bytes;
     if (row->failure[0] || row->threads < 1 || !(row->peak > 0) || !(row->bandwidth > 0)) return WEFT_OK;
     WI_TRY(advise_predict(&seconds, &bytes, &figures, network, a->batch));
@@ -129,19 +132,23 @@ static weft_status measure_here(advise *a, const bench_network *network, char *f
         a->device ? a->device : "");
 }
 
+static weft_status expect(
+    advise *a, const bench_network *network, const char *planner, const wi_known_device *known) {
+    const advise_figures figures = {.selector = planner, .known = known};
+    advise_row *const row = add_row(a, known->title, "");
+    if (!row) WI_FAIL(WEFT_ERROR_ARGUMENT, "more than %d lines", MOST_ROWS);
+    row->expected = true;
+    row->first = (double)NAN;
+    WI_TRY(advise_predict(&row->step, &row->bytes, &figures, network, a->batch));
+    if (row->bytes > known->facts.gibibytes * 0x1p30)
+        snprintf(row->failure, sizeof row->failure, "does not fit into its %.0f GiB", known->facts.gibibytes);
+    return WEFT_OK;
+}
+
 static weft_status expect_others(advise *a, const bench_network *network, const char *planner) {
-    for (size_t i = 0; i < device_sheet_count; i++) {
-        const device_sheet *const sheet = &device_sheets[i];
-        const advise_figures figures = {
-            planner, "gpu", sheet->units, 1e12 * sheet->teraflops, 1e9 * sheet->gigabytes_second};
-        advise_row *const row = add_row(a, sheet->name, "");
-        if (!row) WI_FAIL(WEFT_ERROR_ARGUMENT, "more than %d lines", MOST_ROWS);
-        row->expected = true;
-        row->first = (double)NAN;
-        WI_TRY(advise_predict(&row->step, &row->bytes, &figures, network, a->batch));
-        if (row->bytes > sheet->gibibytes * 0x1p30)
-            snprintf(row->failure, sizeof row->failure, "does not fit into its %.0f GiB", sheet->gibibytes);
-    }
+    const wi_known_device *known;
+    for (int i = 0; (known = wi_known_device_row(i)) != NULL; i++)
+        if (known->title) WI_TRY(expect(a, network, planner, known));
     return WEFT_OK;
 }
 

@@ -34,7 +34,7 @@ static weft_status open_as(weft_context **context, const advise_figures *figures
     const char *const before = getenv(variable);
     char kept[64] = "";
     if (before) snprintf(kept, sizeof kept, "%s", before);
-    if (figures->device_class) setenv(variable, figures->device_class, 1);
+    if (figures->known) setenv(variable, "gpu", 1);
     const weft_status status = weft_context_create(context, &options);
     if (before)
         setenv(variable, kept, 1);
@@ -49,7 +49,11 @@ weft_status advise_predict(double *seconds, double *bytes, const advise_figures 
     bench_model model = {0};
     const bench_setting setting = {.batch = batch};
     WI_TRY(open_as(&context, figures));
-    wi_device_estimate_as(wi_context_device(context), figures->units, figures->flops, figures->bandwidth);
+    wi_device *const device = wi_context_device(context);
+    if (figures->known)
+        wi_device_estimate_as_known(device, figures->known);
+    else
+        wi_device_estimate_as(device, figures->units, figures->flops, figures->bandwidth);
     const weft_status status = bench_model_create(&model, context, network, &setting);
     if (status == WEFT_OK) add_up(seconds, bytes, model.plan);
     bench_model_clear(&model);

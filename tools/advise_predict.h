@@ -3,10 +3,11 @@
 #define ADVISE_PREDICT_H
 
 #include "bench_networks.h"
+#include "cl/known_devices.h"
 
 typedef struct advise_figures {
-    const char *selector;     /* of the device that plans; it computes nothing */
-    const char *device_class; /* of kernels: "gpu"; NULL: those of the device itself */
+    const char *selector;         /* of the device that plans; it computes nothing */
+    const wi_known_device *known; /* a GPU that is not here; NULL: the device itself, with */
     int64_t units;
     double flops, bandwidth; /* of all units in f32, and of memory, a second */
 } advise_figures;

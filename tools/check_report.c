@@ -93,8 +93,21 @@ weft_status check_report_begin(const char *path) {
     return describe_devices();
 }
 
+/* What the library expects of the device, and by which row of its table. */
+static void describe_expected(const wi_device *device) {
+    static const char *const levels[] = {[WI_KNOWN_DEVICE] = "its name",
+        [WI_KNOWN_ARCHITECTURE] = "its architecture",
+        [WI_KNOWN_VENDOR] = "its vendor",
+        [WI_KNOWN_NOT] = "its kind alone"};
+    const wi_device_profile *const profile = &device->profile;
+    fprintf(report, "\nknown by %s: architecture '%s', board '%s', %lld units, %.4g f32 GFLOP/s, %.4g GB/s\n",
+        levels[profile->known], device->caps.architecture, device->caps.board, (long long)profile->units,
+        1e-9 * wi_device_peak(profile, sizeof(float)), 1e-9 * profile->bandwidth);
+}
+
 void check_report_tuning(weft_context *context) {
     wi_text text;
+    describe_expected(wi_context_device(context));
     wi_text_init(&text, NULL);
     wi_choices_append(wi_context_device(context), &text);
     if (text.data) fprintf(report, "\ntuning\n%s", text.data);

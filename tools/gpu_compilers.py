@@ -48,7 +48,7 @@ KINDS = {
     "amd": [("wait", r"s_(waitcnt|delay_alu|nop|clause)"), ("matrix", r"v_(wmma|mfma|smfmac)"), ("multiply", r"v_(pk_|dual_)?(fma|fmac|mac|mad)\w*_f(32|16|64)"),
             ("global128", r"(global|buffer|flat)_\w*(x4|b128)"), ("global", r"(global|buffer|flat|scratch)_(load|store|atomic)"),
             ("local128", r"ds_\w*b128"), ("local", r"ds_")],
-    "nvidia": [("matrix", r"[HQID]G?MMA"), ("multiply", r"[FHD]FMA2?\b(?!\S* \S+ -RZ, RZ,)"), ("copy", r"LDGSTS\b"), ("global128", r"(LDG|STG)\S*\.128"),
+    "nvidia": [("matrix", r"[HQID]G?MMA"), ("multiply", r"[FHD]FMA2?\b(?!\S* \S+ -RZ, RZ,)"), ("copy128", r"LDGSTS\S*\.128\b"), ("copy", r"LDGSTS\b"), ("global128", r"(LDG|STG)\S*\.128"),
                ("global", r"(LD|ST|LDG|STG|LDL|STL|RED|ATOM\w*)\b"), ("local128", r"(LDS|STS|LDSM)\S*\.(128|M88\.4)"),
                ("local", r"(LDS|STS|LDSM|ATOMS)\b")],
     "intel": [("wait", r"sync\.(nop|all)|dpas\S* \([^)]*\) +(r\d+):f +null:f +\2:"), ("matrix", r"dpas"), ("multiply", r"mad\b.*:f"), ("local", r"(load|store)\S*\.slm|send\S*.*slm"),
@@ -267,7 +267,8 @@ def nvidia_bodies(text):
     return {name: body.splitlines() for name, body in re.findall(r"^\.text\.(\w+):\n(.*?)(?=^\s*//-----|\Z)", text, re.M | re.S)}
 
 
-# libclc has no native_exp2 for NVIDIA's GPUs; their drivers compile it to this instruction.
+# libclc has no native_exp2 for NVIDIA's GPUs, and an exp2 that divides, by a call: it takes registers. Drivers are
+# taken to compile both to the hardware's instruction, exp2 to the form that keeps subnormal numbers ("PTX ISA", ex2).
 NVIDIA_FUNCTIONS = """float __attribute__((overloadable)) native_exp2(float x) {
     float y;
     __asm__("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -275,6 +276,14 @@ NVIDIA_FUNCTIONS = """float __attribute__((overloadable)) native_exp2(float x) {
 }
 float4 __attribute__((overloadable)) native_exp2(float4 x) {
     return (float4)(native_exp2(x.x), native_exp2(x.y), native_exp2(x.z), native_exp2(x.w));
+}
+float __attribute__((overloadable)) exp2(float x) {
+    float y;
+    __asm__("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+float4 __attribute__((overloadable)) exp2(float4 x) {
+    return (float4)(exp2(x.x), exp2(x.y), exp2(x.z), exp2(x.w));
 }
 """
 

@@ -80,7 +80,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     y += y_offset + lse + (long)n * queries;
     inner += inner_offset + (long)n * queries;
     mask += (mask_kind == 2 ? sizeof(float) : 1) * (mask_offset + a * mask_0 + b * mask_1);
-    uint4 next[WEFT_HEAD_COPIES(WEFT_ENGINE_WIDTH)], pairs[WEFT_HEAD_QUADS];
+    uint4 next[WEFT_HEAD_COPIES(WEFT_ENGINE_WIDTH)];
     float sums[WEFT_HEAD_PARTS][WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
     float scores[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
     float products[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
@@ -105,12 +105,15 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
                 WEFT_HEAD_OF(scores, e);
             WEFT_HEAD_PUT(others, next, WEFT_ENGINE_WIDTH)
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (second) WEFT_NAME(fetch_pairs)
-            (pairs, summed + other * summed_row, other_count - other, to_width, (int)summed_row,
-                (int)summed_column, item);
-            else WEFT_HEAD_FETCH_OTHERS(1, other, item) WEFT_HEAD_SCORE(scores,
-                rows + second * WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT), others) barrier(CLK_LOCAL_MEM_FENCE);
+            if (!second) WEFT_HEAD_FETCH_OTHERS(1, other, item)
+            WEFT_HEAD_SCORE(scores, rows + second * WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT), others)
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
+        /* Not while a product is made, for whose operands registers are needed: they are rounded as they come. */
+        uint4 pairs[WEFT_HEAD_QUADS];
+        WEFT_NAME(fetch_pairs)
+        (pairs, summed + other * summed_row, other_count - other, to_width, (int)summed_row,
+            (int)summed_column, item);
         WEFT_HEAD_PUT_PAIRS(others, pairs)
         WEFT_NAME(apply_mask)
         (scores, scale, first + row, other + column, turned, whole, queries, keys, causal, mask_kind, mask,

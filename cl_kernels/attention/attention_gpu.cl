@@ -18,7 +18,8 @@
  *
  * The next step and the next chunk are read from memory while one is multiplied; there are two of each in local
  * memory, and one barrier for each. What only the end or masks need is in local memory, `later`: it would take scalar
- * registers all the time, of which the operands' strides leave none. Within a block offsets have 32 bits. Weights are
+ * registers all the time, of which the operands' strides leave none. Where an operand's head begins and an item's place in its
+ * block are found again for each block of others: registers are for tiles. Within a block offsets have 32 bits. Weights are
  * computed a column of 4 rows at a time: the first one of a tile, which is then rotated, so that no array has an index
  * that a compiler does not know, and the code of a column stands once.
  *
@@ -60,25 +61,37 @@
     (WEFT_ATTENTION_DEPTH < 8 / WEFT_ATTENTION_VECTORS ? WEFT_ATTENTION_DEPTH : 8 / WEFT_ATTENTION_VECTORS)
 #define WEFT_ATTENTION_EACH(i, count) WEFT_UNROLL_REGISTERS for (int i = 0; i < (count); i++)
 
-/* Of a group: where its first row's logarithm and its first row go, how far apart rows are; the mask's strides. */
+/* Of a group: where its first row's logarithm and its first row go, how far apart rows are; where the mask begins, in bytes, and its
+ * strides. */
 typedef struct weft_attention_later {
-    long logs, first, row, mask_row, mask_column;
+    long logs, first, row, mask, mask_row, mask_column;
 } weft_attention_later;
 
 /* The first item writes them. */
-__attribute__((always_inline)) static inline void weft_attention_keep(
-    __local weft_attention_later *later, long logs, long first, long row, long mask_row, long mask_column) {
+__attribute__((always_inline)) static inline void weft_attention_keep(__local weft_attention_later *later,
+    long logs, long first, long row, long mask, long mask_row, long mask_column) {
     if (get_local_id(0) > 0) return;
     later->logs = logs;
     later->first = first;
     later->row = row;
+    later->mask = mask;
     later->mask_row = mask_row;
     later->mask_column = mask_column;
 }
 
-/* The item's number, which a compiler does not know to be the same for other numbers `at`: what is added is zero, as `count` is not
- * negative. All that depends on it would stay in registers from block to block, addresses of local memory above all. */
-#define WEFT_ATTENTION_ITEM(at, count) ((int)get_local_id(0) + ((at) & ((count) >> 31)))
+/* Zero, as `count` is not negative, which compilers of GPUs do not know to be the same for other numbers `at`. All that it is not added
+ * to stays in registers from block to block: of what depends on the item's number addresses of local memory above all. Processors
+ * compile loops over work-items, for which a plain number is simpler. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define WEFT_ATTENTION_ZERO(at, count) 0
+#else
+#define WEFT_ATTENTION_ZERO(at, count) ((at) & ((count) >> 31))
+#endif
+
+/* Where the group's head of an operand begins, which is (a, b). zero: as above, or 0. */
+#define WEFT_ATTENTION_HEAD(operand, zero)                                                                   \
+    (operand##_offset + (long)(a + (zero)) * operand##_0 + (long)(b + (zero)) * operand##_1)
+#define WEFT_ATTENTION_MASK ((mask_kind == 2 ? (long)sizeof(float) : 1) * WEFT_ATTENTION_HEAD(mask, 0))
 
 /* Four numbers that need not lie side by side. */
 static inline float4 weft_attention_pick(__global const float *from, int4 at) {
@@ -234,6 +247,7 @@ __attribute__((always_inline)) static inline float4 WEFT_NAME(masked)(float4 sco
     else
         i += (int4)(0, 1, 2, 3);
     if (kind) {
+        mask += later->mask;
         const long4 at = convert_long4(min(i, (int4)(queries - 1))) * later->mask_row +
                          convert_long4(min(j, (int4)(keys - 1))) * later->mask_column;
         __global const float *const added = (__global const float *)mask;
@@ -276,29 +290,27 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
     forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
     __local float4 pool[WEFT_ATTENTION_POOL];
     __local weft_attention_later later;
-    const int lane = (int)get_local_id(0) % WEFT_ATTENTION_LANES,
-              down = (int)get_local_id(0) / WEFT_ATTENTION_LANES;
     const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ATTENTION_ROWS;
-    const int query = first + 4 * down;
-    const long a = n / n1, b = n % n1;
-    q += q_offset + a * q_0 + b * q_1 + first * q_row;
-    k += k_offset + a * k_0 + b * k_1;
-    v += v_offset + a * v_0 + b * v_1;
-    mask += (mask_kind == 2 ? sizeof(float) : 1) * (mask_offset + a * mask_0 + b * mask_1);
+    const int a = n / n1, b = n % n1;
     weft_attention_keep(&later, y_offset + lse + (long)n * queries + first,
-        y_offset + a * y_0 + b * y_1 + first * y_row, y_row, mask_row, mask_column);
+        WEFT_ATTENTION_HEAD(y, 0) + first * y_row, y_row, WEFT_ATTENTION_MASK, mask_row, mask_column);
     __local float4 *const shared = pool + WEFT_ATTENTION_SHARED;
     WEFT_ATTENTION_VECTOR sums[4][WEFT_ATTENTION_VECTORS];
     WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_VECTORS) sums[0][i] = sums[1][i] = sums[2][i] = sums[3][i] = 0.0f;
     float4 top = -INFINITY, total = 0.0f;
     const int end = causal ? min(keys, first + WEFT_ATTENTION_ROWS) : keys;
     for (int key = 0; key < end; key += WEFT_ATTENTION_OTHERS) {
-        float4 scores[4], best = top;
+        float4 scores[4];
+        const int before = WEFT_ATTENTION_ZERO(key, keys), zero = WEFT_ATTENTION_ZERO(key + 1, keys);
         const int whole = first + WEFT_ATTENTION_ROWS <= queries && key + WEFT_ATTENTION_OTHERS <= keys &&
                           (!causal || key + WEFT_ATTENTION_OTHERS <= first);
         WEFT_NAME(scores)
-        (scores, pool, q, queries - first, (int)q_row, (int)q_column, k + key * k_row, keys - key, (int)k_row,
-            (int)k_column, d_width, WEFT_ATTENTION_ITEM(key, keys));
+        (scores, pool, q + (WEFT_ATTENTION_HEAD(q, before) + first * q_row), queries - first, (int)q_row,
+            (int)q_column, k + (WEFT_ATTENTION_HEAD(k, before) + key * k_row), keys - key, (int)k_row,
+            (int)k_column, d_width, (int)get_local_id(0) + before);
+        const int item = (int)get_local_id(0) + zero, lane = item % WEFT_ATTENTION_LANES;
+        const int down = item / WEFT_ATTENTION_LANES, query = first + 4 * down;
+        float4 best = top;
         WEFT_ROLLED for (int c = 0; c < 4; c++) {
             const float4 column = WEFT_NAME(masked)(WEFT_ATTENTION_COLUMN(scores) * (scale * WEFT_LOG2E),
                 query, key + 4 * lane + c, queries, keys, 0, whole, causal, mask_kind, mask, &later);
@@ -328,9 +340,12 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
             sums[3][i] *= factor.w;
         }
         WEFT_NAME(sums)
-        (sums, pool, v + key * v_row, keys - key, (int)v_row, (int)v_column, dv_width,
-            WEFT_ATTENTION_ITEM(key + 1, keys));
+        (sums, pool, v + (WEFT_ATTENTION_HEAD(v, zero) + key * v_row), keys - key, (int)v_row, (int)v_column,
+            dv_width, item);
     }
+    const int lane = (int)get_local_id(0) % WEFT_ATTENTION_LANES,
+              down = (int)get_local_id(0) / WEFT_ATTENTION_LANES;
+    const int query = first + 4 * down;
     barrier(CLK_LOCAL_MEM_FENCE);
     shared[lane * WEFT_ATTENTION_DOWN + down] = total;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -357,22 +372,12 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
     backward)(WEFT_ATTENTION_BACKWARD_PARAMETERS) {
     __local float4 pool[WEFT_ATTENTION_POOL];
     __local weft_attention_later later;
-    const int lane = (int)get_local_id(0) % WEFT_ATTENTION_LANES,
-              down = (int)get_local_id(0) / WEFT_ATTENTION_LANES;
     const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ATTENTION_ROWS;
-    const int turned = part != WEFT_ATTENTION_DQ, row = first + 4 * down;
+    const int turned = part != WEFT_ATTENTION_DQ;
     const int row_count = turned ? keys : queries, other_count = turned ? queries : keys;
-    const long a = n / n1, b = n % n1;
-    rows_1 += rows_1_offset + a * rows_1_0 + b * rows_1_1 + first * rows_1_row;
-    rows_2 += rows_2_offset + a * rows_2_0 + b * rows_2_1 + first * rows_2_row;
-    others_1 += others_1_offset + a * others_1_0 + b * others_1_1;
-    others_2 += others_2_offset + a * others_2_0 + b * others_2_1;
-    summed += summed_offset + a * summed_0 + b * summed_1;
-    y += y_offset + lse + (long)n * queries;
-    inner += inner_offset + (long)n * queries;
-    mask += (mask_kind == 2 ? sizeof(float) : 1) * (mask_offset + a * mask_0 + b * mask_1);
-    weft_attention_keep(
-        &later, 0, to_offset + to_at + a * to_0 + b * to_1 + first * to_row, to_row, mask_row, mask_column);
+    const int a = n / n1, b = n % n1;
+    weft_attention_keep(&later, 0, to_at + WEFT_ATTENTION_HEAD(to, 0) + first * to_row, to_row,
+        WEFT_ATTENTION_MASK, mask_row, mask_column);
     WEFT_ATTENTION_VECTOR sums[4][WEFT_ATTENTION_VECTORS];
     WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_VECTORS) sums[0][i] = sums[1][i] = sums[2][i] = sums[3][i] = 0.0f;
     const int begin = causal && turned ? first : 0;
@@ -380,20 +385,30 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
     for (int other = begin; other < end; other += WEFT_ATTENTION_OTHERS) {
         float4 products[4], scores[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         WEFT_ROLLED for (int second = 0; second < 2; second++) {
+            const int zero = WEFT_ATTENTION_ZERO(other + second, keys);
+            __global const float *const rows =
+                second ? rows_1 + (WEFT_ATTENTION_HEAD(rows_1, zero) + first * rows_1_row)
+                       : rows_2 + (WEFT_ATTENTION_HEAD(rows_2, zero) + first * rows_2_row);
+            __global const float *const others =
+                second ? others_1 + (WEFT_ATTENTION_HEAD(others_1, zero) + other * others_1_row)
+                       : others_2 + (WEFT_ATTENTION_HEAD(others_2, zero) + other * others_2_row);
             products[0] = scores[0], products[1] = scores[1], products[2] = scores[2],
             products[3] = scores[3];
             WEFT_NAME(scores)
-            (scores, pool, second ? rows_1 : rows_2, row_count - first,
-                (int)(second ? rows_1_row : rows_2_row), (int)(second ? rows_1_column : rows_2_column),
-                second ? others_1 + other * others_1_row : others_2 + other * others_2_row,
-                other_count - other, (int)(second ? others_1_row : others_2_row),
+            (scores, pool, rows, row_count - first, (int)(second ? rows_1_row : rows_2_row),
+                (int)(second ? rows_1_column : rows_2_column), others, other_count - other,
+                (int)(second ? others_1_row : others_2_row),
                 (int)(second ? others_1_column : others_2_column),
                 second                      ? d_width
                 : part == WEFT_ATTENTION_DV ? 0
                                             : dv_width,
-                WEFT_ATTENTION_ITEM(other + second, keys));
+                (int)get_local_id(0) + zero);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+        const int zero = WEFT_ATTENTION_ZERO(other + 2, keys), item = (int)get_local_id(0) + zero;
+        const int lane = item % WEFT_ATTENTION_LANES, down = item / WEFT_ATTENTION_LANES;
+        const int row = first + 4 * down;
+        const long line = (long)(n + zero) * queries;
         const int query = turned ? other + 4 * lane : row, key = turned ? row : other + 4 * lane;
         const int whole =
             first + WEFT_ATTENTION_ROWS <= row_count && other + WEFT_ATTENTION_OTHERS <= other_count &&
@@ -401,10 +416,12 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
                 (turned ? first + WEFT_ATTENTION_ROWS <= other : other + WEFT_ATTENTION_OTHERS <= first));
         const int4 rows = min(row + (int4)(0, 1, 2, 3), (int4)(queries - 1));
         float4 logs = 0.0f, inners = 0.0f;
-        if (!turned) logs = weft_attention_pick(y, rows), inners = weft_attention_pick(inner, rows);
+        if (!turned)
+            logs = weft_attention_pick(y + (y_offset + lse + line), rows),
+            inners = weft_attention_pick(inner + (inner_offset + line), rows);
         WEFT_ROLLED for (int c = 0; c < 4; c++) {
             const int i = turned ? query + c : query, j = turned ? key : key + c, at = min(i, queries - 1);
-            if (turned) logs = y[at], inners = inner[at];
+            if (turned) logs = y[y_offset + lse + line + at], inners = inner[inner_offset + line + at];
             const float4 score = WEFT_NAME(masked)(WEFT_ATTENTION_COLUMN(scores) * (scale * WEFT_LOG2E), i, j,
                 queries, keys, turned, whole, causal, mask_kind, mask, &later);
             const float4 weight = exp2(score - logs), factor = WEFT_FACTORS(i, j, turned);
@@ -417,12 +434,14 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
             pool[(4 * lane + c) * WEFT_ATTENTION_PITCH + down] = change;
         }
         WEFT_NAME(sums)
-        (sums, pool, summed + other * summed_row, other_count - other, (int)summed_row, (int)summed_column,
-            to_width, WEFT_ATTENTION_ITEM(other + 2, keys));
+        (sums, pool, summed + (WEFT_ATTENTION_HEAD(summed, zero) + other * summed_row), other_count - other,
+            (int)summed_row, (int)summed_column, to_width, item);
     }
+    const int down = (int)get_local_id(0) / WEFT_ATTENTION_LANES;
     barrier(CLK_LOCAL_MEM_FENCE);
     WEFT_NAME(store_rows)
-    (to + later.first + 4 * down * later.row, later.row, row_count - row, to_width, sums, (float4)(1.0f));
+    (to + later.first + 4 * down * later.row, later.row, row_count - first - 4 * down, to_width, sums,
+        (float4)(1.0f));
 }
 
 #undef WEFT_ATTENTION_VECTOR

@@ -50,17 +50,6 @@
     WEFT_GEMM_PUT(block, a_quads, A, 1)                                                                      \
     WEFT_GEMM_PUT((block) + WEFT_CONV_GPU_B, b_quads, B, 0)
 
-/* Where a tap's entry is: a number of bytes from the table on, or, where adding it to the table's address takes instructions, an address. */
-#if WEFT_COMMON_REGISTERS
-typedef uint weft_conv_gpu_tap;
-#define WEFT_CONV_GPU_FIRST_TAP  0
-#define WEFT_CONV_GPU_ENTRY(tap) ((__global const char *)table + (tap))
-#else
-typedef __global const char *weft_conv_gpu_tap;
-#define WEFT_CONV_GPU_FIRST_TAP  (__global const char *)table
-#define WEFT_CONV_GPU_ENTRY(tap) (tap)
-#endif
-
 /* To the next block: an item's channel, at the end of the channels its tap and pixel, and its quads of the panels. */
 #define WEFT_CONV_GPU_NEXT                                                                                   \
     {                                                                                                        \
@@ -134,6 +123,18 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
 #define WEFT_CONV_PANEL_PUT(row, column, x) panels[(row)*width + (column)] = (x)
 #include "conv_pack_gpu.clh"
 
+/* Where a tap's entry is: an address, which takes two instructions less in a step of k where adding a number of bytes to the table's takes
+ * one, or that number, which leaves a register to tiles of 8 x 8 sums. */
+#if WEFT_COMMON_REGISTERS || WEFT_GEMM_SUMS > 2
+#define WEFT_CONV_GPU_TAP        uint
+#define WEFT_CONV_GPU_FIRST_TAP  0
+#define WEFT_CONV_GPU_ENTRY(tap) ((__global const char *)table + (tap))
+#else
+#define WEFT_CONV_GPU_TAP        __global const char *
+#define WEFT_CONV_GPU_FIRST_TAP  (__global const char *)table
+#define WEFT_CONV_GPU_ENTRY(tap) (tap)
+#endif
+
 #if WEFT_SPLIT_K
 #define WEFT_CONV_GPU_RESULT , __global float *sums, long sums_offset, int groups, int splits
 #define WEFT_CONV_GPU_PART                                                                                   \
@@ -203,7 +204,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
                                     first.x * x0 + first.y * x1 + first.z * x2;
     if (row >= p.rows) first.x = INT_MIN / 4;
     uint channel = (uint)((begin + step) % depth) * (uint)sizeof(WEFT_OF_A(WEFT_T_));
-    weft_conv_gpu_tap tap =
+    WEFT_CONV_GPU_TAP tap =
         WEFT_CONV_GPU_FIRST_TAP +
         (uint)(WEFT_CONV_GPU_ENTRIES(depth, p.out.x * p.out.y * p.out.z) + fact.s0 + (begin + step) / depth) *
             16;
@@ -248,6 +249,9 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     WEFT_CONV_GPU_SUMS_END
 }
 
+#undef WEFT_CONV_GPU_TAP
+#undef WEFT_CONV_GPU_FIRST_TAP
+#undef WEFT_CONV_GPU_ENTRY
 #undef WEFT_CONV_GPU_RESULT
 #undef WEFT_CONV_GPU_PART
 #undef WEFT_CONV_GPU_STORE_ROW

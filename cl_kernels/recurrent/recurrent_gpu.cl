@@ -7,9 +7,9 @@
  * launch is one step (`iteration`), or one of its two products where there are two (`phases`).
  *
  * A product's columns are quads: the gates of a unit where a step's first product has several, else four
- * neighbours. `pack` writes the weights as quads, k by k, with zeros where there is no gate, column or k. Each item
- * reads its quads from there, as no other item of the group needs them, four ahead of those that it multiplies with the
- * rows of the states in local memory. WEFT_R_SLICES items, the slices, share a quad's depth:
+ * neighbours. `pack` writes the weights as quads, with zeros where there is no gate, column or k. Each item reads its quads from there, as
+ * no other item of the group needs them, before it multiplies them with the rows of the states in local memory
+ * (recurrent_tile_gpu.clh). WEFT_R_SLICES items, the slices, share a quad's depth:
  *
  *                           quads of a chunk (WEFT_R_ACROSS)
  *                          +--------------------------------+
@@ -37,7 +37,8 @@
     float4 acc[WEFT_R_ROWS];                                                                                 \
     WEFT_NAME(product)                                                                                       \
     (acc, room, a, a_row, rows, depth,                                                                       \
-        (__global const float4 *)(b) + WEFT_R_PACKED_AT(corner, WEFT_R_PACKED(whole), 0, 0));
+        (__global const float4 *)WEFT_R_BEGIN(b) +                                                           \
+            WEFT_R_PACKED_AT(corner, (int)get_local_id(0), WEFT_R_PACKED(whole)));
 #define WEFT_R_WALK_SPREAD                                                                                   \
     WEFT_NAME(spread)(acc, room);                                                                            \
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -54,15 +55,17 @@
 __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_NAME(pack)(
     __global const float *w, long w_offset, __global float *packed, long packed_offset, int depth, int quads,
     int columns, int quad, int element, int each, long first, long across, long down) {
-    const long item = (long)get_global_id(0);
-    const int rows = WEFT_R_PACKED(depth), k = (int)(item % rows), q = (int)(item / rows),
-              x = q % WEFT_R_ACROSS;
-    if (q - x >= quads) return;
+    const long number = (long)get_global_id(0);
+    const int rows = WEFT_R_PACKED(depth), k = (int)(number % rows), q = (int)(number / rows),
+              x = q % WEFT_R_ACROSS, item = k % WEFT_R_SLICES * WEFT_R_ACROSS + x;
+    if (q - x >= quads || (WEFT_R_ALIGNED && k >= rows - WEFT_R_BLOCK)) return;
     float4 numbers = (float4)(0.0f);
     WEFT_ROLLED for (int e = 0; e < 4; ++e) numbers =
         (float4)(numbers.yzw, weft_r_weight(w + w_offset + first, q, e, k, depth, quads, columns, quad,
                                   element, each, across, down));
-    ((__global float4 *)(packed + packed_offset))[WEFT_R_PACKED_AT(q - x, rows, k, x)] = numbers;
+    ((__global float4 *)WEFT_R_BEGIN(
+        packed + packed_offset))[WEFT_R_PACKED_AT(q - x, item, rows) + k / WEFT_R_BLOCK * WEFT_R_BLOCK_QUADS +
+                                 k / WEFT_R_SLICES % WEFT_R_STEPS * WEFT_R_SIDE] = numbers;
 }
 
 #include "recurrent_alone.clh"

@@ -7,11 +7,30 @@
 
 #include "cl/device_list.h"
 #include "cl/device_query.h"
+#include "cl/gpu_engines.h"
 #include "cl/probe.h"
 #include "cl/program_cache.h"
 #include "cl/quirks.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* Of cl_amd_device_attribute_query. */
+enum { BOARD_NAME = 0x4038 };
+
+/* By what the table of devices knows a GPU, beside its name. */
+static weft_status read_identity(wi_device *device) {
+    wi_capabilities *const caps = &device->caps;
+    char board[1024] = "";
+    wi_gpu_traits traits;
+    WI_TRY(wi_gpu_traits_read(&traits, device));
+    wi_gpu_architecture_of(caps->architecture, sizeof caps->architecture, &traits);
+    const bool has_board = wi_gpu_reports(traits.extensions, "cl_amd_device_attribute_query");
+    wi_gpu_traits_clear(&traits, device);
+    if (has_board && clGetDeviceInfo(device->id, BOARD_NAME, sizeof board - 1, board, NULL) == CL_SUCCESS)
+        snprintf(caps->board, sizeof caps->board, "%.*s", (int)sizeof caps->board - 1, board);
+    return WEFT_OK;
+}
 
 weft_status wi_capabilities_read(wi_device *device) {
     wi_capabilities *const caps = &device->caps;
@@ -26,6 +45,7 @@ weft_status wi_capabilities_read(wi_device *device) {
         .name = device->info.name,
         .vendor = device->info.vendor,
         .compute_units = device->info.compute_units,
+        .clock_mhz = device->info.clock_mhz,
         .local_memory = device->info.local_memory,
         .largest_allocation = device->info.largest_allocation,
         .global_memory = device->info.global_memory,
@@ -39,7 +59,7 @@ weft_status wi_capabilities_read(wi_device *device) {
     caps->local_memory_is_real = local_type == CL_LOCAL;
     WI_QUERY(id, CL_DEVICE_HOST_UNIFIED_MEMORY, &shared_memory);
     caps->own_memory = !shared_memory;
-    return WEFT_OK;
+    return caps->type & CL_DEVICE_TYPE_GPU ? read_identity(device) : WEFT_OK;
 }
 
 /* Every result is exact in all three formats, so nothing but the right number is right. */

@@ -74,7 +74,8 @@ static weft_status copy(const weft_allocator *allocator, wi_choice *own, const w
         .kernel = wi_copy_string(allocator, given->kernel),
         .fault = given->fault ? wi_copy_string(allocator, given->fault) : NULL,
         .seconds = given->seconds,
-        .usual = given->usual};
+        .usual = given->usual,
+        .built_in = given->built_in};
     if (own->site && own->kernel && !given->fault == !own->fault) return WEFT_OK;
     clear(allocator, own);
     return WEFT_ERROR_MEMORY;
@@ -114,6 +115,7 @@ void wi_choices_append(wi_device *device, wi_text *text) {
     wi_locale_enter(&locale);
     wi_choices_append_device(device, text);
     for (size_t i = 0; i < count; i++) {
+        if (all[i].built_in) continue;
         if (all[i].fault)
             wi_text_append(text, "bad\t%s\t%s\t%s\n", all[i].site, all[i].kernel, all[i].fault);
         else
@@ -151,6 +153,25 @@ static bool is_own(const wi_device *device, char *const fields[FIELDS]) {
     return true;
 }
 
+/* Whose lines of the built-in list are read: the last that are read win. */
+typedef enum list_level { OF_VENDOR, OF_ARCHITECTURE, OF_DEVICE, LEVELS, OF_FILE } list_level;
+
+static bool is_named(const wi_device *device, const char *name, list_level level) {
+    const wi_capabilities *const caps = &device->caps;
+    switch (level) {
+    case OF_VENDOR: return strcmp(name, device->info.vendor) == 0;
+    case OF_ARCHITECTURE: return strcmp(name, caps->architecture) == 0;
+    default: return strcmp(name, device->info.name) == 0 || strcmp(name, caps->board) == 0;
+    }
+}
+
+/* Is the section of this device, by what the level compares? */
+static bool is_section_of(const wi_device *device, char *const fields[FIELDS], list_level level) {
+    if (level == OF_FILE) return is_own(device, fields);
+    return fields[1][0] != '\0' && is_named(device, fields[1], level) &&
+           strcmp(fields[5], device->profile.name) == 0;
+}
+
 /* A line's record. false: it is damaged. */
 static bool read_record(wi_choice *choice, char *const fields[FIELDS], int count) {
     if (count < 4 || !*fields[1] || !*fields[2] || !*fields[3]) return false;
@@ -166,6 +187,7 @@ static bool read_record(wi_choice *choice, char *const fields[FIELDS], int count
 /* What a file says so far. */
 typedef struct reader {
     const wi_device *device;
+    list_level level;
     choice_list found;
     bool begun, own, newer; /* newer: it is of another version of the format */
     size_t skipped;         /* lines of other devices */
@@ -180,10 +202,11 @@ static bool take_line(reader *r, char *line) {
     const int count = cut(line, fields);
     if (!r->begun || count > FIELDS) return false;
     if (count == FIELDS && strcmp(fields[0], "device") == 0) {
-        r->own = is_own(r->device, fields);
+        r->own = is_section_of(r->device, fields, r->level);
         return true;
     }
     if (!read_record(&choice, fields, count)) return false;
+    choice.built_in = r->level != OF_FILE;
     r->skipped += !r->own;
     return !r->own || r->found.count >= MOST_CHOICES ||
            set(r->device->host.allocator, &r->found, &choice) == WEFT_OK;
@@ -193,13 +216,13 @@ static bool take_line(reader *r, char *line) {
 static void take_found(wi_device *device, const reader *r, const char *name) {
     for (size_t i = 0; i < r->found.count; i++)
         (void)set(device->host.allocator, &device->choices->list, &r->found.all[i]);
-    if (r->skipped > 0)
+    if (r->skipped > 0 && r->level == OF_FILE)
         wi_log_line(device->host.log, WEFT_LOG_INFO,
             "tuning file '%s': %zu lines are of another device, driver or version of Weft", name, r->skipped);
 }
 
-void wi_choices_take(wi_device *device, char *text, const char *name) {
-    reader r = {.device = device};
+static void take(wi_device *device, char *text, const char *name, list_level level) {
+    reader r = {.device = device, .level = level};
     wi_locale locale;
     int number = 1;
     bool right = true;
@@ -219,6 +242,20 @@ void wi_choices_take(wi_device *device, char *text, const char *name) {
                     : "tuning file '%s': line %d is damaged; the file is not used",
             name, right ? 1 : number - 1);
     clear_list(device->host.allocator, &r.found);
+}
+
+void wi_choices_take(wi_device *device, char *text, const char *name) {
+    take(device, text, name, OF_FILE);
+}
+
+/* Reading cuts a text into lines and fields, so that each level has a copy of its own. */
+void wi_choices_take_built_in(wi_device *device, const char *text) {
+    const weft_allocator *const allocator = device->host.allocator;
+    for (int level = OF_VENDOR; level < LEVELS; level++) {
+        char *const copied = wi_copy_string(allocator, text);
+        if (copied) take(device, copied, "built-in choices", (list_level)level);
+        wi_release(allocator, copied);
+    }
 }
 
 /* ---- files ---- */
@@ -243,6 +280,7 @@ static void read_files(wi_device *device) {
     if (device->choices->was_read) return;
     device->choices->was_read = true;
     wi_error_save(error, sizeof error);
+    wi_choices_take_built_in(device, wi_built_in_choices);
     if (device->choices->file) read_file(device, device->choices->file, false);
     wi_disk_cache_file(device, own_file, false, path, sizeof path);
     if (*path && wi_file_exists(path)) read_file(device, path, true);

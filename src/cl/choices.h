@@ -7,10 +7,13 @@
  *     choice  SITE  KERNEL  SECONDS  SECONDS OF THE BUILT-IN CHOICE
  *     bad     SITE  KERNEL  WHY
  *
+ * The library's own list, src/cl/built_in_choices.txt, has the same form, and is read first. Its NAME is that of a device, or of its board,
+ * else of an architecture, else of a vendor, and PLATFORM, DRIVER and VERSION only say where it was measured.
+ *
  * Lines after `device` are of it, up to the next. Files are merged by writing one after the other: the last line of a
- * site wins. A device reads the file that its context names, then "tuning.txt" of the cache folder, in which a section with one
- * bad kernel may be a trial that goes on. Another device's lines are skipped; a file with a line that is none of these is
- * damaged: nothing of it is used, which is logged. */
+ * site wins. A device reads the built-in list, then the file that its context names, then "tuning.txt" of the cache folder, in which
+ * a section with one bad kernel may be a trial that goes on. Another device's lines are skipped; a file with a line that is none of
+ * these is damaged: nothing of it is used, which is logged. */
 #ifndef WI_CHOICES_H
 #define WI_CHOICES_H
 
@@ -21,6 +24,7 @@ typedef struct wi_choice {
     char *fault;           /* it is bad, and why; NULL: it is chosen */
     double seconds, usual; /* of what is chosen, and of the built-in choice */
     bool noted;            /* the log says that it cannot serve */
+    bool built_in;         /* of the library's list: no file is to keep it */
 } wi_choice;
 
 /* file: a context's tuning_file, or NULL; read when a choice is asked for. */
@@ -47,6 +51,10 @@ weft_status wi_choices_save(wi_device *device, const char *file);
  * meanwhile leaves it so. Without a cache folder nothing is said. */
 weft_status wi_choices_begin_trial(wi_device *device, const char *site, const char *kernel);
 weft_status wi_choices_end_trial(wi_device *device, const char *site, const char *kernel);
+/* The text of the library's list. */
+extern const char wi_built_in_choices[];
+/* Takes what a list of that form says of the device, its architecture and its vendor. */
+void wi_choices_take_built_in(wi_device *device, const char *text);
 /* Takes what a file's text says, which is changed; name is for the log. */
 void wi_choices_take(wi_device *device, char *text, const char *name);
 

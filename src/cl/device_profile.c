@@ -1,7 +1,7 @@
 /* The kinds of device (contract in device_profile.h). */
 #include "cl/device_profile.h"
 #include "cl/capabilities.h"
-#include "cl/device_list.h"
+#include "cl/known_devices.h"
 #include "cl/matrix_engine.h"
 #include "cl/quirks.h"
 
@@ -17,7 +17,8 @@ typedef struct device_kind {
  * 1000x3000x3000`; f64 has half as many lanes, and 16-bit formats are converted and computed in f32. bandwidth: `weft
  * bench map`. peak_engine: AMX, `weft bench gemm
  * --precision bf16 2048x2048x2048`; peak_vectors: AVX-512 BF16, the same on two cores of AMD's Zen 4. near_bandwidth and wake_seconds: `weft bench gemm` of 8x512x512 and of 64x64x64. prices: weft_sum of
- * 16,777,216 quotients, functions and random numbers (docs/measurements.md). GPUs have the figures of a small one, and
+ * 16,777,216 quotients, functions and random numbers (docs/measurements.md). GPUs have the figures of a small one where known_devices.c does
+ * not know better, and
  * the prices of processors, until measurements replace them. One group of the two that hide each other's waits reaches half
  * of the speed. */
 static const device_kind kinds[] = {
@@ -62,6 +63,7 @@ static const device_kind kinds[] = {
              .joins = true,
              .sums = true},
          .hiding_groups = 2,
+         .drawing_groups = 2,
          .peak_f32 = 2e11,
          .peak_f64 = 6e9,
          .peak_f16 = 2e11,
@@ -80,66 +82,62 @@ static const device_kind kinds[] = {
          .longest_launch = 0.5}},
 };
 
-/* How many times as fast as multiply-adds of f32 the matrix engine of a GPU multiplies 16-bit numbers, dense and with sums of f32, by
- * parts of names, in any case; what is special comes first. By the vendors' data sheets, in TFLOP/s: A100 312 and 19.5, H100 SXM 989
- * and 66.9, GeForce RTX 4090 165 and 82.6; Radeon RX 7900 XTX 123 and 61.4, RX 9070 XT 195 and 48.7; Instinct
- * MI250X 383 and 47.9, MI300X 1307 and 163; Arc A770 138 and 17.2, Arc B580 117 and 14.6, Data Center Max 1550 839 and
- * 52.4. */
+/* The same of engines whose device no row of known_devices.c has: rates of 16-bit numbers, of f32's. */
 static const struct {
     unsigned engine;
-    const char *device;
     double rate;
-} engine_rates[] = {{WI_ENGINE_MMA, "A100 ", 16}, {WI_ENGINE_MMA, "A100-", 16}, {WI_ENGINE_MMA, "A800", 16},
-    {WI_ENGINE_MMA, "H100", 15}, {WI_ENGINE_MMA, "H200", 15}, {WI_ENGINE_MMA, "H800", 15},
-    {WI_ENGINE_MMA, "B200", 15}, {WI_ENGINE_MMA, "", 2}, {WI_ENGINE_WMMA, "", 2}, {WI_ENGINE_WMMA12, "", 4},
-    {WI_ENGINE_MFMA, "", 8}, {WI_ENGINE_XMX8, "", 8}, {WI_ENGINE_XMX16, "Data Center GPU Max", 16},
-    {WI_ENGINE_XMX16, "", 8}};
+} engine_rates[] = {{WI_ENGINE_MMA, 2}, {WI_ENGINE_WMMA, 2}, {WI_ENGINE_WMMA12, 4}, {WI_ENGINE_MFMA, 8},
+    {WI_ENGINE_XMX8, 8}, {WI_ENGINE_XMX16, 8}};
 
 /* Of what is no GPU with an engine: that of the kind. */
-static double peak_engine_of(const wi_device_profile *kind, const wi_capabilities *caps) {
-    if (caps->engines & WI_ENGINE_AVX512_BF16) return kind->peak_vectors;
-    if (!(caps->type & CL_DEVICE_TYPE_GPU)) return kind->peak_engine;
-    for (size_t i = 0; i < sizeof engine_rates / sizeof *engine_rates; i++) {
-        if (caps->engines & engine_rates[i].engine &&
-            wi_contains_any_case(caps->name ? caps->name : "", engine_rates[i].device))
-            return kind->peak_f32 * engine_rates[i].rate;
-    }
-    return kind->peak_engine;
+static double peak_engine_of(
+    const wi_device_profile *profile, const wi_capabilities *caps, const wi_known_facts *facts) {
+    if (caps->engines & WI_ENGINE_AVX512_BF16) return profile->peak_vectors;
+    if (!(caps->type & CL_DEVICE_TYPE_GPU)) return profile->peak_engine;
+    if (facts->engine > 0.0) return profile->peak_f32 * facts->engine;
+    for (size_t i = 0; i < sizeof engine_rates / sizeof *engine_rates; i++)
+        if (caps->engines & engine_rates[i].engine) return profile->peak_f32 * engine_rates[i].rate;
+    return profile->peak_engine;
 }
-
-/* What drivers of GPUs report as one compute unit, where it is not a unit with local memory and about 128 lanes, as those of
- * AMD and NVIDIA are: `parts` of it are one. What is special comes first. Intel reports vector engines: 16 of them are an
- * Xe core or a dual subslice, 8 of Data Center Max (which are twice as wide), 8 a subslice before Xe. */
-static const struct {
-    const char *device, *vendor; /* parts of their names, in any case */
-    cl_uint parts;
-} unit_counts[] = {{"Data Center GPU Max", "Intel", 8}, {"HD Graphics 5", "Intel", 8},
-    {"HD Graphics 6", "Intel", 8}, {"", "Intel", 16}};
-
-static cl_uint units_of(const wi_capabilities *caps) {
-    const char *const name = caps->name ? caps->name : "", *const vendor = caps->vendor ? caps->vendor : "";
-    if (!(caps->type & CL_DEVICE_TYPE_GPU)) return caps->compute_units;
-    for (size_t i = 0; i < sizeof unit_counts / sizeof *unit_counts; i++) {
-        if (wi_contains_any_case(name, unit_counts[i].device) &&
-            wi_contains_any_case(vendor, unit_counts[i].vendor))
-            return caps->compute_units / unit_counts[i].parts;
-    }
-    return caps->compute_units;
-}
-
-/* Processors that have no output for a display, by parts of their names, in any case: nobody waits for a picture. */
-static const char *const without_display[] = {"Tesla", "A100", "A800", "H100", "H200", "H800", "GH200",
-    "B200", "GB200", "V100", "P100", "Instinct", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950",
-    "Data Center GPU"};
 
 /* Only kernels of class gpu can be cut; and none is where no display can be, or the program says so. */
-static double longest_launch_of(const wi_device_profile *kind, const wi_capabilities *caps) {
+static double longest_launch_of(
+    const wi_device_profile *kind, const wi_capabilities *caps, const wi_known_facts *facts) {
     if (kind->longest_launch <= 0.0 || caps->longest_launch < 0.0) return 0.0;
     if (caps->longest_launch > 0.0) return caps->longest_launch;
-    if (!(caps->type & CL_DEVICE_TYPE_GPU)) return 0.0;
-    for (size_t i = 0; caps->name && i < sizeof without_display / sizeof *without_display; i++)
-        if (wi_contains_any_case(caps->name, without_display[i])) return 0.0;
-    return kind->longest_launch;
+    return !(caps->type & CL_DEVICE_TYPE_GPU) || facts->no_display > 0.0 ? 0.0 : kind->longest_launch;
+}
+
+/* Clocks of GPUs, in MHz. Some drivers report 0 or 1, or the host's. */
+enum { LEAST_CLOCK = 300, MOST_CLOCK = 4000 };
+
+/* In operations a second of one unit; 0: not known. What lanes do in a clock is right for slower siblings of the same name, too. */
+static double peak_of_unit(const wi_known_facts *facts, cl_uint clock_mhz) {
+    if (facts->lanes > 0.0 && clock_mhz >= LEAST_CLOCK && clock_mhz <= MOST_CLOCK)
+        return 2e6 * facts->lanes * clock_mhz;
+    return facts->units > 0.0 ? 1e12 * facts->teraflops / facts->units : 0.0;
+}
+
+/* A slice of a device, and a sibling with fewer units, has less of the memory's bandwidth, too. */
+static double bandwidth_of(const wi_known_facts *facts, double units) {
+    const double share = units < facts->units ? units / facts->units : 1.0;
+    return 1e9 *
+           (facts->gigabytes_second > 0.0 ? share * facts->gigabytes_second : units * facts->unit_gigabytes);
+}
+
+/* The kind's rates are those of f32 on a unit that nothing is known of. */
+static void apply_facts(
+    wi_device_profile *profile, const wi_known_facts *facts, double units, cl_uint clock_mhz) {
+    const double peak = peak_of_unit(facts, clock_mhz), bandwidth = bandwidth_of(facts, units);
+    if (bandwidth > 0.0) profile->bandwidth = bandwidth;
+    if (peak <= 0.0) return;
+    const double faster = peak / profile->peak_f32;
+    profile->peak_f32 *= faster;
+    profile->peak_f16 *= faster;
+    profile->peak_bf16 *= faster;
+    profile->peak_f64 = facts->f64 > 0.0 ? facts->f64 * peak : faster * profile->peak_f64;
+    if (facts->lanes > 0.0 && facts->near_bytes > 0.0)
+        profile->near_bandwidth = facts->near_bytes * peak / (2.0 * facts->lanes);
 }
 
 double wi_device_peak(const wi_device_profile *device, size_t element_bytes) {
@@ -177,8 +175,14 @@ enum { LEAST_GROUP = 8 };
 
 wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     wi_device_profile profile = caps->kind ? *caps->kind : *kind_that_fits(caps);
-    const cl_uint units = caps->work_units > 0 ? caps->work_units : units_of(caps);
+    wi_known_facts facts = {0};
+    profile.known = WI_KNOWN_NOT;
+    if (caps->type & CL_DEVICE_TYPE_GPU) facts = wi_known_facts_of(caps, &profile.known);
+    const cl_uint reported =
+        facts.parts > 1.0 ? caps->compute_units / (cl_uint)facts.parts : caps->compute_units;
+    const cl_uint units = caps->work_units > 0 ? caps->work_units : reported;
     profile.units = units > 0 ? units : 1;
+    apply_facts(&profile, &facts, reported > 0 ? reported : 1.0, caps->clock_mhz);
     profile.max_group = caps->max_work_group_size;
     while (profile.group > LEAST_GROUP && (size_t)profile.group > profile.max_group) profile.group /= 2;
     for (int i = 0; i < 3; i++) profile.max_items[i] = caps->max_work_item_sizes[i];
@@ -188,11 +192,12 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     if (caps->quirks & WI_QUIRK_SCALAR_COMPILER) profile.loops.map_elements = 0;
     profile.engines = caps->engines;
     profile.is_processor = !(caps->type & CL_DEVICE_TYPE_GPU);
+    if (profile.is_processor) profile.drawing_groups = 0;
     profile.block_reads = caps->block_reads;
     profile.async_copies = caps->async_copies;
     profile.upload_queue = caps->upload_queue;
-    profile.longest_launch = longest_launch_of(&profile, caps);
-    profile.peak_engine = peak_engine_of(&profile, caps);
+    profile.longest_launch = longest_launch_of(&profile, caps, &facts);
+    profile.peak_engine = peak_engine_of(&profile, caps, &facts);
     profile.library_gemm = (caps->type & CL_DEVICE_TYPE_GPU) && !(caps->quirks & WI_QUIRK_NO_CLBLAST);
     return profile;
 }

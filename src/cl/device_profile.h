@@ -2,11 +2,12 @@
  * depends on the device is read from this record; nothing above asks which device it is.
  *
  * A kind of device (a class of processors) is one row of the table in device_profile.c, which says which devices it
- * fits; what the driver reports is filled in. Constants are measured or tabulated, in seconds, bytes and operations
+ * fits; what is known of the device (known_devices.h) and what the driver reports is filled in. Constants are measured or tabulated, in seconds, bytes and operations
  * per second. */
 #ifndef WI_DEVICE_PROFILE_H
 #define WI_DEVICE_PROFILE_H
 
+#include "cl/known_devices.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,6 +45,7 @@ typedef struct wi_operation_prices {
 
 typedef struct wi_device_profile {
     const char *name;               /* "cpu" */
+    wi_known_level known;           /* of the most special facts; WI_KNOWN_NOT: the kind's alone */
     weft_device_class device_class; /* which family of kernels runs on it */
     /* ---- reported ---- */
     int64_t units; /* compute units that work is cut for, at least 1 */
@@ -65,6 +67,7 @@ typedef struct wi_device_profile {
     bool item_walks;
     int64_t items_a_unit; /* items that walk: so many keep a unit busy; more than one evens out */
     int hiding_groups;    /* work-groups of a unit, from which on the waits of one are hidden by the others */
+    int drawing_groups; /* work-groups of a unit that draw its share of the memory's bandwidth; fewer draw less; 0: any do */
     wi_loop_profile loops;
     /* ---- speed ---- */
     double peak_f32, peak_f64, peak_f16, peak_bf16; /* operations per second of one unit */

@@ -2,10 +2,11 @@
 #include "cl/gpu_engines.h"
 #include "cl/device_query.h"
 #include "cl/matrix_engine.h"
+#include <stdio.h>
 #include <string.h>
 
-/* Of cl_nv_device_attribute_query, and of cl_intel_required_subgroup_size. */
-enum { CAPABILITY_MAJOR = 0x4000, CAPABILITY_MINOR = 0x4001, SUB_GROUP_SIZES = 0x4108 };
+/* Of cl_nv_device_attribute_query, cl_intel_required_subgroup_size and cl_intel_device_attribute_query. */
+enum { CAPABILITY_MAJOR = 0x4000, CAPABILITY_MINOR = 0x4001, SUB_GROUP_SIZES = 0x4108, IP_VERSION = 0x4250 };
 
 bool wi_gpu_reports(const char *extensions, const char *extension) {
     const size_t length = strlen(extension);
@@ -42,6 +43,18 @@ static unsigned engine_of_amd(const char *name) {
 static unsigned engine_of_intel(const wi_gpu_traits *traits) {
     if (!wi_gpu_reports(traits->extensions, "cl_intel_subgroup_matrix_multiply_accumulate")) return 0;
     return traits->sub_group == 8 ? WI_ENGINE_XMX8 : traits->sub_group == 16 ? WI_ENGINE_XMX16 : 0;
+}
+
+/* AMD's: "gfx90a:sramecc+:xnack-" without what follows the colon. Intel's: 10 bits are the architecture, the next 8 its release. */
+void wi_gpu_architecture_of(char *text, size_t bytes, const wi_gpu_traits *traits) {
+    const unsigned version = traits->ip_version;
+    text[0] = '\0';
+    if (traits->capability > 0)
+        snprintf(text, bytes, "sm_%d", traits->capability);
+    else if (version > 0)
+        snprintf(text, bytes, "ip_%u.%u", version >> 22, version >> 14 & 0xff);
+    else if (strncmp(traits->name, "gfx", 3) == 0)
+        snprintf(text, bytes, "%.*s", (int)strcspn(traits->name, ":"), traits->name);
 }
 
 unsigned wi_gpu_engines_of(const wi_gpu_traits *traits) {
@@ -90,6 +103,11 @@ static int capability_of(cl_device_id id) {
     return (int)(10 * major + minor);
 }
 
+static cl_uint ip_version_of(cl_device_id id) {
+    cl_uint version = 0;
+    return clGetDeviceInfo(id, IP_VERSION, sizeof version, &version, NULL) == CL_SUCCESS ? version : 0;
+}
+
 static size_t least_sub_group(cl_device_id id) {
     size_t sizes[16] = {0}, bytes = 0, least = 0;
     if (clGetDeviceInfo(id, SUB_GROUP_SIZES, sizeof sizes, sizes, &bytes) != CL_SUCCESS) return 0;
@@ -108,6 +126,8 @@ weft_status wi_gpu_traits_read(wi_gpu_traits *traits, const wi_device *device) {
         traits->capability = capability_of(device->id);
     if (wi_gpu_reports(traits->extensions, "cl_intel_required_subgroup_size"))
         traits->sub_group = least_sub_group(device->id);
+    if (wi_gpu_reports(traits->extensions, "cl_intel_device_attribute_query"))
+        traits->ip_version = ip_version_of(device->id);
     return WEFT_OK;
 }
 

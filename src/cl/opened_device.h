@@ -23,8 +23,11 @@ typedef struct wi_capabilities {
     const wi_device_profile *kind; /* that $WEFT_DEVICE_CLASS names; NULL: the one that fits */
     cl_device_type type;
     const char *name, *vendor; /* of the device's info */
-    cl_uint compute_units;     /* as the driver counts them */
-    cl_uint work_units;        /* as for how many the context wants its work cut; 0: compute_units */
+    char board[64];            /* the board's name, where AMD's driver names the device by its architecture */
+    char architecture[16]; /* "sm_80", "gfx90a", "ip_12.55" (NVIDIA's, AMD's, Intel's); "": not reported */
+    cl_uint clock_mhz;     /* the highest, as the driver reports it */
+    cl_uint compute_units; /* as the driver counts them */
+    cl_uint work_units;    /* as for how many the context wants its work cut; 0: compute_units */
     size_t max_work_group_size;
     size_t max_work_item_sizes[3];
     cl_ulong local_memory;       /* bytes */

@@ -23,8 +23,14 @@ static double arithmetic(const wi_device_profile *device, const wi_work *work) {
     return ceil(groups / units) / groups * work->operations / (device->peak_f32 * share);
 }
 
+/* The waits of few groups leave the memory idle: what one group has on its way is not enough for its unit's share. */
+static double traffic(const wi_device_profile *device, const wi_work *work) {
+    const double all = wi_traffic_seconds(device, work->bytes, 0.0), groups = fmax(1.0, work->groups);
+    return all * fmax(1.0, device->drawing_groups * (double)device->units / groups);
+}
+
 double wi_work_seconds(const wi_device_profile *device, const wi_work *work) {
     const double wake = work->groups > 1.0 ? device->wake_seconds : 0.0;
     return work->launches * device->launch_seconds + wake + wi_build_fraction(device, work->build_seconds) +
-           fmax(arithmetic(device, work), wi_traffic_seconds(device, work->bytes, 0.0));
+           fmax(arithmetic(device, work), traffic(device, work));
 }

@@ -162,7 +162,8 @@ static void test_it(self_test *test, const wi_kernel_site *site, const char *nam
     if (find_case(&small, test->implementation, test->variant, site, &arena)) {
         const weft_status status = run(test);
         if (status != WEFT_OK) snprintf(test->fault, sizeof test->fault, "it fails: %s", weft_last_error());
-        if (!wi_is_lack_of_memory(status)) wi_findings_add(test->device, name, *test->fault ? test->fault : NULL);
+        if (!wi_is_lack_of_memory(status))
+            wi_findings_add(test->device, name, *test->fault ? test->fault : NULL);
     }
     wi_arena_clear(&arena);
 }

@@ -79,7 +79,8 @@ void wi_background_clear(wi_background *background, const weft_plan *plan) {
 static bool is_known(wi_device *device, const wi_kernel_site *site) {
     char name[WI_SITE_NAME];
     wi_site_name(name, site->node->op, site);
-    return wi_choices_find(device, name) != NULL;
+    const wi_choice *const choice = wi_choices_find(device, name);
+    return choice && !choice->built_in;
 }
 
 /* Candidates are compared with the built-in choice, whatever files say of others. */

@@ -55,9 +55,9 @@ static weft_status tune_step(const wi_partition *p, const wi_step *step, wi_tune
     const wi_op *const op = site.node->op;
     wi_site_name(name, op, &site);
     wi_choices_use(tuner->device, true);
-    const bool known = wi_choices_find(tuner->device, name);
+    const wi_choice *const known = wi_choices_find(tuner->device, name);
     wi_choices_use(tuner->device, false);
-    if (known) return WEFT_OK;
+    if (known && !known->built_in) return WEFT_OK;
     const weft_status status = wi_tune_site(tuner, op, &site);
     const bool passed_over = status == WEFT_ERROR_DEVICE_MEMORY || status == WEFT_ERROR_MEMORY_LIMIT ||
                              status == WEFT_ERROR_UNSUPPORTED;
@@ -107,7 +107,7 @@ static weft_status compare_runs(weft_plan *const plans[2], const wi_tuner *tuner
 
 /* ---- the choices of a plan's sites ---- */
 
-/* The choice of the step's site, if it is not what the plan was made with; NULL: it is, or there is none. */
+/* What tuning chose for the step's site, if the plan was made with something else; NULL: it was not, or nothing was tuned. */
 static const wi_choice *other_choice(
     const wi_partition *p, const wi_step *step, wi_tuner *tuner, wi_choice *own) {
     const wi_kernel_site site = wi_step_site(p, step);
@@ -116,7 +116,7 @@ static const wi_choice *other_choice(
     wi_choices_use(tuner->device, true);
     const wi_choice *const known = wi_choices_find(tuner->device, own->site);
     wi_choices_use(tuner->device, false);
-    return known && strcmp(known->kernel, own->kernel) != 0 ? known : NULL;
+    return known && !known->built_in && strcmp(known->kernel, own->kernel) != 0 ? known : NULL;
 }
 
 bool wi_plan_has_other_choices(const weft_plan *plan, wi_tuner *tuner) {

@@ -49,6 +49,7 @@ static void test_units_are_those_of_other_vendors(void **state) {
         int64_t units;
     } devices[] = {{"Intel(R) Arc(TM) A770 Graphics", "Intel(R) Corporation", CL_DEVICE_TYPE_GPU, 512, 32},
         {"Intel(R) Data Center GPU Max 1550", "Intel(R) Corporation", CL_DEVICE_TYPE_GPU, 1024, 128},
+        {"Intel(R) Arc(TM) B580 Graphics", "Intel(R) Corporation", CL_DEVICE_TYPE_GPU, 160, 20},
         {"Intel(R) UHD Graphics 630", "Intel(R) Corporation", CL_DEVICE_TYPE_GPU, 24, 3},
         {"Intel(R) Iris(R) Xe Graphics", "Intel(R) Corporation", CL_DEVICE_TYPE_GPU, 96, 6},
         {"a small one", "Intel(R) Corporation", CL_DEVICE_TYPE_GPU, 8, 1},

@@ -88,6 +88,26 @@ static void a_processor_has_no_engine_of_a_gpu(void **state) {
     device->caps.engines = own;
 }
 
+/* "sm_80", "gfx90a", "ip_12.55": by what each vendor reports. */
+static void reports_tell_architectures(void **state) {
+    static const struct {
+        wi_gpu_traits traits;
+        const char *architecture;
+    } gpus[] = {{{.name = "NVIDIA A100-SXM4-40GB", .capability = 80}, "sm_80"},
+        {{.name = "NVIDIA GeForce RTX 5090", .capability = 120}, "sm_120"},
+        {{.name = "gfx90a:sramecc+:xnack-"}, "gfx90a"}, {{.name = "gfx1100"}, "gfx1100"},
+        {{.name = "gfx-a name of some sixty letters that no architecture has"}, "gfx-a name of s"},
+        {{.name = "Intel(R) Arc(TM) A770 Graphics", .ip_version = 12u << 22 | 55u << 14 | 8}, "ip_12.55"},
+        {{.name = "Intel(R) Graphics", .ip_version = 20u << 22 | 4u << 14}, "ip_20.4"},
+        {{.name = "AMD Radeon RX 7900 XTX (radeonsi, navi31)"}, ""}};
+    char text[16];
+    (void)state;
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        wi_gpu_architecture_of(text, sizeof text, &gpus[i].traits);
+        assert_string_equal(text, gpus[i].architecture);
+    }
+}
+
 static void models_have_names(void **state) {
     (void)state;
     assert_int_equal(wi_engine_modelled("model-mma", WEFT_CLASS_GPU), WI_ENGINE_MMA);
@@ -102,6 +122,7 @@ static void models_have_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reports_tell_engines),
         cmocka_unit_test(reports_tell_block_reads), cmocka_unit_test(reports_tell_asynchronous_copies),
-        cmocka_unit_test(a_processor_has_no_engine_of_a_gpu), cmocka_unit_test(models_have_names)};
+        cmocka_unit_test(a_processor_has_no_engine_of_a_gpu), cmocka_unit_test(models_have_names),
+        cmocka_unit_test(reports_tell_architectures)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

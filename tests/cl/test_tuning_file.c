@@ -286,6 +286,81 @@ static void a_save_replaces_only_tuning_files(void **state) {
     weft_context_release(context);
 }
 
+/* As one of the library's list, under the name of a device, an architecture or a vendor, measured elsewhere. */
+static void append_built_in(wi_text *text, const char *name, const char *kind, const char *kernel) {
+    wi_text_append(text, "device\t%s\tA platform\t1.2.3\t0.0.1\t%s\nchoice\t%s\t%s\t0.25\t0.5\n", name, kind,
+        site_a, kernel);
+}
+
+/* Which of the sections, a bit each, is found for a GPU of this architecture and board; NULL: none. */
+static const char *built_in_choice(const char *folder, unsigned sections) {
+    static char kernel[32];
+    scratch_log log = {0};
+    wi_text text;
+    weft_context *const context = open_context(folder, NULL, &log);
+    wi_device *const device = wi_context_device(context);
+    const char *const kind = device->profile.name;
+    snprintf(device->caps.architecture, sizeof device->caps.architecture, "sm_80");
+    snprintf(device->caps.board, sizeof device->caps.board, "A board");
+    wi_text_init(&text, NULL);
+    wi_text_append(&text, "weft tuning 1\n");
+    if (sections & 1) append_built_in(&text, "A board", kind, "of/board");
+    if (sections & 2) append_built_in(&text, device->info.name, kind, "of/device");
+    if (sections & 4) append_built_in(&text, "sm_80", kind, "of/architecture");
+    if (sections & 8) append_built_in(&text, device->info.vendor, kind, "of/vendor");
+    append_built_in(&text, "sm_8", kind, "of/another");
+    append_built_in(&text, device->info.name, "another kind", "of/another");
+    wi_choices_take_built_in(device, text.data);
+    wi_text_clear(&text);
+    const wi_choice *const choice = wi_choices_find(device, site_a);
+    if (choice) snprintf(kernel, sizeof kernel, "%s", choice->kernel);
+    assert_int_equal(log.warnings, 0);
+    weft_context_release(context);
+    return choice ? kernel : NULL;
+}
+
+/* Of a device before its architecture before its vendor, whatever their order; driver and version do not matter. */
+static void the_built_in_list_goes_from_devices_to_vendors(void **state) {
+    assert_null(built_in_choice(*state, 0));
+    assert_string_equal(built_in_choice(*state, 8), "of/vendor");
+    assert_string_equal(built_in_choice(*state, 4 | 8), "of/architecture");
+    assert_string_equal(built_in_choice(*state, 2 | 4 | 8), "of/device");
+    assert_string_equal(built_in_choice(*state, 1 | 4 | 8), "of/board");
+}
+
+/* What files say comes before it, and files do not get it. */
+static void built_in_choices_stay_in_the_library(void **state) {
+    char file[4096];
+    scratch_log log = {0};
+    wi_text text;
+    snprintf(file, sizeof file, "%s", scratch_path(*state, "saved.txt"));
+    weft_context *const context = open_context(*state, NULL, &log);
+    wi_device *const device = wi_context_device(context);
+    wi_text_init(&text, NULL);
+    wi_text_append(&text, "weft tuning 1\n");
+    append_built_in(&text, device->info.name, device->profile.name, fast);
+    wi_choices_take_built_in(device, text.data);
+    wi_text_clear(&text);
+    assert_true(wi_choices_find(device, site_a)->built_in);
+    assert_ok(wi_choices_save(device, file));
+    assert_null(strstr(read_text(file), site_a));
+    assert_ok(wi_choices_set(device, &(wi_choice){.site = site_a, .kernel = slow, .seconds = 1, .usual = 2}));
+    assert_string_equal(wi_choices_find(device, site_a)->kernel, slow);
+    assert_ok(wi_choices_save(device, file));
+    assert_non_null(strstr(read_text(file), slow));
+    weft_context_release(context);
+}
+
+/* A line that is damaged would leave all of it out. */
+static void the_library_s_list_is_whole(void **state) {
+    scratch_log log = {0};
+    weft_context *const context = open_context(*state, NULL, &log);
+    assert_int_equal(strncmp(wi_built_in_choices, "weft tuning 1\n", 14), 0);
+    assert_null(wi_choices_find(wi_context_device(context), site_b));
+    assert_int_equal(log.warnings, 0);
+    weft_context_release(context);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(choices_are_found_again, make_scratch, remove_scratch),
@@ -299,6 +374,10 @@ int main(void) {
         cmocka_unit_test(trials_need_no_folder),
         cmocka_unit_test_setup_teardown(damaged_files_are_ignored, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(files_that_cannot_be_read_are_ignored, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(
+            the_built_in_list_goes_from_devices_to_vendors, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(built_in_choices_stay_in_the_library, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(the_library_s_list_is_whole, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(a_save_replaces_only_tuning_files, make_scratch, remove_scratch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,15 @@
 
 enum { MIB = 1 << 20, KIB = 1 << 10 };
 
-/* Of cl_intel_required_subgroup_size. */
-enum { SUB_GROUP_SIZES = 0x4108 };
+/* Of cl_intel_required_subgroup_size, cl_nv_device_attribute_query, cl_amd_device_attribute_query and
+ * cl_intel_device_attribute_query. */
+enum {
+    SUB_GROUP_SIZES = 0x4108,
+    CAPABILITY_MAJOR = 0x4000,
+    CAPABILITY_MINOR = 0x4001,
+    BOARD_NAME = 0x4038,
+    IP_VERSION = 0x4250
+};
 
 /* 1024 bytes of arguments are what the standard grants. */
 #define GPU .type = CL_DEVICE_TYPE_GPU, .vendor = "A vendor"
@@ -30,6 +37,7 @@ static const pretend_device devices[] = {
         .type = CL_DEVICE_TYPE_GPU,
         .vendor = "Intel(R) Corporation",
         .units = 512,
+        .clock = 2100,
         .group = 1024,
         .local = 64 * KIB},
     {.name = "largest256", GPU, .units = 16, .group = 256, .largest = 256 * MIB},
@@ -38,6 +46,7 @@ static const pretend_device devices[] = {
         .type = CL_DEVICE_TYPE_GPU,
         .vendor = "Intel(R) Corporation",
         .platform = "Intel(R) OpenCL Graphics",
+        .clock = 2100,
         .units = 16,
         .group = 256,
         .largest = MIB,
@@ -47,16 +56,63 @@ static const pretend_device devices[] = {
         .type = CL_DEVICE_TYPE_GPU,
         .vendor = "Intel(R) Corporation",
         .platform = "Intel(R) OpenCL Graphics",
+        .clock = 2100,
         .units = 64,
         .group = 256,
         .local = 64 * KIB,
-        .extensions = "cl_intel_required_subgroup_size cl_intel_subgroup_local_block_io"},
+        .extensions = "cl_intel_required_subgroup_size cl_intel_subgroup_local_block_io",
+        .eights = true},
     {.name = "eights108",
         GPU,
         .units = 108,
         .group = 1024,
         .local = 48 * KIB,
-        .extensions = "cl_intel_required_subgroup_size cl_intel_subgroup_local_block_io"},
+        .extensions = "cl_intel_required_subgroup_size cl_intel_subgroup_local_block_io",
+        .eights = true},
+    /* As the drivers of these report them. */
+    {.name = "A100",
+        .type = CL_DEVICE_TYPE_GPU,
+        .vendor = "NVIDIA Corporation",
+        .reported = "NVIDIA A100-PCIE-40GB",
+        .extensions = "cl_nv_device_attribute_query",
+        .capability = 80,
+        .clock = 1410,
+        .units = 108,
+        .group = 1024,
+        .local = 48 * KIB},
+    {.name = "H100-SXM",
+        .type = CL_DEVICE_TYPE_GPU,
+        .vendor = "NVIDIA Corporation",
+        .reported = "NVIDIA H100 80GB HBM3",
+        .extensions = "cl_nv_device_attribute_query",
+        .capability = 90,
+        .clock = 1980,
+        .units = 132,
+        .group = 1024,
+        .local = 48 * KIB},
+    {.name = "RX-7900",
+        .type = CL_DEVICE_TYPE_GPU,
+        .vendor = "Advanced Micro Devices, Inc.",
+        .reported = "gfx1100",
+        .extensions = "cl_amd_device_attribute_query",
+        .board = "AMD Radeon RX 7900 XTX",
+        .clock = 2498,
+        .units = 48,
+        .group = 256,
+        .local = 64 * KIB},
+    /* On the machine's platform: on Intel's a library would be tried, which takes long to compile. */
+    {.name = "A770",
+        .type = CL_DEVICE_TYPE_GPU,
+        .vendor = "Intel(R) Corporation",
+        .reported = "Intel(R) Arc(TM) A770 Graphics",
+        .extensions = "cl_intel_required_subgroup_size cl_intel_subgroup_local_block_io "
+                      "cl_intel_device_attribute_query",
+        .eights = true,
+        .ip_version = 12u << 22 | 55u << 14,
+        .clock = 2100,
+        .units = 512,
+        .group = 1024,
+        .local = 64 * KIB},
     {.name = "plain", GPU, .units = 16, .group = 256, .local = 32 * KIB, .parameter = 1024, .plain = true},
     {.name = "least",
         GPU,
@@ -88,6 +144,7 @@ LAYER_EXPORT const pretend_device *pretend_layer_device(int index) {
 
 static cl_int answer_name(const pretend_device *d, size_t size, void *value, size_t *size_ret) {
     char text[64];
+    if (d->reported) ANSWER_TEXT(d->reported);
     snprintf(text, sizeof text, "Pretended %s", d->name);
     ANSWER_TEXT(text);
 }
@@ -124,7 +181,12 @@ bool pretend_answers(const pretend_device *d, cl_device_info what) {
     case CL_DEVICE_GLOBAL_MEM_SIZE: return d->global > 0;
     case CL_DEVICE_MAX_PARAMETER_SIZE: return d->parameter > 0;
     case CL_DEVICE_HOST_UNIFIED_MEMORY: return d->apart;
-    case SUB_GROUP_SIZES: return d->extensions != NULL;
+    case CL_DEVICE_MAX_CLOCK_FREQUENCY: return d->clock > 0;
+    case SUB_GROUP_SIZES: return d->eights;
+    case CAPABILITY_MAJOR:
+    case CAPABILITY_MINOR: return d->capability > 0;
+    case BOARD_NAME: return d->board != NULL;
+    case IP_VERSION: return d->ip_version > 0;
     case CL_DEVICE_EXTENSIONS: return d->plain || d->extensions;
     case CL_DEVICE_VERSION:
     case CL_DEVICE_OPENCL_C_VERSION:
@@ -148,7 +210,12 @@ cl_int pretend_answer(
     case CL_DEVICE_GLOBAL_MEM_SIZE: ANSWER_NUMBER(cl_ulong, d->global);
     case CL_DEVICE_MAX_PARAMETER_SIZE: ANSWER_NUMBER(size_t, d->parameter);
     case CL_DEVICE_HOST_UNIFIED_MEMORY: ANSWER_NUMBER(cl_bool, CL_FALSE);
+    case CL_DEVICE_MAX_CLOCK_FREQUENCY: ANSWER_NUMBER(cl_uint, d->clock);
     case SUB_GROUP_SIZES: return answer_sub_groups(size, value, size_ret);
+    case CAPABILITY_MAJOR: ANSWER_NUMBER(cl_uint, d->capability / 10);
+    case CAPABILITY_MINOR: ANSWER_NUMBER(cl_uint, d->capability % 10);
+    case BOARD_NAME: ANSWER_TEXT(d->board);
+    case IP_VERSION: ANSWER_NUMBER(cl_uint, d->ip_version);
     case CL_DEVICE_EXTENSIONS: ANSWER_TEXT(d->extensions ? d->extensions : "");
     default: return answer_plain(what, size, value, size_ret);
     }

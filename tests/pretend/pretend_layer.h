@@ -16,16 +16,22 @@ typedef struct pretend_device {
     const char *name;
     cl_device_type type;
     const char *vendor, *platform;
+    const char *reported; /* its name; NULL: "Pretended " and the name here */
+    const char *board;    /* AMD's name of the board */
+    cl_uint capability;   /* NVIDIA's compute capability, 80 for 8.0 */
+    cl_uint ip_version;   /* Intel's version of the architecture */
+    cl_uint clock;        /* MHz */
     cl_uint units;
-    size_t group;           /* items of a work-group, and along each dimension */
-    cl_ulong local;         /* bytes of local memory */
-    cl_ulong largest;       /* bytes of one buffer */
-    cl_ulong global;        /* bytes of all */
-    size_t parameter;       /* bytes of a kernel's arguments */
-    const char *extensions; /* with them, sub-groups of 8 may be required */
-    bool plain;             /* OpenCL 1.2 without any extension */
-    bool flagged;           /* a larger buffer needs Intel's flag, and its kernels the option */
-    bool apart;             /* its memory is not the host's */
+    size_t group;     /* items of a work-group, and along each dimension */
+    cl_ulong local;   /* bytes of local memory */
+    cl_ulong largest; /* bytes of one buffer */
+    cl_ulong global;  /* bytes of all */
+    size_t parameter; /* bytes of a kernel's arguments */
+    const char *extensions;
+    bool eights;  /* sub-groups of 8 may be required */
+    bool plain;   /* OpenCL 1.2 without any extension */
+    bool flagged; /* a larger buffer needs Intel's flag, and its kernels the option */
+    bool apart;   /* its memory is not the host's */
 } pretend_device;
 
 typedef struct pretend_record {

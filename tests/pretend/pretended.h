@@ -9,10 +9,14 @@
 #include <weft/weft.h>
 
 /* At the beginning of main: the loader reads the name of the layer as the process starts. A kernel whose launch is left out
- * writes nothing, which a self-test of an unknown driver would take for a fault, and remember. */
+ * writes nothing, which a self-test of an unknown driver would take for a fault, and remember. What vendors' compilers alone
+ * take, the machine's may end the process for. */
 static inline void pretended_start(char **argv) {
     unsetenv("WEFT_DEVICE_CLASS"); /* what is reported says which */
     setenv("WEFT_SELF_TEST", "0", 1);
+    setenv("WEFT_MATRIX_ENGINES", "0", 1);
+    setenv("WEFT_ASYNC_COPIES", "0", 1);
+    setenv("WEFT_SUB_GROUPS", "0", 1);
     if (getenv("OPENCL_LAYERS")) return;
     setenv("OPENCL_LAYERS", PRETEND_LAYER_FILE, 1);
     execv("/proc/self/exe", argv);

@@ -126,9 +126,10 @@ static const wi_formats formats[] = {
             gradient),                                                                                       \
         NEEDS(engine, gradient), .headers = identifier##_headers, .variants = gradient_variants}
 
-/* Tiles are of 64 rows and 32 others, and groups of 128 items: a lane has 16 scores. The gradient keeps two blocks of rows in
- * local memory, which are of 32 rows where heads are wide, so that they fit into the 48 KiB that NVIDIA's drivers report. One
- * fragment of MFMA has 32 rows, and AMD's drivers report 64 KiB. */
+/* Tiles are of 64 rows and 32 others, and groups of 128 items: a lane has 16 scores. Where heads are wide, and their sums many, groups
+ * have 256 items and a lane 8 scores, so that twice as many sub-groups fit. The gradient keeps two blocks of rows in local memory, for
+ * MMA of 32 rows where heads are wide, so that they fit into the 48 KiB that NVIDIA's drivers report; AMD's report 64 KiB. One
+ * fragment of MFMA has 32 rows. */
 #define TILE(down, across, fragments_down, fragments_across)                                                 \
     [WARPS_DOWN] = (down), [WARPS_ACROSS] = (across), [DOWN] = (fragments_down),                             \
     [ACROSS] = (fragments_across), [STEP] = 32
@@ -139,37 +140,31 @@ static const wi_formats formats[] = {
             __VA_ARGS__, shape, [HEAD] = (columns)                                                           \
         }                                                                                                    \
     }
-#define HEADS(identifier, shape, tile, wide)                                                                 \
-    static const wi_variant identifier[] = {HEAD_OF("32", 32, shape, tile), HEAD_OF("64", 64, shape, tile),  \
-        HEAD_OF("128", 128, shape, wide), {0}}
+#define HEADS(identifier, shape, tile, wide, widest)                                                         \
+    static const wi_variant identifier[] = {HEAD_OF("32", 32, shape, tile), HEAD_OF("64", 64, shape, wide),  \
+        HEAD_OF("128", 128, shape, widest), {0}}
 
 #define MMA [LANES] = 32, [ROWS] = 16, [COLUMNS] = 8
-HEADS(mma_variants, MMA, TILE(2, 2, 2, 2), TILE(2, 2, 2, 2));
-HEADS(mma_gradient_variants, MMA, TILE(2, 2, 2, 2), TILE(2, 2, 1, 2));
+HEADS(mma_variants, MMA, TILE(2, 2, 2, 2), TILE(2, 2, 2, 2), TILE(4, 2, 1, 2));
+HEADS(mma_gradient_variants, MMA, TILE(2, 2, 2, 2), TILE(4, 2, 1, 2), TILE(2, 4, 1, 1));
 ENGINE(wi_attention_mma, "gpu_mma", WI_ENGINE_MMA, "mma", mma_variants, mma_gradient_variants);
 
 #define WMMA [LANES] = 32, [ROWS] = 16, [COLUMNS] = 16
-HEADS(wmma_variants, WMMA, TILE(2, 2, 2, 1), TILE(2, 2, 2, 1));
-HEADS(wmma_gradient_variants, WMMA, TILE(2, 2, 2, 1), TILE(2, 2, 1, 1));
-ENGINE(wi_attention_wmma, "gpu_wmma", WI_ENGINE_WMMA, "wmma", wmma_variants, wmma_gradient_variants);
-ENGINE(wi_attention_wmma12, "gpu_wmma12", WI_ENGINE_WMMA12, "wmma12", wmma_variants, wmma_gradient_variants);
+HEADS(wmma_variants, WMMA, TILE(2, 2, 2, 1), TILE(2, 2, 2, 1), TILE(4, 2, 1, 1));
+ENGINE(wi_attention_wmma, "gpu_wmma", WI_ENGINE_WMMA, "wmma", wmma_variants, wmma_variants);
+ENGINE(wi_attention_wmma12, "gpu_wmma12", WI_ENGINE_WMMA12, "wmma12", wmma_variants, wmma_variants);
 
 #define MFMA [LANES] = 64, [ROWS] = 32, [COLUMNS] = 32
-HEADS(mfma_variants, MFMA, TILE(2, 1, 1, 1), TILE(2, 1, 1, 1));
+HEADS(mfma_variants, MFMA, TILE(2, 1, 1, 1), TILE(2, 1, 1, 1), TILE(2, 1, 1, 1));
 ENGINE(wi_attention_mfma, "gpu_mfma", WI_ENGINE_MFMA, "mfma", mfma_variants, mfma_variants);
 
 /* A thread of Intel's has 128 registers, of a number for each of its lanes: heads of more than 32 columns are for groups of 256
- * items, so that a lane has 8 scores. XMX8's threads do not hold the gradient of 128 columns. */
-#define XMX8       [LANES] = 8, [ROWS] = 8, [COLUMNS] = 8
-#define XMX8_SMALL TILE(8, 4, 1, 1)
-static const wi_variant xmx8_variants[] = {HEAD_OF("32", 32, XMX8, TILE(8, 2, 1, 2)),
-    HEAD_OF("64", 64, XMX8, XMX8_SMALL), HEAD_OF("128", 128, XMX8, XMX8_SMALL), {0}};
-static const wi_variant xmx8_gradient_variants[] = {
-    HEAD_OF("32", 32, XMX8, TILE(8, 2, 1, 2)), HEAD_OF("64", 64, XMX8, XMX8_SMALL), {0}};
+ * items, so that a lane has 8 scores; XMX8's gradient of 32 columns is for blocks of 32 rows, for the same reason. */
+#define XMX8 [LANES] = 8, [ROWS] = 8, [COLUMNS] = 8
+HEADS(xmx8_variants, XMX8, TILE(8, 2, 1, 2), TILE(8, 4, 1, 1), TILE(8, 4, 1, 1));
+HEADS(xmx8_gradient_variants, XMX8, TILE(4, 4, 1, 1), TILE(8, 4, 1, 1), TILE(8, 4, 1, 1));
 ENGINE(wi_attention_xmx8, "gpu_xmx8", WI_ENGINE_XMX8, "xmx8", xmx8_variants, xmx8_gradient_variants);
 
-#define XMX16       [LANES] = 16, [ROWS] = 8, [COLUMNS] = 16
-#define XMX16_SMALL TILE(8, 2, 1, 1)
-static const wi_variant xmx16_variants[] = {HEAD_OF("32", 32, XMX16, TILE(4, 2, 2, 1)),
-    HEAD_OF("64", 64, XMX16, XMX16_SMALL), HEAD_OF("128", 128, XMX16, XMX16_SMALL), {0}};
+#define XMX16 [LANES] = 16, [ROWS] = 8, [COLUMNS] = 16
+HEADS(xmx16_variants, XMX16, TILE(4, 2, 2, 1), TILE(8, 2, 1, 1), TILE(8, 2, 1, 1));
 ENGINE(wi_attention_xmx16, "gpu_xmx16", WI_ENGINE_XMX16, "xmx16", xmx16_variants, xmx16_variants);

@@ -23,7 +23,7 @@ static const wi_variant variants[] = {
     {"256", {[GROUP] = 256, [LANES] = 16, [STEP] = 16, [CHUNK] = 256}},
     {"64", {[GROUP] = 64, [LANES] = 16, [STEP] = 16, [CHUNK] = 128}}, {0}};
 
-/* The weights, for each of 4 others a lane the rows and a quad more, and two chunks; or two steps, and a quad an item; and five
+/* The weights, for each of 4 others a lane the rows and a quad more, and two chunks; or two steps, and a quad an item; and six
  * offsets and strides. */
 static wi_limits limits(const int *p) {
     const size_t group = (size_t)p[GROUP], lanes = (size_t)p[LANES], pitch = group / lanes + 1;
@@ -31,7 +31,7 @@ static wi_limits limits(const int *p) {
     const size_t steps = 2 * (size_t)p[STEP] * (pitch + lanes + 1) + group;
     return (wi_limits){.group = group,
         .items = {group, 1},
-        .local_bytes = (weights > steps ? weights : steps) * 4 * sizeof(float) + 5 * sizeof(int64_t)};
+        .local_bytes = (weights > steps ? weights : steps) * 4 * sizeof(float) + 6 * sizeof(int64_t)};
 }
 
 /* Rows of a group. */

@@ -8,9 +8,9 @@
 #include <math.h>
 
 /* A work-group has ACROSS x SLICES items, and takes ROWS rows and ACROSS quads of columns at once; DEPTH steps of k
- * of its rows are in local memory; PREPARE items prepare. LOADS and the local memory are those of recurrent_tile_gpu.clh. */
+ * of its rows are in local memory; PREPARE items prepare. MOST_STEPS: of k, of a slice, in a block (recurrent_tile_gpu.clh). */
 enum { ROWS, ACROSS, SLICES, DEPTH, PREPARE };
-enum { LOADS = 4, QUAD = 4, MOST_GATES = 4 };
+enum { QUAD = 4, MOST_GATES = 4, MOST_STEPS = 16 };
 
 static const char *const parameters[] = {[ROWS] = "WEFT_R_ROWS",
     [ACROSS] = "WEFT_R_ACROSS",
@@ -31,10 +31,11 @@ static const wi_variant forward_variants[] = {
 static const wi_variant gradient_variants[] = {
     {"rows8", EIGHT}, {"rows4", TILE(4, 64, 8, 1024)}, {"rows2", TILE(2, 64, 8, 1024)}, {"64", SMALL}, {0}};
 
-/* Local memory has a tile of the states, or sums of all slices, of four rows at once, and the number of the step. */
+/* Local memory has a tile of the states, with a quad of padding for eight steps of a slice, or sums of all slices, of four rows at once, and
+ * the number of the step. */
 static wi_limits limits(const int *p) {
-    const int64_t items = (int64_t)p[ACROSS] * p[SLICES], pitch = p[ROWS] == 8 ? 12 : p[ROWS];
-    const int64_t tile = p[DEPTH] * pitch, sums = items * wi_min64(p[ROWS], 4) * QUAD;
+    const int64_t items = (int64_t)p[ACROSS] * p[SLICES];
+    const int64_t tile = p[DEPTH] / 8 * (8 * p[ROWS] + QUAD), sums = items * wi_min64(p[ROWS], 4) * QUAD;
     return (wi_limits){.group = (size_t)items,
         .items = {(size_t)wi_max64(items, p[PREPARE]), 1},
         .local_bytes = (size_t)(wi_max64(tile, sums) + QUAD) * sizeof(float)};
@@ -114,8 +115,9 @@ static double launch_seconds(const wi_recurrent *s, const wi_recurrent_groups *g
                         numbers * (double)groups->bytes / device->near_bandwidth);
 }
 
-/* How much longer than sharing walking may take: estimates are not so good, and each launch takes the host's time, too. */
-#define WALKING_MARGIN 1.05
+/* How much longer than sharing walking may take: estimates are not so good, and each launch takes the host's time, too. So forms
+ * that share are expected to take longer by this, among groups of other rows as well. */
+#define WALKING_MARGIN 1.1
 
 /* Of all steps, and whether groups walk through the whole time, with no launches, but fewer of them work; or each step is a launch. A
  * tie walks. */
@@ -128,7 +130,8 @@ static double seconds_of(
         apart += (double)s->iterations * (launch_seconds(s, groups, p, chunks_of(groups, p->quads), 1) +
                                              s->site->device->launch_seconds);
     }
-    *walk = together <= WALKING_MARGIN * apart;
+    apart *= WALKING_MARGIN;
+    *walk = together <= apart;
     return *walk ? together : apart;
 }
 
@@ -231,7 +234,7 @@ static wi_recurrent_groups groups_of(const int *p) {
     return (wi_recurrent_groups){.items = (int64_t)p[ACROSS] * p[SLICES],
         .rows = p[ROWS],
         .quads = p[ACROSS],
-        .block = 2 * p[SLICES] * LOADS,
+        .block = MOST_STEPS * p[SLICES],
         .bytes = sizeof(float),
         .prepare = p[PREPARE],
         .share = share_of(p[ROWS])};

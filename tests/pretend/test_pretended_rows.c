@@ -1,0 +1,80 @@
+/* Products of few rows, as decoding has them: a matrix is read once, so that what counts is that all units of a GPU read at once. */
+#include "cl/context.h"
+#include "plan/compiled_plan.h"
+#include "pretended.h"
+#include <stdio.h>
+
+/* A tile has 16 rows; with more of them multiplying takes longer than reading on some of these devices. */
+enum { WIDTH = 4096, MOST_ROWS = 32, TILE_ROWS = 16 };
+
+static weft_plan *plan_product(weft_context *context, int64_t rows) {
+    weft_graph *const graph = weft_context_graph(context);
+    weft_plan *plan = NULL;
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, WIDTH);
+    weft_tensor *const w = weft_input_shape(graph, "w", WEFT_F32, 2, (const int64_t[]){WIDTH, WIDTH});
+    weft_tensor *const y = weft_matmul(x, w);
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = rows};
+    assert_ok(weft_plan_create(&plan, &y, 1, &options));
+    return plan;
+}
+
+/* What the chosen kernel expects. */
+static double seconds_of(const wi_selection *selection) {
+    for (int i = 0; i < selection->count; i++) {
+        const wi_candidate *const candidate = &selection->candidates[i];
+        if (candidate->implementation == selection->chosen && candidate->variant == selection->variant)
+            return candidate->seconds;
+    }
+    return 0.0;
+}
+
+/* Of the launch with the most. */
+static int64_t groups_of(const weft_plan *plan) {
+    int64_t most = 0;
+    for (size_t i = 0; i < plan->launches.count; i++) {
+        const wi_launch *const launch = &plan->launches.launches[i].launch;
+        int64_t groups = 1;
+        for (cl_uint k = 0; k < launch->dimensions; k++)
+            groups *= (int64_t)(launch->global[k] / launch->local[k]);
+        if (groups > most) most = groups;
+    }
+    return most;
+}
+
+/* So much longer than reading the matrix may the product be expected to take, and a launch more. */
+#define MOST_RATIO 1.5
+
+static void expect_all_units(const char *name, int64_t rows) {
+    weft_context *const context = pretended_open(name);
+    pretend_layer_skip(true);
+    weft_plan *const plan = plan_product(context, rows);
+    const wi_device_profile *const device = &wi_context_device(context)->profile;
+    const wi_selection *const selection = plan->partition.steps[0]->selection;
+    const double numbers = (double)WIDTH * WIDTH + 2.0 * WIDTH * (double)rows,
+                 reading = (double)sizeof(float) * numbers / device->bandwidth,
+                 seconds = seconds_of(selection) - device->launch_seconds;
+    const int64_t groups = groups_of(plan);
+    printf("%-9s %2lld rows: %s/%s, %lld groups for %lld units, %.1f us, of %.1f for reading\n", name,
+        (long long)rows, selection->chosen->name, selection->variant->name, (long long)groups,
+        (long long)device->units, 1e6 * seconds, 1e6 * reading);
+    assert_true(groups >= device->units);
+    assert_true(seconds > 0.0 && (rows > TILE_ROWS || seconds <= MOST_RATIO * reading));
+    weft_plan_release(plan);
+    weft_context_release(context);
+    pretend_layer_skip(false);
+}
+
+static void few_rows_take_all_units(void **state) {
+    static const char *const devices[] = {
+        "units48", "units108", "units132", "units512", "A100", "H100-SXM", "RX-7900"};
+    (void)state;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        for (int64_t rows = 1; rows <= MOST_ROWS; rows *= 2) expect_all_units(devices[i], rows);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(few_rows_take_all_units)};
+    (void)argc;
+    pretended_start(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
