@@ -69,6 +69,11 @@ BARS_OF_SCANS = [("rows8", "*", (0.83, 0.87, 0.80, 0.77, 0.88)), ("64", "*", (0.
 LOOPS += [(f"recurrent_*_gpu.{variant}.*", name, target, share, 0.0) for name in ("recurrent_forward", "recurrent_back")
           for variant, kernel, shares in BARS_OF_SCANS if fnmatch.fnmatch(name, kernel)
           for target, share in zip(("gfx*", "sm_*", "dg2", "pvc", "bmg"), shares)]
+# Depthwise convolutions of stride 1 and 2: a row of taps, whose form for borders is counted, too, and a tile of weights' gradients. All that they
+# read has 128 bits.
+DEPTHWISE = [("depthwise_gpu.f32.1.*", "conv_depthwise", (0.28, 0.40, 0.38)), ("depthwise_gpu.f32.2.*", "conv_depthwise", (0.23, 0.33, 0.31)),
+             ("depthwise_gpu_weight.f32.1.*", "conv_weight_sums", (0.32, 0.31, 0.28)), ("depthwise_gpu_weight.f32.2.*", "conv_weight_sums", (0.27, 0.25, 0.24))]
+LOOPS += [(pattern, kernel, target, share, 0.18) for pattern, kernel, shares in DEPTHWISE for target, share in zip(("gfx*", "sm_*", "dg2"), shares)]
 # The files of these variants differ by direction: a plan takes one kernel of each.
 ONE_WAY = [("recurrent_forward_gpu.rows[24].*", "recurrent_back"), ("recurrent_back_gpu.rows[24].*", "recurrent_forward")]
 

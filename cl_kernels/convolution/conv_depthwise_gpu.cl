@@ -3,19 +3,28 @@
  *
  *     x: images, channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
  *
- * Work split: a work-item makes one element of the result; neighbours are neighbouring channels of one
- * position, so that every read of the image is of words side by side. It walks the taps that its position
- * meets and no others: of the data gradient of stride s, along each axis every s-th.
+ * pack: writes the weight as panels[tap][channel], f32, once a run, so that an item reads a tap of its channels at once.
  *
- *     image, channels ->  c0 c1 c2 ..        each item a tap after the other
- *     pixel of tap 0      *  *  *            of its own channel
- *     pixel of tap 1      *  *  *
+ * depthwise: a work-item makes PLACES neighbouring positions of a row of the result, of a quad of channels. For each row of taps it reads
+ * each pixel once:
+ *
+ *     pixels of a row, a quad each       p0 p1 p2 p3 p4 p5      6 reads
+ *     tap 0 of position 0 .. 3           *  *  *  *
+ *     tap 1                                 *  *  *  *          48 multiply-adds
+ *     tap 2                                    *  *  *  *
+ *
+ * Of the data gradient of stride s, PLACES is a multiple of s, and a position meets every s-th tap; no multiplication with a stuffed
+ * zero is done. Where that would need too many places, or pixels lie far apart, an item has one position and walks the taps
+ * that it meets.
+ *
+ * Work split: a group has WIDE items along channels, whose reads are side by side, so many strips of PLACES positions, and ROWS rows: the
+ * rows of the image that their windows share come from the group's cache. Only groups at a border of the rows test each pixel's place.
  *
  * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion
- * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h, the others in conv_depthwise_gpu.clh. */
 
-#ifndef WEFT_DEPTHWISE_GPU
-#define WEFT_DEPTHWISE_GPU
+#ifndef WEFT_DEPTHWISE_AXIS
+#define WEFT_DEPTHWISE_AXIS
 
 /* The taps along an axis that a position meets, from the first, each `every` after the one before; the
  * first's index in the image, and how far the next is. */
@@ -38,49 +47,171 @@ static weft_depthwise_axis weft_depthwise_taps(
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)                          conv_##suffix
-#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
+#define WEFT_NAME(suffix)        conv_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#if WEFT_LANES == 4
+#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
+    weft_store_f32(acc, c, (batch)*c_batch + (row)*c_row + (column))
+#else
 #define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
-#define WEFT_FORMAT_A                              f32
-#define WEFT_FORMAT_B                              f32
+#endif
+#define WEFT_FORMAT_A f32
+#define WEFT_FORMAT_B f32
 #define WEFT_CONV_ALONE
+#ifndef WEFT_DEPTHWISE_STRIDE
+#define WEFT_DEPTHWISE_STRIDE 1
+#endif
+#ifndef WEFT_DEPTHWISE_TRANSPOSED
+#define WEFT_DEPTHWISE_TRANSPOSED 0
+#endif
+#define WEFT_DEPTHWISE_PLACES   4
+#define WEFT_DEPTHWISE_TAPS     3
+#define WEFT_DEPTHWISE_DILATION 1
+#define WEFT_DEPTHWISE_ORIGIN   (-2)
+#define WEFT_DEPTHWISE_WIDE     8
 #endif
 
-/* every0 .. 2: how many taps lie from one that meets a position to the next, of a transposed one. */
-__kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void WEFT_NAME(depthwise)(
-    WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *w, long w_offset, int elements, int groups,
-    int every0, int every1, int every2, int images, int channels, int filters, int read0, int read1,
-    int read2, int made0, int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1,
-    int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1, int before2,
-    int transposed, long x_image, long x0, long x1, long x2, long w_group, long w0, long w1,
-    long w2 WEFT_EPILOGUE_PARAMETERS) {
-    const int element = (int)get_global_id(0);
-    if (element >= elements) return;
-    const int position = element / groups, channel = element % groups;
-    const int line = position / made2, at2 = position % made2;
-    const int at1 = line % made1, at0 = line / made1 % made0, image = line / made1 / made0;
+#include "conv_depthwise_gpu.clh"
+
+/* Does place r meet pixel j at this tap? How many pixels the places meet. Of a transposed one r is a place of the image, j one of the
+ * result: r = j * stride + tap * dilation + ORIGIN. */
+#if WEFT_DEPTHWISE_TRANSPOSED
+#define WEFT_DEPTHWISE_MEETS(j, r, tap)                                                                      \
+    ((j)*WEFT_DEPTHWISE_STRIDE + (tap)*WEFT_DEPTHWISE_DILATION + WEFT_DEPTHWISE_ORIGIN == (r))
+#define WEFT_DEPTHWISE_PIXELS                                                                                \
+    ((WEFT_DEPTHWISE_PLACES - 1 - (WEFT_DEPTHWISE_ORIGIN)) / WEFT_DEPTHWISE_STRIDE + 1)
+#else
+#define WEFT_DEPTHWISE_MEETS(j, r, tap) ((r)*WEFT_DEPTHWISE_STRIDE + (tap)*WEFT_DEPTHWISE_DILATION == (j))
+#define WEFT_DEPTHWISE_PIXELS                                                                                \
+    ((WEFT_DEPTHWISE_PLACES - 1) * WEFT_DEPTHWISE_STRIDE +                                                   \
+        (WEFT_DEPTHWISE_TAPS - 1) * WEFT_DEPTHWISE_DILATION + 1)
+#endif
+
+/* Positions of one place walk the taps that they meet, each its own. */
+#define WEFT_DEPTHWISE_WALKS  (WEFT_DEPTHWISE_TRANSPOSED && WEFT_DEPTHWISE_PLACES == 1)
+#define WEFT_DEPTHWISE_STRIPS (WEFT_DEPTHWISE_GROUP / WEFT_DEPTHWISE_WIDE / WEFT_DEPTHWISE_ROWS)
+
+/* sum += a row's pixels times `tap`, what each tap is multiplied by; PIXEL(j): a pixel. */
+#define WEFT_DEPTHWISE_ADD(PIXEL)                                                                            \
+    WEFT_UNROLL for (int j = 0; j < WEFT_DEPTHWISE_PIXELS; ++j) {                                            \
+        const WEFT_DEPTHWISE_VALUE pixel = PIXEL(j);                                                         \
+        WEFT_UNROLL for (int t = 0; t < WEFT_DEPTHWISE_TAPS; ++t) {                                          \
+            WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_PLACES; ++r) if (WEFT_DEPTHWISE_MEETS(j, r, t))   \
+                sum[r] = WEFT_MULTIPLY_ADD(pixel, tap[t], sum[r]);                                           \
+        }                                                                                                    \
+    }
+#define WEFT_DEPTHWISE_INNER(j)                                                                              \
+    WEFT_DEPTHWISE_LOAD(WEFT_OF_A, x, row + (WEFT_DEPTHWISE_OFFSET)(i2 + (j)) * step2)
+#define WEFT_DEPTHWISE_OUTER(j)                                                                              \
+    WEFT_DEPTHWISE_INSIDE(                                                                                   \
+        WEFT_DEPTHWISE_LOAD(WEFT_OF_A, x, row + WEFT_DEPTHWISE_NEAREST(i2 + (j), read2) * step2), i2 + (j),  \
+        read2)
+
+#if WEFT_DEPTHWISE_LANES == 4 && WEFT_LANES == 1
+#define WEFT_DEPTHWISE_STORE(value, batch, row, column)                                                      \
+    WEFT_STORE((value).s0, batch, row, column, 1);                                                           \
+    WEFT_STORE((value).s1, batch, row, (column) + 1, 1);                                                     \
+    WEFT_STORE((value).s2, batch, row, (column) + 2, 1);                                                     \
+    WEFT_STORE((value).s3, batch, row, (column) + 3, 1);
+#else
+#define WEFT_DEPTHWISE_STORE(value, batch, row, column)                                                      \
+    WEFT_STORE(value, batch, row, column, WEFT_DEPTHWISE_LANES);
+#endif
+
+#define WEFT_DEPTHWISE_PACK_PARAMETERS                                                                       \
+    WEFT_OPERANDS_B *w, long w_offset, __global float *panels, long panels_offset, int groups, int taps0,    \
+        int taps1, int taps2, long w_group, long w0, long w1, long w2
+
+/* at.x: (tap, channel). */
+WEFT_APART static void WEFT_NAME(pack_item)(const int3 at, const int3 size, WEFT_DEPTHWISE_PACK_PARAMETERS) {
+    const int channel = at.x % groups, tap = at.x / groups;
+    if (tap >= taps0 * taps1 * taps2) return;
+    panels[panels_offset + at.x] =
+        WEFT_OF_B(WEFT_GET_)(w, w_offset + channel * w_group + tap / taps2 / taps1 * w0 +
+                                    tap / taps2 % taps1 * w1 + tap % taps2 * w2);
+}
+
+__kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void WEFT_NAME(pack)(
+    WEFT_DEPTHWISE_PACK_PARAMETERS) {
+    WEFT_NAME(pack_item)
+    ((int3)((int)get_global_id(0), 0, 0), (int3)((int)get_global_size(0), 1, 1), w, w_offset, panels,
+        panels_offset, groups, taps0, taps1, taps2, w_group, w0, w1, w2);
+}
+
+/* Work-group (channels, strips, rows). first2: the first pixel of the first strip; advance2: pixels from strip to strip; every0 .. 2: how many
+ * taps lie from one that meets a position to the next, of a transposed one. */
+__kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_NARROW void WEFT_NAME(
+    depthwise)(WEFT_OPERANDS_A *x, long x_offset, __global const float *panels, long panels_offset,
+    int groups, int lines, int first2, int advance2, int every0, int every1, int every2, int images,
+    int channels, int filters, int read0, int read1, int read2, int made0, int made1, int made2, int taps0,
+    int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
+    int before0, int before1, int before2, int transposed, long x_image, long x0, long x1,
+    long x2 WEFT_EPILOGUE_PARAMETERS) {
+    const int item = (int)get_local_id(0), across = item / WEFT_DEPTHWISE_WIDE % WEFT_DEPTHWISE_STRIPS;
+    const int channel =
+        ((int)get_group_id(0) * WEFT_DEPTHWISE_WIDE + item % WEFT_DEPTHWISE_WIDE) * WEFT_DEPTHWISE_LANES;
+    const int strip = (int)get_group_id(1) * WEFT_DEPTHWISE_STRIPS + across;
+    const int line =
+        (int)get_group_id(2) * WEFT_DEPTHWISE_ROWS + item / (WEFT_DEPTHWISE_WIDE * WEFT_DEPTHWISE_STRIPS);
+    const int at2 = strip * WEFT_DEPTHWISE_PLACES;
+    if (channel >= groups || line >= lines || at2 >= made2) return;
+    const int plane = line / made1, at1 = line % made1, at0 = plane % made0, image = plane / made0;
     const weft_depthwise_axis a0 =
-        weft_depthwise_taps(at0, taps0, stride0, dilation0, before0, every0, transposed);
+        weft_depthwise_taps(at0, taps0, stride0, dilation0, before0, every0, WEFT_DEPTHWISE_TRANSPOSED);
     const weft_depthwise_axis a1 =
-        weft_depthwise_taps(at1, taps1, stride1, dilation1, before1, every1, transposed);
-    const weft_depthwise_axis a2 =
-        weft_depthwise_taps(at2, taps2, stride2, dilation2, before2, every2, transposed);
-    x += x_offset + image * x_image + channel;
-    w += w_offset + channel * w_group;
-    float sum = 0.0f;
+        weft_depthwise_taps(at1, taps1, stride1, dilation1, before1, every1, WEFT_DEPTHWISE_TRANSPOSED);
+    const int size = (int)sizeof(WEFT_OF_A(WEFT_T_));
+    const WEFT_DEPTHWISE_OFFSET step0 = (WEFT_DEPTHWISE_OFFSET)x0 * size,
+                                step1 = (WEFT_DEPTHWISE_OFFSET)x1 * size,
+                                step2 = (WEFT_DEPTHWISE_OFFSET)x2 * size;
+    const WEFT_DEPTHWISE_OFFSET begin = (WEFT_DEPTHWISE_OFFSET)x_image * size * image + channel * size;
+#if WEFT_DEPTHWISE_WALKS
+    const weft_depthwise_axis a2 = weft_depthwise_taps(at2, taps2, stride2, dilation2, before2, every2, 1);
+#else
+    const weft_depthwise_axis a2 = {0, WEFT_DEPTHWISE_TAPS, strip * advance2 + first2,
+        WEFT_DEPTHWISE_TRANSPOSED ? -WEFT_DEPTHWISE_TAPS * dilation2 : WEFT_DEPTHWISE_TAPS * dilation2};
+#endif
+    x += x_offset;
+    panels += panels_offset + channel;
+    WEFT_DEPTHWISE_VALUE sum[WEFT_DEPTHWISE_PLACES];
+    WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_PLACES; ++r) sum[r] = 0.0f;
     for (int t0 = a0.tap, i0 = a0.index; t0 < taps0; t0 += a0.every, i0 += a0.step) {
-        if (i0 < 0 || i0 >= read0) continue;
+        if ((uint)i0 >= (uint)read0) continue;
         for (int t1 = a1.tap, i1 = a1.index; t1 < taps1; t1 += a1.every, i1 += a1.step) {
-            if (i1 < 0 || i1 >= read1) continue;
+            if ((uint)i1 >= (uint)read1) continue;
+            const WEFT_DEPTHWISE_OFFSET row = begin + i0 * step0 + i1 * step1;
             for (int t2 = a2.tap, i2 = a2.index; t2 < taps2; t2 += a2.every, i2 += a2.step) {
-                if (i2 >= 0 && i2 < read2)
-                    sum = WEFT_MULTIPLY_ADD(WEFT_OF_A(WEFT_GET_)(x, i0 * x0 + i1 * x1 + i2 * x2),
-                        WEFT_OF_B(WEFT_GET_)(w, t0 * w0 + t1 * w1 + t2 * w2), sum);
+                __global const float *from = panels + ((t0 * taps1 + t1) * taps2 + t2) * groups;
+                WEFT_DEPTHWISE_VALUE tap[WEFT_DEPTHWISE_TAPS];
+                WEFT_UNROLL for (int t = 0; t < WEFT_DEPTHWISE_TAPS; ++t) tap[t] =
+                    *(__global const WEFT_DEPTHWISE_VALUE *)(from + t * groups);
+                /* The same for all items of a group, but for the last taps of a row. */
+                const int first = i2 - across * advance2,
+                          last = first + (WEFT_DEPTHWISE_STRIPS - 1) * advance2 + WEFT_DEPTHWISE_PIXELS - 1;
+                if (!WEFT_DEPTHWISE_WALKS && first >= 0 && last < read2) {
+                    WEFT_DEPTHWISE_ADD(WEFT_DEPTHWISE_INNER)
+                } else {
+                    WEFT_DEPTHWISE_ADD(WEFT_DEPTHWISE_OUTER)
+                }
             }
         }
     }
-    WEFT_STORE(sum, line, at2, channel, 1);
+    WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_PLACES; ++r) {
+        if (at2 + r < made2) {
+            WEFT_DEPTHWISE_STORE(sum[r], line, at2 + r, channel)
+        }
+    }
 }
+
+#undef WEFT_DEPTHWISE_MEETS
+#undef WEFT_DEPTHWISE_PIXELS
+#undef WEFT_DEPTHWISE_WALKS
+#undef WEFT_DEPTHWISE_STRIPS
+#undef WEFT_DEPTHWISE_ADD
+#undef WEFT_DEPTHWISE_INNER
+#undef WEFT_DEPTHWISE_OUTER
+#undef WEFT_DEPTHWISE_STORE
+#undef WEFT_DEPTHWISE_PACK_PARAMETERS
 
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
@@ -89,4 +220,11 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void 
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE
+#undef WEFT_DEPTHWISE_STRIDE
+#undef WEFT_DEPTHWISE_TRANSPOSED
+#undef WEFT_DEPTHWISE_PLACES
+#undef WEFT_DEPTHWISE_TAPS
+#undef WEFT_DEPTHWISE_DILATION
+#undef WEFT_DEPTHWISE_ORIGIN
+#undef WEFT_DEPTHWISE_WIDE
 #endif

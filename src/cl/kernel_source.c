@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 enum { DEEPEST = 8 };
 
@@ -57,6 +58,36 @@ static weft_status append_file(wi_text *source, const char *path, int depth) {
     return status;
 }
 
+enum { GZIP_HEADER = 16 }; /* inflateInit2 */
+
+static bool unpack(char *text, const wi_kernel_file *file) {
+    z_stream stream = {.next_in = (unsigned char *)file->packed,
+        .avail_in = (uInt)file->packed_bytes,
+        .next_out = (unsigned char *)text,
+        .avail_out = (uInt)file->bytes};
+    if (inflateInit2(&stream, MAX_WBITS + GZIP_HEADER) != Z_OK) return false;
+    const bool whole = inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_out == 0;
+    inflateEnd(&stream);
+    return whole;
+}
+
+weft_status wi_kernel_file_text(char **text, const wi_kernel_file *file, const weft_allocator *allocator) {
+    *text = wi_allocate(allocator, file->bytes + 1);
+    if (!*text) return WEFT_ERROR_MEMORY;
+    if (unpack(*text, file)) return WEFT_OK;
+    wi_release(allocator, *text);
+    *text = NULL;
+    WI_FAIL(WEFT_ERROR_MEMORY, "no memory to unpack the kernel file '%s'", file->name);
+}
+
+static weft_status append_embedded(wi_text *source, const wi_kernel_file *file, int depth) {
+    char *text = NULL;
+    WI_TRY(wi_kernel_file_text(&text, file, source->allocator));
+    const weft_status status = append_text(source, text, file->bytes, depth);
+    wi_release(source->allocator, text);
+    return status;
+}
+
 static const wi_kernel_file *find(const char *name) {
     for (const wi_kernel_file *file = wi_kernel_files; file->name; file++) {
         if (strcmp(file->name, name) == 0) return file;
@@ -88,7 +119,7 @@ static weft_status append(wi_text *source, const char *name, int depth) {
         return append_file(source, path, depth);
     wi_error_restore(error);
     if (!file) WI_FAIL(WEFT_ERROR_INTERNAL, "there is no kernel file '%s'", name);
-    return append_text(source, file->text, file->bytes, depth);
+    return append_embedded(source, file, depth);
 }
 
 void wi_kernel_source_check(const wi_log *log) {

@@ -6,14 +6,17 @@
 #include "base/memory.h"
 
 typedef struct wi_kernel_file {
-    const char *name; /* "gemm_cpu.cl" */
-    const char *path; /* below cl_kernels: "product/gemm_cpu.cl" */
-    const char *text;
-    size_t bytes;
+    const char *name;            /* "gemm_cpu.cl" */
+    const char *path;            /* below cl_kernels: "product/gemm_cpu.cl" */
+    const unsigned char *packed; /* as gzip has it */
+    size_t packed_bytes, bytes;  /* bytes: of the text */
 } wi_kernel_file;
 
 /* Generated at build time; ends with a row of NULLs. */
 extern const wi_kernel_file wi_kernel_files[];
+
+/* The text of a file, NUL-terminated; release it with wi_release. */
+weft_status wi_kernel_file_text(char **text, const wi_kernel_file *file, const weft_allocator *allocator);
 
 /* Appends the text of a kernel file, from WEFT_KERNEL_DIR when that is set and has it at the same path, and
  * nobody else may have written it. A line

@@ -20,7 +20,7 @@
 
 #include "graph/nodes.h"
 
-enum { WI_KERNEL_ARGUMENTS = 64, WI_KERNEL_LAUNCHES = 48, WI_KERNEL_MACROS = 10 };
+enum { WI_KERNEL_ARGUMENTS = 64, WI_KERNEL_LAUNCHES = 48, WI_KERNEL_MACROS = 12 };
 
 typedef enum wi_kernel_argument_kind {
     WI_KERNEL_INPUT,    /* two of the kernel's: __global const T *, long offset (elements); number: which */

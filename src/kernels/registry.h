@@ -105,6 +105,7 @@ typedef struct wi_implementation {
     weft_tensor *(*rewrite)(const wi_kernel_site *site);
     bool sums;  /* contractions: the template adds up columns (product/gemm.h) */
     bool quads; /* contractions: the template stores four columns at once, where epilogues take them */
+    bool joins; /* convolutions with `quads`: columns of a quad may be those of several groups */
     /* Can it compute this? NULL: whatever the needs allow. */
     bool (*accepts)(const wi_kernel_site *site);
     /* The seconds that it is expected to take, of what it accepts (cost.h); NULL: it is its op's only one. */

@@ -23,13 +23,14 @@ static bool has_doubles(const wi_partition *p, const wi_loop *loop) {
     return false;
 }
 
-/* Maps, and products of templates that store quads; each group of a convolution is stored by itself. */
+/* Maps, and products of templates that store quads, of which most store each group of a convolution by itself. */
 static bool may_have_quads(const wi_step *step, int count) {
     const wi_conv_geometry *const geometry = step->gemm.convolution;
     switch (step->kind) {
     case WI_STEP_LOOP: return !step->reduced;
     case WI_STEP_PRODUCT:
-        return step->selection->chosen->quads && (!geometry || geometry->filters % count == 0);
+        return step->selection->chosen->quads &&
+               (!geometry || geometry->filters % count == 0 || step->selection->chosen->joins);
     default: return false;
     }
 }

@@ -271,7 +271,9 @@ static void replace_kernel(const char *name, const char *part, const char *other
     char folder[4096], path[4200];
     const wi_kernel_file *file = wi_kernel_files;
     while (strcmp(file->name, name) != 0) file++;
-    const char *const at = strstr(file->text, part);
+    char *text;
+    assert_weft_ok(wi_kernel_file_text(&text, file, NULL));
+    const char *const at = strstr(text, part);
     assert_non_null(at);
     snprintf(folder, sizeof folder, "%s", test_path("kernels"));
     assert_int_equal(mkdir(folder, 0700), 0);
@@ -280,8 +282,9 @@ static void replace_kernel(const char *name, const char *part, const char *other
     snprintf(path, sizeof path, "%s/%s", folder, file->path);
     FILE *const out = fopen(path, "w");
     assert_non_null(out);
-    fprintf(out, "%.*s%s%s", (int)(at - file->text), file->text, other, at + strlen(part));
+    fprintf(out, "%.*s%s%s", (int)(at - text), text, other, at + strlen(part));
     assert_int_equal(fclose(out), 0);
+    wi_release(NULL, text);
     setenv("WEFT_KERNEL_DIR", folder, 1);
 }
 

@@ -246,7 +246,7 @@ static void expect_quarantine(const char *folder, const wi_implementation *usual
 static void a_wrong_kernel_does_not_serve(void **state) {
     const wi_implementation *const usual = usual_choice(*state);
     /* The multiply-adds of a kernel of class gpu stand in a header. */
-    const bool multiplies = strstr(kernel_file(usual->file)->text, "WEFT_MULTIPLY_ADD(") != NULL;
+    const bool multiplies = kernel_has(usual->file, "WEFT_MULTIPLY_ADD(");
     break_kernel(
         scratch_path(*state, "kernels"), usual->file, multiplies ? "WEFT_MULTIPLY_ADD(" : "acc[i / 4 *", "-");
     expect_quarantine(*state, usual, "it computes wrong numbers");

@@ -53,7 +53,10 @@ typedef struct size_macro {
 static const size_macro size_macros[] = {{"attention_gpu.cl", "wide", "WEFT_ATTENTION_WIDTH", {128, 256}},
     {"attention_gpu.cl", "widest", "WEFT_ATTENTION_WIDTH", {256}},
     {"attention_gpu.cl", "256", "WEFT_ATTENTION_WIDTH", {32, 64}},
-    {"attention_gpu.cl", "64", "WEFT_ATTENTION_WIDTH", {32, 64, 128, 256}}};
+    {"attention_gpu.cl", "64", "WEFT_ATTENTION_WIDTH", {32, 64, 128, 256}},
+    {"conv_depthwise_gpu.cl", "f32", "WEFT_DEPTHWISE_STRIDE", {1, 2}},
+    {"conv_depthwise_gpu.cl", "long", "WEFT_DEPTHWISE_TRANSPOSED", {1}},
+    {"conv_weight_depthwise_gpu.cl", "f32", "WEFT_DEPTHWISE_STRIDE", {1, 2}}};
 
 /* value: of a macro; without one the template's default. */
 static int write_source(const char *folder, const wi_implementation *implementation,

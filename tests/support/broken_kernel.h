@@ -2,10 +2,10 @@
 #ifndef BROKEN_KERNEL_H
 #define BROKEN_KERNEL_H
 
-#include "cl/kernel_source.h"
+#include <stdbool.h>
 
-/* Of an embedded file, which there is. */
-const wi_kernel_file *kernel_file(const char *name);
+/* Does an embedded file, which there is, have the part? */
+bool kernel_has(const char *name, const char *part);
 /* Writes the file with another text before every place of `part`, which it has, into a folder that then takes the place of
  * cl_kernels (WEFT_KERNEL_DIR). */
 void break_kernel(const char *folder, const char *name, const char *part, const char *other);

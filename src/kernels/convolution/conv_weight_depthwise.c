@@ -1,30 +1,17 @@
-/* The weight's gradient where a group is one channel. Class cpu: conv_weight_depthwise_cpu.cl; class gpu:
- * conv_weight_depthwise_gpu.cl. */
+/* The weight's gradient where a group is one channel on cpu-class devices. See cl_kernels/conv_weight_depthwise_cpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 #include "ops/convolution/conv.h"
 
-/* Class cpu: positions of a row that are computed together. */
+/* Positions of a row that are computed together. */
 enum { TILE };
 
-static const char *const cpu_parameters[] = {[TILE] = "WEFT_WEIGHT_DEPTHWISE_TILE", NULL};
-static const wi_variant cpu_variants[] = {{"f32", {[TILE] = 7}}, {0}};
+static const char *const parameters[] = {[TILE] = "WEFT_WEIGHT_DEPTHWISE_TILE", NULL};
+static const wi_variant variants[] = {{"f32", {[TILE] = 7}}, {0}};
 
-/* Class gpu: channels of a work-group of the sums, weights of one that adds splits up. */
-enum { WIDE, COMBINED };
-
-static const char *const gpu_parameters[] = {
-    [WIDE] = "WEFT_WEIGHT_DEPTHWISE_WIDE", [COMBINED] = "WEFT_WEIGHT_DEPTHWISE_COMBINED", NULL};
-static const wi_variant gpu_variants[] = {{"f32", {[WIDE] = 32, [COMBINED] = 64}}, {0}};
-
-static wi_limits gpu_limits(const int *p) {
-    return (wi_limits){.group = (size_t)p[COMBINED], .items = {(size_t)p[COMBINED]}};
-}
-
-/* ITEMS: work-items that fill a compute unit of class gpu; SMALL: multiply-adds that are not worth waking another
- * core; SPLITS: work-items for each. */
-enum { LANES = 16, ITEMS = 512, SMALL = 1 << 17, SPLITS = 4 };
+/* SMALL: multiply-adds that are not worth waking another core; SPLITS: work-items for each. */
+enum { LANES = 16, SMALL = 1 << 17, SPLITS = 4 };
 
 static int64_t taps_of(const wi_conv *conv) {
     return conv->taps[0] * conv->taps[1] * conv->taps[2];
@@ -64,44 +51,15 @@ static weft_status on_cpu(const wi_conv *conv, int64_t units, wi_kernel_plan *pl
     return WEFT_OK;
 }
 
-static weft_status on_gpu(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
-    const int64_t taps = taps_of(conv), weights = conv->groups * taps;
-    const int64_t positions = conv->images * conv->result[0] * conv->result[1] * conv->result[2];
-    /* Enough items for every compute unit, but sixteen positions for each. */
-    const int64_t share =
-        wi_max64(wi_divide_up(positions, wi_divide_up(ITEMS * units, weights)), wi_min64(positions, 16));
-    const int64_t splits = wi_divide_up(positions, share);
-    plan->scratch_bytes = (size_t)(splits * weights) * sizeof(float);
-    wi_kernel_launch *const launch = add_sums(plan, conv->groups, plan->values[WIDE]);
-    launch->dimensions = 3;
-    launch->whole = 1u << 1; /* taps */
-    launch->global[1] = (size_t)taps;
-    launch->global[2] = (size_t)splits;
-    launch->local[1] = launch->local[2] = 1;
-    wi_kernel_int(launch, positions);
-    wi_kernel_int(launch, share);
-    wi_conv_weight_add_sizes(launch, conv);
-    add_combine(plan, conv, weights, plan->values[COMBINED], splits);
-    return WEFT_OK;
-}
-
-static bool fits(const wi_kernel_site *site, int64_t over) {
+static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     double positions = (double)conv.images;
-    for (int i = 0; i < 3; i++) positions *= (double)(conv.result[i] + over);
+    for (int i = 0; i < 3; i++) positions *= (double)(conv.result[i] + site->values[TILE]);
     return conv.channels == 1 && conv.filters == 1 && positions <= INT32_MAX - 4096 &&
            conv.groups * taps_of(&conv) <= INT32_MAX - 4096;
 }
 
-static bool accepts_cpu(const wi_kernel_site *site) {
-    return fits(site, site->values[TILE]);
-}
-
-static bool accepts_gpu(const wi_kernel_site *site) {
-    return fits(site, 0);
-}
-
-static double cost_cpu(const wi_kernel_site *site) {
+static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const double channels = (double)(wi_divide_up(conv.groups, LANES) * LANES) / (double)conv.groups;
     return wi_work_seconds(
@@ -112,46 +70,19 @@ static double cost_cpu(const wi_kernel_site *site) {
                           .build_seconds = 0.3});
 }
 
-static double cost_gpu(const wi_kernel_site *site) {
-    const wi_conv conv = wi_conv_weight_of(site);
-    return wi_work_seconds(
-        site->device, &(wi_work){.operations = 10.0 * 2.0 * wi_conv_weight_multiplications(&conv),
-                          .bytes = wi_conv_weight_bytes(&conv),
-                          .groups = (double)(ITEMS * site->device->units) / site->values[WIDE],
-                          .launches = 2,
-                          .build_seconds = 0.2});
-}
-
-static weft_status prepare_cpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
     plan->flops = wi_conv_flops(&conv);
     return on_cpu(&conv, site->device->units, plan);
-}
-
-static weft_status prepare_gpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_conv conv = wi_conv_weight_of(site);
-    plan->flops = wi_conv_flops(&conv);
-    return on_gpu(&conv, site->device->units, plan);
 }
 
 const wi_implementation wi_conv_weight_depthwise_cpu = {.name = "depthwise_cpu_weight",
     .ops = {&wi_op_conv_weight},
     .needs = {.classes = WI_ON_CPU},
     .file = "conv_weight_depthwise_cpu.cl",
-    .parameters = cpu_parameters,
-    .variants = cpu_variants,
-    .accepts = accepts_cpu,
-    .cost = cost_cpu,
-    .prepare = prepare_cpu,
-    WI_GEMM_FORMATS};
-
-const wi_implementation wi_conv_weight_depthwise_gpu = {.name = "depthwise_gpu_weight",
-    .ops = {&wi_op_conv_weight},
-    .needs = {.classes = WI_ON_GPU, .limits = gpu_limits},
-    .file = "conv_weight_depthwise_gpu.cl",
-    .parameters = gpu_parameters,
-    .variants = gpu_variants,
-    .accepts = accepts_gpu,
-    .cost = cost_gpu,
-    .prepare = prepare_gpu,
+    .parameters = parameters,
+    .variants = variants,
+    .accepts = accepts,
+    .cost = cost,
+    .prepare = prepare,
     WI_GEMM_FORMATS};

@@ -1,0 +1,150 @@
+/* The weight's gradient where a group is one channel on gpu-class devices: splits of the positions, each with its sums, which are then
+ * added up. See cl_kernels/conv_weight_depthwise_gpu.cl. */
+#include "base/integers.h"
+#include "kernels/convolution/conv_depthwise_gpu.h"
+#include "kernels/convolution/conv_weight.h"
+#include "kernels/cost.h"
+#include "ops/convolution/conv.h"
+
+/* Work-items of a group; channels of an item; have offsets 64 bits? */
+enum { GROUP, LANES, LONG };
+
+static const char *const parameters[] = {
+    [GROUP] = "WEFT_DEPTHWISE_GROUP", [LANES] = "WEFT_DEPTHWISE_LANES", [LONG] = "WEFT_DEPTHWISE_LONG", NULL};
+static const wi_variant variants[] = {
+    {"f32", {64, 4, 0}}, {"long", {64, 4, 1}}, {"each", {64, 1, 0}}, {"each_long", {64, 1, 1}}, {0}};
+
+/* BLOCK: sums of a channel that an item has in registers, at most; GROUPS: of a compute unit, so many are enough; LEAST, MOST: tiles of an
+ * item; with more of them its sums would round more often than those of splits, which are added up at the end. */
+enum { BLOCK = 12, GROUPS = 8, LEAST = 4, MOST = 1024 };
+
+/* How the work is divided: the window of an item, places along a row and lines of taps; items of a group along channels; blocks of taps, along a
+ * row of them and in all; strips of a block, and blocks of a row of the result; tiles, and those of a split. */
+typedef struct cut {
+    int64_t places, taps, lines, stride, dilation;
+    int64_t wide, across, chunks, blocks_of_taps;
+    int64_t strips, blocks, tiles, share, splits;
+} cut;
+
+static wi_limits limits(const int *p) {
+    return (wi_limits){.group = (size_t)p[GROUP],
+        .items = {(size_t)p[GROUP]},
+        .local_bytes = (size_t)(BLOCK * p[GROUP] * p[LANES]) * sizeof(float)};
+}
+
+/* A window whose pixels lie far apart is taken place by place and tap by tap. */
+static void cut_taps(cut *c, const wi_conv *conv) {
+    const int64_t rows = conv->taps[0] * conv->taps[1];
+    *c = (cut){.places = WI_DEPTHWISE_PLACES,
+        .taps = wi_depthwise_taps(conv->taps[2]),
+        .stride = conv->stride[2],
+        .dilation = conv->dilation[2]};
+    if ((c->places - 1) * c->stride + (c->taps - 1) * c->dilation >= WI_DEPTHWISE_PIXELS)
+        c->places = c->taps = c->stride = c->dilation = 1;
+    const int64_t blocks = wi_divide_up(rows, wi_min64(rows, BLOCK / c->taps));
+    c->lines = wi_divide_up(rows, blocks);
+    c->chunks = conv->taps[2] / c->taps;
+    c->blocks_of_taps = blocks * c->chunks;
+}
+
+static cut cut_of(const wi_kernel_site *site, const wi_conv *conv) {
+    const int *const p = site->values;
+    const int64_t items = wi_divide_up(conv->groups, p[LANES]);
+    cut c;
+    cut_taps(&c, conv);
+    c.wide = wi_depthwise_wide(items, p[GROUP], p[LANES]);
+    c.across = wi_divide_up(items, c.wide);
+    const int64_t walkers = p[GROUP] / c.wide, row = wi_divide_up(conv->result[2], c.places);
+    c.blocks = wi_divide_up(row, walkers);
+    c.strips = wi_divide_up(row, c.blocks);
+    c.tiles = conv->images * conv->result[0] * conv->result[1] * c.blocks * c.strips;
+    const int64_t wanted = wi_divide_up(GROUPS * site->device->units, c.across * c.blocks_of_taps);
+    c.share = wi_min64(wi_max64(wi_divide_up(c.tiles, wanted), LEAST * walkers), MOST * walkers);
+    c.splits = wi_divide_up(c.tiles, c.share);
+    return c;
+}
+
+/* Are offsets of both images, in bytes, within 32 bits? */
+static bool is_short(const wi_kernel_site *site, const wi_conv *conv) {
+    double image = (double)(conv->images * conv->groups), result = image;
+    for (int i = 0; i < 3; i++) {
+        image *= (double)conv->image[i];
+        result *= (double)conv->result[i];
+    }
+    return image * (double)weft_dtype_size(site->formats[0]) <= WI_DEPTHWISE_SHORT &&
+           result * (double)weft_dtype_size(site->formats[1]) <= WI_DEPTHWISE_SHORT;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const int *const p = site->values;
+    const double most = INT32_MAX - 4096;
+    const int64_t bits = conv.groups | site->layouts[0].offset.actual | site->layouts[1].offset.actual;
+    double positions = (double)conv.images;
+    for (int i = 0; i < 3; i++) positions *= (double)(conv.result[i] + p[GROUP]);
+    return conv.channels == 1 && conv.filters == 1 && positions <= most && bits % p[LANES] == 0 &&
+           wi_conv_weight_elements(&conv) <= most && (p[LONG] || is_short(site, &conv));
+}
+
+/* Instructions for each multiply-add, of which offsets of 64 bits need more; of single channels twice as many. */
+static double cost(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const cut c = cut_of(site, &conv);
+    const double each =
+        (site->values[LANES] == 1 ? 6.0 : 3.0) + site->values[LONG] + (c.places == 1 ? 3.0 : 0.0);
+    return wi_work_seconds(site->device,
+        &(wi_work){.operations = each * 2.0 * wi_conv_weight_multiplications(&conv),
+            .bytes =
+                wi_conv_weight_bytes(&conv) + 8.0 * (double)c.splits * (double)wi_conv_weight_elements(&conv),
+            .groups = (double)c.across * (double)c.blocks_of_taps * (double)c.splits,
+            .launches = 2,
+            .build_seconds = 0.3});
+}
+
+static void add_macros(wi_kernel_plan *plan, const cut *c) {
+    wi_kernel_macro_int(plan, "WEFT_DEPTHWISE_PLACES", c->places);
+    wi_kernel_macro_int(plan, "WEFT_DEPTHWISE_TAPS", c->taps);
+    wi_kernel_macro_int(plan, "WEFT_DEPTHWISE_LINES", c->lines);
+    wi_kernel_macro_int(plan, "WEFT_DEPTHWISE_STRIDE", c->stride);
+    wi_kernel_macro_int(plan, "WEFT_DEPTHWISE_DILATION", c->dilation);
+    wi_kernel_macro_int(plan, "WEFT_DEPTHWISE_WIDE", c->wide);
+}
+
+static void add_combine(wi_kernel_plan *plan, const wi_conv *conv, int64_t splits, int64_t group) {
+    const int64_t weights = wi_conv_weight_elements(conv);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "combine", weights, group);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(weights, splits, 1, weights / conv->groups));
+    wi_kernel_bundles(launch);
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const cut c = cut_of(site, &conv);
+    const int64_t group = site->values[GROUP];
+    plan->flops = wi_conv_flops(&conv);
+    plan->scratch_bytes = (size_t)(c.splits * wi_conv_weight_elements(&conv)) * sizeof(float);
+    add_macros(plan, &c);
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_3d(plan, "sums", c.across * group, c.blocks_of_taps, c.splits);
+    launch->local[0] = (size_t)group;
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(c.tiles, c.share, c.strips, c.blocks, c.chunks));
+    wi_conv_weight_add_sizes(launch, &conv);
+    add_combine(plan, &conv, c.splits, group);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_conv_weight_depthwise_gpu = {.name = "depthwise_gpu_weight",
+    .ops = {&wi_op_conv_weight},
+    .needs = {.classes = WI_ON_GPU, .limits = limits},
+    .file = "conv_weight_depthwise_gpu.cl",
+    .parameters = parameters,
+    .variants = variants,
+    .accepts = accepts,
+    .cost = cost,
+    .prepare = prepare,
+    WI_GEMM_FORMATS};
