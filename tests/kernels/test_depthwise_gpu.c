@@ -14,6 +14,7 @@
 static const conv_case quad_cases[] = {
     {"rows of whole strips", 2, 8, 7, 16, 8, 3, 1, 1, 1, 8},
     {"more channels than a group has", 2, 36, 9, 13, 36, 3, 1, 1, 1, 36},
+    {"groups inside of rows, and one whose last pixel is outside", 1, 32, 5, 24, 32, 3, 1, 1, 1, 32},
     {"stride 2", 2, 12, 11, 29, 12, 3, 2, 1, 1, 12},
     {"stride 3, three places", 1, 12, 14, 17, 12, 3, 3, 1, 1, 12},
     {"stride 4", 1, 4, 13, 39, 4, 5, 4, 1, 2, 4},
