@@ -181,18 +181,16 @@ static weft_context *open_engine(const char *folder, scratch_log *log) {
     return NULL;
 }
 
+/* Compiling models takes long: in f16 attention alone, and of the cells one with one gate and one with four and a projection. */
 static void right_engines_pass(void **state) {
-    static const weft_dtype narrow[] = {WEFT_BF16, WEFT_F16};
     weft_context *const context = open_engine(*state, NULL);
     if (!context) skip();
     wi_device *const device = wi_context_device(context);
     assert_true(device->profile.engines != 0);
-    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
-        assert_true(pass_attention(device, 64, narrow[i]) > 0);
-        assert_true(pass_scans(device, WI_CELL_RNN_RELU, false, narrow[i]) > 0);
-    }
+    assert_true(pass_attention(device, 32, WEFT_BF16) > 0);
+    assert_true(pass_attention(device, 32, WEFT_F16) > 0);
+    assert_true(pass_scans(device, WI_CELL_RNN_RELU, false, WEFT_BF16) > 0);
     assert_true(pass_scans(device, WI_CELL_LSTM, true, WEFT_BF16) > 0);
-    assert_true(pass_scans(device, WI_CELL_GRU_RESET_FIRST, false, WEFT_BF16) > 0);
     weft_context_release(context);
 }
 
