@@ -27,9 +27,13 @@
  * elements: int where all images together are small enough, since a division of 64 bits is a hundred instructions on a GPU. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)  pool_##suffix
-#define WEFT_PASS          (-1)
-#define WEFT_POOL_SPAN     int
+#define WEFT_NAME(suffix) pool_##suffix
+#define WEFT_PASS         (-1)
+#if WEFT_LANES == 16
+#define WEFT_POOL_SPAN long
+#else
+#define WEFT_POOL_SPAN int
+#endif
 #define WEFT_POOL_ADAPTIVE 1
 #define WEFT_FORMAT_A      f32
 #define WEFT_FORMAT_B      f32

@@ -58,7 +58,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_N
     const long number = (long)get_global_id(0);
     const int rows = WEFT_R_PACKED(depth), k = (int)(number % rows), q = (int)(number / rows),
               x = q % WEFT_R_ACROSS, item = k % WEFT_R_SLICES * WEFT_R_ACROSS + x;
-    if (q - x >= quads || (WEFT_R_ALIGNED && k >= rows - WEFT_R_BLOCK)) return;
+    if ((q - x >= quads) | (WEFT_R_ALIGNED & (k >= rows - WEFT_R_BLOCK))) return;
     float4 numbers = (float4)(0.0f);
     WEFT_ROLLED for (int e = 0; e < 4; ++e) numbers =
         (float4)(numbers.yzw, weft_r_weight(w + w_offset + first, q, e, k, depth, quads, columns, quad,
