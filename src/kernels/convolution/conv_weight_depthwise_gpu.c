@@ -83,7 +83,7 @@ static bool accepts(const wi_kernel_site *site) {
     double positions = (double)conv.images;
     for (int i = 0; i < 3; i++) positions *= (double)(conv.result[i] + p[GROUP]);
     return conv.channels == 1 && conv.filters == 1 && positions <= most && bits % p[LANES] == 0 &&
-           wi_conv_weight_elements(&conv) <= most && (p[LONG] || is_short(site, &conv));
+           (double)wi_conv_weight_elements(&conv) <= most && (p[LONG] || is_short(site, &conv));
 }
 
 /* Instructions for each multiply-add, of which offsets of 64 bits need more; of single channels twice as many. */
