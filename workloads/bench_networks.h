@@ -42,7 +42,7 @@ typedef struct bench_model {
     weft_plan *plan;
     bench_source sources[16]; /* the examples, and as it trains the labels; of a file its inputs */
     size_t source_count;
-    weft_tensor *loss;   /* NULL as it predicts */
+    weft_tensor *loss;   /* NULL as it predicts, but of a file */
     double plan_seconds; /* without compiling, which the first run does */
 } bench_model;
 

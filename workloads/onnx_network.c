@@ -145,10 +145,10 @@ double onnx_get_number(onnx_network *n, onnx_node *node, size_t index, double ot
     return otherwise;
 }
 
-void onnx_bound(const onnx_network *n, onnx_node *node, size_t index, int64_t bound) {
+void onnx_bound(onnx_network *n, onnx_node *node, size_t index, int64_t bound) {
     const onnx_value *const value = onnx_has(node, index) ? find(n, node->input[index]) : NULL;
     const int input = value ? value->input : -1;
-    if (input >= 0 && input < (int)n->input_count) ((onnx_network *)n)->inputs[input].bound = bound;
+    if (input >= 0 && input < (int)n->input_count) n->inputs[input].bound = bound;
 }
 
 /* ---- outputs ---- */

@@ -36,7 +36,7 @@ typedef struct onnx_network {
     onnx_input inputs[ONNX_MOST_INPUTS];
     weft_tensor *outputs[ONNX_MOST_OUTPUTS];
     size_t input_count, output_count;
-    weft_status status; /* the first error of a node, whose line is the thread's last one */
+    weft_status status; /* of the first node with an error, which is the thread's last one */
 } onnx_network;
 
 /* `known`: inputs of these names are numbers of the host's (shapes that a file takes as inputs). batch 0: what the file says, or ONNX_USUAL_BATCH.

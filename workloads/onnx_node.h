@@ -38,7 +38,7 @@ void onnx_set_numbers(onnx_network *network, onnx_node *node, size_t index, cons
 /* A tensor of numbers that the host knows. */
 weft_tensor *onnx_array(onnx_network *network, const onnx_numbers *numbers);
 /* Whole-number indices of this input are below `bound`. */
-void onnx_bound(const onnx_network *network, onnx_node *node, size_t index, int64_t bound);
+void onnx_bound(onnx_network *network, onnx_node *node, size_t index, int64_t bound);
 
 const Onnx__AttributeProto *onnx_attribute(onnx_node *node, const char *name); /* NULL: there is none */
 int64_t onnx_whole(onnx_node *node, const char *name, int64_t otherwise);

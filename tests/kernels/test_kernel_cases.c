@@ -81,19 +81,6 @@ static void scan_site(test_site *t, const wi_device *device, bool back, wi_cell 
     set_result(t, BATCH * (back ? gradient : forward));
 }
 
-static int make_scratch(void **state) {
-    setenv("WEFT_SELF_TEST", "1", 1);
-    *state = scratch_make();
-    return 0;
-}
-
-static int remove_scratch(void **state) {
-    unsetenv("WEFT_KERNEL_DIR");
-    unsetenv("WEFT_MATRIX_ENGINES");
-    scratch_remove(*state);
-    return 0;
-}
-
 /* ---- right kernels ---- */
 
 static weft_context *open_context(const char *folder, scratch_log *log) {
@@ -368,12 +355,12 @@ static void a_tested_kernel_is_compiled_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(right_kernels_pass, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(right_engines_pass, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(wrong_attention_does_not_serve, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(wrong_rows_do_not_serve, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(wrong_scans_of_engines_do_not_serve, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(a_tested_kernel_is_compiled_once, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(right_kernels_pass, self_test_begin, self_test_end),
+        cmocka_unit_test_setup_teardown(right_engines_pass, self_test_begin, self_test_end),
+        cmocka_unit_test_setup_teardown(wrong_attention_does_not_serve, self_test_begin, self_test_end),
+        cmocka_unit_test_setup_teardown(wrong_rows_do_not_serve, self_test_begin, self_test_end),
+        cmocka_unit_test_setup_teardown(wrong_scans_of_engines_do_not_serve, self_test_begin, self_test_end),
+        cmocka_unit_test_setup_teardown(a_tested_kernel_is_compiled_once, self_test_begin, self_test_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

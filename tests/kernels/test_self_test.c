@@ -25,19 +25,6 @@ static weft_context *open_context(const char *folder, scratch_log *log) {
     return context;
 }
 
-static int make_scratch(void **state) {
-    setenv("WEFT_SELF_TEST", "1", 1);
-    *state = scratch_make();
-    return 0;
-}
-
-static int remove_scratch(void **state) {
-    unsetenv("WEFT_KERNEL_DIR");
-    unsetenv("WEFT_MATRIX_ENGINES");
-    scratch_remove(*state);
-    return 0;
-}
-
 /* ---- right kernels ---- */
 
 static int test_all(wi_device *device, const wi_op *op, const wi_kernel_site *site) {
@@ -362,15 +349,15 @@ static void proven_drivers_are_trusted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(right_products_pass, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(right_convolutions_pass, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(a_wrong_kernel_does_not_serve, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(right_products_pass, self_test_begin, self_test_end),
+        cmocka_unit_test_setup_teardown(right_convolutions_pass, self_test_begin, self_test_end),
+        cmocka_unit_test_setup_teardown(a_wrong_kernel_does_not_serve, self_test_begin, self_test_end),
         cmocka_unit_test_setup_teardown(
-            a_kernel_that_does_not_compile_does_not_serve, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(no_right_kernel_is_an_error, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(a_wrong_engine_does_not_serve, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(another_driver_is_tested_anew, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(proven_drivers_are_trusted, make_scratch, remove_scratch),
+            a_kernel_that_does_not_compile_does_not_serve, self_test_begin, self_test_end),
+        cmocka_unit_test_setup_teardown(no_right_kernel_is_an_error, self_test_begin, self_test_end),
+        cmocka_unit_test_setup_teardown(a_wrong_engine_does_not_serve, self_test_begin, self_test_end),
+        cmocka_unit_test_setup_teardown(another_driver_is_tested_anew, self_test_begin, self_test_end),
+        cmocka_unit_test_setup_teardown(proven_drivers_are_trusted, self_test_begin, self_test_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "support/broken_kernel.h"
 #include "cl/kernel_source.h"
 #include "support/checks.h"
+#include "support/scratch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,4 +45,17 @@ void break_kernel(const char *folder, const char *name, const char *part, const 
     wi_release(NULL, text);
     assert_true(replaced > 0);
     setenv("WEFT_KERNEL_DIR", folder, 1);
+}
+
+int self_test_begin(void **state) {
+    setenv("WEFT_SELF_TEST", "1", 1);
+    *state = scratch_make();
+    return 0;
+}
+
+int self_test_end(void **state) {
+    unsetenv("WEFT_KERNEL_DIR");
+    unsetenv("WEFT_MATRIX_ENGINES");
+    scratch_remove(*state);
+    return 0;
 }

@@ -10,4 +10,8 @@ bool kernel_has(const char *name, const char *part);
  * cl_kernels (WEFT_KERNEL_DIR). */
 void break_kernel(const char *folder, const char *name, const char *part, const char *other);
 
+/* Around each test: a folder of its own in *state, and the self-test also where the driver has passed the suite. */
+int self_test_begin(void **state);
+int self_test_end(void **state);
+
 #endif

@@ -137,7 +137,7 @@ static scan scan_of(wi_kernel_case *small, const wi_kernel_site *site, bool back
     const wi_recurrent given = wi_recurrent_of(site, back);
     wi_recurrent_attributes *const attributes = &small->attributes.recurrent;
     scan s = {.small = small, .cell = given.cell, .projects = given.projects, .kept = given.kept};
-    s.batch = way > 0 && small->profile.device_class == WEFT_CLASS_CPU ? 1 : ROWS;
+    s.batch = way > 0 && small->profile.item_walks ? 1 : ROWS;
     s.units = UNITS;
     s.width = s.projects ? WIDTH : UNITS;
     s.gates = given.gates;
