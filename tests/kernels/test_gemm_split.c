@@ -52,8 +52,15 @@ typedef struct net {
     weft_tensor *inputs[CASES][INPUTS], *outputs[CASES]; /* inputs: A, B, bias, beside */
     int count;
     const test_case *of[CASES];
-    const char *name; /* of the implementation */
+    const struct kernel *kernel;
 } net;
+
+/* An implementation, the rows that it is tried with, and the most splits among these cases, of all and of the tiny ones. */
+typedef struct kernel {
+    const char *name;
+    int64_t fewest, most;
+    int splits, tiny_splits;
+} kernel;
 
 static size_t count_of(const weft_tensor *tensor) {
     size_t count = 1;
@@ -84,14 +91,13 @@ static void add_case(net *n, const test_case *c) {
     assert_weft_ok(weft_graph_status(graph));
 }
 
-/* Of these rows. */
-static net make_net(const char *name, int64_t fewest, int64_t most) {
+static net make_net(const kernel *of) {
     net n = {
         .context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .work_units = UNITS}),
-        .name = name};
+        .kernel = of};
     for (size_t i = 0; i < CASES; i++) {
         const test_case *const c = &cases[i];
-        if ((c->tiny || !test_reduced()) && c->m >= fewest && c->m <= most) add_case(&n, c);
+        if ((c->tiny || !test_reduced()) && c->m >= of->fewest && c->m <= of->most) add_case(&n, c);
     }
     return n;
 }
@@ -108,7 +114,7 @@ static float *numbers_of(const weft_tensor *input, uint64_t seed) {
 
 static weft_plan *make_plan(const net *n) {
     weft_plan *plan = NULL;
-    assert_int_equal(setenv("WEFT_GEMM", n->name, 1), 0);
+    assert_int_equal(setenv("WEFT_GEMM", n->kernel->name, 1), 0);
     assert_weft_ok(weft_plan_create(&plan, n->outputs, (size_t)n->count, NULL));
     unsetenv("WEFT_GEMM");
     for (int i = 0; i < n->count * INPUTS; i++) {
@@ -142,14 +148,14 @@ static void assert_splits(const net *n, const weft_plan *plan) {
     for (size_t i = 0; i < plan->partition.step_count; i++) {
         const wi_step *const step = plan->partition.steps[i];
         if (step->kind != WI_STEP_PRODUCT) continue;
-        assert_string_equal(step->selection->chosen->name, n->name);
+        assert_string_equal(step->selection->chosen->name, n->kernel->name);
         const int splits = splits_of(&plan->partition, step);
         print_message("%d%s", splits, ++steps < n->count ? ", " : " splits\n");
         assert_in_range(splits, 2, 32);
         most = splits > most ? splits : most;
     }
     assert_int_equal(steps, n->count);
-    assert_int_equal(most, test_reduced() ? 2 : 32);
+    assert_int_equal(most, test_reduced() ? n->kernel->tiny_splits : n->kernel->splits);
 }
 
 static double element_of(
@@ -189,13 +195,13 @@ static void run(const net *n, weft_plan *plan, float **results) {
     }
 }
 
-static void add_up_splits(const char *name, int64_t fewest, int64_t most) {
+static void add_up_splits(const kernel *of) {
     float *got[CASES], *again[CASES];
     if (wi_context_device(test_context())->caps.device_class == WEFT_CLASS_CPU) {
         print_message("skipped: a kernel of class gpu\n");
         skip();
     }
-    const net n = make_net(name, fewest, most);
+    const net n = make_net(of);
     weft_plan *const plan = make_plan(&n);
     assert_splits(&n, plan);
     run(&n, plan, got);
@@ -212,12 +218,12 @@ static void add_up_splits(const char *name, int64_t fewest, int64_t most) {
 
 static void splits_are_added_up(void **state) {
     (void)state;
-    add_up_splits("gpu_split", 1, INT64_MAX);
+    add_up_splits(&(kernel){"gpu_split", 1, INT64_MAX, 32, 2});
 }
 
 static void splits_of_few_rows_are_added_up(void **state) {
     (void)state;
-    add_up_splits("gpu_rows_split", 17, 32);
+    add_up_splits(&(kernel){"gpu_rows_split", 17, 32, 13, 4});
 }
 
 /* ---- the choice, on devices of so many units ---- */
