@@ -28,14 +28,10 @@ static const wi_variant tuned_variants[] = {
 /* Of so many rows, more than `flat` has, so that B is read once. A tile has few rows to multiply B with: an item has several quads of it
  * on their way. */
 enum { FLAT_ROWS = 16 };
-#define ROWS_TILES(split)                                                                                    \
-    {"rows24", {2, 32, 12, 4, 8, 0, 0, (split)}}, {                                                          \
-        "rows32", {                                                                                          \
-            4, 16, 8, 8, 8, 0, 0, (split)                                                                    \
-        }                                                                                                    \
-    }
-static const wi_variant rows_variants[] = {ROWS_TILES(0), {0}};
-static const wi_variant rows_split_variants[] = {ROWS_TILES(1), {0}};
+static const wi_variant rows_variants[] = {
+    {"rows24", {2, 32, 12, 4, 8, 0, 0}}, {"rows32", {4, 16, 8, 8, 8, 0, 0}}, {0}};
+static const wi_variant rows_split_variants[] = {
+    {"rows24", {2, 32, 12, 4, 8, 0, 0, 1}}, {"rows32", {4, 16, 8, 8, 8, 0, 0, 1}}, {0}};
 
 /* Offsets within a block are ints, and bytes of them unsigned ones. */
 static bool fits_int(const wi_gemm_shape *shape, const int *p) {
