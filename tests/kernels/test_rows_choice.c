@@ -124,7 +124,7 @@ static void rows_of_16_bits_take_what_reading_takes(void **state) {
     }
 }
 
-/* A tile of 17 to 32 rows reads B once. Others serve where they have all rows, too, and processors. */
+/* They take no more rows than they have, so that B is read by one tile alone, and no fewer than `flat` has. */
 static void tiles_have_all_rows(void **state) {
     (void)state;
     for (int i = 0; wi_product_family[i]; i++) {
