@@ -22,6 +22,11 @@ BARS_OF_INTEL = [("tall", "dg2", (0.66, 0.66, 0.70, 0.70, 0.69, 0.68)), ("togeth
                  ("tall", "bmg", (0.68, 0.70, 0.71, 0.71, 0.69, 0.73)), ("tall", "pvc", (0.58, 0.57, 0.62, 0.60, 0.61, 0.59))]
 CORES += [(f"{name}.{'quarter' if variant == 'tall' and name in WITH_QUARTERS else variant}.*", kernel, target, share, 0.25)
           for variant, target, shares in BARS_OF_INTEL for (name, kernel), share in zip(KERNELS_OF_CORES, shares)]
+# Of 24 and 32 rows, with several quads on their way to registers. AMD's gfx9 has a group in one sub-group, without barriers, by which a
+# step of k is found: its loops are held below.
+BARS_OF_ROWS = [("rows24", "sm_*", 0.75, 0.18), ("rows32", "sm_*", 0.81, 0.18), ("rows24", "gfx1*", 0.65, 0.37), ("rows32", "gfx1*", 0.78, 0.37)]
+CORES += [(f"{name}.{tile}.*", "gemm_tiles", target, share, occupancy) for name in ("gpu_rows", "gpu_rows_split")
+          for tile, target, share, occupancy in BARS_OF_ROWS]
 # Convolutions in tiles of a quarter's size, with 4 x 8 sums an item; of NVIDIA's GPUs the registers of conv_gpu, too.
 QUARTERS = [("sm_*", 0.80, 0.37), ("gfx9*", 0.80, 0.40), ("gfx1[01]??", 0.80, 0.50), ("gfx12??", 0.78, 0.50)]
 CORES += [("conv_gpu.quarter.*", "conv_tiles", target, share, occupancy) for target, share, occupancy in QUARTERS]
@@ -71,6 +76,8 @@ BARS_OF_SCANS = [("rows8", "*", (0.83, 0.87, 0.80, 0.77, 0.88)), ("64", "*", (0.
 LOOPS += [(f"recurrent_*_gpu.{variant}.*", name, target, share, 0.0) for name in ("recurrent_forward", "recurrent_back")
           for variant, kernel, shares in BARS_OF_SCANS if fnmatch.fnmatch(name, kernel)
           for target, share in zip(("gfx*", "sm_*", "dg2", "pvc", "bmg"), shares)]
+LOOPS += [(f"{name}.{tile}.*", "gemm_tiles", "gfx9*", share, 0.20) for name in ("gpu_rows", "gpu_rows_split")
+          for tile, share in (("rows24", 0.80), ("rows32", 0.85))]
 # Depthwise convolutions of stride 1 and 2: a row of taps, whose form for borders is counted, too, and a tile of weights' gradients. All that they
 # read has 128 bits.
 DEPTHWISE = [("depthwise_gpu.f32.1.*", "conv_depthwise", (0.28, 0.40, 0.38)), ("depthwise_gpu.f32.2.*", "conv_depthwise", (0.23, 0.33, 0.31)),

@@ -31,6 +31,7 @@ static const device_kind kinds[] = {
          .items_a_unit = 4,
          .loops = {.item_elements = 4096, .stores_functions = true},
          .hiding_groups = 1,
+         .issues = 1.0,
          .peak_f32 = 1.25e11,
          .peak_f64 = 6.2e10,
          .peak_f16 = 1.25e11,
@@ -64,6 +65,7 @@ static const device_kind kinds[] = {
              .sums = true},
          .hiding_groups = 2,
          .drawing_groups = 2,
+         .issues = 1.0,
          .peak_f32 = 2e11,
          .peak_f64 = 6e9,
          .peak_f16 = 2e11,
@@ -130,6 +132,7 @@ static void apply_facts(
     wi_device_profile *profile, const wi_known_facts *facts, double units, cl_uint clock_mhz) {
     const double peak = peak_of_unit(facts, clock_mhz), bandwidth = bandwidth_of(facts, units);
     if (bandwidth > 0.0) profile->bandwidth = bandwidth;
+    if (facts->issues > 0.0) profile->issues = facts->issues;
     if (peak <= 0.0) return;
     const double faster = peak / profile->peak_f32;
     profile->peak_f32 *= faster;

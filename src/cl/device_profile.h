@@ -71,6 +71,7 @@ typedef struct wi_device_profile {
     wi_loop_profile loops;
     /* ---- speed ---- */
     double peak_f32, peak_f64, peak_f16, peak_bf16; /* operations per second of one unit */
+    double issues;                                  /* instructions in the time of a multiply-add */
     double peak_engine;                             /* of a matrix engine, where there is one */
     double peak_vectors;                            /* of vector units in its place */
     wi_operation_prices prices;

@@ -112,9 +112,10 @@ static const wi_known_device rows[] = {
     {DEVICE("*HD Graphics 6*"), FIGURES(.parts = 8, .lanes = 64)},
     /* ---- architectures: NVIDIA's, by compute capability ---- */
     {ARCHITECTURE("sm_60"), FIGURES(.lanes = 64, .unit_gigabytes = 13, .f64 = 1.0 / 2)},
-    {ARCHITECTURE("sm_70"), FIGURES(.lanes = 64, .unit_gigabytes = 11, .f64 = 1.0 / 2)},
-    {ARCHITECTURE("sm_7"), FIGURES(.lanes = 64, .unit_gigabytes = 9, .f64 = 1.0 / 32)},
-    {ARCHITECTURE("sm_80"), FIGURES(.lanes = 64, .unit_gigabytes = 15, .f64 = 1.0 / 2, .engine = 16)},
+    {ARCHITECTURE("sm_70"), FIGURES(.lanes = 64, .issues = 2, .unit_gigabytes = 11, .f64 = 1.0 / 2)},
+    {ARCHITECTURE("sm_7"), FIGURES(.lanes = 64, .issues = 2, .unit_gigabytes = 9, .f64 = 1.0 / 32)},
+    {ARCHITECTURE("sm_80"),
+        FIGURES(.lanes = 64, .issues = 2, .unit_gigabytes = 15, .f64 = 1.0 / 2, .engine = 16)},
     {ARCHITECTURE("sm_8"), FIGURES(.lanes = 128, .unit_gigabytes = 10, .f64 = 1.0 / 64, .engine = 2)},
     {ARCHITECTURE("sm_9"), FIGURES(.lanes = 128, .unit_gigabytes = 25, .f64 = 1.0 / 2, .engine = 15)},
     {ARCHITECTURE("sm_10"), FIGURES(.lanes = 128, .unit_gigabytes = 54, .f64 = 1.0 / 2, .engine = 28)},

@@ -26,6 +26,7 @@ typedef struct wi_known_facts {
     double gibibytes;        /* of memory */
     double parts;            /* of what the driver counts, that are one compute unit */
     double lanes;            /* f32 multiply-adds of a compute unit in a clock */
+    double issues; /* instructions that a compute unit issues in the time of a multiply-add of all lanes */
     double
         unit_gigabytes; /* of memory, a second and for each compute unit, / 1e9: as devices of the architecture have it */
     double near_bytes; /* of the second cache, a clock and for each compute unit */

@@ -41,7 +41,8 @@ static const test_case cases[] = {PLAIN(1, 1, 1), PLAIN(1, 1, 40), PLAIN(1, 33, 
     PLAIN(14, 33, 17), PLAIN(12, 31, 15), PLAIN(32, 128, 64), PLAIN(32, 10, 128), PLAIN(32, 128, 10),
     PLAIN(10, 128, 32), PLAIN(128, 64, 32), PLAIN(65, 63, 67), PLAIN(17, 300, 9), PLAIN(530, 20, 11),
     PLAIN(7, 5, 600), PLAIN(40, 290, 300), PLAIN(67, 65, 513), PLAIN(5, 16, 257), PLAIN(9, 150, 1030),
-    PLAIN(64, 101, 520), PLAIN(132, 260, 44), PLAIN(40, 1100, 130), PLAIN(20, 70, 1100)};
+    PLAIN(64, 101, 520), PLAIN(132, 260, 44), PLAIN(40, 1100, 130), PLAIN(20, 70, 1100), PLAIN(24, 132, 520),
+    PLAIN(31, 259, 301), PLAIN(17, 256, 64)};
 
 /* Strides that are no plain transposition. */
 static const test_case odd_cases[] = {

@@ -41,6 +41,9 @@ static const test_case cases[] = {
     {"rows apart by multiples of a quad", 2, 24, 28, 264, false, false, 4, false},
     {"rows apart", 2, 23, 27, 263, false, true, 3, false},
     {"several tiles", 1, 150, 140, 136, true, false, 1, false},
+    {"few rows, NN", 1, 24, 132, 512, false, false, 0, false},
+    {"few rows, NT, two blocks", 1, 19, 131, 17, false, true, 0, true},
+    {"few rows, a batch, TN", 2, 31, 133, 903, true, false, 1, false},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -49,7 +52,15 @@ typedef struct net {
     weft_tensor *inputs[CASES][INPUTS], *outputs[CASES]; /* inputs: A, B, bias, beside */
     int count;
     const test_case *of[CASES];
+    const struct kernel *kernel;
 } net;
+
+/* An implementation, the rows that it is tried with, and the most splits among these cases, of all and of the tiny ones. */
+typedef struct kernel {
+    const char *name;
+    int64_t fewest, most;
+    int splits, tiny_splits;
+} kernel;
 
 static size_t count_of(const weft_tensor *tensor) {
     size_t count = 1;
@@ -80,11 +91,14 @@ static void add_case(net *n, const test_case *c) {
     assert_weft_ok(weft_graph_status(graph));
 }
 
-static net make_net(void) {
+static net make_net(const kernel *of) {
     net n = {
-        .context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .work_units = UNITS})};
-    for (size_t i = 0; i < CASES; i++)
-        if (cases[i].tiny || !test_reduced()) add_case(&n, &cases[i]);
+        .context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .work_units = UNITS}),
+        .kernel = of};
+    for (size_t i = 0; i < CASES; i++) {
+        const test_case *const c = &cases[i];
+        if ((c->tiny || !test_reduced()) && c->m >= of->fewest && c->m <= of->most) add_case(&n, c);
+    }
     return n;
 }
 
@@ -100,7 +114,7 @@ static float *numbers_of(const weft_tensor *input, uint64_t seed) {
 
 static weft_plan *make_plan(const net *n) {
     weft_plan *plan = NULL;
-    assert_int_equal(setenv("WEFT_GEMM", "gpu_split", 1), 0);
+    assert_int_equal(setenv("WEFT_GEMM", n->kernel->name, 1), 0);
     assert_weft_ok(weft_plan_create(&plan, n->outputs, (size_t)n->count, NULL));
     unsetenv("WEFT_GEMM");
     for (int i = 0; i < n->count * INPUTS; i++) {
@@ -134,14 +148,14 @@ static void assert_splits(const net *n, const weft_plan *plan) {
     for (size_t i = 0; i < plan->partition.step_count; i++) {
         const wi_step *const step = plan->partition.steps[i];
         if (step->kind != WI_STEP_PRODUCT) continue;
-        assert_string_equal(step->selection->chosen->name, "gpu_split");
+        assert_string_equal(step->selection->chosen->name, n->kernel->name);
         const int splits = splits_of(&plan->partition, step);
         print_message("%d%s", splits, ++steps < n->count ? ", " : " splits\n");
         assert_in_range(splits, 2, 32);
         most = splits > most ? splits : most;
     }
     assert_int_equal(steps, n->count);
-    assert_int_equal(most, test_reduced() ? 2 : 32);
+    assert_int_equal(most, test_reduced() ? n->kernel->tiny_splits : n->kernel->splits);
 }
 
 static double element_of(
@@ -181,14 +195,13 @@ static void run(const net *n, weft_plan *plan, float **results) {
     }
 }
 
-static void splits_are_added_up(void **state) {
+static void add_up_splits(const kernel *of) {
     float *got[CASES], *again[CASES];
-    (void)state;
     if (wi_context_device(test_context())->caps.device_class == WEFT_CLASS_CPU) {
         print_message("skipped: a kernel of class gpu\n");
         skip();
     }
-    const net n = make_net();
+    const net n = make_net(of);
     weft_plan *const plan = make_plan(&n);
     assert_splits(&n, plan);
     run(&n, plan, got);
@@ -201,6 +214,16 @@ static void splits_are_added_up(void **state) {
     }
     weft_plan_release(plan);
     weft_context_release(n.context);
+}
+
+static void splits_are_added_up(void **state) {
+    (void)state;
+    add_up_splits(&(kernel){"gpu_split", 1, INT64_MAX, 32, 2});
+}
+
+static void splits_of_few_rows_are_added_up(void **state) {
+    (void)state;
+    add_up_splits(&(kernel){"gpu_rows_split", 17, 32, 13, 4});
 }
 
 /* ---- the choice, on devices of so many units ---- */
@@ -285,6 +308,7 @@ static void engines_split_few_tiles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(splits_are_added_up),
-        cmocka_unit_test(few_tiles_are_split), cmocka_unit_test(engines_split_few_tiles)};
+        cmocka_unit_test(splits_of_few_rows_are_added_up), cmocka_unit_test(few_tiles_are_split),
+        cmocka_unit_test(engines_split_few_tiles)};
     return test_finish(cmocka_run_group_tests_name("gemm split", tests, NULL, NULL));
 }

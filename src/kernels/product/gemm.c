@@ -1,5 +1,6 @@
 /* Matrix products: the family, and what its members share. */
 #include "base/integers.h"
+#include "graph/dtype.h"
 #include "kernels/product/gemm_list.h"
 
 #ifdef WEFT_WITH_CLBLAST
@@ -41,6 +42,8 @@
     ROW(wi_gemm_cpu_thin)                                                                                    \
     ROW(wi_gemm_cpu_direct)                                                                                  \
     ROW(wi_gemm_cpu)                                                                                         \
+    ROW(wi_gemm_rows_gpu)                                                                                    \
+    ROW(wi_gemm_rows_split_gpu)                                                                              \
     ROW(wi_gemm_gpu)                                                                                         \
     ROW(wi_gemm_split_gpu)                                                                                   \
     CLBLAST(ROW)                                                                                             \
@@ -92,6 +95,14 @@ double wi_gemm_bytes(const wi_gemm_shape *shape, int which) {
     const double elements = (which & WI_GEMM_A ? m * k : 0.0) + (which & WI_GEMM_B ? k * n : 0.0) +
                             (which & WI_GEMM_C ? m * n : 0.0);
     return (double)shape->batch * elements * (double)sizeof(float);
+}
+
+double wi_gemm_stored_bytes(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const double share_a = (double)wi_format_of(site->formats[0])->size / sizeof(float);
+    const double share_b = (double)wi_format_of(site->formats[1])->size / sizeof(float);
+    return share_a * wi_gemm_bytes(shape, WI_GEMM_A) + share_b * wi_gemm_bytes(shape, WI_GEMM_B) +
+           wi_gemm_bytes(shape, WI_GEMM_C);
 }
 
 double wi_gemm_multiplications(const wi_gemm_shape *shape) {

@@ -25,15 +25,6 @@ static double products_of(const int *p) {
     return (double)(p[PARTS] * (p[PARTS] + 1)) / 2.0;
 }
 
-/* Bytes of operand 0 or 1 as it lies in memory, and of C. */
-static double bytes_of(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
-    const double share_a = (double)wi_format_of(site->formats[0])->size / sizeof(float);
-    const double share_b = (double)wi_format_of(site->formats[1])->size / sizeof(float);
-    return share_a * wi_gemm_bytes(shape, WI_GEMM_A) + share_b * wi_gemm_bytes(shape, WI_GEMM_B) +
-           wi_gemm_bytes(shape, WI_GEMM_C);
-}
-
 static wi_splitting splitting_of(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
@@ -44,7 +35,7 @@ static wi_splitting splitting_of(const wi_kernel_site *site) {
     const double steps = (double)(blocks * p[WI_FRAGMENT_STEPS]);
     const double operations = products_of(p) * 2.0 * (double)shape->batch * rows * columns * steps;
     return (wi_splitting){.whole = {.operations = operations / wi_fragments_rate(site->device, p),
-                              .bytes = bytes_of(site),
+                              .bytes = wi_gemm_stored_bytes(site),
                               .groups = (double)shape->batch * rows * columns / (double)(height * width),
                               .launches = 1,
                               .build_seconds = 0.5},

@@ -1,5 +1,5 @@
 /* The matrix product on gpu-class devices: tiles in local memory. A second record splits k, for results that have fewer tiles than
- * the device has units. See cl_kernels/gemm_gpu.cl. */
+ * the device has units. Two more are for 17 to 32 rows, all of which a tile has. See cl_kernels/gemm_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/product/gemm_list.h"
 #include "kernels/product/gemm_splits.h"
@@ -25,6 +25,14 @@ static const wi_variant split_tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0,
 static const wi_variant tuned_variants[] = {
     {"few", {8, 8, 8, 8, 8, 0, 0}}, {"deep", {16, 16, 8, 8, 16, 0, 0}}, {"low", {8, 16, 4, 8, 8, 0, 0}}, {0}};
 
+/* Of so many rows, more than `flat` has, so that B is read once. A tile has few rows to multiply B with: an item has several quads of it
+ * on their way. */
+enum { FLAT_ROWS = 16 };
+static const wi_variant rows_variants[] = {
+    {"rows24", {2, 32, 12, 4, 8, 0, 0}}, {"rows32", {4, 16, 8, 8, 8, 0, 0}}, {0}};
+static const wi_variant rows_split_variants[] = {
+    {"rows24", {2, 32, 12, 4, 8, 0, 0, 1}}, {"rows32", {4, 16, 8, 8, 8, 0, 0, 1}}, {0}};
+
 /* Offsets within a block are ints, and bytes of them unsigned ones. */
 static bool fits_int(const wi_gemm_shape *shape, const int *p) {
     const int64_t most = INT32_MAX / (int64_t)sizeof(float);
@@ -49,7 +57,7 @@ static wi_splitting splitting_of(const wi_kernel_site *site) {
         tiles * (double)(wi_tile_height(p) * wi_tile_width(p)) * (double)(blocks * p[WI_TILE_STEP]);
     return (wi_splitting){
         .whole = {.operations = 2.0 * multiplications / wi_tile_useful_part(site->device, p),
-            .bytes = wi_gemm_bytes(shape, WI_GEMM_ABC),
+            .bytes = wi_gemm_stored_bytes(site),
             .groups = tiles,
             .launches = 1,
             .build_seconds = 0.3},
@@ -66,6 +74,27 @@ static bool accepts_split(const wi_kernel_site *site) {
     if (!accepts(site)) return false;
     const wi_splitting product = splitting_of(site);
     return wi_splitting_fits(&product);
+}
+
+static bool has_all_rows(const wi_kernel_site *site) {
+    return site->product->m > FLAT_ROWS && site->product->m <= wi_tile_height(site->values);
+}
+
+static bool accepts_rows(const wi_kernel_site *site) {
+    return has_all_rows(site) && accepts(site);
+}
+
+static bool accepts_split_rows(const wi_kernel_site *site) {
+    return has_all_rows(site) && accepts_split(site);
+}
+
+/* A processor gains nothing: quads along k take it longer than rows that a smaller tile leaves out. */
+static double margin_of_rows(const wi_kernel_site *site) {
+    return site->device->is_processor ? 2.0 : 1.0;
+}
+
+static double margin_of_split_rows(const wi_kernel_site *site) {
+    return margin_of_rows(site) * wi_splitting_margin(site);
 }
 
 static double cost(const wi_kernel_site *site) {
@@ -91,33 +120,28 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-const wi_implementation wi_gemm_gpu = {.name = "gpu_tiled",
-    .ops = {&wi_op_matmul},
-    WI_GEMM_FORMATS,
-    .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits, .copies = wi_tile_copies},
-    .file = "gemm_gpu.cl",
-    .headers = wi_tile_headers,
-    .sums = true,
-    .quads = true,
-    .parameters = parameters,
-    .variants = variants,
-    .tuned_variants = tuned_variants,
-    .accepts = accepts,
-    .cost = cost,
-    .prepare = prepare};
+/* What the records have in common. */
+#define RECORD                                                                                               \
+    .ops = {&wi_op_matmul}, WI_GEMM_FORMATS,                                                                 \
+    .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits, .copies = wi_tile_copies},                     \
+    .file = "gemm_gpu.cl", .headers = wi_tile_headers, .sums = true, .quads = true,                          \
+    .parameters = parameters, .cost = cost, .prepare = prepare
+
+const wi_implementation wi_gemm_gpu = {
+    .name = "gpu_tiled", RECORD, .variants = variants, .tuned_variants = tuned_variants, .accepts = accepts};
 
 const wi_implementation wi_gemm_split_gpu = {.name = "gpu_split",
-    .ops = {&wi_op_matmul},
-    WI_GEMM_FORMATS,
-    .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits, .copies = wi_tile_copies},
-    .file = "gemm_gpu.cl",
-    .headers = wi_tile_headers,
-    .sums = true,
-    .quads = true,
-    .parameters = parameters,
+    RECORD,
     .variants = split_variants,
     .tuned_variants = split_tuned_variants,
     .accepts = accepts_split,
-    .cost = cost,
-    .margin = wi_splitting_margin,
-    .prepare = prepare};
+    .margin = wi_splitting_margin};
+
+const wi_implementation wi_gemm_rows_gpu = {
+    .name = "gpu_rows", RECORD, .variants = rows_variants, .accepts = accepts_rows, .margin = margin_of_rows};
+
+const wi_implementation wi_gemm_rows_split_gpu = {.name = "gpu_rows_split",
+    RECORD,
+    .variants = rows_split_variants,
+    .accepts = accepts_split_rows,
+    .margin = margin_of_split_rows};

@@ -21,6 +21,8 @@ bool wi_gemm_fits_int(const wi_gemm_shape *shape);
 /* Bytes of the matrices, f32. */
 enum { WI_GEMM_A = 1, WI_GEMM_B = 2, WI_GEMM_C = 4, WI_GEMM_ABC = 7 };
 double wi_gemm_bytes(const wi_gemm_shape *shape, int which);
+/* Of A and of B as they lie in memory, and of C in f32. */
+double wi_gemm_stored_bytes(const wi_kernel_site *site);
 double wi_gemm_multiplications(const wi_gemm_shape *shape);
 
 /* How many times as fast as multiply-adds six products of parts of f32 numbers must be by their estimates: where numbers are near the

@@ -58,5 +58,5 @@ double wi_tile_useful_part(const wi_device_profile *device, const int *values) {
                  readers = values[WI_TILE_SUB_GROUP] ? values[WI_TILE_SUB_GROUP] : 1.0,
                  quads = (values[WI_TILE_ROWS] / readers + values[WI_TILE_COLUMNS]) / 4.0,
                  others = wi_tile_copies(values) ? 6.0 : 8.0;
-    return results / (results + 4.0 * quads + others);
+    return results / (results + (4.0 * quads + others) / device->issues);
 }

@@ -39,7 +39,8 @@ wi_limits wi_tile_limits(const int *values);
 /* Has an item registers for its sums, and does the device read rows together, if the tile wants it? */
 bool wi_tile_suits(const wi_device_profile *device, const int *values);
 /* The part of the arithmetic units' time that reads of local memory leave: an item reads a quad for each 4 rows and for each
- * 4 columns, and multiplies them all. Rows that are read together are read once for the whole sub-group; what asynchronous copies bring, no item stores. A processor,
+ * 4 columns, and multiplies them all. Rows that are read together are read once for the whole sub-group; what asynchronous copies bring,
+ * no item stores. What does not multiply counts half where a unit issues two instructions in the time of a multiply-add. A processor,
  * whose local memory is any memory, is not told apart by it: 1. */
 double wi_tile_useful_part(const wi_device_profile *device, const int *values);
 
