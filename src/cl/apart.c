@@ -28,7 +28,6 @@ static const char *find_body(const char *source, const char *from) {
 void wi_apart_append(wi_text *text, const char *source) {
     const char *from = source;
     for (const char *body; (body = find_body(source, from)); from = body)
-        wi_text_append(
-            text, "%.*s if (get_local_size(0) == 0) weft_apart();", (int)(body - from), from);
+        wi_text_append(text, "%.*s if (get_local_size(0) == 0) weft_apart();", (int)(body - from), from);
     wi_text_append(text, "%s", from);
 }

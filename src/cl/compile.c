@@ -37,7 +37,8 @@ static weft_status drop_refused(wi_compiled *made, const wi_device *device, cons
     if (made->error != CL_BUILD_PROGRAM_FAILURE) return WEFT_OK;
     WI_TRY(wi_build_log_read(&log, device, made->program, made->error));
     if (wi_build_log_is_verdict(log)) {
-        wi_log_line(device->host.log, WEFT_LOG_DEBUG, "%s does not compile as it would soonest: %s", what, log);
+        wi_log_line(
+            device->host.log, WEFT_LOG_DEBUG, "%s does not compile as it would soonest: %s", what, log);
         clReleaseProgram(made->program);
         made->program = NULL;
     }
@@ -61,14 +62,14 @@ static weft_status append_quick(
 }
 
 /* As the driver compiles it soonest. */
-static weft_status compile_quickly(
-    wi_compiled *made, const wi_device *device, const char *what, const char *source, const char *options) {
+static weft_status compile_quickly(wi_compiled *made, const wi_device *device, unsigned quirks,
+    const char *what, const char *source, const char *options) {
     wi_text before, text, all_options;
     wi_text_init(&before, device->host.allocator);
     wi_text_init(&text, device->host.allocator);
     wi_text_init(&all_options, device->host.allocator);
     wi_text_append(&all_options, "%s", options);
-    weft_status status = append_quick(&before, &text, &all_options, device->caps.quirks, source);
+    weft_status status = append_quick(&before, &text, &all_options, quirks, source);
     if (status == WEFT_OK) status = compile(made, device, what, before.data, text.data, all_options.data);
     if (status == WEFT_OK) status = drop_refused(made, device, what);
     wi_text_clear(&before);
@@ -87,16 +88,20 @@ static void append_usable(wi_text *usable, const wi_device *device, const char *
         usable, "%.*s%s", (int)before, options, option ? option + strlen(WI_OPTION_UNOPTIMISED) : "");
 }
 
+/* Without optimisation a driver that copies kernels inlines none. */
+static unsigned quirks_with(unsigned quirks, const char *options) {
+    return strstr(options, WI_OPTION_UNOPTIMISED) ? quirks & ~(unsigned)WI_QUIRK_KERNEL_COPIES : quirks;
+}
+
 static weft_status compile_any(
     wi_compiled *made, const wi_device *device, const char *what, const char *source, const char *options) {
-    const unsigned quirks = device->caps.quirks;
+    const unsigned quirks = quirks_with(device->caps.quirks, options);
     weft_status status = WEFT_OK;
     if (quirks & (WI_QUIRK_SLOW_HEADER | WI_QUIRK_KERNEL_COPIES))
-        status = compile_quickly(made, device, what, source, options);
+        status = compile_quickly(made, device, quirks, what, source, options);
     if (status == WEFT_OK && !made->program) {
         status = compile(made, device, what, "", source, options);
-        made->undeclared =
-            (quirks & WI_QUIRK_SLOW_HEADER) && status == WEFT_OK && made->error == CL_SUCCESS;
+        made->undeclared = (quirks & WI_QUIRK_SLOW_HEADER) && status == WEFT_OK && made->error == CL_SUCCESS;
     }
     if (status != WEFT_OK && made->program) clReleaseProgram(made->program);
     return status;
