@@ -1,10 +1,11 @@
-/* Kernels that the driver compiles once.
+/* Kernels that the driver compiles once (WI_QUIRK_KERNEL_COPIES).
  *
- * PoCL makes two functions of each kernel that its launches may call, with their arguments in an array each, and inlines the
- * kernel in both: LLVM then optimises and translates it three times, the kernel itself included, though one of the two is never
- * called. It does not inline what calls a function that may return twice, as setjmp does. So each kernel calls
- * one where its group has no items at all. PoCL sets the group's size as it makes the two functions, and LLVM leaves the
- * call out as soon as they are made: the code of the kernel is what it would be without. */
+ * PoCL makes two more functions of each kernel, which take its arguments in an array, and has LLVM inline the kernel in both. All three
+ * are then optimised and translated, though it launches only one. LLVM does not inline a function that calls one that may return
+ * twice, as setjmp does. So each kernel begins with such a call, in a branch for groups of no items. PoCL sets the group's size in the
+ * same pass that makes the two functions, and LLVM drops the branch in the next one: the kernel's code is what it would be without.
+ *
+ * The call must stand in the kernel itself: it keeps any function from being inlined that has it. */
 #ifndef WI_APART_H
 #define WI_APART_H
 

@@ -37,8 +37,8 @@ static weft_status drop_refused(wi_compiled *made, const wi_device *device, cons
     if (made->error != CL_BUILD_PROGRAM_FAILURE) return WEFT_OK;
     WI_TRY(wi_build_log_read(&log, device, made->program, made->error));
     if (wi_build_log_is_verdict(log)) {
-        wi_log_line(
-            device->host.log, WEFT_LOG_DEBUG, "%s does not compile as it would soonest: %s", what, log);
+        wi_log_line(device->host.log, WEFT_LOG_DEBUG, "%s does not compile in the form for this driver: %s",
+            what, log);
         clReleaseProgram(made->program);
         made->program = NULL;
     }
@@ -46,8 +46,8 @@ static weft_status drop_refused(wi_compiled *made, const wi_device *device, cons
     return WEFT_OK;
 }
 
-/* _OPENCL_H_ is the guard of the driver's header. */
-static weft_status append_quick(
+/* What compile takes in that form. _OPENCL_H_ is the guard of the driver's header. */
+static weft_status append_adapted(
     wi_text *before, wi_text *text, wi_text *all_options, unsigned quirks, const char *source) {
     const bool declares = quirks & WI_QUIRK_SLOW_HEADER;
     if (declares) WI_TRY(wi_kernel_source_append(before, "builtins.clh"));
@@ -61,15 +61,15 @@ static weft_status append_quick(
     return before->failed || text->failed || all_options->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
-/* As the driver compiles it soonest. */
-static weft_status compile_quickly(wi_compiled *made, const wi_device *device, unsigned quirks,
+/* In the form that takes the driver the least time. */
+static weft_status compile_adapted(wi_compiled *made, const wi_device *device, unsigned quirks,
     const char *what, const char *source, const char *options) {
     wi_text before, text, all_options;
     wi_text_init(&before, device->host.allocator);
     wi_text_init(&text, device->host.allocator);
     wi_text_init(&all_options, device->host.allocator);
     wi_text_append(&all_options, "%s", options);
-    weft_status status = append_quick(&before, &text, &all_options, quirks, source);
+    weft_status status = append_adapted(&before, &text, &all_options, quirks, source);
     if (status == WEFT_OK) status = compile(made, device, what, before.data, text.data, all_options.data);
     if (status == WEFT_OK) status = drop_refused(made, device, what);
     wi_text_clear(&before);
@@ -98,7 +98,7 @@ static weft_status compile_any(
     const unsigned quirks = quirks_with(device->caps.quirks, options);
     weft_status status = WEFT_OK;
     if (quirks & (WI_QUIRK_SLOW_HEADER | WI_QUIRK_KERNEL_COPIES))
-        status = compile_quickly(made, device, quirks, what, source, options);
+        status = compile_adapted(made, device, quirks, what, source, options);
     if (status == WEFT_OK && !made->program) {
         status = compile(made, device, what, "", source, options);
         made->undeclared = (quirks & WI_QUIRK_SLOW_HEADER) && status == WEFT_OK && made->error == CL_SUCCESS;

@@ -81,6 +81,10 @@ static void assert_few(const wi_device *device) {
 static void first_step_compiles_few_kernels(void **state) {
     (void)state;
     bench_model model;
+    if (test_reduced()) {
+        print_message("[  NOTE  ] a whole network, which would take too long here\n");
+        skip();
+    }
     assert_int_equal(setenv("WEFT_SELF_TEST", "1", 1), 0);
     weft_context *const context =
         test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = ""});
