@@ -1,6 +1,7 @@
 /* Programs by the driver's compiler (contract in compile.h). */
 #include "cl/compile.h"
 
+#include "cl/apart.h"
 #include "cl/build_log.h"
 #include "cl/kernel_source.h"
 #include "cl/quirks.h"
@@ -36,7 +37,8 @@ static weft_status drop_refused(wi_compiled *made, const wi_device *device, cons
     if (made->error != CL_BUILD_PROGRAM_FAILURE) return WEFT_OK;
     WI_TRY(wi_build_log_read(&log, device, made->program, made->error));
     if (wi_build_log_is_verdict(log)) {
-        wi_log_line(device->host.log, WEFT_LOG_DEBUG, "%s does not compile with builtins.clh: %s", what, log);
+        wi_log_line(device->host.log, WEFT_LOG_DEBUG, "%s does not compile in the form for this driver: %s",
+            what, log);
         clReleaseProgram(made->program);
         made->program = NULL;
     }
@@ -44,18 +46,34 @@ static weft_status drop_refused(wi_compiled *made, const wi_device *device, cons
     return WEFT_OK;
 }
 
-/* _OPENCL_H_ is the guard of the driver's header. */
-static weft_status compile_declared(
-    wi_compiled *made, const wi_device *device, const char *what, const char *source, const char *options) {
-    wi_text declarations, all_options;
-    wi_text_init(&declarations, device->host.allocator);
+/* What compile takes in that form. _OPENCL_H_ is the guard of the driver's header. */
+static weft_status append_adapted(
+    wi_text *before, wi_text *text, wi_text *all_options, unsigned quirks, const char *source) {
+    const bool declares = quirks & WI_QUIRK_SLOW_HEADER;
+    if (declares) WI_TRY(wi_kernel_source_append(before, "builtins.clh"));
+    wi_text_append(all_options, "%s", declares ? " -D _OPENCL_H_" : "");
+    if (quirks & WI_QUIRK_KERNEL_COPIES) {
+        wi_text_append(before, "%s", wi_apart_function);
+        wi_apart_append(text, source);
+    } else {
+        wi_text_append(text, "%s", source);
+    }
+    return before->failed || text->failed || all_options->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+}
+
+/* In the form that takes the driver the least time. */
+static weft_status compile_adapted(wi_compiled *made, const wi_device *device, unsigned quirks,
+    const char *what, const char *source, const char *options) {
+    wi_text before, text, all_options;
+    wi_text_init(&before, device->host.allocator);
+    wi_text_init(&text, device->host.allocator);
     wi_text_init(&all_options, device->host.allocator);
-    weft_status status = wi_kernel_source_append(&declarations, "builtins.clh");
-    wi_text_append(&all_options, "%s -D _OPENCL_H_", options);
-    if (declarations.failed || all_options.failed) status = WEFT_ERROR_MEMORY;
-    if (status == WEFT_OK) status = compile(made, device, what, declarations.data, source, all_options.data);
+    wi_text_append(&all_options, "%s", options);
+    weft_status status = append_adapted(&before, &text, &all_options, quirks, source);
+    if (status == WEFT_OK) status = compile(made, device, what, before.data, text.data, all_options.data);
     if (status == WEFT_OK) status = drop_refused(made, device, what);
-    wi_text_clear(&declarations);
+    wi_text_clear(&before);
+    wi_text_clear(&text);
     wi_text_clear(&all_options);
     return status;
 }
@@ -70,14 +88,20 @@ static void append_usable(wi_text *usable, const wi_device *device, const char *
         usable, "%.*s%s", (int)before, options, option ? option + strlen(WI_OPTION_UNOPTIMISED) : "");
 }
 
+/* Without optimisation a driver that copies kernels inlines none. */
+static unsigned quirks_with(unsigned quirks, const char *options) {
+    return strstr(options, WI_OPTION_UNOPTIMISED) ? quirks & ~(unsigned)WI_QUIRK_KERNEL_COPIES : quirks;
+}
+
 static weft_status compile_any(
     wi_compiled *made, const wi_device *device, const char *what, const char *source, const char *options) {
-    const bool declares = device->caps.quirks & WI_QUIRK_SLOW_HEADER;
+    const unsigned quirks = quirks_with(device->caps.quirks, options);
     weft_status status = WEFT_OK;
-    if (declares) status = compile_declared(made, device, what, source, options);
+    if (quirks & (WI_QUIRK_SLOW_HEADER | WI_QUIRK_KERNEL_COPIES))
+        status = compile_adapted(made, device, quirks, what, source, options);
     if (status == WEFT_OK && !made->program) {
         status = compile(made, device, what, "", source, options);
-        made->undeclared = declares && status == WEFT_OK && made->error == CL_SUCCESS;
+        made->undeclared = (quirks & WI_QUIRK_SLOW_HEADER) && status == WEFT_OK && made->error == CL_SUCCESS;
     }
     if (status != WEFT_OK && made->program) clReleaseProgram(made->program);
     return status;

@@ -13,8 +13,9 @@ typedef struct wi_compiled {
 /* Compiles a source; made->error says whether the compiler took it. Another error leaves no program.
  *
  * Where the driver reads a long header of declarations for each program (WI_QUIRK_SLOW_HEADER), builtins.clh stands in its
- * place: the functions that Weft's kernels call. A source that calls another one is compiled once more with the header,
- * as is one that no compiler takes, so that errors are told with the source's own lines. */
+ * place: the functions that Weft's kernels call. Where it would compile each kernel several times (WI_QUIRK_KERNEL_COPIES), kernels
+ * get what keeps it from that (apart.h). A source that does not compile in this form, as it calls another function or is wrong, is
+ * compiled once more as it is, so that errors are told with the source's own lines. */
 weft_status wi_compile(
     wi_compiled *made, const wi_device *device, const char *what, const char *source, const char *options);
 

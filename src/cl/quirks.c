@@ -16,6 +16,8 @@ static const quirk_row quirk_rows[] = {
     {"portable computing language", "", "",
         WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE | WI_QUIRK_GROUP_SIZES |
             WI_QUIRK_SLOW_HEADER},
+    /* apart.h says how one copy is left; other versions were not tried */
+    {"portable computing language", "", "3.1", WI_QUIRK_KERNEL_COPIES},
     /* as a load of aligned memory, which ends the process */
     {"portable computing language", "", "6.0", WI_QUIRK_UNOPTIMISED_HALF},
     {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
@@ -91,6 +93,7 @@ const char *wi_quirk_text(unsigned quirk) {
     case WI_QUIRK_OWN_CACHE: return "keeps compiled kernels itself, and compiles each anew for its binary";
     case WI_QUIRK_GROUP_SIZES: return "compiles a kernel anew for each size of its groups";
     case WI_QUIRK_SLOW_HEADER: return "reads a header of all built-in functions for each program";
+    case WI_QUIRK_KERNEL_COPIES: return "compiles a kernel three times: Weft keeps it from that";
     case WI_QUIRK_EARLY_FINISH: return "returns from clFinish before what was flushed is done";
     case WI_QUIRK_UNOPTIMISED_HALF:
         return "reads f16 wrongly where kernels are compiled with " WI_OPTION_UNOPTIMISED;

@@ -20,6 +20,8 @@ enum {
     WI_QUIRK_PRIVATE_FRAGMENTS =
         1 << 11, /* keeps what attention's matrix instructions multiply in private memory */
     WI_QUIRK_TURNING_WAIT = 1 << 12, /* calls that wait turn round */
+    WI_QUIRK_KERNEL_COPIES =
+        1 << 13, /* compiles a kernel three times: alone, and as a part of two functions that call it */
 };
 
 #define WI_OPTION_UNOPTIMISED "-cl-opt-disable"

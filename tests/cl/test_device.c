@@ -243,6 +243,7 @@ static void errors_have_names_and_statuses(void **state) {
 
 static void quirks_follow_the_names(void **state) {
     const weft_device_info pocl = {.platform = "Portable Computing Language", .name = "pthread-x"};
+    const weft_device_info debian = {.platform = "Portable Computing Language", .driver = "3.1+debian"};
     const weft_device_info newer = {.platform = "Portable Computing Language", .driver = "6.0-Debian"};
     const weft_device_info intel = {.platform = "Intel(R) OpenCL Graphics", .name = "Arc"};
     const weft_device_info older = {
@@ -253,6 +254,7 @@ static void quirks_follow_the_names(void **state) {
     const unsigned always = WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE |
                             WI_QUIRK_GROUP_SIZES | WI_QUIRK_SLOW_HEADER;
     assert_int_equal(wi_quirks_find(&pocl), always);
+    assert_int_equal(wi_quirks_find(&debian), always | WI_QUIRK_KERNEL_COPIES);
     assert_int_equal(wi_quirks_find(&newer), always | WI_QUIRK_UNOPTIMISED_HALF);
     assert_int_equal(wi_quirks_find(&nvidia), WI_QUIRK_TURNING_WAIT);
     assert_int_equal(
@@ -260,7 +262,7 @@ static void quirks_follow_the_names(void **state) {
     assert_int_equal(wi_quirks_find(&older),
         WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS | WI_QUIRK_TURNING_WAIT | WI_QUIRK_PRIVATE_FRAGMENTS);
     assert_int_equal(wi_quirks_find(&other), 0);
-    for (unsigned bit = 1; bit <= WI_QUIRK_TURNING_WAIT; bit <<= 1)
+    for (unsigned bit = 1; bit <= WI_QUIRK_KERNEL_COPIES; bit <<= 1)
         assert_string_not_equal(wi_quirk_text(bit), wi_quirk_text(0));
 }
 

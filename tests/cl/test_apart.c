@@ -1,0 +1,102 @@
+/* Kernels are compiled once where the driver would compile them three times. */
+#include "cl/apart.h"
+#include "cl/compile.h"
+#include "cl/context.h"
+#include "cl/quirks.h"
+#include "support/checks.h"
+
+#include <string.h>
+
+/* ---- the text ---- */
+
+#define CALL " if (get_local_size(0) == 0) weft_apart();"
+
+static void assert_text(const char *source, const char *expected) {
+    wi_text text;
+    wi_text_init(&text, NULL);
+    wi_apart_append(&text, source);
+    assert_false(text.failed);
+    assert_string_equal(text.data, expected);
+    wi_text_clear(&text);
+}
+
+static void each_kernel_begins_with_the_call(void **state) {
+    (void)state;
+    assert_text("float f(float x) { return x; }\n", "float f(float x) { return x; }\n");
+    assert_text("__kernel void k(__global int *x) { if (x) { x[0] = 1; } }\n",
+        "__kernel void k(__global int *x) {" CALL " if (x) { x[0] = 1; } }\n");
+    assert_text("__kernel void a(int x)\n{\n}\nint f() {}\n__kernel __attribute__((x)) void b() {}",
+        "__kernel void a(int x)\n{" CALL "\n}\nint f() {}\n__kernel __attribute__((x)) void b() {" CALL "}");
+    assert_text("#define K(n) \\\n    __kernel void n(void) { \\\n    }\nK(a)\n",
+        "#define K(n) \\\n    __kernel void n(void) {" CALL " \\\n    }\nK(a)\n");
+}
+
+static void other_words_are_no_kernels(void **state) {
+    (void)state;
+    assert_text("int my__kernel() {}", "int my__kernel() {}");
+    assert_text("int __kernels() {}", "int __kernels() {}");
+    assert_text("/* a __kernel */", "/* a __kernel */");
+    assert_text(
+        "int my__kernel() {}\n__kernel void k() {}", "int my__kernel() {}\n__kernel void k() {" CALL "}");
+    assert_text("", "");
+}
+
+/* ---- what the driver makes of it ---- */
+
+enum { LINES = 1500 };
+
+/* So long that its machine code is most of a program's binary. */
+static char *long_source(void) {
+    wi_text text;
+    wi_text_init(&text, NULL);
+    wi_text_append(&text,
+        "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void k(__global float *x) {\n"
+        "    float y = x[get_global_id(0)];\n");
+    for (int i = 0; i < LINES; i++) wi_text_append(&text, "    y = y * y - %d.25f;\n", i);
+    wi_text_append(&text, "    x[get_global_id(0)] = y;\n}\n");
+    assert_false(text.failed);
+    return text.data;
+}
+
+static size_t binary_bytes(wi_device *device, const char *source, unsigned quirks) {
+    const unsigned own = device->caps.quirks;
+    wi_compiled made;
+    size_t bytes = 0;
+    device->caps.quirks = quirks;
+    assert_ok(wi_compile(&made, device, "a program", source, "-w"));
+    device->caps.quirks = own;
+    assert_int_equal(made.error, CL_SUCCESS);
+    assert_int_equal(
+        clGetProgramInfo(made.program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL), CL_SUCCESS);
+    clReleaseProgram(made.program);
+    return bytes;
+}
+
+/* The binary has machine code and, in both cases, the program before it is made. */
+static void a_kernel_is_compiled_once(void **state) {
+    (void)state;
+    weft_context *context = NULL;
+    assert_ok(
+        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = ""}));
+    wi_device *const device = wi_context_device(context);
+    const unsigned quirks = device->caps.quirks;
+    const bool copies = quirks & WI_QUIRK_KERNEL_COPIES;
+    if (copies) {
+        char *const source = long_source();
+        const size_t once = binary_bytes(device, source, quirks);
+        const size_t thrice = binary_bytes(device, source, quirks & ~(unsigned)WI_QUIRK_KERNEL_COPIES);
+        print_message("%zu bytes, and %zu with copies\n", once, thrice);
+        wi_release(NULL, source);
+        assert_true(3 * once < 2 * thrice); /* a third of the machine code, which is the greater part */
+    } else {
+        print_message("[  NOTE  ] this driver compiles kernels once by itself\n");
+    }
+    weft_context_release(context);
+    if (!copies) skip();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_kernel_begins_with_the_call),
+        cmocka_unit_test(other_words_are_no_kernels), cmocka_unit_test(a_kernel_is_compiled_once)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
