@@ -2,6 +2,7 @@
 #include "kernels/tuner.h"
 #include "base/integers.h"
 #include "cl/choices.h"
+#include "cl/trial.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/self_test.h"
@@ -49,6 +50,7 @@ static weft_status time_runs(
     const wi_gemm_product *product, const wi_tuner *tuner, double best, double *seconds) {
     double first, one;
     WI_TRY(time_run(product, tuner, &first));
+    wi_trial_believe(tuner->device);
     WI_TRY(time_run(product, tuner, seconds));
     for (int i = 1; i < TRIAL_RUNS && *seconds <= hopeless * best; i++) {
         WI_TRY(time_run(product, tuner, &one));
@@ -147,12 +149,13 @@ static weft_status run_rounds(const wi_gemm_product pair[2], const wi_tuner *tun
     return WEFT_OK;
 }
 
-/* Both in turn: is the other faster by more than noise, and by its margin? */
+/* Both in turn: is the other faster by more than noise, and by its margin? Both have ended here before. */
 static weft_status confirm(
     tuning *t, const wi_candidate *usual, const wi_candidate *other, double medians[2], bool *faster) {
     wi_device *const device = t->tuner->device;
     wi_gemm_product pair[2] = {{0}, {0}};
     weft_status status;
+    wi_trial_believe(device);
     WI_TRY_DONE(make_product(&pair[0], t, usual));
     WI_TRY_DONE(make_product(&pair[1], t, other));
     WI_TRY_DONE(run_rounds(pair, t->tuner, medians));
