@@ -384,7 +384,9 @@ static bool refuse_value(const char *name, const char *value) {
 
 /* A file that cannot be read says why. */
 static bool refuse_network(const char *name) {
-    if (!file_network_is_path(name)) return refuse("%s is no network%s", name, "");
+    if (!file_network_is_path(name))
+        return refuse(
+            "'%s' is no network of weft bench seven, and no file whose name ends in .onnx%s", name, "");
     fprintf(stderr, "weft: %s\n", weft_last_error());
     return false;
 }
