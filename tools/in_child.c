@@ -19,7 +19,7 @@ void in_child_say(const char *line) {
 
 int in_child_written(int status) {
     if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-    if (status == 0) fputs("weft: cannot write to the standard output\n", stderr);
+    fputs("weft: cannot write to the standard output\n", stderr);
     return status == 0 ? 1 : status;
 }
 
