@@ -250,11 +250,10 @@ static void advise_by_cost(const advise *a, const bench_network *network) {
 
 /* How far expected times may be off, as far as that is known. */
 static void print_error(const advise *a) {
-    puts("Expected times are the planner's estimates from data sheets, for kernels as fast as a vendor's "
-         "own: for ResNet-50 "
-         "in f32\non a V100 they are those that NVIDIA publishes of its library. No GPU has run Weft, whose "
-         "kernels may be "
-         "slower.");
+    puts("Expected times are estimates from data sheets, for kernels as fast as a vendor's own: of ResNet-50 "
+         "in f32");
+    puts("on a V100 they are those that NVIDIA publishes of its library. No GPU has run Weft, whose kernels "
+         "may be slower.");
     if (a->least_ratio == 0) return;
     printf("On devices of this machine estimates from their measured peak and bandwidth are %.2f",
         a->least_ratio);
