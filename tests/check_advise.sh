@@ -14,7 +14,8 @@ got=$("$weft" advise digits-MLP digits-CNN --steps 1 --examples 6400000 --hourly
     bad "failed: $got"
 has "digits-MLP: a training step of 32 examples, an epoch of 6400000"
 has "has the cheapest epoch, if it takes what is expected"
-has "of what was measured; on no GPU has that been compared"
+has "of what was measured."
+has "No GPU has run Weft"
 has "ms of a step"
 name=$("$weft" devices | sed -n '1s/  / /p')
 [ "$(echo "$got" | grep -cF "$name ")" -ge 4 ] || bad "the device's name is cut: $got"

@@ -30,6 +30,14 @@ crashes() {
 crashes 'computing matmul$' --only matmul
 crashes 'computing the first expressions of two matrices$'
 
+# A full disk: of a report, and of what is printed.
+got=$("$weft" check --only relu --report /dev/full 2>&1)
+[ $? -eq 1 ] && echo "$got" | grep -q "^weft: cannot write '/dev/full': ." || complain "a full disk" "expected the reason: $got"
+for command in devices "check --only relu" "tune --budget 0 8x8x8" --help; do
+    got=$("$weft" $command 2>&1 >/dev/full)
+    [ $? -eq 1 ] && [ "$got" = "weft: cannot write to the standard output" ] || complain "$command" "expected a line: $got"
+done
+
 # Drivers that end the process as they are opened.
 export OPENCL_LAYERS="$layer" FAULT_OPENCL="clCreateContext 1 1"
 crashes 'opening the device$' --only mul

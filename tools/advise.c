@@ -250,13 +250,15 @@ static void advise_by_cost(const advise *a, const bench_network *network) {
 
 /* How far expected times may be off, as far as that is known. */
 static void print_error(const advise *a) {
+    puts("Expected times are estimates from data sheets, for kernels as fast as a vendor's own: of ResNet-50 "
+         "in f32");
+    puts("on a V100 they are those that NVIDIA publishes of its library. No GPU has run Weft, whose kernels "
+         "may be slower.");
     if (a->least_ratio == 0) return;
-    printf("Expected times are the planner's estimates from data sheets. On devices of this machine its "
-           "estimates "
-           "from their measured\npeak and bandwidth are %.2f",
+    printf("On devices of this machine estimates from their measured peak and bandwidth are %.2f",
         a->least_ratio);
     if (a->most_ratio > a->least_ratio) printf(" to %.2f", a->most_ratio);
-    printf(" of what was measured; on no GPU has that been compared.\n");
+    printf(" of what was measured.\n");
 }
 
 static void print_advice(const advise *a, const bench_network *network) {
@@ -384,7 +386,9 @@ static bool refuse_value(const char *name, const char *value) {
 
 /* A file that cannot be read says why. */
 static bool refuse_network(const char *name) {
-    if (!file_network_is_path(name)) return refuse("%s is no network%s", name, "");
+    if (!file_network_is_path(name))
+        return refuse(
+            "'%s' is no network of weft bench seven, and no file whose name ends in .onnx%s", name, "");
     fprintf(stderr, "weft: %s\n", weft_last_error());
     return false;
 }

@@ -13,6 +13,7 @@
 
 static FILE *report;            /* NULL: none */
 static const char *report_path; /* for its errors */
+static int write_error;         /* the first; 0: none */
 
 void check_line(const char *format, ...) {
     va_list arguments;
@@ -21,7 +22,7 @@ void check_line(const char *format, ...) {
     va_end(arguments);
     if (!report) return;
     va_start(arguments, format);
-    vfprintf(report, format, arguments);
+    if (vfprintf(report, format, arguments) < 0 && write_error == 0) write_error = errno;
     va_end(arguments);
 }
 
@@ -115,9 +116,10 @@ void check_report_tuning(weft_context *context) {
 }
 
 weft_status check_report_end(void) {
-    const bool bad = ferror(report) != 0;
     const int result = fclose(report);
+    if (write_error == 0 && result != 0) write_error = errno;
     report = NULL;
-    if (bad || result != 0) WI_FAIL(WEFT_ERROR_FILE, "cannot write '%s'", report_path);
+    if (write_error != 0)
+        WI_FAIL(WEFT_ERROR_FILE, "cannot write '%s': %s", report_path, strerror(write_error));
     return WEFT_OK;
 }

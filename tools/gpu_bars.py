@@ -8,10 +8,11 @@ KERNELS_OF_CORES = [("gpu_tiled", "gemm_tiles"), ("gpu_split", "gemm_tiles"), ("
                     ("winograd_gpu", "conv_winograd_products")]
 BARS_OF_CORES = [("large", "sm_[89]?", 0.80, 0.25), ("large", "sm_100", 0.80, 0.25), ("large", "gfx90a", 0.80, 0.25),
                  ("large", "gfx942", 0.80, 0.25), ("large", "gfx1[12]??", 0.70, 0.25)]
+BARS_OF_OLDER_CORES = [("large", "gfx900", 0.80, 0.20), ("large", "gfx1030", 0.80, 0.50), ("large", "sm_75", 0.80, 0.50)]
 # Debian 12's clang 15, which the short form takes, makes ten instructions more of the weights' gradient for CDNA than clang 19: 0.787.
 OLD_COMPILER = {("conv_gpu_weight", "gfx90a"): 0.78}
 CORES = [(f"{name}.{variant}.*", kernel, target, OLD_COMPILER.get((name, target), share), occupancy)
-         for name, kernel in KERNELS_OF_CORES for variant, target, share, occupancy in BARS_OF_CORES]
+         for name, kernel in KERNELS_OF_CORES for variant, target, share, occupancy in BARS_OF_CORES + BARS_OF_OLDER_CORES]
 # By asynchronous copies: nothing else reads a factor, or writes it into local memory.
 BARS_OF_COPIES = (0.85, 0.83, 0.82, 0.82, 0.82)
 CORES += [(f"{name}.async.*", kernel, target, share, 0.25)

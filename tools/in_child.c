@@ -17,6 +17,12 @@ void in_child_say(const char *line) {
     if (write(to_parent, text, strlen(text)) < 0) to_parent = -1; /* nobody listens */
 }
 
+int in_child_written(int status) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    fputs("weft: cannot write to the standard output\n", stderr);
+    return status == 0 ? 1 : status;
+}
+
 /* Until the child has ended, and all that it started. */
 static void listen_to(int from, char said[IN_CHILD_TEXT]) {
     FILE *const lines = fdopen(from, "r");
@@ -38,7 +44,7 @@ static pid_t start(int ends[2], int (*run)(const void *data), const void *data) 
     if (process == 0) {
         close(ends[0]);
         to_parent = ends[1];
-        exit(run(data));
+        exit(in_child_written(run(data)));
     }
     close(ends[1]);
     if (process < 0) close(ends[0]);

@@ -15,6 +15,9 @@ typedef struct in_child_end {
  * called before: drivers have threads, which a child lacks. */
 void in_child(in_child_end *end, int (*run)(const void *data), const void *data);
 
+/* A process's exit status, of a child or not: not 0 where what it printed could not be written, which is said. */
+int in_child_written(int status);
+
 /* The child's word on what it does from now on; "": nothing of a driver's. */
 void in_child_say(const char *line);
 

@@ -6,6 +6,7 @@
 #include "tune.h"
 #include "base/platform.h"
 #include "bench_measure.h"
+#include "in_child.h"
 #include "tune_measure.h"
 #include <errno.h>
 #include <math.h>
@@ -104,7 +105,7 @@ static int run_child(const tune_options *options, double end) {
     if (process < 0) return 1;
     if (process == 0) {
         close(ends[0]);
-        _exit(tune_measure(options, end, ends[1]));
+        _exit(in_child_written(tune_measure(options, end, ends[1])));
     }
     close(ends[1]);
     listen(&w, ends[0], options->limit);
@@ -129,6 +130,14 @@ static bool read_number(double *number, const char *text, double least) {
     return end != text && !*end && isfinite(*number) && *number >= least && *number <= 1e6;
 }
 
+static bool is_option(const char *name) {
+    static const char *const names[] = {
+        "--budget", "--limit", "--batch", "--precision", "--device", "--file"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
 static int read_option(tune_options *options, const char *name, const char *value) {
     double batch;
     if (strcmp(name, "--budget") == 0)
@@ -148,10 +157,8 @@ static int read_option(tune_options *options, const char *name, const char *valu
             return refuse("--precision", value, " is not f32, bf16 or f16");
     } else if (strcmp(name, "--device") == 0) {
         options->device = value;
-    } else if (strcmp(name, "--file") == 0) {
-        options->file = value;
     } else {
-        return refuse("there is no option", name, "");
+        options->file = value;
     }
     return 0;
 }
@@ -165,14 +172,15 @@ static void add_the_seven(tune_options *options) {
 
 static int read_arguments(tune_options *options, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
-        if (strncmp(argv[i], "--", 2) == 0) {
+        if (argv[i][0] == '-') {
+            if (!is_option(argv[i])) return refuse("there is no option", argv[i], "");
             if (i + 1 == argc) return refuse("there is no value after", argv[i], "");
             const int bad = read_option(options, argv[i], argv[i + 1]);
             if (bad) return bad;
             i++;
         } else if (options->count == TUNE_MOST_WORKS ||
                    !tune_work_parse(&options->works[options->count++], argv[i])) {
-            return refuse("there is no network, and no size, of the form", argv[i], "");
+            return refuse("no network of weft bench seven and no size is", argv[i], "");
         }
     }
     if (options->count == 0) add_the_seven(options);

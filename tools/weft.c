@@ -111,6 +111,17 @@ static int devices(void) {
     }
 }
 
+static int bad_check_argument(const char *argument) {
+    static const char *const with_value[] = {"--device", "--precision", "--only", "--report"};
+    for (size_t i = 0; i < sizeof with_value / sizeof *with_value; i++) {
+        if (strcmp(argument, with_value[i]) != 0) continue;
+        fprintf(stderr, "weft: %s lacks its value; see weft --help\n", argument);
+        return 2;
+    }
+    fprintf(stderr, "weft: check has no option '%s'; see weft --help\n", argument);
+    return 2;
+}
+
 static int check(int argc, char **argv) {
     weft_check_options asked = {.formats = CHECK_F32};
     bool forget = false;
@@ -126,8 +137,7 @@ static int check(int argc, char **argv) {
         else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
             asked.only = argv[++i];
         else if (strcmp(argv[i], "--precision") != 0 || i + 1 == argc)
-            return bad_usage(
-                "check takes --device SEL, --precision NAME, --only OP, --all, --forget and --report FILE");
+            return bad_check_argument(argv[i]);
         else if (!weft_check_read_precision(&asked.formats, argv[++i]))
             return bad_usage("--precision of check is f32, bf16, f16, f64 or all");
     }
@@ -163,9 +173,8 @@ static bool wants_help(int argc, char **argv) {
     return false;
 }
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
     const char *const command = argc > 1 ? argv[1] : "--help";
-    setvbuf(stdout, NULL, _IOLBF, 0);
     if (wants_help(argc, argv)) return fputs(usage, stdout) < 0;
     if (strcmp(command, "devices") == 0)
         return argc == 2 ? devices() : bad_usage("devices takes no arguments");
@@ -180,4 +189,9 @@ int main(int argc, char **argv) {
     }
     fputs(usage, argc > 1 ? stdout : stderr);
     return argc > 1 ? 0 : 2;
+}
+
+int main(int argc, char **argv) {
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    return in_child_written(run(argc, argv));
 }

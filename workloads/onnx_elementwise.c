@@ -1,47 +1,21 @@
-/* Elementwise ops of ONNX (https://onnx.ai/onnx/operators). Those that are one op of Weft's stand in tables. */
+/* Elementwise ops of ONNX (https://onnx.ai/onnx/operators). */
 #include "onnx_node.h"
 #include <math.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    weft_tensor *(*op)(weft_tensor *x);
-} of_one[] = {{"Abs", weft_abs}, {"Acos", weft_acos}, {"Asin", weft_asin}, {"Atan", weft_atan},
-    {"Ceil", weft_ceil}, {"Cos", weft_cos}, {"Erf", weft_erf}, {"Exp", weft_exp}, {"Floor", weft_floor},
-    {"HardSwish", weft_hardswish}, {"IsNaN", weft_isnan}, {"Log", weft_log}, {"Mish", weft_mish},
-    {"Neg", weft_neg}, {"Not", weft_logical_not}, {"Reciprocal", weft_reciprocal}, {"Relu", weft_relu},
-    {"Round", weft_round}, {"Sigmoid", weft_sigmoid}, {"Sign", weft_sign}, {"Sin", weft_sin},
-    {"Softplus", weft_softplus}, {"Softsign", weft_softsign}, {"Sqrt", weft_sqrt}, {"Tan", weft_tan},
-    {"Tanh", weft_tanh}};
-
-static const struct {
-    const char *name;
-    weft_tensor *(*op)(weft_tensor *a, weft_tensor *b);
-} of_two[] = {{"Add", weft_add}, {"And", weft_logical_and}, {"Div", weft_div}, {"Equal", weft_equal},
-    {"Greater", weft_greater}, {"GreaterOrEqual", weft_greater_equal}, {"Less", weft_less},
-    {"LessOrEqual", weft_less_equal}, {"Max", weft_maximum}, {"Mean", weft_add}, {"Min", weft_minimum},
-    {"Mul", weft_mul}, {"Or", weft_logical_or}, {"Sub", weft_sub}, {"Sum", weft_add},
-    {"Xor", weft_logical_xor}};
-
-static weft_tensor *one(onnx_network *n, onnx_node *node) {
-    weft_tensor *const x = onnx_get(n, node, 0);
-    for (size_t i = 0; x && i < sizeof of_one / sizeof *of_one; i++)
-        if (strcmp(of_one[i].name, node->op_type) == 0) return of_one[i].op(x);
-    return NULL;
+weft_tensor *onnx_build_elementwise(onnx_network *n, onnx_node *node, const onnx_op *op) {
+    weft_tensor *result = onnx_get(n, node, 0);
+    if (op->one) return result ? op->one(result) : NULL;
+    for (size_t i = 1; result && i < node->n_input; i++) {
+        weft_tensor *const next = onnx_get(n, node, i);
+        result = next ? op->two(result, next) : NULL;
+    }
+    return result;
 }
 
-/* Of two inputs, or one by one of any number. */
-static weft_tensor *several(onnx_network *n, onnx_node *node) {
-    weft_tensor *(*op)(weft_tensor *, weft_tensor *) = NULL;
-    for (size_t i = 0; i < sizeof of_two / sizeof *of_two; i++)
-        if (strcmp(of_two[i].name, node->op_type) == 0) op = of_two[i].op;
-    weft_tensor *result = onnx_get(n, node, 0);
-    for (size_t i = 1; result && op && i < node->n_input; i++) {
-        weft_tensor *const next = onnx_get(n, node, i);
-        result = next ? op(result, next) : NULL;
-    }
-    if (result && strcmp(node->op_type, "Mean") == 0) return weft_div_number(result, (double)node->n_input);
-    return result;
+static weft_tensor *build_mean(onnx_network *n, onnx_node *node) {
+    weft_tensor *const sum = onnx_build_elementwise(n, node, &(onnx_op){.two = weft_add});
+    return sum ? weft_div_number(sum, (double)node->n_input) : NULL;
 }
 
 static weft_tensor *build_pow(onnx_network *n, onnx_node *node) {
@@ -136,15 +110,23 @@ static weft_tensor *build_dropout(onnx_network *n, onnx_node *node) {
     return training ? weft_dropout(x, (float)ratio) : x;
 }
 
-const onnx_op onnx_elementwise_ops[] = {{"Abs", one}, {"Acos", one}, {"Asin", one}, {"Atan", one},
-    {"Ceil", one}, {"Cos", one}, {"Erf", one}, {"Exp", one}, {"Floor", one}, {"HardSwish", one},
-    {"IsNaN", one}, {"Log", one}, {"Mish", one}, {"Neg", one}, {"Not", one}, {"Reciprocal", one},
-    {"Relu", one}, {"Round", one}, {"Sigmoid", one}, {"Sign", one}, {"Sin", one}, {"Softplus", one},
-    {"Softsign", one}, {"Sqrt", one}, {"Tan", one}, {"Tanh", one}, {"Add", several}, {"And", several},
-    {"Div", several}, {"Equal", several}, {"Greater", several}, {"GreaterOrEqual", several},
-    {"Less", several}, {"LessOrEqual", several}, {"Max", several}, {"Mean", several}, {"Min", several},
-    {"Mul", several}, {"Or", several}, {"Sub", several}, {"Sum", several}, {"Xor", several},
-    {"Pow", build_pow}, {"Mod", build_mod}, {"LeakyRelu", build_leaky_relu}, {"Elu", build_elu},
-    {"Selu", build_selu}, {"HardSigmoid", build_hard_sigmoid}, {"Gelu", build_gelu}, {"PRelu", build_prelu},
-    {"Clip", build_clip}, {"Where", build_where}, {"Cast", build_cast}, {"Identity", build_identity},
-    {"Dropout", build_dropout}, {NULL, NULL}};
+const onnx_op onnx_elementwise_ops[] = {{"Abs", .one = weft_abs}, {"Acos", .one = weft_acos},
+    {"Asin", .one = weft_asin}, {"Atan", .one = weft_atan}, {"Ceil", .one = weft_ceil},
+    {"Cos", .one = weft_cos}, {"Erf", .one = weft_erf}, {"Exp", .one = weft_exp},
+    {"Floor", .one = weft_floor}, {"HardSwish", .one = weft_hardswish}, {"IsNaN", .one = weft_isnan},
+    {"Log", .one = weft_log}, {"Mish", .one = weft_mish}, {"Neg", .one = weft_neg},
+    {"Not", .one = weft_logical_not}, {"Reciprocal", .one = weft_reciprocal}, {"Relu", .one = weft_relu},
+    {"Round", .one = weft_round}, {"Sigmoid", .one = weft_sigmoid}, {"Sign", .one = weft_sign},
+    {"Sin", .one = weft_sin}, {"Softplus", .one = weft_softplus}, {"Softsign", .one = weft_softsign},
+    {"Sqrt", .one = weft_sqrt}, {"Tan", .one = weft_tan}, {"Tanh", .one = weft_tanh},
+    {"Add", .two = weft_add}, {"And", .two = weft_logical_and}, {"Div", .two = weft_div},
+    {"Equal", .two = weft_equal}, {"Greater", .two = weft_greater},
+    {"GreaterOrEqual", .two = weft_greater_equal}, {"Less", .two = weft_less},
+    {"LessOrEqual", .two = weft_less_equal}, {"Max", .two = weft_maximum}, {"Min", .two = weft_minimum},
+    {"Mul", .two = weft_mul}, {"Or", .two = weft_logical_or}, {"Sub", .two = weft_sub},
+    {"Sum", .two = weft_add}, {"Xor", .two = weft_logical_xor}, {"Mean", .build = build_mean},
+    {"Pow", .build = build_pow}, {"Mod", .build = build_mod}, {"LeakyRelu", .build = build_leaky_relu},
+    {"Elu", .build = build_elu}, {"Selu", .build = build_selu}, {"HardSigmoid", .build = build_hard_sigmoid},
+    {"Gelu", .build = build_gelu}, {"PRelu", .build = build_prelu}, {"Clip", .build = build_clip},
+    {"Where", .build = build_where}, {"Cast", .build = build_cast}, {"Identity", .build = build_identity},
+    {"Dropout", .build = build_dropout}, {0}};

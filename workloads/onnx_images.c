@@ -202,8 +202,8 @@ static weft_tensor *build_depth_to_space(onnx_network *n, onnx_node *node) {
     return x ? weft_pixel_shuffle(x, onnx_whole(node, "blocksize", 1)) : NULL;
 }
 
-const onnx_op onnx_image_ops[] = {{"Conv", build_conv}, {"ConvTranspose", build_conv_transpose},
-    {"MaxPool", build_max_pool}, {"AveragePool", build_average_pool},
-    {"GlobalAveragePool", build_global_average}, {"GlobalMaxPool", build_global_max},
-    {"Resize", build_resize}, {"Upsample", build_resize}, {"DepthToSpace", build_depth_to_space},
-    {NULL, NULL}};
+const onnx_op onnx_image_ops[] = {{"Conv", .build = build_conv},
+    {"ConvTranspose", .build = build_conv_transpose}, {"MaxPool", .build = build_max_pool},
+    {"AveragePool", .build = build_average_pool}, {"GlobalAveragePool", .build = build_global_average},
+    {"GlobalMaxPool", .build = build_global_max}, {"Resize", .build = build_resize},
+    {"Upsample", .build = build_resize}, {"DepthToSpace", .build = build_depth_to_space}, {0}};

@@ -110,16 +110,8 @@ static weft_tensor *sum_of_squares(weft_tensor *x, const int64_t *axes, bool kee
     return weft_sum_axes(weft_square(x), axes, keep);
 }
 
-static const struct {
-    const char *name;
-    weft_tensor *(*op)(weft_tensor *x, const int64_t *axes, bool keep);
-} reductions[] = {{"ReduceSum", weft_sum_axes}, {"ReduceMean", weft_mean_axes}, {"ReduceMax", weft_max_axes},
-    {"ReduceMin", weft_min_axes}, {"ReduceProd", weft_prod_axes}, {"ReduceL1", norm_of_one},
-    {"ReduceL2", weft_norm_axes}, {"ReduceSumSquare", sum_of_squares},
-    {"ReduceLogSumExp", weft_logsumexp_axes}};
-
 /* Axes are an attribute, in later versions an input; none: all, or nothing is done. */
-static weft_tensor *build_reduction(onnx_network *n, onnx_node *node) {
+weft_tensor *onnx_build_reduction(onnx_network *n, onnx_node *node, const onnx_op *op) {
     weft_tensor *const x = onnx_get(n, node, 0);
     onnx_list axes = onnx_has(node, 1) ? onnx_get_list(n, node, 1, "axes") : onnx_wholes(node, "axes");
     if (!x || n->status != WEFT_OK) return NULL;
@@ -127,10 +119,7 @@ static weft_tensor *build_reduction(onnx_network *n, onnx_node *node) {
     if (axes.count > WEFT_MAX_RANK)
         return onnx_fail(n, node, WEFT_ERROR_SHAPE, "there are %d axes", axes.count);
     axes.of[axes.count] = WEFT_END;
-    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-        if (strcmp(reductions[i].name, node->op_type) == 0)
-            return reductions[i].op(x, axes.count ? axes.of : NULL, onnx_whole(node, "keepdims", 1) != 0);
-    return NULL;
+    return op->reduce(x, axes.count ? axes.of : NULL, onnx_whole(node, "keepdims", 1) != 0);
 }
 
 static weft_tensor *build_extreme(onnx_network *n, onnx_node *node) {
@@ -144,10 +133,14 @@ static weft_tensor *build_extreme(onnx_network *n, onnx_node *node) {
                                                 : weft_argmin_axes(x, axes, keep);
 }
 
-const onnx_op onnx_layer_ops[] = {{"MatMul", build_matmul}, {"Gemm", build_gemm}, {"Einsum", build_einsum},
-    {"BatchNormalization", build_batch_norm}, {"InstanceNormalization", build_instance_norm},
-    {"LayerNormalization", build_layer_norm}, {"LRN", build_local_norm}, {"Softmax", build_softmax},
-    {"LogSoftmax", build_softmax}, {"ReduceSum", build_reduction}, {"ReduceMean", build_reduction},
-    {"ReduceMax", build_reduction}, {"ReduceMin", build_reduction}, {"ReduceProd", build_reduction},
-    {"ReduceL1", build_reduction}, {"ReduceL2", build_reduction}, {"ReduceSumSquare", build_reduction},
-    {"ReduceLogSumExp", build_reduction}, {"ArgMax", build_extreme}, {"ArgMin", build_extreme}, {NULL, NULL}};
+const onnx_op onnx_layer_ops[] = {{"MatMul", .build = build_matmul}, {"Gemm", .build = build_gemm},
+    {"Einsum", .build = build_einsum}, {"BatchNormalization", .build = build_batch_norm},
+    {"InstanceNormalization", .build = build_instance_norm},
+    {"LayerNormalization", .build = build_layer_norm}, {"LRN", .build = build_local_norm},
+    {"Softmax", .build = build_softmax}, {"LogSoftmax", .build = build_softmax},
+    {"ReduceSum", .reduce = weft_sum_axes}, {"ReduceMean", .reduce = weft_mean_axes},
+    {"ReduceMax", .reduce = weft_max_axes}, {"ReduceMin", .reduce = weft_min_axes},
+    {"ReduceProd", .reduce = weft_prod_axes}, {"ReduceL1", .reduce = norm_of_one},
+    {"ReduceL2", .reduce = weft_norm_axes}, {"ReduceSumSquare", .reduce = sum_of_squares},
+    {"ReduceLogSumExp", .reduce = weft_logsumexp_axes}, {"ArgMax", .build = build_extreme},
+    {"ArgMin", .build = build_extreme}, {0}};

@@ -233,10 +233,12 @@ static weft_tensor *build_gather_elements(onnx_network *n, onnx_node *node) {
     return index ? weft_gather(x, axis, index) : NULL;
 }
 
-const onnx_op onnx_movement_ops[] = {{"Reshape", build_reshape}, {"Flatten", build_flatten},
-    {"Squeeze", build_squeeze}, {"Unsqueeze", build_unsqueeze}, {"Transpose", build_transpose},
-    {"Expand", build_expand}, {"Tile", build_tile}, {"Concat", build_concat}, {"Split", build_split},
-    {"Slice", build_slice}, {"Pad", build_pad}, {"Gather", build_gather},
-    {"GatherElements", build_gather_elements}, {"Trilu", build_trilu}, {"CumSum", build_cumsum},
-    {"Shape", onnx_unfolded}, {"Size", onnx_unfolded}, {"Constant", onnx_unfolded},
-    {"ConstantOfShape", onnx_unfolded}, {"Range", onnx_unfolded}, {NULL, NULL}};
+const onnx_op onnx_movement_ops[] = {{"Reshape", .build = build_reshape}, {"Flatten", .build = build_flatten},
+    {"Squeeze", .build = build_squeeze}, {"Unsqueeze", .build = build_unsqueeze},
+    {"Transpose", .build = build_transpose}, {"Expand", .build = build_expand}, {"Tile", .build = build_tile},
+    {"Concat", .build = build_concat}, {"Split", .build = build_split}, {"Slice", .build = build_slice},
+    {"Pad", .build = build_pad}, {"Gather", .build = build_gather},
+    {"GatherElements", .build = build_gather_elements}, {"Trilu", .build = build_trilu},
+    {"CumSum", .build = build_cumsum}, {"Shape", .build = onnx_unfolded}, {"Size", .build = onnx_unfolded},
+    {"Constant", .build = onnx_unfolded}, {"ConstantOfShape", .build = onnx_unfolded},
+    {"Range", .build = onnx_unfolded}, {0}};

@@ -273,6 +273,11 @@ static bool is_standard(onnx_node *node) {
     return !node->domain || !node->domain[0] || strcmp(node->domain, "ai.onnx") == 0;
 }
 
+static weft_tensor *build(onnx_network *n, onnx_node *node, const onnx_op *op) {
+    if (op->build) return op->build(n, node);
+    return op->reduce ? onnx_build_reduction(n, node, op) : onnx_build_elementwise(n, node, op);
+}
+
 static weft_status build_node(onnx_network *n, onnx_node *node) {
     const onnx_op *const op = node->op_type && is_standard(node) ? op_of(node) : NULL;
     if (!op) {
@@ -280,7 +285,7 @@ static weft_status build_node(onnx_network *n, onnx_node *node) {
         return n->status;
     }
     if (onnx_fold(n, node)) return n->status;
-    weft_tensor *const result = op->build(n, node);
+    weft_tensor *const result = build(n, node, op);
     const weft_status status = weft_graph_status(n->graph);
     if (n->status == WEFT_OK && status != WEFT_OK) onnx_fail(n, node, status, "%s", weft_last_error());
     if (result) onnx_set(n, node, 0, result);

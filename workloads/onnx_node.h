@@ -9,14 +9,22 @@ typedef const Onnx__NodeProto onnx_node;
 /* Makes the first output; the others of a node with several, too, by onnx_set. */
 typedef weft_tensor *(*onnx_builder)(onnx_network *network, onnx_node *node);
 
+/* What makes an op of this name: a builder, or one op of Weft's. */
 typedef struct onnx_op {
     const char *name;
     onnx_builder build;
+    weft_tensor *(*one)(weft_tensor *x);
+    weft_tensor *(*two)(weft_tensor *a, weft_tensor *b); /* of two inputs, or one by one of any number */
+    weft_tensor *(*reduce)(weft_tensor *x, const int64_t *axes, bool keep);
 } onnx_op;
 
-/* Each file of ops has a list, which ends with {NULL}. */
+/* Each file of ops has a list, which ends with {0}. */
 extern const onnx_op onnx_elementwise_ops[], onnx_image_ops[], onnx_layer_ops[], onnx_movement_ops[],
     onnx_recurrent_ops[];
+
+/* Of an op with `one` or `two`, and of one with `reduce`. */
+weft_tensor *onnx_build_elementwise(onnx_network *network, onnx_node *node, const onnx_op *op);
+weft_tensor *onnx_build_reduction(onnx_network *network, onnx_node *node, const onnx_op *op);
 
 /* A list of whole numbers. */
 typedef struct onnx_list {
@@ -53,9 +61,9 @@ weft_tensor *onnx_fail(onnx_network *network, onnx_node *node, weft_status statu
 /* An axis from 0 on, of a rank; negative ones count from the end. */
 int onnx_axis(int64_t axis, int rank);
 void onnx_dims(const weft_tensor *tensor, int64_t *dims);
-/* Computes a node whose inputs the host knows; false: it is not such, or no op that is computed so. */
 /* Of ops that are computed on the host or not at all: an error. */
 weft_tensor *onnx_unfolded(onnx_network *network, onnx_node *node);
+/* Computes a node whose inputs the host knows; false: it is not such, or no op that is computed so. */
 bool onnx_fold(onnx_network *network, onnx_node *node);
 
 #endif

@@ -109,5 +109,5 @@ static weft_tensor *build_recurrent(onnx_network *n, onnx_node *node) {
     return weft_stack(y, count, 1);
 }
 
-const onnx_op onnx_recurrent_ops[] = {
-    {"LSTM", build_recurrent}, {"GRU", build_recurrent}, {"RNN", build_recurrent}, {NULL, NULL}};
+const onnx_op onnx_recurrent_ops[] = {{"LSTM", .build = build_recurrent}, {"GRU", .build = build_recurrent},
+    {"RNN", .build = build_recurrent}, {0}};

@@ -100,7 +100,8 @@ typedef struct weft_context_options {
     /* The share of the time between runs of a plan that may go into measuring kernels of its products and convolutions, as
      * `weft tune` does: 0.05 for one twentieth, at most 0.5. Such a weft_plan_run waits for what is enqueued. Running plans
      * keep their kernels and the bits of their results; what is found is kept in the cache folder, and serves plans that are
-     * made later. A kernel that hangs, or ends the process, does so here: `weft tune` measures in a process of its own.
+     * made later. A kernel that hangs is left behind, and ends the tuning; one that ends the process does so here, while
+     * `weft tune` measures in a process of its own.
      * 0: $WEFT_TUNING_SHARE, else none. Negative: none. */
     double tuning_share;
 } weft_context_options;

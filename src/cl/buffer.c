@@ -197,12 +197,14 @@ weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes)
     return WEFT_OK;
 }
 
+/* What a kernel that hangs may still write to is not used again. */
 void wi_buffer_release(wi_buffer *buffer, wi_device *device) {
     if (!buffer->memory) return;
     wi_buffer_pool *const pool = device->buffers;
     if (pool->pooled_count == MOST_POOLED) drop_pooled(pool, 0);
     pool->pooled[pool->pooled_count++] = (pooled_buffer){buffer->memory, buffer->capacity};
     pool->pooled_bytes += buffer->capacity;
+    if (device->trial.hangs) drop_pooled(pool, pool->pooled_count - 1);
     *buffer = (wi_buffer){0};
 }
 
@@ -215,7 +217,7 @@ static weft_status check_copy(cl_int error, const char *doing, size_t offset, si
 
 weft_status wi_buffer_write(wi_device *device, cl_mem memory, size_t offset, const void *data, size_t bytes) {
     if (bytes == 0) return WEFT_OK;
-    wi_wait_for_queue(device, device->queue);
+    WI_TRY(wi_wait_for_queue(device, device->queue));
     return check_copy(
         clEnqueueWriteBuffer(device->queue, memory, CL_TRUE, offset, bytes, data, 0, NULL, NULL), "writing",
         offset, bytes);
@@ -223,7 +225,7 @@ weft_status wi_buffer_write(wi_device *device, cl_mem memory, size_t offset, con
 
 weft_status wi_buffer_read(wi_device *device, cl_mem memory, size_t offset, void *data, size_t bytes) {
     if (bytes == 0) return WEFT_OK;
-    wi_wait_for_queue(device, device->queue);
+    WI_TRY(wi_wait_for_queue(device, device->queue));
     return check_copy(clEnqueueReadBuffer(device->queue, memory, CL_TRUE, offset, bytes, data, 0, NULL, NULL),
         "reading", offset, bytes);
 }

@@ -10,6 +10,8 @@ weft_status wi_capabilities_read(wi_device *device);
  * Needs everything else of the context. Errors: those of building and running; WEFT_ERROR_UNSUPPORTED for
  * wrong numbers. */
 weft_status wi_capabilities_probe(wi_device *device);
+/* Runs that kernel again, in f32, whatever is known of it: does the device compute? */
+weft_status wi_capabilities_check(wi_device *device);
 /* The name of its answer in the tuning database. */
 void wi_capabilities_answer(char name[WI_PROBE_NAME]);
 

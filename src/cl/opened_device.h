@@ -61,6 +61,13 @@ typedef struct wi_device_host {
     void *progress_user;
 } wi_device_host;
 
+/* What is tried beside the work of a program, see trial.h. */
+typedef struct wi_device_trial {
+    cl_command_queue usual; /* NULL: there is no trial */
+    double limit;           /* seconds that waiting takes at most; 0: any time */
+    bool hangs;             /* something did not end; without a trial: the device computes nothing any more */
+} wi_device_trial;
+
 typedef struct wi_device {
     wi_device_host host;
     int index; /* among the context's devices */
@@ -70,6 +77,7 @@ typedef struct wi_device {
     cl_context cl;
     cl_device_id id;
     cl_command_queue queue;     /* in order */
+    wi_device_trial trial;
     struct wi_uploads *uploads; /* the second queue; NULL: there is none */
     struct wi_disk_cache *disk;
     struct wi_tuning *tuning;

@@ -7,8 +7,8 @@
 #include "cl/opened_device.h"
 
 /* Before a call that blocks on what the queue, one of the device's, has been given: sleeps until that is done where waiting would turn
- * round, else returns at once. */
-void wi_wait_for_queue(const wi_device *device, cl_command_queue queue);
+ * round, else returns at once. Fails in a trial (trial.h) where that takes too long, and then always; nothing may be waited for then. */
+weft_status wi_wait_for_queue(wi_device *device, cl_command_queue queue);
 /* clWaitForEvents, without turning round. */
 cl_int wi_wait_for_events(const wi_device *device, cl_uint count, const cl_event *events);
 

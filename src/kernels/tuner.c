@@ -2,6 +2,7 @@
 #include "kernels/tuner.h"
 #include "base/integers.h"
 #include "cl/choices.h"
+#include "cl/trial.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/self_test.h"
@@ -49,6 +50,7 @@ static weft_status time_runs(
     const wi_gemm_product *product, const wi_tuner *tuner, double best, double *seconds) {
     double first, one;
     WI_TRY(time_run(product, tuner, &first));
+    wi_trial_believe(tuner->device);
     WI_TRY(time_run(product, tuner, seconds));
     for (int i = 1; i < TRIAL_RUNS && *seconds <= hopeless * best; i++) {
         WI_TRY(time_run(product, tuner, &one));
@@ -135,10 +137,14 @@ static int ascending(const void *a, const void *b) {
     return (one > other) - (one < other);
 }
 
-static weft_status run_rounds(const wi_gemm_product pair[2], const wi_tuner *tuner, double medians[2]) {
+/* wins: rounds in which the second was the faster one. */
+static weft_status run_rounds(
+    const wi_gemm_product pair[2], const wi_tuner *tuner, double medians[2], int *wins) {
     double seconds[2][ROUNDS];
+    *wins = 0;
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < 2; i++) WI_TRY(time_run(&pair[i], tuner, &seconds[i][round]));
+        *wins += seconds[1][round] < seconds[0][round];
     }
     for (int i = 0; i < 2; i++) {
         qsort(seconds[i], ROUNDS, sizeof seconds[i][0], ascending);
@@ -147,16 +153,19 @@ static weft_status run_rounds(const wi_gemm_product pair[2], const wi_tuner *tun
     return WEFT_OK;
 }
 
-/* Both in turn: is the other faster by more than noise, and by its margin? */
+/* Both in turn: is the other faster by more than noise, in all rounds but one, and by its margin? Both have ended here before. */
 static weft_status confirm(
     tuning *t, const wi_candidate *usual, const wi_candidate *other, double medians[2], bool *faster) {
     wi_device *const device = t->tuner->device;
     wi_gemm_product pair[2] = {{0}, {0}};
     weft_status status;
+    int wins;
+    wi_trial_believe(device);
     WI_TRY_DONE(make_product(&pair[0], t, usual));
     WI_TRY_DONE(make_product(&pair[1], t, other));
-    WI_TRY_DONE(run_rounds(pair, t->tuner, medians));
-    *faster = medians[1] * margin_of(other) < t->tuner->gain * medians[0] * margin_of(usual);
+    WI_TRY_DONE(run_rounds(pair, t->tuner, medians, &wins));
+    *faster =
+        wins >= ROUNDS - 1 && medians[1] * margin_of(other) < t->tuner->gain * medians[0] * margin_of(usual);
 done:
     for (int i = 0; i < 2; i++) wi_gemm_product_clear(&pair[i], device);
     return status;

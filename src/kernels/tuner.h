@@ -3,8 +3,9 @@
  * Every candidate passes the self-test (self_test.h), then computes the site itself, and its result is compared with that of
  * the built-in choice, before its time counts. The time is that of a run with all that it launches (packing, a library's
  * padding and transposes), and the part of its first run, which compiles, that one run pays (wi_build_fraction). It is multiplied
- * by the margin of the record (registry.h). The fastest is then compared with the built-in choice by medians of runs in turn, and
- * must win by more than noise to replace it. What fails or is wrong is kept as bad (cl/choices.h), and not tried again. */
+ * by the margin of the record (registry.h). The fastest is then compared with the built-in choice by runs in turn. To replace it,
+ * it must win all of them but one, and by medians that differ by more than noise. What fails or is wrong is kept as bad
+ * (cl/choices.h), and not tried again. */
 #ifndef WI_TUNER_H
 #define WI_TUNER_H
 

@@ -1,6 +1,7 @@
 /* Tuning while a plan is at work (contract in background.h). */
 #include "plan/background.h"
 #include "cl/choices.h"
+#include "cl/trial.h"
 #include "plan/compiled_plan.h"
 #include "plan/tune_plan.h"
 #include <math.h>
@@ -11,6 +12,9 @@ const double wi_share_longest = 10.0;
 
 /* No whole run is compared at the end, as `weft tune` does: a choice must win by more here. */
 static const double gain = 0.9;
+
+/* Seconds that a kernel may take, with what a driver compiles at its first launch. */
+static const double limit = 30.0;
 
 /* ---- time ---- */
 
@@ -28,20 +32,20 @@ void wi_share_measured(wi_share *share, double began, double ended) {
 
 /* ---- measurements ---- */
 
-/* The next start should know what hung or ended the process. The built-in choice has run in the plan already, and must not be
+/* The next start should know what ended the process. The built-in choice has run in the plan already, and must not be
  * lost because a user has stopped the program. What the disk refuses here is noticed when the choice is saved. */
 static void trying(void *user, const char *site, const char *kernel) {
     wi_background *const b = user;
     char usual[WI_KERNEL_NAME];
     if (!site) {
-        if (*b->tried) (void)wi_choices_end_trial(b->tuner.device, b->site->name, b->tried);
-        *b->tried = '\0';
+        if (b->marked) (void)wi_choices_end_trial(b->tuner.device, b->site->name, b->tried);
+        b->marked = false;
         return;
     }
     wi_kernel_name(usual, b->site->usual->implementation, b->site->usual->variant);
-    if (strcmp(kernel, usual) == 0) return;
     snprintf(b->tried, sizeof b->tried, "%s", kernel);
-    (void)wi_choices_begin_trial(b->tuner.device, site, kernel);
+    b->marked = strcmp(kernel, usual) != 0;
+    if (b->marked) (void)wi_choices_begin_trial(b->tuner.device, site, kernel);
 }
 
 weft_status wi_background_make(wi_background **background, const weft_plan *plan) {
@@ -53,6 +57,7 @@ weft_status wi_background_make(wi_background **background, const weft_plan *plan
     if (!made) return WEFT_ERROR_MEMORY;
     made->share.share = device->tuning_share;
     made->clock = wi_clock_seconds;
+    made->limit = limit;
     made->tuner =
         (wi_tuner){.device = device, .deadline = HUGE_VAL, .gain = gain, .trying = trying, .user = made};
     const weft_status status = wi_plan_list_tuned(plan, &made->steps, &made->count);
@@ -111,14 +116,34 @@ static weft_status save(wi_device *device) {
     return status == WEFT_ERROR_STATE ? WEFT_OK : status;
 }
 
+/* Beside what still runs nothing can be timed: no plan of the device goes on with it. */
+static void leave_hung(wi_background *b) {
+    wi_device *const device = b->tuner.device;
+    wi_log_line(device->host.log, WEFT_LOG_WARNING,
+        "tuning between runs has ended: %s at %s did not end in %g seconds", b->tried, b->site->name,
+        b->limit);
+    device->tuning_share = 0.0;
+    b->site->ended = b->ended = true;
+}
+
+/* The next candidate of the site, which may hang. */
+static weft_status advance(wi_background *b) {
+    wi_device *const device = b->tuner.device;
+    WI_TRY(wi_trial_begin(device, b->limit));
+    const weft_status status = wi_site_tuning_advance(b->site);
+    wi_site_tuning_rest(b->site);
+    if (!wi_trial_end(device, b->limit)) return status;
+    leave_hung(b);
+    return WEFT_OK;
+}
+
 static weft_status measure(wi_background *b, const weft_plan *plan) {
     bool found = true;
     if (!b->site) WI_TRY(begin_next(b, plan, &found));
     b->ended = !found;
     if (!found) return WEFT_OK;
     b->pieces++;
-    WI_TRY(wi_site_tuning_advance(b->site));
-    wi_site_tuning_rest(b->site);
+    WI_TRY(advance(b));
     if (!b->site->ended) return WEFT_OK;
     end_site(b, plan);
     return save(b->tuner.device);
@@ -144,11 +169,13 @@ static void measure_one(wi_background *b, const weft_plan *plan) {
     wi_error_restore(error);
 }
 
+/* A device that computes nothing any more is an error of the run. */
 weft_status wi_background_run(wi_background *b, const weft_plan *plan) {
-    if (b->ended || !wi_share_run(&b->share, b->clock())) return WEFT_OK;
+    wi_device *const device = b->tuner.device;
+    if (b->ended || device->tuning_share <= 0.0 || !wi_share_run(&b->share, b->clock())) return WEFT_OK;
     WI_TRY(wi_plan_finish_queues(plan));
     const double began = b->clock();
     measure_one(b, plan);
     wi_share_measured(&b->share, began, b->clock());
-    return WEFT_OK;
+    return device->trial.hangs ? wi_plan_finish_queues(plan) : WEFT_OK;
 }

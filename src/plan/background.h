@@ -2,8 +2,9 @@
  * `weft tune` does (kernels/tuner.h), one candidate at a time.
  *
  * The plan itself keeps its kernels, and with them the bits of its results; what was found is kept in the tuning file and for
- * plans that are made later. Measuring is in this process: a kernel that is wrong or fails is remembered and does no harm, one
- * that hangs or ends the process does, once: while it is tried the file says that it is bad. No measurement fails a run. */
+ * plans that are made later. Measuring is in this process: a kernel that is wrong, fails or hangs is remembered and does no harm, but
+ * that tuning ends where something hangs; one that ends the process does, once: while it is tried the file says that it is bad. A
+ * run fails only where a kernel that hangs leaves the device no room for anything else (cl/trial.h). */
 #ifndef WI_BACKGROUND_H
 #define WI_BACKGROUND_H
 
@@ -34,7 +35,9 @@ typedef struct wi_background {
     const struct wi_step **steps; /* that are tuned, the most expensive first */
     size_t count, next;
     wi_site_tuning *site;       /* that is being measured; NULL: none */
-    char tried[WI_KERNEL_NAME]; /* what the tuning file says is being tried; "": nothing */
+    double limit;               /* seconds that a kernel may take */
+    char tried[WI_KERNEL_NAME]; /* the last candidate */
+    bool marked;                /* the tuning file says that it is being tried */
     int pieces;                 /* measurements so far */
     bool ended;                 /* there is no more, or something failed */
 } wi_background;
@@ -42,7 +45,7 @@ typedef struct wi_background {
 /* For a plan on one device whose context gives a share; *background stays NULL for others. */
 weft_status wi_background_make(wi_background **background, const weft_plan *plan);
 void wi_background_clear(wi_background *background, const weft_plan *plan); /* NULL is fine */
-/* A run of the plan begins: waits for what is enqueued, and measures, if that is due. Fails where the waiting does. */
+/* A run of the plan begins: waits for what is enqueued, and measures, if that is due. Fails where the waiting does, before or after. */
 weft_status wi_background_run(wi_background *background, const weft_plan *plan);
 
 #endif

@@ -129,7 +129,7 @@ static weft_status write_input(
     } else {
         size_t offset;
         const cl_mem memory = memory_of(plan, value, &offset);
-        if (wait) wi_wait_for_queue(device_of(plan, value), queue_of(plan, value));
+        if (wait) WI_TRY(wi_wait_for_queue(device_of(plan, value), queue_of(plan, value)));
         WI_CL(clEnqueueWriteBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
             "clEnqueueWriteBuffer");
     }
@@ -150,7 +150,7 @@ static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data,
     WI_TRY(find_for_host(plan, "weft_plan_read", output, true, data, bytes, &value));
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
-    if (wait) wi_wait_for_queue(device_of(plan, value), queue_of(plan, value));
+    if (wait) WI_TRY(wi_wait_for_queue(device_of(plan, value), queue_of(plan, value)));
     return wi_cl_check(
         clEnqueueReadBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueReadBuffer");

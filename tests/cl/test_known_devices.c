@@ -48,6 +48,11 @@ static const struct {
     {{"NVIDIA H100 PCIe", NVIDIA, NULL, "sm_90", 114, 1755}, WI_KNOWN_DEVICE, 114, 51.2, 2000},
     {{"NVIDIA GeForce RTX 3060", NVIDIA, NULL, "sm_86", 28, 1777}, WI_KNOWN_DEVICE, 28, 12.7, 360},
     {{"NVIDIA GeForce RTX 3060 Ti", NVIDIA, NULL, "sm_86", 38, 1665}, WI_KNOWN_DEVICE, 38, 16.2, 448},
+    {{"Tesla V100-SXM2-16GB", NVIDIA, NULL, "sm_70", 80, 1530}, WI_KNOWN_DEVICE, 80, 15.7, 900},
+    {{"Tesla V100-PCIE-16GB", NVIDIA, NULL, "sm_70", 80, 1380}, WI_KNOWN_DEVICE, 80, 14.1, 900},
+    {{"NVIDIA B200", NVIDIA, NULL, "sm_100", 148, 1965}, WI_KNOWN_DEVICE, 148, 74.4, 7700},
+    {{"NVIDIA GeForce RTX 3090 Ti", NVIDIA, NULL, "sm_86", 84, 1860}, WI_KNOWN_DEVICE, 84, 40.0, 1008},
+    {{"NVIDIA GeForce GTX 1080", NVIDIA, NULL, "sm_61", 20, 1733}, WI_KNOWN_ARCHITECTURE, 20, 8.9, 320},
     /* a slice, and a sibling with fewer and slower units */
     {{"NVIDIA A100-SXM4-40GB MIG 3g.20gb", NVIDIA, NULL, "sm_80", 42, 1410}, WI_KNOWN_DEVICE, 42, 7.58, 605},
     {{"NVIDIA GeForce RTX 4090 Laptop GPU", NVIDIA, NULL, "sm_89", 76, 2040}, WI_KNOWN_DEVICE, 76, 39.7, 598},

@@ -30,6 +30,7 @@ static struct {
     atomic_bool later, hit;
     atomic_int pending; /* what the next call that waits returns */
     _Atomic(cl_program) unbuilt;
+    _Atomic(cl_event) hung;              /* what a command waits for that hangs */
     _Atomic(cl_event) ended[MOST_ENDED]; /* events of commands that were dropped; the latest */
     atomic_uint ended_count;
     atomic_long calls[COUNT], live[KINDS];
@@ -58,6 +59,13 @@ EXPORT void fault_layer_arm(size_t function, long nth, cl_int error, bool later)
 
 EXPORT bool fault_layer_hit(void) {
     return atomic_load(&layer.hit);
+}
+
+EXPORT void fault_layer_end_hung(void) {
+    cl_event const hung = atomic_exchange(&layer.hung, NULL);
+    if (!hung) return;
+    layer.next.clSetUserEventStatus(hung, CL_COMPLETE);
+    layer.next.clReleaseEvent(hung);
 }
 
 EXPORT long fault_layer_calls(size_t function) {
@@ -90,7 +98,10 @@ EXPORT bool fault_layer_present(void) {
 /* The error of this call, if it is to fail. */
 static cl_int due(size_t function) {
     atomic_fetch_add(&layer.calls[function], 1);
-    if (atomic_load(&layer.remaining) <= 0 || atomic_load(&layer.function) != function) return CL_SUCCESS;
+    if (atomic_load(&layer.function) != function) return CL_SUCCESS;
+    if (atomic_load(&layer.hit) && atomic_load(&layer.later) && atomic_load(&layer.error) == FAULT_HANGS)
+        return FAULT_HANGS;
+    if (atomic_load(&layer.remaining) <= 0) return CL_SUCCESS;
     if (atomic_fetch_sub(&layer.remaining, 1) != 1) return CL_SUCCESS;
     atomic_store(&layer.hit, true);
     if (atomic_load(&layer.error) > 0) abort(); /* a driver that ends the process */
@@ -260,13 +271,26 @@ RELEASES(cl_event, clReleaseEvent, EVENTS)
 
 /* ---- commands ---- */
 
-/* An event that has ended with the error. */
-static cl_event ended_event(cl_command_queue queue, cl_int error) {
+static cl_event user_event(cl_command_queue queue) {
     cl_context context = NULL;
     cl_int code = CL_SUCCESS;
     if (layer.next.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL))
         return NULL;
-    cl_event const event = layer.next.clCreateUserEvent(context, &code);
+    return layer.next.clCreateUserEvent(context, &code);
+}
+
+/* In the place of the command stands one that waits for an event without end. */
+static cl_int hang(cl_command_queue queue, cl_event *event) {
+    if (!atomic_load(&layer.hung)) atomic_store(&layer.hung, user_event(queue));
+    cl_event const end = atomic_load(&layer.hung);
+    const cl_int result = layer.next.clEnqueueMarkerWithWaitList(queue, 1, &end, event);
+    if (result == CL_SUCCESS && event) atomic_fetch_add(&layer.live[EVENTS], 1);
+    return result;
+}
+
+/* An event that has ended with the error. */
+static cl_event ended_event(cl_command_queue queue, cl_int error) {
+    cl_event const event = user_event(queue);
     if (event) layer.next.clSetUserEventStatus(event, error);
     if (event) atomic_store(&layer.ended[atomic_fetch_add(&layer.ended_count, 1) % MOST_ENDED], event);
     return event;
@@ -274,6 +298,7 @@ static cl_event ended_event(cl_command_queue queue, cl_int error) {
 
 /* The command is dropped. A blocking one knows so at once. */
 static cl_int drop(cl_command_queue queue, bool blocking, cl_int error, cl_event *event) {
+    if (error == FAULT_HANGS) return hang(queue, event);
     if (!atomic_load(&layer.later) || blocking) return error;
     atomic_store(&layer.pending, error);
     if (!event) return CL_SUCCESS;

@@ -8,6 +8,7 @@
 #include "plan/compiled_plan.h"
 #include "support/checks.h"
 #include "support/scratch.h"
+#include "support/tuned_training.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BATCH = 24, WIDTH = 40, STEPS = 600 };
+enum { STEPS = 600 };
 
 /* ---- the account ---- */
 
@@ -56,60 +57,9 @@ static void pauses_do_not_count(void **state) {
 
 /* ---- a plan at work ---- */
 
-/* A run takes a second; each look at the clock a sixteenth of one, and so does a measurement, between two of them. */
-static double time_now;
-static const double look = 0.0625;
-
-static double test_clock(void) {
-    return time_now += look;
-}
-
-typedef struct training {
-    weft_context *context;
-    weft_graph *graph;
-    weft_tensor *x, *outputs[1 + WEFT_MAX_UPDATES];
-    size_t count;
-    weft_plan *plan;
-} training;
-
-static weft_plan *make_plan(const training *t) {
-    static float x[BATCH * WIDTH];
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
-    weft_plan *plan = NULL;
-    for (int i = 0; i < BATCH * WIDTH; i++) x[i] = (float)(i * 7 % 11 - 5) * 0.2f;
-    assert_weft_ok(weft_plan_create(&plan, t->outputs, 1 + t->count, &options));
-    assert_weft_ok(weft_plan_write(plan, t->x, x, sizeof x));
-    return plan;
-}
-
-static training begin_limited(const char *folder, double share, size_t memory_limit) {
-    training t = {.context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .seed = 2,
-                      .cache_dir = folder, .tuning_share = share, .memory_limit = memory_limit})};
-    const weft_optimizer sgd = weft_sgd(0.01f);
-    assert_weft_ok(weft_graph_create(&t.graph, t.context));
-    t.x = weft_input(t.graph, "x", WEFT_F32, WIDTH);
-    t.outputs[0] = weft_mean(weft_square(weft_linear(t.x, WIDTH)));
-    assert_weft_ok(weft_minimize(t.outputs[0], &sgd, t.outputs + 1, WEFT_MAX_UPDATES, &t.count));
-    t.plan = make_plan(&t);
-    return t;
-}
-
-static training begin(const char *folder, double share) {
-    return begin_limited(folder, share, 0);
-}
-
-static void end(training *t) {
-    weft_plan_release(t->plan);
-    weft_graph_release(t->graph);
-    weft_context_release(t->context);
-}
-
-static void train(training *t, int steps, float *losses) {
-    for (int i = 0; i < steps; i++) {
-        time_now += 1.0;
-        assert_weft_ok(weft_plan_run(t->plan));
-        assert_weft_ok(weft_plan_read(t->plan, t->outputs[0], &losses[i], sizeof *losses));
-    }
+static tuned_training begin(const char *folder, double share) {
+    return tuned_training_begin(
+        (weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder, .tuning_share = share});
 }
 
 /* The first site that is tuned. */
@@ -126,7 +76,7 @@ static const wi_step *tuned_step(const weft_plan *plan, char name[WI_SITE_NAME])
 }
 
 /* That is what both a plan made now and one made in a later process should use. */
-static void assert_served(const training *t, const weft_plan *plan) {
+static void assert_served(const tuned_training *t, const weft_plan *plan) {
     char name[WI_SITE_NAME], kernel[WI_KERNEL_NAME];
     const wi_step *const step = tuned_step(plan, name);
     const wi_choice *const choice = wi_choices_find(wi_context_device(t->context), name);
@@ -140,36 +90,34 @@ static void a_plan_is_tuned_between_its_runs(void **state) {
     const double share = 0.1;
     (void)state;
     char *const folder = scratch_make();
-    training t = begin(folder, -1);
+    tuned_training t = begin(folder, -1);
     assert_null(t.plan->background);
-    train(&t, STEPS, usual);
-    end(&t);
+    tuned_training_run(&t, STEPS, usual);
+    tuned_training_end(&t);
     t = begin(folder, share);
     wi_background *const b = t.plan->background;
     assert_non_null(b);
-    b->clock = test_clock;
     int runs = 0;
     for (; runs < STEPS && !b->ended; runs++) {
-        train(&t, 1, &tuned[runs]);
-        assert_true(b->pieces * look <= share * (1.0 + 2 * look) * runs + look);
+        tuned_training_run(&t, 1, &tuned[runs]);
+        assert_true(b->pieces * tuned_look <= share * (1.0 + 2 * tuned_look) * runs + tuned_look);
     }
     assert_true(b->ended && b->tuner.sites >= 1 && b->tuner.tried > b->tuner.sites);
     assert_true(b->pieces >= b->tuner.tried); /* one at a time */
-    train(&t, STEPS - runs, tuned + runs);
+    tuned_training_run(&t, STEPS - runs, tuned + runs);
     assert_memory_equal(tuned, usual, sizeof usual);
-    weft_plan *const next = make_plan(&t);
+    weft_plan *const next = tuned_training_plan(&t);
     assert_served(&t, next);
     weft_plan_release(next);
-    end(&t);
+    tuned_training_end(&t);
     t = begin(folder, share);
     assert_served(&t, t.plan);
-    t.plan->background->clock = test_clock;
-    train(&t, 20, tuned);
+    tuned_training_run(&t, 20, tuned);
     assert_true(t.plan->background->ended && t.plan->background->pieces == 0); /* all is known */
     size_t kept;
     const wi_choice *const choices = wi_choices_all(wi_context_device(t.context), &kept);
     for (size_t i = 0; i < kept; i++) assert_null(choices[i].fault); /* no trial is left over */
-    end(&t);
+    tuned_training_end(&t);
     scratch_remove(folder);
 }
 
@@ -191,7 +139,7 @@ static void end_amid(void *user, const char *site, const char *kernel) {
     if (watch.missed) assert_string_not_equal(both, watch.missed);
 }
 
-static void tune_watched(training *t, int deadly, const char *missed) {
+static void tune_watched(tuned_training *t, int deadly, const char *missed) {
     static float losses[STEPS];
     wi_background *const b = t->plan->background;
     watch.trying = b->tuner.trying;
@@ -199,8 +147,7 @@ static void tune_watched(training *t, int deadly, const char *missed) {
     watch.deadly = deadly;
     watch.missed = missed;
     b->tuner.trying = end_amid;
-    b->clock = test_clock;
-    for (int i = 0; i < STEPS && !b->ended; i++) train(t, 1, losses);
+    for (int i = 0; i < STEPS && !b->ended; i++) tuned_training_run(t, 1, losses);
     assert_true(b->ended && watch.begun == b->tuner.tried);
 }
 
@@ -213,7 +160,7 @@ static void tune_and_die(const char *folder, int deadly) {
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        training t = begin(folder, 0.5);
+        tuned_training t = begin(folder, 0.5);
         tune_watched(&t, deadly, NULL);
         _exit(0);
     }
@@ -255,10 +202,10 @@ static void nothing_else_is_blamed(void **state) {
     (void)state;
     for (int i = 0; i < AMID_OTHER; i++) {
         char blamed[WI_SITE_NAME + WI_KERNEL_NAME];
-        training t = begin(folders[i], 0.5);
+        tuned_training t = begin(folders[i], 0.5);
         find_deadly(t.context, blamed);
         assert_string_equal(blamed, "");
-        end(&t);
+        tuned_training_end(&t);
     }
 }
 
@@ -267,16 +214,16 @@ static void what_ends_the_process_is_remembered(void **state) {
     const char *const folder = folders[AMID_OTHER];
     char deadly[WI_SITE_NAME + WI_KERNEL_NAME], again[sizeof deadly];
     (void)state;
-    training t = begin(folder, 0.5);
+    tuned_training t = begin(folder, 0.5);
     find_deadly(t.context, deadly);
     assert_string_not_equal(deadly, "");
     tune_watched(&t, 0, deadly);
-    end(&t);
+    tuned_training_end(&t);
     t = begin(folder, 0.5);
     find_deadly(t.context, again);
     assert_string_equal(again, deadly);
     assert_served(&t, t.plan);
-    end(&t);
+    tuned_training_end(&t);
 }
 
 /* ---- other ends ---- */
@@ -285,14 +232,13 @@ static void what_ends_the_process_is_remembered(void **state) {
 static void no_folder_is_needed(void **state) {
     static float losses[STEPS];
     (void)state;
-    training t = begin("", 0.5);
-    t.plan->background->clock = test_clock;
-    for (int i = 0; i < STEPS && !t.plan->background->ended; i++) train(&t, 1, losses);
+    tuned_training t = begin("", 0.5);
+    for (int i = 0; i < STEPS && !t.plan->background->ended; i++) tuned_training_run(&t, 1, losses);
     assert_true(t.plan->background->ended && t.plan->background->tuner.sites >= 1);
-    weft_plan *const next = make_plan(&t);
+    weft_plan *const next = tuned_training_plan(&t);
     assert_served(&t, next);
     weft_plan_release(next);
-    end(&t);
+    tuned_training_end(&t);
 }
 
 /* A plan may go in the middle of a site, and what a limit of memory has no room for is passed over. */
@@ -300,20 +246,19 @@ static void a_plan_may_end_at_any_time(void **state) {
     static float losses[STEPS];
     (void)state;
     for (int runs = 3; runs < 12; runs += 4) {
-        training t = begin("", 0.5);
-        t.plan->background->clock = test_clock;
-        train(&t, runs, losses);
-        end(&t);
+        tuned_training t = begin("", 0.5);
+        tuned_training_run(&t, runs, losses);
+        tuned_training_end(&t);
     }
-    training t = begin("", 0.5);
+    tuned_training t = begin("", 0.5);
     size_t held;
     weft_context_memory(t.context, &held, NULL);
-    end(&t);
-    t = begin_limited("", 0.5, held + 64);
-    t.plan->background->clock = test_clock;
-    train(&t, 40, losses);
+    tuned_training_end(&t);
+    t = tuned_training_begin((weft_context_options){
+        WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = "", .tuning_share = 0.5, .memory_limit = held + 64});
+    tuned_training_run(&t, 40, losses);
     assert_true(t.plan->background->ended && t.plan->background->tuner.sites == 0);
-    end(&t);
+    tuned_training_end(&t);
 }
 
 static void wrong_shares_are_refused(void **state) {
