@@ -22,7 +22,9 @@ typedef struct pretend_device {
     cl_uint ip_version;   /* Intel's version of the architecture */
     cl_uint clock;        /* MHz */
     cl_uint units;
-    size_t group;     /* items of a work-group, and along each dimension */
+    size_t group; /* items of a work-group, and along each dimension */
+    size_t
+        required; /* AMD's, which more than CL_DEVICE_MAX_WORK_GROUP_SIZE: of kernels that require a size; 0: group */
     cl_ulong local;   /* bytes of local memory */
     cl_ulong largest; /* bytes of one buffer */
     cl_ulong global;  /* bytes of all */
