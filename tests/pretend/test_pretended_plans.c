@@ -10,7 +10,7 @@
 static const struct {
     const char *network;
     long launches;
-} most[] = {{"FCN-S", 24}, {"AlexNet-S", 73}, {"ResNet-50", 350}, {"FCN-R", 23}, {"AlexNet-R", 36},
+} most[] = {{"FCN-S", 24}, {"AlexNet-S", 74}, {"ResNet-50", 350}, {"FCN-R", 23}, {"AlexNet-R", 36},
     {"ResNet-56", 506}, {"LSTM", 60}};
 
 static long most_launches(const char *network) {
