@@ -18,7 +18,7 @@
 /* Of cl_amd_device_attribute_query. */
 enum { BOARD_NAME = 0x4038, MAX_WORK_GROUP_SIZE_OF_AMD = 0x4031 };
 
-/* What CL_DEVICE_MAX_WORK_GROUP_SIZE says there is for kernels that do not say how many items their groups have. */
+/* The board's name, and the size of groups that kernels may require: CL_DEVICE_MAX_WORK_GROUP_SIZE is that of kernels which require none. */
 static void read_facts_of_amd(wi_device *device) {
     wi_capabilities *const caps = &device->caps;
     char board[1024] = "";

@@ -22,9 +22,8 @@ typedef struct pretend_device {
     cl_uint ip_version;   /* Intel's version of the architecture */
     cl_uint clock;        /* MHz */
     cl_uint units;
-    size_t group; /* items of a work-group, and along each dimension */
-    size_t
-        required; /* AMD's, which more than CL_DEVICE_MAX_WORK_GROUP_SIZE: of kernels that require a size; 0: group */
+    size_t group;     /* items of a work-group, and along each dimension */
+    size_t required;  /* the same of kernels that require their size, as AMD's drivers say; 0: group */
     cl_ulong local;   /* bytes of local memory */
     cl_ulong largest; /* bytes of one buffer */
     cl_ulong global;  /* bytes of all */
