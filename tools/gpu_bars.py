@@ -72,8 +72,8 @@ LOOPS += [("attention_gpu.wide.128.*", name, "gfx900", 0.8, 0.20) for name in OF
 # Of recurrent scans in f32, by rows of a group: 0.65 forward and 0.5 of the gradient at least. What PVC's compiler puts beside messages, for the
 # hardware's sake, is counted.
 BARS_OF_SCANS = [("rows8", "*", (0.83, 0.87, 0.80, 0.77, 0.88)), ("64", "*", (0.83, 0.87, 0.80, 0.68, 0.83)),
-                 ("rows4", "*", (0.79, 0.82, 0.75, 0.70, 0.83)),
-                 ("rows2", "recurrent_forward", (0.69, 0.73, 0.66, 0.65, 0.79)), ("rows2", "recurrent_back", (0.69, 0.73, 0.66, 0.60, 0.79))]
+                 ("rows4*", "*", (0.79, 0.82, 0.75, 0.70, 0.83)),
+                 ("rows2*", "recurrent_forward", (0.69, 0.73, 0.66, 0.65, 0.79)), ("rows2*", "recurrent_back", (0.69, 0.73, 0.66, 0.60, 0.79))]
 LOOPS += [(f"recurrent_*_gpu.{variant}.*", name, target, share, 0.0) for name in ("recurrent_forward", "recurrent_back")
           for variant, kernel, shares in BARS_OF_SCANS if fnmatch.fnmatch(name, kernel)
           for target, share in zip(("gfx*", "sm_*", "dg2", "pvc", "bmg"), shares)]
@@ -85,7 +85,8 @@ DEPTHWISE = [("depthwise_gpu.f32.1.*", "conv_depthwise", (0.28, 0.40, 0.38)), ("
              ("depthwise_gpu_weight.f32.1.*", "conv_weight_sums", (0.32, 0.31, 0.28)), ("depthwise_gpu_weight.f32.2.*", "conv_weight_sums", (0.27, 0.25, 0.24))]
 LOOPS += [(pattern, kernel, target, share, 0.18) for pattern, kernel, shares in DEPTHWISE for target, share in zip(("gfx*", "sm_*", "dg2"), shares)]
 # The files of these variants differ by direction: a plan takes one kernel of each.
-ONE_WAY = [("recurrent_forward_gpu.rows[24].*", "recurrent_back"), ("recurrent_back_gpu.rows[24].*", "recurrent_forward")]
+ONE_WAY = [(f"recurrent_{way}_gpu.rows[24]{items}.*", other) for items in ("", "_256")
+           for way, other in (("forward", "recurrent_back"), ("back", "recurrent_forward"))]
 
 # Products by matrix engines: the least number of its instructions in the main loop, and the least occupancy. Fewer are the mark of
 # fragments that are not in registers. Records with splits have the bars of those without. gpu_mfma.large has 200 registers by Debian 12's clang 15, and 136 by clang 19 (0.37).

@@ -78,6 +78,7 @@ __attribute__((always_inline)) static inline void weft_r_words(uint4 *words, __g
 
 /* See recurrent_walk_gpu.clh. */
 #define WEFT_R_WALK_ROWS       WEFT_ENGINE_HEIGHT
+#define WEFT_R_WALK_AT_ONCE    WEFT_ENGINE_HEIGHT
 #define WEFT_R_WALK_ACROSS     (WEFT_ENGINE_WIDTH / 4)
 #define WEFT_R_WALK_ITEMS      WEFT_ENGINE_GROUP
 #define WEFT_R_WALK_ATTRIBUTES WEFT_ENGINE_ATTRIBUTES

@@ -17,8 +17,8 @@
  *            k = 4 i + 1   |  item (x, 1): the same         |
  *            ...           +--------------------------------+
  *
- * Their sums meet in local memory, four rows at a time where there are more, and each item computes gates, c and h of one row from
- * there. With fewer rows than slices several items share what a row has of four columns.
+ * Their sums meet in local memory, WEFT_R_SPREAD rows at a time, and each item computes gates, c and h of one row from there. With fewer
+ * of these rows than slices several items share what a row has of four columns.
  *
  * The gradient of a step: the product of the gates' gradients of the step after it with the weights, plus the
  * given gradient; then these units' gates.
@@ -29,6 +29,7 @@
 
 /* See recurrent_walk_gpu.clh. */
 #define WEFT_R_WALK_ROWS       WEFT_R_ROWS
+#define WEFT_R_WALK_AT_ONCE    WEFT_R_SPREAD
 #define WEFT_R_WALK_ACROSS     WEFT_R_ACROSS
 #define WEFT_R_WALK_ITEMS      WEFT_R_ITEMS
 #define WEFT_R_WALK_ATTRIBUTES WEFT_NARROW

@@ -16,19 +16,28 @@
 #include <string.h>
 
 /* Of cl_amd_device_attribute_query. */
-enum { BOARD_NAME = 0x4038 };
+enum { BOARD_NAME = 0x4038, MAX_WORK_GROUP_SIZE_OF_AMD = 0x4031 };
+
+/* The board's name, and the size of groups that kernels may require: CL_DEVICE_MAX_WORK_GROUP_SIZE is that of kernels which require none. */
+static void read_facts_of_amd(wi_device *device) {
+    wi_capabilities *const caps = &device->caps;
+    char board[1024] = "";
+    size_t group = 0;
+    if (clGetDeviceInfo(device->id, BOARD_NAME, sizeof board - 1, board, NULL) == CL_SUCCESS)
+        snprintf(caps->board, sizeof caps->board, "%.*s", (int)sizeof caps->board - 1, board);
+    if (clGetDeviceInfo(device->id, MAX_WORK_GROUP_SIZE_OF_AMD, sizeof group, &group, NULL) == CL_SUCCESS)
+        caps->required_group = group;
+}
 
 /* By what the table of devices knows a GPU, beside its name. */
 static weft_status read_identity(wi_device *device) {
     wi_capabilities *const caps = &device->caps;
-    char board[1024] = "";
     wi_gpu_traits traits;
     WI_TRY(wi_gpu_traits_read(&traits, device));
     wi_gpu_architecture_of(caps->architecture, sizeof caps->architecture, &traits);
-    const bool has_board = wi_gpu_reports(traits.extensions, "cl_amd_device_attribute_query");
+    const bool is_of_amd = wi_gpu_reports(traits.extensions, "cl_amd_device_attribute_query");
     wi_gpu_traits_clear(&traits, device);
-    if (has_board && clGetDeviceInfo(device->id, BOARD_NAME, sizeof board - 1, board, NULL) == CL_SUCCESS)
-        snprintf(caps->board, sizeof caps->board, "%.*s", (int)sizeof caps->board - 1, board);
+    if (is_of_amd) read_facts_of_amd(device);
     return WEFT_OK;
 }
 

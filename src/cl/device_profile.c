@@ -186,7 +186,8 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     const cl_uint units = caps->work_units > 0 ? caps->work_units : reported;
     profile.units = units > 0 ? units : 1;
     apply_facts(&profile, &facts, reported > 0 ? reported : 1.0, caps->clock_mhz);
-    profile.max_group = caps->max_work_group_size;
+    profile.max_group =
+        caps->required_group > caps->max_work_group_size ? caps->required_group : caps->max_work_group_size;
     while (profile.group > LEAST_GROUP && (size_t)profile.group > profile.max_group) profile.group /= 2;
     for (int i = 0; i < 3; i++) profile.max_items[i] = caps->max_work_item_sizes[i];
     profile.local_bytes = (size_t)caps->local_memory;

@@ -48,8 +48,9 @@ typedef struct wi_device_profile {
     wi_known_level known;           /* of the most special facts; WI_KNOWN_NOT: the kind's alone */
     weft_device_class device_class; /* which family of kernels runs on it */
     /* ---- reported ---- */
-    int64_t units; /* compute units that work is cut for, at least 1 */
-    size_t max_group, max_items[3];
+    int64_t units;    /* compute units that work is cut for, at least 1 */
+    size_t max_group; /* of kernels that require a size, as all larger ones do */
+    size_t max_items[3];
     size_t local_bytes;
     unsigned quirks;   /* WI_QUIRK_ bits */
     unsigned engines;  /* matrix engines, WI_ENGINE_ bits */

@@ -157,8 +157,8 @@ static const wi_known_device rows[] = {
     {VENDOR("NVIDIA"),
         FIGURES(.lanes = 128, .unit_gigabytes = 10, .f64 = 1.0 / 64, .group = 1024, .local_kibibytes = 48)},
     {VENDOR("Advanced Micro"),
-        FIGURES(.lanes = 64, .unit_gigabytes = 10, .group = 256, .local_kibibytes = 64)},
-    {VENDOR("AMD"), FIGURES(.lanes = 64, .unit_gigabytes = 10, .group = 256, .local_kibibytes = 64)},
+        FIGURES(.lanes = 64, .unit_gigabytes = 10, .group = 1024, .local_kibibytes = 64)},
+    {VENDOR("AMD"), FIGURES(.lanes = 64, .unit_gigabytes = 10, .group = 1024, .local_kibibytes = 64)},
     {VENDOR("Intel"), FIGURES(.parts = 16, .lanes = 128, .unit_gigabytes = 9, .near_bytes = 64, .group = 1024,
                           .local_kibibytes = 64, .few_registers = 1)},
 };

@@ -33,7 +33,7 @@ typedef struct wi_known_facts {
     double f64;        /* rate of f64, of f32's */
     double engine;     /* rate of 16-bit numbers on the matrix engine, of f32's: dense, with sums of f32 */
     double no_display; /* 1: there is no output for a display, so that nobody waits for a picture */
-    double group;      /* work-items of a group, as its driver reports */
+    double group;      /* work-items of a group that kernels may require */
     double local_kibibytes; /* of local memory, the same */
     double few_registers;   /* 1: WI_QUIRK_FEW_REGISTERS */
 } wi_known_facts;

@@ -29,6 +29,7 @@ typedef struct wi_capabilities {
     cl_uint compute_units; /* as the driver counts them */
     cl_uint work_units;    /* as for how many the context wants its work cut; 0: compute_units */
     size_t max_work_group_size;
+    size_t required_group; /* that kernels may require, where AMD's driver says so; 0: max_work_group_size */
     size_t max_work_item_sizes[3];
     cl_ulong local_memory;       /* bytes */
     cl_ulong largest_allocation; /* bytes */

@@ -316,41 +316,89 @@ weft_status wi_find_bundles(wi_schedule *schedule) {
 
 /* ---- after placement ---- */
 
-/* Buffers of the arena that the steps of a bundle use. */
-static int count_chunks(const wi_placement *m, const wi_bundle *bundle) {
-    const wi_loops *const loops = m->runs->schedule->code->loops;
-    size_t chunks[WI_BUNDLE_BUFFERS];
-    int count = 0;
-    for (const wi_bundled *s = bundle->steps; s; s = s->next) {
-        const wi_loop *const loop = &loops->of[s->step];
-        for (int o = 0; o < loop->operand_count; o++) {
-            if (loop->operands[o].value < 0) continue;
-            const wi_run *const run = &m->runs->runs[s->step];
-            const int place = wi_place_of_value(m->runs, run, loop->operands[o].value, NULL);
-            const size_t chunk = m->places[wi_place_root(m, place, NULL)].chunk;
-            int i = 0;
-            while (i < count && chunks[i] != chunk) i++;
-            if (i < count) continue;
-            if (count == WI_BUNDLE_BUFFERS) return count + 1;
-            chunks[count++] = chunk;
-        }
+/* Buffers of the arena that steps use: so many of them have arguments beside that of the table, and one is for scratch memory. */
+typedef struct buffers {
+    size_t of[WI_BUNDLE_BUFFERS - 1];
+    int count;
+} buffers;
+
+/* Those of a step, too; false: they are too many. */
+static bool add_buffers(buffers *used, const wi_placement *m, int step) {
+    const wi_loop *const loop = &m->runs->schedule->code->loops->of[step];
+    for (int o = 0; o < loop->operand_count; o++) {
+        if (loop->operands[o].value < 0) continue;
+        const int place = wi_place_of_value(m->runs, &m->runs->runs[step], loop->operands[o].value, NULL);
+        const size_t chunk = m->places[wi_place_root(m, place, NULL)].chunk;
+        int i = 0;
+        while (i < used->count && used->of[i] != chunk) i++;
+        if (i < used->count) continue;
+        if (used->count == WI_BUNDLE_BUFFERS - 1) return false;
+        used->of[used->count++] = chunk;
     }
-    return count;
+    return true;
 }
 
-bool wi_bundles_part(wi_schedule *schedule, const wi_placement *placement) {
-    bool any = false;
-    for (wi_bundle **at = &schedule->bundles; *at;) {
-        wi_bundle *const bundle = *at;
-        if (!bundle->reads || count_chunks(placement, bundle) < WI_BUNDLE_BUFFERS) { /* and scratch memory */
-            at = &bundle->next;
-            continue;
+static bool has_too_many_buffers(const wi_placement *m, const wi_bundle *bundle) {
+    buffers used = {0};
+    for (const wi_bundled *s = bundle->steps; s; s = s->next)
+        if (!add_buffers(&used, m, s->step)) return true;
+    return false;
+}
+
+/* As the first step of a bundle's part. */
+static wi_bundle *begin_part(const wi_bundle *bundle, wi_bundled *first, wi_arena *arena) {
+    wi_bundle *const part = wi_arena_take(arena, sizeof *part);
+    if (!part) return NULL;
+    *part = *bundle;
+    part->steps = first;
+    part->last = first->step;
+    part->bytes = 0;
+    part->count = 0;
+    return part;
+}
+
+/* Along its steps, into as few as do not use too many buffers; in front of others. */
+static weft_status cut(
+    const wi_schedule *schedule, const wi_placement *m, wi_bundle *bundle, wi_bundle **parts) {
+    wi_bundle *part = NULL;
+    wi_bundled *before = NULL;
+    buffers used = {0};
+    for (wi_bundled *s = bundle->steps; s; before = s, s = s->next) {
+        if (!part || !add_buffers(&used, m, s->step)) {
+            if (before) before->next = NULL;
+            part = begin_part(bundle, s, schedule->code->loops->partition->request->arena);
+            if (!part) return WEFT_ERROR_MEMORY;
+            part->next = *parts;
+            *parts = part;
+            used.count = 0;
+            add_buffers(&used, m, s->step);
         }
-        for (const wi_bundled *s = bundle->steps; s; s = s->next) leave(schedule, bundle, s);
-        *at = bundle->next;
-        any = true;
+        s->at = part->bytes;
+        part->bytes += wi_aligned_bytes(schedule->of[s->step].scratch_bytes);
+        part->first = s->step;
+        part->count++;
     }
-    return any;
+    return WEFT_OK;
+}
+
+weft_status wi_bundles_part(wi_schedule *schedule, const wi_placement *placement, bool *any) {
+    wi_bundle *parts = NULL, *const found = schedule->bundles;
+    *any = false;
+    for (const wi_bundle *b = found; b; b = b->next) *any |= b->reads && has_too_many_buffers(placement, b);
+    if (!*any) return WEFT_OK;
+    wi_schedule_unbundle(schedule);
+    for (wi_bundle *b = found, *next; b; b = next) {
+        next = b->next;
+        if (b->reads) {
+            WI_TRY(cut(schedule, placement, b, &parts));
+        } else {
+            b->next = parts;
+            parts = b;
+        }
+    }
+    schedule->bundles = parts;
+    settle(schedule);
+    return WEFT_OK;
 }
 
 void wi_schedule_unbundle(wi_schedule *schedule) {

@@ -42,8 +42,8 @@ const wi_kernel_launch *wi_bundled_launch(
 /* Numbers in a row of a launch's table; the table's number that the rows of such a launch begin with. */
 size_t wi_bundle_row(const wi_kernel_launch *launch);
 size_t wi_bundle_rows(const wi_schedule *schedule, const wi_bundle *bundle, int number);
-/* Takes those bundles apart that read from more buffers than their launches have arguments for; are there any? Then what was
+/* Cuts those bundles into smaller ones that read from more buffers than their launches have arguments for; are there any? Then what was
  * placed is to be placed anew. */
-bool wi_bundles_part(wi_schedule *schedule, const wi_placement *placement);
+weft_status wi_bundles_part(wi_schedule *schedule, const wi_placement *placement, bool *any);
 
 #endif

@@ -92,10 +92,12 @@ static weft_status keep(
 
 static weft_status place_all(
     wi_schedule *schedule, wi_arena *arena, wi_materialised *m, wi_placement *placement) {
+    bool parted;
     do {
         WI_TRY(wi_run_all(schedule, arena, m));
         WI_TRY(wi_plan_placement(m, arena, placement));
-    } while (wi_bundles_part(schedule, placement));
+        WI_TRY(wi_bundles_part(schedule, placement, &parted));
+    } while (parted);
     return WEFT_OK;
 }
 

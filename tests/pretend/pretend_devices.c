@@ -12,6 +12,7 @@ enum {
     CAPABILITY_MAJOR = 0x4000,
     CAPABILITY_MINOR = 0x4001,
     BOARD_NAME = 0x4038,
+    MAX_WORK_GROUP_SIZE_OF_AMD = 0x4031,
     IP_VERSION = 0x4250
 };
 
@@ -42,6 +43,7 @@ static const pretend_device devices[] = {
         .local = 64 * KIB},
     {.name = "largest256", GPU, .units = 16, .group = 256, .largest = 256 * MIB},
     {.name = "tiny", GPU, .units = 16, .group = 256, .largest = MIB, .global = 64 * MIB},
+    {.name = "narrow", GPU, .units = 1, .group = 256, .largest = MIB, .global = 64 * MIB},
     {.name = "flagged",
         .type = CL_DEVICE_TYPE_GPU,
         .vendor = "Intel(R) Corporation",
@@ -99,6 +101,18 @@ static const pretend_device devices[] = {
         .clock = 2498,
         .units = 48,
         .group = 256,
+        .required = 1024,
+        .local = 64 * KIB},
+    {.name = "MI210",
+        .type = CL_DEVICE_TYPE_GPU,
+        .vendor = "Advanced Micro Devices, Inc.",
+        .reported = "gfx90a:sramecc+:xnack-",
+        .extensions = "cl_amd_device_attribute_query",
+        .board = "AMD Instinct MI210",
+        .clock = 1700,
+        .units = 104,
+        .group = 256,
+        .required = 1024,
         .local = 64 * KIB},
     /* On the machine's platform: on Intel's a library would be tried, which takes long to compile. */
     {.name = "A770",
@@ -135,6 +149,15 @@ LAYER_EXPORT const pretend_device *pretend_layer_device(int index) {
     return index < DEVICES ? &devices[index] : NULL;
 }
 
+size_t pretend_most_items(const pretend_device *d, bool required) {
+    return required && d->required > d->group ? d->required : d->group;
+}
+
+const char pretend_no_extensions[] =
+    "#undef cl_khr_fp64\n#undef cl_khr_fp16\n#undef cl_khr_subgroups\n"
+    "#undef cl_khr_int64_base_atomics\n#undef cl_khr_int64_extended_atomics\n"
+    "#line 1\n";
+
 #define ANSWER_NUMBER(type, number)                                                                          \
     do {                                                                                                     \
         const type value_of = (type)(number);                                                                \
@@ -157,9 +180,10 @@ static cl_int answer_plain(cl_device_info what, size_t size, void *value, size_t
     }
 }
 
-static cl_int answer_group(cl_device_info what, size_t group, size_t size, void *value, size_t *size_ret) {
-    const size_t sizes[3] = {group, group, group};
-    if (what == CL_DEVICE_MAX_WORK_GROUP_SIZE) ANSWER_NUMBER(size_t, group);
+static cl_int answer_group(
+    const pretend_device *d, cl_device_info what, size_t size, void *value, size_t *size_ret) {
+    const size_t most = pretend_most_items(d, true), sizes[3] = {most, most, most};
+    if (what == CL_DEVICE_MAX_WORK_GROUP_SIZE) ANSWER_NUMBER(size_t, d->group);
     return layer_answer(sizes, sizeof sizes, size, value, size_ret);
 }
 
@@ -186,6 +210,7 @@ bool pretend_answers(const pretend_device *d, cl_device_info what) {
     case CAPABILITY_MAJOR:
     case CAPABILITY_MINOR: return d->capability > 0;
     case BOARD_NAME: return d->board != NULL;
+    case MAX_WORK_GROUP_SIZE_OF_AMD: return d->required > 0;
     case IP_VERSION: return d->ip_version > 0;
     case CL_DEVICE_EXTENSIONS: return d->plain || d->extensions;
     case CL_DEVICE_VERSION:
@@ -204,7 +229,7 @@ cl_int pretend_answer(
     case CL_DEVICE_TYPE: ANSWER_NUMBER(cl_device_type, d->type);
     case CL_DEVICE_MAX_COMPUTE_UNITS: ANSWER_NUMBER(cl_uint, d->units);
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
-    case CL_DEVICE_MAX_WORK_ITEM_SIZES: return answer_group(what, d->group, size, value, size_ret);
+    case CL_DEVICE_MAX_WORK_ITEM_SIZES: return answer_group(d, what, size, value, size_ret);
     case CL_DEVICE_LOCAL_MEM_SIZE: ANSWER_NUMBER(cl_ulong, d->local);
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE: ANSWER_NUMBER(cl_ulong, d->largest);
     case CL_DEVICE_GLOBAL_MEM_SIZE: ANSWER_NUMBER(cl_ulong, d->global);
@@ -215,6 +240,7 @@ cl_int pretend_answer(
     case CAPABILITY_MAJOR: ANSWER_NUMBER(cl_uint, d->capability / 10);
     case CAPABILITY_MINOR: ANSWER_NUMBER(cl_uint, d->capability % 10);
     case BOARD_NAME: ANSWER_TEXT(d->board);
+    case MAX_WORK_GROUP_SIZE_OF_AMD: ANSWER_NUMBER(size_t, d->required);
     case IP_VERSION: ANSWER_NUMBER(cl_uint, d->ip_version);
     case CL_DEVICE_EXTENSIONS: ANSWER_TEXT(d->extensions ? d->extensions : "");
     default: return answer_plain(what, size, value, size_ret);

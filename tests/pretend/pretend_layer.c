@@ -99,14 +99,10 @@ static void count_up(long *count) {
 
 /* ---- programs: a compiler of OpenCL C 1.2 has no extension's names ---- */
 
-static const char no_extensions[] = "#undef cl_khr_fp64\n#undef cl_khr_fp16\n#undef cl_khr_subgroups\n"
-                                    "#undef cl_khr_int64_base_atomics\n#undef cl_khr_int64_extended_atomics\n"
-                                    "#line 1\n";
-
 static cl_program CL_API_CALL own_clCreateProgramWithSource(
     cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *code) {
     const pretend_device *const d = atomic_load(&layer.device);
-    const char *all[16] = {no_extensions};
+    const char *all[16] = {pretend_no_extensions};
     size_t sizes[16] = {0};
     if (!d || !d->plain || count > 15)
         return layer.next.clCreateProgramWithSource(context, count, texts, lengths, code);
@@ -237,6 +233,7 @@ static cl_int CL_API_CALL own_clReleaseKernel(cl_kernel kernel) {
 /* What a launch asks of the device. */
 typedef struct launch_size {
     size_t group, parameter, local;
+    bool required; /* the kernel says how many items a group has */
 } launch_size;
 
 static cl_device_id device_of(cl_command_queue queue) {
@@ -250,10 +247,13 @@ static launch_size size_of(
     cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *local) {
     launch_size size = {.group = 1};
     cl_ulong arrays = 0;
-    size_t arguments = 0;
+    size_t arguments = 0, required[3] = {0};
     for (cl_uint i = 0; local && i < dimensions; i++) size.group *= local[i];
     layer.next.clGetKernelWorkGroupInfo(
         kernel, device_of(queue), CL_KERNEL_LOCAL_MEM_SIZE, sizeof arrays, &arrays, NULL);
+    layer.next.clGetKernelWorkGroupInfo(
+        kernel, device_of(queue), CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof required, required, NULL);
+    size.required = required[0] > 0;
     pthread_mutex_lock(&layer.mutex);
     const kernel_note *const note = *find_note(kernel);
     for (int i = 0; note && i < MOST_ARGUMENTS; i++) {
@@ -272,7 +272,7 @@ static cl_int check_items(
     for (cl_uint i = 0; i < dimensions; i++) {
         if (global[i] == 0) return above(CL_INVALID_GLOBAL_WORK_SIZE, "items of a launch", 0, 0);
         if (!local) continue;
-        if (d && d->group && local[i] > d->group)
+        if (d && d->group && local[i] > pretend_most_items(d, true))
             return above(CL_INVALID_WORK_ITEM_SIZE, "items along a dimension", local[i], d->group);
         /* OpenCL 1.2 knows whole groups alone. */
         if (local[i] == 0 || global[i] % local[i] != 0)
@@ -282,7 +282,7 @@ static cl_int check_items(
 }
 
 static cl_int check_size(const pretend_device *d, const launch_size *size) {
-    if (d && d->group && size->group > d->group)
+    if (d && d->group && size->group > pretend_most_items(d, size->required))
         return above(CL_INVALID_WORK_GROUP_SIZE, "items of a group", size->group, d->group);
     if (d && d->local && size->local > d->local)
         return above(CL_OUT_OF_RESOURCES, "bytes of local memory", size->local, (size_t)d->local);

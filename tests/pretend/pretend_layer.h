@@ -23,6 +23,7 @@ typedef struct pretend_device {
     cl_uint clock;        /* MHz */
     cl_uint units;
     size_t group;     /* items of a work-group, and along each dimension */
+    size_t required;  /* the same of kernels that require their size, as AMD's drivers say; 0: group */
     cl_ulong local;   /* bytes of local memory */
     cl_ulong largest; /* bytes of one buffer */
     cl_ulong global;  /* bytes of all */

@@ -123,6 +123,7 @@ static void the_device_says_what_it_pretends(void **state) {
         weft_context *const context = pretended_open(d->name);
         const weft_device_info *const info = weft_context_device(context);
         const wi_capabilities *const caps = &wi_context_device(context)->caps;
+        const wi_device_profile *const profile = &wi_context_device(context)->profile;
         snprintf(text, sizeof text, "Pretended %s", d->name);
         assert_string_equal(info->name, d->reported ? d->reported : text);
         if (d->plain)
@@ -130,6 +131,7 @@ static void the_device_says_what_it_pretends(void **state) {
         assert_int_equal(info->device_class, d->type == CL_DEVICE_TYPE_GPU ? WEFT_CLASS_GPU : WEFT_CLASS_CPU);
         if (d->units) assert_int_equal(info->compute_units, d->units);
         if (d->group) assert_int_equal(caps->max_work_group_size, d->group);
+        if (d->group) assert_int_equal(profile->max_group, d->required ? d->required : d->group);
         if (d->local) assert_int_equal(info->local_memory, d->local);
         if (d->largest) assert_int_equal(info->largest_allocation, d->largest);
         if (d->plain) assert_false(caps->fp64 || caps->fp16);

@@ -8,34 +8,43 @@
 #include <math.h>
 
 /* A work-group has ACROSS x SLICES items, and takes ROWS rows and ACROSS quads of columns at once; DEPTH steps of k
- * of its rows are in local memory; PREPARE items prepare. MOST_STEPS: of k, of a slice, in a block (recurrent_tile_gpu.clh). */
-enum { ROWS, ACROSS, SLICES, DEPTH, PREPARE };
+ * of its rows are in local memory, and then the sums of SPREAD rows at once; PREPARE items prepare. MOST_STEPS: of k, of a slice, in a
+ * block (recurrent_tile_gpu.clh). */
+enum { ROWS, ACROSS, SLICES, DEPTH, SPREAD, PREPARE };
 enum { QUAD = 4, MOST_GATES = 4, MOST_STEPS = 16 };
 
 static const char *const parameters[] = {[ROWS] = "WEFT_R_ROWS",
     [ACROSS] = "WEFT_R_ACROSS",
     [SLICES] = "WEFT_R_SLICES",
     [DEPTH] = "WEFT_R_DEPTH",
+    [SPREAD] = "WEFT_R_SPREAD",
     [PREPARE] = "WEFT_R_PREPARE",
     NULL};
 
 /* Eight rows, of which a weight serves each; fewer rows, and 512 items, so that more groups may walk through time, and each hides its
- * own waits; and what groups of 64 items can have. The product of a gradient has as many columns as there are units, and several times
- * the depth. */
-#define TILE(rows, across, slices, depth)                                                                    \
-    { [ROWS] = (rows), [ACROSS] = (across), [SLICES] = (slices), [DEPTH] = (depth), [PREPARE] = 64 }
-#define EIGHT TILE(8, 64, 4, 256)
-#define SMALL TILE(8, 16, 4, 128)
-static const wi_variant forward_variants[] = {
-    {"rows8", EIGHT}, {"rows4", TILE(4, 128, 4, 256)}, {"rows2", TILE(2, 128, 4, 256)}, {"64", SMALL}, {0}};
-static const wi_variant gradient_variants[] = {
-    {"rows8", EIGHT}, {"rows4", TILE(4, 64, 8, 1024)}, {"rows2", TILE(2, 64, 8, 1024)}, {"64", SMALL}, {0}};
+ * own waits; fewer rows where groups have at most 256 items, two of which share a unit's local memory; and what groups of 64 items can
+ * have. The product of a gradient has as many columns as there are units, and several times the depth. Of tiles with as many rows the one of
+ * the largest groups comes first. */
+#define TILE(rows, across, slices, depth, spread)                                                            \
+    {                                                                                                        \
+        [ROWS] = (rows), [ACROSS] = (across), [SLICES] = (slices), [DEPTH] = (depth), [SPREAD] = (spread),   \
+        [PREPARE] = 64                                                                                       \
+    }
+#define EIGHT TILE(8, 64, 4, 256, 4)
+static const wi_variant forward_variants[] = {{"rows8", EIGHT}, {"rows4", TILE(4, 128, 4, 256, 4)},
+    {"rows2", TILE(2, 128, 4, 256, 2)}, {"rows4_256", TILE(4, 64, 4, 256, 2)},
+    {"rows2_256", TILE(2, 64, 4, 256, 2)}, {"64", TILE(8, 16, 4, 128, 4)},
+    {"rows4_64", TILE(4, 16, 4, 256, 4)}, {0}};
+static const wi_variant gradient_variants[] = {{"rows8", EIGHT}, {"rows4", TILE(4, 64, 8, 1024, 4)},
+    {"rows2", TILE(2, 64, 8, 1024, 2)}, {"rows4_256", TILE(4, 32, 8, 512, 2)},
+    {"rows2_256", TILE(2, 32, 8, 512, 2)}, {"64", TILE(8, 16, 4, 128, 4)},
+    {"rows4_64", TILE(4, 16, 4, 256, 4)}, {0}};
 
-/* Local memory has a tile of the states, with a quad of padding for eight steps of a slice, or sums of all slices, of four rows at once, and
- * the number of the step. */
+/* Local memory has a tile of the states, with a quad of padding for eight steps of a slice, or sums of all slices, and the number of the
+ * step. */
 static wi_limits limits(const int *p) {
     const int64_t items = (int64_t)p[ACROSS] * p[SLICES];
-    const int64_t tile = p[DEPTH] / 8 * (8 * p[ROWS] + QUAD), sums = items * wi_min64(p[ROWS], 4) * QUAD;
+    const int64_t tile = p[DEPTH] / 8 * (8 * p[ROWS] + QUAD), sums = items * p[SPREAD] * QUAD;
     return (wi_limits){.group = (size_t)items,
         .items = {(size_t)wi_max64(items, p[PREPARE]), 1},
         .local_bytes = (size_t)(wi_max64(tile, sums) + QUAD) * sizeof(float)};
@@ -96,8 +105,12 @@ static product second_product(const wi_recurrent *s) {
 
 /* ---- how the work is cut ---- */
 
-/* Items of a unit's group that the profile's `hiding_groups` counts. */
+/* Items of a unit's group that the profile's `hiding_groups` counts: fewer where the device has no such groups. */
 enum { GROUP_ITEMS = 256 };
+
+static double hiding_items(const wi_device_profile *device) {
+    return (double)(device->hiding_groups * wi_min64(GROUP_ITEMS, (int64_t)device->max_group));
+}
 
 /* A launch in which each of the rows' groups is cut into `across`, and their chunks are taken `repeated` times. Groups of a unit hide
  * each other's waits, and a large group its own: the speed of a unit goes with its items. Weights come at the speed of the units' own
@@ -109,7 +122,7 @@ static double launch_seconds(const wi_recurrent *s, const wi_recurrent_groups *g
     const double rounds = (double)wi_divide_up(count, device->units),
                  numbers = (double)(wi_divide_up(chunks_of(groups, p->quads), across) * repeated * QUAD *
                                     groups->quads * p->depth),
-                 hidden = rounds * (double)groups->items / (device->hiding_groups * GROUP_ITEMS),
+                 hidden = rounds * (double)groups->items / hiding_items(device),
                  speed = device->peak_f32 * groups->share * fmin(1.0, hidden);
     return rounds * fmax(2.0 * numbers * (double)groups->rows / speed,
                         numbers * (double)groups->bytes / device->near_bandwidth);
@@ -246,10 +259,15 @@ static weft_status prepare(const wi_kernel_site *site, bool back, wi_kernel_plan
     return WEFT_OK;
 }
 
-/* Groups of 64 items cost what large ones do, so that they serve where there are no others. */
+/* Where the device has larger groups of as many rows, small ones cost what these do, and do not serve: more of them may share a step, but
+ * each step would be a launch again. */
 static double cost(const wi_kernel_site *site, bool back, const wi_variant *variants) {
-    wi_recurrent_groups groups = groups_of(site->values);
-    if (groups.items < GROUP_ITEMS) groups = groups_of(variants[0].values);
+    const wi_variant *largest = variants;
+    while (largest->values[ROWS] != site->values[ROWS]) largest++;
+    const wi_limits wanted = limits(largest->values);
+    const bool has =
+        site->device->max_group >= wanted.group && site->device->local_bytes >= wanted.local_bytes;
+    const wi_recurrent_groups groups = groups_of(has ? largest->values : site->values);
     return wi_recurrent_groups_seconds(site, back, &groups);
 }
 
