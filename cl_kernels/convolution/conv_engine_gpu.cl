@@ -144,10 +144,7 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(__global const ushort *ima
     }
     /* Where each row is stored: an item finds one. */
     __local int2 *const places = (__local int2 *)a_tile;
-    if (item < WEFT_ENGINE_HEIGHT) {
-        places[item] = weft_conv_gpu_place(&p, top + (int)item, made0, made1);
-        if (top + (int)item >= p.rows) places[item].x = -1;
-    }
+    if (item < WEFT_ENGINE_HEIGHT) places[item] = weft_conv_gpu_place(&p, top + (int)item, made0, made1);
     barrier(CLK_LOCAL_MEM_FENCE);
     WEFT_CONV_ENGINE_SUMS_BEGIN
     WEFT_ENGINE_EVERY_SUM(

@@ -34,7 +34,7 @@ bool wi_tile_takes(const int *values, weft_dtype format) {
     return !wi_tile_copies(values) || format == WEFT_F32;
 }
 
-/* Bytes of local memory at most for what is needed at the end of a kernel: a convolution's phase, and what joins sums. */
+/* Bytes of local memory at most for what joins sums at the end of a kernel. */
 enum { KEPT = 1024 };
 
 wi_limits wi_tile_limits(const int *values) {
