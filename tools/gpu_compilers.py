@@ -111,6 +111,12 @@ def barriers(vendor, lines):
     return sum(bool(re.search(BARRIERS[vendor], line)) for line in lines)
 
 
+def wide_stores(vendor, lines):
+    """Stores of 128 bits into global memory; of Intel's messages nobody sees it."""
+    pattern = {"amd": r"\b(global|buffer|flat)_store_(dwordx4|b128)", "nvidia": r"\bSTG\S*\.128"}[vendor]
+    return sum(bool(re.search(pattern, line)) for line in lines)
+
+
 def k_step(vendor, lines, multiplications):
     """The instructions, by kind, of a whole step of a kernel's walk along k, in which an item does so many multiply-adds:
     a loop that multiplies and waits for the group once, the loop inside it as often as it takes; {}: there is none. Of several

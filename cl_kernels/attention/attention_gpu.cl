@@ -149,14 +149,15 @@ static inline void weft_attention_put(__global float *to, int x, int width, floa
 #include "attention_inner_gpu.clh"
 #undef WEFT_ATTENTION_ITEMS
 
-/* WEFT_FACTOR of the rows of a column, which are queries, or turned keys. */
+/* factors: WEFT_FACTOR of the rows of a column, which are queries, or turned keys. One after the other, as four random numbers at once take
+ * registers. */
 #if WEFT_DROP
-#define WEFT_FACTORS(i, j, turned)                                                                           \
-    ((float4)(WEFT_FACTOR(i, j), WEFT_FACTOR((i) + !(turned), (j) + (turned)),                               \
-        WEFT_FACTOR((i) + 2 * !(turned), (j) + 2 * (turned)),                                                \
-        WEFT_FACTOR((i) + 3 * !(turned), (j) + 3 * (turned))))
+#define WEFT_FACTORS(factors, i, j, turned)                                                                  \
+    float4 factors = 1.0f;                                                                                   \
+    WEFT_ROLLED for (int weft_r = 0; weft_r < 4; weft_r++) factors =                                         \
+        (float4)(factors.yzw, WEFT_FACTOR((i) + weft_r * !(turned), (j) + weft_r * (turned)));
 #else
-#define WEFT_FACTORS(i, j, turned) 1.0f
+#define WEFT_FACTORS(factors, i, j, turned) const float4 factors = 1.0f;
 #endif
 
 /* scores[r] = row 4y + r of a block, times the others 4 lane .. 4 lane + 3; the operands begin with the block's first
@@ -330,8 +331,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
             const float4 weight = exp2(WEFT_ATTENTION_COLUMN(scores) - base);
             WEFT_ATTENTION_ROTATE(scores, weight)
             total += weight;
-            pool[(4 * lane + c) * WEFT_ATTENTION_PITCH + down] =
-                weight * WEFT_FACTORS(query, key + 4 * lane + c, 0);
+            WEFT_FACTORS(factors, query, key + 4 * lane + c, 0)
+            pool[(4 * lane + c) * WEFT_ATTENTION_PITCH + down] = weight * factors;
         }
         WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_VECTORS) {
             sums[0][i] *= factor.x;
@@ -424,12 +425,13 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
             if (turned) logs = y[y_offset + lse + line + at], inners = inner[inner_offset + line + at];
             const float4 score = WEFT_NAME(masked)(WEFT_ATTENTION_COLUMN(scores) * (scale * WEFT_LOG2E), i, j,
                 queries, keys, turned, whole, causal, mask_kind, mask, &later);
-            const float4 weight = exp2(score - logs), factor = WEFT_FACTORS(i, j, turned);
+            const float4 weight = exp2(score - logs);
+            WEFT_FACTORS(factors, i, j, turned)
             /* A variable of its own: Intel's runtime 2026.2 takes a wrong value where it contracts the two. */
-            const float4 dropped = WEFT_ATTENTION_COLUMN(products) * factor;
+            const float4 dropped = WEFT_ATTENTION_COLUMN(products) * factors;
             WEFT_ATTENTION_ROTATE(scores, weight)
             WEFT_ATTENTION_ROTATE(products, dropped)
-            float4 change = weight * factor;
+            float4 change = weight * factors;
             if (part != WEFT_ATTENTION_DV) change = weight * ((dropped - inners) * scale);
             pool[(4 * lane + c) * WEFT_ATTENTION_PITCH + down] = change;
         }

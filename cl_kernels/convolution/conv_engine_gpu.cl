@@ -60,17 +60,19 @@
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)                          conv_##suffix
-#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
-#define WEFT_FORMAT_A                              bf16
-#define WEFT_FORMAT_B                              f32
-#define WEFT_ENGINE_FORMAT                         bf16
+#define WEFT_NAME(suffix)        conv_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
+    *(__global WF *)(c + ((batch)*c_batch + (row)*c_row + (column))) = (acc)
+#define WEFT_FORMAT_A      bf16
+#define WEFT_FORMAT_B      f32
+#define WEFT_ENGINE_FORMAT bf16
 #define WEFT_CONV_ALONE
 #endif
 
 /* Every item finds where one row of the tile is stored. */
 WEFT_REQUIRE(WEFT_NAME(items_for_rows), WEFT_ENGINE_HEIGHT <= WEFT_ENGINE_GROUP);
+WEFT_REQUIRE(WEFT_NAME(results_fit), WEFT_ENGINE_RESULTS_FIT);
 
 WEFT_CONV_ENGINE_STAGE(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A)
 
@@ -83,17 +85,17 @@ WEFT_CONV_ENGINE_STAGE(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A)
 #include "conv_pack_gpu.clh"
 
 #if WEFT_COLUMN_SUMS
-WEFT_REQUIRE(WEFT_NAME(sums_fit),
-    WEFT_ENGINE_SUM_LINES *WEFT_ENGINE_WIDTH <= 4 * WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH);
+#define WEFT_CONV_ENGINE_SUMS_KEEP  WEFT_ENGINE_SUMS_KEEP
 #define WEFT_CONV_ENGINE_SUMS_BEGIN WEFT_ENGINE_SUMS_BEGIN
-#define WEFT_CONV_ENGINE_SUMS_END                                                                            \
-    WEFT_ENGINE_SUMS_END(a_tile, left, filters, group *filters, (int)get_group_id(1))
-#define WEFT_CONV_ENGINE_STORE(sum, line, along, column)                                                     \
-    WEFT_STORE_SUMS(sum, line, along, column, WEFT_ENGINE_SUMS_OF(j, s))
+#define WEFT_CONV_ENGINE_SUMS_END   WEFT_ENGINE_SUMS_END(left, filters, group *filters, (int)get_group_id(1))
+#define WEFT_CONV_ENGINE_STORE(result, line, along, column)                                                  \
+    WEFT_STORE_SUMS(result, line, along, column, weft_sums)
 #else
+#define WEFT_CONV_ENGINE_SUMS_KEEP
 #define WEFT_CONV_ENGINE_SUMS_BEGIN
 #define WEFT_CONV_ENGINE_SUMS_END
-#define WEFT_CONV_ENGINE_STORE(sum, line, along, column) WEFT_STORE(sum, line, along, column, 1)
+#define WEFT_CONV_ENGINE_STORE(result, line, along, column)                                                  \
+    WEFT_STORE(result, line, along, column, WEFT_LANES)
 #endif
 
 /* Work-group (columns, phase and rows, group). Steps of channels and taps from block to block are bytes; the image's offset
@@ -105,7 +107,9 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(__global const ushort *ima
     int stride1, int stride2, int transposed, long x_group, long x_image, long x0, long x1,
     long x2 WEFT_EPILOGUE_PARAMETERS) {
     WEFT_ENGINE_TILES(1)
+    __local int2 places[WEFT_ENGINE_HEIGHT]; /* where each row is stored: an item finds one */
     WEFT_ENGINE_ITEM
+    WEFT_CONV_ENGINE_SUMS_KEEP
     const int group = (int)get_group_id(2), number = (int)get_group_id(1) / row_tiles;
     const int top = (int)get_group_id(1) % row_tiles * WEFT_ENGINE_HEIGHT,
               left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
@@ -142,21 +146,16 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(__global const ushort *ima
         WEFT_ENGINE_ADD_BLOCK(sums, block, images)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    /* Where each row is stored: an item finds one. */
-    __local int2 *const places = (__local int2 *)a_tile;
-    if (item < WEFT_ENGINE_HEIGHT) {
-        places[item] = weft_conv_gpu_place(&p, top + (int)item, made0, made1);
-        if (top + (int)item >= p.rows) places[item].x = -1;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < WEFT_ENGINE_HEIGHT) places[item] = weft_conv_gpu_place(&p, top + (int)item, made0, made1);
     WEFT_CONV_ENGINE_SUMS_BEGIN
-    WEFT_ENGINE_EVERY_SUM(
-        const int2 place = places[r]; if (place.x >= 0 && left + q < filters)
-            WEFT_CONV_ENGINE_STORE(sums[i][j][s], place.x, place.y, group * filters + left + q);)
+    WEFT_ENGINE_EVERY_RESULT(
+        WF, WEFT_LANES, const int2 place = places[r]; if (place.x >= 0 && left + q < filters)
+            WEFT_CONV_ENGINE_STORE(result, place.x, place.y, group * filters + left + q);)
     WEFT_CONV_ENGINE_SUMS_END
 }
 
 #undef WEFT_CONV_ENGINE_STORE
+#undef WEFT_CONV_ENGINE_SUMS_KEEP
 #undef WEFT_CONV_ENGINE_SUMS_BEGIN
 #undef WEFT_CONV_ENGINE_SUMS_END
 #ifdef WEFT_CONV_ALONE

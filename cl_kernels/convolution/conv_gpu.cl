@@ -146,7 +146,7 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
     const bool whole = filters % 4 == 0 && (size_t)sums % sizeof(float4) == 0;                               \
     WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {                                  \
         const int column = left + (j * WEFT_GEMM_ACROSS + x) * 4;                                            \
-        if (r < own.rows)                                                                                    \
+        if (at.x >= 0)                                                                                       \
             WEFT_SPLIT_STORE_QUAD(                                                                           \
                 line + column, acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], filters - column, whole)     \
     }
@@ -154,7 +154,7 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
 #define WEFT_CONV_GPU_STORE_ROW                                                                              \
     WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {                                  \
         const int column = left + (j * WEFT_GEMM_ACROSS + x) * 4;                                            \
-        if (r < own.rows)                                                                                    \
+        if (at.x >= 0)                                                                                       \
             WEFT_TILE_STORE_QUAD(acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], at.x, at.y,                \
                 group *filters + column, filters - column, j)                                                \
     }
@@ -172,8 +172,8 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
 #endif
 
 /* Work-group (columns, phase and rows, split and group). Steps of channels and panels from block to block are bytes, and so are
- * those of taps at the end of the channels; the image's offset counts `unit` elements. What is known of the phase is needed at the
- * beginning and at the end: `kept` leaves its registers to the sums. */
+ * those of taps at the end of the channels; the image's offset counts `unit` elements. Where rows are stored waits in local memory: each
+ * is found once in a group, and holds no register of a sum. */
 __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long image_offset,
     __global const float *panels, long panels_offset, __global const int *table, long table_offset,
     uint channel_step, uint channel_end, uint tap_step, uint panel_step, int unit, int row_tiles,
@@ -181,7 +181,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     int made1, int made2, int stride0, int stride1, int stride2, int transposed, long x_group, long x_image,
     long x0, long x1, long x2 WEFT_CONV_GPU_RESULT) {
     __local float4 blocks[WEFT_GEMM_BUFFERS * WEFT_CONV_GPU_BLOCK], *block = blocks;
-    __local weft_conv_gpu_phase kept;
+    __local int2 places[WEFT_GEMM_HEIGHT];
     WEFT_GEMM_ITEM
     WEFT_CONV_GPU_SUMS_KEEP
     WEFT_CONV_GPU_PART
@@ -219,7 +219,8 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
                min(WEFT_GEMM_ROW_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_WIDTH, 0), width - left - 4)) *
         4;
     panels += panels_offset + ((long)group * panel_rows + fact.s1 + begin) * width + left;
-    if (item == 0) kept = p;
+    if (step == 0)
+        places[WEFT_GEMM_ROW_OF(item, WEFT_GEMM_HEIGHT, 1)] = weft_conv_gpu_place(&p, row, made0, made1);
     WEFT_CONV_GPU_PIXEL(pixel, WEFT_CONV_GPU_ENTRY(tap), first, window)
 #if WEFT_GEMM_STAGES
     WEFT_CONV_GPU_BLOCKS_BY_COPIES
@@ -239,11 +240,9 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #endif
-    const weft_conv_gpu_phase own = kept;
     WEFT_CONV_GPU_SUMS_BEGIN
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
-        const int r = top + WEFT_GEMM_ROW(i);
-        const int2 at = weft_conv_gpu_place(&own, r, made0, made1);
+        const int2 at = places[WEFT_GEMM_ROW(i)];
         WEFT_CONV_GPU_STORE_ROW
     }
     WEFT_CONV_GPU_SUMS_END

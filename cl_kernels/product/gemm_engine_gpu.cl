@@ -25,18 +25,20 @@
  * WEFT_ENGINE_FORMAT is the format of the factors, bf16 or f16. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)                          gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
-#define WEFT_FORMAT_A                              bf16
-#define WEFT_FORMAT_B                              bf16
-#define WEFT_ENGINE_FORMAT                         bf16
+#define WEFT_NAME(suffix)        gemm_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
+    *(__global WF *)(c + ((batch)*c_batch + (row)*c_row + (column))) = (acc)
+#define WEFT_FORMAT_A      bf16
+#define WEFT_FORMAT_B      bf16
+#define WEFT_ENGINE_FORMAT bf16
 #define WEFT_ENGINE_ALONE
 #endif
 
 #include "gemm_engine_gpu.clh"
 #include "splits_gpu.clh"
 
+WEFT_REQUIRE(WEFT_NAME(results_fit), WEFT_ENGINE_RESULTS_FIT);
 WEFT_ENGINE_FETCH(fetch_a, WEFT_OF_A, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_READ_WORDS)
 WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH, WEFT_ENGINE_READ_WORDS)
 

@@ -24,11 +24,12 @@
  * What stands before an inclusion is described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)                          gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
-#define WEFT_FORMAT_A                              f32
-#define WEFT_FORMAT_B                              f32
+#define WEFT_NAME(suffix)        gemm_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
+    *(__global WF *)(c + ((batch)*c_batch + (row)*c_row + (column))) = (acc)
+#define WEFT_FORMAT_A f32
+#define WEFT_FORMAT_B f32
 #define WEFT_ENGINE_ALONE
 #endif
 
@@ -159,6 +160,7 @@ __attribute__((always_inline)) static inline uint4 weft_engine_part(float4 x, fl
 
 #endif
 
+WEFT_REQUIRE(WEFT_NAME(results_fit), WEFT_ENGINE_RESULTS_FIT);
 WEFT_ENGINE_FETCH(fetch_a, WEFT_OF_A, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_READ_WHOLE)
 WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH, WEFT_ENGINE_READ_WHOLE)
 

@@ -1,15 +1,16 @@
 /* Epilogues of products and convolutions of class gpu that get four neighbouring columns at once, where rows are multiples of four
  * long and all that the epilogue reads and writes is contiguous: results against those of the portable kernels, whose epilogues get
  * one element. Numbers are small integers, so that sums are exact, and all bits are compared. */
+#include "support/engine_choice.h"
 #include "support/fixture.h"
+#include "support/product_net.h"
 
 #include "cl/context.h"
 #include "ops/op_table.h"
 #include "plan/compiled_plan.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST = 1 << 16, INPUTS = 8, OUTPUTS = 6 };
 
 /* What follows the product. */
 typedef enum variant {
@@ -78,113 +79,82 @@ static const test_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-typedef struct net {
-    weft_graph *graph;
-    int64_t batch; /* the first axis of all inputs but weights and rows */
-    weft_tensor *inputs[INPUTS], *outputs[OUTPUTS];
-    int input_count, output_count;
-} net;
-
-static int64_t dimension(const net *n, const weft_tensor *tensor, int axis) {
-    const int64_t size = weft_tensor_dimension(tensor, axis);
-    return size == WEFT_BATCH ? n->batch : size;
-}
-
-static size_t count_of(const net *n, const weft_tensor *tensor) {
-    size_t count = 1;
-    for (int i = 0; i < weft_tensor_rank(tensor); i++) count *= (size_t)dimension(n, tensor, i);
-    return count;
-}
-
-static weft_tensor *input(net *n, int rank, const int64_t *sizes) {
-    char name[8] = {(char)('a' + n->input_count), 0};
-    return n->inputs[n->input_count++] = weft_input_shape(n->graph, name, WEFT_F32, rank, sizes);
-}
-
-static void output(net *n, weft_tensor *tensor) {
-    n->outputs[n->output_count++] = tensor;
-}
-
-/* An input of the shape of x, but for so many more along an axis. */
-static weft_tensor *input_like(net *n, const weft_tensor *x, int axis, int64_t more) {
-    int64_t sizes[4];
-    for (int d = 0; d < weft_tensor_rank(x); d++) sizes[d] = weft_tensor_dimension(x, d);
-    sizes[axis] += more;
-    return input(n, weft_tensor_rank(x), sizes);
-}
-
 /* ---- graphs ---- */
 
-static weft_tensor *first_factor(net *n, const test_case *c) {
+static weft_tensor *first_factor(product_net *n, const test_case *c) {
     const int64_t *const s = c->sizes;
-    if (!c->groups) return input(n, 3, (const int64_t[]){WEFT_BATCH, s[1], s[2]});
-    return input(n, 4, (const int64_t[]){WEFT_BATCH, s[1], s[2], s[3]});
+    if (!c->groups) return product_net_input(n, 3, (const int64_t[]){WEFT_BATCH, s[1], s[2]});
+    return product_net_input(n, 4, (const int64_t[]){WEFT_BATCH, s[1], s[2], s[3]});
 }
 
 /* The product of x and weights of its own, images with the channels last. */
-static weft_tensor *product_of(net *n, const test_case *c, weft_tensor *x) {
+static weft_tensor *product_of(product_net *n, const test_case *c, weft_tensor *x) {
     const int64_t *const s = c->sizes;
-    if (!c->groups) return weft_matmul(x, input(n, 2, (const int64_t[]){s[2], s[3]}));
+    if (!c->groups) return weft_matmul(x, product_net_input(n, 2, (const int64_t[]){s[2], s[3]}));
     const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .padding = WEFT_ALL(1), .groups = c->groups};
-    weft_tensor *const weight = input(n, 4, (const int64_t[]){s[4], s[3] / c->groups, 3, 3});
+    weft_tensor *const weight = product_net_input(n, 4, (const int64_t[]){s[4], s[3] / c->groups, 3, 3});
     return wi_channels_last(weft_conv_with(wi_channels_first(x), weight, NULL, &options));
 }
 
-static void add_gradients(net *n, weft_tensor *x, weft_tensor *made) {
+static void add_gradients(product_net *n, weft_tensor *x, weft_tensor *made) {
     weft_tensor *const of[] = {x, n->inputs[1]};
-    weft_tensor *const loss = weft_sum(weft_mul(weft_square(made), input_like(n, made, 0, 0)));
+    weft_tensor *const loss = weft_sum(weft_mul(weft_square(made), product_net_input_like(n, made, 0, 0)));
     assert_weft_ok(weft_gradients(loss, of, 2, n->outputs + n->output_count));
     n->output_count += 2;
 }
 
-static weft_tensor *sum_of_rows(weft_tensor *x) {
-    return weft_tensor_rank(x) == 3 ? weft_sum(x, 0, 1) : weft_sum(x, 0, 1, 2);
-}
-
-static void add_formats(net *n, weft_tensor *y) {
+static void add_formats(product_net *n, weft_tensor *y) {
     static const weft_dtype formats[] = {WEFT_F16, WEFT_BF16, WEFT_I32, WEFT_U8};
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) output(n, weft_cast(y, formats[i]));
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        product_net_output(n, weft_cast(y, formats[i]));
 }
 
-static void add_epilogue(net *n, const test_case *c, weft_tensor *x, weft_tensor *made) {
+static void add_epilogue(product_net *n, const test_case *c, weft_tensor *x, weft_tensor *made) {
     const int last = weft_tensor_rank(made) - 1;
     const int64_t width = weft_tensor_dimension(made, last);
     weft_tensor *other;
     switch (c->after) {
-    case PLAIN: output(n, made); break;
+    case PLAIN: product_net_output(n, made); break;
     case BIAS:
-        other = sum_of_rows(input_like(n, made, 0, 0));
-        output(n, other);
-        output(n, weft_relu(weft_add(made, other)));
+        other = product_net_column_sums(product_net_input_like(n, made, 0, 0));
+        product_net_output(n, other);
+        product_net_output(n, weft_relu(weft_add(made, other)));
         break;
     case RESIDUAL:
         other = product_of(n, c, x);
-        output(n, other);
-        output(n, weft_relu(weft_add(made, other)));
+        product_net_output(n, other);
+        product_net_output(n, weft_relu(weft_add(made, other)));
         break;
     case BOUND:
-        other = weft_add(input_like(n, made, 0, 0), input(n, 1, &width));
-        output(n, weft_relu(weft_add(made, other)));
+        other = weft_add(product_net_input_like(n, made, 0, 0), product_net_input(n, 1, &width));
+        product_net_output(n, weft_relu(weft_add(made, other)));
         break;
     case SLICED:
-        other = weft_matmul(x, input(n, 2, (const int64_t[]){c->sizes[2], width + 4}));
-        output(n, other);
-        output(n, weft_add(made, weft_slice(other, last, 1, 1 + width)));
+        other = weft_matmul(x, product_net_input(n, 2, (const int64_t[]){c->sizes[2], width + 4}));
+        product_net_output(n, other);
+        product_net_output(n, weft_add(made, weft_slice(other, last, 1, 1 + width)));
         break;
-    case PER_ROW: output(n, weft_mul(made, input_like(n, made, last, 1 - width))); break;
-    case ACROSS: output(n, weft_add(made, weft_transpose(input_like(n, weft_transpose(made), 0, 0)))); break;
-    case FORMATS: add_formats(n, weft_relu(weft_add(made, input(n, 1, &width)))); break;
+    case PER_ROW:
+        product_net_output(n, weft_mul(made, product_net_input_like(n, made, last, 1 - width)));
+        break;
+    case ACROSS:
+        product_net_output(
+            n, weft_add(made, weft_transpose(product_net_input_like(n, weft_transpose(made), 0, 0))));
+        break;
+    case FORMATS: add_formats(n, weft_relu(weft_add(made, product_net_input(n, 1, &width)))); break;
     case JOINED:
         other = weft_relu(made);
-        output(n, weft_concat(WEFT_TENSORS(other, input_like(n, made, last, 3 - width)), last));
+        product_net_output(
+            n, weft_concat(WEFT_TENSORS(other, product_net_input_like(n, made, last, 3 - width)), last));
         break;
-    case DROPPED: output(n, weft_dropout(made, 0.5f)); break;
+    case DROPPED: product_net_output(n, weft_dropout(made, 0.5f)); break;
     case GRADIENTS: add_gradients(n, x, made); break;
     }
 }
 
-static net make_net(const test_case *c) {
-    net n = {.graph = test_graph(), .batch = c->sizes[0]};
+static product_net make_net(const test_case *c, weft_matmul_precision precision) {
+    product_net n = {.graph = test_graph(), .batch = c->sizes[0]};
+    assert_weft_ok(weft_graph_set_matmul_precision(n.graph, precision));
     weft_tensor *const x = first_factor(&n, c);
     add_epilogue(&n, c, x, product_of(&n, c, x));
     assert_weft_ok(weft_graph_status(n.graph));
@@ -193,25 +163,13 @@ static net make_net(const test_case *c) {
 
 /* ---- plans ---- */
 
-static void write_inputs(const net *n, weft_plan *plan) {
-    for (int i = 0; i < n->input_count; i++) {
-        static float values[MOST];
-        const size_t count = count_of(n, n->inputs[i]);
-        test_random random = test_random_named("epilogue quads", (uint64_t)i);
-        assert_in_range(count, 1, MOST);
-        for (size_t e = 0; e < count; e++) values[e] = (float)(test_random_below(&random, 5) - 2);
-        assert_weft_ok(weft_plan_write(plan, n->inputs[i], values, count * sizeof *values));
-    }
+static void fill(int input, float *values, size_t count) {
+    test_random random = test_random_named("epilogue quads", (uint64_t)input);
+    for (size_t e = 0; e < count; e++) values[e] = (float)(test_random_below(&random, 5) - 2);
 }
 
-static weft_plan *make_plan(const net *n, const test_case *c, const char *forced) {
-    const char *const variable = c->groups ? "WEFT_CONV" : "WEFT_GEMM";
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = n->batch};
-    weft_plan *plan = NULL;
-    if (forced) assert_int_equal(setenv(variable, forced, 1), 0);
-    assert_weft_ok(weft_plan_create(&plan, n->outputs, (size_t)n->output_count, &options));
-    unsetenv(variable);
-    write_inputs(n, plan);
+static weft_plan *make_plan(const product_net *n, const test_case *c, const char *forced) {
+    weft_plan *const plan = product_net_plan(n, c->groups ? "WEFT_CONV" : "WEFT_GEMM", forced, fill);
     n->graph->draws = 0; /* both plans have the same random numbers */
     assert_weft_ok(weft_plan_run(plan));
     return plan;
@@ -233,20 +191,20 @@ static void assert_columns(const test_case *c, const weft_plan *plan) {
     assert_true(products > 0);
 }
 
-static void compare(const net *n, const test_case *c, weft_plan *plan, weft_plan *portable) {
-    static char got[4 * MOST], wanted[4 * MOST];
+static void compare(const product_net *n, const test_case *c, weft_plan *plan, weft_plan *portable) {
     for (int i = 0; i < n->output_count; i++) {
-        const size_t bytes = count_of(n, n->outputs[i]) * weft_dtype_size(weft_tensor_dtype(n->outputs[i]));
-        assert_in_range(bytes, 1, sizeof got);
-        assert_weft_ok(weft_plan_read(plan, n->outputs[i], got, bytes));
-        assert_weft_ok(weft_plan_read(portable, n->outputs[i], wanted, bytes));
+        size_t bytes;
+        void *const got = product_net_read(n, plan, i, &bytes);
+        void *const wanted = product_net_read(n, portable, i, &bytes);
         if (memcmp(got, wanted, bytes) != 0) fail_msg("%s: output %d differs", c->what, i);
+        free(got);
+        free(wanted);
     }
 }
 
-static void try_case(const test_case *c) {
+static void try_case(const test_case *c, weft_matmul_precision precision) {
     const bool is_gpu = wi_context_device(test_context())->caps.device_class == WEFT_CLASS_GPU;
-    const net n = make_net(c);
+    const product_net n = make_net(c, precision);
     weft_plan *const plan = make_plan(&n, c, is_gpu ? c->forced : NULL);
     weft_plan *const portable = make_plan(&n, c, c->groups ? "conv_naive" : "naive");
     print_message("%s\n", c->what);
@@ -259,11 +217,42 @@ static void try_case(const test_case *c) {
 
 static void test_values(void **state) {
     (void)state;
+    if (wi_context_device(test_context())->caps.engine_model) {
+        print_message("skipped: of kernels without an engine\n");
+        skip();
+    }
     for (size_t i = 0; i < CASES; i++)
-        if (cases[i].tiny || !test_reduced()) try_case(&cases[i]);
+        if (cases[i].tiny || !test_reduced()) try_case(&cases[i], WEFT_MATMUL_PRECISION_HIGHEST);
+}
+
+/* The kernel of the device's engine that computes what this one computes; NULL: there is none. */
+static const char *kernel_of_engine(const char *engine, const char *kernel) {
+    static char name[32];
+    if (strcmp(kernel, "conv_gpu") == 0)
+        snprintf(name, sizeof name, "conv_%s", engine);
+    else if (strcmp(kernel, "gpu_tiled") == 0)
+        snprintf(name, sizeof name, "gpu_%s", engine);
+    else if (strcmp(kernel, "gpu_split") == 0)
+        snprintf(name, sizeof name, "gpu_%s_split", engine);
+    else
+        return NULL;
+    return name;
+}
+
+/* In `medium`, which rounds factors to bf16: these are small enough to stay as they are, but not those of gradients. */
+static void test_engine(void **state) {
+    const char *const engine = engine_of_device();
+    (void)state;
+    if (!engine) skip();
+    for (size_t i = 0; i < CASES; i++) {
+        test_case own = cases[i];
+        own.forced = kernel_of_engine(engine, own.forced);
+        if (!own.forced || own.after == GRADIENTS || (test_reduced() && !own.tiny)) continue;
+        try_case(&own, WEFT_MATMUL_PRECISION_MEDIUM);
+    }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_engine)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

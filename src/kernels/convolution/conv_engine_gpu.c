@@ -20,8 +20,10 @@ static wi_conv_panels panels_of(const wi_kernel_site *site) {
         .format = wi_fragments_format(site)};
 }
 
+/* A row of a tile has two numbers: where it is stored. */
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_fragments_limits(values, 1);
+    tile.local_bytes += (size_t)wi_fragments_height(values) * 2 * sizeof(int32_t) + WI_KEPT_BYTES;
     tile.items[0] = (size_t)wi_max64(values[PACKED], (int64_t)tile.items[0]);
     return tile;
 }
@@ -96,6 +98,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
         .format_count = WI_FRAGMENT_FORMATS,                                                                 \
         .needs = {.classes = WI_ON_GPU, .engines = (engine), .limits = limits},                              \
         .sums = true,                                                                                        \
+        .quads = true,                                                                                       \
         .file = "conv_engine_gpu.cl",                                                                        \
         .headers = suffix##_headers,                                                                         \
         .parameters = parameters,                                                                            \

@@ -45,9 +45,11 @@ static wi_conv_packing packing_of(const wi_kernel_site *site) {
     return wi_conv_packing_of(site, &panels);
 }
 
+/* A row of a tile has two numbers: where it is stored. */
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_tile_limits(values);
     tile.items[0] = (size_t)wi_max64(values[PACKED], (int64_t)tile.items[0]);
+    tile.local_bytes += (size_t)wi_tile_height(values) * 2 * sizeof(int32_t);
     return tile;
 }
 

@@ -44,6 +44,9 @@
 
 #include "kernels/registry.h"
 
+/* The struct of WEFT_KEPT_FIELDS is no larger. */
+enum { WI_KEPT_BYTES = 1024 };
+
 typedef struct wi_gemm_shape {
     int64_t batch, m, n, k;
     int64_t a_batch, a_row,

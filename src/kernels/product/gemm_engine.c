@@ -115,6 +115,7 @@ static const wi_formats whole[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
         .variants = engine##ending##_variants,                                                               \
         .cost = cost,                                                                                        \
         .margin = margin,                                                                                    \
+        .quads = true,                                                                                       \
         KIND}
 /* Four records for an engine: of 16-bit factors, and of parts; the second of both splits k. */
 #define ENGINE(engine, bit, TILES, TILES_OF_PARTS)                                                           \

@@ -1,6 +1,7 @@
 /* See gemm_tile_gpu.h. */
 #include "kernels/product/gemm_tile_gpu.h"
 #include "cl/quirks.h"
+#include "kernels/product/gemm.h"
 
 const char *const wi_tile_headers[] = {"gemm_tile_gpu.clh", "sums_gpu.clh", NULL};
 
@@ -34,9 +35,6 @@ bool wi_tile_takes(const int *values, weft_dtype format) {
     return !wi_tile_copies(values) || format == WEFT_F32;
 }
 
-/* Bytes of local memory at most for what is needed at the end of a kernel: a convolution's phase, and what joins sums. */
-enum { KEPT = 1024 };
-
 wi_limits wi_tile_limits(const int *values) {
     const int64_t rows = wi_tile_height(values) + wi_tile_width(values) + 8;
     const int64_t numbers = wi_tile_buffers(values) * values[WI_TILE_STEP] * rows;
@@ -44,7 +42,7 @@ wi_limits wi_tile_limits(const int *values) {
     wi_tile_group(values, local);
     return (wi_limits){.group = (size_t)(values[WI_TILE_DOWN] * values[WI_TILE_ACROSS]),
         .items = {local[0], (size_t)values[WI_TILE_DOWN]},
-        .local_bytes = (size_t)numbers * sizeof(float) + KEPT};
+        .local_bytes = (size_t)numbers * sizeof(float) + WI_KEPT_BYTES};
 }
 
 bool wi_tile_suits(const wi_device_profile *device, const int *values) {
