@@ -2,6 +2,7 @@
  * the next serves with right numbers, and the log and the findings, which `weft check` prints, say so. */
 #include "support/broken_kernel.h"
 #include "support/checks.h"
+#include "support/fixture.h"
 #include "support/scratch.h"
 
 #include "cl/context.h"
