@@ -87,7 +87,7 @@ __kernel void WEFT_NAME(rows)(WEFT_GATHER_PARAMETERS) {
         const int wanted = clamp(index[later - later / count * count], 0, (int)size - 1);
         __global const WEFT_ELEMENT *const ahead = x + (later / count * size + wanted) * inner;
 #endif
-        if (!good && k != skipped && first == 0) WEFT_FAULT(faults, fault, row - o * count);
+        if (!good & (k != skipped) & (first == 0)) WEFT_FAULT(faults, fault, row - o * count);
         __global const WEFT_ELEMENT *const from = x + (o * size + (good ? k : 0)) * inner;
         __global WEFT_ELEMENT *const to = y + row * inner;
         WEFT_INDEX i = first;

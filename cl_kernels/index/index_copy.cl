@@ -70,7 +70,7 @@ __kernel void WEFT_NAME(each)(__global const int *restrict index, long index_off
 #endif
         const int k = index[j];
         const bool good = k >= 0 && k < size;
-        if (!good && k != skipped && first == 0) WEFT_FAULT(faults, fault, j);
+        if (!good & (k != skipped) & (first == 0)) WEFT_FAULT(faults, fault, j);
         WEFT_INDEX i = good ? first : inner;
 #if WEFT_WHOLE_ROWS
         const int later = clamp(index[min(j + WEFT_ROWS_AHEAD, end - 1)], 0, (int)size - 1);
