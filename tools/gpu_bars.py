@@ -122,3 +122,11 @@ BARS_OF_ATTENTION = {("forward", "gpu_mma"): [(16, 0.25), (24, 0.25), (20, 0.25)
                      ("backward", "gpu_xmx16"): [(8, 1.0), (6, 1.0), (10, 1.0)]}
 MATRICES_OF_ATTENTION = [(f"attention_{kernel}", f"attention_*{engine}.{head}.*", *bar) for (kernel, engine), bars in BARS_OF_ATTENTION.items()
                          for head, bar in zip((32, 64, 128), bars)]
+
+# Files whose kernels may divide in 64 bits, which GPUs make of about a hundred instructions, and why.
+WIDE_DIVISIONS = [("*.index64.*", "kernels for 2^30 elements or more, whose indices have 64 bits (src/kernels/index_type.h)")]
+
+# Kernels that multiply little: what is printed of them is the mix of instructions of their inner loops, or of all of a kernel that has no loop.
+MIXES = [("*pool*.pool.cl", "pool_*", False), ("*.scan.cl", "scan_*", False), ("order_gpu.*", "sort_*", False),
+         ("winograd_gpu.*", "conv_winograd_pixels", True), ("winograd_gpu.*", "conv_winograd_weights", True),
+         ("winograd_gpu.*", "conv_winograd_results", True)]

@@ -38,20 +38,21 @@ class Kernel:
     loop: dict = field(default_factory=dict)  # of the main loop: instructions by kind
     vendor: str = ""
     body: list = field(default_factory=list)  # lines of its assembly
-    wide_divisions: int = 0  # divisions and remainders of 64 bits, where the compiler's own language shows them
+    wide_divisions: int = 0  # divisions and remainders of 64 bits, where the compiler's own language shows them: not Intel's
     step: dict = field(default_factory=dict)  # of a whole step of k, where it was asked for
+    mixes: list = field(default_factory=list)  # of inner loops, or of all of the kernel, where they were asked for
 
 
-# What an instruction is, by its name: the first that fits. On NVIDIA's GPUs a half-precision multiply-add of zeros moves a constant. On DG2 a
+# What an instruction is, by its name: the first that fits; arithmetic: of floats, but for multiply-adds. On NVIDIA's GPUs a half-precision multiply-add of zeros moves a constant. On DG2 a
 # matrix instruction of a register by itself, without sums, stands before some others for the hardware's sake.
 KINDS = {
     "amd": [("wait", r"s_(waitcnt|delay_alu|nop|clause)"), ("matrix", r"v_(wmma|mfma|smfmac)"), ("multiply", r"v_(pk_|dual_)?(fma|fmac|mac|mad)\w*_f(32|16|64)"),
-            ("global128", r"(global|buffer|flat)_\w*(x4|b128)"), ("global", r"(global|buffer|flat|scratch)_(load|store|atomic)"),
+            ("arithmetic", r"v_(pk_|dual_)?(add|sub|subrev|mul|max|min|cmp)\w*_f(32|16|64)"), ("global128", r"(global|buffer|flat)_\w*(x4|b128)"), ("global", r"(global|buffer|flat|scratch)_(load|store|atomic)"),
             ("local128", r"ds_\w*b128"), ("local", r"ds_")],
-    "nvidia": [("matrix", r"[HQID]G?MMA"), ("multiply", r"[FHD]FMA2?\b(?!\S* \S+ -RZ, RZ,)"), ("copy128", r"LDGSTS\S*\.128\b"), ("copy", r"LDGSTS\b"), ("global128", r"(LDG|STG)\S*\.128"),
+    "nvidia": [("matrix", r"[HQID]G?MMA"), ("multiply", r"[FHD]FMA2?\b(?!\S* \S+ -RZ, RZ,)"), ("arithmetic", r"[FHD](ADD|MUL|MNMX|SETP)2?\b"), ("copy128", r"LDGSTS\S*\.128\b"), ("copy", r"LDGSTS\b"), ("global128", r"(LDG|STG)\S*\.128"),
                ("global", r"(LD|ST|LDG|STG|LDL|STL|RED|ATOM\w*)\b"), ("local128", r"(LDS|STS|LDSM)\S*\.(128|M88\.4)"),
                ("local", r"(LDS|STS|LDSM|ATOMS)\b")],
-    "intel": [("wait", r"sync\.(nop|all)|dpas\S* \([^)]*\) +(r\d+):f +null:f +\2:"), ("matrix", r"dpas"), ("multiply", r"mad\b.*:f"), ("local", r"(load|store)\S*\.slm|send\S*.*slm"),
+    "intel": [("wait", r"sync\.(nop|all)|dpas\S* \([^)]*\) +(r\d+):f +null:f +\2:"), ("matrix", r"dpas"), ("multiply", r"mad\b.*:f"), ("arithmetic", r"(add|mul|sel|cmp)\b.*:f\b"), ("local", r"(load|store)\S*\.slm|send\S*.*slm"),
               ("global", r"send|load|store")],
 }
 
@@ -102,6 +103,18 @@ def main_loop(vendor, lines):
         if weight > most or around:
             best, most, span = count(vendor, lines[first:last + 1]), weight, (first, last)
     return best
+
+
+def accesses(counts):
+    return sum(number for kind, number in counts.items() if kind.startswith(("global", "local")))
+
+
+def inner_loops(vendor, lines):
+    """The instructions, by kind, of each loop that has no other inside and moves something; what moves most comes first."""
+    loops = set(loops_of(lines))
+    inner = [count(vendor, lines[first:last + 1]) for first, last in loops
+             if not any((a, b) != (first, last) and a >= first and b <= last for a, b in loops)]
+    return sorted(filter(accesses, inner), key=lambda counts: (-accesses(counts), sum(counts.values())))
 
 
 BARRIERS = {"amd": r"\bs_barrier(?!_signal)", "nvidia": r"\bBAR\.", "intel": r"\bsync\.bar"}
@@ -219,13 +232,10 @@ def clang_command(toolbox, library, source, result, *target):
             "-mlink-builtin-bitcode", "-Xclang", path, "-O3", "-w", "-S", source, "-o", result]
 
 
-def wide_divisions(toolbox, library, source, result, *target):
-    """Of each kernel, in clang's own language: targets make other instructions of them."""
-    command = clang_command(toolbox, library, source, result, *target)
-    run(command + ["-emit-llvm"], env=toolbox.environment)
-    with open(result, encoding="utf-8") as file:
-        text = file.read()
-    return {name: len(re.findall(r" [us](?:div|rem)(?: exact)? (?:<\d+ x )?i64 ", body))
+def wide_divisions(text):
+    """Of each kernel, in clang's own language, as a target makes other instructions of them. What divides by a number that the
+    compiler knows becomes shifts and multiplications."""
+    return {name: len(re.findall(r" = [us](?:div|rem)(?: exact)? i64 \S+, %", body))
             for name, body in re.findall(r"^define .*?kernel .*?@(\w+)\((.*?)^}", text, re.M | re.S)}
 
 
@@ -234,15 +244,16 @@ def wide_divisions(toolbox, library, source, result, *target):
 AMD_WAVES = {"gfx90a": 8, "gfx942": 8, "gfx900": 10}  # of a SIMD unit; 16 of the others
 
 
-def compile_amd(toolbox, target, source, work, divides):
-    assembly = f"{work}/{target}.s"
-    run(clang_command(toolbox, "amdgcn--amdhsa.bc", source, assembly, "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}"),
+def compile_amd(toolbox, target, source, work):
+    middle, assembly = f"{work}/{target}.ll", f"{work}/{target}.s"
+    options = ("-target", "amdgcn-amd-amdhsa", f"-mcpu={target}")
+    run(clang_command(toolbox, "amdgcn--amdhsa.bc", source, middle, *options) + ["-emit-llvm"], env=toolbox.environment)
+    clang, _ = toolbox.clang("amdgcn--amdhsa.bc")
+    run([clang, *options, "-nogpulib", "-x", "ir", middle, "-O3", "-Xclang", "-disable-llvm-passes", "-w", "-S", "-o", assembly],
         env=toolbox.environment)
+    with open(middle, encoding="utf-8") as file:
+        divisions = wide_divisions(file.read())
     text = open(assembly, encoding="utf-8").read()
-    divisions = {}
-    if divides:
-        divisions = wide_divisions(toolbox, "amdgcn--amdhsa.bc", source, f"{work}/{target}.ll", "-target", "amdgcn-amd-amdhsa",
-                                   f"-mcpu={target}")
     records = re.split(r"\n  - ", text[text.index("amdhsa.kernels:"):text.index("amdhsa.target:")])[1:]
     waves, bodies = {}, {}
     for name, body, occupancy in re.findall(r"^(\w+): +; @\1\n(.*?)^; Occupancy: (\d+)", text, re.M | re.S):
@@ -294,7 +305,7 @@ float4 __attribute__((overloadable)) exp2(float4 x) {
 """
 
 
-def compile_nvidia(toolbox, target, source, work, _):
+def compile_nvidia(toolbox, target, source, work):
     ptxas = toolbox.program("nvidia/cu13/bin/ptxas", "usr/local/cuda/bin/ptxas")
     if not ptxas:
         raise Missing("no ptxas (the Python registry's nvidia-cuda-nvcc, or --fetch)")
@@ -352,7 +363,7 @@ def intel_assembly(dump, name, lanes):
     return [line for line in chosen[1].splitlines() if not line.startswith("//")]
 
 
-def compile_intel(toolbox, target, source, work, _):
+def compile_intel(toolbox, target, source, work):
     dump = f"{work}/{target}.dump"
     environment = dict(os.environ, IGC_ShaderDumpEnable="1", IGC_DumpToCustomDir=dump)
     command = intel_command(toolbox) + ["compile", "-q", "-file", source, "-device", target, "-output_no_suffix", "-output", target,
@@ -380,7 +391,6 @@ def compile_intel(toolbox, target, source, work, _):
 COMPILERS = {"gfx": compile_amd, "sm_": compile_nvidia}
 
 
-def compile_for(toolbox, target, source, work, divides=False):
-    """divides: divisions of 64 bits are counted, too."""
+def compile_for(toolbox, target, source, work):
     os.makedirs(work, exist_ok=True)
-    return list(COMPILERS.get(target[:3], compile_intel)(toolbox, target, source, work, divides))
+    return list(COMPILERS.get(target[:3], compile_intel)(toolbox, target, source, work))

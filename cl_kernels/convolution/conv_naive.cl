@@ -54,6 +54,9 @@ static int weft_conv_index(int at, int tap, int size, int stride, int dilation, 
     } while (0)
 #define WEFT_FORMAT_A f32
 #define WEFT_FORMAT_B f32
+#ifndef WEFT_INDEX
+#define WEFT_INDEX long
+#endif
 #define WEFT_CONV_ALONE
 #endif
 
@@ -64,7 +67,7 @@ __kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_
     long x0, long x1, long x2, long w_group, long w_filter, long w_channel, long w0, long w1,
     long w2 WEFT_EPILOGUE_PARAMETERS) {
     const int blocks = (filters + WEFT_LANES - 1) / WEFT_LANES;
-    const long item = (long)get_global_id(0), rows = (long)images * made0 * made1 * made2;
+    const WEFT_INDEX item = (WEFT_INDEX)get_global_id(0), rows = (WEFT_INDEX)images * made0 * made1 * made2;
     if (item >= rows * groups * blocks) return;
     const int first = (int)(item % blocks) * WEFT_LANES, lanes = min(WEFT_LANES, filters - first);
     const int group = (int)(item / blocks % groups), row = (int)(item / blocks / groups);

@@ -10,6 +10,9 @@
 #define WEFT_NAME(suffix) conv_weight_##suffix
 #define WEFT_FORMAT_A     f32
 #define WEFT_FORMAT_B     f32
+#ifndef WEFT_INDEX
+#define WEFT_INDEX long
+#endif
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 
@@ -18,11 +21,11 @@ __kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_
     int image1, int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2,
     int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0,
     int before1, int before2) {
-    const long item = (long)get_global_id(0);
-    if (item >= (long)groups * filters * channels * taps0 * taps1 * taps2) return;
+    const WEFT_INDEX item = (WEFT_INDEX)get_global_id(0);
+    if (item >= (WEFT_INDEX)groups * filters * channels * taps0 * taps1 * taps2) return;
     const int k2 = (int)(item % taps2), k1 = (int)(item / taps2 % taps1),
               k0 = (int)(item / taps2 / taps1 % taps0);
-    const long row = item / taps2 / taps1 / taps0;
+    const WEFT_INDEX row = item / taps2 / taps1 / taps0;
     const int c = (int)(row % channels), f = (int)(row / channels), group = f / filters;
     const long x_step = (long)groups * channels, y_step = (long)groups * filters;
     x += x_offset + (long)group * channels + c;

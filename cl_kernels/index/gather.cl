@@ -3,7 +3,7 @@
  *     x (outer, size, inner)   index (outer, count, inner) or (count)   y (outer, count, inner); contiguous
  *
  *     WEFT_EACH 1: pick   y[o][j][i] = x[o][index[o][j][i]][i]
- *     WEFT_EACH 0: rows   y[o][j][i] = x[o][index[j]][i]
+ *     WEFT_EACH 0: rows   y[o][j][i] = x[o][index[j]][i]      -1: both kernels
  *
  * Zeros stand where an index is out of range, which is noted unless it is `skipped`. WEFT_ELEMENT is an unsigned type of
  * the elements' size. Work split: on cpu-class devices an item takes
@@ -15,35 +15,40 @@
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) gather_##suffix
 #define WEFT_ELEMENT      uint
-#define WEFT_EACH         1
+#define WEFT_EACH         (-1)
 #define WEFT_WHOLE_ROWS   1
+#ifndef WEFT_INDEX
+#define WEFT_INDEX long
+#endif
 #endif
 
 #define WEFT_GATHER_PARAMETERS                                                                               \
     __global const WEFT_ELEMENT *restrict x, long x_offset, __global const int *restrict index,              \
         long index_offset, __global WEFT_ELEMENT *restrict y, long y_offset, __global int *faults,           \
-        long fault, long rows, long count, long size, long inner, long rows_an_item, long skipped
+        long fault, WEFT_INDEX rows, WEFT_INDEX count, WEFT_INDEX size, WEFT_INDEX inner,                    \
+        WEFT_INDEX rows_an_item, long skipped
 #define WEFT_GATHER_BEGIN                                                                                    \
     x += x_offset;                                                                                           \
     index += index_offset;                                                                                   \
     y += y_offset;
 
-#if WEFT_EACH
+#if WEFT_EACH != 0
 
 __kernel void WEFT_NAME(pick)(WEFT_GATHER_PARAMETERS) {
     WEFT_GATHER_BEGIN
 #if WEFT_WHOLE_ROWS
-    const long begin = (long)get_global_id(0) * rows_an_item, end = min(begin + rows_an_item, rows);
-    for (long row = begin; row < end; row++) {
-        const long first = 0, last = inner;
+    const WEFT_INDEX begin = (WEFT_INDEX)get_global_id(0) * rows_an_item,
+                     end = min(begin + rows_an_item, rows);
+    for (WEFT_INDEX row = begin; row < end; row++) {
+        const WEFT_INDEX first = 0, last = inner;
 #else
     {
-        const long row = (long)get_global_id(0) / inner, first = (long)get_global_id(0) % inner,
-                   last = first + 1;
+        const WEFT_INDEX row = (WEFT_INDEX)get_global_id(0) / inner,
+                         first = (WEFT_INDEX)get_global_id(0) % inner, last = first + 1;
         if (row >= rows) return;
 #endif
-        const long o = row / count;
-        for (long i = first; i < last; i++) {
+        const WEFT_INDEX o = row / count;
+        for (WEFT_INDEX i = first; i < last; i++) {
             const int k = index[row * inner + i];
             const bool good = k >= 0 && k < size;
             if (!good && k != skipped) WEFT_FAULT(faults, fault, row * inner + i);
@@ -52,7 +57,9 @@ __kernel void WEFT_NAME(pick)(WEFT_GATHER_PARAMETERS) {
     }
 }
 
-#else
+#endif
+
+#if WEFT_EACH != 1
 
 #if WEFT_WHOLE_ROWS
 #define WEFT_ROWS_AHEAD 16
@@ -62,27 +69,28 @@ typedef WEFT_ELEMENT WEFT_NAME(lanes) __attribute__((ext_vector_type(16), aligne
 __kernel void WEFT_NAME(rows)(WEFT_GATHER_PARAMETERS) {
     WEFT_GATHER_BEGIN
 #if WEFT_WHOLE_ROWS
-    const long begin = (long)get_global_id(0) * rows_an_item, end = min(begin + rows_an_item, rows);
-    for (long row = begin; row < end; row++) {
-        const long first = 0, step = 1;
+    const WEFT_INDEX begin = (WEFT_INDEX)get_global_id(0) * rows_an_item,
+                     end = min(begin + rows_an_item, rows);
+    for (WEFT_INDEX row = begin; row < end; row++) {
+        const WEFT_INDEX first = 0, step = 1;
 #else
     {
-        const long row = (long)get_global_id(1), first = (long)get_global_id(0),
-                   step = (long)get_global_size(0);
+        const WEFT_INDEX row = (WEFT_INDEX)get_global_id(1), first = (WEFT_INDEX)get_global_id(0),
+                         step = (WEFT_INDEX)get_global_size(0);
         if (row >= rows) return;
 #endif
-        const long o = row / count;
+        const WEFT_INDEX o = row / count;
         const int k = index[row - o * count];
         const bool good = k >= 0 && k < size;
 #if WEFT_WHOLE_ROWS
-        const long later = min(row + WEFT_ROWS_AHEAD, end - 1);
+        const WEFT_INDEX later = min(row + WEFT_ROWS_AHEAD, end - 1);
         const int wanted = clamp(index[later - later / count * count], 0, (int)size - 1);
         __global const WEFT_ELEMENT *const ahead = x + (later / count * size + wanted) * inner;
 #endif
-        if (!good && k != skipped && first == 0) WEFT_FAULT(faults, fault, row - o * count);
+        if (!good & (k != skipped) & (first == 0)) WEFT_FAULT(faults, fault, row - o * count);
         __global const WEFT_ELEMENT *const from = x + (o * size + (good ? k : 0)) * inner;
         __global WEFT_ELEMENT *const to = y + row * inner;
-        long i = first;
+        WEFT_INDEX i = first;
 #if WEFT_WHOLE_ROWS
         for (; good && i + 16 <= inner; i += 16) {
             WEFT_PREFETCH(ahead + i, 2);

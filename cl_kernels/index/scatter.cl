@@ -15,41 +15,44 @@
 #define WEFT_ELEMENT      float
 #define WEFT_EACH         1
 #define WEFT_SKIPS        0
+#ifndef WEFT_INDEX
+#define WEFT_INDEX long
+#endif
 #endif
 
 __kernel void WEFT_NAME(sum)(__global const WEFT_ELEMENT *restrict source, long source_offset,
     __global const int *restrict index, long index_offset, __global WEFT_ELEMENT *restrict y, long y_offset,
-    __global int *faults, long fault, long items, long count, long size, long inner, long width, long columns,
-    long ranges, long rows_a_range, long skipped) {
-    const long item = (long)get_global_id(0);
+    __global int *faults, long fault, WEFT_INDEX items, WEFT_INDEX count, WEFT_INDEX size, WEFT_INDEX inner,
+    WEFT_INDEX width, WEFT_INDEX columns, WEFT_INDEX ranges, WEFT_INDEX rows_a_range, long skipped) {
+    const WEFT_INDEX item = (WEFT_INDEX)get_global_id(0);
     if (item >= items) return;
     /* neighbouring items own neighbouring columns */
-    const long column = item % columns, range = item / columns % ranges, o = item / columns / ranges;
-    const long begin = column * width, end = min(begin + width, inner);
-    const long r_begin = range * rows_a_range, r_end = min(r_begin + rows_a_range, size);
+    const WEFT_INDEX column = item % columns, range = item / columns % ranges, o = item / columns / ranges;
+    const WEFT_INDEX begin = column * width, end = min(begin + width, inner);
+    const WEFT_INDEX r_begin = range * rows_a_range, r_end = min(r_begin + rows_a_range, size);
     source += source_offset + o * count * inner;
     index += index_offset;
     y += y_offset + o * size * inner;
-    for (long r = r_begin; r < r_end; r++) {
-        for (long i = begin; i < end; i++) y[r * inner + i] = 0;
+    for (WEFT_INDEX r = r_begin; r < r_end; r++) {
+        for (WEFT_INDEX i = begin; i < end; i++) y[r * inner + i] = 0;
     }
 #if WEFT_EACH
     index += o * count * inner;
-    for (long j = 0; j < count; j++) {
-        for (long i = begin; i < end; i++) {
+    for (WEFT_INDEX j = 0; j < count; j++) {
+        for (WEFT_INDEX i = begin; i < end; i++) {
             const int k = index[j * inner + i];
             if (k >= r_begin && k < r_end) y[k * inner + i] += source[j * inner + i];
             if (range == 0 && (k < 0 || k >= size)) WEFT_FAULT(faults, fault, (o * count + j) * inner + i);
         }
     }
 #else
-    for (long j = 0; j < count; j++) {
+    for (WEFT_INDEX j = 0; j < count; j++) {
         const int k = index[j];
 #if WEFT_SKIPS
         if (k == skipped) continue;
 #endif
         if (k >= r_begin && k < r_end) {
-            for (long i = begin; i < end; i++) y[k * inner + i] += source[j * inner + i];
+            for (WEFT_INDEX i = begin; i < end; i++) y[k * inner + i] += source[j * inner + i];
         }
         if (range == 0 && begin == 0 && (k < 0 || k >= size)) WEFT_FAULT(faults, fault, j);
     }

@@ -30,6 +30,9 @@
 #define WEFT_NAME(suffix) ctc_##suffix
 #define WEFT_TABLE        1
 #define WEFT_LOCAL_ROWS   0
+#ifndef WEFT_INDEX
+#define WEFT_INDEX long
+#endif
 #endif
 
 #ifndef WEFT_CTC
@@ -222,10 +225,10 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
 __kernel void WEFT_NAME(chain)(__global const int *restrict targets, long targets_offset,
     __global const int *restrict target_lengths, long target_lengths_offset,
     __global const float *restrict tables, long tables_offset, __global int *restrict chains,
-    long chains_offset, long items, int labels, long table_size) {
-    const long item = (long)get_global_id(0);
+    long chains_offset, WEFT_INDEX items, int labels, WEFT_INDEX table_size) {
+    const WEFT_INDEX item = (WEFT_INDEX)get_global_id(0);
     if (item >= items) return;
-    const long example = item / labels;
+    const WEFT_INDEX example = item / labels;
     const int j = (int)(item - example * labels);
     targets += targets_offset + example * labels;
     const int count = tables[tables_offset + example * table_size + 1] > 0.0f
@@ -246,16 +249,17 @@ __kernel void WEFT_NAME(spread)(__global const int *restrict targets, long targe
     __global const int *restrict target_lengths, long target_lengths_offset,
     __global const float *restrict tables, long tables_offset, __global const float *restrict g,
     long g_offset, __global float *gradient, long gradient_offset, __global const int *restrict chains,
-    long chains_offset, long rows, long rows_an_item, long batch, int steps, int classes, int labels,
-    int width, int blank) {
+    long chains_offset, WEFT_INDEX rows, WEFT_INDEX rows_an_item, WEFT_INDEX batch, int steps, int classes,
+    int labels, int width, int blank) {
     targets += targets_offset;
     const int me = WEFT_CTC_ITEM;
-    const long begin = (long)get_group_id(0) * rows_an_item, end = min(begin + rows_an_item, rows);
+    const WEFT_INDEX begin = (WEFT_INDEX)get_group_id(0) * rows_an_item,
+                     end = min(begin + rows_an_item, rows);
 #if WEFT_LANES == 1
     __local float shared[WEFT_SHARED];
 #endif
-    for (long row = begin; row < end; row++) {
-        const long t = row / batch, example = row - t * batch;
+    for (WEFT_INDEX row = begin; row < end; row++) {
+        const WEFT_INDEX t = row / batch, example = row - t * batch;
         __global const float *const head =
             tables + tables_offset + example * (WEFT_CTC_HEAD + 2L * steps * width);
         const int length = head[1] != 0.0f ? (input_lengths + input_lengths_offset)[example] : 0;

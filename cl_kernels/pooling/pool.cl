@@ -23,16 +23,13 @@
  * Inputs are in formats of their own, WEFT_FORMAT_A, _B and _C in the order of a kernel's arguments, the result in
  * WEFT_FORMAT_RESULT; sums are f32 and rounded once. A maximum is exact but where the result has fewer bits.
  *
- * WEFT_PASS chooses the kernel, -1 all of them; WEFT_POOL_ADAPTIVE: may strides be 0? WEFT_POOL_SPAN is the type that counts
- * elements: int where all images together are small enough, since a division of 64 bits is a hundred instructions on a GPU. */
+ * WEFT_PASS chooses the kernel, -1 all of them; WEFT_POOL_ADAPTIVE: may strides be 0? */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) pool_##suffix
 #define WEFT_PASS         (-1)
-#if WEFT_LANES == 16
-#define WEFT_POOL_SPAN long
-#else
-#define WEFT_POOL_SPAN int
+#ifndef WEFT_INDEX
+#define WEFT_INDEX long
 #endif
 #define WEFT_POOL_ADAPTIVE 1
 #define WEFT_FORMAT_A      f32
@@ -118,7 +115,7 @@ static inline WF weft_round_f32(WF v) {
 #define WEFT_AXIS_PARAMETERS(a)                                                                              \
     int a##_in, int a##_out, int a##_size, int a##_stride, int a##_padding, int a##_dilation
 #define WEFT_POOLED_PARAMETERS                                                                               \
-    long pixels, int channels, int share, int padding_counts, int divisor, WEFT_AXIS_PARAMETERS(d),          \
+    WEFT_INDEX pixels, int channels, int share, int padding_counts, int divisor, WEFT_AXIS_PARAMETERS(d),    \
         WEFT_AXIS_PARAMETERS(h), WEFT_AXIS_PARAMETERS(w)
 #define WEFT_POOLED                                                                                          \
     {                                                                                                        \
@@ -130,8 +127,8 @@ static inline WF weft_round_f32(WF v) {
 /* Pixels p .. end - 1 of the result. */
 #if WEFT_LANES == 16
 #define WEFT_POOL_PIXELS                                                                                     \
-    long p = (long)get_global_id(0) * share;                                                                 \
-    const long end = min(p + share, pixels)
+    WEFT_INDEX p = (WEFT_INDEX)get_global_id(0) * share;                                                     \
+    const WEFT_INDEX end = min(p + share, pixels)
 /* result[at + c] = value for all channels c, as a vector where 16 elements of what is read lie before the
  * ends: inside says so for a last, partial block. value_16 and value_1 use c. */
 #define WEFT_POOL_EACH(result, at, inside, value_16, value_1)                                                \
@@ -144,9 +141,9 @@ static inline WF weft_round_f32(WF v) {
     }
 #else
 #define WEFT_POOL_PIXELS                                                                                     \
-    WEFT_POOL_SPAN p = (WEFT_POOL_SPAN)get_global_id(0) / channels;                                          \
-    const WEFT_POOL_SPAN end = min(p + 1, (WEFT_POOL_SPAN)pixels);                                           \
-    const int c = (int)((WEFT_POOL_SPAN)get_global_id(0) - p * channels)
+    WEFT_INDEX p = (WEFT_INDEX)get_global_id(0) / channels;                                                  \
+    const WEFT_INDEX end = min(p + 1, pixels);                                                               \
+    const int c = (int)((WEFT_INDEX)get_global_id(0) - p * channels)
 #define WEFT_POOL_EACH(result, at, inside, value_16, value_1) WEFT_NAME(put_float)(value_1, result, (at) + c)
 #endif
 #endif
@@ -155,8 +152,8 @@ static inline weft_taps WEFT_NAME(taps_of)(int o, weft_window a) {
     weft_taps t;
     t.step = a.dilation;
     if (WEFT_POOL_ADAPTIVE && a.stride == 0) {
-        t.from = (int)((WEFT_POOL_SPAN)o * a.in / a.out);
-        t.count = t.counted = (int)((((WEFT_POOL_SPAN)o + 1) * a.in + a.out - 1) / a.out) - t.from;
+        t.from = (int)((WEFT_INDEX)o * a.in / a.out);
+        t.count = t.counted = (int)((((WEFT_INDEX)o + 1) * a.in + a.out - 1) / a.out) - t.from;
         return t;
     }
     const int start = o * a.stride - a.padding, last = start + (a.size - 1) * a.dilation;
@@ -173,8 +170,8 @@ static inline weft_taps WEFT_NAME(taps_of)(int o, weft_window a) {
 static inline weft_range WEFT_NAME(windows_of)(int i, weft_window a) {
     weft_range r;
     if (WEFT_POOL_ADAPTIVE && a.stride == 0) {
-        r.first = (int)((WEFT_POOL_SPAN)i * a.out / a.in);
-        r.last = (int)((((WEFT_POOL_SPAN)i + 1) * a.out + a.in - 1) / a.in) - 1;
+        r.first = (int)((WEFT_INDEX)i * a.out / a.in);
+        r.last = (int)((((WEFT_INDEX)i + 1) * a.out + a.in - 1) / a.in) - 1;
         return r;
     }
     const int reach = i + a.padding - (a.size - 1) * a.dilation;
@@ -236,16 +233,15 @@ WEFT_DEFINE_POOL(float16, int16)
     WEFT_POOL_PIXELS;                                                                                        \
     x += x_offset;                                                                                           \
     y += y_offset;                                                                                           \
-    const WEFT_POOL_SPAN image_size = (WEFT_POOL_SPAN)s.d.in * s.h.in * s.w.in * channels,                   \
-                         rows = (WEFT_POOL_SPAN)s.d.out * s.h.out;                                           \
-    const WEFT_POOL_SPAN limit = (WEFT_POOL_SPAN)pixels / (rows * s.w.out) * image_size;                     \
+    const WEFT_INDEX image_size = (WEFT_INDEX)s.d.in * s.h.in * s.w.in * channels,                           \
+                     rows = (WEFT_INDEX)s.d.out * s.h.out;                                                   \
+    const WEFT_INDEX limit = pixels / (rows * s.w.out) * image_size;                                         \
     WEFT_ROLLED while (p < end) {                                                                            \
-        const WEFT_POOL_SPAN row = p / s.w.out, n = row / rows;                                              \
+        const WEFT_INDEX row = p / s.w.out, n = row / rows;                                                  \
         const int in_image = (int)(row - n * rows);                                                          \
         const weft_taps d = WEFT_NAME(taps_of)(in_image / s.h.out, s.d),                                     \
                         h = WEFT_NAME(taps_of)(in_image % s.h.out, s.h);                                     \
-        const int first = (int)(p - row * s.w.out),                                                          \
-                  stop = (int)min((WEFT_POOL_SPAN)s.w.out, first + end - p);                                 \
+        const int first = (int)(p - row * s.w.out), stop = (int)min((WEFT_INDEX)s.w.out, first + end - p);   \
         WEFT_ROLLED for (int o = first; o < stop; o++, p++) {                                                \
             const weft_taps w = WEFT_NAME(taps_of)(o, s.w);                                                  \
             weft_walk t = weft_walk_of(s, d, h, w, n * image_size);                                          \
@@ -311,7 +307,7 @@ __kernel void WEFT_NAME(mean)(WEFT_OPERANDS_A *restrict x, long x_offset, WEFT_P
 #undef WEFT_POOL_ALONE
 #undef WEFT_NAME
 #undef WEFT_PASS
-#undef WEFT_POOL_SPAN
+#undef WEFT_INDEX
 #undef WEFT_POOL_ADAPTIVE
 #undef WEFT_FORMAT_A
 #undef WEFT_FORMAT_B

@@ -18,6 +18,9 @@
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) resample_##suffix
 #define WEFT_PASS         (-1)
+#ifndef WEFT_INDEX
+#define WEFT_INDEX long
+#endif
 #endif
 
 #ifndef WEFT_RESAMPLE_CL
@@ -125,24 +128,24 @@ WEFT_DEFINE_RESAMPLE(float16, WEFT_RESAMPLE_LOAD_16)
 #endif
 
 #define WEFT_RESAMPLE_PARAMETERS                                                                             \
-    long pixels, int channels, int share, int mode, int d_in, int d_out, float d_scale, int h_in, int h_out, \
-        float h_scale, int w_in, int w_out, float w_scale
+    WEFT_INDEX pixels, int channels, int share, int mode, int d_in, int d_out, float d_scale, int h_in,      \
+        int h_out, float h_scale, int w_in, int w_out, float w_scale
 #define WEFT_RESIZED                                                                                         \
     const weft_resized d = {d_in, d_out, d_scale}, h = {h_in, h_out, h_scale}, w = {w_in, w_out, w_scale}
 /* Pixels p .. end - 1 of the result. result[at + c] = VALUE(T) for all channels c. */
 #if WEFT_LANES == 16
 #define WEFT_RESAMPLE_PIXELS                                                                                 \
-    long p = (long)get_global_id(0) * share;                                                                 \
-    const long end = min(p + share, pixels)
+    WEFT_INDEX p = (WEFT_INDEX)get_global_id(0) * share;                                                     \
+    const WEFT_INDEX end = min(p + share, pixels)
 #define WEFT_RESAMPLE_EACH(result, at, VALUE)                                                                \
     int c = 0;                                                                                               \
     WEFT_ROLLED for (; c + 16 <= channels; c += 16) vstore16(VALUE(float16), 0, (result) + (at) + c);        \
     WEFT_ROLLED for (; c < channels; c++)(result)[(at) + c] = VALUE(float)
 #else
 #define WEFT_RESAMPLE_PIXELS                                                                                 \
-    long p = (long)get_global_id(0) / channels;                                                              \
-    const long end = min(p + 1, pixels);                                                                     \
-    const int c = (int)((long)get_global_id(0) - p * channels)
+    WEFT_INDEX p = (WEFT_INDEX)get_global_id(0) / channels;                                                  \
+    const WEFT_INDEX end = min(p + 1, pixels);                                                               \
+    const int c = (int)((WEFT_INDEX)get_global_id(0) - p * channels)
 #define WEFT_RESAMPLE_EACH(result, at, VALUE) (result)[(at) + c] = VALUE(float)
 #endif
 #endif
@@ -156,11 +159,11 @@ __kernel void WEFT_NAME(mix)(__global const float *restrict x, long x_offset, __
     x += x_offset;
     y += y_offset;
     WEFT_ROLLED while (p < end) {
-        const long row = p / w.out, n = row / ((long)d.out * h.out);
+        const WEFT_INDEX row = p / w.out, n = row / ((WEFT_INDEX)d.out * h.out);
         const int in_image = (int)(row - n * d.out * h.out);
         const weft_between at_d = weft_between_of(in_image / h.out, d, mode),
                            at_h = weft_between_of(in_image % h.out, h, mode);
-        const int first = (int)(p - row * w.out), stop = (int)min((long)w.out, first + end - p);
+        const int first = (int)(p - row * w.out), stop = (int)min((WEFT_INDEX)w.out, first + end - p);
         WEFT_ROLLED for (int o = first; o < stop; o++, p++) {
             const weft_between at_w = weft_between_of(o, w, mode);
             const long at = (n * d.in + at_d.from) * s.plane + at_h.from * s.line + at_w.from * s.pixel;
@@ -180,10 +183,10 @@ __kernel void WEFT_NAME(gather)(__global const float *restrict g, long g_offset,
     g += g_offset;
     dx += dx_offset;
     WEFT_ROLLED while (p < end) {
-        const long row = p / w.in, n = row / ((long)d.in * h.in);
+        const WEFT_INDEX row = p / w.in, n = row / ((WEFT_INDEX)d.in * h.in);
         const int in_image = (int)(row - n * d.in * h.in), i = in_image / h.in, j = in_image % h.in;
         const weft_users in_d = weft_users_of(i, d, mode), in_h = weft_users_of(j, h, mode);
-        const int first = (int)(p - row * w.in), stop = (int)min((long)w.in, first + end - p);
+        const int first = (int)(p - row * w.in), stop = (int)min((WEFT_INDEX)w.in, first + end - p);
         WEFT_ROLLED for (int k = first; k < stop; k++, p++) {
             const weft_users in_w = weft_users_of(k, w, mode);
             const long at = n * d.out * s.plane;

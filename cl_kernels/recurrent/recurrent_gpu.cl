@@ -56,8 +56,8 @@
 __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_NAME(pack)(
     __global const float *w, long w_offset, __global float *packed, long packed_offset, int depth, int quads,
     int columns, int quad, int element, int each, long first, long across, long down) {
-    const long number = (long)get_global_id(0);
-    const int rows = WEFT_R_PACKED(depth), k = (int)(number % rows), q = (int)(number / rows),
+    const uint number = (uint)get_global_id(0);
+    const int rows = WEFT_R_PACKED(depth), k = (int)(number % (uint)rows), q = (int)(number / (uint)rows),
               x = q % WEFT_R_ACROSS, item = k % WEFT_R_SLICES * WEFT_R_ACROSS + x;
     if ((q - x >= quads) | (WEFT_R_ALIGNED & (k >= rows - WEFT_R_BLOCK))) return;
     float4 numbers = (float4)(0.0f);

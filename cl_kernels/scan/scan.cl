@@ -26,6 +26,9 @@
 #define WEFT_NAME(suffix) scan_##suffix
 #define WEFT_KIND         0
 #define WEFT_FLOAT        1
+#ifndef WEFT_INDEX
+#define WEFT_INDEX long
+#endif
 #endif
 
 #ifndef WEFT_SCAN
@@ -224,30 +227,32 @@ static inline WEFT_V WEFT_NAME(result)(weft_scan_state before, weft_scan_state a
 /* ---- neighbouring lines ---- */
 
 __kernel void WEFT_NAME(columns)(__global const WEFT_S *x, long x_offset, __global const WEFT_S *b,
-    long b_offset, __global WEFT_S *y, long y_offset, __global int *totals, long totals_offset, long outer,
-    long n, long inner, long splits, long split_length, long lines_an_item, int form, int backwards,
-    int pass) {
-    const long columns = (inner + WEFT_LANES - 1) / WEFT_LANES, lines = outer * columns;
-    const long runs = (lines + lines_an_item - 1) / lines_an_item; /* of lines, an item each and split */
-    const long run = (long)get_global_id(0) % runs, split = (long)get_global_id(0) / runs;
-    const long step = backwards ? -inner : inner;
+    long b_offset, __global WEFT_S *y, long y_offset, __global int *totals, long totals_offset,
+    WEFT_INDEX outer, WEFT_INDEX n, WEFT_INDEX inner, WEFT_INDEX splits, WEFT_INDEX split_length,
+    WEFT_INDEX lines_an_item, int form, int backwards, int pass) {
+    const WEFT_INDEX columns = (inner + WEFT_LANES - 1) / WEFT_LANES, lines = outer * columns;
+    const WEFT_INDEX runs =
+        (lines + lines_an_item - 1) / lines_an_item; /* of lines, an item each and split */
+    const WEFT_INDEX run = (WEFT_INDEX)get_global_id(0) % runs, split = (WEFT_INDEX)get_global_id(0) / runs;
+    const WEFT_INDEX step = backwards ? -inner : inner;
     x += x_offset;
     b += b_offset;
     y += y_offset;
     totals += totals_offset;
     if (split >= splits) return;
-    for (long line = run * lines_an_item; line < min((run + 1) * lines_an_item, lines); line++) {
-        const long o = line / columns, column = line % columns * WEFT_LANES;
-        const long count = min(split_length, n - split * split_length);
-        const int lanes = (int)min((long)WEFT_LANES, inner - column);
-        long at = o * n * inner + column + (backwards ? (n - 1) * inner : 0L) + split * split_length * step;
+    for (WEFT_INDEX line = run * lines_an_item; line < min((run + 1) * lines_an_item, lines); line++) {
+        const WEFT_INDEX o = line / columns, column = line % columns * WEFT_LANES;
+        const WEFT_INDEX count = min(split_length, n - split * split_length);
+        const int lanes = (int)min((WEFT_INDEX)WEFT_LANES, inner - column);
+        WEFT_INDEX at = o * n * inner + column + (backwards ? (n - 1) * inner : (WEFT_INDEX)0) +
+                        split * split_length * step;
         weft_scan_state s = WEFT_NAME(nothing)();
         if (pass == 1) {
-            for (long before = 0; before < split; before++)
+            for (WEFT_INDEX before = 0; before < split; before++)
                 s = WEFT_NAME(combine)(
                     s, weft_scan_load(totals + (before * lines + line) * WEFT_SCAN_STORED));
         }
-        for (long j = 0; j < count; j++, at += step) {
+        for (WEFT_INDEX j = 0; j < count; j++, at += step) {
             const WEFT_V b_j = WEFT_KIND == 2 ? WEFT_LOAD(b, at, lanes) : (WEFT_V)(0);
             const weft_scan_state after =
                 WEFT_NAME(combine)(s, WEFT_NAME(element)(WEFT_LOAD(x, at, lanes), b_j, form));
@@ -276,27 +281,27 @@ static inline weft_scan_state WEFT_NAME(last)(weft_scan_state s) {
 }
 
 __kernel void WEFT_NAME(lines)(__global const WEFT_S *x, long x_offset, __global const WEFT_S *b,
-    long b_offset, __global WEFT_S *y, long y_offset, __global int *totals, long totals_offset, long outer,
-    long n, long inner, long splits, long split_length, long lines_an_item, int form, int backwards,
-    int pass) {
-    const long runs = (outer + lines_an_item - 1) / lines_an_item;
-    const long run = (long)get_global_id(0) % runs, split = (long)get_global_id(0) / runs;
-    const long step = backwards ? -1 : 1;
+    long b_offset, __global WEFT_S *y, long y_offset, __global int *totals, long totals_offset,
+    WEFT_INDEX outer, WEFT_INDEX n, WEFT_INDEX inner, WEFT_INDEX splits, WEFT_INDEX split_length,
+    WEFT_INDEX lines_an_item, int form, int backwards, int pass) {
+    const WEFT_INDEX runs = (outer + lines_an_item - 1) / lines_an_item;
+    const WEFT_INDEX run = (WEFT_INDEX)get_global_id(0) % runs, split = (WEFT_INDEX)get_global_id(0) / runs;
+    const WEFT_INDEX step = backwards ? -1 : 1;
     x += x_offset;
     b += b_offset;
     y += y_offset;
     totals += totals_offset;
-    for (long line = run * lines_an_item; line < min((run + 1) * lines_an_item, outer); line++) {
-        long at = line * n + (backwards ? n - 1 : 0L) + split * split_length * step;
+    for (WEFT_INDEX line = run * lines_an_item; line < min((run + 1) * lines_an_item, outer); line++) {
+        WEFT_INDEX at = line * n + (backwards ? n - 1 : (WEFT_INDEX)0) + split * split_length * step;
         weft_scan_state s = WEFT_NAME(nothing)();
         if (pass == 1) {
-            for (long before = 0; before < split; before++)
+            for (WEFT_INDEX before = 0; before < split; before++)
                 s = WEFT_NAME(combine)(
                     s, weft_scan_load(totals + (before * outer + line) * WEFT_SCAN_STORED));
         }
-        const long count = min(split_length, n - split * split_length);
-        for (long j = 0; j < count; j += 16, at += 16 * step) {
-            const int lanes = (int)min(16L, count - j);
+        const WEFT_INDEX count = min(split_length, n - split * split_length);
+        for (WEFT_INDEX j = 0; j < count; j += 16, at += 16 * step) {
+            const int lanes = (int)min((WEFT_INDEX)16, count - j);
             const WEFT_V b_j = WEFT_KIND == 2 ? WEFT_TAKE(b, at, lanes, backwards) : (WEFT_V)(0);
             const weft_scan_state all =
                 WEFT_NAME(across)(WEFT_NAME(element)(WEFT_TAKE(x, at, lanes, backwards), b_j, form));
@@ -354,36 +359,36 @@ __attribute__((always_inline)) static inline void WEFT_NAME(across)(
 
 __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(lines)(
     __global const WEFT_S *x, long x_offset, __global const WEFT_S *b, long b_offset, __global WEFT_S *y,
-    long y_offset, __global int *totals, long totals_offset, long outer, long n, long inner, long splits,
-    long split_length, long lines_an_item, int form, int backwards, int pass) {
+    long y_offset, __global int *totals, long totals_offset, WEFT_INDEX outer, WEFT_INDEX n, WEFT_INDEX inner,
+    WEFT_INDEX splits, WEFT_INDEX split_length, WEFT_INDEX lines_an_item, int form, int backwards, int pass) {
     __local float group_a[WEFT_GROUP], group_b[WEFT_GROUP];
     __local int group_e[WEFT_GROUP];
-    const long line = (long)get_group_id(0) % outer, split = (long)get_group_id(0) / outer;
-    const long me = (long)get_local_id(0), step = backwards ? -1 : 1;
-    const long count = min(split_length, n - split * split_length);
-    const long first = line * n + (backwards ? n - 1 : 0L) + split * split_length * step;
+    const WEFT_INDEX line = (WEFT_INDEX)get_group_id(0) % outer, split = (WEFT_INDEX)get_group_id(0) / outer;
+    const WEFT_INDEX me = (WEFT_INDEX)get_local_id(0), step = backwards ? -1 : 1;
+    const WEFT_INDEX count = min(split_length, n - split * split_length);
+    const WEFT_INDEX first = line * n + (backwards ? n - 1 : (WEFT_INDEX)0) + split * split_length * step;
     x += x_offset + first;
     b += b_offset + first;
     y += y_offset + first;
     totals += totals_offset;
     weft_scan_state carry = WEFT_NAME(nothing)(), total;
     if (pass == 1) {
-        const long share = (split + WEFT_GROUP - 1) / WEFT_GROUP;
-        for (long before = me * share; before < min((me + 1) * share, split); before++)
+        const WEFT_INDEX share = (split + WEFT_GROUP - 1) / WEFT_GROUP;
+        for (WEFT_INDEX before = me * share; before < min((me + 1) * share, split); before++)
             carry = WEFT_NAME(combine)(
                 carry, weft_scan_load(totals + (before * outer + line) * WEFT_SCAN_STORED));
         WEFT_NAME(across)(&carry, &total, group_a, group_e, group_b);
         carry = total;
     }
-    for (long tile = 0; tile < count; tile += WEFT_GROUP * WEFT_SCAN_TILE) {
-        const long begin = tile + me * WEFT_SCAN_TILE, end = min(begin + WEFT_SCAN_TILE, count);
+    for (WEFT_INDEX tile = 0; tile < count; tile += WEFT_GROUP * WEFT_SCAN_TILE) {
+        const WEFT_INDEX begin = tile + me * WEFT_SCAN_TILE, end = min(begin + WEFT_SCAN_TILE, count);
         weft_scan_state s = WEFT_NAME(nothing)();
-        for (long j = begin; j < end; j++)
+        for (WEFT_INDEX j = begin; j < end; j++)
             s = WEFT_NAME(combine)(
                 s, WEFT_NAME(element)(x[j * step], WEFT_KIND == 2 ? b[j * step] : (WEFT_S)0, form));
         WEFT_NAME(across)(&s, &total, group_a, group_e, group_b);
         s = WEFT_NAME(combine)(carry, s);
-        for (long j = begin; j < end && pass == 1; j++) {
+        for (WEFT_INDEX j = begin; j < end && pass == 1; j++) {
             const WEFT_S b_j = WEFT_KIND == 2 ? b[j * step] : (WEFT_S)0;
             const weft_scan_state after = WEFT_NAME(combine)(s, WEFT_NAME(element)(x[j * step], b_j, form));
             y[j * step] = WEFT_NAME(result)(s, after, b_j, form);

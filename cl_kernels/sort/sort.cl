@@ -21,27 +21,26 @@
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) sort_##suffix
 #define WEFT_FLOAT        1
+#ifndef WEFT_INDEX
+#define WEFT_INDEX long
+#endif
 #endif
 
-#ifndef WEFT_SORT
-#define WEFT_SORT
-
-static inline long weft_sort_place(long line, long j, long n, long inner) {
+static inline WEFT_INDEX WEFT_NAME(place)(WEFT_INDEX line, WEFT_INDEX j, WEFT_INDEX n, WEFT_INDEX inner) {
     return (line / inner * n + j) * inner + line % inner;
 }
-static inline void weft_sort_put(__global int *y, __global ulong *scratch, long to, long line, long rank,
-    long kept, long inner, ulong element) {
+static inline void WEFT_NAME(give)(__global int *y, __global ulong *scratch, WEFT_INDEX to, WEFT_INDEX line,
+    WEFT_INDEX rank, WEFT_INDEX kept, WEFT_INDEX inner, ulong element) {
     if (to < 0)
-        y[weft_sort_place(line, rank, kept, inner)] = (int)(uint)element;
+        y[WEFT_NAME(place)(line, rank, kept, inner)] = (int)(uint)element;
     else
         scratch[to + line * kept + rank] = element;
 }
-#endif
 
-static inline ulong WEFT_NAME(take)(__global const uint *x, __global const ulong *scratch, long from,
-    long line, long j, long n, long inner, uint flip) {
+static inline ulong WEFT_NAME(take)(__global const uint *x, __global const ulong *scratch, WEFT_INDEX from,
+    WEFT_INDEX line, WEFT_INDEX j, WEFT_INDEX n, WEFT_INDEX inner, uint flip) {
     if (from >= 0) return scratch[from + line * n + j];
-    const uint bits = x[weft_sort_place(line, j, n, inner)];
+    const uint bits = x[WEFT_NAME(place)(line, j, n, inner)];
 #if WEFT_FLOAT
     const uint magnitude = bits & 0x7FFFFFFFu;
     uint key = bits ^ (bits >> 31 ? 0xFFFFFFFFu : 0x80000000u);
@@ -50,14 +49,14 @@ static inline ulong WEFT_NAME(take)(__global const uint *x, __global const ulong
 #else
     const uint key = bits ^ 0x80000000u;
 #endif
-    return (ulong)(key ^ flip) << 32 | (ulong)j;
+    return (ulong)(key ^ flip) << 32 | (uint)j;
 }
 
 #if WEFT_LANES == 16
 
 /* From a to b in the order of the keys; the result is in the returned one of both. */
 static inline __global ulong *WEFT_NAME(radix)(
-    __global ulong *a, __global ulong *b, long count, __private uint counts[4][256]) {
+    __global ulong *a, __global ulong *b, WEFT_INDEX count, __private uint counts[4][256]) {
     for (int digit = 0; digit < 4; digit++) {
         const int shift = 32 + 8 * digit;
         if (counts[digit][a[0] >> shift & 255] == (uint)count) continue;
@@ -67,7 +66,7 @@ static inline __global ulong *WEFT_NAME(radix)(
             counts[digit][i] = sum;
             sum += here;
         }
-        for (long j = 0; j < count; j++) b[counts[digit][a[j] >> shift & 255]++] = a[j];
+        for (WEFT_INDEX j = 0; j < count; j++) b[counts[digit][a[j] >> shift & 255]++] = a[j];
         __global ulong *const swap = a;
         a = b;
         b = swap;
@@ -76,39 +75,42 @@ static inline __global ulong *WEFT_NAME(radix)(
 }
 
 __kernel void WEFT_NAME(tiles)(__global const uint *x, long x_offset, __global int *y, long y_offset,
-    __global int *memory, long memory_offset, long lines, long n, long inner, long tile, long keep, long kept,
-    long span, long from, long to, long work, int flip) {
+    __global int *memory, long memory_offset, WEFT_INDEX lines, WEFT_INDEX n, WEFT_INDEX inner,
+    WEFT_INDEX tile, WEFT_INDEX keep, WEFT_INDEX kept, WEFT_INDEX span, WEFT_INDEX from, WEFT_INDEX to,
+    WEFT_INDEX work, int flip) {
     __global ulong *const scratch = (__global ulong *)(memory + memory_offset);
-    const long tiles = (n + tile - 1) / tile, units = lines * tiles, item = (long)get_global_id(0);
+    const WEFT_INDEX tiles = (n + tile - 1) / tile, units = lines * tiles,
+                     item = (WEFT_INDEX)get_global_id(0);
     x += x_offset;
     y += y_offset;
-    for (long unit = item * span; unit < min((item + 1) * span, units); unit++) {
-        const long line = unit / tiles, begin = unit % tiles * tile, count = min(tile, n - begin);
-        const long first = unit % tiles * keep, wanted = min(keep, count);
+    for (WEFT_INDEX unit = item * span; unit < min((item + 1) * span, units); unit++) {
+        const WEFT_INDEX line = unit / tiles, begin = unit % tiles * tile, count = min(tile, n - begin);
+        const WEFT_INDEX first = unit % tiles * keep, wanted = min(keep, count);
         if (wanted <= WEFT_SORT_FEW) {
             ulong best[WEFT_SORT_FEW];
-            long have = 0;
-            for (long j = 0; j < count; j++) {
+            WEFT_INDEX have = 0;
+            for (WEFT_INDEX j = 0; j < count; j++) {
                 const ulong element =
                     WEFT_NAME(take)(x, scratch, from, line, begin + j, n, inner, (uint)flip);
                 if (have == wanted && element > best[have - 1]) continue;
-                long at = have < wanted ? have++ : have - 1;
+                WEFT_INDEX at = have < wanted ? have++ : have - 1;
                 for (; at > 0 && best[at - 1] > element; at--) best[at] = best[at - 1];
                 best[at] = element;
             }
-            for (long r = 0; r < wanted; r++)
-                weft_sort_put(y, scratch, to, line, first + r, kept, inner, best[r]);
+            for (WEFT_INDEX r = 0; r < wanted; r++)
+                WEFT_NAME(give)(y, scratch, to, line, first + r, kept, inner, best[r]);
             continue;
         }
         uint counts[4][256];
         for (int i = 0; i < 1024; i++) counts[i / 256][i % 256] = 0;
         __global ulong *a = scratch + work + item * 2 * tile;
-        for (long j = 0; j < count; j++) {
+        for (WEFT_INDEX j = 0; j < count; j++) {
             a[j] = WEFT_NAME(take)(x, scratch, from, line, begin + j, n, inner, (uint)flip);
             for (int digit = 0; digit < 4; digit++) counts[digit][a[j] >> (32 + 8 * digit) & 255]++;
         }
         a = WEFT_NAME(radix)(a, a + tile, count, counts);
-        for (long r = 0; r < wanted; r++) weft_sort_put(y, scratch, to, line, first + r, kept, inner, a[r]);
+        for (WEFT_INDEX r = 0; r < wanted; r++)
+            WEFT_NAME(give)(y, scratch, to, line, first + r, kept, inner, a[r]);
     }
 }
 
@@ -116,18 +118,19 @@ __kernel void WEFT_NAME(tiles)(__global const uint *x, long x_offset, __global i
 
 /* span: a power of two that no tile exceeds; the group sorts WEFT_SORT_TILE / span of them. */
 __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(tiles)(__global const uint *x,
-    long x_offset, __global int *y, long y_offset, __global int *memory, long memory_offset, long lines,
-    long n, long inner, long tile, long keep, long kept, long span, long from, long to, long work, int flip) {
+    long x_offset, __global int *y, long y_offset, __global int *memory, long memory_offset, WEFT_INDEX lines,
+    WEFT_INDEX n, WEFT_INDEX inner, WEFT_INDEX tile, WEFT_INDEX keep, WEFT_INDEX kept, WEFT_INDEX span,
+    WEFT_INDEX from, WEFT_INDEX to, WEFT_INDEX work, int flip) {
     __local ulong sorted[WEFT_SORT_TILE];
     __global ulong *const scratch = (__global ulong *)(memory + memory_offset);
-    const long tiles = (n + tile - 1) / tile, units = lines * tiles;
-    const long first_unit = (long)get_group_id(0) * (WEFT_SORT_TILE / span);
+    const WEFT_INDEX tiles = (n + tile - 1) / tile, units = lines * tiles;
+    const WEFT_INDEX first_unit = (WEFT_INDEX)get_group_id(0) * (WEFT_SORT_TILE / span);
     const int me = (int)get_local_id(0), size = (int)span;
     x += x_offset;
     y += y_offset;
     for (int i = me; i < WEFT_SORT_TILE; i += WEFT_GROUP) {
-        const long unit = first_unit + i / size, line = unit / tiles, begin = unit % tiles * tile;
-        const long j = i % size, count = min(tile, n - begin);
+        const WEFT_INDEX unit = first_unit + i / size, line = unit / tiles, begin = unit % tiles * tile;
+        const WEFT_INDEX j = i % size, count = min(tile, n - begin);
         sorted[i] = unit < units && j < count
                         ? WEFT_NAME(take)(x, scratch, from, line, begin + j, n, inner, (uint)flip)
                         : ~(ulong)0;
@@ -148,10 +151,10 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = me; i < WEFT_SORT_TILE; i += WEFT_GROUP) {
-        const long unit = first_unit + i / size, line = unit / tiles, t = unit % tiles;
-        const long r = i % size, count = min(tile, n - t * tile);
+        const WEFT_INDEX unit = first_unit + i / size, line = unit / tiles, t = unit % tiles;
+        const WEFT_INDEX r = i % size, count = min(tile, n - t * tile);
         if (unit < units && r < min(keep, count))
-            weft_sort_put(y, scratch, to, line, t * keep + r, kept, inner, sorted[i]);
+            WEFT_NAME(give)(y, scratch, to, line, t * keep + r, kept, inner, sorted[i]);
     }
 }
 
@@ -159,27 +162,29 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(
 
 /* Elements chunk * c .. of what the pairs of runs become; chunk divides 2 * run. kept: the results wanted. */
 __kernel void WEFT_NAME(merge)(__global int *y, long y_offset, __global int *memory, long memory_offset,
-    long lines, long n, long inner, long run, long kept, long chunk, long from, long to) {
+    WEFT_INDEX lines, WEFT_INDEX n, WEFT_INDEX inner, WEFT_INDEX run, WEFT_INDEX kept, WEFT_INDEX chunk,
+    WEFT_INDEX from, WEFT_INDEX to) {
     __global ulong *const scratch = (__global ulong *)(memory + memory_offset);
-    const long chunks = (kept + chunk - 1) / chunk;
-    const long line = (long)get_global_id(0) / chunks, start = (long)get_global_id(0) % chunks * chunk;
+    const WEFT_INDEX chunks = (kept + chunk - 1) / chunk;
+    const WEFT_INDEX line = (WEFT_INDEX)get_global_id(0) / chunks,
+                     start = (WEFT_INDEX)get_global_id(0) % chunks * chunk;
     if (line >= lines) return;
-    const long pair = start / (2 * run) * (2 * run), skip = start - pair;
-    const long count_a = min(run, n - pair), count_b = min(run, n - pair - count_a);
+    const WEFT_INDEX pair = start / (2 * run) * (2 * run), skip = start - pair;
+    const WEFT_INDEX count_a = min(run, n - pair), count_b = min(run, n - pair - count_a);
     __global const ulong *const a = scratch + from + line * n + pair, *const b = a + count_a;
-    long low = max(0L, skip - count_b), high = min(skip, count_a);
+    WEFT_INDEX low = max((WEFT_INDEX)0, skip - count_b), high = min(skip, count_a);
     while (low < high) { /* how many of a are among the first `skip` */
-        const long middle = (low + high) / 2;
+        const WEFT_INDEX middle = (low + high) / 2;
         if (a[middle] < b[skip - 1 - middle])
             low = middle + 1;
         else
             high = middle;
     }
-    long i = low, j = skip - low;
+    WEFT_INDEX i = low, j = skip - low;
     y += y_offset;
-    for (long r = start; r < min(start + chunk, kept); r++) {
+    for (WEFT_INDEX r = start; r < min(start + chunk, kept); r++) {
         const bool take_a = j >= count_b || (i < count_a && a[i] < b[j]);
-        weft_sort_put(y, scratch, to, line, r, kept, inner, take_a ? a[i] : b[j]);
+        WEFT_NAME(give)(y, scratch, to, line, r, kept, inner, take_a ? a[i] : b[j]);
         i += take_a;
         j += !take_a;
     }

@@ -77,6 +77,7 @@ typedef struct wi_kernel_plan {
     int count;
     wi_kernel_launch spare; /* written to when there is no memory for another */
     bool failed;
+    bool narrow;          /* indices have 32 bits, see index_type.h */
     size_t scratch_bytes; /* device memory that only these launches use, its content undefined before them */
     /* The first `pack_count` launches read nothing but the inputs of `packed` (a bit each), and write nothing but the
      * first `pack_bytes` of the scratch memory, which the others only read: an inference plan may run them once. */

@@ -3,7 +3,8 @@
  *
  * Usage: write_kernels FOLDER     FOLDER/<implementation>.<variant>.<file>, one for each variant of each
  *                                 implementation, with its parameters and the epilogue of a template that stands alone;
- *                                 <variant>.<value> for each value of a macro that plans choose by a site's sizes
+ *                                 <variant>.<value> for each value of a macro that plans choose by a site's sizes;
+ *                                 <variant>.index64 of templates whose indices have 32 bits elsewhere (kernels/index_type.h)
  *
  *                                 loops.clh, quads.clh: what stands before generated kernels, and before those of maps and
  *                                 epilogues that have a quad of elements at once
@@ -58,16 +59,17 @@ static const size_macro size_macros[] = {{"attention_gpu.cl", "wide", "WEFT_ATTE
     {"conv_depthwise_gpu.cl", "long", "WEFT_DEPTHWISE_TRANSPOSED", {1}},
     {"conv_weight_depthwise_gpu.cl", "f32", "WEFT_DEPTHWISE_STRIDE", {1, 2}}};
 
-/* value: of a macro; without one the template's default. */
-static int write_source(const char *folder, const wi_implementation *implementation,
-    const wi_variant *variant, const size_macro *macro, int value) {
+/* value: of a macro; without one the template's default. index: the type of indices. *indexed: has the source such? */
+static int write_indexed(const char *folder, const wi_implementation *implementation,
+    const wi_variant *variant, const size_macro *macro, int value, const char *index, bool *indexed) {
     const wi_kernel_plan plan = {.headers = implementation->headers,
         .parameters = implementation->parameters,
         .values = variant->values};
     char name[256], path[4096];
     wi_text source;
-    char suffix[16] = "";
+    char suffix[32] = "";
     if (macro) snprintf(suffix, sizeof suffix, ".%d", value);
+    if (strcmp(index, "long") == 0) strcat(suffix, ".index64");
     snprintf(name, sizeof name, "%s.%s%s.%s", implementation->name,
         variant->name && variant->name[0] ? variant->name : "only", suffix, implementation->file);
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -77,8 +79,11 @@ static int write_source(const char *folder, const wi_implementation *implementat
     int good = wi_kernel_source_append(&source, "common.clh") == WEFT_OK;
     wi_kernel_macros_define(&plan, &source);
     if (macro) wi_text_append(&source, "#define %s %d\n", macro->name, value);
+    wi_text_append(&source, "#define WEFT_INDEX %s\n", index);
+    const size_t begin = source.length;
     good = good && wi_kernel_headers_append(&plan, &source) == WEFT_OK;
     good = good && wi_kernel_source_append(&source, implementation->file) == WEFT_OK && !source.failed;
+    *indexed = good && strstr(source.data + begin, "WEFT_INDEX") != NULL;
     good = good && write_file(path, &source);
     wi_text_clear(&source);
     if (good)
@@ -86,6 +91,14 @@ static int write_source(const char *folder, const wi_implementation *implementat
     else
         fprintf(stderr, "%s cannot be written\n", path);
     return good;
+}
+
+static int write_source(const char *folder, const wi_implementation *implementation,
+    const wi_variant *variant, const size_macro *macro, int value) {
+    bool indexed;
+    const int good = write_indexed(folder, implementation, variant, macro, value, "int", &indexed);
+    return good &&
+           (!indexed || write_indexed(folder, implementation, variant, macro, value, "long", &indexed));
 }
 
 static int write_variant(

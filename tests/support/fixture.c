@@ -21,10 +21,17 @@ static void show_warning(void *user, weft_log_level level, const char *line) {
     if (level == WEFT_LOG_WARNING || getenv("WEFT_TEST_VERBOSE")) fprintf(stderr, "weft: %s\n", line);
 }
 
+/* Kernels of class gpu for 2^30 elements or more, whatever the sizes. */
+static bool has_wide_indices(void) {
+    const char *const value = getenv("WEFT_TEST_INDICES");
+    return value && strcmp(value, "64") == 0;
+}
+
 weft_context *test_context_open(weft_context_options options) {
     weft_context *context = NULL;
     if (!options.log) options.log = show_warning;
     assert_weft_ok(weft_context_create(&context, &options));
+    if (has_wide_indices()) wi_context_device(context)->profile.loops.narrow = false;
     return context;
 }
 

@@ -20,7 +20,9 @@ const char *test_path(const char *name);
 /* Closes the context, deletes the folder; what main returns. (An exit handler would come after the drivers'
  * own.) */
 int test_finish(int failed);
-/* A context of its own on the same device, for tests that need other options; the caller releases it. */
+/* With $WEFT_TEST_INDICES=64 the indices of all kernels have 64 bits.
+ *
+ * A context of its own on the same device, for tests that need other options; the caller releases it. */
 weft_context *test_context_open(weft_context_options options);
 /* A graph of its own in test_context(). */
 weft_graph *test_graph(void);

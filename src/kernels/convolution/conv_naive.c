@@ -2,6 +2,7 @@
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"
+#include "kernels/index_type.h"
 #include "kernels/product/gemm_list.h"
 
 /* Every tap is looked for anew, and no pixel is read once for several multiplications. */
@@ -27,6 +28,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a convolution with %.0f elements a channel is too large", rows);
     const int64_t items = (int64_t)rows * w->groups * wi_divide_up(w->filters, site->device->lanes);
     const int64_t group = wi_min64(site->device->group, (int64_t)site->device->max_group);
+    wi_kernel_index_type(plan, site, (double)items);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "naive", items, group);
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);

@@ -59,6 +59,7 @@ bool wi_conv_packing_fits(const wi_kernel_site *site, const wi_conv_panels *pane
         pixels *= (double)w->read[i];
     }
     return (double)p.elements + (double)p.spares <= most && reach <= most && pixels <= most &&
+           wi_conv_quads_fit(&p.read, false) &&
            (double)(p.rows + panels->behind) * (double)p.width <= (double)(UINT32_MAX / 4);
 }
 

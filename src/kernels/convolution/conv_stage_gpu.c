@@ -27,6 +27,12 @@ void wi_conv_quads_find(wi_conv_quads *quads, const wi_kernel_site *site) {
     quads->step[0] = quads->size[1] * quads->step[1];
 }
 
+bool wi_conv_quads_fit(const wi_conv_quads *quads, bool always) {
+    double pixels = (double)quads->images;
+    for (int i = 0; i < 3; i++) pixels *= (double)quads->size[i];
+    return (!quads->staged && !always) || pixels * (double)(quads->step[2] / 4) <= UINT32_MAX;
+}
+
 int64_t wi_conv_quads_floats(const wi_conv_quads *quads) {
     return quads->staged ? wi_divide_up(quads->elements, 4 * quads->unit) * 4 : 0;
 }

@@ -20,6 +20,8 @@ typedef struct wi_conv_quads {
 
 /* Completes what is known of an image: pitch, and the rest. Can it be read where it is? */
 void wi_conv_quads_find(wi_conv_quads *quads, const wi_kernel_site *site);
+/* Does an unsigned int count the quads of the copy, or, with `always`, of an image that is read where it is, too? */
+bool wi_conv_quads_fit(const wi_conv_quads *quads, bool always);
 /* Floats of scratch memory; a launch of `kernel` that makes the copy there, if it is needed, in groups of `packed`. */
 int64_t wi_conv_quads_floats(const wi_conv_quads *quads);
 void wi_conv_quads_stage(

@@ -29,7 +29,9 @@ static wi_conv_weight_cut cut_of(const wi_kernel_site *site, const wi_conv *conv
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    return site->result_format == WEFT_F32 && wi_conv_weight_fits(&conv, CHUNK);
+    if (site->result_format != WEFT_F32 || !wi_conv_weight_fits(&conv, CHUNK)) return false;
+    const wi_conv_weight_cut cut = cut_of(site, &conv);
+    return wi_conv_quads_fit(&cut.image, false) && wi_conv_quads_fit(&cut.slope, false);
 }
 
 /* Factors of 16 bits are read in the time of half of them. */

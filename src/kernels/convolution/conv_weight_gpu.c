@@ -36,20 +36,13 @@ static wi_conv_weight_cut cut_of(const wi_kernel_site *site, const wi_conv *conv
             .formats = {site->formats[0], site->formats[1]}});
 }
 
-/* Do an unsigned int's values number its quads? */
-static bool are_numbered(const wi_conv_quads *quads) {
-    double pixels = (double)quads->images;
-    for (int i = 0; i < 3; i++) pixels *= (double)quads->size[i];
-    return pixels * (double)(quads->step[2] / 4) <= UINT32_MAX;
-}
-
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     if (!wi_tile_suits(site->device, site->values) || !wi_conv_weight_fits(&conv, 4)) return false;
     if (!wi_tile_takes(site->values, site->formats[0]) || !wi_tile_takes(site->values, site->formats[1]))
         return false;
     const wi_conv_weight_cut cut = cut_of(site, &conv);
-    return are_numbered(&cut.image) && are_numbered(&cut.slope);
+    return wi_conv_quads_fit(&cut.image, true) && wi_conv_quads_fit(&cut.slope, true);
 }
 
 /* As in conv_gpu.c. */

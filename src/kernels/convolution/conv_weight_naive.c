@@ -2,6 +2,7 @@
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
+#include "kernels/index_type.h"
 
 /* An item looks for the window of each position anew. */
 static double cost(const wi_kernel_site *site) {
@@ -18,6 +19,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
     const int64_t group = wi_min64(site->device->group, (int64_t)site->device->max_group);
     plan->flops = wi_conv_flops(&conv);
+    wi_kernel_index_type(plan, site, (double)wi_conv_weight_elements(&conv));
     wi_kernel_launch *const launch =
         wi_kernel_launch_1d(plan, "naive", wi_conv_weight_elements(&conv), group);
     wi_kernel_input(launch, 0);

@@ -1,7 +1,9 @@
 /* Rows replaced by index: index_copy.cl. */
 #include "base/integers.h"
 #include "kernels/index/index_kernels.h"
+#include "kernels/index_type.h"
 #include "kernels/work_split.h"
+#include <math.h>
 
 /* WIDTH: columns of an item that walks. ITEMS: so many keep a device busy whose items do not. WORTH: elements of an item
  * that walks. */
@@ -15,7 +17,7 @@ static void add_base(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_
         wi_kernel_launch_1d(plan, "base", items, device->item_walks ? 1 : device->group);
     wi_kernel_input(launch, 0);
     wi_kernel_result(launch);
-    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(items, elements));
+    wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(items, elements));
     launch->copies = true;
 }
 
@@ -34,8 +36,8 @@ static void add_each(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t c
                                          ? wi_kernel_launch_1d(plan, "each", wi_divide_up(count, an_item), 1)
                                          : wi_launch_rows(site, plan, "each", count, y->inner);
     add_arguments(launch);
-    wi_kernel_longs(
-        launch, WI_KERNEL_NUMBERS(count, y->along, y->inner, an_item, site->node->attributes->index.skipped));
+    wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(count, y->along, y->inner, an_item));
+    wi_kernel_long(launch, site->node->attributes->index.skipped);
 }
 
 static void add_rows(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t count, const wi_around *y) {
@@ -48,21 +50,22 @@ static void add_rows(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t c
     const int64_t items = y->outer * columns * whole;
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "rows", items, device->group);
     add_arguments(launch);
-    wi_kernel_longs(
-        launch, WI_KERNEL_NUMBERS(items, count, y->along, y->inner, width, columns, whole, rows_a_range));
+    wi_kernel_indices(plan, launch,
+        WI_KERNEL_NUMBERS(items, count, y->along, y->inner, width, columns, whole, rows_a_range));
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_around y = wi_around_axis(site, &site->result);
-    const int64_t count = wi_around_axis(site, &site->inputs[2]).along;
+    const wi_around source = wi_around_axis(site, &site->inputs[2]);
+    wi_kernel_index_type(plan, site, fmax(wi_around_count(&source), wi_around_count(&y)));
     wi_kernel_macro_bits(plan, "WEFT_ELEMENT", site->node->dtype);
     wi_kernel_macro_int(plan, "WEFT_SKIPS", wi_index_skips(site));
     wi_kernel_macro_int(plan, "WEFT_WHOLE_ROWS", site->device->item_walks);
     add_base(site, plan, &y);
     if (wi_index_skips(site))
-        add_each(site, plan, count, &y);
+        add_each(site, plan, source.along, &y);
     else
-        add_rows(site, plan, count, &y);
+        add_rows(site, plan, source.along, &y);
     return WEFT_OK;
 }
 

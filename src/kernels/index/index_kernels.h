@@ -12,6 +12,11 @@ typedef struct wi_around {
 
 wi_around wi_around_axis(const wi_kernel_site *site, const wi_extent *extent);
 
+/* Its elements. */
+static inline double wi_around_count(const wi_around *a) {
+    return (double)a->outer * (double)a->along * (double)a->inner;
+}
+
 /* Groups of neighbouring items for the elements of a row: as many as the row has use for. */
 wi_kernel_launch *wi_launch_rows(
     const wi_kernel_site *site, wi_kernel_plan *plan, const char *suffix, int64_t rows, int64_t inner);

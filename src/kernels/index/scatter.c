@@ -1,6 +1,8 @@
 /* Elements added up by index along any axis, without lists or an order: scatter.cl. */
 #include "base/integers.h"
 #include "kernels/index/index_kernels.h"
+#include "kernels/index_type.h"
+#include <math.h>
 
 /* WIDTH: columns of an item that walks. ITEMS: so many of one column keep a device busy. */
 enum { WIDTH = 256, ITEMS = 16384 };
@@ -16,6 +18,7 @@ static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool
     const int64_t rows_a_range = wi_divide_up(y.along, ranges), whole = wi_divide_up(y.along, rows_a_range);
     const int64_t items = y.outer * columns * whole;
     plan->flops = (double)(source.outer * source.along * source.inner);
+    wi_kernel_index_type(plan, site, fmax(plan->flops, wi_around_count(&y)));
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", wi_format_of(site->node->dtype)->scalar);
     wi_kernel_macro_int(plan, "WEFT_EACH", each);
     wi_kernel_macro_int(plan, "WEFT_SKIPS", wi_index_skips(site));
@@ -24,8 +27,9 @@ static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool
     wi_kernel_input(launch, 1);
     wi_kernel_result(launch);
     wi_kernel_faults(launch);
-    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(items, source.along, y.along, y.inner, width, columns, whole,
-                                rows_a_range, site->node->attributes->index.skipped));
+    wi_kernel_indices(plan, launch,
+        WI_KERNEL_NUMBERS(items, source.along, y.along, y.inner, width, columns, whole, rows_a_range));
+    wi_kernel_long(launch, site->node->attributes->index.skipped);
     return WEFT_OK;
 }
 

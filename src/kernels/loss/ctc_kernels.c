@@ -1,7 +1,8 @@
 /* The launches of connectionist temporal classification: ctc.cl. */
 #include "base/integers.h"
-#include "kernels/registry.h"
+#include "kernels/index_type.h"
 #include "ops/loss/ctc.h"
+#include <math.h>
 
 /* HEAD: elements of a table before its rows. LEAD: elements of a row of states before its first. LOCAL_WIDTH: states of a row that may be in local memory. */
 enum { HEAD, LEAD, LOCAL_WIDTH };
@@ -21,6 +22,14 @@ static bool has_local_rows(const wi_kernel_site *site, int64_t width) {
            site->device->local_bytes >= (rows + shared) * sizeof(float);
 }
 
+/* For walk and spread alike, so that both are one inclusion of the file: tables and gradients are counted. */
+static void choose_index(
+    const wi_kernel_site *site, wi_kernel_plan *plan, const wi_extent *log_probs, int64_t labels) {
+    const double steps = (double)log_probs->dims[0].actual, batch = (double)log_probs->dims[1].actual;
+    const double table = batch * (double)wi_ctc_table_size(log_probs->dims[0].actual, labels);
+    wi_kernel_index_type(plan, site, fmax(table, steps * batch * (double)log_probs->dims[2].actual));
+}
+
 /* Scratch: each group's codes, then each group's two rows. */
 static weft_status walk(const wi_kernel_site *site, wi_kernel_plan *plan, bool table) {
     const wi_extent *x = &site->inputs[WI_CTC_LOG_PROBS];
@@ -28,6 +37,7 @@ static weft_status walk(const wi_kernel_site *site, wi_kernel_plan *plan, bool t
     const int64_t width = wi_ctc_row_width(labels), groups = table ? 2 * batch : batch;
     plan->scratch_bytes = (size_t)(groups * (width + 2 * (site->values[LEAD] + width))) * sizeof(float);
     plan->flops = 16.0 * (double)(groups * x->dims[0].actual) * (double)(2 * labels + 1);
+    choose_index(site, plan, x, labels);
     wi_kernel_macro_int(plan, "WEFT_TABLE", table);
     wi_kernel_macro_int(plan, "WEFT_LOCAL_ROWS", has_local_rows(site, width));
     const int64_t group = site->device->group;
@@ -65,9 +75,9 @@ static void add_chain(
     wi_kernel_input(launch, WI_CTC_SPREAD_TARGET_LENGTHS);
     wi_kernel_input(launch, WI_CTC_SPREAD_TABLE);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_long(launch, items);
+    wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(items));
     wi_kernel_int(launch, labels);
-    wi_kernel_long(launch, size);
+    wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(size));
 }
 
 static weft_status spread_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -77,6 +87,7 @@ static weft_status spread_kernel(const wi_kernel_site *site, wi_kernel_plan *pla
     const int64_t an_item = rows_an_item(site, rows), items = wi_divide_up(rows, an_item);
     plan->flops = 8.0 * (double)rows * (double)(2 * labels + 1);
     plan->scratch_bytes = (size_t)(batch * labels) * sizeof(int32_t);
+    choose_index(site, plan, y, labels);
     wi_kernel_macro_int(plan, "WEFT_TABLE", 1);
     /* as the walk has it, so that both are one inclusion of the file */
     wi_kernel_macro_int(plan, "WEFT_LOCAL_ROWS", has_local_rows(site, wi_ctc_row_width(labels)));
@@ -87,9 +98,7 @@ static weft_status spread_kernel(const wi_kernel_site *site, wi_kernel_plan *pla
     for (int i = 0; i < WI_CTC_SPREAD_INPUTS; i++) wi_kernel_input(launch, i);
     wi_kernel_result(launch);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_long(launch, rows);
-    wi_kernel_long(launch, an_item);
-    wi_kernel_long(launch, batch);
+    wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(rows, an_item, batch));
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(steps, y->dims[2].actual, labels, wi_ctc_row_width(labels),
                                site->node->attributes->ctc.blank));
     return WEFT_OK;

@@ -1,7 +1,8 @@
 /* The launches of pooling and its gradients: pool.cl. */
 #include "base/integers.h"
-#include "kernels/registry.h"
+#include "kernels/index_type.h"
 #include "ops/pooling/pool.h"
+#include <math.h>
 
 enum { PASS_MAX, PASS_MAX_GRADIENT, PASS_MEAN, PASS_MEAN_GRADIENT, PASS_WINNERS };
 
@@ -56,13 +57,11 @@ static void add_scatter(
     wi_kernel_scratch(launch, 0);
 }
 
-/* Do 32 bits hold the number of any element, and what an adaptive axis is divided by? Items of class cpu go on past their last pixel. */
-static bool is_narrow(const wi_kernel_site *site, const wi_extent *x, const wi_extent *y) {
-    const double most = (double)(INT32_MAX / 2);
-    bool narrow = !site->device->item_walks && count(x) < most && count(y) < most;
-    for (int i = 0; i < 3; i++)
-        narrow = narrow && ((double)axis_of(x, i) + 1) * ((double)axis_of(y, i) + 1) < most;
-    return narrow;
+/* The greatest number of an element, and of what an adaptive axis is divided by. */
+static double most_of(const wi_extent *x, const wi_extent *y) {
+    double most = fmax(count(x), count(y));
+    for (int i = 0; i < 3; i++) most = fmax(most, ((double)axis_of(x, i) + 1) * ((double)axis_of(y, i) + 1));
+    return most;
 }
 
 static bool is_adaptive(const wi_pool_attributes *a) {
@@ -82,11 +81,11 @@ static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan,
     const pool_work work = share_out(site, forward, plan->flops);
     wi_kernel_macro_int(plan, "WEFT_PASS", pass);
     wi_kernel_macro_int(plan, "WEFT_POOL_ADAPTIVE", is_adaptive(a));
-    wi_kernel_macro_text(plan, "WEFT_POOL_SPAN", is_narrow(site, x, y) ? "int" : "long");
+    wi_kernel_index_type(plan, site, most_of(x, y));
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, suffixes[pass], work.items, site->device->group);
     for (int i = 0; i < site->node->input_count; i++) wi_kernel_input(launch, i);
     wi_kernel_result(launch);
-    wi_kernel_long(launch, pixels_of(&site->result));
+    wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(pixels_of(&site->result)));
     wi_kernel_int(launch, x->dims[x->rank - 1].actual);
     wi_kernel_int(launch, work.share);
     wi_kernel_int(launch, !a->exclude_padding);

@@ -1,6 +1,6 @@
 /* The launches of resampling and its gradient: resample.cl. */
 #include "base/integers.h"
-#include "kernels/registry.h"
+#include "kernels/index_type.h"
 #include "ops/pooling/pool.h"
 
 enum { WORTH = 4096 }; /* elements of an item that walks */
@@ -16,12 +16,13 @@ static weft_status resample_kernel(const wi_kernel_site *site, wi_kernel_plan *p
     const int64_t share = walks ? wi_divide_up(pixels, wi_min64(wi_min64(worth, most), pixels)) : 1;
     plan->flops = (double)wi_max64(count, larger) *
                   (site->node->attributes->resample.mode == WI_RESAMPLE_NEAREST ? 1 : 8);
+    wi_kernel_index_type(plan, site, (double)wi_max64(wi_extent_count(x).actual, larger));
     wi_kernel_macro_int(plan, "WEFT_PASS", gradient);
     wi_kernel_launch *launch = wi_kernel_launch_1d(
         plan, gradient ? "gather" : "mix", walks ? wi_divide_up(pixels, share) : count, device->group);
     wi_kernel_input(launch, 0);
     wi_kernel_result(launch);
-    wi_kernel_long(launch, pixels);
+    wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(pixels));
     wi_kernel_int(launch, channels);
     wi_kernel_int(launch, share);
     wi_kernel_int(launch, site->node->attributes->resample.mode);

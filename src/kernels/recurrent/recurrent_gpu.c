@@ -148,9 +148,14 @@ static double seconds_of(
     return *walk ? together : apart;
 }
 
+/* SPARE: by which blocks and chunks exceed units, at most. An unsigned int counts the quads of packed weights, which are 64 GiB then. */
+enum { SPARE = 4096 };
+
 bool wi_recurrent_groups_fit(const wi_kernel_site *site, bool back) {
     const wi_recurrent s = wi_recurrent_of(site, back);
-    return s.batch * MOST_GATES * wi_max64(s.a.units, s.a.width) <= INT32_MAX;
+    const int64_t widest = wi_max64(s.a.units, s.a.width);
+    const double side = (double)(widest + SPARE);
+    return side * side <= UINT32_MAX && s.batch * MOST_GATES * widest <= INT32_MAX;
 }
 
 /* ---- launches ---- */

@@ -1,8 +1,9 @@
 /* The launches of scans: scan.cl. */
 #include "base/integers.h"
-#include "kernels/registry.h"
+#include "kernels/index_type.h"
 #include "ops/op_table.h"
 #include "ops/scan/scan.h"
+#include <math.h>
 
 typedef struct scan_work {
     int64_t outer, n, inner;
@@ -75,8 +76,8 @@ static void add_pass(const wi_kernel_site *site, wi_kernel_plan *plan, const sca
     wi_kernel_input(launch, site->node->input_count - 1);
     wi_kernel_result(launch);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_longs(
-        launch, WI_KERNEL_NUMBERS(w->outer, w->n, w->inner, w->splits, w->split_length, w->lines_an_item));
+    wi_kernel_indices(plan, launch,
+        WI_KERNEL_NUMBERS(w->outer, w->n, w->inner, w->splits, w->split_length, w->lines_an_item));
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(a->form, a->backwards, pass));
 }
 
@@ -85,6 +86,7 @@ static weft_status scan(const wi_kernel_site *site, wi_kernel_plan *plan, int ki
     const int64_t states = w.splits > 1 ? w.splits * w.lines : 1;
     plan->flops = (double)(w.outer * w.n * w.inner);
     plan->scratch_bytes = (size_t)(states * site->device->lanes * site->values[STATE]) * sizeof(float);
+    wi_kernel_index_type(plan, site, fmax(plan->flops, (double)plan->scratch_bytes / sizeof(float)));
     wi_kernel_macro_int(plan, "WEFT_KIND", kind);
     wi_kernel_macro_int(plan, "WEFT_FLOAT", site->node->dtype == WEFT_F32);
     if (w.splits > 1) add_pass(site, plan, &w, 0);

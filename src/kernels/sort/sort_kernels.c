@@ -1,5 +1,5 @@
 /* The launches of sorting, of the greatest elements, and of putting elements at their indices: sort.cl, put.cl. */
-#include "kernels/registry.h"
+#include "kernels/index_type.h"
 #include "kernels/work_split.h"
 #include "ops/sort/sort.h"
 
@@ -68,8 +68,9 @@ static void add_tiles(const order_work *w, const tiles *t) {
     wi_kernel_input(launch, 0);
     wi_kernel_result(launch);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(w->lines, t->n, w->inner, w->tile, t->keep, t->kept, span,
-                                t->from, t->to, 2 * w->buffer));
+    wi_kernel_indices(w->plan, launch,
+        WI_KERNEL_NUMBERS(
+            w->lines, t->n, w->inner, w->tile, t->keep, t->kept, span, t->from, t->to, 2 * w->buffer));
     wi_kernel_int(launch, w->site->node->attributes->sort.descending ? -1 : 0);
 }
 
@@ -78,7 +79,8 @@ static void add_merge(const order_work *w, int64_t run, int64_t kept, int64_t fr
     wi_kernel_launch *const launch = wi_kernel_launch_1d(w->plan, "merge", items, w->site->device->group);
     wi_kernel_result(launch);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(w->lines, w->n, w->inner, run, kept, w->chunk, from, to));
+    wi_kernel_indices(
+        w->plan, launch, WI_KERNEL_NUMBERS(w->lines, w->n, w->inner, run, kept, w->chunk, from, to));
 }
 
 /* Tiles of which the first k are kept, until one is left; or all of them, and merging. */
@@ -106,7 +108,9 @@ static void add_launches(order_work *w) {
     }
 }
 
+/* Scratch memory has two buffers, none larger than the input. */
 static void finish_order(order_work *w, int64_t radix) {
+    wi_kernel_index_type(w->plan, w->site, 2.0 * (double)w->lines * (double)w->n);
     wi_kernel_macro_int(w->plan, "WEFT_FLOAT", w->site->node->inputs[0]->dtype == WEFT_F32);
     add_launches(w);
     w->plan->scratch_bytes = (size_t)(2 * w->buffer + radix + 1) * sizeof(cl_ulong);
@@ -147,6 +151,7 @@ static weft_status put_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) 
     }
     const int64_t count = index->dims[axis].actual, size = y->dims[axis].actual;
     const int64_t totals[] = {outer * size * inner, outer * count * inner};
+    wi_kernel_index_type(plan, site, (double)wi_max64(totals[0], totals[1]));
     wi_kernel_macro_bits(plan, "WEFT_ELEMENT", site->node->dtype);
     for (int put = count == size; put < 2; put++) {
         const int64_t total = totals[put];
@@ -156,8 +161,8 @@ static weft_status put_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) 
         if (put) wi_kernel_input(launch, 0);
         if (put) wi_kernel_input(launch, 1);
         wi_kernel_result(launch);
-        wi_kernel_longs(launch, WI_KERNEL_NUMBERS(total, share));
-        if (put) wi_kernel_longs(launch, WI_KERNEL_NUMBERS(count, size, inner));
+        wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(total, share));
+        if (put) wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(count, size, inner));
     }
     return WEFT_OK;
 }
