@@ -77,7 +77,7 @@ typedef struct wi_device {
     wi_device_profile profile;
     cl_context cl;
     cl_device_id id;
-    cl_command_queue queue;     /* in order */
+    cl_command_queue queue; /* in order */
     wi_device_trial trial;
     struct wi_uploads *uploads; /* the second queue; NULL: there is none */
     struct wi_disk_cache *disk;
