@@ -27,8 +27,8 @@ typedef struct wi_known_facts {
     double parts;            /* of what the driver counts, that are one compute unit */
     double lanes;            /* f32 multiply-adds of a compute unit in a clock */
     double issues; /* instructions that a compute unit issues in the time of a multiply-add of all lanes */
-    double
-        unit_gigabytes; /* of memory, a second and for each compute unit, / 1e9: as devices of the architecture have it */
+    /* Of memory, a second and for each compute unit, / 1e9: as devices of the architecture have it. */
+    double unit_gigabytes;
     double near_bytes; /* of the second cache, a clock and for each compute unit */
     double f64;        /* rate of f64, of f32's */
     double engine;     /* rate of 16-bit numbers on the matrix engine, of f32's: dense, with sums of f32 */

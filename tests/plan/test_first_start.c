@@ -82,7 +82,7 @@ static void first_step_compiles_few_kernels(void **state) {
     (void)state;
     bench_model model;
     if (test_reduced()) {
-        print_message("[  NOTE  ] a whole network, which would take too long here\n");
+        print_message("skipped: WEFT_TEST_REDUCED asks for small shapes, and this is a whole network\n");
         skip();
     }
     assert_int_equal(setenv("WEFT_SELF_TEST", "1", 1), 0);
