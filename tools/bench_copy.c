@@ -4,8 +4,8 @@
 #include "cl/kernel_source.h"
 #include "cl/program.h"
 
-/* Memory that was never written is one page of zeros many times over on a CPU: a copy would read its cache.
- */
+/* Memory that was never written is one page of zeros many times over on a CPU: a copy would read its cache. To write it for the first
+ * time may take a second, which whoever times something else next must not wait for. */
 static weft_status touch(weft_context *context, const wi_buffer *buffer) {
     const cl_float one = 1.0f;
     return wi_cl_check(clEnqueueFillBuffer(wi_context_device(context)->queue, buffer->memory, &one,
@@ -28,6 +28,7 @@ static weft_status create(
     WI_TRY_DONE(wi_buffer_create(&copy->to, wi_context_device(context), to));
     WI_TRY_DONE(touch(context, &copy->from));
     WI_TRY_DONE(touch(context, &copy->to));
+    WI_TRY_DONE(wi_queue_finish(wi_context_device(context)));
     const cl_mem memory[] = {copy->from.memory, copy->to.memory};
     for (cl_uint i = 0; i < 2; i++)
         WI_TRY_DONE(wi_cl_check(
