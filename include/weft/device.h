@@ -104,6 +104,14 @@ typedef struct weft_context_options {
      * `weft tune` measures in a process of its own.
      * 0: $WEFT_TUNING_SHARE, else none. Negative: none. */
     double tuning_share;
+    /* For long trainings on drivers that may hang: seconds that a launch of a plan may take while the program waits for the device
+     * (weft_plan_read, weft_plan_wait, weft_plan_write, and weft_plan_run once thousands of launches are ahead of the device). After them
+     * the call is WEFT_ERROR_OPENCL, and names the step and its kernel; the cache folder remembers a kernel of a product or
+     * convolution, and plans of later starts take another. All calls that need the device fail from then on; everything can be
+     * released. A plan's first run, in which drivers compile, has no limit, nor have plans on several devices, and time in which the
+     * process is stopped does not count. What others put into cl_queue counts. Some drivers do not say how far a run is: give
+     * it many times the longest run. 0: $WEFT_LONGEST_WAIT, else any time. Negative: any time. */
+    double longest_wait;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

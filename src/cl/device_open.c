@@ -15,6 +15,7 @@
 #include "cl/gpu_engines.h"
 #include "cl/launch.h"
 #include "cl/matrix_engine.h"
+#include "cl/pending.h"
 #include "cl/program.h"
 #include "cl/program_cache.h"
 #include "cl/quirks.h"
@@ -32,6 +33,7 @@ static void close_parts(wi_device *device) {
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
     wi_uploads_close(device);
+    wi_pending_close(device);
     wi_driver_lock();
     if (device->queue) clReleaseCommandQueue(device->queue);
     if (device->cl) clReleaseContext(device->cl);
@@ -106,6 +108,7 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     device->caps.work_units = (cl_uint)options->work_units;
     device->caps.longest_launch = options->longest_launch;
     device->tuning_share = options->tuning_share;
+    WI_TRY(wi_pending_open(device, options->longest_wait));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));

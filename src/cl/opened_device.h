@@ -79,6 +79,7 @@ typedef struct wi_device {
     cl_device_id id;
     cl_command_queue queue; /* in order */
     wi_device_trial trial;
+    struct wi_pending *pending; /* of what has not ended; NULL: waits take any time */
     struct wi_uploads *uploads; /* the second queue; NULL: there is none */
     struct wi_disk_cache *disk;
     struct wi_tuning *tuning;

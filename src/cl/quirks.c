@@ -23,8 +23,8 @@ static const quirk_row quirk_rows[] = {
     {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
     {"rusticl", "softpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
     /* Mesa 22.3 compiles OpenCL C without NIR's preservation of signed zeros, infinities and NaN; its
-       clFinish waits for what it flushes itself, an event for what was flushed before, too */
-    {"rusticl", "", "", WI_QUIRK_LOOSE_EDGES | WI_QUIRK_EARLY_FINISH},
+       clFinish waits for what it flushes itself, an event for what was flushed before, too; an event is locked while its command is at work */
+    {"rusticl", "", "", WI_QUIRK_LOOSE_EDGES | WI_QUIRK_EARLY_FINISH | WI_QUIRK_HELD_EVENTS},
     {"oclgrind", "", "", WI_QUIRK_NO_CLBLAST},
     /* github.com/intel/compute-runtime/issues/627; not their runtime for processors */
     {"intel(r) opencl graphics", "", "", WI_QUIRK_LARGE_FLAG},
@@ -94,6 +94,7 @@ const char *wi_quirk_text(unsigned quirk) {
     case WI_QUIRK_GROUP_SIZES: return "compiles a kernel anew for each size of its groups";
     case WI_QUIRK_SLOW_HEADER: return "reads a header of all built-in functions for each program";
     case WI_QUIRK_KERNEL_COPIES: return "compiles a kernel three times: Weft keeps it from that";
+    case WI_QUIRK_HELD_EVENTS: return "does not say of a launch whether it runs";
     case WI_QUIRK_EARLY_FINISH: return "returns from clFinish before what was flushed is done";
     case WI_QUIRK_UNOPTIMISED_HALF:
         return "reads f16 wrongly where kernels are compiled with " WI_OPTION_UNOPTIMISED;

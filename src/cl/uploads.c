@@ -59,11 +59,10 @@ weft_status wi_uploads_mark(wi_device *device, cl_event *mark) {
 
 /* ---- what nothing has waited for ---- */
 
-static weft_status wait_for(const wi_device *device, cl_uint count, const cl_event *events) {
+static weft_status wait_for(wi_device *device, cl_uint count, const cl_event *events) {
     if (device->trial.hangs)
         WI_FAIL(WEFT_ERROR_OPENCL, "data that is copied to the device waits for a kernel that does not end");
-    return wi_cl_check(
-        wi_wait_for_events(device, count, events), "waiting for data that is copied to the device");
+    return wi_wait_for_events(device, count, events, "waiting for data that is copied to the device");
 }
 
 /* Drops the oldest. Those that failed are waited for one by one, so that all have ended. */

@@ -11,6 +11,7 @@ static void plan_destroy(weft_plan *plan) {
     weft_context *context = plan->request.context;
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
     (void)wi_plan_finish_queues(plan); /* nothing may run on memory that is given back */
+    for (int d = 0; d < plan->request.devices.count; d++) wi_pending_clear(plan->request.devices.of[d]);
     wi_background_clear(plan->background, plan);
     wi_launches_clear(&plan->launches);
     wi_plan_memory_clear(&plan->memory);
@@ -134,6 +135,7 @@ static weft_status generate(weft_plan *plan) {
 
 static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     plan->verifies = wi_verify_is_on();
+    WI_TRY(wi_plan_check_devices(plan));
     WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
     WI_TRY(wi_forced_check());
     WI_TRY(partition(plan));

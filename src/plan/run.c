@@ -67,7 +67,7 @@ static weft_status enqueue(
 }
 
 /* Only the plan knows which step a kernel or a copy belongs to. */
-static weft_status name_step(const weft_plan *plan, const wi_run *run, weft_status status) {
+weft_status wi_plan_name_step(const weft_plan *plan, const wi_run *run, weft_status status) {
     char error[1024];
     wi_text ops;
     wi_error_save(error, sizeof error);
@@ -82,10 +82,12 @@ static weft_status name_step(const weft_plan *plan, const wi_run *run, weft_stat
 static weft_status run_portion(
     weft_plan *plan, const wi_plan_launch *launch, int portion, int64_t iteration) {
     wi_profiled *const noted = plan->profiler ? wi_profiler_next(plan->profiler, launch) : NULL;
-    const weft_status status = enqueue(plan, launch, portion, iteration, noted ? &noted->event : NULL);
-    if (status != WEFT_OK) return name_step(plan, launch->run, status);
+    cl_event pending = NULL;
+    cl_event *const event = noted ? &noted->event : wi_plan_notes_launches(plan) ? &pending : NULL;
+    const weft_status status = enqueue(plan, launch, portion, iteration, event);
+    if (status != WEFT_OK) return wi_plan_name_step(plan, launch->run, status);
     if (noted) noted->end = wi_clock_seconds();
-    return WEFT_OK;
+    return pending ? wi_plan_note_launch(plan, launch, pending) : WEFT_OK;
 }
 
 static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t iteration) {
@@ -152,6 +154,7 @@ static weft_status check_inputs(weft_plan *plan) {
 weft_status wi_plan_begin_run(weft_plan *plan) {
     weft_graph *graph = plan->request.graph;
     const wi_partition *p = &plan->partition;
+    WI_TRY(wi_plan_check_devices(plan));
     WI_TRY(wi_plan_compile(plan));
     if (p->trains && graph->swapped)
         WI_FAIL(WEFT_ERROR_STATE,
@@ -196,6 +199,8 @@ weft_status wi_plan_walk(weft_plan *plan) {
         if (!(launch->is_fixed && skips)) WI_TRY(run_iterations(plan, launch));
         i += launch->iterations > 0 ? (size_t)launch->launches_per_iteration : 1;
     }
+    for (int d = 0; d < plan->request.devices.count; d++)
+        WI_TRY(wi_pending_end_run(plan->request.devices.of[d]));
     for (int d = 0; d < plan->request.devices.count; d++) WI_TRY(wi_queue_flush(plan->request.devices.of[d]));
     plan->fixed_is_known = true;
     plan->fixed_writes = writes;

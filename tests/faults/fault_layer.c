@@ -156,6 +156,9 @@ PLAIN(clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void 
     (kernel, index, size, value))
 PLAIN(clSetMemObjectDestructorCallback,
     (cl_mem memory, void(CL_CALLBACK *notify)(cl_mem, void *), void *user), (memory, notify, user))
+PLAIN(clSetEventCallback,
+    (cl_event event, cl_int state, void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *user),
+    (event, state, notify, user))
 PLAIN(clFlush, (cl_command_queue queue), (queue))
 
 static cl_int CL_API_CALL own_clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
@@ -262,6 +265,7 @@ CREATES(cl_kernel, clCreateKernel, KERNELS, (cl_program program, const char *nam
 RETAINS(cl_context, clRetainContext, CONTEXTS)
 RETAINS(cl_command_queue, clRetainCommandQueue, QUEUES)
 RETAINS(cl_mem, clRetainMemObject, BUFFERS)
+RETAINS(cl_event, clRetainEvent, EVENTS)
 RELEASES(cl_context, clReleaseContext, CONTEXTS)
 RELEASES(cl_command_queue, clReleaseCommandQueue, QUEUES)
 RELEASES(cl_mem, clReleaseMemObject, BUFFERS)

@@ -164,26 +164,13 @@ static void a_kernel_may_occupy_the_device(void **state) {
 static char *loops_folder;
 static int loops_status;
 
-/* It has no end that a compiler could see, nor is it without effect: Mesa's drops a loop whose results nobody reads, whatever is volatile in
- * it. llvmpipe leaves every loop after 65,535 turns, which take seconds here. */
-static const char loop[] =
-    "\n"
-    "#define DIVIDE     divided |= 9ul / divided;\n"
-    "#define DIVIDE_4   DIVIDE DIVIDE DIVIDE DIVIDE\n"
-    "#define DIVIDE_16  DIVIDE_4 DIVIDE_4 DIVIDE_4 DIVIDE_4\n"
-    "    ulong16 divided = (ulong16)((ulong)k);\n"
-    "    for (volatile int wait = get_global_id(0) + get_global_id(1) == 0; wait && all(divided != 0ul);) {\n"
-    "        DIVIDE_16 DIVIDE_16 DIVIDE_16\n"
-    "    }\n"
-    "    if (any(divided == 0ul)) acc = 0.0f;\n";
-
 /* One that the driver has divided leaves the others of its threads; else the device computes nothing any more. Either is an answer. */
 static int tune_beside_a_loop(void) {
     static float losses[STEPS];
     weft_status status;
     scratch_log log = {0};
     setenv("WEFT_SELF_TEST", "1", 1);
-    break_kernel(loops_folder, "gemm_naive.cl", "WEFT_STORE(acc, batch, row, column, lanes);", loop);
+    break_kernel_by_loop(loops_folder, "true");
     tuned_training t = begin(scratch_path(loops_folder, "cache"), 0.5, &log);
     const int steps = tune(&t, 0, &status, losses);
     if (status == WEFT_OK) status = weft_plan_run(t.plan);

@@ -10,6 +10,9 @@ bool kernel_has(const char *name, const char *part);
  * cl_kernels (WEFT_KERNEL_DIR). */
 void break_kernel(const char *folder, const char *name, const char *part, const char *other);
 
+/* The same for the simplest product, of which one work-item loops for ever where the condition, in OpenCL C, is true. */
+void break_kernel_by_loop(const char *folder, const char *condition);
+
 /* Around each test: a folder of its own in *state, and the self-test also where the driver has passed the suite. */
 int self_test_begin(void **state);
 int self_test_end(void **state);
