@@ -50,7 +50,9 @@ WEFT_API weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *
 WEFT_API weft_status weft_plan_write_async(
     weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
 WEFT_API weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, void *data, size_t bytes);
-/* From now on uses device memory of the embedding program (retained) as an input; offset in bytes, a multiple
+/* The next two and weft_plan_feed are WEFT_ERROR_UNSUPPORTED for an input or output that is larger than the device's largest buffer:
+ * it is in several.
+ * From now on uses device memory of the embedding program (retained) as an input; offset in bytes, a multiple
  * of the element size. NULL returns to the memory of the plan. */
 WEFT_API weft_status weft_plan_bind(
     weft_plan *plan, weft_tensor *input, struct _cl_mem *memory, size_t offset);
@@ -116,6 +118,8 @@ typedef struct weft_plan_info {
     double rematerialised_flops;   /* of `flops`, those of these steps */
     double rematerialised_seconds; /* estimate of how much longer a run takes */
     int64_t length;                /* what WEFT_LENGTH stands for; 0: no output depends on it */
+    /* Into so many ranges of examples the batch is cut where a tensor is larger than the device's largest buffer; 1: into none. */
+    int64_t micro_batches;
 } weft_plan_info;
 /* Figures about the plan, all known before its first run. */
 WEFT_API weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info);

@@ -35,6 +35,7 @@ typedef struct wi_over_attributes {
 /* input, parameter, state: no two of them are equal. */
 typedef struct wi_source_attributes {
     uint32_t number; /* how many nodes the graph had before */
+    uint32_t part;   /* of an input that is cut: the micro-batch and 1; 0: it is whole */
 } wi_source_attributes;
 
 /* value × batch^batch_power */

@@ -81,6 +81,12 @@ typedef struct wi_op {
     /* KERNEL: the result is its first input but for the parts that others name: its kernels may get one memory for both,
      * and then write these parts alone. */
     bool replaces;
+    /* PRODUCT (other than matmul) and KERNEL: with examples along the first axis it is of some of them what it is of all, there;
+     * a result without them is the sum of what it is of some. */
+    bool takes_examples;
+    /* KERNEL: the result is flat, a section after the other, each (rows, examples, elements): the elements of a row of the
+     * section that begins there, in elements an example. 0: it has one row. Negative: no example can be computed alone. */
+    int64_t (*section_row)(const weft_tensor *y, int64_t start);
     /* MAP: its value is a label, which is checked wherever it is computed (plan/label_check.c); makes the line of the
      * error for one that is out of range. NULL: it is not. */
     weft_status (*fail_label)(const weft_tensor *node, int32_t label);

@@ -45,6 +45,7 @@ typedef struct wi_kernel_site {
     const int *values;              /* of the parameters, those of the variant that is asked for */
     int sums;                       /* contractions: sums of columns in the epilogue, see product/gemm.h */
     bool quads;                     /* contractions: the epilogue takes four columns at once */
+    size_t most_scratch;            /* bytes of scratch memory that it may have; 0: any */
 } wi_kernel_site;
 
 enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };

@@ -61,13 +61,25 @@ static bool has_right_instructions(
     return false;
 }
 
+static bool fits_scratch(const wi_candidate *candidate, wi_device *device, const wi_kernel_site *site) {
+    wi_arena arena;
+    wi_kernel_plan plan;
+    if (site->most_scratch == 0 || candidate->implementation->run) return true;
+    wi_arena_init(&arena, device->host.allocator);
+    const weft_status status =
+        wi_implementation_prepare(candidate->implementation, candidate->variant, site, &arena, &plan);
+    wi_arena_clear(&arena);
+    return status == WEFT_OK && plan.scratch_bytes <= site->most_scratch;
+}
+
 /* Fills in what each candidate costs. */
-static void estimate(wi_selection *selection, const wi_kernel_site *site) {
+static void estimate(wi_selection *selection, wi_device *device, const wi_kernel_site *site) {
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
         const wi_implementation *const implementation = candidate->implementation;
         candidate->verdict = WI_VERDICT_REFUSED;
         if (!wi_implementation_accepts(implementation, candidate->variant, site)) continue;
+        if (!fits_scratch(candidate, device, site)) continue;
         const bool waits = implementation->run || wi_variant_is_tuned(implementation, candidate->variant);
         candidate->verdict = waits ? WI_VERDICT_UNMEASURED : WI_VERDICT_SLOWER;
         if (implementation->run) continue;
@@ -191,7 +203,7 @@ weft_status wi_select(
     wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
     const char *const forced = wi_forced_name(op);
     WI_TRY(list_candidates(selection, op));
-    estimate(selection, site);
+    estimate(selection, device, site);
     wi_candidate *const named = forced ? cheapest_right(selection, device, op, site, forced) : NULL;
     wi_candidate *const tuned = named ? NULL : tuned_choice(selection, device, op, site);
     if (tuned) {
@@ -200,6 +212,11 @@ weft_status wi_select(
         return WEFT_OK;
     }
     wi_candidate *const best = named ? named : cheapest_right(selection, device, op, site, NULL);
+    if (!best && site->most_scratch) { /* the plan says what is too large, or needs less */
+        wi_kernel_site any = *site;
+        any.most_scratch = 0;
+        return wi_select(selection, device, op, &any);
+    }
     if (!best) return fail_none(selection, site->device, op);
     say_why_not(selection, best);
     choose(selection, best, named ? WI_VERDICT_FORCED : WI_VERDICT_CHOSEN);

@@ -125,6 +125,8 @@ static void describe_text(const weft_plan *plan, wi_text *text) {
     const weft_plan_info *info = &plan->info;
     wi_text_append(
         text, "plan for batch %lld on %s\n", (long long)info->batch, plan->request.devices.of[0]->info.name);
+    if (info->micro_batches > 1)
+        wi_text_append(text, "large tensors in %lld micro-batches\n", (long long)info->micro_batches);
     wi_text_append(text,
         "  %zu steps, %zu launches, %zu kernels, %zu conversions, %zu layout conversions of images\n",
         info->steps, info->launches, info->kernels, info->conversions, info->layout_conversions);

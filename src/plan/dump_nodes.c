@@ -24,11 +24,10 @@ static void append_counts(const wi_node_order *order, wi_text *text) {
 }
 
 void wi_dump_rewrites(const wi_node_order *order, wi_text *text) {
-    const wi_request *request = order->request;
     append_counts(order, text);
     for (size_t i = 0; i < order->root_count; i++) {
-        if (i < request->output_count)
-            wi_text_append(text, "output %zu, %%%u, is ", i, (unsigned)request->outputs[i]->id);
+        if (i < order->output_count)
+            wi_text_append(text, "output %zu, %%%u, is ", i, (unsigned)order->outputs[i]->id);
         else
             wi_text_append(text, "assignment of a composite is ");
         wi_text_append(text, "%%%u\n", (unsigned)order->roots[i]->id);
@@ -48,7 +47,7 @@ void wi_dump_order(const wi_node_order *order, wi_text *text) {
         append_inputs(node, text);
         wi_text_append(text, "  %d readers\n", order->readers[i]);
     }
-    for (size_t i = 0; i < order->request->output_count; i++)
+    for (size_t i = 0; i < order->output_count; i++)
         wi_text_append(text, "output %zu: %%%u\n", i, (unsigned)order->roots[i]->id);
 }
 
@@ -136,7 +135,7 @@ void wi_dump_partition(const wi_partition *p, wi_text *text) {
     for (size_t i = 0; i < p->assignment_count; i++)
         wi_text_append(text, "assignment of value %d to value %d\n", p->assignments[i].value,
             p->assignments[i].variable);
-    for (size_t i = 0; i < p->request->output_count; i++)
+    for (size_t i = 0; i < p->order->output_count; i++)
         wi_text_append(text, "output %zu: value %d\n", i, p->output_values[i]);
 }
 

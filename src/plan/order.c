@@ -132,8 +132,7 @@ static void count_readers(wi_node_order *order) {
         const weft_tensor *node = order->nodes[i];
         for (int k = 0; k < node->input_count; k++) order->readers[wi_place_of(order, node->inputs[k])]++;
     }
-    for (size_t i = 0; i < order->request->output_count; i++)
-        order->readers[wi_place_of(order, order->roots[i])]++;
+    for (size_t i = 0; i < order->output_count; i++) order->readers[wi_place_of(order, order->roots[i])]++;
 }
 
 int64_t wi_priced_count(const wi_shape *shape) {
@@ -177,6 +176,10 @@ static weft_status make_order_on_devices(wi_node_order *order, wi_wishes *wishes
     const wi_request *request = order->request;
     WI_TRY(rewrite_graph(order, wishes));
     WI_TRY(make_order(order));
+    if (request->micro_batches > 1) {
+        WI_TRY(wi_order_micro_batches(order));
+        return make_order(order);
+    }
     if (request->devices.count == 1) return WEFT_OK;
     WI_TRY(wi_order_devices(order, wishes));
     return make_order(order);
@@ -195,7 +198,8 @@ weft_dtype wi_multiplied_format(const wi_node_order *order, const weft_tensor *n
 
 weft_status wi_plan_order(const wi_request *request, wi_node_order *order) {
     wi_wishes wishes;
-    *order = (wi_node_order){.request = request};
+    *order = (wi_node_order){
+        .request = request, .outputs = request->outputs, .output_count = request->output_count};
     weft_status status = wi_wishes_make(&wishes, request);
     if (status == WEFT_OK) status = make_order_on_devices(order, &wishes);
     wi_wishes_clear(&wishes);

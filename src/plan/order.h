@@ -3,6 +3,7 @@
  *
  *   order.c          rewriting, the order, who reads what
  *   order_devices.c  devices, and transfers between them as nodes
+ *   order_micro_batches.c  nodes that are too large for one buffer, as nodes of fewer examples; order_examples.c where these are
  *   order_formats.c  the format of each node's values in memory */
 #ifndef WI_ORDER_H
 #define WI_ORDER_H
@@ -16,9 +17,13 @@ typedef struct wi_node_order {
     const wi_request *request;
     weft_tensor **roots; /* what stands for each output; then assignments that composites do */
     size_t root_count;
+    weft_tensor *const *
+        outputs; /* of which the first roots are: those of the request, a large one as often as there are micro-batches */
+    size_t output_count;
+    bool *follows;              /* by output: it is the next micro-batch of the one before; NULL: none is */
     wi_rewrite_count *rewrites; /* what the rewriting did */
     size_t rewrite_count;
-    wi_length_input *inputs; /* of the plan: those that have the length */
+    wi_length_input *inputs; /* of the plan: those that have the length, or are cut */
     size_t input_count;
     weft_tensor **nodes; /* inputs first */
     size_t count, capacity;
@@ -87,6 +92,10 @@ void wi_wish(wi_wishes *wishes, size_t node, int device);
 /* Where each node is computed, and a transfer before what another device reads. The roots are others then, and the
  * order is to be made again. */
 weft_status wi_order_devices(wi_node_order *order, const wi_wishes *wishes);
+
+/* In place of a node that has more than its share of the largest buffer, as many nodes of some of the examples as
+ * the request has micro-batches. The roots are others then, and the order is to be made again. */
+weft_status wi_order_micro_batches(wi_node_order *order);
 
 /* Fills `formats`. */
 weft_status wi_order_formats(wi_node_order *order);

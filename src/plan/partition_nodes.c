@@ -72,11 +72,11 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     WI_TRY(wi_grow(request->context->allocator, (void **)&p->values, &p->value_capacity,
         order->count + order->count / 8, sizeof *p->values)); /* later passes add a few */
     p->value_of = wi_arena_take(request->arena, order->count * sizeof *p->value_of);
-    p->output_values = wi_arena_take(request->arena, request->output_count * sizeof *p->output_values);
+    p->output_values = wi_arena_take(request->arena, order->output_count * sizeof *p->output_values);
     if (!p->value_of || !p->output_values) return WEFT_ERROR_MEMORY;
     WI_TRY(find_assigned(p));
     for (size_t i = 0; i < order->count; i++) WI_TRY(take_node(p, order->nodes[i], i));
-    for (size_t i = 0; i < request->output_count; i++) WI_TRY(take_output(p, i));
+    for (size_t i = 0; i < order->output_count; i++) WI_TRY(take_output(p, i));
     p->device = 0; /* where assignments may be copied to */
     WI_TRY(wi_drop_unread(p));
     WI_TRY(wi_join_siblings(p));

@@ -107,7 +107,7 @@ static weft_status find_readers(picker *c, bool *all) {
         WI_TRY(wi_find_operands(p, &loop));
         *all = takes_step(c, p->steps[i], &loop);
     }
-    for (size_t i = 0; i < p->request->output_count; i++) *all &= !is_of(c, p->output_values[i]);
+    for (size_t i = 0; i < p->order->output_count; i++) *all &= !is_of(c, p->output_values[i]);
     for (size_t i = 0; i < p->assignment_count; i++)
         *all &= !is_of(c, p->assignments[i].value) && !is_of(c, p->assignments[i].variable);
     return WEFT_OK;

@@ -24,6 +24,8 @@ static bool value_meets(const wi_partition *p, int index, int step, wi_step_rang
     if (value->state == WI_VALUE_INLINE) return node_meets(p, wi_inline_node(value), step, r);
     if (value->step == step && value->state == WI_VALUE_MEMBER) return false;
     if (contains(r, value->step)) return true;
+    if (value->node->op->kind == WI_JOIN)
+        return node_meets(p, value->node, step, r); /* its step is its last input's */
     if (value->state == WI_VALUE_MEMORY && value->base != index) return value_meets(p, value->base, step, r);
     return value->state == WI_VALUE_MEMBER && value->storage < 0 && node_meets(p, value->node, step, r);
 }

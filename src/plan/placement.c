@@ -70,7 +70,7 @@ static void find_lives(wi_placement *m, const wi_loops *loops) {
         const wi_run *run = &m->runs->runs[i];
         touch_run(m, &loops->of[run->step->index], run);
     }
-    for (size_t i = 0; i < p->request->output_count; i++) {
+    for (size_t i = 0; i < p->order->output_count; i++) {
         if (p->output_values[i] >= 0)
             touch(m, place_of(m, &m->runs->end, p->output_values[i]), m->runs->end.index);
     }

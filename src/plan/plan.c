@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "kernels/forced.h"
 #include "plan/conflicts.h"
+#include "plan/micro_batches.h"
 #include "plan/verify.h"
 #include <string.h>
 
@@ -85,6 +86,7 @@ static void sum_up(weft_plan *plan) {
     weft_plan_info *info = &plan->info;
     info->batch = plan->request.batch;
     info->length = plan->request.given.symbol == WEFT_LENGTH ? plan->request.given.length : 0;
+    info->micro_batches = plan->request.micro_batches;
     info->steps = plan->runs.run_count;
     info->kernels = plan->code.piece_count;
     info->arena_bytes = plan->placement.arena_bytes;
@@ -133,13 +135,35 @@ static weft_status generate(weft_plan *plan) {
     return finish(plan, WI_PASS_SCHEDULE);
 }
 
+static void forget_steps(weft_plan *plan) {
+    wi_code_clear(&plan->code);
+    wi_partition_clear(&plan->partition);
+    wi_node_order_clear(&plan->order);
+    plan->code = (wi_code){0};
+    plan->partition = (wi_partition){0};
+    plan->order = (wi_node_order){0};
+}
+
+/* From the nodes to the schedule, in one batch, or, where a memory is then too large for a buffer, in micro-batches. */
+static weft_status make_steps(weft_plan *plan) {
+    wi_micro_batches m = {.count = 1};
+    for (;;) {
+        plan->request.micro_batches = m.count;
+        plan->request.most_scratch = m.most_scratch;
+        WI_TRY(partition(plan));
+        WI_TRY(generate(plan));
+        WI_TRY(wi_count_micro_batches(&plan->schedule, &m));
+        if (m.enough) return WEFT_OK;
+        forget_steps(plan);
+    }
+}
+
 static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     plan->verifies = wi_verify_is_on();
     WI_TRY(wi_plan_check_devices(plan));
     WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
     WI_TRY(wi_forced_check());
-    WI_TRY(partition(plan));
-    WI_TRY(generate(plan));
+    WI_TRY(make_steps(plan));
     WI_TRY(materialise(plan, options->memory_limit));
     WI_TRY(finish(plan, WI_PASS_MATERIALISE));
     WI_TRY(finish(plan, WI_PASS_MEMORY));

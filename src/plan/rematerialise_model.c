@@ -221,7 +221,7 @@ static void take_storages(builder *b) {
         if (p->storages[i].kind == WI_STORAGE_ARENA && p->storages[i].keep)
             b->model->fixed += wi_aligned_bytes(p->storages[i].bytes);
     }
-    for (size_t i = 0; i < p->request->output_count; i++) {
+    for (size_t i = 0; i < p->order->output_count; i++) {
         if (p->output_values[i] < 0) continue;
         const int storage = access_of(p, p->output_values[i], false).storage;
         if (is_modelled(p, storage)) b->model->storages[storage].is_output = true;

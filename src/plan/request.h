@@ -36,6 +36,8 @@ typedef struct wi_request {
     wi_plan_devices devices;
     wi_arena *arena; /* for what the passes make */
     int64_t batch;
+    int64_t micro_batches; /* in so many parts of the batch large nodes are computed; 1: in one */
+    size_t most_scratch;   /* bytes that a kernel's scratch memory may have; 0: nobody has asked yet */
     bool inference;
     weft_dtype
         precision; /* of what runs through the network, stored and multiplied; f32: all as the graph says */

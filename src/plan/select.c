@@ -27,6 +27,7 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     site.result_format = result->format;
     site.precision = wi_multiplied_format(p->order, result->node);
     site.products = p->request->matmul_precision;
+    site.most_scratch = p->request->most_scratch;
     return site;
 }
 

@@ -4,46 +4,91 @@
 #include "cl/waiting.h"
 #include "plan/compiled_plan.h"
 
-/* What the plan has for an input of the graph. */
-static const wi_value *value_of_input(const weft_plan *plan, const weft_tensor *input) {
+/* ---- what stands for a tensor of the caller ---- */
+
+/* The input itself, or another node in its place, or one for each micro-batch, in the order of their examples. NULL: there are no
+ * more. */
+static const weft_tensor *part_of_input(const weft_plan *plan, const weft_tensor *input, size_t part) {
     const wi_node_order *const order = &plan->order;
+    bool cut = false;
     if (input->graph != plan->request.graph || input->op != &wi_op_input) return NULL;
-    for (size_t i = 0; i < order->input_count; i++)
-        if (order->inputs[i].given == input) input = order->inputs[i].made;
-    return wi_value_of_node(&plan->partition, input);
+    for (size_t i = 0; i < order->input_count; i++) {
+        const weft_tensor *const made = order->inputs[i].made;
+        if (order->inputs[i].given != input) continue;
+        if (made->attributes->source.part == 0)
+            input = made;
+        else if ((cut = true) && part-- == 0)
+            return made;
+    }
+    return cut || part > 0 ? NULL : input;
 }
 
-/* The value behind an input or output of the plan. */
-static weft_status find_value(
-    const weft_plan *plan, const char *call, weft_tensor *tensor, bool output, const wi_value **value) {
-    *value = NULL;
-    for (size_t i = 0; output && i < plan->request.output_count; i++) {
-        if (plan->request.outputs[i] == tensor && plan->partition.output_values[i] >= 0)
-            *value = &plan->partition.values[plan->partition.output_values[i]];
+/* Of an output, the same. */
+static const wi_value *part_of_output(const weft_plan *plan, const weft_tensor *output, size_t part) {
+    const wi_node_order *const order = &plan->order;
+    for (size_t i = 0; i < order->output_count; i++) {
+        if (order->outputs[i] != output || plan->partition.output_values[i] < 0) continue;
+        const size_t at = i + part;
+        if (part > 0 && (at >= order->output_count || !order->follows || !order->follows[at])) return NULL;
+        return &plan->partition.values[plan->partition.output_values[at]];
     }
-    if (!output) *value = value_of_input(plan, tensor);
-    if (!*value)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' is not among the plan's %s%s", call, tensor->op->name,
-            weft_tensor_name(tensor), output ? "outputs" : "inputs",
-            output ? ": give it to weft_plan_create" : ": no output of the plan depends on it");
-    return WEFT_OK;
+    return NULL;
+}
+
+/* The next part's value and size; NULL for one that nothing reads. false: there is none. */
+static bool find_part(const weft_plan *plan, const weft_tensor *tensor, bool output, size_t part,
+    const wi_value **value, size_t *bytes) {
+    const weft_tensor *const input = output ? NULL : part_of_input(plan, tensor, part);
+    *value = output  ? part_of_output(plan, tensor, part)
+             : input ? wi_value_of_node(&plan->partition, input)
+                     : NULL;
+    if (!*value && !input) return false;
+    const wi_extent extent = *value ? *(*value)->extent : wi_extent_of(&input->shape, plan->request.batch);
+    *bytes = (size_t)wi_extent_count(&extent).actual * weft_dtype_size(tensor->dtype);
+    return true;
+}
+
+static weft_status fail_unknown(const char *call, const weft_tensor *tensor, bool output) {
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' is not among the plan's %s%s", call, tensor->op->name,
+        weft_tensor_name(tensor), output ? "outputs" : "inputs",
+        output ? ": give it to weft_plan_create" : ": no output of the plan depends on it");
 }
 
 static weft_status check_bytes(
-    const weft_plan *plan, const char *call, const weft_tensor *tensor, const wi_value *value, size_t bytes) {
-    const size_t own = (size_t)wi_extent_count(value->extent).actual * weft_dtype_size(tensor->dtype);
+    const weft_plan *plan, const char *call, const weft_tensor *tensor, size_t own, size_t bytes) {
     if (bytes != own)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' has %zu bytes at batch %lld, %zu were given", call,
             tensor->op->name, weft_tensor_name(tensor), own, (long long)plan->request.batch, bytes);
     return WEFT_OK;
 }
 
-/* The same, checked against what the caller brings. */
-static weft_status find_for_host(weft_plan *plan, const char *call, weft_tensor *tensor, bool output,
-    const void *data, size_t bytes, const wi_value **value) {
+/* What the caller brings for an input or output of the plan. */
+static weft_status check_host(const weft_plan *plan, const char *call, const weft_tensor *tensor, bool output,
+    const void *data, size_t bytes) {
     if (!plan || !tensor || !data) WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: plan, tensor or data is NULL", call);
-    WI_TRY(find_value(plan, call, tensor, output, value));
-    return check_bytes(plan, call, tensor, *value, bytes);
+    const wi_value *value;
+    size_t own, all = 0;
+    bool known = false;
+    for (size_t i = 0; find_part(plan, tensor, output, i, &value, &own); i++) {
+        known = known || value;
+        all += own;
+    }
+    return known ? check_bytes(plan, call, tensor, all, bytes) : fail_unknown(call, tensor, output);
+}
+
+/* The one value behind an input or output, for calls that take or give its memory. */
+static weft_status find_value(
+    const weft_plan *plan, const char *call, const weft_tensor *tensor, bool output, const wi_value **value) {
+    const wi_value *next;
+    size_t bytes;
+    if (!find_part(plan, tensor, output, 0, value, &bytes) || !*value)
+        return fail_unknown(call, tensor, output);
+    if (find_part(plan, tensor, output, 1, &next, &bytes))
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+            "%s: %s '%s' is in several buffers, as none of the device may be so large; weft_plan_write and "
+            "weft_plan_read copy them",
+            call, tensor->op->name, weft_tensor_name(tensor));
+    return WEFT_OK;
 }
 
 /* That the value's memory is on. */
@@ -119,10 +164,8 @@ static bool is_beside(const wi_place_memory *own) {
     return own->spare.memory && !own->is_shown && own->memory == own->buffer.memory;
 }
 
-static weft_status write_input(
-    weft_plan *plan, weft_tensor *input, const void *data, size_t bytes, cl_bool wait) {
-    const wi_value *value;
-    WI_TRY(find_for_host(plan, "weft_plan_write", input, false, data, bytes, &value));
+static weft_status write_part(
+    weft_plan *plan, const wi_value *value, const void *data, size_t bytes, cl_bool wait) {
     wi_place_memory *const own = &plan->memory.of[value->storage];
     if (is_beside(own)) {
         WI_TRY(write_beside(plan, value, data, bytes, wait));
@@ -137,6 +180,17 @@ static weft_status write_input(
     return WEFT_OK;
 }
 
+static weft_status write_input(
+    weft_plan *plan, weft_tensor *input, const void *data, size_t bytes, cl_bool wait) {
+    const wi_value *value;
+    const char *from = data;
+    size_t own;
+    WI_TRY(check_host(plan, "weft_plan_write", input, false, data, bytes));
+    for (size_t i = 0; find_part(plan, input, false, i, &value, &own); i++, from += own)
+        if (value) WI_TRY(write_part(plan, value, from, own, wait));
+    return WEFT_OK;
+}
+
 weft_status weft_plan_write(weft_plan *plan, weft_tensor *input, const void *data, size_t bytes) {
     return write_input(plan, input, data, bytes, CL_TRUE);
 }
@@ -145,15 +199,24 @@ weft_status weft_plan_write_async(weft_plan *plan, weft_tensor *input, const voi
     return write_input(plan, input, data, bytes, CL_FALSE);
 }
 
-static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data, size_t bytes, cl_bool wait) {
-    const wi_value *value;
-    WI_TRY(find_for_host(plan, "weft_plan_read", output, true, data, bytes, &value));
+static weft_status read_part(
+    const weft_plan *plan, const wi_value *value, void *data, size_t bytes, cl_bool wait) {
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
     if (wait) WI_TRY(wi_wait_for_queue(device_of(plan, value), queue_of(plan, value)));
     return wi_cl_check(
         clEnqueueReadBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueReadBuffer");
+}
+
+static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data, size_t bytes, cl_bool wait) {
+    const wi_value *value;
+    char *to = data;
+    size_t own;
+    WI_TRY(check_host(plan, "weft_plan_read", output, true, data, bytes));
+    for (size_t i = 0; find_part(plan, output, true, i, &value, &own); i++, to += own)
+        WI_TRY(read_part(plan, value, to, own, wait));
+    return WEFT_OK;
 }
 
 weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *data, size_t bytes) {
@@ -198,7 +261,8 @@ weft_status weft_plan_feed(weft_plan *plan, weft_tensor *input, weft_plan *from,
         WI_FAIL(WEFT_ERROR_DTYPE, "weft_plan_feed: input '%s' is %s, the output %s; weft_cast converts",
             weft_tensor_name(input), weft_dtype_name(input->dtype), weft_dtype_name(output->dtype));
     const size_t bytes = wi_value_bytes(from_value);
-    WI_TRY(check_bytes(plan, "weft_plan_feed", input, to_value, bytes));
+    const size_t own = (size_t)wi_extent_count(to_value->extent).actual * weft_dtype_size(input->dtype);
+    WI_TRY(check_bytes(plan, "weft_plan_feed", input, own, bytes));
     if (from->run_count == 0)
         WI_FAIL(WEFT_ERROR_STATE, "weft_plan_feed: the plan of the output has not run yet");
     const wi_device_range to = range_of(plan, to_value), source = range_of(from, from_value);
@@ -217,15 +281,12 @@ static void show_memory(weft_plan *plan, const wi_value *value) {
 weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset) {
     if (!plan || !output || !memory || !offset)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_memory: plan, output, memory or offset is NULL");
-    for (size_t i = 0; i < plan->request.output_count; i++) {
-        if (plan->request.outputs[i] != output || plan->partition.output_values[i] < 0) continue;
-        const wi_value *const value = &plan->partition.values[plan->partition.output_values[i]];
-        *memory = memory_of(plan, value, offset);
-        show_memory(plan, value);
-        if (output->op == &wi_op_input) plan->memory.of[value->storage].written = true; /* it may be now */
-        return WEFT_OK;
-    }
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_memory: the tensor is not among the plan's outputs");
+    const wi_value *value;
+    WI_TRY(find_value(plan, "weft_plan_memory", output, true, &value));
+    *memory = memory_of(plan, value, offset);
+    show_memory(plan, value);
+    if (output->op == &wi_op_input) plan->memory.of[value->storage].written = true; /* it may be now */
+    return WEFT_OK;
 }
 
 /* ---- the embedder's memory ---- */
@@ -243,10 +304,8 @@ static weft_status check_memory(size_t bytes, cl_mem memory, size_t offset, size
 
 weft_status weft_plan_bind(weft_plan *plan, weft_tensor *input, struct _cl_mem *memory, size_t offset) {
     if (!plan || !input) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_bind: plan or input is NULL");
-    const wi_value *value = value_of_input(plan, input);
-    if (!value)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_bind: %s '%s' is not among the plan's inputs",
-            input->op->name, weft_tensor_name(input));
+    const wi_value *value;
+    WI_TRY(find_value(plan, "weft_plan_bind", input, false, &value));
     const size_t bytes = plan->placement.places[value->storage].bytes;
     wi_place_memory *own = &plan->memory.of[value->storage];
     if (memory) WI_TRY(check_memory(bytes, memory, offset, weft_dtype_size(input->dtype)));

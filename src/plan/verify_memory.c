@@ -64,7 +64,7 @@ static void count_lives(check *c) {
     for (size_t i = 0; i < c->placement->place_count; i++) c->lives[i] = (life){-1, -1};
     for (size_t i = 0; i < runs->run_count; i++)
         use_run(c, &runs->schedule->code->loops->of[runs->runs[i].step->index], &runs->runs[i]);
-    for (size_t i = 0; i < p->request->output_count; i++)
+    for (size_t i = 0; i < p->order->output_count; i++)
         if (p->output_values[i] >= 0) use_value(c, &runs->end, p->output_values[i]);
 }
 

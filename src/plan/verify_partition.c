@@ -29,7 +29,7 @@ weft_status wi_verify_order(const wi_node_order *order) {
     bool *met = wi_arena_take(order->request->arena, order->id_count * sizeof *met);
     if (!met) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->count; i++) WI_TRY(check_node(order, i, met));
-    for (size_t i = 0; i < order->request->output_count; i++) {
+    for (size_t i = 0; i < order->output_count; i++) {
         const weft_tensor *output = order->roots[i];
         WI_REQUIRE(output->id < order->id_count && met[output->id], WI_PASS_ORDER, "output", i,
             "its node is not in the order");
@@ -207,8 +207,7 @@ static weft_status check_step(const wi_partition *p, size_t index) {
 /* ---- what is asked for ---- */
 
 static weft_status check_outputs(const wi_partition *p) {
-    const wi_request *request = p->request;
-    for (size_t i = 0; i < request->output_count; i++) {
+    for (size_t i = 0; i < p->order->output_count; i++) {
         const bool assigns = p->order->roots[i]->op->kind == WI_ASSIGN;
         const int value = p->output_values[i];
         WI_REQUIRE(assigns ? value == -1 : value >= 0 && wi_base_storage(p, value) >= 0, WI_PASS_PARTITION,

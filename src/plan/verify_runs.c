@@ -89,7 +89,7 @@ static weft_status check_run(check *c, size_t index) {
 static weft_status check_end(const check *c) {
     const wi_partition *p = c->partition;
     WI_TRY(check_instances(c, &c->runs->end, (int)c->runs->run_count));
-    for (size_t i = 0; i < p->request->output_count; i++)
+    for (size_t i = 0; i < p->order->output_count; i++)
         if (p->output_values[i] >= 0)
             WI_TRY(check_read(c, &c->runs->end, "output", (int)i, p->output_values[i]));
     for (size_t i = 0; i < p->step_count; i++)

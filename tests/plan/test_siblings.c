@@ -80,7 +80,44 @@ static void test_the_same_bits(void **state) {
     end(&apart);
 }
 
+/* The second loop over x reads what the first makes of it, behind what another loop makes beside it in one memory. */
+static void read_joined(bool joins, float *sums) {
+    enum { ROWS = 6, COLUMNS = 40 };
+    weft_graph *const graph = test_graph();
+    weft_plan *plan = NULL;
+    test_random random = test_random_named("joined", 1);
+    float values[ROWS * COLUMNS];
+    wi_loop_profile *const loops = &wi_context_device(test_context())->profile.loops;
+    const bool before = loops->joins;
+    const int64_t dims[] = {ROWS, COLUMNS}, other_dims[] = {ROWS + 1, COLUMNS};
+    for (int i = 0; i < ROWS * COLUMNS; i++) values[i] = (float)test_random_between(&random, -1, 1);
+    weft_tensor *const x = weft_input_shape(graph, "x", WEFT_F32, 2, dims);
+    weft_tensor *const other = weft_normal(graph, 0, 1, 2, other_dims);
+    weft_tensor *const both[] = {weft_max_axes(x, (const int64_t[]){1, WEFT_END}, true),
+        weft_max_axes(other, (const int64_t[]){1, WEFT_END}, true)};
+    weft_tensor *const largest = weft_concat(both, 2, 0);
+    weft_tensor *const y = weft_sum(weft_exp(weft_sub(x, weft_slice(largest, 0, 0, ROWS))), 1);
+    loops->joins = joins;
+    assert_weft_ok(weft_plan_create(&plan, &y, 1, NULL));
+    loops->joins = before;
+    assert_weft_ok(weft_plan_write(plan, x, values, sizeof values));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, y, sums, ROWS * sizeof *sums));
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+static void test_joins_are_waited_for(void **state) {
+    float joined[6], apart[6];
+    (void)state;
+    compile_alike();
+    read_joined(true, joined);
+    read_joined(false, apart);
+    assert_memory_equal(joined, apart, sizeof apart);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_same_bits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_same_bits), cmocka_unit_test(test_joins_are_waited_for)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

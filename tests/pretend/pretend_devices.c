@@ -142,6 +142,7 @@ static const pretend_device devices[] = {
         .largest = 256 * MIB,
         .parameter = 1024,
         .plain = true},
+    {.name = "tiny_processor", .group = 64, .largest = MIB, .global = 64 * MIB},
 };
 enum { DEVICES = sizeof devices / sizeof *devices };
 

@@ -75,6 +75,7 @@ static void norms_are_of_all_buffers(void **state) {
     assert_same_training(&sgd, 1e-6f);
 }
 
+/* What is not computed example by example, an example alone, and a parameter. */
 static void a_tensor_above_the_limit_is_an_error(void **state) {
     weft_context *const context = pretended_open("tiny");
     weft_graph *const graph = weft_context_graph(context);
@@ -82,9 +83,15 @@ static void a_tensor_above_the_limit_is_an_error(void **state) {
     weft_plan *plan = NULL;
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 300};
     (void)state;
-    weft_tensor *const y = weft_softmax(x, 1);
+    weft_tensor *const y = weft_cumsum(x, 0);
     assert_fails(weft_plan_create(&plan, &y, 1, &options), WEFT_ERROR_DEVICE_MEMORY,
-        "of 1200000 bytes: the largest buffer that Pretended tiny allows is 1048576; a smaller batch");
+        "plan: input 'x' (batch, 1000), which cumsum reads whole, of 1200000 bytes: the largest buffer that "
+        "Pretended tiny allows is "
+        "1048576; "
+        "a smaller batch");
+    weft_tensor *const wide = weft_exp(weft_input(graph, "wide", WEFT_F32, 300000));
+    assert_fails(weft_plan_create(&plan, &wide, 1, &options), WEFT_ERROR_DEVICE_MEMORY,
+        "(batch, 300000) of 360000000 bytes: the largest");
     weft_tensor *const z = weft_linear(x, 1000);
     assert_fails(
         weft_plan_create(&plan, &z, 1, NULL), WEFT_ERROR_DEVICE_MEMORY, "of 4000000 bytes: the largest");

@@ -33,11 +33,19 @@ weft_tensor *wi_attention_section(const weft_tensor *y, weft_tensor *pack, int64
     return weft_permute_axes(weft_reshape_shape(x, 4, swapped), 4, (const int[]){0, 2, 1, 3});
 }
 
+/* Dropout draws by the place among all examples. */
+static int64_t section_row(const weft_tensor *y, int64_t start) {
+    (void)start;
+    return y->attributes->attention.dropout > 0 ? -1 : 0;
+}
+
 /* ---- forward ---- */
 
 const wi_op wi_op_attention_forward = {.name = "attention",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_attention_attributes),
+    .takes_examples = true,
+    .section_row = section_row,
     .composed = wi_attention_forward_composed};
 
 static weft_tensor *forward(const weft_tensor *y, bool inference) {
@@ -55,6 +63,8 @@ static weft_tensor *forward(const weft_tensor *y, bool inference) {
 const wi_op wi_op_attention_gradient = {.name = "attention_gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_attention_attributes),
+    .takes_examples = true,
+    .section_row = section_row,
     .composed = wi_attention_gradient_composed,
     .contiguous = 1u << WI_ATTENTION_FORWARD};
 

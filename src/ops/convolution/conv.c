@@ -83,14 +83,17 @@ static void conv_weight_backward(weft_tensor *w, weft_tensor *g, weft_tensor **g
 const wi_op wi_op_conv = {.name = "conv",
     .kind = WI_PRODUCT,
     .attribute_bytes = sizeof(wi_conv_attributes),
+    .takes_examples = true,
     .backward = conv_backward};
 const wi_op wi_op_conv_data = {.name = "conv_data",
     .kind = WI_PRODUCT,
     .attribute_bytes = sizeof(wi_conv_attributes),
+    .takes_examples = true,
     .backward = conv_data_backward};
 const wi_op wi_op_conv_weight = {.name = "conv_weight",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_conv_attributes),
+    .takes_examples = true,
     .backward = conv_weight_backward,
     .contiguous = 3};
 

@@ -12,18 +12,21 @@ static void winners_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
 const wi_op wi_op_max_pool_gradient = {.name = "max_pool gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_pool_attributes),
+    .takes_examples = true,
     .backward = spread_backward,
     .contiguous = 7};
 /* Of (x, other): what other has where x has the greatest element of each window. */
 const wi_op wi_op_max_pool_winners = {.name = "max_pool winners",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_pool_attributes),
+    .takes_examples = true,
     .backward = winners_backward,
     .contiguous = 3};
 static void mean_gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
 const wi_op wi_op_avg_pool_gradient = {.name = "avg_pool gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_pool_attributes),
+    .takes_examples = true,
     .backward = mean_gradient_backward,
     .contiguous = 1};
 
@@ -58,11 +61,13 @@ static void mean_gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor *
 const wi_op wi_op_max_pool = {.name = "max_pool",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_pool_attributes),
+    .takes_examples = true,
     .backward = max_pool_backward,
     .contiguous = 1};
 const wi_op wi_op_avg_pool = {.name = "avg_pool",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_pool_attributes),
+    .takes_examples = true,
     .backward = avg_pool_backward,
     .contiguous = 1};
 

@@ -13,6 +13,7 @@ static void gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
 const wi_op wi_op_resample_gradient = {.name = "resample gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_resample_attributes),
+    .takes_examples = true,
     .backward = gradient_backward,
     .contiguous = 1};
 
@@ -24,6 +25,7 @@ static void resample_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
 const wi_op wi_op_resample = {.name = "resample",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_resample_attributes),
+    .takes_examples = true,
     .backward = resample_backward,
     .contiguous = 1};
 

@@ -82,11 +82,21 @@ static int64_t last_start(const weft_tensor *y, const wi_scan_sections *a) {
 
 /* ---- forward ---- */
 
+static int64_t forward_row(const weft_tensor *y, int64_t start) {
+    const bool kept = !y->attributes->recurrent.forgets;
+    const wi_scan_sections a = sections_of(y, kept);
+    if (a.steps < 0) return -1; /* time is the batch */
+    if (start < a.h) return a.width;
+    if (start < a.h + a.c || start >= a.h + a.c + a.gates) return a.units;
+    return a.gates / (kept ? a.steps : 1);
+}
+
 const wi_op wi_op_recurrent_forward = {.name = "recurrent",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_recurrent_attributes),
     .dimensions = WI_DIMENSION(wi_recurrent_attributes, steps),
     .composed = wi_recurrent_forward_composed,
+    .section_row = forward_row,
     .contiguous = ~0u,
     .fault = "a length is negative or more than the number of steps",
     .fault_index = "of the batch"};
@@ -250,11 +260,22 @@ static weft_tensor *find_output_gradients(
 
 static const wi_rule back_rules[] = {
     {"output gradients of a scan", WI_STAGE_MATCH, find_output_gradients}, {0}};
+static int64_t back_row(const weft_tensor *y, int64_t start) {
+    const wi_recurrent_attributes *const r = &y->attributes->recurrent;
+    if (r->steps < 0) return -1;
+    const int64_t width = y->inputs[wi_scan_index(y, WI_BACK_W)]->shape.dims[1];
+    const wi_scan_sections a = wi_scan_sections_of(
+        wi_cell_of(y), r->steps, r->units, width, wi_scan_index(y, WI_BACK_WR) >= 0, true);
+    if (start < a.dx + a.sums) return a.dx / a.steps;
+    return start < a.dx + a.sums + a.out + a.dh0 ? a.width : a.units;
+}
+
 const wi_op wi_op_recurrent_back = {.name = "recurrent_gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_recurrent_attributes),
     .dimensions = WI_DIMENSION(wi_recurrent_attributes, steps),
     .composed = wi_recurrent_back_composed,
+    .section_row = back_row,
     .contiguous = ~(1u << WI_BACK_DY),
     .rules = back_rules};
 
