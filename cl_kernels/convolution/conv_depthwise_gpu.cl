@@ -196,8 +196,10 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_
             }
         }
     }
+    /* Compared as at2 + r < made2, stores to an image one pixel wide end the process in LLVM 18 of PoCL 6.0. */
+    const int places = made2 - at2;
     WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_PLACES; ++r) {
-        if (at2 + r < made2) {
+        if (r < places) {
             WEFT_DEPTHWISE_STORE(sum[r], line, at2 + r, channel)
         }
     }
