@@ -1,7 +1,7 @@
 /* The sums of a product's tile stay in registers while they are added up: what PoCL's compiler makes of the innermost loop of
  * gemm_cpu_direct.cl has neither moves between vector registers nor vectors on the stack. It is the kernel of class cpu that
- * is closest to the registers' number: 24 sums, 4 vectors of B and one of A of 32, and of the others, which hold addresses, all
- * but one where an epilogue reads, as the gradient of relu6 does here.
+ * is closest to the registers' number: 24 sums, 4 vectors of B and one of A of 32, and nearly all of those for addresses where an
+ * epilogue reads, as the gradient of relu6 does here.
  *
  * The machine code is read from the driver's cache, by objdump. */
 #undef _POSIX_C_SOURCE
