@@ -129,8 +129,16 @@ static inline void WEFT_NAME(pack_x)(float *pixels, WEFT_OPERANDS_A *row, WEFT_O
         WEFT_PREFETCH(from + WEFT_CONV_WEIGHT_PREFETCH * step + 15, 2);
         *(weft_lanes_f32 *)(pixels + i * 16) = WEFT_OF_A(WEFT_READ_)(from);
     }
-    for (int i = whole; i < high; ++i, from += step) {
-        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = WEFT_OF_A(WEFT_GET_)(from, c);
+    if (step == pitch) { /* they lie as they are taken */
+        const int left = (high - whole) * pitch;
+        float *to = pixels + whole * pitch;
+        int i = 0;
+        for (; i + 16 <= left; i += 16) *(weft_lanes_f32 *)(to + i) = WEFT_OF_A(WEFT_READ_)(from + i);
+        for (; i < left; ++i) to[i] = WEFT_OF_A(WEFT_GET_)(from, i);
+    } else {
+        for (int i = whole; i < high; ++i, from += step) {
+            for (int c = 0; c < count; ++c) pixels[i * pitch + c] = WEFT_OF_A(WEFT_GET_)(from, c);
+        }
     }
     for (int i = high; i < width; ++i) {
         for (int c = 0; c < count; ++c) pixels[i * pitch + c] = 0.0f;

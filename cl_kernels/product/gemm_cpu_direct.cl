@@ -159,7 +159,10 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *s
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = 0.0f;
     }
-    WEFT_DIRECT_ROLL for (int p = 0;;) {
+    /* The pointers walk: with an index beside them there would be more addresses and steps than registers for them where the
+     * epilogue reads, and for fewer addresses LLVM loads rows so early that the sums do not stay in their registers. */
+    __global const weft_lanes_f32 *const end = panel + (long)wide * k;
+    WEFT_DIRECT_ROLL for (;;) {
         if (requests) {
             WEFT_PREFETCH(next_a.at, 3);
             WEFT_PREFETCH(stored.at, 3);
@@ -169,12 +172,14 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *s
         stored.at += stored.step;
         if (reads) read.at += read.step;
         float16 b[WEFT_DIRECT_VECTORS];
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) b[v] = panel[wide * p + v];
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) b[v] = panel[v];
         WEFT_UNROLL for (int r = 0; r < rows; ++r) {
-            const float16 x = tile[r * tile_row + p];
+            const float16 x = tile[r * tile_row];
             WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = WEFT_MULTIPLY_ADD(x, b[v], acc[r][v]);
         }
-        if (++p == k) break; /* k is never 0: so the compiler keeps the sums in their registers */
+        ++tile;
+        panel += wide;
+        if (panel == end) break; /* k is never 0: so the compiler keeps the sums in their registers */
     }
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) sums[r * WEFT_DIRECT_VECTORS + v] = acc[r][v];

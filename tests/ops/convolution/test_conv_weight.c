@@ -20,6 +20,7 @@ static const test_case cases[] = {
     {"3 taps, several blocks of lines in a share", 2, 16, 60, 60, 20, 3, 1, 1},
     {"3 taps, spans of panels", 1, 176, 8, 7, 180, 3, 1, 1},
     {"5 taps, several blocks of images in a share", 7, 20, 30, 13, 16, 5, 2, 1},
+    {"5 taps of few channels, pixels side by side", 2, 3, 20, 23, 20, 5, 2, 1},
     {"5 taps, spans of panels", 2, 160, 6, 5, 180, 5, 1, 1},
     {"1 tap, a panel, shares of several blocks", 3, 64, 40, 37, 64, 1, 0, 1},
     {"1 tap, spans of panels, the last one of a column", 5, 70, 16, 17, 321, 1, 0, 1},
