@@ -123,8 +123,9 @@ size_t wi_pass_steps(const wi_pass *pass) {
     return (pass->dataset->examples + pass->batch - 1) / pass->batch;
 }
 
-/* Where the outputs of a step of the interval are stored. */
+/* Where the outputs of a step of the interval are stored; NULL: nothing is measured. */
 static unsigned char *measured_slot(const wi_pass *pass, size_t step) {
+    if (!pass->measured) return NULL;
     return pass->measured + step * pass->slot_examples * pass->measures.example_bytes;
 }
 

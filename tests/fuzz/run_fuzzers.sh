@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs each fuzz target for a number of seconds: sh tests/fuzz/run_fuzzers.sh [SECONDS [TARGET...]] in the root of the source tree.
 #
-# As many at once as there are processors. SECONDS: 20 by default, 10 in CI; 600 is the full run. TARGET: safetensors, csv,
+# As many at once as there are processors. SECONDS: 20 by default, 5 in CI; 600 is the full run. TARGET: safetensors, csv,
 # ... (default: all). What is found lies in build/fuzz/found/; a copy in tests/fuzz/seeds/TARGET makes it a test. The
 # inputs that a run learns stay in build/fuzz/corpus, where the next one begins.
 set -eu

@@ -1,8 +1,8 @@
 /* Compiles one kernel file on the first device of each platform.
  *
- * Usage: compile_kernel LANES FILE          a template of cl_kernels, or a header: for each implementation of
- *                                           the registry that names it, a template with each variant of its
- *                                           parameters, a header with the first
+ * Usage: compile_kernel LANES FILE          a template of cl_kernels, for each implementation of the registry that names
+ *                                           it, with each variant of its parameters; or a header, for the first
+ *                                           implementation and variant: templates are compiled with their headers
  *        compile_kernel LANES COMMON FILE   any other file, after common.clh
  *
  * On PoCL a template is compiled after builtins.clh, which must declare all that it calls; any other file after the driver's
@@ -165,7 +165,7 @@ static int compile_registered(const char *lanes, const char *file) {
             const wi_variant *variant;
             if (!uses(implementation, file)) continue;
             for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++, found++) {
-                if (v > 0 && !least_kernels(file)) break; /* templates have the others */
+                if (found && !least_kernels(file)) break;
                 good = compile_variant(lanes, implementation, variant, file) && good;
             }
         }
