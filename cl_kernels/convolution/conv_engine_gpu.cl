@@ -149,7 +149,7 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(__global const ushort *ima
     if (item < WEFT_ENGINE_HEIGHT) places[item] = weft_conv_gpu_place(&p, top + (int)item, made0, made1);
     WEFT_CONV_ENGINE_SUMS_BEGIN
     WEFT_ENGINE_EVERY_RESULT(
-        WF, WEFT_LANES, const int2 place = places[r]; if (place.x >= 0 && left + q < filters)
+        sums, WF, WEFT_LANES, const int2 place = places[r]; if (place.x >= 0 && left + q < filters)
             WEFT_CONV_ENGINE_STORE(result, place.x, place.y, group * filters + left + q);)
     WEFT_CONV_ENGINE_SUMS_END
 }

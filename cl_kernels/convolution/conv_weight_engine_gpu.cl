@@ -56,6 +56,21 @@
     WEFT_UNROLL for (int weft_j = 0; weft_j < (copies); ++weft_j)(chunks)[weft_j] =                          \
         (there)[weft_j] ? (chunks)[weft_j] : (uint4)(0);
 
+/* Sums of four neighbouring channels of a tap, of which so many are there: at once, where channels lie side by side and each tap's begin at
+ * multiples of a quad. So they do in the sums of splits, and with a single tap. */
+#define WEFT_CONV_WEIGHT_ENGINE_WHOLE(sums)                                                                  \
+    (sum_channel == 1 && channels % 4 == 0 && (size_t)(sums) % sizeof(float4) == 0)
+#define WEFT_CONV_WEIGHT_ENGINE_STORE(to, quad, there, whole)                                                \
+    {                                                                                                        \
+        if (whole) {                                                                                         \
+            if ((there) > 0) *(__global float4 *)(to) = (quad);                                              \
+        } else {                                                                                             \
+            WEFT_UNROLL for (int weft_c = 0; weft_c < 4; ++weft_c) {                                         \
+                if (weft_c < (there)) (to)[weft_c * sum_channel] = (quad)[weft_c];                           \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
 #endif
 
 #ifndef WEFT_NAME
@@ -66,8 +81,7 @@
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 
-/* Every item finds where one column of the tile is stored. */
-WEFT_REQUIRE(WEFT_NAME(items_for_columns), WEFT_ENGINE_WIDTH <= WEFT_ENGINE_GROUP);
+WEFT_REQUIRE(WEFT_NAME(results_fit), WEFT_ENGINE_RESULTS_FIT);
 
 WEFT_CONV_ENGINE_STAGE(stage, WEFT_CONV_WEIGHT_COMBINED, WEFT_OF_A)
 WEFT_CONV_ENGINE_STAGE(stage_slope, WEFT_CONV_WEIGHT_COMBINED, WEFT_OF_B)
@@ -77,6 +91,9 @@ WEFT_CONV_ENGINE_STAGE(stage_slope, WEFT_CONV_WEIGHT_COMBINED, WEFT_OF_B)
 __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(
     WEFT_CONV_WEIGHT_TILES_PARAMETERS(__global const ushort, __global const ushort)) {
     WEFT_ENGINE_TILES(1)
+    /* Of each quad of columns where its channels are stored, and how many there are, for the end: each split has a block, and a barrier
+     * with it. Found there, they would have DG2 spill. */
+    __local int2 places[WEFT_ENGINE_READERS(4)];
     WEFT_ENGINE_ITEM
     const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;
     const int top = (int)get_group_id(1) * WEFT_ENGINE_HEIGHT,
@@ -98,6 +115,11 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(
     int a_there[WEFT_CONV_WEIGHT_A_COPIES], b_there[WEFT_CONV_WEIGHT_B_COPIES];
     uint4 a_next[WEFT_CONV_WEIGHT_A_COPIES], b_next[WEFT_CONV_WEIGHT_B_COPIES];
     WEFT_ENGINE_ZEROS(sums_of_lane)
+    if (item < WEFT_ENGINE_READERS(4)) {
+        const int c = left + 4 * (int)item;
+        places[item] = (int2)(c / depth * sum_tap + c % depth * sum_channel,
+            c < taps * depth ? channels - c % depth : 0);
+    }
     WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_B_COPIES; ++j) {
         const int position = begin + WEFT_CONV_WEIGHT_ENGINE_STEP(WEFT_ENGINE_WIDTH, j);
         const weft_conv_weight_position first = WEFT_CONV_WEIGHT_POSITION(position);
@@ -120,21 +142,12 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(
         WEFT_ENGINE_ADD_BLOCK(sums_of_lane, rest, images)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    /* Where each column is stored: an item finds one. */
-    __local int *const places = (__local int *)b_tile;
-    if (item < WEFT_ENGINE_WIDTH) {
-        const int c = left + (int)item, channel = c % depth;
-        places[item] =
-            c < taps * depth && channel < channels ? c / depth * sum_tap + channel * sum_channel : -1;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
     sums += sums_offset + ((long)split * groups + group) * filters * channels * taps;
-    {
-        WEFT_ENGINE_PLACE(item + (uint)WEFT_ENGINE_LATE(length, images))
-        WEFT_ENGINE_EVERY_SUM(if (top + r < filters && places[q] >= 0)
-                                  sums[(long)(top + r) * channels * taps + places[q]] =
-                                      sums_of_lane[i][j][s];)
-    }
+    const int2 place = places[WEFT_ENGINE_LINE_COLUMN(4) / 4];
+    const int whole = WEFT_CONV_WEIGHT_ENGINE_WHOLE(sums);
+    WEFT_ENGINE_EVERY_RESULT(sums_of_lane, float4, 4,
+        if (top + r < filters) WEFT_CONV_WEIGHT_ENGINE_STORE(
+            sums + ((top + r) * channels * taps + place.x), result, place.y, whole))
 }
 
 #include "conv_weight_combine_gpu.clh"

@@ -19,9 +19,16 @@
  *     and may stay in a cache. Channels of pixels that are not there are zeros, so the product has no bounds along k; its
  *     rows past the last are read as the last one, and not stored.
  *
- * An item of `pixels` has one channel of a tile, an item of `results` one column, of several tiles one after the other if it
- * adds up what it stores: neighbours read and write neighbouring elements, and an item's numbers fit its registers. Therefore
- * images need no strides or addresses that are multiples of a quad; what the product reads has them.
+ * An item of `pixels` has one channel of a tile: neighbours read and write neighbouring elements, and an item's numbers fit its
+ * registers. Therefore images need no strides or addresses that are multiples of a quad; what the product reads has them. In `results`
+ * two items have four columns of a tile. What they read and store has 128 bits, and they meet in local memory, as the numbers of all
+ * points do not fit the registers of one:
+ *
+ *      points      rows of results             results
+ *     0 1 0 1 0 1      0 1 0 1 0 1             0 0 0 0      item 0 transforms columns 0, 2 and 4 of the points, and then
+ *     0 1 0 1 0 1  Aᵀ  0 1 0 1 0 1   barrier   1 1 1 1      rows 0 and 2 of what both have made, item 1 the others
+ *     ...         ---> 0 1 0 1 0 1   ------->  0 0 0 0
+ *     0 1 0 1 0 1      0 1 0 1 0 1             1 1 1 1
  *
  * The parameters stand in src/kernels/convolution/conv_winograd_gpu.c, the macros before an inclusion (WEFT_NAME,
  * WEFT_FORMAT_A and _B, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
@@ -52,14 +59,41 @@
         b_quads[weft_j] = *(__global const float4 *)(panels + b_at[weft_j]);                                 \
     }
 
+/* Quads of columns of a group that transforms products, and numbers that their items give to each other. */
+#define WEFT_WINOGRAD_QUADS (WEFT_WINOGRAD_ITEMS / 2)
+#define WEFT_WINOGRAD_ROOM  (WEFT_WINOGRAD_STEP * WEFT_WINOGRAD_SIDE * WEFT_WINOGRAD_QUADS)
+
+/* Sums of columns: what an item keeps of those of its quad, as in sums_gpu.clh; both items of a quad come together in local memory, and
+ * each joins two columns. */
+#define WEFT_WINOGRAD_SUMS_COUNT (4 / WEFT_LANES * WEFT_COLUMN_SUMS)
+#define WEFT_WINOGRAD_ADD_SUMS                                                                               \
+    WF weft_sums[WEFT_WINOGRAD_SUMS_COUNT];                                                                  \
+    WEFT_UNROLL_REGISTERS for (int weft_i = 0; weft_i < WEFT_WINOGRAD_SUMS_COUNT; ++weft_i)                  \
+        weft_sums[weft_i] = (WF)(0.0f);
+#define WEFT_WINOGRAD_JOIN_SUMS                                                                              \
+    WEFT_UNROLL_REGISTERS for (int weft_n = 0; weft_n < WEFT_COLUMN_SUMS; ++weft_n)                          \
+        room[(2 * weft_n + y) * WEFT_WINOGRAD_QUADS + x] = WEFT_TILE_SUMS_QUAD(0, weft_n);                   \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                            \
+    WEFT_ROLLED for (int weft_c = 2 * y; weft_c < 2 * y + 2; ++weft_c) {                                     \
+        float weft_totals[WEFT_COLUMN_SUMS];                                                                 \
+        WEFT_UNROLL_REGISTERS for (int weft_n = 0; weft_n < WEFT_COLUMN_SUMS; ++weft_n) {                    \
+            __local const float *const weft_at =                                                             \
+                (__local const float *)(room + 2 * weft_n * WEFT_WINOGRAD_QUADS + x) + weft_c;               \
+            weft_totals[weft_n] = weft_at[0] + weft_at[4 * WEFT_WINOGRAD_QUADS];                             \
+        }                                                                                                    \
+        if (quad < quads && column + weft_c < filters)                                                       \
+            WEFT_JOIN_KEPT_SUMS(                                                                             \
+                weft_totals, iteration *parts + part, group * filters + column + weft_c, weft_kept);         \
+    }
+
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)                          conv_winograd_##suffix
-#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
-#define WEFT_FORMAT_A                              f32
-#define WEFT_FORMAT_B                              f32
+#define WEFT_NAME(suffix)        conv_winograd_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE               WEFT_TILE_PLAIN_STORE
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
 #define WEFT_CONV_ALONE
 #endif
 
@@ -176,57 +210,64 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(products)(__global const float *pixels, 
 }
 
 #if WEFT_COLUMN_SUMS
-#define WEFT_WINOGRAD_KEEP(value, line, along, column)                                                       \
-    WEFT_STORE_SUMS(value, line, along, column, column_sums)
-#define WEFT_WINOGRAD_EACH(place) WEFT_ROLLED for (int place = part * share; place < end; ++place)
+#define WEFT_WINOGRAD_SUMS_KEEP  WEFT_TILE_SUMS_KEEP
+#define WEFT_WINOGRAD_SUMS_BEGIN WEFT_WINOGRAD_ADD_SUMS
+#define WEFT_WINOGRAD_SUMS_END   WEFT_WINOGRAD_JOIN_SUMS
+#define WEFT_WINOGRAD_SHARE      share
 #else
-#define WEFT_WINOGRAD_KEEP(value, line, along, column) WEFT_STORE(value, line, along, column, 1)
-#define WEFT_WINOGRAD_EACH(place)                                                                            \
-    const int place = part;                                                                                  \
-    if (place < end)
+#define WEFT_WINOGRAD_SUMS_KEEP
+#define WEFT_WINOGRAD_SUMS_BEGIN
+#define WEFT_WINOGRAD_SUMS_END
+#define WEFT_WINOGRAD_SHARE 1
 #endif
 
-/* Work-item: a column of `share` tiles of a group, one after the other; `parts` of them are a block. Without sums it is one tile. */
-__kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void WEFT_NAME(results)(
-    __global const float *sums, long sums_offset, int elements, WEFT_WINOGRAD_TILES, int share, int parts,
+/* Work-group: quads of columns, each of `share` tiles of a group, one after the other; `parts` of them are a block. Without sums it is
+ * one tile. Item (x, y): quad x; every other column of the points, from y on, then every other row of the results. */
+__kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_QUADS, 2, 1))) WEFT_NARROW void WEFT_NAME(results)(
+    __global const float *sums, long sums_offset, int quads, WEFT_WINOGRAD_TILES, int share, int parts,
     int filters, int width, int made1, int made2, int iteration WEFT_EPILOGUE_PARAMETERS) {
-    const int item = (int)get_global_id(0), column = item % width, row = item / width;
+    __local float4 room[WEFT_WINOGRAD_ROOM]; /* [row of results][column of points][quad] */
+    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_WINOGRAD_QUADS + x;
+    const int quad = (int)get_global_id(0), column = quad % (width / 4) * 4, row = quad / (width / 4);
     const int part = row % parts, group = row / parts;
-    if (item >= elements || column >= filters) return;
-#if WEFT_COLUMN_SUMS
-    float column_sums[WEFT_COLUMN_SUMS];
-    WEFT_UNROLL_REGISTERS for (int n = 0; n < WEFT_COLUMN_SUMS; ++n) column_sums[n] = 0.0f;
-#endif
-    sums += sums_offset + (long)group * WEFT_WINOGRAD_POINTS * block * width + column;
-    const int end = min(min((part + 1) * share, block), tiles - iteration * block);
-    WEFT_WINOGRAD_EACH(place) {
-        const int tile = iteration * block + place;
-        const int line = tile / tiles2 % tiles1 * WEFT_WINOGRAD_STEP,
+    const int end = quad < quads ? min(min((part + 1) * share, block), tiles - iteration * block) : 0;
+    WEFT_WINOGRAD_SUMS_KEEP
+    WEFT_WINOGRAD_SUMS_BEGIN
+    sums += sums_offset + ((long)group * WEFT_WINOGRAD_POINTS + y) * block * width + column;
+    WEFT_ROLLED for (int n = 0; n < WEFT_WINOGRAD_SHARE; ++n) {
+        const int place = part * share + n, there = place < end;
+        float4 m[WEFT_WINOGRAD_SIDE], made[WEFT_WINOGRAD_STEP];
+        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE && there; j += 2) {
+            WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i) m[i] =
+                *(__global const float4 *)(sums + ((i * WEFT_WINOGRAD_SIDE + j) * block + place) * width);
+            weft_winograd_results(m, 1, made, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
+            WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_STEP; ++i)
+                room[(i * WEFT_WINOGRAD_SIDE + j + y) * WEFT_WINOGRAD_QUADS + x] = made[i];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int tile = iteration * block + place, tile_line = tile / tiles2;
+        const int line = tile_line % tiles1 * WEFT_WINOGRAD_STEP + y,
                   along = tile % tiles2 * WEFT_WINOGRAD_STEP;
-        const int first = tile / tiles2 / tiles1 * made1 + line;
-        float m[WEFT_WINOGRAD_POINTS], down[WEFT_WINOGRAD_STEP * WEFT_WINOGRAD_SIDE], y[WEFT_WINOGRAD_STEP];
-        /* Not the same in all rounds for a compiler, which would keep the places of all points in registers. */
-        const int plane = (block + (place >> 31)) * width;
-        __global const float *const at = sums + place * width;
-        WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) m[i] = at[i * plane];
-        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) weft_winograd_results(
-            m + j, WEFT_WINOGRAD_SIDE, down + j, WEFT_WINOGRAD_SIDE, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
-        WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_STEP; ++i) {
-            weft_winograd_results(
-                down + WEFT_WINOGRAD_SIDE * i, 1, y, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
+        WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_STEP; i += 2) {
+            if (!there || line + i >= made1) continue;
+            WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) m[j] =
+                room[((i + y) * WEFT_WINOGRAD_SIDE + j) * WEFT_WINOGRAD_QUADS + x];
+            weft_winograd_results(m, 1, made, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
             WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_STEP; ++j) {
-                if (line + i < made1 && along + j < made2)
-                    WEFT_WINOGRAD_KEEP(y[j], first + i, along + j, group * filters + column);
+                if (along + j < made2)
+                    WEFT_TILE_STORE_QUAD(made[j], tile_line / tiles1 * made1 + line + i, along + j,
+                        group * filters + column, filters - column, 0)
             }
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
-#if WEFT_COLUMN_SUMS
-    WEFT_JOIN_SUMS(column_sums, iteration * parts + part, group * filters + column);
-#endif
+    WEFT_WINOGRAD_SUMS_END
 }
 
-#undef WEFT_WINOGRAD_KEEP
-#undef WEFT_WINOGRAD_EACH
+#undef WEFT_WINOGRAD_SUMS_KEEP
+#undef WEFT_WINOGRAD_SUMS_BEGIN
+#undef WEFT_WINOGRAD_SUMS_END
+#undef WEFT_WINOGRAD_SHARE
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
 #undef WEFT_FORMAT_A

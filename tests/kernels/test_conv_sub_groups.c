@@ -24,6 +24,7 @@ static const conv_case winograd_cases[] = {
     {"several tiles each way", 2, 24, 25, 27, 130, 3, 1, 1, 1, 1},
     {"odd channels, no padding", 1, 21, 18, 31, 67, 3, 1, 1, 0, 1},
     {"groups", 2, 34, 13, 23, 70, 3, 1, 1, 1, 2},
+    {"groups of quads, results that end in a tile", 2, 32, 14, 23, 72, 3, 1, 1, 1, 2},
 };
 
 static const conv_cases winograd = {"winograd_gpu", CONV_BIAS | CONV_SUMS, CONV_CASES(winograd_cases)},

@@ -39,6 +39,12 @@ static const layer layers[] = {
     {"a tap in several blocks", 1, 1, 72, 67, FLAT(9, 8), FLAT(3, 3), ONES, ONES, {0, 1, 1},
         STORED(BF16, F32, BF16)},
     {"whole blocks", 1, 1, 64, 70, FLAT(11, 12), ONES, ONES, ONES, UNPADDED, STORED(F16, F16, F16)},
+    {"positions of weights in splits", 4, 1, 16, 24, FLAT(9, 10), FLAT(3, 3), ONES, ONES, {0, 1, 1},
+        STORED(BF16, F32, BF16)},
+    {"the same of odd channels", 4, 1, 7, 70, FLAT(9, 10), FLAT(3, 3), ONES, ONES, {0, 1, 1},
+        STORED(BF16, F32, BF16)},
+    {"the same of channels that are quads and no chunks", 4, 2, 12, 10, FLAT(9, 10), FLAT(1, 3), ONES, ONES,
+        {0, 0, 1}, STORED(F16, F32, F16)},
     {"odd channels of f16", 2, 1, 21, 9, FLAT(6, 5), FLAT(3, 2), ONES, ONES, {0, 1, 0},
         STORED(F16, F32, F16)},
     {"stride 2, phases of 1, 2 and 4 taps", 1, 1, 24, 33, FLAT(13, 10), FLAT(3, 3), FLAT(2, 2), ONES,
@@ -59,6 +65,10 @@ enum { LAYERS = sizeof layers / sizeof *layers, SOME = 5 };
 /* One tile, not full in any direction, and two blocks of k in the products of all three kinds. */
 static const layer small_layer = {
     "one tile", 1, 1, 5, 6, FLAT(6, 7), FLAT(3, 3), ONES, ONES, {0, 1, 1}, STORED(BF16, F32, BF16)};
+
+/* Of its weight's gradient, sums of four channels are stored at once. */
+static const layer small_quads = {
+    "quads of a tile", 1, 1, 12, 6, FLAT(6, 7), ONES, ONES, ONES, UNPADDED, STORED(BF16, F32, BF16)};
 
 static const char *const engines[] = {"mma", "wmma", "wmma12", "mfma", "xmx8", "xmx16"};
 enum { ENGINES = sizeof engines / sizeof *engines, MOST_HEADERS = 8 };
@@ -305,6 +315,7 @@ static void one_tile(void **state) {
     if (test_reduced() && !test_selects_some() && strcmp(engine, "mma") != 0) skip();
     if (!is_miscompiled(engine)) try_layer(engine, 1, &small_layer);
     try_weight(engine, 1, &small_layer);
+    try_weight(engine, 1, &small_quads);
 }
 
 /* Several tiles each way. */

@@ -1,6 +1,7 @@
 /* Epilogues of products and convolutions of class gpu that get four neighbouring columns at once, where rows are multiples of four
  * long and all that the epilogue reads and writes is contiguous: results against those of the portable kernels, whose epilogues get
- * one element. Numbers are small integers, so that sums are exact, and all bits are compared. */
+ * one element. Numbers are small integers, so that sums are exact, and all bits are compared. Of Winograd's convolutions that holds for
+ * tiles of 2 x 2 results, which these images take; test_conv_sub_groups has those of 4 x 4. */
 #include "support/engine_choice.h"
 #include "support/fixture.h"
 #include "support/product_net.h"
@@ -76,6 +77,16 @@ static const test_case cases[] = {
     {"one channel a group, odd", "depthwise_gpu_each", RESIDUAL, {2, 9, 7, 7, 7}, 7, false, false},
     {"one channel a group, columns of many", "conv_gpu", BIAS, {2, 9, 7, 8, 8}, 8, false, false},
     {"convolution, groups, split", "split_gpu", BIAS, {1, 5, 5, 80, 12}, 2, false, false},
+    {"Winograd", "winograd_gpu", RESIDUAL, {2, 6, 5, 8, 12}, 1, true, true},
+    {"Winograd, odd", "winograd_gpu", BIAS, {2, 5, 6, 9, 11}, 1, false, true},
+    {"Winograd, bound anywhere", "winograd_gpu", BOUND, {3, 9, 10, 8, 68}, 1, true, false},
+    {"Winograd, formats", "winograd_gpu", FORMATS, {2, 6, 9, 8, 12}, 1, true, false},
+    {"Winograd, formats, odd", "winograd_gpu", FORMATS, {2, 6, 9, 8, 10}, 1, false, false},
+    {"Winograd, dropout", "winograd_gpu", DROPPED, {2, 6, 9, 8, 12}, 1, true, false},
+    {"Winograd, a part of rows", "winograd_gpu", JOINED, {2, 6, 9, 8, 12}, 1, true, false},
+    {"Winograd, groups", "winograd_gpu", BIAS, {1, 12, 15, 16, 24}, 2, true, false},
+    {"Winograd, groups that end in a quad", "winograd_gpu", RESIDUAL, {1, 12, 15, 16, 20}, 2, false, false},
+    {"Winograd, gradients", "winograd_gpu", GRADIENTS, {1, 16, 12, 8, 12}, 1, true, false},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

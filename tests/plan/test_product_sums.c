@@ -49,6 +49,7 @@ static const test_case cases[] = {
     {"groups, split", "split_gpu", true, false, {2, 9, 7, 62, 10}, 3, 1, 2, false},
     {"stride 2, data, split", "split_gpu", true, true, {2, 15, 12, 33, 128}, 3, 2, 1, false},
     {"Winograd", "winograd_gpu", true, false, {3, 13, 11, 8, 37}, 3, 1, 1, false},
+    {"Winograd, quads", "winograd_gpu", true, false, {2, 5, 6, 8, 12}, 3, 1, 1, true},
     {"Winograd, many tiles", "winograd_gpu", true, false, {8, 33, 30, 8, 12}, 3, 1, 1, false},
     {"Winograd, groups, data", "winograd_gpu", true, true, {2, 9, 7, 16, 18}, 3, 1, 2, false},
     {"one tap, data", "conv_gpu", true, true, {3, 14, 13, 37, 20}, 1, 1, 1, false},

@@ -10,8 +10,10 @@ static const char *const parameters[] = {WI_FRAGMENT_NAMES, [COMBINED] = "WEFT_C
 
 enum { CHUNK = 8 };
 
+/* A quad of columns of a tile has two numbers: where it is stored, and how much of it. */
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_fragments_limits(values, 1);
+    tile.local_bytes += (size_t)wi_fragments_width(values) / 4 * 2 * sizeof(int32_t);
     tile.items[0] = tile.items[0] > (size_t)values[COMBINED] ? tile.items[0] : (size_t)values[COMBINED];
     return tile;
 }

@@ -21,7 +21,7 @@ static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 4}},
     {"large_2", {16, 16, 8, 8, 8, 0, 0, 64, 2}}, {"medium_2", {16, 16, 4, 4, 16, 0, 0, 64, 2}},
     {"small_2", {8, 8, 4, 4, 8, 0, 0, 64, 2}}, {0}};
 
-static const char *const headers[] = {"gemm_tile_gpu.clh", "winograd.clh", NULL};
+static const char *const headers[] = {"gemm_tile_gpu.clh", "sums_gpu.clh", "winograd.clh", NULL};
 
 /* LEAST: channels read and made, of which fewer are a quad or two that the transforms multiply by nine quarters and that no
  * product of this size pays for. MOST: floats between the transforms; each block takes three launches. LARGE: floats of
@@ -36,10 +36,27 @@ typedef struct cutting {
     double groups;                 /* of the product, in all blocks */
 } cutting;
 
+/* Points along an axis of a tile of the image. */
+static int side_of(const int *values) {
+    return values[STEP] + 2;
+}
+
+/* Work-items that transform the products of a quad of columns, and quads of a group of them. */
+enum { SHARERS = 2 };
+
+static int64_t quads_of_group(const int *values) {
+    return values[ITEMS] / SHARERS;
+}
+
+/* Of the products' groups, and of those that transform. */
 static wi_limits limits(const int *values) {
-    wi_limits tile = wi_tile_limits(values);
-    tile.items[0] = (size_t)wi_max64(values[ITEMS], (int64_t)tile.items[0]);
-    return tile;
+    const int64_t room = quads_of_group(values) * values[STEP] * side_of(values) * 4 * (int64_t)sizeof(float);
+    wi_limits limits = wi_tile_limits(values);
+    limits.group = (size_t)wi_max64(values[ITEMS], (int64_t)limits.group);
+    limits.items[0] = (size_t)wi_max64(values[ITEMS], (int64_t)limits.items[0]);
+    limits.items[1] = (size_t)wi_max64(SHARERS, (int64_t)limits.items[1]);
+    limits.local_bytes = (size_t)wi_max64(room + WI_KEPT_BYTES, (int64_t)limits.local_bytes);
+    return limits;
 }
 
 /* Rows of the product in a block. */
@@ -55,7 +72,7 @@ static int64_t block_of(const wi_kernel_site *site, const cutting *cut, int64_t 
 static cutting cutting_of(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
-    cutting cut = {.points = (int64_t)(p[STEP] + 2) * (p[STEP] + 2),
+    cutting cut = {.points = (int64_t)side_of(p) * side_of(p),
         .depth = wi_divide_up(w->channels, p[WI_TILE_STEP]) * p[WI_TILE_STEP],
         .width = wi_divide_up(w->filters, 4) * 4,
         .tiles1 = wi_divide_up(w->made[1], p[STEP]),
@@ -173,23 +190,26 @@ static void add_products(wi_kernel_plan *plan, const wi_conv_geometry *w, const 
     wi_kernel_iteration(launch);
 }
 
-/* Tiles of an item: with sums as few as give all units items, and no more than are added up without compensation. */
+/* Tiles of a quad of columns: with sums as few as give all units items, and no more than are added up without compensation. */
 static int64_t share_of(const wi_kernel_site *site, const cutting *cut) {
     enum { MOST_ADDED = 64, ITEMS_A_UNIT = 512 };
     const int64_t results = (int64_t)site->values[STEP] * site->values[STEP];
-    const int64_t busy = cut->block * cut->width / (site->device->units * ITEMS_A_UNIT);
+    const int64_t busy = SHARERS * cut->block * cut->width / 4 / (site->device->units * ITEMS_A_UNIT);
     return site->sums > 0 ? wi_max64(1, wi_min64(MOST_ADDED / results, busy)) : 1;
 }
 
 static void add_results(wi_kernel_plan *plan, const wi_kernel_site *site, const cutting *cut) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int64_t share = share_of(site, cut), parts = wi_divide_up(cut->block, share);
-    const int64_t elements = w->groups * parts * cut->width;
+    const int64_t quads = w->groups * parts * cut->width / 4;
     plan->sum_splits = (int)(cut->blocks * parts);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "results", elements, plan->values[ITEMS]);
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_1d(plan, "results", quads, quads_of_group(plan->values));
+    launch->dimensions = 2;
+    launch->local[1] = launch->global[1] = SHARERS;
     launch->has_epilogue = true;
     wi_kernel_scratch(launch, cut->weights + cut->pixels);
-    wi_kernel_int(launch, elements);
+    wi_kernel_int(launch, quads);
     add_tiles(launch, cut);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(share, parts, w->filters, cut->width, w->made[1], w->made[2]));
     wi_kernel_iteration(launch);
@@ -213,6 +233,7 @@ const wi_implementation wi_conv_winograd_gpu = {.name = "winograd_gpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_GPU, .limits = limits},
     .sums = true,
+    .quads = true,
     .file = "conv_winograd_gpu.cl",
     .headers = headers,
     .parameters = parameters,
