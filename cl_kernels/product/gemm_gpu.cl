@@ -119,7 +119,8 @@
         start += WEFT_GEMM_STEP;                                                                             \
     }                                                                                                        \
     while (start < k) {                                                                                      \
-        WEFT_GEMM_PUT_REST                                                                                   \
+        WEFT_GEMM_FETCH_REST                                                                                 \
+        WEFT_GEMM_PUT_BOTH                                                                                   \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
         WEFT_GEMM_ADD_BLOCK(WEFT_ROLLED, acc, a_tile[now], b_tile[now], WEFT_GEMM_STEP)                      \
         now = now + 1 < WEFT_GEMM_STAGES ? now + 1 : 0;                                                      \
@@ -200,7 +201,7 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
     WEFT_GEMM_PUT(a_tile[now], a_quads, A, a_along)                                                          \
     WEFT_GEMM_PUT(b_tile[now], b_quads, B, b_along)
 /* A block of what is left of k, number by number. Nothing is multiplied meanwhile, so an item has a quad at a time: addresses of several
- * take registers from NVIDIA's kernels. */
+ * take registers from NVIDIA's kernels. With asynchronous copies there are fewer, and the loop of whole blocks is better without. */
 #define WEFT_GEMM_PUT_REST_OF(side, tile, quad, from, limit, across, down, along)                            \
     WEFT_ROLLED for (int weft_e = item; weft_e < WEFT_GEMM_QUADS(WEFT_GEMM_EXTENT_##side);                   \
                      weft_e += WEFT_GEMM_ITEMS) {                                                            \
