@@ -25,7 +25,7 @@ CORES += [(f"{name}.{'quarter' if variant == 'tall' and name in WITH_QUARTERS el
           for variant, target, shares in BARS_OF_INTEL for (name, kernel), share in zip(KERNELS_OF_CORES, shares)]
 # Intel's compiler makes vectors of the sums of these tiles, if it may (gemm_tile_gpu.clh), and then they have 0.36 to 0.55.
 CORES += [("conv_gpu.small.*", "conv_tiles", "bmg", 0.60, 1.0), ("conv_gpu.small.*", "conv_tiles", "pvc", 0.47, 1.0),
-          ("gpu_tiled.low.*", "gemm_tiles", "bmg", 0.69, 1.0), ("gpu_tiled.low.*", "gemm_tiles", "pvc", 0.59, 1.0)]
+          ("gpu_tiled.low.*", "gemm_tiles", "bmg", 0.69, 1.0), ("gpu_tiled.low.*", "gemm_tiles", "pvc", 0.57, 1.0)]
 # Of 24 and 32 rows, with several quads on their way to registers. AMD's gfx9 has a group in one sub-group, without barriers, by which a
 # step of k is found: its loops are held below.
 BARS_OF_ROWS = [("rows24", "sm_*", 0.75, 0.25), ("rows32", "sm_*", 0.81, 0.18), ("rows24", "gfx1*", 0.65, 0.37), ("rows32", "gfx1*", 0.78, 0.37)]
