@@ -131,9 +131,6 @@ static inline void weft_attention_put(__global float *to, int x, int width, floa
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) attention_##suffix
-#ifndef WEFT_DROP
-#define WEFT_DROP 0
-#endif
 #ifndef WEFT_ATTENTION_WIDTH
 #define WEFT_ATTENTION_WIDTH 64
 #endif
