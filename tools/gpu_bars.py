@@ -20,12 +20,15 @@ CORES += [(f"{name}.async.*", kernel, target, share, 0.25)
 # Of `tall` in products, and of `quarter` in convolutions.
 WITH_QUARTERS = ("conv_gpu", "split_gpu", "conv_gpu_weight")
 BARS_OF_INTEL = [("tall", "dg2", (0.66, 0.66, 0.70, 0.70, 0.69, 0.68)), ("together", "dg2", (0.77, 0.77, 0.75, 0.75, 0.75, 0.77)),
-                 ("tall", "bmg", (0.68, 0.70, 0.71, 0.71, 0.69, 0.73)), ("tall", "pvc", (0.58, 0.57, 0.62, 0.60, 0.61, 0.59))]
+                 ("tall", "bmg", (0.71, 0.70, 0.71, 0.71, 0.69, 0.73)), ("tall", "pvc", (0.58, 0.57, 0.63, 0.60, 0.61, 0.59))]
 CORES += [(f"{name}.{'quarter' if variant == 'tall' and name in WITH_QUARTERS else variant}.*", kernel, target, share, 0.25)
           for variant, target, shares in BARS_OF_INTEL for (name, kernel), share in zip(KERNELS_OF_CORES, shares)]
+# Intel's compiler makes vectors of the sums of these tiles, if it may (gemm_tile_gpu.clh), and then they have 0.36 to 0.55.
+CORES += [("conv_gpu.small.*", "conv_tiles", "bmg", 0.60, 1.0), ("conv_gpu.small.*", "conv_tiles", "pvc", 0.47, 1.0),
+          ("gpu_tiled.low.*", "gemm_tiles", "bmg", 0.69, 1.0), ("gpu_tiled.low.*", "gemm_tiles", "pvc", 0.57, 1.0)]
 # Of 24 and 32 rows, with several quads on their way to registers. AMD's gfx9 has a group in one sub-group, without barriers, by which a
 # step of k is found: its loops are held below.
-BARS_OF_ROWS = [("rows24", "sm_*", 0.75, 0.18), ("rows32", "sm_*", 0.81, 0.18), ("rows24", "gfx1*", 0.65, 0.37), ("rows32", "gfx1*", 0.78, 0.37)]
+BARS_OF_ROWS = [("rows24", "sm_*", 0.75, 0.25), ("rows32", "sm_*", 0.81, 0.18), ("rows24", "gfx1*", 0.65, 0.37), ("rows32", "gfx1*", 0.78, 0.37)]
 CORES += [(f"{name}.{tile}.*", "gemm_tiles", target, share, occupancy) for name in ("gpu_rows", "gpu_rows_split")
           for tile, target, share, occupancy in BARS_OF_ROWS]
 # Convolutions in tiles of a quarter's size, with 4 x 8 sums an item; of NVIDIA's GPUs the registers of conv_gpu, too.

@@ -131,7 +131,6 @@ static inline void weft_attention_put(__global float *to, int x, int width, floa
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) attention_##suffix
-#define WEFT_DROP         0
 #ifndef WEFT_ATTENTION_WIDTH
 #define WEFT_ATTENTION_WIDTH 64
 #endif
@@ -149,13 +148,13 @@ static inline void weft_attention_put(__global float *to, int x, int width, floa
 #include "attention_inner_gpu.clh"
 #undef WEFT_ATTENTION_ITEMS
 
-/* factors: WEFT_FACTOR of the rows of a column, which are queries, or turned keys. One after the other, as four random numbers at once take
- * registers. */
+/* factors: WEFT_FACTOR of the rows of a column, which are queries, or turned keys, with the `zero` of a block. One after the other, as four
+ * random numbers at once take registers. */
 #if WEFT_DROP
 #define WEFT_FACTORS(factors, i, j, turned)                                                                  \
     float4 factors = 1.0f;                                                                                   \
     WEFT_ROLLED for (int weft_r = 0; weft_r < 4; weft_r++) factors =                                         \
-        (float4)(factors.yzw, WEFT_FACTOR((i) + weft_r * !(turned), (j) + weft_r * (turned)));
+        (float4)(factors.yzw, WEFT_FACTOR((i) + weft_r * !(turned), (j) + weft_r * (turned), zero));
 #else
 #define WEFT_FACTORS(factors, i, j, turned) const float4 factors = 1.0f;
 #endif

@@ -293,6 +293,7 @@ __kernel void WEFT_NAME(mean)(WEFT_OPERANDS_A *restrict x, long x_offset, WEFT_P
 
 #undef WEFT_POOL_FORWARD
 #undef WEFT_POOL_BACKWARD
+#undef WEFT_POOL_TAPS_OF
 #undef WEFT_GIVEN
 #undef WEFT_MAX_AT
 #undef WEFT_MEAN_AT

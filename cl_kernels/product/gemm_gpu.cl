@@ -88,8 +88,7 @@
         WEFT_GEMM_ADVANCE                                                                                    \
     }                                                                                                        \
     while (start < k) {                                                                                      \
-        WEFT_GEMM_FETCH_REST                                                                                 \
-        WEFT_GEMM_PUT_BOTH                                                                                   \
+        WEFT_GEMM_PUT_REST                                                                                   \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
         WEFT_GEMM_MULTIPLY(WEFT_ROLLED)                                                                      \
         WEFT_GEMM_ADVANCE                                                                                    \
@@ -201,6 +200,19 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
 #define WEFT_GEMM_PUT_BOTH                                                                                   \
     WEFT_GEMM_PUT(a_tile[now], a_quads, A, a_along)                                                          \
     WEFT_GEMM_PUT(b_tile[now], b_quads, B, b_along)
+/* A block of what is left of k, number by number. Nothing is multiplied meanwhile, so an item has a quad at a time: addresses of several
+ * take registers from NVIDIA's kernels. With asynchronous copies there are fewer, and the loop of whole blocks is better without. */
+#define WEFT_GEMM_PUT_REST_OF(side, tile, quad, from, limit, across, down, along)                            \
+    WEFT_ROLLED for (int weft_e = item; weft_e < WEFT_GEMM_QUADS(WEFT_GEMM_EXTENT_##side);                   \
+                     weft_e += WEFT_GEMM_ITEMS) {                                                            \
+        const float4 weft_quad =                                                                             \
+            WEFT_NAME(quad)(from, limit, k - start, (int)(across), (int)(down), weft_e);                     \
+        __local float *const weft_at = WEFT_GEMM_PLACE((tile)[now], side, along, weft_e);                    \
+        WEFT_GEMM_PUT_QUAD(weft_at, weft_quad, WEFT_GEMM_NEXT_##side, along)                                 \
+    }
+#define WEFT_GEMM_PUT_REST                                                                                   \
+    WEFT_GEMM_PUT_REST_OF(A, a_tile, quad_a, a, m - top, a_row, a_column, a_along)                           \
+    WEFT_GEMM_PUT_REST_OF(B, b_tile, quad_b, b, n - left, b_column, b_row, b_along)
 
 /* The next whole block, if there is one, to place `slot`. */
 #define WEFT_GEMM_COPY_NEXT(slot)                                                                            \
@@ -246,6 +258,7 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
     WEFT_TILE_SUMS_BEGIN
 #endif
 #if WEFT_SPLIT_K
+    WEFT_SPLIT_FIND_SUMS
     const bool whole_rows = n % 4 == 0 && (size_t)split_sums % sizeof(float4) == 0;
 #endif
     WEFT_UNROLL_REGISTERS for (int e = 0; e < 4 * WEFT_GEMM_SUMS + WEFT_GEMM_ZERO; ++e) {
@@ -274,6 +287,8 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
 #undef WEFT_GEMM_ADVANCE
 #undef WEFT_GEMM_MULTIPLY
 #undef WEFT_GEMM_PUT_BOTH
+#undef WEFT_GEMM_PUT_REST_OF
+#undef WEFT_GEMM_PUT_REST
 #undef WEFT_GEMM_COPY_NEXT
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE

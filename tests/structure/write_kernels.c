@@ -4,6 +4,7 @@
  * Usage: write_kernels FOLDER     FOLDER/<implementation>.<variant>.<file>, one for each variant of each
  *                                 implementation, with its parameters and the epilogue of a template that stands alone;
  *                                 <variant>.<value> for each value of a macro that plans choose by a site's sizes;
+ *                                 <variant>.<value>.dropped of attention whose weights are dropped;
  *                                 <variant>.index64 of templates whose indices have 32 bits elsewhere (kernels/index_type.h)
  *
  *                                 loops.clh, quads.clh: what stands before generated kernels, and before those of maps and
@@ -49,9 +50,11 @@ static int write_prefix(const char *folder, const char *name, int lanes) {
 typedef struct size_macro {
     const char *file, *variant, *name;
     int values[5]; /* ends with 0 */
+    bool dropped;  /* of attention with dropped weights, WEFT_DROP */
 } size_macro;
 
 static const size_macro size_macros[] = {{"attention_gpu.cl", "wide", "WEFT_ATTENTION_WIDTH", {128, 256}},
+    {"attention_gpu.cl", "wide", "WEFT_ATTENTION_WIDTH", {256}, true},
     {"attention_gpu.cl", "widest", "WEFT_ATTENTION_WIDTH", {256}},
     {"attention_gpu.cl", "256", "WEFT_ATTENTION_WIDTH", {32, 64}},
     {"attention_gpu.cl", "64", "WEFT_ATTENTION_WIDTH", {32, 64, 128, 256}},
@@ -68,7 +71,7 @@ static int write_indexed(const char *folder, const wi_implementation *implementa
     char name[256], path[4096];
     wi_text source;
     char suffix[32] = "";
-    if (macro) snprintf(suffix, sizeof suffix, ".%d", value);
+    if (macro) snprintf(suffix, sizeof suffix, ".%d%s", value, macro->dropped ? ".dropped" : "");
     if (strcmp(index, "long") == 0) strcat(suffix, ".index64");
     snprintf(name, sizeof name, "%s.%s%s.%s", implementation->name,
         variant->name && variant->name[0] ? variant->name : "only", suffix, implementation->file);
@@ -79,6 +82,7 @@ static int write_indexed(const char *folder, const wi_implementation *implementa
     int good = wi_kernel_source_append(&source, "common.clh") == WEFT_OK;
     wi_kernel_macros_define(&plan, &source);
     if (macro) wi_text_append(&source, "#define %s %d\n", macro->name, value);
+    if (macro && macro->dropped) wi_text_append(&source, "#define WEFT_DROP 1\n");
     wi_text_append(&source, "#define WEFT_INDEX %s\n", index);
     const size_t begin = source.length;
     good = good && wi_kernel_headers_append(&plan, &source) == WEFT_OK;
