@@ -10,8 +10,9 @@ bool kernel_has(const char *name, const char *part);
  * cl_kernels (WEFT_KERNEL_DIR). */
 void break_kernel(const char *folder, const char *name, const char *part, const char *other);
 
-/* Around each test: a folder of its own in *state, and the self-test also where the driver has passed the suite. */
-int self_test_begin(void **state);
-int self_test_end(void **state);
+/* A test with a folder of its own in *state, and with the self-test also where the driver has passed the suite. */
+#define SELF_TEST(test) cmocka_unit_test_setup_teardown(test, self_test_setup, self_test_teardown)
+int self_test_setup(void **state);
+int self_test_teardown(void **state);
 
 #endif
