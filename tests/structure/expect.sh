@@ -14,6 +14,13 @@ expect() {
     bad=1
 }
 
+# printed LINE CHANGE: the last check has printed LINE, because of CHANGE.
+printed() {
+    case $output in *"$1"*) return ;; esac
+    echo "expected '$1' after $2, got: $output"
+    bad=1
+}
+
 fresh() {
     rm -rf "${tree:?}"/*
     mkdir -p "$tree/include/weft" "$tree/src/base" "$tree/src/cl" "$tree/samples" "$tree/programs"
