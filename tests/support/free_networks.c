@@ -1,3 +1,4 @@
+/* See free_networks.h. */
 #include "support/free_networks.h"
 #include "graph/nodes.h"
 #include <math.h>
