@@ -1,5 +1,5 @@
-/* Convolutions that a kernel of class gpu is for, beside the naive kernel, and those for tiles. A tuning choice for each site brings a
- * variant into the plan, whatever the cost model says of these sizes. */
+/* Kernels of convolutions of class gpu compared with the naive kernel, over several shapes, and the shapes for kernels in tiles. A
+ * tuning choice for each site brings a variant into the plan, whatever the cost model says of these sizes. */
 #ifndef CONV_CASES_H
 #define CONV_CASES_H
 

@@ -39,8 +39,8 @@ float *conv_net_run(const conv_net *net, weft_plan *plan);
 void conv_net_compare(const conv_net *net, const char *name, const float *got, const float *wanted,
     bool (*rounds)(const char *name, const conv_case *c));
 
-/* A convolution of square images with taps x taps windows in their middle, stride 1, and as many results as pixels; its strides in memory
- * are 0. */
+/* A convolution of square images by windows of taps x taps, an odd number, with stride 1 and padding for as many results as pixels. Its
+ * strides in memory are 0. */
 wi_conv_geometry conv_geometry_of(
     int64_t images, int64_t channels, int64_t filters, int64_t side, int64_t taps);
 /* The same of channels-last images in contiguous memory. */
