@@ -10,7 +10,8 @@ enum { READ_STEP = 65536 };
 /* The limits that include/weft/device.h documents. */
 enum { STREAM_LIMIT = 1 << 30, UNPACKED_LEAST = 16 << 20, UNPACKED_RATIO = 100 };
 
-weft_status wi_file_open_by(const wi_file_rules *rules, const char *path, int *file) {
+/* A descriptor of a file that the rules allow, opened for reading. */
+static weft_status open_by(const wi_file_rules *rules, const char *path, int *file) {
     struct stat state;
     /* To open a pipe waits for its writer, if not told otherwise. */
     *file = wi_open(path, O_RDONLY | O_CLOEXEC | (rules->any ? 0 : O_NONBLOCK), 0);
@@ -94,7 +95,7 @@ weft_status wi_file_read_opened(
 
 weft_status wi_file_read_by(const wi_file_rules *rules, const char *path, char **data, size_t *bytes) {
     int file = -1;
-    WI_TRY(wi_file_open_by(rules, path, &file));
+    WI_TRY(open_by(rules, path, &file));
     const weft_status status = wi_file_read_opened(file, rules, path, data, bytes);
     close(file);
     return status;

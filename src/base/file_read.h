@@ -14,8 +14,6 @@ typedef struct wi_file_rules {
     size_t limit; /* of what does not tell its length; 0: the default */
 } wi_file_rules;
 weft_status wi_file_read_by(const wi_file_rules *rules, const char *path, char **data, size_t *bytes);
-/* A descriptor of such a file, opened for reading, which the caller closes. */
-weft_status wi_file_open_by(const wi_file_rules *rules, const char *path, int *file);
 /* The rest of an opened file, which stays open; path is for the error. */
 weft_status wi_file_read_opened(
     int file, const wi_file_rules *rules, const char *path, char **data, size_t *bytes);

@@ -1,3 +1,4 @@
+/* A map from keys of words to what was found under them (contract in key_map.h). */
 #include "base/key_map.h"
 #include <string.h>
 #include <xxhash.h>

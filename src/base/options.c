@@ -1,3 +1,4 @@
+/* Reading structs of options (contract in options.h). */
 #include "base/options.h"
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* The table of number formats (contract in dtype.h). */
 #include "graph/dtype.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Graphs and their nodes, of which equal ones are made once (contract in nodes.h). */
 #include "graph/length.h"
 #include "graph/variable_names.h"
 #include <stdarg.h>

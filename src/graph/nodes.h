@@ -313,7 +313,6 @@ weft_tensor *wi_constant_batch_power(weft_graph *graph, weft_dtype dtype, double
  * that follow the length. */
 weft_tensor *wi_constant_count(const weft_tensor *x, weft_dtype dtype, int64_t count, int power);
 weft_tensor *wi_constant_share(const weft_tensor *x, weft_dtype dtype, int64_t count, int power);
-weft_tensor *wi_constant_of_count(weft_graph *graph, weft_dtype dtype, const wi_count_attributes *count);
 /* i32, shape `shape`: the index along an axis. */
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis);
 /* What the dropout of this stream multiplies a tensor of this shape by: 0, or 1 / (1 - p). */
@@ -327,8 +326,6 @@ weft_tensor *wi_step_scalar(
  * parameter as a whole is one number a row. Gaps are zero. */
 enum { WI_FLAT_ROW = 16, WI_FLAT_ROW_BYTES = 64 };
 weft_tensor *wi_flat_parameters(weft_graph *graph, size_t block);
-/* How many there are now; later parameters add to them until the block is on the device. */
-int64_t wi_flat_rows(const weft_graph *graph, size_t block);
 /* The row at which a parameter begins, and how many it has. */
 int64_t wi_first_row(const weft_tensor *parameter);
 int64_t wi_row_count(const weft_tensor *parameter);

@@ -1,3 +1,4 @@
+/* The passes of rewrites over the nodes behind the outputs of a plan (contract in rewrite.h). */
 #include "graph/rewrite.h"
 #include <stdlib.h>
 #include <string.h>

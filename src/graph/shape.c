@@ -1,3 +1,4 @@
+/* Shapes and layouts (contract in shape.h). */
 #include "graph/shape.h"
 #include <stdio.h>
 #include <string.h>

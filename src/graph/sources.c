@@ -33,9 +33,9 @@ static bool read_dims(wi_shape *shape, int rank, const int64_t *dims) {
     return true;
 }
 
-static bool read_ended(wi_shape *shape, const int64_t *dims, int limit) {
+static bool read_ended(wi_shape *shape, const int64_t *dims) {
     int rank = 0;
-    while (rank < limit && dims[rank] != WEFT_END) rank++;
+    while (rank < WEFT_MAX_RANK && dims[rank] != WEFT_END) rank++;
     return read_dims(shape, rank, dims);
 }
 
@@ -72,7 +72,7 @@ weft_tensor *weft_input_dims(weft_graph *graph, const char *name, weft_dtype dty
     int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6) {
     const int64_t dims[] = {WEFT_BATCH, d0, d1, d2, d3, d4, d5, d6};
     wi_shape shape;
-    (void)read_ended(&shape, dims, 8);
+    (void)read_ended(&shape, dims);
     return weft_input_shape(graph, name, dtype, shape.rank, shape.dims);
 }
 
@@ -214,7 +214,7 @@ weft_tensor *weft_parameter_dims(weft_graph *graph, const char *name, weft_initi
     int64_t d0, int64_t d1, int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6, int64_t d7) {
     const int64_t dims[] = {d0, d1, d2, d3, d4, d5, d6, d7};
     wi_shape shape;
-    (void)read_ended(&shape, dims, 8);
+    (void)read_ended(&shape, dims);
     return weft_parameter_shape(graph, name, initialiser, shape.rank, shape.dims);
 }
 
@@ -262,7 +262,7 @@ weft_tensor *wi_constant_batch_power(weft_graph *graph, weft_dtype dtype, double
     return wi_node(graph, &wi_op_constant, NULL, 0, dtype, &shape, &attributes);
 }
 
-weft_tensor *wi_constant_of_count(weft_graph *graph, weft_dtype dtype, const wi_count_attributes *count) {
+static weft_tensor *constant_of_count(weft_graph *graph, weft_dtype dtype, const wi_count_attributes *count) {
     const double number = count->count > 0 ? (double)count->count : 0;
     return wi_constant_batch_power(graph, dtype, count->inverse ? 1.0 / number : number,
         count->inverse ? -count->batch_power : count->batch_power);
@@ -272,7 +272,7 @@ static weft_tensor *count_of(const weft_tensor *x, weft_dtype dtype, const wi_co
     const wi_shape shape = {.rank = 0};
     const bool is_ordinary =
         count->count <= WI_LENGTH_ORDINARY && !wi_has_length(count->count, x->graph->length_symbol);
-    if (!x->has_length || is_ordinary) return wi_constant_of_count(x->graph, dtype, count);
+    if (!x->has_length || is_ordinary) return constant_of_count(x->graph, dtype, count);
     return wi_node(x->graph, &wi_op_elements, NULL, 0, dtype, &shape, &(wi_attributes){.count = *count});
 }
 
@@ -359,7 +359,8 @@ weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
 
 /* ---- the parameters of a block as one tensor ---- */
 
-int64_t wi_flat_rows(const weft_graph *graph, size_t block) {
+/* How many there are now; later parameters add to them until the block is on the device. */
+static int64_t flat_rows(const weft_graph *graph, size_t block) {
     return (int64_t)(graph->blocks[block].bytes / WI_FLAT_ROW_BYTES);
 }
 
@@ -372,7 +373,7 @@ int64_t wi_row_count(const weft_tensor *parameter) {
 }
 
 weft_tensor *wi_flat_parameters(weft_graph *graph, size_t block) {
-    const wi_shape shape = {.rank = 2, .dims = {wi_flat_rows(graph, block), WI_FLAT_ROW}};
+    const wi_shape shape = {.rank = 2, .dims = {flat_rows(graph, block), WI_FLAT_ROW}};
     const wi_attributes attributes = {.flat = {.block = (uint32_t)block}};
     return wi_node(graph, &wi_op_flat, NULL, 0, WEFT_F32, &shape, &attributes);
 }

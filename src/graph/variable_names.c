@@ -1,3 +1,4 @@
+/* The hash table of names (contract in variable_names.h). */
 #include "graph/variable_names.h"
 #include <string.h>
 #include <xxhash.h>

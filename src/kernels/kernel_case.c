@@ -7,7 +7,8 @@
 /* Of the rounding errors of a 16 bit format, the largest that kernels make in a small case, and as much again. */
 enum { ROUNDINGS = 16 };
 
-weft_status wi_kernel_case_begin(wi_kernel_case *small, const wi_kernel_site *site, wi_arena *arena) {
+/* With the site's op, formats of multiplications and attributes. The site points into the case: it must not be moved. */
+static weft_status begin_case(wi_kernel_case *small, const wi_kernel_site *site, wi_arena *arena) {
     const size_t bytes = sizeof(weft_tensor) + WI_KERNEL_INPUTS * sizeof(weft_tensor *);
     *small =
         (wi_kernel_case){.arena = arena, .node = wi_arena_take(arena, bytes), .seed = 0x9e3779b97f4a7c15};
@@ -137,7 +138,7 @@ weft_status wi_kernel_case_try(wi_kernel_case_maker *make, wi_device *device,
         wi_arena arena;
         wi_kernel_case small;
         wi_arena_init(&arena, device->host.allocator);
-        status = wi_kernel_case_begin(&small, site, &arena);
+        status = begin_case(&small, site, &arena);
         if (status == WEFT_OK) status = make(&small, site, way, &more);
         if (status == WEFT_OK && wi_implementation_accepts(implementation, variant, &small.site))
             status = try_way(device, implementation, variant, &small, fault, fault_bytes);

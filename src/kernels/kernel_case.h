@@ -27,8 +27,6 @@ typedef struct wi_kernel_case {
 typedef weft_status wi_kernel_case_maker(
     wi_kernel_case *small, const wi_kernel_site *site, int way, bool *more);
 
-/* With the site's op, formats of multiplications and attributes. The site points into the case: it must not be moved. */
-weft_status wi_kernel_case_begin(wi_kernel_case *small, const wi_kernel_site *site, wi_arena *arena);
 /* One more input, filled with eighths times `unit`; NULL: no memory. */
 double *wi_kernel_case_input(wi_kernel_case *small, wi_shape shape, double unit);
 /* A result of one dimension; everything may be anything yet, and errors are relative to 1. */

@@ -16,8 +16,8 @@ static weft_tensor *row_sums(weft_tensor *x) {
     return wi_sum_keep(weft_square(x), 2u); /* (R, 1) */
 }
 
-static weft_tensor *reshape3(weft_tensor *x, int64_t a, int64_t b, int64_t c) {
-    return weft_reshape_shape(x, 3, (const int64_t[]){a, b, c});
+static weft_tensor *along_last(weft_tensor *x, int64_t rows) {
+    return weft_reshape_shape(x, 3, (const int64_t[]){1, 1, rows});
 }
 
 /* Does the row (the last axis) belong to the parameter (another axis)? */
@@ -32,11 +32,11 @@ static weft_tensor *parameter_sums(const wi_update *u, weft_tensor *of_step, wef
     const int64_t rows = u->rows, parameters = (int64_t)u->length;
     const wi_shape there = {.rank = 3, .dims = {parameters, 2, rows}};
     const wi_shape back = {.rank = 3, .dims = {2, parameters, rows}};
-    weft_tensor *const owner = reshape3(wi_row_parameters(u), 1, 1, rows);
+    weft_tensor *const owner = along_last(wi_row_parameters(u), rows);
     if (!owner) return NULL;
     weft_tensor *const which = wi_coordinate(graph, &there, 1);
     weft_tensor *const both = weft_where(
-        weft_equal(which, weft_number(which, 0)), reshape3(of_step, 1, 1, rows), reshape3(of_p, 1, 1, rows));
+        weft_equal(which, weft_number(which, 0)), along_last(of_step, rows), along_last(of_p, rows));
     weft_tensor *const own = weft_where(belongs(owner, &there, 0), both, weft_number(both, 0));
     weft_tensor *const sums = weft_permute(wi_sum_keep(own, 4u), 1, 0, 2);
     weft_tensor *const mine = weft_where(belongs(owner, &back, 1), sums, weft_number(sums, 0));

@@ -55,7 +55,8 @@ weft_tensor *wi_scaled(weft_tensor *x, double factor) {
     return weft_mul(x, weft_number(x, factor));
 }
 
-weft_tensor *wi_blend(weft_tensor *a, weft_tensor *b, double keep) {
+/* a · keep + b · (1 - keep) */
+static weft_tensor *blend(weft_tensor *a, weft_tensor *b, double keep) {
     return weft_add(wi_scaled(a, keep), wi_scaled(b, 1.0 - keep));
 }
 
@@ -70,8 +71,8 @@ static weft_tensor *descend(const wi_update *u, weft_tensor *p, weft_tensor *ste
 
 wi_moments wi_update_moments(wi_update *u) {
     weft_tensor *const m = wi_update_state(u, "m", 0), *const v = wi_update_state(u, "v", 0);
-    const wi_moments next = {wi_blend(m, u->g, wi_fraction(u->optimizer->beta1)),
-        wi_blend(v, weft_square(u->g), wi_fraction(u->optimizer->beta2))};
+    const wi_moments next = {blend(m, u->g, wi_fraction(u->optimizer->beta1)),
+        blend(v, weft_square(u->g), wi_fraction(u->optimizer->beta2))};
     wi_update_keep(u, m, next.first);
     wi_update_keep(u, v, next.second);
     return next;
@@ -210,12 +211,12 @@ weft_tensor *wi_rmsprop_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
     const double rho = wi_fraction(o->rho);
     weft_tensor *const v = wi_update_state(u, "v", 0);
-    weft_tensor *const next_v = wi_blend(v, weft_square(u->g), rho);
+    weft_tensor *const next_v = blend(v, weft_square(u->g), rho);
     weft_tensor *spread = next_v;
     wi_update_keep(u, v, next_v);
     if (o->centered) {
         weft_tensor *const mean = wi_update_state(u, "mean", 0);
-        weft_tensor *const next_mean = wi_blend(mean, u->g, rho);
+        weft_tensor *const next_mean = blend(mean, u->g, rho);
         spread = weft_sub(next_v, weft_square(next_mean));
         spread = weft_maximum(spread, weft_number(spread, 0)); /* rounding may take it below */
         wi_update_keep(u, mean, next_mean);
@@ -254,12 +255,12 @@ weft_tensor *wi_adagrad_rule(wi_update *u) {
 weft_tensor *wi_adadelta_rule(wi_update *u) {
     const double rho = wi_fraction(u->optimizer->rho), epsilon = (double)u->optimizer->epsilon;
     weft_tensor *const v = wi_update_state(u, "v", 0), *const deltas = wi_update_state(u, "u", 0);
-    weft_tensor *const next_v = wi_blend(v, weft_square(u->g), rho);
+    weft_tensor *const next_v = blend(v, weft_square(u->g), rho);
     weft_tensor *const quotient = weft_div(
         weft_add(deltas, weft_number(deltas, epsilon)), weft_add(next_v, weft_number(next_v, epsilon)));
     weft_tensor *const step = weft_mul(u->g, weft_sqrt(quotient));
     wi_update_keep(u, v, next_v);
-    wi_update_keep(u, deltas, wi_blend(deltas, weft_square(step), rho));
+    wi_update_keep(u, deltas, blend(deltas, weft_square(step), rho));
     return descend(u, u->p, step);
 }
 
@@ -273,8 +274,8 @@ static weft_tensor *sign(weft_tensor *x) {
 weft_tensor *wi_lion_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
     weft_tensor *const m = wi_update_state(u, "m", 0);
-    weft_tensor *step = sign(wi_blend(m, u->g, wi_fraction(o->beta1)));
+    weft_tensor *step = sign(blend(m, u->g, wi_fraction(o->beta1)));
     if (u->decay) step = weft_add(step, weft_mul(u->p, u->decay));
-    wi_update_keep(u, m, wi_blend(m, u->g, wi_fraction(o->beta2)));
+    wi_update_keep(u, m, blend(m, u->g, wi_fraction(o->beta2)));
     return descend(u, u->p, step);
 }

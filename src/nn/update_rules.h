@@ -94,9 +94,8 @@ weft_tensor *wi_update_number(
     wi_update *u, double (*rule)(wi_scalar *, const wi_clock *), wi_scaled_rule *scaled, double a, double b);
 /* x · 1 / (1 - beta^t) */
 weft_tensor *wi_unbiased(wi_update *u, weft_tensor *x, float beta);
-/* x · factor, a · keep + b · (1 - keep) */
+/* x · factor */
 weft_tensor *wi_scaled(weft_tensor *x, double factor);
-weft_tensor *wi_blend(weft_tensor *a, weft_tensor *b, double keep);
 weft_tensor *wi_root_plus(weft_tensor *x, float epsilon); /* sqrt(x) + epsilon */
 
 /* ---- optimizer.c ---- */

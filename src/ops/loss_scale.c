@@ -1,3 +1,4 @@
+/* Loss scaling in f16 (contract in loss_scale.h). */
 #include "ops/loss_scale.h"
 #include "cl/waiting.h"
 #include "ops/op_table.h"

@@ -1,3 +1,4 @@
+/* The names of the ops of op_list.h. */
 #include "ops/op_table.h"
 
 #define WI_MAP1(name, ...)    #name,

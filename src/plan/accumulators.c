@@ -1,3 +1,4 @@
+/* The code of accumulators (contract in accumulators.h). */
 #include "plan/accumulators.h"
 #include <stdio.h>
 

@@ -49,7 +49,4 @@ void wi_dump_runs(const wi_materialised *runs, wi_text *text);
 void wi_dump_placement(const wi_placement *placement, wi_text *text);
 void wi_dump_launches(const wi_launches *launches, wi_text *text);
 
-/* "%12 relu f32 (batch, 8)": number, op, dtype and shape of a node. */
-void wi_dump_node(const weft_tensor *node, wi_text *text);
-
 #endif

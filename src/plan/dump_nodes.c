@@ -3,7 +3,8 @@
 
 /* ---- nodes ---- */
 
-void wi_dump_node(const weft_tensor *node, wi_text *text) {
+/* "%12 relu f32 (batch, 8)": number, op, dtype and shape of a node. */
+static void dump_node(const weft_tensor *node, wi_text *text) {
     char shape[WI_SHAPE_TEXT];
     wi_text_append(text, "%%%u %s %s %s", (unsigned)node->id, node->op->name, weft_dtype_name(node->dtype),
         wi_shape_print(&node->shape, shape));
@@ -33,7 +34,7 @@ void wi_dump_rewrites(const wi_node_order *order, wi_text *text) {
         wi_text_append(text, "%%%u\n", (unsigned)order->roots[i]->id);
     }
     for (size_t i = 0; i < order->count; i++) {
-        wi_dump_node(order->nodes[i], text);
+        dump_node(order->nodes[i], text);
         append_inputs(order->nodes[i], text);
         wi_text_append(text, "\n");
     }
@@ -43,7 +44,7 @@ void wi_dump_order(const wi_node_order *order, wi_text *text) {
     for (size_t i = 0; i < order->count; i++) {
         const weft_tensor *node = order->nodes[i];
         wi_text_append(text, "%4zu  ", i);
-        wi_dump_node(node, text);
+        dump_node(node, text);
         append_inputs(node, text);
         wi_text_append(text, "  %d readers\n", order->readers[i]);
     }
@@ -82,7 +83,7 @@ static void append_state(const wi_value *value, wi_text *text) {
 static void append_value(const wi_partition *p, int index, wi_text *text) {
     const wi_value *value = &p->values[index];
     wi_text_append(text, "value %d  ", index);
-    wi_dump_node(value->node, text);
+    dump_node(value->node, text);
     append_state(value, text);
     if (value->storage >= 0) wi_text_append(text, "  storage %d", value->storage);
     if (value->storage >= 0 || value->base != index) append_layout(value, text);
@@ -153,7 +154,7 @@ void wi_dump_selection(const wi_partition *p, wi_text *text) {
         const wi_selection *selection = p->steps[i]->selection;
         if (!selection) continue;
         wi_text_append(text, "step %zu  ", i);
-        wi_dump_node(p->values[p->steps[i]->members[0]].node, text);
+        dump_node(p->values[p->steps[i]->members[0]].node, text);
         wi_text_append(text, "\n");
         for (int k = 0; k < selection->count; k++) append_candidate(&selection->candidates[k], text);
     }

@@ -1,3 +1,4 @@
+/* The code of one element (contract in expression.h). */
 #include "plan/expression.h"
 
 #include "ops/index/index.h"

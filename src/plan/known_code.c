@@ -1,3 +1,4 @@
+/* The code of steps that plans have had (contract in known_code.h). */
 #include "plan/known_code.h"
 #include "base/platform.h"
 #include <string.h>

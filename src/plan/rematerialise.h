@@ -118,8 +118,6 @@ weft_status wi_run_swept(const wi_schedule *schedule, const wi_model *model, con
 
 /* ---- which memory is in use when ---- */
 
-/* Most steps that may be run again, in all. */
-int wi_replay_capacity(const wi_model *model);
 weft_status wi_replays_make(wi_replays *replays, const wi_model *model, wi_arena *arena);
 weft_status wi_sweep_make(wi_sweep *sweep, const wi_model *model, wi_arena *arena);
 void wi_sweep_run(wi_sweep *sweep, const wi_model *model, const wi_replays *replays, size_t target);

@@ -5,12 +5,13 @@
 
 /* ---- lists of replays ---- */
 
-int wi_replay_capacity(const wi_model *model) {
+/* Most steps that may be run again, in all. */
+static int replay_capacity(const wi_model *model) {
     return 2 * model->step_count + 64;
 }
 
 weft_status wi_replays_make(wi_replays *replays, const wi_model *model, wi_arena *arena) {
-    const size_t capacity = (size_t)wi_replay_capacity(model);
+    const size_t capacity = (size_t)replay_capacity(model);
     *replays = (wi_replays){.items = wi_arena_take(arena, capacity * sizeof *replays->items)};
     return replays->items ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
@@ -46,7 +47,7 @@ bool wi_replays_have(const wi_replays *replays, const wi_model *model, int unit,
 bool wi_replays_add(wi_replays *replays, const wi_model *model, int unit, int at) {
     const wi_model_unit *u = &model->units[unit];
     if (wi_replays_have(replays, model, unit, at)) return true;
-    if (replays->count + u->count > wi_replay_capacity(model)) return false;
+    if (replays->count + u->count > replay_capacity(model)) return false;
     for (int i = 0; i < u->count; i++) {
         const int place = place_of(replays, at, u->steps[i]);
         memmove(&replays->items[place + 1], &replays->items[place],
@@ -85,11 +86,11 @@ static size_t most_lives(const wi_model *model) {
         writes += count;
         if (count > most) most = count;
     }
-    return writes + most * (size_t)wi_replay_capacity(model) + 1;
+    return writes + most * (size_t)replay_capacity(model) + 1;
 }
 
 weft_status wi_sweep_make(wi_sweep *sweep, const wi_model *model, wi_arena *arena) {
-    const size_t runs = (size_t)(model->step_count + wi_replay_capacity(model)) + 1;
+    const size_t runs = (size_t)(model->step_count + replay_capacity(model)) + 1;
     const size_t storages = (size_t)model->storage_count + 1;
     *sweep = (wi_sweep){.runs = wi_arena_take(arena, runs * sizeof *sweep->runs),
         .runs_needed = wi_arena_take(arena, runs * sizeof *sweep->runs_needed),

@@ -1,3 +1,4 @@
+/* Keys of steps (contract in step_key.h). */
 #include "plan/step_key.h"
 
 #include "kernels/convolution/conv_product.h"

@@ -19,7 +19,7 @@ void wi_workspace_clear(wi_workspace *workspace) {
     *workspace = (wi_workspace){.allocator = workspace->allocator};
 }
 
-wi_source *wi_source_retain(wi_source *source) {
+static wi_source *retain_source(wi_source *source) {
     if (source) atomic_fetch_add(&source->references, 1);
     return source;
 }
@@ -104,7 +104,7 @@ weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context
     weft_dataset *const made = wi_allocate(context->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
     made->context = weft_context_retain(context);
-    made->source = wi_source_retain(source);
+    made->source = retain_source(source);
     made->examples = examples;
     atomic_init(&made->references, 1);
     wi_arena_init(&made->arena, context->allocator);

@@ -41,7 +41,6 @@ struct wi_source {
     void (*destroy)(wi_source *source);
 };
 
-wi_source *wi_source_retain(wi_source *source);
 void wi_source_release(wi_source *source); /* NULL is fine */
 
 struct weft_dataset {

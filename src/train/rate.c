@@ -1,3 +1,4 @@
+/* A trainer's learning rate (contract in rate.h). */
 #include "train/rate.h"
 #include "base/status.h"
 #include "graph/nodes.h"

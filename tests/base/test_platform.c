@@ -10,16 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int make_scratch(void **state) {
-    *state = scratch_make();
-    return 0;
-}
-
-static int remove_scratch(void **state) {
-    scratch_remove(*state);
-    return 0;
-}
-
 static void what_is_written_is_read(void **state) {
     const char *const path = scratch_path(*state, "numbers");
     enum { COUNT = 300000 };
@@ -230,7 +220,7 @@ static void an_empty_variable_is_unset(void **state) {
     assert_null(wi_environment("WEFT_TEST_VARIABLE"));
 }
 
-#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
+#define WITH_SCRATCH(test) SCRATCH_TEST(test)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

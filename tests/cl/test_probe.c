@@ -8,16 +8,6 @@
 #include "support/scratch.h"
 #include <limits.h>
 
-static int make_scratch(void **state) {
-    *state = scratch_make();
-    return 0;
-}
-
-static int remove_scratch(void **state) {
-    scratch_remove(*state);
-    return 0;
-}
-
 /* What the trial is to find, and how often it was made. */
 static struct {
     bool right;
@@ -35,12 +25,8 @@ static weft_status answer(bool *right, wi_device *device, const void *user) {
 }
 
 static weft_context *open_logged(const char *folder, scratch_log *log) {
-    weft_context *context = NULL;
     *log = (scratch_log){0};
-    assert_ok(
-        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
-                                          .log = scratch_log_line, .log_user = log}));
-    return context;
+    return scratch_context(folder, log);
 }
 
 static wi_question question_of(const char *text) {
@@ -159,10 +145,8 @@ static void lack_of_memory_is_an_error(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(answers_are_of_a_text, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(damaged_answers_are_tried_anew, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(failures_that_may_pass_are_not_kept, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(lack_of_memory_is_an_error, make_scratch, remove_scratch)};
+    const struct CMUnitTest tests[] = {SCRATCH_TEST(answers_are_of_a_text),
+        SCRATCH_TEST(damaged_answers_are_tried_anew), SCRATCH_TEST(failures_that_may_pass_are_not_kept),
+        SCRATCH_TEST(lack_of_memory_is_an_error)};
     return cmocka_run_group_tests_name("probe", tests, NULL, NULL);
 }

@@ -14,24 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int make_scratch(void **state) {
-    *state = scratch_make();
-    return 0;
-}
-
-static int remove_scratch(void **state) {
-    scratch_remove(*state);
-    return 0;
-}
-
-static weft_context *open_logged(const char *folder, scratch_log *log) {
-    weft_context *context = NULL;
-    assert_ok(
-        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
-                                          .log = log ? scratch_log_line : NULL, .log_user = log}));
-    return context;
-}
-
 static void assert_stats(const weft_context *context, size_t built, size_t loaded, size_t reused) {
     const wi_program_stats *const stats = wi_programs_stats(wi_context_device(context));
     assert_int_equal(stats->built, built);
@@ -40,7 +22,7 @@ static void assert_stats(const weft_context *context, size_t built, size_t loade
 }
 
 static void programs_are_found_in_memory_and_on_disk(void **state) {
-    weft_context *context = open_logged(*state, NULL);
+    weft_context *context = scratch_context(*state, NULL);
     const size_t probe = wi_programs_stats(wi_context_device(context))->built;
     wi_program *first = NULL, *second = NULL, *third = NULL;
     assert_ok(small_program_use(context, NULL));
@@ -54,7 +36,7 @@ static void programs_are_found_in_memory_and_on_disk(void **state) {
     wi_programs_save(wi_context_device(context));
     assert_int_equal(scratch_count(*state, ".weft", NULL), before + 1); /* only that one's kernels ran */
     weft_context_release(context);
-    context = open_logged(*state, NULL);
+    context = scratch_context(*state, NULL);
     assert_ok(small_program_use(context, NULL));
     assert_ok(small_program_use(context, NULL));
     assert_stats(context, 0, 1, 1);
@@ -65,10 +47,10 @@ static void programs_are_found_in_memory_and_on_disk(void **state) {
 }
 
 static bool is_saved_by_release(const char *folder) {
-    weft_context *context = open_logged(folder, NULL);
+    weft_context *context = scratch_context(folder, NULL);
     assert_ok(small_program_use(context, NULL));
     weft_context_release(context);
-    context = open_logged(folder, NULL);
+    context = scratch_context(folder, NULL);
     assert_ok(small_program_use(context, NULL));
     const bool saved = wi_programs_stats(wi_context_device(context))->loaded == 1;
     weft_context_release(context);
@@ -79,7 +61,7 @@ static bool is_saved_by_release(const char *folder) {
  * by now.)
  */
 static void releasing_saves_too(void **state) {
-    weft_context *const context = open_logged(*state, NULL);
+    weft_context *const context = scratch_context(*state, NULL);
     const bool keeps = wi_context_device(context)->caps.quirks & WI_QUIRK_OWN_CACHE;
     const char *const set = getenv("POCL_KERNEL_CACHE");
     char *const before = set ? strdup(set) : NULL;
@@ -105,7 +87,7 @@ static wi_cache_key small_key(const wi_device *device) {
 
 /* The path of the small program's entry, after it was built and saved. */
 static void save_small(const char *folder, char *path) {
-    weft_context *const context = open_logged(folder, NULL);
+    weft_context *const context = scratch_context(folder, NULL);
     assert_ok(small_program_use(context, NULL));
     wi_programs_save(wi_context_device(context));
     const wi_cache_key key = small_key(wi_context_device(context));
@@ -116,7 +98,7 @@ static void save_small(const char *folder, char *path) {
 
 static void assert_rebuilt(const char *folder, const char *damage) {
     scratch_log log = {0};
-    weft_context *context = open_logged(folder, &log);
+    weft_context *context = scratch_context(folder, &log);
     assert_ok(small_program_use(context, NULL));
     if (wi_programs_stats(wi_context_device(context))->built != 1) print_error("not noticed: %s\n", damage);
     assert_stats(context, 1, 0, 0);
@@ -124,7 +106,7 @@ static void assert_rebuilt(const char *folder, const char *damage) {
     assert_true(log.warnings > 0);
     wi_programs_save(wi_context_device(context)); /* a good one */
     weft_context_release(context);
-    context = open_logged(folder, NULL);
+    context = scratch_context(folder, NULL);
     assert_ok(small_program_use(context, NULL));
     assert_stats(context, 0, 1, 0);
     weft_context_release(context);
@@ -156,7 +138,7 @@ static void a_foreign_entry_is_rebuilt(void **state) {
     char *whole = NULL;
     size_t bytes = 0;
     save_small(*state, path);
-    weft_context *const context = open_logged(*state, NULL);
+    weft_context *const context = scratch_context(*state, NULL);
     wi_tuning_set(wi_context_device(context), "a value", 1.0);
     wi_disk_cache_path(wi_context_device(context),
         wi_disk_cache_key(wi_context_device(context), "tuning", "a value"), other, sizeof other);
@@ -167,7 +149,7 @@ static void a_foreign_entry_is_rebuilt(void **state) {
     assert_rebuilt(*state, "another's entry");
     unlink(path);
     assert_int_equal(mkdir(path, 0700), 0);
-    weft_context *const blocked = open_logged(*state, NULL);
+    weft_context *const blocked = scratch_context(*state, NULL);
     assert_ok(small_program_use(blocked, NULL)); /* neither readable nor replaceable */
     assert_stats(blocked, 1, 0, 0);
     weft_context_release(blocked);
@@ -177,7 +159,7 @@ static void a_binary_that_the_driver_refuses_is_rebuilt(void **state) {
     char path[PATH_MAX];
     static const char junk[] = "this is no program for any device";
     save_small(*state, path);
-    weft_context *const context = open_logged(*state, NULL);
+    weft_context *const context = scratch_context(*state, NULL);
     const bool rusticl = strcmp(weft_context_device(context)->platform, "rusticl") == 0;
     if (rusticl) weft_context_release(context);
     if (rusticl) skip(); /* 22.3 aborts the process when a binary is not its own */
@@ -196,7 +178,7 @@ static void count_progress(void *user, size_t done, size_t total, const char *wh
 /* Such a program is compiled twice. hypot: no kernel of Weft calls it. */
 static void functions_that_are_not_declared_are_found(void **state) {
     static const char source[] = "__kernel void far(__global float *x) { x[0] = hypot(x[0], x[1]); }\n";
-    weft_context *const context = open_logged(*state, NULL);
+    weft_context *const context = scratch_context(*state, NULL);
     wi_device *const device = wi_context_device(context);
     wi_program *program = NULL;
     assert_ok(wi_program_get(&program, device, "declared", SMALL_SOURCE, NULL));
@@ -255,7 +237,7 @@ static void a_failure_is_remembered_without_a_disk(void **state) {
 }
 
 static void unknown_kernels_have_a_named_error(void **state) {
-    weft_context *const context = open_logged(*state, NULL);
+    weft_context *const context = scratch_context(*state, NULL);
     wi_program *program = NULL;
     cl_kernel kernel = NULL;
     assert_ok(wi_program_get(&program, wi_context_device(context), "the small program", SMALL_SOURCE, NULL));
@@ -266,7 +248,7 @@ static void unknown_kernels_have_a_named_error(void **state) {
 }
 
 static void a_launch_that_fails_names_kernel_and_sizes(void **state) {
-    weft_context *const context = open_logged(*state, NULL);
+    weft_context *const context = scratch_context(*state, NULL);
     wi_program *program = NULL;
     wi_launch launch = {.dimensions = 1, .global = {64, 1, 1}, .local = {1, 1, 1}, .name = "scale"};
     assert_ok(wi_program_get(&program, wi_context_device(context), "the small program", SMALL_SOURCE, NULL));
@@ -288,7 +270,7 @@ static void a_folder_that_cannot_be_is_a_warning(void **state) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s", scratch_path(*state, "file/folder"));
     assert_ok(wi_file_write_atomic(scratch_path(*state, "file"), "", 0));
-    weft_context *const context = open_logged(path, &log);
+    weft_context *const context = scratch_context(path, &log);
     assert_ok(small_program_use(context, NULL));
     wi_programs_save(wi_context_device(context));
     wi_tuning_set(wi_context_device(context), "speed", 2.0);
@@ -300,7 +282,7 @@ static void a_folder_that_cannot_be_is_a_warning(void **state) {
 static void a_read_only_folder_is_a_warning(void **state) {
     enum { NOBODY = 65534 }; /* root may write everywhere, so it becomes somebody else for a moment */
     scratch_log log = {0};
-    weft_context *const context = open_logged(*state, &log);
+    weft_context *const context = scratch_context(*state, &log);
     const bool root = geteuid() == 0;
     if (root) assert_int_equal(chown(*state, NOBODY, NOBODY), 0);
     assert_int_equal(chmod(*state, 0500), 0);
@@ -318,7 +300,7 @@ static void a_full_disk_is_a_warning(void **state) {
     scratch_log log = {0};
     struct rlimit before, tight;
     double value = 0;
-    weft_context *const context = open_logged(*state, &log);
+    weft_context *const context = scratch_context(*state, &log);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     tight = before;
     tight.rlim_cur = 10;
@@ -350,7 +332,7 @@ static char *keep_variable(const char *name) {
 }
 
 static int entries_after_opening(const char *folder, const char *entries) {
-    weft_context *context = open_logged(folder, NULL);
+    weft_context *context = scratch_context(folder, NULL);
     wi_tuning_set(wi_context_device(context), "an entry", 1);
     const bool probed = wi_context_device(context)->caps.device_class != WEFT_CLASS_CPU;
     const bool measured = wi_context_device(context)->caps.engine_rate > 0.0;
@@ -419,7 +401,7 @@ static void getting_survives_every_lack_of_memory(void **state) {
     assert_int_equal(atomic_load(&allocator.live), 0);
 }
 
-#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
+#define WITH_SCRATCH(test) SCRATCH_TEST(test)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -14,23 +14,9 @@
 
 enum { NOBODY = 65534 };
 
-static int make_scratch(void **state) {
-    *state = scratch_make();
-    return 0;
-}
-
-static int remove_scratch(void **state) {
-    scratch_remove(*state);
-    return 0;
-}
-
 static weft_context *open_logged(const char *folder, scratch_log *log) {
-    weft_context *context = NULL;
     *log = (scratch_log){0};
-    assert_ok(
-        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
-                                          .log = scratch_log_line, .log_user = log}));
-    return context;
+    return scratch_context(folder, log);
 }
 
 /* Uses the small program on the folder and gives it another name to look up; whether it came from disk. */
@@ -218,7 +204,7 @@ static void kernel_files_that_others_may_write_are_not_used(void **state) {
     assert_said_once(&log, "WEFT_KERNEL_DIR: others may write to");
 }
 
-#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
+#define WITH_SCRATCH(test) SCRATCH_TEST(test)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -18,15 +18,9 @@ static weft_context *open_context(const char *folder, const char *file, scratch_
     return context;
 }
 
-static int make_scratch(void **state) {
-    *state = scratch_make();
-    return 0;
-}
-
-static int remove_scratch(void **state) {
+static int restore(void **state) {
     unsetenv("WEFT_TUNING");
-    scratch_remove(*state);
-    return 0;
+    return scratch_teardown(state);
 }
 
 static void write_text(const char *path, const char *text) {
@@ -363,22 +357,20 @@ static void the_library_s_list_is_whole(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(choices_are_found_again, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(the_own_file_comes_first, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(
-            other_sections_are_passed_over_and_kept, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(trials_are_said_while_they_last, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(trials_leave_what_others_wrote, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(
-            trials_leave_what_others_took_from_them, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(choices_are_found_again, scratch_setup, restore),
+        cmocka_unit_test_setup_teardown(the_own_file_comes_first, scratch_setup, restore),
+        cmocka_unit_test_setup_teardown(other_sections_are_passed_over_and_kept, scratch_setup, restore),
+        cmocka_unit_test_setup_teardown(trials_are_said_while_they_last, scratch_setup, restore),
+        cmocka_unit_test_setup_teardown(trials_leave_what_others_wrote, scratch_setup, restore),
+        cmocka_unit_test_setup_teardown(trials_leave_what_others_took_from_them, scratch_setup, restore),
         cmocka_unit_test(trials_need_no_folder),
-        cmocka_unit_test_setup_teardown(damaged_files_are_ignored, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(files_that_cannot_be_read_are_ignored, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(damaged_files_are_ignored, scratch_setup, restore),
+        cmocka_unit_test_setup_teardown(files_that_cannot_be_read_are_ignored, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(
-            the_built_in_list_goes_from_devices_to_vendors, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(built_in_choices_stay_in_the_library, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(the_library_s_list_is_whole, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(a_save_replaces_only_tuning_files, make_scratch, remove_scratch),
+            the_built_in_list_goes_from_devices_to_vendors, scratch_setup, restore),
+        cmocka_unit_test_setup_teardown(built_in_choices_stay_in_the_library, scratch_setup, restore),
+        cmocka_unit_test_setup_teardown(the_library_s_list_is_whole, scratch_setup, restore),
+        cmocka_unit_test_setup_teardown(a_save_replaces_only_tuning_files, scratch_setup, restore),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,26 +8,8 @@
 
 #include <limits.h>
 
-static int make_scratch(void **state) {
-    *state = scratch_make();
-    return 0;
-}
-
-static int remove_scratch(void **state) {
-    scratch_remove(*state);
-    return 0;
-}
-
-static weft_context *open_logged(const char *folder, scratch_log *log) {
-    weft_context *context = NULL;
-    assert_ok(
-        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
-                                          .log = log ? scratch_log_line : NULL, .log_user = log}));
-    return context;
-}
-
 static void tuning_values_last(void **state) {
-    weft_context *context = open_logged(*state, NULL);
+    weft_context *context = scratch_context(*state, NULL);
     double value = 5.0;
     assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
     wi_tuning_set(wi_context_device(context), "gemm 32x32", 0.1);
@@ -36,7 +18,7 @@ static void tuning_values_last(void **state) {
     assert_true(value == 0.3);
     assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x3", &value));
     weft_context_release(context);
-    context = open_logged(*state, NULL);
+    context = scratch_context(*state, NULL);
     assert_true(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
     assert_true(value == 0.3);
     char path[PATH_MAX];
@@ -45,7 +27,7 @@ static void tuning_values_last(void **state) {
     weft_context_release(context);
     assert_ok(wi_file_write_atomic(path, "junk", 4));
     scratch_log log = {0};
-    context = open_logged(*state, &log);
+    context = scratch_context(*state, &log);
     const int before = log.warnings;
     assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
     assert_int_equal(log.warnings, before + 1);
@@ -63,7 +45,7 @@ static void another_version_is_ignored(void **state) {
     size_t length = 0;
     double value = 5.0;
     scratch_log log = {0};
-    weft_context *context = open_logged(*state, NULL);
+    weft_context *context = scratch_context(*state, NULL);
     wi_device *const device = wi_context_device(context);
     wi_tuning_set(device, "tile", 3.0);
     wi_disk_cache_path(device, wi_disk_cache_key(device, "tuning", "tile"), path, sizeof path);
@@ -73,21 +55,20 @@ static void another_version_is_ignored(void **state) {
     bytes[VERSION_AT]++;
     assert_ok(wi_file_write_atomic(path, bytes, length));
     wi_release(NULL, bytes);
-    context = open_logged(*state, &log);
+    context = scratch_context(*state, &log);
     const int before = log.warnings;
     assert_false(wi_tuning_get(wi_context_device(context), "tile", &value));
     assert_true(value == 5.0);
     assert_int_equal(log.warnings, before + 1);
     wi_tuning_set(wi_context_device(context), "tile", 4.0);
     weft_context_release(context);
-    context = open_logged(*state, &log); /* written anew */
+    context = scratch_context(*state, &log); /* written anew */
     assert_true(wi_tuning_get(wi_context_device(context), "tile", &value) && value == 4.0);
     weft_context_release(context);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(tuning_values_last, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(another_version_is_ignored, make_scratch, remove_scratch)};
+        SCRATCH_TEST(tuning_values_last), SCRATCH_TEST(another_version_is_ignored)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,16 @@ variable() {
 }
 prefix=$(cd "$pc_dir" && cd "$(variable prefix)" && pwd)
 
+# The documents that the README leads to are installed beside it.
+find_documents() {
+    documents=$(dirname "$(find "$work/moved" -name CHANGELOG.md)")
+    links=$(grep -o '](docs/[^)#]*' "$documents/README.md" | sed 's/](//' | sort -u)
+    [ -n "$links" ] || { echo "the README leads to no documents"; exit 1; }
+    for link in $links; do
+        [ -e "$documents/$link" ] || { echo "README.md: $link is not installed"; exit 1; }
+    done
+}
+
 with_cmake() {
     cmake -S "$here/project" -B "$work/project" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
         -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_C_FLAGS="$flags" -DCMAKE_CXX_FLAGS="$flags"
@@ -47,6 +57,7 @@ compile_samples() {
 }
 
 with_pkg_config() {
+    find_documents
     export PKG_CONFIG_PATH="$pc_dir"
     pkg-config --exact-version="$(sed -n 's/^Version: //p' "$pc_dir/weft.pc")" weft
     cflags=$(pkg-config --cflags weft)

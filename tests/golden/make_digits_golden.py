@@ -3,14 +3,16 @@
 Run in the root of the tree with a Python that has torch (Debian: python3-torch):
     /usr/bin/python3 tests/golden/make_digits_golden.py
 
-The first weights come from a formula in exact arithmetic (multiples of 2^-23 times a power of two), which
-tests/train/test_golden.c computes alike, so that the file holds the curves alone.
+The first weights come from a formula (golden_weights.py), which tests/train/test_golden.c computes alike, so that the
+file holds the curves alone.
 """
 import json
 import struct
 
 import numpy
 import torch
+
+from golden_weights import weights
 
 STEPS, BATCH = 20, 32
 FOLDER = "data/digits/"
@@ -20,18 +22,6 @@ PARAMETERS = [  # name, shape, scale
     ("linear2.weight", (10, 128), 0.0625),
     ("linear2.bias", (10,), 0.0625),
 ]
-
-
-def weights(number, shape, scale):
-    """Element i of tensor `number`: the finaliser of MurmurHash3 over i + 2^20 · number, its upper 24 bits in -1..1."""
-    h = numpy.arange(int(numpy.prod(shape)), dtype=numpy.uint32) + numpy.uint32(number << 20)
-    h ^= h >> numpy.uint32(16)
-    h *= numpy.uint32(0x85EBCA6B)
-    h ^= h >> numpy.uint32(13)
-    h *= numpy.uint32(0xC2B2AE35)
-    h ^= h >> numpy.uint32(16)
-    values = ((h >> numpy.uint32(8)).astype(numpy.float64) / 2.0**23 - 1.0) * scale
-    return torch.from_numpy(values.astype(numpy.float32).reshape(shape))
 
 
 def read_idx(name):

@@ -3,29 +3,18 @@
 Run in the root of the tree with a Python that has torch (Debian: python3-torch):
     /usr/bin/python3 tests/golden/make_text_golden.py
 
-The first weights come from a formula in exact arithmetic (that of make_digits_golden.py), the tokens from one in integers;
+The first weights come from a formula in exact arithmetic (golden_weights.py), the tokens from one in integers;
 tests/train/test_text_golden.c computes both alike, so that the file holds the curves alone. Truncated backpropagation
 through time: the text lies in 4 streams, a step takes the next 12 tokens of each and the state the step before left.
 """
 import json
 
-import numpy
 import torch
+
+from golden_weights import weights
 
 WORDS, EMBEDDING, HIDDEN, STREAMS, STEPS, WINDOWS = 50, 24, 32, 4, 12, 20
 RATE, MOMENTUM = 0.5, 0.9
-
-
-def weights(number, shape, scale):
-    """Element i of tensor `number`: the finaliser of MurmurHash3 over i + 2^20 · number, its upper 24 bits in -1..1."""
-    h = numpy.arange(int(numpy.prod(shape)), dtype=numpy.uint32) + numpy.uint32(number << 20)
-    h ^= h >> numpy.uint32(16)
-    h *= numpy.uint32(0x85EBCA6B)
-    h ^= h >> numpy.uint32(13)
-    h *= numpy.uint32(0xC2B2AE35)
-    h ^= h >> numpy.uint32(16)
-    values = ((h >> numpy.uint32(8)).astype(numpy.float64) / 2.0**23 - 1.0) * scale
-    return torch.from_numpy(values.astype(numpy.float32).reshape(shape))
 
 
 def tokens():

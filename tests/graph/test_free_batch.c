@@ -4,7 +4,7 @@
 #include "support/free_networks.h"
 
 /* At batch 3, of which one is cut off, a plan leaves out factors of 1, but not a count of 1, which is a multiple of the batch. */
-enum { STEPS = 6, MOST = 32, MOST_BATCH = 34, PLANNED_FROM = 4 };
+enum { STEPS = 6, MOST_BATCH = 34, PLANNED_FROM = 4 };
 
 /* The inputs of a network: x, tokens, lengths. */
 typedef struct inputs {
@@ -41,30 +41,8 @@ static inputs make_inputs(weft_graph *graph) {
 
 /* ---- the same nodes ---- */
 
-typedef struct results {
-    weft_tensor *of[MOST];
-    size_t count;
-} results;
-
-/* The value, a loss, and its gradients by the input and all parameters. */
-static results build(const free_network *n, const free_scene *s, weft_tensor *x) {
-    weft_tensor *wrt[MOST] = {x};
-    size_t count = 1;
-    results r = {.count = 2};
-    assert_weft_ok(weft_scope_begin(s->graph, "net", true));
-    r.of[0] = n->build(s);
-    assert_weft_ok(weft_scope_end(s->graph));
-    assert_weft_ok(weft_graph_status(s->graph));
-    r.of[1] = weft_sum(weft_square(r.of[0]));
-    for (size_t i = 0; i < weft_graph_parameter_count(s->graph); i++)
-        wrt[count++] = weft_graph_parameter(s->graph, i);
-    assert_weft_ok(weft_gradients(r.of[1], wrt, count, &r.of[2]));
-    r.count += count;
-    return r;
-}
-
-static void check_nodes(
-    const free_network *n, weft_graph *graph, const results *given, const results *direct, int64_t batch) {
+static void check_nodes(const free_network *n, weft_graph *graph, const free_results *given,
+    const free_results *direct, int64_t batch) {
     assert_int_equal(direct->count, given->count);
     const size_t other = free_other_node(graph, given->of, direct->of, given->count, batch);
     if (other == given->count) return;
@@ -77,19 +55,19 @@ static void check_network(const free_network *n, free_scene (*cut)(const inputs 
     weft_graph *const graph = test_graph();
     const inputs in = make_inputs(graph);
     const free_scene s = cut(&in);
-    const results r = build(n, &s, in.of[0]);
+    const free_results r = free_build(n, &s, in.of[0]);
     for (size_t k = 0; k < sizeof batches / sizeof *batches; k++) {
         const wi_given at = free_given(graph, batches[k], 0);
         inputs fixed = in;
-        results given = r;
+        free_results given = r;
         free_give(graph, fixed.of, 3, &at);
         const free_scene own = cut(&fixed);
-        const results direct =
-            build(n, &own, fixed.of[0]); /* first: gradients are added up in the order of nodes */
+        const free_results direct =
+            free_build(n, &own, fixed.of[0]); /* first: gradients are added up in the order of nodes */
         free_give(graph, given.of, given.count, &at);
         check_nodes(n, graph, &given, &direct, batches[k]);
         if (batches[k] < PLANNED_FROM) continue;
-        results planned = r, planned_direct = direct;
+        free_results planned = r, planned_direct = direct;
         free_rewrite(graph, planned.of, planned.count, &at);
         free_rewrite(graph, planned_direct.of, planned_direct.count, &at);
         check_nodes(n, graph, &planned, &planned_direct, batches[k]);

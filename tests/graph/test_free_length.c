@@ -7,31 +7,9 @@
 
 /* At length 1 constructors leave out sums over one element, and add what is as long as the batch. At 2 a plan leaves out
  * factors of 1, but not a count of 1, which is a multiple of the batch. */
-enum { MOST = 32, SAME_FROM = 2, PLANNED_FROM = 3, BATCH = 2 };
+enum { SAME_FROM = 2, PLANNED_FROM = 3, BATCH = 2 };
 
 /* ---- the same nodes ---- */
-
-typedef struct results {
-    weft_tensor *of[MOST];
-    size_t count;
-} results;
-
-/* The value, the loss and its gradients by the input and all parameters. */
-static results build(const free_network *n, const free_scene *s) {
-    weft_tensor *wrt[MOST] = {s->x};
-    size_t count = 1;
-    results r = {.count = 2};
-    assert_weft_ok(weft_scope_begin(s->graph, "net", true));
-    r.of[0] = n->build(s);
-    assert_weft_ok(weft_scope_end(s->graph));
-    assert_weft_ok(weft_graph_status(s->graph));
-    r.of[1] = weft_sum(weft_square(r.of[0]));
-    for (size_t i = 0; i < weft_graph_parameter_count(s->graph); i++)
-        wrt[count++] = weft_graph_parameter(s->graph, i);
-    assert_weft_ok(weft_gradients(r.of[1], wrt, count, &r.of[2]));
-    r.count += count;
-    return r;
-}
 
 static void give(const free_scene *s, weft_tensor **nodes, size_t count, int64_t length) {
     const wi_given given = free_given(s->graph, BATCH, length);
@@ -39,8 +17,8 @@ static void give(const free_scene *s, weft_tensor **nodes, size_t count, int64_t
 }
 
 /* What a plan makes of the nodes at the length. */
-static results rewrite(const free_scene *s, const results *of, int64_t length) {
-    results r = *of;
+static free_results rewrite(const free_scene *s, const free_results *of, int64_t length) {
+    free_results r = *of;
     const wi_given given = free_given(s->graph, BATCH, length);
     free_rewrite(s->graph, r.of, r.count, &given);
     return r;
@@ -54,7 +32,8 @@ static free_scene scene_of_length(void) {
     return s;
 }
 
-static void check_nodes(const free_network *n, const results *given, const results *direct, int64_t length) {
+static void check_nodes(
+    const free_network *n, const free_results *given, const free_results *direct, int64_t length) {
     assert_int_equal(direct->count, given->count);
     const weft_graph *const graph = weft_tensor_graph(direct->of[0]);
     const size_t other = free_other_node(graph, given->of, direct->of, given->count, BATCH);
@@ -70,11 +49,11 @@ static weft_tensor *distance(weft_tensor *a, weft_tensor *b) {
 }
 
 static void check_values(
-    const free_network *n, const free_scene *fixed, const results *given, const results *direct) {
+    const free_network *n, const free_scene *fixed, const free_results *given, const free_results *direct) {
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
-    float x[BATCH * FREE_WIDTH], distances[MOST];
+    float x[BATCH * FREE_WIDTH], distances[FREE_RESULTS];
     const int32_t tokens[BATCH] = {3, 4}, lengths[BATCH] = {0, 0}, ones[BATCH] = {1, 1};
-    weft_tensor *outputs[MOST];
+    weft_tensor *outputs[FREE_RESULTS];
     weft_plan *plan = NULL;
     for (int i = 0; i < BATCH * FREE_WIDTH; i++) x[i] = (float)(i * i % 7 - 3) * 0.25f + 0.1f;
     for (size_t i = 0; i < given->count; i++) outputs[i] = distance(given->of[i], direct->of[i]);
@@ -92,16 +71,17 @@ static void check_values(
     weft_plan_release(plan);
 }
 
-static void check_length(const free_network *n, const free_scene *s, const results *r, int64_t length) {
-    results given = *r;
+static void check_length(const free_network *n, const free_scene *s, const free_results *r, int64_t length) {
+    free_results given = *r;
     free_scene fixed = {
         .graph = s->graph, .length = length, .x = s->x, .tokens = s->tokens, .lengths = s->lengths};
     give(s, &fixed.x, 1, length);
     give(s, &fixed.tokens, 1, length);
-    const results direct = build(n, &fixed); /* first: gradients are added up in the order of their nodes */
+    const free_results direct =
+        free_build(n, &fixed, fixed.x); /* first: gradients are added up in the order of their nodes */
     give(s, given.of, given.count, length);
     if (length >= PLANNED_FROM) {
-        const results planned = rewrite(s, r, length), planned_direct = rewrite(s, &direct, length);
+        const free_results planned = rewrite(s, r, length), planned_direct = rewrite(s, &direct, length);
         check_nodes(n, &planned, &planned_direct, length);
     }
     if (length >= SAME_FROM)
@@ -131,7 +111,7 @@ static void meet(weft_tensor *node, bool *seen) {
     for (int i = 0; i < node->input_count; i++) meet(node->inputs[i], seen);
 }
 
-static void meet_all(const free_scene *s, const results *r) {
+static void meet_all(const free_scene *s, const free_results *r) {
     bool *const seen = calloc(s->graph->node_count, sizeof *seen);
     assert_non_null(seen);
     for (size_t i = 0; i < r->count; i++) meet(r->of[i], seen);
@@ -159,7 +139,7 @@ static void nodes_are_those_of_the_length(void **state) {
     (void)state;
     for (size_t i = 0; i < free_network_count; i++) {
         const free_scene s = scene_of_length();
-        const results r = build(&free_networks[i], &s);
+        const free_results r = free_build(&free_networks[i], &s, s.x);
         meet_all(&s, &r);
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
             if (lengths[k] >= free_networks[i].shortest) check_length(&free_networks[i], &s, &r, lengths[k]);

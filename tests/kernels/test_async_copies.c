@@ -46,33 +46,18 @@ static weft_context *context_with(const char *copies, scratch_log *log) {
     return context;
 }
 
-static void assert_chosen(const char *own, const wi_step *const *steps, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        assert_string_equal(steps[i]->selection->chosen->name, own);
-        assert_string_equal(steps[i]->selection->variant->name, "async");
-        assert_int_equal(steps[i]->selection->variant->values[WI_TILE_STAGES], 3);
-    }
+static void has_stages(const wi_step *step) {
+    assert_int_equal(step->selection->variant->values[WI_TILE_STAGES], 3);
+}
+
+static void look(const conv_cases *k, const weft_plan *plan, const wi_step *step) {
+    has_stages(step);
+    if (k == &conv_split) assert_in_range(conv_net_splits(plan, step), 2, 32);
 }
 
 static void try_convolutions(const conv_cases *k, const char *model) {
-    const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
     weft_context *const context = context_with(model, NULL);
-    const conv_net net = conv_net_in(weft_context_graph(context), k->cases, k->count, k->extras);
-    weft_plan *const naive = conv_net_plan(&net, "conv_naive");
-    conv_net_choose(
-        wi_context_device(context), k->kernel, "async", naive, steps, conv_cases_steps(k, naive, steps));
-    weft_plan *const tiles = conv_net_plan(&net, NULL);
-    const size_t count = conv_cases_steps(k, tiles, steps);
-    assert_int_equal(count, k->count * (k->extras & CONV_OF_WEIGHT ? 1 : CONV_PASSES));
-    assert_chosen(k->kernel, steps, count);
-    for (size_t i = 0; i < count && k == &conv_split; i++)
-        assert_in_range(conv_net_splits(tiles, steps[i]), 2, 32);
-    float *const wanted = conv_net_run(&net, naive), *const got = conv_net_run(&net, tiles);
-    conv_net_compare(&net, k->kernel, got, wanted, NULL);
-    free(wanted);
-    free(got);
-    weft_plan_release(naive);
-    weft_plan_release(tiles);
+    conv_cases_compare(k, "async", context, look);
     weft_context_release(context);
 }
 
@@ -176,6 +161,14 @@ static size_t product_steps(const weft_plan *plan, const wi_step **steps) {
     }
     assert_int_equal(count, product_count());
     return count;
+}
+
+static void assert_chosen(const char *own, const wi_step *const *steps, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(steps[i]->selection->chosen->name, own);
+        assert_string_equal(steps[i]->selection->variant->name, "async");
+        has_stages(steps[i]);
+    }
 }
 
 static void try_products(const char *model, const char *own) {

@@ -128,17 +128,7 @@ static void the_fast_ones_come_first(void **state) {
         skip();
     }
     const bool is_cpu = wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU;
-    wi_conv_geometry wide = {.images = 2,
-        .groups = 1,
-        .channels = 16,
-        .filters = 32,
-        .read = {1, 8, 8},
-        .made = {1, 8, 8},
-        .taps = {1, 3, 3},
-        .stride = {1, 1, 1},
-        .dilation = {1, 1, 1},
-        .before = {0, 1, 1}};
-    wi_conv_geometry thin = wide;
+    wi_conv_geometry wide = conv_geometry_of(2, 16, 32, 8, 3), thin = wide;
     thin.groups = 16;
     thin.channels = thin.filters = 1;
     assert_string_equal(choice(&wide), is_cpu ? "conv_cpu" : "conv_gpu");
@@ -176,19 +166,8 @@ static double judged(const char *name, const wi_kernel_site *site) {
  * windows by AVX-512 BF16, and than f32 ones; AMX multiplies all windows sooner. */
 static void winograd_serves_mixed_precision(void **state) {
     (void)state;
-    const wi_conv_geometry layer = {.images = 128,
-        .groups = 1,
-        .channels = 32,
-        .filters = 32,
-        .read = {1, 16, 16},
-        .made = {1, 16, 16},
-        .taps = {1, 3, 3},
-        .stride = {1, 1, 1},
-        .dilation = {1, 1, 1},
-        .before = {0, 1, 1},
-        .image = 16 * 16 * 32,
-        .step = {0, 16 * 32, 32},
-        .flops = 2.0 * 128 * 16 * 16 * 9 * 32 * 32};
+    wi_conv_geometry layer = conv_geometry_in_memory(128, 32, 32, 16, 3);
+    layer.flops = 2.0 * 128 * 16 * 16 * 9 * 32 * 32;
     const wi_gemm_shape shape = {.convolution = &layer};
     wi_device_profile profile = *wi_device_kind_named("cpu");
     profile.units = 2;
@@ -239,18 +218,7 @@ static void pointwise_convolutions_take_16_bits(void **state) {
 /* A layer of 3 x 3 taps in class gpu, on a device of so many units with these engines, in this format. */
 static wi_selection judged_layer_in(
     weft_dtype format, unsigned engines, int64_t units, int64_t size, int64_t channels, int64_t filters) {
-    const wi_conv_geometry layer = {.images = 16,
-        .groups = 1,
-        .channels = channels,
-        .filters = filters,
-        .read = {1, size, size},
-        .made = {1, size, size},
-        .taps = {1, 3, 3},
-        .stride = {1, 1, 1},
-        .dilation = {1, 1, 1},
-        .before = {0, 1, 1},
-        .image = size * size * channels,
-        .step = {0, size * channels, channels}};
+    const wi_conv_geometry layer = conv_geometry_in_memory(16, channels, filters, size, 3);
     const wi_gemm_shape shape = {.convolution = &layer};
     wi_device_profile profile = *wi_device_kind_named("gpu");
     wi_selection best = {0};

@@ -31,18 +31,11 @@ static const conv_cases winograd = {"winograd_gpu", CONV_BIAS | CONV_SUMS, CONV_
                         solid = {"conv_gpu", CONV_BIAS | CONV_3D, CONV_CASES(solid_cases)},
                         solid_weight = {"conv_gpu_weight", CONV_OF_WEIGHT | CONV_3D, CONV_CASES(solid_cases)};
 
-static void assert_together(const wi_device *device, const conv_cases *k, const weft_plan *plan) {
-    const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
-    const size_t count = conv_cases_steps(k, plan, steps);
-    assert_int_equal(count, k->count * (k->extras & CONV_OF_WEIGHT ? 1 : CONV_PASSES));
-    for (size_t i = 0; i < count; i++) {
-        const wi_selection *const selection = steps[i]->selection;
-        assert_string_equal(selection->chosen->name, k->kernel);
-        assert_string_equal(selection->variant->name, "together");
-        assert_int_equal(selection->variant->values[WI_TILE_SUB_GROUP], 8);
-        assert_int_equal(steps[i]->sums, k->extras & CONV_SUMS && device->profile.loops.sums);
-        if (k == &conv_split) assert_in_range(conv_net_splits(plan, steps[i]), 2, 32);
-    }
+static void look(const conv_cases *k, const weft_plan *plan, const wi_step *step) {
+    const bool sums = wi_context_device(test_context())->profile.loops.sums;
+    assert_int_equal(step->selection->variant->values[WI_TILE_SUB_GROUP], 8);
+    assert_int_equal(step->sums, k->extras & CONV_SUMS && sums);
+    if (k == &conv_split) assert_in_range(conv_net_splits(plan, step), 2, 32);
 }
 
 /* ---- the tests ---- */
@@ -56,20 +49,8 @@ static void try(const conv_cases *k) {
     }
     weft_context *const context =
         test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .work_units = UNITS});
-    wi_device *const device = wi_context_device(context);
-    device->profile.block_reads = true;
-    const conv_net net = conv_net_in(weft_context_graph(context), k->cases, k->count, k->extras);
-    weft_plan *const naive = conv_net_plan(&net, "conv_naive");
-    const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
-    conv_net_choose(device, k->kernel, "together", naive, steps, conv_cases_steps(k, naive, steps));
-    weft_plan *const together = conv_net_plan(&net, NULL);
-    assert_together(device, k, together);
-    float *const wanted = conv_net_run(&net, naive), *const got = conv_net_run(&net, together);
-    conv_net_compare(&net, k->kernel, got, wanted, NULL);
-    free(wanted);
-    free(got);
-    weft_plan_release(naive);
-    weft_plan_release(together);
+    wi_context_device(context)->profile.block_reads = true;
+    conv_cases_compare(k, "together", context, look);
     weft_context_release(context);
 }
 

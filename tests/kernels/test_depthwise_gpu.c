@@ -49,31 +49,9 @@ static const conv_case solid_cases[] = {
     {"three axes, stride 2", 2, 4, 5, 8, 4, 3, 2, 1, 1, 4},
 };
 
-static void assert_chosen(const conv_cases *k, const char *variant, const weft_plan *plan) {
-    const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
-    const size_t count = conv_cases_steps(k, plan, steps);
-    assert_int_equal(count, k->count * (k->extras & CONV_OF_WEIGHT ? 1 : CONV_PASSES));
-    for (size_t i = 0; i < count; i++) {
-        assert_string_equal(steps[i]->selection->chosen->name, k->kernel);
-        assert_string_equal(steps[i]->selection->variant->name, variant);
-    }
-}
-
 static void try(const conv_cases *k, const char *variant) {
     weft_context *const context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT});
-    const conv_net net = conv_net_in(weft_context_graph(context), k->cases, k->count, k->extras);
-    weft_plan *const naive = conv_net_plan(&net, "conv_naive");
-    const wi_step *steps[CONV_MOST_CASES * CONV_PASSES];
-    conv_net_choose(
-        wi_context_device(context), k->kernel, variant, naive, steps, conv_cases_steps(k, naive, steps));
-    weft_plan *const plan = conv_net_plan(&net, NULL);
-    assert_chosen(k, variant, plan);
-    float *const wanted = conv_net_run(&net, naive), *const got = conv_net_run(&net, plan);
-    conv_net_compare(&net, k->kernel, got, wanted, NULL);
-    free(wanted);
-    free(got);
-    weft_plan_release(naive);
-    weft_plan_release(plan);
+    conv_cases_compare(k, variant, context, NULL);
     weft_context_release(context);
 }
 
@@ -140,18 +118,9 @@ static bool takes(const char *name, int variant, const wi_kernel_site *site) {
 /* Quads begin at multiples of their size, and offsets of more than 32 bits, or below the first pixel, need the long form. */
 static void variants_take_what_they_can(void **state) {
     (void)state;
-    wi_conv_geometry w = {.images = 2,
-        .groups = 32,
-        .channels = 1,
-        .filters = 1,
-        .read = {1, 8, 8},
-        .made = {1, 8, 8},
-        .taps = {1, 3, 3},
-        .stride = {1, 1, 1},
-        .dilation = {1, 1, 1},
-        .before = {0, 1, 1},
-        .image = 8 * 8 * 32,
-        .step = {0, 8 * 32, 32}};
+    wi_conv_geometry w = conv_geometry_in_memory(2, 32, 32, 8, 3);
+    w.groups = 32;
+    w.channels = w.filters = 1;
     const wi_gemm_shape shape = {.convolution = &w};
     wi_device_profile device = *wi_device_kind_named("gpu");
     device.max_group = device.max_items[0] = device.max_items[1] = 256;

@@ -84,14 +84,6 @@ static void scan_site(test_site *t, const wi_device *device, bool back, wi_cell 
 
 /* ---- right kernels ---- */
 
-static weft_context *open_context(const char *folder, scratch_log *log) {
-    weft_context *context = NULL;
-    assert_ok(
-        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
-                                          .log = log ? scratch_log_line : NULL, .log_user = log}));
-    return context;
-}
-
 /* Of all that take the site. */
 static int pass_all(wi_device *device, test_site *t) {
     int tested = 0;
@@ -144,7 +136,7 @@ static void right_kernels_pass(void **state) {
     static const int64_t widths[] = {64, 32, 100, 200};
     const size_t count = test_reduced() ? 1 : sizeof widths / sizeof *widths;
     const int last = test_reduced() ? WI_CELL_LSTM : WI_CELL_RNN_RELU;
-    weft_context *const context = open_context(*state, NULL);
+    weft_context *const context = scratch_context(*state, NULL);
     wi_device *const device = wi_context_device(context);
     for (size_t i = 0; i < count; i++) assert_true(pass_attention(device, widths[i], WEFT_F32) >= 2);
     for (int cell = WI_CELL_LSTM; cell <= last; cell++)
@@ -162,11 +154,11 @@ enum { ENGINE_LOCAL = 54 << 10 };
 
 /* A context whose device has the model of an engine; NULL: it lacks local memory for it, which is said. */
 static weft_context *open_engine(const char *folder, scratch_log *log) {
-    weft_context *context = open_context(folder, NULL);
+    weft_context *context = scratch_context(folder, NULL);
     setenv("WEFT_MATRIX_ENGINES", engine_model(wi_context_device(context)), 1);
     const bool fits = wi_context_device(context)->profile.local_bytes >= ENGINE_LOCAL;
     weft_context_release(context);
-    if (fits) return open_context(folder, log);
+    if (fits) return scratch_context(folder, log);
     print_message("skipped: the device has less local memory than an engine's kernels take by its model\n");
     return NULL;
 }
@@ -256,7 +248,7 @@ typedef struct broken_case {
 } broken_case;
 
 static weft_context *open_for(const broken_case *c, const char *folder, scratch_log *log) {
-    weft_context *const context = open_context(folder, log);
+    weft_context *const context = scratch_context(folder, log);
     if (c->units) wi_context_device(context)->profile.units = c->units;
     return context;
 }
@@ -322,7 +314,7 @@ static void wrong_rows_do_not_serve(void **state) {
         print_message("skipped: WEFT_TEST_REDUCED asks for small shapes\n");
         skip();
     }
-    weft_context *const context = open_context(*state, NULL);
+    weft_context *const context = scratch_context(*state, NULL);
     const wi_device *const device = wi_context_device(context);
     const bool is_gpu = device->caps.device_class == WEFT_CLASS_GPU, fits = has_four_rows(device);
     weft_context_release(context);
@@ -353,7 +345,7 @@ static void a_tested_kernel_is_compiled_once(void **state) {
     static float y[NUMBERS];
     static network *const networks[] = {attention, lstm};
     for (int i = 0; i < 2; i++) {
-        weft_context *const context = open_context(scratch_path(*state, i ? "lstm" : "attention"), NULL);
+        weft_context *const context = scratch_context(scratch_path(*state, i ? "lstm" : "attention"), NULL);
         (void)compute(context, networks[i], WEFT_PRECISION_F32, y);
         assert_non_null(finding_of(context, i ? "recurrent of lstm by " : "attention of heads of 64 by "));
         assert_true(wi_programs_stats(wi_context_device(context))->pieces_reused > 0);
@@ -363,12 +355,12 @@ static void a_tested_kernel_is_compiled_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(right_kernels_pass, self_test_begin, self_test_end),
-        cmocka_unit_test_setup_teardown(right_engines_pass, self_test_begin, self_test_end),
-        cmocka_unit_test_setup_teardown(wrong_attention_does_not_serve, self_test_begin, self_test_end),
-        cmocka_unit_test_setup_teardown(wrong_rows_do_not_serve, self_test_begin, self_test_end),
-        cmocka_unit_test_setup_teardown(wrong_scans_of_engines_do_not_serve, self_test_begin, self_test_end),
-        cmocka_unit_test_setup_teardown(a_tested_kernel_is_compiled_once, self_test_begin, self_test_end),
+        SELF_TEST(right_kernels_pass),
+        SELF_TEST(right_engines_pass),
+        SELF_TEST(wrong_attention_does_not_serve),
+        SELF_TEST(wrong_rows_do_not_serve),
+        SELF_TEST(wrong_scans_of_engines_do_not_serve),
+        SELF_TEST(a_tested_kernel_is_compiled_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

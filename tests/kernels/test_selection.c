@@ -1,6 +1,7 @@
 /* The choice among candidates: the cheapest wins, a margin counts, tuned times replace estimates, names that nothing has
  * are errors. */
 #include "support/checks.h"
+#include "support/conv_net.h"
 #include "support/scratch.h"
 
 #include "cl/context.h"
@@ -14,29 +15,11 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-static weft_context *open_context(const char *folder, scratch_log *log) {
-    weft_context *context = NULL;
-    assert_ok(
-        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
-                                          .log = scratch_log_line, .log_user = log}));
-    return context;
-}
-
 static wi_selection choose(weft_context *context, const wi_gemm_shape *product) {
     const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = product};
     wi_selection selection;
     assert_ok(wi_select(&selection, wi_context_device(context), &wi_op_matmul, &site));
     return selection;
-}
-
-static int make_scratch(void **state) {
-    *state = scratch_make();
-    return 0;
-}
-
-static int remove_scratch(void **state) {
-    scratch_remove(*state);
-    return 0;
 }
 
 static const wi_candidate *chosen_of(const wi_selection *selection) {
@@ -51,7 +34,7 @@ static const wi_candidate *chosen_of(const wi_selection *selection) {
 
 static void the_cheapest_wins(void **state) {
     scratch_log log = {0};
-    weft_context *const context = open_context(*state, &log);
+    weft_context *const context = scratch_context(*state, &log);
     for (int64_t size = 1; size <= 4096; size *= 4) {
         const wi_gemm_shape product = {1, size, size, size, 0, size, 1, 0, size, 1, NULL};
         const wi_selection selection = choose(context, &product);
@@ -72,17 +55,8 @@ static void the_cheapest_wins(void **state) {
 
 static void names_that_nothing_has_are_errors(void **state) {
     scratch_log log = {0};
-    weft_context *const context = open_context(*state, &log);
-    const wi_conv_geometry geometry = {.images = 2,
-        .groups = 1,
-        .channels = 16,
-        .filters = 32,
-        .read = {1, 8, 8},
-        .made = {1, 8, 8},
-        .taps = {1, 3, 3},
-        .stride = {1, 1, 1},
-        .dilation = {1, 1, 1},
-        .before = {0, 1, 1}};
+    weft_context *const context = scratch_context(*state, &log);
+    const wi_conv_geometry geometry = conv_geometry_of(2, 16, 32, 8, 3);
     const wi_gemm_shape convolution = {.convolution = &geometry};
     const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &convolution};
     wi_selection selection;
@@ -129,8 +103,8 @@ static void records_are_whole(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_cheapest_wins, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(names_that_nothing_has_are_errors, make_scratch, remove_scratch),
+        SCRATCH_TEST(the_cheapest_wins),
+        SCRATCH_TEST(names_that_nothing_has_are_errors),
         cmocka_unit_test(records_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,14 +17,6 @@
 
 enum { SIZE = 96, MOST_TEXT = 1 << 16 };
 
-static weft_context *open_context(const char *folder, scratch_log *log) {
-    weft_context *context = NULL;
-    assert_ok(
-        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
-                                          .log = log ? scratch_log_line : NULL, .log_user = log}));
-    return context;
-}
-
 /* ---- right kernels ---- */
 
 static int test_all(wi_device *device, const wi_op *op, const wi_kernel_site *site) {
@@ -57,7 +49,7 @@ static size_t format_count(const wi_device *device) {
 
 static void right_products_pass(void **state) {
     static const int64_t sizes[][4] = {{1, 256, 256, 256}, {1, 4, 300, 200}, {3, 40, 50, 60}, {1, 1, 9, 7}};
-    weft_context *const context = open_context(*state, NULL);
+    weft_context *const context = scratch_context(*state, NULL);
     wi_device *const device = wi_context_device(context);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         for (size_t way = 0; way < 4 * format_count(device); way++) {
@@ -145,7 +137,7 @@ static void test_weight(wi_device *device, const conv_case *c, weft_tensor *node
 }
 
 static void right_convolutions_pass(void **state) {
-    weft_context *const context = open_context(*state, NULL);
+    weft_context *const context = scratch_context(*state, NULL);
     wi_device *const device = wi_context_device(context);
     weft_tensor *const node = calloc(1, sizeof *node + 2 * sizeof(weft_tensor *));
     for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++) {
@@ -194,7 +186,7 @@ static void product_is_right(weft_context *context) {
 
 /* What is chosen while all is right. */
 static const wi_implementation *usual_choice(const char *folder) {
-    weft_context *const context = open_context(folder, NULL);
+    weft_context *const context = scratch_context(folder, NULL);
     const wi_implementation *const usual = choose(context).chosen;
     weft_context_release(context);
     return usual;
@@ -211,7 +203,7 @@ static size_t faults_of(weft_context *context) {
 static void expect_quarantine(const char *folder, const wi_implementation *usual, const char *why) {
     for (int start = 0; start < 2; start++) { /* the second time from the file */
         scratch_log log = {0};
-        weft_context *const context = open_context(folder, &log);
+        weft_context *const context = scratch_context(folder, &log);
         product_is_right(context);
         const wi_selection selection = choose(context);
         assert_string_not_equal(selection.chosen->file, usual->file);
@@ -249,7 +241,7 @@ static void a_kernel_that_does_not_compile_does_not_serve(void **state) {
 
 /* When every product is in quarantine, that is an error, not a wrong result. */
 static void no_right_kernel_is_an_error(void **state) {
-    weft_context *const context = open_context(*state, NULL);
+    weft_context *const context = scratch_context(*state, NULL);
     wi_device *const device = wi_context_device(context);
     const wi_kernel_site site = {.device = &device->profile, .product = &square};
     wi_selection selection;
@@ -265,7 +257,7 @@ static void no_right_kernel_is_an_error(void **state) {
 
 static void another_driver_is_tested_anew(void **state) {
     const wi_implementation *const usual = usual_choice(*state);
-    weft_context *context = open_context(*state, NULL);
+    weft_context *context = scratch_context(*state, NULL);
     wi_device *device = wi_context_device(context);
     const wi_kernel_site site = {.device = &device->profile, .product = &square};
     char name[WI_SELF_TEST_NAME];
@@ -304,7 +296,7 @@ static bool engine_serves(weft_context *context) {
 /* The compiler takes the instruction, and the sums are not what they should be: as with a driver that knows it wrongly. */
 static void a_wrong_engine_does_not_serve(void **state) {
     setenv("WEFT_MATRIX_ENGINES", "model", 1);
-    weft_context *context = open_context(*state, NULL);
+    weft_context *context = scratch_context(*state, NULL);
     if (wi_context_device(context)->profile.local_bytes < ENGINE_LOCAL) {
         weft_context_release(context);
         print_message(
@@ -321,7 +313,7 @@ static void a_wrong_engine_does_not_serve(void **state) {
         break_kernel(scratch_path(*state, "kernels"), "amx_model.clh", "even + odd", "0.125f + ");
     for (int start = 0; start < 2; start++) { /* the second time from the cache */
         scratch_log log = {0};
-        context = open_context(scratch_path(*state, "wrong"), &log);
+        context = scratch_context(scratch_path(*state, "wrong"), &log);
         assert_false(engine_serves(context));
         assert_int_equal(strstr(log.text, "is not used: it computes wrong numbers") != NULL, start == 0);
         product_is_right(context);
@@ -332,7 +324,7 @@ static void a_wrong_engine_does_not_serve(void **state) {
 /* A driver on which the suite passes is trusted, until somebody changes kernels. */
 static void proven_drivers_are_trusted(void **state) {
     unsetenv("WEFT_SELF_TEST");
-    weft_context *const context = open_context(*state, NULL);
+    weft_context *const context = scratch_context(*state, NULL);
     wi_device *const device = wi_context_device(context);
     size_t count;
     strcpy(device->info.platform, "Portable Computing Language");
@@ -349,15 +341,14 @@ static void proven_drivers_are_trusted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(right_products_pass, self_test_begin, self_test_end),
-        cmocka_unit_test_setup_teardown(right_convolutions_pass, self_test_begin, self_test_end),
-        cmocka_unit_test_setup_teardown(a_wrong_kernel_does_not_serve, self_test_begin, self_test_end),
-        cmocka_unit_test_setup_teardown(
-            a_kernel_that_does_not_compile_does_not_serve, self_test_begin, self_test_end),
-        cmocka_unit_test_setup_teardown(no_right_kernel_is_an_error, self_test_begin, self_test_end),
-        cmocka_unit_test_setup_teardown(a_wrong_engine_does_not_serve, self_test_begin, self_test_end),
-        cmocka_unit_test_setup_teardown(another_driver_is_tested_anew, self_test_begin, self_test_end),
-        cmocka_unit_test_setup_teardown(proven_drivers_are_trusted, self_test_begin, self_test_end),
+        SELF_TEST(right_products_pass),
+        SELF_TEST(right_convolutions_pass),
+        SELF_TEST(a_wrong_kernel_does_not_serve),
+        SELF_TEST(a_kernel_that_does_not_compile_does_not_serve),
+        SELF_TEST(no_right_kernel_is_an_error),
+        SELF_TEST(a_wrong_engine_does_not_serve),
+        SELF_TEST(another_driver_is_tested_anew),
+        SELF_TEST(proven_drivers_are_trusted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,14 +19,6 @@
 
 static const wi_gemm_shape shape = {1, 96, 80, 72, 0, 72, 1, 0, 80, 1, NULL};
 
-static weft_context *open_context(const char *folder, scratch_log *log) {
-    weft_context *context = NULL;
-    assert_ok(
-        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
-                                          .log = scratch_log_line, .log_user = log}));
-    return context;
-}
-
 static wi_kernel_site site_of(weft_context *context) {
     return (wi_kernel_site){.device = &wi_context_device(context)->profile, .product = &shape};
 }
@@ -48,16 +40,6 @@ static wi_verdict verdict_of(const wi_selection *selection) {
     return WI_VERDICT_REFUSED;
 }
 
-static int make_scratch(void **state) {
-    *state = scratch_make();
-    return 0;
-}
-
-static int remove_scratch(void **state) {
-    scratch_remove(*state);
-    return 0;
-}
-
 typedef struct said {
     int begun, ended;
 } said;
@@ -75,7 +57,7 @@ static void tuned_choices_serve_the_next_context(void **state) {
     char name[WI_SITE_NAME], kernel[WI_KERNEL_NAME];
     scratch_log log = {0};
     said counts = {0};
-    weft_context *context = open_context(*state, &log);
+    weft_context *context = scratch_context(*state, &log);
     wi_kernel_site site = site_of(context);
     wi_tuner tuner = {.device = wi_context_device(context),
         .deadline = HUGE_VAL,
@@ -87,7 +69,7 @@ static void tuned_choices_serve_the_next_context(void **state) {
     assert_true(tuner.sites == 1 && tuner.tried > 1 && tuner.changed <= 1);
     assert_true(counts.begun == tuner.tried && counts.ended == counts.begun);
     weft_context_release(context);
-    context = open_context(*state, &log);
+    context = scratch_context(*state, &log);
     site = site_of(context);
     wi_site_name(name, &wi_op_matmul, &site);
     const wi_choice *const choice = wi_choices_find(wi_context_device(context), name);
@@ -104,7 +86,7 @@ static void tuned_choices_serve_the_next_context(void **state) {
 static void without_time_nothing_is_kept(void **state) {
     scratch_log log = {0};
     size_t kept;
-    weft_context *const context = open_context(*state, &log);
+    weft_context *const context = scratch_context(*state, &log);
     const wi_kernel_site site = site_of(context);
     wi_tuner tuner = {.device = wi_context_device(context), .deadline = 0.0, .gain = WI_TUNER_GAIN};
     wi_choices_use(tuner.device, false);
@@ -185,7 +167,7 @@ static double tune_in_noise(wi_device *device, const wi_kernel_site *site) {
 static void noise_chooses_nothing_slower(void **state) {
     enum { TIMES = 60 };
     scratch_log log = {0};
-    weft_context *const context = open_context(*state, &log);
+    weft_context *const context = scratch_context(*state, &log);
     const wi_kernel_site site = site_of(context);
     noise.random = test_random_named("noise", 0);
     for (int i = 0; i < TIMES; i++) {
@@ -211,7 +193,7 @@ static void other_kernel(weft_context *context, char kernel[WI_KERNEL_NAME]) {
 static void a_choice_has_the_first_word(void **state) {
     char name[WI_SITE_NAME], kernel[WI_KERNEL_NAME], chosen[WI_KERNEL_NAME], fault[] = "it hangs";
     scratch_log log = {0};
-    weft_context *const context = open_context(*state, &log);
+    weft_context *const context = scratch_context(*state, &log);
     wi_device *const device = wi_context_device(context);
     const wi_kernel_site site = site_of(context);
     other_kernel(context, kernel);
@@ -235,7 +217,7 @@ static void a_choice_has_the_first_word(void **state) {
 static void choices_of_nothing_are_ignored(void **state) {
     char name[WI_SITE_NAME], gone[] = "gone/forever";
     scratch_log log = {0};
-    weft_context *const context = open_context(*state, &log);
+    weft_context *const context = scratch_context(*state, &log);
     const wi_kernel_site site = site_of(context);
     const wi_selection usual = choose(context);
     wi_site_name(name, &wi_op_matmul, &site);
@@ -256,7 +238,7 @@ static void wrong_results_are_seen(void **state) {
     float wrong = 1e6f;
     bool right = true;
     wi_site_operands operands;
-    weft_context *const context = open_context(*state, &log);
+    weft_context *const context = scratch_context(*state, &log);
     wi_device *const device = wi_context_device(context);
     const wi_kernel_site site = site_of(context);
     assert_ok(wi_site_operands_make(&operands, device, &site));
@@ -357,7 +339,7 @@ static void remove_line(const char *folder, const char *site) {
 static void sites_without_a_choice_are_measured(void **state) {
     scratch_log log = {0};
     network n = {0};
-    weft_context *context = open_context(*state, &log);
+    weft_context *context = scratch_context(*state, &log);
     plan_network(&n, context);
     const tried_sites all = tune_network(&n, context);
     assert_true(all.count >= 3);
@@ -365,7 +347,7 @@ static void sites_without_a_choice_are_measured(void **state) {
     weft_plan_release(n.plan);
     weft_context_release(context);
     remove_line(*state, all.names[1]);
-    context = open_context(*state, &log);
+    context = scratch_context(*state, &log);
     n = (network){0};
     plan_network(&n, context);
     const tried_sites lost = tune_network(&n, context);
@@ -373,7 +355,7 @@ static void sites_without_a_choice_are_measured(void **state) {
     assert_string_equal(lost.names[0], all.names[1]);
     weft_plan_release(n.plan);
     weft_context_release(context);
-    context = open_context(scratch_path(*state, "other"), &log);
+    context = scratch_context(scratch_path(*state, "other"), &log);
     n = (network){0};
     size_t known;
     (void)wi_choices_all(wi_context_device(context), &known);
@@ -386,13 +368,13 @@ static void sites_without_a_choice_are_measured(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(tuned_choices_serve_the_next_context, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(without_time_nothing_is_kept, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(a_choice_has_the_first_word, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(choices_of_nothing_are_ignored, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(wrong_results_are_seen, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(noise_chooses_nothing_slower, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(sites_without_a_choice_are_measured, make_scratch, remove_scratch),
+        SCRATCH_TEST(tuned_choices_serve_the_next_context),
+        SCRATCH_TEST(without_time_nothing_is_kept),
+        SCRATCH_TEST(a_choice_has_the_first_word),
+        SCRATCH_TEST(choices_of_nothing_are_ignored),
+        SCRATCH_TEST(wrong_results_are_seen),
+        SCRATCH_TEST(noise_chooses_nothing_slower),
+        SCRATCH_TEST(sites_without_a_choice_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,12 +8,7 @@
 enum { MAX_NUMBERS = 1024, MAX_PARAMETERS = 10 };
 
 static size_t read_numbers(const cJSON *object, const char *name, float *numbers) {
-    size_t count = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(object, name)) {
-        assert_true(count < MAX_NUMBERS);
-        numbers[count++] = (float)item->valuedouble;
-    }
+    const size_t count = golden_numbers(golden_member(object, name), numbers, MAX_NUMBERS);
     assert_true(count > 0);
     return count;
 }

@@ -2,7 +2,7 @@
  * input. */
 #include "support/fixture.h"
 
-#include <cjson/cJSON.h>
+#include "support/golden_file.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,41 +10,13 @@
 
 enum { MAX_ELEMENTS = 512, MAX_PARAMETERS = 8, MAX_CASES = 8 };
 
-static cJSON *read_golden(void) {
-    FILE *const file = fopen(WEFT_SOURCE_DIR "/tests/golden/attention_golden.json", "rb");
-    assert_non_null(file);
-    enum { CAPACITY = 100000 };
-    char *const text = calloc(CAPACITY, 1);
-    assert_non_null(text);
-    assert_true(fread(text, 1, CAPACITY, file) < CAPACITY);
-    fclose(file);
-    cJSON *const root = cJSON_Parse(text);
-    free(text);
-    assert_non_null(root);
-    return root;
-}
-
-static const cJSON *member(const cJSON *object, const char *name) {
-    return cJSON_GetObjectItemCaseSensitive(object, name);
-}
-
-static size_t numbers(const cJSON *list, float *values) {
-    size_t count = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) {
-        assert_true(count < MAX_ELEMENTS);
-        values[count++] = (float)item->valuedouble;
-    }
-    return count;
-}
-
 /* An input of the array's shape; its first dimension is the batch. NULL when the case has none. */
 static weft_tensor *input_like(weft_graph *graph, const cJSON *c, const char *name, weft_dtype dtype) {
-    const cJSON *array = member(c, name), *item;
+    const cJSON *array = golden_member(c, name), *item;
     int64_t dims[WEFT_MAX_RANK];
     int rank = 0;
     if (!array) return NULL;
-    cJSON_ArrayForEach(item, member(array, "dims")) dims[rank++] = (int64_t)item->valuedouble;
+    cJSON_ArrayForEach(item, golden_member(array, "dims")) dims[rank++] = (int64_t)item->valuedouble;
     dims[0] = WEFT_BATCH;
     return weft_input_shape(graph, name, dtype, rank, dims);
 }
@@ -53,7 +25,7 @@ static void write_input(weft_plan *plan, weft_tensor *tensor, const cJSON *c, co
     float values[MAX_ELEMENTS];
     unsigned char flags[MAX_ELEMENTS];
     if (!tensor) return;
-    const size_t count = numbers(member(member(c, name), "data"), values);
+    const size_t count = golden_numbers(golden_member(golden_member(c, name), "data"), values, MAX_ELEMENTS);
     for (size_t i = 0; i < count; i++) flags[i] = values[i] != 0;
     if (weft_tensor_dtype(tensor) == WEFT_BOOL)
         assert_weft_ok(weft_plan_write(plan, tensor, flags, count));
@@ -63,7 +35,7 @@ static void write_input(weft_plan *plan, weft_tensor *tensor, const cJSON *c, co
 
 static void check_like(weft_plan *plan, const char *what, weft_tensor *tensor, const cJSON *list) {
     float wanted[MAX_ELEMENTS], got[MAX_ELEMENTS];
-    const size_t count = numbers(list, wanted);
+    const size_t count = golden_numbers(list, wanted, MAX_ELEMENTS);
     double largest = 0;
     assert_weft_ok(weft_plan_read(plan, tensor, got, count * sizeof *got));
     for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs((double)wanted[i]));
@@ -87,23 +59,25 @@ static golden build_case(weft_graph *graph, const cJSON *c) {
         .value = input_like(graph, c, "value", WEFT_F32),
         .keys = input_like(graph, c, "key_mask", WEFT_BOOL),
         .weights = input_like(graph, c, "weights", WEFT_F32)};
-    const char *const name = cJSON_GetStringValue(member(c, "name"));
+    const char *const name = cJSON_GetStringValue(golden_member(c, "name"));
     const size_t before = weft_graph_parameter_count(graph);
     const weft_multi_head_options options = {WEFT_MULTI_HEAD_OPTIONS_INIT, .name = name, .key_mask = g.keys,
-        .causal = cJSON_IsTrue(member(c, "causal")), .no_bias = !cJSON_IsTrue(member(c, "bias"))};
+        .causal = cJSON_IsTrue(golden_member(c, "causal")),
+        .no_bias = !cJSON_IsTrue(golden_member(c, "bias"))};
     g.y = weft_multi_head_attention(g.query, g.key ? g.key : g.query, g.value ? g.value : g.query,
-        (int64_t)cJSON_GetNumberValue(member(c, "heads")), &options);
+        (int64_t)cJSON_GetNumberValue(golden_member(c, "heads")), &options);
     assert_weft_ok(weft_graph_status(graph));
     g.wrt[g.count++] = g.query;
     const cJSON *item;
-    cJSON_ArrayForEach(item, member(c, "parameters")) {
+    cJSON_ArrayForEach(item, golden_member(c, "parameters")) {
         char parameter[64];
-        snprintf(parameter, sizeof parameter, "%s.%s", name, cJSON_GetStringValue(member(item, "name")));
+        snprintf(
+            parameter, sizeof parameter, "%s.%s", name, cJSON_GetStringValue(golden_member(item, "name")));
         weft_tensor *const found = weft_graph_find(graph, parameter);
         if (!found) fail_msg("no parameter %s", parameter);
         for (int i = 0; i < weft_tensor_rank(found); i++)
-            assert_int_equal(
-                weft_tensor_dimension(found, i), cJSON_GetArrayItem(member(item, "dims"), i)->valuedouble);
+            assert_int_equal(weft_tensor_dimension(found, i),
+                cJSON_GetArrayItem(golden_member(item, "dims"), i)->valuedouble);
         g.wrt[g.count++] = found;
     }
     assert_int_equal(weft_graph_parameter_count(graph) - before, g.count - 1);
@@ -112,7 +86,7 @@ static golden build_case(weft_graph *graph, const cJSON *c) {
 }
 
 static const cJSON *parameter_of(const golden *g, size_t i) {
-    return cJSON_GetArrayItem(member(g->json, "parameters"), (int)i - 1);
+    return cJSON_GetArrayItem(golden_member(g->json, "parameters"), (int)i - 1);
 }
 
 static void write_case(weft_plan *plan, const golden *g) {
@@ -123,29 +97,31 @@ static void write_case(weft_plan *plan, const golden *g) {
     write_input(plan, g->weights, g->json, "weights");
     for (size_t i = 1; i < g->count; i++) {
         float values[MAX_ELEMENTS];
-        const size_t length = numbers(member(parameter_of(g, i), "data"), values);
+        const size_t length = golden_numbers(golden_member(parameter_of(g, i), "data"), values, MAX_ELEMENTS);
         assert_weft_ok(weft_tensor_write(g->wrt[i], values, length * sizeof *values));
     }
 }
 
 static void check_case(weft_plan *plan, const golden *g) {
     const cJSON *const c = g->json;
-    check_like(plan, cJSON_GetStringValue(member(c, "name")), g->y, member(member(c, "output"), "data"));
-    check_like(plan, "gradient of the query", g->gradients[0], member(member(c, "query_gradient"), "data"));
+    check_like(plan, cJSON_GetStringValue(golden_member(c, "name")), g->y,
+        golden_member(golden_member(c, "output"), "data"));
+    check_like(plan, "gradient of the query", g->gradients[0],
+        golden_member(golden_member(c, "query_gradient"), "data"));
     for (size_t i = 1; i < g->count; i++)
-        check_like(
-            plan, weft_tensor_name(g->wrt[i]), g->gradients[i], member(parameter_of(g, i), "gradient"));
+        check_like(plan, weft_tensor_name(g->wrt[i]), g->gradients[i],
+            golden_member(parameter_of(g, i), "gradient"));
 }
 
 static void like_pytorch(void **state) {
     (void)state;
-    cJSON *const root = read_golden();
+    cJSON *const root = golden_file("attention_golden.json");
     weft_graph *const graph = test_graph();
     golden cases[MAX_CASES];
     weft_tensor *outputs[MAX_CASES * (MAX_PARAMETERS + 1)];
     size_t count = 0, output_count = 0;
     const cJSON *c;
-    cJSON_ArrayForEach(c, member(root, "cases")) {
+    cJSON_ArrayForEach(c, golden_member(root, "cases")) {
         assert_true(count < MAX_CASES);
         golden *const g = &cases[count++];
         *g = build_case(graph, c);

@@ -23,10 +23,6 @@ typedef struct network {
     weft_tensor *x, *label, *loss;
 } network;
 
-static const cJSON *member(const cJSON *object, const char *name) {
-    return cJSON_GetObjectItemCaseSensitive(object, name);
-}
-
 static void write_parameters(weft_graph *graph, const cJSON *item) {
     for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
         weft_tensor *const p = weft_graph_parameter(graph, i);
@@ -40,10 +36,10 @@ static void write_parameters(weft_graph *graph, const cJSON *item) {
 }
 
 static network build(const cJSON *item) {
-    network net = {.name = cJSON_GetStringValue(member(item, "name")),
+    network net = {.name = cJSON_GetStringValue(golden_member(item, "name")),
         .classes = (int)golden_number(item, "classes", 0)};
     for (int i = 0; i < 3; i++)
-        net.image[i] = (int64_t)cJSON_GetArrayItem(member(item, "image"), i)->valuedouble;
+        net.image[i] = (int64_t)cJSON_GetArrayItem(golden_member(item, "image"), i)->valuedouble;
     assert_ok(weft_graph_create(&net.graph, context));
     net.x = weft_input(net.graph, "image", WEFT_F32, net.image[0], net.image[1], net.image[2]);
     net.label = weft_input(net.graph, "label", WEFT_I32);
@@ -93,7 +89,7 @@ static bool near(const char *name, const char *what, double got, double wanted, 
 
 /* Names and number of parameters are PyTorch's, loss and norms near its. */
 static bool compare_step(weft_plan *plan, const network *net, const cJSON *item, weft_tensor **gradients) {
-    const cJSON *const norms = member(item, "norms");
+    const cJSON *const norms = golden_member(item, "norms");
     const size_t count = weft_graph_parameter_count(net->graph);
     double largest = 0;
     const cJSON *norm;
@@ -102,7 +98,7 @@ static bool compare_step(weft_plan *plan, const network *net, const cJSON *item,
     bool good = near(net->name, "loss", (double)read_loss(plan, net), golden_number(item, "loss", 0), 0);
     for (size_t i = 0; i < count; i++) {
         const char *const name = weft_tensor_name(weft_graph_parameter(net->graph, i));
-        const cJSON *const wanted = member(norms, name);
+        const cJSON *const wanted = golden_member(norms, name);
         if (!wanted) fail_msg("%s: PyTorch has no parameter %s", net->name, name);
         good = near(net->name, name, norm_of(plan, gradients[i]), wanted->valuedouble,
                    floor_of_norms * largest) &&
@@ -146,7 +142,7 @@ static void check_curve(const cJSON *item, const cJSON *curve) {
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)batch};
     assert_ok(weft_plan_create(&plan, outputs, count + 1, &options));
     write_parameters(net.graph, item);
-    const cJSON *const losses = member(curve, "losses");
+    const cJSON *const losses = golden_member(curve, "losses");
     bool good = cJSON_GetArraySize(losses) == 20;
     for (int step = 0; step < cJSON_GetArraySize(losses); step++) {
         char what[32];
@@ -167,8 +163,8 @@ static void check_curve(const cJSON *item, const cJSON *curve) {
 static bool is_chosen(const cJSON *item) {
     const char *const only = getenv("WEFT_TEST_MODEL");
     const weft_device_info *const device = weft_context_device(context);
-    const char *const name = cJSON_GetStringValue(member(item, "name"));
-    const double side = cJSON_GetArrayItem(member(item, "image"), 1)->valuedouble;
+    const char *const name = cJSON_GetStringValue(golden_member(item, "name"));
+    const double side = cJSON_GetArrayItem(golden_member(item, "image"), 1)->valuedouble;
     if (only && strcmp(only, name) != 0) return false;
     const bool emulated = device->is_cpu && device->device_class == WEFT_CLASS_GPU;
     const bool is_large = side > 32 || strncmp(name, "vgg", 3) == 0 || strcmp(name, "resnet56") == 0;
@@ -179,7 +175,7 @@ static bool is_chosen(const cJSON *item) {
 
 static void steps_are_as_pytorch_has_them(void **state) {
     (void)state;
-    const cJSON *const networks = member(golden, "networks");
+    const cJSON *const networks = golden_member(golden, "networks");
     const cJSON *item;
     cJSON_ArrayForEach(item, networks) if (is_chosen(item)) check_step(item);
 }
@@ -188,8 +184,8 @@ static void training_is_as_pytorch_has_it(void **state) {
     (void)state;
     int curves = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, member(golden, "networks")) {
-        const cJSON *const curve = member(item, "curve");
+    cJSON_ArrayForEach(item, golden_member(golden, "networks")) {
+        const cJSON *const curve = golden_member(item, "curve");
         if (!curve) continue;
         curves++;
         if (is_chosen(item)) check_curve(item, curve);

@@ -2,7 +2,7 @@
  * (tests/golden/normalization_golden.json). */
 #include "support/fixture.h"
 
-#include <cjson/cJSON.h>
+#include "support/golden_file.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,40 +10,12 @@
 
 enum { MAX_ELEMENTS = 64, MAX_CASES = 8, MAX_WRT = 3 };
 
-static cJSON *read_golden(void) {
-    FILE *const file = fopen(WEFT_SOURCE_DIR "/tests/golden/normalization_golden.json", "rb");
-    assert_non_null(file);
-    enum { CAPACITY = 200000 };
-    char *const text = calloc(CAPACITY, 1);
-    assert_non_null(text);
-    assert_true(fread(text, 1, CAPACITY, file) < CAPACITY);
-    fclose(file);
-    cJSON *const root = cJSON_Parse(text);
-    free(text);
-    assert_non_null(root);
-    return root;
-}
-
-static const cJSON *member(const cJSON *object, const char *name) {
-    return cJSON_GetObjectItemCaseSensitive(object, name);
-}
-
 static bool flag(const cJSON *object, const char *name) {
-    return cJSON_IsTrue(member(object, name));
+    return cJSON_IsTrue(golden_member(object, name));
 }
 
 static float real(const cJSON *object, const char *name) {
-    return member(object, name) ? (float)cJSON_GetNumberValue(member(object, name)) : 0;
-}
-
-static size_t numbers(const cJSON *list, float *values) {
-    size_t count = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) {
-        assert_true(count < MAX_ELEMENTS);
-        values[count++] = (float)item->valuedouble;
-    }
-    return count;
+    return golden_member(object, name) ? (float)cJSON_GetNumberValue(golden_member(object, name)) : 0;
 }
 
 typedef struct golden {
@@ -54,8 +26,8 @@ typedef struct golden {
 } golden;
 
 static weft_tensor *layer_of(const cJSON *c, weft_tensor *x) {
-    const char *const name = cJSON_GetStringValue(member(c, "name"));
-    if (strcmp(cJSON_GetStringValue(member(c, "kind")), "batch") == 0)
+    const char *const name = cJSON_GetStringValue(golden_member(c, "name"));
+    if (strcmp(cJSON_GetStringValue(golden_member(c, "kind")), "batch") == 0)
         return weft_batch_norm_layer(
             x, &(weft_batch_norm_options){WEFT_BATCH_NORM_OPTIONS_INIT, .name = name,
                    .momentum = real(c, "momentum"), .epsilon = real(c, "epsilon"),
@@ -75,16 +47,16 @@ static weft_tensor *variable_of(weft_graph *graph, const char *layer, const char
 }
 
 static golden build_case(weft_graph *graph, const cJSON *c) {
-    golden g = {.json = c, .name = cJSON_GetStringValue(member(c, "name"))};
+    golden g = {.json = c, .name = cJSON_GetStringValue(golden_member(c, "name"))};
     int64_t dims[WEFT_MAX_RANK];
     int rank = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, member(c, "dims")) dims[rank++] = (int64_t)item->valuedouble;
+    cJSON_ArrayForEach(item, golden_member(c, "dims")) dims[rank++] = (int64_t)item->valuedouble;
     g.x = weft_input_shape(graph, "x", WEFT_F32, rank, dims);
     g.weights = weft_input_shape(graph, "weights", WEFT_F32, rank, dims);
     g.y = layer_of(c, g.x);
     g.wrt[g.count++] = g.x;
-    cJSON_ArrayForEach(item, member(c, "parameters")) {
+    cJSON_ArrayForEach(item, golden_member(c, "parameters")) {
         g.wrt[g.count++] = variable_of(graph, g.name, item->string);
     }
     assert_weft_ok(weft_gradients(weft_sum(weft_mul(g.y, g.weights)), g.wrt, g.count, g.gradients));
@@ -95,8 +67,8 @@ static golden build_case(weft_graph *graph, const cJSON *c) {
 static void write_parameters(weft_graph *graph, const golden *g) {
     float values[MAX_ELEMENTS];
     const cJSON *item;
-    cJSON_ArrayForEach(item, member(g->json, "parameters")) {
-        const size_t count = numbers(item, values);
+    cJSON_ArrayForEach(item, golden_member(g->json, "parameters")) {
+        const size_t count = golden_numbers(item, values, MAX_ELEMENTS);
         assert_weft_ok(
             weft_tensor_write(variable_of(graph, g->name, item->string), values, count * sizeof *values));
     }
@@ -104,7 +76,7 @@ static void write_parameters(weft_graph *graph, const golden *g) {
 
 static void compare(const char *layer, const char *what, const float *got, const cJSON *list) {
     float wanted[MAX_ELEMENTS];
-    const size_t count = numbers(list, wanted);
+    const size_t count = golden_numbers(list, wanted, MAX_ELEMENTS);
     double largest = 0;
     for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs((double)wanted[i]));
     for (size_t i = 0; i < count; i++)
@@ -122,10 +94,10 @@ static void compare_output(
 
 static void compare_results(weft_plan *plan, const golden *g, const cJSON *record) {
     static const char *const names[MAX_WRT] = {"gradient of x", "gradient of weight", "gradient of bias"};
-    compare_output(plan, g, "output", g->y, member(record, "output"));
+    compare_output(plan, g, "output", g->y, golden_member(record, "output"));
     for (size_t i = 0; i < g->count; i++)
-        compare_output(
-            plan, g, names[i], g->gradients[i], cJSON_GetArrayItem(member(record, "gradients"), (int)i));
+        compare_output(plan, g, names[i], g->gradients[i],
+            cJSON_GetArrayItem(golden_member(record, "gradients"), (int)i));
 }
 
 static void compare_states(weft_graph *graph, const golden *g, const cJSON *states) {
@@ -144,24 +116,24 @@ static void compare_states(weft_graph *graph, const golden *g, const cJSON *stat
 
 static void write_list(weft_plan *plan, weft_tensor *tensor, const cJSON *list) {
     float values[MAX_ELEMENTS];
-    const size_t count = numbers(list, values);
+    const size_t count = golden_numbers(list, values, MAX_ELEMENTS);
     assert_weft_ok(weft_plan_write(plan, tensor, values, count * sizeof *values));
 }
 
 static const cJSON *step_of(const golden *g, int step) {
-    return cJSON_GetArrayItem(member(g->json, "steps"), step);
+    return cJSON_GetArrayItem(golden_member(g->json, "steps"), step);
 }
 
 /* The running statistics are nowhere asked for: every run of the training plan moves them. */
 static void like_pytorch(void **state) {
     (void)state;
-    cJSON *const root = read_golden();
+    cJSON *const root = golden_file("normalization_golden.json");
     weft_graph *const graph = test_graph();
     golden cases[MAX_CASES];
     weft_tensor *outputs[MAX_CASES * (1 + MAX_WRT)];
     size_t count = 0, output_count = 0;
     const cJSON *c;
-    cJSON_ArrayForEach(c, member(root, "cases")) {
+    cJSON_ArrayForEach(c, golden_member(root, "cases")) {
         assert_true(count < MAX_CASES);
         if (test_reduced() && count > 1) break;
         golden *const g = &cases[count++];
@@ -176,23 +148,24 @@ static void like_pytorch(void **state) {
         &inference, outputs, output_count, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .inference = true}));
     for (int step = 0; step < 3; step++) {
         for (size_t i = 0; i < count; i++) {
-            write_list(training, cases[i].x, member(step_of(&cases[i], step), "x"));
-            write_list(training, cases[i].weights, member(step_of(&cases[i], step), "weights"));
+            write_list(training, cases[i].x, golden_member(step_of(&cases[i], step), "x"));
+            write_list(training, cases[i].weights, golden_member(step_of(&cases[i], step), "weights"));
         }
         assert_weft_ok(weft_plan_run(training));
         for (size_t i = 0; i < count; i++) {
             compare_results(training, &cases[i], step_of(&cases[i], step));
-            compare_states(graph, &cases[i], member(step_of(&cases[i], step), "states"));
+            compare_states(graph, &cases[i], golden_member(step_of(&cases[i], step), "states"));
         }
     }
     for (size_t i = 0; i < count; i++) {
-        write_list(inference, cases[i].x, member(step_of(&cases[i], 0), "x"));
-        write_list(inference, cases[i].weights, member(member(cases[i].json, "eval"), "weights"));
+        write_list(inference, cases[i].x, golden_member(step_of(&cases[i], 0), "x"));
+        write_list(
+            inference, cases[i].weights, golden_member(golden_member(cases[i].json, "eval"), "weights"));
     }
     assert_weft_ok(weft_plan_run(inference));
     for (size_t i = 0; i < count; i++) {
-        compare_results(inference, &cases[i], member(cases[i].json, "eval"));
-        compare_states(graph, &cases[i], member(step_of(&cases[i], 2), "states"));
+        compare_results(inference, &cases[i], golden_member(cases[i].json, "eval"));
+        compare_states(graph, &cases[i], golden_member(step_of(&cases[i], 2), "states"));
     }
     weft_plan_release(training);
     weft_plan_release(inference);

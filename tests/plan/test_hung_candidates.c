@@ -219,22 +219,10 @@ static void a_kernel_may_loop_for_ever(void **state) {
     assert_int_equal(WEXITSTATUS(loops_status), 0);
 }
 
-static int make_scratch(void **state) {
-    *state = scratch_make();
-    return 0;
-}
-
-static int remove_scratch(void **state) {
-    scratch_remove(*state);
-    return 0;
-}
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
-
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_kernel_may_loop_for_ever),
-        IN_FOLDER(a_kernel_may_hang_in_its_self_test), IN_FOLDER(a_kernel_may_hang_at_its_site),
-        IN_FOLDER(a_kernel_may_occupy_the_device)};
+        SCRATCH_TEST(a_kernel_may_hang_in_its_self_test), SCRATCH_TEST(a_kernel_may_hang_at_its_site),
+        SCRATCH_TEST(a_kernel_may_occupy_the_device)};
     const fault_function *functions;
     const size_t count = fault_layer_functions(&functions);
     (void)argc;

@@ -92,10 +92,8 @@ typedef struct product {
 } product;
 
 static weft_context *open_context(const char *folder) {
-    weft_context *context = NULL;
     assert_true(pretend_layer_choose("eights"));
-    assert_ok(weft_context_create(
-        &context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder}));
+    weft_context *const context = scratch_context(folder, NULL);
     assert_true(pretend_layer_present());
     return context;
 }
@@ -155,16 +153,14 @@ static bool is_chosen(const weft_plan *plan) {
     return strcmp(selection_of(plan)->chosen->name, "clblast") == 0;
 }
 
-static int make_scratch(void **state) {
+static int library_setup(void **state) {
     memset(&library, 0, sizeof library);
-    *state = scratch_make();
-    return 0;
+    return scratch_setup(state);
 }
 
-static int remove_scratch(void **state) {
+static int library_teardown(void **state) {
     unsetenv("WEFT_GEMM");
-    scratch_remove(*state);
-    return 0;
+    return scratch_teardown(state);
 }
 
 /* ---- who calls it ---- */
@@ -316,7 +312,7 @@ static void choices_that_do_not_are_dropped(void **state) {
 }
 
 int main(int argc, char **argv) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_scratch, remove_scratch)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, library_setup, library_teardown)
     const struct CMUnitTest tests[] = {
         TEST(nothing_calls_it_untuned),
         TEST(its_name_forces_it),

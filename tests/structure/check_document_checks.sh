@@ -19,9 +19,7 @@ breaks_links() {
     linked
     echo "$2" >>"$tree/docs/two.md"
     expect fail "links: $2" sh "$here/check_links.sh" "$tree"
-    case $output in *"$1"*) return ;; esac
-    echo "expected '$1' after $2, got: $output"
-    bad=1
+    printed "$1" "$2"
 }
 linked
 expect pass "links of good documents" sh "$here/check_links.sh" "$tree"
@@ -53,9 +51,7 @@ breaks_documented() {
     documented
     sed -i "$3" "$tree/$2"
     expect fail "documented: $1, after $3" sh "$here/check_documented.sh" "$tree"
-    case $output in *"$1"*) return ;; esac
-    echo "expected '$1' after $3, got: $output"
-    bad=1
+    printed "$1" "$3"
 }
 documented
 expect pass "a documented tree" sh "$here/check_documented.sh" "$tree"

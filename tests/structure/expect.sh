@@ -14,13 +14,20 @@ expect() {
     bad=1
 }
 
+# printed LINE CHANGE: the last check has printed LINE, because of CHANGE.
+printed() {
+    case $output in *"$1"*) return ;; esac
+    echo "expected '$1' after $2, got: $output"
+    bad=1
+}
+
 fresh() {
     rm -rf "${tree:?}"/*
     mkdir -p "$tree/include/weft" "$tree/src/base" "$tree/src/cl" "$tree/samples" "$tree/programs"
     echo '#include <stddef.h>' >"$tree/include/weft/base.h"
     echo '#include <weft/base.h>' >"$tree/include/weft/device.h"
     echo '#include <weft/device.h>' >"$tree/include/weft/weft.h"
-    printf '#include "base/log.h"\n#include <weft/device.h>\n#include "cl/launch.h"\n' >"$tree/src/cl/launch.c"
+    printf '/* Launches. */\n#include "base/log.h"\n#include <weft/device.h>\n#include "cl/launch.h"\n' >"$tree/src/cl/launch.c"
     echo '#include <weft/weft.h>' >"$tree/samples/01_one.c"
     printf '#include "parts.h"\n#include <weft/weft.h>\n' >"$tree/programs/long.c"
 }

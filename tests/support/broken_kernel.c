@@ -66,15 +66,13 @@ void break_kernel_by_loop(const char *folder, const char *condition) {
     break_kernel(folder, "gemm_naive.cl", "WEFT_STORE(acc, batch, row, column, lanes);", text);
 }
 
-int self_test_begin(void **state) {
+int self_test_setup(void **state) {
     setenv("WEFT_SELF_TEST", "1", 1);
-    *state = scratch_make();
-    return 0;
+    return scratch_setup(state);
 }
 
-int self_test_end(void **state) {
+int self_test_teardown(void **state) {
     unsetenv("WEFT_KERNEL_DIR");
     unsetenv("WEFT_MATRIX_ENGINES");
-    scratch_remove(*state);
-    return 0;
+    return scratch_teardown(state);
 }

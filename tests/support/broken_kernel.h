@@ -13,8 +13,9 @@ void break_kernel(const char *folder, const char *name, const char *part, const 
 /* The same for the simplest product, of which one work-item loops for ever where the condition, in OpenCL C, is true. */
 void break_kernel_by_loop(const char *folder, const char *condition);
 
-/* Around each test: a folder of its own in *state, and the self-test also where the driver has passed the suite. */
-int self_test_begin(void **state);
-int self_test_end(void **state);
+/* A test with a folder of its own in *state, and with the self-test also where the driver has passed the suite. */
+#define SELF_TEST(test) cmocka_unit_test_setup_teardown(test, self_test_setup, self_test_teardown)
+int self_test_setup(void **state);
+int self_test_teardown(void **state);
 
 #endif

@@ -171,3 +171,26 @@ int conv_net_splits(const weft_plan *plan, const wi_step *step) {
     wi_arena_clear(&arena);
     return splits;
 }
+
+wi_conv_geometry conv_geometry_of(
+    int64_t images, int64_t channels, int64_t filters, int64_t side, int64_t taps) {
+    return (wi_conv_geometry){.images = images,
+        .groups = 1,
+        .channels = channels,
+        .filters = filters,
+        .read = {1, side, side},
+        .made = {1, side, side},
+        .taps = {1, taps, taps},
+        .stride = {1, 1, 1},
+        .dilation = {1, 1, 1},
+        .before = {0, taps / 2, taps / 2}};
+}
+
+wi_conv_geometry conv_geometry_in_memory(
+    int64_t images, int64_t channels, int64_t filters, int64_t side, int64_t taps) {
+    wi_conv_geometry w = conv_geometry_of(images, channels, filters, side, taps);
+    w.image = side * side * channels;
+    w.step[1] = side * channels;
+    w.step[2] = channels;
+    return w;
+}

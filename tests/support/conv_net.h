@@ -3,6 +3,7 @@
 #ifndef CONV_NET_H
 #define CONV_NET_H
 
+#include "kernels/convolution/conv_product.h"
 #include "plan/compiled_plan.h"
 #include <weft/weft.h>
 
@@ -37,6 +38,14 @@ float *conv_net_run(const conv_net *net, weft_plan *plan);
  * square. rounds NULL: those of kernels whose name begins with "winograd". */
 void conv_net_compare(const conv_net *net, const char *name, const float *got, const float *wanted,
     bool (*rounds)(const char *name, const conv_case *c));
+
+/* A convolution of square images by windows of taps x taps, an odd number, with stride 1 and padding for as many results as pixels. Its
+ * strides in memory are 0. */
+wi_conv_geometry conv_geometry_of(
+    int64_t images, int64_t channels, int64_t filters, int64_t side, int64_t taps);
+/* The same of channels-last images in contiguous memory. */
+wi_conv_geometry conv_geometry_in_memory(
+    int64_t images, int64_t channels, int64_t filters, int64_t side, int64_t taps);
 
 /* The plan's convolutions: how many; steps has room for CONV_MOST_CASES * CONV_PASSES. */
 size_t conv_net_steps(const weft_plan *plan, const wi_step **steps);

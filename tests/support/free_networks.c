@@ -1,3 +1,4 @@
+/* See free_networks.h. */
 #include "support/free_networks.h"
 #include "graph/nodes.h"
 #include <math.h>
@@ -232,6 +233,23 @@ static weft_tensor *make(weft_tensor *node, const wi_given *given, weft_tensor *
         assert_weft_ok(wi_length_make(node, inputs, given, &made[node->id]));
     free(inputs);
     return made[node->id];
+}
+
+free_results free_build(const free_network *network, const free_scene *scene, weft_tensor *input) {
+    weft_graph *const graph = scene->graph;
+    weft_tensor *wrt[FREE_RESULTS] = {input};
+    size_t count = 1;
+    free_results r = {.count = 2};
+    assert_weft_ok(weft_scope_begin(graph, "net", true));
+    r.of[0] = network->build(scene);
+    assert_weft_ok(weft_scope_end(graph));
+    assert_weft_ok(weft_graph_status(graph));
+    r.of[1] = weft_sum(weft_square(r.of[0]));
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++)
+        wrt[count++] = weft_graph_parameter(graph, i);
+    assert_weft_ok(weft_gradients(r.of[1], wrt, count, &r.of[2]));
+    r.count += count;
+    return r;
 }
 
 wi_given free_given(const weft_graph *graph, int64_t batch, int64_t length) {

@@ -5,7 +5,7 @@
 #include "graph/rewrite.h"
 #include "support/fixture.h"
 
-enum { FREE_WIDTH = 8 };
+enum { FREE_WIDTH = 8, FREE_RESULTS = 32 };
 
 typedef struct free_scene {
     weft_graph *graph;
@@ -22,6 +22,14 @@ typedef struct free_network {
 
 extern const free_network free_networks[];
 extern const size_t free_network_count;
+
+/* The value of a network, a loss, and its gradients by an input and by all parameters. */
+typedef struct free_results {
+    weft_tensor *of[FREE_RESULTS];
+    size_t count;
+} free_results;
+
+free_results free_build(const free_network *network, const free_scene *scene, weft_tensor *input);
 
 /* What a plan gives a graph. */
 wi_given free_given(const weft_graph *graph, int64_t batch, int64_t length);

@@ -26,6 +26,32 @@ static inline cJSON *golden_file(const char *name) {
     return root;
 }
 
+static inline const cJSON *golden_member(const cJSON *object, const char *name) {
+    return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+/* Of a list: how many; there is room for `room`. */
+static inline size_t golden_numbers(const cJSON *list, float *values, size_t room) {
+    size_t count = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) {
+        assert_true(count < room);
+        values[count++] = (float)item->valuedouble;
+    }
+    return count;
+}
+
+/* Element `index` of tensor `number` of a network, in -scale .. scale: the formula of weights() in tests/golden/golden_weights.py. */
+static inline float golden_weight(uint32_t number, uint32_t index, float scale) {
+    uint32_t h = index + (number << 20);
+    h ^= h >> 16;
+    h *= 0x85ebca6bu;
+    h ^= h >> 13;
+    h *= 0xc2b2ae35u;
+    h ^= h >> 16;
+    return ((float)(h >> 8) / 8388608.0f - 1.0f) * scale;
+}
+
 /* 0, or the value given, when the object has no such member. */
 static inline double golden_number(const cJSON *object, const char *name, double otherwise) {
     const cJSON *const item = cJSON_GetObjectItemCaseSensitive(object, name);

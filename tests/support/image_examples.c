@@ -1,3 +1,4 @@
+/* See image_examples.h. */
 #include "support/image_examples.h"
 #include "support/checks.h"
 #include "support/fixture.h"

@@ -1,3 +1,4 @@
+/* See image_tower.h. */
 #include "support/image_tower.h"
 
 #include "ops/op_table.h"

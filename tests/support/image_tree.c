@@ -1,3 +1,4 @@
+/* See image_tree.h. */
 #include "support/image_tree.h"
 
 #if defined(WEFT_WITH_PNG) && defined(WEFT_WITH_JPEG)

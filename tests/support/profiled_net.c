@@ -1,3 +1,4 @@
+/* See profiled_net.h. */
 #include "support/profiled_net.h"
 #include "support/fixture.h"
 #include <string.h>

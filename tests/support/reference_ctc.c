@@ -1,3 +1,4 @@
+/* See reference_ctc.h. */
 #include "support/reference_ctc.h"
 #include "support/checks.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+/* See reference_reduce.h. */
 #include "support/reference_reduce.h"
 
 #include <math.h>

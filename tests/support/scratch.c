@@ -1,5 +1,6 @@
 /* Folders, allocators and logs for tests (contract in scratch.h). */
 #include "support/scratch.h"
+#include "support/checks.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -40,6 +41,16 @@ void scratch_remove(char *folder) {
     if (!folder) return;
     remove_tree(folder);
     free(folder);
+}
+
+int scratch_setup(void **state) {
+    *state = scratch_make();
+    return 0;
+}
+
+int scratch_teardown(void **state) {
+    scratch_remove(*state);
+    return 0;
 }
 
 const char *scratch_path(const char *folder, const char *name) {
@@ -99,4 +110,12 @@ void scratch_log_line(void *user, weft_log_level level, const char *line) {
     const size_t used = strlen(log->text);
     snprintf(log->text + used, sizeof log->text - used, "%s\n", line);
     log->warnings += level == WEFT_LOG_WARNING;
+}
+
+weft_context *scratch_context(const char *folder, scratch_log *log) {
+    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
+        .log = log ? scratch_log_line : NULL, .log_user = log};
+    weft_context *context = NULL;
+    assert_ok(weft_context_create(&context, &options));
+    return context;
 }

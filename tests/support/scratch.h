@@ -3,12 +3,16 @@
 #define SCRATCH_H
 
 #include <stdatomic.h>
-#include <weft/base.h>
+#include <weft/device.h>
 
 /* Makes an empty folder and returns its path; scratch_remove deletes it with its content and frees the path.
  */
 char *scratch_make(void);
 void scratch_remove(char *folder);
+/* A test with such a folder in *state. */
+#define SCRATCH_TEST(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
+int scratch_setup(void **state);
+int scratch_teardown(void **state);
 /* folder + "/" + name; valid until the next call. */
 const char *scratch_path(const char *folder, const char *name);
 /* The number of files in a folder whose names contain part; -1: the folder cannot be read. Copies the path of
@@ -30,5 +34,8 @@ typedef struct scratch_log {
 } scratch_log;
 
 void scratch_log_line(void *user, weft_log_level level, const char *line);
+
+/* A context whose cache is the folder, and whose log is kept; log NULL: it is not. The test fails where there is none. */
+weft_context *scratch_context(const char *folder, scratch_log *log);
 
 #endif

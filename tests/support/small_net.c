@@ -1,3 +1,4 @@
+/* See small_net.h. */
 #include "support/small_net.h"
 #include "support/fixture.h"
 

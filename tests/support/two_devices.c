@@ -1,3 +1,4 @@
+/* See two_devices.h. */
 #include "support/two_devices.h"
 
 #include <stdlib.h>

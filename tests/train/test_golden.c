@@ -1,7 +1,7 @@
 /* The digits MLP follows PyTorch's loss curve from the same weights and batches (digits_golden.json, recorded
  * by make_digits_golden.py beside it). */
 #include "support/checks.h"
-#include <cjson/cJSON.h>
+#include "support/golden_file.h"
 #include <math.h>
 #include <stdio.h>
 #include <weft/weft.h>
@@ -15,13 +15,7 @@ static cJSON *golden;
 
 static int set_up(void **state) {
     (void)state;
-    static char text[65536];
-    FILE *const file = fopen(WEFT_SOURCE_DIR "/tests/golden/digits_golden.json", "rb");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    golden = cJSON_Parse(text);
-    assert_non_null(golden);
+    golden = golden_file("digits_golden.json");
     assert_ok(weft_context_create(&context, NULL));
     assert_ok(weft_dataset_open_idx(&digits, context, WEFT_SOURCE_DIR "/data/digits", "train"));
     return 0;
@@ -40,17 +34,6 @@ typedef struct network {
     weft_tensor *image, *label, *logits, *loss;
 } network;
 
-/* The formula of make_digits_golden.py. */
-static float weight(uint32_t number, uint32_t index, float scale) {
-    uint32_t h = index + (number << 20);
-    h ^= h >> 16;
-    h *= 0x85ebca6bu;
-    h ^= h >> 13;
-    h *= 0xc2b2ae35u;
-    h ^= h >> 16;
-    return ((float)(h >> 8) / 8388608.0f - 1.0f) * scale;
-}
-
 static void write_weights(weft_graph *graph) {
     static const struct {
         const char *name;
@@ -61,7 +44,7 @@ static void write_weights(weft_graph *graph) {
     static float values[128 * 64];
     for (uint32_t number = 0; number < 4; number++) {
         const size_t count = parameters[number].count;
-        for (uint32_t i = 0; i < count; i++) values[i] = weight(number, i, parameters[number].scale);
+        for (uint32_t i = 0; i < count; i++) values[i] = golden_weight(number, i, parameters[number].scale);
         weft_tensor *const tensor = weft_graph_find(graph, parameters[number].name);
         assert_non_null(tensor);
         assert_ok(weft_tensor_write(tensor, values, count * sizeof *values));

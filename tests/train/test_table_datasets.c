@@ -3,36 +3,9 @@
 #include "support/fixture.h"
 #include "support/mutate.h"
 #include "support/scratch.h"
+#include "support/table_dataset.h"
 #include <stdio.h>
 #include <weft/io.h>
-
-static const char *write_file(const char *name, const char *text) {
-    static char path[4096];
-    snprintf(path, sizeof path, "%s", test_path(name));
-    remove(path); /* truncating a file would wait for the disk */
-    FILE *const file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-    return path;
-}
-
-static weft_dataset *open_csv(const char *text, weft_csv_options options) {
-    weft_dataset *dataset = NULL;
-    options.struct_size = sizeof options;
-    assert_ok(weft_dataset_open_csv(&dataset, test_context(), write_file("good.csv", text), &options));
-    return dataset;
-}
-
-static float f32_of(const weft_dataset *dataset, size_t column, size_t i) {
-    assert_int_equal(weft_dataset_column(dataset, column)->dtype, WEFT_F32);
-    return ((const float *)weft_dataset_column(dataset, column)->data)[i];
-}
-
-static int32_t i32_of(const weft_dataset *dataset, size_t column, size_t i) {
-    assert_int_equal(weft_dataset_column(dataset, column)->dtype, WEFT_I32);
-    return ((const int32_t *)weft_dataset_column(dataset, column)->data)[i];
-}
 
 static const char table[] = "age,city,height,kind,weight\r\n"
                             "31,\"Ulm, Donau\",1.75,b,70\r\n"
@@ -48,32 +21,33 @@ static void columns_are_chosen_by_name_and_by_position(void **state) {
         {.name = "city", .kind = WEFT_CSV_CATEGORY, .fields = (const char *const[]){"city", NULL}},
         {.name = "four", .first = 2, .count = 1},
     };
-    weft_dataset *const data = open_csv(table, (weft_csv_options){.columns = columns, .column_count = 5});
+    weft_dataset *const data =
+        table_open_csv(table, (weft_csv_options){.columns = columns, .column_count = 5});
     assert_int_equal(weft_dataset_size(data), 3);
     assert_int_equal(weft_dataset_column_count(data), 5);
     const weft_column *const x = weft_dataset_column(data, 0);
     assert_true(x->rank == 1 && x->dims[0] == 2);
-    assert_true(f32_of(data, 0, 0) == 70.0f && f32_of(data, 0, 1) == 1.75f);
-    assert_true(f32_of(data, 0, 4) == 61.0f && f32_of(data, 0, 5) == 1.6f);
+    assert_true(table_f32(data, 0, 0) == 70.0f && table_f32(data, 0, 1) == 1.75f);
+    assert_true(table_f32(data, 0, 4) == 61.0f && table_f32(data, 0, 5) == 1.6f);
     assert_int_equal(weft_dataset_column(data, 1)->rank, 1);
-    assert_int_equal(i32_of(data, 1, 2), 77);
+    assert_int_equal(table_i32(data, 1, 2), 77);
     assert_int_equal(weft_dataset_column(data, 2)->rank, 0);
-    assert_true(i32_of(data, 2, 0) == 1 && i32_of(data, 2, 1) == 0 && i32_of(data, 2, 2) == 1);
+    assert_true(table_i32(data, 2, 0) == 1 && table_i32(data, 2, 1) == 0 && table_i32(data, 2, 2) == 1);
     assert_int_equal(weft_dataset_category_count(data, 3), 2);
     assert_string_equal(weft_dataset_category(data, 3, 0), "Bern");
-    assert_string_equal(weft_dataset_category(data, 3, i32_of(data, 3, 0)), "Ulm, Donau");
+    assert_string_equal(weft_dataset_category(data, 3, table_i32(data, 3, 0)), "Ulm, Donau");
     assert_null(weft_dataset_category(data, 3, 2));
     assert_null(weft_dataset_category(data, 3, -1));
     assert_null(weft_dataset_category(data, 0, 0));
     assert_null(weft_dataset_category(data, 9, 0));
     assert_int_equal(weft_dataset_category_count(NULL, 0), 0);
-    assert_true(f32_of(data, 4, 1) == 0.98f);
+    assert_true(table_f32(data, 4, 1) == 0.98f);
     weft_dataset_release(data);
 }
 
 static void without_columns_all_are_taken(void **state) {
     (void)state;
-    weft_dataset *data = open_csv(table, (weft_csv_options){0});
+    weft_dataset *data = table_open_csv(table, (weft_csv_options){0});
     static const char *const names[] = {"age", "city", "height", "kind", "weight"};
     assert_int_equal(weft_dataset_column_count(data), 5);
     for (size_t i = 0; i < 5; i++) {
@@ -81,7 +55,7 @@ static void without_columns_all_are_taken(void **state) {
         assert_int_equal(weft_dataset_column(data, i)->dtype, i == 1 || i == 3 ? WEFT_I32 : WEFT_F32);
     }
     weft_dataset_release(data);
-    data = open_csv("1;a\n2;b\n", (weft_csv_options){.separator = ';', .no_header = true});
+    data = table_open_csv("1;a\n2;b\n", (weft_csv_options){.separator = ';', .no_header = true});
     assert_string_equal(weft_dataset_column(data, 0)->name, "column1");
     assert_string_equal(weft_dataset_column(data, 1)->name, "column2");
     assert_int_equal(weft_dataset_size(data), 2);
@@ -94,12 +68,12 @@ static void images_have_a_shape(void **state) {
         {.name = "image", .first = 1, .count = 4, .rank = 3, .dims = {1, 2, 2}},
         {.name = "label", .kind = WEFT_CSV_INTEGER},
     };
-    weft_dataset *const data = open_csv("3,0,1,2,3\n5.0,4,5,6,7\n",
+    weft_dataset *const data = table_open_csv("3,0,1,2,3\n5.0,4,5,6,7\n",
         (weft_csv_options){.columns = columns, .column_count = 2, .no_header = true});
     const weft_column *const image = weft_dataset_column(data, 0);
     assert_true(image->rank == 3 && image->dims[0] == 1 && image->dims[1] == 2 && image->dims[2] == 2);
-    for (size_t i = 0; i < 8; i++) assert_true(f32_of(data, 0, i) == (float)i);
-    assert_true(i32_of(data, 1, 0) == 3 && i32_of(data, 1, 1) == 5);
+    for (size_t i = 0; i < 8; i++) assert_true(table_f32(data, 0, i) == (float)i);
+    assert_true(table_i32(data, 1, 0) == 3 && table_i32(data, 1, 1) == 5);
     weft_dataset_release(data);
 }
 
@@ -107,36 +81,36 @@ static void categories_are_sorted_shared_and_given(void **state) {
     (void)state;
     weft_csv_column column = {.name = "c", .kind = WEFT_CSV_CATEGORY};
     const weft_csv_options options = {.columns = &column, .column_count = 1, .no_header = true};
-    weft_dataset *const first = open_csv("10\n9\nb\n-1\na\n9\n", options);
+    weft_dataset *const first = table_open_csv("10\n9\nb\n-1\na\n9\n", options);
     static const char *const sorted[] = {"-1", "9", "10", "a", "b"};
     static const int32_t codes[] = {2, 1, 4, 0, 3, 1};
     assert_int_equal(weft_dataset_category_count(first, 0), 5);
     for (int32_t i = 0; i < 5; i++) assert_string_equal(weft_dataset_category(first, 0, i), sorted[i]);
-    for (size_t i = 0; i < 6; i++) assert_int_equal(i32_of(first, 0, i), codes[i]);
+    for (size_t i = 0; i < 6; i++) assert_int_equal(table_i32(first, 0, i), codes[i]);
 
     weft_csv_options like = options;
     like.struct_size = sizeof like;
     like.like = first;
-    weft_dataset *second = open_csv("b\n10\n", like);
-    assert_true(i32_of(second, 0, 0) == 4 && i32_of(second, 0, 1) == 2);
+    weft_dataset *second = table_open_csv("b\n10\n", like);
+    assert_true(table_i32(second, 0, 0) == 4 && table_i32(second, 0, 1) == 2);
     assert_int_equal(weft_dataset_category_count(second, 0), 5);
     weft_dataset_release(second);
-    assert_fails(weft_dataset_open_csv(&second, test_context(), write_file("other.csv", "b\nc\n"), &like),
+    assert_fails(weft_dataset_open_csv(&second, test_context(), table_write("other.csv", "b\nc\n"), &like),
         WEFT_ERROR_FORMAT, "line 2 (row 2 of the data), column 0 (from 0): 'c' is not one of the categories");
     assert_null(second);
     weft_dataset_release(first);
 
     column.categories = (const char *const[]){"no", "maybe", "yes", NULL};
-    second = open_csv("yes\nno\n", options);
-    assert_true(i32_of(second, 0, 0) == 2 && i32_of(second, 0, 1) == 0);
+    second = table_open_csv("yes\nno\n", options);
+    assert_true(table_i32(second, 0, 0) == 2 && table_i32(second, 0, 1) == 0);
     assert_string_equal(weft_dataset_category(second, 0, 1), "maybe");
     weft_dataset_release(second);
 
     column =
         (weft_csv_column){.name = "c", .kind = WEFT_CSV_CATEGORY, .count = 2}; /* two fields, one mapping */
-    second = open_csv("x,z\nz,y\n", options);
+    second = table_open_csv("x,z\nz,y\n", options);
     assert_int_equal(weft_dataset_category_count(second, 0), 3);
-    assert_true(i32_of(second, 0, 0) == 0 && i32_of(second, 0, 1) == 2 && i32_of(second, 0, 3) == 1);
+    assert_true(table_i32(second, 0, 0) == 0 && table_i32(second, 0, 1) == 2 && table_i32(second, 0, 3) == 1);
     weft_dataset_release(second);
 }
 
@@ -147,27 +121,29 @@ static void missing_values(void **state) {
         {.name = "t", .kind = WEFT_CSV_CATEGORY, .first = 1}};
     weft_csv_options options = {WEFT_CSV_OPTIONS_INIT, .columns = columns, .column_count = 2};
     weft_dataset *data = NULL;
-    const char *const path = write_file("holes.csv", holes);
+    const char *const path = table_write("holes.csv", holes);
     assert_fails(weft_dataset_open_csv(&data, test_context(), path, &options), WEFT_ERROR_FORMAT,
         "line 3 (row 2 of the data), column 'a': '' is a missing value");
     options.missing = WEFT_MISSING_SKIP_ROW;
-    data = open_csv(holes, options);
+    data = table_open_csv(holes, options);
     assert_int_equal(weft_dataset_size(data), 2);
-    assert_true(f32_of(data, 0, 0) == 1.0f && f32_of(data, 0, 2) == 8.0f && f32_of(data, 0, 3) == 9.0f);
+    assert_true(
+        table_f32(data, 0, 0) == 1.0f && table_f32(data, 0, 2) == 8.0f && table_f32(data, 0, 3) == 9.0f);
     assert_int_equal(weft_dataset_category_count(data, 1), 2); /* x and z: the others' rows are not there */
     weft_dataset_release(data);
     options.missing = WEFT_MISSING_FILL;
     options.fill = -1.5;
-    assert_fails(weft_dataset_open_csv(&data, test_context(), write_file("holes.csv", holes), &options),
+    assert_fails(weft_dataset_open_csv(&data, test_context(), table_write("holes.csv", holes), &options),
         WEFT_ERROR_FORMAT, "line 4 (row 3 of the data), column 'b': '' is a missing value");
     options.column_count = 1;
-    data = open_csv(holes, options);
+    data = table_open_csv(holes, options);
     assert_int_equal(weft_dataset_size(data), 5);
-    assert_true(f32_of(data, 0, 2) == -1.5f && f32_of(data, 0, 3) == 4.0f && f32_of(data, 0, 7) == -1.5f);
+    assert_true(
+        table_f32(data, 0, 2) == -1.5f && table_f32(data, 0, 3) == 4.0f && table_f32(data, 0, 7) == -1.5f);
     weft_dataset_release(data);
     options.missing = WEFT_MISSING_SKIP_ROW;
     assert_fails(
-        weft_dataset_open_csv(&data, test_context(), write_file("none.csv", "a,b,c\n,,\nNA,,\n"), &options),
+        weft_dataset_open_csv(&data, test_context(), table_write("none.csv", "a,b,c\n,,\nNA,,\n"), &options),
         WEFT_ERROR_FORMAT, "every row has missing values");
 }
 
@@ -210,7 +186,7 @@ static void bad_cells_and_columns_are_named(void **state) {
         {{.name = "x", .kind = WEFT_CSV_CATEGORY, .categories = same}, false, WEFT_ERROR_ARGUMENT,
             "'p' twice"},
     };
-    const char *const path = write_file("bad.csv", "a,b,b\n1,2.5,3000000000\ntwo,1e39,1\n");
+    const char *const path = table_write("bad.csv", "a,b,b\n1,2.5,3000000000\ntwo,1e39,1\n");
     weft_dataset *data = NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const weft_csv_options options = {WEFT_CSV_OPTIONS_INIT, .columns = &rows[i].column,
@@ -251,7 +227,7 @@ static bool open_mutated(void *user, const char *bytes, size_t size) {
     for (size_t c = 0; c < weft_dataset_column_count(data); c++)
         for (size_t i = 0; i < weft_dataset_size(data); i++)
             if (weft_dataset_column(data, c)->dtype == WEFT_I32)
-                assert_non_null(weft_dataset_category(data, c, i32_of(data, c, i)));
+                assert_non_null(weft_dataset_category(data, c, table_i32(data, c, i)));
     weft_dataset_release(data);
     return true;
 }
@@ -272,7 +248,7 @@ static void a_lack_of_memory_is_an_error(void **state) {
     weft_context *const own =
         test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .allocator = &allocator.hooks});
     const long live = atomic_load(&allocator.live);
-    const char *const path = write_file("memory.csv", table);
+    const char *const path = table_write("memory.csv", table);
     weft_status status = WEFT_ERROR_MEMORY;
     long failures = 0;
     for (; status != WEFT_OK && failures < 100; failures++) {
@@ -332,11 +308,11 @@ static void arrays_become_columns(void **state) {
     assert_int_equal(weft_dataset_size(data), 3);
     const weft_column *const x = weft_dataset_column(data, 0);
     assert_true(x->rank == 2 && x->dims[0] == 2 && x->dims[1] == 2 && x->dtype == WEFT_F32);
-    for (size_t i = 0; i < 12; i++) assert_true(f32_of(data, 0, i) == (float)i);
-    assert_int_equal(i32_of(data, 1, 2), -9);
+    for (size_t i = 0; i < 12; i++) assert_true(table_f32(data, 0, i) == (float)i);
+    assert_int_equal(table_i32(data, 1, 2), -9);
     assert_int_equal(weft_dataset_column(data, 1)->rank, 0);
     assert_int_equal(((const uint8_t *)weft_dataset_column(data, 2)->data)[1], 128);
-    assert_true(f32_of(data, 3, 2) == 255.0f);
+    assert_true(table_f32(data, 3, 2) == 255.0f);
     weft_dataset_release(data);
 }
 
@@ -384,7 +360,7 @@ static void a_split_takes_each_example_once(void **state) {
     char text[ROWS * 16] = "number,kind\n";
     for (size_t i = 0, used = strlen(text); i < ROWS; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%zu,k%zu\n", i, i % 3);
-    weft_dataset *const data = open_csv(text, (weft_csv_options){0});
+    weft_dataset *const data = table_open_csv(text, (weft_csv_options){0});
     int32_t hits[ROWS] = {0}, moved = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
         weft_dataset *parts[2], *again[2];
@@ -395,15 +371,15 @@ static void a_split_takes_each_example_once(void **state) {
         assert_int_equal(weft_dataset_size(parts[1]), ROWS - DRAWN);
         for (size_t p = 0; p < 2; p++)
             for (size_t i = 0; i < weft_dataset_size(parts[p]); i++) {
-                const size_t number = (size_t)f32_of(parts[p], 0, i);
+                const size_t number = (size_t)table_f32(parts[p], 0, i);
                 assert_false(seen[number]);
                 seen[number] = true;
                 hits[number] += p == 0;
-                assert_true(i == 0 || f32_of(parts[p], 0, i - 1) < f32_of(parts[p], 0, i));
-                assert_int_equal(i32_of(parts[p], 1, i), number % 3);
-                assert_true(f32_of(again[p], 0, i) == f32_of(parts[p], 0, i));
+                assert_true(i == 0 || table_f32(parts[p], 0, i - 1) < table_f32(parts[p], 0, i));
+                assert_int_equal(table_i32(parts[p], 1, i), number % 3);
+                assert_true(table_f32(again[p], 0, i) == table_f32(parts[p], 0, i));
             }
-        moved += f32_of(parts[0], 0, 0) > 0.0f;
+        moved += table_f32(parts[0], 0, 0) > 0.0f;
         assert_string_equal(weft_dataset_category(parts[1], 1, 2), "k2");
         for (size_t p = 0; p < 2; p++) weft_dataset_release(parts[p]), weft_dataset_release(again[p]);
     }

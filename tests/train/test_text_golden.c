@@ -14,17 +14,7 @@ typedef struct network {
     size_t keep_count;
 } network;
 
-/* The formulas of make_text_golden.py. */
-static float weight(uint32_t number, uint32_t index, float scale) {
-    uint32_t h = index + (number << 20);
-    h ^= h >> 16;
-    h *= 0x85ebca6bu;
-    h ^= h >> 13;
-    h *= 0xc2b2ae35u;
-    h ^= h >> 16;
-    return ((float)(h >> 8) / 8388608.0f - 1.0f) * scale;
-}
-
+/* The formula of make_text_golden.py. */
 static weft_dataset *make_text(void) {
     static int32_t tokens[TOKENS];
     const weft_text_options sequences = {WEFT_TEXT_OPTIONS_INIT, .streams = STREAMS, .steps = STEPS};
@@ -48,7 +38,8 @@ static void write_weights(weft_graph *graph) {
         for (int axis = 0; axis < weft_tensor_rank(p); axis++)
             count *= (size_t)weft_tensor_dimension(p, axis);
         assert_true(count <= LARGEST);
-        for (uint32_t i = 0; i < count; i++) values[i] = weight(number, i, number == 0 ? 1.0f : 0.1875f);
+        for (uint32_t i = 0; i < count; i++)
+            values[i] = golden_weight(number, i, number == 0 ? 1.0f : 0.1875f);
         assert_weft_ok(weft_tensor_write(p, values, count * sizeof *values));
     }
 }

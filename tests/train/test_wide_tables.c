@@ -1,31 +1,9 @@
 /* CSV tables of very many columns: what they cost, and how many there may be. */
 #include "support/checks.h"
 #include "support/fixture.h"
+#include "support/table_dataset.h"
 #include <stdio.h>
 #include <time.h>
-
-static const char *write_file(const char *name, const char *text) {
-    static char path[4096];
-    snprintf(path, sizeof path, "%s", test_path(name));
-    remove(path); /* truncating a file would wait for the disk */
-    FILE *const file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-    return path;
-}
-
-static weft_dataset *open_csv(const char *text, weft_csv_options options) {
-    weft_dataset *dataset = NULL;
-    options.struct_size = sizeof options;
-    assert_ok(weft_dataset_open_csv(&dataset, test_context(), write_file("good.csv", text), &options));
-    return dataset;
-}
-
-static int32_t i32_of(const weft_dataset *dataset, size_t column, size_t i) {
-    assert_int_equal(weft_dataset_column(dataset, column)->dtype, WEFT_I32);
-    return ((const int32_t *)weft_dataset_column(dataset, column)->data)[i];
-}
 
 /* 20,000 columns of numbers, texts and both, then like another table of as many: a moment each. */
 static void many_columns_take_a_moment(void **state) {
@@ -38,20 +16,20 @@ static void many_columns_take_a_moment(void **state) {
         for (int i = 0; i < COLUMNS; i++)
             used += (size_t)sprintf(text + used, i % 3 == row ? "%s%d" : "%sx%d", i ? "," : "\n", i);
     const clock_t begin = clock(); /* of the processor: the machine may have other work */
-    weft_dataset *const data = open_csv(text, (weft_csv_options){0});
-    weft_dataset *const other = open_csv(text, (weft_csv_options){.like = data});
+    weft_dataset *const data = table_open_csv(text, (weft_csv_options){0});
+    weft_dataset *const other = table_open_csv(text, (weft_csv_options){.like = data});
     assert_true(clock() - begin < 5 * CLOCKS_PER_SEC);
     assert_int_equal(weft_dataset_column_count(data), COLUMNS);
     assert_int_equal(weft_dataset_category_count(other, 0), 2);
-    assert_int_equal(i32_of(other, 0, 0), 0); /* "0" comes before "x0" */
-    assert_int_equal(i32_of(other, 0, 1), 1);
+    assert_int_equal(table_i32(other, 0, 0), 0); /* "0" comes before "x0" */
+    assert_int_equal(table_i32(other, 0, 1), 1);
     weft_dataset_release(data);
     weft_dataset_release(other);
     weft_dataset *none = NULL;
     memset(text, ',', 70000);
     text[70000] = '\0';
     const weft_csv_options plain = {WEFT_CSV_OPTIONS_INIT, .no_header = true};
-    assert_fails(weft_dataset_open_csv(&none, test_context(), write_file("wide.csv", text), &plain),
+    assert_fails(weft_dataset_open_csv(&none, test_context(), table_write("wide.csv", text), &plain),
         WEFT_ERROR_FORMAT, "70001 fields, more than the 65536 that become a column each");
     free(text);
 }

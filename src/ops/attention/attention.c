@@ -26,7 +26,7 @@ static wi_shape shape4(const weft_tensor *like, int64_t length, int64_t width) {
 
 /* Packed results are (n0, n1, length, width), or with heads_inside (n0, length, n1, width), which a layer of
  * several heads can use without copying. */
-weft_tensor *wi_attention_section(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape) {
+static weft_tensor *section_of(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape) {
     weft_tensor *x = wi_slice_dims(pack, 0, start, wi_attention_length(&shape), 1);
     if (!x || !y->attributes->attention.heads_inside) return weft_reshape_shape(x, 4, shape.dims);
     const int64_t swapped[] = {shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]};
@@ -99,14 +99,14 @@ static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
     weft_tensor *all = wi_node(
         y->graph, &wi_op_attention_gradient, inputs, 2 + y->input_count, WEFT_F32, &shape, y->attributes);
     for (int i = WI_ATTENTION_QUERY; all && i <= WI_ATTENTION_VALUE; i++)
-        gradients[i] = wi_attention_section(y, all, starts[i], x[i]->shape);
+        gradients[i] = section_of(y, all, starts[i], x[i]->shape);
     if (y->input_count > WI_ATTENTION_MASK && x[WI_ATTENTION_MASK]->dtype == WEFT_F32)
         gradients[WI_ATTENTION_MASK] = mask_gradient(y, g, pack);
 }
 
 static weft_tensor *attention_lower(weft_tensor *y, bool inference) {
     weft_tensor *pack = forward(y, inference);
-    return pack ? wi_attention_section(y, pack, 0, y->shape) : NULL;
+    return pack ? section_of(y, pack, 0, y->shape) : NULL;
 }
 
 const wi_op wi_op_attention = {.name = "attention",

@@ -33,11 +33,8 @@ weft_tensor *wi_attention_composed(
 weft_tensor *wi_attention_forward_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
 weft_tensor *wi_attention_gradient_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
 
-/* ---- sections of packed results (attention.c) ---- */
-
 /* Elements as a dimension is written. */
 int64_t wi_attention_length(const wi_shape *shape);
-weft_tensor *wi_attention_section(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape);
 
 /* weft_attention of x = {q, k, v, mask or NULL}; options without their mask. heads_inside: the result lies in
  * memory with its third axis before its second, (batch, length, heads, width), so that heads merge at no

@@ -4,9 +4,8 @@
 
 /* Gradients flow through the branch that was taken; the other one is fed a zero, so that an overflow there
  * (exp of a large number) cannot make a NaN of it. */
-static weft_tensor *only_where(weft_tensor *condition, weft_tensor *x, bool wanted) {
-    weft_tensor *zero = weft_number(x, 0);
-    return wanted ? weft_where(condition, x, zero) : weft_where(condition, zero, x);
+static weft_tensor *except_where(weft_tensor *condition, weft_tensor *x) {
+    return weft_where(condition, weft_number(x, 0), x);
 }
 
 static weft_tensor *positive(weft_tensor *x) {
@@ -58,7 +57,7 @@ weft_tensor *weft_leaky_relu(weft_tensor *x, double slope) {
 weft_tensor *weft_elu(weft_tensor *x, double alpha) {
     if (!wi_inputs_graph("elu", &x, 1) || !is_float("elu", x)) return NULL;
     if (wi_dtype_rounds(x->dtype)) return weft_cast(weft_elu(wi_wide(x), alpha), x->dtype);
-    weft_tensor *up = positive(x), *curve = weft_expm1(only_where(up, x, false));
+    weft_tensor *up = positive(x), *curve = weft_expm1(except_where(up, x));
     return weft_where(up, x, weft_mul(curve, weft_number(x, alpha)));
 }
 
@@ -85,5 +84,5 @@ weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight) {
             "prelu: the weight %s is neither (1) nor as long as axis 1 of %s",
             wi_shape_print(&weight->shape, text_weight), wi_shape_print(&x->shape, text_x));
     weft_tensor *up = positive(x);
-    return weft_where(up, x, weft_mul(only_where(up, x, false), along_channels(x, weight)));
+    return weft_where(up, x, weft_mul(except_where(up, x), along_channels(x, weight)));
 }

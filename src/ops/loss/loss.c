@@ -4,7 +4,7 @@
 
 /* ---- checks ---- */
 
-bool wi_loss_widen(const char *op, weft_tensor **inputs, int count) {
+static bool widen(const char *op, weft_tensor **inputs, int count) {
     weft_dtype wide = WEFT_F32;
     for (int i = 0; i < count; i++) {
         if (!wi_dtype_is_float(inputs[i]->dtype)) {
@@ -27,7 +27,7 @@ bool wi_loss_reduction_good(weft_graph *graph, const char *op, weft_loss_reducti
 
 weft_graph *wi_loss_begin(const char *op, weft_tensor **inputs, int count, const weft_loss_options *options) {
     weft_graph *graph = wi_inputs_graph(op, inputs, count);
-    if (!graph || !wi_loss_widen(op, inputs, count)) return NULL;
+    if (!graph || !widen(op, inputs, count)) return NULL;
     weft_loss_options own;
     if (!WI_GRAPH_OPTIONS(graph, &own, options, op, WEFT_LOSS_OPTIONS_INIT)) return NULL;
     return wi_loss_reduction_good(graph, op, own.reduction) ? graph : NULL;

@@ -9,7 +9,6 @@
 /* The graph of the inputs when all are floats and the options (NULL: defaults) are good; else NULL. Replaces
  * inputs of 16 bits: losses are computed and given in f32, or in f64 where one input is. */
 weft_graph *wi_loss_begin(const char *op, weft_tensor **inputs, int count, const weft_loss_options *options);
-bool wi_loss_widen(const char *op, weft_tensor **inputs, int count);
 bool wi_loss_reduction_good(weft_graph *graph, const char *op, weft_loss_reduction reduction);
 bool wi_loss_broadcasts(const char *op, weft_tensor *const *inputs, int count, wi_shape *shape);
 bool wi_loss_same_shape(const char *op, const weft_tensor *a, const weft_tensor *b);

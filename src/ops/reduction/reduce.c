@@ -13,7 +13,8 @@ int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
     return -1;
 }
 
-bool wi_reduce_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_t *mask) {
+/* Checks a reduction's input and the caller's list of axes; none at all means all of them. False with the error recorded. */
+static bool read_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_t *mask) {
     if (!wi_inputs_graph(op, &x, 1)) return false;
     *mask = 0;
     for (; axes && *axes != WEFT_END; axes++) {
@@ -26,7 +27,7 @@ bool wi_reduce_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_
 }
 
 bool wi_reduce_float_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_t *mask) {
-    if (!wi_reduce_axes(op, x, axes, mask)) return false;
+    if (!read_axes(op, x, axes, mask)) return false;
     if (wi_dtype_is_float(x->dtype)) return true;
     wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op, wi_dtypes_text(WI_TAKES_FLOATS),
         weft_dtype_name(x->dtype));
@@ -45,7 +46,8 @@ void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, in
     wi_shape_count(&reduced, coefficient, power);
 }
 
-wi_shape wi_kept_shape(const wi_shape *shape, uint32_t axes) {
+/* The shape with reduced axes of size 1, as reductions stand in the graph. */
+static wi_shape kept_shape(const wi_shape *shape, uint32_t axes) {
     wi_shape kept = *shape;
     for (int i = 0; i < kept.rank; i++) {
         if (axes >> i & 1) kept.dims[i] = 1;
@@ -79,7 +81,7 @@ static bool keeps_sequence(const wi_memory_order *order, uint32_t axes) {
 }
 
 static weft_tensor *reduce_keep(const wi_op *op, weft_tensor *x, uint32_t axes, weft_dtype dtype) {
-    const wi_shape shape = wi_kept_shape(&x->shape, axes);
+    const wi_shape shape = kept_shape(&x->shape, axes);
     const wi_attributes attributes = {.over = {.axes = real_axes(x, axes)}};
     if (attributes.over.axes == 0 && !gives_index(op)) return x;
     return wi_node(x->graph, op, &x, 1, dtype, &shape, &attributes);
@@ -115,7 +117,8 @@ weft_tensor *wi_prod_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_prod, x, axes, x->dtype) : NULL;
 }
 
-weft_tensor *wi_drop_axes(weft_tensor *y, uint32_t axes) {
+/* A view without those axes, which have size 1. */
+static weft_tensor *drop_axes(weft_tensor *y, uint32_t axes) {
     if (!y) return NULL;
     wi_shape shape = {0};
     for (int i = 0; i < y->shape.rank; i++) {
@@ -126,20 +129,20 @@ weft_tensor *wi_drop_axes(weft_tensor *y, uint32_t axes) {
 
 static weft_tensor *reduce(const wi_op *op, weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
-    if (!wi_reduce_axes(op->name, x, axes, &mask)) return NULL;
+    if (!read_axes(op->name, x, axes, &mask)) return NULL;
     if (!wi_dtype_computes(x->dtype))
         return wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
     weft_tensor *y = reduce_keep(op, x, mask, gives_index(op) ? WEFT_I32 : x->dtype);
-    return keep ? y : wi_drop_axes(y, mask);
+    return keep ? y : drop_axes(y, mask);
 }
 
 weft_tensor *wi_reduce_composite(
     const wi_op *op, weft_tensor *x, uint32_t axes, const wi_attributes *attributes, bool keep) {
-    const wi_shape shape = wi_kept_shape(&x->shape, axes);
+    const wi_shape shape = kept_shape(&x->shape, axes);
     weft_tensor *wide = wi_wide(x);
     weft_tensor *y = weft_cast(wi_node(x->graph, op, &wide, 1, wide->dtype, &shape, attributes), x->dtype);
-    return keep ? y : wi_drop_axes(y, axes);
+    return keep ? y : drop_axes(y, axes);
 }
 
 /* ---- sum and mean ---- */
@@ -168,7 +171,7 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     wi_axes_count(x, mask, &count, &power);
     weft_tensor *wide = wi_wide(x), *share = wi_constant_share(x, wide->dtype, count, power);
     weft_tensor *mean_value = weft_cast(weft_mul(wi_sum_keep(wide, mask), share), x->dtype);
-    return keep ? mean_value : wi_drop_axes(mean_value, mask);
+    return keep ? mean_value : drop_axes(mean_value, mask);
 }
 
 /* ---- prod ---- */
@@ -243,23 +246,23 @@ static weft_tensor *truth(weft_tensor *x) {
 
 weft_tensor *weft_any_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
-    if (!wi_reduce_axes("any", x, axes, &mask)) return NULL;
+    if (!read_axes("any", x, axes, &mask)) return NULL;
     weft_tensor *y = weft_cast(wi_max_keep(truth(x), mask), WEFT_BOOL);
-    return keep ? y : wi_drop_axes(y, mask);
+    return keep ? y : drop_axes(y, mask);
 }
 
 weft_tensor *weft_all_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
-    if (!wi_reduce_axes("all", x, axes, &mask)) return NULL;
+    if (!read_axes("all", x, axes, &mask)) return NULL;
     weft_tensor *y = weft_cast(min_keep(truth(x), mask), WEFT_BOOL);
-    return keep ? y : wi_drop_axes(y, mask);
+    return keep ? y : drop_axes(y, mask);
 }
 
 weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
-    if (!wi_reduce_axes("count_nonzero", x, axes, &mask)) return NULL;
+    if (!read_axes("count_nonzero", x, axes, &mask)) return NULL;
     weft_tensor *y = wi_sum_keep(truth(x), mask);
-    return keep ? y : wi_drop_axes(y, mask);
+    return keep ? y : drop_axes(y, mask);
 }
 
 /* ---- undoing a broadcast ---- */
@@ -273,6 +276,6 @@ weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape) {
         if (i < extra || (shape->dims[i - extra] == 1 && g->shape.dims[i] != 1)) axes |= 1u << i;
     }
     weft_tensor *summed = weft_reshape_shape(
-        wi_drop_axes(wi_sum_keep(g, axes), extra ? (1u << extra) - 1 : 0), shape->rank, shape->dims);
+        drop_axes(wi_sum_keep(g, axes), extra ? (1u << extra) - 1 : 0), shape->rank, shape->dims);
     return summed;
 }

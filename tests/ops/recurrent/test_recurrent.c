@@ -42,6 +42,14 @@ static weft_tensor *pick(weft_tensor *const *inputs, int index) {
     return index < 0 ? NULL : inputs[index];
 }
 
+static weft_recurrent_weights weights_of(const given *g, weft_tensor *const *inputs) {
+    return (weft_recurrent_weights){.weight_ih = inputs[g->w_ih],
+        .weight_hh = inputs[g->w_hh],
+        .bias_ih = pick(inputs, g->b_ih),
+        .bias_hh = pick(inputs, g->b_hh),
+        .weight_hr = pick(inputs, g->w_hr)};
+}
+
 /* y, h and c side by side: (N, T·P + P + H). */
 static weft_tensor *side_by_side(const op_case *c, weft_recurrent r) {
     weft_tensor *parts[3];
@@ -60,11 +68,7 @@ static weft_tensor *side_by_side(const op_case *c, weft_recurrent r) {
 static weft_tensor *build_sequence(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     const given g = inputs_of(c);
-    const weft_recurrent_weights w = {.weight_ih = inputs[g.w_ih],
-        .weight_hh = inputs[g.w_hh],
-        .bias_ih = pick(inputs, g.b_ih),
-        .bias_hh = pick(inputs, g.b_hh),
-        .weight_hr = pick(inputs, g.w_hr)};
+    const weft_recurrent_weights w = weights_of(&g, inputs);
     weft_sequence_options o = {WEFT_SEQUENCE_OPTIONS_INIT, .h0 = pick(inputs, g.h0), .c0 = pick(inputs, g.c0),
         .lengths = pick(inputs, g.lengths), .left_padded = (c->start & LEFT) != 0,
         .reverse = (c->start & REVERSE) != 0, .time_major = (c->start & TIME_MAJOR) != 0};
@@ -78,11 +82,7 @@ static weft_tensor *build_sequence(const op_case *c, weft_graph *graph, weft_ten
 static weft_tensor *build_cell(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     const given g = inputs_of(c);
-    const weft_recurrent_weights w = {.weight_ih = inputs[g.w_ih],
-        .weight_hh = inputs[g.w_hh],
-        .bias_ih = pick(inputs, g.b_ih),
-        .bias_hh = pick(inputs, g.b_hh),
-        .weight_hr = pick(inputs, g.w_hr)};
+    const weft_recurrent_weights w = weights_of(&g, inputs);
     const bool variant = c->start & VARIANT;
     return side_by_side(c, c->axis == LSTM  ? weft_lstm_cell(inputs[0], inputs[g.h0], inputs[g.c0], &w)
                            : c->axis == GRU ? weft_gru_cell(inputs[0], inputs[g.h0], &w, variant)
