@@ -10,7 +10,7 @@ extern "C" {
 
 /* The class of kernels that a device runs: "cpu" kernels keep a tile in one work-item and use wide vectors,
  * "gpu" kernels share tiles in local memory. $WEFT_DEVICE_CLASS (cpu, gpu, or another kind of
- * device that docs/devices.md lists) overrides the choice. */
+ * device that docs/device-profiles.md lists) overrides the choice. */
 typedef enum weft_device_class { WEFT_CLASS_CPU, WEFT_CLASS_GPU } weft_device_class;
 
 typedef struct weft_device_info {

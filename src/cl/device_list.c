@@ -4,7 +4,7 @@
  * and so is a platform whose enumeration fails, unless there is no other: one bad driver must not hide the others.
  *
  * Hence the lock, the only state of the process that src/cl has: PoCL answers a thread that asks for devices while
- * another starts them with no device, or with one that is half set up (docs/devices.md). */
+ * another starts them with no device, or with one that is half set up (docs/drivers.md). */
 #include "cl/device_list.h"
 #include "cl/device_query.h"
 #include "cl/opened_device.h"

@@ -58,7 +58,7 @@ bool wi_quirks_need_optimisation(unsigned quirks, const char *source) {
     return (quirks & WI_QUIRK_UNOPTIMISED_HALF) && strstr(source, "vload_half");
 }
 
-/* A row says what docs/devices.md says; any other version of a driver is unknown. "3.1+debian" is a 3.1, 3.10 is not. */
+/* A row says what docs/drivers.md says; any other version of a driver is unknown. "3.1+debian" is a 3.1, 3.10 is not. */
 static const struct {
     const char *platform, *driver; /* a part of the name; the version */
 } proven_rows[] = {{"portable computing language", "3.1"}};

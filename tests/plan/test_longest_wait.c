@@ -317,23 +317,12 @@ static void a_kernel_may_loop_for_ever(void **state) {
     assert_int_equal(WEXITSTATUS(loops_status), 0);
 }
 
-static int make_scratch(void **state) {
-    *state = scratch_make();
-    return 0;
-}
-
-static int remove_scratch(void **state) {
-    scratch_remove(*state);
-    return 0;
-}
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
-
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_kernel_may_loop_for_ever),
-        IN_FOLDER(a_contraction_may_hang), IN_FOLDER(another_kernel_may_hang), IN_FOLDER(a_write_may_wait),
-        IN_FOLDER(a_release_ends), IN_FOLDER(many_runs_are_waited_for), IN_FOLDER(a_first_run_has_no_limit),
-        IN_FOLDER(a_limit_is_asked_for), IN_FOLDER(a_stopped_process_does_not_wait)};
+        SCRATCH_TEST(a_contraction_may_hang), SCRATCH_TEST(another_kernel_may_hang),
+        SCRATCH_TEST(a_write_may_wait), SCRATCH_TEST(a_release_ends), SCRATCH_TEST(many_runs_are_waited_for),
+        SCRATCH_TEST(a_first_run_has_no_limit), SCRATCH_TEST(a_limit_is_asked_for),
+        SCRATCH_TEST(a_stopped_process_does_not_wait)};
     const fault_function *functions;
     const size_t count = fault_layer_functions(&functions);
     (void)argc;

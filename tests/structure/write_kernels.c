@@ -53,14 +53,15 @@ typedef struct size_macro {
     bool dropped;  /* of attention with dropped weights, WEFT_DROP */
 } size_macro;
 
-static const size_macro size_macros[] = {{"attention_gpu.cl", "wide", "WEFT_ATTENTION_WIDTH", {128, 256}},
+static const size_macro size_macros[] = {
+    {"attention_gpu.cl", "wide", "WEFT_ATTENTION_WIDTH", {128, 256}, false},
     {"attention_gpu.cl", "wide", "WEFT_ATTENTION_WIDTH", {256}, true},
-    {"attention_gpu.cl", "widest", "WEFT_ATTENTION_WIDTH", {256}},
-    {"attention_gpu.cl", "256", "WEFT_ATTENTION_WIDTH", {32, 64}},
-    {"attention_gpu.cl", "64", "WEFT_ATTENTION_WIDTH", {32, 64, 128, 256}},
-    {"conv_depthwise_gpu.cl", "f32", "WEFT_DEPTHWISE_STRIDE", {1, 2}},
-    {"conv_depthwise_gpu.cl", "long", "WEFT_DEPTHWISE_TRANSPOSED", {1}},
-    {"conv_weight_depthwise_gpu.cl", "f32", "WEFT_DEPTHWISE_STRIDE", {1, 2}}};
+    {"attention_gpu.cl", "widest", "WEFT_ATTENTION_WIDTH", {256}, false},
+    {"attention_gpu.cl", "256", "WEFT_ATTENTION_WIDTH", {32, 64}, false},
+    {"attention_gpu.cl", "64", "WEFT_ATTENTION_WIDTH", {32, 64, 128, 256}, false},
+    {"conv_depthwise_gpu.cl", "f32", "WEFT_DEPTHWISE_STRIDE", {1, 2}, false},
+    {"conv_depthwise_gpu.cl", "long", "WEFT_DEPTHWISE_TRANSPOSED", {1}, false},
+    {"conv_weight_depthwise_gpu.cl", "f32", "WEFT_DEPTHWISE_STRIDE", {1, 2}, false}};
 
 /* value: of a macro; without one the template's default. index: the type of indices. *indexed: has the source such? */
 static int write_indexed(const char *folder, const wi_implementation *implementation,
