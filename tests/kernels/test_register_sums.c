@@ -120,6 +120,7 @@ static void run_network(void) {
     assert_weft_ok(weft_plan_run(plan));
     assert_weft_ok(weft_plan_wait(plan));
     weft_plan_release(plan);
+    weft_graph_release(graph);
 }
 
 /* Why the machine code says nothing here; NULL: it does. */
