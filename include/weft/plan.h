@@ -50,14 +50,13 @@ WEFT_API weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *
 WEFT_API weft_status weft_plan_write_async(
     weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
 WEFT_API weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, void *data, size_t bytes);
-/* The next two and weft_plan_feed are WEFT_ERROR_UNSUPPORTED for an input or output that is larger than the device's largest buffer:
- * it is in several.
- * From now on uses device memory of the embedding program (retained) as an input; offset in bytes, a multiple
- * of the element size. NULL returns to the memory of the plan. */
+/* From now on uses device memory of the embedding program (retained) as an input; offset in bytes, a multiple
+ * of the element size. NULL returns to the memory of the plan. WEFT_ERROR_UNSUPPORTED: the input is larger than the device's largest
+ * buffer, so that the plan has it in several. */
 WEFT_API weft_status weft_plan_bind(
     weft_plan *plan, weft_tensor *input, struct _cl_mem *memory, size_t offset);
 /* The memory of an output, for use on the same queue; borrowed, and only to be read where the output is a parameter or
- * state: plans for inference do not see what is written to it. offset in bytes. */
+ * state: plans for inference do not see what is written to it. offset in bytes. WEFT_ERROR_UNSUPPORTED: the output is in several buffers. */
 WEFT_API weft_status weft_plan_memory(
     weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset);
 
@@ -65,7 +64,7 @@ WEFT_API weft_status weft_plan_memory(
  * without waiting: a token that was drawn becomes the next one's input, actions become the input of an environment, one
  * network's result that of another. Both are of the same dtype and number of bytes; the plans may be of different graphs
  * and devices. Errors: WEFT_ERROR_ARGUMENT (not an input, not an output, another number of bytes), WEFT_ERROR_DTYPE,
- * WEFT_ERROR_STATE (`from` has not run yet).
+ * WEFT_ERROR_STATE (`from` has not run yet), WEFT_ERROR_UNSUPPORTED (one of both is in several buffers).
  *     weft_plan_run(plan);
  *     weft_plan_feed(plan, token, plan, next_token); */
 WEFT_API weft_status weft_plan_feed(
@@ -118,7 +117,8 @@ typedef struct weft_plan_info {
     double rematerialised_flops;   /* of `flops`, those of these steps */
     double rematerialised_seconds; /* estimate of how much longer a run takes */
     int64_t length;                /* what WEFT_LENGTH stands for; 0: no output depends on it */
-    /* Into so many ranges of examples the batch is cut where a tensor is larger than the device's largest buffer; 1: into none. */
+    /* Ranges of examples that the batch is computed in, as a tensor of all of them is larger than the device's largest buffer; 1: the whole
+     * batch at once. */
     int64_t micro_batches;
 } weft_plan_info;
 /* Figures about the plan, all known before its first run. */

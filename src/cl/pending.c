@@ -138,10 +138,7 @@ double wi_pending_limit(const wi_device *device) {
 }
 
 static bool is_running(cl_event event) {
-    cl_int state = CL_COMPLETE;
-    return clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) ==
-               CL_SUCCESS &&
-           state == CL_RUNNING;
+    return wi_event_state(event) == CL_RUNNING;
 }
 
 /* The launch that runs, where the driver says so of one; else all of the oldest run that have not ended. */

@@ -20,11 +20,10 @@ weft_status wi_check_computing(const wi_device *device) {
     return WEFT_OK;
 }
 
-bool wi_is_under_way(cl_event event) {
+cl_int wi_event_state(cl_event event) {
     cl_int state = CL_COMPLETE;
-    return clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) ==
-               CL_SUCCESS &&
-           state > CL_COMPLETE;
+    const cl_int asked = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    return asked == CL_SUCCESS ? state : CL_COMPLETE;
 }
 
 /* Seconds that waiting may take now; 0: any time. */

@@ -16,7 +16,10 @@ weft_status wi_wait_for_queue(wi_device *device, cl_command_queue queue);
 weft_status wi_wait_for_event(wi_device *device, cl_event event);
 /* clWaitForEvents, without turning round, and with the same limit. `what` begins the line of an error. */
 weft_status wi_wait_for_events(wi_device *device, cl_uint count, const cl_event *events, const char *what);
-/* An event that has failed, or that cannot be asked, is not: who waits for it then hears why. */
-bool wi_is_under_way(cl_event event);
+/* CL_RUNNING and the like; below 0: it has failed. One that cannot be asked is complete: who waits for it then hears why. */
+cl_int wi_event_state(cl_event event);
+static inline bool wi_is_under_way(cl_event event) {
+    return wi_event_state(event) > CL_COMPLETE;
+}
 
 #endif

@@ -84,6 +84,8 @@ typedef struct wi_op {
     /* PRODUCT (other than matmul) and KERNEL: with examples along the first axis it is of some of them what it is of all, there;
      * a result without them is the sum of what it is of some. */
     bool takes_examples;
+    /* REDUCE: of what it is of two parts of its input, what it is of both. NULL: that does not follow. */
+    weft_tensor *(*combine)(weft_tensor *, weft_tensor *);
     /* KERNEL: the result is flat, a section after the other, each (rows, examples, elements): the elements of a row of the
      * section that begins there, in elements an example. 0: it has one row. Negative: no example can be computed alone. */
     int64_t (*section_row)(const weft_tensor *y, int64_t start);

@@ -19,7 +19,7 @@ static bool is_tuned(const wi_selection *selection) {
 static bool remember_step(const weft_plan *plan, const wi_step *step, bool is_sure, char *fault) {
     wi_device *const device = wi_step_device(&plan->partition, step);
     char name[WI_SITE_NAME], kernel[WI_KERNEL_NAME];
-    if (!wi_step_is_tuned(&plan->partition, step)) return false;
+    if (!wi_step_may_be_tuned(&plan->partition, step)) return false;
     if (!is_sure && !is_tuned(step->selection)) return false;
     const wi_kernel_site site = wi_step_site(&plan->partition, step);
     wi_site_name(name, site.node->op, &site);

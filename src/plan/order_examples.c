@@ -119,10 +119,7 @@ static wi_way way_of_kernel(const wi_cutting *c, const weft_tensor *y, const wi_
 }
 
 wi_combiner wi_combiner_of(const wi_op *op) {
-    if (op == &wi_op_max) return weft_maximum;
-    if (op == &wi_op_min) return weft_minimum;
-    if (op == &wi_op_prod) return weft_mul;
-    return op == &wi_op_argmax || op == &wi_op_argmin ? NULL : weft_add;
+    return op->kind == WI_REDUCE ? op->combine : weft_add;
 }
 
 static wi_way way_of_reduction(const wi_cutting *c, const weft_tensor *y) {

@@ -9,7 +9,7 @@ struct wi_step;
 struct wi_partition;
 
 /* Has the step, of the plan's first device, a site that may have a choice? */
-bool wi_step_is_tuned(const struct wi_partition *p, const struct wi_step *step);
+bool wi_step_may_be_tuned(const struct wi_partition *p, const struct wi_step *step);
 
 /* The plan was made while choices were not in use. Sites that have a choice already, or whose memory is too little, are
  * passed over; the rest waits for the next time when the deadline comes. */

@@ -8,12 +8,12 @@
 #include "plan/compiled_plan.h"
 #include "support/broken_kernel.h"
 #include "support/checks.h"
+#include "support/child_test.h"
 #include "support/scratch.h"
 #include "support/tuned_training.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { STEPS = 600, AFTERWARDS = 8 };
@@ -161,7 +161,6 @@ static void a_kernel_may_occupy_the_device(void **state) {
 
 /* ---- a kernel that loops for ever ---- */
 
-static char *loops_folder;
 static int loops_status;
 
 /* So that no candidate takes longer than the limit to compile where the driver keeps what it has compiled: it would pass for one that hangs. */
@@ -175,14 +174,14 @@ static void compile_candidates(const char *folder) {
 }
 
 /* One that the driver has divided leaves the others of its threads; else the device computes nothing any more. Either is an answer. */
-static int tune_beside_a_loop(void) {
+static int tune_beside_a_loop(const char *folder) {
     static float losses[STEPS];
     weft_status status;
     scratch_log log = {0};
     setenv("WEFT_SELF_TEST", "1", 1);
-    compile_candidates(scratch_path(loops_folder, "first"));
-    break_kernel_by_loop(loops_folder, "true");
-    tuned_training t = begin(scratch_path(loops_folder, "cache"), 0.5, &log);
+    compile_candidates(scratch_path(folder, "first"));
+    break_kernel_by_loop(folder, "true");
+    tuned_training t = begin(scratch_path(folder, "cache"), 0.5, &log);
     const int steps = tune(&t, 0, &status, losses);
     if (status == WEFT_OK) status = weft_plan_run(t.plan);
     const bool answered = status == WEFT_OK || strstr(weft_last_error(), "computes nothing any more") != NULL;
@@ -195,28 +194,15 @@ static int tune_beside_a_loop(void) {
     return answered && known ? 0 : 1;
 }
 
-/* Before a device is opened: drivers do not survive a fork. */
 static int loop_in_a_process(void **state) {
     (void)state;
-    loops_folder = scratch_make();
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(600);
-        _exit(tune_beside_a_loop());
-    }
-    return child < 0 || waitpid(child, &loops_status, 0) != child;
-}
-
-static int remove_loop(void **state) {
-    (void)state;
-    scratch_remove(loops_folder);
+    loops_status = child_test(tune_beside_a_loop, 600);
     return 0;
 }
 
 static void a_kernel_may_loop_for_ever(void **state) {
     (void)state;
-    assert_true(WIFEXITED(loops_status));
-    assert_int_equal(WEXITSTATUS(loops_status), 0);
+    assert_int_equal(loops_status, 0);
 }
 
 int main(int argc, char **argv) {
@@ -231,5 +217,5 @@ int main(int argc, char **argv) {
         execv("/proc/self/exe", argv);
     }
     while (launches < count && strcmp(functions[launches].name, "clEnqueueNDRangeKernel") != 0) launches++;
-    return test_finish(cmocka_run_group_tests(tests, loop_in_a_process, remove_loop));
+    return test_finish(cmocka_run_group_tests(tests, loop_in_a_process, NULL));
 }

@@ -154,6 +154,7 @@ static void sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
 
 const wi_op wi_op_sum = {.name = "sum",
     .kind = WI_REDUCE,
+    .combine = weft_add,
     .attribute_bytes = sizeof(wi_over_attributes),
     .backward = sum_backward,
     .remake = remake,
@@ -178,6 +179,7 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
 
 const wi_op wi_op_prod = {.name = "prod",
     .kind = WI_REDUCE,
+    .combine = weft_mul,
     .attribute_bytes = sizeof(wi_over_attributes),
     .backward = wi_prod_backward,
     .remake = remake,
@@ -199,12 +201,14 @@ static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
 
 const wi_op wi_op_max = {.name = "max",
     .kind = WI_REDUCE,
+    .combine = weft_maximum,
     .attribute_bytes = sizeof(wi_over_attributes),
     .backward = extreme_backward,
     .remake = remake,
     .rules = reduce_rules};
 const wi_op wi_op_min = {.name = "min",
     .kind = WI_REDUCE,
+    .combine = weft_minimum,
     .attribute_bytes = sizeof(wi_over_attributes),
     .backward = extreme_backward,
     .remake = remake,
