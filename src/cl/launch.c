@@ -81,7 +81,7 @@ void wi_launch_clear(wi_launch *launch) {
 }
 
 static weft_status finish_kernels(wi_device *device) {
-    WI_TRY(wi_wait_for_queue(device, device->queue));
+    WI_TRY(wi_wait_for_queue(device, device->queue, "waiting for the device"));
     if (device->caps.quirks & WI_QUIRK_EARLY_FINISH) {
         cl_event last = NULL;
         WI_CL(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &last), "marking the end of the queue");

@@ -164,6 +164,7 @@ static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
     WI_TRY(wi_forced_check());
     WI_TRY(make_steps(plan));
+    WI_TRY(wi_plan_check_devices(plan)); /* beside a kernel that hangs in its self-test */
     WI_TRY(materialise(plan, options->memory_limit));
     WI_TRY(finish(plan, WI_PASS_MATERIALISE));
     WI_TRY(finish(plan, WI_PASS_MEMORY));

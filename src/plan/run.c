@@ -83,7 +83,7 @@ static weft_status run_portion(
     weft_plan *plan, const wi_plan_launch *launch, int portion, int64_t iteration) {
     wi_profiled *const noted = plan->profiler ? wi_profiler_next(plan->profiler, launch) : NULL;
     cl_event pending = NULL;
-    cl_event *const event = noted ? &noted->event : wi_plan_notes_launches(plan) ? &pending : NULL;
+    cl_event *const event = noted ? &noted->event : launch->device->pending ? &pending : NULL;
     const weft_status status = enqueue(plan, launch, portion, iteration, event);
     if (status != WEFT_OK) return wi_plan_name_step(plan, launch->run, status);
     if (noted) noted->end = wi_clock_seconds();
