@@ -82,12 +82,15 @@ weft_context *weft_context_retain(weft_context *context) {
 
 void weft_context_release(weft_context *context) {
     if (!context || atomic_fetch_sub(&context->references, 1) != 1) return;
+    char error[2048];
+    wi_error_save(error, sizeof error);
     if (context->graph && context->graph_release) context->graph_release(context->graph);
     for (int i = 0; i < context->device_count; i++) {
         (void)wi_queue_finish(context->devices[i]);
         wi_programs_keep(context->devices[i]);
     }
     free_context(context);
+    wi_error_restore(error);
 }
 
 const weft_device_info *weft_context_device(const weft_context *context) {

@@ -93,7 +93,9 @@ static weft_status finish_kernels(wi_device *device) {
 }
 
 weft_status wi_queue_finish(wi_device *device) {
-    const weft_status copied = wi_uploads_finish(device), finished = finish_kernels(device);
+    const weft_status copied = wi_uploads_finish(device);
+    if (device->trial.hangs && copied != WEFT_OK) return copied; /* its line says what hangs */
+    const weft_status finished = finish_kernels(device);
     return finished != WEFT_OK ? finished : copied;
 }
 

@@ -5,6 +5,7 @@
 #include "cl/pending.h"
 #include <math.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,8 +35,23 @@ void wi_note_hung(wi_device *device, const char *format, ...) {
     for (int i = 0; i < *device->host.all_count; i++) memcpy(device->host.all[i]->hung, text, sizeof text);
 }
 
+/* Of the process, as what hangs may outlive its context: so that tools that look for lost memory find it. */
+typedef struct left {
+    void *memory;
+    struct left *next;
+} left;
+static _Atomic(left *) last_left;
+
 void wi_leave_to_device(const wi_device *device, const weft_allocator *allocator, void *memory) {
-    if (!device->trial.hangs) wi_release(allocator, memory);
+    if (!device->trial.hangs) {
+        wi_release(allocator, memory);
+        return;
+    }
+    left *const one = memory ? wi_allocate(NULL, sizeof *one) : NULL;
+    if (!one) return;
+    one->memory = memory;
+    one->next = atomic_load(&last_left);
+    while (!atomic_compare_exchange_weak(&last_left, &one->next, one)) continue;
 }
 
 cl_int wi_event_state(cl_event event) {

@@ -8,10 +8,18 @@
 #include "plan/verify.h"
 #include <string.h>
 
+/* Nothing may run on memory that is given back. The thread's error stays what it was. */
+static void finish_for_good(const weft_plan *plan) {
+    char error[2048];
+    wi_error_save(error, sizeof error);
+    (void)wi_plan_finish_queues(plan);
+    wi_error_restore(error);
+}
+
 static void plan_destroy(weft_plan *plan) {
     weft_context *context = plan->request.context;
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
-    (void)wi_plan_finish_queues(plan); /* nothing may run on memory that is given back */
+    finish_for_good(plan);
     for (int d = 0; d < plan->request.devices.count; d++) wi_pending_clear(plan->request.devices.of[d]);
     wi_background_clear(plan->background, plan);
     wi_launches_clear(&plan->launches);
