@@ -7,6 +7,7 @@
 #include "cl/findings.h"
 #include "cl/launch.h"
 #include "cl/probe.h"
+#include "cl/quirks.h"
 #include "cl/waiting.h"
 #include "faults/hangs.h"
 #include "plan/tune_plan.h"
@@ -21,7 +22,10 @@
 
 enum { STEPS = 3 };
 
-static const double limit = 0.4, first_limit = 2.0;
+static const double limit = 0.4;
+static double first_limit;  /* drivers compile in it */
+static char first_said[64]; /* first_said */
+static bool tells;          /* the driver says how far it is in a run */
 
 static const char *const nothing_more = "computes nothing any more";
 
@@ -60,7 +64,7 @@ static void a_first_run_may_hang(void **state) {
     assert_weft_ok(weft_plan_run(t.plan));
     const double begun = wi_clock_seconds();
     assert_weft_fails(WEFT_ERROR_OPENCL, weft_plan_read(t.plan, t.outputs[0], &loss, sizeof loss),
-        "plan: step ", "the kernel ", "did not end in 2 seconds", nothing_more);
+        "plan: step ", "the kernel ", first_said, nothing_more);
     assert_soon(begun);
     assert_weft_fails(WEFT_ERROR_OPENCL, weft_tensor_read(weights, parameter, sizeof parameter), nothing_more,
         "the kernel ");
@@ -138,8 +142,7 @@ static void a_profiled_run_may_hang(void **state) {
     hangs_arm(1, false);
     const double begun = wi_clock_seconds();
     weft_profile *made = NULL;
-    assert_weft_fails(
-        WEFT_ERROR_OPENCL, weft_profile_run(&made, t.plan), "did not end in 2 seconds", nothing_more);
+    assert_weft_fails(WEFT_ERROR_OPENCL, weft_profile_run(&made, t.plan), first_said, nothing_more);
     assert_null(made);
     tuned_training_end(&t);
     assert_soon(begun);
@@ -179,7 +182,8 @@ static void a_self_test_may_hang(void **state) {
     assert_soon(begun);
     assert_true(fault_layer_hit());
     tuned_training_run(&t, STEPS, losses);
-    if (!strstr(log.text, "it fails: it did not end in 2 seconds")) fail_msg("%s", log.text);
+    if (!strstr(log.text, "it fails: it did not end") || !strstr(log.text, first_said))
+        fail_msg("%s", log.text);
     assert_int_equal(count_faults(&t), 1);
     tuned_training_end(&t);
     hangs_assert_nothing_left();
@@ -260,8 +264,7 @@ static void a_question_may_hang(void **state) {
     hangs_arm(1, false);
     assert_false(ask(context));
     assert_true(fault_layer_hit());
-    if (!strstr(log.text, "what is asked for is not used: it did not end in 2 seconds"))
-        fail_msg("%s", log.text);
+    if (!strstr(log.text, "what is asked for is not used: it did not end")) fail_msg("%s", log.text);
     assert_weft_ok(wi_check_computing(wi_context_device(context)));
     weft_context_release(context);
     hangs_assert_nothing_left();
@@ -281,7 +284,7 @@ static void a_context_may_hang(void **state) {
     hangs_arm(1, true);
     const double begun = wi_clock_seconds();
     const weft_status status = weft_context_create(&context, &options);
-    if (fault_layer_hit() && (status == WEFT_OK || !strstr(weft_last_error(), "did not end in 2 seconds")))
+    if (fault_layer_hit() && (status == WEFT_OK || !strstr(weft_last_error(), first_said)))
         fail_msg("%s", status == WEFT_OK ? "no error" : weft_last_error());
     if (!fault_layer_hit()) assert_weft_ok(status);
     assert_soon(begun);
@@ -316,7 +319,7 @@ static void run_two(const two_halves *n, weft_plan *plan) {
 
 /* The line is of the device whose launch hangs, whichever is waited for. */
 static void hang_on(bool same, int device, int waited) {
-    char on[32];
+    char on[32] = ") on device ";
     weft_plan *plan = NULL;
     weft_context *const context = two_devices_open(same, 0, 0);
     two_halves n = two_halves_make(context);
@@ -327,7 +330,9 @@ static void hang_on(bool same, int device, int waited) {
     weft_status status = weft_plan_run(plan);
     assert_true(fault_layer_hit());
     if (status == WEFT_OK) status = wi_queue_finish(context->devices[waited]);
-    snprintf(on, sizeof on, ") on device %d: the ", device);
+    if (tells)
+        snprintf(
+            on, sizeof on, ") on device %d: the ", device); /* else the first launch of the run is named */
     const char *const line = weft_last_error();
     if (status != WEFT_ERROR_OPENCL || !strstr(line, on) || !strstr(line, "did not end in 0.4 seconds"))
         fail_msg("device %d, waiting for %d: %s", device, waited, status == WEFT_OK ? "no error" : line);
@@ -408,6 +413,17 @@ static void a_training_may_hang(void **state) {
     }
 }
 
+/* Mesa's compiler takes seconds for a kernel, and keeps none for another context. */
+static int choose_limit(void **state) {
+    (void)state;
+    weft_context *const context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT});
+    tells = !(wi_context_device(context)->caps.quirks & WI_QUIRK_HELD_EVENTS);
+    weft_context_release(context);
+    first_limit = tells ? 2.0 : 10.0;
+    snprintf(first_said, sizeof first_said, "did not end in %g seconds", first_limit);
+    return 0;
+}
+
 static int setup(void **state) {
     setenv("WEFT_SELF_TEST", "1", 1);
     return scratch_setup(state);
@@ -429,5 +445,5 @@ int main(int argc, char **argv) {
         cmocka_unit_test(several_devices_are_waited_for), cmocka_unit_test(a_training_may_hang)};
     (void)argc;
     hangs_open(argv);
-    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+    return test_finish(cmocka_run_group_tests(tests, choose_limit, NULL));
 }
