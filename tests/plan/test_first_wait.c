@@ -1,17 +1,14 @@
 /* Kernels that do not end where drivers may compile, or where a plan does not know what is waited for: in a plan's first run, in a self-test,
- * in a question to the device, when a context is made, in a plan of several devices, in a profile, a training and a prediction, and before
- * copies. Where the program has a longest_wait, each is an error within its limit, and all is released. */
-#include "support/two_devices.h"
+ * in a question to the device, when a context is made, in a profile, and before copies. Where the program has a longest_wait, each is an
+ * error within its limit, and all is released. Several devices and trainings are test_hung_devices's. */
+#include "support/fixture.h"
 
 #include "cl/context.h"
 #include "cl/findings.h"
-#include "cl/launch.h"
 #include "cl/probe.h"
 #include "cl/quirks.h"
 #include "cl/waiting.h"
 #include "faults/hangs.h"
-#include "plan/tune_plan.h"
-#include "support/own_training.h"
 #include "support/scratch.h"
 #include "support/tuned_training.h"
 #include <stdio.h>
@@ -162,6 +159,12 @@ static void releases_end(void **state) {
 
 /* ---- before a kernel is used ---- */
 
+static bool is_left_out(const char *test) {
+    if (!tells)
+        print_message("%s left out: Mesa's compiler takes longer for a kernel than the test's limit\n", test);
+    return !tells;
+}
+
 static size_t count_faults(const tuned_training *t) {
     size_t count, faults = 0;
     const wi_finding *const all = wi_findings_all(wi_context_device(t->context), &count);
@@ -173,6 +176,7 @@ static size_t count_faults(const tuned_training *t) {
 static void a_self_test_may_hang(void **state) {
     scratch_log log = {0};
     float losses[STEPS];
+    if (is_left_out(__func__)) return;
     compile_first(*state);
     tuned_training t = {.context = test_context_open(options_with(scratch_path(*state, "cache"), &log))};
     weft_context_release(t.context); /* what is asked of the device has its answers */
@@ -200,6 +204,7 @@ static void a_self_test_may_occupy_the_device(void **state) {
     weft_graph *graph;
     weft_plan *plan = NULL;
     float losses[STEPS];
+    if (is_left_out(__func__)) return;
     compile_first(*state);
     snprintf(folder, sizeof folder, "%s", scratch_path(*state, "cache"));
     weft_context_release(test_context_open(options_with(folder, NULL)));
@@ -259,6 +264,7 @@ static bool ask(weft_context *context) {
 /* The program goes on without what was asked for, and so does the next start. */
 static void a_question_may_hang(void **state) {
     scratch_log log = {0};
+    if (is_left_out(__func__)) return;
     compile_first(*state);
     weft_context *context = test_context_open(options_with(*state, &log));
     hangs_arm(1, false);
@@ -279,6 +285,7 @@ static void a_question_may_hang(void **state) {
 /* Devices whose formats are probed are passed over; processors of class cpu are believed. */
 static void a_context_may_hang(void **state) {
     weft_context *context = NULL;
+    if (is_left_out(__func__)) return;
     compile_first(*state);
     const weft_context_options options = options_with(scratch_path(*state, "cache"), NULL);
     hangs_arm(1, true);
@@ -291,126 +298,6 @@ static void a_context_may_hang(void **state) {
     weft_context_release(context);
     hangs_arm(0, false);
     hangs_assert_nothing_left();
-}
-
-/* ---- several devices ---- */
-
-/* The number of a run's first launch of the device, from 1. */
-static long launch_on(const weft_plan *plan, int device) {
-    long number = 0;
-    for (size_t i = 0; i < plan->launches.count; i++) {
-        const wi_plan_launch *const launch = &plan->launches.launches[i];
-        if (!launch->launch.kernel || launch->is_fixed) continue;
-        number++;
-        if (launch->device->index == device) return number;
-    }
-    fail_msg("the plan has no launch on device %d", device);
-    return 0;
-}
-
-static void run_two(const two_halves *n, weft_plan *plan) {
-    float loss;
-    for (uint64_t step = 0; step < STEPS; step++) {
-        two_halves_write(plan, n, step);
-        assert_weft_ok(weft_plan_run(plan));
-        assert_weft_ok(weft_plan_read(plan, n->outputs[0], &loss, sizeof loss));
-    }
-}
-
-/* The line is of the device whose launch hangs, whichever is waited for. */
-static void hang_on(bool same, int device, int waited) {
-    char on[32] = ") on device ";
-    weft_plan *plan = NULL;
-    weft_context *const context = two_devices_open(same, 0, 0);
-    two_halves n = two_halves_make(context);
-    assert_weft_ok(two_halves_plan(&plan, &n, 2));
-    run_two(&n, plan);
-    hangs_arm(launch_on(plan, device), false);
-    const double begun = wi_clock_seconds();
-    weft_status status = weft_plan_run(plan);
-    assert_true(fault_layer_hit());
-    if (status == WEFT_OK) status = wi_queue_finish(context->devices[waited]);
-    if (tells)
-        snprintf(
-            on, sizeof on, ") on device %d: the ", device); /* else the first launch of the run is named */
-    const char *const line = weft_last_error();
-    if (status != WEFT_ERROR_OPENCL || !strstr(line, on) || !strstr(line, "did not end in 0.4 seconds"))
-        fail_msg("device %d, waiting for %d: %s", device, waited, status == WEFT_OK ? "no error" : line);
-    assert_weft_fails(WEFT_ERROR_OPENCL, weft_plan_run(plan), nothing_more);
-    two_halves_end(&n, plan);
-    weft_context_release(context);
-    assert_soon(begun);
-    hangs_assert_nothing_left();
-}
-
-static void limit_two_devices(void) {
-    setenv("WEFT_LONGEST_WAIT", "0.4", 1);
-    setenv("WEFT_LONGEST_FIRST_WAIT", "60", 1);
-}
-
-static void limit_none(void) {
-    unsetenv("WEFT_LONGEST_WAIT");
-    unsetenv("WEFT_LONGEST_FIRST_WAIT");
-}
-
-static void several_devices_may_hang(void **state) {
-    (void)state;
-    limit_two_devices();
-    for (int i = 0; i < 8; i++) hang_on(i & 1, i >> 1 & 1, i >> 2);
-    limit_none();
-}
-
-/* Launches of one that wait for those of the other are no sign of a hang, however many there are. */
-static void several_devices_are_waited_for(void **state) {
-    const double begun = wi_clock_seconds();
-    weft_plan *plan = NULL;
-    float loss;
-    (void)state;
-    limit_two_devices();
-    weft_context *const context = two_devices_open(true, 0, 0);
-    two_halves n = two_halves_make(context);
-    assert_weft_ok(two_halves_plan(&plan, &n, 2));
-    run_two(&n, plan);
-    for (int run = 0; run < 100 || wi_clock_seconds() - begun < 2 * limit; run++)
-        assert_weft_ok(weft_plan_run(plan));
-    assert_weft_ok(weft_plan_read(plan, n.outputs[0], &loss, sizeof loss));
-    two_halves_end(&n, plan);
-    weft_context_release(context);
-    limit_none();
-}
-
-/* ---- trainings ---- */
-
-static int steps;
-
-static bool hang_later(void *user, const weft_epoch *epoch) {
-    (void)user;
-    (void)epoch;
-    if (++steps == 3) hangs_arm(1, false);
-    return true;
-}
-
-/* Batches, and numbers that are read without waiting, are in host memory that the device may use late. */
-static void a_training_may_hang(void **state) {
-    (void)state;
-    for (int queue = 0; queue < 2; queue++) {
-        own_training t = {.epochs = 3};
-        setenv("WEFT_UPLOAD_QUEUE", queue ? "1" : "0", 1);
-        if (own_training_run(&t) != WEFT_OK) fail_msg("%s", weft_last_error());
-        limit_two_devices();
-        t.on_step = hang_later;
-        steps = 0;
-        const double begun = wi_clock_seconds();
-        const weft_status status = own_training_run(&t);
-        assert_soon(begun);
-        assert_true(fault_layer_hit());
-        if (status != WEFT_ERROR_OPENCL || !strstr(weft_last_error(), "did not end in 0.4 seconds"))
-            fail_msg("%s", status == WEFT_OK ? "no error" : weft_last_error());
-        hangs_assert_nothing_left();
-        wi_clock_sleep(0.2); /* what hung goes on, and copies */
-        limit_none();
-        unsetenv("WEFT_UPLOAD_QUEUE");
-    }
 }
 
 /* Mesa's compiler takes seconds for a kernel, and keeps none for another context. */
@@ -441,8 +328,7 @@ int main(int argc, char **argv) {
         SCRATCH_TEST(calls_behind_a_launch_have_a_limit), SCRATCH_TEST(a_profiled_run_may_hang),
         SCRATCH_TEST(releases_end), SELF_TESTED(a_self_test_may_hang),
         SELF_TESTED(a_self_test_may_occupy_the_device), SCRATCH_TEST(a_question_may_hang),
-        SCRATCH_TEST(a_context_may_hang), cmocka_unit_test(several_devices_may_hang),
-        cmocka_unit_test(several_devices_are_waited_for), cmocka_unit_test(a_training_may_hang)};
+        SCRATCH_TEST(a_context_may_hang)};
     (void)argc;
     hangs_open(argv);
     return test_finish(cmocka_run_group_tests(tests, choose_limit, NULL));
