@@ -65,13 +65,11 @@ MOST_REGISTERS += [(f"{tile}.*.bundles.cl", "bundle_tiles_bundle", "sm_*", most)
 OF_ATTENTION = ("attention_forward", "attention_backward")
 LOOPS = [("attention_gpu.*", name, "*", 0.6, 0.0) for name in OF_ATTENTION]
 LOOPS += [("4x4.*.bundles.cl", "bundle_tiles_bundle", target, least, 0.0) for target, least in (("gfx900", 0.60), ("gfx90a", 0.58), ("gfx942", 0.60))]
-# Of attention in groups of 256 items; on gfx900 in heads of 256 columns 133 registers leave one group to the gradient.
-BARS_OF_HEADS = [("sm_75", 0.50), ("sm_86", 0.33), ("sm_[89]0", 0.25), ("sm_100", 0.25), ("gfx90a", 0.25), ("gfx942", 0.25), ("gfx10*", 0.37),
+# Of attention in groups of 256 items.
+BARS_OF_HEADS = [("sm_75", 0.50), ("sm_86", 0.33), ("sm_[89]0", 0.25), ("sm_100", 0.25), ("gfx900", 0.20), ("gfx90a", 0.25), ("gfx942", 0.25), ("gfx10*", 0.37),
                  ("gfx1[12]*", 0.50)]
 LOOPS += [(f"attention_gpu.{variant}.*", name, target, 0.8, occupancy) for name in OF_ATTENTION for variant in ("256", "wide")
           for target, occupancy in BARS_OF_HEADS]
-LOOPS += [("attention_gpu.256.*", name, "gfx900", 0.8, 0.20) for name in OF_ATTENTION]
-LOOPS += [("attention_gpu.wide.128.*", name, "gfx900", 0.8, 0.20) for name in OF_ATTENTION]
 # Of recurrent scans in f32, by rows of a group: 0.65 forward and 0.5 of the gradient at least. What PVC's compiler puts beside messages, for the
 # hardware's sake, is counted.
 BARS_OF_SCANS = [("rows8", "*", (0.83, 0.87, 0.80, 0.77, 0.88)), ("64", "*", (0.83, 0.87, 0.80, 0.68, 0.83)),
@@ -87,6 +85,8 @@ LOOPS += [(f"{name}.{tile}.*", "gemm_tiles", "gfx9*", share, 0.20) for name in (
 DEPTHWISE = [("depthwise_gpu.f32.1.*", "conv_depthwise", (0.28, 0.40, 0.38)), ("depthwise_gpu.f32.2.*", "conv_depthwise", (0.23, 0.33, 0.31)),
              ("depthwise_gpu_weight.f32.1.*", "conv_weight_sums", (0.32, 0.31, 0.28)), ("depthwise_gpu_weight.f32.2.*", "conv_weight_sums", (0.27, 0.25, 0.24))]
 LOOPS += [(pattern, kernel, target, share, 0.18) for pattern, kernel, shares in DEPTHWISE for target, share in zip(("gfx*", "sm_*", "dg2"), shares)]
+LOOPS += [("recurrent_*_gpu.rows8.*", name, target, 0.0, occupancy) for name in ("recurrent_forward", "recurrent_back")
+          for target, occupancy in (("sm_75", 0.50), ("sm_86", 0.33), ("sm_[89]0", 0.25), ("sm_100", 0.25))]
 # The files of these variants differ by direction: a plan takes one kernel of each.
 ONE_WAY = [(f"recurrent_{way}_gpu.rows[24]{items}.*", other) for items in ("", "_256")
            for way, other in (("forward", "recurrent_back"), ("back", "recurrent_forward"))]
@@ -120,7 +120,7 @@ MATRICES += [("recurrent_forward_gpu_mma.*", 8, 0.12), ("recurrent_forward_gpu_w
 # loop inside.
 BARS_OF_ATTENTION = {("forward", "gpu_mma"): [(16, 0.25), (24, 0.25), (20, 0.25)], ("backward", "gpu_mma"): [(16, 0.25), (12, 0.25), (10, 0.25)],
                      ("forward", "gpu_wmma*"): [(8, 0.31), (12, 0.25), (10, 0.25)], ("backward", "gpu_wmma*"): [(8, 0.43), (12, 0.25), (10, 0.25)],
-                     ("forward", "gpu_mfma"): [(8, 0.12), (12, 0.12), (20, 0.12)], ("backward", "gpu_mfma"): [(8, 0.25), (12, 0.12), (20, 0.12)],
+                     ("forward", "gpu_mfma"): [(8, 0.25), (16, 0.25), (32, 0.25)], ("backward", "gpu_mfma"): [(12, 0.37), (24, 0.37), (48, 0.25)],
                      ("forward", "gpu_xmx*"): [(8, 1.0), (6, 1.0), (10, 1.0)], ("backward", "gpu_xmx8"): [(4, 1.0), (6, 1.0), (10, 1.0)],
                      ("backward", "gpu_xmx16"): [(8, 1.0), (6, 1.0), (10, 1.0)]}
 MATRICES_OF_ATTENTION = [(f"attention_{kernel}", f"attention_*{engine}.{head}.*", *bar) for (kernel, engine), bars in BARS_OF_ATTENTION.items()

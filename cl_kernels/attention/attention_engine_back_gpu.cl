@@ -63,8 +63,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(weigh_others)(__loca
  * inner: of each query the product of y and dy; lse: the place of its logarithm in y. */
 __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
     backward)(WEFT_ATTENTION_BACKWARD_PARAMETERS) {
-    __local uint4 rows[2 * WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT)], others[WEFT_HEAD_PANEL(WEFT_ENGINE_HEAD)],
-        weights[WEFT_HEAD_PANEL(WEFT_ENGINE_HEIGHT)];
+    WEFT_HEAD_ROWS(rows, 2)
+    __local uint4 others[WEFT_HEAD_PANEL(WEFT_ENGINE_HEAD)], weights[WEFT_HEAD_PANEL(WEFT_ENGINE_HEIGHT)];
     __local float2 row_lines[WEFT_ENGINE_HEIGHT], other_lines[WEFT_ENGINE_WIDTH];
     WEFT_ENGINE_SHARED(shared)
     WEFT_HEAD_PLACE
@@ -84,11 +84,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     float sums[WEFT_HEAD_PARTS][WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
     float scores[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
     float products[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
-    WEFT_NAME(load_rows)
-    (rows, rows_2, row_count - first, dv_width, (int)rows_2_row, (int)rows_2_column, item);
-    WEFT_NAME(load_rows)
-    (rows + WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT), rows_1, row_count - first, d_width, (int)rows_1_row,
-        (int)rows_1_column, item);
+    WEFT_HEAD_LOAD(rows, 0, rows_2, row_count - first, dv_width, (int)rows_2_row, (int)rows_2_column)
+    WEFT_HEAD_LOAD(rows, 1, rows_1, row_count - first, d_width, (int)rows_1_row, (int)rows_1_column)
     WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) = 0.0f;)
     WEFT_ENGINE_CLEAR(scores)
     WEFT_NAME(first_lines)(row_lines, other_lines, y, inner, first, queries, turned, item);
@@ -100,13 +97,13 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
         const int whole = weft_head_whole(row_count - first, other_count - other, WEFT_ENGINE_HEIGHT,
             WEFT_ENGINE_WIDTH, first, other, turned, causal);
         weft_head_lines(other_lines, y, inner, other, queries, turned ? WEFT_ENGINE_WIDTH : 0, item);
-        WEFT_ROLLED for (int second = second_first; second < 2; ++second) {
+        WEFT_HEAD_PRODUCTS(second, second_first) {
             WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_HEAD_SCORES; ++e) WEFT_HEAD_OF(products, e) =
                 WEFT_HEAD_OF(scores, e);
-            WEFT_HEAD_PUT(others, next, WEFT_ENGINE_WIDTH)
+            WEFT_HEAD_PUT(others, next, WEFT_ENGINE_WIDTH, WEFT_HEAD_CHUNKS)
             barrier(CLK_LOCAL_MEM_FENCE);
             if (!second) WEFT_HEAD_FETCH_OTHERS(1, other, item)
-            WEFT_HEAD_SCORE(scores, rows + second * WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT), others)
+            WEFT_HEAD_SCORE(scores, rows, second, others)
             barrier(CLK_LOCAL_MEM_FENCE);
         }
         /* Not while a product is made, for whose operands registers are needed: they are rounded as they come. */

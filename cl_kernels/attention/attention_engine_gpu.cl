@@ -69,9 +69,9 @@ __attribute__((always_inline)) static inline float WEFT_NAME(weigh)(weft_head_ro
 
 __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
     forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
-    __local uint4 rows[WEFT_HEAD_TILE(WEFT_ENGINE_HEIGHT)], others[WEFT_HEAD_PANEL(WEFT_ENGINE_HEAD)],
-        weights[WEFT_HEAD_PANEL(WEFT_ENGINE_HEIGHT)];
-    __local float4 tile[WEFT_ENGINE_HEIGHT * WEFT_HEAD_PITCH];
+    WEFT_HEAD_ROWS(rows, 1)
+    __local uint4 others[WEFT_HEAD_FORWARD_OTHERS], weights[WEFT_HEAD_PANEL(WEFT_ENGINE_HEIGHT)];
+    WEFT_HEAD_SCORE_TILE(tile, others)
     __local float factors[WEFT_ENGINE_GROUP];
     WEFT_ENGINE_SHARED(shared)
     WEFT_HEAD_PLACE
@@ -87,7 +87,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     uint4 next[WEFT_HEAD_COPIES(WEFT_ENGINE_WIDTH)], pairs[WEFT_HEAD_QUADS];
     float sums[WEFT_HEAD_PARTS][WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
     float scores[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
-    WEFT_NAME(load_rows)(rows, q, queries - first, d_width, (int)q_row, (int)q_column, item);
+    WEFT_HEAD_LOAD(rows, 0, q, queries - first, d_width, (int)q_row, (int)q_column)
     weft_head_row own = {-INFINITY, 0.0f};
     WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) = 0.0f;)
     const int end = causal ? min(keys, first + WEFT_ENGINE_HEIGHT) : keys;
@@ -95,22 +95,27 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     for (int key = 0; key < end; key += WEFT_ENGINE_WIDTH) {
         const int whole = weft_head_whole(
             queries - first, keys - key, WEFT_ENGINE_HEIGHT, WEFT_ENGINE_WIDTH, first, key, 0, causal);
-        WEFT_HEAD_PUT(others, next, WEFT_ENGINE_WIDTH)
+        WEFT_HEAD_PUT(others, next, WEFT_ENGINE_WIDTH, WEFT_HEAD_CHUNKS)
         barrier(CLK_LOCAL_MEM_FENCE);
         WEFT_NAME(fetch_pairs)
         (pairs, v + key * v_row, keys - key, dv_width, (int)v_row, (int)v_column, item);
-        WEFT_HEAD_SCORE(scores, rows, others)
+        WEFT_HEAD_SCORE(scores, rows, 0, others)
         WEFT_NAME(apply_mask)
         (scores, scale, first + row, key + column, 0, whole, queries, keys, causal, mask_kind, mask, mask_row,
             mask_column);
+        if (WEFT_HEAD_HELD) barrier(CLK_LOCAL_MEM_FENCE);
         WEFT_HEAD_EVERY_SCORE(scores_at[r * (4 * WEFT_HEAD_PITCH) + c] = WEFT_HEAD_OF(scores, e);)
         barrier(CLK_LOCAL_MEM_FENCE);
-        WEFT_HEAD_PUT_PAIRS(others, pairs)
+        if (!WEFT_HEAD_HELD) WEFT_HEAD_PUT_PAIRS(others, pairs)
         WEFT_HEAD_KEPT(bits, WEFT_HEAD_OWN, first + own_row, key + own_part * WEFT_HEAD_OWN + e)
         const float factor = WEFT_NAME(weigh)(&own, tile + own_row * WEFT_HEAD_PITCH,
             weights + own_row * WEFT_ENGINE_PITCH, own_part, bits, WEFT_HEAD_ENLARGED);
         if (own_part == 0) factors[own_row] = factor;
         barrier(CLK_LOCAL_MEM_FENCE);
+        if (WEFT_HEAD_HELD) {
+            WEFT_HEAD_PUT_PAIRS(others, pairs)
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
         if (key + WEFT_ENGINE_WIDTH < end) WEFT_NAME(fetch_others)
         (next, k + (key + WEFT_ENGINE_WIDTH) * k_row, keys - key - WEFT_ENGINE_WIDTH, d_width, (int)k_row,
             (int)k_column, item);

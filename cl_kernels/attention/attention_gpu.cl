@@ -16,12 +16,12 @@
  * 2. Weights: in registers; the lanes that share rows find their maxima together. They go to local memory.
  * 3. Sums: an item multiplies the weights of its 4 rows with its lane's columns, a chunk of the others' rows at a time.
  *
- * The next step and the next chunk are read from memory while one is multiplied; there are two of each in local
- * memory, and one barrier for each. What only the end or masks need is in local memory, `later`: it would take scalar
- * registers all the time, of which the operands' strides leave none. Where an operand's head begins and an item's place in its
- * block are found again for each block of others: registers are for tiles. Within a block offsets have 32 bits. Weights are
- * computed a column of 4 rows at a time: the first one of a tile, which is then rotated, so that no array has an index
- * that a compiler does not know, and the code of a column stands once.
+ * The next step and the next chunk are read from memory while one is multiplied; there are two of each in local memory, and one
+ * barrier for each. What only the end or masks need is in local memory, `later`: it would take scalar registers all the time, of
+ * which the operands' strides leave none. Where an operand's head begins and an item's place in its block are found again for each
+ * block of others, and some for each column of weights: registers are for tiles. Within a block offsets have 32 bits. Weights are
+ * computed a column of 4 rows at a time: the first one of a tile, which is then rotated, so that no array has an index that a
+ * compiler does not know, and the code of a column stands once.
  *
  * WEFT_ATTENTION_WIDTH: columns of the sums, 32, 64, 128 or 256; what is past the widths is zero. */
 
@@ -159,9 +159,8 @@ static inline void weft_attention_put(__global float *to, int x, int width, floa
 #define WEFT_FACTORS(factors, i, j, turned) const float4 factors = 1.0f;
 #endif
 
-/* scores[r] = row 4y + r of a block, times the others 4 lane .. 4 lane + 3; the operands begin with the block's first
- * row and the first other, of which so many are left. Waits before it writes to local memory; the first round only
- * reads. */
+/* scores[r] = row 4y + r of a block, times the others 4 lane .. 4 lane + 3; the operands begin with the block's first row and the first
+ * other, of which so many are left. Waits before it writes to local memory; the first round only reads. */
 __attribute__((always_inline)) static inline void WEFT_NAME(scores)(float4 *scores, __local float4 *pool,
     __global const float *rows, int rows_left, int row, int row_column, __global const float *others,
     int others_left, int other, int other_column, int width, int item) {
@@ -313,7 +312,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
         float4 best = top;
         WEFT_ROLLED for (int c = 0; c < 4; c++) {
             const float4 column = WEFT_NAME(masked)(WEFT_ATTENTION_COLUMN(scores) * (scale * WEFT_LOG2E),
-                query, key + 4 * lane + c, queries, keys, 0, whole, causal, mask_kind, mask, &later);
+                query, key + 4 * lane + c, queries, keys, 0, whole, causal, mask_kind, mask,
+                &later + WEFT_ATTENTION_ZERO(c, keys));
             WEFT_ATTENTION_ROTATE(scores, column)
             best = column > best ? column : best;
         }
@@ -365,9 +365,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
     (y + later.first + 4 * down * later.row, later.row, queries - query, dv_width, sums, factors);
 }
 
-/* One gradient, `part`. Rows and others are queries and keys (dq), or keys and queries: rows_1 and others_1 are q and
- * k or k and q, rows_2 and others_2 are dy and v or v and dy; what is summed up, `summed`, is k, q or dy. inner: of
- * each query the product of y and dy; lse: the place of its logarithm in y. */
+/* One gradient, `part`; see WEFT_ATTENTION_BACKWARD_PARAMETERS. */
 __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_NARROW void WEFT_NAME(
     backward)(WEFT_ATTENTION_BACKWARD_PARAMETERS) {
     __local float4 pool[WEFT_ATTENTION_POOL];
@@ -406,8 +404,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         const int zero = WEFT_ATTENTION_ZERO(other + 2, keys), item = (int)get_local_id(0) + zero;
-        const int lane = item % WEFT_ATTENTION_LANES, down = item / WEFT_ATTENTION_LANES;
-        const int row = first + 4 * down;
+        const int lane = item % WEFT_ATTENTION_LANES, row = first + 4 * (item / WEFT_ATTENTION_LANES);
         const long line = (long)(n + zero) * queries;
         const int query = turned ? other + 4 * lane : row, key = turned ? row : other + 4 * lane;
         const int whole =
@@ -423,7 +420,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
             const int i = turned ? query + c : query, j = turned ? key : key + c, at = min(i, queries - 1);
             if (turned) logs = y[y_offset + lse + line + at], inners = inner[inner_offset + line + at];
             const float4 score = WEFT_NAME(masked)(WEFT_ATTENTION_COLUMN(scores) * (scale * WEFT_LOG2E), i, j,
-                queries, keys, turned, whole, causal, mask_kind, mask, &later);
+                queries, keys, turned, whole, causal, mask_kind, mask, &later + WEFT_ATTENTION_ZERO(c, keys));
             const float4 weight = exp2(score - logs);
             WEFT_FACTORS(factors, i, j, turned)
             /* A variable of its own: Intel's runtime 2026.2 takes a wrong value where it contracts the two. */
@@ -432,11 +429,14 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
             WEFT_ATTENTION_ROTATE(products, dropped)
             float4 change = weight * factors;
             if (part != WEFT_ATTENTION_DV) change = weight * ((dropped - inners) * scale);
-            pool[(4 * lane + c) * WEFT_ATTENTION_PITCH + down] = change;
+            const int own = (int)get_local_id(0) + WEFT_ATTENTION_ZERO(c, keys);
+            pool[(4 * (own % WEFT_ATTENTION_LANES) + c) * WEFT_ATTENTION_PITCH + own / WEFT_ATTENTION_LANES] =
+                change;
         }
+        const int last = WEFT_ATTENTION_ZERO(other + 3, keys);
         WEFT_NAME(sums)
-        (sums, pool, summed + (WEFT_ATTENTION_HEAD(summed, zero) + other * summed_row), other_count - other,
-            (int)summed_row, (int)summed_column, to_width, item);
+        (sums, pool, summed + (WEFT_ATTENTION_HEAD(summed, last) + other * summed_row), other_count - other,
+            (int)summed_row, (int)summed_column, to_width, (int)get_local_id(0) + last);
     }
     const int down = (int)get_local_id(0) / WEFT_ATTENTION_LANES;
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -5,8 +5,9 @@
 #include "cl/quirks.h"
 #include "kernels/attention/attention_gpu.h"
 
-/* As in gemm_engine.c; a tile of scores takes the place of the product's. HEAD: columns that a program is for. */
-enum { WARPS_DOWN, WARPS_ACROSS, DOWN, ACROSS, STEP, LANES, ROWS, COLUMNS, HEAD };
+/* As in gemm_engine.c; a tile of scores takes the place of the product's. HEAD: columns that a program is for; HELD: 1: blocks of rows are
+ * in registers. */
+enum { WARPS_DOWN, WARPS_ACROSS, DOWN, ACROSS, STEP, LANES, ROWS, COLUMNS, HEAD, HELD };
 
 static const char *const parameters[] = {[WARPS_DOWN] = "WEFT_ENGINE_WARPS_DOWN",
     [WARPS_ACROSS] = "WEFT_ENGINE_WARPS_ACROSS",
@@ -17,6 +18,7 @@ static const char *const parameters[] = {[WARPS_DOWN] = "WEFT_ENGINE_WARPS_DOWN"
     [ROWS] = "WEFT_ENGINE_ROWS",
     [COLUMNS] = "WEFT_ENGINE_COLUMNS",
     [HEAD] = "WEFT_ENGINE_HEAD",
+    [HELD] = "WEFT_HEAD_HELD",
     NULL};
 
 static int64_t height(const int *p) {
@@ -31,11 +33,14 @@ static int64_t group(const int *p) {
     return (int64_t)p[WARPS_DOWN] * p[WARPS_ACROSS] * p[LANES];
 }
 
-/* Panels of steps of k, of 16 bits with a chunk more than these: of `tiles` whole blocks of rows, of the weights, and of the
- * others. */
-static int64_t panels(const int *p, int64_t tiles) {
-    const int64_t row = (p[STEP] + 8) * 2;
-    return row * (height(p) * (tiles * p[HEAD] / p[STEP] + 1) + p[HEAD]);
+/* A panel of steps of k, of 16 bits with a chunk more than these, of so many rows. */
+static int64_t panel(const int *p, int64_t rows) {
+    return (p[STEP] + 8) * 2 * rows;
+}
+
+/* `tiles` whole blocks of rows, where these are in local memory. */
+static int64_t blocks(const int *p, int64_t tiles) {
+    return p[HELD] ? 0 : tiles * p[HEAD] / p[STEP] * panel(p, height(p));
 }
 
 static wi_limits limits_of(const int *p, int64_t bytes) {
@@ -43,14 +48,18 @@ static wi_limits limits_of(const int *p, int64_t bytes) {
         .group = (size_t)group(p), .items = {(size_t)group(p), 1}, .local_bytes = (size_t)bytes};
 }
 
-/* The scores in f32, whose rows are a quad longer, and a number of each item. */
+/* The weights, the others and the scores in f32, whose rows are a quad longer and take the place of the others where rows are held; and a
+ * number of each item. */
 static wi_limits forward_limits(const int *p) {
-    return limits_of(p, panels(p, 1) + (height(p) * (width(p) + 4) + group(p)) * (int64_t)sizeof(float));
+    const int64_t others = panel(p, p[HEAD]), scores = height(p) * (width(p) + 4) * (int64_t)sizeof(float);
+    const int64_t both = p[HELD] ? wi_max64(others, scores) : others + scores;
+    return limits_of(p, blocks(p, 1) + panel(p, height(p)) + both + group(p) * (int64_t)sizeof(float));
 }
 
-/* Two numbers of each row and of each of the others. */
+/* The weights, the others, and two numbers of each row and of each of the others. */
 static wi_limits gradient_limits(const int *p) {
-    return limits_of(p, panels(p, 2) + (height(p) + width(p)) * 2 * (int64_t)sizeof(float));
+    return limits_of(p,
+        blocks(p, 2) + panel(p, height(p) + p[HEAD]) + (height(p) + width(p)) * 2 * (int64_t)sizeof(float));
 }
 
 /* Operands and result in f32, of heads that the variant is for. */
@@ -154,8 +163,8 @@ HEADS(wmma_variants, WMMA, TILE(2, 2, 2, 1), TILE(2, 2, 2, 1), TILE(4, 2, 1, 1))
 ENGINE(wi_attention_wmma, "gpu_wmma", WI_ENGINE_WMMA, "wmma", wmma_variants, wmma_variants);
 ENGINE(wi_attention_wmma12, "gpu_wmma12", WI_ENGINE_WMMA12, "wmma12", wmma_variants, wmma_variants);
 
-#define MFMA [LANES] = 64, [ROWS] = 32, [COLUMNS] = 32
-HEADS(mfma_variants, MFMA, TILE(2, 1, 1, 1), TILE(2, 1, 1, 1), TILE(2, 1, 1, 1));
+#define MFMA [LANES] = 64, [ROWS] = 32, [COLUMNS] = 32, [HELD] = 1
+HEADS(mfma_variants, MFMA, TILE(2, 1, 1, 1), TILE(4, 1, 1, 1), TILE(4, 1, 1, 1));
 ENGINE(wi_attention_mfma, "gpu_mfma", WI_ENGINE_MFMA, "mfma", mfma_variants, mfma_variants);
 
 /* A thread of Intel's has 128 registers, of a number for each of its lanes: heads of more than 32 columns are for groups of 256
