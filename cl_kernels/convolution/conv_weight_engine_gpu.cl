@@ -56,21 +56,6 @@
     WEFT_UNROLL for (int weft_j = 0; weft_j < (copies); ++weft_j)(chunks)[weft_j] =                          \
         (there)[weft_j] ? (chunks)[weft_j] : (uint4)(0);
 
-/* Sums of four neighbouring channels of a tap, of which so many are there: at once, where channels lie side by side and each tap's begin at
- * multiples of a quad. So they do in the sums of splits, and with a single tap. */
-#define WEFT_CONV_WEIGHT_ENGINE_WHOLE(sums)                                                                  \
-    (sum_channel == 1 && channels % 4 == 0 && (size_t)(sums) % sizeof(float4) == 0)
-#define WEFT_CONV_WEIGHT_ENGINE_STORE(to, quad, there, whole)                                                \
-    {                                                                                                        \
-        if (whole) {                                                                                         \
-            if ((there) > 0) *(__global float4 *)(to) = (quad);                                              \
-        } else {                                                                                             \
-            WEFT_UNROLL for (int weft_c = 0; weft_c < 4; ++weft_c) {                                         \
-                if (weft_c < (there)) (to)[weft_c * sum_channel] = (quad)[weft_c];                           \
-            }                                                                                                \
-        }                                                                                                    \
-    }
-
 #endif
 
 #ifndef WEFT_NAME
@@ -144,10 +129,10 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(
     }
     sums += sums_offset + ((long)split * groups + group) * filters * channels * taps;
     const int2 place = places[WEFT_ENGINE_LINE_COLUMN(4) / 4];
-    const int whole = WEFT_CONV_WEIGHT_ENGINE_WHOLE(sums);
+    const int whole = WEFT_CONV_WEIGHT_WHOLE(sums, sum_channel, channels);
     WEFT_ENGINE_EVERY_RESULT(sums_of_lane, float4, 4,
-        if (top + r < filters) WEFT_CONV_WEIGHT_ENGINE_STORE(
-            sums + ((top + r) * channels * taps + place.x), result, place.y, whole))
+        if (top + r < filters) WEFT_CONV_WEIGHT_STORE(
+            sums + ((top + r) * channels * taps + place.x), result, place.y, sum_channel, whole))
 }
 
 #include "conv_weight_combine_gpu.clh"

@@ -233,15 +233,19 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
     }
 #endif
     if (keeps) own = *kept;
-    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j) {
-        const int c = own.left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
+    const int whole = WEFT_CONV_WEIGHT_WHOLE(own.sums, own.sum_channel, own.channels);
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {
+        const int c = own.left + (j * WEFT_GEMM_ACROSS + x) * 4;
         const int channel = c % own.depth, tap_of = c / own.depth;
+        const int there = tap_of < own.taps ? own.channels - channel : 0;
         WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
             const int f = own.top + WEFT_GEMM_ROW(i);
-            if (f < own.filters && tap_of < own.taps && channel < own.channels)
-                own.sums[(long)f * own.channels * own.taps + tap_of * own.sum_tap +
-                         channel * own.sum_channel] =
-                    acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
+            if (f < own.filters) {
+                __global float *const to = own.sums + (f * own.channels * own.taps + tap_of * own.sum_tap +
+                                                          channel * own.sum_channel);
+                WEFT_CONV_WEIGHT_STORE(
+                    to, acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], there, own.sum_channel, whole)
+            }
         }
     }
 }

@@ -228,8 +228,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_QUADS, 2, 1))) WEFT_N
     int filters, int width, int made1, int made2, int iteration WEFT_EPILOGUE_PARAMETERS) {
     __local float4 room[WEFT_WINOGRAD_ROOM]; /* [row of results][column of points][quad] */
     const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_WINOGRAD_QUADS + x;
-    const int quad = (int)get_global_id(0), column = quad % (width / 4) * 4, row = quad / (width / 4);
-    const int part = row % parts, group = row / parts;
+    const int quad = (int)get_global_id(0), row = (int)((uint)quad / ((uint)width / 4)),
+              column = (quad - row * (width / 4)) * 4;
+    const int group = (int)((uint)row / (uint)parts), part = row - group * parts;
     const int end = quad < quads ? min(min((part + 1) * share, block), tiles - iteration * block) : 0;
     WEFT_WINOGRAD_SUMS_KEEP
     WEFT_WINOGRAD_SUMS_BEGIN
@@ -245,9 +246,10 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_QUADS, 2, 1))) WEFT_N
                 room[(i * WEFT_WINOGRAD_SIDE + j + y) * WEFT_WINOGRAD_QUADS + x] = made[i];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        const int tile = iteration * block + place, tile_line = tile / tiles2;
-        const int line = tile_line % tiles1 * WEFT_WINOGRAD_STEP + y,
-                  along = tile % tiles2 * WEFT_WINOGRAD_STEP;
+        const int tile = iteration * block + place, tile_line = (int)((uint)tile / (uint)tiles2),
+                  image = (int)((uint)tile_line / (uint)tiles1);
+        const int line = (tile_line - image * tiles1) * WEFT_WINOGRAD_STEP + y,
+                  along = (tile - tile_line * tiles2) * WEFT_WINOGRAD_STEP;
         WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_STEP; i += 2) {
             if (!there || line + i >= made1) continue;
             WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) m[j] =
@@ -255,7 +257,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_QUADS, 2, 1))) WEFT_N
             weft_winograd_results(m, 1, made, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
             WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_STEP; ++j) {
                 if (along + j < made2)
-                    WEFT_TILE_STORE_QUAD(made[j], tile_line / tiles1 * made1 + line + i, along + j,
+                    WEFT_TILE_STORE_QUAD(made[j], image * made1 + line + i, along + j,
                         group * filters + column, filters - column, 0)
             }
         }
