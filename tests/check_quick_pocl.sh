@@ -1,6 +1,6 @@
 #!/bin/sh
 # tools/quick-pocl: its ld leaves libraries out for kernels that call nothing of them, and for nothing else; its library of built-in
-# functions has no others than those declared; and kernels that PoCL compiles with both have the code that they have without.
+# functions has none that nobody declares; and kernels that PoCL compiles with both have the code that they have without.
 # Usage: check_quick_pocl.sh ROOT WORK_DIR CC WEFT COMPILE_KERNEL
 set -eu
 root=$1 work=$2 cc=$3 weft=$4 compile_kernel=$5
