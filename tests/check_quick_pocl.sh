@@ -43,7 +43,7 @@ kernels() {
     mkdir -p "$work/$1/pocl"
     for class in cpu gpu; do
         WEFT_DEVICE=pocl WEFT_DEVICE_CLASS=$class POCL_CACHE_DIR="$work/$1/pocl" WEFT_CACHE_DIR="$work/$1/weft" \
-            "$weft" check --precision all --only softmax >"$work/$1/$class"
+            "$weft" check --precision all --only softmax >"$work/$1/$class" 2>&1 || { tail "$work/$1/$class"; exit 1; }
     done
     find "$work/$1/pocl" -path '*/*/*.so' | LC_ALL=C sort | while read -r kernel; do
         echo "$(basename "$kernel") $(objdump -s -j .text -j .rodata "$kernel" 2>/dev/null | sed 1,3d | cksum)"
