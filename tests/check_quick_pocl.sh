@@ -4,6 +4,7 @@
 # Usage: check_quick_pocl.sh ROOT WORK_DIR CC WEFT COMPILE_KERNEL
 set -eu
 root=$1 work=$2 cc=$3 weft=$4 compile_kernel=$5
+command -v python3 >/dev/null || { echo "left out: there is no python3"; exit 77; }
 unset OCL_ICD_VENDORS COMPILER_PATH
 rm -rf "$work"
 mkdir -p "$work"
