@@ -56,6 +56,20 @@ static int is_pocl(cl_platform_id platform) {
     return strcmp(name, "Portable Computing Language") == 0;
 }
 
+/* The device's context, for all that is compiled: PoCL reads its library of built-in functions anew for each context. */
+static cl_context context_of(cl_device_id device) {
+    static struct {
+        cl_device_id device;
+        cl_context context;
+    } opened[MAX_PLATFORMS];
+    size_t i = 0;
+    while (i + 1 < MAX_PLATFORMS && opened[i].device && opened[i].device != device) i++;
+    if (opened[i].device == device) return opened[i].context;
+    opened[i].device = device;
+    opened[i].context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    return opened[i].context;
+}
+
 static int compile_on(cl_platform_id platform, const char *source, const char *options, size_t *kernels) {
     static const char *const said[] = {"did not compile", "compiled", "left out: its compiler knows no AMX"};
     cl_device_id device = NULL;
@@ -65,11 +79,9 @@ static int compile_on(cl_platform_id platform, const char *source, const char *o
     const int declares = *declarations && is_pocl(platform);
     const char *const texts[] = {declares ? declarations : "", source};
     snprintf(own_options, sizeof own_options, "%s%s", options, declares ? " -D_OPENCL_H_" : "");
-    cl_int error = CL_SUCCESS;
-    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
-    if (error != CL_SUCCESS) return FAILED;
+    cl_context context = context_of(device);
+    if (!context) return FAILED;
     const int result = build(context, device, texts, own_options, kernels);
-    clReleaseContext(context);
     printf("%s: %s\n", name, said[result]);
     return result;
 }
