@@ -20,9 +20,9 @@ typedef struct wi_node_order {
     weft_tensor **roots; /* what stands for each output; then assignments that composites do */
     size_t root_count;
     weft_tensor *const *
-        outputs; /* of which the first roots are: those of the request, a large one as often as there are micro-batches */
+        outputs; /* of which the first roots are: those of the request, a large one as often as it has parts */
     size_t output_count;
-    bool *follows;              /* by output: it is the next micro-batch of the one before; NULL: none is */
+    bool *follows;              /* by output: it is the next part of the one before; NULL: none is */
     wi_rewrite_count *rewrites; /* what the rewriting did */
     size_t rewrite_count;
     wi_length_input *inputs; /* of the plan: those that have the length, or are cut */
@@ -94,6 +94,16 @@ void wi_wish(wi_wishes *wishes, size_t node, int device);
 /* Where each node is computed, and a transfer before what another device reads. The roots are others then, and the
  * order is to be made again. */
 weft_status wi_order_devices(wi_node_order *order, const wi_wishes *wishes);
+
+/* What stands for a root: one node, or several, of the same rows one after the other. */
+typedef struct wi_root_parts {
+    weft_tensor *const *of;
+    size_t count;
+} wi_root_parts;
+/* Gives the order these roots, by root, and the outputs that they stand for. */
+weft_status wi_replace_roots(wi_node_order *order, const wi_root_parts *parts);
+/* How many elements the axes before this one have. */
+int64_t wi_elements_before(const wi_shape *shape, int axis);
 
 /* In place of a node that has more than its share of the largest buffer, as many nodes of some of the examples as
  * the request has micro-batches. The roots are others then, and the order is to be made again. */

@@ -72,7 +72,7 @@ static int axis_behind(const wi_shape *shape, int64_t elements) {
 /* The same elements in another shape, each piece of whole indices of an axis there. */
 static weft_status cut_of_shape(
     const wi_piecing *c, const wi_shape *from, const wi_shape *to, const wi_cut *given, wi_cut *cut) {
-    const int axis = axis_behind(to, elements_of(from, 0, given->axis));
+    const int axis = axis_behind(to, wi_elements_before(from, given->axis));
     const int64_t inner = elements_of(from, given->axis + 1, from->rank);
     int64_t *const at = new_places(c, given->count);
     if (!at) return WEFT_ERROR_MEMORY;

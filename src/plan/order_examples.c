@@ -10,12 +10,6 @@ static int axis_of_examples(const wi_shape *shape) {
     return axis;
 }
 
-int64_t wi_elements_before(const wi_shape *shape, int axis) {
-    int64_t count = 1;
-    for (int i = 0; i < axis; i++) count *= shape->dims[i];
-    return count;
-}
-
 /* All of an example's elements before and behind the axis stay so. */
 static bool find_outer_of_reshape(const weft_tensor *y, const wi_cut_image *x, wi_cut_image *own) {
     const int64_t in = wi_elements_before(&y->inputs[0]->shape, x->axis) * x->outer,

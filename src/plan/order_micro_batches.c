@@ -199,35 +199,22 @@ static bool is_cut_output(const wi_cutting *c, size_t root) {
            wi_elements_before(&node->shape, own->axis) == 1;
 }
 
-static weft_status take_root(const wi_cutting *c, size_t root, weft_tensor **roots) {
-    weft_tensor *const node = c->order->roots[root];
-    WI_TRY(check_whole(c, node, "the caller"));
-    roots[0] = whole_of(c, node);
-    return weft_graph_status(c->request->graph);
-}
-
 static weft_status take_roots(const wi_cutting *c) {
     wi_node_order *const order = c->order;
-    const size_t most = order->root_count * (size_t)c->count;
-    weft_tensor **const roots = wi_arena_take(c->request->arena, most * sizeof *roots),
-                        **const outputs = wi_arena_take(c->request->arena, most * sizeof *outputs);
-    order->follows = wi_arena_take(c->request->arena, most * sizeof *order->follows);
-    if (!roots || !outputs || !order->follows) return WEFT_ERROR_MEMORY;
-    size_t count = 0, output_count = 0;
+    wi_root_parts *const roots = wi_arena_take(c->request->arena, order->root_count * sizeof *roots);
+    if (!roots) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->root_count; i++) {
-        const bool cut = is_cut_output(c, i);
-        if (!cut) WI_TRY(take_root(c, i, &roots[count]));
-        for (int64_t k = 0; k < (cut ? c->count : 1); k++) {
-            if (cut) roots[count] = wi_cut_image_of(c, order->roots[i])->parts[k];
-            if (i < order->output_count) outputs[output_count++] = order->outputs[i];
-            order->follows[count++] = k > 0;
+        weft_tensor *const node = order->roots[i];
+        if (is_cut_output(c, i)) {
+            roots[i] = (wi_root_parts){wi_cut_image_of(c, node)->parts, (size_t)c->count};
+            continue;
         }
+        WI_TRY(check_whole(c, node, "the caller"));
+        (void)whole_of(c, node);
+        WI_TRY(weft_graph_status(c->request->graph));
+        roots[i] = (wi_root_parts){&wi_cut_image_of(c, node)->whole, 1};
     }
-    order->roots = roots;
-    order->root_count = count;
-    order->outputs = outputs;
-    order->output_count = output_count;
-    return WEFT_OK;
+    return wi_replace_roots(order, roots);
 }
 
 weft_status wi_order_micro_batches(wi_node_order *order) {

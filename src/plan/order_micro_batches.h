@@ -50,7 +50,6 @@ static inline int64_t wi_micro_batch_examples(const wi_cutting *c, int64_t part)
 
 /* Fills in the axis, outer and flat, from the images of the inputs. */
 void wi_find_examples(const wi_cutting *c, const weft_tensor *y, wi_cut_image *own);
-int64_t wi_elements_before(const wi_shape *shape, int axis);
 
 /* At the plan's batch. */
 double wi_cut_bytes(const wi_cutting *c, const weft_tensor *node);

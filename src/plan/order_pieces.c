@@ -347,14 +347,25 @@ static bool any_in_pieces(const wi_node_order *order) {
     return false;
 }
 
+/* Is it an output that stays in as many memories as it has pieces, one after the other? */
+static bool is_cut_output(const wi_piecing *c, size_t root) {
+    const weft_tensor *const node = c->order->roots[root];
+    return root < c->order->output_count && wi_stays_cut(c, node) &&
+           wi_elements_before(&node->shape, wi_piece_image_of(c, node)->cut.axis) == 1;
+}
+
 static weft_status take_roots(const wi_piecing *c) {
     wi_node_order *const order = c->order;
+    wi_root_parts *const roots = wi_arena_take(c->request->arena, order->root_count * sizeof *roots);
+    if (!roots) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->root_count; i++) {
-        weft_tensor *const whole = wi_whole_of_pieces(c, order->roots[i], "the caller");
-        if (!whole) return wi_piecing_status(c);
-        order->roots[i] = whole;
+        wi_piece_image *const own = wi_piece_image_of(c, order->roots[i]);
+        const bool cut = is_cut_output(c, i);
+        if (!cut && !wi_whole_of_pieces(c, order->roots[i], "the caller")) return wi_piecing_status(c);
+        roots[i] =
+            cut ? (wi_root_parts){own->parts, (size_t)own->cut.count} : (wi_root_parts){&own->whole, 1};
     }
-    return WEFT_OK;
+    return wi_replace_roots(order, roots);
 }
 
 weft_status wi_order_pieces(wi_node_order *order, bool *any) {

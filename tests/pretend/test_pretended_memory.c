@@ -99,9 +99,9 @@ static void a_tensor_above_the_limit_is_an_error(void **state) {
     weft_tensor *const sums = weft_sum(weft_cumsum(table, 0));
     assert_fails(weft_plan_create(&plan, &sums, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
         "plan: parameter 'table' (600, 1000), which cumsum reads whole, of 2400000 bytes: the largest");
-    weft_tensor *const twice = weft_add(table, table);
-    assert_fails(weft_plan_create(&plan, &twice, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
-        "plan: add '' (600, 1000), which the caller reads whole, of 2400000 bytes: the largest");
+    weft_tensor *const turned = weft_neg(weft_transpose(table));
+    assert_fails(weft_plan_create(&plan, &turned, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
+        "plan: neg '' (1000, 600), which the caller reads whole, of 2400000 bytes: the largest");
     assert_ok(weft_graph_status(graph));
     assert_int_equal(pretend_layer_record().above, 0);
     weft_context_release(context);

@@ -153,10 +153,31 @@ static void variables_are_whole_to_callers(void **state) {
     weft_context_release(p.context);
 }
 
+/* A gradient, and what is computed of a parameter, as outputs of a plan. */
+static void outputs_are_in_pieces(void **state) {
+    static float rows[NUMBERS], tripled[NUMBERS], gradient[NUMBERS];
+    (void)state;
+    pair p = open_pair("tiny");
+    weft_tensor *outputs[2] = {weft_mul_number(p.parameter, 3.0)};
+    weft_tensor *const loss = weft_sum(weft_square(p.parameter));
+    assert_ok(weft_gradients(loss, &p.parameter, 1, &outputs[1]));
+    weft_plan *plan = NULL;
+    assert_ok(weft_plan_create(&plan, outputs, 2, NULL));
+    assert_ok(weft_plan_run(plan));
+    assert_ok(weft_plan_read(plan, outputs[0], tripled, sizeof tripled));
+    assert_ok(weft_plan_read(plan, outputs[1], gradient, sizeof gradient));
+    assert_ok(weft_tensor_read(p.parameter, rows, sizeof rows));
+    for (int i = 0; i < NUMBERS; i++) assert_true(tripled[i] == 3 * rows[i] && gradient[i] == 2 * rows[i]);
+    assert_int_equal(pretend_layer_record().above, 0);
+    weft_plan_release(plan);
+    weft_context_release(p.context);
+}
+
 int main(int argc, char **argv) {
     enum { NETWORKS = sizeof networks / sizeof *networks };
-    struct CMUnitTest tests[2 * NETWORKS + 1] = {SCRATCH_TEST(variables_are_whole_to_callers)};
-    size_t count = 1;
+    struct CMUnitTest tests[2 * NETWORKS + 2] = {
+        SCRATCH_TEST(variables_are_whole_to_callers), cmocka_unit_test(outputs_are_in_pieces)};
+    size_t count = 2;
     adam = weft_adam(0.01f);
     clipped = weft_adam(0.01f);
     clipped.clip_norm = 0.5f;
