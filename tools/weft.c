@@ -37,8 +37,9 @@ static const char usage[] =
     "                                  train a network on given batches, a loss a line\n"
     "       weft bench images|checkpoint [--help]   measure loading and augmentation of\n"
     "                                  images, or saving a checkpoint\n"
-    "       weft advise [NETWORK|seven ...] [--help]  measure a training step on every device, say\n"
-    "                                  what it costs, and what other devices are expected to take\n"
+    "       weft advise [NETWORK|seven|FILE.onnx ...] [--help]  measure a training step on every\n"
+    "                                  device, say what it costs, and what other devices are\n"
+    "                                  expected to take\n"
     "       weft --help | --version\n"
     "SEL: gpu, cpu, a part of a name, or platform:device as 'weft devices' shows it;\n"
     "     else $WEFT_DEVICE, else the best device\n";
