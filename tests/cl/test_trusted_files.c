@@ -1,6 +1,6 @@
 /* Compiled kernels and kernel files are used only if nobody but the user can have written them. Tests as root have
  * files of another user; for others, root's are that. */
-#include "base/ownership.h"
+#include "base/trusted_file.h"
 #include "cl/kernel_source.h"
 #include "support/checks.h"
 #include "support/scratch.h"
@@ -104,7 +104,7 @@ static void a_folder_that_others_may_write_is_not_used(void **state) {
 
 static void roots_folder_is_not_used(void) {
     scratch_log log;
-    assert_fails(wi_own_check("/", NULL), WEFT_ERROR_FILE, "'/' belongs to another user");
+    assert_fails(wi_trusted_file_check("/", NULL), WEFT_ERROR_FILE, "'/' belongs to another user");
     assert_false(use("/", &log));
     assert_said_once(&log, "belongs to another user; the folder is not used");
 }
@@ -116,7 +116,7 @@ static void what_belongs_to_another_is_not_used(void **state) {
         roots_folder_is_not_used();
         return;
     }
-    assert_ok(wi_own_check(*state, NULL));
+    assert_ok(wi_trusted_file_check(*state, NULL));
     assert_false(use(*state, &log));
     change_entries(*state, 0644, NOBODY);
     assert_false(use(*state, &log));

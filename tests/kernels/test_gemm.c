@@ -4,7 +4,7 @@
 #include "cl/quirks.h"
 #include "graph/dtype.h"
 #include "kernels/product/gemm.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"

@@ -1,10 +1,10 @@
 /* Convolution with one channel a group on cpu-class devices: the weight packed, then one launch over strips
- * of the result. See cl_kernels/conv_depthwise_cpu.cl. */
+ * of the result. See cl_kernels/convolution/conv_depthwise_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 
 /* Positions of a row that are computed together. Seven divides the rows of the usual networks: 7, 14, 28, 56, 112. */
 enum { TILE };

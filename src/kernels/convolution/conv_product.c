@@ -1,7 +1,7 @@
 /* See conv_product.h. */
 #include "kernels/convolution/conv_product.h"
 #include "base/integers.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include <string.h>
 
 extern const wi_implementation wi_conv_depthwise_cpu, wi_conv_depthwise_gpu, wi_conv_depthwise_gpu_each,

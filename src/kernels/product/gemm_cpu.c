@@ -1,9 +1,9 @@
 /* The matrix product on cpu-class devices: one launch, split into equal blocks of C. See
- * cl_kernels/gemm_cpu.cl. */
+ * cl_kernels/product/gemm_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 #include <math.h>
 

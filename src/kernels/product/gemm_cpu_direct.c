@@ -1,9 +1,9 @@
 /* The matrix product on cpu-class devices where rows of A are contiguous: B packed, then one launch over
- * strips of C. See cl_kernels/gemm_cpu_direct.cl. */
+ * strips of C. See cl_kernels/product/gemm_cpu_direct.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 
 /* A tile is ROWS x VECTORS: 6 x 4 vectors of sums, 4 of B and the broadcasts of A fill most of the 32 registers of

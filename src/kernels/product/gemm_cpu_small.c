@@ -1,9 +1,9 @@
 /* Small matrix products on cpu-class devices: a kernel that is soon compiled. See
- * cl_kernels/gemm_cpu_small.cl. */
+ * cl_kernels/product/gemm_cpu_small.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 
 /* ROWS of A are multiplied at once; k is at most DEPTH. */

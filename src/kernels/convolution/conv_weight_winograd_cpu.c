@@ -1,5 +1,5 @@
 /* The weight's gradient of stride 1 on cpu-class devices by Winograd's products, 3 x 3 taps or rows of 5: see
- * cl_kernels/conv_weight_winograd_cpu.cl. */
+ * cl_kernels/convolution/conv_weight_winograd_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_weight.h"
