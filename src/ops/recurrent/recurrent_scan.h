@@ -1,5 +1,5 @@
 /* Recurrent scans: one layer in one direction, over the products of all its inputs. recurrent_scan.c makes
- * the nodes, recurrent_launch.c their launches. */
+ * the nodes, kernels/recurrent/ their launches. */
 #ifndef WI_RECURRENT_SCAN_H
 #define WI_RECURRENT_SCAN_H
 
