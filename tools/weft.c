@@ -185,7 +185,7 @@ static int run(int argc, char **argv) {
     if (strcmp(command, "advise") == 0) return weft_advise(argc - 2, argv + 2);
     if (strcmp(command, "--version") == 0) return printf("weft %s\n", weft_version()) < 0;
     if (strcmp(command, "--help") != 0) {
-        fprintf(stderr, "weft: %s is no command; see weft --help\n", command);
+        fprintf(stderr, "weft: '%s' is no command; see weft --help\n", command);
         return 2;
     }
     fputs(usage, argc > 1 ? stdout : stderr);
