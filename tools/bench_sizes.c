@@ -1,5 +1,6 @@
 /* See bench_sizes.h. */
 #include "bench_sizes.h"
+#include "base/median.h"
 #include "bench_measure.h"
 #include "show_warning.h"
 #include <stdio.h>
@@ -30,10 +31,10 @@ static weft_status run_rounds(
         WI_TRY(bench_peak_time(&peaks[i + 1], &bench->peak, bench->context));
         shares[i] = flops / times[i] * (peaks[i] + peaks[i + 1]) / 2.0 / bench->peak.flops;
     }
-    figure->seconds = bench_median(times, ROUNDS);
+    figure->seconds = wi_median(times, ROUNDS);
     figure->gflops = flops / figure->seconds * 1e-9;
-    figure->peak_gflops = bench->peak.flops / bench_median(peaks, ROUNDS + 1) * 1e-9;
-    figure->share = bench_median(shares, ROUNDS);
+    figure->peak_gflops = bench->peak.flops / wi_median(peaks, ROUNDS + 1) * 1e-9;
+    figure->share = wi_median(shares, ROUNDS);
     return WEFT_OK;
 }
 

@@ -36,7 +36,7 @@ static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t pa
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
     wi_kernel_int(launch, w->groups);
-    for (int i = 0; i < 3; i++) wi_kernel_int(launch, w->taps[i]);
+    wi_kernel_ints(launch, w->taps, 3);
     wi_kernel_long(launch, w->w_group);
     for (int i = 0; i < 3; i++) wi_kernel_long(launch, w->w_tap[i]);
 }

@@ -132,7 +132,7 @@ weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gem
     wi_kernel_scratch(launch, 0);
     const int64_t numbers[] = {shape->m, shape->n, shape->k, cut.strip * p[ROWS], cut.span, cut.together,
         width, column_step == 0, column_step};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
+    wi_kernel_ints(launch, numbers, sizeof numbers / sizeof *numbers);
     wi_kernel_long(launch, shape->a_batch);
     wi_kernel_long(launch, shape->a_row);
     return WEFT_OK;

@@ -59,7 +59,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
                  local[] = {1, 1, 1};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "small", global, local);
     const int64_t sizes[] = {shape->m, shape->n, shape->k, cut.strip};
-    for (int i = 0; i < 4; i++) wi_kernel_int(launch, sizes[i]);
+    wi_kernel_ints(launch, sizes, 4);
     wi_gemm_add_strides(launch, shape);
     return WEFT_OK;
 }

@@ -64,6 +64,8 @@ typedef enum wi_scan_input {
 
 /* The index of an input among the node's, -1: it has none. */
 int wi_scan_index(const weft_tensor *node, int input);
+/* That input; NULL: it has none. */
+weft_tensor *wi_scan_input_of(const weft_tensor *node, int input);
 
 /* Sections of the packed results, in elements a row of the batch; 0: there is none. */
 typedef struct wi_scan_sections {
