@@ -35,7 +35,8 @@ static weft_status read_opened(
     return wi_file_read_opened(file, &(wi_file_rules){.allocator = allocator}, path, data, bytes);
 }
 
-weft_status wi_trusted_file_read(const weft_allocator *allocator, const char *path, char **data, size_t *bytes) {
+weft_status wi_trusted_file_read(
+    const weft_allocator *allocator, const char *path, char **data, size_t *bytes) {
     const int file =
         wi_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0); /* a FIFO is refused, not waited for */
     if (file < 0) return wi_file_fail("open", path, errno);

@@ -12,7 +12,8 @@
 weft_status wi_trusted_file_check(const char *path, bool *unseen);
 /* Reads a whole regular file that passes the check, which is made on the opened file. *data is NUL-terminated after
  * *bytes bytes; release it with wi_release. */
-weft_status wi_trusted_file_read(const weft_allocator *allocator, const char *path, char **data, size_t *bytes);
+weft_status wi_trusted_file_read(
+    const weft_allocator *allocator, const char *path, char **data, size_t *bytes);
 /* Whether something is there that belongs to another user. */
 bool wi_file_is_others(const char *path);
 
