@@ -108,10 +108,16 @@ typedef struct weft_context_options {
      * (weft_plan_read, weft_plan_wait, weft_plan_write, and weft_plan_run once thousands of launches are ahead of the device). After them
      * the call is WEFT_ERROR_OPENCL, and names the step and its kernel; the cache folder remembers a kernel of a product or
      * convolution, and plans of later starts take another. All calls that need the device fail from then on; everything can be
-     * released. A plan's first run, in which drivers compile, has no limit, nor have plans on several devices, and time in which the
-     * process is stopped does not count. What others put into cl_queue counts. Some drivers do not say how far a run is: give
-     * it many times the longest run. 0: $WEFT_LONGEST_WAIT, else any time. Negative: any time. */
+     * released. Memory that was given to weft_plan_write_async or weft_plan_read_async must stay where it is until the process ends. Time in
+     * which the process is stopped does not count. What others put into cl_queue counts. Some drivers do not say how far a run is: give
+     * it many times the longest run. A call of the driver's that does not return itself has no limit.
+     * 0: $WEFT_LONGEST_WAIT, else any time. Negative: any time. */
     double longest_wait;
+    /* Where longest_wait is set: seconds for what drivers compile at its first use, which are a plan's first run, and kernels that are
+     * tested before they are used (when a context or a plan is made); and for all that is no launch of a plan. A kernel that does not
+     * end in its test is not used, and remembered; the program goes on, if the device computes anything besides.
+     * 0: $WEFT_LONGEST_FIRST_WAIT, else ten times longest_wait, but at least 300. Negative: any time. */
+    double longest_first_wait;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

@@ -360,8 +360,10 @@ static weft_status read_old(const wi_device *device, const char *path, bool name
     if (!wi_file_exists(path)) return WEFT_OK;
     WI_TRY(wi_file_read(device->host.allocator, path, old, &bytes));
     if (!named || bytes == 0 || strncmp(*old, first_line, strlen(first_line)) == 0) return WEFT_OK;
+    const bool newer = strncmp(*old, first_word, strlen(first_word)) == 0;
     wi_release(device->host.allocator, *old);
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s' is no tuning file, and is not overwritten", path);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s' is %s, and is not overwritten", path,
+        newer ? "a tuning file of another version of the format" : "no tuning file");
 }
 
 weft_status wi_choices_save(wi_device *device, const char *file) {

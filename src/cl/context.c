@@ -40,7 +40,9 @@ weft_status wi_context_open_device(weft_context *context, const weft_context_opt
     const wi_device_host host = {.allocator = context->allocator,
         .log = &context->log,
         .progress = context->progress,
-        .progress_user = context->progress_user};
+        .progress_user = context->progress_user,
+        .all = context->devices,
+        .all_count = &context->device_count};
     const int index = context->device_count;
     if (index == WI_MAX_DEVICES)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "a context has at most %d devices", WI_MAX_DEVICES);
@@ -80,12 +82,15 @@ weft_context *weft_context_retain(weft_context *context) {
 
 void weft_context_release(weft_context *context) {
     if (!context || atomic_fetch_sub(&context->references, 1) != 1) return;
+    char error[2048];
+    wi_error_save(error, sizeof error);
     if (context->graph && context->graph_release) context->graph_release(context->graph);
     for (int i = 0; i < context->device_count; i++) {
         (void)wi_queue_finish(context->devices[i]);
         wi_programs_keep(context->devices[i]);
     }
     free_context(context);
+    wi_error_restore(error);
 }
 
 const weft_device_info *weft_context_device(const weft_context *context) {

@@ -60,6 +60,9 @@ typedef struct wi_device_host {
     const wi_log *log;
     weft_progress_function progress; /* NULL: none */
     void *progress_user;
+    struct wi_device *const
+        *all; /* devices of the context, which may wait for one another; this one, too, once it is open */
+    const int *all_count;
 } wi_device_host;
 
 /* What is tried beside the work of a program, see trial.h. */
@@ -68,6 +71,8 @@ typedef struct wi_device_trial {
     double limit;           /* seconds that waiting takes at most; 0: any time */
     bool hangs;             /* something did not end; without a trial: the device computes nothing any more */
 } wi_device_trial;
+
+enum { WI_HUNG_NAME = 192 };
 
 typedef struct wi_device {
     wi_device_host host;
@@ -79,6 +84,7 @@ typedef struct wi_device {
     cl_device_id id;
     cl_command_queue queue; /* in order */
     wi_device_trial trial;
+    char hung[WI_HUNG_NAME];    /* what hangs, for lines of errors */
     struct wi_pending *pending; /* of what has not ended; NULL: waits take any time */
     struct wi_uploads *uploads; /* the second queue; NULL: there is none */
     struct wi_disk_cache *disk;

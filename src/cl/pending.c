@@ -3,8 +3,12 @@
 #include "cl/event_signal.h"
 #include "cl/quirks.h"
 #include "cl/waiting.h"
+#include <math.h>
 
 enum { ROOM = 4096 };
+
+/* Where the program gives no longest_first_wait: so many times longest_wait, and so many seconds at least. */
+static const double first_factor = 10.0, first_least = 300.0;
 
 /* A launch, or a mark behind a run (no launch). */
 typedef struct noted {
@@ -12,12 +16,15 @@ typedef struct noted {
     const wi_pending_owner *owner;
     const void *launch;
     size_t run;
-    bool tells; /* its event says whether it has ended, and all before it */
+    double since; /* when it was given */
+    bool tells;   /* its event says whether it has ended, and all before it */
 } noted;
 
 typedef struct wi_pending {
-    double longest_wait;
-    wi_event_signal *signal; /* NULL: there was no memory */
+    double longest_wait, longest_first_wait; /* the latter 0: any time */
+    wi_event_signal *signal;                 /* NULL: there was no memory */
+    noted failed;                            /* the first that nobody has heard of; no owner: none has */
+    cl_int error;                            /* its */
     size_t begin, count;
     noted ring[ROOM];
 } wi_pending;
@@ -26,11 +33,21 @@ static noted *at(wi_pending *pending, size_t index) {
     return &pending->ring[(pending->begin + index) % ROOM];
 }
 
-weft_status wi_pending_open(wi_device *device, double longest_wait) {
-    if (longest_wait <= 0.0) return WEFT_OK;
+static const noted *oldest(const wi_device *device) {
+    return wi_pending_any(device) ? at(device->pending, 0) : NULL;
+}
+
+static double first_wait(const weft_context_options *options) {
+    if (options->longest_first_wait != 0.0) return fmax(options->longest_first_wait, 0.0);
+    return fmax(options->longest_wait * first_factor, first_least);
+}
+
+weft_status wi_pending_open(wi_device *device, const weft_context_options *options) {
+    if (options->longest_wait <= 0.0) return WEFT_OK;
     device->pending = wi_allocate(device->host.allocator, sizeof *device->pending);
     if (!device->pending) return WEFT_ERROR_MEMORY;
-    device->pending->longest_wait = longest_wait;
+    device->pending->longest_wait = options->longest_wait;
+    device->pending->longest_first_wait = first_wait(options);
     device->pending->signal = wi_event_signal_make();
     return WEFT_OK;
 }
@@ -41,6 +58,14 @@ void wi_pending_close(wi_device *device) {
     wi_event_signal_release(device->pending->signal);
     wi_release(device->host.allocator, device->pending);
     device->pending = NULL;
+}
+
+/* It has ended. */
+static void note_error(wi_pending *pending, const noted *one) {
+    const cl_int state = wi_event_state(one->event);
+    if (state >= CL_COMPLETE || !one->owner || pending->failed.owner) return;
+    pending->failed = *one;
+    pending->error = state;
 }
 
 static void drop_oldest(wi_pending *pending) {
@@ -61,7 +86,7 @@ static weft_status wait_for(wi_device *device, size_t index) {
     cl_event const event = at(device->pending, index)->event;
     WI_CL(clFlush(device->queue), "handing work to the device");
     WI_CL(clRetainEvent(event), "keeping an event");
-    const weft_status status = wi_wait_for_event(device, event);
+    const weft_status status = wi_wait_for_event(device, event, "making room for launches");
     clReleaseEvent(event);
     return status;
 }
@@ -85,7 +110,12 @@ weft_status wi_pending_add(
     const bool tells = !(device->caps.quirks & WI_QUIRK_HELD_EVENTS);
     const weft_status status = make_room(device);
     if (status == WEFT_OK)
-        add(device, &(noted){.event = event, .owner = owner, .launch = launch, .run = run, .tells = tells});
+        add(device, &(noted){.event = event,
+                        .owner = owner,
+                        .launch = launch,
+                        .run = run,
+                        .since = wi_clock_seconds(),
+                        .tells = tells});
     else
         clReleaseEvent(event);
     return status;
@@ -99,28 +129,40 @@ weft_status wi_pending_end_run(wi_device *device) {
     return WEFT_OK;
 }
 
-bool wi_pending_advance(wi_device *device) {
+static bool advance(wi_device *device) {
     wi_pending *const pending = device->pending;
     bool advanced = false;
     while (wi_pending_any(device)) {
         const size_t end = oldest_that_tells(pending);
         if (end == pending->count || wi_is_under_way(at(pending, end)->event)) break;
-        for (size_t i = 0; i <= end; i++) drop_oldest(pending);
+        for (size_t i = 0; i <= end; i++) {
+            note_error(pending, at(pending, 0));
+            drop_oldest(pending);
+        }
         advanced = true;
     }
     return advanced;
 }
 
-void wi_pending_clear(wi_device *device) {
-    while (wi_pending_any(device)) drop_oldest(device->pending);
+bool wi_pending_advance(wi_device *device) {
+    const wi_device_host *const host = &device->host;
+    bool advanced = advance(device);
+    for (int i = 0; i < *host->all_count; i++) advanced |= advance(host->all[i]);
+    return advanced;
 }
 
-weft_status wi_pending_wait(wi_device *device) {
-    if (!wi_pending_any(device)) return WEFT_OK;
-    WI_TRY(wi_pending_end_run(device)); /* one that failed on its way has none */
-    WI_TRY(wait_for(device, device->pending->count - 1));
-    wi_pending_clear(device);
-    return WEFT_OK;
+weft_status wi_pending_check(wi_device *device) {
+    wi_pending *const pending = device->pending;
+    const wi_pending_owner *const owner = pending ? pending->failed.owner : NULL;
+    if (!owner) return WEFT_OK;
+    const wi_suspects failed = {.launches = {pending->failed.launch}, .count = 1, .error = pending->error};
+    pending->failed = (noted){0};
+    return owner->fail(owner->user, &failed);
+}
+
+void wi_pending_clear(wi_device *device) {
+    while (wi_pending_any(device)) drop_oldest(device->pending);
+    if (device->pending) device->pending->failed = (noted){0};
 }
 
 bool wi_pending_any(const wi_device *device) {
@@ -128,13 +170,30 @@ bool wi_pending_any(const wi_device *device) {
 }
 
 wi_event_signal *wi_pending_signal(wi_device *device, cl_event event) {
-    if (!wi_pending_any(device) || !device->pending->signal) return NULL;
+    if (!device->pending || !device->pending->signal) return NULL;
     return wi_event_signal_expect(device->pending->signal, event) ? device->pending->signal : NULL;
 }
 
+/* The one whose oldest was given first; NULL: there is none. */
+static wi_device *find_oldest(const wi_device *device) {
+    wi_device *found = NULL;
+    for (int i = 0; i < *device->host.all_count; i++) {
+        wi_device *const other = device->host.all[i];
+        if (oldest(other) && (!found || oldest(other)->since < oldest(found)->since)) found = other;
+    }
+    return found;
+}
+
+/* A queue that has ended what is noted of it may wait for another device. */
 double wi_pending_limit(const wi_device *device) {
-    wi_pending *const pending = device->pending;
-    return wi_pending_any(device) && at(pending, 0)->run > 1 ? pending->longest_wait : 0.0;
+    const wi_pending *const pending = device->pending;
+    if (!pending) return 0.0;
+    const wi_device *const first = oldest(device) ? device : find_oldest(device);
+    return first && oldest(first)->run > 1 ? pending->longest_wait : pending->longest_first_wait;
+}
+
+double wi_pending_first_limit(const wi_device *device) {
+    return device->pending ? device->pending->longest_first_wait : 0.0;
 }
 
 static bool is_running(cl_event event) {
@@ -157,10 +216,22 @@ static void find_suspects(wi_pending *pending, bool tells, wi_suspects *suspects
         suspects->launches[suspects->count++] = at(pending, begin)->launch;
 }
 
-weft_status wi_pending_fail(wi_device *device) {
-    wi_pending *const pending = device->pending;
-    wi_suspects suspects = {.seconds = pending->longest_wait};
-    const wi_pending_owner *const owner = at(pending, 0)->owner;
-    find_suspects(pending, !(device->caps.quirks & WI_QUIRK_HELD_EVENTS), &suspects);
+/* What waits for one another computes nothing any more. */
+static void note_all(wi_device *device) {
+    device->trial.hangs = true;
+    for (int i = 0; i < *device->host.all_count; i++) device->host.all[i]->trial.hangs = true;
+}
+
+weft_status wi_pending_fail(wi_device *device, const char *what) {
+    wi_suspects suspects = {.seconds = wi_pending_limit(device)};
+    wi_device *const hung = find_oldest(device);
+    note_all(device);
+    wi_note_hung(device, "what it had been given before %s", what);
+    if (!hung)
+        WI_FAIL(WEFT_ERROR_OPENCL,
+            "%s: %s did not end in %g seconds what it had been given before, and computes nothing any more",
+            what, device->info.name, suspects.seconds);
+    find_suspects(hung->pending, !(hung->caps.quirks & WI_QUIRK_HELD_EVENTS), &suspects);
+    const wi_pending_owner *const owner = oldest(hung)->owner;
     return owner->fail(owner->user, &suspects);
 }

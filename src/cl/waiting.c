@@ -4,6 +4,10 @@
 #include "cl/event_signal.h"
 #include "cl/pending.h"
 #include <math.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Between two questions lies this part of the time that has passed, within these bounds. */
 static const double part = 1.0 / 32, shortest = 20e-6, longest = 1e-3;
@@ -16,8 +20,38 @@ static const double most_counted = 10e-3;
 
 weft_status wi_check_computing(const wi_device *device) {
     if (device->trial.hangs)
-        WI_FAIL(WEFT_ERROR_OPENCL, "%s computes nothing any more: a kernel does not end", device->info.name);
+        WI_FAIL(WEFT_ERROR_OPENCL, "%s computes nothing any more: %s does not end", device->info.name,
+            *device->hung ? device->hung : "a kernel");
     return WEFT_OK;
+}
+
+void wi_note_hung(wi_device *device, const char *format, ...) {
+    char text[WI_HUNG_NAME];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    memcpy(device->hung, text, sizeof text);
+    for (int i = 0; i < *device->host.all_count; i++) memcpy(device->host.all[i]->hung, text, sizeof text);
+}
+
+/* Of the process, as what hangs may outlive its context: so that tools that look for lost memory find it. */
+typedef struct left {
+    void *memory;
+    struct left *next;
+} left;
+static _Atomic(left *) last_left;
+
+void wi_leave_to_device(const wi_device *device, const weft_allocator *allocator, void *memory) {
+    if (!device->trial.hangs) {
+        wi_release(allocator, memory);
+        return;
+    }
+    left *const one = memory ? wi_allocate(NULL, sizeof *one) : NULL;
+    if (!one) return;
+    one->memory = memory;
+    one->next = atomic_load(&last_left);
+    while (!atomic_compare_exchange_weak(&last_left, &one->next, one)) continue;
 }
 
 cl_int wi_event_state(cl_event event) {
@@ -55,32 +89,37 @@ static bool sleep_until_done(wi_device *device, cl_event event) {
     return true;
 }
 
-weft_status wi_wait_for_event(wi_device *device, cl_event event) {
+weft_status wi_wait_for_event(wi_device *device, cl_event event, const char *what) {
+    const bool is_trial = device->trial.usual || device->trial.limit > 0.0;
     WI_TRY(wi_check_computing(device));
     if (sleep_until_done(device, event)) return WEFT_OK;
+    if (!is_trial) return wi_pending_fail(device, what);
     device->trial.hangs = true;
-    if (device->trial.limit <= 0.0) return wi_pending_fail(device);
-    WI_FAIL(WEFT_ERROR_OPENCL, "it did not end in %g seconds", device->trial.limit);
+    WI_FAIL(WEFT_ERROR_OPENCL, "it did not end in %g seconds", limit_of(device));
 }
 
-/* Sleeps until all is done that the queue has been given. */
-static weft_status sleep_for_queue(wi_device *device, cl_command_queue queue) {
+/* Something of a run that failed on its way has no mark behind it yet. */
+static weft_status wait_for_mark(wi_device *device, cl_command_queue queue, const char *what) {
     cl_event end = NULL;
+    if (queue == device->queue) WI_TRY(wi_pending_end_run(device));
     if (clEnqueueMarkerWithWaitList(queue, 0, NULL, &end) != CL_SUCCESS) return WEFT_OK;
-    const weft_status status = clFlush(queue) == CL_SUCCESS ? wi_wait_for_event(device, end) : WEFT_OK;
+    weft_status status = clFlush(queue) == CL_SUCCESS ? wi_wait_for_event(device, end, what) : WEFT_OK;
+    if (status == WEFT_OK) (void)wi_pending_advance(device);
+    if (status == WEFT_OK) status = wi_pending_check(device);
+    if (status == WEFT_OK && wi_event_state(end) < CL_COMPLETE)
+        status = wi_cl_check(wi_event_state(end), what);
     clReleaseEvent(end);
     return status;
 }
 
-/* What comes after the launches that are noted has no limit: the driver may wait for it. */
-weft_status wi_wait_for_queue(wi_device *device, cl_command_queue queue) {
+weft_status wi_wait_for_queue(wi_device *device, cl_command_queue queue, const char *what) {
     WI_TRY(wi_check_computing(device));
-    if (device->caps.sleeps || device->trial.limit > 0.0) return sleep_for_queue(device, queue);
-    return queue == device->queue ? wi_pending_wait(device) : WEFT_OK;
+    const bool sleeps = device->caps.sleeps || device->trial.limit > 0.0 || device->pending;
+    return sleeps ? wait_for_mark(device, queue, what) : WEFT_OK;
 }
 
 weft_status wi_wait_for_events(wi_device *device, cl_uint count, const cl_event *events, const char *what) {
-    const bool sleeps = device->caps.sleeps || wi_pending_any(device);
-    for (cl_uint i = 0; i < count && sleeps; i++) WI_TRY(wi_wait_for_event(device, events[i]));
+    const bool sleeps = device->caps.sleeps || device->trial.limit > 0.0 || device->pending;
+    for (cl_uint i = 0; i < count && sleeps; i++) WI_TRY(wi_wait_for_event(device, events[i], what));
     return wi_cl_check(clWaitForEvents(count, events), what);
 }

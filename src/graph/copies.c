@@ -3,10 +3,10 @@
 #include "graph/nodes.h"
 #include <string.h>
 
-static weft_status copy(const weft_graph *graph, const wi_buffer *from, size_t from_at, const wi_buffer *to,
-    size_t to_at, size_t bytes) {
-    WI_CL(clEnqueueCopyBuffer(wi_context_device(graph->context)->queue, from->memory, to->memory, from_at,
-              to_at, bytes, 0, NULL, NULL),
+static weft_status copy(
+    const weft_graph *graph, cl_mem from, size_t from_at, cl_mem to, size_t to_at, size_t bytes) {
+    WI_CL(clEnqueueCopyBuffer(
+              wi_context_device(graph->context)->queue, from, to, from_at, to_at, bytes, 0, NULL, NULL),
         "clEnqueueCopyBuffer");
     return WEFT_OK;
 }
@@ -38,8 +38,16 @@ weft_status weft_tensor_copy(weft_tensor *to, weft_tensor *from) {
     WI_TRY(wi_graph_block_ready(from->graph, source->block));
     if (to == from) return WEFT_OK;
     wi_graph_block_written(to->graph, target->block);
-    return copy(to->graph, &from->graph->blocks[source->block].buffer, source->offset,
-        &to->graph->blocks[target->block].buffer, target->offset, target->bytes);
+    for (size_t done = 0; done < target->bytes;) {
+        const size_t left = target->bytes - done;
+        const wi_block_range a =
+            wi_graph_block_range(from->graph, source->block, source->offset + done, left);
+        const wi_block_range b =
+            wi_graph_block_range(to->graph, target->block, target->offset + done, a.bytes);
+        WI_TRY(copy(to->graph, a.memory, a.offset, b.memory, b.offset, b.bytes));
+        done += b.bytes;
+    }
+    return WEFT_OK;
 }
 
 /* ---- snapshots ---- */
@@ -96,7 +104,8 @@ static weft_status take_block(weft_snapshot *snapshot, size_t index) {
         if (bytes)
             WI_TRY(wi_buffer_create(&snapshot->blocks[index], wi_context_device(graph->context), bytes));
     }
-    return bytes ? copy(graph, &graph->blocks[index].buffer, 0, &snapshot->blocks[index], 0, bytes) : WEFT_OK;
+    if (bytes == 0) return WEFT_OK;
+    return copy(graph, graph->blocks[index].buffer.memory, 0, snapshot->blocks[index].memory, 0, bytes);
 }
 
 static weft_status take_numbers(weft_snapshot *snapshot) {
@@ -134,7 +143,7 @@ weft_status weft_snapshot_restore(weft_snapshot *snapshot) {
         const wi_buffer *const kept = &snapshot->blocks[i];
         if (!kept->memory) continue;
         wi_graph_block_written(graph, i);
-        WI_TRY(copy(graph, kept, 0, &graph->blocks[i].buffer, 0, kept->bytes));
+        WI_TRY(copy(graph, kept->memory, 0, graph->blocks[i].buffer.memory, 0, kept->bytes));
     }
     for (size_t i = 0; i < snapshot->clock_count; i++) graph->clocks[i] = snapshot->clocks[i];
     for (size_t i = 0; i < snapshot->scalar_count; i++) graph->scalars[i] = snapshot->scalars[i];

@@ -31,7 +31,7 @@ static weft_status graph_make(weft_graph **out, weft_context *context) {
     graph->references = 1;
     wi_arena_init(&graph->arena, context->allocator);
     size_t parameters;
-    const weft_status status = wi_graph_add_block(graph, 0, &parameters);
+    const weft_status status = wi_graph_add_block(graph, 0, 0, &parameters);
     if (status != WEFT_OK) {
         graph_destroy(graph);
         return status;

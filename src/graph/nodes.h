@@ -147,11 +147,14 @@ typedef struct wi_lowered {
 
 /* Memory of a graph that lives from plan to plan. A block is one buffer. All parameters that are there before the first
  * plan share one, as far as a buffer may be so large; those that are made after it share the next, and so on: memory never
- * moves. */
+ * moves. A variable that is larger than a buffer has several blocks, its pieces: each of as many of its rows (indices of its
+ * first axis) as the first, and the last of the rest. */
 typedef struct wi_block {
     wi_buffer buffer; /* made when the first plan or read needs it */
     size_t bytes;
     uint64_t writes; /* how often something was written to it since it was made */
+    size_t first;    /* the first of the blocks that hold the same variable in pieces; else its own number */
+    size_t pieces;   /* of the first: how many blocks there are, one after the other; else 1 */
 } wi_block;
 
 typedef struct wi_variable {
@@ -328,16 +331,32 @@ weft_tensor *wi_step_scalar(
  * parameter as a whole is one number a row. Gaps are zero. */
 enum { WI_FLAT_ROW = 16, WI_FLAT_ROW_BYTES = 64 };
 weft_tensor *wi_flat_parameters(weft_graph *graph, size_t block);
+/* A state without a name of so many of the block's rows, in the pieces in which the block is. */
+weft_tensor *wi_covering_state(weft_graph *graph, size_t block, int64_t rows, float first);
 /* The row at which a parameter begins, and how many it has. */
 int64_t wi_first_row(const weft_tensor *parameter);
 int64_t wi_row_count(const weft_tensor *parameter);
 
 /* ---- variables ---- */
-weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t *index);
-/* Makes and fills the block's memory if that has not happened yet. */
+/* A block, or as many as there are pieces of so many bytes; piece 0: one block. */
+weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t piece, size_t *index);
+/* Bytes of all pieces of which the block is the first. */
+size_t wi_graph_block_bytes(const weft_graph *graph, size_t block);
+/* Makes and fills the memory of the block, and of all pieces where it is one, if that has not happened yet. */
 weft_status wi_graph_block_ready(weft_graph *graph, size_t block);
-/* Whoever writes to a block's memory says so, so that plans compute again what they keep of it. */
+/* Whoever writes to a block's memory, or to any of the pieces of which it is the first, says so, so that plans compute again
+ * what they keep of it. */
 void wi_graph_block_written(weft_graph *graph, size_t block);
+/* Bytes of a block, or of the pieces of which it is the first, that lie in one buffer. */
+typedef struct wi_block_range {
+    cl_mem memory;
+    size_t offset, bytes;
+} wi_block_range;
+/* What begins at that byte of the block, `bytes` of it at most; the block is ready. */
+wi_block_range wi_graph_block_range(const weft_graph *graph, size_t block, size_t offset, size_t bytes);
+/* The variable's bytes from `offset` on, read or written by the host. */
+weft_status wi_variable_read(const weft_tensor *variable, size_t offset, void *data, size_t bytes);
+weft_status wi_variable_write(const weft_tensor *variable, size_t offset, const void *data, size_t bytes);
 size_t wi_graph_variable_bytes(const weft_graph *graph);
 
 /* ---- things that live as long as the graph: plans kept for inference ---- */

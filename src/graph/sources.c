@@ -113,24 +113,50 @@ static wi_variable *add_variable(
     return variable;
 }
 
+/* Bytes of a piece of a variable that is larger than a buffer: whole rows, each piece of which begins a row of flat
+ * parameters. 0: it is in one piece, as it fits, or as one row does not. */
+static size_t piece_of(const weft_graph *graph, const wi_shape *shape, size_t bytes) {
+    const size_t most = wi_buffer_largest(wi_context_device(graph->context));
+    int axis = 0;
+    while (axis < shape->rank && shape->dims[axis] == 1) axis++;
+    if (bytes <= most || axis == shape->rank) return 0;
+    size_t unit = bytes / (size_t)shape->dims[axis];
+    while (unit % WI_FLAT_ROW_BYTES) unit *= 2; /* at most six times: the least common multiple */
+    return most / unit * unit;
+}
+
 /* The room of a new parameter, in the block that is not on the device yet and has room left in a buffer. Each begins a
- * row: 64 bytes, a cache line, and a float16. */
-static weft_status reserve_parameter(weft_graph *graph, size_t bytes, size_t *block, size_t *offset) {
+ * row: 64 bytes, a cache line, and a float16. One in pieces has blocks of its own. */
+static weft_status reserve_parameter(
+    weft_graph *graph, size_t bytes, size_t piece, size_t *block, size_t *offset) {
     const wi_block *const last = &graph->blocks[graph->parameter_block];
     const size_t row = WI_FLAT_ROW_BYTES, whole = (bytes + row - 1) / row * row;
     const size_t most = wi_buffer_largest(wi_context_device(graph->context));
+    if (piece) {
+        *offset = 0;
+        WI_TRY(wi_graph_add_block(graph, whole, piece, block));
+        return wi_graph_add_block(graph, 0, 0, &graph->parameter_block);
+    }
     if (last->buffer.memory || (last->bytes > 0 && (whole > most || last->bytes > most - whole)))
-        WI_TRY(wi_graph_add_block(graph, 0, &graph->parameter_block));
+        WI_TRY(wi_graph_add_block(graph, 0, 0, &graph->parameter_block));
     *block = graph->parameter_block;
     *offset = graph->blocks[*block].bytes;
     graph->blocks[*block].bytes += whole;
     return WEFT_OK;
 }
 
+static size_t bytes_of(const wi_shape *shape, weft_dtype dtype) {
+    int64_t count;
+    int power;
+    wi_shape_count(shape, &count, &power);
+    return (size_t)count * weft_dtype_size(dtype);
+}
+
 /* A new variable's tensor with memory reserved: parameters share a block, every state has its own. */
 static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char *name, weft_dtype dtype,
-    const wi_shape *shape, bool trainable) {
+    const wi_shape *shape, size_t piece) {
     char text[WI_SHAPE_TEXT];
+    const bool trainable = op == &wi_op_parameter;
     if (has_batch(shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s '%s': its shape cannot depend on the batch size",
             op->name, name ? name : "");
@@ -141,13 +167,10 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
     const wi_attributes attributes = {.source = {.number = graph->node_count}};
     weft_tensor *tensor = wi_node(graph, op, NULL, 0, dtype, shape, &attributes);
     if (!tensor) return NULL;
-    int64_t count;
-    int power;
-    wi_shape_count(shape, &count, &power);
-    const size_t bytes = (size_t)count * weft_dtype_size(dtype);
+    const size_t bytes = bytes_of(shape, dtype);
     size_t block = 0, offset = 0;
-    if ((trainable ? reserve_parameter(graph, bytes, &block, &offset)
-                   : wi_graph_add_block(graph, bytes, &block)) != WEFT_OK)
+    if ((trainable ? reserve_parameter(graph, bytes, piece, &block, &offset)
+                   : wi_graph_add_block(graph, bytes, piece, &block)) != WEFT_OK)
         return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     wi_variable *variable = add_variable(graph, tensor, block, offset, bytes, trainable);
     if (!variable) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
@@ -186,7 +209,8 @@ static weft_tensor *find_or_make(weft_graph *graph, const wi_op *op, const char 
     if (!full) return NULL;
     weft_tensor *const known = wi_scope_find(graph, full, trainable, dtype, shape);
     if (known || graph->status != WEFT_OK) return graph->status == WEFT_OK ? known : NULL;
-    return set_initialiser(make_variable(graph, op, full, dtype, shape, trainable), initialiser);
+    const size_t piece = has_batch(shape) ? 0 : piece_of(graph, shape, bytes_of(shape, dtype));
+    return set_initialiser(make_variable(graph, op, full, dtype, shape, piece), initialiser);
 }
 
 weft_tensor *weft_parameter_shape(
@@ -235,6 +259,14 @@ weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dt
     return find_or_make(graph, &wi_op_state, name, dtype, initialiser, &shape);
 }
 
+weft_tensor *wi_covering_state(weft_graph *graph, size_t block, int64_t rows, float first) {
+    const wi_block *const covered = &graph->blocks[block];
+    const wi_shape shape = {.rank = 2, .dims = {rows, WI_FLAT_ROW}};
+    const size_t piece = covered->pieces > 1 ? covered->bytes : 0;
+    return set_initialiser(make_variable(graph, &wi_op_state, "", WEFT_F32, &shape, piece),
+        (weft_initialiser){.kind = WEFT_INIT_CONSTANT, .a = first});
+}
+
 weft_tensor *weft_array(
     weft_graph *graph, weft_dtype dtype, const void *data, int rank, const int64_t *dims) {
     wi_shape shape;
@@ -244,7 +276,8 @@ weft_tensor *weft_array(
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "array: %d is not a dtype", (int)dtype);
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "array: rank %d is not in 0..%d", rank, WEFT_MAX_RANK);
-    weft_tensor *tensor = make_variable(graph, &wi_op_state, NULL, dtype, &shape, false);
+    const size_t piece = has_batch(&shape) ? 0 : piece_of(graph, &shape, bytes_of(&shape, dtype));
+    weft_tensor *tensor = make_variable(graph, &wi_op_state, NULL, dtype, &shape, piece);
     if (!tensor) return NULL;
     wi_variable *variable = tensor->variable;
     variable->data = wi_allocate(graph->context->allocator, variable->bytes);
@@ -361,7 +394,7 @@ weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
 
 /* How many there are now; later parameters add to them until the block is on the device. */
 static int64_t flat_rows(const weft_graph *graph, size_t block) {
-    return (int64_t)(graph->blocks[block].bytes / WI_FLAT_ROW_BYTES);
+    return (int64_t)(wi_graph_block_bytes(graph, block) / WI_FLAT_ROW_BYTES);
 }
 
 int64_t wi_first_row(const weft_tensor *parameter) {

@@ -1,14 +1,29 @@
 /* The memory of parameters and states: reserved in blocks, made and filled when first needed. */
 #include "graph/initial.h"
 #include "graph/variable_names.h"
+#include <stdio.h>
 #include <string.h>
 
-weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t *index) {
+static weft_status add_one(weft_graph *graph, size_t bytes, size_t first) {
     WI_TRY(wi_grow(graph->context->allocator, (void **)&graph->blocks, &graph->block_capacity,
         graph->block_count + 1, sizeof *graph->blocks));
-    *index = graph->block_count++;
-    graph->blocks[*index] = (wi_block){.bytes = bytes};
+    graph->blocks[graph->block_count++] = (wi_block){.bytes = bytes, .first = first, .pieces = 1};
     return WEFT_OK;
+}
+
+weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t piece, size_t *index) {
+    const size_t first = graph->block_count;
+    size_t left = bytes;
+    for (; piece && left > piece; left -= piece) WI_TRY(add_one(graph, piece, first));
+    WI_TRY(add_one(graph, left, first));
+    graph->blocks[first].pieces = graph->block_count - first;
+    *index = first;
+    return WEFT_OK;
+}
+
+size_t wi_graph_block_bytes(const weft_graph *graph, size_t block) {
+    const wi_block *const first = &graph->blocks[block];
+    return (first->pieces - 1) * first->bytes + first[first->pieces - 1].bytes;
 }
 
 size_t wi_graph_variable_bytes(const weft_graph *graph) {
@@ -28,32 +43,95 @@ static void forget_data(weft_graph *graph, size_t block) {
     }
 }
 
-weft_status wi_graph_block_ready(weft_graph *graph, size_t index) {
-    wi_block *block = &graph->blocks[index];
-    weft_context *context = graph->context;
-    if (block->buffer.memory || block->bytes == 0) return WEFT_OK;
-    char *content = wi_allocate(context->allocator, block->bytes);
-    if (!content) return WEFT_ERROR_MEMORY;
-    weft_status status = WEFT_OK;
-    for (size_t i = 0; i < graph->variable_count && status == WEFT_OK; i++) {
+static weft_status make_content(const weft_graph *graph, size_t block, char *content) {
+    for (size_t i = 0; i < graph->variable_count; i++) {
         const wi_variable *variable = graph->variables[i];
-        if (variable->block == index) status = wi_initial_content(variable, content + variable->offset);
+        if (variable->block == block) WI_TRY(wi_initial_content(variable, content + variable->offset));
     }
-    if (status == WEFT_OK)
-        status = wi_buffer_create(&block->buffer, wi_context_device(context), block->bytes);
-    if (status == WEFT_OK)
-        status = wi_buffer_write(wi_context_device(context), block->buffer.memory, 0, content, block->bytes);
-    wi_release(context->allocator, content);
-    if (status != WEFT_OK) {
-        wi_buffer_release(&block->buffer, wi_context_device(context));
-        return status;
-    }
-    forget_data(graph, index);
     return WEFT_OK;
 }
 
+/* One row of it is larger than a buffer, or it would be in pieces. */
+static weft_status check_size(const weft_graph *graph, size_t block) {
+    char what[WI_SHAPE_TEXT + 256], text[WI_SHAPE_TEXT];
+    for (size_t i = 0; i < graph->variable_count; i++) {
+        const weft_tensor *const tensor = graph->variables[i]->tensor;
+        if (graph->variables[i]->block != block) continue;
+        snprintf(what, sizeof what, "%s '%.128s' %s", tensor->op->name, weft_tensor_name(tensor),
+            wi_shape_print(&tensor->shape, text));
+        return wi_buffer_check_largest(wi_context_device(graph->context), graph->blocks[block].bytes, what);
+    }
+    return WEFT_OK;
+}
+
+static weft_status make_memory(weft_graph *graph, size_t first, const char *content) {
+    wi_device *const device = wi_context_device(graph->context);
+    for (size_t i = first; i < first + graph->blocks[first].pieces; i++) {
+        wi_block *const block = &graph->blocks[i];
+        WI_TRY(wi_buffer_create(&block->buffer, device, block->bytes));
+        WI_TRY(wi_buffer_write(device, block->buffer.memory, 0, content, block->bytes));
+        content += block->bytes;
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_graph_block_ready(weft_graph *graph, size_t index) {
+    const size_t first = graph->blocks[index].first;
+    const wi_block *const block = &graph->blocks[first];
+    weft_context *const context = graph->context;
+    if (block->buffer.memory || block->bytes == 0) return WEFT_OK;
+    WI_TRY(check_size(graph, first));
+    char *content = wi_allocate(context->allocator, wi_graph_block_bytes(graph, first));
+    if (!content) return WEFT_ERROR_MEMORY;
+    weft_status status = make_content(graph, first, content);
+    if (status == WEFT_OK) status = make_memory(graph, first, content);
+    wi_release(context->allocator, content);
+    if (status == WEFT_OK) forget_data(graph, first);
+    for (size_t i = first; i < first + block->pieces && status != WEFT_OK; i++)
+        wi_buffer_release(&graph->blocks[i].buffer, wi_context_device(context));
+    return status;
+}
+
 void wi_graph_block_written(weft_graph *graph, size_t block) {
-    graph->blocks[block].writes++;
+    for (size_t i = block; i < block + graph->blocks[block].pieces; i++) graph->blocks[i].writes++;
+}
+
+/* ---- reading and writing ---- */
+
+wi_block_range wi_graph_block_range(const weft_graph *graph, size_t block, size_t offset, size_t bytes) {
+    const size_t piece = graph->blocks[block].bytes, number = piece ? offset / piece : 0;
+    const wi_block *const own = &graph->blocks[block + number];
+    const size_t at = offset - number * piece, left = own->bytes - at;
+    return (wi_block_range){own->buffer.memory, at, bytes < left ? bytes : left};
+}
+
+weft_status wi_variable_read(const weft_tensor *variable, size_t offset, void *data, size_t bytes) {
+    weft_graph *const graph = variable->graph;
+    const wi_variable *const own = variable->variable;
+    WI_TRY(wi_graph_block_ready(graph, own->block));
+    for (size_t done = 0; done < bytes;) {
+        const wi_block_range r =
+            wi_graph_block_range(graph, own->block, own->offset + offset + done, bytes - done);
+        WI_TRY(wi_buffer_read(
+            wi_context_device(graph->context), r.memory, r.offset, (char *)data + done, r.bytes));
+        done += r.bytes;
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_variable_write(const weft_tensor *variable, size_t offset, const void *data, size_t bytes) {
+    weft_graph *const graph = variable->graph;
+    const wi_variable *const own = variable->variable;
+    WI_TRY(wi_graph_block_ready(graph, own->block));
+    wi_graph_block_written(graph, own->block);
+    for (size_t done = 0; done < bytes;) {
+        const wi_block_range r =
+            wi_graph_block_range(graph, own->block, own->offset + offset + done, bytes - done);
+        WI_TRY(wi_buffer_write(
+            wi_context_device(graph->context), r.memory, r.offset, (const char *)data + done, r.bytes));
+        done += r.bytes;
+    }
+    return WEFT_OK;
 }
 
 /* ---- the public view ---- */
@@ -89,22 +167,15 @@ static weft_status check_variable(
     if (bytes != tensor->variable->bytes)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: '%s' has %zu bytes, %zu were given", call, weft_tensor_name(tensor),
             tensor->variable->bytes, bytes);
-    return wi_graph_block_ready(tensor->graph, tensor->variable->block);
+    return WEFT_OK;
 }
 
 weft_status weft_tensor_read(weft_tensor *tensor, void *data, size_t bytes) {
     WI_TRY(check_variable("weft_tensor_read", tensor, data, bytes));
-    const wi_variable *variable = tensor->variable;
-    weft_graph *graph = tensor->graph;
-    return wi_buffer_read(wi_context_device(graph->context), graph->blocks[variable->block].buffer.memory,
-        variable->offset, data, bytes);
+    return wi_variable_read(tensor, 0, data, bytes);
 }
 
 weft_status weft_tensor_write(weft_tensor *tensor, const void *data, size_t bytes) {
     WI_TRY(check_variable("weft_tensor_write", tensor, data, bytes));
-    const wi_variable *variable = tensor->variable;
-    weft_graph *graph = tensor->graph;
-    wi_graph_block_written(graph, variable->block);
-    return wi_buffer_write(wi_context_device(graph->context), graph->blocks[variable->block].buffer.memory,
-        variable->offset, data, bytes);
+    return wi_variable_write(tensor, 0, data, bytes);
 }

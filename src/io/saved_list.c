@@ -68,37 +68,14 @@ weft_status wi_saved_list_note(wi_saved_list *list, const char *key, const char 
     return WEFT_OK;
 }
 
-/* The memory that holds the entry, made and filled if it was not yet, and where in it. */
-static weft_status locate(const wi_saved_entry *entry, cl_mem *memory, size_t *offset) {
-    const wi_variable *const variable = entry->variable->variable;
-    weft_graph *const graph = entry->variable->graph;
-    WI_TRY(wi_graph_block_ready(graph, variable->block));
-    *memory = graph->blocks[variable->block].buffer.memory;
-    *offset = variable->offset + entry->offset;
+weft_status wi_saved_entry_read(const wi_saved_entry *entry, void *data) {
+    if (entry->variable) return wi_variable_read(entry->variable, entry->offset, data, entry->bytes);
+    if (entry->bytes) memcpy(data, entry->host, entry->bytes);
     return WEFT_OK;
 }
 
-weft_status wi_saved_entry_read(const wi_saved_entry *entry, void *data) {
-    cl_mem memory = NULL;
-    size_t offset = 0;
-    if (!entry->variable) {
-        if (entry->bytes) memcpy(data, entry->host, entry->bytes);
-        return WEFT_OK;
-    }
-    WI_TRY(locate(entry, &memory, &offset));
-    return wi_buffer_read(
-        wi_context_device(entry->variable->graph->context), memory, offset, data, entry->bytes);
-}
-
 weft_status wi_saved_entry_write(const wi_saved_entry *entry, const void *data) {
-    cl_mem memory = NULL;
-    size_t offset = 0;
-    if (!entry->variable) {
-        if (entry->bytes) memcpy(entry->host, data, entry->bytes);
-        return WEFT_OK;
-    }
-    WI_TRY(locate(entry, &memory, &offset));
-    wi_graph_block_written(entry->variable->graph, entry->variable->variable->block);
-    return wi_buffer_write(
-        wi_context_device(entry->variable->graph->context), memory, offset, data, entry->bytes);
+    if (entry->variable) return wi_variable_write(entry->variable, entry->offset, data, entry->bytes);
+    if (entry->bytes) memcpy(entry->host, data, entry->bytes);
+    return WEFT_OK;
 }

@@ -18,15 +18,17 @@ static weft_status exchange(weft_graph *graph, const wi_variable *average, cl_me
     weft_context *const context = graph->context;
     WI_TRY(wi_graph_block_ready(graph, average->covered_block));
     WI_TRY(wi_graph_block_ready(graph, average->block));
-    const cl_mem a = graph->blocks[average->covered_block].buffer.memory,
-                 b = graph->blocks[average->block].buffer.memory;
     wi_graph_block_written(graph, average->covered_block);
     wi_graph_block_written(graph, average->block);
-    for (size_t at = 0; at < average->bytes; at += SCRATCH_BYTES) {
-        const size_t left = average->bytes - at, count = left < SCRATCH_BYTES ? left : SCRATCH_BYTES;
-        WI_TRY(copy(context, a, scratch, average->covered + at, 0, count));
-        WI_TRY(copy(context, b, a, at, average->covered + at, count));
-        WI_TRY(copy(context, scratch, b, 0, at, count));
+    for (size_t at = 0; at < average->bytes;) {
+        const size_t left = average->bytes - at, most = left < SCRATCH_BYTES ? left : SCRATCH_BYTES;
+        const wi_block_range a =
+            wi_graph_block_range(graph, average->covered_block, average->covered + at, most);
+        const wi_block_range b = wi_graph_block_range(graph, average->block, at, a.bytes);
+        WI_TRY(copy(context, a.memory, scratch, a.offset, 0, b.bytes));
+        WI_TRY(copy(context, b.memory, a.memory, b.offset, a.offset, b.bytes));
+        WI_TRY(copy(context, scratch, b.memory, 0, b.offset, b.bytes));
+        at += b.bytes;
     }
     return WEFT_OK;
 }

@@ -25,8 +25,7 @@ weft_tensor *wi_update_parameters(const wi_update *u) {
 /* A state without a name: it is no weight, and stays out of files of weights. */
 static weft_tensor *make_state(wi_update *u, const char *role, float first) {
     const wi_stretch *const stretch = u->stretch;
-    const int64_t dims[] = {stretch->rows, WI_FLAT_ROW};
-    weft_tensor *const state = weft_state_shape(u->graph, "", WEFT_F32, weft_fill(first), 2, dims);
+    weft_tensor *const state = wi_covering_state(u->graph, stretch->block, stretch->rows, first);
     if (!state) return NULL;
     wi_variable *const variable = state->variable;
     variable->role = role;

@@ -2,6 +2,7 @@
 #include "plan/background.h"
 #include "cl/choices.h"
 #include "cl/trial.h"
+#include "cl/waiting.h"
 #include "plan/compiled_plan.h"
 #include "plan/tune_plan.h"
 #include <math.h>
@@ -122,6 +123,7 @@ static void leave_hung(wi_background *b) {
     wi_log_line(device->host.log, WEFT_LOG_WARNING,
         "tuning between runs has ended: %s at %s did not end in %g seconds", b->tried, b->site->name,
         b->limit);
+    wi_note_hung(device, "%s at %s", b->tried, b->site->name);
     device->tuning_share = 0.0;
     b->site->ended = b->ended = true;
 }

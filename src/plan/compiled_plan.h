@@ -62,7 +62,6 @@ weft_status wi_plan_name_step(const weft_plan *plan, const wi_run *run, weft_sta
 /* Fails where a device computes nothing any more: planning would take its kernels for wrong. */
 weft_status wi_plan_check_devices(const weft_plan *plan);
 /* Notes a launch that was enqueued, whose event is taken, where waits have a limit (cl/pending.h). */
-bool wi_plan_notes_launches(const weft_plan *plan);
 weft_status wi_plan_note_launch(weft_plan *plan, const wi_plan_launch *launch, cl_event event);
 /* Waits for all devices, after an error too. */
 weft_status wi_plan_finish_queues(const weft_plan *plan);

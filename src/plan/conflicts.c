@@ -35,7 +35,8 @@ static int by_place(const void *a, const void *b) {
 static const char *parameter_at(const written *w, int64_t byte) {
     const weft_graph *const graph = w->variable->graph;
     const wi_variable *const state = w->variable->variable;
-    const size_t block = state ? state->covered_block : w->variable->attributes->flat.block;
+    const size_t flat = state ? 0 : w->variable->attributes->flat.block;
+    const size_t block = state ? state->covered_block : graph->blocks[flat].first;
     const size_t offset = (size_t)byte + (state ? state->covered : 0);
     const char *name = "";
     for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {

@@ -41,23 +41,33 @@ static void remember(const weft_plan *plan, const wi_suspects *suspects) {
     if (known) (void)wi_choices_save(plan->request.devices.of[0], NULL);
 }
 
+/* "the kernel NAME/VARIANT (FUNCTION)" */
+static void describe(const weft_plan *plan, const wi_plan_launch *launch, char *text, size_t capacity) {
+    const wi_step *const step = launch->run->step;
+    const bool varies = step->selection && *step->selection->variant->name;
+    const char *const name = launch->launch.name ? launch->launch.name : "not one of Weft's";
+    if (step->kind == WI_STEP_TRANSFER)
+        snprintf(text, capacity, "the copy between devices");
+    else
+        snprintf(text, capacity, "the kernel %s%s%s (%s)", wi_step_implementation_name(plan, step),
+            varies ? "/" : "", varies ? step->selection->variant->name : "", name);
+}
+
 static weft_status fail(void *user, const wi_suspects *suspects) {
     const weft_plan *const plan = user;
     const wi_plan_launch *const first = suspects->launches[0];
     const wi_plan_launch *const last = suspects->launches[suspects->count - 1];
-    const wi_step *const step = first->run->step;
-    char others[96] = "", variant[WI_KERNEL_NAME] = "";
+    char kernel[320], others[96] = "";
+    describe(plan, first, kernel, sizeof kernel);
+    if (suspects->error) return wi_plan_name_step(plan, first->run, wi_cl_check(suspects->error, kernel));
     remember(plan, suspects);
-    if (step->selection && *step->selection->variant->name)
-        snprintf(variant, sizeof variant, "/%s", step->selection->variant->name);
     if (last != first)
         snprintf(others, sizeof others, ", or one of the %zu launches after it up to step %d,",
             suspects->count - 1, last->run->step->index);
-    const weft_status status = wi_fail(WEFT_ERROR_OPENCL,
-        "the kernel %s%s (%s)%s did not end in %g seconds, and %s computes nothing any more",
-        wi_step_implementation_name(plan, step), variant,
-        first->launch.name ? first->launch.name : "not one of Weft's", others, suspects->seconds,
-        first->device->info.name);
+    wi_note_hung(first->device, "%s%s", kernel, others);
+    const weft_status status =
+        wi_fail(WEFT_ERROR_OPENCL, "%s%s did not end in %g seconds, and %s computes nothing any more", kernel,
+            others, suspects->seconds, first->device->info.name);
     return wi_plan_name_step(plan, first->run, status);
 }
 
@@ -65,11 +75,6 @@ weft_status wi_plan_check_devices(const weft_plan *plan) {
     for (int d = 0; d < plan->request.devices.count; d++)
         WI_TRY(wi_check_computing(plan->request.devices.of[d]));
     return WEFT_OK;
-}
-
-/* On several devices a launch waits for those of others. */
-bool wi_plan_notes_launches(const weft_plan *plan) {
-    return plan->request.devices.count == 1 && plan->request.devices.of[0]->pending;
 }
 
 weft_status wi_plan_note_launch(weft_plan *plan, const wi_plan_launch *launch, cl_event event) {

@@ -178,8 +178,11 @@ static weft_status make_order_on_devices(wi_node_order *order, wi_wishes *wishes
     WI_TRY(make_order(order));
     if (request->micro_batches > 1) {
         WI_TRY(wi_order_micro_batches(order));
-        return make_order(order);
+        WI_TRY(make_order(order));
     }
+    bool any_in_pieces;
+    WI_TRY(wi_order_pieces(order, &any_in_pieces));
+    if (any_in_pieces) WI_TRY(make_order(order));
     if (request->devices.count == 1) return WEFT_OK;
     WI_TRY(wi_order_devices(order, wishes));
     return make_order(order);

@@ -4,6 +4,8 @@
  *   order.c          rewriting, the order, who reads what
  *   order_devices.c  devices, and transfers between them as nodes
  *   order_micro_batches.c  nodes that are too large for one buffer, as nodes of fewer examples; order_examples.c where these are
+ *   order_pieces.c   variables that are too large for one buffer, as nodes of their pieces; order_cuts.c where these begin, and
+ *                    order_piece_rows.c what an index names in them
  *   order_formats.c  the format of each node's values in memory */
 #ifndef WI_ORDER_H
 #define WI_ORDER_H
@@ -96,6 +98,10 @@ weft_status wi_order_devices(wi_node_order *order, const wi_wishes *wishes);
 /* In place of a node that has more than its share of the largest buffer, as many nodes of some of the examples as
  * the request has micro-batches. The roots are others then, and the order is to be made again. */
 weft_status wi_order_micro_batches(wi_node_order *order);
+
+/* In place of what reads or assigns a variable that is larger than a buffer, nodes of its pieces. Where there are any, the
+ * roots are others then, and the order is to be made again. */
+weft_status wi_order_pieces(wi_node_order *order, bool *any);
 
 /* Fills `formats`. */
 weft_status wi_order_formats(wi_node_order *order);

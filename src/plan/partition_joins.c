@@ -101,6 +101,16 @@ weft_status wi_take_join(wi_partition *p, int index) {
 
 /* ---- assignments ---- */
 
+/* The pieces of a state are flat tensors, too. */
+static bool is_of_parameters(const wi_partition *p, const weft_tensor *node) {
+    const weft_graph *const graph = p->request->graph;
+    if (node->op != &wi_op_flat) return false;
+    const size_t block = graph->blocks[node->attributes->flat.block].first;
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++)
+        if (weft_graph_parameter(graph, i)->variable->block == block) return true;
+    return false;
+}
+
 weft_status wi_take_assign(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     p->values[index].state = WI_VALUE_MEMORY;
@@ -113,6 +123,6 @@ weft_status wi_take_assign(wi_partition *p, int index) {
         p->assignment_count + 1, sizeof *p->assignments));
     p->assignments[p->assignment_count++] = (wi_assignment){variable, value};
     p->values[index].step = p->values[value].step;
-    p->trains = p->trains || p->values[p->values[variable].base].node->op == &wi_op_flat;
+    p->trains = p->trains || is_of_parameters(p, p->values[p->values[variable].base].node);
     return WEFT_OK;
 }

@@ -8,10 +8,18 @@
 #include "plan/verify.h"
 #include <string.h>
 
+/* Nothing may run on memory that is given back. The thread's error stays what it was. */
+static void finish_for_good(const weft_plan *plan) {
+    char error[2048];
+    wi_error_save(error, sizeof error);
+    (void)wi_plan_finish_queues(plan);
+    wi_error_restore(error);
+}
+
 static void plan_destroy(weft_plan *plan) {
     weft_context *context = plan->request.context;
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
-    (void)wi_plan_finish_queues(plan); /* nothing may run on memory that is given back */
+    finish_for_good(plan);
     for (int d = 0; d < plan->request.devices.count; d++) wi_pending_clear(plan->request.devices.of[d]);
     wi_background_clear(plan->background, plan);
     wi_launches_clear(&plan->launches);
@@ -164,6 +172,7 @@ static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
     WI_TRY(wi_forced_check());
     WI_TRY(make_steps(plan));
+    WI_TRY(wi_plan_check_devices(plan)); /* beside a kernel that hangs in its self-test */
     WI_TRY(materialise(plan, options->memory_limit));
     WI_TRY(finish(plan, WI_PASS_MATERIALISE));
     WI_TRY(finish(plan, WI_PASS_MEMORY));

@@ -83,7 +83,7 @@ static weft_status run_portion(
     weft_plan *plan, const wi_plan_launch *launch, int portion, int64_t iteration) {
     wi_profiled *const noted = plan->profiler ? wi_profiler_next(plan->profiler, launch) : NULL;
     cl_event pending = NULL;
-    cl_event *const event = noted ? &noted->event : wi_plan_notes_launches(plan) ? &pending : NULL;
+    cl_event *const event = noted ? &noted->event : launch->device->pending ? &pending : NULL;
     const weft_status status = enqueue(plan, launch, portion, iteration, event);
     if (status != WEFT_OK) return wi_plan_name_step(plan, launch->run, status);
     if (noted) noted->end = wi_clock_seconds();
@@ -126,11 +126,21 @@ static weft_status flush_queues(const weft_plan *plan) {
     return status;
 }
 
+/* After an error, whose line stays. */
+static void finish_queue(wi_device *device) {
+    char error[2048];
+    wi_error_save(error, sizeof error);
+    (void)wi_queue_finish(device);
+    wi_error_restore(error);
+}
+
 weft_status wi_plan_finish_queues(const weft_plan *plan) {
     weft_status status = flush_queues(plan);
     for (int d = 0; d < plan->request.devices.count; d++) {
-        const weft_status finished = wi_queue_finish(plan->request.devices.of[d]);
-        if (status == WEFT_OK) status = finished;
+        if (status == WEFT_OK)
+            status = wi_queue_finish(plan->request.devices.of[d]);
+        else
+            finish_queue(plan->request.devices.of[d]);
     }
     return status;
 }
@@ -228,6 +238,6 @@ weft_status weft_plan_wait(weft_plan *plan) {
     const bool reading = reading_waits(plan);
     if (!reading) WI_TRY(wi_plan_finish_queues(plan));
     const weft_status status = wi_plan_check_faults(plan);
-    if (status != WEFT_OK && reading) (void)wi_queue_finish(plan->request.devices.of[0]);
+    if (status != WEFT_OK && reading) finish_queue(plan->request.devices.of[0]);
     return status;
 }

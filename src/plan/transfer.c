@@ -172,7 +172,7 @@ static weft_status write_part(
     } else {
         size_t offset;
         const cl_mem memory = memory_of(plan, value, &offset);
-        if (wait) WI_TRY(wi_wait_for_queue(device_of(plan, value), queue_of(plan, value)));
+        if (wait) WI_TRY(wi_wait_for_queue(device_of(plan, value), queue_of(plan, value), "weft_plan_write"));
         WI_CL(clEnqueueWriteBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
             "clEnqueueWriteBuffer");
     }
@@ -203,7 +203,7 @@ static weft_status read_part(
     const weft_plan *plan, const wi_value *value, void *data, size_t bytes, cl_bool wait) {
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
-    if (wait) WI_TRY(wi_wait_for_queue(device_of(plan, value), queue_of(plan, value)));
+    if (wait) WI_TRY(wi_wait_for_queue(device_of(plan, value), queue_of(plan, value), "weft_plan_read"));
     return wi_cl_check(
         clEnqueueReadBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueReadBuffer");

@@ -16,6 +16,7 @@
 #include "base/splitmix.h"
 #include "cl/context.h"
 #include "cl/uploads.h"
+#include "cl/waiting.h"
 #include "train/dataset.h"
 #include <string.h>
 
@@ -315,11 +316,12 @@ void weft_loader_release(weft_loader *loader) {
     pthread_mutex_destroy(&loader->mutex);
     weft_dataset *const dataset = loader->dataset;
     const weft_allocator *const allocator = loader->allocator;
+    wi_device *const device = wi_context_device(dataset->context);
     wi_release(allocator, loader->order);
     wi_release(allocator, loader->offsets);
     wi_release(allocator, loader->left);
-    if (!loader->pinned.data) wi_release(allocator, loader->storage);
-    wi_pinned_release(&loader->pinned, wi_context_device(dataset->context));
+    if (!loader->pinned.data) wi_leave_to_device(device, allocator, loader->storage);
+    wi_pinned_release(&loader->pinned, device);
     wi_release(allocator, loader);
     weft_dataset_release(dataset);
 }

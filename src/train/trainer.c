@@ -2,6 +2,8 @@
  * uses a trainer; weft_trainer_cancel may come from any. */
 #include "base/options.h"
 #include "base/platform.h"
+#include "cl/context.h"
+#include "cl/waiting.h"
 #include "graph/nodes.h"
 #include "train/correct_count.h"
 #include "train/trainer_shared.h"
@@ -224,7 +226,7 @@ void weft_trainer_release(weft_trainer *trainer) {
     weft_dataset_release(trainer->options.validation);
     weft_graph_release(trainer->graph);
     wi_release(context->allocator, trainer->times);
-    wi_release(context->allocator, trainer);
+    wi_leave_to_device(wi_context_device(context), context->allocator, trainer); /* its records are read to */
     weft_context_release(context);
 }
 

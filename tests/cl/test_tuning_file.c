@@ -276,6 +276,9 @@ static void a_save_replaces_only_tuning_files(void **state) {
     assert_fails(wi_choices_save(wi_context_device(context), notes), WEFT_ERROR_FORMAT,
         "is no tuning file, and is not overwritten");
     assert_string_equal(read_text(notes), "mine\n");
+    write_text(notes, "weft tuning 9\n");
+    assert_fails(wi_choices_save(wi_context_device(context), notes), WEFT_ERROR_FORMAT,
+        "is a tuning file of another version of the format, and is not overwritten");
     assert_int_equal(log.warnings, 0);
     weft_context_release(context);
 }

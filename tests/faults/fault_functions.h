@@ -5,9 +5,11 @@
 #include <CL/cl.h>
 
 #define RESOURCES CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY
+/* No documentation lists it for commands; drivers return it where a device was lost. */
+#define LOST CL_DEVICE_NOT_AVAILABLE
 #define COMMAND                                                                                              \
     CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,                   \
-        CL_INVALID_EVENT_WAIT_LIST, CL_MISALIGNED_SUB_BUFFER_OFFSET, CL_MEM_OBJECT_ALLOCATION_FAILURE
+        CL_INVALID_EVENT_WAIT_LIST, CL_MISALIGNED_SUB_BUFFER_OFFSET, CL_MEM_OBJECT_ALLOCATION_FAILURE, LOST
 
 /* row(name, enqueues, errors...), one a line */
 /* clang-format off */
@@ -50,14 +52,14 @@
         CL_INVALID_MEM_OBJECT, CL_INVALID_ARG_SIZE, RESOURCES) \
     row(clGetKernelInfo, false, CL_INVALID_KERNEL, CL_INVALID_VALUE, RESOURCES) \
     row(clWaitForEvents, false, CL_INVALID_VALUE, CL_INVALID_CONTEXT, CL_INVALID_EVENT, \
-        CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, RESOURCES) \
-    row(clGetEventInfo, false, CL_INVALID_VALUE, CL_INVALID_EVENT, RESOURCES) \
+        CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, LOST, RESOURCES) \
+    row(clGetEventInfo, false, CL_INVALID_VALUE, CL_INVALID_EVENT, LOST, RESOURCES) \
     row(clSetEventCallback, false, CL_INVALID_VALUE, CL_INVALID_EVENT, RESOURCES) \
     row(clReleaseEvent, false, CL_INVALID_EVENT, RESOURCES) \
     row(clGetEventProfilingInfo, false, CL_PROFILING_INFO_NOT_AVAILABLE, CL_INVALID_VALUE, CL_INVALID_EVENT, \
         RESOURCES) \
-    row(clFlush, false, CL_INVALID_COMMAND_QUEUE, RESOURCES) \
-    row(clFinish, false, CL_INVALID_COMMAND_QUEUE, RESOURCES) \
+    row(clFlush, false, CL_INVALID_COMMAND_QUEUE, LOST, RESOURCES) \
+    row(clFinish, false, CL_INVALID_COMMAND_QUEUE, LOST, RESOURCES) \
     row(clEnqueueReadBuffer, true, COMMAND, CL_INVALID_OPERATION, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, \
         RESOURCES) \
     row(clEnqueueWriteBuffer, true, COMMAND, CL_INVALID_OPERATION, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, \

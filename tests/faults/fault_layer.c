@@ -27,7 +27,7 @@ static struct {
     atomic_size_t function; /* that is to fail */
     atomic_long remaining;  /* calls until then; 0: none */
     atomic_int error;
-    atomic_bool later, hit;
+    atomic_bool later, hit, quiet;
     atomic_int pending; /* what the next call that waits returns */
     _Atomic(cl_program) unbuilt;
     _Atomic(cl_event) hung;              /* what a command waits for that hangs */
@@ -49,12 +49,17 @@ EXPORT void fault_layer_arm(size_t function, long nth, cl_int error, bool later)
     for (int i = 0; i < COUNT; i++) atomic_store(&layer.calls[i], 0);
     atomic_store(&layer.hit, false);
     atomic_store(&layer.pending, CL_SUCCESS);
+    atomic_store(&layer.quiet, false);
     atomic_store(&layer.unbuilt, NULL);
     for (int i = 0; i < MOST_ENDED; i++) atomic_store(&layer.ended[i], NULL);
     atomic_store(&layer.function, function);
     atomic_store(&layer.error, error);
     atomic_store(&layer.later, later);
     atomic_store(&layer.remaining, nth);
+}
+
+EXPORT void fault_layer_keep_quiet(void) {
+    atomic_store(&layer.quiet, true);
 }
 
 EXPORT bool fault_layer_hit(void) {
@@ -283,13 +288,11 @@ static cl_event user_event(cl_command_queue queue) {
     return layer.next.clCreateUserEvent(context, &code);
 }
 
-/* In the place of the command stands one that waits for an event without end. */
-static cl_int hang(cl_command_queue queue, cl_event *event) {
+/* Before the command stands one that waits for an event without end. Once that has ended, the command runs, as what is behind it may need. */
+static cl_int hold(cl_command_queue queue) {
     if (!atomic_load(&layer.hung)) atomic_store(&layer.hung, user_event(queue));
     cl_event const end = atomic_load(&layer.hung);
-    const cl_int result = layer.next.clEnqueueMarkerWithWaitList(queue, 1, &end, event);
-    if (result == CL_SUCCESS && event) atomic_fetch_add(&layer.live[EVENTS], 1);
-    return result;
+    return layer.next.clEnqueueMarkerWithWaitList(queue, 1, &end, NULL);
 }
 
 /* An event that has ended with the error. */
@@ -302,9 +305,8 @@ static cl_event ended_event(cl_command_queue queue, cl_int error) {
 
 /* The command is dropped. A blocking one knows so at once. */
 static cl_int drop(cl_command_queue queue, bool blocking, cl_int error, cl_event *event) {
-    if (error == FAULT_HANGS) return hang(queue, event);
     if (!atomic_load(&layer.later) || blocking) return error;
-    atomic_store(&layer.pending, error);
+    if (!atomic_load(&layer.quiet)) atomic_store(&layer.pending, error);
     if (!event) return CL_SUCCESS;
     depth++;
     *event = ended_event(queue, error);
@@ -321,7 +323,8 @@ static cl_int finish(cl_int result, bool blocking, const cl_event *event) {
 
 #define COMMANDS(name, blocking, parameters, arguments)                                                      \
     static cl_int CL_API_CALL own_##name parameters {                                                        \
-        const cl_int error = due(AT_##name);                                                                 \
+        cl_int error = due(AT_##name);                                                                       \
+        if (error == FAULT_HANGS) error = hold(queue);                                                       \
         if (error) return drop(queue, blocking, error, event);                                               \
         if (waits_for_ended(count, waits))                                                                   \
             return drop(queue, blocking, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, event);               \

@@ -4,7 +4,7 @@
 
 #include "cl/choices.h"
 #include "cl/context.h"
-#include "faults/fault_layer.h"
+#include "faults/hangs.h"
 #include "plan/compiled_plan.h"
 #include "support/broken_kernel.h"
 #include "support/checks.h"
@@ -19,8 +19,6 @@
 enum { STEPS = 600, AFTERWARDS = 8 };
 
 static const double limit = 0.4;
-
-static size_t launches; /* clEnqueueNDRangeKernel among the functions of the layer */
 
 static tuned_training begin(const char *folder, double share, scratch_log *log) {
     tuned_training t = tuned_training_begin((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT,
@@ -44,7 +42,7 @@ static void hang_amid(void *user, const char *site, const char *kernel) {
     if (++watch.begun != watch.hangs) return;
     snprintf(watch.site, sizeof watch.site, "%s", site);
     snprintf(watch.kernel, sizeof watch.kernel, "%s", kernel);
-    fault_layer_arm(launches, 1, FAULT_HANGS, watch.all);
+    hangs_arm(1, watch.all);
 }
 
 /* Until tuning has ended. Returns the number of steps; a run that fails is the last. */
@@ -72,14 +70,6 @@ static void compute_usual(float *losses) {
     tuned_training_end(&t);
 }
 
-/* Nothing that the program had is left, though the launch still hangs. */
-static void assert_nothing_is_left(void) {
-    char left[256];
-    fault_layer_describe_live(left, sizeof left);
-    if (fault_layer_live() != 0) fail_msg("left behind: %s", left);
-    fault_layer_end_hung();
-}
-
 /* The second candidate is the first that does not serve already. */
 static void hang_and_go_on(const char *folder, const char *said) {
     static float usual[STEPS + AFTERWARDS], losses[STEPS + AFTERWARDS];
@@ -103,7 +93,7 @@ static void hang_and_go_on(const char *folder, const char *said) {
     assert_null(next->background);
     weft_plan_release(next);
     tuned_training_end(&t);
-    assert_nothing_is_left();
+    hangs_assert_nothing_left();
 }
 
 /* Whatever starts next measures the others. missed: what is known to hang at the site; NULL: nothing is, or its self-test says so. */
@@ -154,8 +144,8 @@ static void a_kernel_may_occupy_the_device(void **state) {
     assert_weft_fails(WEFT_ERROR_OPENCL, weft_plan_read(t.plan, t.outputs[0], losses, sizeof *losses),
         "computes nothing any more");
     tuned_training_end(&t);
-    fault_layer_arm(launches, 0, CL_SUCCESS, false);
-    assert_nothing_is_left();
+    hangs_arm(0, false);
+    hangs_assert_nothing_left();
     tune_others(*state, NULL);
 }
 
@@ -209,13 +199,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_kernel_may_loop_for_ever),
         SCRATCH_TEST(a_kernel_may_hang_in_its_self_test), SCRATCH_TEST(a_kernel_may_hang_at_its_site),
         SCRATCH_TEST(a_kernel_may_occupy_the_device)};
-    const fault_function *functions;
-    const size_t count = fault_layer_functions(&functions);
     (void)argc;
-    if (!getenv("OPENCL_LAYERS")) {
-        setenv("OPENCL_LAYERS", FAULT_LAYER_FILE, 1);
-        execv("/proc/self/exe", argv);
-    }
-    while (launches < count && strcmp(functions[launches].name, "clEnqueueNDRangeKernel") != 0) launches++;
+    hangs_open(argv);
     return test_finish(cmocka_run_group_tests(tests, loop_in_a_process, NULL));
 }

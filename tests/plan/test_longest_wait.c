@@ -6,7 +6,7 @@
 #include "cl/choices.h"
 #include "cl/context.h"
 #include "cl/quirks.h"
-#include "faults/fault_layer.h"
+#include "faults/hangs.h"
 #include "kernels/site_name.h"
 #include "plan/compiled_plan.h"
 #include "plan/tune_plan.h"
@@ -24,8 +24,6 @@
 enum { STEPS = 3 };
 
 static const double limit = 0.4;
-
-static size_t launches; /* clEnqueueNDRangeKernel among the functions of the layer */
 
 static tuned_training begin(const char *folder, double longest) {
     return tuned_training_begin((weft_context_options){
@@ -53,7 +51,7 @@ static void hang_at(tuned_training *t, long launch) {
     float losses[STEPS];
     char within[64], first[32];
     tuned_training_run(t, STEPS, losses);
-    fault_layer_arm(launches, launch, FAULT_HANGS, false);
+    hangs_arm(launch, false);
     assert_weft_ok(weft_plan_run(t->plan));
     assert_true(fault_layer_hit());
     snprintf(within, sizeof within, "did not end in %g seconds", limit);
@@ -70,13 +68,6 @@ static void assert_nothing_works(tuned_training *t) {
     assert_weft_fails(WEFT_ERROR_OPENCL, weft_plan_wait(t->plan), said);
     assert_weft_fails(WEFT_ERROR_OPENCL, weft_plan_read(t->plan, t->outputs[0], &loss, sizeof loss), said);
     assert_weft_fails(WEFT_ERROR_OPENCL, weft_plan_create(&plan, t->outputs, 1 + t->count, NULL), said);
-}
-
-static void assert_nothing_is_left(void) {
-    char left[256];
-    fault_layer_describe_live(left, sizeof left);
-    if (fault_layer_live() != 0) fail_msg("left behind: %s", left);
-    fault_layer_end_hung();
 }
 
 /* The first contraction's site, and another kernel than the one that it has. */
@@ -124,7 +115,7 @@ static void a_contraction_may_hang(void **state) {
     hang_at(&t, launch_of(t.plan, true));
     assert_nothing_works(&t);
     tuned_training_end(&t);
-    assert_nothing_is_left();
+    hangs_assert_nothing_left();
 
     t = begin(*state, limit);
     const char *const fault = wi_choices_fault(wi_context_device(t.context), site, tuned);
@@ -142,7 +133,7 @@ static void another_kernel_may_hang(void **state) {
     hang_at(&t, launch_of(t.plan, false));
     assert_int_equal(count_faults(&t), 0);
     tuned_training_end(&t);
-    assert_nothing_is_left();
+    hangs_assert_nothing_left();
 }
 
 /* A write waits for memory that the launch reads. */
@@ -153,14 +144,14 @@ static void a_write_may_wait(void **state) {
     tuned_training t = begin(*state, limit);
     unsetenv("WEFT_UPLOAD_QUEUE");
     tuned_training_run(&t, STEPS, losses);
-    fault_layer_arm(launches, launch_of(t.plan, true), FAULT_HANGS, false);
+    hangs_arm(launch_of(t.plan, true), false);
     assert_weft_ok(weft_plan_run(t.plan));
     weft_status status = WEFT_OK;
     for (int i = 0; status == WEFT_OK && i < 3; i++) status = weft_plan_write(t.plan, t.x, x, sizeof x);
     assert_int_equal(status, WEFT_ERROR_OPENCL);
     if (!strstr(weft_last_error(), "did not end in 0.4 seconds")) fail_msg("%s", weft_last_error());
     tuned_training_end(&t);
-    assert_nothing_is_left();
+    hangs_assert_nothing_left();
 }
 
 /* The waits that a plan's end makes are as long at most, and so is a run that has no room for its launches. */
@@ -168,20 +159,20 @@ static void a_release_ends(void **state) {
     float losses[STEPS];
     tuned_training t = begin(*state, limit);
     tuned_training_run(&t, STEPS, losses);
-    fault_layer_arm(launches, 1, FAULT_HANGS, false);
+    hangs_arm(1, false);
     weft_status status = WEFT_OK;
     for (int run = 0; status == WEFT_OK && run < 5000; run++) status = weft_plan_run(t.plan);
     assert_int_equal(status, WEFT_ERROR_OPENCL);
     if (!strstr(weft_last_error(), "did not end in 0.4 seconds")) fail_msg("%s", weft_last_error());
     tuned_training_end(&t);
-    assert_nothing_is_left();
+    hangs_assert_nothing_left();
 
     t = begin(*state, limit);
     tuned_training_run(&t, STEPS, losses);
-    fault_layer_arm(launches, 1, FAULT_HANGS, false);
+    hangs_arm(1, false);
     assert_weft_ok(weft_plan_run(t.plan));
     tuned_training_end(&t);
-    assert_nothing_is_left();
+    hangs_assert_nothing_left();
 }
 
 /* More launches than are noted at once, in runs that take a multiple of the limit together. */
@@ -208,7 +199,7 @@ static void *go_on(void *seconds) {
 static void wait_for_launch(tuned_training *t, double seconds) {
     wi_thread thread = {0};
     float loss;
-    fault_layer_arm(launches, 1, FAULT_HANGS, false);
+    hangs_arm(1, false);
     assert_weft_ok(weft_plan_run(t->plan));
     assert_true(fault_layer_hit());
     assert_int_equal(wi_thread_start(&thread, go_on, &seconds), WEFT_OK);
@@ -218,7 +209,7 @@ static void wait_for_launch(tuned_training *t, double seconds) {
 }
 
 /* A driver may compile in it. */
-static void a_first_run_has_no_limit(void **state) {
+static void a_first_run_has_a_longer_limit(void **state) {
     tuned_training t = begin(*state, limit);
     wait_for_launch(&t, 3 * limit);
     tuned_training_end(&t);
@@ -308,15 +299,9 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_kernel_may_loop_for_ever),
         SCRATCH_TEST(a_contraction_may_hang), SCRATCH_TEST(another_kernel_may_hang),
         SCRATCH_TEST(a_write_may_wait), SCRATCH_TEST(a_release_ends), SCRATCH_TEST(many_runs_are_waited_for),
-        SCRATCH_TEST(a_first_run_has_no_limit), SCRATCH_TEST(a_limit_is_asked_for),
+        SCRATCH_TEST(a_first_run_has_a_longer_limit), SCRATCH_TEST(a_limit_is_asked_for),
         SCRATCH_TEST(a_stopped_process_does_not_wait)};
-    const fault_function *functions;
-    const size_t count = fault_layer_functions(&functions);
     (void)argc;
-    if (!getenv("OPENCL_LAYERS")) {
-        setenv("OPENCL_LAYERS", FAULT_LAYER_FILE, 1);
-        execv("/proc/self/exe", argv);
-    }
-    while (launches < count && strcmp(functions[launches].name, "clEnqueueNDRangeKernel") != 0) launches++;
+    hangs_open(argv);
     return test_finish(cmocka_run_group_tests(tests, loop_in_a_process, NULL));
 }

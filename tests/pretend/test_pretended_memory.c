@@ -75,7 +75,7 @@ static void norms_are_of_all_buffers(void **state) {
     assert_same_training(&sgd, 1e-6f);
 }
 
-/* What is not computed example by example, an example alone, and a parameter. */
+/* What is not computed example by example, an example alone, a row of a parameter, and a parameter that is read whole. */
 static void a_tensor_above_the_limit_is_an_error(void **state) {
     weft_context *const context = pretended_open("tiny");
     weft_graph *const graph = weft_context_graph(context);
@@ -92,9 +92,17 @@ static void a_tensor_above_the_limit_is_an_error(void **state) {
     weft_tensor *const wide = weft_exp(weft_input(graph, "wide", WEFT_F32, 300000));
     assert_fails(weft_plan_create(&plan, &wide, 1, &options), WEFT_ERROR_DEVICE_MEMORY,
         "(batch, 300000) of 360000000 bytes: the largest");
-    weft_tensor *const z = weft_linear(x, 1000);
-    assert_fails(
-        weft_plan_create(&plan, &z, 1, NULL), WEFT_ERROR_DEVICE_MEMORY, "of 4000000 bytes: the largest");
+    weft_tensor *const rows = weft_sum(weft_parameter(graph, "rows", weft_zeros(), 2, 300000));
+    assert_fails(weft_plan_create(&plan, &rows, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
+        "parameter 'rows' (2, 300000) of 2400000 bytes: the largest");
+    weft_tensor *const table = weft_parameter(graph, "table", weft_zeros(), 600, 1000);
+    weft_tensor *const sums = weft_sum(weft_cumsum(table, 0));
+    assert_fails(weft_plan_create(&plan, &sums, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
+        "plan: parameter 'table' (600, 1000), which cumsum reads whole, of 2400000 bytes: the largest");
+    weft_tensor *const twice = weft_add(table, table);
+    assert_fails(weft_plan_create(&plan, &twice, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
+        "plan: add '' (600, 1000), which the caller reads whole, of 2400000 bytes: the largest");
+    assert_ok(weft_graph_status(graph));
     assert_int_equal(pretend_layer_record().above, 0);
     weft_context_release(context);
 }
