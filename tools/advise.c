@@ -381,7 +381,7 @@ static bool refuse_value(const char *name, const char *value) {
     if (strcmp(name, "--threads") == 0)
         return refuse("%s '%s' is not a list of whole numbers, 1 or more, with commas between", name, value);
     if (strcmp(name, "--device") == 0) return refuse("%s '%s' is no device", name, value);
-    return refuse("%s '%s' is not a whole number, 1 or more, or too large", name, value);
+    return refuse("%s '%s' is not a whole number of 1 or more, or is too large", name, value);
 }
 
 /* A file that cannot be read says why. */

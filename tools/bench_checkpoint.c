@@ -2,6 +2,7 @@
  * checkpoint: what the disk can do changes from minute to minute. Both files are new ones; a round before those that count
  * makes the system find the memory for them. */
 #include "bench_checkpoint.h"
+#include "base/median.h"
 #include "base/platform.h"
 #include "bench_measure.h"
 #include "bench_networks.h"
@@ -88,17 +89,11 @@ static weft_status measure(measurement *m, times *t) {
     return wi_file_remove(m->path);
 }
 
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(const measurement *m, size_t offset) {
     double values[ROUNDS];
     for (int i = 0; i < ROUNDS; i++)
         memcpy(&values[i], (const char *)&m->rounds[i] + offset, sizeof values[i]);
-    qsort(values, ROUNDS, sizeof *values, by_value);
-    return values[ROUNDS / 2];
+    return wi_median(values, ROUNDS);
 }
 
 static void show(const measurement *m, bool json) {

@@ -94,14 +94,6 @@ static weft_status fill(wi_buffer *buffer, const bench_state *bench, weft_dtype 
     return status;
 }
 
-static weft_status time_product(double *seconds, void *work, weft_context *context, int repeats) {
-    const double begin = wi_clock_seconds();
-    for (int i = 0; i < repeats; i++) WI_TRY(wi_gemm_product_run(work, wi_context_device(context)));
-    WI_TRY(wi_queue_finish(wi_context_device(context)));
-    *seconds = (wi_clock_seconds() - begin) / repeats;
-    return WEFT_OK;
-}
-
 /* The site of a convolution outside a plan. */
 static weft_status time_in_formats(bench_figure *figure, const char **name, const bench_state *bench,
     const wi_conv_geometry *w, double flops) {
@@ -131,7 +123,7 @@ static weft_status time_in_formats(bench_figure *figure, const char **name, cons
             .formats = {bench->precision, WEFT_F32},
             .precision = bench->precision},
         NULL));
-    status = bench_rounds(figure, bench, time_product, &product, flops);
+    status = bench_product_rounds(figure, bench, &product, flops);
 done:
     wi_gemm_product_clear(&product, device);
     wi_buffer_release(&x, device);

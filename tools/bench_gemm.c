@@ -19,14 +19,6 @@ static const int64_t usual_sizes[][BENCH_NUMBERS] = {{512, 512, 512, 0, 0}, {102
     {256, 256, 256, 0, 0}, {64, 4096, 1024, 1, 0}, {4096, 64, 1024, 0, 0}, {32, 128, 64, 1, 0},
     {32, 10, 128, 1, 0}, {32, 128, 10, 0, 0}, {10, 128, 32, 0, 1}, {128, 64, 32, 0, 1}};
 
-static weft_status time_product(double *seconds, void *work, weft_context *context, int repeats) {
-    const double begin = wi_clock_seconds();
-    for (int i = 0; i < repeats; i++) WI_TRY(wi_gemm_product_run(work, wi_context_device(context)));
-    WI_TRY(wi_queue_finish(wi_context_device(context)));
-    *seconds = (wi_clock_seconds() - begin) / repeats;
-    return WEFT_OK;
-}
-
 static weft_status fill(wi_buffer *buffer, const bench_state *bench, int64_t count) {
     wi_device *const device = wi_context_device(bench->context);
     const wi_format *const format = wi_format_of(bench->precision);
@@ -86,8 +78,7 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
             .precision = site.precision,
             .products = site.products},
         NULL));
-    WI_TRY_DONE(
-        bench_rounds(&figure, bench, time_product, &product, 2.0 * (double)m * (double)n * (double)k));
+    WI_TRY_DONE(bench_product_rounds(&figure, bench, &product, 2.0 * (double)m * (double)n * (double)k));
     print_figure(bench, size, &figure, selection.chosen->name);
 done:
     wi_gemm_product_clear(&product, wi_context_device(bench->context));

@@ -3,6 +3,7 @@
 #include "bench_gpt.h"
 #include "../samples/gpt_model.h"
 #include "base/integers.h"
+#include "base/median.h"
 #include "base/platform.h"
 #include "bench_copy.h"
 #include "bench_measure.h"
@@ -104,7 +105,7 @@ static weft_status time_tokens(
     }
     if (!status) status = weft_plan_get_info(plan, &info);
     if (!status) {
-        const double token = bench_median(tokens, steps), speed = bytes / bench_median(reads, steps);
+        const double token = wi_median(tokens, steps), speed = bytes / wi_median(reads, steps);
         print_decode(&bench->options, &info, weight_bytes(&bench->g), token, tokens[0], speed);
     }
     bench_copy_clear(&read, bench->context);
@@ -186,7 +187,7 @@ static weft_status train(bench_state *bench) {
     if (!status) status = weft_plan_get_info(step.plan, &info);
     if (!status && bench->options.profile) status = print_profile(step.plan);
     if (!status) {
-        const double median = bench_median(seconds, (size_t)options->steps);
+        const double median = wi_median(seconds, (size_t)options->steps);
         printf(options->json
                    ? "{\"gpt\": \"train\", \"median_ms\": %.2f, \"least_ms\": %.2f, \"gflops\": %.1f, "
                      "\"launches\": %zu}\n"
@@ -220,7 +221,7 @@ static weft_status lengths(bench_state *bench) {
         if (added == 0) plans[count++] = step.seconds;
     }
     if (!status && count > 0) {
-        const double plan = bench_median(plans, count); /* sorts them */
+        const double plan = wi_median(plans, count); /* sorts them */
         printf(options->json ? "{\"gpt\": \"lengths\", \"plan_ms\": %.3f, \"least_plan_ms\": %.3f}\n"
                              : "a new length: plan %.2f ms (least %.2f)\n",
             1e3 * plan, 1e3 * plans[0]);

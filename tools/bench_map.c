@@ -2,6 +2,7 @@
  * several rounds; a round times the op and then a copy that moves as many bytes, so that whatever else the
  * machine does meets both. What is shorter than a round's time is run several times in a row. */
 #include "bench_map.h"
+#include "base/median.h"
 #include "bench_copy.h"
 #include "bench_measure.h"
 #include "bench_peak.h"
@@ -120,10 +121,10 @@ static weft_status time_rounds(figure *f, bench *b, weft_plan *plan) {
         WI_TRY(time_runs(&copies[i], b, NULL, repeats));
         WI_TRY(time_runs(&ops[i], b, plan, repeats));
     }
-    f->seconds = bench_median(ops, ROUNDS);
+    f->seconds = wi_median(ops, ROUNDS);
     f->bytes = info.bytes_moved;
     f->gbytes = f->bytes / f->seconds * 1e-9;
-    f->copy_gbytes = copied / bench_median(copies, ROUNDS) * 1e-9;
+    f->copy_gbytes = copied / wi_median(copies, ROUNDS) * 1e-9;
     return WEFT_OK;
 }
 

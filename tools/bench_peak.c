@@ -4,17 +4,6 @@
 #include "cl/kernel_source.h"
 #include "cl/matrix_engine.h"
 #include "cl/program.h"
-#include <stdlib.h>
-
-static int compare(const void *left, const void *right) {
-    const double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-double bench_median(double *values, size_t count) {
-    qsort(values, count, sizeof *values, compare);
-    return values[count / 2];
-}
 
 static weft_status set_arguments(const bench_peak *peak, cl_int rounds) {
     const cl_kernel kernel = peak->launch.kernel;

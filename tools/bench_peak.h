@@ -16,7 +16,5 @@ weft_status bench_peak_create(bench_peak *peak, weft_context *context, bool engi
 void bench_peak_clear(bench_peak *peak, weft_context *context);
 /* One run; the first one compiles. */
 weft_status bench_peak_time(double *seconds, const bench_peak *peak, weft_context *context);
-/* Sorts the values. */
-double bench_median(double *values, size_t count);
 
 #endif

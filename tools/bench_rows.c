@@ -1,6 +1,7 @@
 /* See bench_rows.h. Tables take turns, so that all meet the same minutes. Tokens are uniform over the table: the worst
  * case for caches. */
 #include "bench_rows.h"
+#include "base/median.h"
 #include "base/platform.h"
 #include "bench_measure.h"
 #include "bench_peak.h"
@@ -118,7 +119,7 @@ static weft_status print(const bench_options *options, const bench_table *tables
     double first = 0;
     weft_plan_info info;
     for (size_t i = 0; i < options->tables; i++) {
-        const double median = bench_median(tables[i].seconds, steps);
+        const double median = wi_median(tables[i].seconds, steps);
         if (i == 0) first = median;
         weft_status status = weft_plan_get_info(tables[i].plan, &info);
         if (!status && options->profile) status = print_profile(&tables[i], options->batch, tokens);

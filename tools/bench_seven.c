@@ -2,6 +2,7 @@
  * each round times the peak, a copy and the step, so that a change of the processor's clock meets all three.
  */
 #include "bench_seven.h"
+#include "base/median.h"
 #include "bench_copy.h"
 #include "bench_measure.h"
 #include "bench_networks.h"
@@ -81,7 +82,7 @@ static weft_status time_pairs(
         WI_TRY(bench_time_plan(&unused, model->plan, 1));
         for (int64_t i = 0; i < options->steps; i++) WI_TRY(time_round(times, bench, model->plan));
         memcpy(sorted, times->steps + first, (size_t)options->steps * sizeof *sorted);
-        figure->ours[pair] = 1e3 * bench_median(sorted, (size_t)options->steps);
+        figure->ours[pair] = 1e3 * wi_median(sorted, (size_t)options->steps);
         WI_TRY(bench_peer_run(&figure->theirs[pair], options->compare, model->network->name, model->batch));
         figure->pairs = pair + 1;
         if (!options->json)
@@ -102,10 +103,10 @@ static weft_status time_all(
         WI_TRY(time_pairs(figure, times, bench, model));
     else
         for (int64_t i = 0; i < bench->options.steps; i++) WI_TRY(time_round(times, bench, model->plan));
-    figure->median = bench_median(times->steps, times->count); /* sorts */
+    figure->median = wi_median(times->steps, times->count); /* sorts */
     figure->least = times->steps[0];
-    figure->peak = bench->peak.flops / bench_median(times->peaks, times->count);
-    figure->bandwidth = bench->copied / bench_median(times->copies, times->count);
+    figure->peak = bench->peak.flops / wi_median(times->peaks, times->count);
+    figure->bandwidth = bench->copied / wi_median(times->copies, times->count);
     return WEFT_OK;
 }
 
@@ -147,7 +148,7 @@ static weft_status measure(bench_figure *figure, const bench_state *bench, const
 static double median_ratio(const bench_figure *figure) {
     double ratios[MAX_PAIRS];
     for (size_t i = 0; i < figure->pairs; i++) ratios[i] = figure->ours[i] / figure->theirs[i];
-    return bench_median(ratios, figure->pairs);
+    return wi_median(ratios, figure->pairs);
 }
 
 /* The least time for the step's operations and bytes, over its time. */

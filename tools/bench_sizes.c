@@ -1,5 +1,6 @@
 /* See bench_sizes.h. */
 #include "bench_sizes.h"
+#include "base/median.h"
 #include "bench_measure.h"
 #include "show_warning.h"
 #include <stdio.h>
@@ -15,8 +16,10 @@ typedef struct size_list {
     int count;
 } size_list;
 
-weft_status bench_rounds(
-    bench_figure *figure, const bench_state *bench, bench_time *time, void *work, double flops) {
+typedef weft_status timing(double *seconds, void *work, weft_context *context, int repeats);
+
+static weft_status run_rounds(
+    bench_figure *figure, const bench_state *bench, timing *time, void *work, double flops) {
     double peaks[ROUNDS + 1], times[ROUNDS], shares[ROUNDS], once = 0.0;
     WI_TRY(bench_peak_time(&peaks[0], &bench->peak, bench->context)); /* both compile at their first run */
     for (int i = 0; i < 2; i++) WI_TRY(time(&once, work, bench->context, 1));
@@ -28,10 +31,10 @@ weft_status bench_rounds(
         WI_TRY(bench_peak_time(&peaks[i + 1], &bench->peak, bench->context));
         shares[i] = flops / times[i] * (peaks[i] + peaks[i + 1]) / 2.0 / bench->peak.flops;
     }
-    figure->seconds = bench_median(times, ROUNDS);
+    figure->seconds = wi_median(times, ROUNDS);
     figure->gflops = flops / figure->seconds * 1e-9;
-    figure->peak_gflops = bench->peak.flops / bench_median(peaks, ROUNDS + 1) * 1e-9;
-    figure->share = bench_median(shares, ROUNDS);
+    figure->peak_gflops = bench->peak.flops / wi_median(peaks, ROUNDS + 1) * 1e-9;
+    figure->share = wi_median(shares, ROUNDS);
     return WEFT_OK;
 }
 
@@ -41,7 +44,20 @@ static weft_status time_plan(double *seconds, void *work, weft_context *context,
 }
 
 weft_status bench_plan_rounds(bench_figure *figure, const bench_state *bench, weft_plan *plan, double flops) {
-    return bench_rounds(figure, bench, time_plan, plan, flops);
+    return run_rounds(figure, bench, time_plan, plan, flops);
+}
+
+static weft_status time_product(double *seconds, void *work, weft_context *context, int repeats) {
+    const double begin = wi_clock_seconds();
+    for (int i = 0; i < repeats; i++) WI_TRY(wi_gemm_product_run(work, wi_context_device(context)));
+    WI_TRY(wi_queue_finish(wi_context_device(context)));
+    *seconds = (wi_clock_seconds() - begin) / repeats;
+    return WEFT_OK;
+}
+
+weft_status bench_product_rounds(
+    bench_figure *figure, const bench_state *bench, wi_gemm_product *product, double flops) {
+    return run_rounds(figure, bench, time_product, product, flops);
 }
 
 /* "16x56x64": whole numbers from 1 to 2^20, and what the op lets stand behind a colon. */

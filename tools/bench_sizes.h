@@ -4,6 +4,7 @@
 #define BENCH_SIZES_H
 
 #include "bench_peak.h"
+#include "kernels/product/gemm_product.h"
 #include <weft/weft.h>
 
 enum { BENCH_NUMBERS = 7 };
@@ -38,9 +39,8 @@ int bench_sizes(const bench_op *op, int argc, char **argv);
 typedef struct bench_figure {
     double seconds, gflops, peak_gflops, share;
 } bench_figure;
-typedef weft_status bench_time(double *seconds, void *work, weft_context *context, int repeats);
-weft_status bench_rounds(
-    bench_figure *figure, const bench_state *bench, bench_time *time, void *work, double flops);
 weft_status bench_plan_rounds(bench_figure *figure, const bench_state *bench, weft_plan *plan, double flops);
+weft_status bench_product_rounds(
+    bench_figure *figure, const bench_state *bench, wi_gemm_product *product, double flops);
 
 #endif

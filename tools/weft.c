@@ -37,8 +37,9 @@ static const char usage[] =
     "                                  train a network on given batches, a loss a line\n"
     "       weft bench images|checkpoint [--help]   measure loading and augmentation of\n"
     "                                  images, or saving a checkpoint\n"
-    "       weft advise [NETWORK|seven ...] [--help]  measure a training step on every device, say\n"
-    "                                  what it costs, and what other devices are expected to take\n"
+    "       weft advise [NETWORK|seven|FILE.onnx ...] [--help]  measure a training step on every\n"
+    "                                  device, say what it costs, and what other devices are\n"
+    "                                  expected to take\n"
     "       weft --help | --version\n"
     "SEL: gpu, cpu, a part of a name, or platform:device as 'weft devices' shows it;\n"
     "     else $WEFT_DEVICE, else the best device\n";
@@ -184,7 +185,7 @@ static int run(int argc, char **argv) {
     if (strcmp(command, "advise") == 0) return weft_advise(argc - 2, argv + 2);
     if (strcmp(command, "--version") == 0) return printf("weft %s\n", weft_version()) < 0;
     if (strcmp(command, "--help") != 0) {
-        fprintf(stderr, "weft: %s is no command; see weft --help\n", command);
+        fprintf(stderr, "weft: '%s' is no command; see weft --help\n", command);
         return 2;
     }
     fputs(usage, argc > 1 ? stdout : stderr);

@@ -38,7 +38,7 @@ typedef enum weft_status {
     WEFT_ERROR_DEVICE_MEMORY, /* the device has too little memory */
     WEFT_ERROR_MEMORY_LIMIT,  /* a memory_limit would be exceeded; nothing was allocated */
     WEFT_ERROR_NO_DEVICE,     /* no OpenCL platform, or no device matches the selector */
-    WEFT_ERROR_OPENCL,        /* an OpenCL call failed; the line contains the error's name */
+    WEFT_ERROR_OPENCL,        /* an OpenCL call failed (the line names the error), or a launch did not end */
     WEFT_ERROR_BUILD,         /* a kernel did not compile; the line contains the start of the build log */
     WEFT_ERROR_FILE,          /* a file could not be opened, read or written */
     WEFT_ERROR_FORMAT,        /* a file's content does not follow its format */

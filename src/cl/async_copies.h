@@ -7,7 +7,7 @@
 #include "cl/opened_device.h"
 
 /* Does the device's compiler take the instructions, and does a kernel of them write the numbers that it should? Tried once for a
- * device and driver; the tuning database keeps the answer. Logs why not. The thread's error stays what it was. */
+ * device and driver; the cache folder keeps the answer. Logs why not. The thread's error stays what it was. */
 bool wi_async_copies_are_right(wi_device *device);
 
 #endif

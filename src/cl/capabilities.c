@@ -7,6 +7,7 @@
 
 #include "cl/device_list.h"
 #include "cl/device_query.h"
+#include "cl/device_values.h"
 #include "cl/gpu_engines.h"
 #include "cl/probe.h"
 #include "cl/program_cache.h"
@@ -167,7 +168,7 @@ static weft_status probe_formats(wi_device *device, const char *name, bool fp64,
     const unsigned found = FOUND_FLOAT | (fp64 ? FOUND_FP64 : 0u) | (fp16 ? FOUND_FP16 : 0u);
     apply(&device->caps, found);
     /* A build that was interrupted says nothing of the device: it is asked again next time. */
-    if (wi_programs_stats(device)->interrupted == 0) wi_tuning_set(device, name, found);
+    if (wi_programs_stats(device)->interrupted == 0) wi_device_value_set(device, name, found);
     return WEFT_OK;
 }
 
@@ -177,11 +178,10 @@ void wi_capabilities_answer(char name[WI_PROBE_NAME]) {
 
 static bool find_formats(wi_device *device, const char *name, unsigned *found) {
     double known = 0;
-    if (!wi_tuning_get(device, name, &known)) return false;
+    if (!wi_device_value_get(device, name, &known)) return false;
     *found = known >= FOUND_FLOAT && known <= FOUND_ALL ? (unsigned)known : 0;
     if (*found & FOUND_FLOAT) return true;
-    wi_log_line(
-        device->host.log, WEFT_LOG_WARNING, "tuning database: '%s' is no answer, and is ignored", name);
+    wi_log_line(device->host.log, WEFT_LOG_WARNING, "cache folder: '%s' is no answer, and is ignored", name);
     return false;
 }
 

@@ -1,7 +1,7 @@
 /* What the tuner chose (contract in choices.h): an array, searched from its end. */
 #include "cl/choices.h"
 #include "base/file_read.h"
-#include "base/ownership.h"
+#include "base/trusted_file.h"
 #include "cl/disk_cache.h"
 #include <limits.h>
 #include <math.h>
@@ -263,7 +263,7 @@ void wi_choices_take_built_in(wi_device *device, const char *text) {
 static void read_file(wi_device *device, const char *path, bool own) {
     char *text = NULL;
     size_t bytes;
-    const weft_status status = own ? wi_own_read(device->host.allocator, path, &text, &bytes)
+    const weft_status status = own ? wi_trusted_file_read(device->host.allocator, path, &text, &bytes)
                                    : wi_file_read(device->host.allocator, path, &text, &bytes);
     if (status == WEFT_OK && strlen(text) < bytes)
         wi_log_line(device->host.log, WEFT_LOG_WARNING,

@@ -8,6 +8,7 @@
 #include "cl/capabilities.h"
 #include "cl/choices.h"
 #include "cl/device_list.h"
+#include "cl/device_values.h"
 #include "cl/disk_cache.h"
 #include "cl/environment.h"
 #include "cl/exchange.h"
@@ -19,7 +20,6 @@
 #include "cl/program.h"
 #include "cl/program_cache.h"
 #include "cl/quirks.h"
-#include "cl/tuning.h"
 #include "cl/uploads.h"
 #include "cl/waiting.h"
 
@@ -30,7 +30,7 @@ static void close_parts(wi_device *device) {
     wi_program_cache_close(device);
     wi_findings_close(device);
     wi_choices_close(device);
-    wi_tuning_close(device);
+    wi_device_values_close(device);
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
     wi_uploads_close(device);
@@ -48,9 +48,9 @@ static void close_parts(wi_device *device) {
 /* Measured once for a device and driver, so that all processes choose the same kernels. */
 static double engine_rate_of(wi_device *device) {
     double rate = 0.0;
-    if (wi_tuning_get(device, WI_MATRIX_ENGINE_RATE, &rate)) return rate;
+    if (wi_device_value_get(device, WI_MATRIX_ENGINE_RATE, &rate)) return rate;
     rate = wi_matrix_engine_rate();
-    wi_tuning_set(device, WI_MATRIX_ENGINE_RATE, rate);
+    wi_device_value_set(device, WI_MATRIX_ENGINE_RATE, rate);
     return rate;
 }
 
@@ -114,7 +114,7 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     WI_TRY(wi_pending_open(device, options));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
-    WI_TRY(wi_tuning_open(device));
+    WI_TRY(wi_device_values_open(device));
     WI_TRY(find_engines(device, options));
     choose_copies(&device->caps);
     WI_TRY(wi_choices_open(device, options->tuning_file));

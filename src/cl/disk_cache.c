@@ -4,7 +4,7 @@
  * was renamed, cut or mixed up is noticed. */
 #include "cl/disk_cache.h"
 
-#include "base/ownership.h"
+#include "base/trusted_file.h"
 #include "cl/device_query.h"
 
 #include <inttypes.h>
@@ -101,7 +101,7 @@ weft_status wi_disk_cache_open(wi_device *device, const char *asked) {
     if (!device->disk) return WEFT_ERROR_MEMORY;
     WI_TRY(identify(device, &device->disk->identity));
     WI_TRY(find_folder(&device->disk->folder, &home, device->host.allocator, asked));
-    if (home && wi_own_is_other(home) && !wi_file_exists(device->disk->folder)) {
+    if (home && wi_file_is_others(home) && !wi_file_exists(device->disk->folder)) {
         wi_log_line(device->host.log, WEFT_LOG_WARNING,
             "kernel cache: '%s' belongs to another user; nothing is kept on disk", home);
         drop_folder(device);
@@ -124,7 +124,7 @@ static bool may_use_folder(wi_device *device) {
     bool unseen = false;
     if (!disk->folder || disk->is_own) return disk->folder;
     wi_error_save(error, sizeof error);
-    disk->is_own = wi_own_check(disk->folder, &unseen) == WEFT_OK;
+    disk->is_own = wi_trusted_file_check(disk->folder, &unseen) == WEFT_OK;
     if (!disk->is_own && !unseen) {
         wi_log_line(device->host.log, WEFT_LOG_WARNING, "kernel cache: %s; the folder is not used",
             weft_last_error());
@@ -169,7 +169,7 @@ static bool is_whole(const char *data, size_t bytes, wi_cache_key key, entry_hea
 
 /* Said once: a folder that was copied may have many entries of others. */
 static void note_unread(wi_device *device, const char *path) {
-    const bool other = wi_own_check(path, NULL) != WEFT_OK;
+    const bool other = wi_trusted_file_check(path, NULL) != WEFT_OK;
     if (!other || !device->disk->other_noted)
         wi_log_line(device->host.log, WEFT_LOG_WARNING, "kernel cache: %s%s", weft_last_error(),
             other ? "; such entries are not used" : "");
@@ -185,7 +185,7 @@ weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_ent
     char *data = NULL;
     size_t bytes = 0;
     wi_error_save(error, sizeof error);
-    const weft_status status = wi_own_read(device->host.allocator, path, &data, &bytes);
+    const weft_status status = wi_trusted_file_read(device->host.allocator, path, &data, &bytes);
     if (status == WEFT_ERROR_MEMORY) return status;
     if (status != WEFT_OK) {
         note_unread(device, path);
@@ -287,7 +287,7 @@ static bool is_failure(const weft_allocator *allocator, const char *path, bool *
     size_t bytes = 0;
     entry_header header = {0};
     wi_error_save(error, sizeof error);
-    if (wi_own_read(allocator, path, &data, &bytes) != WEFT_OK) wi_error_restore(error);
+    if (wi_trusted_file_read(allocator, path, &data, &bytes) != WEFT_OK) wi_error_restore(error);
     if (bytes >= sizeof header) memcpy(&header, data, sizeof header);
     wi_release(allocator, data);
     *compiling = header.kind == WI_CACHE_FAILURE;
@@ -323,7 +323,7 @@ weft_status wi_disk_cache_forget_failures(
     *forgotten = 0;
     WI_TRY(find_folder(&folder, &home, allocator, asked));
     weft_status status = WEFT_OK;
-    if (folder && wi_file_exists(folder)) status = wi_own_check(folder, NULL);
+    if (folder && wi_file_exists(folder)) status = wi_trusted_file_check(folder, NULL);
     if (status == WEFT_OK && folder && wi_file_exists(folder))
         status = forget_in(allocator, folder, forgotten);
     wi_release(allocator, folder);

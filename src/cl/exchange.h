@@ -10,7 +10,7 @@
 const char *wi_exchange_of(const wi_gpu_traits *traits);
 
 /* Sets caps.exchange to the way if the device computes right numbers by it, else to NULL, with a line in the log the first time: what
- * was found is kept in the tuning database. Needs everything else of the device. Errors: running out of memory. */
+ * was found is kept among the values of the device. Needs everything else of the device. Errors: running out of memory. */
 weft_status wi_exchange_try(wi_device *device, const char *way);
 
 /* Sets caps.exchange of a device whose kernels are of class gpu. $WEFT_SUB_GROUPS unset: to what a GPU reports, if it is right; "1": to

@@ -1,8 +1,8 @@
 /* The embedded kernel files, or those of $WEFT_KERNEL_DIR (contract in kernel_source.h). No state. */
 #include "cl/kernel_source.h"
 
-#include "base/ownership.h"
 #include "base/platform.h"
+#include "base/trusted_file.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static weft_status append_text(wi_text *source, const char *text, size_t bytes, 
 static weft_status append_file(wi_text *source, const char *path, int depth) {
     char *data = NULL;
     size_t bytes = 0;
-    WI_TRY(wi_own_read(source->allocator, path, &data, &bytes));
+    WI_TRY(wi_trusted_file_read(source->allocator, path, &data, &bytes));
     const weft_status status = append_text(source, data, bytes, depth);
     wi_release(source->allocator, data);
     return status;
@@ -105,8 +105,9 @@ static own_file look(char *path, size_t capacity, const char *root, const char *
     const int length = snprintf(path, capacity, "%s/%s", root, name);
     if (length < 0 || (size_t)length >= capacity || !wi_file_exists(path)) return NO_FILE;
     wi_path_split(path, folder, sizeof folder, &rest);
-    const bool own = wi_own_check(root, NULL) == WEFT_OK && wi_own_check(folder, NULL) == WEFT_OK &&
-                     wi_own_check(path, NULL) == WEFT_OK;
+    const bool own = wi_trusted_file_check(root, NULL) == WEFT_OK &&
+                     wi_trusted_file_check(folder, NULL) == WEFT_OK &&
+                     wi_trusted_file_check(path, NULL) == WEFT_OK;
     return own ? OWN_FILE : OTHER_FILE;
 }
 

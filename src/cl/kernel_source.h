@@ -28,7 +28,7 @@ weft_status wi_kernel_source_append(wi_text *source, const char *name);
 weft_status wi_kernel_source_expand(wi_text *source, const char *text, size_t bytes);
 
 /* Logs the first file of WEFT_KERNEL_DIR that is not used because it, or its folder, is not the user's own or others may
- * write to it (ownership.h), and a folder that has no kernel file. */
+ * write to it (trusted_file.h), and a folder that has no kernel file. */
 void wi_kernel_source_check(const wi_log *log);
 
 #endif

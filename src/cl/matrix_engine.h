@@ -30,7 +30,7 @@ unsigned wi_matrix_engines_of_host(bool vectors);
 double wi_matrix_engine_rate(void);
 /* Of the engines those whose kernels are faster than multiply-adds of f32, with that rate of AVX512_BF16. */
 unsigned wi_matrix_engines_that_pay(unsigned engines, double rate);
-/* The name of the rate in the tuning database. */
+/* The name of the rate among the values of the device. */
 #define WI_MATRIX_ENGINE_RATE "rate of AVX-512 BF16"
 
 #endif

@@ -88,10 +88,10 @@ typedef struct wi_device {
     struct wi_pending *pending; /* of what has not ended; NULL: waits take any time */
     struct wi_uploads *uploads; /* the second queue; NULL: there is none */
     struct wi_disk_cache *disk;
-    struct wi_tuning *tuning;
-    struct wi_choices *choices;   /* of the tuner */
-    double tuning_share;          /* of the time of runs, for measuring kernels; 0: none */
-    struct wi_findings *findings; /* of self-tests; made when one is asked for */
+    struct wi_device_values *values; /* device_values.h */
+    struct wi_choices *choices;      /* of the tuner */
+    double tuning_share;             /* of the time of runs, for measuring kernels; 0: none */
+    struct wi_findings *findings;    /* of self-tests; made when one is asked for */
     struct wi_program_cache *programs;
     struct wi_buffer_pool *buffers;
 } wi_device;

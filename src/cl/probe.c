@@ -1,6 +1,7 @@
 /* See probe.h. */
 #include "cl/probe.h"
 #include "cl/buffer.h"
+#include "cl/device_values.h"
 #include "cl/disk_cache.h"
 #include "cl/kernel_source.h"
 #include "cl/program_cache.h"
@@ -80,11 +81,10 @@ static weft_status name_of(char name[WI_PROBE_NAME], wi_device *device, const wi
 
 static bool find_answer(bool *right, wi_device *device, const char *name) {
     double known = 0.0;
-    if (!wi_tuning_get(device, name, &known)) return false;
+    if (!wi_device_value_get(device, name, &known)) return false;
     *right = known == 1.0;
     if (known == 0.0 || known == 1.0) return true;
-    wi_log_line(
-        device->host.log, WEFT_LOG_WARNING, "tuning database: '%s' is no answer, and is ignored", name);
+    wi_log_line(device->host.log, WEFT_LOG_WARNING, "cache folder: '%s' is no answer, and is ignored", name);
     return false;
 }
 
@@ -104,7 +104,7 @@ static weft_status answer(bool *right, wi_device *device, const wi_question *que
     if (!*right)
         wi_log_line(device->host.log, WEFT_LOG_WARNING, "%s: %s", question->unused,
             status == WEFT_OK ? question->fault : weft_last_error());
-    if (hung || is_answer(status, device)) wi_tuning_set(device, name, *right ? 1.0 : 0.0);
+    if (hung || is_answer(status, device)) wi_device_value_set(device, name, *right ? 1.0 : 0.0);
     return WEFT_OK;
 }
 
@@ -117,7 +117,7 @@ weft_status wi_probe_ask(bool *right, wi_device *device, const wi_question *ques
     wi_error_save(error, sizeof error);
     WI_TRY(name_of(name, device, question));
     if (!find_answer(right, device, name)) WI_TRY(answer(right, device, question, name));
-    wi_tuning_note(device, known, *right ? 1.0 : 0.0);
+    wi_device_value_note(device, known, *right ? 1.0 : 0.0);
     wi_error_restore(error);
     return WEFT_OK;
 }

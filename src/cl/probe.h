@@ -1,4 +1,4 @@
-/* Small kernels whose numbers say what a device can do, and the answers, which are kept in the tuning database: an answer is of a device,
+/* Small kernels whose numbers say what a device can do, and the answers, which are kept among the values of the device (device_values.h): an answer is of a device,
  * its driver, and the text of what was tried. */
 #ifndef WI_PROBE_H
 #define WI_PROBE_H
@@ -44,7 +44,7 @@ weft_status wi_probe_ask(bool *right, wi_device *device, const wi_question *ques
 bool wi_probe_passes(wi_device *device, const wi_question *question);
 
 enum { WI_PROBE_NAME = 256 };
-/* The name of an answer in the tuning database. */
+/* The name of an answer among them. */
 void wi_probe_name(char name[WI_PROBE_NAME], const char *question, const char *text);
 
 #endif

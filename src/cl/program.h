@@ -54,11 +54,4 @@ void wi_programs_save(wi_device *device);
 void wi_programs_keep(wi_device *device);
 const wi_program_stats *wi_programs_stats(const wi_device *device);
 
-/* Small named values that are measured once on a device and kept beside the programs (the tuning database).
- * Key: name + device + driver + platform + version. Returns false when there is none. */
-bool wi_tuning_get(wi_device *device, const char *name, double *value);
-void wi_tuning_set(wi_device *device, const char *name, double value);
-/* As wi_tuning_set, for as long as the device is open. */
-void wi_tuning_note(wi_device *device, const char *name, double value);
-
 #endif

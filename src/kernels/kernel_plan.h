@@ -1,7 +1,7 @@
 /* Ops with kernels of their own (WI_KERNEL): what such an op gives a plan.
  *
  * The inputs lie in memory, any strides unless the descriptor asks for contiguous ones; the result is
- * contiguous memory that only the op's launches write. The descriptor's `kernel` function fills a
+ * contiguous memory that only the op's launches write. `prepare` of an implementation (registry.h) fills a
  * wi_kernel_plan: macros to define before the file of cl_kernels, and launches with their arguments.
  *
  * The file is a template that may stand several times in one program: its kernels are named
@@ -64,7 +64,7 @@ typedef struct wi_kernel_macro {
 } wi_kernel_macro;
 
 typedef struct wi_kernel_plan {
-    /* ---- from the implementation's record, before `prepare` is called (wi_kernel_plan_prepare) ---- */
+    /* ---- from the implementation's record, before `prepare` is called (wi_implementation_prepare) ---- */
     const char *file;              /* "gather.cl" */
     const char *const *headers;    /* files that precede it, each with an include guard; NULL: none */
     const char *const *parameters; /* macros with the variant's values, ends with NULL; NULL: none */

@@ -6,9 +6,9 @@
 #include "cl/program.h"
 #include "cl/quirks.h"
 #include "cl/trial.h"
-#include "kernels/kernel_case.h"
+#include "kernels/contraction_case.h"
+#include "kernels/kernel_op_case.h"
 #include "kernels/product/gemm_product.h"
-#include "kernels/small_case.h"
 #include "ops/attention/attention.h"
 #include "ops/recurrent/recurrent_scan.h"
 #include <inttypes.h>
@@ -23,7 +23,7 @@ typedef struct self_test {
     wi_device *device;
     const wi_implementation *implementation;
     const wi_variant *variant;
-    const wi_small_case *small;
+    const wi_contraction_case *small;
     double *numbers[2]; /* the operands */
     float *made;
     wi_buffer buffers[WI_CASE_ARRAYS];
@@ -87,7 +87,7 @@ done:
 }
 
 /* Transforms of convolutions round; sums of eighths do not. A tap that is missing makes a difference of some tenths. */
-static double allowed(const wi_small_case *small) {
+static double allowed(const wi_contraction_case *small) {
     const double terms = sqrt((double)small->terms);
     const bool rounds = wi_dtype_rounds(small->site.precision) || wi_dtype_rounds(small->site.formats[0]) ||
                         wi_dtype_rounds(small->site.formats[1]);
@@ -95,10 +95,10 @@ static double allowed(const wi_small_case *small) {
 }
 
 static void compare(self_test *test) {
-    const wi_small_case *const small = test->small;
+    const wi_contraction_case *const small = test->small;
     const int64_t count = small->counts[WI_CASE_C], step = (count / MOST_COMPARED) | 1;
     for (int64_t i = 0; i < count; i += step) {
-        const double expected = wi_small_case_expected(small, test->numbers[0], test->numbers[1], i);
+        const double expected = wi_contraction_case_expected(small, test->numbers[0], test->numbers[1], i);
         if (fabs((double)test->made[i] - expected) <= allowed(small)) continue;
         snprintf(test->fault, sizeof test->fault,
             "it computes wrong numbers: element %lld of a small case is %g, and must be %g", (long long)i,
@@ -118,10 +118,10 @@ static weft_status run(self_test *test) {
 }
 
 /* The smallest case that the implementation takes, in *small; false: it takes none. */
-static bool find_case(wi_small_case *small, const wi_implementation *implementation,
+static bool find_case(wi_contraction_case *small, const wi_implementation *implementation,
     const wi_variant *variant, const wi_kernel_site *site, wi_arena *arena) {
     for (int64_t scale = 1; scale <= MOST_SCALE; scale *= 2) {
-        if (wi_small_case_make(small, site, scale, arena) != WEFT_OK) return false;
+        if (wi_contraction_case_make(small, site, scale, arena) != WEFT_OK) return false;
         if (wi_implementation_accepts(implementation, variant, &small->site)) return true;
     }
     return false;
@@ -138,12 +138,12 @@ static bool is_wanted(const wi_device *device, bool always) {
 /* Kernel ops of which a device has several kernels. */
 static const struct {
     const wi_op *op;
-    wi_kernel_case_maker *make;
+    wi_kernel_op_case_maker *make;
 } kernel_ops[] = {{&wi_op_attention_forward, wi_attention_case},
     {&wi_op_attention_gradient, wi_attention_gradient_case}, {&wi_op_recurrent_forward, wi_recurrent_case},
     {&wi_op_recurrent_back, wi_recurrent_gradient_case}};
 
-static wi_kernel_case_maker *maker_of(const wi_op *op) {
+static wi_kernel_op_case_maker *maker_of(const wi_op *op) {
     for (size_t i = 0; i < sizeof kernel_ops / sizeof *kernel_ops; i++)
         if (kernel_ops[i].op == op) return kernel_ops[i].make;
     return NULL;
@@ -219,7 +219,7 @@ bool wi_self_test_name(char name[WI_SELF_TEST_NAME], const wi_device *device,
 
 /* false: there is no case of it. */
 static bool test_contraction(self_test *test, const wi_kernel_site *site, weft_status *status) {
-    wi_small_case small;
+    wi_contraction_case small;
     wi_arena arena;
     wi_arena_init(&arena, test->device->host.allocator);
     test->small = &small;
@@ -230,10 +230,10 @@ static bool test_contraction(self_test *test, const wi_kernel_site *site, weft_s
 }
 
 static void test_it(self_test *test, const wi_op *op, const wi_kernel_site *site, const char *name) {
-    wi_kernel_case_maker *const make = maker_of(op);
+    wi_kernel_op_case_maker *const make = maker_of(op);
     weft_status status;
     if (make)
-        status = wi_kernel_case_try(
+        status = wi_kernel_op_case_try(
             make, test->device, test->implementation, test->variant, site, test->fault, sizeof test->fault);
     else if (!test_contraction(test, site, &status))
         return;

@@ -1,5 +1,5 @@
 /* The self-test of kernels: on its first use on a device and driver, an implementation of a contraction computes a
- * small case (small_case.h), one of attention, of a recurrent scan or of the gradient of either another (kernel_case.h), which is
+ * small case (contraction_case.h), one of attention, of a recurrent scan or of the gradient of either another (kernel_op_case.h), which is
  * compared with the host's result. What is wrong or fails is in quarantine from then on (cl/findings.h), and another serves.
  *
  * A driver on which the whole test suite has passed (cl/quirks.h) is trusted: a kernel that was changed by

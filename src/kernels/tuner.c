@@ -1,6 +1,7 @@
 /* The tuner (contract in tuner.h). */
 #include "kernels/tuner.h"
 #include "base/integers.h"
+#include "base/median.h"
 #include "cl/choices.h"
 #include "cl/trial.h"
 #include "kernels/cost.h"
@@ -10,7 +11,6 @@
 #include "kernels/site_operands.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* What takes longer than so many times the best at its second run is out. */
 static const double hopeless = 1.5;
@@ -132,11 +132,6 @@ static weft_status try_candidate(tuning *t, const wi_candidate *candidate, doubl
     return status;
 }
 
-static int ascending(const void *a, const void *b) {
-    const double one = *(const double *)a, other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
 /* wins: rounds in which the second was the faster one. */
 static weft_status run_rounds(
     const wi_gemm_product pair[2], const wi_tuner *tuner, double medians[2], int *wins) {
@@ -146,10 +141,7 @@ static weft_status run_rounds(
         for (int i = 0; i < 2; i++) WI_TRY(time_run(&pair[i], tuner, &seconds[i][round]));
         *wins += seconds[1][round] < seconds[0][round];
     }
-    for (int i = 0; i < 2; i++) {
-        qsort(seconds[i], ROUNDS, sizeof seconds[i][0], ascending);
-        medians[i] = seconds[i][ROUNDS / 2];
-    }
+    for (int i = 0; i < 2; i++) medians[i] = wi_median(seconds[i], ROUNDS);
     return WEFT_OK;
 }
 

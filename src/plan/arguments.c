@@ -186,7 +186,7 @@ static bool locate_argument(const wi_launches *l, const wi_run *run, const wi_ke
     return true;
 }
 
-/* The number of a buffer among those of a bundle; wi_bundles_reach has said that there is room for all. */
+/* The number of a buffer among those of a bundle; wi_bundles_part has seen to it that there is room for all. */
 static int number_of(wi_bundle_buffers *buffers, cl_mem memory) {
     int i = 0;
     while (i < buffers->count && buffers->of[i] != memory) i++;

@@ -1,5 +1,6 @@
 /* Tuning what a plan computes (contract in tune_plan.h). */
 #include "plan/tune_plan.h"
+#include "base/median.h"
 #include "cl/choices.h"
 #include "kernels/site_name.h"
 #include "ops/convolution/conv.h"
@@ -85,11 +86,6 @@ static weft_status time_run(weft_plan *plan, const wi_tuner *tuner, double *seco
     return WEFT_OK;
 }
 
-static int ascending(const void *a, const void *b) {
-    const double one = *(const double *)a, other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
 static weft_status compare_runs(weft_plan *const plans[2], const wi_tuner *tuner, double medians[2]) {
     double seconds[2][ROUNDS];
     size_t rounds = 0;
@@ -98,10 +94,7 @@ static weft_status compare_runs(weft_plan *const plans[2], const wi_tuner *tuner
         for (int i = 0; i < 2; i++) WI_TRY(time_run(plans[i], tuner, &seconds[i][rounds]));
         rounds++;
     } while (rounds < ROUNDS && wi_tuner_now(tuner) < tuner->deadline);
-    for (int i = 0; i < 2; i++) {
-        qsort(seconds[i], rounds, sizeof seconds[i][0], ascending);
-        medians[i] = (seconds[i][(rounds - 1) / 2] + seconds[i][rounds / 2]) / 2.0;
-    }
+    for (int i = 0; i < 2; i++) medians[i] = wi_median(seconds[i], rounds);
     return WEFT_OK;
 }
 

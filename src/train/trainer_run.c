@@ -1,11 +1,11 @@
 /* A trainer's runs: epochs of passes over a dataset, validation, callbacks, cancelling, and what a loss that is
  * not finite does. What is measured, watched and logged stands in files of its own. */
+#include "base/median.h"
 #include "base/platform.h"
 #include "graph/nodes.h"
 #include "plan/compiled_plan.h"
 #include "train/trainer_state.h"
 #include <math.h>
-#include <stdlib.h>
 
 enum { MAX_TIMES = 65536 };
 
@@ -218,11 +218,6 @@ static weft_status run_epoch(weft_trainer *trainer, bool *stop) {
     return WEFT_OK;
 }
 
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Room for the intervals' times, so that the steps need none. */
 static weft_status prepare_times(weft_trainer *trainer) {
     const size_t intervals = trainer->state.steps_per_epoch / trainer->training.interval + 2;
@@ -286,10 +281,8 @@ static weft_status end_run(weft_trainer *trainer, weft_status status) {
     if (status == WEFT_OK) status = restored;
     trainer->examined = trainer->steps; /* after an error, some steps were never looked at */
     trainer->info.seconds += wi_clock_seconds() - trainer->run_began;
-    if (trainer->time_count) {
-        qsort(trainer->times, trainer->time_count, sizeof *trainer->times, by_value);
-        trainer->info.median_step_seconds = trainer->times[trainer->time_count / 2];
-    }
+    if (trainer->time_count)
+        trainer->info.median_step_seconds = wi_median(trainer->times, trainer->time_count);
     return status;
 }
 

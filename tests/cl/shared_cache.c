@@ -2,6 +2,7 @@
  * few programs, runs them and saves them. Ends with status 1 when a number is wrong or anything fails; with ROUNDS after
  * as many contexts, and then says how many programs it had to build in the last one.
  * Usage: shared_cache FOLDER [ROUNDS] */
+#include "cl/device_values.h"
 #include "support/small_program.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ static weft_status use_all(weft_context *context) {
         char options[32];
         snprintf(options, sizeof options, "-D NUMBER=%d", i);
         WI_TRY(small_program_use(context, options));
-        wi_tuning_set(wi_context_device(context), options, i);
+        wi_device_value_set(wi_context_device(context), options, i);
         wi_programs_save(wi_context_device(context));
         WI_TRY(use_block(wi_context_device(context)));
     }
@@ -45,7 +46,7 @@ static weft_status use_all(weft_context *context) {
         char name[32];
         double value = -1;
         snprintf(name, sizeof name, "-D NUMBER=%d", i);
-        if (!wi_tuning_get(wi_context_device(context), name, &value) || value != i)
+        if (!wi_device_value_get(wi_context_device(context), name, &value) || value != i)
             WI_FAIL(WEFT_ERROR_INTERNAL, "the value of '%s' is %g", name, value);
     }
     return WEFT_OK;

@@ -1,6 +1,7 @@
 /* Entries of the kernel cache that were cut or changed: wherever the damage is, there is no entry. What is whole and
  * makes no sense is refused by whoever reads it. */
 #include "cl/capabilities.h"
+#include "cl/device_values.h"
 #include "cl/disk_cache.h"
 #include "support/checks.h"
 #include "support/fixture.h"
@@ -112,16 +113,16 @@ static void whole_nonsense_is_refused(void **state) {
     wi_capabilities_answer(name);
     write_entry(&file);
     for (int kind = 0; kind < 8; kind++) {
-        const wi_cache_key key = wi_disk_cache_key(file.device, "tuning", "nonsense");
+        const wi_cache_key key = wi_disk_cache_key(file.device, "value of a device", "nonsense");
         assert_true(wi_disk_cache_write(file.device, key, (wi_cache_kind)kind, "abc", 3));
-        assert_false(wi_tuning_get(file.device, "nonsense", &value));
+        assert_false(wi_device_value_get(file.device, "nonsense", &value));
         const wi_cache_key pieces = wi_disk_cache_key(file.device, "pieces of programs", "");
         assert_true(wi_disk_cache_write(file.device, pieces, (wi_cache_kind)kind, payload, 37));
         assert_ok(small_program_use(file.context, NULL));
     }
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         file.log = (scratch_log){0};
-        wi_tuning_set(file.device, name, values[i]);
+        wi_device_value_set(file.device, name, values[i]);
         assert_ok(wi_capabilities_probe(file.device));
         assert_true(file.device->caps.can_build);
         assert_non_null(strstr(file.log.text, "is no answer, and is ignored"));

@@ -1,5 +1,6 @@
 /* Several processes on one cache folder at once. The parent opens no device: drivers do not survive a fork.
  */
+#include "cl/device_values.h"
 #include "support/checks.h"
 #include "support/scratch.h"
 #include "support/small_program.h"
@@ -15,7 +16,7 @@ static weft_status open_and_use(const char *folder, size_t *built) {
     WI_TRY(weft_context_create(
         &context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder}));
     const weft_status status = small_program_use(context, NULL);
-    wi_tuning_set(wi_context_device(context), "shared", 0.25);
+    wi_device_value_set(wi_context_device(context), "shared", 0.25);
     *built = wi_programs_stats(wi_context_device(context))->built;
     wi_programs_save(wi_context_device(context));
     weft_context_release(context);

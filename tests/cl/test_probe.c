@@ -2,6 +2,7 @@
  * another's, says. */
 #include "base/platform.h"
 #include "cl/context.h"
+#include "cl/device_values.h"
 #include "cl/kernel_source.h"
 #include "cl/probe.h"
 #include "support/checks.h"
@@ -92,7 +93,7 @@ static void damaged_answers_are_tried_anew(void **state) {
     weft_context *context = open_logged(*state, &log);
     name_of(name, "one");
     wi_disk_cache_path(wi_context_device(context),
-        wi_disk_cache_key(wi_context_device(context), "tuning", name), path, sizeof path);
+        wi_disk_cache_key(wi_context_device(context), "value of a device", name), path, sizeof path);
     weft_context_release(context);
     assert_true(wi_file_exists(path));
     assert_ok(wi_file_write_atomic(path, "junk", 4));
@@ -102,7 +103,7 @@ static void damaged_answers_are_tried_anew(void **state) {
     static const double strange[] = {0.5, -1.0, 2.0};
     for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
         context = open_logged(*state, &log);
-        wi_tuning_set(wi_context_device(context), name, strange[i]);
+        wi_device_value_set(wi_context_device(context), name, strange[i]);
         weft_context_release(context);
         assert_true(ask(*state, "one", &log, &trials));
         assert_int_equal(trials, 1);

@@ -1,4 +1,5 @@
 /* Programs in memory and on disk: reuse, damage, failed builds, bad disks, lack of memory. */
+#include "cl/device_values.h"
 #include "cl/disk_cache.h"
 #include "cl/launch.h"
 #include "cl/matrix_engine.h"
@@ -139,9 +140,9 @@ static void a_foreign_entry_is_rebuilt(void **state) {
     size_t bytes = 0;
     save_small(*state, path);
     weft_context *const context = scratch_context(*state, NULL);
-    wi_tuning_set(wi_context_device(context), "a value", 1.0);
+    wi_device_value_set(wi_context_device(context), "a value", 1.0);
     wi_disk_cache_path(wi_context_device(context),
-        wi_disk_cache_key(wi_context_device(context), "tuning", "a value"), other, sizeof other);
+        wi_disk_cache_key(wi_context_device(context), "value of a device", "a value"), other, sizeof other);
     weft_context_release(context);
     assert_ok(wi_file_read(NULL, other, &whole, &bytes));
     assert_ok(wi_file_write_atomic(path, whole, bytes));
@@ -273,7 +274,7 @@ static void a_folder_that_cannot_be_is_a_warning(void **state) {
     weft_context *const context = scratch_context(path, &log);
     assert_ok(small_program_use(context, NULL));
     wi_programs_save(wi_context_device(context));
-    wi_tuning_set(wi_context_device(context), "speed", 2.0);
+    wi_device_value_set(wi_context_device(context), "speed", 2.0);
     assert_int_equal(log.warnings, 1); /* once, not for every entry */
     assert_non_null(strstr(log.text, "kernel cache: cannot create folder"));
     weft_context_release(context);
@@ -287,7 +288,7 @@ static void a_read_only_folder_is_a_warning(void **state) {
     if (root) assert_int_equal(chown(*state, NOBODY, NOBODY), 0);
     assert_int_equal(chmod(*state, 0500), 0);
     if (root) assert_int_equal(seteuid(NOBODY), 0);
-    wi_tuning_set(wi_context_device(context), "speed", 2.0);
+    wi_device_value_set(wi_context_device(context), "speed", 2.0);
     if (root) assert_int_equal(seteuid(0), 0);
     assert_int_equal(log.warnings, 1);
     assert_non_null(strstr(log.text, "Permission denied"));
@@ -306,12 +307,12 @@ static void a_full_disk_is_a_warning(void **state) {
     tight.rlim_cur = 10;
     void (*const handler)(int) = signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &tight);
-    wi_tuning_set(wi_context_device(context), "speed", 2.0);
+    wi_device_value_set(wi_context_device(context), "speed", 2.0);
     setrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, handler);
     assert_int_equal(log.warnings, 1);
     assert_non_null(strstr(log.text, "File too large"));
-    assert_true(wi_tuning_get(wi_context_device(context), "speed", &value)); /* in memory still */
+    assert_true(wi_device_value_get(wi_context_device(context), "speed", &value)); /* in memory still */
     assert_true(value == 2.0);
     assert_ok(small_program_use(context, NULL));
     weft_context_release(context);
@@ -333,7 +334,7 @@ static char *keep_variable(const char *name) {
 
 static int entries_after_opening(const char *folder, const char *entries) {
     weft_context *context = scratch_context(folder, NULL);
-    wi_tuning_set(wi_context_device(context), "an entry", 1);
+    wi_device_value_set(wi_context_device(context), "an entry", 1);
     const bool probed = wi_context_device(context)->caps.device_class != WEFT_CLASS_CPU;
     const bool measured = wi_context_device(context)->caps.engine_rate > 0.0;
     weft_context_release(context);

@@ -1,6 +1,7 @@
 /* Compiled kernels and kernel files are used only if nobody but the user can have written them. Tests as root have
  * files of another user; for others, root's are that. */
-#include "base/ownership.h"
+#include "base/trusted_file.h"
+#include "cl/device_values.h"
 #include "cl/kernel_source.h"
 #include "support/checks.h"
 #include "support/scratch.h"
@@ -24,10 +25,10 @@ static bool use(const char *folder, scratch_log *log) {
     double value = 0;
     weft_context *const context = open_logged(folder, log);
     assert_ok(small_program_use(context, NULL));
-    (void)wi_tuning_get(wi_context_device(context), "speed", &value);
+    (void)wi_device_value_get(wi_context_device(context), "speed", &value);
     const bool loaded = wi_programs_stats(wi_context_device(context))->loaded == 1;
     assert_int_equal(loaded, value == 2.0); /* one is refused as the other */
-    wi_tuning_set(wi_context_device(context), "speed", 2.0);
+    wi_device_value_set(wi_context_device(context), "speed", 2.0);
     wi_programs_save(wi_context_device(context));
     weft_context_release(context);
     return loaded;
@@ -104,7 +105,7 @@ static void a_folder_that_others_may_write_is_not_used(void **state) {
 
 static void roots_folder_is_not_used(void) {
     scratch_log log;
-    assert_fails(wi_own_check("/", NULL), WEFT_ERROR_FILE, "'/' belongs to another user");
+    assert_fails(wi_trusted_file_check("/", NULL), WEFT_ERROR_FILE, "'/' belongs to another user");
     assert_false(use("/", &log));
     assert_said_once(&log, "belongs to another user; the folder is not used");
 }
@@ -116,7 +117,7 @@ static void what_belongs_to_another_is_not_used(void **state) {
         roots_folder_is_not_used();
         return;
     }
-    assert_ok(wi_own_check(*state, NULL));
+    assert_ok(wi_trusted_file_check(*state, NULL));
     assert_false(use(*state, &log));
     change_entries(*state, 0644, NOBODY);
     assert_false(use(*state, &log));

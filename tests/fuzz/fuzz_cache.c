@@ -1,6 +1,7 @@
-/* Entries of the cache folder: values of the tuning database, the index of pieces, logs of failures. The last byte says which, and
+/* Entries of the cache folder: values of the device, the index of pieces, logs of failures. The last byte says which, and
  * whether key and checksum are made right, so that the fuzzer gets behind them. What a binary holds is the driver's to read. */
 #include "cl/context.h"
+#include "cl/device_values.h"
 #include "cl/disk_cache.h"
 #include "cl/program.h"
 #include "fuzz.h"
@@ -33,10 +34,10 @@ static void read_value(wi_device *device, char *bytes, size_t size, bool good) {
     char name[32];
     double value = 0;
     snprintf(name, sizeof name, "value %u", count++);
-    const wi_cache_key key = wi_disk_cache_key(device, "tuning", name);
+    const wi_cache_key key = wi_disk_cache_key(device, "value of a device", name);
     if (good) sign(bytes, size, key);
     write_entry(device, key, bytes, size);
-    (void)wi_tuning_get(device, name, &value);
+    (void)wi_device_value_get(device, name, &value);
     char path[4096];
     wi_disk_cache_path(device, key, path, sizeof path);
     (void)remove(path);

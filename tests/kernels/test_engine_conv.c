@@ -3,9 +3,9 @@
  * test_gemm_engine_model. Numbers are eighths up to 1, so that every sum is exact in f32: results are compared with those in double
  * precision bit by bit. */
 #include "graph/dtype.h"
+#include "kernels/contraction_case.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/product/gemm_product.h"
-#include "kernels/small_case.h"
 #include "ops/op_table.h"
 #include "support/checks.h"
 #include "support/engine_numbers.h"
@@ -113,10 +113,10 @@ static wi_conv_geometry geometry_of(const wi_conv *conv, bool transposed) {
     return w;
 }
 
-static void make_case(wi_small_case *small, const layer *l, bool transposed) {
-    *small = (wi_small_case){.site = {.device = &wi_context_device(test_context())->profile,
-                                 .formats = {l->formats[0], l->formats[1]},
-                                 .precision = l->precision}};
+static void make_case(wi_contraction_case *small, const layer *l, bool transposed) {
+    *small = (wi_contraction_case){.site = {.device = &wi_context_device(test_context())->profile,
+                                       .formats = {l->formats[0], l->formats[1]},
+                                       .precision = l->precision}};
     small->conv = conv_of(l);
     small->geometry = geometry_of(&small->conv, transposed);
     const wi_conv_geometry *const w = &small->geometry;
@@ -133,7 +133,7 @@ static void make_case(wi_small_case *small, const layer *l, bool transposed) {
 
 /* The same as the site of the weight's gradient, whose node is described in zeros. */
 static void make_weight_case(
-    wi_small_case *small, const layer *l, weft_tensor *node, wi_attributes *attributes) {
+    wi_contraction_case *small, const layer *l, weft_tensor *node, wi_attributes *attributes) {
     make_case(small, l, false);
     const wi_conv *const conv = &small->conv;
     wi_shape shapes[3] = {{.rank = 5, .dims = {conv->images}}, {.rank = 5, .dims = {conv->images}},
@@ -168,15 +168,15 @@ static void make_weight_case(
 
 /* ---- its result ---- */
 
-static void check(
-    const wi_small_case *small, const float *made, const char *engine, const char *name, const char *what) {
+static void check(const wi_contraction_case *small, const float *made, const char *engine, const char *name,
+    const char *what) {
     const int64_t count = small->counts[WI_CASE_A];
     double *const numbers = malloc((size_t)(count + small->counts[WI_CASE_B]) * sizeof *numbers);
     assert_non_null(numbers);
     for (int64_t i = 0; i < count + small->counts[WI_CASE_B]; i++)
         numbers[i] = (double)engine_number((size_t)i);
     for (int64_t i = 0; i < small->counts[WI_CASE_C]; i++) {
-        const double sum = wi_small_case_expected(small, numbers, numbers + count, i);
+        const double sum = wi_contraction_case_expected(small, numbers, numbers + count, i);
         if ((double)made[i] != sum)
             fail_msg("%s, %s, %s: element %lld is %g, not %g", engine, name, what, (long long)i,
                 (double)made[i], sum);
@@ -184,8 +184,8 @@ static void check(
     free(numbers);
 }
 
-static void compute(
-    const wi_implementation *model, const wi_variant *variant, const wi_small_case *small, float *made) {
+static void compute(const wi_implementation *model, const wi_variant *variant,
+    const wi_contraction_case *small, float *made) {
     wi_device *const device = wi_context_device(test_context());
     const wi_kernel_site *const site = &small->site;
     const size_t bytes = (size_t)small->counts[WI_CASE_C] * sizeof *made;
@@ -210,7 +210,7 @@ static void compute(
     for (int i = 0; i < WI_CASE_ARRAYS; i++) wi_buffer_release(&buffers[i], device);
 }
 
-static void try(const wi_implementation *model, const wi_variant *variant, const wi_small_case *small,
+static void try(const wi_implementation *model, const wi_variant *variant, const wi_contraction_case *small,
     const char *engine, const layer *l, const char *what) {
     float *const made = malloc((size_t)small->counts[WI_CASE_C] * sizeof *made);
     assert_non_null(made);
@@ -262,7 +262,7 @@ static bool is_miscompiled(const char *engine) {
 
 static void try_layer(const char *engine, int v, const layer *l) {
     model image;
-    wi_small_case small;
+    wi_contraction_case small;
     find(&image, wi_convolution_family, engine, "");
     const wi_variant *const variant = wi_implementation_variant(&image.record, v);
     for (int transposed = 0; transposed < 2; transposed++) {
@@ -273,7 +273,7 @@ static void try_layer(const char *engine, int v, const layer *l) {
 
 static void try_weight(const char *engine, int v, const layer *l) {
     model weight;
-    wi_small_case small;
+    wi_contraction_case small;
     wi_attributes attributes = {0};
     weft_tensor *const node = calloc(1, sizeof *node + 2 * sizeof(weft_tensor *));
     assert_non_null(node);

@@ -4,7 +4,7 @@
 
 #include "cl/context.h"
 #include "kernels/product/gemm.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include <string.h>
 
 static const wi_implementation *direct(void) {

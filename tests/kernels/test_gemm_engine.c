@@ -1,5 +1,6 @@
 /* Products by a matrix engine: where they are chosen, and how an embedder does without. That they are right is test_gemm's
  * business. */
+#include "cl/device_values.h"
 #include "cl/matrix_engine.h"
 #include "cl/program.h"
 #include "kernels/product/gemm.h"
@@ -91,7 +92,7 @@ static void assert_engines(const char *cache, double rate, unsigned engines) {
     weft_context *context = NULL;
     const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = cache};
     assert_ok(weft_context_create(&context, &options));
-    wi_tuning_set(wi_context_device(context), WI_MATRIX_ENGINE_RATE, rate);
+    wi_device_value_set(wi_context_device(context), WI_MATRIX_ENGINE_RATE, rate);
     weft_context_release(context);
     assert_ok(weft_context_create(&context, &options));
     assert_int_equal(wi_context_device(context)->profile.engines, engines);

@@ -6,7 +6,7 @@
 #include "cl/choices.h"
 #include "cl/context.h"
 #include "kernels/product/gemm.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "kernels/site_name.h"
 #include "kernels/site_operands.h"
 #include "kernels/tuner.h"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The checks of documents (links, functions, variables of the environment, examples) fail on trees that break their rules and pass on
+# The checks of documents (links, decisions, functions, variables of the environment, examples) fail on trees that break their rules and pass on
 # those that keep them.
 # Usage: check_document_checks.sh
 set -u
@@ -30,6 +30,29 @@ breaks_links '#not-one: no such heading' '[code](#not-one)'
 breaks_links '../docs#a: no such heading' '[a folder](../docs#a)'
 rm -rf "${tree:?}"/*
 expect fail "links of no documents" sh "$here/check_links.sh" "$tree"
+
+# decided: a good tree with one decision. breaks_decisions TEXT FILE SCRIPT: with FILE edited by sed's SCRIPT the check fails and TEXT
+# is in what it prints.
+decided() {
+    fresh
+    mkdir -p "$tree/docs/decisions"
+    printf '# 0007 Words `a`\n\n- Status: valid\n- Date: 2026-11-26\n' >"$tree/docs/decisions/0007-words.md"
+    printf '| [0007](0007-words.md) | Words `a` | valid | Why |\n' >"$tree/docs/decisions/README.md"
+}
+breaks_decisions() {
+    decided
+    sed -i "$3" "$tree/docs/decisions/$2"
+    expect fail "decisions: $1, after $3" sh "$here/check_decisions.sh" "$tree"
+    printed "$1" "$3"
+}
+decided
+expect pass "decisions of a good tree" sh "$here/check_decisions.sh" "$tree"
+breaks_decisions "the first line is not '# 0007 TITLE'" 0007-words.md 's/0007 /0007: /'
+breaks_decisions "no line '- Status: '" 0007-words.md '/Status/d'
+breaks_decisions "no line '- Date: YEAR-MONTH-DAY'" 0007-words.md 's/26$//'
+breaks_decisions 'no row of 0007-words.md with its title' README.md 's/Words/Word/'
+rm -rf "${tree:?}"/*
+expect fail "decisions of no tree" sh "$here/check_decisions.sh" "$tree"
 
 # documented: a good tree with two ops and their page.
 documented() {

@@ -3,10 +3,10 @@
 #include "support/scratch.h"
 
 #include "cl/context.h"
+#include "cl/device_values.h"
 #include "cl/probe.h"
 #include "cl/program.h"
 #include "cl/quirks.h"
-#include "cl/tuning.h"
 #include "kernels/product/gemm_check.h"
 #include <fnmatch.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void take_models_as_right(wi_device *device) {
         if (!(product->needs.engines & device->caps.engines)) continue;
         wi_gemm_check_name(question, device, "right", product, wi_implementation_variant(product, 0));
         wi_probe_name(name, question, "");
-        wi_tuning_note(device, name, 1.0);
+        wi_device_value_note(device, name, 1.0);
     }
 }
 

@@ -1,9 +1,9 @@
-/* Small cases of attention and of its gradient, for self-tests (kernels/kernel_case.h): widths of heads, a causal mask and dropping are
+/* Small cases of attention and of its gradient, for self-tests (kernels/kernel_op_case.h): widths of heads, a causal mask and dropping are
  * the site's. Masks in memory, and strides, are arguments of the same code. */
 #include "base/integers.h"
 #include "base/philox.h"
 #include "kernels/attention/attention_kernels.h"
-#include "kernels/kernel_case.h"
+#include "kernels/kernel_op_case.h"
 #include <math.h>
 
 /* Two blocks of rows and more, with ends that no block has; and so few queries that kernels take that are for them. STEEP: scores of one row are so far apart that a key that is left
@@ -12,7 +12,7 @@ enum { HEADS = 2, QUERIES = 70, FEW = 5, KEYS = 150, WAYS = 2 };
 static const double STEEP = 4.0, DROPPED = 0.25;
 
 typedef struct attention {
-    wi_kernel_case *small;
+    wi_kernel_op_case *small;
     wi_attention_sizes s;
     const wi_attention_attributes *a;
     double *q, *k, *v, *dy;
@@ -70,7 +70,7 @@ static wi_shape shape_of(const wi_attention_sizes *s, int64_t length, int64_t wi
 }
 
 static weft_status begin(
-    attention *t, wi_kernel_case *small, const wi_kernel_site *site, int way, bool *more) {
+    attention *t, wi_kernel_op_case *small, const wi_kernel_site *site, int way, bool *more) {
     wi_attention_attributes *const a = &small->attributes.attention;
     wi_attention_sizes *const s = &t->s;
     *t = (attention){.small = small, .s = wi_attention_sizes_of(site), .a = a};
@@ -81,9 +81,9 @@ static weft_status begin(
     a->scale = STEEP / sqrt((double)s->d);
     a->heads_inside = false;
     if (a->dropout > 0) a->dropout = (float)DROPPED;
-    t->q = wi_kernel_case_input(small, shape_of(s, s->queries, s->d), 1.0);
-    t->k = wi_kernel_case_input(small, shape_of(s, s->keys, s->d), 1.0);
-    t->v = wi_kernel_case_input(small, shape_of(s, s->keys, s->dv), 1.0);
+    t->q = wi_kernel_op_case_input(small, shape_of(s, s->queries, s->d), 1.0);
+    t->k = wi_kernel_op_case_input(small, shape_of(s, s->keys, s->d), 1.0);
+    t->v = wi_kernel_op_case_input(small, shape_of(s, s->keys, s->dv), 1.0);
     t->weights = wi_arena_take(small->arena, (size_t)s->keys * sizeof(double));
     t->factors = wi_arena_take(small->arena, (size_t)s->keys * sizeof(double));
     t->lse = wi_arena_take(small->arena, (size_t)(s->n0 * s->n1 * s->queries) * sizeof(double));
@@ -95,12 +95,12 @@ static weft_status begin(
 
 /* ---- forward ---- */
 
-weft_status wi_attention_case(wi_kernel_case *small, const wi_kernel_site *site, int way, bool *more) {
+weft_status wi_attention_case(wi_kernel_op_case *small, const wi_kernel_site *site, int way, bool *more) {
     attention t;
     WI_TRY(begin(&t, small, site, way, more));
     const wi_attention_sizes *const s = &t.s;
     const int64_t rows = s->n0 * s->n1 * s->queries;
-    WI_TRY(wi_kernel_case_result(small, rows * (s->dv + 1)));
+    WI_TRY(wi_kernel_op_case_result(small, rows * (s->dv + 1)));
     for (int64_t row = 0; row < rows; row++) {
         weigh(&t, row / s->queries, row % s->queries);
         for (int64_t c = 0; c < s->dv; c++) {
@@ -150,15 +150,16 @@ static void add_query(const attention *t, int64_t n, int64_t i) {
 }
 
 weft_status wi_attention_gradient_case(
-    wi_kernel_case *small, const wi_kernel_site *site, int way, bool *more) {
+    wi_kernel_op_case *small, const wi_kernel_site *site, int way, bool *more) {
     attention t;
     WI_TRY(begin(&t, small, site, way, more));
     const wi_attention_sizes *const s = &t.s;
     const int64_t n = s->n0 * s->n1, rows = n * s->queries;
-    double *const y = wi_kernel_case_input(small, (wi_shape){.rank = 1, .dims = {rows * (s->dv + 1)}}, 1.0);
-    t.dy = wi_kernel_case_input(small, shape_of(s, s->queries, s->dv), 1.0);
+    double *const y =
+        wi_kernel_op_case_input(small, (wi_shape){.rank = 1, .dims = {rows * (s->dv + 1)}}, 1.0);
+    t.dy = wi_kernel_op_case_input(small, shape_of(s, s->queries, s->dv), 1.0);
     if (!y || !t.dy) return WEFT_ERROR_MEMORY;
-    WI_TRY(wi_kernel_case_result(small, rows * s->d + n * s->keys * (s->d + s->dv)));
+    WI_TRY(wi_kernel_op_case_result(small, rows * s->d + n * s->keys * (s->d + s->dv)));
     for (int64_t i = 0; i < small->count; i++) small->expected[i] = 0.0;
     for (int64_t row = 0; row < rows; row++) {
         weigh(&t, row / s->queries, row % s->queries);

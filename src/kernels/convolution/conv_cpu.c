@@ -1,10 +1,10 @@
 /* Convolution on cpu-class devices: the weight packed, then one launch over strips of the result. See
- * cl_kernels/conv_cpu.cl. */
+ * cl_kernels/convolution/conv_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 
 /* A tile is ROWS x COLUMNS, as in gemm_cpu.c; DEPTH: most steps of k whose windows are copied at once; STRIP, PANELS:
  * most rows and panels of COLUMNS of a work-item. */

@@ -4,7 +4,7 @@
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 
 /* DEPTH: of k that is multiplied before sums wait: the windows of 32 rows (42 KB) stay in the nearest caches. SUMS:
  * floats that wait: 512 KB stay in the second-level cache, beside the part of the weight that is read again and again.

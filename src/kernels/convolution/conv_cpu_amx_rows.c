@@ -4,7 +4,7 @@
 #include "cl/matrix_engine.h"
 #include "kernels/convolution/conv_cpu_amx.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 
 /* RING: numbers of rows of the image in private memory, 96 KB: most shapes need far less. */
 enum { RING };

@@ -1,10 +1,10 @@
 /* Convolution with one channel a group on cpu-class devices: the weight packed, then one launch over strips
- * of the result. See cl_kernels/conv_depthwise_cpu.cl. */
+ * of the result. See cl_kernels/convolution/conv_depthwise_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 
 /* Positions of a row that are computed together. Seven divides the rows of the usual networks: 7, 14, 28, 56, 112. */
 enum { TILE };
@@ -36,7 +36,7 @@ static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t pa
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
     wi_kernel_int(launch, w->groups);
-    for (int i = 0; i < 3; i++) wi_kernel_int(launch, w->taps[i]);
+    wi_kernel_ints(launch, w->taps, 3);
     wi_kernel_long(launch, w->w_group);
     for (int i = 0; i < 3; i++) wi_kernel_long(launch, w->w_tap[i]);
 }

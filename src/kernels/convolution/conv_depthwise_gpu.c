@@ -1,10 +1,10 @@
 /* Convolution with one channel a group on gpu-class devices: the weight packed, then strips of the result, of a quad of channels or, where
- * these are not quads in memory, of one. See cl_kernels/conv_depthwise_gpu.cl. */
+ * these are not quads in memory, of one. See cl_kernels/convolution/conv_depthwise_gpu.cl. */
 #include "kernels/convolution/conv_depthwise_gpu.h"
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include <math.h>
 
 /* Work-items of a group; rows of the result that it has; channels of an item; have offsets 64 bits? */

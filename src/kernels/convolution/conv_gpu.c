@@ -1,9 +1,9 @@
 /* Convolution on gpu-class devices: the weight packed, then tiles in local memory. A second record splits k, for results
- * that have fewer tiles than the device has units. See cl_kernels/conv_gpu.cl.
+ * that have fewer tiles than the device has units. See cl_kernels/convolution/conv_gpu.cl.
  */
 #include "base/integers.h"
 #include "kernels/convolution/conv_packing_gpu.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "kernels/product/gemm_splits.h"
 #include "kernels/product/gemm_tile_gpu.h"
 #include <math.h>

@@ -1,9 +1,9 @@
-/* The portable convolution: accepts everything, needs nothing of the device. See cl_kernels/conv_naive.cl. */
+/* The portable convolution: accepts everything, needs nothing of the device. See cl_kernels/convolution/conv_naive.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"
 #include "kernels/index_type.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 
 /* Every tap is looked for anew, and no pixel is read once for several multiplications. */
 static double cost(const wi_kernel_site *site) {

@@ -1,9 +1,9 @@
 /* Pointwise convolution (windows of one element, stride 1) on cpu-class devices: a matrix product of the
- * images where they lie. See cl_kernels/gemm_cpu_direct.cl. */
+ * images where they lie. See cl_kernels/product/gemm_cpu_direct.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 
 /* Windows of one element, which lie side by side as the results do. */
 static bool is_pointwise(const wi_conv_geometry *w) {

@@ -1,7 +1,7 @@
 /* See conv_product.h. */
 #include "kernels/convolution/conv_product.h"
 #include "base/integers.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include <string.h>
 
 extern const wi_implementation wi_conv_depthwise_cpu, wi_conv_depthwise_gpu, wi_conv_depthwise_gpu_each,
@@ -63,15 +63,11 @@ wi_conv wi_conv_of_geometry(const wi_conv_geometry *w) {
     return conv;
 }
 
-static void add_ints(wi_kernel_launch *launch, const int64_t numbers[3]) {
-    for (int i = 0; i < 3; i++) wi_kernel_int(launch, numbers[i]);
-}
-
 static void add_taps(wi_kernel_launch *launch, const wi_conv_geometry *geometry) {
-    add_ints(launch, geometry->taps);
-    add_ints(launch, geometry->stride);
-    add_ints(launch, geometry->dilation);
-    add_ints(launch, geometry->before);
+    wi_kernel_ints(launch, geometry->taps, 3);
+    wi_kernel_ints(launch, geometry->stride, 3);
+    wi_kernel_ints(launch, geometry->dilation, 3);
+    wi_kernel_ints(launch, geometry->before, 3);
     wi_kernel_int(launch, geometry->transposed);
 }
 
@@ -79,11 +75,11 @@ void wi_conv_add_geometry(wi_kernel_launch *launch, const wi_conv_geometry *geom
     wi_kernel_int(launch, geometry->images);
     wi_kernel_int(launch, geometry->channels);
     wi_kernel_int(launch, geometry->filters);
-    add_ints(launch, geometry->read);
-    add_ints(launch, geometry->made);
+    wi_kernel_ints(launch, geometry->read, 3);
+    wi_kernel_ints(launch, geometry->made, 3);
     add_taps(launch, geometry);
     wi_kernel_long(launch, geometry->image);
-    for (int i = 0; i < 3; i++) wi_kernel_long(launch, geometry->step[i]);
+    wi_kernel_longs(launch, geometry->step, 3);
 }
 
 void wi_conv_add_weight(wi_kernel_launch *launch, const wi_conv_geometry *geometry) {

@@ -16,18 +16,14 @@ wi_conv wi_conv_weight_of(const wi_kernel_site *site) {
     return wi_conv_of(&site->node->attributes->conv, &site->inputs[0], &site->inputs[1], &site->node->shape);
 }
 
-static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, int count) {
-    for (int i = 0; i < count; i++) wi_kernel_int(launch, numbers[i]);
-}
-
 void wi_conv_weight_add_sizes(wi_kernel_launch *launch, const wi_conv *conv) {
-    add_ints(launch, (const int64_t[]){conv->images, conv->channels, conv->filters, conv->groups}, 4);
-    add_ints(launch, conv->image, 3);
-    add_ints(launch, conv->result, 3);
-    add_ints(launch, conv->taps, 3);
-    add_ints(launch, conv->stride, 3);
-    add_ints(launch, conv->dilation, 3);
-    add_ints(launch, conv->before, 3);
+    wi_kernel_ints(launch, (const int64_t[]){conv->images, conv->channels, conv->filters, conv->groups}, 4);
+    wi_kernel_ints(launch, conv->image, 3);
+    wi_kernel_ints(launch, conv->result, 3);
+    wi_kernel_ints(launch, conv->taps, 3);
+    wi_kernel_ints(launch, conv->stride, 3);
+    wi_kernel_ints(launch, conv->dilation, 3);
+    wi_kernel_ints(launch, conv->before, 3);
 }
 
 double wi_conv_weight_multiplications(const wi_conv *conv) {

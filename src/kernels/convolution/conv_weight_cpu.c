@@ -3,10 +3,6 @@
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 
-static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, int count) {
-    for (int i = 0; i < count; i++) wi_kernel_int(launch, numbers[i]);
-}
-
 /* PANELS of filters, POSITIONS, and ROOM floats of x are in a block at most. Rows of a tile that leave registers for
  * what they meet: ROWS_OF_TWO vectors of filters, or ROWS_OF_ONE, which is the most there are. */
 enum { PANELS, POSITIONS, ROOM, ROWS_OF_TWO, ROWS_OF_ONE };
@@ -88,14 +84,14 @@ static void tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) 
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
-    add_ints(launch,
+    wi_kernel_ints(launch,
         (const int64_t[]){cut->all, cut->lines, cut->block, cut->length, cut->span, cut->joined, cut->tiles},
         7);
     wi_conv_weight_add_sizes(launch, conv);
     launch = wi_kernel_launch_3d(plan, "combine", cut->tiles, cut->panels, conv->groups);
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
-    add_ints(launch,
+    wi_kernel_ints(launch,
         (const int64_t[]){cut->splits, cut->joined, conv->channels, conv->filters, rows, conv->taps[2]}, 6);
     wi_kernel_bundles(launch);
 }

@@ -1,5 +1,5 @@
 /* The weight's gradient where a group is one channel on gpu-class devices: splits of the positions, each with its sums, which are then
- * added up. See cl_kernels/conv_weight_depthwise_gpu.cl. */
+ * added up. See cl_kernels/convolution/conv_weight_depthwise_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_depthwise_gpu.h"
 #include "kernels/convolution/conv_weight.h"

@@ -1,11 +1,11 @@
 /* 3 x 3 convolutions of stride 1 on cpu-class devices by Winograd's F(4 x 4, 3 x 3): the weight transformed,
- * then one launch over strips of tiles. See cl_kernels/conv_winograd_cpu.cl. */
+ * then one launch over strips of tiles. See cl_kernels/convolution/conv_winograd_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/convolution/conv_winograd.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 
 const char *const wi_conv_winograd_headers[] = {"winograd.clh", "winograd_cpu.clh", NULL};
 

@@ -1,10 +1,10 @@
 /* 3 x 3 convolutions of stride 1 on gpu-class devices by Winograd's F(4 x 4, 3 x 3) or F(2 x 2, 3 x 3): the weight
  * transformed, then pixels, products and results, a block of tiles after the other. See
- * cl_kernels/conv_winograd_gpu.cl. */
+ * cl_kernels/convolution/conv_winograd_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "kernels/product/gemm_tile_gpu.h"
 #include <stdlib.h>
 

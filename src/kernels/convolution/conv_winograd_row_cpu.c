@@ -1,11 +1,11 @@
 /* Convolutions of stride 1 with rows of 5 taps on cpu-class devices by Winograd's F(4, 5) along a line: the
- * weight transformed, then one launch over images. See cl_kernels/conv_winograd_row_cpu.cl. */
+ * weight transformed, then one launch over images. See cl_kernels/convolution/conv_winograd_row_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/convolution/conv_winograd.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 
 enum { ROWS = WI_WINOGRAD_ROWS, COLUMNS = WI_WINOGRAD_COLUMNS, STEP = WI_WINOGRAD_STEP };
 

@@ -93,7 +93,7 @@ static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan,
     for (int i = 0; i < 3; i++) {
         const int64_t numbers[] = {axis_of(x, i), axis_of(y, i), a->window.size[i], a->window.stride[i],
             a->window.padding[i], a->window.dilation[i]};
-        for (int k = 0; k < 6; k++) wi_kernel_int(launch, numbers[k]);
+        wi_kernel_ints(launch, numbers, 6);
     }
     if (!forward) add_scatter(site, plan, launch, &work);
     return WEFT_OK;

@@ -1,7 +1,7 @@
 /* Matrix products: the family, and what its members share. */
 #include "base/integers.h"
 #include "graph/dtype.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 
 #ifdef WEFT_WITH_CLBLAST
 #define CLBLAST(ROW) ROW(wi_gemm_clblast)

@@ -1,4 +1,4 @@
-/* Matrix products: the list of implementations, and what each lets the plan launch.
+/* Matrix products: what one is, and what an implementation lets the plan launch. gemm.c has the list of them.
  *
  * A product is C[b] = A[b] · B[b], A (m, k), B (k, n), any strides. What happens to a finished element of C
  * (scale, bias, activation, where it is stored) is the epilogue: generated code that the plan hands to the

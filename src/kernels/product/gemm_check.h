@@ -1,6 +1,6 @@
 /* Whether an implementation that needs a matrix engine is right on a device: a compiler may not know the engine's
  * instructions, and a driver may take them and compute something else. A small product is compared with its exact result
- * once for a device and driver; the tuning database keeps the answer. Of what takes f32 matrices in `highest` rounding
+ * once for a device and driver; the cache folder keeps the answer. Of what takes f32 matrices in `highest` rounding
  * errors must be at most those of the multiply-adds that would serve in its place, too: what engines do with the last bits
  * of sums is no part of their documents. */
 #ifndef WI_GEMM_CHECK_H

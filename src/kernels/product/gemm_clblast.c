@@ -5,7 +5,7 @@
  * apart as the matrix is long. */
 #ifdef WEFT_WITH_CLBLAST
 
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 #include <clblast_c.h>
 #include <string.h>

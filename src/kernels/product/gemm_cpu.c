@@ -1,9 +1,9 @@
 /* The matrix product on cpu-class devices: one launch, split into equal blocks of C. See
- * cl_kernels/gemm_cpu.cl. */
+ * cl_kernels/product/gemm_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 #include <math.h>
 
@@ -196,7 +196,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
                  local[] = {1, 1, 1};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "block", global, local);
     const int64_t sizes[] = {view.m, view.n, view.k, strip, span, cut.depth};
-    for (int i = 0; i < 6; i++) wi_kernel_int(launch, sizes[i]);
+    wi_kernel_ints(launch, sizes, 6);
     wi_gemm_add_strides(launch, &view);
     /* Half of the code each: what a product does not need takes most of the time to compile. */
     wi_kernel_macro_int(plan, "WEFT_GEMM_TURNED", cut.turned);

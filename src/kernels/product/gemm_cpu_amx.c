@@ -3,7 +3,7 @@
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 #include <math.h>
 

@@ -1,9 +1,9 @@
 /* The matrix product on cpu-class devices where rows of A are contiguous: B packed, then one launch over
- * strips of C. See cl_kernels/gemm_cpu_direct.cl. */
+ * strips of C. See cl_kernels/product/gemm_cpu_direct.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 
 /* A tile is ROWS x VECTORS: 6 x 4 vectors of sums, 4 of B and the broadcasts of A fill most of the 32 registers of
@@ -132,7 +132,7 @@ weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gem
     wi_kernel_scratch(launch, 0);
     const int64_t numbers[] = {shape->m, shape->n, shape->k, cut.strip * p[ROWS], cut.span, cut.together,
         width, column_step == 0, column_step};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
+    wi_kernel_ints(launch, numbers, sizeof numbers / sizeof *numbers);
     wi_kernel_long(launch, shape->a_batch);
     wi_kernel_long(launch, shape->a_row);
     return WEFT_OK;

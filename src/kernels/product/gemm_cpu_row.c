@@ -1,9 +1,9 @@
 /* The matrix product on cpu-class devices where A is one row: B is read once, at the speed of memory.
- * See cl_kernels/gemm_cpu_row.cl. */
+ * See cl_kernels/product/gemm_cpu_row.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 #include <math.h>
 

@@ -1,9 +1,9 @@
 /* Small matrix products on cpu-class devices: a kernel that is soon compiled. See
- * cl_kernels/gemm_cpu_small.cl. */
+ * cl_kernels/product/gemm_cpu_small.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 
 /* ROWS of A are multiplied at once; k is at most DEPTH. */
@@ -59,7 +59,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
                  local[] = {1, 1, 1};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "small", global, local);
     const int64_t sizes[] = {shape->m, shape->n, shape->k, cut.strip};
-    for (int i = 0; i < 4; i++) wi_kernel_int(launch, sizes[i]);
+    wi_kernel_ints(launch, sizes, 4);
     wi_gemm_add_strides(launch, shape);
     return WEFT_OK;
 }

@@ -1,9 +1,9 @@
 /* The matrix product on cpu-class devices where A has few rows and B is large: B is read once where it lies.
- * See cl_kernels/gemm_cpu_thin.cl. */
+ * See cl_kernels/product/gemm_cpu_thin.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * three bf16 numbers. */
 #include "base/integers.h"
 #include "kernels/product/engine_gpu.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "kernels/product/gemm_splits.h"
 #include "ops/op_table.h"
 

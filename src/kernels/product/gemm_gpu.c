@@ -1,7 +1,7 @@
 /* The matrix product on gpu-class devices: tiles in local memory. A second record splits k, for results that have fewer tiles than
- * the device has units. Two more are for 17 to 32 rows, all of which a tile has. See cl_kernels/gemm_gpu.cl. */
+ * the device has units. Two more are for 17 to 32 rows, all of which a tile has. See cl_kernels/product/gemm_gpu.cl. */
 #include "base/integers.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "kernels/product/gemm_splits.h"
 #include "kernels/product/gemm_tile_gpu.h"
 #include "ops/op_table.h"

@@ -1,8 +1,8 @@
-/* The portable matrix product: accepts everything, needs nothing of the device. See cl_kernels/gemm_naive.cl.
+/* The portable matrix product: accepts everything, needs nothing of the device. See cl_kernels/product/gemm_naive.cl.
  */
 #include "cl/quirks.h"
 #include "kernels/cost.h"
-#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 #include <math.h>
 

@@ -1,8 +1,8 @@
-/* Small cases of recurrent scans and of their gradients, for self-tests (kernels/kernel_case.h): the cell, a projection and what is kept
+/* Small cases of recurrent scans and of their gradients, for self-tests (kernels/kernel_op_case.h): the cell, a projection and what is kept
  * are the site's. Lengths of rows and the direction are arguments of the same code.
  *
  * Names are those of cl_kernels/recurrent/recurrent.clh; the layouts of results are those of recurrent_cpu.cl. */
-#include "kernels/kernel_case.h"
+#include "kernels/kernel_op_case.h"
 #include "kernels/recurrent/recurrent_kernels.h"
 #include <math.h>
 
@@ -12,7 +12,7 @@ enum { STEPS = 3, ROWS = 19, UNITS = 150, WIDTH = 90, WAYS = 2 };
 static const double LIGHT = 0.25;
 
 typedef struct scan {
-    wi_kernel_case *small;
+    wi_kernel_op_case *small;
     wi_cell cell;
     wi_scan_sections a;
     int64_t batch, units, width, gates, saved;
@@ -133,7 +133,7 @@ static wi_shape shape3(int64_t a, int64_t b, int64_t c) {
 
 /* Of class gpu groups walk through time, as a launch for each step costs more than anything else, or share each step, as it costs
  * nothing. Of class cpu each work-item has rows of its own, or work-items that wait for each other share the units of one. */
-static scan scan_of(wi_kernel_case *small, const wi_kernel_site *site, bool back, int way) {
+static scan scan_of(wi_kernel_op_case *small, const wi_kernel_site *site, bool back, int way) {
     const wi_recurrent given = wi_recurrent_of(site, back);
     wi_recurrent_attributes *const attributes = &small->attributes.recurrent;
     scan s = {.small = small, .cell = given.cell, .projects = given.projects, .kept = given.kept};
@@ -155,7 +155,7 @@ static scan scan_of(wi_kernel_case *small, const wi_kernel_site *site, bool back
 
 static double *input(scan *s, int which, wi_shape shape, double unit) {
     s->small->attributes.recurrent.inputs |= 1u << which;
-    return wi_kernel_case_input(s->small, shape, unit);
+    return wi_kernel_op_case_input(s->small, shape, unit);
 }
 
 /* Operands of the forward pass that the node has not got. */
@@ -178,7 +178,7 @@ static int64_t kept_numbers(const scan *s) {
     return s->batch * (s->a.h + s->a.c + s->a.gates + s->a.more);
 }
 
-static void set_magnitudes(wi_kernel_case *small) {
+static void set_magnitudes(wi_kernel_op_case *small) {
     for (int64_t i = 0; i < small->count; i++) small->magnitude[i] = 1.0 + fabs(small->expected[i]);
 }
 
@@ -204,13 +204,13 @@ static void expect(const scan *s, double *expected) {
     for (int64_t i = 0; !s->kept && s->c && i < s->batch * s->units; i++) expected[count + i] = s->c[i];
 }
 
-weft_status wi_recurrent_case(wi_kernel_case *small, const wi_kernel_site *site, int way, bool *more) {
+weft_status wi_recurrent_case(wi_kernel_op_case *small, const wi_kernel_site *site, int way, bool *more) {
     scan s = scan_of(small, site, false, way);
     const wi_scan_sections a = wi_scan_sections_of(s.cell, STEPS, s.units, s.width, s.projects, s.kept);
     double *const all = wi_arena_take(small->arena, (size_t)kept_numbers(&s) * sizeof *all);
     if (!forward_inputs(&s) || !all) return WEFT_ERROR_MEMORY;
     *more = way + 1 < WAYS;
-    WI_TRY(wi_kernel_case_result(small, s.batch * (a.h + a.c + a.gates + a.more)));
+    WI_TRY(wi_kernel_op_case_result(small, s.batch * (a.h + a.c + a.gates + a.more)));
     place(&s, all);
     forward(&s);
     expect(&s, small->expected);
@@ -322,12 +322,12 @@ static bool back_inputs(scan *s, double **pack) {
 }
 
 weft_status wi_recurrent_gradient_case(
-    wi_kernel_case *small, const wi_kernel_site *site, int way, bool *more) {
+    wi_kernel_op_case *small, const wi_kernel_site *site, int way, bool *more) {
     scan s = scan_of(small, site, true, way);
     double *const next = wi_arena_take(small->arena, (size_t)s.units * sizeof *next), *pack;
     if (!back_inputs(&s, &pack) || !next) return WEFT_ERROR_MEMORY;
     *more = way + 1 < WAYS;
-    WI_TRY(wi_kernel_case_result(small, s.batch * (s.a.dx + s.a.sums + s.a.out + s.a.dh0 + s.a.dc0)));
+    WI_TRY(wi_kernel_op_case_result(small, s.batch * (s.a.dx + s.a.sums + s.a.out + s.a.dh0 + s.a.dc0)));
     for (int64_t i = 0; i < small->count; i++) small->expected[i] = 0.0;
     place(&s, pack);
     forward(&s);

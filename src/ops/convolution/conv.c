@@ -1,6 +1,6 @@
 /* Convolutions: checks, the three nodes and their gradients (contract in conv.h). The plan computes conv and
- * conv_data as matrix products over windows (plan/conv_product.h), conv_weight has kernels of its own
- * (conv_weight.c). */
+ * conv_data as matrix products over windows (kernels/convolution/conv_product.h), conv_weight has kernels of its own
+ * (kernels/convolution/conv_weight.c). */
 #include "ops/convolution/conv.h"
 #include <inttypes.h>
 #include <stdio.h>

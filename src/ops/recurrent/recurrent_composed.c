@@ -20,11 +20,6 @@ typedef struct unrolled {
     step *steps; /* in order of the index */
 } unrolled;
 
-static weft_tensor *input_of(const weft_tensor *node, int input) {
-    const int index = wi_scan_index(node, input);
-    return index < 0 ? NULL : node->inputs[index];
-}
-
 static weft_tensor *zeros(const unrolled *u, int64_t columns) {
     return weft_expand(weft_number(u->w, 0), 2, (const int64_t[]){u->batch, columns});
 }
@@ -101,7 +96,7 @@ static int64_t index_of(const unrolled *u, int64_t i) {
 
 /* h0 and c0 may be the same tensor, and each has a gradient of its own: nodes that tell them apart. */
 static void tell_apart(unrolled *u) {
-    weft_tensor *h0 = input_of(u->node, WI_SCAN_H0), *c0 = input_of(u->node, WI_SCAN_C0);
+    weft_tensor *h0 = wi_scan_input_of(u->node, WI_SCAN_H0), *c0 = wi_scan_input_of(u->node, WI_SCAN_C0);
     u->h0 = h0 ? weft_mul(h0, weft_number(h0, 1)) : zeros(u, u->sections.width);
     u->c0 = c0 ? weft_div(c0, weft_number(c0, 1)) : zeros(u, u->sections.units);
 }
@@ -109,10 +104,10 @@ static void tell_apart(unrolled *u) {
 static bool unroll(unrolled *u, weft_tensor *node) {
     weft_tensor *x = node->inputs[WI_SCAN_X];
     *u = (unrolled){.node = node, .cell = wi_cell_of(node), .batch = x->shape.dims[1]};
-    u->w = input_of(node, WI_SCAN_W);
-    u->wr = input_of(node, WI_SCAN_WR);
-    u->bias = input_of(node, WI_SCAN_BIAS);
-    u->lengths = input_of(node, WI_SCAN_LENGTHS);
+    u->w = wi_scan_input_of(node, WI_SCAN_W);
+    u->wr = wi_scan_input_of(node, WI_SCAN_WR);
+    u->bias = wi_scan_input_of(node, WI_SCAN_BIAS);
+    u->lengths = wi_scan_input_of(node, WI_SCAN_LENGTHS);
     u->sections = wi_scan_sections_of(u->cell, x->shape.dims[0], node->attributes->recurrent.units,
         u->w->shape.dims[1], u->wr != NULL, true);
     if (wi_axis_has_length(x, 0))
@@ -174,8 +169,8 @@ weft_tensor *wi_recurrent_forward_composed(weft_tensor *y, weft_tensor *leaves[W
 static weft_tensor *loss_of(const unrolled *u, const weft_tensor *back) {
     const wi_scan_sections *const a = &u->sections;
     const int64_t line[] = {u->batch, a->width};
-    weft_tensor *dy = input_of(back, WI_BACK_DY), *dh = input_of(back, WI_BACK_DH),
-                *dc = input_of(back, WI_BACK_DC), *loss = weft_number(u->w, 0);
+    weft_tensor *dy = wi_scan_input_of(back, WI_BACK_DY), *dh = wi_scan_input_of(back, WI_BACK_DH),
+                *dc = wi_scan_input_of(back, WI_BACK_DC), *loss = weft_number(u->w, 0);
     const step *const last = &u->steps[index_of(u, a->steps - 1)];
     for (int64_t t = 0; t < a->steps && back->attributes->recurrent.reads_dy; t++) {
         weft_tensor *g = weft_reshape_shape(weft_slice(dy, 0, t, t + 1), 2, line);
@@ -211,9 +206,10 @@ static weft_tensor **gradients_of(const unrolled *u, weft_tensor *loss) {
 /* The packed result of the forward kernel among the inputs is a function of that kernel's own inputs. */
 weft_tensor *wi_recurrent_back_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]) {
     unrolled u;
-    weft_tensor *forward = input_of(y, WI_BACK_Y);
+    weft_tensor *forward = wi_scan_input_of(y, WI_BACK_Y);
     name_leaves(forward, leaves);
-    weft_tensor *const own[] = {input_of(y, WI_BACK_DY), input_of(y, WI_BACK_DH), input_of(y, WI_BACK_DC)};
+    weft_tensor *const own[] = {
+        wi_scan_input_of(y, WI_BACK_DY), wi_scan_input_of(y, WI_BACK_DH), wi_scan_input_of(y, WI_BACK_DC)};
     for (int i = 0; i < 3; i++) leaves[forward->input_count + i] = own[i];
     if (!unroll(&u, forward)) return NULL;
     weft_tensor **const d = gradients_of(&u, loss_of(&u, y));
@@ -226,7 +222,7 @@ weft_tensor *wi_recurrent_back_composed(weft_tensor *y, weft_tensor *leaves[WI_C
         if (a->sums) pack(&p, d[WANTED_OF_A_STEP * t + 1], a->dx + t * line);
         if (a->out) pack(&p, d[WANTED_OF_A_STEP * t + 2], a->dx + a->sums + t * a->width);
     }
-    if (input_of(forward, WI_SCAN_H0)) pack(&p, d[WANTED_OF_A_STEP * steps], dh0);
-    if (input_of(forward, WI_SCAN_C0)) pack(&p, d[WANTED_OF_A_STEP * steps + 1], dh0 + a->dh0);
+    if (wi_scan_input_of(forward, WI_SCAN_H0)) pack(&p, d[WANTED_OF_A_STEP * steps], dh0);
+    if (wi_scan_input_of(forward, WI_SCAN_C0)) pack(&p, d[WANTED_OF_A_STEP * steps + 1], dh0 + a->dh0);
     return p.sum;
 }

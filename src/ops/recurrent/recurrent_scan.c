@@ -17,7 +17,7 @@ int wi_scan_index(const weft_tensor *node, int input) {
     return index;
 }
 
-static weft_tensor *input_of(const weft_tensor *node, int input) {
+weft_tensor *wi_scan_input_of(const weft_tensor *node, int input) {
     const int index = wi_scan_index(node, input);
     return index < 0 ? NULL : node->inputs[index];
 }
@@ -143,8 +143,8 @@ static weft_tensor *back_node(weft_graph *graph, weft_tensor *const *inputs, con
 }
 
 static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, weft_tensor *g, const wi_scan_sections *a) {
-    weft_tensor *const inputs[] = {
-        NULL, pack, input_of(y, WI_SCAN_W), input_of(y, WI_SCAN_WR), input_of(y, WI_SCAN_LENGTHS)};
+    weft_tensor *const inputs[] = {NULL, pack, wi_scan_input_of(y, WI_SCAN_W),
+        wi_scan_input_of(y, WI_SCAN_WR), wi_scan_input_of(y, WI_SCAN_LENGTHS)};
     const output_gradients d = {.y = section(y, g, y_start(y, a), a->steps, a->width),
         .c = a->c > 0 ? section(y, g, a->h, 0, a->units) : NULL};
     wi_recurrent_attributes attributes = y->attributes->recurrent;

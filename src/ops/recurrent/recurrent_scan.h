@@ -1,5 +1,5 @@
 /* Recurrent scans: one layer in one direction, over the products of all its inputs. recurrent_scan.c makes
- * the nodes, recurrent_launch.c their launches. */
+ * the nodes, kernels/recurrent/ their launches. */
 #ifndef WI_RECURRENT_SCAN_H
 #define WI_RECURRENT_SCAN_H
 
@@ -64,6 +64,8 @@ typedef enum wi_scan_input {
 
 /* The index of an input among the node's, -1: it has none. */
 int wi_scan_index(const weft_tensor *node, int input);
+/* That input; NULL: it has none. */
+weft_tensor *wi_scan_input_of(const weft_tensor *node, int input);
 
 /* Sections of the packed results, in elements a row of the batch; 0: there is none. */
 typedef struct wi_scan_sections {

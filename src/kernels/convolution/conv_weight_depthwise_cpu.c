@@ -1,4 +1,4 @@
-/* The weight's gradient where a group is one channel on cpu-class devices. See cl_kernels/conv_weight_depthwise_cpu.cl. */
+/* The weight's gradient where a group is one channel on cpu-class devices. See cl_kernels/convolution/conv_weight_depthwise_cpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"

@@ -1,5 +1,5 @@
-/* Small cases of kernel ops (contract in kernel_case.h). */
-#include "kernels/kernel_case.h"
+/* Small cases of kernel ops (contract in kernel_op_case.h). */
+#include "kernels/kernel_op_case.h"
 #include "kernels/kernel_run.h"
 #include <math.h>
 #include <stdio.h>
@@ -8,10 +8,10 @@
 enum { ROUNDINGS = 16 };
 
 /* With the site's op, formats of multiplications and attributes. The site points into the case: it must not be moved. */
-static weft_status begin_case(wi_kernel_case *small, const wi_kernel_site *site, wi_arena *arena) {
+static weft_status begin_case(wi_kernel_op_case *small, const wi_kernel_site *site, wi_arena *arena) {
     const size_t bytes = sizeof(weft_tensor) + WI_KERNEL_INPUTS * sizeof(weft_tensor *);
     *small =
-        (wi_kernel_case){.arena = arena, .node = wi_arena_take(arena, bytes), .seed = 0x9e3779b97f4a7c15};
+        (wi_kernel_op_case){.arena = arena, .node = wi_arena_take(arena, bytes), .seed = 0x9e3779b97f4a7c15};
     if (!small->node) return WEFT_ERROR_MEMORY;
     small->profile = *site->device;
     small->attributes = wi_attributes_of(site->node);
@@ -25,7 +25,7 @@ static weft_status begin_case(wi_kernel_case *small, const wi_kernel_site *site,
     return WEFT_OK;
 }
 
-double *wi_kernel_case_input(wi_kernel_case *small, wi_shape shape, double unit) {
+double *wi_kernel_op_case_input(wi_kernel_op_case *small, wi_shape shape, double unit) {
     wi_kernel_site *const site = &small->site;
     const int i = small->node->input_count++;
     weft_tensor *const input = wi_arena_take(small->arena, sizeof *input);
@@ -44,7 +44,7 @@ double *wi_kernel_case_input(wi_kernel_case *small, wi_shape shape, double unit)
     return small->inputs[i];
 }
 
-weft_status wi_kernel_case_result(wi_kernel_case *small, int64_t count) {
+weft_status wi_kernel_op_case_result(wi_kernel_op_case *small, int64_t count) {
     small->count = count;
     small->expected = wi_arena_take(small->arena, (size_t)count * sizeof(double));
     small->magnitude = wi_arena_take(small->arena, (size_t)count * sizeof(double));
@@ -62,7 +62,7 @@ weft_status wi_kernel_case_result(wi_kernel_case *small, int64_t count) {
 
 typedef struct trial {
     wi_device *device;
-    const wi_kernel_case *small;
+    const wi_kernel_op_case *small;
     wi_kernel_operands operands;
     float *made;
 } trial;
@@ -81,7 +81,7 @@ static weft_status upload(trial *t, wi_buffer *buffer, const double *numbers, in
 
 /* What the kernel does not write is no number. */
 static weft_status compute(trial *t, const wi_implementation *implementation, const wi_variant *variant) {
-    const wi_kernel_case *const small = t->small;
+    const wi_kernel_op_case *const small = t->small;
     const size_t bytes = (size_t)small->count * sizeof *t->made;
     t->made = wi_allocate(t->device->host.allocator, bytes);
     if (!t->made) return WEFT_ERROR_MEMORY;
@@ -108,7 +108,7 @@ static double allowed(const wi_implementation *implementation, weft_dtype precis
 }
 
 static void compare(const trial *t, double most, char *fault, size_t fault_bytes) {
-    const wi_kernel_case *const small = t->small;
+    const wi_kernel_op_case *const small = t->small;
     for (int64_t i = 0; i < small->count; i++) {
         const double made = (double)t->made[i], expected = small->expected[i];
         if (isnan(expected) || fabs(made - expected) <= most * small->magnitude[i]) continue;
@@ -120,7 +120,7 @@ static void compare(const trial *t, double most, char *fault, size_t fault_bytes
 }
 
 static weft_status try_way(wi_device *device, const wi_implementation *implementation,
-    const wi_variant *variant, const wi_kernel_case *small, char *fault, size_t fault_bytes) {
+    const wi_variant *variant, const wi_kernel_op_case *small, char *fault, size_t fault_bytes) {
     trial t = {.device = device, .small = small};
     const weft_status status = compute(&t, implementation, variant);
     if (status == WEFT_OK) compare(&t, allowed(implementation, small->site.precision), fault, fault_bytes);
@@ -128,7 +128,7 @@ static weft_status try_way(wi_device *device, const wi_implementation *implement
     return status;
 }
 
-weft_status wi_kernel_case_try(wi_kernel_case_maker *make, wi_device *device,
+weft_status wi_kernel_op_case_try(wi_kernel_op_case_maker *make, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site,
     char *fault, size_t fault_bytes) {
     weft_status status = WEFT_OK;
@@ -136,7 +136,7 @@ weft_status wi_kernel_case_try(wi_kernel_case_maker *make, wi_device *device,
     *fault = '\0';
     for (int way = 0; more && status == WEFT_OK && !*fault; way++) {
         wi_arena arena;
-        wi_kernel_case small;
+        wi_kernel_op_case small;
         wi_arena_init(&arena, device->host.allocator);
         status = begin_case(&small, site, &arena);
         if (status == WEFT_OK) status = make(&small, site, way, &more);

@@ -1,5 +1,5 @@
-/* Small cases of contractions (contract in small_case.h). */
-#include "kernels/small_case.h"
+/* Small cases of contractions (contract in contraction_case.h). */
+#include "kernels/contraction_case.h"
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
 #include <string.h>
@@ -30,7 +30,7 @@ static void pack(int64_t *batch, int64_t *row, int64_t *column, int64_t rows, in
     if (*column != 0) *column = by_rows ? 1 : rows;
 }
 
-static void make_product(wi_small_case *small, const wi_gemm_shape *from, int64_t scale) {
+static void make_product(wi_contraction_case *small, const wi_gemm_shape *from, int64_t scale) {
     wi_gemm_shape *const shape = &small->shape;
     *shape = *from;
     shape->batch = at_most(from->batch, 2, scale);
@@ -103,7 +103,7 @@ static void pack_image(wi_conv_geometry *w) {
     w->image = w->step[0] * w->read[0];
 }
 
-static void make_convolution(wi_small_case *small, const wi_gemm_shape *from, int64_t scale) {
+static void make_convolution(wi_contraction_case *small, const wi_gemm_shape *from, int64_t scale) {
     wi_conv_geometry *const w = &small->geometry;
     *w = *from->convolution;
     small->conv = wi_conv_of_geometry(w);
@@ -163,7 +163,7 @@ static double expected_of_convolution(
 
 /* ---- the weights' gradients ---- */
 
-static void set_extents(wi_small_case *small) {
+static void set_extents(wi_contraction_case *small) {
     const wi_conv *const conv = &small->conv;
     wi_extent *const x = &small->site.inputs[0], *const y = &small->site.inputs[1];
     const int axes = x->rank - 2, first = 3 - axes;
@@ -178,7 +178,7 @@ static void set_extents(wi_small_case *small) {
     small->site.layouts[1] = wi_layout_contiguous(y);
 }
 
-static weft_status make_weight(wi_small_case *small, int64_t scale, wi_arena *arena) {
+static weft_status make_weight(wi_contraction_case *small, int64_t scale, wi_arena *arena) {
     const size_t bytes = sizeof(weft_tensor) + 2 * sizeof(weft_tensor *);
     weft_tensor *const node = wi_arena_take(arena, bytes);
     wi_attributes *const attributes = wi_arena_take(arena, sizeof *attributes);
@@ -233,9 +233,9 @@ static double expected_of_weight(const wi_conv *conv, const double *x, const dou
 
 /* ---- all ---- */
 
-weft_status wi_small_case_make(
-    wi_small_case *small, const wi_kernel_site *site, int64_t scale, wi_arena *arena) {
-    *small = (wi_small_case){.site = *site};
+weft_status wi_contraction_case_make(
+    wi_contraction_case *small, const wi_kernel_site *site, int64_t scale, wi_arena *arena) {
+    *small = (wi_contraction_case){.site = *site};
     if (!site->product) return make_weight(small, scale, arena);
     small->site.node = NULL;
     small->site.product = &small->shape;
@@ -246,7 +246,8 @@ weft_status wi_small_case_make(
     return WEFT_OK;
 }
 
-double wi_small_case_expected(const wi_small_case *small, const double *a, const double *b, int64_t index) {
+double wi_contraction_case_expected(
+    const wi_contraction_case *small, const double *a, const double *b, int64_t index) {
     if (!small->site.product) return expected_of_weight(&small->conv, a, b, index);
     if (small->shape.convolution) return expected_of_convolution(&small->geometry, a, b, index);
     return expected_of_product(&small->shape, a, b, index);

@@ -3,14 +3,14 @@
  *
  * Sizes are capped, what decides the code is kept: windows, strides, dilations, zeros before and after an image, which
  * axis of a matrix lies side by side, formats. Where an implementation refuses so small sizes, `scale` raises the caps. */
-#ifndef WI_SMALL_CASE_H
-#define WI_SMALL_CASE_H
+#ifndef WI_CONTRACTION_CASE_H
+#define WI_CONTRACTION_CASE_H
 
 #include "kernels/convolution/conv_product.h"
 
 enum { WI_CASE_A, WI_CASE_B, WI_CASE_C, WI_CASE_ARRAYS };
 
-typedef struct wi_small_case {
+typedef struct wi_contraction_case {
     wi_kernel_site site;
     int64_t counts[WI_CASE_ARRAYS]; /* elements of both operands and of the result */
     int64_t terms;                  /* that an element of the result is the sum of, at most */
@@ -18,13 +18,14 @@ typedef struct wi_small_case {
     wi_gemm_shape shape;
     wi_conv_geometry geometry;
     wi_conv conv;
-} wi_small_case;
+} wi_contraction_case;
 
 /* The site's pointers are to what is in the case and in the arena: it must not be moved. */
-weft_status wi_small_case_make(
-    wi_small_case *small, const wi_kernel_site *site, int64_t scale, wi_arena *arena);
+weft_status wi_contraction_case_make(
+    wi_contraction_case *small, const wi_kernel_site *site, int64_t scale, wi_arena *arena);
 
 /* One element of the result, from operands as doubles. */
-double wi_small_case_expected(const wi_small_case *small, const double *a, const double *b, int64_t index);
+double wi_contraction_case_expected(
+    const wi_contraction_case *small, const double *a, const double *b, int64_t index);
 
 #endif

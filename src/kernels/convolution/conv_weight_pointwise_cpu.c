@@ -96,7 +96,7 @@ static weft_status pointwise(const wi_kernel_site *site, const wi_conv *conv, wi
     wi_kernel_scratch(launch, cut.splits * sums_of(conv, p));
     const int64_t numbers[] = {positions_of(conv), cut.share, cut.block, cut.span, apart, cut.ahead,
         conv->channels, conv->filters, conv->groups};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
+    wi_kernel_ints(launch, numbers, sizeof numbers / sizeof *numbers);
     launch = wi_kernel_launch_3d(
         plan, "combine", wi_divide_up(conv->channels, p[COMBINED]), vectors, conv->groups);
     wi_kernel_scratch(launch, 0);

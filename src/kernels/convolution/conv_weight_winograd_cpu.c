@@ -1,5 +1,5 @@
 /* The weight's gradient of stride 1 on cpu-class devices by Winograd's products, 3 x 3 taps or rows of 5: see
- * cl_kernels/conv_weight_winograd_cpu.cl. */
+ * cl_kernels/convolution/conv_weight_winograd_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_weight.h"
@@ -91,7 +91,7 @@ static weft_status winograd(const wi_conv *conv, const wi_device_profile *device
     const int64_t numbers[] = {cut.units, cut.share, cut.block, cut.span, cut.tiles, conv->images,
         conv->channels, conv->filters, conv->groups, conv->image[1], conv->image[2], conv->result[1],
         conv->result[2], conv->taps[1], conv->before[1], conv->before[2]};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
+    wi_kernel_ints(launch, numbers, sizeof numbers / sizeof *numbers);
     launch = wi_kernel_launch_3d(plan, "combine", cut.tiles, cut.panels, conv->groups);
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);

@@ -1,6 +1,6 @@
 /* What implementations of the matrix product share: how their `prepare` writes down a launch. */
-#ifndef WI_GEMM_LIST_H
-#define WI_GEMM_LIST_H
+#ifndef WI_GEMM_SHARED_H
+#define WI_GEMM_SHARED_H
 
 #include "kernels/product/gemm.h"
 

@@ -1,5 +1,5 @@
-/* Owners and modes through POSIX 2008 (contract in ownership.h). No state. */
-#include "base/ownership.h"
+/* Owners and modes through POSIX 2008 (contract in trusted_file.h). No state. */
+#include "base/trusted_file.h"
 #include "base/file_read.h"
 #include "base/file_target.h"
 
@@ -14,14 +14,14 @@ static weft_status check(const char *path, const struct stat *state) {
     return WEFT_OK;
 }
 
-weft_status wi_own_check(const char *path, bool *unseen) {
+weft_status wi_trusted_file_check(const char *path, bool *unseen) {
     struct stat state;
     const bool failed = stat(path, &state) != 0;
     if (unseen) *unseen = failed;
     return failed ? wi_file_fail("open", path, errno) : check(path, &state);
 }
 
-bool wi_own_is_other(const char *path) {
+bool wi_file_is_others(const char *path) {
     struct stat state;
     return stat(path, &state) == 0 && state.st_uid != geteuid();
 }
@@ -35,7 +35,8 @@ static weft_status read_opened(
     return wi_file_read_opened(file, &(wi_file_rules){.allocator = allocator}, path, data, bytes);
 }
 
-weft_status wi_own_read(const weft_allocator *allocator, const char *path, char **data, size_t *bytes) {
+weft_status wi_trusted_file_read(
+    const weft_allocator *allocator, const char *path, char **data, size_t *bytes) {
     const int file =
         wi_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0); /* a FIFO is refused, not waited for */
     if (file < 0) return wi_file_fail("open", path, errno);

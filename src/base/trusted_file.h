@@ -1,19 +1,20 @@
 /* Files that nobody but the user can have written. What runs as code is read only from such.
  *
  * The user is the effective one, root like any other: root does not use the files of its users, and they not root's. */
-#ifndef WI_OWNERSHIP_H
-#define WI_OWNERSHIP_H
+#ifndef WI_TRUSTED_FILE_H
+#define WI_TRUSTED_FILE_H
 
 #include "base/memory.h"
 
 /* A file or folder must be the user's own, and neither its group nor others may write to it; links are followed.
  * Errors: WEFT_ERROR_FILE, whose line says what is wrong. *unseen (may be NULL): nothing is there, or it cannot be
  * looked at. */
-weft_status wi_own_check(const char *path, bool *unseen);
+weft_status wi_trusted_file_check(const char *path, bool *unseen);
 /* Reads a whole regular file that passes the check, which is made on the opened file. *data is NUL-terminated after
  * *bytes bytes; release it with wi_release. */
-weft_status wi_own_read(const weft_allocator *allocator, const char *path, char **data, size_t *bytes);
+weft_status wi_trusted_file_read(
+    const weft_allocator *allocator, const char *path, char **data, size_t *bytes);
 /* Whether something is there that belongs to another user. */
-bool wi_own_is_other(const char *path);
+bool wi_file_is_others(const char *path);
 
 #endif
