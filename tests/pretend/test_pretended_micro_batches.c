@@ -63,6 +63,13 @@ static weft_tensor *attention(weft_tensor *x, weft_tensor *label) {
     return weft_cross_entropy(weft_linear(weft_mean(h, 1), 10), label);
 }
 
+/* One head, whose batch is the only leading dimension. */
+static weft_tensor *one_head(weft_tensor *x, weft_tensor *label) {
+    weft_tensor *h = weft_linear(x, 48);
+    h = weft_attention(h, weft_tanh(h), weft_linear(h, 32), WEFT_WITH(attention, .causal = true));
+    return weft_cross_entropy(weft_linear(weft_mean(h, 1), 10), label);
+}
+
 static const network networks[] = {
     {"convolutions", convolutions, 37, {3, 16, 16}, 2e-5f, WEFT_F32},
     {"perceptron", perceptron, 1000, {300}, 2e-5f, WEFT_F32},
@@ -70,6 +77,7 @@ static const network networks[] = {
     {"language", language, 64, {12}, 2e-5f, WEFT_I32},
     {"gates", gates, 150, {11, 40}, 2e-5f, WEFT_F32},
     {"attention", attention, 100, {24, 32}, 2e-5f, WEFT_F32},
+    {"one head", one_head, 300, {24, 32}, 2e-5f, WEFT_F32},
 };
 
 /* ---- training ---- */
