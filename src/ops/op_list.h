@@ -36,7 +36,7 @@ WI_MAP2(minimum,       NUMERIC, "select(b, a, (a <= b) | isnan(a))", "min(a, b)"
 WI_MAP2(pow,           FLOAT,   "weft_pow(a, b)",                    NULL,           pow_base_gradient(g, a, b), pow_exponent_gradient(g, a, b, y))
 WI_MAP2(remainder,     NUMERIC, "weft_remainder_f(a, b)",            "weft_remainder_i(a, b)",
                                                                                      g, weft_neg(weft_mul(g, weft_floor(weft_div(a, b)))))
-WI_MAP2(atan2,         FLOAT,   "weft_atan2(a, b)",                  NULL,           weft_div(weft_mul(g, b), sum_of_squares(a, b)), weft_neg(weft_div(weft_mul(g, a), sum_of_squares(a, b))))
+WI_MAP2(atan2,         FLOAT,   "weft_atan2(a, b)",                  NULL,           atan2_slope(g, a, b, b), weft_neg(atan2_slope(g, a, b, a)))
 WI_MAP1(abs,           NUMERIC, "fabs(a)",                           "max(a, -a)",   weft_mul(g, weft_sign(a)))
 WI_MAP1(sign,          NUMERIC, "select(select((WF)(0.0f), (WF)(-1.0f), a < 0.0f), (WF)(1.0f), a > 0.0f)",
                                                                      "clamp(a, (WI)(-1), (WI)(1))", NULL)
@@ -47,7 +47,7 @@ WI_MAP1(trunc,         NUMERIC, "trunc(a)",                          "a",       
 WI_MAP1(rsqrt,         FLOAT,   "1.0f / sqrt(a)",                    NULL,           weft_mul(g, weft_mul(weft_number(y, -0.5), weft_mul(y, weft_square(y)))))
 WI_MAP1(reciprocal,    FLOAT,   "1.0f / a",                          NULL,           weft_neg(weft_mul(g, weft_square(y))))
 WI_MAP1(exp2,          PRECISE, "weft_exp2(a)",                      NULL,           weft_mul(g, weft_mul(y, weft_number(y, 0.69314718055994531))))
-WI_MAP1(expm1,         PRECISE, "weft_expm1(a)",                     NULL,           weft_mul(g, weft_add(y, weft_number(y, 1))))
+WI_MAP1(expm1,         PRECISE, "weft_expm1(a)",                     NULL,           weft_mul(g, weft_exp(a)))
 WI_MAP1(log2,          PRECISE, "weft_log2(a)",                      NULL,           weft_div(weft_mul(g, weft_number(g, 1.4426950408889634)), a))
 WI_MAP1(log1p,         PRECISE, "weft_log1p(a)",                     NULL,           weft_div(g, weft_add(a, weft_number(a, 1))))
 WI_MAP1(sin,           FLOAT,   "weft_sin(a)",                       NULL,           weft_mul(g, weft_cos(a)))
@@ -64,7 +64,7 @@ WI_MAP1(softplus,      FLOAT,   "weft_softplus(a)",                  NULL,      
 WI_MAP1(softsign,      FLOAT,   "a / (1.0f + fabs(a))",              NULL,           weft_div(g, weft_square(weft_add(weft_abs(a), weft_number(a, 1)))))
 WI_MAP1(mish,          FLOAT,   "weft_mish(a)",                      NULL,           weft_mul(g, mish_slope(a)))
 WI_MAP1(selu,          FLOAT,   "(WF)(1.0507009873554805f) * select((WF)(1.6732632423543772f) * weft_expm1(a), a, a > 0.0f)",
-                                                                     NULL,           weft_mul(g, selu_slope(a, y)))
+                                                                     NULL,           weft_mul(g, selu_slope(a)))
 WI_MAP1(relu6,         FLOAT,   "select(select(a, (WF)(6.0f), a > 6.0f), (WF)(0.0f), a < 0.0f)",
                                                                      NULL,           between(a, 0, 6, g))
 WI_MAP1(hardsigmoid,   FLOAT,   "select(select((a + 3.0f) * 0.16666666666666667f, (WF)(1.0f), a > 3.0f), (WF)(0.0f), a < -3.0f)",

@@ -77,8 +77,12 @@ static void interchange_short_rows(wi_loop *loop) {
     int kept = last;
     while (kept >= 0 && space->reduced[kept]) kept--;
     if (kept < 0 || space->dims[kept].general < 16) return;
-    for (int i = 0; i < loop->operand_count; i++) /* lanes would be in different rows of a table */
-        if (loop->operands[i].is_index && wi_operand_varies(&loop->operands[i], kept)) return;
+    for (int i = 0; i < loop->operand_count; i++) {
+        const wi_operand *const operand = &loop->operands[i];
+        /* Lanes would be in different rows of a table, or walk through padding with a stride. */
+        if (operand->is_index && wi_operand_varies(operand, kept)) return;
+        if (operand->padding && operand->padding[kept].mode) return;
+    }
     const wi_size dim = space->dims[kept];
     wi_size strides[WI_MAX_OPERANDS];
     for (int i = 0; i < loop->operand_count; i++) strides[i] = loop->operands[i].layout.strides[kept];

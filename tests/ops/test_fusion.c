@@ -77,6 +77,12 @@ FUSION(softmax_times_product, weft_mul(weft_softmax(weft_matmul(a, b), -1), weft
 FUSION(concat_of_products,
     weft_relu(weft_concat((weft_tensor *const[]){weft_matmul(a, b), c, weft_exp(d)}, 3, 1)),
     f64_relu(f64_concat((const f64_array *const[]){f64_matmul(a, b), c, f64_exp(d)}, 3, 1)))
+/* Short rows beside which lanes could run, and an operand whose rows are in another order. */
+FUSION(softmax_of_rolled, weft_softmax(weft_add(a, weft_roll(b, 1, 1)), -1),
+    f64_softmax(
+        f64_add(
+            a, f64_concat((const f64_array *const[]){f64_slice(b, 1, 16, 17), f64_slice(b, 1, 0, 16)}, 2, 1)),
+        2))
 
 static const op_case cases[] = {
     CASE("relu(2a + b)", relu_affine, INPUTS(X(WEFT_BATCH, 5), X(5))),
@@ -91,6 +97,7 @@ static const op_case cases[] = {
     CASE("map of a sum", map_of_sum, INPUTS(X(WEFT_BATCH, 9))),
     CASE("normalised", normalise, INPUTS(X(WEFT_BATCH, 6))),
     CASE("softmax of a sum", softmax_of_sum, INPUTS(X(WEFT_BATCH, 10), X(10))),
+    CASE("softmax of rolled rows", softmax_of_rolled, INPUTS(X(WEFT_BATCH, 17, 3), X(WEFT_BATCH, 17, 3))),
     CASE("both axes", two_axes, INPUTS(X(5, 9))),
     CASE("layer", layer, INPUTS(X(WEFT_BATCH, 6), F32_PARAMETER(-1, 1, 6, 5), F32_PARAMETER(-1, 1, 5))),
     CASE("residual layer", residual, INPUTS(X(WEFT_BATCH, 6), X(6, 5), X(5), X(WEFT_BATCH, 5))),

@@ -50,6 +50,13 @@ static weft_tensor *attention(weft_tensor *x, weft_tensor *label) {
     return weft_cross_entropy(weft_linear(weft_mean(h, 1), 10), label);
 }
 
+/* One head, whose batch is the only leading dimension. */
+static weft_tensor *one_head(weft_tensor *x, weft_tensor *label) {
+    weft_tensor *h = weft_linear(x, 48);
+    h = weft_attention(h, weft_tanh(h), weft_linear(h, 32), WEFT_WITH(attention, .causal = true));
+    return weft_cross_entropy(weft_linear(weft_mean(h, 1), 10), label);
+}
+
 #define NETWORK(network) .name = #network, .loss = (network), .tolerance = 2e-5f
 static const trained_network networks[] = {
     {NETWORK(convolutions), .batch = 37, .dims = {3, 16, 16}, .dtype = WEFT_F32},
@@ -58,6 +65,7 @@ static const trained_network networks[] = {
     {NETWORK(language), .batch = 64, .dims = {12}, .dtype = WEFT_I32, .unlabelled = true},
     {NETWORK(gates), .batch = 150, .dims = {11, 40}, .dtype = WEFT_F32},
     {NETWORK(attention), .batch = 100, .dims = {24, 32}, .dtype = WEFT_F32},
+    {NETWORK(one_head), .batch = 300, .dims = {24, 32}, .dtype = WEFT_F32},
 };
 
 /* ---- training ---- */

@@ -194,14 +194,15 @@ static weft_graph *check(weft_tensor *const *x, const weft_attention_options *op
     return graph;
 }
 
-/* Leading dimensions as two; the last two as they are, or stretched to length and width. */
+/* Leading dimensions as two, a single one as the first, so that a batch can be cut into ranges; the last two as they are, or
+ * stretched to length and width. */
 static weft_tensor *to_rank4(weft_tensor *x, const wi_shape *lead, int64_t length, int64_t width) {
     wi_shape whole = *lead, outer = *lead;
     whole.dims[whole.rank++] = length;
     whole.dims[whole.rank++] = width;
     x = weft_expand(x, whole.rank, whole.dims);
-    if (outer.rank > 0) outer.rank--;
-    const int64_t inner = lead->rank > 0 ? lead->dims[lead->rank - 1] : 1;
+    int64_t inner = 1;
+    if (outer.rank > 1) inner = lead->dims[--outer.rank];
     return x ? weft_reshape_shape(x, 4, (const int64_t[]){wi_attention_length(&outer), inner, length, width})
              : NULL;
 }

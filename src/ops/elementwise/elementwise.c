@@ -194,8 +194,12 @@ static weft_tensor *pow_exponent_gradient(weft_tensor *g, weft_tensor *a, weft_t
     return weft_where(still, zero, weft_mul(g, weft_mul(y, weft_log(a))));
 }
 
-static weft_tensor *sum_of_squares(weft_tensor *a, weft_tensor *b) {
-    return weft_add(weft_square(a), weft_square(b));
+/* g·side / (a² + b²) of the point (b, a), which has no direction at the origin: 0 there. */
+static weft_tensor *atan2_slope(weft_tensor *g, weft_tensor *a, weft_tensor *b, weft_tensor *side) {
+    weft_tensor *zero = weft_number(a, 0);
+    weft_tensor *origin = weft_logical_and(weft_equal(a, zero), weft_equal(b, zero));
+    weft_tensor *squares = weft_add(weft_square(a), weft_square(b));
+    return weft_div(weft_mul(g, side), weft_where(origin, weft_number(a, 1), squares));
 }
 
 /* sqrt(1 - a²), as exact as it can be near 1. */
@@ -242,10 +246,12 @@ static weft_tensor *mish_slope(weft_tensor *a) {
     return weft_add(t, weft_mul(a, t_slope));
 }
 
-static weft_tensor *selu_slope(weft_tensor *a, weft_tensor *y) {
+/* From a, not from the value, which near -scale·alpha has no digits left of exp(a). */
+static weft_tensor *selu_slope(weft_tensor *a) {
     const double scale = 1.0507009873554805, alpha = 1.6732632423543772;
-    return weft_where(
-        weft_less(weft_number(a, 0), a), weft_number(a, scale), weft_add(y, weft_number(y, scale * alpha)));
+    weft_tensor *zero = weft_number(a, 0), *up = weft_less(zero, a);
+    weft_tensor *curve = weft_mul(weft_exp(weft_where(up, zero, a)), weft_number(a, scale * alpha));
+    return weft_where(up, weft_number(a, scale), curve);
 }
 
 /* PyTorch's: at -3 it is -1/2, at 3 it is 3/2. */

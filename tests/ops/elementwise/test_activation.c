@@ -135,6 +135,36 @@ static void test_edges(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* ---- where the value is near its limit, the gradient keeps its digits ---- */
+
+static void test_gradients_far_below(void **state) {
+    (void)state;
+    enum { POINTS = 5, CURVES = 3 };
+    const float points[POINTS] = {-4, -9.5f, -15, -20, -80};
+    const double factors[CURVES] = {2, 1.0507009873554805 * 1.6732632423543772, 1}; /* of exp(x) */
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input_shape(graph, "x", WEFT_F32, 1, (const int64_t[]){POINTS});
+    weft_tensor *const curves[CURVES] = {weft_elu(x, 2), weft_selu(x), weft_expm1(x)};
+    weft_tensor *slopes[CURVES];
+    for (int i = 0; i < CURVES; i++) slopes[i] = weft_gradient(weft_sum(curves[i]), x);
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, slopes, CURVES, NULL));
+    assert_weft_ok(weft_plan_write(plan, x, points, sizeof points));
+    assert_weft_ok(weft_plan_run(plan));
+    for (int i = 0; i < CURVES; i++) {
+        float got[POINTS];
+        assert_weft_ok(weft_plan_read(plan, slopes[i], got, sizeof got));
+        for (int k = 0; k < POINTS; k++) {
+            const double wanted = factors[i] * exp((double)points[k]);
+            if (!(fabs((double)got[k] - wanted) <= 2e-6 * wanted))
+                fail_msg(
+                    "curve %d: gradient %.9g at %g, not %.9g", i, (double)got[k], (double)points[k], wanted);
+        }
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 /* ---- i32: the remainder of anything by anything, the ends of the range ---- */
 
 static void test_i32(void **state) {
@@ -172,7 +202,8 @@ static void test_i32(void **state) {
 
 int main(void) {
     static const op_cases ops[] = {ACTIVATION_OPS(COVERED_CASES)};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_edges), cmocka_unit_test(test_i32)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_edges), cmocka_unit_test(test_gradients_far_below), cmocka_unit_test(test_i32)};
     return test_finish(op_suite_run("activation", ops, sizeof ops / sizeof ops[0]) +
                        cmocka_run_group_tests_name("activation, edges", tests, NULL, NULL));
 }

@@ -321,7 +321,35 @@ static void test_edges(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* The origin has no angle, and there the gradient is 0, whatever the signs of the zeros. */
+static void test_atan2_at_the_origin(void **state) {
+    (void)state;
+    enum { POINTS = 5 };
+    const float y[POINTS] = {0, -0.0f, 0, -0.0f, 2}, x[POINTS] = {0, 0, -0.0f, -0.0f, 0};
+    weft_graph *const graph = test_graph();
+    weft_tensor *const sides[2] = {
+        weft_input_shape(graph, "y", WEFT_F32, 1, (const int64_t[]){POINTS}),
+        weft_input_shape(graph, "x", WEFT_F32, 1, (const int64_t[]){POINTS}),
+    };
+    weft_tensor *slopes[2];
+    float got[2][POINTS];
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_gradients(weft_sum(weft_atan2(sides[0], sides[1])), sides, 2, slopes));
+    assert_weft_ok(weft_plan_create(&plan, slopes, 2, NULL));
+    assert_weft_ok(weft_plan_write(plan, sides[0], y, sizeof y));
+    assert_weft_ok(weft_plan_write(plan, sides[1], x, sizeof x));
+    assert_weft_ok(weft_plan_run(plan));
+    for (int i = 0; i < 2; i++) assert_weft_ok(weft_plan_read(plan, slopes[i], got[i], sizeof got[i]));
+    for (int k = 0; k < POINTS; k++) {
+        assert_true(got[0][k] == 0);
+        assert_true(got[1][k] == (k < POINTS - 1 ? 0 : -0.5f));
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_edges)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_edges), cmocka_unit_test(test_atan2_at_the_origin)};
     return run_shapes() + cmocka_run_group_tests_name("elementwise edges", tests, NULL, NULL);
 }
