@@ -91,10 +91,11 @@ static weft_status wait_for(wi_device *device, size_t index) {
     return status;
 }
 
-/* One place is left for a mark. */
+/* One place is left for a mark. Another device may have gone on, and not this one. */
 static weft_status make_room(wi_device *device) {
     wi_pending *const pending = device->pending;
-    if (pending->count < ROOM - 1 || wi_pending_advance(device)) return WEFT_OK;
+    if (pending->count >= ROOM - 1) (void)wi_pending_advance(device);
+    if (pending->count < ROOM - 1) return WEFT_OK;
     if (oldest_that_tells(pending) == pending->count) WI_TRY(wi_pending_end_run(device));
     WI_TRY(wait_for(device, oldest_that_tells(pending)));
     (void)wi_pending_advance(device);
