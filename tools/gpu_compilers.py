@@ -12,6 +12,7 @@ AMD as clang says it; NVIDIA by the limits of "CUDA C++ Programming Guide", tabl
 Capability"; Intel: all threads with 128 registers, half of them with 256.
 """
 import glob
+import math
 import os
 import re
 import shutil
@@ -175,10 +176,11 @@ def run(command, **options):
 
 
 class Toolbox:
-    """Where the compilers are: in a folder that --fetch filled, else installed."""
+    """Where the compilers are: in a folder that --fetch filled, else installed; and whether ptxas is told the size of groups."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, tells_group_sizes=False):
         self.folder = folder
+        self.tells_group_sizes = tells_group_sizes
         self.environment = dict(os.environ)
         if folder:
             libraries = [f"{folder}/usr/lib/x86_64-linux-gnu", f"{folder}/usr/lib/llvm-19/lib"]
@@ -212,13 +214,13 @@ class Toolbox:
 
 
 def group_sizes(toolbox, library, source):
-    """Kernels' work-items of a group, where the source requires a size."""
+    """The size of kernels' groups, where the source requires one."""
     clang, _ = toolbox.clang(library)
     text = run([clang, "-E", "-P", "-x", "cl", "-cl-std=CL1.2", "-w", source], env=toolbox.environment)
     sizes = {}
     for size, name in re.findall(r"reqd_work_group_size\(([\d\s()*+/<>-]+(?:,[\d\s()*+/<>-]+){2})\)\)\)\s[^{;]*?(\w+)\(\s*__", text):
         x, y, z = (int(eval(part, {"__builtins__": {}})) for part in size.split(","))  # digits and operators alone
-        sizes[name] = x * y * z
+        sizes[name] = (x, y, z)
     return sizes
 
 
@@ -305,6 +307,17 @@ float4 __attribute__((overloadable)) exp2(float4 x) {
 """
 
 
+def tell_group_sizes(path, sizes):
+    """clang leaves out of PTX what a kernel requires, by which ptxas allots registers; a driver may write it."""
+    def told(match):
+        size = sizes.get(match.group(2))
+        return match.group(1) + (".reqntid %d, %d, %d\n" % size if size else "")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(re.sub(r"(\.entry (\w+)\([^)]*\)\n)", told, text))
+
+
 def compile_nvidia(toolbox, target, source, work):
     ptxas = toolbox.program("nvidia/cu13/bin/ptxas", "usr/local/cuda/bin/ptxas")
     if not ptxas:
@@ -320,16 +333,18 @@ def compile_nvidia(toolbox, target, source, work):
     with open(ptx, encoding="utf-8") as text:
         divisions = {name: len(re.findall(r"\b(?:div|rem)\.[us]64", body))
                      for name, body in re.findall(r"\.entry (\w+)\((.*?)^}", text.read(), re.M | re.S)}
+    sizes = group_sizes(toolbox, "nvptx64--nvidiacl.bc", source)
+    if toolbox.tells_group_sizes:
+        tell_group_sizes(ptx, sizes)
     report = run([ptxas, "-v", f"-arch={target}", ptx, "-o", binary])
     bodies = nvidia_bodies(run([disassembler, "-c", binary])) if disassembler else {}
-    sizes = group_sizes(toolbox, "nvptx64--nvidiacl.bc", source)
     pattern = (r"Compiling entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores.*?"
                r"Used (\d+) registers([^\n]*)")
     for name, stack, spill, registers, rest in re.findall(pattern, report, re.S):
         local = re.search(r"(\d+) bytes smem", rest)
         bytes_local = int(local.group(1)) if local else 0
         yield Kernel(name, int(registers), int(spill), int(stack), bytes_local,
-                     nvidia_occupancy(target, int(registers), bytes_local, sizes.get(name, 64)),
+                     nvidia_occupancy(target, int(registers), bytes_local, math.prod(sizes.get(name, (64,)))),
                      main_loop("nvidia", bodies.get(name, [])), "nvidia", bodies.get(name, []), divisions.get(name, 0))
 
 
