@@ -137,12 +137,15 @@ static weft_tensor *in_rows(weft_tensor *x, const wi_shape *shape) {
     return line ? weft_reshape_shape(line, shape->rank, shape->dims) : NULL;
 }
 
+static bool slices_along(const weft_tensor *y, const wi_cut *cut) {
+    return y->op == &wi_op_slice && y->attributes->slice.axis == cut->axis;
+}
+
 /* What a piece of a view is of its input: a piece of that, too. */
 static weft_tensor *viewed_piece(const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, int piece) {
     const weft_tensor *const x = y->inputs[0];
-    const wi_piece_image *const of_x = wi_piece_image_of(c, x);
+    if (!slices_along(y, cut)) return wi_piece_image_of(c, x)->parts[piece];
     const wi_slice_attributes *const a = &y->attributes->slice;
-    if (y->op != &wi_op_slice || a->axis != cut->axis) return of_x->parts[piece];
     const int64_t begin = a->start + cut->at[piece] * a->step,
                   end = a->start + (cut->at[piece + 1] - 1) * a->step + 1;
     return wi_range_of_pieces(c, x, y->op->name, a->axis, begin, end);
@@ -151,14 +154,13 @@ static weft_tensor *viewed_piece(const wi_piecing *c, const weft_tensor *y, cons
 static weft_tensor *view_piece(const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, int piece) {
     const wi_shape shape = wi_piece_shape(&y->shape, cut, piece);
     weft_tensor *x = viewed_piece(c, y, cut, piece);
-    const wi_slice_attributes *const a = &y->attributes->slice;
     if (!x) return NULL;
     if (y->op == &wi_op_flat_gradients) return in_rows(x, &shape);
     if (y->op == &wi_op_reshape) return weft_reshape_shape(x, shape.rank, shape.dims);
     if (y->op == &wi_op_expand) return weft_expand(x, shape.rank, shape.dims);
     if (y->op != &wi_op_slice) return wi_node_over(y, &x, &shape);
-    const bool along = a->axis == cut->axis;
-    return wi_slice_dims(x, a->axis, along ? 0 : a->start, shape.dims[a->axis], a->step);
+    const wi_slice_attributes *const a = &y->attributes->slice;
+    return wi_slice_dims(x, a->axis, slices_along(y, cut) ? 0 : a->start, shape.dims[a->axis], a->step);
 }
 
 /* Flat gradients of which the pieces are known, of an input that is whole. */
