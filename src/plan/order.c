@@ -172,6 +172,11 @@ static weft_status make_order(wi_node_order *order) {
     return WEFT_OK;
 }
 
+double wi_node_bytes(const weft_tensor *node, int64_t batch) {
+    const wi_extent extent = wi_extent_of(&node->shape, batch);
+    return (double)wi_extent_count(&extent).actual * (double)weft_dtype_size(node->dtype);
+}
+
 int64_t wi_elements_before(const wi_shape *shape, int axis) {
     int64_t count = 1;
     for (int i = 0; i < axis; i++) count *= shape->dims[i];

@@ -102,6 +102,8 @@ typedef struct wi_root_parts {
 } wi_root_parts;
 /* Gives the order these roots, by root, and the outputs that they stand for. */
 weft_status wi_replace_roots(wi_node_order *order, const wi_root_parts *parts);
+/* At that batch. */
+double wi_node_bytes(const weft_tensor *node, int64_t batch);
 /* How many elements the axes before this one have. */
 int64_t wi_elements_before(const wi_shape *shape, int axis);
 

@@ -6,15 +6,10 @@ static int64_t *new_places(const wi_piecing *c, int count) {
     return wi_arena_take(c->request->arena, ((size_t)count + 1) * sizeof(int64_t));
 }
 
-double wi_node_bytes(const wi_piecing *c, const weft_tensor *node) {
-    const wi_extent extent = wi_extent_of(&node->shape, c->request->batch);
-    return (double)wi_extent_count(&extent).actual * (double)weft_dtype_size(node->dtype);
-}
-
 bool wi_is_too_large(const wi_piecing *c, const weft_tensor *node) {
     for (int i = 0; i < node->shape.rank; i++)
         if (node->shape.dims[i] < 0) return false;
-    return wi_node_bytes(c, node) > (double)c->largest;
+    return wi_node_bytes(node, c->request->batch) > (double)c->largest;
 }
 
 /* ---- sources ---- */
@@ -194,7 +189,8 @@ weft_status wi_find_wanted_cuts(const wi_piecing *c) {
 weft_status wi_cut_to_fit(const wi_piecing *c, const weft_tensor *node, wi_cut *cut) {
     const int axis = first_long_axis(&node->shape);
     const int64_t length = axis < node->shape.rank ? node->shape.dims[axis] : 0;
-    const int64_t rows = (int64_t)((double)length * ((double)c->largest / wi_node_bytes(c, node)));
+    const int64_t rows =
+        (int64_t)((double)length * ((double)c->largest / wi_node_bytes(node, c->request->batch)));
     *cut = (wi_cut){0};
     if (length < 0 || rows < 1) return WEFT_OK;
     const int count = (int)wi_divide_up(length, rows);

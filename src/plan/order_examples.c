@@ -64,8 +64,7 @@ void wi_find_examples(const wi_cutting *c, const weft_tensor *y, wi_cut_image *o
 /* ---- which way a node is computed ---- */
 
 double wi_cut_bytes(const wi_cutting *c, const weft_tensor *node) {
-    const wi_extent extent = wi_extent_of(&node->shape, c->request->batch);
-    return (double)wi_extent_count(&extent).actual * (double)weft_dtype_size(node->dtype);
+    return wi_node_bytes(node, c->request->batch);
 }
 
 bool wi_exceeds_buffer(const wi_cutting *c, const weft_tensor *node) {

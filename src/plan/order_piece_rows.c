@@ -148,6 +148,7 @@ static weft_status cut_of_sum(const wi_piecing *c, const weft_tensor *y, wi_cut 
 weft_status wi_make_of_rows(const wi_piecing *c, const weft_tensor *y, wi_piece_image *own) {
     wi_cut cut = wi_piece_image_of(c, y->inputs[0])->cut;
     if (adds_up_rows(y)) WI_TRY(cut_of_sum(c, y, &cut));
+    if (cut.count == 0) return wi_check_whole_piece(c, y, "the plan"); /* one of its rows is too large */
     const bool along = cut.axis == axis_of_index(y);
     if (along && reads_rows(y)) return read_rows(c, y, own);
     const wi_make_piece make = !along ? piece_beside : adds_up_rows(y) ? sum_piece : replaced_piece;

@@ -19,18 +19,19 @@ weft_status wi_piecing_status(const wi_piecing *c) {
     return *c->status == WEFT_OK ? weft_graph_status(c->request->graph) : *c->status;
 }
 
-static weft_status check_whole(const wi_piecing *c, const weft_tensor *node, const char *reader) {
+weft_status wi_check_whole_piece(const wi_piecing *c, const weft_tensor *node, const char *reader) {
     if (!wi_is_too_large(c, node)) return WEFT_OK;
     char what[WI_SHAPE_TEXT + 256], text[WI_SHAPE_TEXT];
     snprintf(what, sizeof what, "plan: %s '%.128s' %s, which %s reads whole,", node->op->name,
         weft_tensor_name(node), wi_shape_print(&node->shape, text), reader);
-    return wi_buffer_check_largest(c->request->devices.of[0], (size_t)wi_node_bytes(c, node), what);
+    return wi_buffer_check_largest(
+        c->request->devices.of[0], (size_t)wi_node_bytes(node, c->request->batch), what);
 }
 
 weft_tensor *wi_whole_of_pieces(const wi_piecing *c, const weft_tensor *node, const char *reader) {
     wi_piece_image *const own = wi_piece_image_of(c, node);
     if (own->whole || !own->parts) return own->whole;
-    const weft_status status = check_whole(c, node, reader);
+    const weft_status status = wi_check_whole_piece(c, node, reader);
     if (status != WEFT_OK) return fail(c, status);
     own->whole = weft_concat(own->parts, (size_t)own->cut.count, own->cut.axis);
     return own->whole;

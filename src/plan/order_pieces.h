@@ -70,12 +70,12 @@ weft_status wi_cut_of_view(
 weft_status wi_find_wanted_cuts(const wi_piecing *c);
 /* One that leaves as few pieces as fit a buffer; count 0: there is none. */
 weft_status wi_cut_to_fit(const wi_piecing *c, const weft_tensor *node, wi_cut *cut);
-/* At the plan's batch. */
-double wi_node_bytes(const wi_piecing *c, const weft_tensor *node);
 
 /* ---- order_pieces.c ---- */
 /* What has failed so far: of the graph, or of these calls, which then give NULL. */
 weft_status wi_piecing_status(const wi_piecing *c);
+/* Fails where a buffer does not hold all of the node. */
+weft_status wi_check_whole_piece(const wi_piecing *c, const weft_tensor *node, const char *reader);
 /* All of the node, joined if it fits a buffer; `reader` is named in the error where it does not. */
 weft_tensor *wi_whole_of_pieces(const wi_piecing *c, const weft_tensor *node, const char *reader);
 /* From begin to end along an axis. */

@@ -99,6 +99,11 @@ static void a_tensor_above_the_limit_is_an_error(void **state) {
     weft_tensor *const sums = weft_sum(weft_cumsum(table, 0));
     assert_fails(weft_plan_create(&plan, &sums, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
         "plan: parameter 'table' (600, 1000), which cumsum reads whole, of 2400000 bytes: the largest");
+    weft_tensor *const index = weft_array(graph, WEFT_I32, (int32_t[]){1}, 1, (int64_t[]){1});
+    weft_tensor *const line = weft_parameter(graph, "line", weft_zeros(), 1, 300000);
+    weft_tensor *const added = weft_sum(weft_index_sum(line, 0, index, 2));
+    assert_fails(weft_plan_create(&plan, &added, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
+        "plan: index_sum '' (2, 300000), which the plan reads whole, of 2400000 bytes: the largest");
     weft_tensor *const turned = weft_neg(weft_transpose(table));
     assert_fails(weft_plan_create(&plan, &turned, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
         "plan: neg '' (1000, 600), which the caller reads whole, of 2400000 bytes: the largest");
