@@ -57,11 +57,17 @@ weft_status wi_uploads_mark(wi_device *device, cl_event *mark) {
     return status;
 }
 
+static weft_status flush(wi_device *device) {
+    return wi_cl_check(clFlush(device->uploads->queue), "handing uploads to the device");
+}
+
 /* ---- what nothing has waited for ---- */
 
+/* Waiting may ask for the events' states alone, which begins nothing. */
 static weft_status wait_for(wi_device *device, cl_uint count, const cl_event *events) {
     if (device->trial.hangs)
         WI_FAIL(WEFT_ERROR_OPENCL, "data that is copied to the device waits for a kernel that does not end");
+    WI_TRY(flush(device));
     return wi_wait_for_events(device, count, events, "waiting for data that is copied to the device");
 }
 
@@ -92,7 +98,7 @@ static weft_status check(cl_int error, size_t bytes) {
 
 /* The copy runs already: where the kernels' queue cannot be made to wait for it, the host does. */
 static weft_status order_kernels(wi_device *device, cl_event copied) {
-    WI_TRY(wi_cl_check(clFlush(device->uploads->queue), "handing uploads to the device"));
+    WI_TRY(flush(device));
     return wi_cl_check(clEnqueueBarrierWithWaitList(device->queue, 1, &copied, NULL),
         "making kernels wait for data that they read");
 }
