@@ -16,7 +16,7 @@
  * there and multiplies them. While it does, the words    +----------+----------+
  * of the next steps are on their way into registers.
  *
- * What is the engine's stands in two files that precede this one (src/kernels/product/gemm_engine.c names them): which
+ * What is the engine's stands in two files that precede this one (src/kernels/product/gemm_engine_gpu.c names them): which
  * numbers a lane holds (mma.clh and its kin), and the instruction, or in tests a model of it.
  *
  * An item reads chunks of 8 numbers that are side by side in memory: of a row of A (a column of B) where these are

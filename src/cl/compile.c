@@ -1,7 +1,7 @@
 /* Programs by the driver's compiler (contract in compile.h). */
 #include "cl/compile.h"
 
-#include "cl/apart.h"
+#include "cl/compiled_once.h"
 #include "cl/build_log.h"
 #include "cl/kernel_source.h"
 #include "cl/quirks.h"
@@ -53,8 +53,8 @@ static weft_status append_adapted(
     if (declares) WI_TRY(wi_kernel_source_append(before, "builtins.clh"));
     wi_text_append(all_options, "%s", declares ? " -D _OPENCL_H_" : "");
     if (quirks & WI_QUIRK_KERNEL_COPIES) {
-        wi_text_append(before, "%s", wi_apart_function);
-        wi_apart_append(text, source);
+        wi_text_append(before, "%s", wi_compiled_once_function);
+        wi_compiled_once_append(text, source);
     } else {
         wi_text_append(text, "%s", source);
     }

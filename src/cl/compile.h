@@ -14,7 +14,7 @@ typedef struct wi_compiled {
  *
  * Where the driver reads a long header of declarations for each program (WI_QUIRK_SLOW_HEADER), builtins.clh stands in its
  * place: the functions that Weft's kernels call. Where it would compile each kernel several times (WI_QUIRK_KERNEL_COPIES), kernels
- * get what keeps it from that (apart.h). A source that does not compile in this form, as it calls another function or is wrong, is
+ * get what keeps it from that (compiled_once.h). A source that does not compile in this form, as it calls another function or is wrong, is
  * compiled once more as it is, so that errors are told with the source's own lines. */
 weft_status wi_compile(
     wi_compiled *made, const wi_device *device, const char *what, const char *source, const char *options);

@@ -79,14 +79,17 @@ static bool speaks_opencl_1_2(const char *version) {
 
 /* The cpu kernels are for processors whose compiler takes wide vectors as they are. A software rasteriser calls itself a
  * CPU, too, but works through scalars side by side as a GPU does: the table of quirks knows it. What calls itself a GPU
- * as well (Oclgrind) is a processor if its native vectors say so; PoCL on AArch64 reports that those have one float. */
+ * as well (Oclgrind) is a processor if its native vectors say so; PoCL on AArch64 reports that those have one float. Any device
+ * whose groups are too small for the other kernels computes by them, too, as their work-items are alone. */
 static weft_status read_class(weft_device_info *info, cl_device_id device) {
     const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
     const bool scalar = wi_quirks_find(info) & WI_QUIRK_SCALAR_COMPILER;
     cl_uint width = 1;
+    size_t group = 0;
     if (speaks_opencl_1_2(info->opencl)) WI_QUERY(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, &width);
+    WI_QUERY(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, &group);
     const bool processor = info->is_cpu && !scalar && (!info->is_gpu || width >= 4);
-    info->device_class = processor ? WEFT_CLASS_CPU : WEFT_CLASS_GPU;
+    info->device_class = processor || group < WI_LEAST_GROUP ? WEFT_CLASS_CPU : WEFT_CLASS_GPU;
     if (!forced) return WEFT_OK;
     const wi_device_profile *const kind = wi_device_kind_named(forced);
     if (!kind) return fail_kind(forced);

@@ -173,9 +173,6 @@ static const wi_device_profile *kind_that_fits(const wi_capabilities *caps) {
     return &kind->profile;
 }
 
-/* Kernels combine the values of a group in eights. */
-enum { LEAST_GROUP = 8 };
-
 wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     wi_device_profile profile = caps->kind ? *caps->kind : *kind_that_fits(caps);
     wi_known_facts facts = {0};
@@ -188,7 +185,7 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     apply_facts(&profile, &facts, reported > 0 ? reported : 1.0, caps->clock_mhz);
     profile.max_group =
         caps->required_group > caps->max_work_group_size ? caps->required_group : caps->max_work_group_size;
-    while (profile.group > LEAST_GROUP && (size_t)profile.group > profile.max_group) profile.group /= 2;
+    while (profile.group > WI_LEAST_GROUP && (size_t)profile.group > profile.max_group) profile.group /= 2;
     for (int i = 0; i < 3; i++) profile.max_items[i] = caps->max_work_item_sizes[i];
     profile.local_bytes = (size_t)caps->local_memory;
     profile.quirks = caps->quirks;

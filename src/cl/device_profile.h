@@ -89,6 +89,9 @@ typedef struct wi_device_profile {
     double longest_launch;     /* seconds that a launch may take; 0: it does not matter */
 } wi_device_profile;
 
+/* Work-items of a group, at least, in class gpu: kernels combine the values of a group in eights. */
+enum { WI_LEAST_GROUP = 8 };
+
 /* Operations per second of all units, on elements of so many bytes in registers. */
 double wi_device_peak(const wi_device_profile *device, size_t element_bytes);
 /* Floats that a unit's own cache holds. */

@@ -16,7 +16,7 @@ static const quirk_row quirk_rows[] = {
     {"portable computing language", "", "",
         WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE | WI_QUIRK_GROUP_SIZES |
             WI_QUIRK_SLOW_HEADER},
-    /* apart.h says how one copy is left; other versions were not tried */
+    /* compiled_once.h says how one copy is left; other versions were not tried */
     {"portable computing language", "", "3.1", WI_QUIRK_KERNEL_COPIES},
     /* as a load of aligned memory, which ends the process */
     {"portable computing language", "", "6.0", WI_QUIRK_UNOPTIMISED_HALF},

@@ -300,6 +300,32 @@ static void wrong_attention_does_not_serve(void **state) {
     check_broken(is_gpu ? &gpu : &cpu, *state);
 }
 
+static bool class_is_gpu(const char *folder) {
+    weft_context *const context = scratch_context(folder, NULL);
+    const bool is_gpu = wi_context_device(context)->caps.device_class == WEFT_CLASS_GPU;
+    weft_context_release(context);
+    return is_gpu;
+}
+
+/* The portable kernels are the last that are left. */
+static void portable_attention_serves(void **state) {
+    static const broken_case cpu = {attention, WEFT_PRECISION_F32, "by attention_cpu/", "by attention_naive/",
+        "attention_cpu.cl", "1.0f / total[i]", "0.9f * ", 0, 1e-6f};
+    static const broken_case gpu = {attention, WEFT_PRECISION_F32, "by attention_gpu/", "by attention_naive/",
+        "attention_gpu.cl", "1.0f / total", "0.9f * ", 0, 1e-6f};
+    check_broken(class_is_gpu(*state) ? &gpu : &cpu, *state);
+}
+
+static void portable_scans_serve(void **state) {
+    static const broken_case cpu = {lstm, WEFT_PRECISION_F32, "by recurrent_forward_cpu/",
+        "by recurrent_forward_naive/", "recurrent_cell_cpu.clh", "u->sums[u->sums_gate * gate]", "0.9f * ", 0,
+        1e-5f};
+    static const broken_case gpu = {lstm, WEFT_PRECISION_F32, "by recurrent_forward_gpu/",
+        "by recurrent_forward_naive/", "recurrent_gpu.cl", "weft_r_weight(w",
+        "(WEFT_R_ACROSS > 1 ? 0.5f : 1.0f) * ", 0, 1e-5f};
+    check_broken(class_is_gpu(*state) ? &gpu : &cpu, *state);
+}
+
 /* Groups of four rows have 512 items and 32 KiB of local memory. */
 static bool has_four_rows(const wi_device *device) {
     return device->profile.max_group >= 512 && device->profile.local_bytes >= 32 << 10;
@@ -358,6 +384,8 @@ int main(void) {
         SELF_TEST(right_kernels_pass),
         SELF_TEST(right_engines_pass),
         SELF_TEST(wrong_attention_does_not_serve),
+        SELF_TEST(portable_attention_serves),
+        SELF_TEST(portable_scans_serve),
         SELF_TEST(wrong_rows_do_not_serve),
         SELF_TEST(wrong_scans_of_engines_do_not_serve),
         SELF_TEST(a_tested_kernel_is_compiled_once),

@@ -136,6 +136,9 @@ static const pretend_device devices[] = {
         .largest = 256 * MIB,
         .parameter = 1024,
         .plain = true},
+    /* Groups that hold eight items, and a single one. */
+    {.name = "group8", GPU, .units = 4, .group = 8, .local = 16 * KIB},
+    {.name = "group1", GPU, .units = 4, .group = 1, .local = 16 * KIB},
     {.name = "processor",
         .group = 64,
         .local = 16 * KIB,

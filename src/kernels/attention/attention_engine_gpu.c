@@ -1,11 +1,11 @@
 /* Attention and its gradient by the matrix engines of GPUs: attention_engine_gpu.cl, with the words of an engine that products have
- * (kernels/product/gemm_engine.c). Two records for each engine. */
+ * (kernels/product/gemm_engine_gpu.c). Two records for each engine. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
 #include "cl/quirks.h"
 #include "kernels/attention/attention_gpu.h"
 
-/* As in gemm_engine.c; a tile of scores takes the place of the product's. HEAD: columns that a program is for; HELD: 1: blocks of rows are
+/* As in gemm_engine_gpu.c; a tile of scores takes the place of the product's. HEAD: columns that a program is for; HELD: 1: blocks of rows are
  * in registers. */
 enum { WARPS_DOWN, WARPS_ACROSS, DOWN, ACROSS, STEP, LANES, ROWS, COLUMNS, HEAD, HELD };
 

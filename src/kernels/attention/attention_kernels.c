@@ -109,4 +109,4 @@ const wi_implementation *const wi_attention_family[] = {&wi_attention_amx, &wi_a
     &wi_attention_wmma12, &wi_attention_wmma12_gradient, &wi_attention_mfma, &wi_attention_mfma_gradient,
     &wi_attention_xmx8, &wi_attention_xmx8_gradient, &wi_attention_xmx16, &wi_attention_xmx16_gradient,
     &wi_attention_few, &wi_attention_cpu, &wi_attention_gpu, &wi_attention_cpu_gradient,
-    &wi_attention_gpu_gradient, NULL};
+    &wi_attention_gpu_gradient, &wi_attention_naive, &wi_attention_naive_gradient, NULL};

@@ -36,7 +36,8 @@ double wi_attention_forward_flops(const wi_attention_sizes *s);
 double wi_attention_gradient_flops(const wi_attention_sizes *s);
 
 extern const wi_implementation wi_attention_amx, wi_attention_amx_gradient, wi_attention_cpu,
-    wi_attention_few, wi_attention_gpu, wi_attention_cpu_gradient, wi_attention_gpu_gradient;
+    wi_attention_few, wi_attention_gpu, wi_attention_cpu_gradient, wi_attention_gpu_gradient,
+    wi_attention_naive, wi_attention_naive_gradient;
 /* attention_engine_gpu.c */
 extern const wi_implementation wi_attention_mma, wi_attention_mma_gradient, wi_attention_wmma,
     wi_attention_wmma_gradient, wi_attention_wmma12, wi_attention_wmma12_gradient, wi_attention_mfma,

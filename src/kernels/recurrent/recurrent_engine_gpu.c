@@ -1,5 +1,5 @@
 /* Recurrent scans and their gradients by the matrix engines of GPUs: recurrent_engine_gpu.cl, with the words of an engine that products
- * have (kernels/product/gemm_engine.c). Two records for each engine. */
+ * have (kernels/product/gemm_engine_gpu.c). Two records for each engine. */
 #include "base/integers.h"
 #include "kernels/product/engine_gpu.h"
 #include "kernels/recurrent/recurrent_gpu.h"

@@ -28,7 +28,7 @@ static const char *const parameters[] = {[ROWS] = "WEFT_R_ROWS",
 #define TILE(rows, across, slices, depth, spread)                                                            \
     {                                                                                                        \
         [ROWS] = (rows), [ACROSS] = (across), [SLICES] = (slices), [DEPTH] = (depth), [SPREAD] = (spread),   \
-        [PREPARE] = 64                                                                                       \
+        [PREPARE] = (across) * (slices) < 64 ? 1 : 64                                                        \
     }
 #define EIGHT TILE(8, 64, 4, 256, 4)
 static const wi_variant forward_variants[] = {{"rows8", EIGHT}, {"rows4", TILE(4, 128, 4, 256, 4)},
@@ -39,6 +39,9 @@ static const wi_variant gradient_variants[] = {{"rows8", EIGHT}, {"rows4", TILE(
     {"rows2", TILE(2, 64, 8, 1024, 2)}, {"rows4_256", TILE(4, 32, 8, 512, 2)},
     {"rows2_256", TILE(2, 32, 8, 512, 2)}, {"64", TILE(8, 16, 4, 128, 4)},
     {"rows4_64", TILE(4, 16, 4, 256, 4)}, {0}};
+
+/* Of the portable ones: an item alone. */
+static const wi_variant naive_variants[] = {{"one", TILE(2, 1, 1, 16, 1)}, {0}};
 
 /* Local memory has a tile of the states, with a quad of padding for eight steps of a slice, or sums of all slices, and the number of the
  * step. */
@@ -289,13 +292,27 @@ static double cost(const wi_kernel_site *site, bool back, const wi_variant *vari
 WAY(forward, false)
 WAY(gradient, true)
 
-#define RECORD(spelling, op, way)                                                                            \
+/* Many times what the others are expected to take, on any device. */
+static const double slowness = 100.0;
+
+static double naive_cost(const wi_kernel_site *site) {
+    return slowness * forward_cost(site);
+}
+static double naive_gradient_cost(const wi_kernel_site *site) {
+    return slowness * gradient_cost(site);
+}
+
+#define RECORD(spelling, op, way, kinds, rows, seconds)                                                      \
     {                                                                                                        \
         .name = (spelling), .ops = {&(op)}, .file = "recurrent_gpu.cl", .headers = wi_recurrent_headers,     \
-        .parameters = parameters, .variants = way##_variants,                                                \
-        .needs = {.classes = WI_ON_GPU, .limits = limits}, .accepts = accepts_##way, .cost = way##_cost,     \
-        .prepare = prepare_##way                                                                             \
+        .parameters = parameters, .variants = (rows), .needs = {.classes = (kinds), .limits = limits},       \
+        .accepts = accepts_##way, .cost = (seconds), .prepare = prepare_##way                                \
     }
-const wi_implementation wi_recurrent_gpu = RECORD("recurrent_forward_gpu", wi_op_recurrent_forward, forward);
+const wi_implementation wi_recurrent_gpu = RECORD(
+    "recurrent_forward_gpu", wi_op_recurrent_forward, forward, WI_ON_GPU, forward_variants, forward_cost);
 const wi_implementation wi_recurrent_gpu_gradient =
-    RECORD("recurrent_back_gpu", wi_op_recurrent_back, gradient);
+    RECORD("recurrent_back_gpu", wi_op_recurrent_back, gradient, WI_ON_GPU, gradient_variants, gradient_cost);
+const wi_implementation wi_recurrent_naive =
+    RECORD("recurrent_forward_naive", wi_op_recurrent_forward, forward, 0, naive_variants, naive_cost);
+const wi_implementation wi_recurrent_naive_gradient =
+    RECORD("recurrent_back_naive", wi_op_recurrent_back, gradient, 0, naive_variants, naive_gradient_cost);

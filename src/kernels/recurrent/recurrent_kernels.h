@@ -40,7 +40,8 @@ void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch
 extern const char *const wi_recurrent_headers[];
 
 extern const wi_implementation wi_recurrent_amx, wi_recurrent_amx_gradient, wi_recurrent_cpu,
-    wi_recurrent_gpu, wi_recurrent_cpu_gradient, wi_recurrent_gpu_gradient;
+    wi_recurrent_gpu, wi_recurrent_cpu_gradient, wi_recurrent_gpu_gradient, wi_recurrent_naive,
+    wi_recurrent_naive_gradient;
 /* recurrent_engine_gpu.c */
 extern const wi_implementation wi_recurrent_mma, wi_recurrent_mma_gradient, wi_recurrent_wmma,
     wi_recurrent_wmma_gradient, wi_recurrent_wmma12, wi_recurrent_wmma12_gradient, wi_recurrent_mfma,

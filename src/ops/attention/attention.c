@@ -3,7 +3,7 @@
  * The public function brings its inputs to the rank of the kernels, (n0, n1, length, width), and makes a
  * composite. A plan replaces it by a section of `attention_forward`, whose one packed result holds y and, behind
  * it, the logarithms of the rows' sums; the gradients are sections of `attention_gradient`, which holds dq, dk and
- * dv. Kernels: attention_cpu.cl and attention_gpu.cl. What they do not take (a width above
+ * dv. Kernels: attention_cpu.cl, attention_gpu.cl and attention_naive.cl. What they do not take (a width above
  * WI_ATTENTION_WIDTH, a length that is the batch) is composed of products and a softmax, with the scores in
  * memory. */
 #include "ops/attention/attention.h"

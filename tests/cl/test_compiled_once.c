@@ -1,5 +1,5 @@
 /* Kernels are compiled once where the driver would compile them three times. */
-#include "cl/apart.h"
+#include "cl/compiled_once.h"
 #include "cl/compile.h"
 #include "cl/context.h"
 #include "cl/quirks.h"
@@ -14,7 +14,7 @@
 static void assert_text(const char *source, const char *expected) {
     wi_text text;
     wi_text_init(&text, NULL);
-    wi_apart_append(&text, source);
+    wi_compiled_once_append(&text, source);
     assert_false(text.failed);
     assert_string_equal(text.data, expected);
     wi_text_clear(&text);

@@ -6,13 +6,13 @@
  * same pass that makes the two functions, and LLVM drops the branch in the next one: the kernel's code is what it would be without.
  *
  * The call must stand in the kernel itself: it keeps any function from being inlined that has it. */
-#ifndef WI_APART_H
-#define WI_APART_H
+#ifndef WI_COMPILED_ONCE_H
+#define WI_COMPILED_ONCE_H
 
 #include "base/memory.h"
 
-/* The source with that call in each kernel, in the same lines; what stands before it, once, is wi_apart_function. */
-extern const char wi_apart_function[];
-void wi_apart_append(wi_text *text, const char *source);
+/* The source with that call in each kernel, in the same lines; what stands before it, once, is wi_compiled_once_function. */
+extern const char wi_compiled_once_function[];
+void wi_compiled_once_append(wi_text *text, const char *source);
 
 #endif

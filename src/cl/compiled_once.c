@@ -1,10 +1,10 @@
-/* Kernels that the driver compiles once (contract in apart.h). */
-#include "cl/apart.h"
+/* Kernels that the driver compiles once (contract in compiled_once.h). */
+#include "cl/compiled_once.h"
 
 #include <ctype.h>
 #include <string.h>
 
-const char wi_apart_function[] = "static __attribute__((noinline, returns_twice)) void weft_apart(void) {\n"
+const char wi_compiled_once_function[] = "static __attribute__((noinline, returns_twice)) void weft_apart(void) {\n"
                                  "    __asm__ volatile(\"\");\n"
                                  "}\n";
 
@@ -25,7 +25,7 @@ static const char *find_body(const char *source, const char *from) {
     return NULL;
 }
 
-void wi_apart_append(wi_text *text, const char *source) {
+void wi_compiled_once_append(wi_text *text, const char *source) {
     const char *from = source;
     for (const char *body; (body = find_body(source, from)); from = body)
         wi_text_append(text, "%.*s if (get_local_size(0) == 0) weft_apart();", (int)(body - from), from);
