@@ -1,8 +1,8 @@
 /* Programs by the driver's compiler (contract in compile.h). */
 #include "cl/compile.h"
 
-#include "cl/compiled_once.h"
 #include "cl/build_log.h"
+#include "cl/compiled_once.h"
 #include "cl/kernel_source.h"
 #include "cl/quirks.h"
 

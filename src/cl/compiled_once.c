@@ -4,9 +4,10 @@
 #include <ctype.h>
 #include <string.h>
 
-const char wi_compiled_once_function[] = "static __attribute__((noinline, returns_twice)) void weft_apart(void) {\n"
-                                 "    __asm__ volatile(\"\");\n"
-                                 "}\n";
+const char wi_compiled_once_function[] =
+    "static __attribute__((noinline, returns_twice)) void weft_compiled_once(void) {\n"
+    "    __asm__ volatile(\"\");\n"
+    "}\n";
 
 static bool is_in_word(char c) {
     return isalnum((unsigned char)c) || c == '_';
@@ -28,6 +29,7 @@ static const char *find_body(const char *source, const char *from) {
 void wi_compiled_once_append(wi_text *text, const char *source) {
     const char *from = source;
     for (const char *body; (body = find_body(source, from)); from = body)
-        wi_text_append(text, "%.*s if (get_local_size(0) == 0) weft_apart();", (int)(body - from), from);
+        wi_text_append(
+            text, "%.*s if (get_local_size(0) == 0) weft_compiled_once();", (int)(body - from), from);
     wi_text_append(text, "%s", from);
 }

@@ -1,6 +1,6 @@
 /* Kernels are compiled once where the driver would compile them three times. */
-#include "cl/compiled_once.h"
 #include "cl/compile.h"
+#include "cl/compiled_once.h"
 #include "cl/context.h"
 #include "cl/quirks.h"
 #include "support/checks.h"
@@ -9,7 +9,7 @@
 
 /* ---- the text ---- */
 
-#define CALL " if (get_local_size(0) == 0) weft_apart();"
+#define CALL " if (get_local_size(0) == 0) weft_compiled_once();"
 
 static void assert_text(const char *source, const char *expected) {
     wi_text text;
