@@ -5,7 +5,7 @@
 #include <string.h>
 
 const char wi_compiled_once_function[] =
-    "static __attribute__((noinline, returns_twice)) void weft_compiled_once(void) {\n"
+    "static __attribute__((noinline, returns_twice)) void weft_once(void) {\n"
     "    __asm__ volatile(\"\");\n"
     "}\n";
 
@@ -29,7 +29,6 @@ static const char *find_body(const char *source, const char *from) {
 void wi_compiled_once_append(wi_text *text, const char *source) {
     const char *from = source;
     for (const char *body; (body = find_body(source, from)); from = body)
-        wi_text_append(
-            text, "%.*s if (get_local_size(0) == 0) weft_compiled_once();", (int)(body - from), from);
+        wi_text_append(text, "%.*s if (get_local_size(0) == 0) weft_once();", (int)(body - from), from);
     wi_text_append(text, "%s", from);
 }
