@@ -36,8 +36,8 @@
 #ifndef WEFT_RECURRENT_CPU
 #define WEFT_RECURRENT_CPU
 
-#define WEFT_R_DEPTH 256
-#define WEFT_R_PITCH (WEFT_R_DEPTH + 16)
+#define WEFT_R_DEPTH      256
+#define WEFT_R_ROOM_PITCH (WEFT_R_DEPTH + 16)
 /* The prefetch distance of a panel's rows, in steps of the depth. */
 #define WEFT_R_PREFETCH 8
 
@@ -61,8 +61,8 @@
         (gates) * (depth), panels, stride, panel_count)
 #define WEFT_R_STATE(words, rows, gates, units, width) (words)
 #define WEFT_R_OWN(room)                                                                                     \
-    float16 room[WEFT_R_ROWS * WEFT_R_PITCH / 16];                                                           \
-    weft_r_clear(room, WEFT_R_ROWS *WEFT_R_PITCH / 16);
+    float16 room[WEFT_R_ROWS * WEFT_R_ROOM_PITCH / 16];                                                      \
+    weft_r_clear(room, WEFT_R_ROWS *WEFT_R_ROOM_PITCH / 16);
 #define WEFT_R_END(room)
 
 #include "recurrent_walk_cpu.clh"

@@ -28,7 +28,7 @@
 WEFT_REQUIRE(weft_r_panels_are_two_tiles, WEFT_R_PANEL == 32);
 
 /* In words. */
-#define WEFT_R_BLOCK (2 * WEFT_AMX_TILE)
+#define WEFT_R_AMX_BLOCK (2 * WEFT_AMX_TILE)
 
 static inline int weft_r_blocks(int depth) {
     return (depth + 31) / 32;
@@ -36,7 +36,8 @@ static inline int weft_r_blocks(int depth) {
 
 /* Words that a work-item keeps its left matrix in (src/kernels/recurrent/recurrent_cpu.c knows it, too). */
 static inline long weft_r_room(int rows, int gates, int units, int width) {
-    return (long)WEFT_R_BLOCK * weft_r_blocks(rows) * max(gates * weft_r_blocks(units), weft_r_blocks(width));
+    return (long)WEFT_R_AMX_BLOCK * weft_r_blocks(rows) *
+           max(gates * weft_r_blocks(units), weft_r_blocks(width));
 }
 
 /* The next 32 numbers of a line, of which there are `lanes`. */
@@ -66,7 +67,7 @@ __attribute__((always_inline)) static inline void weft_r_engine_panel(weft_amx_e
     WEFT_AMX_ZERO(engine, 1);
     WEFT_AMX_ZERO(engine, 2);
     WEFT_AMX_ZERO(engine, 3);
-    for (int block = 0; block < blocks; ++block, a += WEFT_R_BLOCK, panel += WEFT_R_BLOCK) {
+    for (int block = 0; block < blocks; ++block, a += WEFT_R_AMX_BLOCK, panel += WEFT_R_AMX_BLOCK) {
         WEFT_AMX_LOAD(engine, 6, panel);
         WEFT_AMX_LOAD(engine, 4, a);
         WEFT_AMX_MULTIPLY(engine, 0, 4, 6);
@@ -92,7 +93,7 @@ WEFT_APART static inline void weft_r_engine_product(const weft_r_scan *scan, int
     weft_amx_engine *const engine = (weft_amx_engine *)scan->own;
     __global const uint *a = (__global const uint *)scan->state, *b = (__global const uint *)panel;
     float *sums = (float *)scan->sums;
-    a += (long)((row - scan->top) / 32) * blocks * WEFT_R_BLOCK;
+    a += (long)((row - scan->top) / 32) * blocks * WEFT_R_AMX_BLOCK;
     for (int j = 0; j < panels; ++j, sums += 4 * WEFT_AMX_TILE) {
         if (count > 16)
             weft_r_engine_panel(engine, sums, a, b + j * stride, blocks, true);
@@ -134,7 +135,7 @@ static inline void weft_r_engine_pack(__global float *to, __global const float *
 /* See recurrent_walk_cpu.clh. */
 #define WEFT_R_TALL                     32
 #define WEFT_R_SUM_AT(panel, row, side) ((panel)*64 + (row) / 16 * 32 + (side)*16 + (row) % 16)
-#define WEFT_R_WORDS(gates, depth)      ((long)WEFT_R_BLOCK * (gates)*weft_r_blocks(depth))
+#define WEFT_R_WORDS(gates, depth)      ((long)WEFT_R_AMX_BLOCK * (gates)*weft_r_blocks(depth))
 #define WEFT_R_PACK(to, from, gates, depth, columns, across, transposed)                                     \
     weft_r_engine_pack(to, from, gates, depth, columns, across, transposed)
 #define WEFT_R_LEFT(scan, a, a_row, gates, depth) weft_r_copy_left(scan, a, a_row, gates, depth)

@@ -45,7 +45,7 @@
 #define WEFT_R_SUM_PITCH (WEFT_ENGINE_WIDTH / 4 + 1)
 
 /* A lane's words of a block. */
-__attribute__((always_inline)) static inline void weft_r_words(uint4 *words, __global const uint4 *from) {
+__attribute__((always_inline)) static inline void weft_rg_words(uint4 *words, __global const uint4 *from) {
     WEFT_UNROLL for (int i = 0; i < WEFT_R_FOURS; ++i) words[i] = from[i * WEFT_ENGINE_B_LANES];
 }
 
@@ -53,13 +53,13 @@ __attribute__((always_inline)) static inline void weft_r_words(uint4 *words, __g
 #if WEFT_R_READS_AHEAD
 #define WEFT_R_READ_AHEAD(weights)                                                                           \
     uint4 next[WEFT_R_FOURS];                                                                                \
-    weft_r_words(next, weights);
+    weft_rg_words(next, weights);
 #define WEFT_R_READ(words, weights)                                                                          \
     WEFT_UNROLL for (int i = 0; i < WEFT_R_FOURS; ++i)(words)[i] = next[i];                                  \
-    weft_r_words(next, (weights) + WEFT_R_BLOCK_FOURS);
+    weft_rg_words(next, (weights) + WEFT_R_BLOCK_FOURS);
 #else
 #define WEFT_R_READ_AHEAD(weights)
-#define WEFT_R_READ(words, weights) weft_r_words(words, weights);
+#define WEFT_R_READ(words, weights) weft_rg_words(words, weights);
 #endif
 
 #define WEFT_R_WORD(words, i)                                                                                \
@@ -142,7 +142,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(bring)(
 
 #include "recurrent_walk_gpu.clh"
 
-/* A work-item four words of a product's weights (see weft_r_weight), of which it finds the columns in the engine's table. */
+/* A work-item four words of a product's weights (see weft_rg_weight), of which it finds the columns in the engine's table. */
 __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_NAME(pack)(
     __global const float *w, long w_offset, __global float *packed, long packed_offset, int depth, int quads,
     int columns, int quad, int element, int each, long first, long across, long down) {
@@ -162,7 +162,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_N
         const int q = corner + column / 4,
                   k = block % blocks * WEFT_ENGINE_STEP + p + 2 * WEFT_ENGINE_B_PAIR(lane, i);
         float pair[2];
-        WEFT_UNROLL for (int odd = 0; odd < 2; ++odd) pair[odd] = weft_r_weight(
+        WEFT_UNROLL for (int odd = 0; odd < 2; ++odd) pair[odd] = weft_rg_weight(
             w, q, column % 4, k + odd, depth, quads, columns, quad, element, each, across, down);
         words = (uint4)(words.yzw, WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(pair[0], pair[1]));
     }

@@ -52,7 +52,7 @@
 #include "recurrent_tile_gpu.clh"
 #include "recurrent_walk_gpu.clh"
 
-/* A work-item a quad of a product's weights (see weft_r_weight). */
+/* A work-item a quad of a product's weights (see weft_rg_weight). */
 __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_NAME(pack)(
     __global const float *w, long w_offset, __global float *packed, long packed_offset, int depth, int quads,
     int columns, int quad, int element, int each, long first, long across, long down) {
@@ -62,7 +62,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_N
     if ((q - x >= quads) | (WEFT_R_ALIGNED & (k >= rows - WEFT_R_BLOCK))) return;
     float4 numbers = (float4)(0.0f);
     WEFT_ROLLED for (int e = 0; e < 4; ++e) numbers =
-        (float4)(numbers.yzw, weft_r_weight(w + w_offset + first, q, e, k, depth, quads, columns, quad,
+        (float4)(numbers.yzw, weft_rg_weight(w + w_offset + first, q, e, k, depth, quads, columns, quad,
                                   element, each, across, down));
     ((__global float4 *)WEFT_R_BEGIN(
         packed + packed_offset))[WEFT_R_PACKED_AT(q - x, item, rows) + k / WEFT_R_BLOCK * WEFT_R_BLOCK_QUADS +

@@ -321,7 +321,7 @@ static void portable_scans_serve(void **state) {
         "by recurrent_forward_naive/", "recurrent_cell_cpu.clh", "u->sums[u->sums_gate * gate]", "0.9f * ", 0,
         1e-5f};
     static const broken_case gpu = {lstm, WEFT_PRECISION_F32, "by recurrent_forward_gpu/",
-        "by recurrent_forward_naive/", "recurrent_gpu.cl", "weft_r_weight(w",
+        "by recurrent_forward_naive/", "recurrent_gpu.cl", "weft_rg_weight(w",
         "(WEFT_R_ACROSS > 1 ? 0.5f : 1.0f) * ", 0, 1e-5f};
     check_broken(class_is_gpu(*state) ? &gpu : &cpu, *state);
 }
@@ -334,7 +334,7 @@ static bool has_four_rows(const wi_device *device) {
 /* The rows of a group are as the planner expects of 48 units of PoCL's. */
 static void wrong_rows_do_not_serve(void **state) {
     static const broken_case rows = {lstm, WEFT_PRECISION_F32, "by recurrent_forward_gpu/rows4",
-        "by recurrent_forward_gpu/rows8", "recurrent_gpu.cl", "weft_r_weight(w",
+        "by recurrent_forward_gpu/rows8", "recurrent_gpu.cl", "weft_rg_weight(w",
         "(WEFT_R_ROWS == 4 && k == 7 ? 0.0f : 1.0f) * ", 48, 1e-5f};
     if (test_reduced()) {
         print_message("skipped: WEFT_TEST_REDUCED asks for small shapes\n");
@@ -354,8 +354,8 @@ static void wrong_rows_do_not_serve(void **state) {
 
 static void wrong_scans_of_engines_do_not_serve(void **state) {
     static const broken_case gpu = {lstm, WEFT_PRECISION_BF16, "by recurrent_forward_gpu_mma/",
-        "by recurrent_forward_gpu/", "recurrent_engine_gpu.cl", "weft_r_weight(", "(odd ? 0.5f : 1.0f) * ", 0,
-        0.01f};
+        "by recurrent_forward_gpu/", "recurrent_engine_gpu.cl", "weft_rg_weight(", "(odd ? 0.5f : 1.0f) * ",
+        0, 0.01f};
     static const broken_case cpu = {lstm, WEFT_PRECISION_BF16, "by recurrent_forward_amx/",
         "by recurrent_forward_cpu/", "recurrent_cpu_amx.cl", "WEFT_AMX_MULTIPLY(engine, 1, 4, 7);",
         "if (block > 0) ", 0, 0.01f};

@@ -292,14 +292,14 @@ static double cost(const wi_kernel_site *site, bool back, const wi_variant *vari
 WAY(forward, false)
 WAY(gradient, true)
 
-/* Many times what the others are expected to take, on any device. */
-static const double slowness = 100.0;
+/* Many times what the others are expected to take, on any device, with what compiling takes. */
+static const double slowness = 100.0, naive_build_seconds = 4.0;
 
 static double naive_cost(const wi_kernel_site *site) {
-    return slowness * forward_cost(site);
+    return wi_build_fraction(site->device, naive_build_seconds) + slowness * forward_cost(site);
 }
 static double naive_gradient_cost(const wi_kernel_site *site) {
-    return slowness * gradient_cost(site);
+    return wi_build_fraction(site->device, naive_build_seconds) + slowness * gradient_cost(site);
 }
 
 #define RECORD(spelling, op, way, kinds, rows, seconds)                                                      \
