@@ -36,8 +36,8 @@
 #ifndef WEFT_RECURRENT_CPU
 #define WEFT_RECURRENT_CPU
 
-#define WEFT_R_DEPTH      256
-#define WEFT_R_ROOM_PITCH (WEFT_R_DEPTH + 16)
+#define WEFT_R_ROOM_DEPTH 256
+#define WEFT_R_ROOM_PITCH (WEFT_R_ROOM_DEPTH + 16)
 /* The prefetch distance of a panel's rows, in steps of the depth. */
 #define WEFT_R_PREFETCH 8
 
