@@ -14,6 +14,7 @@ typedef struct trained_network {
     weft_precision precision;        /* WEFT_PRECISION_F32 */
     const char *sparse;              /* the parameters that are updated by rows; NULL: none */
     bool unlabelled;                 /* the loss reads no label */
+    bool large;                      /* it needs buffers of 1 MiB, as "tiny" has; else "pocket" has 128 KiB */
 } trained_network;
 
 enum { TRAINED_STEPS = 3 };
@@ -27,7 +28,7 @@ typedef struct trained {
 } trained;
 
 /* Asserts that losses and parameters are those of the device without the limit, that nothing was above a limit, and that a buffer
- * of the first device is 1 MiB at most, where the other's are larger. The records are there for what the caller asserts. */
+ * of the first device has no more bytes than that one allows, where the other's are larger. The records are there for what the caller asserts. */
 void assert_same_training(
     const trained_network *n, const char *limited, const char *unlimited, trained *cut, trained *whole);
 
