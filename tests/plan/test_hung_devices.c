@@ -87,7 +87,10 @@ static void limit_none(void) {
 static void several_devices_may_hang(void **state) {
     (void)state;
     limit_two_devices();
-    for (int i = 0; i < 8; i++) hang_on(i & 1, i >> 1 & 1, i >> 2);
+    const bool few = test_reduced() &&
+                     !tells; /* of a slow driver one of each kind of context, waiting for the other device */
+    for (int i = 0; i < 8; i++)
+        if (!few || i == 2 || i == 5) hang_on(i & 1, i >> 1 & 1, i >> 2);
     limit_none();
 }
 
@@ -129,7 +132,8 @@ static void a_training_may_hang(void **state) {
         scratch_allocator allocator;
         scratch_allocator_init(&allocator, -1);
         setenv("WEFT_UPLOAD_QUEUE", queue ? "1" : "0", 1);
-        if (own_training_run(&t) != WEFT_OK) fail_msg("%s", weft_last_error());
+        /* So that PoCL has compiled the kernels; Mesa keeps nothing for another context. */
+        if (tells && own_training_run(&t) != WEFT_OK) fail_msg("%s", weft_last_error());
         limit_two_devices();
         t.on_step = hang_later;
         t.allocator = &allocator.hooks;

@@ -5,14 +5,14 @@
 #include "pretended.h"
 #include <stdio.h>
 
-enum { LAYERS = 8, CHANNELS = 16, SIDE = 32, BATCH = 12, STEPS = 2, IMAGE = BATCH * CHANNELS * SIDE * SIDE };
+enum { LAYERS = 8, CHANNELS = 8, SIDE = 16, BATCH = 24, STEPS = 2, IMAGE = BATCH * CHANNELS * SIDE * SIDE };
 
 typedef struct outcome {
     float losses[STEPS];
     int bundles, steps; /* that read intermediates; of all of them */
 } outcome;
 
-/* Intermediates have 786,432 bytes each. Windows are none that need scratch memory of several times that. */
+/* Intermediates have 196,608 bytes each. Windows are none that need scratch memory of several times that. */
 static weft_tensor *loss_of(weft_tensor *x) {
     for (int i = 0; i < LAYERS; i++) x = weft_tanh(weft_conv2d_strided(x, CHANNELS, 5, 1, 2));
     return weft_mean(weft_square(x));
