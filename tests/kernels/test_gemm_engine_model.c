@@ -86,14 +86,18 @@ static void every_variant(void **state) {
     }
 }
 
-/* For interpreters: one work-group, a tail in each direction, and two blocks of k. Reduced runs have it by one engine, unless another is
- * asked for. */
+/* Reduced runs have one engine, unless another is asked for. */
+static void skip_unless_taken(const char *engine) {
+    if (!is_of_class_gpu()) skip();
+    if (test_reduced() && !test_selects_some() && strcmp(engine, "mma") != 0) skip();
+}
+
+/* For interpreters: one work-group, a tail in each direction, and two blocks of k. */
 static void one_group_of_parts(void **state) {
     static const weft_dtype formats[] = {WEFT_F32, WEFT_F32};
     const char *const engine = *state, *headers[3] = {NULL};
     char name[32], header[32];
-    if (!is_of_class_gpu()) skip();
-    if (test_reduced() && !test_selects_some() && strcmp(engine, "mma") != 0) skip();
+    skip_unless_taken(engine);
     snprintf(name, sizeof name, "gpu_%s_parts", engine);
     snprintf(header, sizeof header, "%s_model.clh", engine);
     const wi_implementation model = modelled(name, header, headers);
@@ -105,15 +109,15 @@ static void one_group_of_parts(void **state) {
 /* For interpreters: one work-group and a tail in each direction. */
 static void one_group(void **state) {
     static const weft_dtype formats[] = {WEFT_BF16, WEFT_F16};
-    (void)state;
-    if (!is_of_class_gpu()) skip();
-    for (int engine = 0; engine < MODELS; engine++) {
-        const char *headers[3] = {NULL};
-        const wi_implementation model = modelled(models[engine][0], models[engine][1], headers);
-        wi_gemm_shape shape = shape_of(33, 19, 18, false, false);
-        shape.batch = 1;
-        check_engine_product(&model, wi_implementation_variant(&model, 1), &shape, formats, WEFT_BF16);
-    }
+    const char *const engine = *state, *headers[3] = {NULL};
+    char name[32], header[32];
+    skip_unless_taken(engine);
+    snprintf(name, sizeof name, "gpu_%s", engine);
+    snprintf(header, sizeof header, "%s_model.clh", engine);
+    const wi_implementation model = modelled(name, header, headers);
+    wi_gemm_shape shape = shape_of(33, 19, 18, false, false);
+    shape.batch = 1;
+    check_engine_product(&model, wi_implementation_variant(&model, 1), &shape, formats, WEFT_BF16);
 }
 
 /* Two splits, the second with the tail of k, and blocks that splits share unequally. */
@@ -133,13 +137,14 @@ static void splits_of_k(void **state) {
     }
 }
 
-#define OF_PARTS(engine)                                                                                     \
-    { "one_group_of_parts." engine, one_group_of_parts, NULL, NULL, engine }
+#define BY_ENGINE(engine)                                                                                    \
+    {"one_group." engine, one_group, NULL, NULL, engine}, {                                                  \
+        "one_group_of_parts." engine, one_group_of_parts, NULL, NULL, engine                                 \
+    }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_engine_layout_and_format),
-        cmocka_unit_test(every_variant), cmocka_unit_test(splits_of_k), cmocka_unit_test(one_group),
-        OF_PARTS("mma"), OF_PARTS("wmma"), OF_PARTS("wmma12"), OF_PARTS("mfma"), OF_PARTS("xmx8"),
-        OF_PARTS("xmx16")};
+        cmocka_unit_test(every_variant), cmocka_unit_test(splits_of_k), BY_ENGINE("mma"), BY_ENGINE("wmma"),
+        BY_ENGINE("wmma12"), BY_ENGINE("mfma"), BY_ENGINE("xmx8"), BY_ENGINE("xmx16")};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
