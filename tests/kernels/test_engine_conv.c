@@ -70,12 +70,6 @@ static const layer small_layer = {
 static const layer small_quads = {
     "quads of a tile", 1, 1, 12, 6, FLAT(6, 7), ONES, ONES, ONES, UNPADDED, STORED(BF16, F32, BF16)};
 
-/* The same of fewer taps and positions, in reduced runs. */
-static const layer reduced_layer = {
-    "one tile", 1, 1, 5, 6, FLAT(6, 7), FLAT(2, 3), ONES, ONES, {0, 0, 1}, STORED(BF16, F32, BF16)};
-static const layer reduced_quads = {
-    "quads of a tile", 1, 1, 12, 6, FLAT(5, 6), ONES, ONES, ONES, UNPADDED, STORED(BF16, F32, BF16)};
-
 static const char *const engines[] = {"mma", "wmma", "wmma12", "mfma", "xmx8", "xmx16"};
 enum { ENGINES = sizeof engines / sizeof *engines, MOST_HEADERS = 8 };
 
@@ -317,12 +311,11 @@ static void every_weight(void **state) {
 /* Interpreters take a minute for it: reduced runs have it by one engine, unless another is asked for. */
 static void one_tile(void **state) {
     const char *const engine = *state;
-    const layer *const tile = test_reduced() ? &reduced_layer : &small_layer;
     skip_unless_gpu();
     if (test_reduced() && !test_selects_some() && strcmp(engine, "mma") != 0) skip();
-    if (!is_miscompiled(engine)) try_layer(engine, 1, tile);
-    try_weight(engine, 1, tile);
-    try_weight(engine, 1, test_reduced() ? &reduced_quads : &small_quads);
+    if (!is_miscompiled(engine)) try_layer(engine, 1, &small_layer);
+    try_weight(engine, 1, &small_layer);
+    try_weight(engine, 1, &small_quads);
 }
 
 /* Several tiles each way. */
