@@ -127,7 +127,7 @@ static void the_device_says_what_it_pretends(void **state) {
         snprintf(text, sizeof text, "Pretended %s", d->name);
         assert_string_equal(info->name, d->reported ? d->reported : text);
         if (d->plain)
-            assert_string_equal(info->opencl, "OpenCL 1.2 Pretended"); /* without the blank behind it */
+            assert_string_equal(info->opencl, "OpenCL 1.2 Pretended");   /* without the blank behind it */
         const bool groups = d->group == 0 || d->group >= WI_LEAST_GROUP; /* that kernels of class gpu need */
         const bool is_gpu = d->type == CL_DEVICE_TYPE_GPU && groups;
         assert_int_equal(info->device_class, is_gpu ? WEFT_CLASS_GPU : WEFT_CLASS_CPU);
