@@ -9,9 +9,10 @@
  *     own row   | s s s ...                   |   forward: once for the largest score and the sum, once for y
  *               +-----------------------------+
  */
+#include "attention_parameters_gpu.clh"
+
 #ifndef WEFT_ATTENTION_NAIVE
 #define WEFT_ATTENTION_NAIVE
-#define WEFT_LOG2E 1.44269504f
 
 /* Of rows of `width` numbers that are so far apart. Both products of a gradient are added up in this order: they are exactly equal where
  * a query sees one key, whose weight has no gradient. */
@@ -40,23 +41,13 @@ static inline float weft_attention_masked(float score, int kind, __global const 
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) attention_##suffix
-#define WEFT_DROP         0
 #endif
 
-/* WEFT_FACTOR: what the weight of query i and key j is multiplied by. */
+/* What the weight of query i and key j is multiplied by. */
 #if WEFT_DROP
-#define WEFT_DROP_PARAMETERS , float drop, float kept, int stream, uint seed0, uint seed1, uint run
-#define WEFT_FACTOR(i, j)                                                                                    \
-    WEFT_FIRST_LANE(weft_dropout_factor(                                                                     \
-        ((long)n * queries + (i)) * keys + (j), 0, (uint)stream, run, seed0, seed1, drop, kept))
-#if WEFT_LANES == 1
-#define WEFT_FIRST_LANE(vector) (vector)
+#define WEFT_KEPT(i, j) WEFT_FIRST_LANE(WEFT_FACTOR(i, j, 0))
 #else
-#define WEFT_FIRST_LANE(vector) (vector).s0
-#endif
-#else
-#define WEFT_DROP_PARAMETERS
-#define WEFT_FACTOR(i, j) 1.0f
+#define WEFT_KEPT(i, j) 1.0f
 #endif
 
 /* Of query i and key j, whose rows are `query` and `other`. */
@@ -66,13 +57,7 @@ static inline float weft_attention_masked(float score, int kind, __global const 
         mask, mask_offset + (i)*mask_row + (j)*mask_column)
 
 /* Work-item (query, n). y: rows of DV; lse behind all of y. */
-__kernel void WEFT_NAME(forward)(__global const float *restrict q, long q_offset,
-    __global const float *restrict k, long k_offset, __global const float *restrict v, long v_offset,
-    __global float *restrict y, long y_offset, int mask_kind, __global const uchar *restrict mask,
-    long mask_offset, long mask_0, long mask_1, long mask_row, long mask_column, int causal, int n1,
-    int queries, int keys, int d_width, int dv_width, long q_0, long q_1, long q_row, long q_column, long k_0,
-    long k_1, long k_row, long k_column, long v_0, long v_1, long v_row, long v_column, long y_0, long y_1,
-    long y_row, long lse, float scale WEFT_DROP_PARAMETERS) {
+__kernel void WEFT_NAME(forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
     const int n = (int)get_global_id(1), i = (int)get_global_id(0);
     if (i >= queries) return;
     const long a = n / n1, b = n % n1;
@@ -96,7 +81,7 @@ __kernel void WEFT_NAME(forward)(__global const float *restrict q, long q_offset
     const float inverse = total == 0.0f ? 0.0f : 1.0f / total;
     for (int j = 0; total != 0.0f && j < end; j++) {
         const float weight = exp2(WEFT_SCORE(q, k + j * k_row, i, j) - top) * inverse;
-        weft_attention_add(y, v + j * v_row, v_column, weight * WEFT_FACTOR(i, j), dv_width);
+        weft_attention_add(y, v + j * v_row, v_column, weight * WEFT_KEPT(i, j), dv_width);
     }
 }
 
@@ -105,13 +90,12 @@ __kernel void WEFT_NAME(forward)(__global const float *restrict q, long q_offset
     __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,        \
         __global const float *restrict v, long v_offset, __global const float *restrict y, long y_offset,    \
         __global const float *restrict dy, long dy_offset, __global float *result, long result_offset,       \
-        __global float *dq, long dq_offset, int mask_kind, __global const uchar *restrict mask,              \
-        long mask_offset, long mask_0, long mask_1, long mask_row, long mask_column, int causal, int n1,     \
-        int queries, int keys, int d_width, int dv_width, long q_0, long q_1, long q_row, long q_column,     \
-        long k_0, long k_1, long k_row, long k_column, long v_0, long v_1, long v_row, long v_column,        \
-        long dy_0, long dy_1, long dy_row, long dy_column, long y_0, long y_1, long y_row, long lse,         \
-        int range, long dq_range, long dq_0, long dq_1, long dq_row, long dk_at, long dk_0, long dk_1,       \
-        long dk_row, long dv_at, long dv_0, long dv_1, long dv_row, float scale WEFT_DROP_PARAMETERS
+        __global float *dq, long dq_offset, WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width, \
+        int dv_width, long q_0, long q_1, long q_row, long q_column, long k_0, long k_1, long k_row,         \
+        long k_column, long v_0, long v_1, long v_row, long v_column, long dy_0, long dy_1, long dy_row,     \
+        long dy_column, long y_0, long y_1, long y_row, long lse, int range, long dq_range, long dq_0,       \
+        long dq_1, long dq_row, long dk_at, long dk_0, long dk_1, long dk_row, long dv_at, long dv_0,        \
+        long dv_1, long dv_row, float scale WEFT_DROP_PARAMETERS
 
 /* The head of each operand, and of its queries' logarithms. */
 #define WEFT_GRADIENT_HEADS                                                                                  \
@@ -138,7 +122,7 @@ __kernel void WEFT_NAME(queries)(WEFT_GRADIENT_PARAMETERS) {
     for (int j = 0; j < end; j++) {
         const float weight = exp2(WEFT_SCORE(q, k + j * k_row, i, j) - logs[i]);
         const float dropped =
-            weft_attention_dot(dy, dy_column, v + j * v_row, v_column, dv_width) * WEFT_FACTOR(i, j);
+            weft_attention_dot(dy, dy_column, v + j * v_row, v_column, dv_width) * WEFT_KEPT(i, j);
         weft_attention_add(dq, k + j * k_row, k_column, weight * ((dropped - inner) * scale), d_width);
     }
 }
@@ -156,7 +140,7 @@ __kernel void WEFT_NAME(keys)(WEFT_GRADIENT_PARAMETERS) {
     weft_attention_clear(dv, dv_width);
     for (int i = causal ? j : 0; i < queries; i++) {
         __global const float *const gradient = dy + i * dy_row;
-        const float weight = exp2(WEFT_SCORE(q + i * q_row, k, i, j) - logs[i]), factor = WEFT_FACTOR(i, j);
+        const float weight = exp2(WEFT_SCORE(q + i * q_row, k, i, j) - logs[i]), factor = WEFT_KEPT(i, j);
         const float inner = weft_attention_dot(gradient, dy_column, y + i * y_row, 1, dv_width);
         const float dropped = weft_attention_dot(gradient, dy_column, v, v_column, dv_width) * factor;
         weft_attention_add(dk, q + i * q_row, q_column, weight * ((dropped - inner) * scale), d_width);
@@ -166,7 +150,7 @@ __kernel void WEFT_NAME(keys)(WEFT_GRADIENT_PARAMETERS) {
 
 #undef WEFT_DROP_PARAMETERS
 #undef WEFT_FACTOR
-#undef WEFT_FIRST_LANE
+#undef WEFT_KEPT
 #undef WEFT_SCORE
 #undef WEFT_GRADIENT_PARAMETERS
 #undef WEFT_GRADIENT_HEADS

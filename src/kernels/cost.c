@@ -12,6 +12,11 @@ double wi_traffic_seconds(const wi_device_profile *device, double bytes, double 
     return bytes / (near ? units * device->near_bandwidth : device->bandwidth);
 }
 
+double wi_last_resort_margin(const struct wi_kernel_site *site) {
+    (void)site;
+    return 1000.0;
+}
+
 double wi_build_fraction(const wi_device_profile *device, double build_seconds) {
     return build_seconds / device->runs;
 }

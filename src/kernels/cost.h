@@ -7,6 +7,8 @@
 
 #include "cl/device_profile.h"
 
+struct wi_kernel_site;
+
 typedef struct wi_work {
     double operations; /* of the arithmetic units, at their peak: what a kernel wastes is counted with it */
     double bytes;      /* read from memory and written to it */
@@ -24,6 +26,10 @@ double wi_vector_seconds(const wi_device_profile *device);
 /* Time that the device's memory needs for so many bytes, together with `others` that are used at the same time; less
  * where the units' own caches hold them all. */
 double wi_traffic_seconds(const wi_device_profile *device, double bytes, double others);
+
+/* The margin (kernels/registry.h) of portable kernels that serve only where no other can: they are small, and so compiled faster than any other,
+ * which is no reason to take them. */
+double wi_last_resort_margin(const struct wi_kernel_site *site);
 
 /* The fraction of the time of compiling that one run pays. */
 double wi_build_fraction(const wi_device_profile *device, double build_seconds);

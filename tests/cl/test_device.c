@@ -262,7 +262,7 @@ static void quirks_follow_the_names(void **state) {
     assert_int_equal(wi_quirks_find(&older),
         WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS | WI_QUIRK_TURNING_WAIT | WI_QUIRK_PRIVATE_FRAGMENTS);
     assert_int_equal(wi_quirks_find(&other), 0);
-    for (unsigned bit = 1; bit <= WI_QUIRK_HELD_EVENTS; bit <<= 1)
+    for (unsigned bit = 1; bit <= WI_QUIRK_SINGLE_ITEMS; bit <<= 1)
         assert_string_not_equal(wi_quirk_text(bit), wi_quirk_text(0));
 }
 

@@ -86,38 +86,28 @@ static void every_variant(void **state) {
     }
 }
 
-/* Reduced runs have one engine, unless another is asked for. */
-static void skip_unless_taken(const char *engine) {
+/* For interpreters: one work-group and a tail in each direction. Reduced runs have one engine, unless another is asked for. */
+static void check_one_group(
+    const char *engine, const char *ending, int64_t depth, const weft_dtype formats[2]) {
+    const char *headers[3] = {NULL};
+    char name[32], header[32];
     if (!is_of_class_gpu()) skip();
     if (test_reduced() && !test_selects_some() && strcmp(engine, "mma") != 0) skip();
-}
-
-/* For interpreters: one work-group, a tail in each direction, and two blocks of k. */
-static void one_group_of_parts(void **state) {
-    static const weft_dtype formats[] = {WEFT_F32, WEFT_F32};
-    const char *const engine = *state, *headers[3] = {NULL};
-    char name[32], header[32];
-    skip_unless_taken(engine);
-    snprintf(name, sizeof name, "gpu_%s_parts", engine);
+    snprintf(name, sizeof name, "gpu_%s%s", engine, ending);
     snprintf(header, sizeof header, "%s_model.clh", engine);
     const wi_implementation model = modelled(name, header, headers);
-    wi_gemm_shape shape = shape_of(33, 19, 35, false, false);
+    wi_gemm_shape shape = shape_of(33, 19, depth, false, false);
     shape.batch = 1;
     check_engine_product(&model, wi_implementation_variant(&model, 1), &shape, formats, WEFT_BF16);
 }
 
-/* For interpreters: one work-group and a tail in each direction. */
 static void one_group(void **state) {
-    static const weft_dtype formats[] = {WEFT_BF16, WEFT_F16};
-    const char *const engine = *state, *headers[3] = {NULL};
-    char name[32], header[32];
-    skip_unless_taken(engine);
-    snprintf(name, sizeof name, "gpu_%s", engine);
-    snprintf(header, sizeof header, "%s_model.clh", engine);
-    const wi_implementation model = modelled(name, header, headers);
-    wi_gemm_shape shape = shape_of(33, 19, 18, false, false);
-    shape.batch = 1;
-    check_engine_product(&model, wi_implementation_variant(&model, 1), &shape, formats, WEFT_BF16);
+    check_one_group(*state, "", 18, (const weft_dtype[]){WEFT_BF16, WEFT_F16});
+}
+
+/* Two blocks of k. */
+static void one_group_of_parts(void **state) {
+    check_one_group(*state, "_parts", 35, (const weft_dtype[]){WEFT_F32, WEFT_F32});
 }
 
 /* Two splits, the second with the tail of k, and blocks that splits share unequally. */

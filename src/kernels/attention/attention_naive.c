@@ -3,15 +3,14 @@
 #include "kernels/attention/attention_kernels.h"
 #include "kernels/cost.h"
 
-/* Nothing is read from memory once for several multiplications: a hundredth of the peak is what they reach. They are compiled faster than
- * any other, but what is small is not left to them for that, either: the time of compiling here is more than the others are expected to take. */
-static const double slowness = 100.0, build_seconds = 4.0;
+/* Nothing is read from memory once for several multiplications: a hundredth of the peak is what they reach. */
+static const double slowness = 100.0;
 
 static double seconds_of(const wi_kernel_site *site, double flops, int64_t rows, int launches) {
     return wi_work_seconds(site->device, &(wi_work){.operations = slowness * flops,
                                              .groups = (double)wi_divide_up(rows, site->device->group),
                                              .launches = launches,
-                                             .build_seconds = build_seconds});
+                                             .build_seconds = 0.1});
 }
 
 /* All scores are computed twice. */
@@ -58,10 +57,12 @@ const wi_implementation wi_attention_naive = {.name = "attention_naive",
     .ops = {&wi_op_attention_forward},
     .file = "attention_naive.cl",
     .cost = forward_cost,
+    .margin = wi_last_resort_margin,
     .prepare = prepare_forward};
 
 const wi_implementation wi_attention_naive_gradient = {.name = "attention_gradient_naive",
     .ops = {&wi_op_attention_gradient},
     .file = "attention_naive.cl",
     .cost = gradient_cost,
+    .margin = wi_last_resort_margin,
     .prepare = prepare_gradient};

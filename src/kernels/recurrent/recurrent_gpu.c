@@ -29,7 +29,7 @@ static const char *const parameters[] = {[ROWS] = "WEFT_R_ROWS",
 #define TILE(rows, across, slices, depth, spread)                                                            \
     {                                                                                                        \
         [ROWS] = (rows), [ACROSS] = (across), [SLICES] = (slices), [DEPTH] = (depth), [SPREAD] = (spread),   \
-        [PREPARE] = (across) * (slices) < 64 ? 1 : 64                                                        \
+        [PREPARE] = (across) * (slices) < 64 ? (across) * (slices) : 64                                      \
     }
 #define EIGHT TILE(8, 64, 4, 256, 4)
 static const wi_variant forward_variants[] = {{"rows8", EIGHT}, {"rows4", TILE(4, 128, 4, 256, 4)},
@@ -293,29 +293,39 @@ static double cost(const wi_kernel_site *site, bool back, const wi_variant *vari
 WAY(forward, false)
 WAY(gradient, true)
 
-/* Many times what the others are expected to take, on any device, with what compiling takes. */
-static const double slowness = 100.0, naive_build_seconds = 4.0;
-
+/* Of a group of one item. */
 static double naive_cost(const wi_kernel_site *site) {
-    return wi_build_fraction(site->device, naive_build_seconds) + slowness * forward_cost(site);
+    const wi_recurrent_groups groups = groups_of(site->values);
+    return wi_recurrent_groups_seconds(site, false, &groups);
 }
 static double naive_gradient_cost(const wi_kernel_site *site) {
-    return wi_build_fraction(site->device, naive_build_seconds) + slowness * gradient_cost(site);
+    const wi_recurrent_groups groups = groups_of(site->values);
+    return wi_recurrent_groups_seconds(site, true, &groups);
 }
 
-/* llvmpipe of Mesa 22.3 computes wrong sums in groups of one item, as the self-test sees. */
-#define RECORD(spelling, op, way, kinds, quirks, rows, seconds)                                              \
+#define RECORD(spelling, op, way)                                                                            \
+    .name = (spelling), .ops = {&(op)}, .file = "recurrent_gpu.cl", .headers = wi_recurrent_headers,         \
+    .parameters = parameters, .accepts = accepts_##way, .prepare = prepare_##way
+#define RECORD_OF_GPUS(spelling, op, way)                                                                    \
     {                                                                                                        \
-        .name = (spelling), .ops = {&(op)}, .file = "recurrent_gpu.cl", .headers = wi_recurrent_headers,     \
-        .parameters = parameters, .variants = (rows),                                                        \
-        .needs = {.classes = (kinds), .without = (quirks), .limits = limits}, .accepts = accepts_##way,      \
-        .cost = (seconds), .prepare = prepare_##way                                                          \
+        RECORD(spelling, op, way), .variants = way##_variants, .cost = way##_cost, .needs = {                \
+            .classes = WI_ON_GPU,                                                                            \
+            .limits = limits                                                                                 \
+        }                                                                                                    \
     }
-const wi_implementation wi_recurrent_gpu = RECORD(
-    "recurrent_forward_gpu", wi_op_recurrent_forward, forward, WI_ON_GPU, 0, forward_variants, forward_cost);
-const wi_implementation wi_recurrent_gpu_gradient = RECORD(
-    "recurrent_back_gpu", wi_op_recurrent_back, gradient, WI_ON_GPU, 0, gradient_variants, gradient_cost);
-const wi_implementation wi_recurrent_naive = RECORD("recurrent_forward_naive", wi_op_recurrent_forward,
-    forward, 0, WI_QUIRK_SCALAR_COMPILER, naive_variants, naive_cost);
-const wi_implementation wi_recurrent_naive_gradient = RECORD("recurrent_back_naive", wi_op_recurrent_back,
-    gradient, 0, WI_QUIRK_SCALAR_COMPILER, naive_variants, naive_gradient_cost);
+#define NAIVE_RECORD(spelling, op, way, seconds)                                                             \
+    {                                                                                                        \
+        RECORD(spelling, op, way), .variants = naive_variants, .cost = (seconds),                            \
+                                   .margin = wi_last_resort_margin, .needs = {                               \
+                                       .without = WI_QUIRK_SINGLE_ITEMS,                                     \
+                                       .limits = limits                                                      \
+                                   }                                                                         \
+    }
+const wi_implementation wi_recurrent_gpu =
+    RECORD_OF_GPUS("recurrent_forward_gpu", wi_op_recurrent_forward, forward);
+const wi_implementation wi_recurrent_gpu_gradient =
+    RECORD_OF_GPUS("recurrent_back_gpu", wi_op_recurrent_back, gradient);
+const wi_implementation wi_recurrent_naive =
+    NAIVE_RECORD("recurrent_forward_naive", wi_op_recurrent_forward, forward, naive_cost);
+const wi_implementation wi_recurrent_naive_gradient =
+    NAIVE_RECORD("recurrent_back_naive", wi_op_recurrent_back, gradient, naive_gradient_cost);
