@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE_CAPACITY = 2048 };
-
-static _Thread_local char last_error[LINE_CAPACITY];
+static _Thread_local char last_error[WI_ERROR_LINE];
 
 static const char *const status_names[] = {
     [WEFT_OK] = "WEFT_OK",
@@ -82,7 +80,7 @@ static void make_one_line(char *line) {
 
 weft_status wi_fail(weft_status status, const char *format, ...) {
     /* Formatted aside first: the arguments may point into the old line. */
-    char line[LINE_CAPACITY];
+    char line[WI_ERROR_LINE];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);

@@ -16,6 +16,9 @@
 /* Records the line (newlines become spaces, cut at about 2,000 bytes) and returns status. */
 weft_status wi_fail(weft_status status, const char *format, ...) WI_PRINTF(2, 3);
 
+/* Bytes of the thread's line. */
+enum { WI_ERROR_LINE = 2048 };
+
 /* Keeps an error line beyond later calls: a copy in buffer (capacity bytes), and back. */
 void wi_error_save(char *buffer, size_t capacity);
 void wi_error_restore(const char *line);

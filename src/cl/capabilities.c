@@ -45,7 +45,6 @@ static weft_status read_identity(wi_device *device) {
 weft_status wi_capabilities_read(wi_device *device) {
     wi_capabilities *const caps = &device->caps;
     cl_device_id const id = device->id;
-    cl_device_local_mem_type local_type = CL_GLOBAL;
     cl_bool shared_memory = CL_TRUE;
     size_t sizes[16] = {0};
     const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
@@ -65,8 +64,6 @@ weft_status wi_capabilities_read(wi_device *device) {
     WI_QUERY(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, &caps->max_work_group_size);
     WI_QUERY(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, &sizes);
     memcpy(caps->max_work_item_sizes, sizes, sizeof caps->max_work_item_sizes);
-    WI_QUERY(id, CL_DEVICE_LOCAL_MEM_TYPE, &local_type);
-    caps->local_memory_is_real = local_type == CL_LOCAL;
     WI_QUERY(id, CL_DEVICE_HOST_UNIFIED_MEMORY, &shared_memory);
     caps->own_memory = !shared_memory;
     return caps->type & CL_DEVICE_TYPE_GPU ? read_identity(device) : WEFT_OK;
@@ -158,7 +155,7 @@ static weft_status read_formats(const wi_device *device, bool *fp64, bool *fp16)
 }
 
 static weft_status probe_formats(wi_device *device, const char *name, bool fp64, bool fp16) {
-    char error[2048];
+    char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     weft_status status = probe(device, fp64, fp16);
     if (is_for_format(status, device) && fp16) status = probe(device, fp64, fp16 = false);

@@ -276,7 +276,7 @@ static void read_file(wi_device *device, const char *path, bool own) {
 }
 
 static void read_files(wi_device *device) {
-    char path[PATH_MAX], error[2048];
+    char path[PATH_MAX], error[WI_ERROR_LINE];
     if (device->choices->was_read) return;
     device->choices->was_read = true;
     wi_error_save(error, sizeof error);

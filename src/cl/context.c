@@ -82,7 +82,7 @@ weft_context *weft_context_retain(weft_context *context) {
 
 void weft_context_release(weft_context *context) {
     if (!context || atomic_fetch_sub(&context->references, 1) != 1) return;
-    char error[2048];
+    char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     if (context->graph && context->graph_release) context->graph_release(context->graph);
     for (int i = 0; i < context->device_count; i++) {

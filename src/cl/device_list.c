@@ -144,7 +144,7 @@ weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device, cons
 /* Lack of memory and a bad variable are no faults of the device, and end the list. */
 static weft_status add_device(wi_device_list *list, cl_device_id device, unsigned platform, unsigned number) {
     wi_device_entry *const entry = &list->entries[list->count++];
-    char error[2048];
+    char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     const weft_status status = wi_device_describe(entry, device, list->allocator);
     snprintf(entry->info.selector, sizeof entry->info.selector, "%hu:%hu", (unsigned short)platform,
@@ -157,7 +157,7 @@ static weft_status add_device(wi_device_list *list, cl_device_id device, unsigne
 }
 
 static void note_platform(wi_device_list *list, cl_int error, unsigned number) {
-    char what[64], line[2048];
+    char what[64], line[WI_ERROR_LINE];
     if (error == CL_DEVICE_NOT_FOUND || list->status != WEFT_OK) return;
     wi_error_save(line, sizeof line);
     snprintf(what, sizeof what, "listing the devices of platform %u", number);

@@ -259,7 +259,7 @@ static void log_unknown(const wi_device *device, const wi_device_list *list) {
 
 /* Tries the devices that fit, the best first; when none opens, the first one's error is the answer. */
 static weft_status open_selected(wi_device *device, const weft_context_options *options) {
-    char first_error[2048] = "";
+    char first_error[WI_ERROR_LINE] = "";
     wi_device_list list;
     weft_status status = wi_device_list_read(&list, device->host.allocator);
     if (status != WEFT_OK) goto done;

@@ -32,7 +32,7 @@ static wi_cache_key key_of(const wi_device *device, const char *name) {
 static kept_value *find(const wi_device_values *values, wi_cache_key key) {
     for (size_t i = 0; i < values->count; i++) {
         kept_value *const value = &values->values[i];
-        if (value->key.high == key.high && value->key.low == key.low) return value;
+        if (wi_cache_key_equal(value->key, key)) return value;
     }
     return NULL;
 }
@@ -45,7 +45,7 @@ static void remember(wi_device *device, wi_cache_key key, double value) {
         known->value = value;
         return;
     }
-    char error[2048];
+    char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     void *array = values->values;
     if (wi_grow(device->host.allocator, &array, &values->capacity, values->count + 1,
@@ -63,7 +63,7 @@ bool wi_device_value_get(wi_device *device, const char *name, double *value) {
         *value = known->value;
         return true;
     }
-    char error[2048];
+    char error[WI_ERROR_LINE];
     wi_cache_entry entry;
     wi_error_save(error, sizeof error);
     if (wi_disk_cache_read(device, key, &entry) != WEFT_OK) wi_error_restore(error);

@@ -120,7 +120,7 @@ void wi_disk_cache_close(wi_device *device) {
  * again when it was made. */
 static bool may_use_folder(wi_device *device) {
     struct wi_disk_cache *const disk = device->disk;
-    char error[2048];
+    char error[WI_ERROR_LINE];
     bool unseen = false;
     if (!disk->folder || disk->is_own) return disk->folder;
     wi_error_save(error, sizeof error);
@@ -177,7 +177,7 @@ static void note_unread(wi_device *device, const char *path) {
 }
 
 weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_entry *entry) {
-    char path[PATH_MAX], error[2048];
+    char path[PATH_MAX], error[WI_ERROR_LINE];
     *entry = (wi_cache_entry){0};
     if (!may_use_folder(device)) return WEFT_OK;
     wi_disk_cache_path(device, key, path, sizeof path);
@@ -248,7 +248,7 @@ static weft_status make_folder(wi_device *device, bool *usable) {
 
 bool wi_disk_cache_write(
     wi_device *device, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes) {
-    char path[PATH_MAX], error[2048];
+    char path[PATH_MAX], error[WI_ERROR_LINE];
     bool usable = false;
     wi_disk_cache_path(device, key, path, sizeof path);
     if (!wi_disk_cache_writes(device)) return false;
@@ -268,7 +268,7 @@ bool wi_disk_cache_write(
 }
 
 void wi_disk_cache_file(wi_device *device, const char *name, bool make, char *path, size_t capacity) {
-    char error[2048];
+    char error[WI_ERROR_LINE];
     bool usable = false;
     path[0] = '\0';
     wi_error_save(error, sizeof error);
@@ -283,7 +283,7 @@ void wi_disk_cache_file(wi_device *device, const char *name, bool make, char *pa
 /* ---- forgetting ---- */
 
 static bool is_failure(const weft_allocator *allocator, const char *path, bool *compiling) {
-    char *data = NULL, error[2048];
+    char *data = NULL, error[WI_ERROR_LINE];
     size_t bytes = 0;
     entry_header header = {0};
     wi_error_save(error, sizeof error);

@@ -15,6 +15,10 @@ typedef struct wi_cache_key {
     uint64_t high, low;
 } wi_cache_key;
 
+static inline bool wi_cache_key_equal(wi_cache_key a, wi_cache_key b) {
+    return a.high == b.high && a.low == b.low;
+}
+
 typedef enum wi_cache_kind {
     WI_CACHE_BINARY = 1,
     WI_CACHE_VALUE = 3,

@@ -89,7 +89,7 @@ static void write_disk(wi_device *device) {
 }
 
 wi_finding *wi_findings_find(wi_device *device, const char *name) {
-    char error[2048];
+    char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     wi_finding *const finding = is_open(device) ? find(device->findings, name) : NULL;
     wi_error_restore(error);
@@ -106,7 +106,7 @@ static void forget(wi_device *device, const char *name) {
 }
 
 void wi_findings_add(wi_device *device, const char *name, const char *fault) {
-    char error[2048];
+    char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     if (is_open(device)) {
         forget(device, name);

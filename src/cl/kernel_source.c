@@ -114,7 +114,7 @@ static own_file look(char *path, size_t capacity, const char *root, const char *
 static weft_status append(wi_text *source, const char *name, int depth) {
     const char *const folder = wi_environment("WEFT_KERNEL_DIR");
     const wi_kernel_file *const file = find(name);
-    char path[PATH_MAX], error[2048];
+    char path[PATH_MAX], error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     if (folder && look(path, sizeof path, folder, file ? file->path : name) == OWN_FILE)
         return append_file(source, path, depth);
@@ -125,7 +125,7 @@ static weft_status append(wi_text *source, const char *name, int depth) {
 
 void wi_kernel_source_check(const wi_log *log) {
     const char *const folder = wi_environment("WEFT_KERNEL_DIR");
-    char path[PATH_MAX], error[2048];
+    char path[PATH_MAX], error[WI_ERROR_LINE];
     bool any = false;
     if (!folder) return;
     wi_error_save(error, sizeof error);

@@ -215,7 +215,6 @@ wi_capabilities wi_known_capabilities(const wi_known_device *known) {
         .type = CL_DEVICE_TYPE_GPU,
         .name = known->title,
         .vendor = known->title,
-        .local_memory_is_real = true,
         .own_memory = true};
     snprintf(caps.architecture, sizeof caps.architecture, "%s", known->architecture);
     const wi_known_facts facts = wi_known_facts_of(&caps, &level);

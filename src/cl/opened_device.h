@@ -37,20 +37,19 @@ typedef struct wi_capabilities {
     cl_ulong global_memory;      /* bytes */
     bool fp16;                   /* half arithmetic: probed, not believed */
     bool fp64;
-    bool local_memory_is_real; /* CL_LOCAL: false where local memory lies in global memory */
-    bool can_build;            /* the trivial probe kernel was compiled, run, and gave the right numbers */
-    unsigned quirks;           /* WI_QUIRK_ bits, see quirks.h */
-    unsigned engines;          /* WI_ENGINE_ bits, see matrix_engine.h */
-    size_t sub_group;          /* the least sub-group that a kernel may require, see gpu_engines.h; 0: none */
-    bool block_reads;          /* see gpu_engines.h */
-    bool async_copies;         /* see async_copies.h */
-    wi_copy_model copy_model;  /* what stands for them in kernels */
-    bool engine_model;         /* kernels use a model of them, see amx_model.clh */
-    double engine_rate;        /* of AVX-512 BF16, see matrix_engine.h; 0: not asked for */
-    double longest_launch;     /* that the program asks for; 0: of the profile; negative: any */
-    bool own_memory;           /* the host's memory is another one */
-    bool upload_queue;         /* data is copied there on a queue of its own, see uploads.h */
-    bool sleeps;               /* while it waits, see waiting.h */
+    bool can_build;           /* the trivial probe kernel was compiled, run, and gave the right numbers */
+    unsigned quirks;          /* WI_QUIRK_ bits, see quirks.h */
+    unsigned engines;         /* WI_ENGINE_ bits, see matrix_engine.h */
+    size_t sub_group;         /* the least sub-group that a kernel may require, see gpu_engines.h; 0: none */
+    bool block_reads;         /* see gpu_engines.h */
+    bool async_copies;        /* see async_copies.h */
+    wi_copy_model copy_model; /* what stands for them in kernels */
+    bool engine_model;        /* kernels use a model of them, see amx_model.clh */
+    double engine_rate;       /* of AVX-512 BF16, see matrix_engine.h; 0: not asked for */
+    double longest_launch;    /* that the program asks for; 0: of the profile; negative: any */
+    bool own_memory;          /* the host's memory is another one */
+    bool upload_queue;        /* data is copied there on a queue of its own, see uploads.h */
+    bool sleeps;              /* while it waits, see waiting.h */
     const char *exchange; /* how items of a sub-group exchange numbers, see exchange.h; NULL: they do not */
 } wi_capabilities;
 

@@ -5,13 +5,9 @@
 
 enum { MOST_ON_DISK = 4096 }; /* pieces, the latest; 128 KiB */
 
-static bool is_same(wi_cache_key a, wi_cache_key b) {
-    return a.high == b.high && a.low == b.low;
-}
-
 static wi_piece_place *find(const wi_piece_index *index, wi_cache_key piece) {
     for (size_t i = index->count; i-- > 0;) {
-        if (is_same(index->places[i].piece, piece)) return &index->places[i];
+        if (wi_cache_key_equal(index->places[i].piece, piece)) return &index->places[i];
     }
     return NULL;
 }
@@ -65,7 +61,7 @@ weft_status wi_piece_index_set(
 void wi_piece_index_forget(wi_piece_index *index, wi_cache_key program) {
     size_t kept = 0;
     for (size_t i = 0; i < index->count; i++) {
-        if (!is_same(index->places[i].program, program)) index->places[kept++] = index->places[i];
+        if (!wi_cache_key_equal(index->places[i].program, program)) index->places[kept++] = index->places[i];
     }
     index->count = kept;
 }

@@ -110,7 +110,7 @@ static weft_status answer(bool *right, wi_device *device, const wi_question *que
 
 /* The text does not change while the device is open; it is not put together again for what is known. */
 weft_status wi_probe_ask(bool *right, wi_device *device, const wi_question *question) {
-    char name[WI_PROBE_NAME], known[WI_PROBE_NAME], error[2048];
+    char name[WI_PROBE_NAME], known[WI_PROBE_NAME], error[WI_ERROR_LINE];
     *right = false;
     wi_probe_name(known, question->name, "");
     if (find_answer(right, device, known)) return WEFT_OK;
@@ -123,7 +123,7 @@ weft_status wi_probe_ask(bool *right, wi_device *device, const wi_question *ques
 }
 
 bool wi_probe_passes(wi_device *device, const wi_question *question) {
-    char error[2048];
+    char error[WI_ERROR_LINE];
     bool right = false;
     wi_error_save(error, sizeof error);
     if (wi_probe_ask(&right, device, question) != WEFT_OK) right = false;

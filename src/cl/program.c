@@ -90,7 +90,7 @@ static weft_status find_options(const wi_device *device, const char *extra, wi_t
 
 static wi_program *find_in_memory(const wi_device *device, wi_cache_key key) {
     for (wi_program *program = device->programs->programs; program; program = program->next) {
-        if (program->key.high == key.high && program->key.low == key.low) return program;
+        if (wi_cache_key_equal(program->key, key)) return program;
     }
     return NULL;
 }
@@ -347,7 +347,7 @@ static bool is_on_disk(const wi_device *device, wi_cache_key key) {
 }
 
 void wi_programs_save(wi_device *device) {
-    char error[2048];
+    char error[WI_ERROR_LINE];
     if (!wi_disk_cache_writes(device)) return; /* some drivers take long to give a binary */
     wi_error_save(error, sizeof error);
     for (wi_program *program = device->programs->programs; program; program = program->next) {

@@ -27,7 +27,7 @@ void wi_trial_believe(wi_device *device) {
 
 /* Where the probe does not end either, the mark that something hangs stays. What else may be wrong with it, later calls say. */
 static void check_that_it_computes(wi_device *device, double seconds) {
-    char error[2048];
+    char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     device->trial = (wi_device_trial){.limit = seconds};
     (void)wi_capabilities_check(device);

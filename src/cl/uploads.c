@@ -124,7 +124,7 @@ weft_status wi_upload(
     if (wait) return wi_uploads_finish(device);
     const weft_status status = order_kernels(device, uploads->pending[uploads->count - 1]);
     if (status != WEFT_OK) {
-        char error[2048];
+        char error[WI_ERROR_LINE];
         wi_error_save(error, sizeof error);
         (void)wi_uploads_finish(device);
         wi_error_restore(error);
@@ -136,7 +136,7 @@ weft_status wi_upload(
 
 /* What the queue has; the thread's error stays what it was. */
 static bool ends(wi_device *device) {
-    char error[2048];
+    char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     (void)wi_wait_for_queue(device, device->uploads->queue, "waiting for pinned memory");
     wi_error_restore(error);

@@ -112,14 +112,18 @@ static weft_status wait_for_mark(wi_device *device, cl_command_queue queue, cons
     return status;
 }
 
+/* Is the wait ours, and not left to the driver? */
+static bool asks_itself(const wi_device *device) {
+    return device->caps.sleeps || device->trial.limit > 0.0 || device->pending;
+}
+
 weft_status wi_wait_for_queue(wi_device *device, cl_command_queue queue, const char *what) {
     WI_TRY(wi_check_computing(device));
-    const bool sleeps = device->caps.sleeps || device->trial.limit > 0.0 || device->pending;
-    return sleeps ? wait_for_mark(device, queue, what) : WEFT_OK;
+    return asks_itself(device) ? wait_for_mark(device, queue, what) : WEFT_OK;
 }
 
 weft_status wi_wait_for_events(wi_device *device, cl_uint count, const cl_event *events, const char *what) {
-    const bool sleeps = device->caps.sleeps || device->trial.limit > 0.0 || device->pending;
-    for (cl_uint i = 0; i < count && sleeps; i++) WI_TRY(wi_wait_for_event(device, events[i], what));
+    const bool asks = asks_itself(device);
+    for (cl_uint i = 0; i < count && asks; i++) WI_TRY(wi_wait_for_event(device, events[i], what));
     return wi_cl_check(clWaitForEvents(count, events), what);
 }

@@ -62,7 +62,7 @@ static void convert_filled(const wi_format *format, void *data, size_t count) {
 static weft_status fill(wi_variable *variable) {
     const weft_initialiser *how = &variable->initialiser;
     const char *const name = weft_tensor_name(variable->tensor);
-    char line[2048], quoted[512];
+    char line[WI_ERROR_LINE], quoted[512];
     snprintf(quoted, sizeof quoted, "'%.500s'", name);
     wi_error_save(line, sizeof line);
     wi_error_restore("");

@@ -1,5 +1,6 @@
 /* Nodes, of which equal ones are made once (contract in nodes.h). */
 #include "graph/length.h"
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -186,6 +187,13 @@ int weft_tensor_rank(const weft_tensor *tensor) {
 }
 const char *weft_tensor_name(const weft_tensor *tensor) {
     return tensor && tensor->name ? tensor->name : "";
+}
+
+const char *wi_node_print(const weft_tensor *node, char text[WI_NODE_TEXT]) {
+    char shape[WI_SHAPE_TEXT];
+    snprintf(text, WI_NODE_TEXT, "%s '%.128s' %s", node->op->name, weft_tensor_name(node),
+        wi_shape_print(&node->shape, shape));
+    return text;
 }
 
 int64_t weft_tensor_dimension(const weft_tensor *tensor, int axis) {

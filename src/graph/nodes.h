@@ -286,6 +286,10 @@ struct weft_graph {
     char error[512];
 };
 
+/* "matmul 'name' (batch, 10)" into text, for errors; returns text. */
+enum { WI_NODE_TEXT = WI_SHAPE_TEXT + 192 };
+const char *wi_node_print(const weft_tensor *node, char text[WI_NODE_TEXT]);
+
 /* ---- making nodes (expressions of the layers above) ---- */
 /* Records the first error of the graph and returns NULL. */
 weft_tensor *wi_graph_fail(weft_graph *graph, weft_status status, const char *format, ...) WI_PRINTF(3, 4);
@@ -340,6 +344,8 @@ int64_t wi_row_count(const weft_tensor *parameter);
 /* ---- variables ---- */
 /* A block, or as many as there are pieces of so many bytes; piece 0: one block. */
 weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t piece, size_t *index);
+/* The block of a variable, or of parameters as one tensor; the first of its pieces. */
+size_t wi_graph_block_of(const weft_tensor *source);
 /* Bytes of all pieces of which the block is the first. */
 size_t wi_graph_block_bytes(const weft_graph *graph, size_t block);
 /* Makes and fills the memory of the block, and of all pieces where it is one, if that has not happened yet. */

@@ -21,6 +21,10 @@ weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t piece, si
     return WEFT_OK;
 }
 
+size_t wi_graph_block_of(const weft_tensor *source) {
+    return source->variable ? source->variable->block : source->attributes->flat.block;
+}
+
 size_t wi_graph_block_bytes(const weft_graph *graph, size_t block) {
     const wi_block *const first = &graph->blocks[block];
     return (first->pieces - 1) * first->bytes + first[first->pieces - 1].bytes;
@@ -53,13 +57,11 @@ static weft_status make_content(const weft_graph *graph, size_t block, char *con
 
 /* One row of it is larger than a buffer, or it would be in pieces. */
 static weft_status check_size(const weft_graph *graph, size_t block) {
-    char what[WI_SHAPE_TEXT + 256], text[WI_SHAPE_TEXT];
+    char text[WI_NODE_TEXT];
     for (size_t i = 0; i < graph->variable_count; i++) {
-        const weft_tensor *const tensor = graph->variables[i]->tensor;
         if (graph->variables[i]->block != block) continue;
-        snprintf(what, sizeof what, "%s '%.128s' %s", tensor->op->name, weft_tensor_name(tensor),
-            wi_shape_print(&tensor->shape, text));
-        return wi_buffer_check_largest(wi_context_device(graph->context), graph->blocks[block].bytes, what);
+        return wi_buffer_check_largest(wi_context_device(graph->context), graph->blocks[block].bytes,
+            wi_node_print(graph->variables[i]->tensor, text));
     }
     return WEFT_OK;
 }

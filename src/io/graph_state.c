@@ -12,12 +12,18 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const wi_saved_entry *)a)->name, ((const wi_saved_entry *)b)->name);
 }
 
+static weft_status fail_without_name(const wi_variable *parameter) {
+    char text[WI_SHAPE_TEXT];
+    WI_FAIL(WEFT_ERROR_STATE,
+        "weights are kept by name, and parameter %zu of the graph, of shape %s, has none", parameter->number,
+        wi_shape_print(&parameter->tensor->shape, text));
+}
+
 weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph) {
     for (size_t i = 0; i < graph->variable_count; i++) {
         const wi_variable *const variable = graph->variables[i];
         const bool named = *weft_tensor_name(variable->tensor) != '\0';
-        if (!named && variable->trainable)
-            WI_FAIL(WEFT_ERROR_STATE, "weights are kept by name, and a parameter of the graph has none");
+        if (!named && variable->trainable) return fail_without_name(variable);
         if (named) WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
     }
     if (list->count) qsort(list->entries, list->count, sizeof *list->entries, by_name);

@@ -2,6 +2,7 @@
 #include "kernels/contraction_case.h"
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
+#include <math.h>
 #include <string.h>
 
 /* No multiples of a tile. */
@@ -251,4 +252,10 @@ double wi_contraction_case_expected(
     if (!small->site.product) return expected_of_weight(&small->conv, a, b, index);
     if (small->shape.convolution) return expected_of_convolution(&small->geometry, a, b, index);
     return expected_of_product(&small->shape, a, b, index);
+}
+
+double wi_contraction_error_allowed(const wi_kernel_site *site, double terms) {
+    const bool rounds = wi_dtype_rounds(site->precision) || wi_dtype_rounds(site->formats[0]) ||
+                        wi_dtype_rounds(site->formats[1]);
+    return (rounds ? 0.02 : 2e-4) * (4.0 + sqrt(terms));
 }

@@ -28,4 +28,8 @@ weft_status wi_contraction_case_make(
 double wi_contraction_case_expected(
     const wi_contraction_case *small, const double *a, const double *b, int64_t index);
 
+/* How far an element that is the sum of so many products of eighths may be from the right one: transforms of convolutions round, sums
+ * of eighths do not. A tap that is missing makes a difference of some tenths. */
+double wi_contraction_error_allowed(const wi_kernel_site *site, double terms);
+
 #endif

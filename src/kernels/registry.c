@@ -176,6 +176,12 @@ weft_tensor *wi_kernel_rewrite(
     return node;
 }
 
+bool wi_kernel_op_is_f32(const wi_kernel_site *site) {
+    bool is = site->result_format == WEFT_F32;
+    for (int i = 0; i < site->node->input_count; i++) is = is && !wi_dtype_rounds(site->formats[i]);
+    return is;
+}
+
 bool wi_engines_multiply(const wi_device_profile *device, weft_dtype format) {
     for (int i = 0; wi_product_family[i]; i++) {
         const wi_implementation *const product = wi_product_family[i];

@@ -119,7 +119,7 @@ static wi_candidate *cheapest_right(wi_selection *selection, wi_device *device, 
     while ((best = cheapest(selection, op, only)) != NULL) {
         if (!has_right_instructions(device, best->implementation, best->variant))
             best->verdict = WI_VERDICT_REFUSED;
-        else if (!only && wi_self_test_failed(device, best->implementation, best->variant, op, site))
+        else if (!only && wi_is_in_quarantine(device, best->implementation, best->variant, op, site))
             best->verdict = WI_VERDICT_QUARANTINE;
         else
             break;

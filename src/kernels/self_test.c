@@ -86,20 +86,13 @@ done:
     return status;
 }
 
-/* Transforms of convolutions round; sums of eighths do not. A tap that is missing makes a difference of some tenths. */
-static double allowed(const wi_contraction_case *small) {
-    const double terms = sqrt((double)small->terms);
-    const bool rounds = wi_dtype_rounds(small->site.precision) || wi_dtype_rounds(small->site.formats[0]) ||
-                        wi_dtype_rounds(small->site.formats[1]);
-    return (rounds ? 0.02 : 2e-4) * (4.0 + terms);
-}
-
 static void compare(self_test *test) {
     const wi_contraction_case *const small = test->small;
     const int64_t count = small->counts[WI_CASE_C], step = (count / MOST_COMPARED) | 1;
+    const double allowed = wi_contraction_error_allowed(&small->site, (double)small->terms);
     for (int64_t i = 0; i < count; i += step) {
         const double expected = wi_contraction_case_expected(small, test->numbers[0], test->numbers[1], i);
-        if (fabs((double)test->made[i] - expected) <= allowed(small)) continue;
+        if (fabs((double)test->made[i] - expected) <= allowed) continue;
         snprintf(test->fault, sizeof test->fault,
             "it computes wrong numbers: element %lld of a small case is %g, and must be %g", (long long)i,
             (double)test->made[i], expected);
@@ -252,7 +245,7 @@ static void test_in_trial(self_test *test, const wi_op *op, const wi_kernel_site
 
 static bool ask(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
     const wi_op *op, const wi_kernel_site *site) {
-    char name[WI_SELF_TEST_NAME], error[2048];
+    char name[WI_SELF_TEST_NAME], error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     if (wi_self_test_name(name, device, implementation, variant, op, site) &&
         !wi_findings_find(device, name)) {
@@ -275,7 +268,7 @@ bool wi_self_test_fails(wi_device *device, const wi_implementation *implementati
            ask(device, implementation, variant, op, site);
 }
 
-bool wi_self_test_failed(wi_device *device, const wi_implementation *implementation,
+bool wi_is_in_quarantine(wi_device *device, const wi_implementation *implementation,
     const wi_variant *variant, const wi_op *op, const wi_kernel_site *site) {
     return is_testable(implementation, op, site) && is_wanted(device, false) &&
            ask(device, implementation, variant, op, site);

@@ -15,12 +15,13 @@
 
 enum { WI_SELF_TEST_NAME = 160 };
 
-/* As below, on every driver, unless the environment says 0: of what is chosen by a file, and of what the tuner tries. */
+/* Is it in quarantine? Tests it, if that was not done, unless the driver is trusted. Logs a fault once. The thread's error stays what
+ * it was. */
+bool wi_is_in_quarantine(wi_device *device, const wi_implementation *implementation,
+    const wi_variant *variant, const wi_op *op, const wi_kernel_site *site);
+/* The same on every driver, unless the environment says 0: of what is chosen by a file, and of what the tuner tries. */
 bool wi_self_test_fails(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
     const wi_op *op, const wi_kernel_site *site);
-/* Is it in quarantine? Tests it, if that was not done. Logs a fault once. The thread's error stays what it was. */
-bool wi_self_test_failed(wi_device *device, const wi_implementation *implementation,
-    const wi_variant *variant, const wi_op *op, const wi_kernel_site *site);
 
 /* "matmul by gpu_tiled/large in f32, f32, multiplied in f32 (1bc5423b)", "recurrent of lstm by ...", "attention of heads of 64 by ...":
  * the name of a finding; the number is of the kernel's text. false: that cannot be read. */

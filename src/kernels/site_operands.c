@@ -1,6 +1,6 @@
 /* Operands of a site (contract in site_operands.h). */
 #include "kernels/site_operands.h"
-#include "kernels/convolution/conv_product.h"
+#include "kernels/contraction_case.h"
 #include "kernels/convolution/conv_weight.h"
 #include <math.h>
 
@@ -24,7 +24,7 @@ static void count_elements(const wi_kernel_site *site, size_t counts[WI_SITE_ARR
     if (s->convolution) {
         const wi_conv_geometry *const w = s->convolution;
         counts[0] = (size_t)wi_conv_read_elements(w);
-        counts[1] = (size_t)(w->groups * w->filters * w->channels * w->taps[0] * w->taps[1] * w->taps[2]);
+        counts[1] = (size_t)(w->groups * w->filters * wi_conv_terms(w));
         return;
     }
     counts[0] =
@@ -33,22 +33,12 @@ static void count_elements(const wi_kernel_site *site, size_t counts[WI_SITE_ARR
         wi_gemm_extent((int64_t[]){s->batch, s->k, s->n}, (int64_t[]){s->b_batch, s->b_row, s->b_column});
 }
 
-/* As in the self-test: transforms of convolutions round, sums of eighths do not. */
-static double allowed_at(const wi_kernel_site *site) {
+/* Terms of a sum that an element of the result is. */
+static double terms_of(const wi_kernel_site *site) {
     const wi_gemm_shape *const s = site->product;
-    const bool rounds = wi_dtype_rounds(site->precision) || wi_dtype_rounds(site->formats[0]) ||
-                        wi_dtype_rounds(site->formats[1]);
-    double terms;
-    if (s && s->convolution) {
-        const wi_conv_geometry *const w = s->convolution;
-        terms = (double)(w->channels * w->taps[0] * w->taps[1] * w->taps[2]);
-    } else if (s) {
-        terms = (double)s->k;
-    } else {
-        const wi_conv conv = wi_conv_weight_of(site);
-        terms = (double)wi_conv_weight_positions(&conv);
-    }
-    return (rounds ? 0.02 : 2e-4) * (4.0 + sqrt(terms));
+    if (s) return s->convolution ? (double)wi_conv_terms(s->convolution) : (double)s->k;
+    const wi_conv conv = wi_conv_weight_of(site);
+    return (double)wi_conv_weight_positions(&conv);
 }
 
 /* ---- operands ---- */
@@ -66,7 +56,7 @@ static weft_status fill(wi_site_operands *o, wi_device *device, int i, const wi_
 }
 
 weft_status wi_site_operands_make(wi_site_operands *operands, wi_device *device, const wi_kernel_site *site) {
-    *operands = (wi_site_operands){.allowed = allowed_at(site)};
+    *operands = (wi_site_operands){.allowed = wi_contraction_error_allowed(site, terms_of(site))};
     if (site->formats[0] == WEFT_F64 || site->formats[1] == WEFT_F64)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "products of f64 are not tuned");
     count_elements(site, operands->counts);

@@ -19,6 +19,11 @@ enum { TRIAL_RUNS = 3, ROUNDS = 7 };
 
 typedef wi_site_tuning tuning;
 
+bool wi_tuner_passes_over(weft_status status) {
+    return status == WEFT_ERROR_DEVICE_MEMORY || status == WEFT_ERROR_MEMORY_LIMIT ||
+           status == WEFT_ERROR_UNSUPPORTED;
+}
+
 /* ---- times ---- */
 
 double wi_tuner_now(const wi_tuner *tuner) {
@@ -104,7 +109,7 @@ static void say(const wi_tuner *tuner, const char *site, const char *kernel) {
 /* Fails with what is wrong with it. A kernel in quarantine is remembered by its self-test. */
 static weft_status judge(
     tuning *t, const wi_candidate *candidate, char *kernel, double best, double *seconds) {
-    char error[2048];
+    char error[WI_ERROR_LINE];
     if (wi_self_test_fails(t->tuner->device, candidate->implementation, candidate->variant, t->op, &t->site))
         return WEFT_OK;
     wi_error_save(error, sizeof error);

@@ -31,6 +31,9 @@ double wi_tuner_now(const wi_tuner *tuner);
 /* A gain of less may be noise. */
 #define WI_TUNER_GAIN 0.95
 
+/* Does the failure say something of one site, so that others are tuned all the same? */
+bool wi_tuner_passes_over(weft_status status);
+
 /* A site in pieces of one candidate each, between which the device does other work. It stays where it is. */
 typedef struct wi_site_tuning {
     wi_tuner *tuner;

@@ -133,8 +133,9 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     case WI_ARGUMENT_SEED: set_seed(b); break;
     case WI_ARGUMENT_FAULT: set_fault(b, argument->a); break;
     case WI_ARGUMENT_SCRATCH: /* the splits of one reduction after those of another */
-        set_scratch(
-            b, (int64_t)argument->a * (int64_t)argument->number * work[0] * work[4], (size_t)argument->b);
+        set_scratch(b,
+            (int64_t)argument->a * (int64_t)argument->number * work[WI_WORK_RESULTS] * work[WI_WORK_SPLITS],
+            (size_t)argument->b);
         break;
     case WI_ARGUMENT_CELLS: set_cells(b); break;
     }

@@ -58,7 +58,7 @@ static const wi_operand *find_output(const wi_loop *loop, int value) {
     return output;
 }
 
-/* Reads the operand, if it lies in the storage, just those elements that the output is then written to? */
+/* Does the operand, if it lies in the storage, read just those elements that the output is then written to? */
 static bool reads_in_step(const wi_partition *p, const wi_loop *loop, const wi_operand *operand,
     const wi_operand *output, int storage, wi_size start) {
     if (operand->value < 0 || operand->is_output || wi_base_storage(p, operand->value) != storage)

@@ -151,19 +151,14 @@ static weft_status measure(wi_background *b, const weft_plan *plan) {
     return save(b->tuner.device);
 }
 
-static bool is_passed_over(weft_status status) {
-    return status == WEFT_ERROR_DEVICE_MEMORY || status == WEFT_ERROR_MEMORY_LIMIT ||
-           status == WEFT_ERROR_UNSUPPORTED;
-}
-
 /* What fails does not fail the run: a site is passed over, other failures end the tuning. */
 static void measure_one(wi_background *b, const weft_plan *plan) {
-    char error[2048];
+    char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     const weft_status status = measure(b, plan);
     if (status != WEFT_OK) {
         end_site(b, plan);
-        b->ended = !is_passed_over(status);
+        b->ended = !wi_tuner_passes_over(status);
     }
     if (b->ended && status != WEFT_OK)
         wi_log_line(b->tuner.device->host.log, WEFT_LOG_WARNING, "tuning between runs has ended: %s",

@@ -5,10 +5,6 @@
 #include "plan/verify.h"
 #include <string.h>
 
-static bool is_same(wi_cache_key a, wi_cache_key b) {
-    return a.high == b.high && a.low == b.low;
-}
-
 /* The place in the plan of a piece that the graph knows; -1: none. */
 static weft_status take_piece(wi_code *code, int number, int *index) {
     *index = number < 0 ? -1 : 0;
@@ -19,7 +15,7 @@ static weft_status take_piece(wi_code *code, int number, int *index) {
         &code->piece_capacity, code->piece_count + 1, sizeof *code->pieces));
     const wi_code_piece *const known = &code->known->pieces[number];
     code->pieces[code->piece_count++] = *known;
-    code->bundles = code->bundles || !is_same(known->alone, known->hash);
+    code->bundles = code->bundles || !wi_cache_key_equal(known->alone, known->hash);
     return WEFT_OK;
 }
 
@@ -186,7 +182,7 @@ static int find_bundled(const wi_code *code, int piece) {
     size_t longest = own->length;
     for (size_t i = 0; i < code->piece_count; i++) {
         const wi_code_piece *const other = &code->pieces[i];
-        if (other->length <= longest || !is_same(other->alone, own->alone) ||
+        if (other->length <= longest || !wi_cache_key_equal(other->alone, own->alone) ||
             memcmp(other->text, own->text, own->length) != 0)
             continue;
         longest = other->length;

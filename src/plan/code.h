@@ -29,6 +29,16 @@ enum { WI_BUNDLE_BITS = 3, WI_BUNDLE_BUFFERS = 1 << WI_BUNDLE_BITS };
 #define WI_COMBINE_SUFFIX "combine"
 #define WI_SLICES_SUFFIX  "slices"
 
+/* The numbers of a step's work split (code_loop.c), w0, w1, ... in kernels. */
+enum {
+    WI_WORK_RESULTS, /* or rows, or items where these have several elements; of a product with sums its columns */
+    WI_WORK_ROWS,  /* of an item; where items have several elements, items of a row */
+    WI_WORK_SPANS, /* of a row */
+    WI_WORK_SPAN,  /* elements of one */
+    WI_WORK_SPLITS,
+    WI_WORK_NUMBERS
+};
+
 typedef enum wi_argument_kind {
     WI_ARGUMENT_BUFFER,  /* operand a */
     WI_ARGUMENT_OFFSET,  /* operand a: long */

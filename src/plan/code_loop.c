@@ -110,8 +110,8 @@ static void emit_walking(wi_emitter *e, wi_form form) {
     const bool columns = !e->inner_is_reduced;
     const int last = e->loop->space.rank - 1;
     e->has_j = true;
-    need_work(e, 0, columns ? 3 : 1);
-    if (wi_form_has_splits(form)) need_work(e, 4, 4);
+    need_work(e, WI_WORK_RESULTS, columns ? WI_WORK_SPAN : WI_WORK_ROWS);
+    if (wi_form_has_splits(form)) need_work(e, WI_WORK_SPLITS, WI_WORK_SPLITS);
     if (form == WI_FORM_SLICE)
         wi_text_append(&e->text, "int item = slice;\n");
     else
@@ -141,7 +141,7 @@ static void emit_walking(wi_emitter *e, wi_form form) {
 static void emit_quads(wi_emitter *e) {
     const int last = e->loop->space.rank - 1;
     e->has_j = true;
-    need_work(e, 0, last > 0 ? 1 : 0);
+    need_work(e, WI_WORK_RESULTS, last > 0 ? WI_WORK_ROWS : WI_WORK_RESULTS);
     wi_text_append(&e->text, "const int item = (int)get_global_id(0);\nif (item >= w0) return;\n");
     if (last > 0)
         wi_text_append(
@@ -167,8 +167,8 @@ static void emit_quads(wi_emitter *e) {
 static void emit_neighbours(wi_emitter *e, wi_form form) {
     const bool group = e->inner_is_reduced && form != WI_FORM_COMBINE;
     e->has_j = e->inner_is_reduced;
-    need_work(e, 0, 0);
-    if (wi_form_has_splits(form)) need_work(e, 4, 4);
+    need_work(e, WI_WORK_RESULTS, WI_WORK_RESULTS);
+    if (wi_form_has_splits(form)) need_work(e, WI_WORK_SPLITS, WI_WORK_SPLITS);
     if (group) {
         wi_text_append(&e->text,
             "__local float shared_f[2 * WEFT_SHARED];\n__local int shared_i[2 * WEFT_SHARED];\n"

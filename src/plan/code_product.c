@@ -110,8 +110,8 @@ static void emit_source_request(wi_emitter *e) {
 static void emit_sums(wi_emitter *e) {
     e->tail = e->lanes > 1;
     if (e->tail) wi_text_append(&e->text, "const int lanes = 1;\n");
-    wi_emit_argument(e, WI_ARGUMENT_WORK, 0, 0, 0);
-    wi_emit_argument(e, WI_ARGUMENT_WORK, 4, 0, 0);
+    wi_emit_argument(e, WI_ARGUMENT_WORK, WI_WORK_RESULTS, 0, 0);
+    wi_emit_argument(e, WI_ARGUMENT_WORK, WI_WORK_SPLITS, 0, 0);
     wi_text_append(&e->text,
         "const long i0 = 0, i1 = 0;\nconst int row = column, j = column;\n(void)i0, (void)i1, (void)j;\n");
     wi_emit_addresses(e, false);

@@ -17,8 +17,9 @@ static bool is_fixed(const wi_loop *loop, const wi_argument *argument, int64_t *
     wi_size size = {0, 1};
     if (argument->kind == WI_ARGUMENT_DIM) size = loop->space.dims[argument->a];
     if (argument->kind == WI_ARGUMENT_STRIDE) size = loop->operands[argument->a].layout.strides[argument->b];
-    if (argument->kind == WI_ARGUMENT_WORK && argument->a == 2 && columns > 0) size = (wi_size){1, 1};
-    if (argument->kind == WI_ARGUMENT_WORK && argument->a == 3 && columns > 0)
+    if (argument->kind == WI_ARGUMENT_WORK && argument->a == WI_WORK_SPANS && columns > 0)
+        size = (wi_size){1, 1};
+    if (argument->kind == WI_ARGUMENT_WORK && argument->a == WI_WORK_SPAN && columns > 0)
         size = loop->space.dims[columns];
     *number = size.actual;
     return size.general == size.actual;

@@ -108,8 +108,9 @@ void wi_dump_schedule(const wi_schedule *schedule, wi_text *text) {
             own->launch_count, own->flops, own->bytes_moved, own->scratch_bytes);
         if (own->cell_bytes) wi_text_append(text, ", %zu of cells", own->cell_bytes);
         if (p->steps[i]->kind == WI_STEP_LOOP)
-            wi_text_append(text, ", work %d %d %d %d, %d splits, %zu items, %zu to combine", own->work[0],
-                own->work[1], own->work[2], own->work[3], own->work[4], own->items, own->combine_items);
+            wi_text_append(text, ", work %d %d %d %d, %d splits, %zu items, %zu to combine",
+                own->work[WI_WORK_RESULTS], own->work[WI_WORK_ROWS], own->work[WI_WORK_SPANS],
+                own->work[WI_WORK_SPAN], own->work[WI_WORK_SPLITS], own->items, own->combine_items);
         if (wi_changes_device(p, p->steps[i])) wi_text_append(text, ", between devices");
         if (own->fixed_launches)
             wi_text_append(text, ", %d launches fixed with %zu bytes", own->fixed_launches, own->fixed_bytes);

@@ -73,13 +73,9 @@ const void *wi_known_template(wi_known_code *known, const wi_kernel_plan *kernel
 
 /* ---- pieces ---- */
 
-static bool is_same(const wi_code_piece *a, const wi_code_piece *b) {
-    return a->hash.high == b->hash.high && a->hash.low == b->hash.low;
-}
-
 weft_status wi_known_piece(wi_known_code *known, const wi_code_piece *piece, int *number) {
     for (size_t i = 0; i < known->piece_count; i++) {
-        if (!is_same(&known->pieces[i], piece)) continue;
+        if (!wi_cache_key_equal(known->pieces[i].hash, piece->hash)) continue;
         *number = (int)i;
         return WEFT_OK;
     }

@@ -259,11 +259,11 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     if (own->sliced)
         return wi_first_sliced(own->sliced) == step->index ? launch_slices(l, run, own->sliced) : WEFT_OK;
     if (!wi_is_split(step, own))
-        return launch_loop(
-            l, run, &code->whole, WI_LOOP_SUFFIX, own->items, own->cell_bytes > 0 ? (size_t)own->work[4] : 1);
+        return launch_loop(l, run, &code->whole, WI_LOOP_SUFFIX, own->items,
+            own->cell_bytes > 0 ? (size_t)own->work[WI_WORK_SPLITS] : 1);
     /* Where items walk, each has one split; where they are neighbours, splits are a second dimension. */
     const bool walks = wi_step_device(l->memory->placement->partition, step)->profile.item_walks;
-    const size_t splits = walks ? 1 : (size_t)own->work[4];
+    const size_t splits = walks ? 1 : (size_t)own->work[WI_WORK_SPLITS];
     WI_TRY(launch_loop(l, run, &code->partial, WI_PARTIAL_SUFFIX, own->items, splits));
     return launch_loop(l, run, &code->combine, WI_COMBINE_SUFFIX, own->combine_items, 1);
 }

@@ -46,7 +46,8 @@ static weft_status stretch(
     else if (f->of_source)
         *wide = wi_broadcast_layout(extent, layout, &step->source_extent);
     else if (!wi_product_layout(step, extent, layout, wide))
-        WI_FAIL(WEFT_ERROR_INTERNAL, "an epilogue operand does not fit");
+        WI_FAIL(WEFT_ERROR_INTERNAL, "%s: an operand of the epilogue does not fit",
+            f->p->values[step->members[0]].node->op->name);
     if (step->by_segments) *wide = among_segments(step, f->of_source, wide);
     return WEFT_OK;
 }

@@ -34,9 +34,9 @@ static most find_most(const wi_schedule *schedule) {
 }
 
 static weft_status fail(const wi_request *request, const most *found) {
-    char what[WI_SHAPE_TEXT + 256], shape[WI_SHAPE_TEXT];
-    snprintf(what, sizeof what, "plan: %s%s '%.128s' %s", found->scratch ? "scratch memory of " : "",
-        found->node->op->name, weft_tensor_name(found->node), wi_shape_print(&found->node->shape, shape));
+    char what[WI_NODE_TEXT + 32], text[WI_NODE_TEXT];
+    snprintf(what, sizeof what, "plan: %s%s", found->scratch ? "scratch memory of " : "",
+        wi_node_print(found->node, text));
     return wi_buffer_check_largest(request->devices.of[0], found->bytes, what);
 }
 

@@ -14,15 +14,11 @@ bool wi_is_too_large(const wi_piecing *c, const weft_tensor *node) {
 
 /* ---- sources ---- */
 
-static size_t block_of(const weft_tensor *node) {
-    return node->variable ? node->variable->block : node->attributes->flat.block;
-}
-
 /* The flat tensor of a first piece alone is as another one of that block, but for its shape. */
 bool wi_is_in_pieces(const weft_tensor *node) {
     if (!node->variable && node->op != &wi_op_flat) return false;
     const weft_graph *const graph = node->graph;
-    const size_t block = block_of(node);
+    const size_t block = wi_graph_block_of(node);
     return graph->blocks[block].pieces > 1 &&
            (node->variable ||
                (size_t)node->shape.dims[0] * WI_FLAT_ROW_BYTES == wi_graph_block_bytes(graph, block));
@@ -35,7 +31,7 @@ static int first_long_axis(const wi_shape *shape) {
 }
 
 weft_status wi_cut_of_source(const wi_piecing *c, const weft_tensor *node, wi_cut *cut) {
-    const wi_block *const block = &node->graph->blocks[block_of(node)];
+    const wi_block *const block = &node->graph->blocks[wi_graph_block_of(node)];
     const int axis = first_long_axis(&node->shape), count = (int)block->pieces;
     const int64_t length = node->shape.dims[axis];
     int64_t inner = (int64_t)weft_dtype_size(node->dtype), *const at = new_places(c, count);

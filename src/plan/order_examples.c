@@ -11,7 +11,7 @@ static int axis_of_examples(const wi_shape *shape) {
 }
 
 /* All of an example's elements before and behind the axis stay so. */
-static bool find_outer_of_reshape(const weft_tensor *y, const wi_cut_image *x, wi_cut_image *own) {
+static bool find_outer_of_reshape(const weft_tensor *y, const wi_batched_image *x, wi_batched_image *own) {
     const int64_t in = wi_elements_before(&y->inputs[0]->shape, x->axis) * x->outer,
                   out = wi_elements_before(&y->shape, own->axis);
     if (in % out != 0 || -y->shape.dims[own->axis] % (in / out) != 0) return false;
@@ -20,7 +20,7 @@ static bool find_outer_of_reshape(const weft_tensor *y, const wi_cut_image *x, w
 }
 
 /* Slices of flat results are of one section, or of several that a later slice takes apart. */
-static void find_outer_of_section(const weft_tensor *y, const wi_cut_image *x, wi_cut_image *own) {
+static void find_outer_of_section(const weft_tensor *y, const wi_batched_image *x, wi_batched_image *own) {
     const int64_t length = -y->shape.dims[0];
     own->flat = x->flat;
     own->start = x->start - y->attributes->slice.start;
@@ -32,16 +32,16 @@ static void find_outer_of_section(const weft_tensor *y, const wi_cut_image *x, w
         own->outer = row == last && row > 0 && length % row == 0 ? length / row : 0;
 }
 
-static bool is_section(const weft_tensor *y, const wi_cut_image *x, const wi_cut_image *own) {
+static bool is_section(const weft_tensor *y, const wi_batched_image *x, const wi_batched_image *own) {
     return y->op == &wi_op_slice && x->flat && own->axis == 0 && y->attributes->slice.step == 1 &&
            y->attributes->slice.start <= 0;
 }
 
 /* The order of the examples along the axis, which is that of all inputs that have them; false: there is none. */
-static bool find_outer(const wi_cutting *c, const weft_tensor *y, wi_cut_image *own) {
+static bool find_outer(const wi_batching *c, const weft_tensor *y, wi_batched_image *own) {
     own->outer = 0;
     for (int i = 0; i < y->input_count; i++) {
-        const wi_cut_image *const x = wi_cut_image_of(c, y->inputs[i]);
+        const wi_batched_image *const x = wi_batched_image_of(c, y->inputs[i]);
         if (x->axis == WI_NO_EXAMPLES || (y->op->section_row && x->flat == y->inputs[i])) continue;
         if (is_section(y, x, own)) {
             find_outer_of_section(y, x, own);
@@ -55,7 +55,7 @@ static bool find_outer(const wi_cutting *c, const weft_tensor *y, wi_cut_image *
     return true;
 }
 
-void wi_find_examples(const wi_cutting *c, const weft_tensor *y, wi_cut_image *own) {
+void wi_find_examples(const wi_batching *c, const weft_tensor *y, wi_batched_image *own) {
     own->axis = axis_of_examples(&y->shape);
     if (!find_outer(c, y, own)) own->axis = WI_SEVERAL;
     if (y->op->section_row) own->flat = y;
@@ -63,51 +63,51 @@ void wi_find_examples(const wi_cutting *c, const weft_tensor *y, wi_cut_image *o
 
 /* ---- which way a node is computed ---- */
 
-double wi_cut_bytes(const wi_cutting *c, const weft_tensor *node) {
+double wi_batched_bytes(const wi_batching *c, const weft_tensor *node) {
     return wi_node_bytes(node, c->request->batch);
 }
 
-bool wi_exceeds_buffer(const wi_cutting *c, const weft_tensor *node) {
-    return wi_cut_bytes(c, node) > (double)c->buffer;
+bool wi_exceeds_buffer(const wi_batching *c, const weft_tensor *node) {
+    return wi_batched_bytes(c, node) > (double)c->buffer;
 }
 
-bool wi_is_large(const wi_cutting *c, const weft_tensor *node) {
-    return wi_cut_bytes(c, node) > (double)c->largest;
+bool wi_is_large(const wi_batching *c, const weft_tensor *node) {
+    return wi_batched_bytes(c, node) > (double)c->largest;
 }
 
 /* Counted from the last axis. */
-static int from_the_end(const weft_tensor *node, const wi_cut_image *own) {
+static int from_the_end(const weft_tensor *node, const wi_batched_image *own) {
     return node->shape.rank - own->axis;
 }
 
-static wi_way way_of_matmul(const wi_cutting *c, const weft_tensor *y, const wi_cut_image *own) {
+static wi_way way_of_matmul(const wi_batching *c, const weft_tensor *y, const wi_batched_image *own) {
     const weft_tensor *const a = y->inputs[0], *const b = y->inputs[1];
-    const wi_cut_image *const of_a = wi_cut_image_of(c, a), *const of_b = wi_cut_image_of(c, b);
+    const wi_batched_image *const of_a = wi_batched_image_of(c, a), *const of_b = wi_batched_image_of(c, b);
     if (own->axis == WI_NO_EXAMPLES)
         return of_a->axis == a->shape.rank - 1 && of_b->axis == b->shape.rank - 2 ? WI_COMBINED : WI_WHOLE;
     for (int i = 0; i < 2; i++) {
-        const wi_cut_image *const x = wi_cut_image_of(c, y->inputs[i]);
+        const wi_batched_image *const x = wi_batched_image_of(c, y->inputs[i]);
         if (x->axis >= 0 && from_the_end(y->inputs[i], x) != from_the_end(y, own)) return WI_WHOLE;
     }
     return WI_APART;
 }
 
 /* What is behind the first of its sections in a micro-batch would be elsewhere in all of it: a flat result is read as it was written. */
-static wi_way way_of_sections(const wi_cutting *c, const weft_tensor *y, const wi_cut_image *own) {
+static wi_way way_of_sections(const wi_batching *c, const weft_tensor *y, const wi_batched_image *own) {
     if (own->axis != 0 || own->outer != 1 || y->op->section_row(y, 0) < 0) return WI_WHOLE;
     for (int i = 0; i < y->input_count; i++) {
-        const wi_cut_image *const x = wi_cut_image_of(c, y->inputs[i]);
+        const wi_batched_image *const x = wi_batched_image_of(c, y->inputs[i]);
         const bool is_flat = x->flat == y->inputs[i];
         if (is_flat ? !x->parts : y->op->takes_examples && x->axis > 0) return WI_WHOLE;
     }
     return WI_APART;
 }
 
-static wi_way way_of_kernel(const wi_cutting *c, const weft_tensor *y, const wi_cut_image *own) {
+static wi_way way_of_kernel(const wi_batching *c, const weft_tensor *y, const wi_batched_image *own) {
     if (y->op->section_row) return way_of_sections(c, y, own);
     if (!y->op->takes_examples || own->outer != 1) return WI_WHOLE;
     for (int i = 0; i < y->input_count; i++)
-        if (wi_cut_image_of(c, y->inputs[i])->axis > 0) return WI_WHOLE;
+        if (wi_batched_image_of(c, y->inputs[i])->axis > 0) return WI_WHOLE;
     return own->axis == 0 ? WI_APART : own->axis == WI_NO_EXAMPLES ? WI_COMBINED : WI_WHOLE;
 }
 
@@ -115,8 +115,8 @@ wi_combiner wi_combiner_of(const wi_op *op) {
     return op->kind == WI_REDUCE ? op->combine : weft_add;
 }
 
-static wi_way way_of_reduction(const wi_cutting *c, const weft_tensor *y) {
-    const wi_cut_image *const x = wi_cut_image_of(c, y->inputs[0]);
+static wi_way way_of_reduction(const wi_batching *c, const weft_tensor *y) {
+    const wi_batched_image *const x = wi_batched_image_of(c, y->inputs[0]);
     if (x->axis < 0) return WI_WHOLE;
     if (!(y->attributes->over.axes >> x->axis & 1)) return WI_APART;
     return wi_combiner_of(y->op) ? WI_COMBINED : WI_WHOLE;
@@ -131,9 +131,9 @@ static bool is_beside(const weft_tensor *y, int axis) {
     return y->op != &wi_op_diagonal;
 }
 
-int64_t wi_micro_batch_of_slice(const wi_cutting *c, const weft_tensor *y) {
+int64_t wi_micro_batch_of_slice(const wi_batching *c, const weft_tensor *y) {
     const wi_slice_attributes *const a = &y->attributes->slice;
-    const wi_cut_image *const x = wi_cut_image_of(c, y->inputs[0]);
+    const wi_batched_image *const x = wi_batched_image_of(c, y->inputs[0]);
     const int64_t length = y->shape.dims[a->axis];
     if (x->axis != a->axis || x->outer != 1 || x->flat || length < 0) return -1;
     const int64_t inner = -y->inputs[0]->shape.dims[a->axis], last = a->start + (length - 1) * a->step;
@@ -143,10 +143,10 @@ int64_t wi_micro_batch_of_slice(const wi_cutting *c, const weft_tensor *y) {
     return -1;
 }
 
-wi_way wi_way_of(const wi_cutting *c, const weft_tensor *y, const wi_cut_image *own) {
+wi_way wi_way_of(const wi_batching *c, const weft_tensor *y, const wi_batched_image *own) {
     if (y->op == &wi_op_slice && wi_micro_batch_of_slice(c, y) >= 0) return WI_WITHIN;
     if (own->axis == WI_SEVERAL) return WI_WHOLE;
-    if (own->flat && own->flat != y) return wi_cut_image_of(c, y->inputs[0])->parts ? WI_APART : WI_WHOLE;
+    if (own->flat && own->flat != y) return wi_batched_image_of(c, y->inputs[0])->parts ? WI_APART : WI_WHOLE;
     switch (y->op->kind) {
     case WI_MAP:
     case WI_VIEW:

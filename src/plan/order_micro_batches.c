@@ -30,7 +30,7 @@ static weft_tensor *in_one(weft_tensor *x, int axis) {
     return x ? weft_reshape_shape(x, shape.rank, shape.dims) : NULL;
 }
 
-static weft_tensor *slice_examples(const wi_cutting *c, const wi_cut_image *from, int64_t part) {
+static weft_tensor *slice_examples(const wi_batching *c, const wi_batched_image *from, int64_t part) {
     weft_tensor *const x = from->whole;
     const int64_t inner = x->shape.dims[from->axis] / c->request->batch / from->outer;
     const int64_t begin = wi_micro_batch_begin(c, part) * inner,
@@ -40,13 +40,13 @@ static weft_tensor *slice_examples(const wi_cutting *c, const wi_cut_image *from
         wi_slice_dims(in_two(x, from->axis, from->outer), from->axis + 1, begin, length, 1), from->axis);
 }
 
-static weft_tensor *part_of(const wi_cutting *c, const weft_tensor *node, int64_t part) {
-    const wi_cut_image *const own = wi_cut_image_of(c, node);
+static weft_tensor *part_of(const wi_batching *c, const weft_tensor *node, int64_t part) {
+    const wi_batched_image *const own = wi_batched_image_of(c, node);
     if (own->parts) return own->parts[part];
     return own->axis >= 0 ? slice_examples(c, own, part) : own->whole;
 }
 
-static weft_tensor *join(const wi_cutting *c, const wi_cut_image *own) {
+static weft_tensor *join(const wi_batching *c, const wi_batched_image *own) {
     const size_t count = (size_t)c->count;
     if (own->outer == 1) return weft_concat(own->parts, count, own->axis);
     weft_tensor **const parts = wi_arena_take(c->request->arena, count * sizeof *parts);
@@ -55,8 +55,8 @@ static weft_tensor *join(const wi_cutting *c, const wi_cut_image *own) {
     return in_one(weft_concat(parts, count, own->axis + 1), own->axis);
 }
 
-static weft_tensor *whole_of(const wi_cutting *c, const weft_tensor *node) {
-    wi_cut_image *const own = wi_cut_image_of(c, node);
+static weft_tensor *whole_of(const wi_batching *c, const weft_tensor *node) {
+    wi_batched_image *const own = wi_batched_image_of(c, node);
     if (!own->whole) own->whole = join(c, own);
     return own->whole;
 }
@@ -64,20 +64,19 @@ static weft_tensor *whole_of(const wi_cutting *c, const weft_tensor *node) {
 /* ---- nodes ---- */
 
 /* Sections of several micro-batches side by side are not those of all examples; other parts can be joined, where they fit. */
-static weft_status check_whole(const wi_cutting *c, const weft_tensor *node, const char *reader) {
-    const wi_cut_image *const own = wi_cut_image_of(c, node);
-    char what[WI_SHAPE_TEXT + 256], text[WI_SHAPE_TEXT];
+static weft_status check_whole(const wi_batching *c, const weft_tensor *node, const char *reader) {
+    const wi_batched_image *const own = wi_batched_image_of(c, node);
+    char what[WI_NODE_TEXT + 64], text[WI_NODE_TEXT];
     if (own->whole) return WEFT_OK;
-    snprintf(what, sizeof what, "plan: %s '%.128s' %s, which %s reads whole,", node->op->name,
-        weft_tensor_name(node), wi_shape_print(&node->shape, text), reader);
+    snprintf(what, sizeof what, "plan: %s, which %s reads whole,", wi_node_print(node, text), reader);
     if (own->outer == 0 || own->flat == node)
         WI_FAIL(WEFT_ERROR_DEVICE_MEMORY,
             "%s is in micro-batches; a smaller batch is needed, or the option large_buffers", what);
-    return wi_buffer_check_largest(c->request->devices.of[0], (size_t)wi_cut_bytes(c, node), what);
+    return wi_buffer_check_largest(c->request->devices.of[0], (size_t)wi_batched_bytes(c, node), what);
 }
 
 /* Over the inputs of one micro-batch, or over whole ones (part: -1). */
-static weft_status make(const wi_cutting *c, weft_tensor *y, int64_t part, weft_tensor **made) {
+static weft_status make(const wi_batching *c, weft_tensor *y, int64_t part, weft_tensor **made) {
     const int64_t batch = c->request->batch;
     const wi_given given = {WI_BATCH_SYMBOL, part < 0 ? batch : wi_micro_batch_examples(c, part), batch};
     weft_tensor **const inputs =
@@ -97,7 +96,7 @@ static weft_status make(const wi_cutting *c, weft_tensor *y, int64_t part, weft_
 
 /* An input of its own for each micro-batch. */
 static weft_status make_input_part(
-    const wi_cutting *c, const weft_tensor *y, int64_t part, weft_tensor **made) {
+    const wi_batching *c, const weft_tensor *y, int64_t part, weft_tensor **made) {
     wi_attributes attributes = wi_attributes_of(y);
     wi_shape shape = y->shape;
     attributes.source.part = (uint32_t)part + 1;
@@ -107,7 +106,7 @@ static weft_status make_input_part(
     return weft_graph_status(y->graph);
 }
 
-static weft_status make_parts(const wi_cutting *c, weft_tensor *y, weft_tensor ***parts) {
+static weft_status make_parts(const wi_batching *c, weft_tensor *y, weft_tensor ***parts) {
     *parts = wi_arena_take(c->request->arena, (size_t)c->count * sizeof **parts);
     if (!*parts) return WEFT_ERROR_MEMORY;
     for (int64_t i = 0; i < c->count; i++) {
@@ -117,13 +116,13 @@ static weft_status make_parts(const wi_cutting *c, weft_tensor *y, weft_tensor *
     return WEFT_OK;
 }
 
-static weft_tensor *combine(const wi_cutting *c, const wi_op *op, weft_tensor *const *parts) {
+static weft_tensor *combine(const wi_batching *c, const wi_op *op, weft_tensor *const *parts) {
     weft_tensor *all = parts[0];
     for (int64_t i = 1; i < c->count; i++) all = wi_combiner_of(op)(all, parts[i]);
     return all;
 }
 
-static weft_tensor *slice_within(const wi_cutting *c, const weft_tensor *y) {
+static weft_tensor *slice_within(const wi_batching *c, const weft_tensor *y) {
     const wi_slice_attributes *const a = &y->attributes->slice;
     const int64_t part = wi_micro_batch_of_slice(c, y), inner = -y->inputs[0]->shape.dims[a->axis];
     return wi_slice_dims(part_of(c, y->inputs[0], part), a->axis,
@@ -131,27 +130,28 @@ static weft_tensor *slice_within(const wi_cutting *c, const weft_tensor *y) {
 }
 
 /* The gradient of sections is cut as they are; so they are, where it would be too large. */
-static bool is_cut_in_sections(const wi_cutting *c, const weft_tensor *y) {
-    double bytes = wi_cut_bytes(c, y);
+static bool is_cut_in_sections(const wi_batching *c, const weft_tensor *y) {
+    double bytes = wi_batched_bytes(c, y);
     for (int i = 0; i < y->input_count; i++) {
-        const wi_cut_image *const x = wi_cut_image_of(c, y->inputs[i]);
+        const wi_batched_image *const x = wi_batched_image_of(c, y->inputs[i]);
         if (x->flat == y->inputs[i]) return x->parts != NULL;
         if (x->parts) return true;
-        bytes += wi_cut_bytes(c, y->inputs[i]);
+        bytes += wi_batched_bytes(c, y->inputs[i]);
     }
     return bytes > (double)c->largest;
 }
 
-static bool is_cut(const wi_cutting *c, const weft_tensor *y) {
+static bool is_cut(const wi_batching *c, const weft_tensor *y) {
     if (y->op->section_row) return is_cut_in_sections(c, y);
     if (y->op == &wi_op_input) return wi_exceeds_buffer(c, y);
     bool cut = wi_is_large(c, y);
-    for (int i = 0; i < y->input_count && !cut; i++) cut = wi_cut_image_of(c, y->inputs[i])->parts != NULL;
+    for (int i = 0; i < y->input_count && !cut; i++)
+        cut = wi_batched_image_of(c, y->inputs[i])->parts != NULL;
     return cut;
 }
 
-static weft_status cut_node(const wi_cutting *c, weft_tensor *y) {
-    wi_cut_image *const own = wi_cut_image_of(c, y);
+static weft_status cut_node(const wi_batching *c, weft_tensor *y) {
+    wi_batched_image *const own = wi_batched_image_of(c, y);
     wi_find_examples(c, y, own);
     const wi_way chosen = is_cut(c, y) ? wi_way_of(c, y, own) : WI_WHOLE;
     if (chosen == WI_WHOLE) return make(c, y, -1, &own->whole);
@@ -169,11 +169,11 @@ static weft_status cut_node(const wi_cutting *c, weft_tensor *y) {
 
 /* ---- what the caller reads and writes ---- */
 
-static bool is_cut_input(const wi_cutting *c, const weft_tensor *node) {
-    return node->op == &wi_op_input && wi_cut_image_of(c, node)->parts;
+static bool is_cut_input(const wi_batching *c, const weft_tensor *node) {
+    return node->op == &wi_op_input && wi_batched_image_of(c, node)->parts;
 }
 
-static weft_status note_inputs(const wi_cutting *c) {
+static weft_status note_inputs(const wi_batching *c) {
     wi_node_order *const order = c->order;
     size_t most = order->input_count;
     for (size_t i = 0; i < order->count; i++) most += is_cut_input(c, order->nodes[i]) ? (size_t)c->count : 1;
@@ -192,34 +192,34 @@ static weft_status note_inputs(const wi_cutting *c) {
 }
 
 /* Is the root an output that stays in as many memories as there are micro-batches, one after the other? */
-static bool is_cut_output(const wi_cutting *c, size_t root) {
+static bool is_cut_output(const wi_batching *c, size_t root) {
     const weft_tensor *const node = c->order->roots[root];
-    const wi_cut_image *const own = wi_cut_image_of(c, node);
+    const wi_batched_image *const own = wi_batched_image_of(c, node);
     return root < c->order->output_count && own->parts && own->outer == 1 && wi_exceeds_buffer(c, node) &&
            wi_elements_before(&node->shape, own->axis) == 1;
 }
 
-static weft_status take_roots(const wi_cutting *c) {
+static weft_status take_roots(const wi_batching *c) {
     wi_node_order *const order = c->order;
     wi_root_parts *const roots = wi_arena_take(c->request->arena, order->root_count * sizeof *roots);
     if (!roots) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->root_count; i++) {
         weft_tensor *const node = order->roots[i];
         if (is_cut_output(c, i)) {
-            roots[i] = (wi_root_parts){wi_cut_image_of(c, node)->parts, (size_t)c->count};
+            roots[i] = (wi_root_parts){wi_batched_image_of(c, node)->parts, (size_t)c->count};
             continue;
         }
         WI_TRY(check_whole(c, node, "the caller"));
         (void)whole_of(c, node);
         WI_TRY(weft_graph_status(c->request->graph));
-        roots[i] = (wi_root_parts){&wi_cut_image_of(c, node)->whole, 1};
+        roots[i] = (wi_root_parts){&wi_batched_image_of(c, node)->whole, 1};
     }
     return wi_replace_roots(order, roots);
 }
 
 weft_status wi_order_micro_batches(wi_node_order *order) {
     const wi_request *const request = order->request;
-    wi_cutting c = {.order = order, .request = request, .count = request->micro_batches};
+    wi_batching c = {.order = order, .request = request, .count = request->micro_batches};
     c.buffer = wi_buffer_largest(request->devices.of[0]);
     c.largest = c.buffer / (size_t)c.count;
     c.images = wi_arena_take(request->arena, order->count * sizeof *c.images);

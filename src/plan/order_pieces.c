@@ -21,9 +21,8 @@ weft_status wi_piecing_status(const wi_piecing *c) {
 
 weft_status wi_check_whole_piece(const wi_piecing *c, const weft_tensor *node, const char *reader) {
     if (!wi_is_too_large(c, node)) return WEFT_OK;
-    char what[WI_SHAPE_TEXT + 256], text[WI_SHAPE_TEXT];
-    snprintf(what, sizeof what, "plan: %s '%.128s' %s, which %s reads whole,", node->op->name,
-        weft_tensor_name(node), wi_shape_print(&node->shape, text), reader);
+    char what[WI_NODE_TEXT + 64], text[WI_NODE_TEXT];
+    snprintf(what, sizeof what, "plan: %s, which %s reads whole,", wi_node_print(node, text), reader);
     return wi_buffer_check_largest(
         c->request->devices.of[0], (size_t)wi_node_bytes(node, c->request->batch), what);
 }
@@ -107,8 +106,7 @@ static weft_status make_over_wholes(const wi_piecing *c, weft_tensor *y, wi_piec
 
 /* The first block of the pieces has the number of the variable's. */
 static weft_tensor *source_piece(const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, int piece) {
-    const size_t size = weft_dtype_size(y->dtype),
-                 block = (y->variable ? y->variable->block : y->attributes->flat.block) + (size_t)piece;
+    const size_t size = weft_dtype_size(y->dtype), block = wi_graph_block_of(y) + (size_t)piece;
     const int64_t row = (int64_t)(WI_FLAT_ROW_BYTES / size),
                   rows = (int64_t)(y->graph->blocks[block].bytes / WI_FLAT_ROW_BYTES);
     const wi_shape flat = {.rank = 2, .dims = {rows, row}}, shape = wi_piece_shape(&y->shape, cut, piece);
@@ -253,8 +251,9 @@ static weft_tensor *summed_piece(const wi_piecing *c, const weft_tensor *y, cons
     return wi_node_over(y, inputs, &y->shape);
 }
 
-/* How the factors say that the product is cut. */
+/* As the first factor is that stays cut; `summed`: along the axis over which it is summed. */
 static wi_cut cut_of_factors(const wi_piecing *c, const weft_tensor *y, bool *summed) {
+    *summed = false;
     for (int i = 0; i < 2; i++) {
         const weft_tensor *const x = y->inputs[i];
         if (!wi_stays_cut(c, x)) continue;
@@ -263,23 +262,31 @@ static wi_cut cut_of_factors(const wi_piecing *c, const weft_tensor *y, bool *su
         cut.axis += y->shape.rank - x->shape.rank;
         return cut;
     }
-    *summed = false;
     return (wi_cut){0};
 }
 
-static weft_status make_product(const wi_piecing *c, weft_tensor *y, wi_piece_image *own) {
+/* A product that is too large is cut as its value is wanted; else it is cut as its factors are, or so that its pieces fit. */
+static weft_status cut_of_product(const wi_piecing *c, const weft_tensor *y, wi_cut *cut, bool *summed) {
     const wi_cut *const wanted = wi_wanted_cut(c, y);
+    *cut = *wanted;
+    *summed = false;
+    if (wanted->count && wi_is_too_large(c, y)) return WEFT_OK;
+    *cut = cut_of_factors(c, y, summed);
+    return cut->count ? WEFT_OK : wi_cut_to_fit(c, y, cut);
+}
+
+static weft_status make_sum_of_products(
+    const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, wi_piece_image *own) {
+    WI_TRY(wi_make_pieces(c, y, cut, summed_piece, own));
+    return add_up(c, own, weft_add);
+}
+
+static weft_status make_product(const wi_piecing *c, weft_tensor *y, wi_piece_image *own) {
+    wi_cut cut;
     bool summed;
-    wi_cut cut = cut_of_factors(c, y, &summed);
-    if (wanted->count && wi_is_too_large(c, y)) {
-        cut = *wanted;
-        summed = false;
-    } else if (cut.count == 0) {
-        WI_TRY(wi_cut_to_fit(c, y, &cut));
-    }
+    WI_TRY(cut_of_product(c, y, &cut, &summed));
     if (cut.count == 0) return make_over_wholes(c, y, own);
-    WI_TRY(wi_make_pieces(c, y, &cut, summed ? summed_piece : product_piece, own));
-    return summed ? add_up(c, own, weft_add) : WEFT_OK;
+    return summed ? make_sum_of_products(c, y, &cut, own) : wi_make_pieces(c, y, &cut, product_piece, own);
 }
 
 /* ---- assignments ---- */
@@ -383,8 +390,7 @@ weft_status wi_order_pieces(wi_node_order *order, bool *any) {
     if (request->devices.count > 1)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
             "plan: a parameter or state is larger than the largest buffer of %s, and plans on several "
-            "devices "
-            "have none in pieces",
+            "devices have none in pieces",
             request->devices.of[0]->info.name);
     c.images = wi_arena_take(request->arena, order->count * sizeof *c.images);
     c.wanted = wi_arena_take(request->arena, order->count * sizeof *c.wanted);

@@ -47,10 +47,11 @@ static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
     WI_FAIL(WEFT_ERROR_INTERNAL, "%s: a plan cannot hold this node", node->op->name);
 }
 
-/* Of a variable, the parameters side by side, or a view of either. */
-static size_t block_of(const weft_tensor *assigned) {
-    while (assigned->op->kind == WI_VIEW) assigned = assigned->inputs[0];
-    return assigned->variable ? assigned->variable->block : assigned->attributes->flat.block;
+/* What is assigned to is a source or a view of one. */
+static size_t assigned_block(const weft_tensor *assign) {
+    const weft_tensor *source = assign->inputs[0];
+    while (source->op->kind == WI_VIEW) source = source->inputs[0];
+    return wi_graph_block_of(source);
 }
 
 /* Blocks of which a node assigns something: a list of assignments itself does not. */
@@ -59,7 +60,7 @@ static weft_status find_assigned(wi_partition *p) {
     p->assigned = wi_arena_take(p->request->arena, p->request->graph->block_count * sizeof *p->assigned);
     if (!p->assigned) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->count; i++) {
-        if (order->nodes[i]->op == &wi_op_assign) p->assigned[block_of(order->nodes[i]->inputs[0])] = true;
+        if (order->nodes[i]->op == &wi_op_assign) p->assigned[assigned_block(order->nodes[i])] = true;
     }
     return WEFT_OK;
 }

@@ -144,7 +144,7 @@ weft_status wi_take_convolution(wi_partition *p, int index) {
     s->gemm = (wi_gemm_shape){.batch = geometry->images * geometry->made[0] * geometry->made[1],
         .m = geometry->made[2],
         .n = geometry->filters * geometry->groups,
-        .k = geometry->channels * geometry->taps[0] * geometry->taps[1] * geometry->taps[2],
+        .k = wi_conv_terms(geometry),
         .convolution = geometry};
     wi_add_member(p, step, index);
     return wi_select_for(p, s);

@@ -29,7 +29,7 @@ weft_status wi_take_source(wi_partition *p, int index) {
         WI_TRY(wi_new_storage(p, WI_STORAGE_INPUT, wi_value_bytes(value), &storage));
     } else {
         const wi_variable *variable = node->variable;
-        WI_TRY(block_storage(p, variable ? variable->block : node->attributes->flat.block, &storage));
+        WI_TRY(block_storage(p, wi_graph_block_of(node), &storage));
         if (variable) WI_TRY(begin_at(p, index, variable->offset / weft_dtype_size(node->dtype)));
     }
     p->values[index].storage = storage;

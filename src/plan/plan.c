@@ -10,7 +10,7 @@
 
 /* Nothing may run on memory that is given back. The thread's error stays what it was. */
 static void finish_for_good(const weft_plan *plan) {
-    char error[2048];
+    char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     (void)wi_plan_finish_queues(plan);
     wi_error_restore(error);

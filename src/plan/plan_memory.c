@@ -95,7 +95,7 @@ static weft_status make_spares(wi_plan_memory *memory) {
 /* A plan works without them, so what is too much for the device is no error. */
 static void allocate_spares(wi_plan_memory *memory, size_t limit) {
     const wi_placement *const placement = memory->placement;
-    char error[2048];
+    char error[WI_ERROR_LINE];
     size_t bytes = 0;
     for (size_t i = 0; i < placement->place_count; i++)
         if (has_spare(placement, i)) bytes += placement->places[i].bytes;

@@ -128,7 +128,7 @@ static weft_status flush_queues(const weft_plan *plan) {
 
 /* After an error, whose line stays. */
 static void finish_queue(wi_device *device) {
-    char error[2048];
+    char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     (void)wi_queue_finish(device);
     wi_error_restore(error);

@@ -43,7 +43,7 @@ static int64_t items_wanted(const cutter *c) {
 
 static void cut_rows(cutter *c, int64_t wanted) {
     const int64_t an_item = wi_divide_up(c->s.kept, wi_min64(wanted, c->s.kept));
-    c->own->work[1] = (int)an_item;
+    c->own->work[WI_WORK_ROWS] = (int)an_item;
     c->own->items = (size_t)wi_divide_up(c->s.kept, an_item);
 }
 
@@ -59,9 +59,9 @@ static void cut_columns(cutter *c, int64_t wanted, int64_t run) {
         spans = wi_min64(wi_min64(wi_divide_up(wanted, rows), runs), wi_divide_up(last, lanes));
     const int64_t span = wi_divide_up(wi_divide_up(last, spans), lanes) * lanes;
     spans = wi_divide_up(last, span);
-    c->own->work[1] = (int)an_item;
-    c->own->work[2] = (int)spans;
-    c->own->work[3] = (int)span;
+    c->own->work[WI_WORK_ROWS] = (int)an_item;
+    c->own->work[WI_WORK_SPANS] = (int)spans;
+    c->own->work[WI_WORK_SPAN] = (int)span;
     c->own->items = (size_t)(wi_divide_up(rows, an_item) * spans);
 }
 
@@ -79,9 +79,9 @@ static void cut_walks(cutter *c) {
         cut_rows(c, wanted);
     else
         cut_columns(c, wanted, run);
-    c->own->work[4] = (int)wi_max64(1, splits);
+    c->own->work[WI_WORK_SPLITS] = (int)wi_max64(1, splits);
     c->own->combine_items = c->own->items;
-    c->own->items *= (size_t)c->own->work[4];
+    c->own->items *= (size_t)c->own->work[WI_WORK_SPLITS];
 }
 
 /* ---- neighbouring work-items ---- */
@@ -115,7 +115,7 @@ static void cut_neighbours(cutter *c) {
     const int64_t rows = s->rows ? s->kept * group : s->kept;
     splits =
         wi_min64(splits, wi_max64(1, wi_min64(profile->splits, profile->results * 8 / wi_max64(rows, 1))));
-    c->own->work[4] = (int)wi_max64(1, splits);
+    c->own->work[WI_WORK_SPLITS] = (int)wi_max64(1, splits);
     c->own->items = (size_t)whole_groups(rows, group);
     c->own->combine_items = (size_t)whole_groups(s->kept, group);
 }
@@ -123,9 +123,9 @@ static void cut_neighbours(cutter *c) {
 /* Items with several neighbouring elements each. */
 static void cut_quads(cutter *c, int elements) {
     const int64_t a_row = wi_divide_up(c->s.last, elements), items = c->s.kept / c->s.last * a_row;
-    c->own->work[0] = (int)items;
-    c->own->work[1] = (int)a_row;
-    c->own->work[4] = 1;
+    c->own->work[WI_WORK_RESULTS] = (int)items;
+    c->own->work[WI_WORK_ROWS] = (int)a_row;
+    c->own->work[WI_WORK_SPLITS] = 1;
     c->own->items = (size_t)whole_groups(items, c->device->group);
 }
 
@@ -145,7 +145,7 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
     if (c.s.kept > INT32_MAX / 2)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
             (long long)c.s.kept);
-    own->work[0] = (int)c.s.kept;
+    own->work[WI_WORK_RESULTS] = (int)c.s.kept;
     const int elements = wi_step_elements(p, loop);
     if (device->item_walks)
         cut_walks(&c);
@@ -154,10 +154,10 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
     else
         cut_neighbours(&c);
     if (wi_joins_splits(p, loop))
-        own->cell_bytes = wi_join_bytes(p, step, c.s.kept, own->work[4]);
-    else if (own->work[4] > 1)
+        own->cell_bytes = wi_join_bytes(p, step, c.s.kept, own->work[WI_WORK_SPLITS]);
+    else if (own->work[WI_WORK_SPLITS] > 1)
         own->scratch_bytes = count_partial_cells(p, step) * wi_reduction_cell(p, step) * (size_t)c.s.kept *
-                             (size_t)own->work[4];
+                             (size_t)own->work[WI_WORK_SPLITS];
     own->flops = (double)step->member_count * (double)c.s.kept * (double)c.s.reduced;
     own->launch_count = wi_is_split(step, own) ? 2 : 1;
     return WEFT_OK;
@@ -184,9 +184,9 @@ static double product_flops(const wi_gemm_shape *gemm) {
 /* Columns, and how often each is added up in part. */
 static void schedule_sums(
     const wi_partition *p, const wi_step *step, const wi_kernel_plan *kernel, wi_step_schedule *own) {
-    own->work[0] = (int)step->extent.dims[step->extent.rank - 1].actual;
-    own->work[4] = kernel->sum_splits;
-    own->cell_bytes = wi_join_bytes(p, step, own->work[0], own->work[4]);
+    own->work[WI_WORK_RESULTS] = (int)step->extent.dims[step->extent.rank - 1].actual;
+    own->work[WI_WORK_SPLITS] = kernel->sum_splits;
+    own->cell_bytes = wi_join_bytes(p, step, own->work[WI_WORK_RESULTS], own->work[WI_WORK_SPLITS]);
 }
 
 /* Products and kernel ops; kernel NULL: a library's product. */
@@ -235,7 +235,7 @@ static double bytes_of(const wi_partition *p, const wi_loop *loop) {
 }
 
 bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule) {
-    return step->kind == WI_STEP_LOOP && schedule->work[4] > 1 && schedule->cell_bytes == 0;
+    return step->kind == WI_STEP_LOOP && schedule->work[WI_WORK_SPLITS] > 1 && schedule->cell_bytes == 0;
 }
 
 /* A transfer between devices goes at the pace of the slower one. */

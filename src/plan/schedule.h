@@ -8,8 +8,7 @@
 typedef struct wi_bundle wi_bundle;
 
 typedef struct wi_step_schedule {
-    /* LOOP: the work split, see code_loop.c; work[4] is the number of splits. PRODUCT with sums: work[0] columns, work[4] splits. */
-    int work[5];
+    int work[WI_WORK_NUMBERS]; /* LOOP: the work split. PRODUCT with sums: columns and splits */
     size_t items, combine_items;
     size_t scratch_bytes;
     size_t

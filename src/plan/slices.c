@@ -175,18 +175,19 @@ static void cut(const wi_schedule *schedule, wi_sliced *sliced, int number, int6
     const wi_loop *const loop = &schedule->code->loops->of[sliced->steps[number]];
     const int last = loop->space.rank - 1;
     const int64_t columns = loop->space.reduced[last] ? 1 : loop->space.dims[last].actual;
-    const int64_t kept = schedule->of[sliced->steps[number]].work[0];
+    const int64_t kept = schedule->of[sliced->steps[number]].work[WI_WORK_RESULTS];
     int *const work = sliced->work[number];
-    work[0] = (int)kept;
-    work[1] = last > 0 ? (int)(kept / columns / sliced->size.actual * numbers) : 1;
-    work[2] = last > 0 ? 1 : sliced->slices * (int)sliced->items;
-    work[3] = (int)(last > 0 ? columns : kept / sliced->size.actual * numbers);
+    work[WI_WORK_RESULTS] = (int)kept;
+    work[WI_WORK_ROWS] = last > 0 ? (int)(kept / columns / sliced->size.actual * numbers) : 1;
+    work[WI_WORK_SPANS] = last > 0 ? 1 : sliced->slices * (int)sliced->items;
+    work[WI_WORK_SPAN] = (int)(last > 0 ? columns : kept / sliced->size.actual * numbers);
 }
 
 /* None has launches of another kind. */
 static bool is_cut(const wi_schedule *schedule, const wi_sliced *sliced) {
     for (int i = 0; i < sliced->count; i++)
-        if (schedule->of[sliced->steps[i]].work[4] > 1 || schedule->of[sliced->steps[i]].fixed_launches > 0)
+        if (schedule->of[sliced->steps[i]].work[WI_WORK_SPLITS] > 1 ||
+            schedule->of[sliced->steps[i]].fixed_launches > 0)
             return false;
     return true;
 }

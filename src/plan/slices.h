@@ -13,7 +13,7 @@
 
 #include "plan/schedule.h"
 
-enum { WI_MOST_SLICED = 4, WI_SLICED_WORK = 4 };
+enum { WI_MOST_SLICED = 4 };
 
 struct wi_sliced {
     int steps[WI_MOST_SLICED], count; /* in their order */
@@ -21,8 +21,8 @@ struct wi_sliced {
     int64_t row_bytes;                /* of the rows that are picked for one of it */
     wi_kernel_text
         kernels[WI_MOST_SLICED]; /* the arguments of each step, after another; all have one piece */
-    int work[WI_MOST_SLICED][WI_SLICED_WORK]; /* as in wi_step_schedule, of one slice */
-    int slices;                               /* of an item */
+    int work[WI_MOST_SLICED][WI_WORK_NUMBERS]; /* as in wi_step_schedule, of one slice */
+    int slices;                                /* of an item */
     size_t items;
     struct wi_sliced *next;
 };

@@ -60,9 +60,7 @@ static weft_status tune_step(const wi_partition *p, const wi_step *step, wi_tune
     wi_choices_use(tuner->device, false);
     if (known && !known->built_in) return WEFT_OK;
     const weft_status status = wi_tune_site(tuner, op, &site);
-    const bool passed_over = status == WEFT_ERROR_DEVICE_MEMORY || status == WEFT_ERROR_MEMORY_LIMIT ||
-                             status == WEFT_ERROR_UNSUPPORTED;
-    return passed_over ? WEFT_OK : status;
+    return wi_tuner_passes_over(status) ? WEFT_OK : status;
 }
 
 weft_status wi_plan_tune(const weft_plan *plan, wi_tuner *tuner) {

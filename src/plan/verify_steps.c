@@ -90,7 +90,7 @@ static bool is_bound(const wi_loop *loop, const wi_argument *argument) {
     case WI_ARGUMENT_PADDING: return operand && operand->padding && argument->b < loop->space.rank;
     case WI_ARGUMENT_PICK: return operand && operand->pick && !operand->is_index;
     case WI_ARGUMENT_DIM: return argument->a < loop->space.rank;
-    case WI_ARGUMENT_WORK: return argument->a < 5;
+    case WI_ARGUMENT_WORK: return argument->a < WI_WORK_NUMBERS;
     case WI_ARGUMENT_FLOAT:
     case WI_ARGUMENT_DOUBLE:
     case WI_ARGUMENT_SCALAR:
@@ -157,14 +157,16 @@ static counts count(const wi_loop *loop) {
 static bool covers(const wi_step_schedule *own, counts c, const wi_device_profile *device, int elements) {
     const int64_t items = (int64_t)own->items;
     if (elements > 1)
-        return items >= own->work[0] && own->work[0] == c.kept / c.last * own->work[1] &&
-               (int64_t)own->work[1] * elements >= c.last;
-    if (own->work[0] != c.kept) return false;
+        return items >= own->work[WI_WORK_RESULTS] &&
+               own->work[WI_WORK_RESULTS] == c.kept / c.last * own->work[WI_WORK_ROWS] &&
+               (int64_t)own->work[WI_WORK_ROWS] * elements >= c.last;
+    if (own->work[WI_WORK_RESULTS] != c.kept) return false;
     if (!device->item_walks) return items >= c.kept * (c.rows ? device->group : 1);
-    const int64_t each = items / own->work[4];
-    if (c.rows) return each * own->work[1] >= c.kept;
-    const int64_t spans = own->work[2];
-    return spans > 0 && spans * own->work[3] >= c.last && each / spans * own->work[1] >= c.kept / c.last;
+    const int64_t each = items / own->work[WI_WORK_SPLITS];
+    if (c.rows) return each * own->work[WI_WORK_ROWS] >= c.kept;
+    const int64_t spans = own->work[WI_WORK_SPANS];
+    return spans > 0 && spans * own->work[WI_WORK_SPAN] >= c.last &&
+           each / spans * own->work[WI_WORK_ROWS] >= c.kept / c.last;
 }
 
 /* Of the partial results of one split. */
@@ -178,7 +180,7 @@ static size_t split_bytes(const wi_partition *p, const wi_step *step) {
 static weft_status check_loop_schedule(
     const wi_partition *p, const wi_loop *loop, const wi_step_schedule *own) {
     const counts c = count(loop);
-    const int index = loop->step->index, splits = own->work[4];
+    const int index = loop->step->index, splits = own->work[WI_WORK_SPLITS];
     WI_REQUIRE(splits == 1 || (splits > 1 && loop->may_split), WI_PASS_SCHEDULE, "step", index,
         "its reduction is split, and it has no kernel for that");
     WI_REQUIRE(covers(own, c, &wi_step_device(p, loop->step)->profile, wi_step_elements(p, loop)),
@@ -198,8 +200,8 @@ weft_status wi_verify_schedule(const wi_schedule *schedule) {
         WI_REQUIRE(own->launch_count > 0 || own->ended_by || own->sliced, WI_PASS_SCHEDULE, "step", i,
             "it has no launches");
         if (p->steps[i]->kind == WI_STEP_LOOP) WI_TRY(check_loop_schedule(p, &code->loops->of[i], own));
-        WI_REQUIRE(p->steps[i]->sums == 0 || (own->work[4] > 0 && own->cell_bytes > 0), WI_PASS_SCHEDULE,
-            "step", i, "its sums have no cells");
+        WI_REQUIRE(p->steps[i]->sums == 0 || (own->work[WI_WORK_SPLITS] > 0 && own->cell_bytes > 0),
+            WI_PASS_SCHEDULE, "step", i, "its sums have no cells");
         WI_REQUIRE(!kernel || own->scratch_bytes >= kernel->scratch_bytes, WI_PASS_SCHEDULE, "step", i,
             "it has less scratch memory than its launches ask for");
     }

@@ -95,7 +95,7 @@ weft_status wi_watch_epoch(wi_watch *watch, size_t epoch, const wi_report *repor
 
 weft_status wi_watch_end(wi_watch *watch) {
     if (!watch->options.restore_best || !watch->snapshot.taken) return WEFT_OK;
-    char line[2048];
+    char line[WI_ERROR_LINE];
     wi_error_save(line, sizeof line);
     WI_TRY(wi_snapshot_restore(&watch->snapshot));
     wi_error_restore(line);

@@ -234,7 +234,7 @@ weft_status wi_pass_run(
     wi_loader_begin_at(pass->loader, epoch, start ? start->step : 0);
     const weft_status status = run_steps(pass, hooks);
     if (status != WEFT_OK && pass->pending) { /* the device may still be reading our buffers */
-        char line[2048];
+        char line[WI_ERROR_LINE];
         wi_error_save(line, sizeof line);
         (void)wait_for_device(pass);
         wi_error_restore(line);

@@ -92,7 +92,7 @@ static weft_status bind_inputs(wi_feed *feed, const weft_column *inputs, size_t 
 
 /* The copies and launches that are still on the queue: they use the caller's memory. */
 static void wait_after_failure(weft_plan *plan) {
-    char line[2048];
+    char line[WI_ERROR_LINE];
     wi_error_save(line, sizeof line);
     (void)weft_plan_wait(plan);
     wi_error_restore(line);

@@ -29,7 +29,7 @@ static int test_all(wi_device *device, const wi_op *op, const wi_kernel_site *si
             for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++) {
                 if (implementation->run || !wi_implementation_accepts(implementation, variant, site))
                     continue;
-                if (wi_self_test_failed(device, implementation, variant, op, site))
+                if (wi_is_in_quarantine(device, implementation, variant, op, site))
                     fail_msg("%s/%s is in quarantine", implementation->name, variant->name);
                 tested++;
             }

@@ -8,7 +8,8 @@
 
 static size_t split_step(weft_plan *plan) {
     for (size_t i = 0; i < plan->partition.step_count; i++)
-        if (plan->partition.steps[i]->kind == WI_STEP_LOOP && plan->schedule.of[i].work[4] > 1) return i;
+        if (plan->partition.steps[i]->kind == WI_STEP_LOOP && plan->schedule.of[i].work[WI_WORK_SPLITS] > 1)
+            return i;
     fail_msg("no step is cut");
     return 0;
 }
@@ -82,7 +83,7 @@ static void launch_never(weft_plan *plan) {
 static void split_whole(weft_plan *plan) {
     const int step = broken_plan_loop(plan)->index;
     plan->loops.of[step].may_split = false;
-    plan->schedule.of[step].work[4] = 2;
+    plan->schedule.of[step].work[WI_WORK_SPLITS] = 2;
 }
 static void drop_items(weft_plan *plan) {
     plan->schedule.of[broken_plan_loop(plan)->index].items = 0;

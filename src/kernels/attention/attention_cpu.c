@@ -35,7 +35,7 @@ static int64_t keys_of(const wi_kernel_site *site, const wi_attention_sizes *s) 
 }
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_attention_sizes *s) {
-    wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes->attention.dropout > 0);
+    wi_attention_dropout_macro(plan, site);
     wi_kernel_macro_int(plan, "WEFT_WIDTH", width_of(s));
     wi_kernel_macro_int(plan, "WEFT_KEYS", keys_of(site, s));
 }
@@ -105,13 +105,6 @@ static double gradient_cost(const wi_kernel_site *site) {
 static const char *const engine_headers[] = {"amx.clh", NULL};
 static const wi_formats engine_formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
 
-/* Operands and result in f32. */
-static bool reads_f32(const wi_kernel_site *site) {
-    bool plain = site->result_format == WEFT_F32;
-    for (int i = 0; i < site->node->input_count; i++) plain = plain && !wi_dtype_rounds(site->formats[i]);
-    return plain;
-}
-
 const wi_implementation wi_attention_amx = {.name = "attention_amx",
     .ops = {&wi_op_attention_forward},
     .file = "attention_cpu.cl",
@@ -121,7 +114,7 @@ const wi_implementation wi_attention_amx = {.name = "attention_amx",
     .formats = engine_formats,
     .format_count = 1,
     .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
-    .accepts = reads_f32,
+    .accepts = wi_kernel_op_is_f32,
     .cost = forward_cost,
     .prepare = prepare_forward};
 
@@ -134,7 +127,7 @@ const wi_implementation wi_attention_amx_gradient = {.name = "attention_gradient
     .formats = engine_formats,
     .format_count = 1,
     .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
-    .accepts = reads_f32,
+    .accepts = wi_kernel_op_is_f32,
     .cost = gradient_cost,
     .prepare = prepare_gradient};
 

@@ -65,9 +65,7 @@ static wi_limits gradient_limits(const int *p) {
 /* Operands and result in f32, of heads that the variant is for. */
 static bool accepts(const wi_kernel_site *site) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
-    bool plain = site->result_format == WEFT_F32;
-    for (int i = 0; i < site->node->input_count; i++) plain = plain && !wi_dtype_rounds(site->formats[i]);
-    return plain && wi_attention_gpu_columns(wi_max64(s.d, s.dv)) == site->values[HEAD] &&
+    return wi_kernel_op_is_f32(site) && wi_attention_gpu_columns(wi_max64(s.d, s.dv)) == site->values[HEAD] &&
            wi_attention_gpu_fits(site);
 }
 
@@ -83,7 +81,7 @@ static wi_attention_groups groups_of(const wi_kernel_site *site) {
 }
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes->attention.dropout > 0);
+    wi_attention_dropout_macro(plan, site);
     wi_kernel_macro_text(plan, "WEFT_ENGINE_FORMAT", wi_format_of(site->precision)->name);
 }
 

@@ -78,7 +78,7 @@ static bool accepts_gradient(const wi_kernel_site *site) {
 }
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t columns) {
-    wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes->attention.dropout > 0);
+    wi_attention_dropout_macro(plan, site);
     wi_kernel_macro_int(plan, "WEFT_ATTENTION_WIDTH", columns);
 }
 

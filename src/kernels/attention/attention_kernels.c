@@ -23,6 +23,10 @@ wi_kernel_launch *wi_attention_launch(
     return launch;
 }
 
+void wi_attention_dropout_macro(wi_kernel_plan *plan, const wi_kernel_site *site) {
+    wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes->attention.dropout > 0);
+}
+
 /* ---- arguments ---- */
 
 void wi_attention_strides(wi_kernel_launch *launch, const wi_kernel_site *site, int input) {

@@ -31,6 +31,9 @@ void wi_attention_section_strides(wi_kernel_launch *launch, const wi_kernel_site
 void wi_attention_mask(wi_kernel_launch *launch, const wi_kernel_site *site, int mask);
 void wi_attention_dropout(wi_kernel_launch *launch, const wi_kernel_site *site);
 
+/* Are weights dropped, for templates. */
+void wi_attention_dropout_macro(wi_kernel_plan *plan, const wi_kernel_site *site);
+
 /* Multiplications and additions of both passes. */
 double wi_attention_forward_flops(const wi_attention_sizes *s);
 double wi_attention_gradient_flops(const wi_attention_sizes *s);

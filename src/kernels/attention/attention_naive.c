@@ -32,13 +32,9 @@ static wi_kernel_launch *rows(const wi_kernel_site *site, wi_kernel_plan *plan, 
     return wi_attention_launch(plan, suffix, count, group, s);
 }
 
-static void macros(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes->attention.dropout > 0);
-}
-
 static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
-    macros(site, plan);
+    wi_attention_dropout_macro(plan, site);
     plan->flops = wi_attention_forward_flops(&s);
     wi_attention_forward_arguments(rows(site, plan, "forward", s.queries, &s), site, &s);
     return WEFT_OK;
@@ -46,7 +42,7 @@ static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *p
 
 static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
-    macros(site, plan);
+    wi_attention_dropout_macro(plan, site);
     plan->flops = wi_attention_gradient_flops(&s);
     wi_attention_gradient_arguments(rows(site, plan, "queries", s.queries, &s), site, &s, false, s.keys);
     wi_attention_gradient_arguments(rows(site, plan, "keys", s.keys, &s), site, &s, false, s.keys);

@@ -24,17 +24,12 @@ static const wi_variant variants[] = {
  * work-item costs, whatever it does. */
 enum { FEW = 8, SMALL = 1 << 18, ITEM = 1 << 16 };
 
-static int64_t steps_of(const wi_conv_geometry *w) {
-    return w->taps[0] * w->taps[1] * w->taps[2] * w->channels;
-}
-
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const wi_conv_geometry *const w = shape->convolution;
     const double most = INT32_MAX - 4096;
-    const double positions = (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
-    const double steps = (double)w->taps[0] * (double)w->taps[1] * (double)w->taps[2] * (double)w->channels;
-    return positions <= most && steps * site->values[COLUMNS] <= most &&
+    const double positions = wi_conv_positions(w);
+    return positions <= most && (double)wi_conv_terms(w) * site->values[COLUMNS] <= most &&
            (double)w->filters * (double)w->groups <= most && (double)wi_conv_phases(w) * positions <= most;
 }
 
@@ -64,7 +59,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv_geometry *const w = shape->convolution;
     const int *const p = site->values;
     const int64_t units = site->device->units;
-    const int64_t panels = wi_divide_up(w->filters, p[COLUMNS]), steps = steps_of(w),
+    const int64_t panels = wi_divide_up(w->filters, p[COLUMNS]), steps = wi_conv_terms(w),
                   phases = wi_conv_phases(w), tiles = wi_divide_up(wi_conv_phase_positions(w), p[ROWS]);
     int64_t spans = wi_divide_up(panels, p[PANELS]);
     /* Few rows: each core has filters of its own, so that the weight is read once. */

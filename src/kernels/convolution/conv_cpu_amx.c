@@ -40,13 +40,9 @@ wi_conv_geometry wi_conv_straightened(const wi_conv_geometry *from, int64_t *fir
     return w;
 }
 
-static int64_t steps_of(const wi_conv_geometry *w) {
-    return w->taps[0] * w->taps[1] * w->taps[2] * w->channels;
-}
-
 /* Of a panel: each phase begins a block. */
 static int64_t panel_words(const wi_conv_geometry *w) {
-    return (wi_divide_up(steps_of(w), BLOCK) + wi_conv_phases(w)) * BLOCK_WORDS;
+    return (wi_divide_up(wi_conv_terms(w), BLOCK) + wi_conv_phases(w)) * BLOCK_WORDS;
 }
 
 /* How the work is cut: rows and columns of a work-item. */
@@ -72,10 +68,9 @@ static wi_cut cut_of(const wi_conv_geometry *w, const int *p, int64_t units) {
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const double most = INT32_MAX - 4096;
-    const double positions = wi_conv_positions(w),
-                 steps = (double)w->taps[0] * (double)w->taps[1] * (double)w->taps[2] * (double)w->channels;
-    return positions <= most && steps * BLOCK <= most && (double)w->filters * (double)w->groups <= most &&
-           (double)wi_conv_phases(w) * positions <= most;
+    const double positions = wi_conv_positions(w);
+    return positions <= most && (double)wi_conv_terms(w) * BLOCK <= most &&
+           (double)w->filters * (double)w->groups <= most && (double)wi_conv_phases(w) * positions <= most;
 }
 
 /* Image, result and weight, in their formats; the result is counted as 16 bits. */
@@ -83,7 +78,7 @@ static double bytes_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     double read = (double)w->images * (double)(w->channels * w->groups);
     for (int i = 0; i < 3; i++) read *= (double)w->read[i];
     const double made = wi_conv_positions(w) * (double)(w->filters * w->groups);
-    const double weight = (double)(w->groups * w->filters) * (double)steps_of(w);
+    const double weight = (double)(w->groups * w->filters) * (double)wi_conv_terms(w);
     return read * (double)weft_dtype_size(site->formats[0]) + 2.0 * made +
            weight * ((double)weft_dtype_size(site->formats[1]) + 4.0);
 }
@@ -108,7 +103,7 @@ static double cost(const wi_kernel_site *site) {
     const wi_cut cut = cut_of(&w, site->values, device->units);
     const int64_t items = cut.strips * cut.spans * w.groups * wi_conv_phases(&w);
     const double used = (double)wi_divide_up(items, device->units) / (double)items;
-    const double weight = (double)(w.groups * w.filters) * (double)steps_of(&w);
+    const double weight = (double)(w.groups * w.filters) * (double)wi_conv_terms(&w);
     const double arithmetic = used * (multiplying(&w, &cut, device) + (double)items * item_seconds);
     const double traffic = wi_traffic_seconds(device, bytes_of(site, &w), 0.0);
     const bool fixed = site->fixed & WI_CONV_WEIGHT;
@@ -120,8 +115,8 @@ static double cost(const wi_kernel_site *site) {
 static void pack(const wi_conv_geometry *w, int64_t first, const int *p, wi_kernel_plan *plan) {
     const int64_t panels = wi_divide_up(w->filters, BLOCK), phases = wi_conv_phases(w);
     plan->scratch_bytes = (size_t)(w->groups * panels * panel_words(w)) * sizeof(uint32_t);
-    wi_kernel_launch *const launch = wi_kernel_launch_3d(
-        plan, "pack", panels, wi_divide_up(wi_divide_up(steps_of(w), BLOCK), p[PACKED]), w->groups * phases);
+    wi_kernel_launch *const launch = wi_kernel_launch_3d(plan, "pack", panels,
+        wi_divide_up(wi_divide_up(wi_conv_terms(w), BLOCK), p[PACKED]), w->groups * phases);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(panel_words(w), first));

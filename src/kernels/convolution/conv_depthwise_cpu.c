@@ -62,8 +62,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const int64_t tiles = w->images * w->made[0] * w->made[1] * phases * row_tiles;
     const int64_t strips = w->flops / 2 > SMALL ? wi_min64(tiles, STRIPS * units) : 1;
     const int64_t strip = wi_divide_up(tiles, strips);
-    plan->scratch_bytes =
-        (size_t)((panels * w->taps[0] * w->taps[1] * w->taps[2] + 1) * LANES) * sizeof(float);
+    plan->scratch_bytes = (size_t)((panels * wi_conv_taps(w->taps) + 1) * LANES) * sizeof(float);
     add_pack(plan, w, panels);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "rows", wi_divide_up(tiles, strip), 1);
     launch->has_epilogue = true;

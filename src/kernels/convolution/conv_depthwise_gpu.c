@@ -39,10 +39,6 @@ static double elements_of(const wi_conv_geometry *w) {
            (double)w->groups;
 }
 
-static int64_t taps_of(const wi_conv_geometry *w) {
-    return w->taps[0] * w->taps[1] * w->taps[2];
-}
-
 /* Rows of the result in all images. */
 static double lines_of(const wi_conv_geometry *w) {
     return (double)w->images * (double)w->made[0] * (double)w->made[1];
@@ -110,7 +106,7 @@ static bool accepts(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const double most = INT32_MAX - 4096;
     return w->channels == 1 && w->filters == 1 && lines_of(w) <= most && (double)w->made[2] <= most &&
-           (double)w->groups * (double)taps_of(w) <= most && is_aligned(site) &&
+           (double)w->groups * (double)wi_conv_taps(w->taps) <= most && is_aligned(site) &&
            (site->values[LONG] || is_short(site));
 }
 
@@ -152,7 +148,8 @@ static double cost(const wi_kernel_site *site) {
 }
 
 static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t group) {
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", w->groups * taps_of(w), group);
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_1d(plan, "pack", w->groups * wi_conv_taps(w->taps), group);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
     wi_kernel_int(launch, w->groups);
@@ -160,7 +157,7 @@ static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t gr
     wi_kernel_long(launch, w->w_group);
     wi_kernel_longs(launch, w->w_tap, 3);
     wi_kernel_bundles(launch);
-    plan->scratch_bytes = (size_t)(w->groups * taps_of(w)) * sizeof(float);
+    plan->scratch_bytes = (size_t)(w->groups * wi_conv_taps(w->taps)) * sizeof(float);
     wi_kernel_packs(plan, WI_CONV_WEIGHT, plan->scratch_bytes);
 }
 

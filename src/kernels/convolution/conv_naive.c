@@ -10,20 +10,18 @@ static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int64_t lanes = site->device->lanes;
     const double channels = (double)w->groups * (double)(wi_divide_up(w->filters, lanes) * lanes);
-    double taps = (double)w->channels;
-    for (int i = 0; i < 3; i++) taps *= (double)w->taps[i];
-    return wi_work_seconds(
-        site->device, &(wi_work){.operations = 150.0 * 2.0 * wi_conv_positions(w) * channels * taps,
-                          .bytes = wi_conv_bytes(w),
-                          .groups = wi_conv_positions(w) * channels / (double)(lanes * site->device->group),
-                          .launches = 1,
-                          .build_seconds = 0.1});
+    return wi_work_seconds(site->device,
+        &(wi_work){.operations = 150.0 * 2.0 * wi_conv_positions(w) * channels * (double)wi_conv_terms(w),
+            .bytes = wi_conv_bytes(w),
+            .groups = wi_conv_positions(w) * channels / (double)(lanes * site->device->group),
+            .launches = 1,
+            .build_seconds = 0.1});
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const wi_conv_geometry *const w = shape->convolution;
-    const double rows = (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
+    const double rows = wi_conv_positions(w);
     if (rows > INT32_MAX - 16 || w->filters * w->groups > INT32_MAX - 16)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a convolution with %.0f elements a channel is too large", rows);
     const int64_t items = (int64_t)rows * w->groups * wi_divide_up(w->filters, site->device->lanes);

@@ -3,17 +3,13 @@
 #include "base/integers.h"
 #include <stdlib.h>
 
-static int64_t taps_of(const wi_conv_geometry *w) {
-    return w->taps[0] * w->taps[1] * w->taps[2];
-}
-
 static int64_t up_to(int64_t number, int64_t multiple) {
     return wi_divide_up(number, multiple) * multiple;
 }
 
 wi_conv_packing wi_conv_packing_of(const wi_kernel_site *site, const wi_conv_panels *panels) {
     const wi_conv_geometry *const w = site->product->convolution;
-    const int64_t taps = taps_of(w);
+    const int64_t taps = wi_conv_taps(w->taps);
     wi_conv_packing p = {.width = up_to(w->filters, panels->filters),
         .phases = wi_conv_phases(w),
         .read = {.chunk = panels->chunk,

@@ -154,6 +154,10 @@ void wi_conv_add_macros(wi_kernel_plan *plan, const wi_conv_geometry *w) {
         plan, "WEFT_CONV_JOINED", !w->transposed && w->dilation[2] == 1 && w->step[2] == w->channels);
 }
 
+int64_t wi_conv_terms(const wi_conv_geometry *w) {
+    return wi_conv_taps(w->taps) * w->channels;
+}
+
 double wi_conv_positions(const wi_conv_geometry *w) {
     return (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
 }

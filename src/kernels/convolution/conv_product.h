@@ -45,6 +45,8 @@ int64_t wi_conv_phase_positions(const wi_conv_geometry *geometry);
  * compile. */
 void wi_conv_add_macros(wi_kernel_plan *plan, const wi_conv_geometry *geometry);
 
+/* Terms of the sum that an element of the result is, those with zeros included. */
+int64_t wi_conv_terms(const wi_conv_geometry *geometry);
 /* Positions of the result in all images; multiply-adds for each of them, channel made, and group. */
 double wi_conv_positions(const wi_conv_geometry *geometry);
 double wi_conv_steps(const wi_conv_geometry *geometry);

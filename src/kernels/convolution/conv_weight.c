@@ -45,7 +45,7 @@ double wi_conv_weight_bytes(const wi_conv *conv) {
 }
 
 int64_t wi_conv_weight_elements(const wi_conv *conv) {
-    return conv->groups * conv->filters * conv->channels * conv->taps[0] * conv->taps[1] * conv->taps[2];
+    return conv->groups * conv->filters * conv->channels * wi_conv_taps(conv->taps);
 }
 
 int64_t wi_conv_weight_positions(const wi_conv *conv) {

@@ -2,10 +2,6 @@
 #include "kernels/convolution/conv_weight_cut_gpu.h"
 #include "base/integers.h"
 
-static int64_t taps_of(const wi_conv *conv) {
-    return conv->taps[0] * conv->taps[1] * conv->taps[2];
-}
-
 /* Contiguous, whose pixels have so many channels in each group. */
 static wi_conv_quads quads_of(const wi_kernel_site *site, int input, const wi_conv_weight_tile *tile,
     const wi_conv *conv, int64_t channels, const int64_t size[3]) {
@@ -31,7 +27,7 @@ wi_conv_weight_cut wi_conv_weight_cut_of(
     wi_conv_weight_cut cut = {.image = quads_of(site, 0, tile, conv, conv->channels, conv->image),
         .slope = quads_of(site, 1, tile, conv, conv->filters, conv->result),
         .positions = wi_conv_weight_positions(conv)};
-    cut.across = wi_divide_up(taps_of(conv) * cut.image.pitch, tile->width);
+    cut.across = wi_divide_up(wi_conv_taps(conv->taps) * cut.image.pitch, tile->width);
     cut.down = wi_divide_up(conv->filters, tile->height);
     /* Two work-groups for every compute unit, but four blocks for each of them. */
     const int64_t wanted =
@@ -84,7 +80,7 @@ static void add_digits(wi_kernel_launch *launch, const wi_conv *conv, int64_t nu
 
 wi_kernel_launch *wi_conv_weight_tiles_launch(wi_kernel_plan *plan, const wi_conv *conv,
     const wi_conv_weight_cut *cut, int64_t step, const size_t local[2]) {
-    const int64_t taps = taps_of(conv);
+    const int64_t taps = wi_conv_taps(conv->taps);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", 1, 1);
     launch->dimensions = 3;
     launch->local[0] = local[0];
@@ -116,6 +112,6 @@ void wi_conv_weight_combine(
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "combine", weights, packed);
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(weights, cut->splits, conv->channels, taps_of(conv)));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(weights, cut->splits, conv->channels, wi_conv_taps(conv->taps)));
     wi_kernel_bundles(launch);
 }

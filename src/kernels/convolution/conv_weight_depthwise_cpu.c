@@ -13,10 +13,6 @@ static const wi_variant variants[] = {{"f32", {[TILE] = 7}}, {0}};
 /* SMALL: multiply-adds that are not worth waking another core; SPLITS: work-items for each. */
 enum { LANES = 16, SMALL = 1 << 17, SPLITS = 4 };
 
-static int64_t taps_of(const wi_conv *conv) {
-    return conv->taps[0] * conv->taps[1] * conv->taps[2];
-}
-
 static void add_combine(
     wi_kernel_plan *plan, const wi_conv *conv, int64_t items, int64_t group, int64_t splits) {
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "combine", items, group);
@@ -24,7 +20,7 @@ static void add_combine(
     wi_kernel_result(launch);
     wi_kernel_int(launch, splits);
     wi_kernel_int(launch, conv->groups);
-    wi_kernel_int(launch, taps_of(conv));
+    wi_kernel_int(launch, wi_conv_taps(conv->taps));
 }
 
 static wi_kernel_launch *add_sums(wi_kernel_plan *plan, int64_t items, int64_t group) {
@@ -41,7 +37,7 @@ static weft_status on_cpu(const wi_conv *conv, int64_t units, wi_kernel_plan *pl
     const int64_t tiles = conv->images * conv->result[0] * conv->result[1] * row_tiles;
     const int64_t wanted = plan->flops / 2 > SMALL ? wi_min64(tiles, SPLITS * units) : 1;
     const int64_t share = wi_divide_up(tiles, wanted), splits = wi_divide_up(tiles, share);
-    plan->scratch_bytes = (size_t)(splits * blocks * LANES * taps_of(conv)) * sizeof(float);
+    plan->scratch_bytes = (size_t)(splits * blocks * LANES * wi_conv_taps(conv->taps)) * sizeof(float);
     wi_kernel_launch *const launch = add_sums(plan, splits, 1);
     wi_kernel_int(launch, tiles);
     wi_kernel_int(launch, share);
@@ -56,7 +52,7 @@ static bool accepts(const wi_kernel_site *site) {
     double positions = (double)conv.images;
     for (int i = 0; i < 3; i++) positions *= (double)(conv.result[i] + site->values[TILE]);
     return conv.channels == 1 && conv.filters == 1 && positions <= INT32_MAX - 4096 &&
-           conv.groups * taps_of(&conv) <= INT32_MAX - 4096;
+           conv.groups * wi_conv_taps(conv.taps) <= INT32_MAX - 4096;
 }
 
 static double cost(const wi_kernel_site *site) {

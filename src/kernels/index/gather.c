@@ -4,8 +4,6 @@
 #include "kernels/work_split.h"
 #include <math.h>
 
-enum { WORTH = 4096 }; /* elements of an item that walks */
-
 static void add_arguments(const wi_kernel_site *site, const wi_kernel_plan *plan, wi_kernel_launch *launch,
     const wi_around *x, const wi_around *y, int64_t an_item) {
     wi_kernel_input(launch, 0);
@@ -22,8 +20,7 @@ static weft_status pick(const wi_kernel_site *site, wi_kernel_plan *plan, bool e
     const wi_device_profile *const device = site->device;
     const wi_around x = wi_around_axis(site, &site->inputs[0]), y = wi_around_axis(site, &site->result);
     const int64_t rows = y.outer * y.along, elements = rows * y.inner;
-    const int64_t an_item =
-        device->item_walks ? wi_divide_up(rows, wi_work_items(device, elements, WORTH)) : 1;
+    const int64_t an_item = device->item_walks ? wi_divide_up(rows, wi_work_items(device, elements)) : 1;
     const char *const suffix = each ? "pick" : "rows";
     wi_kernel_index_type(plan, site, fmax(wi_around_count(&x), wi_around_count(&y)));
     wi_kernel_macro_bits(plan, "WEFT_ELEMENT", site->node->dtype);

@@ -5,14 +5,13 @@
 #include "kernels/work_split.h"
 #include <math.h>
 
-/* WIDTH: columns of an item that walks. ITEMS: so many keep a device busy whose items do not. WORTH: elements of an item
- * that walks. */
-enum { WIDTH = 256, ITEMS = 16384, WORTH = 4096 };
+/* WIDTH: columns of an item that walks. ITEMS: so many keep a device busy whose items do not. */
+enum { WIDTH = 256, ITEMS = 16384 };
 
 static void add_base(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_around *y) {
     const wi_device_profile *const device = site->device;
     const int64_t elements = y->outer * y->along * y->inner;
-    const int64_t items = wi_min64(wi_work_items(device, elements, WORTH), ITEMS);
+    const int64_t items = wi_min64(wi_work_items(device, elements), ITEMS);
     wi_kernel_launch *const launch =
         wi_kernel_launch_1d(plan, "base", items, device->item_walks ? 1 : device->group);
     wi_kernel_input(launch, 0);
@@ -31,7 +30,7 @@ static void add_arguments(wi_kernel_launch *launch) {
 /* No index stands twice. */
 static void add_each(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t count, const wi_around *y) {
     const wi_device_profile *const device = site->device;
-    const int64_t an_item = wi_divide_up(count, wi_work_items(device, count * y->inner, WORTH));
+    const int64_t an_item = wi_divide_up(count, wi_work_items(device, count * y->inner));
     wi_kernel_launch *const launch = device->item_walks
                                          ? wi_kernel_launch_1d(plan, "each", wi_divide_up(count, an_item), 1)
                                          : wi_launch_rows(site, plan, "each", count, y->inner);

@@ -3,12 +3,10 @@
 #include "kernels/index/index_kernels.h"
 #include "kernels/work_split.h"
 
-enum { WORTH = 4096 }; /* elements of an item that walks */
-
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_device_profile *const device = site->device;
     const int64_t count = site->result.dims[0].actual, width = site->result.dims[1].actual;
-    int64_t items = wi_min64(count, wi_work_items(device, count * width, WORTH));
+    int64_t items = wi_min64(count, wi_work_items(device, count * width));
     wi_kernel_launch *const launch = device->item_walks ? wi_kernel_launch_1d(plan, "rows", items, 1)
                                                         : wi_launch_rows(site, plan, "rows", count, width);
     if (!device->item_walks) items = (int64_t)launch->global[0];

@@ -233,7 +233,7 @@ static const wi_formats engine_formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32
 
 #define ENGINE                                                                                               \
     .file = "recurrent_cpu_amx.cl", .headers = engine_headers, .formats = engine_formats, .format_count = 1, \
-    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16}, .accepts = wi_recurrent_reads_f32
+    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16}, .accepts = wi_kernel_op_is_f32
 #define UNITS .file = "recurrent_cpu.cl", .headers = wi_recurrent_headers, .needs = {.classes = WI_ON_CPU}
 
 IMPLEMENTATION(

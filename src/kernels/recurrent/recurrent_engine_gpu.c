@@ -49,7 +49,7 @@ static double cost(const wi_kernel_site *site, bool back) {
 
 #define WAY(way, back)                                                                                       \
     static bool accepts_##way(const wi_kernel_site *site) {                                                  \
-        return wi_recurrent_reads_f32(site) && wi_recurrent_groups_fit(site, back);                          \
+        return wi_kernel_op_is_f32(site) && wi_recurrent_groups_fit(site, back);                             \
     }                                                                                                        \
     static weft_status prepare_##way(const wi_kernel_site *site, wi_kernel_plan *plan) {                     \
         return prepare(site, back, plan);                                                                    \

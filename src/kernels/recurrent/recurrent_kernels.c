@@ -27,12 +27,6 @@ wi_recurrent wi_recurrent_of(const wi_kernel_site *site, bool back) {
     return s;
 }
 
-bool wi_recurrent_reads_f32(const wi_kernel_site *site) {
-    bool plain = site->result_format == WEFT_F32;
-    for (int i = 0; i < site->node->input_count; i++) plain = plain && !wi_dtype_rounds(site->formats[i]);
-    return plain;
-}
-
 void wi_recurrent_begin(const wi_recurrent *s, wi_kernel_plan *plan) {
     const int64_t products = s->gates * s->a.units * s->a.width + (s->projects ? s->a.units * s->a.width : 0);
     plan->flops = 2.0 * (double)(s->batch * s->a.steps) * (double)products;

@@ -26,8 +26,6 @@ typedef struct wi_recurrent {
 } wi_recurrent;
 
 wi_recurrent wi_recurrent_of(const wi_kernel_site *site, bool back);
-/* Are sequences and gradients in f32, as engines' kernels take them? */
-bool wi_recurrent_reads_f32(const wi_kernel_site *site);
 /* Macros and flops. */
 void wi_recurrent_begin(const wi_recurrent *s, wi_kernel_plan *plan);
 

@@ -139,8 +139,6 @@ static weft_status prepare_order_gpu(const wi_kernel_site *site, wi_kernel_plan 
 
 /* ---- put ---- */
 
-enum { WORTH = 4096 }; /* elements of an item that walks */
-
 static weft_status put_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_extent *index = &site->inputs[1], *y = &site->result;
     const int axis = site->node->attributes->sort.axis;
@@ -155,7 +153,7 @@ static weft_status put_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) 
     wi_kernel_macro_bits(plan, "WEFT_ELEMENT", site->node->dtype);
     for (int put = count == size; put < 2; put++) {
         const int64_t total = totals[put];
-        const int64_t share = wi_divide_up(total, wi_work_items(site->device, total, WORTH));
+        const int64_t share = wi_divide_up(total, wi_work_items(site->device, total));
         wi_kernel_launch *launch =
             wi_kernel_launch_1d(plan, put ? "put" : "clear", wi_divide_up(total, share), site->device->group);
         if (put) wi_kernel_input(launch, 0);

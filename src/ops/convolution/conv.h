@@ -24,6 +24,10 @@ typedef struct wi_conv {
  */
 wi_conv wi_conv_of(
     const wi_conv_attributes *attributes, const wi_extent *x, const wi_extent *y, const wi_shape *weight);
+/* Taps of a window. */
+static inline int64_t wi_conv_taps(const int64_t taps[3]) {
+    return taps[0] * taps[1] * taps[2];
+}
 /* Multiply-adds of it, those with zeros outside the image included, times two. */
 double wi_conv_flops(const wi_conv *conv);
 /* A channels-last layout's strides: of images and of the three spatial axes. False: channels are not side by
