@@ -308,12 +308,20 @@ static bool class_is_gpu(const char *folder) {
     return is_gpu;
 }
 
+/* Which kernel serves is the host's decision, and each of these tests compiles for three contexts: llvmpipe takes minutes. */
+static void skip_reduced(void) {
+    if (!test_reduced()) return;
+    print_message("skipped: WEFT_TEST_REDUCED asks for few kernels, and these are compiled three times\n");
+    skip();
+}
+
 /* The portable kernels are the last that are left. */
 static void portable_attention_serves(void **state) {
     static const broken_case cpu = {attention, WEFT_PRECISION_F32, "by attention_cpu/", "by attention_naive/",
         "attention_cpu.cl", "1.0f / total[i]", "0.9f * ", 0, 1e-6f};
     static const broken_case gpu = {attention, WEFT_PRECISION_F32, "by attention_gpu/", "by attention_naive/",
         "attention_gpu.cl", "1.0f / total", "0.9f * ", 0, 1e-6f};
+    skip_reduced();
     check_broken(class_is_gpu(*state) ? &gpu : &cpu, *state);
 }
 
@@ -324,6 +332,7 @@ static void portable_scans_serve(void **state) {
     static const broken_case gpu = {lstm, WEFT_PRECISION_F32, "by recurrent_forward_gpu/",
         "by recurrent_forward_naive/", "recurrent_gpu.cl", "weft_rg_weight(w",
         "(WEFT_R_ACROSS > 1 ? 0.5f : 1.0f) * ", 0, 1e-5f};
+    skip_reduced();
     weft_context *const context = scratch_context(*state, NULL);
     const bool is_wrong = wi_context_device(context)->caps.quirks & WI_QUIRK_SINGLE_ITEMS;
     weft_context_release(context);
