@@ -157,7 +157,7 @@ weft_tensor *wi_kernel_rewrite(
 
 bool wi_implementation_computes(const wi_implementation *implementation, const wi_op *op);
 
-/* Are the result of a kernel op and those of its inputs that are no indices in f32, as engines' kernels take them? */
+/* Is the result of a kernel op in f32, and is none of its inputs in 16 bits? Kernels by engines take no others. */
 bool wi_kernel_op_is_f32(const wi_kernel_site *site);
 /* May the op's inputs, and a kernel op's result, lie in memory in this format instead of f32? What its portable
  * implementation says, the last one of the op: others may refuse. */

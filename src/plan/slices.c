@@ -181,6 +181,7 @@ static void cut(const wi_schedule *schedule, wi_sliced *sliced, int number, int6
     work[WI_WORK_ROWS] = last > 0 ? (int)(kept / columns / sliced->size.actual * numbers) : 1;
     work[WI_WORK_SPANS] = last > 0 ? 1 : sliced->slices * (int)sliced->items;
     work[WI_WORK_SPAN] = (int)(last > 0 ? columns : kept / sliced->size.actual * numbers);
+    work[WI_WORK_SPLITS] = 1;
 }
 
 /* None has launches of another kind. */

@@ -31,7 +31,7 @@ void wi_attention_section_strides(wi_kernel_launch *launch, const wi_kernel_site
 void wi_attention_mask(wi_kernel_launch *launch, const wi_kernel_site *site, int mask);
 void wi_attention_dropout(wi_kernel_launch *launch, const wi_kernel_site *site);
 
-/* Are weights dropped, for templates. */
+/* Defines WEFT_DROP for a template: 1 where weights are dropped. */
 void wi_attention_dropout_macro(wi_kernel_plan *plan, const wi_kernel_site *site);
 
 /* Multiplications and additions of both passes. */
