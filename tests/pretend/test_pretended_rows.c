@@ -29,12 +29,12 @@ static double seconds_of(const wi_selection *selection) {
     return 0.0;
 }
 
-/* Of the launch that multiplies: what adds splits up follows it. */
+/* Of the launch that multiplies: what adds splits up follows it. Where the driver chooses the groups, of single items. */
 static int64_t groups_of(const weft_plan *plan) {
     const wi_launch *const launch = &plan->launches.launches[0].launch;
     int64_t groups = 1;
     for (cl_uint k = 0; k < launch->dimensions; k++)
-        groups *= (int64_t)(launch->global[k] / launch->local[k]);
+        groups *= (int64_t)(launch->global[k] / (launch->local[k] ? launch->local[k] : 1));
     return groups;
 }
 
