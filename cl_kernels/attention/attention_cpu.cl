@@ -57,9 +57,10 @@ typedef struct weft_attention_blocks {
 #endif
 
 /* WEFT_DROP: weights are dropped, as weft_dropout would drop those of a whole (n, Lq, Lk): after their sum is
- * taken, so that P is what is kept, and in the gradient both P and dP. */
+ * taken, so that P is what is kept, and in the gradient both P and dP. first_head: how many heads of the whole are before these. */
 #if WEFT_DROP
-#define WEFT_DROP_PARAMETERS , float drop, float kept, int stream, uint seed0, uint seed1, uint run
+#define WEFT_DROP_PARAMETERS                                                                                 \
+    , int first_head, float drop, float kept, int stream, uint seed0, uint seed1, uint run
 #else
 #define WEFT_DROP_PARAMETERS
 #endif
@@ -146,8 +147,8 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(forward)(__global const float *restrict q,
             }
         }
 #if WEFT_DROP
-        WEFT_DRAW_FACTORS(factors, ((long)n * queries + query) * keys + key, keys, nk, drop, kept, stream,
-            seed0, seed1, run);
+        WEFT_DRAW_FACTORS(factors, ((long)(first_head + n) * queries + query) * keys + key, keys, nk, drop,
+            kept, stream, seed0, seed1, run);
         for (int j = 0; j < nk; j++)
             for (int x = 0; x < WEFT_QUERIES / 16; x++)
                 scores_room[j * WEFT_LINE + x] *= factors_room[j * WEFT_LINE + x];
@@ -302,8 +303,8 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(backward)(__global const float *restrict q
                     mask_offset, mask_row, mask_column, causal, query, key);
                 WEFT_NAME(weights)(&blocks, nk);
 #if WEFT_DROP
-                WEFT_DRAW_FACTORS(factors, ((long)n * queries + query) * keys + key, keys, nk, drop, kept,
-                    stream, seed0, seed1, run);
+                WEFT_DRAW_FACTORS(factors, ((long)(first_head + n) * queries + query) * keys + key, keys, nk,
+                    drop, kept, stream, seed0, seed1, run);
 #endif
                 WEFT_NAME(value_gradients)(&blocks, nq, nk, dv_width);
                 WEFT_NAME(score_gradients)(&blocks, nq, nk, d_width, scale);

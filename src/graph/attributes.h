@@ -189,6 +189,7 @@ typedef struct wi_response_attributes {
 /* attention, and its kernels' ops */
 typedef struct wi_attention_attributes {
     double scale;
+    int64_t first_head; /* in a micro-batch: how many heads are before its own, for dropout */
     float dropout;
     uint32_t stream; /* of dropout's random numbers */
     wi_bool32 causal;

@@ -84,6 +84,14 @@ typedef struct wi_op {
     /* PRODUCT (other than matmul) and KERNEL: with examples along the first axis it is of some of them what it is of all, there;
      * a result without them is the sum of what it is of some. */
     bool takes_examples;
+    /* KERNEL: the axis along which elements of the result depend on one another; along any other, it is of some indices what it is
+     * of all. An input of another rank, an index, lies along that axis. With takes_examples: over part of that axis it is a part of
+     * a sum. NULL: there is no such axis. */
+    int (*along)(const weft_tensor *y);
+    /* KERNEL: takes_examples, along whichever axis of each input and of the result they are. */
+    bool takes_any_axis;
+    /* KERNEL: writes into the attributes of y, for some of the examples, how many are before these. NULL: its numbers do not depend on that. */
+    void (*begin_at)(const weft_tensor *y, int64_t example, wi_attributes *attributes);
     /* REDUCE: of what it is of two parts of its input, what it is of both. NULL: that does not follow. */
     weft_tensor *(*combine)(weft_tensor *, weft_tensor *);
     /* KERNEL: the result is flat, a section after the other, each (rows, examples, elements): the elements of a row of the
@@ -98,7 +106,8 @@ typedef struct wi_op {
      * line says what is too long or too short. NULL: always. */
     weft_status (*fits)(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
         const wi_attributes *attributes);
-    /* Makes y of these, where its constructor leaves out what changes nothing, as a sum over one element. NULL: wi_node. */
+    /* Makes y of these, where its constructor leaves out what changes nothing, as a sum over one element, or where one input follows
+     * from another. NULL: wi_node. */
     weft_tensor *(*remake)(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
         const wi_attributes *attributes);
     /* How a plan rewrites the node (graph/rewrite.h); ended by a rule without a name. NULL: no rule does. */

@@ -103,12 +103,41 @@ static wi_way way_of_sections(const wi_batching *c, const weft_tensor *y, const 
     return WI_APART;
 }
 
+static bool reads_examples(const wi_batching *c, const weft_tensor *y) {
+    for (int i = 0; i < y->input_count; i++)
+        if (wi_batched_image_of(c, y->inputs[i])->axis != WI_NO_EXAMPLES) return true;
+    return false;
+}
+
+/* Of an input's own axis, or of `along` where it is an index. */
+static int axis_in_result(const weft_tensor *y, int input, int axis, int along) {
+    return y->inputs[input]->shape.rank == y->shape.rank ? axis : along;
+}
+
+/* Elements depend on one another along one axis. Examples along another are computed apart; along that one so are what an index of
+ * examples picks from the same elements, and sums are put together. */
+static wi_way way_along(const wi_batching *c, const weft_tensor *y, const wi_batched_image *own) {
+    const int along = y->op->along(y), axis = own->axis == WI_NO_EXAMPLES ? along : own->axis;
+    const bool picks = own->axis == along, adds = own->axis == WI_NO_EXAMPLES;
+    if (adds && !(y->op->takes_examples && reads_examples(c, y))) return WI_WHOLE;
+    for (int i = 0; i < y->input_count; i++) {
+        const wi_batched_image *const x = wi_batched_image_of(c, y->inputs[i]);
+        const bool has_examples = x->axis != WI_NO_EXAMPLES;
+        if (has_examples && axis_in_result(y, i, x->axis, along) != axis) return WI_WHOLE;
+        if (picks && has_examples == (i == 0)) return WI_WHOLE;
+    }
+    return adds ? WI_COMBINED : WI_APART;
+}
+
 static wi_way way_of_kernel(const wi_batching *c, const weft_tensor *y, const wi_batched_image *own) {
     if (y->op->section_row) return way_of_sections(c, y, own);
+    if (y->op->along) return way_along(c, y, own);
+    if (y->op->takes_any_axis) return own->axis >= 0 && own->outer == 1 ? WI_APART : WI_WHOLE;
     if (!y->op->takes_examples || own->outer != 1) return WI_WHOLE;
     for (int i = 0; i < y->input_count; i++)
         if (wi_batched_image_of(c, y->inputs[i])->axis > 0) return WI_WHOLE;
-    return own->axis == 0 ? WI_APART : own->axis == WI_NO_EXAMPLES ? WI_COMBINED : WI_WHOLE;
+    if (own->axis == WI_NO_EXAMPLES) return reads_examples(c, y) ? WI_COMBINED : WI_WHOLE;
+    return own->axis == 0 ? WI_APART : WI_WHOLE;
 }
 
 wi_combiner wi_combiner_of(const wi_op *op) {

@@ -75,6 +75,15 @@ static weft_status check_whole(const wi_batching *c, const weft_tensor *node, co
     return wi_buffer_check_largest(c->request->devices.of[0], (size_t)wi_batched_bytes(c, node), what);
 }
 
+/* The node that was made of y, where its numbers depend on how many examples are before its own. */
+static weft_status begin_at(const wi_batching *c, const weft_tensor *y, int64_t part, weft_tensor **made) {
+    wi_attributes attributes = wi_attributes_of(*made);
+    y->op->begin_at(y, wi_micro_batch_begin(c, part), &attributes);
+    *made = wi_node(
+        y->graph, y->op, (*made)->inputs, (*made)->input_count, (*made)->dtype, &(*made)->shape, &attributes);
+    return weft_graph_status(y->graph);
+}
+
 /* Over the inputs of one micro-batch, or over whole ones (part: -1). */
 static weft_status make(const wi_batching *c, weft_tensor *y, int64_t part, weft_tensor **made) {
     const int64_t batch = c->request->batch;
@@ -89,9 +98,12 @@ static weft_status make(const wi_batching *c, weft_tensor *y, int64_t part, weft
         WI_TRY(weft_graph_status(y->graph));
         changed = changed || inputs[i] != y->inputs[i];
     }
-    if (wi_length_follows(y, inputs, &given)) return wi_length_make(y, inputs, &given, made);
-    *made = changed ? wi_node_over(y, inputs, &y->shape) : y;
-    return weft_graph_status(y->graph);
+    if (!wi_length_follows(y, inputs, &given)) {
+        *made = changed ? wi_node_over(y, inputs, &y->shape) : y;
+        return weft_graph_status(y->graph);
+    }
+    WI_TRY(wi_length_make(y, inputs, &given, made));
+    return part > 0 && y->op->begin_at ? begin_at(c, y, part, made) : WEFT_OK;
 }
 
 /* An input of its own for each micro-batch. */

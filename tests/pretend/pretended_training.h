@@ -16,7 +16,7 @@ typedef struct trained_network {
     bool unlabelled;                 /* the loss reads no label */
 } trained_network;
 
-enum { TRAINED_STEPS = 3 };
+enum { TRAINED_STEPS = 2 };
 
 typedef struct trained {
     float losses[TRAINED_STEPS], *parameters;

@@ -7,16 +7,16 @@
 /* ---- networks ---- */
 
 static weft_tensor *convolutions(weft_tensor *x, weft_tensor *label) {
-    weft_tensor *h = weft_relu(weft_batch_norm(weft_conv2d_strided(x, 48, 3, 1, 1)));
-    h = weft_max_pool2d(weft_relu(weft_add(h, weft_conv2d_strided(h, 48, 3, 1, 1))), 2);
+    weft_tensor *h = weft_relu(weft_batch_norm(weft_conv2d_strided(x, 24, 3, 1, 1)));
+    h = weft_max_pool2d(weft_relu(weft_add(h, weft_conv2d_strided(h, 24, 3, 1, 1))), 2);
     h = weft_global_avg_pool(weft_relu(weft_conv2d(h, 20, 3)));
     return weft_cross_entropy(weft_linear(weft_flatten(h), 10), label);
 }
 
 static weft_tensor *perceptron(weft_tensor *x, weft_tensor *label) {
-    weft_tensor *h = weft_tanh(weft_linear(x, 400));
-    h = weft_dropout(weft_layer_norm(weft_sigmoid(weft_linear(h, 350))), 0.25f);
-    return weft_cross_entropy(weft_linear(h, 300), label);
+    weft_tensor *h = weft_tanh(weft_linear(x, 100));
+    h = weft_dropout(weft_layer_norm(weft_sigmoid(weft_linear(h, 90))), 0.25f);
+    return weft_cross_entropy(weft_linear(h, 70), label);
 }
 
 /* Images of other sizes on the way, with norms of each example. */
@@ -47,7 +47,7 @@ static weft_tensor *gates(weft_tensor *x, weft_tensor *label) {
 
 static weft_tensor *attention(weft_tensor *x, weft_tensor *label) {
     weft_tensor *h = weft_layer_norm(weft_linear(x, 48));
-    h = weft_add(h, weft_multi_head_attention(h, h, h, 4, NULL));
+    h = weft_add(h, weft_multi_head_attention(h, h, h, 4, WEFT_WITH(multi_head, .dropout = 0.2f)));
     h = weft_add(h, weft_linear(weft_gelu(weft_linear(weft_layer_norm(h), 192)), 48));
     return weft_cross_entropy(weft_linear(weft_mean(h, 1), 10), label);
 }
@@ -55,19 +55,43 @@ static weft_tensor *attention(weft_tensor *x, weft_tensor *label) {
 /* One head, whose batch is the only leading dimension. */
 static weft_tensor *one_head(weft_tensor *x, weft_tensor *label) {
     weft_tensor *h = weft_linear(x, 48);
-    h = weft_attention(h, weft_tanh(h), weft_linear(h, 32), WEFT_WITH(attention, .causal = true));
+    h = weft_attention(
+        h, weft_tanh(h), weft_linear(h, 32), WEFT_WITH(attention, .causal = true, .dropout = 0.1f));
     return weft_cross_entropy(weft_linear(weft_mean(h, 1), 10), label);
+}
+
+/* Elements picked by index, scans and sorts, along other axes than that of the examples; and sums by index along that one. */
+static weft_tensor *indices(weft_tensor *x, weft_tensor *label) {
+    weft_tensor *h = weft_embedding(x, 10, 400);
+    h = weft_add(weft_mul_number(weft_cumsum(h, 1), 0.1), weft_sort(h, 2, true));
+    h = weft_mul(h, weft_tanh(weft_gather(h, 1, weft_argsort(h, 1, true))));
+    weft_tensor *const rows = weft_flatten(h), *const classes = weft_unsqueeze(label, 1);
+    weft_tensor *const sums =
+        weft_scatter_sum(rows, 0, weft_expand(classes, 2, (const int64_t[]){WEFT_BATCH, 12 * 400}), 10);
+    weft_tensor *const logits = weft_linear(weft_mean(weft_topk(h, 50, 2, true), 1), 10);
+    return weft_add(
+        weft_cross_entropy(logits, label), weft_mul_number(weft_mean(weft_square(sums), 0, 1), 1e-3));
+}
+
+/* Steps before examples. */
+static weft_tensor *sequences(weft_tensor *x, weft_tensor *label) {
+    weft_tensor *const h = weft_permute(weft_linear(x, 200), 1, 0, 2);
+    weft_tensor *const zeros = weft_mul_number(label, 0);
+    weft_tensor *const targets = weft_unsqueeze(weft_add_number(label, 1), 1);
+    return weft_ctc(weft_log_softmax(h, 2), targets, weft_add_number(zeros, 24), weft_add_number(zeros, 1));
 }
 
 #define NETWORK(network) .name = #network, .loss = (network), .tolerance = 2e-5f
 static const trained_network networks[] = {
-    {NETWORK(convolutions), .batch = 37, .dims = {3, 16, 16}, .dtype = WEFT_F32},
-    {NETWORK(perceptron), .batch = 1000, .dims = {300}, .dtype = WEFT_F32},
-    {NETWORK(images), .batch = 40, .dims = {4, 16, 16}, .dtype = WEFT_F32},
+    {NETWORK(convolutions), .batch = 73, .dims = {3, 16, 16}, .dtype = WEFT_F32},
+    {NETWORK(perceptron), .batch = 4000, .dims = {75}, .dtype = WEFT_F32},
+    {NETWORK(images), .batch = 21, .dims = {4, 16, 16}, .dtype = WEFT_F32},
     {NETWORK(language), .batch = 64, .dims = {12}, .dtype = WEFT_I32, .unlabelled = true},
     {NETWORK(gates), .batch = 150, .dims = {11, 40}, .dtype = WEFT_F32},
-    {NETWORK(attention), .batch = 100, .dims = {24, 32}, .dtype = WEFT_F32},
-    {NETWORK(one_head), .batch = 300, .dims = {24, 32}, .dtype = WEFT_F32},
+    {NETWORK(attention), .batch = 61, .dims = {24, 32}, .dtype = WEFT_F32},
+    {NETWORK(indices), .batch = 64, .dims = {12}, .dtype = WEFT_I32},
+    {NETWORK(sequences), .batch = 61, .dims = {24, 32}, .dtype = WEFT_F32},
+    {NETWORK(one_head), .batch = 240, .dims = {24, 32}, .dtype = WEFT_F32},
 };
 
 /* ---- training ---- */

@@ -80,7 +80,7 @@ static const trained_network networks[] = {
         .precision = WEFT_PRECISION_F16},
     {NETWORK("rows of a table", rows_of_table), TOKENS(7), .batch = 19, .optimizer = &clipped,
         .sparse = "table"},
-    {NETWORK("with micro-batches", wide_layer), FLOATS(300), .batch = 700},
+    {NETWORK("with micro-batches", wide_layer), FLOATS(300), .batch = 230},
     {NETWORK("sgd", wide_layers), FLOATS(300), .batch = 37},
     {NETWORK("tied table", tied_table), TOKENS(7), .batch = 19, .optimizer = &adam},
     {NETWORK("picked", picked), FLOATS(300), .batch = 37},

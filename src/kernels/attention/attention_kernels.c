@@ -61,11 +61,12 @@ static void size_arguments(wi_kernel_launch *launch, const wi_attention_sizes *s
 
 /* Behind all others, where weights are dropped. */
 void wi_attention_dropout(wi_kernel_launch *launch, const wi_kernel_site *site) {
-    const double dropout = site->node->attributes->attention.dropout;
-    if (dropout <= 0) return;
-    wi_kernel_float(launch, dropout);
-    wi_kernel_float(launch, 1 / (1 - dropout));
-    wi_kernel_int(launch, site->node->attributes->attention.stream);
+    const wi_attention_attributes *const a = &site->node->attributes->attention;
+    if (a->dropout <= 0) return;
+    wi_kernel_int(launch, a->first_head);
+    wi_kernel_float(launch, a->dropout);
+    wi_kernel_float(launch, 1 / (1 - (double)a->dropout));
+    wi_kernel_int(launch, a->stream);
     wi_kernel_random(launch);
 }
 

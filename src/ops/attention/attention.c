@@ -33,10 +33,15 @@ static weft_tensor *section_of(const weft_tensor *y, weft_tensor *pack, int64_t 
     return weft_permute_axes(weft_reshape_shape(x, 4, swapped), 4, (const int[]){0, 2, 1, 3});
 }
 
-/* Dropout draws by the place among all examples. */
 static int64_t section_row(const weft_tensor *y, int64_t start) {
-    (void)start;
-    return y->attributes->attention.dropout > 0 ? -1 : 0;
+    (void)y, (void)start;
+    return 0;
+}
+
+/* Dropout draws by the place among all examples. */
+static void begin_at(const weft_tensor *y, int64_t example, wi_attributes *attributes) {
+    const int64_t *const dims = y->inputs[WI_ATTENTION_QUERY]->shape.dims;
+    if (attributes->attention.dropout > 0) attributes->attention.first_head = example * -dims[0] * dims[1];
 }
 
 /* ---- forward ---- */
@@ -46,6 +51,7 @@ const wi_op wi_op_attention_forward = {.name = "attention",
     .attribute_bytes = sizeof(wi_attention_attributes),
     .takes_examples = true,
     .section_row = section_row,
+    .begin_at = begin_at,
     .composed = wi_attention_forward_composed};
 
 static weft_tensor *forward(const weft_tensor *y, bool inference) {
@@ -65,6 +71,7 @@ const wi_op wi_op_attention_gradient = {.name = "attention_gradient",
     .attribute_bytes = sizeof(wi_attention_attributes),
     .takes_examples = true,
     .section_row = section_row,
+    .begin_at = begin_at,
     .composed = wi_attention_gradient_composed,
     .contiguous = 1u << WI_ATTENTION_FORWARD};
 

@@ -47,19 +47,34 @@ static void index_copy_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gr
     gradients[2] = weft_index_select(g, axis, y->inputs[1]);
 }
 
-#define KERNEL_OP(op, in_place)                                                                              \
+static int along(const weft_tensor *y) {
+    return y->attributes->index.axis;
+}
+
+/* The order of the index, where kernels read it (kernels/index/segments_gpu.c), is that of the index that is given. */
+static weft_tensor *index_sum_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes) {
+    weft_tensor *given[3] = {inputs[0], inputs[1]};
+    if (y->input_count == 3 && !(given[2] = weft_argsort(inputs[1], 0, false))) return NULL;
+    return wi_node(y->graph, y->op, given, y->input_count, y->dtype, shape, attributes);
+}
+
+#define KERNEL_OP(op, axis_of, adds_up, again, in_place)                                                     \
     const wi_op wi_op_##op = {.name = #op,                                                                   \
         .kind = WI_KERNEL,                                                                                   \
         .attribute_bytes = sizeof(wi_index_attributes),                                                      \
         .backward = op##_backward,                                                                           \
+        .along = (axis_of),                                                                                  \
+        .takes_examples = (adds_up),                                                                         \
+        .remake = (again),                                                                                   \
         .contiguous = 7,                                                                                     \
         .fault = "an index is out of range",                                                                 \
         .replaces = (in_place)};
-KERNEL_OP(gather, false)
-KERNEL_OP(index_select, false)
-KERNEL_OP(scatter_sum, false)
-KERNEL_OP(index_sum, false)
-KERNEL_OP(index_copy, true)
+KERNEL_OP(gather, along, false, NULL, false)
+KERNEL_OP(index_select, along, false, NULL, false)
+KERNEL_OP(scatter_sum, along, true, NULL, false)
+KERNEL_OP(index_sum, along, true, index_sum_again, false)
+KERNEL_OP(index_copy, NULL, false, NULL, true)
 
 /* ---- checks ---- */
 

@@ -12,8 +12,8 @@ static const char first_gradient_only[] =
 
 #define WALK_OP                                                                                              \
     {                                                                                                        \
-        .name = "ctc", .kind = WI_KERNEL, .attribute_bytes = sizeof(wi_ctc_attributes),                      \
-        .no_gradient = first_gradient_only,                                                                  \
+        .name = "ctc", .kind = WI_KERNEL, .takes_any_axis = true,                                            \
+        .attribute_bytes = sizeof(wi_ctc_attributes), .no_gradient = first_gradient_only,                    \
         .contiguous = 1u << WI_CTC_TARGETS | 1u << WI_CTC_INPUT_LENGTHS | 1u << WI_CTC_TARGET_LENGTHS,       \
         .fault = "a length or a label is out of range", .fault_index = "of the batch"                        \
     }
@@ -37,6 +37,7 @@ static weft_tensor *ctc_lower(weft_tensor *y, bool inference) {
 
 const wi_op wi_op_ctc_gradient = {.name = "ctc_gradient",
     .kind = WI_KERNEL,
+    .takes_any_axis = true,
     .attribute_bytes = sizeof(wi_ctc_attributes),
     .no_gradient = first_gradient_only,
     .contiguous = (1u << WI_CTC_SPREAD_INPUTS) - 1};

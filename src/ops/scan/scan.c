@@ -55,11 +55,16 @@ static void linear_scan_backward(weft_tensor *y, weft_tensor *g, weft_tensor **g
         form == WI_SCAN_BEFORE ? before : make(&wi_op_linear_scan, a, g, axis, WI_SCAN_AFTER, back);
 }
 
+static int along(const weft_tensor *y) {
+    return y->attributes->scan.axis;
+}
+
 #define KERNEL_OP(op, inputs)                                                                                \
     const wi_op wi_op_##op = {.name = #op,                                                                   \
         .kind = WI_KERNEL,                                                                                   \
         .attribute_bytes = sizeof(wi_scan_attributes),                                                       \
         .backward = op##_backward,                                                                           \
+        .along = along,                                                                                      \
         .contiguous = inputs};
 KERNEL_OP(cumsum, 1)
 KERNEL_OP(cumprod, 1)

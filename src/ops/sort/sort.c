@@ -5,10 +5,15 @@
  * `put`, whose own gradient picks again. */
 #include "ops/sort/sort.h"
 
+static int along(const weft_tensor *y) {
+    return y->attributes->sort.axis;
+}
+
 /* ---- the order ---- */
 
 const wi_op wi_op_argsort = {.name = "argsort",
     .kind = WI_KERNEL,
+    .along = along,
     .attribute_bytes = sizeof(wi_sort_attributes),
     .zero_gradient = true,
     .contiguous = 1};
@@ -23,6 +28,7 @@ static weft_status topk_fits(const weft_tensor *y, weft_tensor *const *inputs, c
 
 const wi_op wi_op_topk_indices = {.name = "topk_indices",
     .kind = WI_KERNEL,
+    .along = along,
     .fits = topk_fits,
     .zero_gradient = true,
     .attribute_bytes = sizeof(wi_sort_attributes),
@@ -66,6 +72,7 @@ static void put_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
 
 const wi_op wi_op_put = {.name = "put",
     .kind = WI_KERNEL,
+    .along = along,
     .attribute_bytes = sizeof(wi_sort_attributes),
     .backward = put_backward,
     .contiguous = 3};
