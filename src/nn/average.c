@@ -3,7 +3,7 @@
 #include "nn/update_rules.h"
 #include "ops/loss_scale.h"
 
-enum { SCRATCH_BYTES = 1 << 20 };
+enum { MOST_SCRATCH = 1 << 20 };
 
 static weft_status copy(
     weft_context *context, cl_mem from, cl_mem to, size_t from_at, size_t to_at, size_t bytes) {
@@ -13,15 +13,16 @@ static weft_status copy(
     return WEFT_OK;
 }
 
-/* A state and what it covers of the parameters. */
-static weft_status exchange(weft_graph *graph, const wi_variable *average, cl_mem scratch) {
+/* A state and what it covers of the parameters, by scratch memory of so many bytes. */
+static weft_status exchange(
+    weft_graph *graph, const wi_variable *average, cl_mem scratch, size_t scratch_bytes) {
     weft_context *const context = graph->context;
     WI_TRY(wi_graph_block_ready(graph, average->covered_block));
     WI_TRY(wi_graph_block_ready(graph, average->block));
     wi_graph_block_written(graph, average->covered_block);
     wi_graph_block_written(graph, average->block);
     for (size_t at = 0; at < average->bytes;) {
-        const size_t left = average->bytes - at, most = left < SCRATCH_BYTES ? left : SCRATCH_BYTES;
+        const size_t left = average->bytes - at, most = left < scratch_bytes ? left : scratch_bytes;
         const wi_block_range a =
             wi_graph_block_range(graph, average->covered_block, average->covered + at, most);
         const wi_block_range b = wi_graph_block_range(graph, average->block, at, a.bytes);
@@ -67,10 +68,12 @@ weft_status weft_average_swap(weft_graph *graph) {
     WI_TRY(check_averages(graph));
     wi_device *const device = wi_context_device(graph->context);
     wi_buffer scratch;
-    WI_TRY(wi_buffer_create(&scratch, device, SCRATCH_BYTES));
+    const size_t largest = wi_buffer_largest(device), bytes = largest < MOST_SCRATCH ? largest : MOST_SCRATCH;
+    WI_TRY(wi_buffer_create(&scratch, device, bytes));
     weft_status status = WEFT_OK;
     for (size_t i = 0; i < graph->variable_count && status == WEFT_OK; i++)
-        if (is_kept(graph->variables[i])) status = exchange(graph, graph->variables[i], scratch.memory);
+        if (is_kept(graph->variables[i]))
+            status = exchange(graph, graph->variables[i], scratch.memory, bytes);
     if (status == WEFT_OK) status = wi_queue_finish(device);
     wi_buffer_release(&scratch, device);
     if (status == WEFT_OK) graph->swapped = !graph->swapped;

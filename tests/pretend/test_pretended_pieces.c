@@ -86,10 +86,17 @@ static const trained_network networks[] = {
     {NETWORK("picked", picked), FLOATS(300), .batch = 37},
 };
 static const trained_network *const on_processors = &networks[5];
+/* Those whose rows of results, or numbers of each row that the optimizer adds up, exceed 128 KiB. */
+static const trained_network *const with_long_rows[] = {&networks[0], &networks[1], &networks[6]};
 
 static void same_on_a_gpu(void **state) {
     trained cut, whole;
     assert_same_training(*state, "tiny", "largest256", &cut, &whole);
+}
+
+static void same_in_small_buffers(void **state) {
+    trained cut, whole;
+    assert_same_training(*state, "buffers128", "largest256", &cut, &whole);
 }
 
 static void same_on_a_processor(void **state) {
@@ -177,7 +184,8 @@ static void outputs_are_in_pieces(void **state) {
 
 int main(int argc, char **argv) {
     enum { NETWORKS = sizeof networks / sizeof *networks };
-    struct CMUnitTest tests[2 * NETWORKS + 2] = {
+    enum { WITH_LONG_ROWS = sizeof with_long_rows / sizeof *with_long_rows };
+    struct CMUnitTest tests[2 * NETWORKS + WITH_LONG_ROWS + 2] = {
         SCRATCH_TEST(variables_are_whole_to_callers), cmocka_unit_test(outputs_are_in_pieces)};
     size_t count = 2;
     adam = weft_adam(0.01f);
@@ -191,6 +199,9 @@ int main(int argc, char **argv) {
         if (n >= on_processors && !test_reduced())
             tests[count++] = (struct CMUnitTest){n->name, same_on_a_processor, NULL, NULL, (void *)n};
     }
+    for (int i = 0; i < WITH_LONG_ROWS; i++)
+        tests[count++] = (struct CMUnitTest){
+            with_long_rows[i]->name, same_in_small_buffers, NULL, NULL, (void *)with_long_rows[i]};
     (void)argc;
     pretended_start(argv);
     return _cmocka_run_group_tests("pieces", tests, count, NULL, NULL);

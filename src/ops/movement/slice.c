@@ -78,11 +78,21 @@ const wi_op wi_op_slice = {.name = "slice",
     .backward = slice_backward,
     .rules = slice_rules};
 
+/* A part of the indices, which are numbers again, where a view of them would have to be written down first. */
+static weft_tensor *slice_coordinate(
+    weft_tensor *x, const wi_shape *shape, int axis, int64_t start, int64_t step) {
+    const int along = x->attributes->along.axis;
+    weft_tensor *const part = wi_coordinate(x->graph, shape, along);
+    if (along != axis) return part;
+    return weft_add_number(weft_mul_number(part, (double)step), (double)start);
+}
+
 weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step) {
     if (!x) return NULL;
     wi_shape shape = x->shape;
     if (shape.dims[axis] == length) return x;
     shape.dims[axis] = length;
+    if (x->op == &wi_op_coordinate && start >= 0) return slice_coordinate(x, &shape, axis, start, step);
     const wi_attributes attributes = {.slice = {.axis = axis, .start = start, .step = step}};
     return wi_node(x->graph, &wi_op_slice, &x, 1, x->dtype, &shape, &attributes);
 }
