@@ -90,7 +90,8 @@ typedef struct wi_op {
     int (*along)(const weft_tensor *y);
     /* KERNEL: takes_examples, along whichever axis of each input and of the result they are. */
     bool takes_any_axis;
-    /* KERNEL: writes into the attributes of y, for some of the examples, how many are before these. NULL: its numbers do not depend on that. */
+    /* KERNEL: writes into the attributes of a node that computes y from that example on what its numbers depend on of the examples
+     * before. NULL: they do not depend on these. */
     void (*begin_at)(const weft_tensor *y, int64_t example, wi_attributes *attributes);
     /* REDUCE: of what it is of two parts of its input, what it is of both. NULL: that does not follow. */
     weft_tensor *(*combine)(weft_tensor *, weft_tensor *);

@@ -114,8 +114,9 @@ static int axis_in_result(const weft_tensor *y, int input, int axis, int along) 
     return y->inputs[input]->shape.rank == y->shape.rank ? axis : along;
 }
 
-/* Elements depend on one another along one axis. Examples along another are computed apart; along that one so are what an index of
- * examples picks from the same elements, and sums are put together. */
+/* Elements depend on one another along one axis, `along`. Where the examples are along another axis, each micro-batch is computed by itself.
+ * Where they are along this one, that is so only if an index of the examples picks from what has none; and if the result has no
+ * examples, it may be a sum, whose parts are put together. */
 static wi_way way_along(const wi_batching *c, const weft_tensor *y, const wi_batched_image *own) {
     const int along = y->op->along(y), axis = own->axis == WI_NO_EXAMPLES ? along : own->axis;
     const bool picks = own->axis == along, adds = own->axis == WI_NO_EXAMPLES;

@@ -5,11 +5,6 @@
 #include "ops/index/index.h"
 #include "plan/order_pieces.h"
 
-/* The axis of what is named. */
-static int axis_of_index(const weft_tensor *y) {
-    return y->attributes->index.axis;
-}
-
 static bool reads_rows(const weft_tensor *y) {
     return y->op == &wi_op_embedding || y->op == &wi_op_index_select || y->op == &wi_op_gather ||
            y->op == &wi_op_segment_select;
@@ -33,7 +28,7 @@ bool wi_names_pieces(const wi_piecing *c, const weft_tensor *y) {
     if (adds_up_rows(y)) return wi_is_too_large(c, y);
     const wi_piece_image *const x = wi_piece_image_of(c, y->inputs[0]);
     return wi_stays_cut(c, y->inputs[0]) &&
-           (y->op != &wi_op_index_copy || replaces_rows(y) || x->cut.axis != axis_of_index(y));
+           (y->op != &wi_op_index_copy || replaces_rows(y) || x->cut.axis != wi_index_axis(y));
 }
 
 /* ---- the index of a piece ---- */
@@ -49,7 +44,7 @@ static rows rows_of(const wi_piecing *c, const weft_tensor *y) {
     weft_tensor *const index = wi_whole_of_pieces(c, y->inputs[1], y->op->name);
     const wi_shape *const named = adds_up_rows(y) ? &y->shape : &y->inputs[0]->shape;
     return (rows){
-        segments ? wi_segment_tokens(index) : index, named->dims[axis_of_index(y)], &y->attributes->index};
+        segments ? wi_segment_tokens(index) : index, named->dims[wi_index_axis(y)], &y->attributes->index};
 }
 
 static weft_tensor *within(weft_tensor *index, int64_t begin, int64_t end) {
@@ -90,7 +85,7 @@ static weft_tensor *rows_within(const weft_tensor *y, const rows *r, const wi_cu
     weft_tensor *const inside = within(r->index, cut->at[piece], cut->at[piece + 1]);
     int64_t dims[WEFT_MAX_RANK];
     if (y->op == &wi_op_gather || !inside) return inside;
-    for (int i = 0; i < y->shape.rank; i++) dims[i] = i == axis_of_index(y) ? y->shape.dims[i] : 1;
+    for (int i = 0; i < y->shape.rank; i++) dims[i] = i == wi_index_axis(y) ? y->shape.dims[i] : 1;
     return weft_reshape_shape(inside, y->shape.rank, dims);
 }
 
@@ -149,7 +144,7 @@ weft_status wi_make_of_rows(const wi_piecing *c, const weft_tensor *y, wi_piece_
     wi_cut cut = wi_piece_image_of(c, y->inputs[0])->cut;
     if (adds_up_rows(y)) WI_TRY(cut_of_sum(c, y, &cut));
     if (cut.count == 0) return wi_check_whole_piece(c, y, "the plan"); /* one of its rows is too large */
-    const bool along = cut.axis == axis_of_index(y);
+    const bool along = cut.axis == wi_index_axis(y);
     if (along && reads_rows(y)) return read_rows(c, y, own);
     const wi_make_piece make = !along ? piece_beside : adds_up_rows(y) ? sum_piece : replaced_piece;
     return wi_make_pieces(c, y, &cut, make, own);

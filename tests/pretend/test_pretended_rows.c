@@ -29,7 +29,8 @@ static double seconds_of(const wi_selection *selection) {
     return 0.0;
 }
 
-/* Of the launch that multiplies: what adds splits up follows it. Where the driver chooses the groups, of single items. */
+/* Of the launch that multiplies: what adds splits up follows it. If the driver chooses
+ * the size of groups, each item counts as a group. */
 static int64_t groups_of(const weft_plan *plan) {
     const wi_launch *const launch = &plan->launches.launches[0].launch;
     int64_t groups = 1;

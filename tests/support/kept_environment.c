@@ -1,6 +1,6 @@
 /* setenv and unsetenv of the tests, in place of those of the C library. Threads of drivers read the environment whenever a kernel runs for
  * the first time (PoCL's do), also while a test sets a variable for its next plan. The C library frees the array of variables where one
- * is added, so that such a thread may read freed memory. Here nothing is freed or moved. */
+ * is added, so that such a thread may read freed memory. Here nothing is freed. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

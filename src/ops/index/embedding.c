@@ -14,13 +14,9 @@ static void embedding_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
                             : weft_index_sum(g, 0, y->inputs[1], vocabulary);
 }
 
-static int along(const weft_tensor *y) {
-    return y->attributes->index.axis;
-}
-
 const wi_op wi_op_embedding = {.name = "embedding",
     .kind = WI_KERNEL,
-    .along = along,
+    .along = wi_index_axis,
     .attribute_bytes = sizeof(wi_index_attributes),
     .backward = embedding_backward,
     .contiguous = 3,

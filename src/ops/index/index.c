@@ -47,10 +47,6 @@ static void index_copy_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gr
     gradients[2] = weft_index_select(g, axis, y->inputs[1]);
 }
 
-static int along(const weft_tensor *y) {
-    return y->attributes->index.axis;
-}
-
 /* The order of the index, where kernels read it (kernels/index/segments_gpu.c), is that of the index that is given. */
 static weft_tensor *index_sum_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
@@ -70,10 +66,10 @@ static weft_tensor *index_sum_again(const weft_tensor *y, weft_tensor *const *in
         .contiguous = 7,                                                                                     \
         .fault = "an index is out of range",                                                                 \
         .replaces = (in_place)};
-KERNEL_OP(gather, along, false, NULL, false)
-KERNEL_OP(index_select, along, false, NULL, false)
-KERNEL_OP(scatter_sum, along, true, NULL, false)
-KERNEL_OP(index_sum, along, true, index_sum_again, false)
+KERNEL_OP(gather, wi_index_axis, false, NULL, false)
+KERNEL_OP(index_select, wi_index_axis, false, NULL, false)
+KERNEL_OP(scatter_sum, wi_index_axis, true, NULL, false)
+KERNEL_OP(index_sum, wi_index_axis, true, index_sum_again, false)
 KERNEL_OP(index_copy, NULL, false, NULL, true)
 
 /* ---- checks ---- */

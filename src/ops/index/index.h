@@ -6,6 +6,11 @@
 
 extern const wi_op wi_op_select_rows;
 
+/* wi_op.along of ops whose attributes are those of an index. */
+static inline int wi_index_axis(const weft_tensor *y) {
+    return y->attributes->index.axis;
+}
+
 /* weft_index_sum along the first axis, without the rows whose index is `skipped`. */
 weft_tensor *wi_index_sum_skipping(weft_tensor *source, weft_tensor *index, int64_t size, int64_t skipped);
 /* i32 (most): the rows where mask i32 (n) is not 0, in order, then others. More of them than `most`, a

@@ -78,13 +78,14 @@ const wi_op wi_op_slice = {.name = "slice",
     .backward = slice_backward,
     .rules = slice_rules};
 
-/* A part of the indices, which are numbers again, where a view of them would have to be written down first. */
+/* A part of the indices along an axis is computed where it is read. A view of all of them would need these in memory. */
 static weft_tensor *slice_coordinate(
     weft_tensor *x, const wi_shape *shape, int axis, int64_t start, int64_t step) {
     const int along = x->attributes->along.axis;
     weft_tensor *const part = wi_coordinate(x->graph, shape, along);
     if (along != axis) return part;
-    return weft_add_number(weft_mul_number(part, (double)step), (double)start);
+    weft_tensor *const apart = step == 1 ? part : weft_mul_number(part, (double)step);
+    return start == 0 ? apart : weft_add_number(apart, (double)start);
 }
 
 weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step) {
