@@ -67,29 +67,49 @@ static bool has_many_rows(const wi_space *space) {
     return batch ? rows / WI_GENERAL_BATCH >= MANY_AN_EXAMPLE : rows >= MANY;
 }
 
+/* May lanes be neighbours along this kept dimension? Not where they would be in different rows of a table, or walk through
+ * padding with a stride. */
+static bool lanes_may_walk(const wi_loop *loop, int kept) {
+    for (int i = 0; i < loop->operand_count; i++) {
+        const wi_operand *const operand = &loop->operands[i];
+        if (operand->is_index && wi_operand_varies(operand, kept)) return false;
+        if (operand->padding && operand->padding[kept].mode) return false;
+    }
+    return true;
+}
+
+/* The dimension becomes the last one, and those behind it move up. Everything that is kept by dimension moves along. */
+static void move_to_last(wi_loop *loop, int dimension) {
+    wi_space *const space = &loop->space;
+    const int last = space->rank - 1;
+    const wi_size dim = space->dims[dimension];
+    const bool reduced = space->reduced[dimension];
+    wi_size strides[WI_MAX_OPERANDS];
+    wi_padding paddings[WI_MAX_OPERANDS] = {0};
+    for (int i = 0; i < loop->operand_count; i++) {
+        strides[i] = loop->operands[i].layout.strides[dimension];
+        if (loop->operands[i].padding) paddings[i] = loop->operands[i].padding[dimension];
+    }
+    for (int d = dimension; d < last; d++) move_dimension(loop, d, d + 1);
+    space->dims[last] = dim;
+    space->reduced[last] = reduced;
+    for (int i = 0; i < loop->operand_count; i++) {
+        loop->operands[i].layout.strides[last] = strides[i];
+        if (loop->operands[i].padding) loop->operands[i].padding[last] = paddings[i];
+    }
+}
+
 /* Short rows: lanes that are neighbouring rows have more to do than lanes within a row. The innermost kept
  * dimension becomes the last. */
 static void interchange_short_rows(wi_loop *loop) {
     enum { SHORT = 32 };
-    wi_space *space = &loop->space;
+    const wi_space *const space = &loop->space;
     const int last = space->rank - 1;
     if (!space->reduced[last] || space->dims[last].general > SHORT || !has_many_rows(space)) return;
     int kept = last;
     while (kept >= 0 && space->reduced[kept]) kept--;
-    if (kept < 0 || space->dims[kept].general < 16) return;
-    for (int i = 0; i < loop->operand_count; i++) {
-        const wi_operand *const operand = &loop->operands[i];
-        /* Lanes would be in different rows of a table, or walk through padding with a stride. */
-        if (operand->is_index && wi_operand_varies(operand, kept)) return;
-        if (operand->padding && operand->padding[kept].mode) return;
-    }
-    const wi_size dim = space->dims[kept];
-    wi_size strides[WI_MAX_OPERANDS];
-    for (int i = 0; i < loop->operand_count; i++) strides[i] = loop->operands[i].layout.strides[kept];
-    for (int d = kept; d < last; d++) move_dimension(loop, d, d + 1);
-    space->dims[last] = dim;
-    space->reduced[last] = false;
-    for (int i = 0; i < loop->operand_count; i++) loop->operands[i].layout.strides[last] = strides[i];
+    if (kept < 0 || space->dims[kept].general < 16 || !lanes_may_walk(loop, kept)) return;
+    move_to_last(loop, kept);
 }
 
 /* Of a product: (batch, row, column); of a sum by segments: (row of a table, segment, dimensions of the source). */
