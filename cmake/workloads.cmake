@@ -9,7 +9,13 @@ add_custom_command(
           ${PROJECT_SOURCE_DIR}/cmake/embed_json.cmake
   DEPENDS ${recorded_files} cmake/embed_json.cmake
   VERBATIM)
-file(GLOB workload_files CONFIGURE_DEPENDS workloads/*.c)
+file(GLOB workload_files CONFIGURE_DEPENDS workloads/*.c workloads/random/*.c)
+
+# The oracle is apart from the library, but for its table of ops and the sizes that stand for numbers.
+file(GLOB oracle_files CONFIGURE_DEPENDS workloads/oracle/*.c)
+add_library(weft_oracle STATIC EXCLUDE_FROM_ALL ${oracle_files})
+target_include_directories(weft_oracle PUBLIC workloads PRIVATE src ${UTHASH_INCLUDE_DIR})
+target_link_libraries(weft_oracle PUBLIC weft_static ${dependencies})
 
 # Files of ONNX are read where protobuf-c and its compiler are there.
 set(onnx_found FALSE)
@@ -38,7 +44,7 @@ endif()
 
 add_library(weft_workloads STATIC EXCLUDE_FROM_ALL ${workload_files} ${recorded_source} ${onnx_messages})
 target_include_directories(weft_workloads PUBLIC workloads PRIVATE src ${UTHASH_INCLUDE_DIR})
-target_link_libraries(weft_workloads PUBLIC weft_static ${dependencies})
+target_link_libraries(weft_workloads PUBLIC weft_oracle weft_static ${dependencies})
 if(onnx_found)
   target_include_directories(weft_workloads SYSTEM PUBLIC ${onnx_folder})
   target_compile_definitions(weft_workloads PUBLIC WEFT_WITH_ONNX)

@@ -12,6 +12,7 @@
 #include "bench_rows.h"
 #include "bench_seven.h"
 #include "check.h"
+#include "check_random.h"
 #include "device_formats.h"
 #include "in_child.h"
 #include "tune.h"
@@ -23,6 +24,8 @@
 static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
     "       weft check [--device SEL] [--precision f32|bf16|f16|f64|all] [--only OP] [--all]\n"
+    "       weft check --random SECONDS [--device SEL] [--precision f32|bf16|f16] [--only OP]\n"
+    "                  [--seed N] [--first N] [--count N] [--show]\n"
     "                  [--forget] [--report FILE]  test that a device computes every op right;\n"
     "                                  --precision: in this format, else in f32; --only: one op;\n"
     "                                  --all: all recorded cases of an op; --forget: kernels that\n"
@@ -126,6 +129,8 @@ static int bad_check_argument(const char *argument) {
 static int check(int argc, char **argv) {
     weft_check_options asked = {.formats = CHECK_F32};
     bool forget = false;
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], "--random") == 0) return weft_check_random(argc, argv);
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--all") == 0)
             asked.all = true;

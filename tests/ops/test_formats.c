@@ -4,7 +4,7 @@
 #include "support/fixture.h"
 
 #include "cl/context.h"
-#include "support/dtype_values.h"
+#include "oracle/dtype_values.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static void test_stored_or_not(void **state) {
         test_random random = test_random_named("stored", (uint64_t)i);
         for (int k = 0; k < 3 * COUNT; k++) {
             const double x = test_random_between(&random, -3, 3);
-            test_to_dtype(dtypes[i], &x, 1, &input[k]);
+            f64_to_dtype(dtypes[i], &x, 1, &input[k]);
         }
         run_chain(dtypes[i], false, input, fused);
         run_chain(dtypes[i], true, input, stored);
@@ -100,15 +100,15 @@ static void test_numbers(void **state) {
     weft_tensor *const x = INPUT(g, WEFT_BF16, 1);
     /* 1000 · bf16(0.1) = 1000 · 0.10009765625, and 1000 · 0.1f: different numbers of bf16's spacing 0.5. */
     weft_tensor *const outputs[] = {weft_mul(x, weft_number(x, 0.1)), weft_mul_number(x, 0.1)};
-    const uint16_t thousand = test_bfloat_of(1000);
+    const uint16_t thousand = f64_bfloat_of(1000);
     uint16_t got[2];
     weft_plan *plan = NULL;
     assert_weft_ok(weft_plan_create(&plan, outputs, 2, NULL));
     assert_weft_ok(weft_plan_write(plan, x, &thousand, sizeof thousand));
     assert_weft_ok(weft_plan_run(plan));
     for (int i = 0; i < 2; i++) assert_weft_ok(weft_plan_read(plan, outputs[i], &got[i], sizeof got[i]));
-    assert_int_equal(got[0], test_bfloat_of(1000 * test_bfloat_value(test_bfloat_of(0.1))));
-    assert_int_equal(got[1], test_bfloat_of(1000 * (double)0.1f));
+    assert_int_equal(got[0], f64_bfloat_of(1000 * f64_bfloat_value(f64_bfloat_of(0.1))));
+    assert_int_equal(got[1], f64_bfloat_of(1000 * (double)0.1f));
     weft_plan_release(plan);
     weft_graph_release(g);
 }
@@ -121,13 +121,13 @@ static void test_long_sum(void **state) {
     weft_graph *const g = test_graph();
     weft_tensor *const x = INPUT(g, WEFT_F16, MANY), *const sum = weft_sum(x);
     uint16_t got = 0;
-    for (int i = 0; i < MANY; i++) ones[i] = test_half_of(1);
+    for (int i = 0; i < MANY; i++) ones[i] = f64_half_of(1);
     weft_plan *plan = NULL;
     assert_weft_ok(weft_plan_create(&plan, &sum, 1, NULL));
     assert_weft_ok(weft_plan_write(plan, x, ones, sizeof ones));
     assert_weft_ok(weft_plan_run(plan));
     assert_weft_ok(weft_plan_read(plan, sum, &got, sizeof got));
-    assert_int_equal(got, test_half_of(MANY));
+    assert_int_equal(got, f64_half_of(MANY));
     weft_plan_release(plan);
     weft_graph_release(g);
 }
@@ -148,9 +148,9 @@ static void train(weft_dtype dtype) {
     assert_weft_ok(weft_plan_create(&plan, &step, 1, NULL));
     assert_weft_ok(weft_plan_run(plan));
     assert_weft_ok(weft_tensor_read(w, memory, 5 * weft_dtype_size(dtype)));
-    test_from_dtype(dtype, memory, 5, got);
-    test_to_dtype(dtype, &begin, 1, memory);
-    test_from_dtype(dtype, memory, 1, &begin);
+    f64_from_dtype(dtype, memory, 5, got);
+    f64_to_dtype(dtype, &begin, 1, memory);
+    f64_from_dtype(dtype, memory, 1, &begin);
     for (int i = 0; i < 5; i++) assert_true(got[i] == begin / 2); /* exact in every format */
     float floats[3];
     assert_weft_ok(weft_tensor_read(v, floats, sizeof floats));
@@ -183,7 +183,7 @@ static void test_initial_content(void **state) {
         weft_tensor *const w = weft_parameter_dtype(g, "w", dtypes[i], custom, 1, (const int64_t[]){9});
         double memory[9], got[9];
         assert_weft_ok(weft_tensor_read(w, memory, 9 * weft_dtype_size(dtypes[i])));
-        test_from_dtype(dtypes[i], memory, 9, got);
+        f64_from_dtype(dtypes[i], memory, 9, got);
         for (int k = 0; k < 9; k++) assert_true(got[k] == 0.5 * k);
         weft_graph_release(g);
     }

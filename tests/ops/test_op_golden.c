@@ -85,7 +85,7 @@ typedef struct declared_range {
 
 static const declared_range ranges[] = {
 #define ROW(op, kind, formula, low, high) {#op, #kind, low, high},
-#include "ops/elementwise/elementwise_rows.h"
+#include "oracle/elementwise_rows.h"
 };
 
 /* The random inputs are those of 3 x 5 numbers. Has it some, and do they cover the range? */

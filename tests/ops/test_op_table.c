@@ -8,7 +8,7 @@
 #define NAME(op, proof)    #op,
 #define ROW(op, kind, ...) #op,
 static const char *const covered[] = {
-#include "ops/elementwise/elementwise_rows.h"
+#include "oracle/elementwise_rows.h"
     /* clang-format off */
     REDUCE_OPS(NAME)
     REDUCE_KIND_OPS(NAME)

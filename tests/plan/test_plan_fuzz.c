@@ -328,7 +328,7 @@ static void run_network(const network *n, int64_t batch, bool least) {
         f64_array *const input = input_values(i, n->number, batch);
         float *const memory = calloc(input->count, sizeof *memory);
         assert_non_null(memory);
-        test_to_dtype(WEFT_F32, input->value, input->count, memory);
+        f64_to_dtype(WEFT_F32, input->value, input->count, memory);
         const size_t bytes = input->count * sizeof *memory;
         assert_weft_ok(inputs[i].values == OP_PARAMETER
                            ? weft_tensor_write(n->tensors[i], memory, bytes)

@@ -3,7 +3,7 @@
 #define TEST_IMAGE_TOWER_H
 
 #include "support/fixture.h"
-#include "support/reference.h"
+#include "oracle/reference.h"
 
 /* An op of images: of its input in channels-last memory it makes tanh there. */
 weft_tensor *image_tower_op(weft_tensor *x);

@@ -135,7 +135,7 @@ static void write_tensor(weft_plan *plan, weft_tensor *tensor, bool parameter, c
     const weft_dtype dtype = weft_tensor_dtype(tensor);
     const size_t bytes = values->count * weft_dtype_size(dtype);
     void *const data = op_take(bytes, 1);
-    test_to_dtype(dtype, values->value, values->count, data);
+    f64_to_dtype(dtype, values->value, values->count, data);
     if (parameter)
         assert_weft_ok(weft_tensor_write(tensor, data, bytes));
     else
@@ -233,7 +233,7 @@ static double *read_numbers(weft_plan *plan, weft_tensor *tensor, int64_t batch)
     const size_t count = count_at(tensor, batch);
     void *const data = read_tensor(plan, tensor, batch);
     double *const numbers = op_take(count, sizeof *numbers);
-    test_from_dtype(weft_tensor_dtype(tensor), data, count, numbers);
+    f64_from_dtype(weft_tensor_dtype(tensor), data, count, numbers);
     free(data);
     return numbers;
 }

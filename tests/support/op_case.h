@@ -15,9 +15,9 @@
 #ifndef TEST_OP_CASE_H
 #define TEST_OP_CASE_H
 
-#include "support/dtype_values.h"
+#include "oracle/dtype_values.h"
 #include "support/fixture.h"
-#include "support/reference.h"
+#include "oracle/reference.h"
 
 /* How an input reaches the op: as it is, or as a view that makes its memory strided. */
 typedef enum op_view {

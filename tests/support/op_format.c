@@ -15,14 +15,14 @@ static const op_format mixed_f16 = {"mixed_f16", WEFT_F32, 24, -126, 0x1p14, 8 *
 enum { WIDE = sizeof wide / sizeof wide[0], MOST = 16 };
 
 /* Four roundings of a gradient. */
-static op_format narrow_format(const test_narrow_format *from) {
+static op_format narrow_format(const f64_narrow_format *from) {
     return (op_format){weft_dtype_name(from->dtype), from->dtype, from->fraction_bits + 1,
         2 - (1 << (from->exponent_bits - 1)), 1, ldexp(4, -from->fraction_bits - 1)};
 }
 
 static const op_format *formats(size_t *count) {
     static op_format all[MOST];
-    const test_narrow_format *const narrow = test_narrow_formats(count);
+    const f64_narrow_format *const narrow = f64_narrow_formats(count);
     assert_true(WIDE + *count <= MOST);
     memcpy(all, wide, sizeof wide);
     for (size_t i = 0; i < *count; i++) all[WIDE + i] = narrow_format(&narrow[i]);
@@ -72,8 +72,8 @@ const op_format *op_tested_format(void) {
 
 double op_nearest(weft_dtype dtype, double value) {
     double memory = 0, back = 0;
-    test_to_dtype(dtype, &value, 1, &memory);
-    test_from_dtype(dtype, &memory, 1, &back);
+    f64_to_dtype(dtype, &value, 1, &memory);
+    f64_from_dtype(dtype, &memory, 1, &back);
     return back;
 }
 

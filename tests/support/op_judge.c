@@ -42,7 +42,7 @@ void op_assert_values(
         if (isfinite(wanted->value[i])) largest = fmax(largest, fabs(wanted->value[i]));
     const double more = roundings * op_rounding(dtype, largest);
     double *const values = op_take(wanted->count, sizeof *values);
-    test_from_dtype(dtype, got, wanted->count, values);
+    f64_from_dtype(dtype, got, wanted->count, values);
     double worst = 1;
     size_t worst_at = 0, wrong = 0;
     for (size_t i = 0; i < wanted->count; i++) {

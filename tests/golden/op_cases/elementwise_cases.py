@@ -1,4 +1,4 @@
-"""Elementwise ops. Each row of tests/ops/elementwise/elementwise_rows.h is recorded over the row's own range of inputs."""
+"""Elementwise ops. Each row of workloads/oracle/elementwise_rows.h is recorded over the row's own range of inputs."""
 import re
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from op_recorder import add, flags, given, numbers, whole, whole_floats
 
-ROWS = Path(__file__).resolve().parents[2] / "ops/elementwise/elementwise_rows.h"
+ROWS = Path(__file__).resolve().parents[3] / "workloads/oracle/elementwise_rows.h"
 # PyTorch's function, where it has another name than the op.
 OTHER_NAMES = {
     "equal": torch.eq, "not_equal": torch.ne, "less": torch.lt, "less_equal": torch.le, "greater": torch.gt,

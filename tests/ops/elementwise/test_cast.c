@@ -4,7 +4,7 @@
 
 #include "cl/context.h"
 #include "ops/covered_ops.h"
-#include "support/dtype_values.h"
+#include "oracle/dtype_values.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,8 +55,8 @@ static size_t make_values(weft_dtype from, weft_dtype to, double *values) {
     }
     for (size_t i = 0; i < count; i++) {
         double memory;
-        test_to_dtype(from, &all[i], 1, &memory);
-        test_from_dtype(from, &memory, 1, &values[kept]);
+        f64_to_dtype(from, &all[i], 1, &memory);
+        f64_from_dtype(from, &memory, 1, &values[kept]);
         if (fits(all[i], from, to) && fits(values[kept], from, to)) kept++;
     }
     return kept;
@@ -75,12 +75,12 @@ static void check_pair(const pair *p, weft_plan *plan) {
     const size_t size = weft_dtype_size(p->to), count = (size_t)p->count;
     unsigned char got[MAX_VALUES * 8], wanted[MAX_VALUES * 8];
     assert_weft_ok(weft_plan_read(plan, p->output, got, count * size));
-    test_to_dtype(p->to, p->values, count, wanted);
+    f64_to_dtype(p->to, p->values, count, wanted);
     for (size_t i = 0; i < count; i++) {
         if (memcmp(got + i * size, wanted + i * size, size) == 0) continue;
         double is, should;
-        test_from_dtype(p->to, got + i * size, 1, &is);
-        test_from_dtype(p->to, wanted + i * size, 1, &should);
+        f64_from_dtype(p->to, got + i * size, 1, &is);
+        f64_from_dtype(p->to, wanted + i * size, 1, &should);
         if (isnan(is) && isnan(should)) continue; /* which NaN is nobody's promise */
         fail_msg("%s %.17g to %s gives %.17g instead of %.17g", weft_dtype_name(p->from), p->values[i],
             weft_dtype_name(p->to), is, should);
@@ -89,7 +89,7 @@ static void check_pair(const pair *p, weft_plan *plan) {
 
 static void write_pair(const pair *p, weft_plan *plan) {
     unsigned char memory[MAX_VALUES * 8];
-    test_to_dtype(p->from, p->values, (size_t)p->count, memory);
+    f64_to_dtype(p->from, p->values, (size_t)p->count, memory);
     assert_weft_ok(weft_plan_write(plan, p->input, memory, (size_t)p->count * weft_dtype_size(p->from)));
 }
 
@@ -127,8 +127,8 @@ enum { CHAIN = sizeof chain_values / sizeof *chain_values };
 static float through(float x, weft_dtype dtype) {
     const double value = (double)x;
     double memory, back;
-    test_to_dtype(dtype, &value, 1, &memory);
-    test_from_dtype(dtype, &memory, 1, &back);
+    f64_to_dtype(dtype, &value, 1, &memory);
+    f64_from_dtype(dtype, &memory, 1, &back);
     return (float)back;
 }
 
@@ -165,7 +165,7 @@ static void test_chains(void **state) {
     uint16_t bits[CHAIN];
     assert_weft_ok(weft_plan_read(plan, outputs[CHAINS + 2], bits, sizeof bits));
     for (int k = 0; k < CHAIN; k++)
-        assert_int_equal(bits[k], test_bfloat_of((double)through(chain_values[k], WEFT_F16)));
+        assert_int_equal(bits[k], f64_bfloat_of((double)through(chain_values[k], WEFT_F16)));
     weft_plan_release(plan);
     weft_graph_release(graph);
 }
@@ -213,11 +213,11 @@ static void test_every_half(void **state) {
         assert_weft_ok(weft_plan_read(plan, wide, values, (size_t)count * 4));
         assert_weft_ok(weft_plan_read(plan, outputs[1], got, (size_t)count * 2));
         for (size_t k = 0; k < (size_t)count; k++) {
-            const double value = i ? test_bfloat_value(bits[k]) : test_half_value(bits[k]);
+            const double value = i ? f64_bfloat_value(bits[k]) : f64_half_value(bits[k]);
             if (fabs(value) < 0x1p-126 && test_device_flushes()) continue;
             if (isnan(value)) {
                 assert_true(isnan(values[k]));
-                assert_true(isnan(i ? test_bfloat_value(got[k]) : test_half_value(got[k])));
+                assert_true(isnan(i ? f64_bfloat_value(got[k]) : f64_half_value(got[k])));
                 continue;
             }
             if ((double)values[k] != value || got[k] != bits[k])
@@ -235,7 +235,7 @@ enum { PATTERNS = 65536, BESIDE = 3 };
 
 static double value_of(weft_dtype dtype, int bits) {
     const uint16_t pattern = (uint16_t)bits;
-    return dtype == WEFT_F16 ? test_half_value(pattern) : test_bfloat_value(pattern);
+    return dtype == WEFT_F16 ? f64_half_value(pattern) : f64_bfloat_value(pattern);
 }
 
 /* NaN for what has no next neighbour. */
@@ -253,7 +253,7 @@ static void make_ties(weft_dtype dtype, float *values) {
 static void check_ties(weft_dtype dtype, const float *values, const uint16_t *got) {
     for (size_t i = 0; i < (size_t)PATTERNS * BESIDE; i++) {
         const double value = (double)values[i];
-        const uint16_t wanted = dtype == WEFT_F16 ? test_half_of(value) : test_bfloat_of(value);
+        const uint16_t wanted = dtype == WEFT_F16 ? f64_half_of(value) : f64_bfloat_of(value);
         const double given = value_of(dtype, got[i]);
         if (isnan(value) ? isnan(given) : got[i] == wanted) continue;
         if (fabs(value) < 0x1p-125 && test_device_flushes()) continue;

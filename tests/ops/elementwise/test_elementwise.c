@@ -48,10 +48,10 @@ static double remainder_of(double a, double b) {
         (void)a, (void)b, (void)c;                                                                           \
         return formula;                                                                                      \
     }
-#include "ops/elementwise/elementwise_rows.h"
+#include "oracle/elementwise_rows.h"
 #define ROW(op, kind, formula, low, high) {#op, kind, {MEMBER_##kind = weft_##op}, formula_##op, low, high},
 static const row rows[] = {
-#include "ops/elementwise/elementwise_rows.h"
+#include "oracle/elementwise_rows.h"
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 

@@ -3,7 +3,7 @@
 #include "ops/loss/loss_reference.h"
 
 #include "ops/covered_ops.h"
-#include "support/reference_ctc.h"
+#include "oracle/reference_ctc.h"
 #include <math.h>
 #include <string.h>
 

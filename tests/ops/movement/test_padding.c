@@ -273,17 +273,17 @@ static void test_stored_dtypes(void **state) {
     uint64_t memory[N + 5];
     for (int i = 0; i < COUNT; i++) {
         for (int k = 0; k < N; k++) values[i][k] = dtypes[i] == WEFT_BOOL ? k % 3 == 0 : k + 1;
-        test_to_dtype(dtypes[i], values[i], N, memory);
+        f64_to_dtype(dtypes[i], values[i], N, memory);
         assert_weft_ok(weft_plan_write(plan, inputs[i], memory, N * weft_dtype_size(dtypes[i])));
     }
     assert_weft_ok(weft_plan_run(plan));
     for (int i = 0; i < COUNT; i++) {
         assert_weft_ok(weft_plan_read(plan, outputs[2 * i], memory, (N + 5) * weft_dtype_size(dtypes[i])));
-        test_from_dtype(dtypes[i], memory, N + 5, got);
+        f64_from_dtype(dtypes[i], memory, N + 5, got);
         for (int k = 0; k < N + 5; k++)
             assert_true(got[k] == (k < 2 || k >= N + 2 ? 0 : values[i][N - 1 - (k - 2)]));
         assert_weft_ok(weft_plan_read(plan, outputs[2 * i + 1], memory, N / 2 * weft_dtype_size(dtypes[i])));
-        test_from_dtype(dtypes[i], memory, N / 2, got);
+        f64_from_dtype(dtypes[i], memory, N / 2, got);
         for (int k = 0; k < N / 2; k++) assert_true(got[k] == values[i][2 * k + 1]);
     }
     weft_plan_release(plan);

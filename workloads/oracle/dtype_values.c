@@ -1,5 +1,5 @@
 /* Numbers in the memory of every dtype: see dtype_values.h. */
-#include "support/dtype_values.h"
+#include "oracle/dtype_values.h"
 
 #include <assert.h>
 #include <math.h>
@@ -38,41 +38,41 @@ static double decode(uint32_t bits, int exponent_bits, int fraction_bits) {
 }
 
 /* tests/CMakeLists.txt reads this table: suites of op cases run in each of them. */
-static const test_narrow_format narrow[] = {
+static const f64_narrow_format narrow[] = {
     {WEFT_F16, 5, 10},
     {WEFT_BF16, 8, 7},
 };
 
-const test_narrow_format *test_narrow_formats(size_t *count) {
+const f64_narrow_format *f64_narrow_formats(size_t *count) {
     *count = sizeof narrow / sizeof narrow[0];
     return narrow;
 }
 
-static const test_narrow_format *narrow_format(weft_dtype dtype) {
+static const f64_narrow_format *narrow_format(weft_dtype dtype) {
     for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
         if (narrow[i].dtype == dtype) return &narrow[i];
     return NULL;
 }
 
-uint16_t test_half_of(double value) {
+uint16_t f64_half_of(double value) {
     return (uint16_t)encode(value, 5, 10);
 }
-double test_half_value(uint16_t bits) {
+double f64_half_value(uint16_t bits) {
     return decode(bits, 5, 10);
 }
-uint16_t test_bfloat_of(double value) {
+uint16_t f64_bfloat_of(double value) {
     return (uint16_t)encode(value, 8, 7);
 }
-double test_bfloat_value(uint16_t bits) {
+double f64_bfloat_value(uint16_t bits) {
     return decode(bits, 8, 7);
 }
 
 /* The bits stand at the upper end of an element's memory. */
-static int shift_of(const test_narrow_format *format) {
+static int shift_of(const f64_narrow_format *format) {
     return 8 * (int)weft_dtype_size(format->dtype) - 1 - format->exponent_bits - format->fraction_bits;
 }
 
-static void put_narrow(const test_narrow_format *format, double value, size_t i, void *to) {
+static void put_narrow(const f64_narrow_format *format, double value, size_t i, void *to) {
     const uint32_t bits = encode(value, format->exponent_bits, format->fraction_bits) << shift_of(format);
     switch (weft_dtype_size(format->dtype)) {
     case 1: ((uint8_t *)to)[i] = (uint8_t)bits; break;
@@ -81,7 +81,7 @@ static void put_narrow(const test_narrow_format *format, double value, size_t i,
     }
 }
 
-static double narrow_at(const test_narrow_format *format, const void *from, size_t i) {
+static double narrow_at(const f64_narrow_format *format, const void *from, size_t i) {
     const size_t bytes = weft_dtype_size(format->dtype);
     const uint32_t bits = bytes == 1   ? ((const uint8_t *)from)[i]
                           : bytes == 2 ? ((const uint16_t *)from)[i]
@@ -89,8 +89,8 @@ static double narrow_at(const test_narrow_format *format, const void *from, size
     return decode(bits >> shift_of(format), format->exponent_bits, format->fraction_bits);
 }
 
-void test_to_dtype(weft_dtype dtype, const double *from, size_t count, void *to) {
-    const test_narrow_format *const format = narrow_format(dtype);
+void f64_to_dtype(weft_dtype dtype, const double *from, size_t count, void *to) {
+    const f64_narrow_format *const format = narrow_format(dtype);
     for (size_t i = 0; i < count; i++) {
         switch ((int)dtype) {
         case WEFT_F32: ((float *)to)[i] = (float)from[i]; break;
@@ -104,8 +104,8 @@ void test_to_dtype(weft_dtype dtype, const double *from, size_t count, void *to)
     }
 }
 
-void test_from_dtype(weft_dtype dtype, const void *from, size_t count, double *to) {
-    const test_narrow_format *const format = narrow_format(dtype);
+void f64_from_dtype(weft_dtype dtype, const void *from, size_t count, double *to) {
+    const f64_narrow_format *const format = narrow_format(dtype);
     for (size_t i = 0; i < count; i++) {
         switch ((int)dtype) {
         case WEFT_F32: to[i] = (double)((const float *)from)[i]; break;

@@ -3,7 +3,7 @@
 #ifndef TEST_REFERENCE_REDUCE_H
 #define TEST_REFERENCE_REDUCE_H
 
-#include "support/reference.h"
+#include "oracle/reference.h"
 
 f64_array *f64_min(const f64_array *a, const int64_t *axes, bool keep);
 f64_array *f64_argmin(const f64_array *a, const int64_t *axes, bool keep);

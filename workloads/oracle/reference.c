@@ -1,5 +1,5 @@
 /* float64 arrays with error bounds: see reference.h. */
-#include "support/reference.h"
+#include "oracle/reference.h"
 
 #include <assert.h>
 #include <float.h>

@@ -2,7 +2,7 @@
 #ifndef REFERENCE_CTC_H
 #define REFERENCE_CTC_H
 
-#include "support/reference.h"
+#include "oracle/reference.h"
 
 /* One example of inputs (T, N, C), (N, S), (N), (N). */
 typedef struct ctc_example {

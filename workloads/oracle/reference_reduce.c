@@ -1,5 +1,5 @@
 /* See reference_reduce.h. */
-#include "support/reference_reduce.h"
+#include "oracle/reference_reduce.h"
 
 #include <math.h>
 #include <string.h>

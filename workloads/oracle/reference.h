@@ -11,8 +11,8 @@
  * Integers and booleans compare exactly, as their tolerance stays below one.
  *
  * Arrays live in one pool: take a mark, compute, go back to the mark. One thread. */
-#ifndef TEST_REFERENCE_H
-#define TEST_REFERENCE_H
+#ifndef ORACLE_REFERENCE_H
+#define ORACLE_REFERENCE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,199 @@
+/* Judges values and gradients: see program.h. */
+#include "oracle/dtype_values.h"
+#include "random/program.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values ---- */
+
+static bool is_whole(weft_dtype dtype) {
+    return dtype == WEFT_I32 || dtype == WEFT_BOOL;
+}
+
+/* The root of the mean square of what is finite. */
+static double spread_of(const f64_array *a) {
+    double squares = 0;
+    for (size_t i = 0; i < a->count; i++)
+        if (isfinite(a->value[i])) squares += a->value[i] * a->value[i];
+    return a->count ? sqrt(squares / (double)a->count) : 0;
+}
+
+/* How far the element may be off; negative where that is so far that nothing is judged by it. */
+static double allowance(weft_dtype dtype, double wanted, double error, double spread) {
+    if (is_whole(dtype)) return error < 0.5 ? 0 : -1;
+    if (isnan(error) || error > 0.05 * fmax(fabs(wanted), spread)) return error < 1e-30 ? 1e-30 : -1;
+    return error + 2 * program_rounding(dtype, wanted) + 1e-37;
+}
+
+static bool agrees(double got, double wanted, double allowed) {
+    if (isnan(wanted) || isnan(got)) return isnan(wanted) && isnan(got);
+    if (isinf(wanted) || isinf(got)) return got == wanted;
+    return fabs(got - wanted) <= allowed;
+}
+
+static void index_text(const f64_array *array, size_t at, char *text, size_t capacity) {
+    int64_t index[WEFT_MAX_RANK] = {0};
+    for (int i = array->rank - 1; i >= 0; i--) {
+        index[i] = (int64_t)(at % (size_t)array->dims[i]);
+        at /= (size_t)array->dims[i];
+    }
+    size_t length = 0;
+    text[0] = '\0';
+    for (int i = 0; i < array->rank && length < capacity; i++)
+        length += (size_t)snprintf(text + length, capacity - length, "%s%lld/%lld", i ? ", " : "",
+            (long long)index[i], (long long)array->dims[i]);
+}
+
+bool program_judge(
+    const char *what, weft_dtype dtype, const void *got, const f64_array *wanted, program_result *result) {
+    double *const values = calloc(wanted->count + 1, sizeof *values);
+    if (!values) return true;
+    f64_from_dtype(dtype, got, wanted->count, values);
+    const double spread = spread_of(wanted);
+    size_t wrong = 0, worst_at = 0;
+    double worst = -1;
+    for (size_t i = 0; i < wanted->count; i++) {
+        const double allowed = allowance(dtype, wanted->value[i], wanted->error[i], spread);
+        result->tally.judged += allowed >= 0;
+        result->tally.unjudged += allowed < 0;
+        if (allowed < 0 || agrees(values[i], wanted->value[i], allowed)) continue;
+        wrong++;
+        const double off = fabs(values[i] - wanted->value[i]);
+        if (!(off <= worst)) worst = isnan(off) ? INFINITY : off, worst_at = i;
+    }
+    if (wrong) {
+        char index[160];
+        index_text(wanted, worst_at, index, sizeof index);
+        snprintf(result->line, sizeof result->line,
+            "%s: %zu of %zu wrong, worst at (%s): %.9g instead of %.9g (allowed %.3g)", what, wrong,
+            wanted->count, index, values[worst_at], wanted->value[worst_at], wanted->error[worst_at]);
+    }
+    free(values);
+    return wrong == 0;
+}
+
+/* ---- gradients ---- */
+
+f64_array *program_direction(const program *p, int source, const f64_array *values) {
+    f64_array *const direction = f64_zeros(values->rank, values->dims);
+    program_random random = program_random_of(p->seed, p->number, 3000 + (uint64_t)source);
+    for (size_t i = 0; i < direction->count; i++)
+        direction->value[i] = (double)(float)program_random_between(&random, -1, 1);
+    return direction;
+}
+
+typedef struct slope_of {
+    const program *p;
+    const oracle_sizes *sizes;
+    f64_array *const *sources;
+    int source;
+    const f64_array *direction;
+    const f64_array *across; /* of second gradients: the direction of the first; NULL: there is none */
+    double noise;
+    uint64_t noise_seed;
+} slope_of;
+
+static double loss_at(const slope_of *s, double along, double across) {
+    const f64_mark mark = f64_pool_mark();
+    f64_array *values[PROGRAM_VALUES];
+    memcpy(values, s->sources, (size_t)s->p->count * sizeof *values);
+    f64_array *const moved = f64_copy(values[s->source]);
+    for (size_t i = 0; i < moved->count; i++) {
+        moved->value[i] += along * s->direction->value[i];
+        if (s->across) moved->value[i] += across * s->across->value[i];
+    }
+    values[s->source] = moved;
+    program_evaluate(s->p, s->sizes, values, s->noise, s->noise_seed);
+    double loss = 0;
+    for (int term = 0; term < s->p->loss_count; term++) {
+        const f64_array *const value = values[s->p->loss[term]], *const weights =
+                                                                     program_loss_weights(s->p, term, value);
+        for (size_t i = 0; i < value->count; i++) loss += value->value[i] * weights->value[i];
+    }
+    f64_pool_release(mark);
+    return loss;
+}
+
+typedef struct slope {
+    double value;
+    double bend; /* by which slopes on either side differ: large where the loss has a corner */
+} slope;
+
+static slope measure(const slope_of *s) {
+    if (s->across) {
+        const double h = 1e-4;
+        const double pp = loss_at(s, h, h), pm = loss_at(s, h, -h), mp = loss_at(s, -h, h),
+                     mm = loss_at(s, -h, -h);
+        const double wide = (loss_at(s, 2 * h, 2 * h) - loss_at(s, 2 * h, -2 * h) -
+                                loss_at(s, -2 * h, 2 * h) + loss_at(s, -2 * h, -2 * h)) /
+                            (16 * h * h);
+        const double value = (pp - pm - mp + mm) / (4 * h * h);
+        return (slope){value, fabs(value - wide)};
+    }
+    const double h = 1e-6, here = loss_at(s, 0, 0), up = loss_at(s, h, 0), down = loss_at(s, -h, 0);
+    return (slope){(up - down) / (2 * h), fabs((up - here) - (here - down)) / h};
+}
+
+/* How far the slope moves where results are rounded as f32, or the format, rounds them. */
+static double conditioned(slope_of s, double value) {
+    double most = 0;
+    s.noise = s.p->format == WEFT_F32 ? 4e-7 : s.p->format == WEFT_BF16 ? 8e-3 : 1e-3;
+    for (s.noise_seed = 1; s.noise_seed <= 2; s.noise_seed++)
+        most = fmax(most, fabs(measure(&s).value - value));
+    return 6 * most;
+}
+
+static bool judge_along(
+    const slope_of *s, double along, double size, const char *where, program_result *result) {
+    const slope expected = measure(s);
+    const double rough = s->p->format == WEFT_F32 ? 1e-4 : s->p->format == WEFT_BF16 ? 4e-2 : 5e-3;
+    const double allowed = rough * size + 1e-7 + (s->across ? 1e-3 * fabs(expected.value) + 1e-4 : 0);
+    result->tally.slopes++;
+    if (fabs(along - expected.value) <= allowed) return true;
+    if (isnan(expected.value) && isnan(along)) return true;
+    if (fabs(along - expected.value) <= allowed + conditioned(*s, expected.value)) return true;
+    if (!(expected.bend <= 0.2 * fabs(along - expected.value))) {
+        result->tally.unjudged_slopes++;
+        return true;
+    }
+    snprintf(result->line, sizeof result->line, "%sgradient of v%d %s: %.9g instead of %.9g (allowed %.3g)",
+        s->across ? "second " : "", s->source, where, along, expected.value, allowed);
+    return false;
+}
+
+bool program_judge_gradient(const program *p, const oracle_sizes *sizes, f64_array *const *sources,
+    int source, const double *gradient, bool second, program_result *result) {
+    const f64_mark mark = f64_pool_mark();
+    f64_array *const direction = f64_copy(sources[source]);
+    program_random random = program_random_of(p->seed, p->number, 4000 + (uint64_t)source);
+    double along = 0, squares = 0;
+    for (size_t i = 0; i < direction->count; i++) {
+        direction->value[i] = program_random_between(&random, -1, 1);
+        along += direction->value[i] * gradient[i];
+        squares += gradient[i] * gradient[i];
+    }
+    const slope_of s = {.p = p,
+        .sizes = sizes,
+        .sources = sources,
+        .source = source,
+        .direction = direction,
+        .across = second ? program_direction(p, source, sources[source]) : NULL};
+    f64_track_errors(false);
+    bool right = judge_along(&s, along, sqrt(squares), "along a direction", result);
+    /* Where the whole direction says nothing, single elements may. */
+    const uint64_t undecided = result->tally.unjudged_slopes;
+    for (int k = 0; right && undecided && k < 4; k++) {
+        const size_t at = program_random_bits(&random) % direction->count;
+        memset(direction->value, 0, direction->count * sizeof(double));
+        direction->value[at] = 1;
+        char where[40];
+        snprintf(where, sizeof where, "at element %zu", at);
+        right = judge_along(
+            &s, gradient[at], fabs(gradient[at]) + sqrt(squares / (double)direction->count), where, result);
+    }
+    f64_track_errors(true);
+    f64_pool_release(mark);
+    return right;
+}

@@ -1,0 +1,317 @@
+/* Draws programs, builds their graphs and evaluates them in float64: see program.h. */
+#include "random/program.h"
+#include "oracle/dtype_values.h"
+#include "random/drawing.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- random numbers ---- */
+
+uint64_t program_random_bits(program_random *random) {
+    uint64_t z = random->state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+program_random program_random_of(uint64_t seed, uint64_t number, uint64_t stream) {
+    program_random random = {seed};
+    random.state = program_random_bits(&random) ^ number;
+    random.state = program_random_bits(&random) ^ stream;
+    (void)program_random_bits(&random);
+    return random;
+}
+
+double program_random_between(program_random *random, double low, double high) {
+    return low + (high - low) * ldexp((double)(program_random_bits(random) >> 11), -53);
+}
+
+/* ---- numbers of sources ---- */
+
+static double nearest(weft_dtype dtype, double value) {
+    double memory = 0, back = 0;
+    f64_to_dtype(dtype, &value, 1, &memory);
+    f64_from_dtype(dtype, &memory, 1, &back);
+    return back;
+}
+
+double program_rounding(weft_dtype dtype, double value) {
+    size_t count;
+    const f64_narrow_format *const narrow = f64_narrow_formats(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (narrow[i].dtype != dtype || !isfinite(value)) continue;
+        const int least = 2 - (1 << (narrow[i].exponent_bits - 1)),
+                  exponent = value == 0 ? least : ilogb(value);
+        return ldexp(1, (exponent < least ? least : exponent) - narrow[i].fraction_bits);
+    }
+    return 0;
+}
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void shuffle(program_random *random, f64_array *values) {
+    for (size_t i = 0; i < values->count; i++) values->value[i] = (double)i;
+    for (size_t i = values->count; i > 1; i--) {
+        const size_t other = program_random_bits(random) % i;
+        const double kept = values->value[i - 1];
+        values->value[i - 1] = values->value[other];
+        values->value[other] = kept;
+    }
+}
+
+f64_array *program_source_values(const program *p, int value, const oracle_sizes *sizes) {
+    const program_source *const source = &p->values[value].source;
+    int64_t dims[WEFT_MAX_RANK + 1];
+    const int rank = oracle_sizes_of(source->dims, sizes, dims);
+    f64_array *const values = f64_zeros(rank, dims);
+    program_random random = program_random_of(p->seed, p->number, 1000 + (uint64_t)value);
+    const bool whole = source->dtype == WEFT_I32 || source->dtype == WEFT_BOOL;
+    const double low = source->below ? 0 : source->low;
+    const double high = source->below ? (double)oracle_size(source->below, sizes) - 1 : source->high;
+    for (size_t i = 0; i < values->count; i++) {
+        const double x = program_random_between(&random, low, whole ? high + 1 : high);
+        values->value[i] = whole ? fmin(floor(x), high) : nearest(source->dtype, x);
+    }
+    if (source->distinct) shuffle(&random, values);
+    if (source->ascending) qsort(values->value, values->count, sizeof(double), by_value);
+    return values;
+}
+
+f64_array *program_loss_weights(const program *p, int term, const f64_array *value) {
+    f64_array *const weights = f64_zeros(value->rank, value->dims);
+    program_random random = program_random_of(p->seed, p->number, 2000 + (uint64_t)term);
+    for (size_t i = 0; i < weights->count; i++)
+        weights->value[i] = nearest(p->format, program_random_between(&random, -1, 1));
+    return weights;
+}
+
+/* ---- the graph ---- */
+
+static weft_tensor *build_array(weft_graph *graph, const program *p, int value, const oracle_sizes *sizes) {
+    const f64_mark mark = f64_pool_mark();
+    const f64_array *const values = program_source_values(p, value, sizes);
+    const weft_dtype dtype = p->values[value].source.dtype;
+    void *const data = calloc(values->count, 8);
+    if (!data) return NULL;
+    f64_to_dtype(dtype, values->value, values->count, data);
+    weft_tensor *const tensor = weft_array(graph, dtype, data, values->rank, values->dims);
+    free(data);
+    f64_pool_release(mark);
+    return tensor;
+}
+
+static weft_tensor *build_source(weft_graph *graph, const program *p, int value, const oracle_sizes *sizes) {
+    static const weft_initialiser zeros = {.kind = WEFT_INIT_CONSTANT};
+    const program_source *const source = &p->values[value].source;
+    int64_t dims[WEFT_MAX_RANK + 1];
+    const int rank = oracle_given_of(source->dims, sizes, dims);
+    char name[16];
+    snprintf(name, sizeof name, "v%d", value);
+    switch (source->kind) {
+    case PROGRAM_PARAMETER: return weft_parameter_dtype(graph, name, source->dtype, zeros, rank, dims);
+    case PROGRAM_STATE: return weft_state_shape(graph, name, source->dtype, zeros, rank, dims);
+    case PROGRAM_ARRAY: return build_array(graph, p, value, sizes);
+    default: return weft_input_shape(graph, name, source->dtype, rank, dims);
+    }
+}
+
+static weft_tensor *build_call(program_graph *built, const oracle_call *call, const oracle_sizes *sizes) {
+    weft_tensor *in[ORACLE_INPUTS] = {NULL};
+    for (int i = 0; i < call->input_count; i++)
+        if (call->inputs[i] >= 0) in[i] = built->tensors[call->inputs[i]];
+    return call->op->build(built->graph, call, in, sizes);
+}
+
+weft_status program_build(
+    program_graph *built, weft_context *context, const program *p, int count, const oracle_sizes *sizes) {
+    *built = (program_graph){0};
+    weft_status status = weft_graph_create(&built->graph, context);
+    for (int i = 0; i < count && status == WEFT_OK; i++) {
+        built->tensors[i] = p->values[i].is_call ? build_call(built, &p->values[i].call, sizes)
+                                                 : build_source(built->graph, p, i, sizes);
+        status = weft_graph_status(built->graph);
+        if (status == WEFT_OK && !built->tensors[i]) status = WEFT_ERROR_ARGUMENT;
+    }
+    return status;
+}
+
+/* ---- float64 ---- */
+
+/* What storing the result in a format of 16 bits may change. */
+static void add_rounding(weft_dtype format, f64_array *a) {
+    for (size_t i = 0; i < a->count; i++) a->error[i] += program_rounding(format, a->value[i]);
+}
+
+static void add_noise(f64_array *a, double noise, program_random random) {
+    for (size_t i = 0; i < a->count; i++) a->value[i] *= 1 + noise * program_random_between(&random, -1, 1);
+}
+
+static f64_array *evaluate_call(
+    const oracle_call *call, const oracle_sizes *sizes, f64_array *const *values) {
+    const f64_array *in[ORACLE_INPUTS] = {NULL};
+    for (int i = 0; i < call->input_count; i++)
+        if (call->inputs[i] >= 0) in[i] = values[call->inputs[i]];
+    return call->op->evaluate(call, in, sizes);
+}
+
+void program_evaluate(
+    const program *p, const oracle_sizes *sizes, f64_array **values, double noise, uint64_t noise_seed) {
+    for (int i = 0; i < p->count; i++) {
+        if (!p->values[i].is_call) continue;
+        values[i] = evaluate_call(&p->values[i].call, sizes, values);
+        const bool whole = p->values[i].source.dtype == WEFT_I32 || p->values[i].source.dtype == WEFT_BOOL;
+        if (!whole && p->format != WEFT_F32) add_rounding(p->format, values[i]);
+        if (!whole && noise > 0) add_noise(values[i], noise, program_random_of(noise_seed, 0, (uint64_t)i));
+    }
+}
+
+bool program_depends(const program *p, int value, int on) {
+    if (value == on) return true;
+    const oracle_call *const call = &p->values[value].call;
+    for (int i = 0; p->values[value].is_call && i < call->input_count; i++)
+        if (call->inputs[i] >= on && program_depends(p, call->inputs[i], on)) return true;
+    return false;
+}
+
+static bool any_call(const program *p, int value, bool (*has)(const oracle_op *op)) {
+    const oracle_call *const call = &p->values[value].call;
+    if (!p->values[value].is_call) return false;
+    if (has(call->op)) return true;
+    for (int i = 0; i < call->input_count; i++)
+        if (call->inputs[i] >= 0 && any_call(p, call->inputs[i], has)) return true;
+    return false;
+}
+
+static bool has_random(const oracle_op *op) {
+    return op->random;
+}
+static bool has_no_gradient(const oracle_op *op) {
+    return op->no_gradient;
+}
+
+bool program_is_random(const program *p, int value) {
+    return any_call(p, value, has_random);
+}
+bool program_has_no_gradient(const program *p, int value) {
+    return any_call(p, value, has_no_gradient);
+}
+
+/* ---- drawing ---- */
+
+/* Values that f32 cannot follow (large, or uncertain because comparisons are close) are not built upon. */
+static bool is_tame(const f64_array *a) {
+    size_t uncertain = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        if (!(fabs(a->value[i]) < 1e4)) return false;
+        uncertain += !(a->error[i] <= 1e-2 * fmax(1, fabs(a->value[i])));
+    }
+    return uncertain * 20 <= a->count;
+}
+
+static void rebuild(oracle_draw *draw) {
+    weft_context *const context = weft_graph_context(draw->built.graph);
+    weft_graph_release(draw->built.graph);
+    draw->failed = program_build(&draw->built, context, draw->p, draw->p->count, &draw->sizes) != WEFT_OK;
+}
+
+/* The call becomes value p->count, unless the library refuses it or its numbers are wild. */
+static bool accept(oracle_draw *draw, const oracle_call *call) {
+    program *const p = draw->p;
+    const int at = p->count;
+    p->values[at] = (program_value){.is_call = true, .call = *call};
+    draw->built.tensors[at] = build_call(&draw->built, call, &draw->sizes);
+    if (weft_graph_status(draw->built.graph) != WEFT_OK || !draw->built.tensors[at]) return false;
+    p->values[at].source.dtype = weft_tensor_dtype(draw->built.tensors[at]);
+    draw->arrays[at] = evaluate_call(call, &draw->sizes, draw->arrays);
+    const bool whole = p->values[at].source.dtype == WEFT_I32 || p->values[at].source.dtype == WEFT_BOOL;
+    if (!whole && p->format != WEFT_F32) add_rounding(p->format, draw->arrays[at]);
+    if ((int64_t)draw->arrays[at]->count > 4 * draw->most || draw->arrays[at]->rank > 7) return false;
+    if (!is_tame(draw->arrays[at])) return false;
+    p->count++;
+    return true;
+}
+
+static bool try_op(oracle_draw *draw, const oracle_op *op) {
+    const int count = draw->p->count;
+    oracle_call call = {.op = op, .dims = {WEFT_END}};
+    for (int i = 0; i < count; i++)
+        call.draws += draw->p->values[i].is_call && draw->p->values[i].call.op->random;
+    for (int i = 0; i < ORACLE_INPUTS; i++) call.inputs[i] = -1;
+    const bool drawn = op->draw(draw, &call);
+    for (int i = 0; i < ORACLE_INPUTS; i++)
+        if (call.inputs[i] >= 0 && call.input_count <= i) call.input_count = i + 1;
+    if (drawn && !draw->failed && accept(draw, &call)) return true;
+    draw->p->count = count;
+    rebuild(draw);
+    return false;
+}
+
+static void draw_outputs(oracle_draw *draw) {
+    program *const p = draw->p;
+    bool read[PROGRAM_VALUES] = {false};
+    for (int i = 0; i < p->count; i++)
+        for (int k = 0; p->values[i].is_call && k < p->values[i].call.input_count; k++)
+            if (p->values[i].call.inputs[k] >= 0) read[p->values[i].call.inputs[k]] = true;
+    for (int i = 0; i < p->count; i++)
+        p->values[i].shown = p->values[i].is_call && (!read[i] || draw_chance(draw, 40));
+    for (int i = p->count - 1; i >= 0 && p->loss_count < PROGRAM_LOSS_TERMS; i--) {
+        const bool may =
+            p->values[i].is_call && p->values[i].source.dtype == p->format && !program_has_no_gradient(p, i);
+        if (may && (!read[i] || draw_chance(draw, 30))) p->loss[p->loss_count++] = i;
+    }
+    p->minimizes = p->loss_count > 0 && p->format == WEFT_F32 && !p->inference && draw_chance(draw, 20);
+    p->second = p->loss_count > 0 && draw_chance(draw, 20);
+}
+
+static void draw_frame(oracle_draw *draw) {
+    static const int64_t mosts[] = {64, 512, 512, 2048, 4096, 4096, 12288}, batches[] = {2, 3, 5},
+                         lengths[] = {3, 5, 8};
+    program *const p = draw->p;
+    p->free_batch = draw_chance(draw, 65);
+    p->free_length = draw_chance(draw, 25);
+    p->inference = draw_chance(draw, 15);
+    p->batch = batches[draw_below(draw, 3)];
+    p->length = lengths[draw_below(draw, 3)];
+    draw->most = mosts[draw_below(draw, 7)];
+    draw->sizes =
+        (oracle_sizes){.batch = p->batch, .length = p->length, .inference = p->inference, .seed = p->seed};
+}
+
+static size_t common_divisor(size_t a, size_t b) {
+    return b == 0 ? a : common_divisor(b, a % b);
+}
+
+/* The subject is one op after the other, in an order that differs from round to round, so that every op is the subject of as many programs
+ * as any other. */
+static const oracle_op *subject_of(const program_options *options, uint64_t number) {
+    if (options->only) return oracle_find(options->only);
+    const size_t count = oracle_op_count();
+    program_random random = program_random_of(options->seed, number / count, 3);
+    const size_t first = program_random_bits(&random) % count;
+    size_t step = 1 + program_random_bits(&random) % count;
+    while (common_divisor(count, step) > 1) step++; /* a step without a common divisor meets each op once */
+    return oracle_op_at((first + number % count * step) % count);
+}
+
+bool program_draw(program *p, weft_context *context, const program_options *options, uint64_t number) {
+    *p = (program){.seed = options->seed, .number = number, .format = options->format};
+    oracle_draw draw = {.p = p, .random = program_random_of(options->seed, number, 0)};
+    const oracle_op *const subject = subject_of(options, number);
+    draw_frame(&draw);
+    if (!subject || program_build(&draw.built, context, p, 0, &draw.sizes) != WEFT_OK) return false;
+    const int calls = 2 + (int)draw_below(&draw, PROGRAM_CALLS - 1), at = (int)draw_below(&draw, calls);
+    for (int done = 0, tries = 0; done < calls && tries < 60 && p->count < PROGRAM_VALUES - 10; tries++) {
+        const oracle_op *const op = done == at && tries < 40
+                                        ? subject
+                                        : oracle_op_at((size_t)draw_below(&draw, (int64_t)oracle_op_count()));
+        done += try_op(&draw, op);
+    }
+    draw_outputs(&draw);
+    weft_graph_release(draw.built.graph);
+    return true;
+}

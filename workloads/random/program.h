@@ -1,0 +1,136 @@
+/* Random programs: lists of sources and calls over numbered values, drawn from a seed, that are computed by the library and by
+ * the oracle.
+ *
+ *   draw.c      the choices that a family's draw functions ask for (oracle/draw.h)
+ *   program.c   draws a program; builds its graph; evaluates it in float64
+ *   run.c       plans and runs it in several forms, and has the results judged
+ *   judge.c     is a value, or a gradient, within what the oracle allows?
+ *   reduce.c    makes a program that fails smaller
+ *   print.c     writes a program as C */
+#ifndef RANDOM_PROGRAM_H
+#define RANDOM_PROGRAM_H
+
+#include "oracle/draw.h"
+
+enum { PROGRAM_VALUES = 64, PROGRAM_CALLS = 12, PROGRAM_LOSS_TERMS = 3 };
+
+typedef enum program_source_kind {
+    PROGRAM_INPUT,
+    PROGRAM_PARAMETER,
+    PROGRAM_STATE,
+    PROGRAM_ARRAY, /* numbers that the graph holds (weft_array) */
+    PROGRAM_SOURCE_KINDS
+} program_source_kind;
+
+typedef struct program_source {
+    program_source_kind kind;
+    weft_dtype dtype;
+    int64_t dims[WEFT_MAX_RANK + 1]; /* ended by WEFT_END */
+    double low, high;
+    int64_t below; /* as in draw_source_options */
+    bool ascending, distinct;
+} program_source;
+
+typedef struct program_value {
+    bool is_call;
+    bool shown; /* an output of the plan */
+    program_source source;
+    oracle_call call;
+} program_value;
+
+typedef struct program {
+    uint64_t seed, number;
+    weft_dtype format; /* of its floats */
+    bool free_batch, free_length, inference;
+    bool minimizes;        /* an optimizer step is among its outputs */
+    bool second;           /* so are second gradients */
+    int64_t batch, length; /* that it was drawn with */
+    program_value values[PROGRAM_VALUES];
+    int count;
+    /* The loss: the sum of these values, each times weights of its shape. */
+    int loss[PROGRAM_LOSS_TERMS], loss_count;
+} program;
+
+/* SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014). */
+typedef struct program_random {
+    uint64_t state;
+} program_random;
+program_random program_random_of(uint64_t seed, uint64_t number, uint64_t stream);
+uint64_t program_random_bits(program_random *random);
+double program_random_between(program_random *random, double low, double high);
+
+typedef struct program_options {
+    uint64_t seed;
+    weft_dtype format;
+    const char *only; /* an op of the table, which each program has; NULL: each op in turn */
+} program_options;
+
+/* Draws program `number` of the seed: the same one on every machine. False with the error recorded where the host has no memory. */
+bool program_draw(program *p, weft_context *context, const program_options *options, uint64_t number);
+
+/* ---- as a graph ---- */
+typedef struct program_graph {
+    weft_graph *graph;
+    weft_tensor *tensors[PROGRAM_VALUES];
+} program_graph;
+/* Values up to `count` of a graph of its own; the status of the first constructor that refuses. */
+weft_status program_build(
+    program_graph *built, weft_context *context, const program *p, int count, const oracle_sizes *sizes);
+
+/* ---- in float64 ---- */
+/* A source's elements, as its dtype keeps them: the same numbers first, however large the batch is. */
+f64_array *program_source_values(const program *p, int value, const oracle_sizes *sizes);
+/* What the results of the calls are of these sources, whose arrays stand in `values`. Each result is multiplied by
+ * 1 + noise·r with r in -1 .. 1 by element, which shows how far roundings may carry. */
+void program_evaluate(
+    const program *p, const oracle_sizes *sizes, f64_array **values, double noise, uint64_t noise_seed);
+/* The elements of the weights that the loss has for its term. */
+f64_array *program_loss_weights(const program *p, int term, const f64_array *value);
+/* Does the value depend on the other one? */
+bool program_depends(const program *p, int value, int on);
+/* Does it, or what it depends on, fulfil the flag? */
+bool program_is_random(const program *p, int value);
+bool program_has_no_gradient(const program *p, int value);
+/* Does the rounding to the format of a stored number matter: is it one of 16 bits? */
+double program_rounding(weft_dtype dtype, double value);
+
+/* ---- judging ---- */
+typedef enum program_verdict {
+    PROGRAM_RIGHT,
+    PROGRAM_REFUSED,  /* a plan said in one line that it cannot (WEFT_ERROR_UNSUPPORTED and the like) */
+    PROGRAM_WRONG,    /* other numbers */
+    PROGRAM_INTERNAL, /* WEFT_ERROR_INTERNAL, or a driver's or compiler's error */
+    PROGRAM_VERDICTS
+} program_verdict;
+
+typedef struct program_tally {
+    uint64_t judged, unjudged; /* elements */
+    uint64_t slopes, unjudged_slopes;
+    uint64_t plans;
+} program_tally;
+
+typedef struct program_result {
+    program_verdict verdict;
+    char line[512]; /* what is wrong */
+    program_tally tally;
+} program_result;
+
+/* Computes it in all forms that belong to it. */
+void program_run(const program *p, weft_context *context, program_result *result);
+
+/* Compares elements with what is wanted; false: the line says which one is wrong. */
+bool program_judge(
+    const char *what, weft_dtype dtype, const void *got, const f64_array *wanted, program_result *result);
+/* Compares a gradient of the loss for a source with differences of the oracle's loss. `second`: of the sum of the gradient times
+ * the direction that program_direction gives. */
+bool program_judge_gradient(const program *p, const oracle_sizes *sizes, f64_array *const *sources,
+    int source, const double *gradient, bool second, program_result *result);
+f64_array *program_direction(const program *p, int source, const f64_array *values);
+
+/* ---- for a person ---- */
+/* Makes the program as small as it can be made while its verdict stays; `tries` plans at most. */
+void program_reduce(program *p, weft_context *context, program_result *result, int tries);
+/* As a C program that prints its outputs. The text is allocated; the caller frees it. NULL: out of memory. */
+char *program_text(const program *p);
+
+#endif
