@@ -77,7 +77,7 @@ static weft_status count(wi_rewrite *rewrite, const wi_op *op, const char *what)
 /* ---- rules ---- */
 
 weft_tensor *wi_rewrite_apply(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    for (const wi_rule *rule = y->op->rules; rule && rule->name; rule++) {
+    for (const wi_rule *rule = rewrite->graph->plain ? NULL : y->op->rules; rule && rule->name; rule++) {
         if (rule->stage > rewrite->stage) continue;
         weft_tensor *const made = rule->apply(rewrite, y, inputs);
         if (!made || made == y) continue;

@@ -144,7 +144,7 @@ static weft_status check_space(const wi_space *space) {
     return WEFT_OK;
 }
 
-static weft_status make_space(wi_loop *loop) {
+static weft_status make_space(wi_loop *loop, bool plain) {
     if (loop->step->kind == WI_STEP_PRODUCT) {
         product_space(loop);
         return WEFT_OK;
@@ -153,7 +153,7 @@ static weft_status make_space(wi_loop *loop) {
     if (loop->step->kind == WI_STEP_KERNEL) return WEFT_OK;
     merge_space(loop);
     if (loop->step->kind == WI_STEP_TRANSFER) return WEFT_OK;
-    interchange_short_rows(loop);
+    if (!plain) interchange_short_rows(loop);
     return check_space(&loop->space);
 }
 
@@ -174,7 +174,7 @@ weft_status wi_make_loop(wi_loops *loops, const wi_step *step) {
     *loop = (wi_loop){.step = step, .operands = loops->room, .staged = -1, .staging = -1};
     WI_TRY(wi_find_operands(loops->partition, loop));
     WI_TRY(keep_operands(loops, loop));
-    WI_TRY(make_space(loop));
+    WI_TRY(make_space(loop, loops->partition->request->plain));
     if (step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) return WEFT_OK;
     wi_count_sweeps(loops, loop);
     wi_find_staged(loops, loop);

@@ -167,7 +167,7 @@ static bool may_be_inline(const wi_partition *p, const wi_value *value, int step
 /* Is a further instance in that step less than the memory of the first? */
 static bool is_computed_in(const wi_partition *p, int index, int step, inliner *own) {
     const wi_value *value = &p->values[index];
-    if (!may_be_inline(p, value, step)) return false;
+    if (p->request->plain || !may_be_inline(p, value, step)) return false;
     *own = (inliner){.partition = p, .step = step, .points = (double)wi_priced_count(&p->steps[step]->shape)};
     if (wi_step_reads(p, p->steps[step], index)) return true; /* there already */
     if (!add_node(own, value->node)) return false;
@@ -222,6 +222,7 @@ bool wi_is_inline(const wi_partition *p, int index) {
         uniform = uniform && wi_is_uniform_inline(input);
     }
     if (uniform) return true;
+    if (p->request->plain) return false;
     inliner own = {
         .partition = p, .step = -1, .points = (double)p->order->widest[wi_place_of(p->order, value->node)]};
     if (!add_node(&own, value->node)) return false;

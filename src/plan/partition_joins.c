@@ -38,7 +38,8 @@ static bool may_be_placed(const wi_partition *p, int index) {
 /* Can what computes the input write it with strides, among the others? */
 static bool may_be_strided(const wi_partition *p, int whole, int input) {
     const wi_value *value = &p->values[input];
-    if (value->state != WI_VALUE_MEMBER || value->storage >= 0 || value->keeps_layout) return false;
+    if (p->request->plain || value->state != WI_VALUE_MEMBER || value->storage >= 0 || value->keeps_layout)
+        return false;
     const wi_step *step = p->steps[value->step];
     wi_layout merged;
     return step->kind == WI_STEP_PRODUCT ? !wi_step_is_library(step) && wi_product_layout(step, value->extent,

@@ -157,7 +157,7 @@ static bool product_takes(const wi_partition *p, const wi_step *step, const weft
 /* Does the map fit into the step, at which level, and with how many operands? */
 static bool map_joins(
     const wi_partition *p, int index, const weft_tensor *node, bool *in_row, int *operands) {
-    if (index < 0) return false;
+    if (index < 0 || p->request->plain) return false;
     const wi_step *step = p->steps[index];
     if (step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) return false;
     if (!inputs_in_registers(p, node, index) || !has_room_for(p, step, node, operands)) return false;
@@ -260,7 +260,7 @@ weft_status wi_take_map(wi_partition *p, int index, size_t at) {
 /* ---- reductions ---- */
 
 static bool reduce_joins(const wi_partition *p, int index, const weft_tensor *node) {
-    if (index < 0) return false;
+    if (index < 0 || p->request->plain) return false;
     const wi_step *step = p->steps[index];
     const wi_value *input = &p->values[wi_value_index(p, node->inputs[0])];
     if (step->kind != WI_STEP_LOOP || input->state != WI_VALUE_MEMBER || input->in_row) return false;
@@ -276,7 +276,7 @@ static bool reduce_joins(const wi_partition *p, int index, const weft_tensor *no
  * its inputs (the loss and the count of right answers). -1: there is none. */
 static int sibling_reduction(const wi_partition *p, const weft_tensor *node, const weft_tensor *x) {
     enum { LOOK_BACK = 8 };
-    const int count = (int)p->step_count, first = latest_step(p, node) + 1;
+    const int count = p->request->plain ? 0 : (int)p->step_count, first = latest_step(p, node) + 1;
     for (int index = first > count - LOOK_BACK ? first : count - LOOK_BACK; index < count; index++) {
         const wi_step *step = index < 0 ? NULL : p->steps[index];
         if (!step || step->kind != WI_STEP_LOOP || step->reduced != node->attributes->over.axes) continue;

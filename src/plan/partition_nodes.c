@@ -80,6 +80,7 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     for (size_t i = 0; i < order->output_count; i++) WI_TRY(take_output(p, i));
     p->device = 0; /* where assignments may be copied to */
     WI_TRY(wi_drop_unread(p));
+    if (p->request->plain) return WEFT_OK;
     WI_TRY(wi_join_siblings(p));
     WI_TRY(wi_give_sums(p));
     WI_TRY(wi_compute_sources(p));

@@ -76,7 +76,7 @@ weft_status wi_take_view(wi_partition *p, int index) {
         wi_make_inline(p, index, x->expression, 0);
         return WEFT_OK;
     }
-    const bool permutes = node->op == &wi_op_permute &&
+    const bool permutes = !p->request->plain && node->op == &wi_op_permute &&
                           node->attributes->permute.direction == WI_TO_MEMORY_ORDER &&
                           wi_may_be_permuted(p, from);
     WI_TRY(wi_in_memory(p, &from));

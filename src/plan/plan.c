@@ -240,6 +240,7 @@ static weft_status fill_request(
     plan->request.outputs = own;
     plan->request.output_count = count;
     plan->request.inference = options->inference;
+    plan->request.plain = plan->request.graph->plain;
     plan->request.precision = plan->request.graph->precision;
     plan->request.matmul_precision = plan->request.graph->matmul_precision;
     return take_length(&plan->request, options->length);

@@ -1,4 +1,5 @@
 /* Plans and runs programs: see program.h. */
+#include "graph/nodes.h"
 #include "oracle/dtype_values.h"
 #include "random/program.h"
 #include <math.h>
@@ -307,6 +308,17 @@ static bool run_free(const program *p, const trained *t, program_result *result)
     return true;
 }
 
+/* The same program as a network of other kind: with numbers in place of free sizes, or by plans without optional gains. */
+static bool run_other(const program *p, weft_context *context, oracle_sizes sizes, bool plain, program_result *result) {
+    trained t;
+    run r = {.p = p, .result = result, .form = plain ? "without gains" : "fixed sizes"};
+    weft_status status = prepare(&t, context, p, &sizes);
+    if (t.built.graph) t.built.graph->plain = plain;
+    const bool right = status == WEFT_OK ? run_at(p, &t, sizes, r.form, false, result) : fail(&r, status);
+    weft_graph_release(t.built.graph);
+    return right;
+}
+
 void program_run(const program *p, weft_context *context, program_result *result) {
     trained t;
     *result = (program_result){0};
@@ -317,7 +329,11 @@ void program_run(const program *p, weft_context *context, program_result *result
     const weft_status status = prepare(&t, context, p, &sizes);
     if (status != WEFT_OK)
         (void)fail(&r, status);
-    else if (t.output_count > 0)
-        (void)run_free(p, &t, result);
+    const bool right = status == WEFT_OK && t.output_count > 0 && run_free(p, &t, result);
     weft_graph_release(t.built.graph);
+    oracle_sizes fixed = sizes;
+    fixed.fixed = true;
+    if (right && (p->free_batch || p->free_length) && p->number % 3 == 0 && !run_other(p, context, fixed, false, result))
+        return;
+    if (right && p->number % 3 == 1) (void)run_other(p, context, sizes, true, result);
 }
