@@ -14,6 +14,7 @@ typedef struct random_options {
     double seconds;                     /* how long new programs are begun */
     uint64_t seed, first, count;        /* count 0: any number of programs */
     bool show;                          /* print each program as C */
+    bool stop;                          /* at the first that fails, which is printed as it is */
 } random_options;
 
 static double now(void) {
@@ -53,11 +54,13 @@ static void show_program(const program *p) {
     free(text);
 }
 
-static void show_failure(weft_context *context, program *p, program_result *result) {
+static void show_failure(weft_context *context, program *p, program_result *result, int tries) {
     printf("program %" PRIu64 " of seed %" PRIu64 ": %s\n", p->number, p->seed, result->line);
     fflush(stdout);
-    program_reduce(p, context, result, REDUCING_TRIES);
-    printf("made smaller: %s\n", result->line);
+    if (tries > 0) {
+        program_reduce(p, context, result, tries);
+        printf("made smaller: %s\n", result->line);
+    }
     show_program(p);
     fflush(stdout);
 }
@@ -80,7 +83,9 @@ static void run_programs(
         const bool failed = result.verdict == PROGRAM_WRONG || result.verdict == PROGRAM_INTERNAL;
         if (result.verdict == PROGRAM_REFUSED)
             printf("program %" PRIu64 " of seed %" PRIu64 " is refused: %s\n", p.number, p.seed, result.line);
-        if (failed && shown++ < MOST_SHOWN) show_failure(context, &p, &result);
+        if (failed && shown++ < MOST_SHOWN)
+            show_failure(context, &p, &result, asked->stop ? 0 : REDUCING_TRIES);
+        if (failed && asked->stop) break;
         f64_pool_release(mark);
     }
 }
@@ -100,6 +105,7 @@ static void print_totals(const check_totals *t, const random_options *asked) {
 static bool read_argument(random_options *asked, int *i, int argc, char **argv) {
     const char *const name = argv[*i];
     if (strcmp(name, "--show") == 0) return asked->show = true;
+    if (strcmp(name, "--stop") == 0) return asked->stop = true;
     if (*i + 1 >= argc) return false;
     const char *const value = argv[++*i];
     char *end = NULL;

@@ -25,7 +25,7 @@ static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
     "       weft check [--device SEL] [--precision f32|bf16|f16|f64|all] [--only OP] [--all]\n"
     "       weft check --random SECONDS [--device SEL] [--precision f32|bf16|f16] [--only OP]\n"
-    "                  [--seed N] [--first N] [--count N] [--show]\n"
+    "                  [--seed N] [--first N] [--count N] [--show] [--stop]\n"
     "                  [--forget] [--report FILE]  test that a device computes every op right;\n"
     "                                  --precision: in this format, else in f32; --only: one op;\n"
     "                                  --all: all recorded cases of an op; --forget: kernels that\n"

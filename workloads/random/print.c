@@ -126,7 +126,11 @@ char *program_text(const program *p) {
     text t = {0};
     append(&t, "    /* batch %lld, length %lld%s%s%s */\n", (long long)p->batch, (long long)p->length,
         p->inference ? ", inference" : "", p->second ? ", second gradients" : "",
-        p->minimizes ? ", an update" : "");
+        p->minimizes ? ", an update by weft_sgd(0.125)" : "");
+    if (p->clip_norm > 0) append(&t, "    /* clip_norm %g */\n", (double)p->clip_norm);
+    for (int i = 0; i < p->count; i++)
+        if (p->frozen >> i & 1 && p->values[i].source.kind == PROGRAM_PARAMETER && !p->values[i].is_call)
+            append(&t, "    /* v%d is frozen after weft_gradients */\n", i);
     for (int i = 0; i < p->count; i++) {
         append(&t, "    weft_tensor *v%d = ", i);
         if (p->values[i].is_call) {

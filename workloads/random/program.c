@@ -265,6 +265,8 @@ static void draw_outputs(oracle_draw *draw) {
         if (may && (!read[i] || draw_chance(draw, 30))) p->loss[p->loss_count++] = i;
     }
     p->minimizes = p->loss_count > 0 && p->format == WEFT_F32 && !p->inference && draw_chance(draw, 20);
+    p->clip_norm = p->minimizes && draw_chance(draw, 50) ? 0.5f : 0;
+    for (int i = 0; i < p->count; i++) p->frozen |= (uint64_t)(p->minimizes && draw_chance(draw, 25)) << i;
     p->second = p->loss_count > 0 && draw_chance(draw, 20);
 }
 

@@ -42,7 +42,9 @@ typedef struct program {
     uint64_t seed, number;
     weft_dtype format; /* of its floats */
     bool free_batch, free_length, inference;
-    bool minimizes;        /* an optimizer step is among its outputs */
+    bool minimizes;        /* an optimizer step is among its outputs, */
+    float clip_norm;       /* which clips to this norm; 0: it does not */
+    uint64_t frozen;       /* and leaves these sources alone, a bit each */
     bool second;           /* so are second gradients */
     int64_t batch, length; /* that it was drawn with */
     program_value values[PROGRAM_VALUES];

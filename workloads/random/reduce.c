@@ -45,6 +45,8 @@ static void drop_unread(program *p) {
         memmove(
             &p->values[value], &p->values[value + 1], (size_t)(p->count - value - 1) * sizeof p->values[0]);
         p->count--;
+        const uint64_t below = ((uint64_t)1 << value) - 1;
+        p->frozen = (p->frozen & below) | (p->frozen >> 1 & ~below);
         for (int i = value; i < p->count; i++)
             for (int k = 0; k < ORACLE_INPUTS; k++)
                 p->values[i].call.inputs[k] -= p->values[i].call.inputs[k] > value;
@@ -84,6 +86,7 @@ static bool drop_flags(reducer *r) {
     if (r->p->second) helped |= keep_if_failing(r, &changed);
     changed = *r->p;
     changed.minimizes = false;
+    changed.clip_norm = 0;
     if (r->p->minimizes) helped |= keep_if_failing(r, &changed);
     return helped;
 }

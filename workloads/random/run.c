@@ -1,105 +1,11 @@
 /* Plans and runs programs: see program.h. */
 #include "graph/nodes.h"
 #include "oracle/dtype_values.h"
-#include "random/program.h"
+#include "random/trained.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { OUTPUTS = 3 * PROGRAM_VALUES };
-#define RATE 0.125f
-
-/* A program as a graph with its loss, gradients and update. */
-typedef struct trained {
-    program_graph built;
-    weft_tensor *weights[PROGRAM_LOSS_TERMS]; /* inputs */
-    int wrt[PROGRAM_VALUES], wrt_count;
-    weft_tensor *gradients[PROGRAM_VALUES], *seconds[PROGRAM_VALUES],
-        *across[PROGRAM_VALUES]; /* by place in wrt */
-    weft_tensor *update;
-    weft_tensor *outputs[OUTPUTS];
-    size_t output_count;
-} trained;
-
-/* ---- the graph ---- */
-
-static bool is_float(const program *p, int value) {
-    return p->values[value].source.dtype == p->format;
-}
-
-static weft_tensor *loss_of(trained *t, const program *p) {
-    weft_tensor *loss = NULL;
-    for (int term = 0; term < p->loss_count; term++) {
-        weft_tensor *const value = t->built.tensors[p->loss[term]];
-        int64_t dims[WEFT_MAX_RANK];
-        char name[16];
-        const int rank = weft_tensor_rank(value);
-        for (int i = 0; i < rank; i++) dims[i] = weft_tensor_dimension(value, i);
-        snprintf(name, sizeof name, "w%d", term);
-        t->weights[term] = weft_input_shape(t->built.graph, name, p->format, rank, dims);
-        weft_tensor *const part = weft_sum(weft_mul(value, t->weights[term]));
-        loss = loss ? weft_add(loss, part) : part;
-    }
-    return loss;
-}
-
-static bool loss_depends(const program *p, int source) {
-    for (int term = 0; term < p->loss_count; term++)
-        if (program_depends(p, p->loss[term], source)) return true;
-    return false;
-}
-
-/* Second gradients: of the sum of a gradient times a direction, which is an input. */
-static void add_seconds(trained *t, const program *p) {
-    const int count = t->wrt_count < 2 ? t->wrt_count : 2;
-    for (int i = 0; p->second && i < count; i++) {
-        weft_tensor *const source = t->built.tensors[t->wrt[i]];
-        int64_t dims[WEFT_MAX_RANK];
-        char name[16];
-        const int rank = weft_tensor_rank(source);
-        for (int k = 0; k < rank; k++) dims[k] = weft_tensor_dimension(source, k);
-        snprintf(name, sizeof name, "u%d", i);
-        t->across[i] = weft_input_shape(t->built.graph, name, p->format, rank, dims);
-        t->seconds[i] = weft_gradient(weft_sum(weft_mul(t->gradients[i], t->across[i])), source);
-    }
-}
-
-static void add_training(trained *t, const program *p) {
-    weft_tensor *const loss = loss_of(t, p);
-    weft_tensor *wrt[PROGRAM_VALUES];
-    for (int i = 0; i < p->count; i++) {
-        if (p->values[i].is_call || !is_float(p, i) || !loss_depends(p, i)) continue;
-        wrt[t->wrt_count] = t->built.tensors[i];
-        t->wrt[t->wrt_count++] = i;
-    }
-    if (!loss || t->wrt_count == 0 ||
-        weft_gradients(loss, wrt, (size_t)t->wrt_count, t->gradients) != WEFT_OK) {
-        t->wrt_count = 0;
-        return;
-    }
-    add_seconds(t, p);
-    bool trains = false;
-    for (int i = 0; i < t->wrt_count; i++)
-        trains = trains || p->values[t->wrt[i]].source.kind == PROGRAM_PARAMETER;
-    if (p->minimizes && trains) t->update = weft_train_step(loss, weft_sgd(RATE), NULL);
-}
-
-static void add_output(trained *t, weft_tensor *tensor) {
-    if (tensor && t->output_count < OUTPUTS) t->outputs[t->output_count++] = tensor;
-}
-
-static weft_status prepare(trained *t, weft_context *context, const program *p, const oracle_sizes *sizes) {
-    *t = (trained){0};
-    weft_status status = program_build(&t->built, context, p, p->count, sizes);
-    if (status != WEFT_OK) return status;
-    if (p->loss_count > 0) add_training(t, p);
-    for (int i = 0; i < p->count; i++)
-        if (p->values[i].shown) add_output(t, t->built.tensors[i]);
-    for (int i = 0; i < t->wrt_count; i++) add_output(t, t->gradients[i]), add_output(t, t->seconds[i]);
-    add_output(t, t->update);
-    return weft_graph_status(t->built.graph);
-}
 
 /* ---- a run ---- */
 
@@ -208,27 +114,53 @@ static bool check_gradient(run *r, int place, bool second) {
     return right;
 }
 
-/* A step of SGD moves a parameter by its gradient, which was judged, times the rate. */
-static bool check_update(run *r, int place) {
+/* How much clipping leaves of the gradients, which were judged before: their norm is over the parameters that move. Negative after an error. */
+static double clipped(run *r) {
+    double squares = 0;
+    for (int i = 0; i < r->t->wrt_count; i++) {
+        const int source = r->t->wrt[i];
+        if (r->p->values[source].source.kind != PROGRAM_PARAMETER || program_is_frozen(r->p, source))
+            continue;
+        float *const gradient = read_output(r, r->t->gradients[i], r->values[source]->count, false);
+        if (!gradient) return -1;
+        for (size_t k = 0; k < r->values[source]->count; k++)
+            squares += (double)gradient[k] * (double)gradient[k];
+        free(gradient);
+    }
+    return r->p->clip_norm > 0 ? fmin(1, (double)r->p->clip_norm / (sqrt(squares) + 1e-6)) : 1;
+}
+
+/* A step of SGD moves a parameter by its gradient times the rate and what clipping leaves; a frozen one stays. */
+static bool check_update(run *r, int place, double scale) {
     const int source = r->t->wrt[place];
-    if (!r->t->update || r->p->values[source].source.kind != PROGRAM_PARAMETER) return true;
+    if (r->p->values[source].source.kind != PROGRAM_PARAMETER) return true;
+    if (program_is_frozen(r->p, source)) scale = 0;
     const size_t count = r->values[source]->count;
     float *const now = read_output(r, r->t->built.tensors[source], count, true);
     float *const gradient = now ? read_output(r, r->t->gradients[place], count, false) : NULL;
     bool right = now && gradient;
     for (size_t i = 0; right && i < count; i++) {
-        const double wanted = r->values[source]->value[i] - (double)RATE * (double)gradient[i];
-        const double allowed = 2e-6 * (fabs(wanted) + fabs(r->values[source]->value[i])) + 1e-30;
-        if (fabs((double)now[i] - wanted) <= allowed || !isfinite(wanted)) continue;
+        const double before = r->values[source]->value[i],
+                     move = (double)PROGRAM_RATE * scale * (double)gradient[i];
+        const double allowed =
+            2e-6 * (fabs(before) + fabs(move)) + 1e-5 * (r->p->clip_norm > 0) * fabs(move) + 1e-30;
+        if (fabs((double)now[i] - (before - move)) <= allowed || !isfinite(move)) continue;
         right = false;
         r->result->verdict = PROGRAM_WRONG;
         snprintf(r->result->line, sizeof r->result->line,
             "%s: v%d after an update: element %zu is %.9g instead of %.9g", r->form, source, i,
-            (double)now[i], wanted);
+            (double)now[i], before - move);
     }
     free(now);
     free(gradient);
     return right;
+}
+
+static bool check_updates(run *r) {
+    const double scale = r->t->update ? clipped(r) : 0;
+    for (int i = 0; r->t->update && i < r->t->wrt_count; i++)
+        if (scale < 0 || !check_update(r, i, scale)) return false;
+    return true;
 }
 
 static bool check_run(run *r) {
@@ -237,8 +169,8 @@ static bool check_run(run *r) {
     for (int i = 0; i < r->p->count; i++)
         if (r->p->values[i].shown && !check_output(r, i)) return false;
     for (int i = 0; i < r->t->wrt_count; i++)
-        if (!check_gradient(r, i, false) || !check_gradient(r, i, true) || !check_update(r, i)) return false;
-    return true;
+        if (!check_gradient(r, i, false) || !check_gradient(r, i, true)) return false;
+    return check_updates(r);
 }
 
 static weft_status create_plan(run *r, size_t limit) {
@@ -309,10 +241,11 @@ static bool run_free(const program *p, const trained *t, program_result *result)
 }
 
 /* The same program as a network of other kind: with numbers in place of free sizes, or by plans without optional gains. */
-static bool run_other(const program *p, weft_context *context, oracle_sizes sizes, bool plain, program_result *result) {
+static bool run_other(
+    const program *p, weft_context *context, oracle_sizes sizes, bool plain, program_result *result) {
     trained t;
     run r = {.p = p, .result = result, .form = plain ? "without gains" : "fixed sizes"};
-    weft_status status = prepare(&t, context, p, &sizes);
+    weft_status status = program_prepare(&t, context, p, &sizes);
     if (t.built.graph) t.built.graph->plain = plain;
     const bool right = status == WEFT_OK ? run_at(p, &t, sizes, r.form, false, result) : fail(&r, status);
     weft_graph_release(t.built.graph);
@@ -326,14 +259,14 @@ void program_run(const program *p, weft_context *context, program_result *result
     const oracle_sizes sizes = {
         .batch = p->batch, .length = p->length, .inference = p->inference, .seed = p->seed};
     run r = {.p = p, .result = result, .form = "graph"};
-    const weft_status status = prepare(&t, context, p, &sizes);
-    if (status != WEFT_OK)
-        (void)fail(&r, status);
+    const weft_status status = program_prepare(&t, context, p, &sizes);
+    if (status != WEFT_OK) (void)fail(&r, status);
     const bool right = status == WEFT_OK && t.output_count > 0 && run_free(p, &t, result);
     weft_graph_release(t.built.graph);
     oracle_sizes fixed = sizes;
     fixed.fixed = true;
-    if (right && (p->free_batch || p->free_length) && p->number % 3 == 0 && !run_other(p, context, fixed, false, result))
+    if (right && (p->free_batch || p->free_length) && p->number % 3 == 0 &&
+        !run_other(p, context, fixed, false, result))
         return;
     if (right && p->number % 3 == 1) (void)run_other(p, context, sizes, true, result);
 }

@@ -1,0 +1,103 @@
+/* A program as a graph with its loss, gradients and update: see trained.h. */
+#include "random/trained.h"
+#include <stdio.h>
+
+static bool is_float(const program *p, int value) {
+    return p->values[value].source.dtype == p->format;
+}
+
+static weft_tensor *loss_of(trained *t, const program *p) {
+    weft_tensor *loss = NULL;
+    for (int term = 0; term < p->loss_count; term++) {
+        weft_tensor *const value = t->built.tensors[p->loss[term]];
+        int64_t dims[WEFT_MAX_RANK];
+        char name[16];
+        const int rank = weft_tensor_rank(value);
+        for (int i = 0; i < rank; i++) dims[i] = weft_tensor_dimension(value, i);
+        snprintf(name, sizeof name, "w%d", term);
+        t->weights[term] = weft_input_shape(t->built.graph, name, p->format, rank, dims);
+        weft_tensor *const part = weft_sum(weft_mul(value, t->weights[term]));
+        loss = loss ? weft_add(loss, part) : part;
+    }
+    return loss;
+}
+
+static bool loss_depends(const program *p, int source) {
+    for (int term = 0; term < p->loss_count; term++)
+        if (program_depends(p, p->loss[term], source)) return true;
+    return false;
+}
+
+/* Second gradients: of the sum of a gradient times a direction, which is an input. */
+static void add_seconds(trained *t, const program *p) {
+    const int count = t->wrt_count < 2 ? t->wrt_count : 2;
+    for (int i = 0; p->second && i < count; i++) {
+        weft_tensor *const source = t->built.tensors[t->wrt[i]];
+        int64_t dims[WEFT_MAX_RANK];
+        char name[16];
+        const int rank = weft_tensor_rank(source);
+        for (int k = 0; k < rank; k++) dims[k] = weft_tensor_dimension(source, k);
+        snprintf(name, sizeof name, "u%d", i);
+        t->across[i] = weft_input_shape(t->built.graph, name, p->format, rank, dims);
+        t->seconds[i] = weft_gradient(weft_sum(weft_mul(t->gradients[i], t->across[i])), source);
+    }
+}
+
+bool program_is_frozen(const program *p, int source) {
+    return p->frozen >> source & 1;
+}
+
+/* A step of SGD for all parameters that the loss depends on, of which some are frozen after their gradients were made. */
+static weft_tensor *update_of(const trained *t, const program *p) {
+    weft_tensor *parameters[PROGRAM_VALUES], *gradients[PROGRAM_VALUES];
+    size_t count = 0;
+    bool moves = false;
+    for (int i = 0; i < t->wrt_count; i++) {
+        const int source = t->wrt[i];
+        if (p->values[source].source.kind != PROGRAM_PARAMETER) continue;
+        char name[16];
+        snprintf(name, sizeof name, "v%d", source);
+        if (program_is_frozen(p, source)) (void)weft_freeze(t->built.graph, name, true);
+        moves = moves || !program_is_frozen(p, source);
+        parameters[count] = t->built.tensors[source];
+        gradients[count++] = t->gradients[i];
+    }
+    weft_optimizer rule = weft_sgd(PROGRAM_RATE);
+    rule.clip_norm = p->clip_norm;
+    return moves ? weft_optimizer_step(
+                       weft_optimizer_create(t->built.graph, &rule), parameters, gradients, count)
+                 : NULL;
+}
+
+static void add_training(trained *t, const program *p) {
+    weft_tensor *const loss = loss_of(t, p);
+    weft_tensor *wrt[PROGRAM_VALUES];
+    for (int i = 0; i < p->count; i++) {
+        if (p->values[i].is_call || !is_float(p, i) || !loss_depends(p, i)) continue;
+        wrt[t->wrt_count] = t->built.tensors[i];
+        t->wrt[t->wrt_count++] = i;
+    }
+    if (!loss || t->wrt_count == 0 ||
+        weft_gradients(loss, wrt, (size_t)t->wrt_count, t->gradients) != WEFT_OK) {
+        t->wrt_count = 0;
+        return;
+    }
+    add_seconds(t, p);
+    if (p->minimizes) t->update = update_of(t, p);
+}
+
+static void add_output(trained *t, weft_tensor *tensor) {
+    if (tensor && t->output_count < PROGRAM_OUTPUTS) t->outputs[t->output_count++] = tensor;
+}
+
+weft_status program_prepare(trained *t, weft_context *context, const program *p, const oracle_sizes *sizes) {
+    *t = (trained){0};
+    weft_status status = program_build(&t->built, context, p, p->count, sizes);
+    if (status != WEFT_OK) return status;
+    if (p->loss_count > 0) add_training(t, p);
+    for (int i = 0; i < p->count; i++)
+        if (p->values[i].shown) add_output(t, t->built.tensors[i]);
+    for (int i = 0; i < t->wrt_count; i++) add_output(t, t->gradients[i]), add_output(t, t->seconds[i]);
+    add_output(t, t->update);
+    return weft_graph_status(t->built.graph);
+}
