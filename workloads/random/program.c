@@ -1,5 +1,6 @@
 /* Draws programs, builds their graphs and evaluates them in float64: see program.h. */
 #include "random/program.h"
+#include "cl/context.h"
 #include "oracle/dtype_values.h"
 #include "random/drawing.h"
 #include <math.h>
@@ -91,6 +92,11 @@ f64_array *program_loss_weights(const program *p, int term, const f64_array *val
 }
 
 /* ---- the graph ---- */
+
+oracle_sizes program_sizes(const program *p, const weft_context *context) {
+    return (oracle_sizes){
+        .batch = p->batch, .length = p->length, .inference = p->inference, .seed = context->seed};
+}
 
 static weft_tensor *build_array(weft_graph *graph, const program *p, int value, const oracle_sizes *sizes) {
     const f64_mark mark = f64_pool_mark();
@@ -280,8 +286,6 @@ static void draw_frame(oracle_draw *draw) {
     p->batch = batches[draw_below(draw, 3)];
     p->length = lengths[draw_below(draw, 3)];
     draw->most = mosts[draw_below(draw, 7)];
-    draw->sizes =
-        (oracle_sizes){.batch = p->batch, .length = p->length, .inference = p->inference, .seed = p->seed};
 }
 
 static size_t common_divisor(size_t a, size_t b) {
@@ -305,6 +309,7 @@ bool program_draw(program *p, weft_context *context, const program_options *opti
     oracle_draw draw = {.p = p, .random = program_random_of(options->seed, number, 0)};
     const oracle_op *const subject = subject_of(options, number);
     draw_frame(&draw);
+    draw.sizes = program_sizes(p, context);
     if (!subject || program_build(&draw.built, context, p, 0, &draw.sizes) != WEFT_OK) return false;
     const int calls = 2 + (int)draw_below(&draw, PROGRAM_CALLS - 1), at = (int)draw_below(&draw, calls);
     for (int done = 0, tries = 0; done < calls && tries < 60 && p->count < PROGRAM_VALUES - 10; tries++) {

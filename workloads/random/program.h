@@ -70,6 +70,9 @@ typedef struct program_options {
 /* Draws program `number` of the seed: the same one on every machine. False with the error recorded where the host has no memory. */
 bool program_draw(program *p, weft_context *context, const program_options *options, uint64_t number);
 
+/* The sizes that it was drawn with, in its free form, and the seed of the context. */
+oracle_sizes program_sizes(const program *p, const weft_context *context);
+
 /* ---- as a graph ---- */
 typedef struct program_graph {
     weft_graph *graph;

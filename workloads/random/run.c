@@ -223,9 +223,8 @@ static bool run_at(const program *p, const trained *t, oracle_sizes sizes, const
     return right;
 }
 
-static bool run_free(const program *p, const trained *t, program_result *result) {
+static bool run_free(const program *p, const trained *t, oracle_sizes sizes, program_result *result) {
     static const int64_t batches[] = {1, 17, 4}, lengths[] = {17, 1, 8};
-    oracle_sizes sizes = {.batch = p->batch, .length = p->length, .inference = p->inference, .seed = p->seed};
     if (!run_at(p, t, sizes, "as drawn", false, result)) return false;
     if (!run_at(p, t, sizes, "in the least memory", true, result)) return false;
     for (int i = 0; i < 3 && (p->free_batch || p->free_length); i++) {
@@ -256,12 +255,11 @@ void program_run(const program *p, weft_context *context, program_result *result
     trained t;
     *result = (program_result){0};
     f64_track_errors(true);
-    const oracle_sizes sizes = {
-        .batch = p->batch, .length = p->length, .inference = p->inference, .seed = p->seed};
+    const oracle_sizes sizes = program_sizes(p, context);
     run r = {.p = p, .result = result, .form = "graph"};
     const weft_status status = program_prepare(&t, context, p, &sizes);
     if (status != WEFT_OK) (void)fail(&r, status);
-    const bool right = status == WEFT_OK && t.output_count > 0 && run_free(p, &t, result);
+    const bool right = status == WEFT_OK && t.output_count > 0 && run_free(p, &t, sizes, result);
     weft_graph_release(t.built.graph);
     oracle_sizes fixed = sizes;
     fixed.fixed = true;

@@ -1,0 +1,65 @@
+/* Random programs over the whole op table, judged by the oracle (workloads/random/program.h): some of a fixed seed. CI draws others every
+ * day, and `weft check --random SECONDS` as many as one likes. $WEFT_TEST_PROGRAMS: how many. */
+#include "random/program.h"
+#include "support/fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PROGRAMS = 60, SEED = 20261129, TRIES = 200 };
+
+static void show(program *p, program_result *result) {
+    print_error("program %llu: %s\n", (unsigned long long)p->number, result->line);
+    program_reduce(p, test_context(), result, TRIES);
+    char *const text = program_text(p);
+    print_error("made smaller: %s\n%s", result->line, text ? text : "");
+    free(text);
+}
+
+/* Elements and slopes that are not judged are few: otherwise the programs prove nothing. */
+static void check_judged(const program_tally *tally) {
+    print_message("%llu elements, %llu not judged; %llu slopes, %llu not judged\n",
+        (unsigned long long)tally->judged, (unsigned long long)tally->unjudged,
+        (unsigned long long)tally->slopes, (unsigned long long)tally->unjudged_slopes);
+    assert_true(tally->judged > 10000);
+    assert_true(20 * tally->unjudged <= tally->judged);
+    assert_true(20 * tally->unjudged_slopes <= tally->slopes);
+}
+
+static void test_random_programs(void **state) {
+    (void)state;
+    const program_options options = {.seed = SEED, .format = WEFT_F32};
+    const char *const asked = getenv("WEFT_TEST_PROGRAMS");
+    const uint64_t count = asked ? strtoull(asked, NULL, 10) : test_reduced() ? 5 : PROGRAMS;
+    program_tally tally = {0};
+    static program p;
+    size_t failed = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        program_result result;
+        const f64_mark mark = f64_pool_mark();
+        assert_true(program_draw(&p, test_context(), &options, i));
+        program_run(&p, test_context(), &result);
+        tally.judged += result.tally.judged;
+        tally.unjudged += result.tally.unjudged;
+        tally.slopes += result.tally.slopes;
+        tally.unjudged_slopes += result.tally.unjudged_slopes;
+        if (result.verdict == PROGRAM_WRONG || result.verdict == PROGRAM_INTERNAL)
+            failed++, show(&p, &result);
+        f64_pool_release(mark);
+    }
+    assert_int_equal(failed, 0);
+    check_judged(&tally);
+}
+
+/* Every row of the op table has its line in the oracle: those of the table, once each. */
+static void test_all_rows(void **state) {
+    (void)state;
+    for (size_t i = 0; i < oracle_op_count(); i++)
+        assert_ptr_equal(oracle_find(oracle_op_at(i)->name), oracle_op_at(i));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_programs), cmocka_unit_test(test_all_rows)};
+    return test_finish(cmocka_run_group_tests_name("random programs", tests, NULL, NULL));
+}
