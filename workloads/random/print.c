@@ -140,6 +140,9 @@ char *program_text(const program *p) {
             append_source(&t, &p->values[i].source, i);
         }
     }
+    for (int i = 0; i < p->count; i++)
+        if (p->values[i].assigned)
+            append(&t, "    weft_assign(v%d, v%d); /* an output */\n", i, p->values[i].assigned);
     if (p->loss_count > 0) append_loss(&t, p);
     if (t.failed) free(t.data);
     return t.failed ? NULL : t.data;

@@ -257,6 +257,22 @@ static bool try_op(oracle_draw *draw, const oracle_op *op) {
     return false;
 }
 
+static bool is_alike(const oracle_draw *draw, int a, int b) {
+    const int rank = draw_rank(draw, a);
+    if (draw_dtype(draw, a) != draw_dtype(draw, b) || rank != draw_rank(draw, b)) return false;
+    for (int i = 0; i < rank; i++)
+        if (draw_dim(draw, a, i) != draw_dim(draw, b, i)) return false;
+    return true;
+}
+
+/* A state may get the latest value of its dtype and shape. */
+static void draw_assignment(oracle_draw *draw, int state) {
+    program_value *const values = draw->p->values;
+    if (values[state].is_call || values[state].source.kind != PROGRAM_STATE || !draw_chance(draw, 60)) return;
+    for (int i = draw->p->count - 1; i > state && values[state].assigned == 0; i--)
+        if (values[i].is_call && is_alike(draw, state, i)) values[state].assigned = i;
+}
+
 static void draw_outputs(oracle_draw *draw) {
     program *const p = draw->p;
     bool read[PROGRAM_VALUES] = {false};
@@ -270,6 +286,7 @@ static void draw_outputs(oracle_draw *draw) {
             p->values[i].is_call && p->values[i].source.dtype == p->format && !program_has_no_gradient(p, i);
         if (may && (!read[i] || draw_chance(draw, 30))) p->loss[p->loss_count++] = i;
     }
+    for (int i = 0; i < p->count; i++) draw_assignment(draw, i);
     p->minimizes = p->loss_count > 0 && p->format == WEFT_F32 && !p->inference && draw_chance(draw, 20);
     p->clip_norm = p->minimizes && draw_chance(draw, 50) ? 0.5f : 0;
     for (int i = 0; i < p->count; i++) p->frozen |= (uint64_t)(p->minimizes && draw_chance(draw, 25)) << i;

@@ -33,7 +33,8 @@ typedef struct program_source {
 
 typedef struct program_value {
     bool is_call;
-    bool shown; /* an output of the plan */
+    bool shown;   /* an output of the plan */
+    int assigned; /* of a state: the value that each run assigns to it, which comes later; 0: none */
     program_source source;
     oracle_call call;
 } program_value;

@@ -34,7 +34,9 @@ static bool is_read(const program *p, int value) {
             if (p->values[i].call.inputs[k] == value) return true;
     for (int term = 0; term < p->loss_count; term++)
         if (p->loss[term] == value) return true;
-    return p->values[value].shown;
+    for (int i = 0; i < value; i++)
+        if (p->values[i].assigned == value) return true;
+    return p->values[value].shown || p->values[value].assigned;
 }
 
 /* Takes out what nothing reads. Sources keep their numbers by name: a value's place is part of its random numbers, so that those of later
@@ -51,6 +53,7 @@ static void drop_unread(program *p) {
             for (int k = 0; k < ORACLE_INPUTS; k++)
                 p->values[i].call.inputs[k] -= p->values[i].call.inputs[k] > value;
         for (int term = 0; term < p->loss_count; term++) p->loss[term] -= p->loss[term] > value;
+        for (int i = 0; i < p->count; i++) p->values[i].assigned -= p->values[i].assigned > value;
     }
 }
 
@@ -66,6 +69,12 @@ static bool drop_outputs(reducer *r) {
         if (i >= r->p->count || !r->p->values[i].shown) continue;
         changed = *r->p;
         changed.values[i].shown = false;
+        helped |= try_without(r, &changed);
+    }
+    for (int i = r->p->count - 1; i >= 0; i--) {
+        if (i >= r->p->count || !r->p->values[i].assigned) continue;
+        changed = *r->p;
+        changed.values[i].assigned = 0;
         helped |= try_without(r, &changed);
     }
     for (int term = r->p->loss_count - 1; term >= 0; term--) {
@@ -109,6 +118,8 @@ static bool replace_call(reducer *r, int value) {
     weft_graph_release(built.graph);
     for (int term = 0; term < changed.loss_count; term++)
         if (changed.loss[term] == value) return false;
+    for (int i = 0; i < value; i++)
+        if (changed.values[i].assigned == value) return false;
     return status == WEFT_OK && try_without(r, &changed);
 }
 

@@ -163,6 +163,34 @@ static bool check_updates(run *r) {
     return true;
 }
 
+/* A state holds what the run assigned to it, which the next run reads. */
+static bool check_states(run *r) {
+    for (int i = 0; i < r->p->count; i++) {
+        const int value = r->p->values[i].assigned;
+        if (value == 0) continue;
+        char what[80];
+        void *const data = read_output(r, r->t->built.tensors[i], r->values[i]->count, true);
+        if (!data) return false;
+        snprintf(what, sizeof what, "%s: v%d after its assignment, batch %lld", r->form, i,
+            (long long)r->sizes.batch);
+        const bool right =
+            program_judge(what, r->p->values[i].source.dtype, data, r->values[value], r->result);
+        free(data);
+        if (!right) r->result->verdict = PROGRAM_WRONG;
+        if (!right) return false;
+    }
+    return true;
+}
+
+/* What the sources are in the next run. */
+static void assign_states(run *r) {
+    f64_array *next[PROGRAM_VALUES];
+    memcpy(next, r->values, sizeof next);
+    for (int i = 0; i < r->p->count; i++)
+        if (r->p->values[i].assigned) next[i] = r->values[r->p->values[i].assigned];
+    memcpy(r->values, next, sizeof next);
+}
+
 static bool check_run(run *r) {
     const weft_status status = weft_plan_run(r->plan);
     if (status != WEFT_OK) return fail(r, status);
@@ -170,7 +198,7 @@ static bool check_run(run *r) {
         if (r->p->values[i].shown && !check_output(r, i)) return false;
     for (int i = 0; i < r->t->wrt_count; i++)
         if (!check_gradient(r, i, false) || !check_gradient(r, i, true)) return false;
-    return check_updates(r);
+    return check_updates(r) && check_states(r);
 }
 
 static weft_status create_plan(run *r, size_t limit) {
@@ -197,11 +225,12 @@ static bool run_plan(run *r, int times) {
     bool right = true;
     const f64_mark mark = f64_pool_mark();
     write_sources(r);
-    program_evaluate(r->p, &r->sizes, r->values, 0, 0);
-    write_directions(r);
     for (int i = 0; i < times && right; i++) {
         r->sizes.runs = (uint64_t)i;
+        program_evaluate(r->p, &r->sizes, r->values, 0, 0);
+        if (i == 0) write_directions(r);
         right = check_run(r);
+        assign_states(r);
     }
     f64_pool_release(mark);
     return right;

@@ -98,6 +98,9 @@ weft_status program_prepare(trained *t, weft_context *context, const program *p,
     for (int i = 0; i < p->count; i++)
         if (p->values[i].shown) add_output(t, t->built.tensors[i]);
     for (int i = 0; i < t->wrt_count; i++) add_output(t, t->gradients[i]), add_output(t, t->seconds[i]);
+    for (int i = 0; i < p->count; i++)
+        if (p->values[i].assigned)
+            add_output(t, weft_assign(t->built.tensors[i], t->built.tensors[p->values[i].assigned]));
     add_output(t, t->update);
     return weft_graph_status(t->built.graph);
 }
