@@ -58,6 +58,13 @@ ls "$folder" "$WEFT_CACHE_DIR" | grep '[.]tmp$' && complain "a kernel that hangs
 grep -q "^choice$tab$site" "$WEFT_CACHE_DIR/tuning.txt" || complain "a kernel that hangs" "expected the others to be measured"
 change '*(volatile __global int *)(ulong)(k - k + 4) = 1;'
 expect "a kernel that crashes" "${blame}it ended the process" "naive/: it ended the process" $size
+rm -rf "$WEFT_CACHE_DIR"
+mkdir -m 700 "$WEFT_CACHE_DIR"
+echo "the user's" >"$folder/linked.txt"
+ln -s "$folder/linked.txt" "$WEFT_CACHE_DIR/tuning.txt"
+got=$("$weft" tune --budget 600 $size 2>&1) || complain "a link" "it failed: $got"
+[ "$(cat "$folder/linked.txt")" = "the user's" ] || complain "a link" "the file that it leads to was changed"
+grep -q "^${blame#^}it ended" "$WEFT_CACHE_DIR/tuning.txt" || complain "a link" "expected the kernel to be written down"
 change 'if (k > 150) acc = 1e6f;'
 expect "a kernel that is wrong at the size" "${blame}it computes other numbers than the built-in choice" \
     "1 size measured" $size

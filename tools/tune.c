@@ -5,6 +5,7 @@
  * time. */
 #include "tune.h"
 #include "base/platform.h"
+#include "base/trusted_file.h"
 #include "bench_measure.h"
 #include "in_child.h"
 #include "tune_measure.h"
@@ -75,11 +76,20 @@ static void listen(watch *w, int from, double limit) {
 /* The kernel is bad: one more section at the end of the file. */
 static bool write_down(const watch *w) {
     if (!blames(w) || !*w->text[0]) return false;
-    FILE *const file = fopen(w->text[0], "a");
-    if (!file) return false;
-    fprintf(file, "weft tuning 1\n%s\n%s\t%s\n", w->text[1], w->text[2],
+    char *old = NULL;
+    size_t bytes = 0;
+    bool distrusted = false;
+    wi_text text;
+    const weft_status status = wi_kept_file_read(NULL, w->text[0], &old, &bytes, &distrusted);
+    if (status != WEFT_OK && !distrusted) return false;
+    wi_text_init(&text, NULL);
+    wi_text_append(&text, "%sweft tuning 1\n%s\n%s\t%s\n", old ? old : "", w->text[1], w->text[2],
         w->hangs ? "it did not end in time" : "it ended the process");
-    return fclose(file) == 0;
+    const bool written =
+        !text.failed && wi_file_write_private(NULL, w->text[0], text.data, text.length) == WEFT_OK;
+    wi_text_clear(&text);
+    wi_release(NULL, old);
+    return written;
 }
 
 static void tell(const watch *w, int status) {

@@ -242,7 +242,8 @@ typedef struct weft_optimizer {
     bool amsgrad;         /* Adam, AdamW */
     /* All kinds: */
     float clip_value; /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
-    float clip_norm; /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters; 0: off */
+    float clip_norm;  /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters that are
+                        not frozen; 0: off */
     uint32_t accumulate; /* runs per update, which uses the mean of their gradients; 0 and 1: every run */
     float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, where the first a is the first
                             updated p (see weft_average_swap); 0: off */
@@ -287,15 +288,15 @@ WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph);
  * of them: parameters that come later, or in a step of their own, begin at t = 1. A step is one launch for each run
  * of parameters that were created one after the other. A plan may hold several steps, of one optimizer or of more, as
  * long as no parameter is in two of them (WEFT_ERROR_ARGUMENT of weft_plan_create). clip_norm takes the norm over the
- * parameters of a step. */
+ * parameters of a step that are not frozen. */
 typedef struct weft_optimizer_state weft_optimizer_state;
 /* rule is copied, and so are its groups, each of which must name a parameter by the first step. NULL after an error:
  * WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind). */
 WEFT_API weft_optimizer_state *weft_optimizer_create(weft_graph *graph, const weft_optimizer *rule);
 /* The update of `count` parameters by these gradients, each of the shape of its parameter: results of weft_gradients,
- * sums or projections of them, inputs that the program writes. Other parameters do not change, and frozen ones in the
- * list neither. Parameters that the optimizer does not know yet are welcome in any step. NULL after an error:
- * WEFT_ERROR_ARGUMENT (no parameters, one that is twice in the list, one of another graph, a tensor that is no
+ * sums or projections of them, inputs that the program writes. Other parameters do not change; frozen ones in the list do
+ * not either, and their gradients are ignored (weft_freeze). Parameters that the optimizer does not know yet are welcome
+ * in any step. NULL after an error: WEFT_ERROR_ARGUMENT (no parameters, one that is twice in the list, one of another graph, a tensor that is no
  * parameter), WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE (f32 only), WEFT_ERROR_STATE (more than 64 sets of parameters in one
  * graph that began in different steps). */
 WEFT_API weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *const *parameters,
@@ -313,9 +314,11 @@ WEFT_API weft_tensor *weft_train_step(weft_tensor *loss, weft_optimizer rule, co
 WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
 
 /* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get
- * no gradient (the backward pass does not compute it), no update and no decay. States of these names are frozen, too: a
- * batch or instance norm whose running_mean is frozen is in its inference form in plans for training that are made from
- * then on, and its statistics do not move ("backbone.*" is what PyTorch's requires_grad_(False) and eval() are for that
+ * no gradient (the backward pass does not compute it), no update and no decay, and the moments that an optimizer keeps of
+ * them stay as they are. A gradient that weft_optimizer_step is given for a frozen parameter is ignored: it counts into
+ * no norm of clip_norm, no overflow check of loss scaling and no mean of accumulate. States of these names are frozen,
+ * too: a batch or instance norm whose running_mean is frozen is in its inference form in plans for training that are made
+ * from then on, and its statistics do not move ("backbone.*" is what PyTorch's requires_grad_(False) and eval() are for that
  * part; "*.weight" and "*.bias" leave the statistics alone). For parameters it takes effect in the next
  * weft_minimize, weft_optimizer_minimize, weft_optimizer_step or weft_trainer_create; what exists already does not
  * change. WEFT_ERROR_ARGUMENT: there is no such parameter. */

@@ -25,6 +25,7 @@ struct wi_file_writer {
     const weft_allocator *allocator;
     char *path, *temporary;
     FILE *file;
+    bool private;
 };
 
 static void free_writer(wi_file_writer *writer) {
@@ -42,8 +43,8 @@ static bool claim(int file) {
     return fstat(file, &state) != 0 || state.st_nlink > 0;
 }
 
-/* Opens a new file beside the path. mkstemp would make it 0600; this leaves the mode to the user's umask.
- * O_EXCL settles who owns a name, so process id and clock need only make clashes rare. */
+/* Opens a new file beside the path. mkstemp would make each of them 0600; this leaves the mode to the user's umask.
+ * O_EXCL settles who owns a name, and follows no link, so process id and clock need only make clashes rare. */
 static int open_temporary(wi_file_writer *writer) {
     const size_t capacity = strlen(writer->path) + 64;
     writer->temporary = wi_allocate(writer->allocator, capacity);
@@ -53,7 +54,8 @@ static int open_temporary(wi_file_writer *writer) {
         clock_gettime(CLOCK_MONOTONIC, &now);
         snprintf(writer->temporary, capacity, "%s.%ld-%ld-%d.tmp", writer->path, (long)getpid(), now.tv_nsec,
             attempt);
-        const int file = wi_open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        const int file = wi_open(
+            writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, writer->private ? 0600 : 0666);
         if (file >= 0 && claim(file)) return file;
         if (file < 0 && errno != EEXIST) break;
         if (file >= 0) close(file);
@@ -75,7 +77,7 @@ static void remove_own_abandoned(const weft_allocator *allocator, const char *pa
 /* The stream over the temporary; what fails removes that. */
 static weft_status open_stream(wi_file_writer *writer, int file) {
     weft_status status = WEFT_OK;
-    if (!wi_file_keep_mode(file, writer->path))
+    if (!writer->private && !wi_file_keep_mode(file, writer->path))
         status = fail_file("keep the mode of", writer->path, errno);
     else if (!(writer->file = fdopen(file, "wb")))
         status = wi_fail(WEFT_ERROR_MEMORY, "out of host memory while opening '%s'", writer->path);
@@ -85,13 +87,12 @@ static weft_status open_stream(wi_file_writer *writer, int file) {
     return status;
 }
 
-weft_status wi_file_writer_begin(wi_file_writer **result, const weft_allocator *allocator, const char *path) {
-    char target[PATH_MAX];
-    *result = NULL;
-    WI_TRY(wi_file_target(target, sizeof target, path));
+static weft_status begin(
+    wi_file_writer **result, const weft_allocator *allocator, const char *target, bool private) {
     wi_file_writer *writer = wi_allocate(allocator, sizeof *writer);
     if (!writer) return WEFT_ERROR_MEMORY;
     writer->allocator = allocator;
+    writer->private = private;
     weft_status status = WEFT_ERROR_MEMORY;
     int file = -1;
     if (!(writer->path = wi_copy_string(allocator, target))) goto done;
@@ -109,8 +110,17 @@ done:
     return status;
 }
 
-void wi_file_writer_make_private(wi_file_writer *writer) {
-    (void)fchmod(fileno(writer->file), S_IRUSR | S_IWUSR); /* else whoever reads it will see the mode */
+weft_status wi_file_writer_begin(wi_file_writer **result, const weft_allocator *allocator, const char *path) {
+    char target[PATH_MAX];
+    *result = NULL;
+    WI_TRY(wi_file_target(target, sizeof target, path));
+    return begin(result, allocator, target, false);
+}
+
+weft_status wi_file_writer_begin_private(
+    wi_file_writer **result, const weft_allocator *allocator, const char *path) {
+    *result = NULL;
+    return begin(result, allocator, path, true);
 }
 
 /* Past the buffer of the FILE, which is empty then and writes at the descriptor's position. */
@@ -192,13 +202,24 @@ void wi_file_writer_abandon(wi_file_writer *writer) {
     free_writer(writer);
 }
 
-weft_status wi_file_write_atomic(const char *path, const void *data, size_t bytes) {
-    wi_file_writer *writer = NULL;
-    WI_TRY(wi_file_writer_begin(&writer, NULL, path));
+weft_status wi_file_writer_finish(wi_file_writer *writer, const void *data, size_t bytes) {
     const weft_status status = wi_file_writer_append(writer, data, bytes);
     if (status == WEFT_OK) return wi_file_writer_commit(writer);
     wi_file_writer_abandon(writer);
     return status;
+}
+
+weft_status wi_file_write_atomic(const char *path, const void *data, size_t bytes) {
+    wi_file_writer *writer = NULL;
+    WI_TRY(wi_file_writer_begin(&writer, NULL, path));
+    return wi_file_writer_finish(writer, data, bytes);
+}
+
+weft_status wi_file_write_private(
+    const weft_allocator *allocator, const char *path, const void *data, size_t bytes) {
+    wi_file_writer *writer = NULL;
+    WI_TRY(wi_file_writer_begin_private(&writer, allocator, path));
+    return wi_file_writer_finish(writer, data, bytes);
 }
 
 struct wi_line_file {

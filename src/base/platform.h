@@ -15,11 +15,18 @@ weft_status wi_file_write_atomic(const char *path, const void *data, size_t byte
 /* The same in pieces: begin, any number of appends, then commit or abandon (which removes the temporary). */
 typedef struct wi_file_writer wi_file_writer;
 weft_status wi_file_writer_begin(wi_file_writer **writer, const weft_allocator *allocator, const char *path);
-void wi_file_writer_make_private(
-    wi_file_writer *writer); /* only the user may read and write it, whatever the umask */
+/* For files that the library keeps in its own folder (read by wi_kept_file_read): the new file replaces whatever has the
+ * name, so that a symbolic link becomes a regular file and what the link leads to stays as it is. Only the user may read
+ * and write the new file. */
+weft_status wi_file_write_private(
+    const weft_allocator *allocator, const char *path, const void *data, size_t bytes);
+weft_status wi_file_writer_begin_private(
+    wi_file_writer **writer, const weft_allocator *allocator, const char *path);
 weft_status wi_file_writer_append(wi_file_writer *writer, const void *data, size_t bytes);
-weft_status wi_file_writer_commit(wi_file_writer *writer); /* frees the writer, whatever it returns */
-void wi_file_writer_abandon(wi_file_writer *writer);       /* NULL is fine */
+weft_status wi_file_writer_finish(
+    wi_file_writer *writer, const void *data, size_t bytes); /* appends and commits, or abandons */
+weft_status wi_file_writer_commit(wi_file_writer *writer);   /* frees the writer, whatever it returns */
+void wi_file_writer_abandon(wi_file_writer *writer);         /* NULL is fine */
 /* Makes a rename in this folder last beyond a power failure. */
 weft_status wi_directory_sync(const char *path);
 /* Removes the temporaries that killed processes left in a folder, of files whose names begin with prefix. Those of

@@ -30,17 +30,49 @@ static weft_status read_opened(
     int file, const weft_allocator *allocator, const char *path, char **data, size_t *bytes) {
     struct stat state;
     if (fstat(file, &state) != 0) return wi_file_fail("open", path, errno);
-    WI_TRY(check(path, &state));
     if (!S_ISREG(state.st_mode)) WI_FAIL(WEFT_ERROR_FILE, "'%s' is no file", path);
     return wi_file_read_opened(file, &(wi_file_rules){.allocator = allocator}, path, data, bytes);
 }
 
+/* A FIFO is refused, not waited for. */
+static int open_to_read(const char *path, int flags) {
+    return wi_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags, 0);
+}
+
+static weft_status check_opened(int file, const char *path) {
+    struct stat state;
+    return fstat(file, &state) != 0 ? wi_file_fail("open", path, errno) : check(path, &state);
+}
+
 weft_status wi_trusted_file_read(
     const weft_allocator *allocator, const char *path, char **data, size_t *bytes) {
-    const int file =
-        wi_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0); /* a FIFO is refused, not waited for */
+    const int file = open_to_read(path, 0);
     if (file < 0) return wi_file_fail("open", path, errno);
-    const weft_status status = read_opened(file, allocator, path, data, bytes);
+    weft_status status = check_opened(file, path);
+    if (status == WEFT_OK) status = read_opened(file, allocator, path, data, bytes);
+    close(file);
+    return status;
+}
+
+/* Systems differ in the error of O_NOFOLLOW. */
+static bool is_link(const char *path) {
+    struct stat state;
+    return lstat(path, &state) == 0 && S_ISLNK(state.st_mode);
+}
+
+weft_status wi_kept_file_read(
+    const weft_allocator *allocator, const char *path, char **data, size_t *bytes, bool *distrusted) {
+    *data = NULL;
+    *bytes = 0;
+    *distrusted = false;
+    const int file = open_to_read(path, O_NOFOLLOW), error = errno;
+    if (file < 0 && error == ENOENT) return WEFT_OK;
+    *distrusted = file < 0 && is_link(path);
+    if (*distrusted) WI_FAIL(WEFT_ERROR_FILE, "'%s' is a symbolic link", path);
+    if (file < 0) return wi_file_fail("open", path, error);
+    weft_status status = check_opened(file, path);
+    *distrusted = status != WEFT_OK;
+    if (status == WEFT_OK) status = read_opened(file, allocator, path, data, bytes);
     close(file);
     return status;
 }

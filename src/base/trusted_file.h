@@ -14,6 +14,11 @@ weft_status wi_trusted_file_check(const char *path, bool *unseen);
  * *bytes bytes; release it with wi_release. */
 weft_status wi_trusted_file_read(
     const weft_allocator *allocator, const char *path, char **data, size_t *bytes);
+/* Reads a file that the library keeps in its own folder: the same check, and no symbolic link is followed, since the library
+ * writes none. *data is NULL if there is no file. Errors: WEFT_ERROR_FILE; *distrusted: the file is a link, or somebody else
+ * can have written it. */
+weft_status wi_kept_file_read(
+    const weft_allocator *allocator, const char *path, char **data, size_t *bytes, bool *distrusted);
 /* Whether something is there that belongs to another user. */
 bool wi_file_is_others(const char *path);
 

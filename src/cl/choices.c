@@ -3,6 +3,7 @@
 #include "base/file_read.h"
 #include "base/trusted_file.h"
 #include "cl/disk_cache.h"
+#include "cl/tuning_file.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +23,6 @@ struct wi_choices {
     bool was_read, unused;
 };
 
-static const char first_line[] = "weft tuning 1", first_word[] = "weft tuning ";
 static const char own_file[] = "tuning.txt";
 
 weft_status wi_choices_open(wi_device *device, const char *file) {
@@ -197,8 +197,8 @@ typedef struct reader {
 static bool take_line(reader *r, char *line) {
     char *fields[FIELDS];
     wi_choice choice;
-    if (strcmp(line, first_line) == 0) return r->begun = true;
-    r->newer = strncmp(line, first_word, strlen(first_word)) == 0;
+    if (strcmp(line, WI_TUNING_FIRST_LINE) == 0) return r->begun = true;
+    r->newer = strncmp(line, WI_TUNING_FIRST_WORD, strlen(WI_TUNING_FIRST_WORD)) == 0;
     const int count = cut(line, fields);
     if (!r->begun || count > FIELDS) return false;
     if (count == FIELDS && strcmp(fields[0], "device") == 0) {
@@ -262,9 +262,12 @@ void wi_choices_take_built_in(wi_device *device, const char *text) {
 
 static void read_file(wi_device *device, const char *path, bool own) {
     char *text = NULL;
-    size_t bytes;
-    const weft_status status = own ? wi_trusted_file_read(device->host.allocator, path, &text, &bytes)
-                                   : wi_file_read(device->host.allocator, path, &text, &bytes);
+    size_t bytes = 0;
+    bool distrusted;
+    const weft_status status =
+        own ? wi_kept_file_read(device->host.allocator, path, &text, &bytes, &distrusted)
+            : wi_file_read(device->host.allocator, path, &text, &bytes);
+    if (status == WEFT_OK && !text) return;
     if (status == WEFT_OK && strlen(text) < bytes)
         wi_log_line(device->host.log, WEFT_LOG_WARNING,
             "tuning file '%s' has a byte of 0; the file is not used", path);
@@ -283,7 +286,7 @@ static void read_files(wi_device *device) {
     wi_choices_take_built_in(device, wi_built_in_choices);
     if (device->choices->file) read_file(device, device->choices->file, false);
     wi_disk_cache_file(device, own_file, false, path, sizeof path);
-    if (*path && wi_file_exists(path)) read_file(device, path, true);
+    if (*path) read_file(device, path, true);
     wi_error_restore(error);
 }
 
@@ -342,43 +345,20 @@ static void append_others(const wi_device *device, wi_text *text, char *old) {
     }
 }
 
-/* The cache folder takes only what nobody else may write. */
-static weft_status write_private(const wi_device *device, const char *path, const wi_text *text) {
-    wi_file_writer *writer = NULL;
-    WI_TRY(wi_file_writer_begin(&writer, device->host.allocator, path));
-    wi_file_writer_make_private(writer);
-    const weft_status status = wi_file_writer_append(writer, text->data, text->length);
-    if (status == WEFT_OK) return wi_file_writer_commit(writer);
-    wi_file_writer_abandon(writer);
-    return status;
-}
-
-/* What the file holds now; NULL: there is none. Another file is not overwritten. */
-static weft_status read_old(const wi_device *device, const char *path, bool named, char **old) {
-    size_t bytes;
-    *old = NULL;
-    if (!wi_file_exists(path)) return WEFT_OK;
-    WI_TRY(wi_file_read(device->host.allocator, path, old, &bytes));
-    if (!named || bytes == 0 || strncmp(*old, first_line, strlen(first_line)) == 0) return WEFT_OK;
-    const bool newer = strncmp(*old, first_word, strlen(first_word)) == 0;
-    wi_release(device->host.allocator, *old);
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s' is %s, and is not overwritten", path,
-        newer ? "a tuning file of another version of the format" : "no tuning file");
-}
-
 weft_status wi_choices_save(wi_device *device, const char *file) {
     char path[PATH_MAX], *old;
     wi_text text;
     wi_disk_cache_file(device, own_file, true, path, sizeof path);
     if (file) snprintf(path, sizeof path, "%s", file);
     if (!*path) WI_FAIL(WEFT_ERROR_STATE, "tuning: there is no cache folder to keep choices in");
-    WI_TRY(read_old(device, path, file != NULL, &old));
+    WI_TRY(wi_tuning_file_read(&old, device->host.allocator, path, file != NULL));
     wi_text_init(&text, device->host.allocator);
-    wi_text_append(&text, "%s\n", first_line);
+    wi_text_append(&text, "%s\n", WI_TUNING_FIRST_LINE);
     append_others(device, &text, old);
     wi_release(device->host.allocator, old);
     wi_choices_append(device, &text);
-    const weft_status status = text.failed ? WEFT_ERROR_MEMORY : write_private(device, path, &text);
+    const weft_status status =
+        text.failed ? WEFT_ERROR_MEMORY : wi_tuning_file_write(path, file != NULL, &text);
     wi_text_clear(&text);
     return status;
 }
@@ -413,9 +393,9 @@ static weft_status write_trial(
     if (old && *old)
         wi_text_append(&text, "%s%s", old, said ? said + trial->length : "");
     else
-        wi_text_append(&text, "%s\n", first_line);
+        wi_text_append(&text, "%s\n", WI_TUNING_FIRST_LINE);
     if (begins) wi_text_append(&text, "%s", trial->data);
-    const weft_status status = text.failed ? WEFT_ERROR_MEMORY : write_private(device, path, &text);
+    const weft_status status = text.failed ? WEFT_ERROR_MEMORY : wi_tuning_file_write(path, false, &text);
     wi_text_clear(&text);
     return status;
 }
@@ -426,7 +406,7 @@ static weft_status set_trial(wi_device *device, const char *site, const char *ke
     read_files(device); /* before this is in one of them */
     wi_disk_cache_file(device, own_file, true, path, sizeof path);
     if (!*path) return WEFT_OK;
-    WI_TRY(read_old(device, path, false, &old));
+    WI_TRY(wi_tuning_file_read(&old, device->host.allocator, path, false));
     wi_text_init(&trial, device->host.allocator);
     append_trial(device, &trial, site, kernel);
     const weft_status status =

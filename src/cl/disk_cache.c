@@ -168,12 +168,11 @@ static bool is_whole(const char *data, size_t bytes, wi_cache_key key, entry_hea
 }
 
 /* Said once: a folder that was copied may have many entries of others. */
-static void note_unread(wi_device *device, const char *path) {
-    const bool other = wi_trusted_file_check(path, NULL) != WEFT_OK;
-    if (!other || !device->disk->other_noted)
+static void note_unread(wi_device *device, bool distrusted) {
+    if (!distrusted || !device->disk->other_noted)
         wi_log_line(device->host.log, WEFT_LOG_WARNING, "kernel cache: %s%s", weft_last_error(),
-            other ? "; such entries are not used" : "");
-    device->disk->other_noted |= other;
+            distrusted ? "; such entries are not used" : "");
+    device->disk->other_noted |= distrusted;
 }
 
 weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_entry *entry) {
@@ -181,17 +180,17 @@ weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_ent
     *entry = (wi_cache_entry){0};
     if (!may_use_folder(device)) return WEFT_OK;
     wi_disk_cache_path(device, key, path, sizeof path);
-    if (!wi_file_exists(path)) return WEFT_OK;
     char *data = NULL;
     size_t bytes = 0;
+    bool distrusted = false;
     wi_error_save(error, sizeof error);
-    const weft_status status = wi_trusted_file_read(device->host.allocator, path, &data, &bytes);
+    const weft_status status = wi_kept_file_read(device->host.allocator, path, &data, &bytes, &distrusted);
     if (status == WEFT_ERROR_MEMORY) return status;
     if (status != WEFT_OK) {
-        note_unread(device, path);
+        note_unread(device, distrusted);
         wi_error_restore(error);
-        return WEFT_OK;
     }
+    if (!data) return WEFT_OK;
     entry_header header;
     if (!is_whole(data, bytes, key, &header)) {
         wi_log_line(
@@ -208,8 +207,7 @@ weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_ent
 static weft_status write_entry(
     wi_device *device, const char *path, const entry_header *header, const void *data, size_t bytes) {
     wi_file_writer *writer = NULL;
-    WI_TRY(wi_file_writer_begin(&writer, device->host.allocator, path));
-    wi_file_writer_make_private(writer);
+    WI_TRY(wi_file_writer_begin_private(&writer, device->host.allocator, path));
     weft_status status = wi_file_writer_append(writer, header, sizeof *header);
     if (status == WEFT_OK) status = wi_file_writer_append(writer, data, bytes);
     if (status == WEFT_OK) return wi_file_writer_commit(writer);
@@ -285,9 +283,10 @@ void wi_disk_cache_file(wi_device *device, const char *name, bool make, char *pa
 static bool is_failure(const weft_allocator *allocator, const char *path, bool *compiling) {
     char *data = NULL, error[WI_ERROR_LINE];
     size_t bytes = 0;
+    bool distrusted = false;
     entry_header header = {0};
     wi_error_save(error, sizeof error);
-    if (wi_trusted_file_read(allocator, path, &data, &bytes) != WEFT_OK) wi_error_restore(error);
+    if (wi_kept_file_read(allocator, path, &data, &bytes, &distrusted) != WEFT_OK) wi_error_restore(error);
     if (bytes >= sizeof header) memcpy(&header, data, sizeof header);
     wi_release(allocator, data);
     *compiling = header.kind == WI_CACHE_FAILURE;

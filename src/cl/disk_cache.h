@@ -5,7 +5,8 @@
  * absent. Entries are replaced whole, so any number of processes may share the folder.
  *
  * Programs run what is in an entry, so folder and entries must be the user's own, and nobody else may write to them;
- * others are not used, which is logged once. The folder is made with the mode 0700, its entries with 0600. */
+ * others are not used, which is logged once. The folder is made with the mode 0700, its entries with 0600. A symbolic link in
+ * the folder is never followed: as an entry it counts as absent, and the next write replaces the link itself. */
 #ifndef WI_DISK_CACHE_H
 #define WI_DISK_CACHE_H
 
@@ -52,7 +53,8 @@ bool wi_disk_cache_writes(const wi_device *device);
  * *forgotten: of the former. No folder: 0. */
 weft_status wi_disk_cache_forget_failures(
     const weft_allocator *allocator, const char *folder, size_t *forgotten);
-/* A file of another kind in the folder, "" without a folder that may be used; `make`: the folder, too. */
+/* A file of another kind in the folder, "" without a folder that may be used; `make`: the folder, too. Read such a file by
+ * wi_kept_file_read, and write it by wi_file_write_private. */
 void wi_disk_cache_file(wi_device *device, const char *name, bool make, char *path, size_t capacity);
 /* The file of an entry for messages; "" without a folder. */
 void wi_disk_cache_path(const wi_device *device, wi_cache_key key, char *path, size_t capacity);

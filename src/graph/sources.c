@@ -207,6 +207,11 @@ static weft_tensor *find_or_make(weft_graph *graph, const wi_op *op, const char 
     const bool trainable = op == &wi_op_parameter;
     const char *const full = full_name(graph, name);
     if (!full) return NULL;
+    if (wi_name_is_reserved(full))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "%s '%.100s': names that begin with \"" WI_RESERVED_PREFIX
+            "\" are those of what checkpoints keep; give it another name",
+            op->name, full);
     weft_tensor *const known = wi_scope_find(graph, full, trainable, dtype, shape);
     if (known || graph->status != WEFT_OK) return graph->status == WEFT_OK ? known : NULL;
     const size_t piece = has_batch(shape) ? 0 : piece_of(graph, shape, bytes_of(shape, dtype));

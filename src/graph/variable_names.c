@@ -34,6 +34,11 @@ static wi_variable_name *take(weft_graph *graph, wi_variable_name **table, const
     return name->hh.tbl ? name : NULL;
 }
 
+bool wi_name_is_reserved(const char *name) {
+    static const char prefix[] = WI_RESERVED_PREFIX;
+    return strncmp(name, prefix, sizeof prefix - 1) == 0;
+}
+
 weft_status wi_variable_names_add(weft_graph *graph, weft_tensor *variable) {
     const char *const text = variable->name;
     wi_variable_name *const name = take(graph, &graph->names.variables, text, strlen(text));

@@ -6,6 +6,9 @@
 
 #include "graph/nodes.h"
 
+/* What checkpoints keep beside the weights has names that begin so; variables have none. */
+#define WI_RESERVED_PREFIX "weft."
+bool wi_name_is_reserved(const char *name);
 /* Makes a named variable known, and every part of its name before a dot as taken by a layer. */
 weft_status wi_variable_names_add(weft_graph *graph, weft_tensor *variable);
 /* The first variable of that name; NULL: none. */

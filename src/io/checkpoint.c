@@ -35,10 +35,9 @@ weft_status weft_checkpoint_save(
 
 static weft_status load(wi_saved_list *list, wi_checkpoint_file *file, weft_graph *graph,
     weft_checkpoint_extra *extras, size_t count) {
-    static const char *const others[] = {"extra.", "trainer.", "best.", NULL};
     WI_TRY(wi_list_graph(list, graph));
     WI_TRY(wi_list_extras_of(list, file, extras, count));
-    WI_TRY(wi_checkpoint_match(file, list, others));
+    WI_TRY(wi_checkpoint_match(file, list, wi_checkpoint_others));
     WI_TRY(wi_graph_numbers_check(graph, file));
     WI_TRY(wi_checkpoint_apply(file, list));
     wi_extras_take_sizes(list, extras, count);

@@ -1,6 +1,7 @@
 /* Tensors of the caller (contract in checkpoint_extras.h). */
 #include "io/checkpoint_extras.h"
 #include "graph/dtype.h"
+#include "graph/variable_names.h"
 
 static weft_status check_extra(const weft_checkpoint_extra *extra, size_t index, size_t *bytes) {
     if (!extra->name || !*extra->name)
@@ -33,7 +34,7 @@ weft_status wi_list_extras(wi_saved_list *list, const weft_checkpoint_extra *ext
             .name = extra->name, .dtype = extra->dtype, .rank = extra->rank, .host = extra->data};
         WI_TRY(check_extra(extra, i, &entry.bytes));
         for (int axis = 0; axis < extra->rank; axis++) entry.dims[axis] = extra->dims[axis];
-        WI_TRY(wi_saved_list_add(list, "extra.", &entry));
+        WI_TRY(wi_saved_list_add(list, WI_RESERVED_PREFIX "extra.", &entry));
     }
     return WEFT_OK;
 }
@@ -44,7 +45,7 @@ weft_status wi_list_extras_of(
     WI_TRY(wi_list_extras(list, extras, count));
     for (size_t i = first; i < list->count; i++) {
         wi_saved_entry *const entry = &list->entries[i];
-        const wi_saved_tensor *const saved = wi_safetensors_find(&file->table, entry->name);
+        const wi_saved_tensor *const saved = wi_checkpoint_tensor(file, entry->name);
         const bool both =
             saved && is_blob(entry->dtype, entry->rank) && saved->dtype->dtype == WEFT_U8 && saved->rank == 1;
         if (!both || saved->dims[0] > entry->dims[0]) continue;

@@ -5,7 +5,7 @@
 #include "io/checkpoint_file.h"
 #include <weft/io.h>
 
-/* Adds the extras as "extra.NAME". Errors: a name, dtype or shape that is not one. */
+/* Adds the extras as "weft.extra.NAME". Errors: a name, dtype or shape that is not one. */
 weft_status wi_list_extras(wi_saved_list *list, const weft_checkpoint_extra *extras, size_t count);
 /* The same for loading: blobs get the size that they have in the file, if there is room for it. */
 weft_status wi_list_extras_of(

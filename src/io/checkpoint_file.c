@@ -2,6 +2,7 @@
 #include "io/checkpoint_file.h"
 #include "base/file_target.h"
 #include "base/platform.h"
+#include "graph/variable_names.h"
 #include "io/differences.h"
 #include "io/safetensors_write.h"
 #include <errno.h>
@@ -130,14 +131,13 @@ static weft_status check_sum(const char *path, char *bytes, size_t size) {
 
 static weft_status check_version(const wi_checkpoint_file *file) {
     const char *const version = wi_checkpoint_find(file, "weft.version");
-    uint64_t format = 0;
-    WI_TRY(wi_checkpoint_count(file, "weft.checkpoint", &format));
-    if (format == WI_CHECKPOINT_FORMAT) return WEFT_OK;
+    const uint64_t format = file->format;
+    if (format >= WI_CHECKPOINT_FIRST_FORMAT && format <= WI_CHECKPOINT_FORMAT) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_FORMAT,
         "'%s': a checkpoint of format %" PRIu64
-        ", written by Weft %.40s; this is Weft %s, which reads format %d",
+        ", written by Weft %.40s; this is Weft %s, which reads formats %d to %d",
         file->path, format, version ? version : "of an unknown version", weft_version(),
-        WI_CHECKPOINT_FORMAT);
+        WI_CHECKPOINT_FIRST_FORMAT, WI_CHECKPOINT_FORMAT);
 }
 
 static weft_status read_file(wi_checkpoint_file *file) {
@@ -148,6 +148,7 @@ static weft_status read_file(wi_checkpoint_file *file) {
     WI_TRY(wi_file_read(file->allocator, file->path, &file->bytes, &size));
     WI_TRY(check_sum(file->path, file->bytes, size));
     WI_TRY(wi_safetensors_parse(&file->table, file->allocator, file->path, file->bytes, size));
+    WI_TRY(wi_checkpoint_count(file, "weft.checkpoint", &file->format));
     return check_version(file);
 }
 
@@ -162,6 +163,15 @@ void wi_checkpoint_close(wi_checkpoint_file *file) {
     if (file->table.arena.blocks) wi_safetensors_clear(&file->table);
     wi_release(file->allocator, file->bytes);
     *file = (wi_checkpoint_file){0};
+}
+
+/* The name that the file's format has for a name of this format, or for its beginning. */
+static const char *name_in(const wi_checkpoint_file *file, const char *name) {
+    return file->format == 1 && wi_name_is_reserved(name) ? name + strlen(WI_RESERVED_PREFIX) : name;
+}
+
+wi_saved_tensor *wi_checkpoint_tensor(const wi_checkpoint_file *file, const char *name) {
+    return wi_safetensors_find(&file->table, name_in(file, name));
 }
 
 const char *wi_checkpoint_find(const wi_checkpoint_file *file, const char *key) {
@@ -190,9 +200,23 @@ weft_status wi_checkpoint_number(const wi_checkpoint_file *file, const char *key
 
 /* ---- matching ---- */
 
-static bool begins_with_any(const char *name, const char *const *prefixes) {
-    while (*prefixes && strncmp(name, *prefixes, strlen(*prefixes)) != 0) prefixes++;
-    return *prefixes != NULL;
+const char *const wi_checkpoint_others[] = {
+    WI_RESERVED_PREFIX "extra.", WI_RESERVED_PREFIX "trainer.", WI_RESERVED_PREFIX "best.", NULL};
+
+static bool begins_with_any(const wi_checkpoint_file *file, const char *name, const char *const *prefixes) {
+    for (; *prefixes; prefixes++) {
+        const char *const prefix = name_in(file, *prefixes);
+        if (strncmp(name, prefix, strlen(prefix)) == 0) return true;
+    }
+    return false;
+}
+
+/* Each tensor is for one entry: a name of format 1 may be that of a weight or of what checkpoints keep. */
+static wi_saved_tensor *take_tensor(const wi_checkpoint_file *file, const char *name) {
+    wi_saved_tensor *const saved = wi_checkpoint_tensor(file, name);
+    if (!saved || saved->taken) return NULL;
+    saved->taken = true;
+    return saved;
 }
 
 static void compare(wi_differences *differences, const wi_saved_tensor *saved, const wi_saved_entry *entry) {
@@ -216,13 +240,11 @@ weft_status wi_checkpoint_match(
     wi_differences differences;
     wi_safetensors *const table = &file->table;
     wi_differences_init(&differences, file->allocator);
-    for (size_t i = 0; i < list->count; i++) {
-        wi_saved_tensor *const saved = wi_safetensors_find(table, list->entries[i].name);
-        if (saved) saved->taken = true;
-        compare(&differences, saved, &list->entries[i]);
-    }
+    for (size_t i = 0; i < table->count; i++) table->tensors[i].taken = false;
+    for (size_t i = 0; i < list->count; i++)
+        compare(&differences, take_tensor(file, list->entries[i].name), &list->entries[i]);
     for (size_t i = 0; i < table->count; i++)
-        if (!table->tensors[i].taken && !begins_with_any(table->tensors[i].name, ignored))
+        if (!table->tensors[i].taken && !begins_with_any(file, table->tensors[i].name, ignored))
             wi_differences_unexpected(&differences, table->tensors[i].name);
     const weft_status status = wi_differences_report(&differences, file->path,
         is_same_network(file, list) ? "a checkpoint of another training: "
@@ -233,7 +255,7 @@ weft_status wi_checkpoint_match(
 
 weft_status wi_checkpoint_apply(const wi_checkpoint_file *file, const wi_saved_list *list) {
     for (size_t i = 0; i < list->count; i++) {
-        const wi_saved_tensor *const saved = wi_safetensors_find(&file->table, list->entries[i].name);
+        const wi_saved_tensor *const saved = wi_checkpoint_tensor(file, list->entries[i].name);
         WI_TRY(wi_saved_entry_write(&list->entries[i], file->table.data + saved->begin));
     }
     return WEFT_OK;

@@ -12,7 +12,8 @@
 #include "io/safetensors.h"
 #include "io/saved_list.h"
 
-enum { WI_CHECKPOINT_FORMAT = 1 };
+/* Format 1 had tensors of checkpoints under their names without WI_RESERVED_PREFIX. */
+enum { WI_CHECKPOINT_FORMAT = 2, WI_CHECKPOINT_FIRST_FORMAT = 1 };
 
 typedef struct wi_checkpoint_image {
     const weft_allocator *allocator;
@@ -35,6 +36,7 @@ typedef struct wi_checkpoint_file {
     wi_safetensors table;
     const char *path; /* the caller's */
     char *bytes;
+    uint64_t format;
     const weft_allocator *allocator;
 } wi_checkpoint_file;
 
@@ -42,14 +44,18 @@ typedef struct wi_checkpoint_file {
 weft_status wi_checkpoint_open(wi_checkpoint_file *file, const weft_allocator *allocator, const char *path);
 void wi_checkpoint_close(wi_checkpoint_file *file);
 
+/* The tensor of this name of WI_CHECKPOINT_FORMAT, in a file of any format; NULL: there is none. */
+wi_saved_tensor *wi_checkpoint_tensor(const wi_checkpoint_file *file, const char *name);
 /* Values of the metadata. find: NULL when there is none; the others report an error that names the key. */
 const char *wi_checkpoint_find(const wi_checkpoint_file *file, const char *key);
 weft_status wi_checkpoint_count(const wi_checkpoint_file *file, const char *key, uint64_t *value);
 weft_status wi_checkpoint_number(const wi_checkpoint_file *file, const char *key, double *value);
 
 /* Finds every entry of the list in the file, with its shape and dtype. Tensors of the file that no entry names are
- * errors, unless their name begins with one of the prefixes (ended by NULL). One line lists what differs; nothing is
+ * errors, unless their name begins with one of the prefixes (ended by NULL; names of WI_CHECKPOINT_FORMAT). One line lists what differs; nothing is
  * changed. */
+extern const char
+    *const wi_checkpoint_others[]; /* of a trainer and of the caller, for readers that take neither */
 weft_status wi_checkpoint_match(
     wi_checkpoint_file *file, const wi_saved_list *list, const char *const *ignored);
 /* Writes every entry of a list that matched. */

@@ -1,6 +1,6 @@
 /* The state of a graph, listed (names in graph_state.h). */
 #include "io/graph_state.h"
-#include "graph/nodes.h"
+#include "graph/variable_names.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph) {
 static weft_status list_optimizer_state(wi_saved_list *list, weft_graph *graph, const wi_variable *state) {
     char prefix[PREFIX], number[16] = "";
     if (state->optimizer) snprintf(number, sizeof number, "%zu", state->optimizer + 1);
-    snprintf(prefix, sizeof prefix, "optimizer%s.%s.", number, state->role);
+    snprintf(prefix, sizeof prefix, WI_RESERVED_PREFIX "optimizer%s.%s.", number, state->role);
     for (size_t i = 0; i < graph->variable_count; i++) {
         const wi_variable *const parameter = graph->variables[i];
         if (!parameter->trainable || parameter->block != state->covered_block ||
@@ -61,7 +61,7 @@ static weft_status list_numbered(
     wi_saved_list *list, const wi_variable *variable, const char *prefix, size_t number) {
     char name[KEY];
     WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
-    snprintf(name, sizeof name, "%s.%zu", prefix, number);
+    snprintf(name, sizeof name, WI_RESERVED_PREFIX "%s.%zu", prefix, number);
     list->entries[list->count - 1].name = wi_arena_string(&list->arena, name);
     return list->entries[list->count - 1].name ? WEFT_OK : WEFT_ERROR_MEMORY;
 }

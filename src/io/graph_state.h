@@ -1,11 +1,16 @@
 /* The state of a graph as named tensors and strings of metadata:
  *
  *   NAME                      parameters and named states, the weights of the network
- *   optimizer.ROLE.NAME       what an optimizer keeps of parameter NAME ("m", "v", "momentum", "average", ...); of the
+ *   weft.optimizer.ROLE.NAME  what an optimizer keeps of parameter NAME ("m", "v", "momentum", "average", ...); of the
  *                             second weft_minimize of a graph optimizer2, and so on
- *   carried.N                 states without a name that something assigns to, in order of creation
+ *   weft.loss_scale.WHAT.N    what loss scaling counts
+ *   weft.carried.N            states without a name that something assigns to, in order of creation
  *
- * and in the metadata graph.draws (runs with random numbers), graph.clock.N (runs of each optimizer), graph.scalar.N
+ * No parameter and no named state has a name that begins with "weft." (WI_RESERVED_PREFIX). A trainer adds
+ * weft.best.NAME and weft.trainer.metric.N, and callers weft.extra.NAME. Format 1 had all of these without "weft.",
+ * which wi_checkpoint_tensor knows.
+ *
+ * In the metadata stand graph.draws (runs with random numbers), graph.clock.N (runs of each optimizer), graph.scalar.N
  * (values set by weft_scalar_set), graph.swapped (the averages are exchanged), graph.seed. */
 #ifndef WI_GRAPH_STATE_H
 #define WI_GRAPH_STATE_H

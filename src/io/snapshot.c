@@ -1,6 +1,6 @@
 /* Weights in host memory and back (contract in snapshot.h). */
 #include "io/snapshot.h"
-#include "graph/nodes.h"
+#include "graph/variable_names.h"
 
 static bool is_kept(const wi_variable *variable) {
     return variable->trainable || *weft_tensor_name(variable->tensor);
@@ -73,7 +73,7 @@ weft_status wi_snapshot_list(const wi_snapshot *snapshot, wi_saved_list *list) {
         wi_saved_entry entry = wi_saved_entry_of(variable->tensor);
         entry.variable = NULL;
         entry.host = snapshot->data + offset;
-        WI_TRY(wi_saved_list_add(list, "best.", &entry));
+        WI_TRY(wi_saved_list_add(list, WI_RESERVED_PREFIX "best.", &entry));
         offset += variable->bytes;
     }
     return WEFT_OK;

@@ -15,7 +15,7 @@ typedef struct wi_snapshot {
 weft_status wi_snapshot_prepare(wi_snapshot *snapshot, weft_graph *graph);
 void wi_snapshot_clear(wi_snapshot *snapshot);
 weft_status wi_snapshot_take(wi_snapshot *snapshot);
-/* Adds the copies as "best.NAME". */
+/* Adds the copies as "weft.best.NAME". */
 weft_status wi_snapshot_list(const wi_snapshot *snapshot, wi_saved_list *list);
 weft_status wi_snapshot_restore(const wi_snapshot *snapshot); /* WEFT_ERROR_STATE before the first take */
 

@@ -4,7 +4,7 @@
 #include "base/pattern.h"
 #include "base/platform.h"
 #include "graph/dtype.h"
-#include "graph/nodes.h"
+#include "graph/variable_names.h"
 #include "io/differences.h"
 #include "io/graph_state.h"
 #include <inttypes.h>
@@ -112,12 +112,15 @@ static weft_status list_candidates(load *l) {
     return WEFT_OK;
 }
 
-/* What a file may have besides weights: PyTorch's counts of batches, and the rest of a checkpoint. */
+/* What a file may have besides weights, by its names there: PyTorch's counts of batches, and the rest of a checkpoint of
+ * this format or the first. */
 static bool is_no_weight(const load *l, const char *name) {
     static const char *const patterns[] = {"*.num_batches_tracked", "num_batches_tracked", NULL};
-    static const char *const state[] = {"optimizer*.*", "carried.*", "best.*", "extra.*", "trainer.*", NULL};
+    static const char *const first[] = {
+        "optimizer*.*", "carried.*", "loss_scale.*", "best.*", "extra.*", "trainer.*", NULL};
+    const char *const format = wi_safetensors_metadata(&l->file, "weft.checkpoint");
     if (matches_any(patterns, name)) return true;
-    return wi_safetensors_metadata(&l->file, "weft.checkpoint") && matches_any(state, name);
+    return format && (strcmp(format, "1") == 0 ? matches_any(first, name) : wi_name_is_reserved(name));
 }
 
 /* ---- matching ---- */
@@ -155,7 +158,7 @@ static weft_status match_all(load *l, bool dry) {
     for (size_t i = 0; i < l->list.count; i++) WI_TRY(match_entry(l, i, dry));
     for (size_t i = 0; i < l->file.count; i++) {
         const candidate *const c = &l->candidates[i];
-        if (c->saved->taken || !is_wanted(l->options, c->name) || is_no_weight(l, c->name)) continue;
+        if (c->saved->taken || !is_wanted(l->options, c->name) || is_no_weight(l, c->saved->name)) continue;
         if (dry && !l->options->allow_extra) wi_differences_unexpected(&l->refused, c->name);
         tell(l, dry, WEFT_WEIGHTS_UNEXPECTED, c->name);
     }

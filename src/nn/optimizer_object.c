@@ -163,8 +163,13 @@ static weft_status check_pair(const weft_graph *graph, const weft_tensor *p, con
     return WEFT_OK;
 }
 
-/* Puts each gradient at the number of its parameter. */
-static weft_status sort_gradients(const weft_graph *graph, weft_tensor *const *parameters,
+/* Of a frozen parameter: it counts into no norm, overflow, moment or mean. */
+static weft_tensor *zero_gradient(weft_tensor *parameter) {
+    return weft_expand(weft_number(parameter, 0), parameter->shape.rank, parameter->shape.dims);
+}
+
+/* Puts each gradient at the number of its parameter; frozen parameters get zeros, whatever gradient was given. */
+static weft_status sort_gradients(weft_graph *graph, weft_tensor *const *parameters,
     weft_tensor *const *gradients, size_t count, weft_tensor **sorted) {
     if (count == 0 || !parameters || !gradients)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
@@ -177,9 +182,9 @@ static weft_status sort_gradients(const weft_graph *graph, weft_tensor *const *p
             WI_FAIL(WEFT_ERROR_ARGUMENT,
                 "weft_optimizer_step: parameter '%s' is in the list twice: add its gradients",
                 weft_tensor_name(parameters[i]));
-        *own = gradients[i];
+        *own = parameters[i]->variable->frozen ? zero_gradient(parameters[i]) : gradients[i];
     }
-    return WEFT_OK;
+    return weft_graph_status(graph);
 }
 
 static weft_tensor **make_sorted(const weft_graph *graph) {
@@ -287,10 +292,7 @@ static weft_status all_gradients(weft_tensor *loss, weft_tensor **parameters, we
     WI_TRY(weft_gradients(loss, parameters, trained, gradients));
     for (size_t i = weft_graph_parameter_count(graph); i-- > 0;) { /* spread out from the end */
         weft_tensor *const parameter = weft_graph_parameter(graph, i);
-        const wi_shape *const shape = &parameter->shape;
-        gradients[i] = parameter->variable->frozen
-                           ? weft_expand(weft_number(parameter, 0), shape->rank, shape->dims)
-                           : gradients[--trained];
+        gradients[i] = parameter->variable->frozen ? zero_gradient(parameter) : gradients[--trained];
     }
     return weft_graph_status(graph);
 }

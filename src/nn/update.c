@@ -22,6 +22,13 @@ static double last_of_every(wi_scalar *scalar, const wi_clock *clock) {
     return clock->runs % clock->every == 0;
 }
 
+/* The value where rows are of parameters that are not frozen, and the other value elsewhere: chosen, not multiplied by 0,
+ * whatever the value is. */
+static weft_tensor *unless_frozen(const wi_update *u, weft_tensor *value, weft_tensor *other) {
+    weft_tensor *const factor = u->by_row.factor;
+    return u->by_row.frozen ? weft_where(weft_less(weft_number(factor, 0), factor), value, other) : value;
+}
+
 /* The sum over the runs of an update, kept until the last of them, which takes the mean. */
 static weft_tensor *accumulated(wi_update *u, weft_tensor *g) {
     const uint32_t every = u->optimizer->accumulate;
@@ -32,6 +39,11 @@ static weft_tensor *accumulated(wi_update *u, weft_tensor *g) {
     g = weft_add(g, sum);
     wi_update_keep(u, sum, weft_where(u->apply, weft_number(g, 0), g));
     return wi_scaled(g, 1.0 / every);
+}
+
+/* The gradient without what other steps of the optimizer accumulated for a parameter that is frozen in this one. */
+static weft_tensor *counted(const wi_update *u) {
+    return u->optimizer->accumulate > 1 ? unless_frozen(u, u->g, weft_number(u->g, 0)) : u->g;
 }
 
 /* ---- what follows the rule ---- */
@@ -84,12 +96,17 @@ static bool is_whole(const weft_tensor *variable) {
     return variable->variable || variable->op == &wi_op_flat;
 }
 
-/* Runs that only accumulate leave everything but the sum, which is the pair after the parameters', as it is. */
+/* The first pair of a state of the rule; before it stand the parameters and the sum of accumulation. */
+static size_t first_of_rule(const wi_update *u) {
+    return u->optimizer->accumulate > 1 ? 2 : 1;
+}
+
+/* Runs that only accumulate leave everything but the sum as it is. */
 static weft_tensor *assignment(const wi_update *u, size_t i) {
     weft_tensor *const variable = u->pairs[i].variable, *value = u->pairs[i].value;
     if (!variable || !value) return NULL;
     if (u->segments) return wi_row_assignment(u, variable, value);
-    const bool is_sum = u->optimizer->accumulate > 1 && i == 1;
+    const bool is_sum = i > 0 && i < first_of_rule(u);
     if (u->apply && !is_sum) value = weft_where(u->apply, value, variable);
     return is_whole(variable) ? weft_assign(variable, value) : wi_assign_view(variable, value);
 }
@@ -130,7 +147,7 @@ static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
         u->g = u->large ? gradients[u->first]
                         : wi_flat_gradients(u->graph, gradients, u->first, u->length, u->rows);
     u->g = accumulated(u, u->g);
-    if (wi_loss_scales(u->graph)) u->peak = wi_max_keep(weft_abs(u->g), 3u);
+    if (wi_loss_scales(u->graph)) u->peak = wi_max_keep(weft_abs(counted(u)), 3u);
     if (o->clip_value > 0) u->g = limit(u->g, -(double)o->clip_value, (double)o->clip_value);
     return weft_graph_status(u->graph);
 }
@@ -139,9 +156,9 @@ static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
 static weft_status finish_range(wi_update *u) {
     if (u->decay && !wi_optimizer_decouples(u->optimizer)) u->g = weft_add(u->g, weft_mul(u->p, u->decay));
     WI_TRY(weft_graph_status(u->graph));
-    weft_tensor *next = wi_optimizer_apply_rule(u);
-    if (u->by_row.frozen) /* chosen, not multiplied by 0: whatever the rule makes of them */
-        next = weft_where(weft_less(weft_number(u->by_row.factor, 0), u->by_row.factor), next, u->p);
+    weft_tensor *const next = unless_frozen(u, wi_optimizer_apply_rule(u), u->p);
+    for (size_t i = first_of_rule(u); i < u->count; i++)
+        u->pairs[i].value = unless_frozen(u, u->pairs[i].value, u->pairs[i].variable);
     u->pairs[0] = (wi_pair){u->p_rows, next};
     keep_average(u, next);
     return weft_graph_status(u->graph);
@@ -243,7 +260,7 @@ static weft_status find_ranges(step *s) {
 static void clip_norm(step *s) {
     weft_tensor *squares = NULL;
     for (size_t i = 0; i < s->count; i++) {
-        weft_tensor *const own = wi_sum_keep(weft_square(s->ranges[i].g), 3u);
+        weft_tensor *const own = wi_sum_keep(weft_square(counted(&s->ranges[i])), 3u);
         squares = squares ? weft_add(squares, own) : own;
     }
     weft_tensor *const norm = weft_sqrt(squares);

@@ -68,7 +68,7 @@ typedef struct wi_update {
 weft_tensor *wi_update_parameters(const wi_update *u);
 
 /* A state of the shape of p, and its next value. role: a literal, its name in checkpoints: "m" of "conv1.weight" is
- * optimizer.m.conv1.weight. */
+ * weft.optimizer.m.conv1.weight. */
 weft_tensor *wi_update_state(wi_update *u, const char *role, float first);
 void wi_update_keep(wi_update *u, weft_tensor *state, weft_tensor *value);
 

@@ -1,6 +1,6 @@
 /* Saving and resuming a trainer (contract in trainer_state.h). */
 #include "train/trainer_state.h"
-#include "graph/nodes.h"
+#include "graph/variable_names.h"
 #include "io/checkpoint_extras.h"
 #include "io/graph_state.h"
 #include <inttypes.h>
@@ -120,7 +120,7 @@ static weft_status list_metrics(wi_saved_list *list, weft_trainer *trainer) {
             .dims = {(int64_t)count},
             .bytes = count * sizeof *sums,
             .host = sums};
-        snprintf(name, sizeof name, "trainer.metric.%zu", i);
+        snprintf(name, sizeof name, WI_RESERVED_PREFIX "trainer.metric.%zu", i);
         WI_TRY(wi_saved_list_add(list, "", &entry));
     }
     return WEFT_OK;
@@ -261,16 +261,16 @@ static void take_numbers(weft_trainer *trainer, const numbers *n, bool owns) {
 }
 
 static weft_status apply(weft_trainer *trainer, wi_checkpoint_file *file, wi_saved_list *list) {
-    static const char *const others[] = {"extra.", "trainer.", "best.", NULL};
     numbers n = {0};
     bool owns = false;
     WI_TRY(look_in_folder(&owns, file->path, trainer->options.checkpoint));
     WI_TRY(wi_list_graph(list, trainer->graph));
-    WI_TRY(wi_checkpoint_match(file, list, others)); /* another network is told before other options are */
+    WI_TRY(wi_checkpoint_match(
+        file, list, wi_checkpoint_others)); /* another network is told before other options are */
     WI_TRY(read_numbers(trainer, file, &n));
     if (!trainer->watch.snapshot.data) WI_TRY(wi_watch_prepare(&trainer->watch));
     WI_TRY(list_tensors(trainer, &n, list));
-    WI_TRY(wi_checkpoint_match(file, list, others));
+    WI_TRY(wi_checkpoint_match(file, list, wi_checkpoint_others));
     WI_TRY(wi_graph_numbers_check(trainer->graph, file));
     WI_TRY(wi_checkpoint_apply(file, list));
     WI_TRY(wi_graph_numbers_apply(trainer->graph, file));

@@ -1,6 +1,7 @@
 /* What a save replaces: links, modes, and what a killed process left. */
 #include "base/file_target.h"
 #include "base/platform.h"
+#include "base/trusted_file.h"
 #include "support/checks.h"
 #include "support/scratch.h"
 #include <stdio.h>
@@ -82,6 +83,57 @@ static void a_file_keeps_its_mode(void **state) {
     assert_int_equal(mode_of("made") & 07777, 0640);
 }
 
+static weft_status save_private(const char *name) {
+    char path[PATH_ROOM];
+    snprintf(path, sizeof path, "%s", path_of(name));
+    return wi_file_write_private(NULL, path, "kernel", 6);
+}
+
+/* Files that the library keeps for itself, beside those that users save. */
+static void a_private_file_replaces_what_has_its_name(void **state) {
+    (void)state;
+    put("target", "the user's");
+    assert_int_equal(chmod(path_of("target"), 0640), 0);
+    assert_int_equal(symlink("target", path_of("entry link")), 0);
+    assert_int_equal(symlink("nowhere", path_of("entry dangling")), 0);
+    char target[PATH_ROOM];
+    snprintf(target, sizeof target, "%s", path_of("target"));
+    assert_int_equal(link(target, path_of("entry hard")), 0);
+    assert_int_equal(mkfifo(path_of("entry pipe"), 0644), 0);
+    const char *const names[] = {"entry link", "entry dangling", "entry hard", "entry pipe", "entry new"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const mode_t before = umask(0);
+        assert_ok(save_private(names[i]));
+        umask(before);
+        assert_true(S_ISREG(mode_of(names[i])));
+        assert_int_equal(mode_of(names[i]) & 07777, 0600);
+        assert_holds(names[i], "kernel");
+    }
+    assert_holds("target", "the user's");
+    assert_int_equal(mode_of("target") & 07777, 0640);
+    assert_int_equal(scratch_count(folder, "nowhere", NULL), 0);
+}
+
+static void a_kept_file_is_no_link(void **state) {
+    char path[PATH_ROOM], *data = NULL;
+    size_t bytes = 0;
+    bool distrusted = true;
+    (void)state;
+    put("kept", "x");
+    assert_int_equal(symlink("kept", path_of("kept link")), 0);
+    snprintf(path, sizeof path, "%s", path_of("kept link"));
+    assert_fails(wi_kept_file_read(NULL, path, &data, &bytes, &distrusted), WEFT_ERROR_FILE,
+        "/kept link' is a symbolic link");
+    assert_true(distrusted && !data);
+    snprintf(path, sizeof path, "%s", path_of("kept none"));
+    assert_ok(wi_kept_file_read(NULL, path, &data, &bytes, &distrusted));
+    assert_true(!distrusted && !data);
+    assert_int_equal(mkdir(path_of("kept folder"), 0700), 0);
+    snprintf(path, sizeof path, "%s", path_of("kept folder"));
+    assert_fails(wi_kept_file_read(NULL, path, &data, &bytes, &distrusted), WEFT_ERROR_FILE, "is no file");
+    assert_true(!distrusted && !data);
+}
+
 static void what_is_no_file_stays(void **state) {
     (void)state;
     assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
@@ -116,6 +168,8 @@ int main(void) {
         cmocka_unit_test(a_link_stays_and_leads_to_the_new_content),
         cmocka_unit_test(links_without_an_end_are_an_error),
         cmocka_unit_test(a_file_keeps_its_mode),
+        cmocka_unit_test(a_private_file_replaces_what_has_its_name),
+        cmocka_unit_test(a_kept_file_is_no_link),
         cmocka_unit_test(what_is_no_file_stays),
         cmocka_unit_test(only_our_temporaries_are_removed),
         cmocka_unit_test(names_of_temporaries),

@@ -87,6 +87,64 @@ static void entries_that_others_may_write_are_not_used(void **state) {
     }
 }
 
+/* Moves the entries to another folder, and leaves links in their places. */
+static void replace_entries_by_links(const char *folder, const char *elsewhere) {
+    char path[PATH_MAX], target[PATH_MAX];
+    DIR *const open = opendir(folder);
+    assert_non_null(open);
+    for (struct dirent *entry; (entry = readdir(open));) {
+        if (!strstr(entry->d_name, ".weft")) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        snprintf(target, sizeof target, "%s/%s", elsewhere, entry->d_name);
+        assert_int_equal(rename(path, target), 0);
+        assert_int_equal(chmod(target, 0644), 0);
+        assert_int_equal(symlink(target, path), 0);
+    }
+    closedir(open);
+}
+
+/* No entry is a link, and no file that links led to was changed. */
+static int count_links(const char *folder, const char *elsewhere) {
+    char path[PATH_MAX];
+    struct stat state;
+    int links = 0;
+    DIR *const open = opendir(folder);
+    assert_non_null(open);
+    for (struct dirent *entry; (entry = readdir(open));) {
+        if (!strstr(entry->d_name, ".weft")) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        assert_int_equal(lstat(path, &state), 0);
+        links += S_ISLNK(state.st_mode);
+        snprintf(path, sizeof path, "%s/%s", elsewhere, entry->d_name);
+        if (stat(path, &state) == 0) assert_int_equal(state.st_mode & 0777, 0644);
+    }
+    closedir(open);
+    return links;
+}
+
+static void links_are_neither_used_nor_written_through(void **state) {
+    char elsewhere[PATH_MAX];
+    scratch_log log;
+    size_t forgotten = 0;
+    snprintf(elsewhere, sizeof elsewhere, "%s", scratch_path(*state, "elsewhere"));
+    assert_int_equal(mkdir(elsewhere, 0700), 0);
+    assert_false(use(*state, &log));
+    replace_entries_by_links(*state, elsewhere);
+    assert_true(count_links(*state, elsewhere) >= 2);
+    assert_ok(wi_disk_cache_forget_failures(NULL, *state, &forgotten));
+    assert_false(use(*state, &log));
+    assert_said_once(&log, "is a symbolic link; such entries are not used");
+    assert_int_equal(count_links(*state, elsewhere), 0);
+    assert_true(use(*state, &log));
+    assert_int_equal(log.warnings, 0);
+    replace_entries_by_links(*state, elsewhere);
+    assert_true(scratch_count(elsewhere, ".weft", NULL) >= 2);
+    scratch_remove(strdup(elsewhere));
+    assert_false(use(*state, &log)); /* links to nothing */
+    assert_int_equal(scratch_count(elsewhere, "", NULL), -1);
+    assert_true(use(*state, &log));
+}
+
 static void a_folder_that_others_may_write_is_not_used(void **state) {
     static const mode_t modes[] = {0770, 0707, 01777};
     scratch_log log;
@@ -211,6 +269,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_SCRATCH(folder_and_entries_are_private),
         WITH_SCRATCH(entries_that_others_may_write_are_not_used),
+        WITH_SCRATCH(links_are_neither_used_nor_written_through),
         WITH_SCRATCH(a_folder_that_others_may_write_is_not_used),
         WITH_SCRATCH(what_belongs_to_another_is_not_used),
         WITH_SCRATCH(no_folder_is_made_in_the_home_of_another),

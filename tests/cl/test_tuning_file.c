@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static weft_context *open_context(const char *folder, const char *file, scratch_log *log) {
     weft_context *context = NULL;
@@ -37,6 +39,17 @@ static char *read_text(const char *path) {
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
     return text;
+}
+
+static mode_t file_mode(const char *path) {
+    struct stat state;
+    assert_int_equal(lstat(path, &state), 0);
+    return state.st_mode;
+}
+
+static void assert_is_file(const char *path, mode_t mode) {
+    assert_true(S_ISREG(file_mode(path)));
+    assert_int_equal(file_mode(path) & 07777, mode);
 }
 
 static char site_a[] = "matmul 1,2,3", site_b[] = "matmul 4,5,6", fast[] = "quick/one", slow[] = "slow/";
@@ -79,6 +92,46 @@ static void choices_are_found_again(void **state) {
         weft_context_release(context);
     }
     assert_int_equal(log.warnings, 0);
+}
+
+/* The library's file replaces a link and does not read through it; a file that the user names is reached through links. */
+static void links_lead_to_named_files_only(void **state) {
+    char target[4096], shipped[4096], own[4096], named[4096];
+    scratch_log log = {0};
+    snprintf(target, sizeof target, "%s", scratch_path(*state, "target.txt"));
+    snprintf(shipped, sizeof shipped, "%s", scratch_path(*state, "shipped.txt"));
+    snprintf(own, sizeof own, "%s", scratch_path(*state, "tuning.txt"));
+    snprintf(named, sizeof named, "%s", scratch_path(*state, "named.txt"));
+    weft_context *context = open_context(*state, NULL, &log);
+    set_both(wi_context_device(context));
+    assert_ok(wi_choices_save(wi_context_device(context), target));
+    assert_ok(wi_choices_save(wi_context_device(context), shipped));
+    assert_int_equal(chmod(target, 0640), 0);
+    assert_int_equal(chmod(shipped, 0640), 0);
+    weft_context_release(context);
+    assert_int_equal(symlink(target, own), 0);
+    assert_int_equal(symlink(shipped, named), 0);
+    context = open_context(*state, NULL, &log);
+    assert_null(wi_choices_find(wi_context_device(context), site_a));
+    assert_non_null(strstr(log.text, "tuning.txt' is a symbolic link; it is not used"));
+    assert_ok(wi_choices_begin_trial(wi_context_device(context), site_b, slow));
+    assert_null(strstr(read_text(target), site_b));
+    assert_is_file(own, 0600);
+    assert_int_equal(remove(own), 0);
+    assert_int_equal(symlink(target, own), 0);
+    assert_ok(wi_choices_set(wi_context_device(context),
+        &(wi_choice){.site = site_b, .kernel = fast, .seconds = 0.25, .usual = 0.5}));
+    assert_ok(wi_choices_save(wi_context_device(context), NULL));
+    assert_ok(wi_choices_save(wi_context_device(context), named));
+    weft_context_release(context);
+    assert_null(strstr(read_text(target), site_b));
+    assert_is_file(target, 0640);
+    assert_is_file(own, 0600);
+    assert_null(strstr(read_text(own), site_a)); /* what the link led to was not taken over */
+    assert_non_null(strstr(read_text(own), site_b));
+    assert_true(S_ISLNK(file_mode(named)));
+    assert_non_null(strstr(read_text(shipped), site_b));
+    assert_is_file(shipped, 0640);
 }
 
 /* What was found on this machine comes before what was shipped. */
@@ -361,6 +414,7 @@ static void the_library_s_list_is_whole(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(choices_are_found_again, scratch_setup, restore),
+        cmocka_unit_test_setup_teardown(links_lead_to_named_files_only, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(the_own_file_comes_first, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(other_sections_are_passed_over_and_kept, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(trials_are_said_while_they_last, scratch_setup, restore),

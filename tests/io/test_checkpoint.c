@@ -173,7 +173,8 @@ static void names_follow_the_graph(void **state) {
     assert_ok(weft_checkpoint_save(t.graph, path, NULL, 0));
     assert_ok(wi_checkpoint_open(&file, NULL, path));
     const char *const weight = weft_tensor_name(weft_graph_parameter(t.graph, 0));
-    static const char *const prefixes[] = {"", "optimizer.m.", "optimizer.v.", "optimizer.average."};
+    static const char *const prefixes[] = {
+        "", "weft.optimizer.m.", "weft.optimizer.v.", "weft.optimizer.average."};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
         char name[128];
         snprintf(name, sizeof name, "%s%s", prefixes[i], weight);
@@ -183,8 +184,8 @@ static void names_follow_the_graph(void **state) {
         assert_int_equal(saved->dims[0], 4);
         assert_int_equal(saved->dims[1], IN);
     }
-    assert_non_null(wi_safetensors_find(&file.table, "carried.0"));
-    assert_null(wi_safetensors_find(&file.table, "carried.1"));
+    assert_non_null(wi_safetensors_find(&file.table, "weft.carried.0"));
+    assert_null(wi_safetensors_find(&file.table, "weft.carried.1"));
     assert_string_equal(wi_checkpoint_find(&file, "graph.clock.0"), "1");
     assert_string_equal(wi_checkpoint_find(&file, "graph.draws"), "1");
     assert_string_equal(wi_checkpoint_find(&file, "weft.version"), weft_version());
@@ -256,12 +257,12 @@ static void extras_of_the_caller_are_kept(void **state) {
 
     extras[2].dims[0] = 4;
     assert_fails(weft_checkpoint_load(t.graph, path, extras, 3), WEFT_ERROR_SHAPE,
-        "'extra.blob' is (19) in the file and (4) in the graph");
+        "'weft.extra.blob' is (19) in the file and (4) in the graph");
     extras[1].dtype = WEFT_F64;
     assert_fails(weft_checkpoint_load(t.graph, path, extras, 2), WEFT_ERROR_DTYPE,
-        "'extra.seen' is I64 in the file and F64 in the graph");
+        "'weft.extra.seen' is I64 in the file and F64 in the graph");
     extras[1].name = "none";
-    assert_fails(weft_checkpoint_load(t.graph, path, extras, 2), WEFT_ERROR_FORMAT, "'extra.none'");
+    assert_fails(weft_checkpoint_load(t.graph, path, extras, 2), WEFT_ERROR_FORMAT, "'weft.extra.none'");
     end_training(&t);
 }
 
@@ -294,7 +295,8 @@ static void misuse_is_refused(void **state) {
     assert_fails(weft_checkpoint_save(t.graph, path, &extra, 1), WEFT_ERROR_ARGUMENT, "data is NULL");
     extra.data = &number;
     const weft_checkpoint_extra twice[] = {extra, extra};
-    assert_fails(weft_checkpoint_save(t.graph, path, twice, 2), WEFT_ERROR_STATE, "two are called 'extra.n'");
+    assert_fails(
+        weft_checkpoint_save(t.graph, path, twice, 2), WEFT_ERROR_STATE, "two are called 'weft.extra.n'");
     assert_false(wi_file_exists(path));
     end_training(&t);
 }

@@ -109,18 +109,20 @@ static void signed_nonsense_is_refused(void **state) {
     static const struct {
         const char *from, *to, *part;
     } rows[] = {
-        {"\"weft.checkpoint\":\"1\"", "\"weft.checkpoint\":\"2\"", "format 2, written by Weft 0."},
-        {"\"weft.checkpoint\":\"1\"", "\"weft.checkpoint\":\"x\"", "no whole number 'weft.checkpoint'"},
-        {"\"weft.checkpoint\":\"1\"", "\"weft.checkpoinT\":\"1\"", "no whole number 'weft.checkpoint'"},
+        {"\"weft.checkpoint\":\"2\"", "\"weft.checkpoint\":\"3\"", "format 3, written by Weft 0."},
+        {"\"weft.checkpoint\":\"2\"", "\"weft.checkpoint\":\"0\"", "which reads formats 1 to 2"},
+        {"\"weft.checkpoint\":\"2\"", "\"weft.checkpoint\":\"x\"", "no whole number 'weft.checkpoint'"},
+        {"\"weft.checkpoint\":\"2\"", "\"weft.checkpoinT\":\"2\"", "no whole number 'weft.checkpoint'"},
         {"\"graph.draws\":\"0\"", "\"graph.drawn\":\"0\"", "no whole number 'graph.draws'"},
         {"\"graph.draws\":\"0\"", "\"graph.draws\":\"-\"", "no whole number 'graph.draws'"},
         {"\"graph.draws\":\"0\"", "\"graph.draws\": 0 ", "a value of \"__metadata__\" is not a string"},
         {"\"graph.clock.0\"", "\"graph.scalars\"", "a key is in \"__metadata__\" twice"},
         {"\"graph.clocks\":\"1\"", "\"graph.clocks\":\"9\"", "9 optimizers and"},
         {"\"graph.scalar.0\":\"0.", "\"graph.scalar.0\":\"x.", "no number 'graph.scalar.0'"},
-        {"\"optimizer.m.a\"", "\"optimizer.m.b\"", "the name is in the header twice"},
-        {"\"optimizer.m.a\"", "\"__metadata__\" ", "is in the header twice"},
-        {"\"optimizer.m.a\"", "\"optimizer.m.x\"", "another training: tensor 'optimizer.m.a' of the graph"},
+        {"\"weft.optimizer.m.a\"", "\"weft.optimizer.m.b\"", "the name is in the header twice"},
+        {"\"weft.optimizer.m.a\"", "\"__metadata__\"      ", "is in the header twice"},
+        {"\"weft.optimizer.m.a\"", "\"weft.optimizer.m.x\"",
+            "another training: tensor 'weft.optimizer.m.a' of the graph"},
         {"[3],\"data_offsets\":[0,12]", "[9],\"data_offsets\":[0,12]", "does not take the 12 bytes"},
         {"\"data_offsets\":[0,12]", "\"data_offsets\":[4,12]", "does not take the 8 bytes"},
         {"\"F32\"", "\"X32\"", "unknown dtype 'X32'"},
@@ -163,10 +165,10 @@ static void other_networks_are_told_apart(void **state) {
     assert_ok(weft_checkpoint_save(one, path, NULL, 0));
     assert_fails(weft_checkpoint_load(wider, path, NULL, 0), WEFT_ERROR_SHAPE,
         "a checkpoint of another network: tensor 'b' is (3, 2) in the file and (3, 4) in the graph; tensor "
-        "'optimizer.m.b'");
+        "'weft.optimizer.m.b'");
     assert_fails(weft_checkpoint_load(longer, path, NULL, 0), WEFT_ERROR_FORMAT,
         "a checkpoint of another network: tensor 'c' of the graph is not in the file; tensor "
-        "'optimizer.m.c'");
+        "'weft.optimizer.m.c'");
     assert_ok(weft_checkpoint_save(longer, path, NULL, 0));
     assert_fails(weft_checkpoint_load(one, path, NULL, 0), WEFT_ERROR_FORMAT,
         "tensor 'c' of the file is not in the graph");
