@@ -1,6 +1,7 @@
 /* Files, clock, threads and environment through POSIX 2008 (contract in platform.h). */
 #include "base/platform.h"
 #include "base/file_target.h"
+#include "base/process.h"
 #include "base/writeback.h"
 
 #include <dirent.h>
@@ -378,6 +379,7 @@ const char *wi_environment(const char *name) {
 }
 
 weft_status wi_thread_start(wi_thread *thread, void *(*function)(void *), void *argument) {
+    WI_TRY(wi_process_check_driver());
     const int error = pthread_create(&thread->handle, NULL, function, argument);
     thread->running = error == 0;
     if (error == 0) return WEFT_OK;
@@ -385,7 +387,7 @@ weft_status wi_thread_start(wi_thread *thread, void *(*function)(void *), void *
 }
 
 void wi_thread_join(wi_thread *thread) {
-    if (!thread->running) return;
+    if (!thread->running || wi_process_lost_driver()) return;
     pthread_join(thread->handle, NULL);
     thread->running = false;
 }
