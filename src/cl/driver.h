@@ -2,6 +2,8 @@
  * not (base/process.h), and any of these functions may then wait for ever. There they return WI_CL_LOST, of which wi_cl_check makes
  * the line, and do nothing; so what a child releases is left to the parent, which has it still.
  *
+ * CLBlast, which calls OpenCL itself, is reached by runs of plans alone, which are refused before.
+ *
  * Every file that calls OpenCL includes this header, and every function that is called has a row; structure.driver checks both. The
  * question is a load and a branch that is never taken. */
 #ifndef WI_DRIVER_H
