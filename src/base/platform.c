@@ -73,14 +73,17 @@ static void remove_own_abandoned(const weft_allocator *allocator, const char *pa
     (void)wi_file_remove_abandoned(allocator, folder, prefix);
 }
 
-/* The stream over the temporary; what fails removes that. */
+/* The stream over the temporary; what fails removes that. It has no buffer, which a child of fork() that exits would write once more. */
 static weft_status open_stream(wi_file_writer *writer, int file) {
     weft_status status = WEFT_OK;
     if (!wi_file_keep_mode(file, writer->path))
         status = fail_file("keep the mode of", writer->path, errno);
     else if (!(writer->file = fdopen(file, "wb")))
         status = wi_fail(WEFT_ERROR_MEMORY, "out of host memory while opening '%s'", writer->path);
-    if (status == WEFT_OK) return WEFT_OK;
+    if (status == WEFT_OK) {
+        (void)setvbuf(writer->file, NULL, _IONBF, 0);
+        return WEFT_OK;
+    }
     close(file);
     unlink(writer->temporary);
     return status;
