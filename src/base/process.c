@@ -4,16 +4,16 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-bool wi_process_flag;
+bool wi_process_driver_is_lost;
 
 static atomic_bool watched;
 
 static void in_child(void) {
-    wi_process_flag = true;
+    wi_process_driver_is_lost = true;
 }
 
 weft_status wi_process_check_driver(void) {
-    if (!wi_process_flag) return WEFT_OK;
+    if (!wi_process_driver_is_lost) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_STATE,
         "this process was forked after its parent had used OpenCL, whose driver does not work in a child: "
         "use Weft only in "

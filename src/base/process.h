@@ -11,11 +11,11 @@
 #include "base/status.h"
 
 /* Written only by the handler, in a child that has one thread. */
-extern bool wi_process_flag;
+extern bool wi_process_driver_is_lost;
 
 /* An ancestor used a driver. The process then has no threads of Weft's, and takes none of its locks. */
 static inline bool wi_process_lost_driver(void) {
-    return wi_process_flag;
+    return wi_process_driver_is_lost;
 }
 
 /* WEFT_ERROR_STATE where the driver is lost. */
