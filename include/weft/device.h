@@ -121,8 +121,10 @@ typedef struct weft_context_options {
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 
-/* Opens a device. options NULL means all defaults. Errors: WEFT_ERROR_NO_DEVICE, WEFT_ERROR_OPENCL,
- * WEFT_ERROR_ARGUMENT, WEFT_ERROR_MEMORY. */
+/* Opens a device. options NULL means all defaults. From the first call on, and from the first list of devices, drivers are in use, which
+ * do not work in children that are forked later: there this is WEFT_ERROR_STATE, as are all calls that need a device or a thread, while
+ * releasing only frees host memory. Fork first and create contexts in the children, or start children by exec (docs/prefork.md).
+ * Errors: WEFT_ERROR_NO_DEVICE, WEFT_ERROR_OPENCL, WEFT_ERROR_STATE, WEFT_ERROR_ARGUMENT, WEFT_ERROR_MEMORY. */
 WEFT_API weft_status weft_context_create(weft_context **context, const weft_context_options *options);
 WEFT_API weft_context *weft_context_retain(weft_context *context);
 WEFT_API void weft_context_release(weft_context *context); /* NULL is allowed */

@@ -1,6 +1,7 @@
 /* Files, clock, threads and environment through POSIX 2008 (contract in platform.h). */
 #include "base/platform.h"
 #include "base/file_target.h"
+#include "base/process.h"
 #include "base/writeback.h"
 
 #include <dirent.h>
@@ -74,14 +75,17 @@ static void remove_own_abandoned(const weft_allocator *allocator, const char *pa
     (void)wi_file_remove_abandoned(allocator, folder, prefix);
 }
 
-/* The stream over the temporary; what fails removes that. */
+/* The stream over the temporary; what fails removes that. It has no buffer, which a child of fork() that exits would write once more. */
 static weft_status open_stream(wi_file_writer *writer, int file) {
     weft_status status = WEFT_OK;
     if (!writer->private && !wi_file_keep_mode(file, writer->path))
         status = fail_file("keep the mode of", writer->path, errno);
     else if (!(writer->file = fdopen(file, "wb")))
         status = wi_fail(WEFT_ERROR_MEMORY, "out of host memory while opening '%s'", writer->path);
-    if (status == WEFT_OK) return WEFT_OK;
+    if (status == WEFT_OK) {
+        (void)setvbuf(writer->file, NULL, _IONBF, 0);
+        return WEFT_OK;
+    }
     close(file);
     unlink(writer->temporary);
     return status;
@@ -399,6 +403,7 @@ const char *wi_environment(const char *name) {
 }
 
 weft_status wi_thread_start(wi_thread *thread, void *(*function)(void *), void *argument) {
+    WI_TRY(wi_process_check_driver());
     const int error = pthread_create(&thread->handle, NULL, function, argument);
     thread->running = error == 0;
     if (error == 0) return WEFT_OK;
@@ -406,7 +411,7 @@ weft_status wi_thread_start(wi_thread *thread, void *(*function)(void *), void *
 }
 
 void wi_thread_join(wi_thread *thread) {
-    if (!thread->running) return;
+    if (!thread->running || wi_process_lost_driver()) return;
     pthread_join(thread->handle, NULL);
     thread->running = false;
 }

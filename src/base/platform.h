@@ -1,6 +1,7 @@
 /* What differs between operating systems: files, clock, threads, environment.
  *
- * Threads: wi_thread runs one function to its end and must be joined; wi_mutex and wi_condition are plain. */
+ * Threads: wi_thread runs one function to its end and must be joined; wi_mutex and wi_condition are plain. In a process that has
+ * lost the driver (process.h) no thread starts, and none is waited for. */
 #ifndef WI_PLATFORM_H
 #define WI_PLATFORM_H
 

@@ -8,6 +8,7 @@
 #include "base/pages.h"
 #include "cl/buffer_pool.h"
 #include "cl/context.h"
+#include "cl/driver.h"
 #include "cl/quirks.h"
 #include "cl/waiting.h"
 
@@ -180,6 +181,7 @@ static cl_mem create_memory(const wi_device *device, size_t bytes, cl_int *error
 weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes) {
     wi_buffer_pool *const pool = device->buffers;
     *buffer = (wi_buffer){0};
+    WI_TRY(wi_process_check_driver());
     if (bytes == 0) WI_FAIL(WEFT_ERROR_ARGUMENT, "a buffer of 0 bytes");
     if (take_pooled(pool, buffer, bytes)) return WEFT_OK;
     WI_TRY(wi_buffer_check_limit(device, bytes, "a buffer"));

@@ -2,6 +2,7 @@
 #include "cl/build_log.h"
 
 #include "cl/device_list.h"
+#include "cl/driver.h"
 
 #include <stdio.h>
 #include <string.h>

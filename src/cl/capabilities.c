@@ -8,6 +8,7 @@
 #include "cl/device_list.h"
 #include "cl/device_query.h"
 #include "cl/device_values.h"
+#include "cl/driver.h"
 #include "cl/gpu_engines.h"
 #include "cl/probe.h"
 #include "cl/program_cache.h"

@@ -3,6 +3,7 @@
 
 #include "cl/build_log.h"
 #include "cl/compiled_once.h"
+#include "cl/driver.h"
 #include "cl/kernel_source.h"
 #include "cl/quirks.h"
 

@@ -2,6 +2,7 @@
 #include "cl/context.h"
 
 #include "base/options.h"
+#include "base/process.h"
 #include "cl/device_open.h"
 #include "cl/kernel_source.h"
 #include "cl/launch.h"
@@ -85,7 +86,7 @@ void weft_context_release(weft_context *context) {
     char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     if (context->graph && context->graph_release) context->graph_release(context->graph);
-    for (int i = 0; i < context->device_count; i++) {
+    for (int i = 0; i < context->device_count && !wi_process_lost_driver(); i++) {
         (void)wi_queue_finish(context->devices[i]);
         wi_programs_keep(context->devices[i]);
     }

@@ -1,6 +1,7 @@
 /* The three ways of copying (contract in device_copy.h). Nothing here allocates. */
 #include "cl/device_copy.h"
 
+#include "cl/driver.h"
 #include "cl/launch.h"
 #include "cl/waiting.h"
 

@@ -7,6 +7,7 @@
  * another starts them with no device, or with one that is half set up (docs/drivers.md). */
 #include "cl/device_list.h"
 #include "cl/device_query.h"
+#include "cl/driver.h"
 #include "cl/opened_device.h"
 #include "cl/quirks.h"
 
@@ -184,12 +185,13 @@ static weft_status add_platform(wi_device_list *list, cl_platform_id platform, u
 
 static wi_mutex driver_mutex = PTHREAD_MUTEX_INITIALIZER;
 
+/* Another thread may have had the lock when this process was forked. */
 void wi_driver_lock(void) {
-    pthread_mutex_lock(&driver_mutex);
+    if (!wi_process_lost_driver()) pthread_mutex_lock(&driver_mutex);
 }
 
 void wi_driver_unlock(void) {
-    pthread_mutex_unlock(&driver_mutex);
+    if (!wi_process_lost_driver()) pthread_mutex_unlock(&driver_mutex);
 }
 
 static weft_status add_platforms(wi_device_list *list) {
@@ -205,6 +207,7 @@ static weft_status add_platforms(wi_device_list *list) {
 
 weft_status wi_device_list_read(wi_device_list *list, const weft_allocator *allocator) {
     *list = (wi_device_list){.allocator = allocator};
+    WI_TRY(wi_process_begin_driver());
     wi_driver_lock();
     const weft_status status = add_platforms(list);
     wi_driver_unlock();

@@ -10,6 +10,7 @@
 #include "cl/device_list.h"
 #include "cl/device_values.h"
 #include "cl/disk_cache.h"
+#include "cl/driver.h"
 #include "cl/environment.h"
 #include "cl/exchange.h"
 #include "cl/findings.h"

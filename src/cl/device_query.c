@@ -1,6 +1,7 @@
 /* Queries (contract in device_query.h). No state. */
 #include "cl/device_query.h"
 
+#include "cl/driver.h"
 #include "cl/opened_device.h"
 
 #include <stdio.h>

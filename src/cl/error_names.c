@@ -1,4 +1,5 @@
 /* OpenCL error codes by name, and the status each becomes. Immutable tables only. */
+#include "cl/driver.h"
 #include "cl/opened_device.h"
 
 #define ERROR_ROWS(row)                                                                                      \
@@ -39,6 +40,7 @@ const char *wi_cl_error_name(cl_int error) {
     switch (error) {
         ERROR_ROWS(ERROR_CASE)
     case PLATFORM_NOT_FOUND: return "CL_PLATFORM_NOT_FOUND_KHR";
+    case WI_CL_LOST: return "the driver is not used in a forked process";
     default: return "an OpenCL error without a name";
     }
 #undef ERROR_CASE
@@ -47,6 +49,7 @@ const char *wi_cl_error_name(cl_int error) {
 weft_status wi_cl_check(cl_int error, const char *what) {
     switch (error) {
     case CL_SUCCESS: return WEFT_OK;
+    case WI_CL_LOST: return wi_process_check_driver();
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
     case CL_OUT_OF_HOST_MEMORY:
         return wi_fail(WEFT_ERROR_DEVICE_MEMORY, "%s: %s (%d)", what, wi_cl_error_name(error), error);

@@ -2,6 +2,7 @@
 #include "cl/event_signal.h"
 #include "base/memory.h"
 #include "base/platform.h"
+#include "cl/driver.h"
 #include <math.h>
 #include <time.h>
 
@@ -37,8 +38,12 @@ static void let_go(wi_event_signal *signal, bool gives) {
     wi_release(NULL, signal);
 }
 
+/* A thread of the driver's may have had the lock when this process was forked, and its calls do not come here. */
 void wi_event_signal_release(wi_event_signal *signal) {
-    if (signal) let_go(signal, false);
+    if (wi_process_lost_driver())
+        wi_release(NULL, signal);
+    else if (signal)
+        let_go(signal, false);
 }
 
 static void CL_CALLBACK give(cl_event event, cl_int state, void *signal) {

@@ -1,6 +1,7 @@
 /* See gpu_engines.h. */
 #include "cl/gpu_engines.h"
 #include "cl/device_query.h"
+#include "cl/driver.h"
 #include "cl/matrix_engine.h"
 #include <stdio.h>
 #include <string.h>

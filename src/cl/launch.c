@@ -1,5 +1,6 @@
 /* Enqueueing prepared launches (contract in launch.h). Nothing here allocates. */
 #include "cl/launch.h"
+#include "cl/driver.h"
 #include "cl/quirks.h"
 #include "cl/uploads.h"
 #include "cl/waiting.h"

@@ -1,5 +1,6 @@
 /* What a device has not ended (contract in pending.h): a ring of events. */
 #include "cl/pending.h"
+#include "cl/driver.h"
 #include "cl/event_signal.h"
 #include "cl/quirks.h"
 #include "cl/waiting.h"

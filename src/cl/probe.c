@@ -3,6 +3,7 @@
 #include "cl/buffer.h"
 #include "cl/device_values.h"
 #include "cl/disk_cache.h"
+#include "cl/driver.h"
 #include "cl/kernel_source.h"
 #include "cl/program_cache.h"
 #include "cl/trial.h"

@@ -6,6 +6,7 @@
 
 #include "cl/build_log.h"
 #include "cl/compile.h"
+#include "cl/driver.h"
 #include "cl/matrix_engine.h"
 #include "cl/piece_index.h"
 #include "cl/program_cache.h"

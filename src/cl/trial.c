@@ -2,6 +2,7 @@
 #include "cl/trial.h"
 #include "cl/capabilities.h"
 #include "cl/device_list.h"
+#include "cl/driver.h"
 #include "cl/launch.h"
 #include "cl/pending.h"
 #include "cl/waiting.h"

@@ -2,6 +2,7 @@
 #include "cl/uploads.h"
 #include "cl/buffer.h"
 #include "cl/device_list.h"
+#include "cl/driver.h"
 #include "cl/launch.h"
 #include "cl/waiting.h"
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* See waiting.h. The driver is asked, ever more rarely, and where it waits well by itself, but a limit forbids to let it, it calls back,
  * too: to ask often costs kernels on the same cores a tenth of their time. No call is relied on, which may come late, or not at all. */
 #include "cl/waiting.h"
+#include "cl/driver.h"
 #include "cl/event_signal.h"
 #include "cl/pending.h"
 #include <math.h>
@@ -19,6 +20,7 @@ static const double pause_between = 10e-3;
 static const double most_counted = 10e-3;
 
 weft_status wi_check_computing(const wi_device *device) {
+    WI_TRY(wi_process_check_driver());
     if (device->trial.hangs)
         WI_FAIL(WEFT_ERROR_OPENCL, "%s computes nothing any more: %s does not end", device->info.name,
             *device->hung ? device->hung : "a kernel");

@@ -8,7 +8,7 @@
 
 #include "cl/opened_device.h"
 
-/* Fails where the device computes nothing any more, which stays so. */
+/* Fails where the device computes nothing any more, which stays so, and in a process that has lost the driver (base/process.h). */
 weft_status wi_check_computing(const wi_device *device);
 /* Before a call that blocks on what the queue, one of the device's, has been given: sleeps until that is done where waiting would turn
  * round or has a limit, else returns at once. Fails where it takes too long, and then always; nothing may be waited for then. Fails, too,

@@ -1,4 +1,5 @@
 /* Copies of variables on the device: from one to another, and of all that training changes (contract in graph.h). */
+#include "cl/driver.h"
 #include "cl/launch.h"
 #include "graph/nodes.h"
 #include <string.h>

@@ -1,4 +1,5 @@
 /* The memory of parameters and states: reserved in blocks, made and filled when first needed. */
+#include "base/process.h"
 #include "graph/initial.h"
 #include "graph/variable_names.h"
 #include <stdio.h>
@@ -82,6 +83,7 @@ weft_status wi_graph_block_ready(weft_graph *graph, size_t index) {
     const wi_block *const block = &graph->blocks[first];
     weft_context *const context = graph->context;
     if (block->buffer.memory || block->bytes == 0) return WEFT_OK;
+    WI_TRY(wi_process_check_driver()); /* before numbers are drawn */
     WI_TRY(check_size(graph, first));
     char *content = wi_allocate(context->allocator, wi_graph_block_bytes(graph, first));
     if (!content) return WEFT_ERROR_MEMORY;

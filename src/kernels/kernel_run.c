@@ -1,5 +1,6 @@
 /* Kernel ops outside of plans (contract in kernel_run.h). */
 #include "kernels/kernel_run.h"
+#include "cl/driver.h"
 #include "cl/kernel_source.h"
 #include "cl/launch.h"
 #include "cl/program.h"

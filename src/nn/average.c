@@ -1,4 +1,5 @@
 /* The average of the parameters is exchanged with them, a range at a time, through a small buffer. */
+#include "cl/driver.h"
 #include "cl/launch.h"
 #include "nn/update_rules.h"
 #include "ops/loss_scale.h"

@@ -1,5 +1,6 @@
 /* Loss scaling in f16 (contract in loss_scale.h). */
 #include "ops/loss_scale.h"
+#include "cl/driver.h"
 #include "cl/waiting.h"
 #include "ops/op_table.h"
 #include <math.h>

@@ -1,4 +1,5 @@
 /* Kernel arguments, and a note of the few that change. */
+#include "cl/driver.h"
 #include "plan/launches.h"
 
 #include "plan/bundles.h"

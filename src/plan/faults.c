@@ -1,4 +1,5 @@
 /* Faults: what kernels report of their inputs. */
+#include "cl/driver.h"
 #include "cl/uploads.h"
 #include "cl/waiting.h"
 #include "plan/compiled_plan.h"

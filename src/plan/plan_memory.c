@@ -1,4 +1,5 @@
 /* Device memory of a plan: buffers for inputs and for the chunks of the arena; parameters lie in the graph's. */
+#include "cl/driver.h"
 #include "plan/launches.h"
 #include <stdio.h>
 

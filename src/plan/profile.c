@@ -1,5 +1,6 @@
 /* Profiling a run: the context's queue is exchanged for one that reports times, the step loop notes an event a
  * launch, and their times become rows. */
+#include "cl/driver.h"
 #include "plan/profiler.h"
 #include <math.h>
 

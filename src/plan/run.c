@@ -1,5 +1,6 @@
 /* The step loop: a walk over prepared launches. Nothing is allocated, hashed or printed here. */
 #include "cl/device_copy.h"
+#include "cl/driver.h"
 #include "cl/quirks.h"
 #include "plan/profiler.h"
 

@@ -1,5 +1,6 @@
 /* Copies between host and device, and the embedder's memory. */
 #include "cl/device_copy.h"
+#include "cl/driver.h"
 #include "cl/uploads.h"
 #include "cl/waiting.h"
 #include "plan/compiled_plan.h"

@@ -1,4 +1,5 @@
 /* What must hold of the placement and of the launches. */
+#include "cl/driver.h"
 #include "plan/bundles.h"
 #include "plan/slices.h"
 #include "plan/verify.h"

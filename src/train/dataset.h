@@ -71,6 +71,6 @@ weft_status wi_dataset_set_categories(
 size_t wi_column_bytes(const weft_column *column);
 
 /* weft_loader_begin without the first `batch` batches of the epoch; at most as many as it has. */
-void wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch);
+weft_status wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch);
 
 #endif

@@ -13,6 +13,7 @@
  * Shuffle: Fisher and Yates, with SplitMix64 (Steele, Lea and Flood 2014) and Lemire's unbiased bounding
  * (2019). */
 #include "base/options.h"
+#include "base/process.h"
 #include "base/splitmix.h"
 #include "cl/context.h"
 #include "cl/uploads.h"
@@ -259,16 +260,29 @@ static weft_status start_threads(weft_loader *loader) {
     return WEFT_OK;
 }
 
-static void stop_threads(weft_loader *loader) {
+static void tell_threads_to_quit(weft_loader *loader) {
     pthread_mutex_lock(&loader->mutex);
     loader->quit = true;
     pthread_cond_broadcast(&loader->work);
     pthread_mutex_unlock(&loader->mutex);
+}
+
+/* In a child of fork() there are none, but a lock that they had, and conditions that they waited for. */
+static void stop_threads(weft_loader *loader) {
+    if (!wi_process_lost_driver()) tell_threads_to_quit(loader);
     for (size_t i = 0; loader->workers && i < loader->threads; i++) {
         wi_thread_join(&loader->workers[i].thread);
         wi_workspace_clear(&loader->workers[i].workspace);
     }
     wi_release(loader->allocator, loader->workers);
+}
+
+/* To destroy a condition is to wait for those who wait for it. */
+static void destroy_locks(weft_loader *loader) {
+    if (wi_process_lost_driver()) return;
+    pthread_cond_destroy(&loader->ready);
+    pthread_cond_destroy(&loader->work);
+    pthread_mutex_destroy(&loader->mutex);
 }
 
 weft_status weft_loader_create(
@@ -311,9 +325,7 @@ weft_status weft_loader_create(
 void weft_loader_release(weft_loader *loader) {
     if (!loader) return;
     stop_threads(loader);
-    pthread_cond_destroy(&loader->ready);
-    pthread_cond_destroy(&loader->work);
-    pthread_mutex_destroy(&loader->mutex);
+    destroy_locks(loader);
     weft_dataset *const dataset = loader->dataset;
     const weft_allocator *const allocator = loader->allocator;
     wi_device *const device = wi_context_device(dataset->context);
@@ -328,11 +340,11 @@ void weft_loader_release(weft_loader *loader) {
 
 weft_status weft_loader_begin(weft_loader *loader, uint64_t epoch) {
     if (!loader) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_loader_begin: loader is NULL");
-    wi_loader_begin_at(loader, epoch, 0);
-    return WEFT_OK;
+    return wi_loader_begin_at(loader, epoch, 0);
 }
 
-void wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch) {
+weft_status wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch) {
+    WI_TRY(wi_process_check_driver());
     pthread_mutex_lock(&loader->mutex);
     loader->end = 0; /* nothing more of the old epoch */
     while (loader->busy) pthread_cond_wait(&loader->ready, &loader->mutex);
@@ -346,12 +358,14 @@ void wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch) {
     loader->begun = true;
     pthread_cond_broadcast(&loader->work);
     pthread_mutex_unlock(&loader->mutex);
+    return WEFT_OK;
 }
 
 weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void **columns) {
     if (!loader || !examples || !columns)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_loader_next: loader, examples and columns must not be NULL");
     if (!loader->begun) WI_FAIL(WEFT_ERROR_STATE, "weft_loader_next: weft_loader_begin was not called");
+    WI_TRY(wi_process_check_driver());
     *examples = 0;
     weft_status status = WEFT_OK;
     pthread_mutex_lock(&loader->mutex);

@@ -231,7 +231,7 @@ weft_status wi_pass_run(
     pass->totals = start ? start->totals : (wi_pass_totals){0};
     pass->pending = 0;
     if (!start) wi_measures_reset(&pass->measures);
-    wi_loader_begin_at(pass->loader, epoch, start ? start->step : 0);
+    WI_TRY(wi_loader_begin_at(pass->loader, epoch, start ? start->step : 0));
     const weft_status status = run_steps(pass, hooks);
     if (status != WEFT_OK && pass->pending) { /* the device may still be reading our buffers */
         char line[WI_ERROR_LINE];

@@ -2,6 +2,7 @@
  * not finite does. What is measured, watched and logged stands in files of its own. */
 #include "base/median.h"
 #include "base/platform.h"
+#include "base/process.h"
 #include "graph/nodes.h"
 #include "plan/compiled_plan.h"
 #include "train/trainer_state.h"
@@ -289,6 +290,7 @@ static weft_status end_run(weft_trainer *trainer, weft_status status) {
 weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset) {
     if (!trainer || !dataset)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_run: trainer and dataset must not be NULL");
+    WI_TRY(wi_process_check_driver()); /* before files are touched */
     trainer->run_began = wi_clock_seconds();
     WI_TRY(prepare_run(trainer, dataset));
     return end_run(trainer, run_epochs(trainer));

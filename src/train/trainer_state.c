@@ -1,5 +1,6 @@
 /* Saving and resuming a trainer (contract in trainer_state.h). */
 #include "train/trainer_state.h"
+#include "base/process.h"
 #include "graph/variable_names.h"
 #include "io/checkpoint_extras.h"
 #include "io/graph_state.h"
@@ -329,6 +330,7 @@ weft_status weft_trainer_resume(weft_trainer *trainer, const char *path, bool *f
     if (found) *found = false;
     if (!trainer || !path)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_resume: trainer and path must not be NULL");
+    WI_TRY(wi_process_check_driver());
     WI_TRY(weft_graph_status(trainer->graph));
     WI_TRY(wi_checkpointer_wait(&trainer->checkpointer));
     const weft_status looked = wi_path_look(&info, path, &missing);

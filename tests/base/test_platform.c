@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void what_is_written_is_read(void **state) {
@@ -127,6 +128,24 @@ static void a_writer_replaces_only_on_commit(void **state) {
     assert_int_equal(scratch_count(*state, ".tmp", NULL), 0);
 }
 
+/* Its exit writes what streams of the C library hold, into the same place of the same file. */
+static void a_child_that_exits_adds_nothing_to_a_file(void **state) {
+    const char *const path = scratch_path(*state, "f");
+    wi_file_writer *writer = NULL;
+    wi_path_info info;
+    int status = -1;
+    assert_ok(wi_file_writer_begin(&writer, NULL, path));
+    assert_ok(wi_file_writer_append(writer, "half", 4));
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) exit(0);
+    assert_true(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    assert_ok(wi_file_writer_append(writer, "half", 4));
+    assert_ok(wi_file_writer_commit(writer));
+    assert_ok(wi_path_look(&info, path, NULL));
+    assert_int_equal(info.bytes, 8);
+}
+
 static void a_writer_needs_a_folder_and_memory(void **state) {
     wi_file_writer *writer = NULL;
     scratch_allocator allocator;
@@ -230,6 +249,7 @@ int main(void) {
         WITH_SCRATCH(only_regular_files_are_read),
         WITH_SCRATCH(reading_survives_every_lack_of_memory),
         WITH_SCRATCH(a_writer_replaces_only_on_commit),
+        WITH_SCRATCH(a_child_that_exits_adds_nothing_to_a_file),
         WITH_SCRATCH(a_writer_needs_a_folder_and_memory),
         WITH_SCRATCH(a_full_disk_keeps_the_old_file),
         WITH_SCRATCH(large_blocks_are_written_whole),

@@ -71,6 +71,22 @@ expect pass "local memory inlined" sh "$here/check_local.sh" "$tree"
 printf 'static inline float all_of(\n    float v, __local float *shared) {\n}\n' >>"$tree/cl_kernels/sum.cl"
 expect fail "local memory not inlined" sh "$here/check_local.sh" "$tree"
 
+# calls FILE TEXT: a good tree whose file has this text.
+calls() {
+    fresh
+    printf '#include <CL/cl.h>\n#define clFlush(...) CALL(clFlush(__VA_ARGS__))\n' >"$tree/src/cl/driver.h"
+    printf "%b" "$2" >"$tree/$1"
+}
+gated='#include "cl/driver.h"\n'
+calls src/cl/launch.c "$gated"'/* Not clFinish(queue),\n * nor clWait(queue). */\nint f(void) { return clFlush(q) + fail("clWait(q)"); } /* as clWait(q) */\n'
+expect pass "calls of OpenCL with rows" sh "$here/check_driver.sh" "$tree"
+calls src/cl/launch.c 'int f(void) { return clFlush(q); }\n'
+expect fail "a call of OpenCL without the header" sh "$here/check_driver.sh" "$tree"
+calls src/cl/launch.c "$gated"'int f(void) { return /* all */ (clFinish(q)); }\n'
+expect fail "a call of OpenCL without a row" sh "$here/check_driver.sh" "$tree"
+fresh
+expect fail "no rows for calls of OpenCL" sh "$here/check_driver.sh" "$tree"
+
 # classes FILE LINE: a good tree to which LINE is added fails.
 classes() {
     fresh

@@ -1,5 +1,6 @@
 /* See gemm_product.h. */
 #include "kernels/product/gemm_product.h"
+#include "cl/driver.h"
 #include "cl/kernel_source.h"
 #include "cl/program.h"
 #include <stdio.h>
