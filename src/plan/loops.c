@@ -31,6 +31,25 @@ static void move_dimension(wi_loop *loop, int to, int from) {
     }
 }
 
+/* With all that an operand knows of each. */
+static void swap_dimensions(wi_loop *loop, int a, int b) {
+    const wi_size dim = loop->space.dims[a];
+    const bool reduced = loop->space.reduced[a];
+    wi_size strides[WI_MAX_OPERANDS];
+    wi_padding padding[WI_MAX_OPERANDS];
+    for (int i = 0; i < loop->operand_count; i++) {
+        strides[i] = loop->operands[i].layout.strides[a];
+        if (loop->operands[i].padding) padding[i] = loop->operands[i].padding[a];
+    }
+    move_dimension(loop, a, b);
+    loop->space.dims[b] = dim;
+    loop->space.reduced[b] = reduced;
+    for (int i = 0; i < loop->operand_count; i++) {
+        loop->operands[i].layout.strides[b] = strides[i];
+        if (loop->operands[i].padding) loop->operands[i].padding[b] = padding[i];
+    }
+}
+
 static void merge_space(wi_loop *loop) {
     wi_space *space = &loop->space;
     int count = 0;
@@ -83,13 +102,7 @@ static void interchange_short_rows(wi_loop *loop) {
         if (operand->is_index && wi_operand_varies(operand, kept)) return;
         if (operand->padding && operand->padding[kept].mode) return;
     }
-    const wi_size dim = space->dims[kept];
-    wi_size strides[WI_MAX_OPERANDS];
-    for (int i = 0; i < loop->operand_count; i++) strides[i] = loop->operands[i].layout.strides[kept];
-    for (int d = kept; d < last; d++) move_dimension(loop, d, d + 1);
-    space->dims[last] = dim;
-    space->reduced[last] = false;
-    for (int i = 0; i < loop->operand_count; i++) loop->operands[i].layout.strides[last] = strides[i];
+    for (int d = kept; d < last; d++) swap_dimensions(loop, d, d + 1);
 }
 
 /* Of a product: (batch, row, column); of a sum by segments: (row of a table, segment, dimensions of the source). */
