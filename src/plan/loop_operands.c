@@ -122,11 +122,7 @@ static weft_status add_generator(const finder *f, const weft_tensor *expression)
     }
     if (expression->input_count > 0) return WEFT_OK;
     const wi_extent extent = wi_extent_of(&expression->shape, f->p->request->batch);
-    wi_layout layout = wi_layout_contiguous(&extent);
-    if (expression->op == &wi_op_coordinate) {
-        layout = (wi_layout){0};
-        layout.strides[expression->attributes->along.axis] = wi_size_of(1);
-    }
+    const wi_layout layout = wi_generator_layout(expression, &extent);
     wi_operand operand = {.value = -1, .generator = expression, .dtype = expression->dtype};
     WI_TRY(stretch(f, &extent, &layout, &operand.layout));
     return add_operand(f, operand);

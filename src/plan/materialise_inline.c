@@ -84,12 +84,25 @@ static double seconds_of(const inliner *own) {
     return fmax(own->memory, own->arithmetic - walk);
 }
 
+/* The product whose epilogue the step is; NULL: it is another step, or not known yet. */
+static const wi_step *product_of(const inliner *own) {
+    const wi_step *const step = own->step >= 0 ? own->partition->steps[own->step] : NULL;
+    return step && step->kind == WI_STEP_PRODUCT ? step : NULL;
+}
+
 /* Epilogues of products do not read every layout. */
 static bool fits(const inliner *own, const wi_value *value) {
-    const wi_step *step = own->step >= 0 ? own->partition->steps[own->step] : NULL;
+    const wi_step *const product = product_of(own);
     wi_layout merged;
-    return !step || step->kind != WI_STEP_PRODUCT ||
-           wi_product_layout(step, value->extent, value->layout, &merged);
+    return !product || wi_product_layout(product, value->extent, value->layout, &merged);
+}
+
+/* Nor do they compute every generator, nor read padded. */
+static bool computes(const inliner *own, const weft_tensor *node) {
+    const wi_step *const product = product_of(own);
+    if (!product) return true;
+    return !node->op->reads_padded &&
+           (node->input_count > 0 || wi_product_generates(own->partition, product, node));
 }
 
 static bool add_read(inliner *own, const wi_value *value) {
@@ -144,8 +157,7 @@ static bool add_input(inliner *own, weft_tensor *node) {
 
 /* False: it takes too many operands, or too long to find out. */
 static bool add_node(inliner *own, const weft_tensor *node) {
-    const bool in_product = own->step >= 0 && own->partition->steps[own->step]->kind == WI_STEP_PRODUCT;
-    if (++own->visits > MOST_VISITS || (in_product && node->op->reads_padded)) return false;
+    if (++own->visits > MOST_VISITS || !computes(own, node)) return false;
     add_operations(own, node);
     for (int i = 0; i < node->input_count; i++) {
         if (!add_input(own, node->inputs[i])) return false;

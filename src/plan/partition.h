@@ -202,6 +202,11 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step);
 /* PRODUCT steps: does the operand's layout follow (batch, row, column) with one batch stride? */
 bool wi_product_layout(
     const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged);
+/* How far the number that a generator counts by moves along each of its axes: the place of an element among all of them, or, of
+ * a coordinate, along one axis. */
+wi_layout wi_generator_layout(const weft_tensor *generator, const wi_extent *extent);
+/* PRODUCT steps: can the epilogue compute the generator, whose layout follows (batch, row, column)? */
+bool wi_product_generates(const wi_partition *p, const wi_step *step, const weft_tensor *generator);
 /* A value's layout stretched to a space of more or larger dimensions. */
 wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, const wi_extent *to);
 

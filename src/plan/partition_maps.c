@@ -131,16 +131,19 @@ bool wi_has_room(const wi_partition *p, const wi_step *step, const weft_tensor *
     return has_room_for(p, step, node, &operands);
 }
 
+/* Can the step's epilogue read the value, or compute it where it is inline? */
 static bool product_reads(const wi_partition *p, const wi_step *step, const wi_value *input) {
-    const weft_tensor *expression = input->state == WI_VALUE_INLINE ? input->expression : NULL;
+    const weft_tensor *const expression = input->expression;
+    wi_layout merged;
     if (wi_is_uniform_inline(input)) return true;
-    if (expression && expression->op->reads_padded) return false;
-    for (int i = 0; expression && i < expression->input_count; i++) {
+    if (input->state != WI_VALUE_INLINE)
+        return wi_product_layout(step, input->extent, input->layout, &merged);
+    if (expression->op->reads_padded) return false;
+    if (expression->input_count == 0) return wi_product_generates(p, step, expression);
+    for (int i = 0; i < expression->input_count; i++) {
         if (!product_reads(p, step, &p->values[wi_value_index(p, expression->inputs[i])])) return false;
     }
-    wi_layout merged;
-    return (expression && expression->input_count > 0) ||
-           wi_product_layout(step, input->extent, input->layout, &merged);
+    return true;
 }
 
 static bool product_takes(const wi_partition *p, const wi_step *step, const weft_tensor *node, int index) {

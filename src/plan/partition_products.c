@@ -41,6 +41,20 @@ bool wi_product_layout(
     return merge_batch(&step->extent, &wide, rank - 2, &merged->strides[0]);
 }
 
+wi_layout wi_generator_layout(const weft_tensor *generator, const wi_extent *extent) {
+    if (generator->op != &wi_op_coordinate) return wi_layout_contiguous(extent);
+    wi_layout layout = {0};
+    layout.strides[generator->attributes->along.axis] = wi_size_of(1);
+    return layout;
+}
+
+bool wi_product_generates(const wi_partition *p, const wi_step *step, const weft_tensor *generator) {
+    const wi_extent extent = wi_extent_of(&generator->shape, p->request->batch);
+    const wi_layout layout = wi_generator_layout(generator, &extent);
+    wi_layout merged;
+    return wi_product_layout(step, &extent, &layout, &merged);
+}
+
 /* The operand's layout over the product's leading dimensions and its own two; false: no single batch stride.
  */
 static bool operand_layout(const wi_extent *product, const wi_value *value, wi_layout *wide, wi_size *batch) {

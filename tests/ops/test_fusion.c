@@ -83,6 +83,18 @@ FUSION(softmax_of_rolled, weft_softmax(weft_add(a, weft_roll(b, 1, 1)), -1),
         f64_add(
             a, f64_concat((const f64_array *const[]){f64_slice(b, 1, 16, 17), f64_slice(b, 1, 0, 16)}, 2, 1)),
         2))
+/* The same, and the operand is read in another order along the short rows. */
+FUSION(softmax_of_rolled_columns, weft_softmax(weft_add(a, weft_roll(b, 2, 1)), -1),
+    f64_softmax(
+        f64_add(
+            a, f64_concat((const f64_array *const[]){f64_slice(b, 2, 2, 3), f64_slice(b, 2, 0, 2)}, 2, 2)),
+        2))
+/* An operand that is 0 outside of what is read. */
+FUSION(sum_of_padded_columns,
+    weft_sum_axes(weft_mul(a, weft_pad(b, (const int64_t[]){0, 0, 1}, (const int64_t[]){0, 0, 1},
+                                  WEFT_PAD_CONSTANT, 0.0)),
+        (const int64_t[]){-1, WEFT_END}, false),
+    f64_sum(f64_mul(f64_slice(a, 2, 1, 4), b), (const int64_t[]){2, WEFT_END}, false))
 
 static const op_case cases[] = {
     CASE("relu(2a + b)", relu_affine, INPUTS(X(WEFT_BATCH, 5), X(5))),
@@ -98,6 +110,9 @@ static const op_case cases[] = {
     CASE("normalised", normalise, INPUTS(X(WEFT_BATCH, 6))),
     CASE("softmax of a sum", softmax_of_sum, INPUTS(X(WEFT_BATCH, 10), X(10))),
     CASE("softmax of rolled rows", softmax_of_rolled, INPUTS(X(WEFT_BATCH, 17, 3), X(WEFT_BATCH, 17, 3))),
+    CASE("softmax of rolled columns", softmax_of_rolled_columns,
+        INPUTS(X(WEFT_BATCH, 17, 3), X(WEFT_BATCH, 17, 3))),
+    CASE("sum of padded columns", sum_of_padded_columns, INPUTS(X(WEFT_BATCH, 17, 5), X(WEFT_BATCH, 17, 3))),
     CASE("both axes", two_axes, INPUTS(X(5, 9))),
     CASE("layer", layer, INPUTS(X(WEFT_BATCH, 6), F32_PARAMETER(-1, 1, 6, 5), F32_PARAMETER(-1, 1, 5))),
     CASE("residual layer", residual, INPUTS(X(WEFT_BATCH, 6), X(6, 5), X(5), X(WEFT_BATCH, 5))),

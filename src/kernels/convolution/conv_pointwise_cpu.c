@@ -5,12 +5,8 @@
 #include "kernels/convolution/conv_product.h"
 #include "kernels/product/gemm_shared.h"
 
-/* Windows of one element, which lie side by side as the results do. */
-static bool is_pointwise(const wi_conv_geometry *w) {
-    for (int i = 0; i < 3; i++) {
-        if (w->taps[i] != 1 || w->stride[i] != 1 || w->before[i] != 0 || w->read[i] != w->made[i])
-            return false;
-    }
+/* Do its pixels lie at one distance from each other, through all images? */
+static bool has_even_pixels(const wi_conv_geometry *w) {
     return w->step[1] == w->step[2] * w->read[2] &&
            (w->read[0] == 1 || w->step[0] == w->step[1] * w->read[1]) &&
            w->image == w->step[2] * w->read[2] * w->read[1] * w->read[0];
@@ -31,8 +27,10 @@ static wi_gemm_shape product_of(const wi_conv_geometry *w) {
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
+    const wi_conv conv = wi_conv_of_geometry(shape->convolution);
     const wi_gemm_shape product = product_of(shape->convolution);
-    return is_pointwise(shape->convolution) && wi_gemm_direct_accepts(site, &product);
+    return wi_conv_is_pointwise(&conv) && has_even_pixels(shape->convolution) &&
+           wi_gemm_direct_accepts(site, &product);
 }
 
 static double cost(const wi_kernel_site *site) {

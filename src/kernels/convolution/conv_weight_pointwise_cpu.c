@@ -35,13 +35,11 @@ static int64_t sums_of(const wi_conv *conv, const int *p) {
            wi_divide_up(conv->filters, LANES) * LANES;
 }
 
-static bool is_pointwise(const wi_conv *conv, const int *p) {
-    double positions = (double)conv->images;
-    for (int i = 0; i < 3; i++) {
-        if (conv->taps[i] != 1 || conv->stride[i] != 1 || conv->before[i] != 0) return false;
-        positions *= (double)conv->image[i];
-    }
+/* Are there channels for a tile, and are numbers of positions and of sums ints? */
+static bool fits(const wi_conv *conv, const int *p) {
     const double most = INT32_MAX - 4096;
+    double positions = (double)conv->images;
+    for (int i = 0; i < 3; i++) positions *= (double)conv->image[i];
     return conv->channels >= p[TILE] && positions <= most &&
            (double)conv->groups * ((double)conv->channels + p[TILE]) * ((double)conv->filters + LANES) <=
                most;
@@ -112,7 +110,7 @@ static weft_status pointwise(const wi_kernel_site *site, const wi_conv *conv, wi
  * ones, is faster with more of them. */
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    if (!is_pointwise(&conv, site->values)) return false;
+    if (!wi_conv_is_pointwise(&conv) || !fits(&conv, site->values)) return false;
     const bool converted = is_converted(site, 0) || is_converted(site, 1);
     return !converted || cut_of(&conv, site->values, site->device).ahead;
 }

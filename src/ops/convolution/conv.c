@@ -37,6 +37,15 @@ double wi_conv_flops(const wi_conv *conv) {
     return flops;
 }
 
+bool wi_conv_is_pointwise(const wi_conv *conv) {
+    for (int i = 0; i < 3; i++) {
+        if (conv->taps[i] != 1 || conv->stride[i] != 1 || conv->before[i] != 0 ||
+            conv->image[i] != conv->result[i])
+            return false;
+    }
+    return true;
+}
+
 bool wi_conv_strides(const wi_extent *extent, const wi_layout *layout, int64_t strides[4]) {
     const int last = extent->rank - 1, axes = extent->rank - 2;
     strides[0] = layout->strides[0].actual;

@@ -30,6 +30,10 @@ static inline int64_t wi_conv_taps(const int64_t taps[3]) {
 }
 /* Multiply-adds of it, those with zeros outside the image included, times two. */
 double wi_conv_flops(const wi_conv *conv);
+/* Are windows one element, side by side from the first of the image to the last, so that the result has the image's positions
+ * and a product of matrices computes it? Zeros after an axis give the result more positions than the image has, an output padding
+ * fewer. */
+bool wi_conv_is_pointwise(const wi_conv *conv);
 /* A channels-last layout's strides: of images and of the three spatial axes. False: channels are not side by
  * side. */
 bool wi_conv_strides(const wi_extent *extent, const wi_layout *layout, int64_t strides[4]);
