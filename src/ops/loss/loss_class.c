@@ -65,6 +65,7 @@ static weft_tensor *times(weft_tensor *x, weft_tensor *factor) {
 static weft_tensor *settle(const weft_tensor *y, weft_tensor *losses) {
     weft_tensor *labels = labels_beside(y), *nan = weft_number(losses, (double)NAN);
     losses = weft_where(weft_less(labels, weft_number(labels, 0)), nan, losses);
+    if (!labels) return NULL;
     weft_tensor *classes = wi_constant_count(y->inputs[0], labels->dtype, y->inputs[0]->shape.dims[1], 0);
     losses = weft_where(weft_less_equal(classes, labels), nan, losses);
     return unless_ignored(y, losses);
