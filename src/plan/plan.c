@@ -271,6 +271,7 @@ weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size
     if (status == WEFT_OK) status = build(plan, &options);
     if (status == WEFT_OK) status = weft_graph_status(graph);
     graph->length_symbol = symbol;
+    plan->memory.created = status == WEFT_OK;
     if (status != WEFT_OK)
         plan_destroy(plan);
     else
