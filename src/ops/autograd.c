@@ -160,7 +160,7 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
 static weft_tensor *found_gradient(const walk *w, weft_tensor *wrt) {
     weft_tensor *found = wrt->id < w->count && w->nodes[wrt->id] ? w->gradients[wrt->id] : NULL;
     if (found && w->scale)
-        found = weft_mul(found, weft_cast(weft_reciprocal(w->scale), wi_wide(found)->dtype));
+        found = weft_mul(found, weft_cast(weft_reciprocal(w->scale), weft_tensor_dtype(wi_wide(found))));
     return found ? found : weft_expand(weft_number(wrt, 0), wrt->shape.rank, wrt->shape.dims);
 }
 

@@ -1,11 +1,21 @@
 /* Calls that return a status and fail for want of memory leave the graph as it was: each allocation of each call fails in
  * turn, on one graph, which then computes what an undisturbed graph computes, and saves the same file. */
+#include "graph/nodes.h"
 #include "support/checks.h"
 #include "support/fixture.h"
+#include "support/scarce_graph.h"
 #include "support/scratch.h"
 #include <stdio.h>
 
-enum { IN = 6, CLASSES = 3, BATCH = 4, STEPS = 3, FILE_BYTES = 1 << 16, MOST_FAILURES = 20000 };
+enum {
+    IN = 6,
+    CLASSES = 3,
+    BATCH = 4,
+    STEPS = 3,
+    FILE_BYTES = 1 << 16,
+    MOST_FAILURES = 20000,
+    MOST_BYTES = 1 << 20
+};
 
 typedef struct network {
     scratch_allocator *allocator; /* of the context; NULL: nothing fails */
@@ -19,9 +29,8 @@ typedef struct network {
 } network;
 
 /* Composites, random numbers, states; in f16 losses are scaled. */
-static network make_network(weft_context *context, weft_precision precision) {
-    network n = {.graph = NULL};
-    assert_ok(weft_graph_create(&n.graph, context));
+static network make_network(weft_graph *graph, weft_precision precision) {
+    network n = {.graph = graph};
     assert_ok(weft_graph_set_precision(n.graph, precision));
     n.x = weft_input(n.graph, "x", WEFT_F32, IN);
     n.label = weft_input(n.graph, "label", WEFT_I32);
@@ -39,7 +48,7 @@ static weft_status take_gradient(network *n) {
     return weft_gradients(n->loss, &first, 1, &n->gradient);
 }
 
-/* Averages and AMSGrad: all kinds of states. */
+/* With averages and the norm of gradients. */
 static weft_optimizer rule(void) {
     weft_optimizer adam = weft_adam(0.05f);
     adam.average_decay = 0.5f;
@@ -79,22 +88,51 @@ static weft_status make_trainer(network *n) {
     return weft_trainer_create(&n->trainer, n->loss, &options);
 }
 
+/* Averages that a later optimizer keeps, too. */
+static size_t count_replaced(const weft_graph *graph) {
+    size_t count = 0;
+    for (size_t i = 0; i < graph->variable_count; i++) count += graph->variables[i]->replaced_by > 0;
+    return count;
+}
+
+/* What a graph had before a call that may fail. */
+typedef struct possessions {
+    size_t states, replaced;
+    weft_matmul_precision precision;
+    weft_tensor *rate;
+    const weft_plan *plan;
+} possessions;
+
+static possessions look_at(const network *n) {
+    return (possessions){.states = weft_graph_state_count(n->graph),
+        .replaced = count_replaced(n->graph),
+        .precision = n->graph->matmul_precision,
+        .rate = weft_minimize_rate(n->graph),
+        .plan = n->plan};
+}
+
+static void check_failed(const network *n, weft_status status, const possessions *before) {
+    assert_status(status, WEFT_ERROR_MEMORY);
+    check_line("memory", __FILE__, __LINE__);
+    assert_ok(weft_graph_status(n->graph));
+    assert_int_equal(weft_graph_state_count(n->graph), before->states);
+    assert_int_equal(count_replaced(n->graph), before->replaced);
+    assert_int_equal(n->graph->matmul_precision, before->precision);
+    assert_ptr_equal(weft_minimize_rate(n->graph), before->rate);
+    assert_ptr_equal(n->plan, before->plan);
+    assert_null(n->trainer);
+}
+
 /* Each of its allocations fails, alone or with all that follow, until the call passes. */
 static long fail_in_turn(network *n, weft_status (*call)(network *n), bool once) {
-    const size_t states = weft_graph_state_count(n->graph);
-    const weft_plan *const plan = n->plan;
+    const possessions before = look_at(n);
     atomic_store(&n->allocator->once, once);
     for (long nth = 0; nth < MOST_FAILURES; nth++) {
         atomic_store(&n->allocator->fail_after, atomic_load(&n->allocator->made) + nth);
         const weft_status status = call(n);
         atomic_store(&n->allocator->fail_after, -1);
         if (status == WEFT_OK) return nth;
-        assert_status(status, WEFT_ERROR_MEMORY);
-        check_line("memory", __FILE__, __LINE__);
-        assert_ok(weft_graph_status(n->graph));
-        assert_int_equal(weft_graph_state_count(n->graph), states);
-        assert_ptr_equal(n->plan, plan);
-        assert_null(n->trainer);
+        check_failed(n, status, &before);
     }
     return -1;
 }
@@ -147,10 +185,16 @@ static void release(network *n) {
     weft_graph_release(n->graph);
 }
 
+static weft_graph *open_graph(weft_context *context) {
+    weft_graph *graph = NULL;
+    assert_ok(weft_graph_create(&graph, context));
+    return graph;
+}
+
 /* allocator NULL: nothing fails. */
 static void go(
     scratch_allocator *allocator, weft_context *context, weft_precision precision, bool once, remains *r) {
-    network n = make_network(context, precision);
+    network n = make_network(open_graph(context), precision);
     n.allocator = allocator;
     memset(r, 0, sizeof *r);
     do_call(&n, take_gradient, once);
@@ -199,7 +243,7 @@ static void trainers_that_failed_leave_nothing(void **state) {
     weft_context *const context =
         test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .allocator = &allocator.hooks});
     for (int fails = 0; fails < 2; fails++) {
-        network n = make_network(context, WEFT_PRECISION_F32);
+        network n = make_network(open_graph(context), WEFT_PRECISION_F32);
         n.allocator = fails ? &allocator : NULL;
         do_call(&n, make_trainer, true);
         save_training(&n, fails ? &got : &wanted);
@@ -208,6 +252,45 @@ static void trainers_that_failed_leave_nothing(void **state) {
     compare(&got, &wanted);
     weft_context_release(context);
     assert_int_equal(atomic_load(&allocator.live), 0);
+}
+
+/* ---- each node in turn, and each other part of a graph ---- */
+
+static void refuse_in_turn(network *n, weft_status (*call)(network *n)) {
+    const possessions before = look_at(n);
+    for (size_t bytes = 0; bytes < MOST_BYTES; bytes += sizeof(weft_tensor) / 2) {
+        scarce_graph_refuse_after(n->graph, bytes);
+        const weft_status status = call(n);
+        scarce_graph_relax();
+        if (status == WEFT_OK) return;
+        check_failed(n, status, &before);
+    }
+    fail_msg("it does not end");
+}
+
+/* An optimizer was there before, whose averages weft_minimize replaces. */
+static void compute_with(weft_context *context, weft_precision precision, bool refused, remains *r) {
+    network n = make_network(scarce_graph(context), precision);
+    memset(r, 0, sizeof *r);
+    assert_non_null(weft_train_step(n.loss, rule(), "linear1.*"));
+    if (refused) refuse_in_turn(&n, minimize);
+    if (!refused) assert_ok(minimize(&n));
+    assert_true(count_replaced(n.graph) > 0);
+    assert_ok(make_plan(&n));
+    train(&n, r->losses);
+    save_training(&n, r);
+    release(&n);
+}
+
+static void updates_are_created_as_a_whole(void **state) {
+    static remains wanted, got;
+    (void)state;
+    for (int f16 = 0; f16 < 2; f16++) {
+        const weft_precision precision = f16 ? WEFT_PRECISION_F16 : WEFT_PRECISION_F32;
+        compute_with(test_context(), precision, false, &wanted);
+        compute_with(test_context(), precision, true, &got);
+        compare(&got, &wanted);
+    }
 }
 
 /* ---- a dataset that is refused ---- */
@@ -256,6 +339,7 @@ int main(void) {
         cmocka_unit_test(graphs_are_usable_after_failed_calls),
         cmocka_unit_test(graphs_with_scaled_losses_too),
         cmocka_unit_test(trainers_that_failed_leave_nothing),
+        cmocka_unit_test(updates_are_created_as_a_whole),
         cmocka_unit_test(a_refused_length_leaves_no_plans),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
