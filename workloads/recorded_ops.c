@@ -334,7 +334,7 @@ static weft_tensor *build_sign_loss(const char *op, const cJSON *c, weft_tensor 
     const float n = real(c, "number");
     weft_loss_options options = {WEFT_LOSS_OPTIONS_INIT};
     if (member(c, "reduction")) options.reduction = (weft_loss_reduction)number(c, "reduction");
-    weft_tensor *const signs = weft_cast(x[count - 1], weft_tensor_dtype(x[0]));
+    weft_tensor *const signs = count ? weft_cast(x[count - 1], weft_tensor_dtype(x[0])) : NULL;
     if (IS("hinge")) return weft_hinge_loss(x[0], signs, &options);
     if (IS("soft_margin")) return weft_soft_margin_loss(x[0], signs, &options);
     if (IS("hinge_embedding")) return weft_hinge_embedding_loss(x[0], signs, n, &options);

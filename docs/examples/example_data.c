@@ -7,10 +7,11 @@
 enum { BATCH = 2, WIDTH = 3, BYTES = BATCH * WIDTH * sizeof(float) };
 
 static void print_context(weft_context *context) {
-    size_t bytes, peak;
+    size_t bytes, peak, freed = 0;
     weft_context_memory(context, &bytes, &peak);
     printf("Weft %s (%s) on %s: %zu bytes held, %zu at most\n", weft_version(), weft_build_options(),
         weft_context_device(context)->name, bytes, peak);
+    if (!weft_context_trim(context, &freed)) printf("%zu bytes were kept for further plans\n", freed);
     weft_context_release(weft_context_retain(context));
 }
 
@@ -181,8 +182,8 @@ int main(int argc, char **argv) {
     const char *temporary = getenv("TMPDIR");
     weft_status status = weft_context_create(&context, NULL);
     if (!status) status = weft_graph_create(&graph, context);
-    if (!status) print_context(weft_graph_context(graph));
     if (!status) status = feed(graph);
+    if (!status) print_context(weft_graph_context(graph));
     if (!status) status = follow(graph);
     if (!status) status = by_rows(graph);
     if (!status) status = variables(graph);

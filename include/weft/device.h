@@ -133,8 +133,14 @@ WEFT_API void weft_context_release(weft_context *context); /* NULL is allowed */
 WEFT_API const weft_device_info *weft_context_device(const weft_context *context);
 
 /* The bytes of device memory that the context holds now, and the most that it has held. Either pointer may be
- * NULL. */
+ * NULL. What a released plan held is kept for the next plans, within a bound: the memory that is held and unused is
+ * never more than half of the larger of the largest plan that lives and the largest of the last four plans that were
+ * released, each counted as its weft_plan_info.total_bytes. Parameters, states and snapshots are not unused. */
 WEFT_API void weft_context_memory(const weft_context *context, size_t *bytes, size_t *peak);
+/* Gives the unused memory back to the driver at once; later plans allocate anew. *freed (may be NULL) is set to how
+ * many bytes were given back. It does not wait for the device. Only the thread that uses the context may call it.
+ * Errors: WEFT_ERROR_ARGUMENT (context is NULL). */
+WEFT_API weft_status weft_context_trim(weft_context *context, size_t *freed);
 
 #ifdef __cplusplus
 }

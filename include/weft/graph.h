@@ -2,8 +2,11 @@
  *
  * Every op takes tensors and returns a borrowed tensor that the graph owns. When an op fails it returns NULL;
  * every op that takes NULL returns NULL, and the graph keeps the first error, which weft_graph_status() and
- * every later function of the graph that returns a weft_status report. A tensor holds no numbers; a plan
- * (plan.h) computes them.
+ * every later function of the graph that returns a weft_status report. What fails inside a function that returns
+ * a weft_status (weft_gradients, weft_minimize, weft_plan_create, weft_predict, weft_trainer_create, ...) is the error
+ * of that call only: the graph is as it was before, without half-created states, and the call may be repeated. The
+ * functions that belong to expressions, weft_split and weft_scope_begin with their relatives, say so. A tensor holds no
+ * numbers; a plan (plan.h) computes them.
  *
  * Only one thread at a time may use a graph. */
 #ifndef WEFT_GRAPH_H
@@ -247,7 +250,7 @@ WEFT_API weft_tensor *weft_scope_copy(weft_graph *graph, const char *from, const
  * of the backward pass, which have gradients themselves; an op on the way that has none (docs/ops.md: the second
  * gradient of CTC) is WEFT_ERROR_UNSUPPORTED. */
 WEFT_API weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt);
-/* The same for several tensors at once. On an error every gradients[i] is NULL. */
+/* The same for several tensors at once. On an error every gradients[i] is NULL, and the graph does not keep the error. */
 WEFT_API weft_status weft_gradients(
     weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients);
 /* variable ← value in each run of a plan that has this node among its outputs; both have the same shape and

@@ -270,7 +270,8 @@ WEFT_API weft_optimizer weft_lion(float rate, float weight_decay); /* betas 0.9,
  * unless something needs all gradients first. The learning rate is the scalar "learning_rate"
  * (weft_minimize_rate) of this call, which can be set between runs. updates: an array of at least WEFT_MAX_UPDATES.
  * Errors: WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind, a group that names no
- * parameter, a capacity that is too small), WEFT_ERROR_STATE (no parameters, or all are frozen). */
+ * parameter, a capacity that is too small), WEFT_ERROR_STATE (no parameters, or all are frozen). After an error the graph
+ * has no state of the optimizer. */
 WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
     size_t capacity, size_t *count);
 /* The rate of the graph's latest optimizer: call it after the weft_minimize that it is asked for. NULL before any. */

@@ -291,7 +291,7 @@ WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_
 WEFT_API weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step);
 /* outputs[0] to outputs[count - 1] become an axis cut into equal slices, or into slices of the given sizes
  * (WEFT_BATCH * k on a batch axis), whose sum must be the size of the axis. On an error every outputs[i] is
- * NULL. */
+ * NULL, and the graph keeps the error, as it does for an op, so that the status need not be looked at. */
 WEFT_API weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **outputs);
 WEFT_API weft_status weft_split_sizes(
     weft_tensor *x, int axis, const int64_t *sizes, size_t count, weft_tensor **outputs);

@@ -139,6 +139,7 @@ typedef weft_prediction prediction;
 #define context_release(...) weft_context_release(__VA_ARGS__)
 #define context_device(...) weft_context_device(__VA_ARGS__)
 #define context_memory(...) weft_context_memory(__VA_ARGS__)
+#define context_trim(...) weft_context_trim(__VA_ARGS__)
 #define dtype_name(...) weft_dtype_name(__VA_ARGS__)
 #define dtype_size(...) weft_dtype_size(__VA_ARGS__)
 #define TENSORS(...) WEFT_TENSORS(__VA_ARGS__)

@@ -328,7 +328,8 @@ typedef struct weft_trainer_options {
 #define WEFT_TRAINER_OPTIONS_INIT .struct_size = sizeof(weft_trainer_options)
 
 /* Creates the gradient and update nodes of loss, and a plan for the first batch size. The inputs of the graph
- * are fed from the columns of the same names in the dataset. */
+ * are fed from the columns of the same names in the dataset. After an error the graph has no state of the
+ * optimizer, and the precisions that it had before. */
 WEFT_API weft_status weft_trainer_create(
     weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *options);
 WEFT_API weft_trainer *weft_trainer_retain(weft_trainer *trainer);

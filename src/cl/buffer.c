@@ -1,86 +1,15 @@
-/* Device memory: the pool, the limit and the account (contract in buffer.h).
- *
- * held counts every byte of every cl_mem that the context owns, pooled ones too; it never exceeds the limit.
- * The two counters are atomic because weft_context_memory may be called from any thread; all else is the
- * context's thread's. */
+/* Device memory: buffers, their limits and copies (contract in buffer.h). */
 #include "cl/buffer.h"
 
 #include "base/pages.h"
 #include "cl/buffer_pool.h"
-#include "cl/context.h"
 #include "cl/driver.h"
 #include "cl/quirks.h"
 #include "cl/waiting.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 
-enum { MOST_POOLED = 64, LARGEST_WASTE = 4 }; /* a pooled buffer may be larger by a quarter */
 enum { LEAST_IN_LARGE_PAGES = 4 << 20 };
-
-typedef struct pooled_buffer {
-    cl_mem memory;
-    size_t capacity;
-} pooled_buffer;
-
-struct wi_buffer_pool {
-    size_t limit; /* 0: none */
-    atomic_size_t held, peak;
-    size_t pooled_bytes, pooled_count;
-    pooled_buffer pooled[MOST_POOLED];
-};
-
-weft_status wi_buffer_pool_open(wi_device *device, size_t limit) {
-    device->buffers = wi_allocate(device->host.allocator, sizeof *device->buffers);
-    if (!device->buffers) return WEFT_ERROR_MEMORY;
-    device->buffers->limit = limit;
-    return WEFT_OK;
-}
-
-static void drop_pooled(wi_buffer_pool *pool, size_t index) {
-    const pooled_buffer dropped = pool->pooled[index];
-    clReleaseMemObject(dropped.memory);
-    pool->pooled[index] = pool->pooled[--pool->pooled_count];
-    pool->pooled_bytes -= dropped.capacity;
-    atomic_fetch_sub(&pool->held, dropped.capacity);
-}
-
-static void empty_pool(wi_buffer_pool *pool) {
-    while (pool->pooled_count > 0) drop_pooled(pool, pool->pooled_count - 1);
-}
-
-void wi_buffer_pool_close(wi_device *device) {
-    if (!device->buffers) return;
-    empty_pool(device->buffers);
-    wi_release(device->host.allocator, device->buffers);
-    device->buffers = NULL;
-}
-
-void weft_context_memory(const weft_context *context, size_t *bytes, size_t *peak) {
-    size_t held = 0, most = 0;
-    for (int i = 0; context && i < context->device_count; i++) {
-        held += atomic_load(&context->devices[i]->buffers->held);
-        most += atomic_load(&context->devices[i]->buffers->peak);
-    }
-    if (bytes) *bytes = held;
-    if (peak) *peak = most;
-}
-
-/* The smallest pooled buffer that is large enough and not much too large; false when there is none. */
-static bool take_pooled(wi_buffer_pool *pool, wi_buffer *buffer, size_t bytes) {
-    size_t best = pool->pooled_count;
-    for (size_t i = 0; i < pool->pooled_count; i++) {
-        const size_t capacity = pool->pooled[i].capacity;
-        if (capacity < bytes || capacity - bytes > bytes / LARGEST_WASTE) continue;
-        if (best == pool->pooled_count || capacity < pool->pooled[best].capacity) best = i;
-    }
-    if (best == pool->pooled_count) return false;
-    *buffer = (wi_buffer){
-        .memory = pool->pooled[best].memory, .bytes = bytes, .capacity = pool->pooled[best].capacity};
-    pool->pooled_bytes -= buffer->capacity;
-    pool->pooled[best] = pool->pooled[--pool->pooled_count];
-    return true;
-}
 
 static bool exceeds_limit(const wi_buffer_pool *pool, size_t held, size_t bytes) {
     return pool->limit > 0 && (bytes > pool->limit || held > pool->limit - bytes);
@@ -88,7 +17,7 @@ static bool exceeds_limit(const wi_buffer_pool *pool, size_t held, size_t bytes)
 
 weft_status wi_buffer_check_limit(wi_device *device, size_t bytes, const char *what) {
     const wi_buffer_pool *const pool = device->buffers;
-    const size_t in_use = atomic_load(&pool->held) - pool->pooled_bytes;
+    const size_t in_use = atomic_load(&pool->held) - pool->bytes;
     if (!exceeds_limit(pool, in_use, bytes)) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_MEMORY_LIMIT,
         "%s needs %zu bytes of device memory; %zu are in use and the limit is %zu", what, bytes, in_use,
@@ -97,7 +26,7 @@ weft_status wi_buffer_check_limit(wi_device *device, size_t bytes, const char *w
 
 size_t wi_buffer_available(const wi_device *device) {
     const wi_buffer_pool *const pool = device->buffers;
-    const size_t in_use = atomic_load(&pool->held) - pool->pooled_bytes;
+    const size_t in_use = atomic_load(&pool->held) - pool->bytes;
     if (pool->limit == 0) return SIZE_MAX;
     return in_use < pool->limit ? pool->limit - in_use : 0;
 }
@@ -178,19 +107,20 @@ static cl_mem create_memory(const wi_device *device, size_t bytes, cl_int *error
     return memory ? memory : clCreateBuffer(device->cl, flags_of(device, bytes), bytes, NULL, error);
 }
 
-weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes) {
+/* waste: by how much a pooled buffer may be larger. */
+static weft_status create(wi_buffer *buffer, wi_device *device, size_t bytes, size_t waste) {
     wi_buffer_pool *const pool = device->buffers;
     *buffer = (wi_buffer){0};
     WI_TRY(wi_process_check_driver());
     if (bytes == 0) WI_FAIL(WEFT_ERROR_ARGUMENT, "a buffer of 0 bytes");
-    if (take_pooled(pool, buffer, bytes)) return WEFT_OK;
+    if (wi_buffer_pool_take(pool, buffer, bytes, waste)) return WEFT_OK;
     WI_TRY(wi_buffer_check_limit(device, bytes, "a buffer"));
     WI_TRY(wi_buffer_check_largest(device, bytes, "a buffer"));
-    if (exceeds_limit(pool, atomic_load(&pool->held), bytes)) empty_pool(pool);
+    if (exceeds_limit(pool, atomic_load(&pool->held), bytes)) wi_buffer_pool_empty(pool);
     cl_int error = CL_SUCCESS;
     cl_mem memory = create_memory(device, bytes, &error);
-    if (error != CL_SUCCESS && pool->pooled_count > 0) {
-        empty_pool(pool);
+    if (error != CL_SUCCESS && pool->count > 0) {
+        wi_buffer_pool_empty(pool);
         memory = create_memory(device, bytes, &error);
     }
     if (error != CL_SUCCESS) return fail_create(pool, bytes, error);
@@ -199,14 +129,24 @@ weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes)
     return WEFT_OK;
 }
 
+weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes) {
+    return create(buffer, device, bytes, 0);
+}
+
+weft_status wi_buffer_create_for_plan(
+    wi_buffer *buffer, wi_device *device, size_t bytes, wi_plan_share *plan) {
+    WI_TRY(create(buffer, device, bytes, wi_buffer_pool_allowed_waste(device->buffers, plan, bytes)));
+    plan->bytes += bytes;
+    return WEFT_OK;
+}
+
 /* What a kernel that hangs may still write to is not used again. */
 void wi_buffer_release(wi_buffer *buffer, wi_device *device) {
     if (!buffer->memory) return;
-    wi_buffer_pool *const pool = device->buffers;
-    if (pool->pooled_count == MOST_POOLED) drop_pooled(pool, 0);
-    pool->pooled[pool->pooled_count++] = (pooled_buffer){buffer->memory, buffer->capacity};
-    pool->pooled_bytes += buffer->capacity;
-    if (device->trial.hangs) drop_pooled(pool, pool->pooled_count - 1);
+    if (device->trial.hangs)
+        wi_buffer_pool_drop(device->buffers, buffer);
+    else
+        wi_buffer_pool_add(device->buffers, buffer);
     *buffer = (wi_buffer){0};
 }
 

@@ -1,7 +1,7 @@
-/* Device memory of a device: a pool of cl_mem, the hard limit, and the count of bytes held.
+/* Device memory of a device: buffers, and the hard limit of their bytes.
  *
- * A released buffer goes back to the pool and may be handed out again for the same or a somewhat smaller
- * size; the pool is emptied when a request would else fail or exceed the limit. */
+ * A released buffer goes to the pool (buffer_pool.h) and may be handed out again for the same size, or, to a plan, for a
+ * somewhat smaller one. The pool is emptied when a request would else fail or exceed the limit. */
 #ifndef WI_BUFFER_H
 #define WI_BUFFER_H
 
@@ -16,6 +16,20 @@ typedef struct wi_buffer {
 /* bytes > 0. Errors: WEFT_ERROR_MEMORY_LIMIT (asked, held, limit in the line), _DEVICE_MEMORY. */
 weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes);
 void wi_buffer_release(wi_buffer *buffer, wi_device *device); /* a zeroed buffer is fine */
+
+/* What a plan that lives has of a device's memory, by which the pool knows how much it may keep. */
+typedef struct wi_plan_share {
+    size_t bytes;               /* of its buffers, as asked for; they stay counted until the share ends */
+    struct wi_plan_share *next; /* of the plans that live on the device */
+} wi_plan_share;
+
+/* The share stays where it is until its end, which comes after the release of the plan's buffers. */
+void wi_plan_share_begin(wi_plan_share *share, wi_device *device);
+weft_status wi_buffer_create_for_plan(
+    wi_buffer *buffer, wi_device *device, size_t bytes, wi_plan_share *plan);
+/* remember: the pool may keep as much for a while as if the plan still lived. A share that never began is fine. */
+void wi_plan_share_end(wi_plan_share *share, wi_device *device, bool remember);
+
 /* Refuses, before anything is allocated, what would not fit; `what` begins the line. */
 weft_status wi_buffer_check_limit(wi_device *device, size_t bytes, const char *what);
 /* What that would still allow; SIZE_MAX without a limit. */

@@ -54,6 +54,13 @@ weft_tensor *wi_variable_names_find(const weft_graph *graph, const char *name) {
     return found ? found->variable : NULL;
 }
 
+void wi_variable_names_forget(weft_graph *graph, const weft_tensor *variable) {
+    const weft_allocator *const allocator = graph->context->allocator;
+    const char *const text = variable->name;
+    wi_variable_name *const name = text ? find(graph->names.variables, text, strlen(text)) : NULL;
+    if (name && name->variable == variable) HASH_DEL(graph->names.variables, name);
+}
+
 bool wi_variable_names_has_layer(const weft_graph *graph, const char *layer) {
     return find(graph->names.layers, layer, strlen(layer)) != NULL;
 }

@@ -36,7 +36,7 @@ static weft_status exchange(
 }
 
 static bool is_kept(const wi_variable *variable) {
-    return variable->role == wi_average_role && !variable->replaced;
+    return variable->role == wi_average_role && !variable->replaced_by;
 }
 
 /* Those that were not skipped. */

@@ -1,5 +1,6 @@
 /* Optimizers as objects: their states, and the steps that use them (contract in nn.h). */
 #include "base/pattern.h"
+#include "graph/attempt.h"
 #include "nn/update_rules.h"
 #include "ops/op_table.h"
 #include <string.h>
@@ -307,6 +308,17 @@ static weft_status minimize(weft_optimizer_state *optimizer, weft_tensor *loss, 
     return status;
 }
 
+static weft_status minimize_by(
+    const weft_optimizer *rule, weft_tensor *loss, weft_tensor **updates, size_t count) {
+    weft_graph *const graph = loss->graph;
+    weft_optimizer_state *const optimizer = make_optimizer(graph, rule);
+    if (!optimizer) return weft_graph_status(graph);
+    WI_TRY(give_rate(optimizer));
+    WI_TRY(minimize(optimizer, loss, updates));
+    for (size_t i = 0; i < count; i++) WI_TRY(note_rate(graph, updates[i], optimizer->rate));
+    return WEFT_OK;
+}
+
 weft_status weft_minimize(
     weft_tensor *loss, const weft_optimizer *rule, weft_tensor **updates, size_t capacity, size_t *count) {
     if (!loss || !rule || !updates || !count)
@@ -319,11 +331,8 @@ weft_status weft_minimize(
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: %zu updates, room for %zu", needed, capacity);
     WI_TRY(check_parameters(graph));
     WI_TRY(wi_groups_check(graph, rule));
-    weft_optimizer_state *const optimizer = make_optimizer(graph, rule);
-    if (!optimizer) return weft_graph_status(graph);
-    WI_TRY(give_rate(optimizer));
-    WI_TRY(minimize(optimizer, loss, updates));
-    for (size_t i = 0; i < needed; i++) WI_TRY(note_rate(graph, updates[i], optimizer->rate));
+    const wi_attempt attempt = wi_attempt_begin(graph);
+    WI_TRY(wi_attempt_end(&attempt, minimize_by(rule, loss, updates, needed)));
     *count = needed;
     return WEFT_OK;
 }

@@ -61,6 +61,7 @@ static weft_status find_pairs(follower *f) {
 /* ---- assignments ---- */
 
 static weft_tensor *moved(const follower *f, weft_tensor *to, weft_tensor *from) {
+    if (!to || !from) return NULL;
     if (f->factor >= 1 || !wi_dtype_is_float(to->dtype)) return from;
     weft_tensor *const wide_to = wi_wide(to), *const wide_from = wi_wide(from);
     weft_tensor *const sum = weft_add(weft_mul(wide_to, weft_number(wide_to, 1 - f->factor)),

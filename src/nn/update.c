@@ -72,11 +72,11 @@ const char wi_average_role[] = "average";
 static void replace_averages(weft_graph *graph, const wi_variable *average) {
     for (size_t i = 0; i < graph->variable_count; i++) {
         wi_variable *const other = graph->variables[i];
-        if (other != average && other->role == average->role &&
+        if (other != average && other->role == average->role && !other->replaced_by &&
             other->covered_block == average->covered_block && other->optimizer != average->optimizer &&
             other->covered < average->covered + average->bytes &&
             average->covered < other->covered + other->bytes)
-            other->replaced = true;
+            other->replaced_by = average->optimizer + 1;
     }
 }
 

@@ -1,6 +1,7 @@
 /* Autograd: a walk over the nodes between the loss and what is asked for, newest first, in which each op's
  * backward rule writes down its inputs' gradients as ordinary nodes. It stands with the ops, not with the
  * graph, because adding contributions up is itself an op. */
+#include "graph/attempt.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
 #include <string.h>
@@ -159,7 +160,7 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
 static weft_tensor *found_gradient(const walk *w, weft_tensor *wrt) {
     weft_tensor *found = wrt->id < w->count && w->nodes[wrt->id] ? w->gradients[wrt->id] : NULL;
     if (found && w->scale)
-        found = weft_mul(found, weft_cast(weft_reciprocal(w->scale), wi_wide(found)->dtype));
+        found = weft_mul(found, weft_cast(weft_reciprocal(w->scale), weft_tensor_dtype(wi_wide(found))));
     return found ? found : weft_expand(weft_number(wrt, 0), wrt->shape.rank, wrt->shape.dims);
 }
 
@@ -171,10 +172,8 @@ static weft_tensor *first_gradient(walk *w, weft_tensor *loss) {
     return weft_expand(one, loss->shape.rank, loss->shape.dims);
 }
 
-weft_status weft_gradients(
+static weft_status find_gradients(
     weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients) {
-    for (size_t i = 0; gradients && i < count; i++) gradients[i] = NULL;
-    WI_TRY(check(loss, wrt, count, gradients));
     walk w;
     weft_status status = walk_begin(&w, loss);
     if (status != WEFT_OK) goto done;
@@ -187,6 +186,20 @@ weft_status weft_gradients(
     status = weft_graph_status(loss->graph);
 done:
     walk_end(&w);
+    return status;
+}
+
+static void forget(weft_tensor **gradients, size_t count) {
+    for (size_t i = 0; gradients && i < count; i++) gradients[i] = NULL;
+}
+
+weft_status weft_gradients(
+    weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients) {
+    forget(gradients, count);
+    WI_TRY(check(loss, wrt, count, gradients));
+    const wi_attempt attempt = wi_attempt_begin(loss->graph);
+    const weft_status status = wi_attempt_end(&attempt, find_gradients(loss, wrt, count, gradients));
+    if (status != WEFT_OK) forget(gradients, count);
     return status;
 }
 
@@ -251,8 +264,9 @@ weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
             weft_tensor_name(variable), weft_dtype_name(variable->dtype),
             wi_shape_print(&variable->shape, text_a), weft_dtype_name(value->dtype),
             wi_shape_print(&value->shape, text_b));
-    if (variable->variable) variable->variable->assigned = true;
-    return wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL);
+    weft_tensor *const made = wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL);
+    if (made && variable->variable) variable->variable->assigned = true;
+    return made;
 }
 
 /* ---- gradients of parameters side by side ---- */

@@ -30,6 +30,8 @@ typedef struct wi_plan_memory {
     wi_place_memory *of; /* by place */
     wi_buffer *chunks;   /* of the arena */
     size_t spare_bytes;  /* of inputs that have two buffers */
+    wi_plan_share shares[WI_MAX_DEVICES];
+    bool created; /* the plan was: its memory counts when it is released */
 } wi_plan_memory;
 
 typedef struct wi_location {

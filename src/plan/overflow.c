@@ -4,6 +4,7 @@
  * a time from the inputs of the network on. The first one that is infinite, or greater than the format in which
  * the failed plan stores it, is where it began. This happens once, when a training has failed. */
 #include "cl/buffer.h"
+#include "graph/attempt.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
 #include "plan/compiled_plan.h"
@@ -132,7 +133,7 @@ static void name_node(const weft_tensor *node, char text[NAME]) {
             source ? " with '" : "", source ? weft_tensor_name(source) : "", source ? "'" : "");
 }
 
-static weft_status fail(weft_plan *plan) {
+static weft_status fail_with_name(weft_plan *plan) {
     const wi_loss_scaling *const scaling = &plan->request.graph->scaling;
     overflow_search s = {.plan = plan};
     char where[NAME] = "a tensor that is finite when it is computed again";
@@ -145,6 +146,12 @@ static weft_status fail(weft_plan *plan) {
         "least scale of %g; the overflow begins in "
         "%s",
         (uint64_t)began, (double)scaling->options.least, where);
+}
+
+/* The search evaluates expressions, whose errors are this call's. */
+static weft_status fail(weft_plan *plan) {
+    const wi_attempt attempt = wi_attempt_begin(plan->request.graph);
+    return wi_attempt_end(&attempt, fail_with_name(plan));
 }
 
 weft_status wi_plan_check_overflow(weft_plan *plan) {

@@ -2,6 +2,7 @@
 #include "plan/compiled_plan.h"
 
 #include "base/options.h"
+#include "graph/attempt.h"
 #include "kernels/forced.h"
 #include "plan/conflicts.h"
 #include "plan/micro_batches.h"
@@ -265,15 +266,18 @@ weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size
         .batch = options.batch};
     plan->references = 1;
     weft_status status = fill_request(plan, outputs, count, &options);
+    const wi_attempt attempt = wi_attempt_begin(graph);
     const int64_t symbol = graph->length_symbol;
     graph->length_symbol = 0; /* the nodes that a plan makes have none */
     if (status == WEFT_OK) status = build(plan, &options);
+    if (status == WEFT_OK) status = weft_graph_status(graph);
     graph->length_symbol = symbol;
+    plan->memory.created = status == WEFT_OK;
     if (status != WEFT_OK)
         plan_destroy(plan);
     else
         *out = plan;
-    return status;
+    return wi_attempt_end(&attempt, status);
 }
 
 weft_status wi_plan_create_unowned(

@@ -2,6 +2,7 @@
 #include "cl/driver.h"
 #include "plan/launches.h"
 #include <stdio.h>
+#include <string.h>
 
 static weft_status allocate_place(wi_plan_memory *memory, size_t index) {
     const wi_placement *placement = memory->placement;
@@ -10,7 +11,7 @@ static weft_status allocate_place(wi_plan_memory *memory, size_t index) {
     wi_device *device = request->devices.of[place->device];
     wi_place_memory *own = &memory->of[index];
     if (place->kind == WI_STORAGE_INPUT) {
-        WI_TRY(wi_buffer_create(&own->buffer, device, place->bytes));
+        WI_TRY(wi_buffer_create_for_plan(&own->buffer, device, place->bytes, &memory->shares[place->device]));
         own->memory = own->buffer.memory;
     } else if (place->kind == WI_STORAGE_BLOCK) {
         const size_t block = placement->partition->storages[index].block;
@@ -86,8 +87,8 @@ static weft_status make_spares(wi_plan_memory *memory) {
     const wi_placement *const placement = memory->placement;
     for (size_t i = 0; i < placement->place_count; i++) {
         if (!has_spare(placement, i)) continue;
-        WI_TRY(
-            wi_buffer_create(&memory->of[i].spare, place_device(placement, i), placement->places[i].bytes));
+        WI_TRY(wi_buffer_create_for_plan(&memory->of[i].spare, place_device(placement, i),
+            placement->places[i].bytes, &memory->shares[placement->places[i].device]));
         memory->spare_bytes += placement->places[i].bytes;
     }
     return WEFT_OK;
@@ -97,13 +98,16 @@ static weft_status make_spares(wi_plan_memory *memory) {
 static void allocate_spares(wi_plan_memory *memory, size_t limit) {
     const wi_placement *const placement = memory->placement;
     char error[WI_ERROR_LINE];
+    wi_plan_share shares[WI_MAX_DEVICES];
     size_t bytes = 0;
     for (size_t i = 0; i < placement->place_count; i++)
         if (has_spare(placement, i)) bytes += placement->places[i].bytes;
     if (bytes == 0 || !fits_spare(placement, limit, bytes)) return;
     wi_error_save(error, sizeof error);
+    memcpy(shares, memory->shares, sizeof shares);
     if (make_spares(memory) == WEFT_OK) return;
     wi_error_restore(error);
+    memcpy(memory->shares, shares, sizeof shares); /* the plan is as large as it was before */
     release_spares(memory);
 }
 
@@ -114,8 +118,11 @@ weft_status wi_plan_allocate(const wi_placement *placement, size_t limit, wi_pla
     memory->of = wi_arena_take(p->request->arena, (placement->place_count + 1) * sizeof *memory->of);
     memory->chunks = wi_arena_take(p->request->arena, (placement->chunk_count + 1) * sizeof *memory->chunks);
     if (!memory->of || !memory->chunks) return WEFT_ERROR_MEMORY;
+    for (int d = 0; d < p->request->devices.count; d++)
+        wi_plan_share_begin(&memory->shares[d], p->request->devices.of[d]);
     for (size_t i = 0; i < placement->chunk_count; i++)
-        WI_TRY(wi_buffer_create(&memory->chunks[i], chunk_device(placement, i), placement->chunk_bytes[i]));
+        WI_TRY(wi_buffer_create_for_plan(&memory->chunks[i], chunk_device(placement, i),
+            placement->chunk_bytes[i], &memory->shares[placement->chunk_device[i]]));
     for (size_t i = 0; i < placement->place_count; i++) WI_TRY(allocate_place(memory, i));
     allocate_spares(memory, limit);
     return WEFT_OK;
@@ -133,6 +140,9 @@ void wi_plan_memory_clear(wi_plan_memory *memory) {
     }
     for (size_t i = 0; memory->chunks && i < placement->chunk_count; i++)
         wi_buffer_release(&memory->chunks[i], chunk_device(placement, i));
+    const wi_plan_devices *const devices = placement ? &placement->partition->request->devices : NULL;
+    for (int d = 0; devices && d < devices->count; d++)
+        wi_plan_share_end(&memory->shares[d], devices->of[d], memory->created);
 }
 
 wi_location wi_locate_place(const wi_plan_memory *memory, int place) {

@@ -72,18 +72,19 @@ static size_t example_bytes(const weft_dataset *dataset) {
     return bytes;
 }
 
-/* A dataset of sequences of another length has other plans. */
+/* A dataset of sequences of another length has other plans; those of the former length go even if the dataset is refused. */
 static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
     const int64_t length = pass->feed.length;
-    WI_TRY(wi_feed_bind(&pass->feed, dataset->columns, dataset->count));
+    const weft_status status = wi_feed_bind(&pass->feed, dataset->columns, dataset->count);
+    if (length != pass->feed.length) {
+        weft_plan_release(pass->full);
+        weft_plan_release(pass->rest);
+        pass->full = pass->rest = NULL;
+    }
+    WI_TRY(status);
     if (pass->feed.waits) WI_FAIL(WEFT_ERROR_SHAPE, "no column of the dataset says how long WEFT_LENGTH is");
     WI_TRY(wi_measures_bind(&pass->measures, dataset));
-    WI_TRY(wi_feed_check_labels(&pass->feed, dataset));
-    if (length == pass->feed.length) return WEFT_OK;
-    weft_plan_release(pass->full);
-    weft_plan_release(pass->rest);
-    pass->full = pass->rest = NULL;
-    return WEFT_OK;
+    return wi_feed_check_labels(&pass->feed, dataset);
 }
 
 static weft_status make_loader(wi_pass *pass, weft_dataset *dataset) {

@@ -4,7 +4,7 @@
 #include "base/platform.h"
 #include "cl/context.h"
 #include "cl/waiting.h"
-#include "graph/nodes.h"
+#include "graph/attempt.h"
 #include "train/correct_count.h"
 #include "train/trainer_shared.h"
 #include <math.h>
@@ -197,12 +197,13 @@ weft_status weft_trainer_create(
     atomic_init(&made->cancelled, false);
     atomic_init(&made->stopping, false);
     init_pass_options(made);
+    const wi_attempt attempt = wi_attempt_begin(graph);
     const weft_status status = build(made, loss);
     made->options.updates = made->options.carries = NULL; /* the caller's, not needed any more */
     made->options.optimizer.groups = NULL;
     if (status != WEFT_OK) {
-        weft_trainer_release(made);
-        return status;
+        weft_trainer_release(made); /* its plans use what the attempt removes */
+        return wi_attempt_end(&attempt, status);
     }
     *trainer = made;
     return WEFT_OK;

@@ -81,6 +81,24 @@ static void end(fault_world *world) {
     scratch_remove(strdup(world->folder));
 }
 
+/* Nothing fails any more: each graph that is left computes what it should. A kernel of which it is remembered that it does not
+ * compile is an error in every plan that needs it. */
+static void use_graphs(report *r, fault_world *world) {
+    const fault_subject *const subject = r->setting->subject;
+    const double *const right = r->setting->reference.used;
+    if (!subject->use || r->setting->kind->is_remembered(r->series)) return;
+    for (int graph = 0; graph < FAULT_GRAPHS; graph++) {
+        double numbers[FAULT_NUMBERS] = {0};
+        bool there = false;
+        const weft_status status = subject->use(world, graph, numbers, &there);
+        if (!there) continue;
+        if (status != WEFT_OK)
+            complain(r, "the graph cannot be used: ", weft_last_error());
+        else if (memcmp(numbers, right, sizeof numbers) != 0)
+            complain(r, "the graph computes something else", "");
+    }
+}
+
 /* Nothing fails any more: the program goes on from where it can, to the same end. */
 static void go_on(report *r, fault_world *world, int reached) {
     const fault_subject *const subject = r->setting->subject;
@@ -111,6 +129,7 @@ static weft_status strike(report *r, fault_world *world, int from, long nth, boo
     if (status != WEFT_OK) check_error(r, status);
     check_files(r, world->folder);
     check_files(r, world->cache);
+    if (status != WEFT_OK) use_graphs(r, world);
     if (status != WEFT_OK) go_on(r, world, reached);
     clear_from(subject, world, from);
     return status;
@@ -165,6 +184,7 @@ fault_outcome fault_chain_run(const fault_setting *setting, fault_chain *chain, 
     if (chain->cases == 0 && begin_chain(setting, chain) != WEFT_OK)
         complain(&r, "without a fault: ", weft_last_error());
     chain->cases++;
+    (void)weft_context_trim(chain->world.context, NULL); /* as many buffers are created in each case */
     const weft_status status =
         strike(&r, &chain->world, setting->subject->again, nth - setting->calls[series].before, &hit);
     if (!hit) complain(&r, "the call is not made in a used context", "");
@@ -200,6 +220,7 @@ static weft_status count_calls(fault_setting *setting, fault_world *world) {
         status = subject->steps[step](world);
     for (size_t s = 0; s < count; s++) setting->calls[s].before = kind->calls(s);
     for (int turn = 0; turn < 2 && status == WEFT_OK; turn++) {
+        (void)weft_context_trim(world->context, NULL);
         kind->arm(0, 0);
         status = attempt(subject, world, subject->again, &reached);
         for (size_t s = 0; s < count; s++) setting->calls[s].used = kind->calls(s);
@@ -208,6 +229,17 @@ static weft_status count_calls(fault_setting *setting, fault_world *world) {
         mkdir(world->folder, 0700);
     }
     return status;
+}
+
+/* What the first graph gives; the others must give the same. */
+static weft_status use_reference(fault_setting *setting) {
+    fault_world *const world = &setting->reference;
+    report r = {setting, 0, 0, 0, false};
+    bool there = false;
+    if (!setting->subject->use) return WEFT_OK;
+    const weft_status status = setting->subject->use(world, 0, world->used, &there);
+    if (status == WEFT_OK && there) use_graphs(&r, world);
+    return r.wrong || !there ? WEFT_ERROR_INTERNAL : status;
 }
 
 bool fault_case_prepare(fault_setting *setting) {
@@ -223,6 +255,7 @@ bool fault_case_prepare(fault_setting *setting) {
     setting->kind->arm(0, 0);
     if (status == WEFT_OK) status = attempt(setting->subject, world, 0, &reached);
     for (size_t s = 0; s < setting->kind->series(); s++) setting->calls[s].all = setting->kind->calls(s);
+    if (status == WEFT_OK) status = use_reference(setting);
     clear_from(setting->subject, world, 0);
     fault_world counted;
     begin(setting, &counted, "counted");

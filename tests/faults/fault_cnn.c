@@ -1,5 +1,5 @@
 /* Images by convolutions, through plans and checkpoint files without a trainer. */
-#include "fault_subject.h"
+#include "fault_use.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,11 +8,26 @@ enum { SIDE = 8, BATCH = 4, CLASSES = 3, STEPS = 3 };
 /* Everything stands in memory that is not allocated: only the library's allocations are counted. */
 typedef struct fault_made {
     weft_graph *graph;
-    weft_tensor *image, *label, *loss, *outputs[1 + WEFT_MAX_UPDATES];
+    weft_tensor *image, *label, *logits, *loss, *outputs[1 + WEFT_MAX_UPDATES];
+    bool built; /* all expressions */
+    size_t updates;
     weft_plan *plan;
 } fault_made;
 
 static fault_made first, second;
+
+/* As far as it has not been done. */
+static weft_status prepare_training(fault_made *m) {
+    const weft_optimizer momentum = weft_sgd_momentum(0.05f, 0.9f, 1e-3f);
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
+    weft_status status = WEFT_OK;
+    m->outputs[0] = m->loss;
+    if (m->updates == 0)
+        status = weft_minimize(m->loss, &momentum, m->outputs + 1, WEFT_MAX_UPDATES, &m->updates);
+    if (status == WEFT_OK && !m->plan)
+        status = weft_plan_create(&m->plan, m->outputs, 1 + m->updates, &options);
+    return status;
+}
 
 static weft_status build(weft_context *context, fault_made *m) {
     const int64_t label[] = {WEFT_BATCH};
@@ -22,14 +37,11 @@ static weft_status build(weft_context *context, fault_made *m) {
     m->label = weft_input_shape(m->graph, "label", WEFT_I32, 1, label);
     weft_tensor *h = weft_relu(weft_batch_norm(weft_conv2d(m->image, 4, 3)));
     h = weft_dropout(weft_flatten(weft_max_pool2d(h, 2)), 0.25f);
-    m->loss = weft_cross_entropy(weft_linear(h, CLASSES), m->label);
-    m->outputs[0] = m->loss;
-    const weft_optimizer momentum = weft_sgd_momentum(0.05f, 0.9f, 1e-3f);
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
-    size_t updates = 0;
+    m->logits = weft_linear(h, CLASSES);
+    m->loss = weft_cross_entropy(m->logits, m->label);
     if ((status = weft_graph_status(m->graph)) != WEFT_OK) return status;
-    status = weft_minimize(m->loss, &momentum, m->outputs + 1, WEFT_MAX_UPDATES, &updates);
-    return status == WEFT_OK ? weft_plan_create(&m->plan, m->outputs, 1 + updates, &options) : status;
+    m->built = true;
+    return prepare_training(m);
 }
 
 static void unbuild(fault_made *m) {
@@ -93,6 +105,35 @@ static weft_status prepare(fault_world *world) {
     return status;
 }
 
+/* It trains from the prepared beginning, too, which has a place for each state, counter and scalar. */
+static weft_status use(fault_world *world, int graph, double numbers[FAULT_NUMBERS], bool *there) {
+    static const int32_t labels[BATCH] = {1, 0, 2, 0};
+    static float images[BATCH * SIDE * SIDE];
+    fault_made *const m = graph ? &second : &first;
+    float loss = 0;
+    *there = m->built;
+    if (!*there) return WEFT_OK;
+    for (int i = 0; i < BATCH * SIDE * SIDE; i++) images[i] = (float)(i * 5 % 9 - 4) * 0.3f;
+    const weft_column columns[] = {
+        {.name = "image", .dtype = WEFT_F32, .rank = 3, .dims = {1, SIDE, SIDE}, .data = images},
+        {.name = "label", .dtype = WEFT_I32, .data = labels}};
+    weft_status status = prepare_training(m);
+    if (status == WEFT_OK) status = weft_checkpoint_load(m->graph, fault_path(world->data, "begin"), NULL, 0);
+    if (status == WEFT_OK) status = train(m, 1, &loss);
+    if (status == WEFT_OK)
+        status = fault_use_graph(world,
+            &(fault_use){.graph = m->graph,
+                .loss = m->loss,
+                .output = m->logits,
+                .batch = BATCH,
+                .columns = columns,
+                .column_count = 2,
+                .output_columns = 1},
+            numbers);
+    numbers[FAULT_NUMBERS - 1] = (double)loss;
+    return status;
+}
+
 static void clear_first(fault_world *world) {
     (void)world;
     unbuild(&first);
@@ -107,4 +148,5 @@ const fault_subject fault_cnn = {.name = "cnn",
     .prepare = prepare,
     .steps = {fault_open_context, build_first, train_and_resume},
     .clear = {fault_close_context, clear_first, clear_second},
-    .again = 2};
+    .again = 2,
+    .use = use};

@@ -2,7 +2,7 @@
  * devices (the second in the same OpenCL context, the third in another) and is profiled, and a run is predicted. One state is
  * as large as what is kept in large pages. */
 #include "cl/context.h"
-#include "fault_subject.h"
+#include "fault_use.h"
 #include "graph/nodes.h"
 #include "plan/compiled_plan.h"
 #include <stdio.h>
@@ -12,7 +12,8 @@ enum { BATCH = 2, IN = 5, HIDDEN = 6, OUT = 3, DEVICES = 3, MOST_NODES = 4096, L
 
 typedef struct fault_made {
     weft_graph *graph;
-    weft_tensor *x, *target, *outputs[2 + WEFT_MAX_UPDATES];
+    weft_tensor *x, *target, *y, *outputs[2 + WEFT_MAX_UPDATES];
+    bool built; /* all expressions */
     weft_plan *plan;
     weft_profile *profile;
 } fault_made;
@@ -70,7 +71,8 @@ static weft_status make_plan(fault_world *world) {
     const uint32_t first = made.graph->node_count;
     h = weft_tanh(weft_linear(h, HIDDEN));
     const uint32_t second = made.graph->node_count;
-    made.outputs[0] = weft_mse(weft_linear(h, OUT), made.target);
+    made.y = weft_linear(h, OUT);
+    made.outputs[0] = weft_mse(made.y, made.target);
     made.outputs[1] = weft_sum(weft_state_shape(made.graph, "large", WEFT_F32, weft_zeros(), 1, large));
     for (uint32_t i = 0; i < made.graph->node_count && i < MOST_NODES; i++)
         wanted[i] = i < first ? 0 : i < second ? 1 : 2;
@@ -79,6 +81,7 @@ static weft_status make_plan(fault_world *world) {
         .wanted = wanted,
         .wanted_count = made.graph->node_count};
     if ((status = weft_graph_status(made.graph)) != WEFT_OK) return status;
+    made.built = true;
     status = weft_minimize(made.outputs[0], &adam, made.outputs + 2, WEFT_MAX_UPDATES, &updates);
     return status == WEFT_OK ? wi_plan_create_on(&made.plan, made.outputs, 2 + updates, &options, &on)
                              : status;
@@ -112,12 +115,31 @@ static weft_status train(fault_world *world) {
     return status;
 }
 
+/* On the first device. */
+static weft_status use(fault_world *world, int graph, double numbers[FAULT_NUMBERS], bool *there) {
+    static const float x[BATCH * IN] = {1, -2, 3, 0.5f, 2}, target[BATCH * OUT] = {0, 1, 0.5f};
+    const weft_column columns[] = {{.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {IN}, .data = x},
+        {.name = "target", .dtype = WEFT_F32, .rank = 1, .dims = {OUT}, .data = target}};
+    *there = graph == 0 && made.built;
+    if (!*there) return WEFT_OK;
+    return fault_use_graph(world,
+        &(fault_use){.graph = made.graph,
+            .loss = made.outputs[0],
+            .output = made.y,
+            .batch = BATCH,
+            .columns = columns,
+            .column_count = 2,
+            .output_columns = 1},
+        numbers);
+}
+
 static void clear_plan(fault_world *world) {
     (void)world;
     weft_plan_release(made.plan);
     weft_graph_release(made.graph);
     made.plan = NULL;
     made.graph = NULL;
+    made.built = false;
 }
 
 static void clear_profile(fault_world *world) {
@@ -130,4 +152,5 @@ const fault_subject fault_devices = {.name = "devices",
     .prepare = prepare,
     .steps = {open_devices, make_plan, train},
     .clear = {fault_close_context, clear_plan, clear_profile},
-    .again = 1};
+    .again = 1,
+    .use = use};

@@ -4,7 +4,7 @@
 
 #include <weft/weft.h>
 
-enum { FAULT_STEPS = 3, FAULT_PATH = 512 };
+enum { FAULT_STEPS = 3, FAULT_PATH = 512, FAULT_GRAPHS = 2, FAULT_NUMBERS = 64 };
 
 /* What a program holds. Everything is NULL before its first step. */
 typedef struct fault_world {
@@ -15,6 +15,7 @@ typedef struct fault_world {
     struct fault_made *made; /* by the second step */
     double result[64];       /* what the last step computed */
     size_t result_count;
+    double used[FAULT_NUMBERS]; /* what the use of a graph gives; unused ones are 0 */
 } fault_world;
 
 typedef struct fault_subject {
@@ -25,6 +26,9 @@ typedef struct fault_subject {
     void (*clear[FAULT_STEPS])(fault_world *world); /* undoes a step, whether it failed or not */
     /* After a failure in the last step: the step that is taken again, once it and those after it are cleared. */
     int again;
+    /* After a failure, with nothing failing any more: uses a graph that is left, whatever call has failed, if all its
+     * expressions were evaluated; else *there is false. It gives the same numbers for every graph. NULL: there is no graph. */
+    weft_status (*use)(fault_world *world, int graph, double numbers[FAULT_NUMBERS], bool *there);
 } fault_subject;
 
 extern const fault_subject fault_cnn, fault_lstm, fault_images, fault_readers, fault_devices;

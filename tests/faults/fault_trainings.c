@@ -1,6 +1,6 @@
 /* Trainers: an LSTM that carries its state along a text, and images that threads load from files. Both save checkpoints, are
  * stopped on the way, and go on in another graph. */
-#include "fault_subject.h"
+#include "fault_use.h"
 #include "support/image_bytes.h"
 #include "train/trainer_shared.h"
 #include <sched.h>
@@ -16,6 +16,9 @@ typedef struct fault_made {
     weft_dataset *data;
     weft_trainer *trainer;
     weft_tensor *last; /* a parameter that training changes */
+    bool built;        /* all expressions */
+    weft_tensor *loss, *logits, *keeps[2], *states[2];
+    weft_trainer_options options;
 } fault_made;
 
 typedef weft_status (*maker)(fault_world *world, fault_made *m, bool stops);
@@ -56,8 +59,33 @@ static weft_trainer_options common_options(const fault_world *world, fault_made 
 static weft_status finish(fault_made *m, weft_tensor *loss, const weft_trainer_options *options) {
     const weft_status status = weft_graph_status(m->graph);
     if (status != WEFT_OK) return status;
+    m->built = true;
+    m->loss = loss;
+    m->options = *options;
     m->last = weft_graph_parameter(m->graph, weft_graph_parameter_count(m->graph) - 1);
     return weft_trainer_create(&m->trainer, loss, options);
+}
+
+/* The graph has a trainer if that had failed, and computes what it should. */
+static weft_status use(const fault_world *world, fault_made *m, size_t batch, const weft_column *columns,
+    size_t column_count, double numbers[FAULT_NUMBERS]) {
+    weft_status status = WEFT_OK;
+    for (int i = 0; i < 2 && m->states[i] && status == WEFT_OK; i++) status = weft_carry_reset(m->states[i]);
+    if (status == WEFT_OK && !m->trainer) {
+        m->options.checkpoint = fault_path(world->folder, "checkpoints");
+        if (m->options.csv_log) m->options.csv_log = fault_path(world->folder, "log.csv");
+        status = weft_trainer_create(&m->trainer, m->loss, &m->options);
+    }
+    if (status != WEFT_OK) return status;
+    return fault_use_graph(world,
+        &(fault_use){.graph = m->graph,
+            .loss = m->loss,
+            .output = m->logits,
+            .batch = batch,
+            .columns = columns,
+            .column_count = column_count,
+            .output_columns = column_count - 1},
+        numbers);
 }
 
 /* ---- text ---- */
@@ -83,13 +111,29 @@ static weft_status make_lstm(fault_world *world, fault_made *m, bool stops) {
     const weft_recurrent_options layers = {WEFT_RECURRENT_OPTIONS_INIT, .h0 = weft_carry_start(h, carry, 1),
         .c0 = weft_carry_start(c, carry, 1)};
     const weft_recurrent lstm = weft_lstm(weft_embedding(tokens, WORDS, 3), 4, &layers);
-    weft_tensor *const keeps[] = {weft_assign(h, lstm.h), weft_assign(c, lstm.c)};
+    m->states[0] = h;
+    m->states[1] = c;
+    m->keeps[0] = weft_assign(h, lstm.h);
+    m->keeps[1] = weft_assign(c, lstm.c);
+    m->logits = weft_linear(lstm.y, WORDS);
     options.optimizer = weft_adam(0.01f);
-    options.carries = keeps;
+    options.carries = m->keeps;
     options.carry_count = 2;
     options.batch = STREAMS;
     options.keep_order = true;
-    return finish(m, weft_sequence_cross_entropy(weft_linear(lstm.y, WORDS), next, NULL), &options);
+    return finish(m, weft_sequence_cross_entropy(m->logits, next, NULL), &options);
+}
+
+static weft_status use_lstm(fault_world *world, int graph, double numbers[FAULT_NUMBERS], bool *there) {
+    static const int32_t tokens[STREAMS * TIME] = {0, 1, 2, 3, 4, 0, 2}, next[STREAMS * TIME] = {1, 2, 3, 4};
+    static const float carry[STREAMS] = {0, 1, 1, 0};
+    const weft_column columns[] = {
+        {.name = "tokens", .dtype = WEFT_I32, .rank = 1, .dims = {TIME}, .data = tokens},
+        {.name = "carry", .dtype = WEFT_F32, .data = carry},
+        {.name = "next", .dtype = WEFT_I32, .rank = 1, .dims = {TIME}, .data = next}};
+    fault_made *const m = graph ? &second : &first;
+    *there = m->built;
+    return m->built ? use(world, m, STREAMS, columns, 3, numbers) : WEFT_OK;
 }
 
 /* ---- images ---- */
@@ -123,7 +167,7 @@ static weft_status make_images(fault_world *world, fault_made *m, bool stops) {
     if (status != WEFT_OK) return status;
     weft_tensor *const image = weft_input(m->graph, "image", WEFT_F32, 3, SIDE, SIDE);
     weft_tensor *const label = weft_input(m->graph, "label", WEFT_I32);
-    options.logits = weft_linear(weft_flatten(weft_relu(weft_conv2d(image, 2, 3))), CLASSES);
+    m->logits = options.logits = weft_linear(weft_flatten(weft_relu(weft_conv2d(image, 2, 3))), CLASSES);
     options.optimizer = weft_sgd_momentum(0.05f, 0.9f, 0);
     options.batch = 3;
     options.loader_threads = 2;
@@ -131,6 +175,18 @@ static weft_status make_images(fault_world *world, fault_made *m, bool stops) {
     options.csv_log = fault_path(world->folder, "log.csv");
     options.append_logs = true;
     return finish(m, weft_cross_entropy(options.logits, label), &options);
+}
+
+static weft_status use_images(fault_world *world, int graph, double numbers[FAULT_NUMBERS], bool *there) {
+    static const int32_t labels[3] = {1, 0, 1};
+    static float images[3 * 3 * SIDE * SIDE];
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++) images[i] = (float)(i * 3 % 17) * 0.1f;
+    const weft_column columns[] = {
+        {.name = "image", .dtype = WEFT_F32, .rank = 3, .dims = {3, SIDE, SIDE}, .data = images},
+        {.name = "label", .dtype = WEFT_I32, .data = labels}};
+    fault_made *const m = graph ? &second : &first;
+    *there = m->built;
+    return m->built ? use(world, m, 3, columns, 2, numbers) : WEFT_OK;
 }
 
 /* ---- both ---- */
@@ -190,10 +246,12 @@ const fault_subject fault_lstm = {.name = "lstm",
     .prepare = nothing,
     .steps = {fault_open_context, make_first_lstm, run_lstm},
     .clear = {fault_close_context, clear_first, clear_second},
-    .again = 1};
+    .again = 1,
+    .use = use_lstm};
 
 const fault_subject fault_images = {.name = "images",
     .prepare = write_images,
     .steps = {fault_open_context, make_first_images, run_images},
     .clear = {fault_close_context, clear_first, clear_second},
-    .again = 1};
+    .again = 1,
+    .use = use_images};

@@ -27,10 +27,9 @@ static void test_memory_is_told_exactly(void **state) {
     assert_true(info.flops >= 2.0 * 100 * SMALL_NET_OUT * SMALL_NET_IN &&
                 info.flops < 100 * (2 * SMALL_NET_OUT * SMALL_NET_IN + 20 * SMALL_NET_OUT));
     assert_true(info.launches >= 1 && info.steps >= 1 && info.kernels >= 1 && info.kernels <= info.launches);
-    weft_plan_release(plan);
-    weft_plan_release(small_net_plan(n.y, 100)); /* what was given back is used again */
+    weft_plan_release(plan); /* at most half of it is kept */
     weft_context_memory(n.context, &after, NULL);
-    assert_int_equal(after, during);
+    assert_in_range(after, before, before + info.total_bytes / 2);
     weft_graph_release(n.graph);
 }
 

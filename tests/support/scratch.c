@@ -74,7 +74,8 @@ int scratch_count(const char *folder, const char *part, char *path) {
 
 static bool may_allocate(scratch_allocator *allocator) {
     const long limit = atomic_load(&allocator->fail_after);
-    return atomic_fetch_add(&allocator->made, 1) < limit || limit < 0;
+    const long before = atomic_fetch_add(&allocator->made, 1);
+    return before < limit || limit < 0 || (before > limit && atomic_load(&allocator->once));
 }
 
 static void *scratch_allocate(void *user, size_t bytes) {
@@ -102,6 +103,7 @@ void scratch_allocator_init(scratch_allocator *allocator, long fail_after) {
     atomic_init(&allocator->made, 0);
     atomic_init(&allocator->live, 0);
     atomic_init(&allocator->fail_after, fail_after);
+    atomic_init(&allocator->once, false);
     allocator->hooks = (weft_allocator){scratch_allocate, scratch_reallocate, scratch_release, allocator};
 }
 

@@ -19,9 +19,11 @@ const char *scratch_path(const char *folder, const char *name);
  * the last of them to path (4096 bytes) unless that is NULL. */
 int scratch_count(const char *folder, const char *part, char *path);
 
-/* Counts what it hands out. Once fail_after allocations were made, every further one fails; -1: none does. */
+/* Counts what it hands out. Once fail_after allocations were made, every further one fails, or, with `once`, the next one
+ * alone; -1: none does. */
 typedef struct scratch_allocator {
     atomic_long made, live, fail_after;
+    atomic_bool once; /* false at first */
     weft_allocator hooks;
 } scratch_allocator;
 

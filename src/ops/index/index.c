@@ -129,9 +129,9 @@ weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index) {
         if (i == a || have == want) continue;
         if (have < 1 || want < 1 || want > have)
             return fail_shapes("gather", x, index, "the index is larger along another axis");
-        x = weft_slice(x, i, 0, want);
+        if (!(x = weft_slice(x, i, 0, want))) return NULL;
     }
-    return x ? make(&wi_op_gather, x, index, &index->shape, (wi_index_attributes){.axis = a}) : NULL;
+    return make(&wi_op_gather, x, index, &index->shape, (wi_index_attributes){.axis = a});
 }
 
 static bool one_axis(const wi_shape *shape, int64_t *length) {

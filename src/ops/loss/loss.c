@@ -15,7 +15,8 @@ static bool widen(const char *op, weft_tensor **inputs, int count) {
         }
         wide = wi_dtype_wider(wide, inputs[i]->dtype);
     }
-    for (int i = 0; i < count; i++) inputs[i] = weft_cast(inputs[i], wide);
+    for (int i = 0; i < count; i++)
+        if (!(inputs[i] = weft_cast(inputs[i], wide))) return false;
     return true;
 }
 

@@ -65,6 +65,7 @@ static weft_tensor *times(weft_tensor *x, weft_tensor *factor) {
 static weft_tensor *settle(const weft_tensor *y, weft_tensor *losses) {
     weft_tensor *labels = labels_beside(y), *nan = weft_number(losses, (double)NAN);
     losses = weft_where(weft_less(labels, weft_number(labels, 0)), nan, losses);
+    if (!labels) return NULL;
     weft_tensor *classes = wi_constant_count(y->inputs[0], labels->dtype, y->inputs[0]->shape.dims[1], 0);
     losses = weft_where(weft_less_equal(classes, labels), nan, losses);
     return unless_ignored(y, losses);
@@ -276,11 +277,13 @@ static void add_batch_axis(class_loss *loss) {
 }
 
 /* The scores and all that multiplies them in f32, or in f64 where the scores are. */
-static void widen(class_loss *loss, bool dense) {
+static bool widen(class_loss *loss, bool dense) {
     const weft_dtype wide = wi_format_of(loss->inputs[0]->dtype)->compute;
     for (int i = 0; i < 3; i++) {
-        if (loss->inputs[i] && (i != 1 || dense)) loss->inputs[i] = weft_cast(loss->inputs[i], wide);
+        if (!loss->inputs[i] || (i == 1 && !dense)) continue;
+        if (!(loss->inputs[i] = weft_cast(loss->inputs[i], wide))) return false;
     }
+    return true;
 }
 
 /* false: the error is recorded, or there is no graph for it. */
@@ -299,8 +302,7 @@ static bool begin(class_loss *loss, const weft_class_loss_options *options, bool
     if (!shapes_good(loss, dense)) return false;
     add_batch_axis(loss);
     if (!loss->inputs[0] || !loss->inputs[1] || !weights_good(loss)) return false;
-    widen(loss, dense);
-    return true;
+    return widen(loss, dense);
 }
 
 static weft_tensor *finish(

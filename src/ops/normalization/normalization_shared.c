@@ -72,6 +72,7 @@ weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shap
         !wi_norm_has_shape(op, "the bias", inputs->bias, shape))
         return NULL;
     widen(inputs);
+    if (graph->status != WEFT_OK) return NULL;
     if (epsilon >= 0 && !isinf(epsilon)) return graph;
     wi_graph_fail(
         graph, WEFT_ERROR_ARGUMENT, "%s: epsilon %g is not 0 or more and finite", op->name, (double)epsilon);

@@ -141,7 +141,8 @@ weft_tensor *wi_reduce_composite(
     const wi_op *op, weft_tensor *x, uint32_t axes, const wi_attributes *attributes, bool keep) {
     const wi_shape shape = kept_shape(&x->shape, axes);
     weft_tensor *wide = wi_wide(x);
-    weft_tensor *y = weft_cast(wi_node(x->graph, op, &wide, 1, wide->dtype, &shape, attributes), x->dtype);
+    weft_tensor *y =
+        weft_cast(wi_node(x->graph, op, &wide, 1, weft_tensor_dtype(wide), &shape, attributes), x->dtype);
     return keep ? y : drop_axes(y, axes);
 }
 
@@ -170,7 +171,7 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     int64_t count;
     int power;
     wi_axes_count(x, mask, &count, &power);
-    weft_tensor *wide = wi_wide(x), *share = wi_constant_share(x, wide->dtype, count, power);
+    weft_tensor *wide = wi_wide(x), *share = wi_constant_share(x, weft_tensor_dtype(wide), count, power);
     weft_tensor *mean_value = weft_cast(weft_mul(wi_sum_keep(wide, mask), share), x->dtype);
     return keep ? mean_value : drop_axes(mean_value, mask);
 }
