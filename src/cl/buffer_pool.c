@@ -2,6 +2,7 @@
 #include "cl/buffer_pool.h"
 
 #include "cl/context.h"
+#include "cl/driver.h"
 #include <string.h>
 
 enum { LARGEST_WASTE = 4 }; /* a quarter of a buffer */
