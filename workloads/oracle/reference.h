@@ -33,6 +33,10 @@ f64_mark f64_pool_mark(void);
 void f64_pool_release(f64_mark mark); /* frees every array made since */
 /* Finite differences need no errors, and are faster without. */
 void f64_track_errors(bool track);
+bool f64_tracks_errors(void);
+/* May float32 numbers that should be `gap` apart, with errors of this sum, come out equal or in the other order? Errors of
+ * denormal size are none, so that zeros that were computed are as equal as zeros that were given. */
+bool f64_may_meet(double gap, double error);
 
 /* ---- making arrays ---- */
 f64_array *f64_zeros(int rank, const int64_t *dims);
