@@ -39,7 +39,7 @@ bool f64_tracks_errors(void) {
 }
 
 bool f64_may_meet(double gap, double error) {
-    return error > 1e-37 ? gap <= error : gap != 0 && fabs(gap) < 1e-37;
+    return error > 1e-37 ? gap <= error : gap != 0 && gap < 1e-37;
 }
 
 /* ---- making arrays ---- */

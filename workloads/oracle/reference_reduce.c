@@ -113,9 +113,9 @@ f64_array *f64_prod(const f64_array *a, const int64_t *axes, bool keep) {
 
 /* As the deviations of a row have the sum 0, an error of its mean enters by its square alone. */
 f64_array *f64_var(const f64_array *a, double correction, const int64_t *axes, bool keep) {
-    const f64_array *const mean = f64_mean(a, axes, true);
-    f64_array *const kept = filled(mean, 0);
+    f64_array *const mean = f64_sum(a, axes, true), *const kept = filled(mean, 0);
     const double n = row_length(a, kept), divisor = fmax(n - correction, 0), allowed = 1e-6 * log2(n);
+    for (size_t i = 0; i < mean->count; i++) mean->value[i] /= n, mean->error[i] /= n;
     int64_t index[WEFT_MAX_RANK] = {0};
     for (size_t i = 0; i < a->count; i++, f64_next(index, a->rank, a->dims)) {
         const size_t at = place_in(kept, index);

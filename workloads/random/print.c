@@ -1,6 +1,5 @@
 /* Writes a program as C: see program.h. */
 #include "random/program.h"
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +68,7 @@ static const char *append_mark(text *t, const char *mark, const oracle_call *cal
     switch (kind) {
     case 'i': append_size(t, call->integers[number]); break;
     case 'b': append(t, call->integers[number] ? "true" : "false"); break;
-    case 'n': append(t, isinf(call->numbers[number]) ? "INFINITY" : "%.9g", call->numbers[number]); break;
+    case 'n': append(t, "%.9g", call->numbers[number]); break;
     case 'l': append_list(t, call->dims, true); break;
     case 'd': append_shape(t, call->dims); break;
     case 'r': append(t, "%d", f64_list_length(call->dims)); break;
