@@ -67,7 +67,19 @@ static void test_large_losses(void **state) {
     assert_false(accepted(&p, 3, 1, 1.01 * slope, false));
 }
 
+/* A slope that should be 0 may be a rounding of what the loss has; of a small loss there is none. */
+static void test_cancelled_slopes(void **state) {
+    (void)state;
+    program p = begin();
+    add_call(&p, &oracle_op_relu, 0);
+    add_call(&p, &oracle_op_neg, 1);
+    assert_true(accepted(&p, -4, 30 / loss_weight(&p, 1), 1e-6, false));
+    assert_false(accepted(&p, -4, 0, 1e-6, false));
+    assert_false(accepted(&p, -4, 30 / loss_weight(&p, 1), 1e-4, false));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corners), cmocka_unit_test(test_large_losses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corners), cmocka_unit_test(test_large_losses),
+        cmocka_unit_test(test_cancelled_slopes)};
     return test_finish(cmocka_run_group_tests_name("slopes of random programs", tests, NULL, NULL));
 }

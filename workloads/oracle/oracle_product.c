@@ -129,13 +129,18 @@ ORACLE_EVALUATE(mv) {
 }
 ORACLE_OP(mv, "weft_mv($0, $1)");
 
+/* A width that depends on the batch is an error. */
 ORACLE_DRAW(bilinear_with) {
     const bool second = draw_chance(draw, 40);
     const int x = draw_value_within(draw, DRAW_FLOAT, 1, 4, -20, 20);
-    if (x < 0) return false;
+    if (x < 0 || draw_dim(draw, x, -1) < 0) return false;
     int64_t dims[WEFT_MAX_RANK + 1];
-    const int last = draw_rank(draw, x) - 1;
-    const int64_t in = draw_dim(draw, x, -1), other = draw_size(draw, 33), out = draw_size(draw, 17);
+    const f64_array *const array = draw_array(draw, x);
+    const int last = array->rank - 1;
+    const int64_t width = array->dims[last], rows = (int64_t)array->count / width, most = draw_most(draw);
+    const int64_t other = draw_size(draw, most / (rows > width ? rows : width) + 1);
+    const int64_t out = draw_size(draw, most / (rows > width * other ? rows : width * other) + 1);
+    const int64_t in = draw_dim(draw, x, -1);
     draw_dims(draw, x, dims);
     dims[last] = other;
     call->inputs[second] = x;
@@ -143,9 +148,7 @@ ORACLE_DRAW(bilinear_with) {
     call->inputs[2] =
         draw_operand(draw, (const int64_t[]){out, second ? other : in, second ? in : other, WEFT_END});
     if (draw_chance(draw, 60)) call->inputs[3] = draw_operand(draw, (const int64_t[]){out, WEFT_END});
-    dims[last] = out;
-    return has_inputs(call, 3) && draw_fits(draw, dims) &&
-           draw_count_of(draw, dims) * draw_count(draw, call->inputs[2]) / out < 400000;
+    return has_inputs(call, 3) && rows * width * other * out < 400000;
 }
 ORACLE_BUILD(bilinear_with) {
     ORACLE_UNUSED;

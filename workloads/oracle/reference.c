@@ -38,10 +38,6 @@ bool f64_tracks_errors(void) {
     return tracking;
 }
 
-bool f64_may_meet(double gap, double error) {
-    return error > 1e-37 ? gap <= error : gap != 0 && gap < 1e-37;
-}
-
 /* ---- making arrays ---- */
 
 f64_array *f64_zeros(int rank, const int64_t *dims) {
@@ -84,6 +80,10 @@ double f64_ulp(double value) {
     if (!(size >= FLT_MIN)) return ldexp(1, -149);
     if (size > FLT_MAX) return ldexp(1, 104);
     return ldexp(1, ilogb(size) - 23);
+}
+
+bool f64_may_meet(double gap, double error) {
+    return error > 1e-37 ? gap <= error : gap != 0 && gap < 1e-37;
 }
 
 int f64_list_length(const int64_t *list) {

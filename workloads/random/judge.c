@@ -137,11 +137,13 @@ static double measure(const slope_of *s) {
     return (loss_at(s, STEP, 0) - loss_at(s, -STEP, 0)) / (2 * STEP);
 }
 
-/* What the roundings of float64 losses are in their difference. */
+/* What roundings are in slopes: those of float64 losses in their difference; and where the slope of a large loss cancels out, those that
+ * float32 leaves of it, as what is added to a mask of all keys moves no attention. */
 static double rounded(const slope_of *s) {
     double size = 0;
     (void)loss_with_size(s, 0, 0, &size);
-    return 1e-15 * size / (s->across ? SECOND_STEP * SECOND_STEP : STEP);
+    if (s->across) return 1e-15 * size / (SECOND_STEP * SECOND_STEP);
+    return 1e-15 * size / STEP + 4e-7 * size / fmax(spread_of(s->sources[s->source]), 1e-3);
 }
 
 /* By which slopes on either side differ: large where the loss has a corner. A corner of the first slope within the steps of a second
