@@ -72,6 +72,10 @@ int draw_weights(oracle_draw *draw, const int64_t *dims, double low, double high
  * dimensions and WEFT_END. */
 void draw_shape(oracle_draw *draw, int rank, int64_t *dims);
 
+/* The dimensions of `value` without its `last` ones, or leading dimensions that broadcast with them: without the first, with dimensions of
+ * 1 in place of larger ones and larger ones in place of 1, with one more before them. Returns how many; no WEFT_END is written. */
+int draw_leading(oracle_draw *draw, int value, int last, int64_t *dims);
+
 /* Does the program have room for a value of these dimensions? */
 bool draw_fits(const oracle_draw *draw, const int64_t *dims);
 

@@ -2,6 +2,9 @@
 #include "oracle/draw.h"
 #include "oracle/reference_reduce.h"
 #include <math.h>
+#include <string.h>
+
+enum { KEEP, WHOLE, CORRECTION }; /* places in call->integers */
 
 /* Some axes, as numbers from either end; none means all. */
 static bool draw_reduction(oracle_draw *draw, oracle_call *call, draw_types types, double low, double high) {
@@ -12,8 +15,18 @@ static bool draw_reduction(oracle_draw *draw, oracle_call *call, draw_types type
     for (int axis = 0; axis < rank; axis++)
         if (draw_chance(draw, 45)) call->dims[count++] = draw_chance(draw, 30) ? axis - rank : axis;
     call->dims[count] = WEFT_END;
-    call->integers[0] = draw_chance(draw, 40);
+    call->integers[KEEP] = draw_chance(draw, 40);
+    call->integers[WHOLE] = draw_dtype(draw, call->inputs[0]) == WEFT_I32;
     return true;
+}
+
+/* Integers are not rounded, and wrap around beyond their range. */
+static f64_array *finished(const oracle_call *call, const f64_array *x, f64_array *y) {
+    double most = 0;
+    for (size_t i = 0; i < x->count; i++) most = fmax(most, x->error[i]);
+    if (!call->integers[WHOLE] || most >= 0.5) return y;
+    for (size_t i = 0; i < y->count; i++) y->error[i] = fabs(y->value[i]) < 0x1p31 ? 0 : INFINITY;
+    return y;
 }
 
 #define REDUCTION(op, types, low, high)                                                                      \
@@ -22,14 +35,58 @@ static bool draw_reduction(oracle_draw *draw, oracle_call *call, draw_types type
     }                                                                                                        \
     ORACLE_BUILD(op) {                                                                                       \
         ORACLE_UNUSED;                                                                                       \
-        return weft_##op##_axes(in[0], call->dims, call->integers[0] != 0);                                  \
+        return weft_##op##_axes(in[0], call->dims, call->integers[KEEP] != 0);                               \
     }                                                                                                        \
     ORACLE_EVALUATE(op) {                                                                                    \
         (void)sizes;                                                                                         \
-        return f64_##op(in[0], call->dims, call->integers[0] != 0);                                          \
+        return finished(call, in[0], f64_##op(in[0], call->dims, call->integers[KEEP] != 0));                \
     }                                                                                                        \
     ORACLE_OP(op, "weft_" #op "_axes($0, $l, $b0)");
-
 REDUCTION(sum, DRAW_NUMERIC, -100, 100)
 REDUCTION(mean, DRAW_FLOAT, -100, 100)
 REDUCTION(max, DRAW_NUMERIC, -100, 100)
+REDUCTION(min, DRAW_NUMERIC, -100, 100)
+REDUCTION(prod, DRAW_NUMERIC, -3, 3)
+REDUCTION(logsumexp, DRAW_FLOAT, -100, 100)
+
+/* Integers of any input: their own errors say whether they are certain. */
+#define finished(call, x, y) (y)
+REDUCTION(argmax, DRAW_NUMERIC, -1000, 1000)
+REDUCTION(argmin, DRAW_NUMERIC, -1000, 1000)
+REDUCTION(any, DRAW_ANY, -1000, 1000)
+REDUCTION(all, DRAW_ANY, -1000, 1000)
+REDUCTION(count_nonzero, DRAW_ANY, -1000, 1000)
+#undef finished
+
+#define MOMENT(op)                                                                                           \
+    ORACLE_DRAW(op) {                                                                                        \
+        call->integers[CORRECTION] = draw_chance(draw, 40) ? 1 : draw_below(draw, 4);                        \
+        return draw_reduction(draw, call, DRAW_FLOAT, -60, 60);                                              \
+    }                                                                                                        \
+    ORACLE_BUILD(op) {                                                                                       \
+        ORACLE_UNUSED;                                                                                       \
+        return weft_##op##_with(                                                                             \
+            in[0], (int)call->integers[CORRECTION], call->dims, call->integers[KEEP] != 0);                  \
+    }                                                                                                        \
+    ORACLE_EVALUATE(op) {                                                                                    \
+        (void)sizes;                                                                                         \
+        return f64_##op(in[0], (double)call->integers[CORRECTION], call->dims, call->integers[KEEP] != 0);   \
+    }                                                                                                        \
+    ORACLE_OP(op, "weft_" #op "_with($0, $i2, $l, $b0)");
+MOMENT(var)
+MOMENT(std)
+
+ORACLE_DRAW(norm) {
+    static const double orders[] = {1, 2, INFINITY};
+    call->numbers[0] = orders[draw_below(draw, 3)];
+    return draw_reduction(draw, call, DRAW_FLOAT, -60, 60);
+}
+ORACLE_BUILD(norm) {
+    ORACLE_UNUSED;
+    return weft_norm_with(in[0], call->numbers[0], call->dims, call->integers[KEEP] != 0);
+}
+ORACLE_EVALUATE(norm) {
+    (void)sizes;
+    return f64_norm(in[0], call->numbers[0], call->dims, call->integers[KEEP] != 0);
+}
+ORACLE_OP(norm, "weft_norm_with($0, $n0, $l, $b0)");

@@ -34,6 +34,10 @@ void f64_track_errors(bool track) {
     tracking = track;
 }
 
+bool f64_tracks_errors(void) {
+    return tracking;
+}
+
 /* ---- making arrays ---- */
 
 f64_array *f64_zeros(int rank, const int64_t *dims) {
@@ -76,6 +80,10 @@ double f64_ulp(double value) {
     if (!(size >= FLT_MIN)) return ldexp(1, -149);
     if (size > FLT_MAX) return ldexp(1, 104);
     return ldexp(1, ilogb(size) - 23);
+}
+
+bool f64_may_meet(double gap, double error) {
+    return error > 1e-37 ? gap <= error : gap != 0 && gap < 1e-37;
 }
 
 int f64_list_length(const int64_t *list) {
@@ -229,9 +237,20 @@ f64_array *f64_mean(const f64_array *a, const int64_t *axes, bool keep) {
     return sum_over(a, axes, keep, true);
 }
 
+/* A row's place is uncertain where an element other than its maximum may be as large. In `seen`, the errors are the
+ * maxima's offsets in `a`. */
+static void mark_uncertain(const f64_array *a, const f64_array *best, const f64_array *seen, reduction *r) {
+    int64_t index[WEFT_MAX_RANK] = {0};
+    for (size_t i = 0; i < a->count; i++, f64_next(index, a->rank, a->dims)) {
+        const size_t at = broadcast_offset(r->result, a->rank, index), top = (size_t)seen->error[at];
+        if (i != top && f64_may_meet(best->value[at] - a->value[i], a->error[top] + a->error[i]))
+            r->result->error[at] = r->length;
+    }
+}
+
 /* The first maximum (NaN counts as the greatest): its value, or its place among the reduced elements. */
 static f64_array *maximum_over(const f64_array *a, const int64_t *axes, bool keep, bool want_place) {
-    const reduction r = reduction_begin(a, axes);
+    reduction r = reduction_begin(a, axes);
     f64_array *const best = f64_copy(r.result), *const seen = f64_copy(r.result);
     int64_t index[WEFT_MAX_RANK] = {0};
     for (size_t i = 0; i < a->count; i++, f64_next(index, a->rank, a->dims)) {
@@ -239,11 +258,13 @@ static f64_array *maximum_over(const f64_array *a, const int64_t *axes, bool kee
         const double x = a->value[i];
         if (seen->value[at] == 0 || x > best->value[at] || (isnan(x) && !isnan(best->value[at]))) {
             best->value[at] = x;
+            seen->error[at] = (double)i;
             r.result->value[at] = want_place ? seen->value[at] : x;
         }
         if (!want_place) r.result->error[at] = fmax(r.result->error[at], a->error[i]);
         seen->value[at]++;
     }
+    if (want_place && tracking) mark_uncertain(a, best, seen, &r);
     return reduction_end(&r, keep);
 }
 
@@ -260,14 +281,15 @@ f64_array *f64_argmax(const f64_array *a, const int64_t *axes, bool keep) {
 static void dot(f64_array *y, size_t at, const f64_array *a, size_t row, const f64_array *b, size_t column) {
     const size_t k = (size_t)a->dims[a->rank - 1], n = (size_t)b->dims[b->rank - 1];
     const double allowed = 1e-6 * log2((double)k);
+    const double *const x = a->value + row * k, *const y_column = b->value + column;
     double sum = 0, error = 0;
-    for (size_t i = 0; i < k; i++) {
-        const size_t l = row * k + i, r = column + i * n;
-        const double product = a->value[l] * b->value[r];
-        sum += product;
-        error += allowed * fabs(product) + a->error[l] * fabs(b->value[r]) + b->error[r] * fabs(a->value[l]);
-    }
+    for (size_t i = 0; i < k; i++) sum += x[i] * y_column[i * n];
     y->value[at] = sum;
+    for (size_t i = 0; i < k && tracking; i++) {
+        const double of_a = a->error[row * k + i], of_b = b->error[column + i * n];
+        const double size = fabs(y_column[i * n]);
+        error += allowed * fabs(x[i]) * size + of_a * (size + of_b) + of_b * fabs(x[i]);
+    }
     y->error[at] = error + f64_ulp(sum);
 }
 
@@ -296,9 +318,12 @@ f64_array *f64_matmul(const f64_array *a, const f64_array *b) {
 
 /* ---- softmax ---- */
 
-/* x - max(x): the formulas below subtract it, so that exp cannot overflow. */
+/* x - max(x): the formulas below subtract it, so that exp cannot overflow. Their results do not depend on what is
+ * subtracted, nor on how exact it is. */
 static f64_array *centred(const f64_array *a, int axis) {
-    return f64_sub(a, f64_max(a, (int64_t[]){axis, WEFT_END}, true));
+    f64_array *const top = f64_max(a, (int64_t[]){axis, WEFT_END}, true);
+    memset(top->error, 0, top->count * sizeof *top->error);
+    return f64_sub(a, top);
 }
 
 f64_array *f64_softmax(const f64_array *a, int axis) {

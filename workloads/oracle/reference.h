@@ -33,6 +33,7 @@ f64_mark f64_pool_mark(void);
 void f64_pool_release(f64_mark mark); /* frees every array made since */
 /* Finite differences need no errors, and are faster without. */
 void f64_track_errors(bool track);
+bool f64_tracks_errors(void);
 
 /* ---- making arrays ---- */
 f64_array *f64_zeros(int rank, const int64_t *dims);
@@ -42,6 +43,9 @@ f64_array *f64_copy(const f64_array *a);
 bool f64_next(int64_t *index, int rank, const int64_t *dims);
 /* The spacing of float32 numbers around a value. */
 double f64_ulp(double value);
+/* May float32 numbers that should be `gap` apart, with errors of this sum, come out equal or in the other order? Errors of
+ * denormal size are none, so that zeros that were computed are as equal as zeros that were given. */
+bool f64_may_meet(double gap, double error);
 /* Dimensions of a list that WEFT_END ends; at most WEFT_MAX_RANK. */
 int f64_list_length(const int64_t *list);
 

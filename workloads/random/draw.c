@@ -246,6 +246,19 @@ static void draw_narrower(oracle_draw *draw, int value, int64_t *dims) {
         if (draw_chance(draw, 30)) dims[i] = 1;
 }
 
+int draw_leading(oracle_draw *draw, int value, int last, int64_t *dims) {
+    const int rank = draw_rank(draw, value) - last;
+    const int dropped = draw_chance(draw, 30) ? (int)draw_below(draw, rank + 1) : 0;
+    int count = 0;
+    if (rank < 3 && dropped == 0 && draw_chance(draw, 12)) dims[count++] = draw_size(draw, 3);
+    for (int i = dropped; i < rank; i++) {
+        const int64_t dim = draw_dim(draw, value, i);
+        const bool other = draw_chance(draw, 20);
+        dims[count++] = !other ? dim : dim == 1 ? draw_size(draw, 3) : 1;
+    }
+    return count;
+}
+
 int draw_partner(oracle_draw *draw, int value, weft_dtype dtype, double low, double high) {
     int candidates[PROGRAM_VALUES], count = 0;
     for (int i = 0; i < draw->p->count; i++) {

@@ -1,9 +1,9 @@
 /* einsum against the sum that its letters say, over all values of all letters. */
+#include "oracle/reference_einsum.h"
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
 #include <math.h>
-#include <string.h>
 
 #define X(...)   F32(-2, 2, __VA_ARGS__)
 #define X_T(...) F32_VIEW(OP_TRANSPOSED, -2, 2, __VA_ARGS__)
@@ -23,44 +23,15 @@ static weft_tensor *build_einsum(const op_case *c, weft_graph *graph, weft_tenso
     return weft_einsum(((const equation *)c->row)->asked, inputs[0], inputs[1]);
 }
 
-/* Where the letters' values lie in an array whose axes they name. */
-static size_t offset_of(const f64_array *a, const char *letters, const int64_t values[128]) {
-    size_t at = 0;
-    for (int axis = 0; axis < a->rank; axis++) {
-        const int64_t value = a->dims[axis] == 1 ? 0 : values[(unsigned char)letters[axis]];
-        at = at * (size_t)a->dims[axis] + (size_t)value;
-    }
-    return at;
-}
-
+/* The reference reads what was asked as what is spelled. */
 static f64_array *reference_einsum(const op_case *c, const f64_array *const *inputs) {
-    const char *const text = ((const equation *)c->row)->spelled, *const arrow = strstr(text, "->");
-    const char *const comma = strchr(text, ',');
-    const char *const letters[2] = {text, comma ? comma + 1 : NULL}, *const out = arrow + 2;
-    int64_t sizes[128] = {0}, values[128] = {0}, dims[WEFT_MAX_RANK], total = 1;
-    for (int i = 0; i < (comma ? 2 : 1); i++)
-        for (int axis = 0; axis < inputs[i]->rank; axis++) {
-            int64_t *const size = &sizes[(unsigned char)letters[i][axis]];
-            *size = *size > inputs[i]->dims[axis] ? *size : inputs[i]->dims[axis];
-        }
-    for (int i = 0; out[i]; i++) dims[i] = sizes[(unsigned char)out[i]];
-    f64_array *const y = f64_zeros((int)strlen(out), dims);
-    for (int letter = 0; letter < 128; letter++) total *= sizes[letter] ? sizes[letter] : 1;
-    const double terms = (double)total / (double)y->count, allowed = 1e-6 * (1 + log2(terms));
-    for (int64_t n = 0; n < total; n++) {
-        int64_t rest = n;
-        for (int letter = 0; letter < 128; letter++) {
-            if (!sizes[letter]) continue;
-            values[letter] = rest % sizes[letter];
-            rest /= sizes[letter];
-        }
-        double product = inputs[0]->value[offset_of(inputs[0], letters[0], values)];
-        if (comma) product *= inputs[1]->value[offset_of(inputs[1], letters[1], values)];
-        const size_t at = offset_of(y, out, values);
-        y->value[at] += product;
-        y->error[at] += allowed * fabs(product);
-    }
-    for (size_t i = 0; i < y->count; i++) y->error[i] += f64_ulp(y->value[i]);
+    const equation *const e = c->row;
+    f64_array *const y = f64_einsum(e->spelled, inputs[0], inputs[1]);
+    const f64_array *const asked = f64_einsum(e->asked, inputs[0], inputs[1]);
+    assert_int_equal(asked->rank, y->rank);
+    assert_memory_equal(asked->dims, y->dims, (size_t)y->rank * sizeof *y->dims);
+    for (size_t i = 0; i < y->count; i++)
+        assert_true(fabs(asked->value[i] - y->value[i]) <= 1e-12 + 1e-9 * y->error[i]);
     return y;
 }
 

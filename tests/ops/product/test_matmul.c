@@ -1,4 +1,5 @@
 /* Products of matrices: sizes around the tiles of the kernels, batches, any transposition; linear. */
+#include "oracle/reference_product.h"
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
@@ -60,8 +61,7 @@ static weft_tensor *build_linear(const op_case *c, weft_graph *graph, weft_tenso
 }
 static f64_array *reference_linear(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    const f64_array *const product = f64_matmul(inputs[0], f64_transpose(inputs[1]));
-    return inputs[2] ? f64_add(product, inputs[2]) : f64_copy(product);
+    return f64_linear(inputs[0], inputs[1], inputs[2]);
 }
 
 #define PARAMETER(...) F32_PARAMETER(-1, 1, __VA_ARGS__)
@@ -81,13 +81,9 @@ static weft_tensor *build_outer(const op_case *c, weft_graph *graph, weft_tensor
     (void)c, (void)graph;
     return weft_outer(inputs[0], inputs[1]);
 }
-static f64_array *as_matrix(const f64_array *x, int64_t rows, int64_t columns) {
-    return f64_reshape(x, 2, (const int64_t[]){rows, columns});
-}
 static f64_array *reference_outer(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    const int64_t m = inputs[0]->dims[0], n = inputs[1]->dims[0];
-    return f64_mul(as_matrix(inputs[0], m, 1), as_matrix(inputs[1], 1, n));
+    return f64_outer(inputs[0], inputs[1]);
 }
 static const op_case outer_cases[] = {
     CASE("1·1", outer, INPUTS(A(1), A(1))),
@@ -102,7 +98,7 @@ static weft_tensor *build_dot(const op_case *c, weft_graph *graph, weft_tensor *
 }
 static f64_array *reference_dot(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    return f64_sum(f64_mul(inputs[0], inputs[1]), NULL, false);
+    return f64_dot(inputs[0], inputs[1]);
 }
 static const op_case dot_cases[] = {
     CASE("1", dot, INPUTS(A(1), A(1))),
@@ -116,8 +112,7 @@ static weft_tensor *build_mv(const op_case *c, weft_graph *graph, weft_tensor *c
 }
 static f64_array *reference_mv(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    const f64_array *const y = f64_matmul(inputs[0], as_matrix(inputs[1], inputs[1]->dims[0], 1));
-    return f64_reshape(y, y->rank - 1, y->dims);
+    return f64_mv(inputs[0], inputs[1]);
 }
 static const op_case mv_cases[] = {
     CASE("5·17", mv, INPUTS(A(5, 17), A(17))),
@@ -126,7 +121,7 @@ static const op_case mv_cases[] = {
     CASE("batched", mv, INPUTS(A(WEFT_BATCH, 3, 4), A(4))),
 };
 
-/* ---- bilinear: its definition, one output at a time ---- */
+/* ---- bilinear ---- */
 
 static weft_tensor *build_bilinear(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)c, (void)graph;
@@ -134,18 +129,7 @@ static weft_tensor *build_bilinear(const op_case *c, weft_graph *graph, weft_ten
 }
 static f64_array *reference_bilinear(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    const f64_array *const x1 = inputs[0], *const x2 = inputs[1], *const w = inputs[2], *results[16];
-    const int64_t units = w->dims[0], in1 = w->dims[1], in2 = w->dims[2], rows = (int64_t)x1->count / in1;
-    for (int64_t o = 0; o < units; o++) {
-        const f64_array *const slice = as_matrix(f64_slice(w, 0, o, o + 1), in1, in2);
-        const f64_array *const half = f64_matmul(as_matrix(x1, rows, in1), slice);
-        results[o] = f64_sum(f64_mul(half, as_matrix(x2, rows, in2)), (const int64_t[]){1, WEFT_END}, true);
-    }
-    f64_array *y = f64_concat(results, (size_t)units, 1);
-    if (inputs[3]) y = f64_add(y, inputs[3]);
-    int64_t dims[WEFT_MAX_RANK];
-    for (int i = 0; i < x1->rank; i++) dims[i] = i == x1->rank - 1 ? units : x1->dims[i];
-    return f64_reshape(y, x1->rank, dims);
+    return f64_bilinear(inputs[0], inputs[1], inputs[2], inputs[3]);
 }
 static const op_case bilinear_cases[] = {
     CASE("batch, parameters", bilinear,

@@ -1,5 +1,6 @@
 /* Running sums, products and linear recurrences: values, gradients, gradients of gradients; long lines,
  * zeros, numbers that leave the range of float32 on the way. */
+#include "oracle/reference_scan.h"
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
@@ -7,68 +8,12 @@
 
 #define X(...) F32(-1, 1, __VA_ARGS__)
 
-/* ---- references: lines of (outer, n, inner), one after another ---- */
-
-typedef struct line {
-    size_t n, start, step;
-} line;
-
-static size_t line_count(const f64_array *x, int axis) {
-    return x->count / (size_t)x->dims[axis];
-}
-static line line_of(const f64_array *x, int axis, size_t number, bool reverse) {
-    size_t inner = 1;
-    for (int i = axis + 1; i < x->rank; i++) inner *= (size_t)x->dims[i];
-    const size_t n = (size_t)x->dims[axis];
-    line l = {n, number / inner * n * inner + number % inner, inner};
-    if (reverse) {
-        l.start += (n - 1) * inner;
-        l.step = (size_t)0 - inner;
-    }
-    return l;
-}
 static int axis_of(const op_case *c, const f64_array *x) {
     return c->axis < 0 ? c->axis + x->rank : c->axis;
 }
-static double allowed(size_t n) {
-    return 1e-6 * fmax(1, log2((double)n));
-}
-
-/* keep: exclusive; start: reverse. size: what a rounding error is relative to. */
-static f64_array *cumulate(const op_case *c, const f64_array *x, bool product) {
-    f64_array *y = f64_copy(x);
-    const int axis = axis_of(c, x);
-    for (size_t i = 0; i < line_count(x, axis); i++) {
-        const line l = line_of(x, axis, i, c->start != 0);
-        double total = product ? 1 : 0, size = total;
-        for (size_t j = 0; j < l.n; j++) {
-            const size_t at = l.start + j * l.step;
-            const double before = total, size_before = size;
-            total = product ? total * x->value[at] : total + x->value[at];
-            size = product ? fabs(total) : size + fabs(x->value[at]);
-            y->value[at] = c->keep ? before : total;
-            y->error[at] = allowed(l.n) * (c->keep ? size_before : size);
-        }
-    }
-    return y;
-}
-
-/* y = a·y + b along each line, and the gradients of sum(y · w) with regard to a. */
-static f64_array *recurrence(const op_case *c, const f64_array *a, const f64_array *b) {
-    f64_array *y = f64_copy(a);
-    const int axis = axis_of(c, a);
-    for (size_t i = 0; i < line_count(a, axis); i++) {
-        const line l = line_of(a, axis, i, c->start != 0);
-        double state = 0, size = 0;
-        for (size_t j = 0; j < l.n; j++) {
-            const size_t at = l.start + j * l.step;
-            state = a->value[at] * state + b->value[at];
-            size = fabs(a->value[at]) * size + fabs(b->value[at]);
-            y->value[at] = state;
-            y->error[at] = allowed(l.n) * size;
-        }
-    }
-    return y;
+/* keep: exclusive; start: reverse */
+static f64_scan form_of(const op_case *c) {
+    return (f64_scan){c->axis, c->keep, c->start != 0};
 }
 
 /* ---- cumsum and cumprod ---- */
@@ -79,7 +24,7 @@ static weft_tensor *build_cumsum(const op_case *c, weft_graph *graph, weft_tenso
                                : weft_cumsum(inputs[0], c->axis);
 }
 static f64_array *reference_cumsum(const op_case *c, const f64_array *const *inputs) {
-    return cumulate(c, inputs[0], false);
+    return f64_cumsum(inputs[0], form_of(c));
 }
 static weft_tensor *build_cumprod(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
@@ -87,7 +32,7 @@ static weft_tensor *build_cumprod(const op_case *c, weft_graph *graph, weft_tens
                                : weft_cumprod(inputs[0], c->axis);
 }
 static f64_array *reference_cumprod(const op_case *c, const f64_array *const *inputs) {
-    return cumulate(c, inputs[0], true);
+    return f64_cumprod(inputs[0], form_of(c));
 }
 
 /* The gradient of sum(cumprod(x) · w) as an op of its own: its gradients are the second ones. */
@@ -99,8 +44,8 @@ static f64_array *reference_slope(const op_case *c, const f64_array *const *inpu
     const f64_array *x = inputs[0], *w = inputs[1];
     f64_array *y = f64_copy(x);
     const int axis = axis_of(c, x);
-    for (size_t number = 0; number < line_count(x, axis); number++) {
-        const line l = line_of(x, axis, number, c->start != 0);
+    for (size_t number = 0; number < f64_line_count(x, axis); number++) {
+        const f64_line l = f64_line_of(x, axis, number, c->start != 0);
         for (size_t i = 0; i < l.n; i++) {
             double product = 1, sum = 0, size = 0;
             for (size_t k = 0; k < l.n; k++) {
@@ -113,7 +58,7 @@ static f64_array *reference_slope(const op_case *c, const f64_array *const *inpu
                 }
             }
             y->value[l.start + i * l.step] = sum;
-            y->error[l.start + i * l.step] = allowed(l.n) * size;
+            y->error[l.start + i * l.step] = f64_scan_rounding(l.n) * size;
         }
     }
     return y;
@@ -164,10 +109,7 @@ static weft_tensor *build_linear_scan(const op_case *c, weft_graph *graph, weft_
     return weft_linear_scan(inputs[0], inputs[1], c->axis, c->start != 0);
 }
 static f64_array *reference_linear_scan(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *a = inputs[0], *b = inputs[1];
-    const f64_array *larger = a->count > b->count ? a : b;
-    return recurrence(
-        c, f64_expand(a, larger->rank, larger->dims), f64_expand(b, larger->rank, larger->dims));
+    return f64_linear_scan(inputs[0], inputs[1], c->axis, c->start != 0);
 }
 
 /* The gradient of sum(y · w) with regard to the factors. */
@@ -176,11 +118,11 @@ static weft_tensor *build_factors(const op_case *c, weft_graph *graph, weft_tens
     return weft_gradient(weft_sum(weft_mul(y, inputs[2])), inputs[0]);
 }
 static f64_array *reference_factors(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *a = inputs[0], *w = inputs[2], *y = recurrence(c, a, inputs[1]);
+    const f64_array *a = inputs[0], *w = inputs[2], *y = reference_linear_scan(c, inputs);
     f64_array *slope = f64_copy(a);
     const int axis = axis_of(c, a);
-    for (size_t i = 0; i < line_count(a, axis); i++) {
-        const line l = line_of(a, axis, i, c->start != 0);
+    for (size_t i = 0; i < f64_line_count(a, axis); i++) {
+        const f64_line l = f64_line_of(a, axis, i, c->start != 0);
         double reach = 0, size = 0;
         for (size_t j = l.n; j-- > 0;) {
             const size_t at = l.start + j * l.step;
@@ -188,8 +130,8 @@ static f64_array *reference_factors(const op_case *c, const f64_array *const *in
             size += fabs(w->value[at]);
             const double before = j ? y->value[at - l.step] : 0;
             slope->value[at] = reach * before;
-            slope->error[at] =
-                allowed(l.n) * size * (fabs(before) + (j ? y->error[at - l.step] / allowed(l.n) : 0));
+            slope->error[at] = f64_scan_rounding(l.n) * size *
+                               (fabs(before) + (j ? y->error[at - l.step] / f64_scan_rounding(l.n) : 0));
             reach *= a->value[at];
             size *= fabs(a->value[at]);
         }

@@ -1,5 +1,6 @@
 /* Sorting and the greatest elements: every path of the kernels by length and k, ties, NaN, zeros of both
  * signs, the ends of the integers. Indices compare exactly, so stability is proven with them. */
+#include "oracle/reference_sort.h"
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
@@ -9,47 +10,9 @@
 
 #define X(...) F32(-100, 100, __VA_ARGS__)
 
-/* ---- references: axis, keep: descending or largest, start: k (0: all) ---- */
-
-typedef struct element {
-    double value;
-    int64_t index;
-    bool descending;
-} element;
-
-/* NaN is greater than all; ties in the order of the index. */
-static int compare(const void *pa, const void *pb) {
-    const element *a = pa, *b = pb;
-    const bool nan_a = isnan(a->value), nan_b = isnan(b->value);
-    int order = 0;
-    if (nan_a || nan_b)
-        order = nan_a - nan_b;
-    else if (a->value != b->value)
-        order = a->value < b->value ? -1 : 1;
-    if (a->descending) order = -order;
-    return order ? order : a->index < b->index ? -1 : 1;
-}
-
-static f64_array *ordered(const op_case *c, const f64_array *x, bool values) {
-    const int axis = c->axis < 0 ? c->axis + x->rank : c->axis;
-    const size_t n = (size_t)x->dims[axis], k = c->start ? (size_t)c->start : n;
-    size_t inner = 1;
-    for (int i = axis + 1; i < x->rank; i++) inner *= (size_t)x->dims[i];
-    int64_t dims[WEFT_MAX_RANK];
-    for (int i = 0; i < x->rank; i++) dims[i] = i == axis ? (int64_t)k : x->dims[i];
-    f64_array *y = f64_zeros(x->rank, dims);
-    element *line = calloc(n, sizeof *line);
-    assert_non_null(line);
-    for (size_t number = 0; number < x->count / n; number++) {
-        const size_t o = number / inner, i = number % inner;
-        for (size_t j = 0; j < n; j++)
-            line[j] = (element){x->value[(o * n + j) * inner + i], (int64_t)j, c->keep};
-        qsort(line, n, sizeof *line, compare);
-        for (size_t r = 0; r < k; r++)
-            y->value[(o * k + r) * inner + i] = values ? line[r].value : (double)line[r].index;
-    }
-    free(line);
-    return y;
+/* axis, keep: descending or largest, start: k (0: all) */
+static f64_order order_of(const op_case *c) {
+    return (f64_order){c->axis, c->keep, c->start};
 }
 
 static weft_tensor *build_argsort(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
@@ -69,10 +32,10 @@ static weft_tensor *build_topk(const op_case *c, weft_graph *graph, weft_tensor 
     return weft_topk(inputs[0], c->start, c->axis, c->keep);
 }
 static f64_array *reference_argsort(const op_case *c, const f64_array *const *inputs) {
-    return ordered(c, inputs[0], false);
+    return f64_sorted_places(inputs[0], order_of(c));
 }
 static f64_array *reference_sort(const op_case *c, const f64_array *const *inputs) {
-    return ordered(c, inputs[0], true);
+    return f64_sorted(inputs[0], order_of(c));
 }
 #define reference_topk_indices reference_argsort
 #define reference_topk         reference_sort
@@ -83,7 +46,7 @@ static weft_tensor *build_slope(const op_case *c, weft_graph *graph, weft_tensor
     return weft_gradient(weft_sum(weft_mul(y, inputs[1])), inputs[0]);
 }
 static f64_array *reference_slope(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *order = ordered(c, inputs[0], false), *w = inputs[1];
+    const f64_array *order = f64_sorted_places(inputs[0], order_of(c)), *w = inputs[1];
     f64_array *y = f64_zeros(inputs[0]->rank, inputs[0]->dims);
     const size_t n = (size_t)y->dims[1], k = (size_t)order->dims[1];
     for (size_t i = 0; i < order->count; i++) y->value[i / k * n + (size_t)order->value[i]] = w->value[i];

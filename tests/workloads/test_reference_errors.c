@@ -1,0 +1,149 @@
+/* The float64 references carry the errors of their inputs: inputs that are moved by no more than their errors move no result by more
+ * than its own. Errors are not needlessly large either, and what is exact stays exact. */
+#include "support/fixture.h"
+
+#include "oracle/reference_attention.h"
+#include "oracle/reference_einsum.h"
+#include "oracle/reference_product.h"
+#include "oracle/reference_reduce.h"
+#include "oracle/reference_scan.h"
+#include "oracle/reference_sort.h"
+#include <math.h>
+#include <string.h>
+
+enum { INPUTS = 4, N = 4, MOVES = 200 };
+
+typedef f64_array *reference(const f64_array *const *x); /* of matrices of N rows and N columns */
+
+static const int64_t last[] = {1, WEFT_END}, lead[] = {0, WEFT_END};
+static const f64_scan forward = {.axis = 0}, backward = {.axis = -1, .exclusive = true, .reverse = true};
+
+static double is_positive(double a, double b, double c) {
+    (void)b, (void)c;
+    return a > 0;
+}
+static f64_array *positive(const f64_array *x) {
+    return f64_map(is_positive, x, NULL, NULL);
+}
+
+#define ROWS(X)                                                                                              \
+    X(sum, f64_sum(x[0], last, false))                                                                       \
+    X(max, f64_max(x[0], lead, true))                                                                        \
+    X(argmax, f64_argmax(x[0], last, false))                                                                 \
+    X(argmin, f64_argmin(x[0], NULL, false))                                                                 \
+    X(prod, f64_prod(x[0], last, false))                                                                     \
+    X(var, f64_var(x[0], 1, last, false))                                                                    \
+    X(std, f64_std(x[0], 0, lead, true))                                                                     \
+    X(norm1, f64_norm(x[0], 1, last, false))                                                                 \
+    X(norm2, f64_norm(x[0], 2, NULL, false))                                                                 \
+    X(logsumexp, f64_logsumexp(x[0], last, false))                                                           \
+    X(any, f64_any(x[1], last, false))                                                                       \
+    X(all, f64_all(x[1], last, false))                                                                       \
+    X(count_nonzero, f64_count_nonzero(x[1], last, false))                                                   \
+    X(softmax, f64_softmax(x[0], -1))                                                                        \
+    X(log_softmax, f64_log_softmax(x[0], 0))                                                                 \
+    X(matmul, f64_matmul(x[0], x[1]))                                                                        \
+    X(linear, f64_linear(x[0], x[1], NULL))                                                                  \
+    X(bilinear, f64_bilinear(x[0], x[1], f64_reshape(x[2], 3, (const int64_t[]){1, N, N}), NULL))            \
+    X(einsum, f64_einsum("ij,kj->ik", x[0], x[1]))                                                           \
+    X(diagonal, f64_einsum("ii,ij", x[0], x[1]))                                                             \
+    X(cumsum, f64_cumsum(x[0], forward))                                                                     \
+    X(cumprod, f64_cumprod(x[0], backward))                                                                  \
+    X(linear_scan, f64_linear_scan(x[0], x[1], 1, false))                                                    \
+    X(sort, f64_sorted(x[0], (f64_order){.axis = 0}))                                                        \
+    X(argsort, f64_sorted_places(x[0], (f64_order){.axis = 1, .descending = true}))                          \
+    X(topk_indices, f64_sorted_places(x[1], (f64_order){.axis = 1, .k = 2}))                                 \
+    X(attention, f64_attention(x[0], x[1], x[2], &(f64_attention_options){.mask = x[3]}))                    \
+    X(hidden, f64_attention(x[0], x[1], x[2],                                                                \
+                  &(f64_attention_options){                                                                  \
+                      .mask = positive(x[3]), .bool_mask = true, .causal = true, .scale = 0.4}))
+#define FUNCTION(name, formula)                                                                              \
+    static f64_array *apply_##name(const f64_array *const *x) {                                              \
+        return formula;                                                                                      \
+    }
+ROWS(FUNCTION)
+
+static const struct row {
+    const char *name;
+    reference *apply;
+} rows[] = {
+#define ROW(name, formula) {#name, apply_##name},
+    ROWS(ROW)};
+
+/* Quarters, so that there are ties and zeros. */
+static f64_array *draw(test_random *random, double error) {
+    f64_array *const x = f64_zeros(2, (const int64_t[]){N, N});
+    for (size_t i = 0; i < x->count; i++) {
+        x->value[i] = floor(test_random_between(random, -8, 9)) / 4;
+        x->error[i] = test_random_between(random, 0, 1) < 0.7 ? error * test_random_between(random, 0, 1) : 0;
+    }
+    return x;
+}
+
+static f64_array *moved(test_random *random, const f64_array *x) {
+    f64_array *const y = f64_copy(x);
+    for (size_t i = 0; i < x->count; i++) y->value[i] += test_random_between(random, -1, 1) * x->error[i];
+    return y;
+}
+
+static void assert_within(const char *name, const f64_array *got, const f64_array *y) {
+    assert_int_equal(got->count, y->count);
+    for (size_t i = 0; i < y->count; i++)
+        if (!(fabs(got->value[i] - y->value[i]) <= y->error[i]))
+            fail_msg("%s: element %zu moves from %.9g to %.9g, error %.3g", name, i, y->value[i],
+                got->value[i], y->error[i]);
+}
+
+static void move_inputs(const struct row *row, double error) {
+    test_random random = test_random_named(row->name, 0);
+    const f64_mark mark = f64_pool_mark();
+    for (int move = 0; move < MOVES; move++) {
+        const f64_array *x[INPUTS], *other[INPUTS];
+        for (int i = 0; i < INPUTS; i++) x[i] = draw(&random, error), other[i] = moved(&random, x[i]);
+        assert_within(row->name, row->apply(other), row->apply(x));
+        f64_pool_release(mark);
+    }
+}
+
+static void test_errors_are_carried(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        move_inputs(&rows[i], 0.3);
+        move_inputs(&rows[i], 1e-4);
+    }
+}
+
+/* Exact inputs leave roundings, and places and truths are certain. */
+static void test_exact_inputs(void **state) {
+    (void)state;
+    const f64_mark mark = f64_pool_mark();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        test_random random = test_random_named(rows[i].name, 1);
+        const f64_array *x[INPUTS];
+        for (int k = 0; k < INPUTS; k++) x[k] = draw(&random, 0);
+        const f64_array *const y = rows[i].apply(x);
+        for (size_t k = 0; k < y->count; k++)
+            if (!(y->error[k] < 2e-4)) fail_msg("%s: an error of %g", rows[i].name, y->error[k]);
+    }
+    f64_pool_release(mark);
+}
+
+/* Zeros that were computed are ties as those that were given are: errors of denormal size are none. */
+static void test_computed_zeros(void **state) {
+    (void)state;
+    const f64_mark mark = f64_pool_mark();
+    f64_array *const x = f64_zeros(1, (const int64_t[]){3});
+    memcpy(x->value, (const double[]){0, 0, 1}, 3 * sizeof(double));
+    for (int i = 0; i < 3; i++) x->error[i] = 0x1p-147;
+    const f64_array *const places = f64_sorted_places(x, (f64_order){.axis = 0});
+    for (int i = 0; i < 3; i++) assert_true(places->value[i] == i && places->error[i] == 0);
+    assert_true(f64_argmin(x, NULL, false)->error[0] == 0);
+    assert_true(f64_count_nonzero(x, NULL, false)->error[0] < 0.5);
+    f64_pool_release(mark);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors_are_carried),
+        cmocka_unit_test(test_exact_inputs), cmocka_unit_test(test_computed_zeros)};
+    return test_finish(cmocka_run_group_tests_name("errors of references", tests, NULL, NULL));
+}
