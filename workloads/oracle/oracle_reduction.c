@@ -28,7 +28,7 @@ static bool draw_reduction(oracle_draw *draw, oracle_call *call, draw_types type
         (void)sizes;                                                                                         \
         return f64_##op(in[0], call->dims, call->integers[0] != 0);                                          \
     }                                                                                                        \
-    ORACLE_OP(op, "weft_" #op "_axes($0, $l, $b0)");
+    ORACLE_OP(op, "weft_" #op "_axes($0, $x, $b0)");
 
 REDUCTION(sum, DRAW_NUMERIC, -100, 100)
 REDUCTION(mean, DRAW_FLOAT, -100, 100)

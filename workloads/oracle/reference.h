@@ -44,6 +44,8 @@ bool f64_next(int64_t *index, int rank, const int64_t *dims);
 double f64_ulp(double value);
 /* Dimensions of a list that WEFT_END ends; at most WEFT_MAX_RANK. */
 int f64_list_length(const int64_t *list);
+/* A negative axis counts from the end. */
+int f64_axis(int64_t axis, int rank);
 
 /* ---- elementwise, with broadcasting ---- */
 typedef double f64_function(double a, double b, double c);

@@ -34,6 +34,21 @@ int draw_axis(oracle_draw *draw, int value) {
     return (int)draw_below(draw, draw_rank(draw, value));
 }
 
+int64_t draw_from_either_end(oracle_draw *draw, int64_t position, int64_t size) {
+    return draw_chance(draw, 30) ? position - size : position;
+}
+
+int64_t draw_any_size(oracle_draw *draw, int64_t most) {
+    const program *const p = draw->p;
+    if (p->free_batch && p->batch <= most && draw_chance(draw, 30)) return WEFT_BATCH;
+    if (p->free_length && p->length <= most && draw_chance(draw, 30)) return WEFT_LENGTH;
+    return draw_size(draw, most);
+}
+
+bool draw_is_number(int64_t dim) {
+    return dim > 0 && dim < 1000000;
+}
+
 /* ---- what is known of a value ---- */
 
 int draw_rank(const oracle_draw *draw, int value) {
@@ -49,8 +64,7 @@ int64_t draw_dim(const oracle_draw *draw, int value, int axis) {
 }
 
 bool draw_is_fixed(const oracle_draw *draw, int value, int axis) {
-    const int64_t dim = draw_dim(draw, value, axis);
-    return dim > 0 && dim < 1000000;
+    return draw_is_number(draw_dim(draw, value, axis));
 }
 
 void draw_dims(const oracle_draw *draw, int value, int64_t *dims) {
@@ -91,7 +105,7 @@ int draw_value_count(const oracle_draw *draw) {
 static program_source_kind draw_kind(oracle_draw *draw, const draw_source_options *options) {
     bool fixed = true;
     for (int i = 0; i < WEFT_MAX_RANK && options->dims[i] != WEFT_END; i++)
-        fixed = fixed && options->dims[i] > 0 && options->dims[i] < 1000000;
+        fixed = fixed && draw_is_number(options->dims[i]);
     if (!fixed || options->below < 0 || options->below > 1000000) return PROGRAM_INPUT;
     const bool is_float = options->dtype == draw->p->format;
     if (options->parameter) return is_float ? PROGRAM_PARAMETER : PROGRAM_STATE;
@@ -111,7 +125,8 @@ int draw_source(oracle_draw *draw, const draw_source_options *options) {
                                  .high = options->high,
                                  .below = options->below,
                                  .ascending = options->ascending,
-                                 .distinct = options->distinct}};
+                                 .distinct = options->distinct,
+                                 .from_zero = options->from_zero}};
     const int rank = f64_list_length(options->dims);
     memcpy(value->source.dims, options->dims, (size_t)rank * sizeof *options->dims);
     value->source.dims[rank] = WEFT_END;
@@ -223,6 +238,26 @@ int draw_shaped(oracle_draw *draw, weft_dtype dtype, const int64_t *dims, double
                                  .dims = dims,
                                  .low = isfinite(low) ? low : -2,
                                  .high = isfinite(high) ? high : 2});
+}
+
+int draw_alike(oracle_draw *draw, int value, const int64_t *dims) {
+    const weft_dtype dtype = draw_dtype(draw, value);
+    const double most = dtype == WEFT_BOOL ? 1 : INFINITY;
+    return draw_shaped(draw, dtype, dims, dtype == WEFT_BOOL ? 0 : -most, most);
+}
+
+int draw_indices(oracle_draw *draw, const int64_t *dims, int64_t below) {
+    if (draw_is_number(below) && draw_chance(draw, 50))
+        return draw_shaped(draw, WEFT_I32, dims, 0, (double)below - 1);
+    return draw_source(draw, &(draw_source_options){.dtype = WEFT_I32, .dims = dims, .below = below});
+}
+
+static bool lies_in_another_order(const oracle_call *call) {
+    return call->op->images;
+}
+
+bool draw_is_row_major(const oracle_draw *draw, int value) {
+    return !program_any_call(draw->p, value, lies_in_another_order);
 }
 
 static bool broadcasts(const oracle_draw *draw, int a, int b) {

@@ -50,6 +50,7 @@ static void drop_unread(program *p) {
                 p->values[i].call.inputs[k] -= p->values[i].call.inputs[k] > value;
         for (int term = 0; term < p->loss_count; term++) p->loss[term] -= p->loss[term] > value;
     }
+    for (int i = 0; i < p->count; i++) p->values[i].call.draws = program_draws_before(p, i);
 }
 
 static bool try_without(reducer *r, program *changed) {

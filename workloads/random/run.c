@@ -19,6 +19,7 @@ typedef struct trained {
     weft_tensor *update;
     weft_tensor *outputs[OUTPUTS];
     size_t output_count;
+    uint64_t runs; /* of its plans so far */
 } trained;
 
 /* ---- the graph ---- */
@@ -104,7 +105,7 @@ static weft_status prepare(trained *t, weft_context *context, const program *p, 
 
 typedef struct run {
     const program *p;
-    const trained *t;
+    trained *t;
     weft_plan *plan;
     oracle_sizes sizes;
     f64_array *values[PROGRAM_VALUES];
@@ -260,14 +261,20 @@ static size_t least_memory(run *r) {
     return least;
 }
 
+static bool is_random(const program *p) {
+    bool random = false;
+    for (int i = 0; i < p->count; i++) random = random || program_is_random(p, i);
+    return random;
+}
+
 static bool run_plan(run *r, int times) {
     bool right = true;
     const f64_mark mark = f64_pool_mark();
     write_sources(r);
-    program_evaluate(r->p, &r->sizes, r->values, 0, 0);
-    write_directions(r);
     for (int i = 0; i < times && right; i++) {
-        r->sizes.runs = (uint64_t)i;
+        r->sizes.runs = r->t->runs++;
+        if (i == 0 || is_random(r->p)) program_evaluate(r->p, &r->sizes, r->values, 0, 0);
+        if (i == 0) write_directions(r);
         right = check_run(r);
     }
     f64_pool_release(mark);
@@ -275,22 +282,19 @@ static bool run_plan(run *r, int times) {
 }
 
 /* In all memory that it likes, or in the least that it can do with. */
-static bool run_at(const program *p, const trained *t, oracle_sizes sizes, const char *form, bool least,
-    program_result *result) {
+static bool run_at(
+    const program *p, trained *t, oracle_sizes sizes, const char *form, bool least, program_result *result) {
     run r = {.p = p, .t = t, .sizes = sizes, .result = result, .form = form};
     const size_t limit = least ? least_memory(&r) : 0;
     if (least && limit == 0) return true;
     const weft_status status = create_plan(&r, limit);
     if (status != WEFT_OK) return fail(&r, status);
-    /* Random ops draw other numbers in a second run, and updates move parameters. */
-    bool random = t->update != NULL;
-    for (int i = 0; i < p->count; i++) random = random || program_is_random(p, i);
-    const bool right = run_plan(&r, random ? 1 : 2);
+    const bool right = run_plan(&r, t->update ? 1 : 2); /* an update moves parameters */
     weft_plan_release(r.plan);
     return right;
 }
 
-static bool run_free(const program *p, const trained *t, program_result *result) {
+static bool run_free(const program *p, trained *t, program_result *result) {
     static const int64_t batches[] = {1, 17, 4}, lengths[] = {17, 1, 8};
     oracle_sizes sizes = {.batch = p->batch, .length = p->length, .inference = p->inference, .seed = p->seed};
     if (!run_at(p, t, sizes, "as drawn", false, result)) return false;
