@@ -59,7 +59,7 @@ int draw_shaped(oracle_draw *draw, weft_dtype dtype, const int64_t *dims, double
 int draw_alike(oracle_draw *draw, int value, const int64_t *dims);
 /* i32 of this shape with elements in 0 .. below - 1, a size as the library writes it: an existing value or a new source. */
 int draw_indices(oracle_draw *draw, const int64_t *dims, int64_t below);
-/* Does the value lie in memory in the order of its axes, whatever is done with it? Images need not. */
+/* Does the value lie in memory in the order of its axes? What is computed from images need not. */
 bool draw_is_row_major(const oracle_draw *draw, int value);
 /* A value of this dtype that broadcasts together with `value`: an existing one or a new source, of the same shape or with dimensions
  * of 1 or fewer dimensions. */

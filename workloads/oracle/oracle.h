@@ -42,9 +42,10 @@ typedef struct oracle_call {
 
 struct oracle_op {
     const char *name; /* its row of the op table */
-    /* A line of C: $0 to $8 are the inputs ("NULL" where absent), $i0 to $i19 the integers as sizes, $a0 likewise as axes or ends of
-     * slices, which count from the end where they are negative, $b0 likewise as booleans, $n0 to $n5 the numbers, $l the list of dims as an array that WEFT_END ends, $x likewise as axes, $d rank and dims, $r its length, $t the text, $g the
-     * graph. */
+    /* A line of C: $0 to $8 are the inputs ("NULL" where absent), $i0 to $i19 the integers as sizes, $a0 likewise as axes or
+     * ends of slices, which count from the end where they are negative, $b0 likewise as booleans, $n0 to $n5 the numbers, $l
+     * the list of dims as an array that WEFT_END ends, $x likewise as axes, $d rank and dims, $r its length, $t the text, $g
+     * the graph. A line that has `parts` is one of a function that writes several results there. */
     const char *code;
     /* Chooses inputs and attributes; false: nothing that the program has can be taken. */
     bool (*draw)(oracle_draw *draw, oracle_call *call);
@@ -54,8 +55,6 @@ struct oracle_op {
     f64_array *(*evaluate)(const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes);
     bool no_gradient; /* asking for a gradient through it is an error */
     bool random;      /* its value is drawn anew in each run */
-    bool
-        images; /* its result may lie in memory as (N, spatial..., C): dropout draws in the order of memory */
 };
 
 /* A row of the op table, NULL if there is none of that name; their number, and each of them. */

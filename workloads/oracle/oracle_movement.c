@@ -190,7 +190,7 @@ ORACLE_OP(stack, "weft_stack((weft_tensor *[]){$0, $1, $2, $3}, $a1, $a0)");
 
 /* ---- without attributes ---- */
 
-#define PLAIN_VIEW(op, least_rank, most_rank, result, ...)                                                   \
+#define PLAIN_VIEW(op, least_rank, most_rank, result)                                                        \
     ORACLE_DRAW(op) {                                                                                        \
         return draw_any(draw, call, least_rank, most_rank);                                                  \
     }                                                                                                        \
@@ -202,12 +202,12 @@ ORACLE_OP(stack, "weft_stack((weft_tensor *[]){$0, $1, $2, $3}, $a1, $a0)");
         (void)call, (void)sizes;                                                                             \
         return result;                                                                                       \
     }                                                                                                        \
-    ORACLE_OP_WITH(op, "weft_" #op "($0)", __VA_ARGS__);
+    ORACLE_OP(op, "weft_" #op "($0)");
 
-PLAIN_VIEW(transpose, 2, 6, f64_transpose(in[0]), .images = false)
-PLAIN_VIEW(flatten, 1, 6, f64_flatten(in[0]), .images = false)
-PLAIN_VIEW(channels_last, 2, 5, f64_move_axis(in[0], 1, -1), .images = false)
-PLAIN_VIEW(channels_first, 2, 5, f64_move_axis(in[0], -1, 1), .images = true)
+PLAIN_VIEW(transpose, 2, 6, f64_transpose(in[0]))
+PLAIN_VIEW(flatten, 1, 6, f64_flatten(in[0]))
+PLAIN_VIEW(channels_last, 2, 5, f64_move_axis(in[0], 1, -1))
+PLAIN_VIEW(channels_first, 2, 5, f64_move_axis(in[0], -1, 1))
 
 /* ---- with one or two axes ---- */
 

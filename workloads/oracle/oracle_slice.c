@@ -192,17 +192,27 @@ ORACLE_OP(flip, "weft_flip_axes($0, $x)");
 
 /* ---- diagonal: integers are two axes and the offset ---- */
 
+/* Two axes of ordinary numbers, or of the same free size; false: a few tries found none. */
+static bool draw_pair(oracle_draw *draw, int value, int *axis1, int *axis2) {
+    const int rank = draw_rank(draw, value);
+    for (int tries = 0; tries < 8; tries++) {
+        *axis1 = draw_axis(draw, value);
+        *axis2 = (*axis1 + 1 + (int)draw_below(draw, rank - 1)) % rank;
+        if (draw_is_fixed(draw, value, *axis1) && draw_is_fixed(draw, value, *axis2)) return true;
+        if (draw_dim(draw, value, *axis1) == draw_dim(draw, value, *axis2)) return true;
+    }
+    return false;
+}
+
 ORACLE_DRAW(diagonal) {
-    call->inputs[0] = draw_value(draw, DRAW_ANY, 2, 6);
-    if (call->inputs[0] < 0) return false;
-    const int rank = draw_rank(draw, call->inputs[0]), axis1 = draw_axis(draw, call->inputs[0]);
-    const int axis2 = (axis1 + 1 + (int)draw_below(draw, rank - 1)) % rank;
-    const int64_t rows = draw_dim(draw, call->inputs[0], axis1),
-                  columns = draw_dim(draw, call->inputs[0], axis2);
-    if (draw_is_number(rows) != draw_is_number(columns)) return false;
+    int axis1, axis2;
+    const int x = call->inputs[0] = draw_value(draw, DRAW_ANY, 2, 6);
+    if (x < 0 || !draw_pair(draw, x, &axis1, &axis2)) return false;
+    const int rank = draw_rank(draw, x);
+    const int64_t rows = draw_dim(draw, x, axis1), columns = draw_dim(draw, x, axis2);
     call->integers[0] = draw_from_either_end(draw, axis1, rank);
     call->integers[1] = draw_from_either_end(draw, axis2, rank);
-    if (draw_is_number(rows) && draw_is_number(columns) && draw_chance(draw, 70))
+    if (draw_is_number(rows) && draw_chance(draw, 70))
         call->integers[2] = draw_below(draw, rows + columns - 1) - (rows - 1);
     return true;
 }

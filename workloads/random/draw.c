@@ -1,7 +1,9 @@
 /* The choices that the ops' draw functions ask for: see oracle/draw.h. */
 #include "oracle/draw.h"
+#include "ops/op_table.h"
 #include "random/drawing.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- numbers ---- */
@@ -252,12 +254,22 @@ int draw_indices(oracle_draw *draw, const int64_t *dims, int64_t below) {
     return draw_source(draw, &(draw_source_options){.dtype = WEFT_I32, .dims = dims, .below = below});
 }
 
-static bool lies_in_another_order(const oracle_call *call) {
-    return call->op->images;
+/* Is it computed from what is seen in another order than it lies in? seen: the nodes by number. */
+static bool has_memory_order(const weft_tensor *x, bool *seen) {
+    if (seen[x->id]) return false;
+    seen[x->id] = true;
+    if (wi_memory_order_of(x).rank > 0) return true;
+    for (int i = 0; i < x->input_count; i++)
+        if (has_memory_order(x->inputs[i], seen)) return true;
+    return false;
 }
 
 bool draw_is_row_major(const oracle_draw *draw, int value) {
-    return !program_any_call(draw->p, value, lies_in_another_order);
+    const weft_tensor *const x = draw->built.tensors[value];
+    bool *const seen = calloc(x->id + 1, sizeof *seen);
+    const bool row_major = seen && !has_memory_order(x, seen);
+    free(seen);
+    return row_major;
 }
 
 static bool broadcasts(const oracle_draw *draw, int a, int b) {
