@@ -16,6 +16,11 @@ double draw_between(oracle_draw *draw, double low, double high);
 int64_t draw_size(oracle_draw *draw, int64_t most);
 weft_dtype draw_format(const oracle_draw *draw); /* of the program's floats */
 int draw_axis(oracle_draw *draw, int value);     /* 0 .. rank - 1; rank is at least 1 */
+/* The position 0 .. size - 1 as a number that counts from either end. */
+int64_t draw_from_either_end(oracle_draw *draw, int64_t position, int64_t size);
+/* A size of at most `most` elements, which may be free; it is WEFT_BATCH, a multiple of WEFT_LENGTH or a draw_size. */
+int64_t draw_any_size(oracle_draw *draw, int64_t most);
+bool draw_is_number(int64_t dim); /* is the dimension an ordinary number, not a free one? */
 
 /* ---- what is known of a value ---- */
 int draw_rank(const oracle_draw *draw, int value);
@@ -50,6 +55,12 @@ int draw_value_within(
     oracle_draw *draw, draw_types types, int least_rank, int most_rank, double low, double high);
 /* A value of this dtype and exactly this shape (a list that WEFT_END ends): an existing one, or a new source with elements in low .. high. */
 int draw_shaped(oracle_draw *draw, weft_dtype dtype, const int64_t *dims, double low, double high);
+/* A value of the dtype of `value` and this shape. */
+int draw_alike(oracle_draw *draw, int value, const int64_t *dims);
+/* i32 of this shape with elements in 0 .. below - 1, a size as the library writes it: an existing value or a new source. */
+int draw_indices(oracle_draw *draw, const int64_t *dims, int64_t below);
+/* Does the value lie in memory in the order of its axes? What is computed from images need not. */
+bool draw_is_row_major(const oracle_draw *draw, int value);
 /* A value of this dtype that broadcasts together with `value`: an existing one or a new source, of the same shape or with dimensions
  * of 1 or fewer dimensions. */
 int draw_partner(oracle_draw *draw, int value, weft_dtype dtype, double low, double high);
@@ -63,6 +74,7 @@ typedef struct draw_source_options {
     bool parameter; /* a parameter or a state, not an input (no dimension may be free) */
     bool ascending; /* sorted */
     bool distinct;  /* i32 with `below`: no number twice along the only axis */
+    bool from_zero; /* the first element is 0 */
 } draw_source_options;
 /* A new source; without `parameter` its kind is drawn. */
 int draw_source(oracle_draw *draw, const draw_source_options *options);

@@ -24,8 +24,8 @@ typedef struct oracle_sizes {
     int64_t batch, length;
     bool inference; /* norms and dropout in their form for inference */
     bool fixed;     /* the network is built with numbers in place of its symbols */
-    uint64_t runs;  /* how often the plan has run before: random ops draw new numbers in each run */
-    uint64_t seed;  /* of the context */
+    uint64_t runs; /* how often plans of the graph have run before: random ops draw new numbers in each run */
+    uint64_t seed; /* of the context */
 } oracle_sizes;
 
 typedef struct oracle_call {
@@ -36,14 +36,16 @@ typedef struct oracle_call {
     double numbers[ORACLE_NUMBERS];
     int64_t dims[WEFT_MAX_RANK + 1]; /* axes or sizes, ended by WEFT_END */
     const char *text;
-    int draws; /* random ops: how many random nodes the program created before this one */
+    int draws;        /* random ops: how many random nodes the program created before this one */
+    bool no_gradient; /* the gradient that the op's definition gives is not that of its value */
 } oracle_call;
 
 struct oracle_op {
     const char *name; /* its row of the op table */
-    /* A line of C: $0 to $8 are the inputs ("NULL" where absent), $i0 to $i19 the integers, $b0 likewise as booleans, $n0 to $n5 the
-     * numbers, $l the list of dims as an array that WEFT_END ends, $d rank and dims, $r its length, $t the text, $g the
-     * graph. */
+    /* A line of C: $0 to $8 are the inputs ("NULL" where absent), $i0 to $i19 the integers as sizes, $a0 likewise as axes or
+     * ends of slices, which count from the end where they are negative, $b0 likewise as booleans, $n0 to $n5 the numbers, $l
+     * the list of dims as an array that WEFT_END ends, $x likewise as axes, $d rank and dims, $r its length, $t the text, $g
+     * the graph. A line that has `parts` is one of a function that writes several results there. */
     const char *code;
     /* Chooses inputs and attributes; false: nothing that the program has can be taken. */
     bool (*draw)(oracle_draw *draw, oracle_call *call);
@@ -67,6 +69,9 @@ int64_t oracle_given(int64_t size, const oracle_sizes *sizes);
 /* All sizes of a list that WEFT_END ends; `to` has WEFT_MAX_RANK + 1 places. Returns how many there are. */
 int oracle_sizes_of(const int64_t *list, const oracle_sizes *sizes, int64_t *to);
 int oracle_given_of(const int64_t *list, const oracle_sizes *sizes, int64_t *to);
+/* The same of a start or end of a slice, which counts from the end where it is negative. */
+int64_t oracle_end(int64_t end, const oracle_sizes *sizes);
+int64_t oracle_given_end(int64_t end, const oracle_sizes *sizes);
 /* A negative axis counts from the end. */
 int oracle_axis(int64_t axis, int rank);
 

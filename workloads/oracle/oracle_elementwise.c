@@ -23,9 +23,9 @@ static draw_types types_of(row_kind kind) {
     }
 }
 
-/* An op that is smooth everywhere takes any numbers; another one, those of its range. */
+/* An op whose range goes well beyond -1 and 1 is defined everywhere, and takes any numbers; another one, those of its range. */
 static bool draw_row(oracle_draw *draw, oracle_call *call, row_kind kind, double low, double high) {
-    const bool anywhere = low < 0 && high > 0;
+    const bool anywhere = low <= -2 && high >= 2;
     const int a = anywhere || types_of(kind) == DRAW_BOOL
                       ? draw_value_within(draw, types_of(kind), 0, 5, -40, 40)
                       : draw_value_within(draw, types_of(kind), 0, 5, low, high);

@@ -41,7 +41,8 @@ static f64_array *finished(const oracle_call *call, const f64_array *x, f64_arra
         (void)sizes;                                                                                         \
         return finished(call, in[0], f64_##op(in[0], call->dims, call->integers[KEEP] != 0));                \
     }                                                                                                        \
-    ORACLE_OP(op, "weft_" #op "_axes($0, $l, $b0)");
+    ORACLE_OP(op, "weft_" #op "_axes($0, $x, $b0)");
+
 REDUCTION(sum, DRAW_NUMERIC, -100, 100)
 REDUCTION(mean, DRAW_FLOAT, -100, 100)
 REDUCTION(max, DRAW_NUMERIC, -100, 100)

@@ -79,6 +79,14 @@ int oracle_given_of(const int64_t *list, const oracle_sizes *sizes, int64_t *to)
     return rank;
 }
 
+int64_t oracle_end(int64_t end, const oracle_sizes *sizes) {
+    return end > 0 ? oracle_size(end, sizes) : end;
+}
+
+int64_t oracle_given_end(int64_t end, const oracle_sizes *sizes) {
+    return end > 0 ? oracle_given(end, sizes) : end;
+}
+
 int oracle_axis(int64_t axis, int rank) {
     return (int)(axis < 0 ? axis + rank : axis);
 }

@@ -92,6 +92,10 @@ int f64_list_length(const int64_t *list) {
     return length;
 }
 
+int f64_axis(int64_t axis, int rank) {
+    return (int)(axis < 0 ? axis + rank : axis);
+}
+
 /* Where in `a` the element lies that broadcasting puts at `index` of a shape of this rank. */
 static size_t broadcast_offset(const f64_array *a, int rank, const int64_t *index) {
     size_t offset = 0;

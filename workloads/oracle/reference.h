@@ -48,6 +48,8 @@ double f64_ulp(double value);
 bool f64_may_meet(double gap, double error);
 /* Dimensions of a list that WEFT_END ends; at most WEFT_MAX_RANK. */
 int f64_list_length(const int64_t *list);
+/* A negative axis counts from the end. */
+int f64_axis(int64_t axis, int rank);
 
 /* ---- elementwise, with broadcasting ---- */
 typedef double f64_function(double a, double b, double c);

@@ -1,7 +1,9 @@
 /* The choices that the ops' draw functions ask for: see oracle/draw.h. */
 #include "oracle/draw.h"
+#include "ops/op_table.h"
 #include "random/drawing.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- numbers ---- */
@@ -34,6 +36,21 @@ int draw_axis(oracle_draw *draw, int value) {
     return (int)draw_below(draw, draw_rank(draw, value));
 }
 
+int64_t draw_from_either_end(oracle_draw *draw, int64_t position, int64_t size) {
+    return draw_chance(draw, 30) ? position - size : position;
+}
+
+int64_t draw_any_size(oracle_draw *draw, int64_t most) {
+    const program *const p = draw->p;
+    if (p->free_batch && p->batch <= most && draw_chance(draw, 30)) return WEFT_BATCH;
+    if (p->free_length && p->length <= most && draw_chance(draw, 30)) return WEFT_LENGTH;
+    return draw_size(draw, most);
+}
+
+bool draw_is_number(int64_t dim) {
+    return dim > 0 && dim < 1000000;
+}
+
 /* ---- what is known of a value ---- */
 
 int draw_rank(const oracle_draw *draw, int value) {
@@ -49,8 +66,7 @@ int64_t draw_dim(const oracle_draw *draw, int value, int axis) {
 }
 
 bool draw_is_fixed(const oracle_draw *draw, int value, int axis) {
-    const int64_t dim = draw_dim(draw, value, axis);
-    return dim > 0 && dim < 1000000;
+    return draw_is_number(draw_dim(draw, value, axis));
 }
 
 void draw_dims(const oracle_draw *draw, int value, int64_t *dims) {
@@ -91,7 +107,7 @@ int draw_value_count(const oracle_draw *draw) {
 static program_source_kind draw_kind(oracle_draw *draw, const draw_source_options *options) {
     bool fixed = true;
     for (int i = 0; i < WEFT_MAX_RANK && options->dims[i] != WEFT_END; i++)
-        fixed = fixed && options->dims[i] > 0 && options->dims[i] < 1000000;
+        fixed = fixed && draw_is_number(options->dims[i]);
     if (!fixed || options->below < 0 || options->below > 1000000) return PROGRAM_INPUT;
     const bool is_float = options->dtype == draw->p->format;
     if (options->parameter) return is_float ? PROGRAM_PARAMETER : PROGRAM_STATE;
@@ -111,7 +127,8 @@ int draw_source(oracle_draw *draw, const draw_source_options *options) {
                                  .high = options->high,
                                  .below = options->below,
                                  .ascending = options->ascending,
-                                 .distinct = options->distinct}};
+                                 .distinct = options->distinct,
+                                 .from_zero = options->from_zero}};
     const int rank = f64_list_length(options->dims);
     memcpy(value->source.dims, options->dims, (size_t)rank * sizeof *options->dims);
     value->source.dims[rank] = WEFT_END;
@@ -223,6 +240,36 @@ int draw_shaped(oracle_draw *draw, weft_dtype dtype, const int64_t *dims, double
                                  .dims = dims,
                                  .low = isfinite(low) ? low : -2,
                                  .high = isfinite(high) ? high : 2});
+}
+
+int draw_alike(oracle_draw *draw, int value, const int64_t *dims) {
+    const weft_dtype dtype = draw_dtype(draw, value);
+    const double most = dtype == WEFT_BOOL ? 1 : INFINITY;
+    return draw_shaped(draw, dtype, dims, dtype == WEFT_BOOL ? 0 : -most, most);
+}
+
+int draw_indices(oracle_draw *draw, const int64_t *dims, int64_t below) {
+    if (draw_is_number(below) && draw_chance(draw, 50))
+        return draw_shaped(draw, WEFT_I32, dims, 0, (double)below - 1);
+    return draw_source(draw, &(draw_source_options){.dtype = WEFT_I32, .dims = dims, .below = below});
+}
+
+/* Is it computed from what is seen in another order than it lies in? seen: the nodes by number. */
+static bool has_memory_order(const weft_tensor *x, bool *seen) {
+    if (seen[x->id]) return false;
+    seen[x->id] = true;
+    if (wi_memory_order_of(x).rank > 0) return true;
+    for (int i = 0; i < x->input_count; i++)
+        if (has_memory_order(x->inputs[i], seen)) return true;
+    return false;
+}
+
+bool draw_is_row_major(const oracle_draw *draw, int value) {
+    const weft_tensor *const x = draw->built.tensors[value];
+    bool *const seen = calloc(x->id + 1, sizeof *seen);
+    const bool row_major = seen && !has_memory_order(x, seen);
+    free(seen);
+    return row_major;
 }
 
 static bool broadcasts(const oracle_draw *draw, int a, int b) {

@@ -124,16 +124,18 @@ static double loss_at(const slope_of *s, double along, double across) {
     return loss_with_size(s, along, across, NULL);
 }
 
-/* The second difference with steps of this width in both directions. */
-static double mixed(const slope_of *s, double h) {
-    return (loss_at(s, h, h) - loss_at(s, h, -h) - loss_at(s, -h, h) + loss_at(s, -h, -h)) / (4 * h * h);
+/* The second difference with steps of this width in both directions, at a point that is moved along them. */
+static double mixed(const slope_of *s, double along, double across, double h) {
+    return (loss_at(s, along + h, across + h) - loss_at(s, along + h, across - h) -
+               loss_at(s, along - h, across + h) + loss_at(s, along - h, across - h)) /
+           (4 * h * h);
 }
 
 #define STEP        1e-6
 #define SECOND_STEP 1e-4
 
 static double measure(const slope_of *s) {
-    if (s->across) return mixed(s, SECOND_STEP);
+    if (s->across) return mixed(s, 0, 0, SECOND_STEP);
     return (loss_at(s, STEP, 0) - loss_at(s, -STEP, 0)) / (2 * STEP);
 }
 
@@ -146,11 +148,20 @@ static double rounded(const slope_of *s) {
     return 1e-15 * size / STEP + 4e-7 * size / fmax(spread_of(s->sources[s->source]), 1e-3);
 }
 
-/* By which slopes on either side differ: large where the loss has a corner. A corner of the first slope within the steps of a second
- * difference gives some width the value of another one, but not of two others. */
+/* A corner of the first slope that the steps of a second difference reach gives other widths and other points another value. */
+static double second_bend(const slope_of *s, double value) {
+    const double h = SECOND_STEP, far = 4 * h;
+    const double others[] = {mixed(s, 0, 0, 2 * h), mixed(s, 0, 0, 0.5 * h), mixed(s, far, 0, h),
+        mixed(s, -far, 0, h), mixed(s, 0, far, h), mixed(s, 0, -far, h)};
+    double bend = 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        bend = isnan(others[i]) ? NAN : fmax(bend, fabs(others[i] - value));
+    return bend;
+}
+
+/* By which slopes on either side differ: large where the loss has a corner. */
 static double bend_of(const slope_of *s, double value) {
-    if (s->across)
-        return fmax(fabs(mixed(s, 2 * SECOND_STEP) - value), fabs(mixed(s, 0.5 * SECOND_STEP) - value));
+    if (s->across) return second_bend(s, value);
     return fabs(loss_at(s, STEP, 0) - 2 * loss_at(s, 0, 0) + loss_at(s, -STEP, 0)) / STEP;
 }
 

@@ -1,5 +1,6 @@
 /* Writes a program as C: see program.h. */
 #include "random/program.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,23 @@ static void append_size(text *t, int64_t size) {
         append(t, "%lld * WEFT_LENGTH + %lld", (long long)lengths, (long long)(size - lengths * WEFT_LENGTH));
 }
 
+/* An axis, or an end of a slice. */
+static void append_end(text *t, int64_t end) {
+    if (end == WEFT_END)
+        append(t, "WEFT_END");
+    else if (end < 0)
+        append(t, "%lld", (long long)end);
+    else
+        append_size(t, end);
+}
+
+static void append_number(text *t, double number) {
+    if (isinf(number))
+        append(t, number < 0 ? "-INFINITY" : "INFINITY");
+    else
+        append(t, "%.9g", number);
+}
+
 /* An array that WEFT_END ends, or exactly of the dimensions that there are. */
 static void append_list(text *t, const int64_t *dims, bool ended) {
     append(t, "(const int64_t[]){");
@@ -48,6 +66,12 @@ static void append_list(text *t, const int64_t *dims, bool ended) {
         append_size(t, dims[i]);
     }
     append(t, ended ? "%sWEFT_END}" : rank == 0 ? "0}" : "}", rank > 0 ? ", " : "");
+}
+
+static void append_axes(text *t, const int64_t *axes) {
+    append(t, "(const int64_t[]){");
+    for (int i = 0; i < f64_list_length(axes); i++) append(t, "%lld, ", (long long)axes[i]);
+    append(t, "WEFT_END}");
 }
 
 static void append_shape(text *t, const int64_t *dims) {
@@ -64,12 +88,14 @@ static const char *append_mark(text *t, const char *mark, const oracle_call *cal
         append(t, input < 0 ? "NULL" : "v%d", input);
         return mark + 1;
     }
-    const long number = strchr("ibn", kind) ? strtol(mark + 1, &end, 10) : 0;
+    const long number = strchr("iabn", kind) ? strtol(mark + 1, &end, 10) : 0;
     switch (kind) {
     case 'i': append_size(t, call->integers[number]); break;
+    case 'a': append_end(t, call->integers[number]); break;
     case 'b': append(t, call->integers[number] ? "true" : "false"); break;
-    case 'n': append(t, "%.9g", call->numbers[number]); break;
+    case 'n': append_number(t, call->numbers[number]); break;
     case 'l': append_list(t, call->dims, true); break;
+    case 'x': append_axes(t, call->dims); break;
     case 'd': append_shape(t, call->dims); break;
     case 'r': append(t, "%d", f64_list_length(call->dims)); break;
     case 't': append(t, "\"%s\"", call->text ? call->text : ""); break;
@@ -124,6 +150,7 @@ static void append_loss(text *t, const program *p) {
 
 char *program_text(const program *p) {
     text t = {0};
+    bool parts = false;
     append(&t, "    /* batch %lld, length %lld%s%s%s */\n", (long long)p->batch, (long long)p->length,
         p->inference ? ", inference" : "", p->second ? ", second gradients" : "",
         p->minimizes ? ", an update by weft_sgd(0.125)" : "");
@@ -131,6 +158,9 @@ char *program_text(const program *p) {
     for (int i = 0; i < p->count; i++)
         if (p->frozen >> i & 1 && p->values[i].source.kind == PROGRAM_PARAMETER && !p->values[i].is_call)
             append(&t, "    /* v%d is frozen after weft_gradients */\n", i);
+    for (int i = 0; i < p->count; i++)
+        parts = parts || (p->values[i].is_call && strstr(p->values[i].call.op->code, "parts"));
+    if (parts) append(&t, "    weft_tensor *parts[8];\n");
     for (int i = 0; i < p->count; i++) {
         append(&t, "    weft_tensor *v%d = ", i);
         if (p->values[i].is_call) {

@@ -80,6 +80,7 @@ f64_array *program_source_values(const program *p, int value, const oracle_sizes
     }
     if (source->distinct) shuffle(&random, values);
     if (source->ascending) qsort(values->value, values->count, sizeof(double), by_value);
+    if (source->from_zero) values->value[0] = 0;
     return values;
 }
 
@@ -148,9 +149,13 @@ weft_status program_build(
 
 /* ---- float64 ---- */
 
-/* What storing the result in a format of 16 bits may change. */
-static void add_rounding(weft_dtype format, f64_array *a) {
-    for (size_t i = 0; i < a->count; i++) a->error[i] += program_rounding(format, a->value[i]);
+/* Whole numbers are exact or uncertain; others may be changed by storing them in a format of 16 bits. */
+static void settle_errors(const program *p, weft_dtype dtype, f64_array *a) {
+    const bool whole = dtype == WEFT_I32 || dtype == WEFT_BOOL;
+    for (size_t i = 0; i < a->count && whole; i++)
+        if (a->error[i] < 0.5) a->error[i] = 0;
+    for (size_t i = 0; i < a->count && !whole && p->format != WEFT_F32; i++)
+        a->error[i] += program_rounding(p->format, a->value[i]);
 }
 
 static void add_noise(f64_array *a, double noise, program_random random) {
@@ -171,7 +176,7 @@ void program_evaluate(
         if (!p->values[i].is_call) continue;
         values[i] = evaluate_call(&p->values[i].call, sizes, values);
         const bool whole = p->values[i].source.dtype == WEFT_I32 || p->values[i].source.dtype == WEFT_BOOL;
-        if (!whole && p->format != WEFT_F32) add_rounding(p->format, values[i]);
+        settle_errors(p, p->values[i].source.dtype, values[i]);
         if (!whole && noise > 0) add_noise(values[i], noise, program_random_of(noise_seed, 0, (uint64_t)i));
     }
 }
@@ -184,27 +189,33 @@ bool program_depends(const program *p, int value, int on) {
     return false;
 }
 
-static bool any_call(const program *p, int value, bool (*has)(const oracle_op *op)) {
+bool program_any_call(const program *p, int value, bool (*has)(const oracle_call *call)) {
     const oracle_call *const call = &p->values[value].call;
     if (!p->values[value].is_call) return false;
-    if (has(call->op)) return true;
+    if (has(call)) return true;
     for (int i = 0; i < call->input_count; i++)
-        if (call->inputs[i] >= 0 && any_call(p, call->inputs[i], has)) return true;
+        if (call->inputs[i] >= 0 && program_any_call(p, call->inputs[i], has)) return true;
     return false;
 }
 
-static bool has_random(const oracle_op *op) {
-    return op->random;
+static bool has_random(const oracle_call *call) {
+    return call->op->random;
 }
-static bool has_no_gradient(const oracle_op *op) {
-    return op->no_gradient;
+static bool has_no_gradient(const oracle_call *call) {
+    return call->op->no_gradient || call->no_gradient;
+}
+
+int program_draws_before(const program *p, int value) {
+    int draws = 0;
+    for (int i = 0; i < value; i++) draws += p->values[i].is_call && p->values[i].call.op->random;
+    return draws;
 }
 
 bool program_is_random(const program *p, int value) {
-    return any_call(p, value, has_random);
+    return program_any_call(p, value, has_random);
 }
 bool program_has_no_gradient(const program *p, int value) {
-    return any_call(p, value, has_no_gradient);
+    return program_any_call(p, value, has_no_gradient);
 }
 
 /* ---- drawing ---- */
@@ -234,8 +245,7 @@ static bool accept(oracle_draw *draw, const oracle_call *call) {
     if (weft_graph_status(draw->built.graph) != WEFT_OK || !draw->built.tensors[at]) return false;
     p->values[at].source.dtype = weft_tensor_dtype(draw->built.tensors[at]);
     draw->arrays[at] = evaluate_call(call, &draw->sizes, draw->arrays);
-    const bool whole = p->values[at].source.dtype == WEFT_I32 || p->values[at].source.dtype == WEFT_BOOL;
-    if (!whole && p->format != WEFT_F32) add_rounding(p->format, draw->arrays[at]);
+    settle_errors(p, p->values[at].source.dtype, draw->arrays[at]);
     if ((int64_t)draw->arrays[at]->count > 4 * draw->most || draw->arrays[at]->rank > 7) return false;
     if (!is_tame(draw->arrays[at])) return false;
     p->count++;
@@ -245,12 +255,11 @@ static bool accept(oracle_draw *draw, const oracle_call *call) {
 static bool try_op(oracle_draw *draw, const oracle_op *op) {
     const int count = draw->p->count;
     oracle_call call = {.op = op, .dims = {WEFT_END}};
-    for (int i = 0; i < count; i++)
-        call.draws += draw->p->values[i].is_call && draw->p->values[i].call.op->random;
     for (int i = 0; i < ORACLE_INPUTS; i++) call.inputs[i] = -1;
     const bool drawn = op->draw(draw, &call);
     for (int i = 0; i < ORACLE_INPUTS; i++)
         if (call.inputs[i] >= 0 && call.input_count <= i) call.input_count = i + 1;
+    call.draws = program_draws_before(draw->p, draw->p->count);
     if (drawn && !draw->failed && accept(draw, &call)) return true;
     draw->p->count = count;
     rebuild(draw);

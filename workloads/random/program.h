@@ -28,7 +28,7 @@ typedef struct program_source {
     int64_t dims[WEFT_MAX_RANK + 1]; /* ended by WEFT_END */
     double low, high;
     int64_t below; /* as in draw_source_options */
-    bool ascending, distinct;
+    bool ascending, distinct, from_zero;
 } program_source;
 
 typedef struct program_value {
@@ -94,9 +94,12 @@ void program_evaluate(
 f64_array *program_loss_weights(const program *p, int term, const f64_array *value);
 /* Does the value depend on the other one? */
 bool program_depends(const program *p, int value, int on);
-/* Does it, or what it depends on, fulfil the flag? */
+/* Is it, or a value that it depends on, the result of such an op? */
+bool program_any_call(const program *p, int value, bool (*has)(const oracle_call *call));
 bool program_is_random(const program *p, int value);
 bool program_has_no_gradient(const program *p, int value);
+/* How many random calls there are before the value: the number of the stream that it draws from. */
+int program_draws_before(const program *p, int value);
 /* Does the rounding to the format of a stored number matter: is it one of 16 bits? */
 double program_rounding(weft_dtype dtype, double value);
 

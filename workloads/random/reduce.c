@@ -55,6 +55,7 @@ static void drop_unread(program *p) {
         for (int term = 0; term < p->loss_count; term++) p->loss[term] -= p->loss[term] > value;
         for (int i = 0; i < p->count; i++) p->values[i].assigned -= p->values[i].assigned > value;
     }
+    for (int i = 0; i < p->count; i++) p->values[i].call.draws = program_draws_before(p, i);
 }
 
 static bool try_without(reducer *r, program *changed) {

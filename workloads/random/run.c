@@ -11,7 +11,7 @@
 
 typedef struct run {
     const program *p;
-    const trained *t;
+    trained *t;
     weft_plan *plan;
     oracle_sizes sizes;
     f64_array *values[PROGRAM_VALUES];
@@ -221,13 +221,26 @@ static size_t least_memory(run *r) {
     return least;
 }
 
+static bool is_random(const program *p) {
+    bool random = false;
+    for (int i = 0; i < p->count; i++) random = random || program_is_random(p, i);
+    return random;
+}
+
+/* Are its values others in each run? */
+static bool changes(const program *p) {
+    bool assigns = false;
+    for (int i = 0; i < p->count; i++) assigns = assigns || p->values[i].assigned;
+    return assigns || is_random(p);
+}
+
 static bool run_plan(run *r, int times) {
     bool right = true;
     const f64_mark mark = f64_pool_mark();
     write_sources(r);
     for (int i = 0; i < times && right; i++) {
-        r->sizes.runs = (uint64_t)i;
-        program_evaluate(r->p, &r->sizes, r->values, 0, 0);
+        r->sizes.runs = r->t->runs++;
+        if (i == 0 || changes(r->p)) program_evaluate(r->p, &r->sizes, r->values, 0, 0);
         if (i == 0) write_directions(r);
         right = check_run(r);
         assign_states(r);
@@ -237,22 +250,19 @@ static bool run_plan(run *r, int times) {
 }
 
 /* In all memory that it likes, or in the least that it can do with. */
-static bool run_at(const program *p, const trained *t, oracle_sizes sizes, const char *form, bool least,
-    program_result *result) {
+static bool run_at(
+    const program *p, trained *t, oracle_sizes sizes, const char *form, bool least, program_result *result) {
     run r = {.p = p, .t = t, .sizes = sizes, .result = result, .form = form};
     const size_t limit = least ? least_memory(&r) : 0;
     if (least && limit == 0) return true;
     const weft_status status = create_plan(&r, limit);
     if (status != WEFT_OK) return fail(&r, status);
-    /* Random ops draw other numbers in a second run, and updates move parameters. */
-    bool random = t->update != NULL;
-    for (int i = 0; i < p->count; i++) random = random || program_is_random(p, i);
-    const bool right = run_plan(&r, random ? 1 : 2);
+    const bool right = run_plan(&r, t->update ? 1 : 2); /* an update moves parameters */
     weft_plan_release(r.plan);
     return right;
 }
 
-static bool run_free(const program *p, const trained *t, oracle_sizes sizes, program_result *result) {
+static bool run_free(const program *p, trained *t, oracle_sizes sizes, program_result *result) {
     static const int64_t batches[] = {1, 17, 4}, lengths[] = {17, 1, 8};
     if (!run_at(p, t, sizes, "as drawn", false, result)) return false;
     if (!run_at(p, t, sizes, "in the least memory", true, result)) return false;

@@ -16,6 +16,7 @@ typedef struct trained {
     weft_tensor *update;
     weft_tensor *outputs[PROGRAM_OUTPUTS];
     size_t output_count;
+    uint64_t runs; /* of its plans so far */
 } trained;
 
 /* The graph has an error: its status. What is there of it is released with trained.built.graph in any case. */

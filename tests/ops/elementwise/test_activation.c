@@ -2,6 +2,7 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include "oracle/reference_activation.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,37 +10,26 @@
 #define FIRST(c)  ((double)(c)->start / 100)
 #define SECOND(c) ((double)(c)->end / 100)
 
-#define WITH_NUMBERS(op, formula, ...)                                                                       \
+#define WITH_NUMBERS(op, ...)                                                                                \
     static weft_tensor *build_##op(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {        \
         (void)graph;                                                                                         \
         return weft_##op(inputs[0], __VA_ARGS__);                                                            \
     }                                                                                                        \
-    static double of_##op(double a, double p, double q) {                                                    \
-        (void)q;                                                                                             \
-        return formula;                                                                                      \
-    }                                                                                                        \
     static f64_array *reference_##op(const op_case *c, const f64_array *const *inputs) {                     \
-        return f64_map(of_##op, inputs[0], f64_number(FIRST(c)), f64_number(SECOND(c)));                     \
+        return f64_##op(inputs[0], __VA_ARGS__);                                                             \
     }
-WITH_NUMBERS(clamp, fmin(fmax(a, p), q), FIRST(c), SECOND(c))
-WITH_NUMBERS(hardtanh, a<p ? p : a> q ? q : a, FIRST(c), SECOND(c))
-WITH_NUMBERS(leaky_relu, a > 0 ? a : p * a, FIRST(c))
-WITH_NUMBERS(elu, a > 0 ? a : p * expm1(a), FIRST(c))
+WITH_NUMBERS(clamp, FIRST(c), SECOND(c))
+WITH_NUMBERS(hardtanh, FIRST(c), SECOND(c))
+WITH_NUMBERS(leaky_relu, FIRST(c))
+WITH_NUMBERS(elu, FIRST(c))
 
 static weft_tensor *build_prelu(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)c, (void)graph;
     return weft_prelu(inputs[0], inputs[1]);
 }
-static double of_prelu(double a, double weight, double unused) {
-    (void)unused;
-    return a > 0 ? a : weight * a;
-}
-/* The weight (C) of an input (N, C, ...) is a (C, 1, ...). */
 static f64_array *reference_prelu(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    int64_t dims[WEFT_MAX_RANK] = {inputs[1]->dims[0], 1, 1, 1, 1, 1, 1, 1};
-    const int rank = inputs[0]->rank > 1 ? inputs[0]->rank - 1 : 1;
-    return f64_map(of_prelu, inputs[0], f64_reshape(inputs[1], rank, dims), NULL);
+    return f64_prelu(inputs[0], inputs[1]);
 }
 
 #define SHAPES(op, ...)                                                                                      \

@@ -2,8 +2,8 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include "oracle/reference_mask.h"
 #include <math.h>
-#include <string.h>
 
 #define X(...)   F32(-2, 2, __VA_ARGS__)
 #define X_T(...) F32_VIEW(OP_TRANSPOSED, -2, 2, __VA_ARGS__)
@@ -12,17 +12,6 @@
 
 /* ---- triangles: start is the diagonal ---- */
 
-typedef struct corner {
-    int64_t diagonal;
-    bool below;
-} corner;
-
-static bool place_triangle(const void *context, const f64_array *a, const int64_t *to, int64_t *from) {
-    const corner *const t = context;
-    memcpy(from, to, (size_t)a->rank * sizeof *to);
-    const int64_t above = to[a->rank - 1] - to[a->rank - 2];
-    return t->below ? above <= t->diagonal : above >= t->diagonal;
-}
 static weft_tensor *build_tril(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     return weft_tril(inputs[0], c->start);
@@ -32,12 +21,10 @@ static weft_tensor *build_triu(const op_case *c, weft_graph *graph, weft_tensor 
     return weft_triu(inputs[0], c->start);
 }
 static f64_array *reference_tril(const op_case *c, const f64_array *const *inputs) {
-    const corner t = {c->start, true};
-    return f64_pick(inputs[0], inputs[0]->rank, inputs[0]->dims, place_triangle, &t, 0);
+    return f64_tril(inputs[0], c->start);
 }
 static f64_array *reference_triu(const op_case *c, const f64_array *const *inputs) {
-    const corner t = {c->start, false};
-    return f64_pick(inputs[0], inputs[0]->rank, inputs[0]->dims, place_triangle, &t, 0);
+    return f64_triu(inputs[0], c->start);
 }
 /* What is cut away may be infinite or NaN. */
 static weft_tensor *build_tril_of_inverse(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
@@ -45,9 +32,7 @@ static weft_tensor *build_tril_of_inverse(const op_case *c, weft_graph *graph, w
     return weft_tril(weft_log(weft_triu(inputs[0], c->start)), c->start - 1);
 }
 static f64_array *reference_tril_of_inverse(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *const logs = f64_log(reference_triu(c, inputs));
-    const corner t = {c->start - 1, true};
-    return f64_pick(logs, logs->rank, logs->dims, place_triangle, &t, 0);
+    return f64_tril(f64_log(reference_triu(c, inputs)), c->start - 1);
 }
 #define TRIANGLE_CASES(name)                                                                                 \
     CASE("square", name, INPUTS(X(5, 5))), CASE("1·1", name, INPUTS(X(1, 1))),                               \
@@ -65,18 +50,12 @@ static const op_case triu_cases[] = {TRIANGLE_CASES(triu)};
 
 /* ---- masked_fill ---- */
 
-static double fill_with;
-static double filled(double x, double mask, double unused) {
-    (void)unused;
-    return mask != 0 ? fill_with : x;
-}
 static weft_tensor *build_masked_fill(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     return weft_masked_fill(inputs[0], inputs[1], c->keep ? -INFINITY : (double)c->start);
 }
 static f64_array *reference_masked_fill(const op_case *c, const f64_array *const *inputs) {
-    fill_with = c->keep ? -INFINITY : (double)c->start;
-    return f64_map(filled, inputs[0], inputs[1], NULL);
+    return f64_masked_fill(inputs[0], inputs[1], c->keep ? -INFINITY : (double)c->start);
 }
 /* Attention's use: minus infinity below a softmax. */
 static weft_tensor *build_masked_softmax(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
@@ -104,16 +83,7 @@ static weft_tensor *build_one_hot(const op_case *c, weft_graph *graph, weft_tens
     return weft_one_hot(inputs[0], c->start, (weft_dtype)c->axis);
 }
 static f64_array *reference_one_hot(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *const labels = inputs[0];
-    int64_t dims[WEFT_MAX_RANK];
-    memcpy(dims, labels->dims, sizeof dims);
-    dims[labels->rank] = c->start;
-    f64_array *const y = f64_zeros(labels->rank + 1, dims);
-    for (size_t i = 0; i < labels->count; i++) {
-        const double label = labels->value[i];
-        if (label >= 0 && label < (double)c->start) y->value[i * (size_t)c->start + (size_t)label] = 1;
-    }
-    return y;
+    return f64_one_hot(inputs[0], c->start);
 }
 static const op_case one_hot_cases[] = {
     CASE("batch", one_hot, INPUTS(I32(0, 9, WEFT_BATCH)), .start = 10, .axis = WEFT_F32, .no_gradient = true),
@@ -134,10 +104,8 @@ static weft_tensor *build_arange(const op_case *c, weft_graph *graph, weft_tenso
 }
 static f64_array *reference_arange(const op_case *c, const f64_array *const *inputs) {
     const double divisor = c->keep ? 8 : 1;
-    int64_t count = 0;
-    for (int64_t at = c->start; c->list[0] > 0 ? at < c->end : at > c->end; at += c->list[0]) count++;
-    f64_array *const y = f64_zeros(1, &count);
-    for (int64_t i = 0; i < count; i++) y->value[i] = (double)(c->start + i * c->list[0]) / divisor;
+    f64_array *const y =
+        f64_arange((double)c->start / divisor, (double)c->end / divisor, (double)c->list[0] / divisor);
     return inputs[0] ? f64_mul(inputs[0], y) : y;
 }
 static const op_case arange_cases[] = {
@@ -155,8 +123,7 @@ static weft_tensor *build_full(const op_case *c, weft_graph *graph, weft_tensor 
     return inputs[0] ? weft_mul(inputs[0], y) : y;
 }
 static f64_array *reference_full(const op_case *c, const f64_array *const *inputs) {
-    f64_array *const y = f64_zeros(f64_list_length(c->list), c->list);
-    for (size_t i = 0; i < y->count; i++) y->value[i] = (double)c->start;
+    f64_array *const y = f64_full((double)c->start, f64_list_length(c->list), c->list);
     return inputs[0] ? f64_mul(inputs[0], y) : y;
 }
 static const op_case full_cases[] = {
@@ -171,8 +138,7 @@ static weft_tensor *build_eye(const op_case *c, weft_graph *graph, weft_tensor *
     return inputs[0] ? weft_matmul(inputs[0], y) : y;
 }
 static f64_array *reference_eye(const op_case *c, const f64_array *const *inputs) {
-    f64_array *const y = f64_zeros(2, (const int64_t[]){c->start, c->end});
-    for (int64_t i = 0; i < c->start && i < c->end; i++) y->value[i * c->end + i] = 1;
+    f64_array *const y = f64_eye(c->start, c->end);
     return inputs[0] ? f64_matmul(inputs[0], y) : y;
 }
 static const op_case eye_cases[] = {

@@ -4,21 +4,13 @@
 
 #include "base/philox.h"
 #include "ops/covered_ops.h"
+#include "oracle/reference_random.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <weft/images.h>
 
-/* ---- the generator, written down again from the paper (Salmon et al. 2011) ---- */
-
-static void philox(uint32_t x[4], uint32_t key0, uint32_t key1) {
-    for (int round = 0; round < 10; round++, key0 += 0x9E3779B9, key1 += 0xBB67AE85) {
-        const uint64_t left = (uint64_t)x[0] * 0xD2511F53, right = (uint64_t)x[2] * 0xCD9E8D57;
-        const uint32_t next[4] = {(uint32_t)(right >> 32) ^ x[1] ^ key0, (uint32_t)right,
-            (uint32_t)(left >> 32) ^ x[3] ^ key1, (uint32_t)left};
-        memcpy(x, next, sizeof next);
-    }
-}
+/* ---- the generator ---- */
 
 /* The known answers that its authors publish with Random123 (kat_vectors, philox4x32 10). */
 static const struct {
@@ -37,7 +29,7 @@ static void test_known_answers(void **state) {
         uint32_t mine[4], theirs[4];
         memcpy(mine, known[i].counter, sizeof mine);
         memcpy(theirs, known[i].counter, sizeof theirs);
-        philox(mine, known[i].key[0], known[i].key[1]);
+        f64_philox(mine, known[i].key[0], known[i].key[1]);
         wi_philox(theirs, known[i].key[0] | (uint64_t)known[i].key[1] << 32);
         assert_memory_equal(mine, known[i].answer, sizeof mine);
         assert_memory_equal(theirs, known[i].answer, sizeof theirs);
@@ -91,11 +83,7 @@ static float *run_and_read(const draw *d, weft_tensor *output) {
 }
 
 static void host_words(uint64_t index, uint32_t stream, uint32_t run, uint32_t words[4]) {
-    words[0] = (uint32_t)index;
-    words[1] = (uint32_t)(index >> 32);
-    words[2] = stream;
-    words[3] = run;
-    philox(words, SEED, 0);
+    f64_random_words(SEED, index, stream, run, words);
 }
 
 /* Sample moments of standard numbers must lie within five standard errors of the distribution's. */
@@ -143,13 +131,11 @@ static void test_normal(void **state) {
     d.outputs[0] = weft_normal(d.graph, 0.5f, 2.0f, 1, dims);
     draw_plan(&d, 1, false);
     float *const got = run_and_read(&d, d.outputs[0]);
-    const double two_pi = 6.283185307179586;
     for (size_t i = 0; i < draw_count(); i++) {
         uint32_t words[4];
         host_words(i, 0, 1, words);
-        const double radius = sqrt(-2 * log(((words[0] >> 8) + 1) * 0x1p-24));
-        const double exact =
-            0.5 + 2 * radius * cos(two_pi * (words[1] >> 8) * 0x1p-24); /* Box and Muller 1958 */
+        double radius;
+        const double exact = 0.5 + 2 * f64_normal_of(words, &radius);
         assert_true(fabs((double)got[i] - exact) <= 4e-6 * (0.5 + 2 * radius));
         assert_true(got[i] == fmaf(wi_normal_of(words[0], words[1]), 2.0f, 0.5f));
     }

@@ -3,6 +3,8 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include "oracle/reference_embedding.h"
+#include "oracle/reference_index.h"
 #include <math.h>
 #include <string.h>
 
@@ -16,18 +18,7 @@ static weft_tensor *build_embedding(const op_case *c, weft_graph *graph, weft_te
 }
 static f64_array *reference_embedding(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    const f64_array *table = inputs[0], *tokens = inputs[1];
-    int64_t dims[WEFT_MAX_RANK];
-    for (int i = 0; i < tokens->rank; i++) dims[i] = tokens->dims[i];
-    dims[tokens->rank] = table->dims[1];
-    f64_array *y = f64_zeros(tokens->rank + 1, dims);
-    const size_t width = (size_t)table->dims[1];
-    for (size_t j = 0; j < tokens->count; j++)
-        for (size_t i = 0; i < width; i++) {
-            y->value[j * width + i] = table->value[(size_t)tokens->value[j] * width + i];
-            y->error[j * width + i] = table->error[(size_t)tokens->value[j] * width + i];
-        }
-    return y;
+    return f64_index_select(inputs[0], 0, inputs[1]);
 }
 
 #define TABLE(...) F32(-2, 2, __VA_ARGS__)
@@ -57,44 +48,15 @@ static weft_tensor *build_embedding_bag_with(
     return weft_embedding_bag_with(inputs[0], inputs[1], &o);
 }
 
-static size_t bag_of(const op_case *c, size_t token, size_t length) {
-    size_t bag = 0;
-    if (!c->keep) return token / length;
-    for (int i = 0; c->list[i] != WEFT_END; i++) bag = c->list[i] <= (int64_t)token ? (size_t)i : bag;
-    return bag;
-}
-
-/* One more token of a bag, of which so many are there already. */
-static void take_row(
-    const op_case *c, const f64_array *const *inputs, size_t token, f64_array *y, size_t at, double before) {
-    const f64_array *const table = inputs[0], *const weights = inputs[2];
-    const size_t width = (size_t)table->dims[1], row = (size_t)inputs[1]->value[token] * width;
-    const double weight = weights ? weights->value[token] : 1;
-    for (size_t i = 0; i < width; i++) {
-        double *const to = &y->value[at * width + i];
-        const double value = weight * table->value[row + i];
-        *to = c->axis != WEFT_BAG_MAX ? *to + value : before > 0 ? fmax(*to, value) : value;
-        y->error[at * width + i] += 1e-6 * (fabs(value) + fabs(*to)) + fabs(weight) * table->error[row + i] +
-                                    (weights ? weights->error[token] * fabs(table->value[row + i]) : 0);
-    }
-}
-
 static f64_array *reference_embedding_bag_with(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *const tokens = inputs[1];
-    int64_t dims[WEFT_MAX_RANK];
-    const int rank = c->keep ? 2 : tokens->rank;
-    for (int i = 0; i < rank - 1; i++) dims[i] = c->keep ? f64_list_length(c->list) : tokens->dims[i];
-    const size_t width = (size_t)(dims[rank - 1] = inputs[0]->dims[1]);
-    f64_array *const y = f64_zeros(rank, dims), *const counts = f64_zeros(rank, dims);
-    for (size_t j = 0; j < tokens->count; j++) {
-        if ((int64_t)tokens->value[j] == c->start) continue;
-        const size_t bag = bag_of(c, j, (size_t)tokens->dims[tokens->rank - 1]);
-        take_row(c, inputs, j, y, bag, counts->value[bag * width]);
-        for (size_t i = 0; i < width; i++) counts->value[bag * width + i]++;
+    const int64_t count = f64_list_length(c->list);
+    f64_bags bags = {(weft_bag_mode)c->axis, NULL, inputs[2], c->start};
+    if (c->keep) {
+        f64_array *const offsets = f64_zeros(1, &count);
+        for (int64_t i = 0; i < count; i++) offsets->value[i] = (double)c->list[i];
+        bags.offsets = offsets;
     }
-    for (size_t i = 0; i < y->count && c->axis == WEFT_BAG_MEAN; i++)
-        if (counts->value[i] > 1) y->value[i] /= counts->value[i];
-    return y;
+    return f64_embedding_bag(inputs[0], inputs[1], &bags);
 }
 
 #define BAG(mode, left_out) .axis = (mode), .start = (left_out), .roundings = 4

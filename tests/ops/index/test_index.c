@@ -2,63 +2,10 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include "oracle/reference_index.h"
 #include <math.h>
 
 #define X(...) F32(-2, 2, __VA_ARGS__)
-
-/* ---- references: everything as (outer, along, inner) ---- */
-
-typedef struct around {
-    size_t outer, along, inner;
-} around;
-
-static around around_axis(const f64_array *x, int axis) {
-    around a = {1, (size_t)x->dims[axis], 1};
-    for (int i = 0; i < x->rank; i++) {
-        if (i < axis) a.outer *= (size_t)x->dims[i];
-        if (i > axis) a.inner *= (size_t)x->dims[i];
-    }
-    return a;
-}
-
-static size_t index_at(const f64_array *index, bool each, size_t o, size_t j, size_t i, const around *y) {
-    return (size_t)index->value[each ? (o * y->along + j) * y->inner + i : j];
-}
-
-static f64_array *picked(const f64_array *x, const f64_array *index, int axis, bool each) {
-    int64_t dims[WEFT_MAX_RANK];
-    for (int i = 0; i < x->rank; i++) dims[i] = x->dims[i];
-    dims[axis] = each ? index->dims[axis] : (int64_t)index->count;
-    f64_array *y = f64_zeros(x->rank, dims);
-    const around from = around_axis(x, axis), to = around_axis(y, axis);
-    for (size_t o = 0; o < to.outer; o++) {
-        for (size_t j = 0; j < to.along; j++) {
-            for (size_t i = 0; i < to.inner; i++) {
-                const size_t source = (o * from.along + index_at(index, each, o, j, i, &to)) * from.inner + i;
-                y->value[(o * to.along + j) * to.inner + i] = x->value[source];
-                y->error[(o * to.along + j) * to.inner + i] = x->error[source];
-            }
-        }
-    }
-    return y;
-}
-
-static f64_array *added(
-    const f64_array *x, const f64_array *index, const f64_array *source, int axis, bool each) {
-    f64_array *y = f64_copy(x);
-    const around from = around_axis(source, axis), to = around_axis(y, axis);
-    for (size_t o = 0; o < from.outer; o++) {
-        for (size_t j = 0; j < from.along; j++) {
-            for (size_t i = 0; i < from.inner; i++) {
-                const size_t at = (o * to.along + index_at(index, each, o, j, i, &from)) * to.inner + i;
-                const double term = source->value[(o * from.along + j) * from.inner + i];
-                y->value[at] += term;
-                y->error[at] += f64_ulp(fabs(term) + fabs(y->value[at]));
-            }
-        }
-    }
-    return y;
-}
 
 /* ---- gather ---- */
 
@@ -67,11 +14,7 @@ static weft_tensor *build_gather(const op_case *c, weft_graph *graph, weft_tenso
     return weft_gather(inputs[0], c->axis, inputs[1]);
 }
 static f64_array *reference_gather(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *x = inputs[0];
-    const int axis = c->axis < 0 ? c->axis + x->rank : c->axis;
-    for (int i = 0; i < x->rank; i++)
-        if (i != axis) x = f64_slice(x, i, 0, inputs[1]->dims[i]);
-    return picked(x, inputs[1], axis, true);
+    return f64_gather(inputs[0], c->axis, inputs[1]);
 }
 
 static const op_case gather_cases[] = {
@@ -91,14 +34,7 @@ static weft_tensor *build_index_select(const op_case *c, weft_graph *graph, weft
     return weft_index_select(inputs[0], c->axis, inputs[1]);
 }
 static f64_array *reference_index_select(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *x = inputs[0], *index = inputs[1];
-    const f64_array *y = picked(x, index, c->axis, false);
-    int64_t dims[WEFT_MAX_RANK];
-    int rank = 0;
-    for (int i = 0; i < c->axis; i++) dims[rank++] = x->dims[i];
-    for (int i = 0; i < index->rank; i++) dims[rank++] = index->dims[i];
-    for (int i = c->axis + 1; i < x->rank; i++) dims[rank++] = x->dims[i];
-    return f64_reshape(y, rank, dims);
+    return f64_index_select(inputs[0], c->axis, inputs[1]);
 }
 
 static const op_case index_select_cases[] = {
@@ -118,14 +54,14 @@ static weft_tensor *build_scatter_add(const op_case *c, weft_graph *graph, weft_
     return weft_scatter_add(inputs[0], c->axis, inputs[1], inputs[2]);
 }
 static f64_array *reference_scatter_add(const op_case *c, const f64_array *const *inputs) {
-    return added(inputs[0], inputs[1], inputs[2], c->axis, true);
+    return f64_scatter_add(inputs[0], c->axis, inputs[1], inputs[2]);
 }
 static weft_tensor *build_index_add(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     return weft_index_add(inputs[0], c->axis, inputs[1], inputs[2]);
 }
 static f64_array *reference_index_add(const op_case *c, const f64_array *const *inputs) {
-    return added(inputs[0], inputs[1], inputs[2], c->axis, false);
+    return f64_index_add(inputs[0], c->axis, inputs[1], inputs[2]);
 }
 
 static const op_case scatter_add_cases[] = {
@@ -166,17 +102,10 @@ static weft_tensor *build_index_copy(const op_case *c, weft_graph *graph, weft_t
     return weft_index_copy(inputs[0], c->axis, distinct(graph, c), inputs[1]);
 }
 static f64_array *reference_index_copy(const op_case *c, const f64_array *const *inputs) {
-    f64_array *y = f64_copy(inputs[0]);
-    const around from = around_axis(inputs[1], c->axis), to = around_axis(y, c->axis);
-    for (size_t o = 0; o < from.outer; o++)
-        for (size_t j = 0; j < from.along; j++)
-            for (size_t i = 0; i < from.inner; i++) {
-                const size_t at = (o * to.along + j * (size_t)c->start % from.along) * to.inner + i,
-                             source = (o * from.along + j) * from.inner + i;
-                y->value[at] = inputs[1]->value[source];
-                y->error[at] = inputs[1]->error[source];
-            }
-    return y;
+    const int64_t count = c->end;
+    f64_array *const index = f64_zeros(1, &count);
+    for (int64_t j = 0; j < count; j++) index->value[j] = (double)(j * c->start % count);
+    return f64_index_copy(inputs[0], c->axis, index, inputs[1]);
 }
 
 /* start: the step of the permutation; end: how many. */

@@ -4,6 +4,7 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include "oracle/reference_movement.h"
 
 #define X(...) F32(-2, 2, __VA_ARGS__)
 
@@ -17,21 +18,13 @@ static weft_tensor *build_channels_first(const op_case *c, weft_graph *graph, we
     (void)c, (void)graph;
     return weft_channels_first(inputs[0]);
 }
-static f64_array *move(const f64_array *x, int from, int to) {
-    int axes[WEFT_MAX_RANK], next = 0;
-    for (int i = 0; i < x->rank; i++) {
-        next += next == from;
-        axes[i] = i == to ? from : next++;
-    }
-    return f64_permute(x, axes);
-}
 static f64_array *reference_channels_last(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    return move(inputs[0], 1, inputs[0]->rank - 1);
+    return f64_move_axis(inputs[0], 1, -1);
 }
 static f64_array *reference_channels_first(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    return move(inputs[0], inputs[0]->rank - 1, 1);
+    return f64_move_axis(inputs[0], -1, 1);
 }
 static const op_case channels_last_cases[] = {
     CASE("columns", channels_last, INPUTS(X(WEFT_BATCH, 17))),

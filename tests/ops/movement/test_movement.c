@@ -2,6 +2,7 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include "oracle/reference_movement.h"
 
 #define X(...)   F32(-2, 2, __VA_ARGS__)
 #define X_T(...) F32_VIEW(OP_TRANSPOSED, -2, 2, __VA_ARGS__)
@@ -61,10 +62,7 @@ static weft_tensor *build_permute(const op_case *c, weft_graph *graph, weft_tens
     return weft_permute_axes(inputs[0], rank, axes);
 }
 static f64_array *reference_permute(const op_case *c, const f64_array *const *inputs) {
-    int axes[WEFT_MAX_RANK];
-    for (int i = 0; i < inputs[0]->rank; i++)
-        axes[i] = (int)(c->list[i] < 0 ? c->list[i] + inputs[0]->rank : c->list[i]);
-    return f64_permute(inputs[0], axes);
+    return f64_permute_axes(inputs[0], c->list);
 }
 static const op_case permute_cases[] = {
     CASE("0 1", permute, INPUTS(X(3, 4)), LIST(0, 1)),
@@ -97,8 +95,7 @@ static weft_tensor *build_flatten(const op_case *c, weft_graph *graph, weft_tens
 }
 static f64_array *reference_flatten(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    const int64_t rows = inputs[0]->dims[0];
-    return f64_reshape(inputs[0], 2, (const int64_t[]){rows, (int64_t)inputs[0]->count / rows});
+    return f64_flatten(inputs[0]);
 }
 static const op_case flatten_cases[] = {
     CASE("images", flatten, INPUTS(X(WEFT_BATCH, 2, 3, 3))),
@@ -156,17 +153,7 @@ static weft_tensor *build_flatten_axes(const op_case *c, weft_graph *graph, weft
     return weft_flatten_axes(inputs[0], (int)c->list[0], (int)c->list[1]);
 }
 static f64_array *reference_flatten_axes(const op_case *c, const f64_array *const *inputs) {
-    const int first = (int)c->list[0] < 0 ? (int)c->list[0] + inputs[0]->rank : (int)c->list[0];
-    const int last = (int)c->list[1] < 0 ? (int)c->list[1] + inputs[0]->rank : (int)c->list[1];
-    int64_t dims[WEFT_MAX_RANK];
-    int rank = 0;
-    for (int i = 0; i < inputs[0]->rank; i++) {
-        if (i > first && i <= last)
-            dims[rank - 1] *= inputs[0]->dims[i];
-        else
-            dims[rank++] = inputs[0]->dims[i];
-    }
-    return f64_reshape(inputs[0], rank, dims);
+    return f64_flatten_axes(inputs[0], c->list[0], c->list[1]);
 }
 static const op_case flatten_axes_cases[] = {
     CASE("all of 2·3·5", flatten_axes, INPUTS(X(2, 3, 5)), LIST(0, -1)),
@@ -180,16 +167,7 @@ static weft_tensor *build_squeeze(const op_case *c, weft_graph *graph, weft_tens
     return weft_squeeze_axes(inputs[0], c->list);
 }
 static f64_array *reference_squeeze(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *const x = inputs[0];
-    int64_t dims[WEFT_MAX_RANK];
-    int rank = 0;
-    for (int axis = 0; axis < x->rank; axis++) {
-        bool dropped = c->list[0] == WEFT_END && x->dims[axis] == 1;
-        for (int i = 0; c->list[i] != WEFT_END; i++)
-            dropped |= (c->list[i] < 0 ? c->list[i] + x->rank : c->list[i]) == axis;
-        if (!dropped) dims[rank++] = x->dims[axis];
-    }
-    return f64_reshape(x, rank, dims);
+    return f64_squeeze(inputs[0], c->list);
 }
 static const op_case squeeze_cases[] = {
     CASE("1·1 to a number", squeeze, INPUTS(X(1, 1)), ALL_AXES),
@@ -204,11 +182,7 @@ static weft_tensor *build_unsqueeze(const op_case *c, weft_graph *graph, weft_te
     return weft_unsqueeze(inputs[0], c->axis);
 }
 static f64_array *reference_unsqueeze(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *const x = inputs[0];
-    const int at = c->axis < 0 ? c->axis + x->rank + 1 : c->axis;
-    int64_t dims[WEFT_MAX_RANK];
-    for (int i = 0; i <= x->rank; i++) dims[i] = i == at ? 1 : x->dims[i < at ? i : i - 1];
-    return f64_reshape(x, x->rank + 1, dims);
+    return f64_unsqueeze(inputs[0], c->axis);
 }
 static const op_case unsqueeze_cases[] = {
     CASE("number", unsqueeze, INPUTS(F32_NUMBER(-2, 2)), .axis = 0),
@@ -217,21 +191,12 @@ static const op_case unsqueeze_cases[] = {
     CASE("second", unsqueeze, INPUTS(X_T(WEFT_BATCH, 3, 4)), .axis = 1),
 };
 
-static f64_array *reorder(const f64_array *x, int from, int to, bool swap) {
-    int axes[WEFT_MAX_RANK], next = 0;
-    for (int i = 0; i < x->rank; i++) {
-        next += !swap && next == from;
-        axes[i] = swap ? (i == from ? to : i == to ? from : i) : i == to ? from : next++;
-    }
-    return f64_permute(x, axes);
-}
 static weft_tensor *build_swap_axes(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     return weft_swap_axes(inputs[0], (int)c->start, (int)c->end);
 }
 static f64_array *reference_swap_axes(const op_case *c, const f64_array *const *inputs) {
-    const int rank = inputs[0]->rank;
-    return reorder(inputs[0], (int)(c->start + rank) % rank, (int)(c->end + rank) % rank, true);
+    return f64_swap_axes(inputs[0], c->start, c->end);
 }
 static const op_case swap_axes_cases[] = {
     CASE("outer of three", swap_axes, INPUTS(X(WEFT_BATCH, 3, 5)), .start = 0, .end = -1),
@@ -244,8 +209,7 @@ static weft_tensor *build_move_axis(const op_case *c, weft_graph *graph, weft_te
     return weft_move_axis(inputs[0], (int)c->start, (int)c->end);
 }
 static f64_array *reference_move_axis(const op_case *c, const f64_array *const *inputs) {
-    const int rank = inputs[0]->rank;
-    return reorder(inputs[0], (int)(c->start + rank) % rank, (int)(c->end + rank) % rank, false);
+    return f64_move_axis(inputs[0], c->start, c->end);
 }
 static const op_case move_axis_cases[] = {
     CASE("channels last", move_axis, INPUTS(X(WEFT_BATCH, 3, 4, 5)), .start = 1, .end = -1),
@@ -262,11 +226,9 @@ static weft_tensor *build_stack(const op_case *c, weft_graph *graph, weft_tensor
     return weft_stack(inputs, count, c->axis);
 }
 static f64_array *reference_stack(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *parts[OP_CASE_INPUTS];
     size_t count = 0;
-    for (; count < OP_CASE_INPUTS && inputs[count]; count++)
-        parts[count] = reference_unsqueeze(c, inputs + count);
-    return f64_concat(parts, count, c->axis);
+    while (count < OP_CASE_INPUTS && inputs[count]) count++;
+    return f64_stack(inputs, count, c->axis);
 }
 static const op_case stack_cases[] = {
     CASE("numbers", stack, INPUTS(F32_NUMBER(-2, 2), F32_NUMBER(-2, 2)), .axis = 0),

@@ -3,6 +3,7 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include "oracle/reference_padding.h"
 #include "support/small_program.h"
 #include <math.h>
 #include <string.h>
@@ -27,28 +28,9 @@ typedef struct padding {
 #define EDGE    .mode = WEFT_PAD_EDGE
 #define WRAP    .mode = WEFT_PAD_WRAP
 
-static bool place_pad(const void *context, const f64_array *a, const int64_t *to, int64_t *from) {
-    const padding *const p = context;
-    for (int axis = 0; axis < a->rank; axis++) {
-        const int64_t n = a->dims[axis];
-        int64_t at = to[axis] - p->before[axis];
-        while (at < 0 || at >= n) {
-            switch (p->mode) {
-            case WEFT_PAD_CONSTANT: return false;
-            case WEFT_PAD_REFLECT: at = at < 0 ? -at : 2 * n - 2 - at; break;
-            case WEFT_PAD_EDGE: at = at < 0 ? 0 : n - 1; break;
-            case WEFT_PAD_WRAP: at += at < 0 ? n : -n; break;
-            }
-        }
-        from[axis] = at;
-    }
-    return true;
-}
 static f64_array *pad_array(const op_case *c, const f64_array *x) {
     const padding *const p = c->row;
-    int64_t dims[WEFT_MAX_RANK];
-    for (int i = 0; i < x->rank; i++) dims[i] = p->before[i] + x->dims[i] + p->after[i];
-    return f64_pick(x, x->rank, dims, place_pad, p, p->value);
+    return f64_pad(x, p->before, p->after, p->mode, p->value);
 }
 static weft_tensor *pad_tensor(const op_case *c, weft_tensor *x) {
     const padding *const p = c->row;
@@ -145,15 +127,6 @@ static const op_case pad_cases[] = {
 
 /* ---- roll: the list has pairs of axis and shift ---- */
 
-static bool place_roll(const void *context, const f64_array *a, const int64_t *to, int64_t *from) {
-    const int64_t *pairs = context;
-    memcpy(from, to, (size_t)a->rank * sizeof *to);
-    for (; *pairs != WEFT_END; pairs += 2) {
-        const int64_t axis = pairs[0] < 0 ? pairs[0] + a->rank : pairs[0], n = a->dims[axis];
-        from[axis] = ((from[axis] - pairs[1]) % n + n) % n;
-    }
-    return true;
-}
 static weft_tensor *build_roll(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     weft_tensor *y = inputs[0];
@@ -162,7 +135,9 @@ static weft_tensor *build_roll(const op_case *c, weft_graph *graph, weft_tensor 
     return y;
 }
 static f64_array *reference_roll(const op_case *c, const f64_array *const *inputs) {
-    return f64_pick(inputs[0], inputs[0]->rank, inputs[0]->dims, place_roll, c->list, 0);
+    f64_array *y = f64_copy(inputs[0]);
+    for (const int64_t *pairs = c->list; *pairs != WEFT_END; pairs += 2) y = f64_roll(y, pairs[0], pairs[1]);
+    return y;
 }
 static const op_case roll_cases[] = {
     CASE("5 by 2", roll, INPUTS(X(5)), LIST(0, 2)),
@@ -179,24 +154,12 @@ static const op_case roll_cases[] = {
 
 /* ---- tile ---- */
 
-static bool place_tile(const void *context, const f64_array *a, const int64_t *to, int64_t *from) {
-    const int more = *(const int *)context - a->rank;
-    for (int axis = 0; axis < a->rank; axis++) from[axis] = to[axis + more] % a->dims[axis];
-    return true;
-}
 static weft_tensor *build_tile(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     return weft_tile(inputs[0], f64_list_length(c->list), c->list);
 }
 static f64_array *reference_tile(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *const x = inputs[0];
-    const int given = f64_list_length(c->list), rank = given > x->rank ? given : x->rank;
-    int64_t dims[WEFT_MAX_RANK];
-    for (int i = 0; i < rank; i++) {
-        const int axis = i - (rank - x->rank), repeat = i - (rank - given);
-        dims[i] = (axis < 0 ? 1 : x->dims[axis]) * (repeat < 0 ? 1 : c->list[repeat]);
-    }
-    return f64_pick(x, rank, dims, place_tile, &rank, 0);
+    return f64_tile(inputs[0], f64_list_length(c->list), c->list);
 }
 static const op_case tile_cases[] = {
     CASE("5 three times", tile, INPUTS(X(5)), LIST(3)),

@@ -2,45 +2,19 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
-#include <string.h>
+#include "oracle/reference_slice.h"
 
 #define X(...)   F32(-2, 2, __VA_ARGS__)
 #define X_T(...) F32_VIEW(OP_TRANSPOSED, -2, 2, __VA_ARGS__)
 
 /* ---- slice ---- */
 
-typedef struct stepped {
-    int axis;
-    int64_t start, step;
-} stepped;
-
-static bool place_step(const void *context, const f64_array *a, const int64_t *to, int64_t *from) {
-    const stepped *const s = context;
-    memcpy(from, to, (size_t)a->rank * sizeof *to);
-    from[s->axis] = s->start + to[s->axis] * s->step;
-    return true;
-}
-
-/* x[start:end:step]; WEFT_END is the end. */
-static f64_array *take_steps(const f64_array *x, int axis, int64_t start, int64_t end, int64_t step) {
-    stepped s = {axis < 0 ? axis + x->rank : axis, start, step};
-    int64_t dims[WEFT_MAX_RANK];
-    memcpy(dims, x->dims, sizeof dims);
-    const int64_t size = dims[s.axis];
-    if (s.start < 0) s.start += size;
-    if (end == WEFT_END) end = size;
-    if (end < 0) end += size;
-    dims[s.axis] = 0;
-    for (int64_t i = s.start; i < end; i += step) dims[s.axis]++;
-    return f64_pick(x, x->rank, dims, place_step, &s, 0);
-}
-
 static weft_tensor *build_slice(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     return weft_slice(inputs[0], c->axis, c->start, c->end);
 }
 static f64_array *reference_slice(const op_case *c, const f64_array *const *inputs) {
-    return take_steps(inputs[0], c->axis, c->start, c->end, 1);
+    return f64_slice_step(inputs[0], c->axis, c->start, c->end, 1);
 }
 static const op_case slice_cases[] = {
     CASE("middle of 17", slice, INPUTS(X(17)), .axis = 0, .start = 3, .end = 14),
@@ -61,7 +35,7 @@ static weft_tensor *build_slice_step(const op_case *c, weft_graph *graph, weft_t
     return weft_slice_step(inputs[0], c->axis, c->start, c->end, c->list[0]);
 }
 static f64_array *reference_slice_step(const op_case *c, const f64_array *const *inputs) {
-    return take_steps(inputs[0], c->axis, c->start, c->end, c->list[0]);
+    return f64_slice_step(inputs[0], c->axis, c->start, c->end, c->list[0]);
 }
 static const op_case slice_step_cases[] = {
     CASE("every second of 33", slice_step, INPUTS(X(33)), .axis = 0, .start = 0, .end = WEFT_END, LIST(2)),
@@ -83,7 +57,7 @@ static f64_array *swap_parts(const f64_array *x, int axis, const int64_t *sizes,
     const f64_array *parts[8];
     int64_t start = 0;
     for (size_t i = 0; i < count; i++) {
-        parts[count - 1 - i] = take_steps(x, axis, start, start + sizes[i], 1);
+        parts[count - 1 - i] = f64_slice_step(x, axis, start, start + sizes[i], 1);
         start += sizes[i];
     }
     return f64_concat(parts, count, axis);
@@ -137,23 +111,12 @@ static const op_case split_sizes_cases[] = {
 
 /* ---- flip ---- */
 
-static bool place_flip(const void *context, const f64_array *a, const int64_t *to, int64_t *from) {
-    const int64_t *axes = context;
-    memcpy(from, to, (size_t)a->rank * sizeof *to);
-    for (int axis = 0; axis < a->rank; axis++) {
-        bool flipped = axes[0] == WEFT_END;
-        for (int i = 0; axes[i] != WEFT_END; i++)
-            flipped |= (axes[i] < 0 ? axes[i] + a->rank : axes[i]) == axis;
-        if (flipped) from[axis] = a->dims[axis] - 1 - to[axis];
-    }
-    return true;
-}
 static weft_tensor *build_flip(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     return weft_flip_axes(inputs[0], c->list);
 }
 static f64_array *reference_flip(const op_case *c, const f64_array *const *inputs) {
-    return f64_pick(inputs[0], inputs[0]->rank, inputs[0]->dims, place_flip, c->list, 0);
+    return f64_flip(inputs[0], c->list);
 }
 
 /* What reads a flipped value: maps and reductions around it, and both operands of products. */
@@ -166,7 +129,7 @@ static f64_array *reference_flip_map(const op_case *c, const f64_array *const *i
     (void)c;
     const int64_t axes[] = {1, WEFT_END};
     const f64_array *const t = f64_tanh(inputs[0]);
-    const f64_array *const x = f64_exp(f64_pick(t, t->rank, t->dims, place_flip, axes, 0));
+    const f64_array *const x = f64_exp(f64_flip(t, axes));
     return f64_add(f64_mul(x, inputs[1]), f64_sum(x, axes, true));
 }
 static weft_tensor *build_flip_sum(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
@@ -183,8 +146,7 @@ static weft_tensor *build_flip_matmul(const op_case *c, weft_graph *graph, weft_
     return weft_matmul(weft_flip_axes(inputs[0], c->list), weft_flip_axes(inputs[1], c->list));
 }
 static f64_array *reference_flip_matmul(const op_case *c, const f64_array *const *inputs) {
-    return f64_matmul(f64_pick(inputs[0], inputs[0]->rank, inputs[0]->dims, place_flip, c->list, 0),
-        f64_pick(inputs[1], inputs[1]->rank, inputs[1]->dims, place_flip, c->list, 0));
+    return f64_matmul(f64_flip(inputs[0], c->list), f64_flip(inputs[1], c->list));
 }
 static const op_case flip_cases[] = {
     CASE("5", flip, INPUTS(X(5)), LIST(0)),
@@ -209,36 +171,12 @@ static const op_case flip_cases[] = {
 
 /* ---- diagonal: start is the offset, the list has the axes ---- */
 
-typedef struct diagonals {
-    int axis1, axis2;
-    int64_t offset;
-} diagonals;
-
-static bool place_diagonal(const void *context, const f64_array *a, const int64_t *to, int64_t *from) {
-    const diagonals *const d = context;
-    int next = 0;
-    for (int axis = 0; axis < a->rank; axis++)
-        if (axis != d->axis1 && axis != d->axis2) from[axis] = to[next++];
-    from[d->axis1] = to[next] + (d->offset < 0 ? -d->offset : 0);
-    from[d->axis2] = to[next] + (d->offset > 0 ? d->offset : 0);
-    return true;
-}
 static weft_tensor *build_diagonal(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     return weft_diagonal(inputs[0], c->start, (int)c->list[0], (int)c->list[1]);
 }
 static f64_array *reference_diagonal(const op_case *c, const f64_array *const *inputs) {
-    const f64_array *const x = inputs[0];
-    const diagonals d = {(int)c->list[0] < 0 ? (int)c->list[0] + x->rank : (int)c->list[0],
-        (int)c->list[1] < 0 ? (int)c->list[1] + x->rank : (int)c->list[1], c->start};
-    int64_t dims[WEFT_MAX_RANK], length = 0;
-    int rank = 0;
-    for (int axis = 0; axis < x->rank; axis++)
-        if (axis != d.axis1 && axis != d.axis2) dims[rank++] = x->dims[axis];
-    for (int64_t i = 0; i < x->dims[d.axis1]; i++)
-        length += i + d.offset >= 0 && i + d.offset < x->dims[d.axis2];
-    dims[rank++] = length;
-    return f64_pick(x, rank, dims, place_diagonal, &d, 0);
+    return f64_diagonal(inputs[0], c->start, c->list[0], c->list[1]);
 }
 static const op_case diagonal_cases[] = {
     CASE("of 20·20", diagonal, INPUTS(X(20, 20)), LIST(0, 1)),
