@@ -51,7 +51,8 @@ int draw_new_image(oracle_draw *draw, const draw_image_options *options) {
 
 static bool is_image(const oracle_draw *draw, int value, double low, double high) {
     const f64_array *const a = draw_array(draw, value);
-    if (draw_dtype(draw, value) != draw_format(draw) || !draw_is_fixed(draw, value, 1)) return false;
+    if (!draw_may_read(draw, value) || draw_dtype(draw, value) != draw_format(draw)) return false;
+    if (!draw_is_fixed(draw, value, 1)) return false;
     for (int i = 2; i < a->rank; i++)
         if (draw_dim(draw, value, i) < 0) return false;
     for (size_t i = 0; i < a->count; i++)

@@ -28,7 +28,7 @@ typedef struct program_source {
     int64_t dims[WEFT_MAX_RANK + 1]; /* ended by WEFT_END */
     double low, high;
     int64_t below; /* as in draw_source_options */
-    bool ascending, distinct;
+    bool ascending, distinct, changed;
 } program_source;
 
 typedef struct program_value {

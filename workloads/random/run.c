@@ -68,7 +68,8 @@ static void add_training(trained *t, const program *p) {
     weft_tensor *const loss = loss_of(t, p);
     weft_tensor *wrt[PROGRAM_VALUES];
     for (int i = 0; i < p->count; i++) {
-        if (p->values[i].is_call || !is_float(p, i) || !loss_depends(p, i)) continue;
+        if (p->values[i].is_call || !is_float(p, i) || p->values[i].source.changed) continue;
+        if (!loss_depends(p, i)) continue;
         wrt[t->wrt_count] = t->built.tensors[i];
         t->wrt[t->wrt_count++] = i;
     }
@@ -230,11 +231,47 @@ static bool check_update(run *r, int place) {
     return right;
 }
 
+static bool is_needed(const program *p, int call) {
+    for (int i = call; i < p->count; i++)
+        if (p->values[i].shown && program_depends(p, i, call)) return true;
+    return false;
+}
+
+/* Compares a state with what the call leaves in it, from which the next run begins. */
+static bool check_state(run *r, int state, f64_array *left) {
+    char what[80];
+    weft_tensor *const tensor = r->t->built.tensors[state];
+    void *const data = read_output(r, tensor, left->count, true);
+    if (!data) return false;
+    snprintf(what, sizeof what, "%s: state v%d after run %d, batch %lld, length %lld", r->form, state,
+        (int)r->sizes.runs + 1, (long long)r->sizes.batch, (long long)r->sizes.length);
+    const bool right = program_judge(what, weft_tensor_dtype(tensor), data, left, r->result);
+    if (!right) r->result->verdict = PROGRAM_WRONG;
+    free(data);
+    return right;
+}
+
+static bool check_effects(run *r, int value) {
+    const oracle_call *const call = &r->p->values[value].call;
+    const f64_array *in[ORACLE_INPUTS] = {NULL};
+    f64_array *left[ORACLE_INPUTS] = {NULL};
+    if (!r->p->values[value].is_call || !call->op->effect || !is_needed(r->p, value)) return true;
+    for (int i = 0; i < call->input_count; i++)
+        if (call->inputs[i] >= 0) in[i] = r->values[call->inputs[i]];
+    for (int i = 0; i < call->input_count; i++)
+        if (in[i]) left[i] = call->op->effect(call, in, &r->sizes, i);
+    for (int i = 0; i < call->input_count; i++) {
+        if (left[i] && !check_state(r, call->inputs[i], left[i])) return false;
+        if (left[i]) r->values[call->inputs[i]] = left[i];
+    }
+    return true;
+}
+
 static bool check_run(run *r) {
     const weft_status status = weft_plan_run(r->plan);
     if (status != WEFT_OK) return fail(r, status);
     for (int i = 0; i < r->p->count; i++)
-        if (r->p->values[i].shown && !check_output(r, i)) return false;
+        if ((r->p->values[i].shown && !check_output(r, i)) || !check_effects(r, i)) return false;
     for (int i = 0; i < r->t->wrt_count; i++)
         if (!check_gradient(r, i, false) || !check_gradient(r, i, true) || !check_update(r, i)) return false;
     return true;
