@@ -53,6 +53,9 @@ struct oracle_op {
     f64_array *(*evaluate)(const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes);
     bool no_gradient; /* asking for a gradient through it is an error */
     bool random;      /* its value is drawn anew in each run */
+    /* Do its slopes cancel out at these inputs, so that float32 leaves rounding of them? A norm of two elements is ±1 whatever they
+     * are. NULL: never. */
+    bool (*cancels)(const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes);
     /* What a run that needs the result leaves in this input, a state (`changed` in draw_source_options). NULL: nothing changes. */
     f64_array *(*effect)(
         const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes, int input);

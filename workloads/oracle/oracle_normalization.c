@@ -74,6 +74,34 @@ static bool draw_row_norm(oracle_draw *draw, oracle_call *call, bool biased) {
     return draw_affine(draw, call, last, biased);
 }
 
+static bool uses_running(const oracle_call *call, const oracle_sizes *sizes) {
+    return call->inputs[MEAN] >= 0 && (sizes->inference || call->integers[FIXED]);
+}
+
+/* ---- slopes: those of sets of two elements, of one without a mean, cancel out ---- */
+
+static bool are_few(const f64_array *x, int64_t sets, int64_t few) {
+    return (int64_t)x->count / sets <= few;
+}
+
+static bool cancels_of_rows(const oracle_call *call, const f64_array *x, int64_t few) {
+    int64_t rows = 1;
+    for (int i = 0; i < x->rank - (int)call->integers[NUMBER]; i++) rows *= x->dims[i];
+    return are_few(x, rows, few);
+}
+
+#define CANCELS(op, answer)                                                                                  \
+    static bool cancels_##op(                                                                                \
+        const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes) {                    \
+        (void)call, (void)sizes;                                                                             \
+        return answer;                                                                                       \
+    }
+CANCELS(layer_norm, cancels_of_rows(call, in[0], 2))
+CANCELS(rms_norm, cancels_of_rows(call, in[0], 1))
+CANCELS(group_norm, are_few(in[0], in[0]->dims[0] * call->integers[NUMBER], 2))
+CANCELS(batch_norm, !uses_running(call, sizes) && are_few(in[0], in[0]->dims[1], 2))
+CANCELS(instance_norm, !uses_running(call, sizes) && are_few(in[0], in[0]->dims[0] * in[0]->dims[1], 2))
+
 /* ---- running statistics ---- */
 
 static weft_running running_of(const oracle_call *call, weft_tensor *const *in) {
@@ -82,10 +110,6 @@ static weft_running running_of(const oracle_call *call, weft_tensor *const *in) 
         .batches = in[BATCHES],
         .momentum = (float)call->numbers[MOMENTUM],
         .fixed = call->integers[FIXED] != 0};
-}
-
-static bool uses_running(const oracle_call *call, const oracle_sizes *sizes) {
-    return call->inputs[MEAN] >= 0 && (sizes->inference || call->integers[FIXED]);
 }
 
 static f64_array *effect_of(const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes,
@@ -117,7 +141,8 @@ static f64_array *effect_of(const oracle_call *call, const f64_array *const *in,
     ORACLE_EFFECT(op) {                                                                                      \
         return effect_of(call, in, sizes, input, per_example);                                               \
     }                                                                                                        \
-    ORACLE_OP_WITH(op, "weft_" #op "_with($0, $1, $2, " RUNNING_LINE, .effect = effect_##op)
+    ORACLE_OP_WITH(                                                                                          \
+        op, "weft_" #op "_with($0, $1, $2, " RUNNING_LINE, .cancels = cancels_##op, .effect = effect_##op)
 
 RUNNING_NORM(batch_norm, 0, false);
 RUNNING_NORM(instance_norm, 1, true);
@@ -139,7 +164,7 @@ ORACLE_EVALUATE(group_norm) {
     const f64_norm norm = norm_of(call, in);
     return f64_group_norm(in[0], call->integers[NUMBER], &norm);
 }
-ORACLE_OP(group_norm, "weft_group_norm_with($0, $i0, $1, $2, $n0)");
+ORACLE_OP_WITH(group_norm, "weft_group_norm_with($0, $i0, $1, $2, $n0)", .cancels = cancels_group_norm);
 
 ORACLE_DRAW(layer_norm) {
     return draw_row_norm(draw, call, true);
@@ -153,7 +178,7 @@ ORACLE_EVALUATE(layer_norm) {
     const f64_norm norm = norm_of(call, in);
     return f64_layer_norm(in[0], (int)call->integers[NUMBER], &norm);
 }
-ORACLE_OP(layer_norm, "weft_layer_norm_with($0, $i0, $1, $2, $n0)");
+ORACLE_OP_WITH(layer_norm, "weft_layer_norm_with($0, $i0, $1, $2, $n0)", .cancels = cancels_layer_norm);
 
 ORACLE_DRAW(rms_norm) {
     return draw_row_norm(draw, call, false);
@@ -167,4 +192,4 @@ ORACLE_EVALUATE(rms_norm) {
     const f64_norm norm = norm_of(call, in);
     return f64_rms_norm(in[0], (int)call->integers[NUMBER], &norm);
 }
-ORACLE_OP(rms_norm, "weft_rms_norm_with($0, $i0, $1, $n0)");
+ORACLE_OP_WITH(rms_norm, "weft_rms_norm_with($0, $i0, $1, $n0)", .cancels = cancels_rms_norm);
