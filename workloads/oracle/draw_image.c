@@ -33,14 +33,15 @@ int draw_new_image(oracle_draw *draw, const draw_image_options *options) {
     draw_shape(draw, rank, dims);
     if (dims[0] != WEFT_BATCH) dims[0] = 1 + draw_below(draw, 3);
     left /= draw_count_of(draw, (const int64_t[]){dims[0], WEFT_END}) * options->divisor;
+    for (int i = 0; i < options->axes; i++) left /= options->step;
     const int64_t most = left < MOST_CHANNELS / options->divisor ? left : MOST_CHANNELS / options->divisor;
     dims[1] = options->divisor * draw_size(draw, most > 1 ? most : 1);
     left /= dims[1] / options->divisor;
     for (int i = 0; i < options->axes; i++) {
         int64_t *const dim = &dims[2 + i];
-        if (options->step > 1 || (*dim > 0 && *dim < WEFT_LENGTH / 2))
-            *dim = options->step * draw_side(draw, left / options->step, options->axes - i);
-        const int64_t size = draw_count_of(draw, (const int64_t[]){*dim, WEFT_END});
+        if (options->fixed || options->step > 1 || (*dim > 0 && *dim < WEFT_LENGTH / 2))
+            *dim = options->step * draw_side(draw, left > 1 ? left : 1, options->axes - i);
+        const int64_t size = draw_count_of(draw, (const int64_t[]){*dim, WEFT_END}) / options->step;
         left = left / size > 1 ? left / size : 1;
     }
     return draw_source(draw, &(draw_source_options){.dtype = draw_format(draw),
@@ -71,4 +72,14 @@ int draw_image(oracle_draw *draw, int least_axes, int most_axes, double low, dou
     const int axes = least_axes + (int)draw_below(draw, most_axes - least_axes + 1);
     return draw_new_image(
         draw, &(draw_image_options){.axes = axes, .low = low, .high = high, .divisor = 1, .step = 1});
+}
+
+int draw_fixed_image(oracle_draw *draw, int least_axes, int most_axes, double low, double high) {
+    const int image = draw_image(draw, least_axes, most_axes, low, high);
+    if (image < 0) return -1;
+    const int axes = draw_rank(draw, image) - 2;
+    for (int i = 0; i < axes; i++)
+        if (!draw_is_fixed(draw, image, 2 + i))
+            return draw_new_image(draw, &(draw_image_options){axes, low, high, 1, 1, true});
+    return image;
 }

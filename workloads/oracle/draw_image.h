@@ -6,12 +6,16 @@
 
 /* A float image of so many spatial axes, with elements in low .. high: one of the program, or a new one. */
 int draw_image(oracle_draw *draw, int least_axes, int most_axes, double low, double high);
+/* The same, whose spatial axes are numbers. */
+int draw_fixed_image(oracle_draw *draw, int least_axes, int most_axes, double low, double high);
 
-/* A new image. `divisor` divides its channels, `step` its spatial axes, which are numbers where it is more than 1. */
+/* A new image. `divisor` divides its channels, `step` its spatial axes, which are
+ * numbers then. */
 typedef struct draw_image_options {
     int axes;
     double low, high;
     int64_t divisor, step;
+    bool fixed; /* spatial axes are numbers */
 } draw_image_options;
 int draw_new_image(oracle_draw *draw, const draw_image_options *options);
 

@@ -40,9 +40,10 @@ static void draw_window(oracle_draw *draw, oracle_call *call, int i, int64_t tap
     if (n[MODE] == WEFT_PADDING_SAME) return;
     n[PADDING + i] = draw_padding(draw, reach);
     n[AFTER + i] = n[MODE] == WEFT_PADDING_EACH ? draw_padding(draw, reach) : 0;
-    /* A window has to fit. */
-    const int64_t missing = reach - draw_image_size(draw, call->inputs[0], i) - 2 * n[PADDING + i];
-    if (!transposed && n[MODE] == WEFT_PADDING_EQUAL && missing > 0) n[PADDING + i] += (missing + 1) / 2;
+    const int64_t size = draw_image_size(draw, call->inputs[0], i),
+                  both = n[PADDING + i] + (n[MODE] == WEFT_PADDING_EACH ? n[AFTER + i] : n[PADDING + i]);
+    if (!transposed && size + both < reach) n[PADDING + i] += reach - size - both; /* the window has to fit */
+    if (transposed && (size - 1) * stride + reach <= both) n[PADDING + i] = n[AFTER + i] = 0;
     if (transposed && draw_chance(draw, 40))
         n[OUTPUT + i] = draw_below(draw, stride > dilation ? stride : dilation);
 }
@@ -70,6 +71,16 @@ static int64_t draw_groups(oracle_draw *draw, int64_t channels) {
     return kind < 5 ? kind % 2 : kind < 7 ? channels : draw_divisor(draw, channels);
 }
 
+/* Results that would be large get strides of 1. */
+static void limit_strides(const oracle_draw *draw, oracle_call *call, int64_t filters) {
+    const f64_array *const x = draw_array(draw, call->inputs[0]);
+    double count = (double)(x->dims[0] * filters);
+    for (int i = 0; i < x->rank - 2; i++)
+        count *= (double)(x->dims[2 + i] * (call->integers[STRIDE + i] ? call->integers[STRIDE + i] : 1));
+    for (int i = 0; i < 3 && count > 2 * (double)draw_most(draw); i++)
+        call->integers[STRIDE + i] = call->integers[OUTPUT + i] = 0;
+}
+
 static bool draw_convolution(oracle_draw *draw, oracle_call *call, bool transposed) {
     const int x = call->inputs[0] = draw_image(draw, 1, 3, -40, 40);
     if (x < 0) return false;
@@ -79,16 +90,18 @@ static bool draw_convolution(oracle_draw *draw, oracle_call *call, bool transpos
     call->integers[MODE] = draw_below(draw, transposed ? 2 : 3);
     call->integers[GROUPS] = draw_groups(draw, channels);
     const int64_t groups = call->integers[GROUPS] ? call->integers[GROUPS] : 1;
-    const double count = (double)draw_count(draw, x);
-    draw_taps(draw, axes, most_products / count, dims + 2);
+    const double count = (double)draw_count(draw, x),
+                 most = 2 * (double)draw_most(draw) * (double)groups / (double)channels;
+    draw_taps(draw, axes, fmin(most_products / count, most), dims + 2);
     int64_t taps = 1;
     for (int i = 0; i < axes; i++) taps *= dims[2 + i];
-    const double room = most_products / (count * (double)taps),
+    const double room = fmin(most_products / count, most) / (double)taps,
                  limit = fmax(fmin(room, (double)MOST_FILTERS / (double)groups), 1);
     const int64_t filters = draw_size(draw, (int64_t)limit);
     dims[0] = transposed ? channels : groups * filters;
     dims[1] = transposed ? filters : channels / groups;
     for (int i = 0; i < axes; i++) draw_window(draw, call, i, dims[2 + i], transposed);
+    if (transposed) limit_strides(draw, call, groups * filters);
     call->inputs[1] = draw_filters(draw, dims, channels / groups * taps);
     const int64_t results[] = {groups * filters, WEFT_END};
     if (draw_chance(draw, 60)) call->inputs[2] = draw_weights(draw, results, -1, 1);

@@ -65,13 +65,15 @@ static bool draw_running_norm(oracle_draw *draw, oracle_call *call, int least_ax
 static bool draw_row_norm(oracle_draw *draw, oracle_call *call, bool biased) {
     const int x = call->inputs[0] = draw_value_within(draw, DRAW_FLOAT, 1, 5, -40, 40);
     if (x < 0) return false;
-    const int rank = draw_rank(draw, x), axes = 1 + (int)draw_small(draw, rank);
-    int64_t dims[WEFT_MAX_RANK + 1], *const last = dims + rank - axes;
+    const int rank = draw_rank(draw, x);
+    int64_t dims[WEFT_MAX_RANK + 1];
+    int most = 0; /* the last axes that do not have the batch */
     draw_dims(draw, x, dims);
-    for (int i = 0; i < axes; i++)
-        if (last[i] < 0) return false; /* the batch */
+    while (most < rank && dims[rank - 1 - most] > 0) most++;
+    if (most == 0) return false;
+    const int axes = 1 + (int)draw_small(draw, most);
     call->integers[NUMBER] = axes;
-    return draw_affine(draw, call, last, biased);
+    return draw_affine(draw, call, dims + rank - axes, biased);
 }
 
 static bool uses_running(const oracle_call *call, const oracle_sizes *sizes) {

@@ -97,7 +97,7 @@ ORACLE_OP(lp_pool, "weft_lp_pool($0, $n0, " POOL_LINE);
 
 #define SQUARE(op)                                                                                           \
     ORACLE_DRAW(op##2d) {                                                                                    \
-        const int x = call->inputs[0] = draw_image(draw, 2, 2, -1e3, 1e3);                                   \
+        const int x = call->inputs[0] = draw_fixed_image(draw, 2, 2, -1e3, 1e3);                             \
         if (x < 0) return false;                                                                             \
         const int64_t height = draw_image_size(draw, x, 0), width = draw_image_size(draw, x, 1);             \
         const int64_t least = height < width ? height : width;                                               \

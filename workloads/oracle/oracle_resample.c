@@ -29,7 +29,7 @@ static void draw_target(oracle_draw *draw, oracle_call *call, int i, double most
 }
 
 ORACLE_DRAW(resample) {
-    const int x = call->inputs[0] = draw_image(draw, 1, 3, -1e3, 1e3);
+    const int x = call->inputs[0] = draw_fixed_image(draw, 1, 3, -1e3, 1e3);
     if (x < 0) return false;
     const int axes = draw_rank(draw, x) - 2;
     const double most = fmin(3, pow(4.0 * (double)draw_most(draw) / (double)draw_count(draw, x), 1.0 / axes));
@@ -55,7 +55,7 @@ ORACLE_OP(resample,
 /* ---- by whole factors ---- */
 
 static bool draw_upsample(oracle_draw *draw, oracle_call *call) {
-    const int x = call->inputs[0] = draw_image(draw, 1, 3, -1e3, 1e3);
+    const int x = call->inputs[0] = draw_fixed_image(draw, 1, 3, -1e3, 1e3);
     if (x < 0) return false;
     int64_t factor = 1 + draw_below(draw, 4);
     const double growth = pow((double)factor, draw_rank(draw, x) - 2);
