@@ -4,7 +4,8 @@
 #include "support/fixture.h"
 #include <string.h>
 
-extern const oracle_op oracle_op_batch_norm, oracle_op_instance_norm, oracle_op_layer_norm, oracle_op_exp;
+extern const oracle_op oracle_op_batch_norm, oracle_op_instance_norm, oracle_op_layer_norm, oracle_op_exp,
+    oracle_op_mul;
 
 enum { X, MEAN, VARIANCE, BATCHES, NORM, VALUES };
 
@@ -97,8 +98,35 @@ static void test_cancelled_slopes(void **state) {
     }
 }
 
+/* A norm does not depend on a factor of what it takes: two ops whose slopes cancel out together. */
+static void test_cancelled_factor(void **state) {
+    (void)state;
+    for (uint64_t number = 0; number < 8; number++) {
+        program p = {.seed = 1, .number = number, .format = WEFT_F32, .batch = 1, .length = 1, .count = 4};
+        program_result result;
+        p.values[0] = source_of(PROGRAM_INPUT, WEFT_F32, 14, 6);
+        p.values[1] = source_of(PROGRAM_INPUT, WEFT_F32, 6, WEFT_END);
+        p.values[1].source.dims[0] = 1;
+        p.values[2] = (program_value){.is_call = true, .source = {.dtype = WEFT_F32}};
+        p.values[2].call =
+            (oracle_call){.op = &oracle_op_mul, .inputs = {0, 1}, .input_count = 2, .dims = {WEFT_END}};
+        p.values[3] = (program_value){.is_call = true, .source = {.dtype = WEFT_F32}};
+        p.values[3].call = (oracle_call){.op = &oracle_op_layer_norm,
+            .inputs = {2, -1, -1},
+            .input_count = 3,
+            .integers = {1},
+            .dims = {WEFT_END}};
+        p.loss[0] = 3;
+        p.loss_count = 1;
+        const f64_mark mark = f64_pool_mark();
+        program_run(&p, test_context(), &result);
+        f64_pool_release(mark);
+        if (result.verdict != PROGRAM_RIGHT) fail_msg("program %d: %s", (int)number, result.line);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_effects), cmocka_unit_test(test_cancelled_slopes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_effects),
+        cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_cancelled_factor)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -147,8 +147,13 @@ static void add_rounding(weft_dtype format, f64_array *a) {
     for (size_t i = 0; i < a->count; i++) a->error[i] += program_rounding(format, a->value[i]);
 }
 
-static void add_noise(f64_array *a, double noise, program_random random) {
-    for (size_t i = 0; i < a->count; i++) a->value[i] *= 1 + noise * program_random_between(&random, -1, 1);
+/* Of what stands in base, and of the change from it: slopes that cancel out exactly are noisy in float32 because changes round apart. */
+static void add_noise(f64_array *a, const f64_array *base, double noise, program_random random) {
+    for (size_t i = 0; i < a->count; i++) {
+        const double here = base->value[i], change = a->value[i] - here;
+        a->value[i] = here * (1 + noise * program_random_between(&random, -1, 1)) +
+                      change * (1 + noise * program_random_between(&random, -1, 1));
+    }
 }
 
 static f64_array *evaluate_call(
@@ -163,10 +168,12 @@ void program_evaluate(
     const program *p, const oracle_sizes *sizes, f64_array **values, double noise, uint64_t noise_seed) {
     for (int i = 0; i < p->count; i++) {
         if (!p->values[i].is_call) continue;
+        const f64_array *const base = noise > 0 ? values[i] : NULL;
         values[i] = evaluate_call(&p->values[i].call, sizes, values);
         const bool whole = p->values[i].source.dtype == WEFT_I32 || p->values[i].source.dtype == WEFT_BOOL;
         if (!whole && p->format != WEFT_F32) add_rounding(p->format, values[i]);
-        if (!whole && noise > 0) add_noise(values[i], noise, program_random_of(noise_seed, 0, (uint64_t)i));
+        if (!whole && noise > 0)
+            add_noise(values[i], base, noise, program_random_of(noise_seed, 0, (uint64_t)i));
     }
 }
 
