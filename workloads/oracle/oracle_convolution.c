@@ -81,29 +81,42 @@ static void limit_strides(const oracle_draw *draw, oracle_call *call, int64_t fi
         call->integers[STRIDE + i] = call->integers[OUTPUT + i] = 0;
 }
 
+/* The weight's shape, so that it is no larger than other values, and the convolution no more work than most_products. */
+typedef struct conv_filters {
+    int64_t dims[WEFT_MAX_RANK + 1];
+    int64_t count, terms; /* filters, and products that are summed for an element of the result */
+} conv_filters;
+
+static conv_filters draw_filter_shape(oracle_draw *draw, const oracle_call *call, bool transposed) {
+    const int x = call->inputs[0], axes = draw_rank(draw, x) - 2;
+    const int64_t channels = draw_dim(draw, x, 1),
+                  groups = call->integers[GROUPS] ? call->integers[GROUPS] : 1;
+    const double room = fmin(most_products / (double)draw_count(draw, x),
+        2 * (double)draw_most(draw) * (double)groups / (double)channels);
+    conv_filters f = {.terms = channels / groups};
+    double taps = 1;
+    draw_taps(draw, axes, room, f.dims + 2);
+    for (int i = 0; i < axes; i++) taps *= (double)f.dims[2 + i];
+    const double most = fmin(room / taps, (double)MOST_FILTERS / (double)groups);
+    const int64_t filters = draw_size(draw, (int64_t)fmax(most, 1));
+    f.count = groups * filters;
+    f.terms *= (int64_t)taps;
+    f.dims[0] = transposed ? channels : f.count;
+    f.dims[1] = transposed ? filters : channels / groups;
+    return f;
+}
+
 static bool draw_convolution(oracle_draw *draw, oracle_call *call, bool transposed) {
     const int x = call->inputs[0] = draw_image(draw, 1, 3, -40, 40);
     if (x < 0) return false;
-    const int axes = draw_rank(draw, x) - 2;
-    const int64_t channels = draw_dim(draw, x, 1);
-    int64_t dims[WEFT_MAX_RANK + 1];
     call->integers[MODE] = draw_below(draw, transposed ? 2 : 3);
-    call->integers[GROUPS] = draw_groups(draw, channels);
-    const int64_t groups = call->integers[GROUPS] ? call->integers[GROUPS] : 1;
-    const double count = (double)draw_count(draw, x),
-                 most = 2 * (double)draw_most(draw) * (double)groups / (double)channels;
-    draw_taps(draw, axes, fmin(most_products / count, most), dims + 2);
-    int64_t taps = 1;
-    for (int i = 0; i < axes; i++) taps *= dims[2 + i];
-    const double room = fmin(most_products / count, most) / (double)taps,
-                 limit = fmax(fmin(room, (double)MOST_FILTERS / (double)groups), 1);
-    const int64_t filters = draw_size(draw, (int64_t)limit);
-    dims[0] = transposed ? channels : groups * filters;
-    dims[1] = transposed ? filters : channels / groups;
-    for (int i = 0; i < axes; i++) draw_window(draw, call, i, dims[2 + i], transposed);
-    if (transposed) limit_strides(draw, call, groups * filters);
-    call->inputs[1] = draw_filters(draw, dims, channels / groups * taps);
-    const int64_t results[] = {groups * filters, WEFT_END};
+    call->integers[GROUPS] = draw_groups(draw, draw_dim(draw, x, 1));
+    const conv_filters filters = draw_filter_shape(draw, call, transposed);
+    for (int i = 0; i < draw_rank(draw, x) - 2; i++)
+        draw_window(draw, call, i, filters.dims[2 + i], transposed);
+    if (transposed) limit_strides(draw, call, filters.count);
+    call->inputs[1] = draw_filters(draw, filters.dims, filters.terms);
+    const int64_t results[] = {filters.count, WEFT_END};
     if (draw_chance(draw, 60)) call->inputs[2] = draw_weights(draw, results, -1, 1);
     return call->inputs[1] >= 0;
 }

@@ -104,8 +104,13 @@ static void find_mean(const window *w, double divisor, double *value, double *er
     *error = count > 0 ? (carried + 1e-6 * (1 + log2(count)) * size) / divisor : 0;
 }
 
-static void pool_channel(const pooling *p, const f64_array *x, f64_array *y, size_t channel,
-    const int64_t n[3], const int64_t out[3]) {
+/* Three spatial sizes of x and of the result. */
+typedef struct sides {
+    int64_t n[3], out[3];
+} sides;
+
+static void pool_channel(const pooling *p, const f64_array *x, f64_array *y, size_t channel, const sides *s) {
+    const int64_t *const n = s->n, *const out = s->out;
     const size_t read = (size_t)(n[0] * n[1] * n[2]);
     size_t at = channel * (size_t)(out[0] * out[1] * out[2]);
     const int first = 5 - x->rank;
@@ -126,15 +131,16 @@ static void pool_channel(const pooling *p, const f64_array *x, f64_array *y, siz
 }
 
 static f64_array *pooled(const pooling *p, const f64_array *x) {
-    int64_t dims[WEFT_MAX_RANK] = {x->dims[0], x->dims[1]}, n[3] = {1, 1, 1}, out[3] = {1, 1, 1};
+    int64_t dims[WEFT_MAX_RANK] = {x->dims[0], x->dims[1]};
+    sides s = {{1, 1, 1}, {1, 1, 1}};
     for (int i = 2; i < x->rank; i++) {
         dims[i] = places(p, i - 2, x->dims[i]);
-        n[i + 3 - x->rank] = x->dims[i];
-        out[i + 3 - x->rank] = dims[i];
+        s.n[i + 3 - x->rank] = x->dims[i];
+        s.out[i + 3 - x->rank] = dims[i];
     }
     f64_array *const y = f64_zeros(x->rank, dims);
     for (size_t channel = 0; channel < (size_t)(x->dims[0] * x->dims[1]); channel++)
-        pool_channel(p, x, y, channel, n, out);
+        pool_channel(p, x, y, channel, &s);
     return y;
 }
 

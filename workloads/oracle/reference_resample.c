@@ -1,5 +1,6 @@
 /* Resampling, pixel shuffles and local response normalisation in float64: see reference_pooling.h. */
 #include "oracle/reference_pooling.h"
+#include <assert.h>
 #include <math.h>
 
 enum { MOST_SIZE = 4096 };
@@ -76,9 +77,9 @@ f64_array *f64_resample(const f64_array *x, const weft_resample_options *options
         const int64_t n = x->dims[2 + i];
         const int64_t size =
             options->sizes[i] ? options->sizes[i] : (int64_t)floor((double)n * options->factors[i]);
-        for (int64_t o = 0; o < size && o < MOST_SIZE; o++)
-            mixes[i + 5 - x->rank][o] = mix_at(options, i, n, size, o);
-        dims[2 + i] = size < MOST_SIZE ? size : MOST_SIZE;
+        assert(size <= MOST_SIZE);
+        for (int64_t o = 0; o < size; o++) mixes[i + 5 - x->rank][o] = mix_at(options, i, n, size, o);
+        dims[2 + i] = size;
     }
     f64_array *const y = f64_zeros(x->rank, dims);
     for (size_t channel = 0; channel < (size_t)(x->dims[0] * x->dims[1]); channel++)
