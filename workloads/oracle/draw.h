@@ -38,6 +38,8 @@ int64_t draw_most(const oracle_draw *draw);
 /* What it is in float64, at the sizes that the program is drawn with. */
 const f64_array *draw_array(const oracle_draw *draw, int value);
 int draw_value_count(const oracle_draw *draw);
+/* May a further call read it? Not the states that runs change. */
+bool draw_may_read(const oracle_draw *draw, int value);
 
 /* ---- choosing values ---- */
 typedef enum draw_types {
@@ -72,6 +74,8 @@ typedef struct draw_source_options {
     /* i32: elements are 0 .. below - 1, a size as the library writes it, in place of low and high; 0: no such limit. */
     int64_t below;
     bool parameter; /* a parameter or a state, not an input (no dimension may be free) */
+    bool
+        changed; /* a state that runs change by the call's effect: no other call reads it, and it has no gradient */
     bool ascending; /* sorted */
     bool distinct;  /* i32 with `below`: no number twice along the only axis */
     bool from_zero; /* the first element is 0 */

@@ -55,6 +55,12 @@ struct oracle_op {
     f64_array *(*evaluate)(const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes);
     bool no_gradient; /* asking for a gradient through it is an error */
     bool random;      /* its value is drawn anew in each run */
+    /* Do its slopes cancel out at these inputs, so that float32 leaves rounding of them? A norm of two elements is ±1 whatever they
+     * are. NULL: never. */
+    bool (*cancels)(const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes);
+    /* What a run that needs the result leaves in this input, a state (`changed` in draw_source_options). NULL: nothing changes. */
+    f64_array *(*effect)(
+        const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes, int input);
 };
 
 /* A row of the op table, NULL if there is none of that name; their number, and each of them. */
@@ -93,6 +99,9 @@ int oracle_axis(int64_t axis, int rank);
 #define ORACLE_EVALUATE(op)                                                                                  \
     static f64_array *evaluate_##op(                                                                         \
         const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes)
+#define ORACLE_EFFECT(op)                                                                                    \
+    static f64_array *effect_##op(                                                                           \
+        const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes, int input)
 #define ORACLE_DRAW(op) static bool draw_##op(oracle_draw *draw, oracle_call *call)
 /* For parameters that a function does not read. */
 #define ORACLE_UNUSED (void)graph, (void)call, (void)in, (void)sizes

@@ -1,5 +1,6 @@
 /* The elementwise rows of the op table, cast and the number forms: see oracle.h. The formulas are those of elementwise_rows.h. */
 #include "oracle/draw.h"
+#include <float.h>
 #include <math.h>
 
 typedef enum row_kind { FLOAT1, FLOAT2, NUMBER1, NUMBER2, COMPARE, CHOOSE, TEST1, LOGIC1, LOGIC2 } row_kind;
@@ -173,12 +174,17 @@ static double cast_to_bool(double a, double b, double c) {
     (void)b, (void)c;
     return a != 0;
 }
+/* Numbers below those that float32 has in full may be zero there, and so may those that are within their error. */
+static f64_array *cast_of_bool(const f64_array *a) {
+    f64_array *const y = f64_map(cast_to_bool, a, NULL, NULL);
+    for (size_t i = 0; i < y->count; i++)
+        if (a->value[i] != 0 && fabs(a->value[i]) <= fmax(a->error[i], FLT_MIN)) y->error[i] = 1;
+    return y;
+}
 ORACLE_EVALUATE(cast) {
     (void)sizes;
     const weft_dtype to = cast_target(call);
-    return f64_map(to == WEFT_I32    ? cast_to_i32
-                   : to == WEFT_BOOL ? cast_to_bool
-                                     : cast_to_f32,
-        in[0], NULL, NULL);
+    return to == WEFT_BOOL ? cast_of_bool(in[0])
+                           : f64_map(to == WEFT_I32 ? cast_to_i32 : cast_to_f32, in[0], NULL, NULL);
 }
 ORACLE_OP(cast, "weft_cast($0, (weft_dtype)$i0)");

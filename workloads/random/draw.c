@@ -102,9 +102,14 @@ int draw_value_count(const oracle_draw *draw) {
     return draw->p->count;
 }
 
+bool draw_may_read(const oracle_draw *draw, int value) {
+    return !draw->p->values[value].source.changed;
+}
+
 /* ---- sources ---- */
 
 static program_source_kind draw_kind(oracle_draw *draw, const draw_source_options *options) {
+    if (options->changed) return PROGRAM_STATE;
     bool fixed = true;
     for (int i = 0; i < WEFT_MAX_RANK && options->dims[i] != WEFT_END; i++)
         fixed = fixed && draw_is_number(options->dims[i]);
@@ -128,7 +133,8 @@ int draw_source(oracle_draw *draw, const draw_source_options *options) {
                                  .below = options->below,
                                  .ascending = options->ascending,
                                  .distinct = options->distinct,
-                                 .from_zero = options->from_zero}};
+                                 .from_zero = options->from_zero,
+                                 .changed = options->changed}};
     const int rank = f64_list_length(options->dims);
     memcpy(value->source.dims, options->dims, (size_t)rank * sizeof *options->dims);
     value->source.dims[rank] = WEFT_END;
@@ -209,7 +215,7 @@ int draw_value_within(
     int candidates[PROGRAM_VALUES], count = 0;
     for (int i = 0; i < draw->p->count; i++) {
         const int rank = draw_rank(draw, i);
-        if (rank >= least_rank && rank <= most_rank && type_of(draw, i) & types &&
+        if (draw_may_read(draw, i) && rank >= least_rank && rank <= most_rank && type_of(draw, i) & types &&
             is_within(draw->arrays[i], low, high))
             candidates[count++] = i;
     }
@@ -233,7 +239,8 @@ static bool has_dims(const oracle_draw *draw, int value, const int64_t *dims) {
 int draw_shaped(oracle_draw *draw, weft_dtype dtype, const int64_t *dims, double low, double high) {
     int candidates[PROGRAM_VALUES], count = 0;
     for (int i = 0; i < draw->p->count; i++)
-        if (draw_dtype(draw, i) == dtype && has_dims(draw, i, dims) && is_within(draw->arrays[i], low, high))
+        if (draw_may_read(draw, i) && draw_dtype(draw, i) == dtype && has_dims(draw, i, dims) &&
+            is_within(draw->arrays[i], low, high))
             candidates[count++] = i;
     if (count > 0 && draw_chance(draw, 70)) return choose(draw, candidates, count);
     return draw_source(draw, &(draw_source_options){.dtype = dtype,
@@ -309,7 +316,7 @@ int draw_leading(oracle_draw *draw, int value, int last, int64_t *dims) {
 int draw_partner(oracle_draw *draw, int value, weft_dtype dtype, double low, double high) {
     int candidates[PROGRAM_VALUES], count = 0;
     for (int i = 0; i < draw->p->count; i++) {
-        if (draw_dtype(draw, i) != dtype || !broadcasts(draw, value, i) ||
+        if (!draw_may_read(draw, i) || draw_dtype(draw, i) != dtype || !broadcasts(draw, value, i) ||
             !is_within(draw->arrays[i], low, high))
             continue;
         candidates[count++] = i;

@@ -191,8 +191,26 @@ static bool judge_along(
     return false;
 }
 
+/* Does the loss depend on the source by a call whose slopes cancel out? */
+static bool cancels(const program *p, const oracle_sizes *sizes, f64_array *const *values, int source) {
+    for (int i = source + 1; i < p->count; i++) {
+        const oracle_call *const call = &p->values[i].call;
+        const f64_array *in[ORACLE_INPUTS] = {NULL};
+        if (!p->values[i].is_call || !call->op->cancels || !program_depends(p, i, source)) continue;
+        for (int k = 0; k < call->input_count; k++)
+            if (call->inputs[k] >= 0) in[k] = values[call->inputs[k]];
+        if (call->op->cancels(call, in, sizes)) return true;
+    }
+    return false;
+}
+
 bool program_judge_gradient(const program *p, const oracle_sizes *sizes, f64_array *const *sources,
     int source, const double *gradient, bool second, program_result *result) {
+    if (cancels(p, sizes, sources, source)) {
+        result->tally.slopes++;
+        result->tally.unjudged_slopes++;
+        return true;
+    }
     const f64_mark mark = f64_pool_mark();
     f64_array *const direction = f64_copy(sources[source]);
     program_random random = program_random_of(p->seed, p->number, 4000 + (uint64_t)source);

@@ -158,8 +158,13 @@ static void settle_errors(const program *p, weft_dtype dtype, f64_array *a) {
         a->error[i] += program_rounding(p->format, a->value[i]);
 }
 
-static void add_noise(f64_array *a, double noise, program_random random) {
-    for (size_t i = 0; i < a->count; i++) a->value[i] *= 1 + noise * program_random_between(&random, -1, 1);
+/* Of what stands in base, and of the change from it: slopes that cancel out exactly are noisy in float32 because changes round apart. */
+static void add_noise(f64_array *a, const f64_array *base, double noise, program_random random) {
+    for (size_t i = 0; i < a->count; i++) {
+        const double here = base->value[i], change = a->value[i] - here;
+        a->value[i] = here * (1 + noise * program_random_between(&random, -1, 1)) +
+                      change * (1 + noise * program_random_between(&random, -1, 1));
+    }
 }
 
 static f64_array *evaluate_call(
@@ -174,10 +179,12 @@ void program_evaluate(
     const program *p, const oracle_sizes *sizes, f64_array **values, double noise, uint64_t noise_seed) {
     for (int i = 0; i < p->count; i++) {
         if (!p->values[i].is_call) continue;
+        const f64_array *const base = noise > 0 ? values[i] : NULL;
         values[i] = evaluate_call(&p->values[i].call, sizes, values);
         const bool whole = p->values[i].source.dtype == WEFT_I32 || p->values[i].source.dtype == WEFT_BOOL;
         settle_errors(p, p->values[i].source.dtype, values[i]);
-        if (!whole && noise > 0) add_noise(values[i], noise, program_random_of(noise_seed, 0, (uint64_t)i));
+        if (!whole && noise > 0)
+            add_noise(values[i], base, noise, program_random_of(noise_seed, 0, (uint64_t)i));
     }
 }
 
@@ -277,7 +284,9 @@ static bool is_alike(const oracle_draw *draw, int a, int b) {
 /* A state may get the latest value of its dtype and shape. */
 static void draw_assignment(oracle_draw *draw, int state) {
     program_value *const values = draw->p->values;
-    if (values[state].is_call || values[state].source.kind != PROGRAM_STATE || !draw_chance(draw, 60)) return;
+    if (values[state].is_call || values[state].source.kind != PROGRAM_STATE || values[state].source.changed)
+        return;
+    if (!draw_chance(draw, 60)) return;
     for (int i = draw->p->count - 1; i > state && values[state].assigned == 0; i--)
         if (values[i].is_call && is_alike(draw, state, i)) values[state].assigned = i;
 }

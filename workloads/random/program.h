@@ -28,7 +28,7 @@ typedef struct program_source {
     int64_t dims[WEFT_MAX_RANK + 1]; /* ended by WEFT_END */
     double low, high;
     int64_t below; /* as in draw_source_options */
-    bool ascending, distinct, from_zero;
+    bool ascending, distinct, from_zero, changed;
 } program_source;
 
 typedef struct program_value {
@@ -86,8 +86,9 @@ weft_status program_build(
 /* ---- in float64 ---- */
 /* A source's elements, as its dtype keeps them: the same numbers first, however large the batch is. */
 f64_array *program_source_values(const program *p, int value, const oracle_sizes *sizes);
-/* What the results of the calls are of these sources, whose arrays stand in `values`. Each result is multiplied by
- * 1 + noise·r with r in -1 .. 1 by element, which shows how far roundings may carry. */
+/* What the results of the calls are of these sources, whose arrays stand in `values`. With noise, `values` has the results at some
+ * sources already: these results, and the changes from them, are multiplied by 1 + noise·r with r in -1 .. 1 by element, which
+ * shows how far roundings may carry. */
 void program_evaluate(
     const program *p, const oracle_sizes *sizes, f64_array **values, double noise, uint64_t noise_seed);
 /* The elements of the weights that the loss has for its term. */

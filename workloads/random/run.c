@@ -191,6 +191,42 @@ static void assign_states(run *r) {
     memcpy(r->values, next, sizeof next);
 }
 
+static bool is_needed(const program *p, int call) {
+    for (int i = call; i < p->count; i++)
+        if (p->values[i].shown && program_depends(p, i, call)) return true;
+    return false;
+}
+
+/* Compares a state with what the call leaves in it, from which the next run begins. */
+static bool check_state(run *r, int state, f64_array *left) {
+    char what[80];
+    weft_tensor *const tensor = r->t->built.tensors[state];
+    void *const data = read_output(r, tensor, left->count, true);
+    if (!data) return false;
+    snprintf(what, sizeof what, "%s: state v%d after run %d, batch %lld, length %lld", r->form, state,
+        (int)r->sizes.runs + 1, (long long)r->sizes.batch, (long long)r->sizes.length);
+    const bool right = program_judge(what, weft_tensor_dtype(tensor), data, left, r->result);
+    if (!right) r->result->verdict = PROGRAM_WRONG;
+    free(data);
+    return right;
+}
+
+static bool check_effects(run *r, int value) {
+    const oracle_call *const call = &r->p->values[value].call;
+    const f64_array *in[ORACLE_INPUTS] = {NULL};
+    f64_array *left[ORACLE_INPUTS] = {NULL};
+    if (!r->p->values[value].is_call || !call->op->effect || !is_needed(r->p, value)) return true;
+    for (int i = 0; i < call->input_count; i++)
+        if (call->inputs[i] >= 0) in[i] = r->values[call->inputs[i]];
+    for (int i = 0; i < call->input_count; i++)
+        if (in[i]) left[i] = call->op->effect(call, in, &r->sizes, i);
+    for (int i = 0; i < call->input_count; i++) {
+        if (left[i] && !check_state(r, call->inputs[i], left[i])) return false;
+        if (left[i]) r->values[call->inputs[i]] = left[i];
+    }
+    return true;
+}
+
 static bool check_run(run *r) {
     const weft_status status = weft_plan_run(r->plan);
     if (status != WEFT_OK) return fail(r, status);
@@ -198,7 +234,10 @@ static bool check_run(run *r) {
         if (r->p->values[i].shown && !check_output(r, i)) return false;
     for (int i = 0; i < r->t->wrt_count; i++)
         if (!check_gradient(r, i, false) || !check_gradient(r, i, true)) return false;
-    return check_updates(r) && check_states(r);
+    if (!check_updates(r) || !check_states(r)) return false;
+    for (int i = 0; i < r->p->count; i++)
+        if (!check_effects(r, i)) return false;
+    return true;
 }
 
 static weft_status create_plan(run *r, size_t limit) {
@@ -230,7 +269,8 @@ static bool is_random(const program *p) {
 /* Are its values others in each run? */
 static bool changes(const program *p) {
     bool assigns = false;
-    for (int i = 0; i < p->count; i++) assigns = assigns || p->values[i].assigned;
+    for (int i = 0; i < p->count; i++)
+        assigns = assigns || p->values[i].assigned || (p->values[i].is_call && p->values[i].call.op->effect);
     return assigns || is_random(p);
 }
 

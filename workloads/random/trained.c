@@ -73,7 +73,8 @@ static void add_training(trained *t, const program *p) {
     weft_tensor *const loss = loss_of(t, p);
     weft_tensor *wrt[PROGRAM_VALUES];
     for (int i = 0; i < p->count; i++) {
-        if (p->values[i].is_call || !is_float(p, i) || !loss_depends(p, i)) continue;
+        const bool is_variable = !p->values[i].is_call && is_float(p, i) && !p->values[i].source.changed;
+        if (!is_variable || !loss_depends(p, i)) continue;
         wrt[t->wrt_count] = t->built.tensors[i];
         t->wrt[t->wrt_count++] = i;
     }

@@ -4,99 +4,11 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include "oracle/reference_convolution.h"
 #include <stdlib.h>
-#include <weft/convolution.h>
-
-/* ---- reference: patches, then one product of matrices a group ---- */
-
-typedef struct patches {
-    const weft_conv_options *options;
-    bool transposed;
-    int axes;
-    int64_t channel, before[3]; /* the group's first; zeros before each axis */
-} patches;
 
 static int64_t or_one(int64_t number) {
     return number ? number : 1;
-}
-
-/* to: (n, o..., c, k...) */
-static bool find_pixel(const void *data, const f64_array *x, const int64_t *to, int64_t *from) {
-    const patches *const p = data;
-    from[0] = to[0];
-    from[1] = p->channel + to[1 + p->axes];
-    for (int i = 0; i < p->axes; i++) {
-        const int64_t stride = or_one(p->options->stride[i]),
-                      reach = to[2 + p->axes + i] * or_one(p->options->dilation[i]);
-        int64_t at = to[1 + i] * stride + reach - p->before[i];
-        if (p->transposed) {
-            at = to[1 + i] + p->before[i] - reach;
-            if (at % stride != 0) return false;
-            at /= stride;
-        }
-        if (at < 0 || at >= x->dims[2 + i]) return false;
-        from[2 + i] = at;
-    }
-    return true;
-}
-
-static f64_array *channels_first(const f64_array *y) {
-    int order[WEFT_MAX_RANK] = {0, y->rank - 1};
-    for (int i = 2; i < y->rank; i++) order[i] = i - 1;
-    return f64_permute(y, order);
-}
-
-/* weight (F, C / groups, K...) of the group as a matrix (C / groups · K..., F). */
-static const f64_array *group_matrix(const f64_array *weight, bool transposed, int64_t first, int64_t count) {
-    const f64_array *w = f64_slice(weight, 0, first, first + count);
-    if (transposed) {
-        int order[WEFT_MAX_RANK] = {1, 0, 2, 3, 4};
-        w = f64_permute(w, order);
-    }
-    const int64_t filters = w->dims[0];
-    return f64_transpose(f64_reshape(w, 2, (const int64_t[]){filters, (int64_t)w->count / filters}));
-}
-
-static f64_array *convolve(const op_case *c, const f64_array *const *inputs, bool transposed) {
-    static const weft_conv_options none = {WEFT_CONV_OPTIONS_INIT};
-    const weft_conv_options *const o = c->row ? c->row : &none;
-    const f64_array *const x = inputs[0], *const weight = inputs[1];
-    const int64_t groups = or_one(o->groups), channels = x->dims[1] / groups;
-    const int64_t first = weight->dims[0] / groups;
-    const f64_array *results[64];
-    assert_true(groups <= (int64_t)(sizeof results / sizeof *results));
-    patches p = {.options = o, .transposed = transposed, .axes = x->rank - 2};
-    int64_t dims[WEFT_MAX_RANK] = {x->dims[0]};
-    dims[1 + p.axes] = channels;
-    for (int i = 0; i < p.axes; i++) {
-        const int64_t stride = or_one(o->stride[i]), size = x->dims[2 + i];
-        const int64_t reach = or_one(o->dilation[i]) * (weight->dims[2 + i] - 1) + 1;
-        int64_t both = o->padding[i] + (o->mode == WEFT_PADDING_EACH ? o->padding_after[i] : o->padding[i]);
-        p.before[i] = o->padding[i];
-        dims[1 + i] = transposed ? (size - 1) * stride - both + reach + o->output_padding[i]
-                                 : (size + both - reach) / stride + 1;
-        if (o->mode == WEFT_PADDING_SAME) {
-            dims[1 + i] = (size + stride - 1) / stride;
-            both = (dims[1 + i] - 1) * stride + reach - size;
-            p.before[i] = both > 0 ? both / 2 : 0;
-        }
-        dims[2 + p.axes + i] = weight->dims[2 + i];
-    }
-    int64_t made[WEFT_MAX_RANK];
-    for (int i = 0; i <= p.axes; i++) made[i] = dims[i];
-    for (int64_t g = 0; g < groups; g++) {
-        p.channel = g * channels;
-        const f64_array *const columns = f64_pick(x, 2 + 2 * p.axes, dims, find_pixel, &p, 0);
-        const f64_array *const matrix = group_matrix(weight, transposed, g * first, first);
-        const int64_t depth = matrix->dims[0];
-        const f64_array *const y = f64_matmul(
-            f64_reshape(columns, 2, (const int64_t[]){(int64_t)columns->count / depth, depth}), matrix);
-        made[1 + p.axes] = matrix->dims[1];
-        results[g] = f64_reshape(y, 2 + p.axes, made);
-    }
-    f64_array *y = groups == 1 ? f64_copy(results[0]) : f64_concat(results, (size_t)groups, 1 + p.axes);
-    if (inputs[2]) y = f64_add(y, inputs[2]);
-    return channels_first(y);
 }
 
 static weft_tensor *build_conv(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
@@ -104,14 +16,14 @@ static weft_tensor *build_conv(const op_case *c, weft_graph *graph, weft_tensor 
     return weft_conv_with(inputs[0], inputs[1], inputs[2], c->row);
 }
 static f64_array *reference_conv(const op_case *c, const f64_array *const *inputs) {
-    return convolve(c, inputs, false);
+    return f64_conv(inputs[0], inputs[1], inputs[2], c->row);
 }
 static weft_tensor *build_conv_transpose(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     return weft_conv_transpose_with(inputs[0], inputs[1], inputs[2], c->row);
 }
 static f64_array *reference_conv_transpose(const op_case *c, const f64_array *const *inputs) {
-    return convolve(c, inputs, true);
+    return f64_conv_transpose(inputs[0], inputs[1], inputs[2], c->row);
 }
 
 /* ---- cases ---- */

@@ -3,88 +3,19 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include "oracle/reference_normalization.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- the definition in float64 ---- */
-
-typedef enum norm_kind { BATCH, INSTANCE, GROUP, LAYER, RMS } norm_kind;
-
-/* Which set of elements the element at `index` is normalised with, and which weight it has. */
-typedef struct norm_place {
-    size_t set, weight;
-} norm_place;
-
-static norm_place place_of(
-    norm_kind kind, const int64_t *index, const int64_t *dims, int rank, int64_t number) {
-    norm_place p = {0, 0};
-    if (kind == LAYER || kind == RMS) {
-        for (int i = 0; i < rank; i++) {
-            size_t *const part = i < rank - (int)number ? &p.set : &p.weight;
-            *part = *part * (size_t)dims[i] + (size_t)index[i];
-        }
-        return p;
-    }
-    const int64_t groups = kind == GROUP ? number : dims[1], group = index[1] / (dims[1] / groups);
-    p.weight = (size_t)index[1];
-    p.set = (size_t)(kind == BATCH ? group : index[0] * groups + group);
-    return p;
-}
-
-typedef struct norm_sums {
-    double *mean, *variance, *count;
-} norm_sums;
-
-static norm_sums sums_of(norm_kind kind, const f64_array *x, int64_t number) {
-    norm_sums s = {
-        calloc(x->count, sizeof(double)), calloc(x->count, sizeof(double)), calloc(x->count, sizeof(double))};
-    assert_true(s.mean && s.variance && s.count);
-    for (int pass = 0; pass < 2; pass++) {
-        int64_t index[WEFT_MAX_RANK] = {0};
-        for (size_t i = 0; i < x->count; i++, f64_next(index, x->rank, x->dims)) {
-            const size_t set = place_of(kind, index, x->dims, x->rank, number).set;
-            const double near = x->value[i] - s.mean[set];
-            if (pass == 0) s.mean[set] += x->value[i];
-            if (pass == 0) s.count[set]++;
-            if (pass == 1) s.variance[set] += near * near;
-        }
-        for (size_t i = 0; i < x->count; i++) {
-            if (pass == 0 && s.count[i] > 0) s.mean[i] = kind == RMS ? 0 : s.mean[i] / s.count[i];
-            if (pass == 1 && s.count[i] > 0) s.variance[i] /= s.count[i];
-        }
-    }
-    return s;
-}
-
-static void sums_free(norm_sums s) {
-    free(s.mean);
-    free(s.variance);
-    free(s.count);
-}
-
 static const float epsilon = 1e-5f;
 
-/* The error that float32 is allowed does not depend on the mean: inputs are exact. */
-static f64_array *norm_reference(norm_kind kind, const op_case *c, const f64_array *const *inputs) {
-    const f64_array *const x = inputs[0];
-    const bool weighted = c->inputs[1].values != OP_ABSENT, biased = c->inputs[2].values != OP_ABSENT;
-    const norm_sums s = sums_of(kind, x, c->start);
-    f64_array *const y = f64_copy(x);
-    int64_t index[WEFT_MAX_RANK] = {0};
-    for (size_t i = 0; i < x->count; i++, f64_next(index, x->rank, x->dims)) {
-        const norm_place p = place_of(kind, index, x->dims, x->rank, c->start);
-        const double hat = (x->value[i] - s.mean[p.set]) / sqrt(s.variance[p.set] + (double)epsilon);
-        const double weight = weighted ? inputs[1]->value[p.weight] : 1;
-        const double bias = biased ? inputs[2]->value[p.weight] : 0;
-        y->value[i] = hat * weight + bias;
-        y->error[i] = 4e-6 * (fmax(fabs(hat), 1) * fabs(weight) + fabs(bias));
-    }
-    sums_free(s);
-    return y;
+/* Absent inputs are NULL. */
+static f64_norm norm_of(const f64_array *const *inputs) {
+    return (f64_norm){inputs[1], inputs[2], (double)epsilon};
 }
 
-#define NORM(op, kind, call)                                                                                 \
+#define NORM(op, expected, call)                                                                             \
     static weft_tensor *build_##op(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {        \
         weft_tensor *const x = inputs[0], *const w = c->inputs[1].values != OP_ABSENT ? inputs[1] : NULL,    \
                            *const b = c->inputs[2].values != OP_ABSENT ? inputs[2] : NULL;                   \
@@ -92,13 +23,17 @@ static f64_array *norm_reference(norm_kind kind, const op_case *c, const f64_arr
         return call;                                                                                         \
     }                                                                                                        \
     static f64_array *reference_##op(const op_case *c, const f64_array *const *inputs) {                     \
-        return norm_reference(kind, c, inputs);                                                              \
+        const f64_array *const x = inputs[0];                                                                \
+        const f64_norm norm = norm_of(inputs);                                                               \
+        (void)c;                                                                                             \
+        return expected;                                                                                     \
     }
-NORM(batch_norm, BATCH, weft_batch_norm_with(x, w, b, NULL, epsilon))
-NORM(instance_norm, INSTANCE, weft_instance_norm_with(x, w, b, NULL, epsilon))
-NORM(group_norm, GROUP, weft_group_norm_with(x, c->start, w, b, epsilon))
-NORM(layer_norm, LAYER, weft_layer_norm_with(x, (int)c->start, w, b, epsilon))
-NORM(rms_norm, RMS, weft_rms_norm_with(x, (int)c->start, w, epsilon))
+NORM(batch_norm, f64_batch_norm(x, &norm), weft_batch_norm_with(x, w, b, NULL, epsilon))
+NORM(instance_norm, f64_instance_norm(x, &norm), weft_instance_norm_with(x, w, b, NULL, epsilon))
+NORM(group_norm, f64_group_norm(x, c->start, &norm), weft_group_norm_with(x, c->start, w, b, epsilon))
+NORM(layer_norm, f64_layer_norm(x, (int)c->start, &norm),
+    weft_layer_norm_with(x, (int)c->start, w, b, epsilon))
+NORM(rms_norm, f64_rms_norm(x, (int)c->start, &norm), weft_rms_norm_with(x, (int)c->start, w, epsilon))
 
 #define AFFINE(channels) F32(0.5, 1.5, channels), F32(-1, 1, channels)
 
@@ -143,6 +78,8 @@ static const op_case rms_norm_cases[] = {
 /* ---- gradients at a large mean, where differences of the reference say nothing ---- */
 
 enum { N = 4, C = 3, L = 50, ALL = N * C * L };
+
+typedef enum norm_kind { BATCH, LAYER } norm_kind;
 
 /* Is element i of (N, C, L) in the set: a channel's for batch norm, an example's for layer norm over C and L?
  */

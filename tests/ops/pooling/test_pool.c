@@ -3,13 +3,11 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include "oracle/reference_pooling.h"
 #include <math.h>
 #include <string.h>
-#include <weft/images.h>
 
 #define X(...) F32(-2, 2, __VA_ARGS__)
-
-/* ---- references ---- */
 
 /* What a case is made of; sizes: of an adaptive one. */
 typedef struct pool_row {
@@ -30,116 +28,6 @@ typedef struct pool_row {
         .sizes = { __VA_ARGS__ }                                                                             \
     }
 
-/* The elements of one axis that a place sees, and how many it counts with its padding. */
-typedef struct seen {
-    int64_t at[64];
-    int64_t count, counted;
-} seen;
-
-static int64_t or_else(int64_t value, int64_t otherwise) {
-    return value ? value : otherwise;
-}
-
-static seen seen_by(const pool_row *row, int axis, int64_t n, int64_t place) {
-    const weft_pool_options *const o = &row->options;
-    seen s = {.count = 0};
-    if (row->sizes[0]) {
-        for (int64_t i = 0; i < n; i++) /* (place / size, (place + 1) / size) meets (i / n, (i + 1) / n) */
-            if (place * n < (i + 1) * row->sizes[axis] && i * row->sizes[axis] < (place + 1) * n)
-                s.at[s.count++] = i;
-        s.counted = s.count;
-        return s;
-    }
-    for (int64_t k = 0; k < o->window[axis]; k++) {
-        const int64_t at = place * or_else(o->stride[axis], o->window[axis]) - o->padding[axis] +
-                           k * or_else(o->dilation[axis], 1);
-        s.counted += at < n + o->padding[axis];
-        if (at >= 0 && at < n) s.at[s.count++] = at;
-    }
-    return s;
-}
-
-/* Places are added as long as the window fits, or with ceil_mode: as something is left to see. */
-static int64_t places(const pool_row *row, int axis, int64_t n) {
-    const weft_pool_options *const o = &row->options;
-    if (row->sizes[0]) return row->sizes[axis];
-    const int64_t stride = or_else(o->stride[axis], o->window[axis]), padding = o->padding[axis];
-    const int64_t reach = or_else(o->dilation[axis], 1) * (o->window[axis] - 1) + 1;
-    int64_t count = 1;
-    for (;; count++) {
-        const int64_t begin = count * stride - padding, left = n + padding - (begin - stride + reach);
-        if (o->ceil_mode ? left <= 0 || begin >= n : begin + reach > n + padding) return count;
-    }
-}
-
-/* One window: its elements, in window order. */
-typedef struct window {
-    double value[512], error[512];
-    size_t count;
-    double counted;
-} window;
-
-static window window_at(const pool_row *row, const f64_array *x, const int64_t *index) {
-    const int spatial = x->rank - 2;
-    seen s[3] = {{{0}, 1, 1}, {{0}, 1, 1}, {{0}, 1, 1}};
-    int64_t n[3] = {1, 1, 1};
-    for (int i = 0; i < spatial; i++) {
-        n[i + 3 - spatial] = x->dims[2 + i];
-        s[i + 3 - spatial] = seen_by(row, i, x->dims[2 + i], index[2 + i]);
-    }
-    window w = {.counted = (double)(s[0].counted * s[1].counted * s[2].counted)};
-    const int64_t image = index[0] * x->dims[1] + index[1];
-    for (int64_t d = 0; d < s[0].count; d++) {
-        for (int64_t h = 0; h < s[1].count; h++) {
-            for (int64_t v = 0; v < s[2].count; v++) {
-                const int64_t at = ((image * n[0] + s[0].at[d]) * n[1] + s[1].at[h]) * n[2] + s[2].at[v];
-                w.value[w.count] = x->value[at];
-                w.error[w.count++] = x->error[at];
-            }
-        }
-    }
-    return w;
-}
-
-static void maximum(const pool_row *row, const window *w, double *value, double *error) {
-    (void)row;
-    *value = -INFINITY;
-    for (size_t i = 0; i < w->count; i++) {
-        if (!(w->value[i] > *value)) continue;
-        *value = w->value[i];
-        *error = w->error[i];
-    }
-}
-
-static void mean(const pool_row *row, const window *w, double *value, double *error) {
-    const weft_pool_options *const o = &row->options;
-    const double divisor = o->divisor           ? (double)o->divisor
-                           : o->exclude_padding ? (double)w->count
-                                                : w->counted;
-    double sum = 0, size = 0, carried = 0;
-    for (size_t i = 0; i < w->count; i++) {
-        sum += w->value[i];
-        size += fabs(w->value[i]);
-        carried += w->error[i];
-    }
-    *value = sum / divisor;
-    *error = (carried + 1e-6 * (1 + log2((double)w->count)) * size) / divisor;
-}
-
-static f64_array *pooled(const pool_row *row, const f64_array *x,
-    void (*judge)(const pool_row *, const window *, double *, double *)) {
-    int64_t dims[WEFT_MAX_RANK] = {x->dims[0], x->dims[1]}, index[WEFT_MAX_RANK] = {0};
-    for (int i = 2; i < x->rank; i++) dims[i] = places(row, i - 2, x->dims[i]);
-    f64_array *const y = f64_zeros(x->rank, dims);
-    size_t at = 0;
-    do {
-        const window w = window_at(row, x, index);
-        judge(row, &w, &y->value[at], &y->error[at]);
-        at++;
-    } while (f64_next(index, x->rank, dims));
-    return y;
-}
-
 /* ---- cases ---- */
 
 #define BUILD(function, ...)                                                                                 \
@@ -149,13 +37,12 @@ static f64_array *pooled(const pool_row *row, const f64_array *x,
         (void)row;                                                                                           \
         return weft_##function(inputs[0], __VA_ARGS__);                                                      \
     }
-#define REFERENCE(function, judge, used)                                                                     \
+#define REFERENCE(function, ...)                                                                             \
     static f64_array *reference_##function(const op_case *c, const f64_array *const *inputs) {               \
-        (void)c;                                                                                             \
-        return pooled(used, inputs[0], judge);                                                               \
+        const pool_row *const row = c->row;                                                                  \
+        (void)row;                                                                                           \
+        return f64_##function(inputs[0], __VA_ARGS__);                                                       \
     }
-static const pool_row whole = {.sizes = {1, 1, 1}}, twos = {.options = {.window = {2, 2}}},
-                      threes = {.options = {.window = {3, 3}}};
 
 BUILD(max_pool, &row->options)
 BUILD(avg_pool, &row->options)
@@ -172,30 +59,26 @@ static weft_tensor *build_global_avg_pool(const op_case *c, weft_graph *graph, w
     (void)c, (void)graph;
     return weft_global_avg_pool(inputs[0]);
 }
-REFERENCE(max_pool, maximum, c->row)
-REFERENCE(avg_pool, mean, c->row)
-REFERENCE(adaptive_max_pool, maximum, c->row)
-REFERENCE(adaptive_avg_pool, mean, c->row)
-REFERENCE(max_pool2d, maximum, &twos)
-REFERENCE(avg_pool2d, mean, &threes)
-REFERENCE(global_max_pool, maximum, &whole)
-REFERENCE(global_avg_pool, mean, &whole)
-
-static double to_power(double a, double b, double c) {
+REFERENCE(max_pool, &row->options)
+REFERENCE(avg_pool, &row->options)
+REFERENCE(lp_pool, row->p, &row->options)
+REFERENCE(adaptive_max_pool, row->sizes)
+REFERENCE(adaptive_avg_pool, row->sizes)
+static f64_array *reference_max_pool2d(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    return pow(a, b);
+    return f64_max_pool(inputs[0], &(const weft_pool_options){.window = {2, 2}});
 }
-static double to_root(double a, double b, double c) {
+static f64_array *reference_avg_pool2d(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    return a == 0 ? 0 : pow(a, 1 / b);
+    return f64_avg_pool(inputs[0], &(const weft_pool_options){.window = {3, 3}});
 }
-static f64_array *reference_lp_pool(const op_case *c, const f64_array *const *inputs) {
-    const pool_row *const row = c->row;
-    double size = 1;
-    for (int i = 0; i < inputs[0]->rank - 2; i++) size *= (double)row->options.window[i];
-    const f64_array *const p = f64_number(row->p);
-    const f64_array *const powers = f64_map(to_power, inputs[0], p, NULL);
-    return f64_map(to_root, f64_mul(pooled(row, powers, mean), f64_number(size)), p, NULL);
+static f64_array *reference_global_max_pool(const op_case *c, const f64_array *const *inputs) {
+    (void)c;
+    return f64_global_max_pool(inputs[0]);
+}
+static f64_array *reference_global_avg_pool(const op_case *c, const f64_array *const *inputs) {
+    (void)c;
+    return f64_global_avg_pool(inputs[0]);
 }
 
 /* The windows that max and mean are both tried with. */

@@ -2,8 +2,8 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include "oracle/reference_pooling.h"
 #include <math.h>
-#include <weft/images.h>
 
 #define X(...) F32(-2, 2, __VA_ARGS__)
 
@@ -14,59 +14,12 @@
         WEFT_RESAMPLE_OPTIONS_INIT, __VA_ARGS__                                                              \
     }
 
-/* What element o of an axis is: (1 - part) · element from + part · the next one. */
-typedef struct mix {
-    int64_t from;
-    double part;
-} mix;
-
-static mix mix_at(const weft_resample_options *options, int axis, int64_t n, int64_t size, int64_t o) {
-    const double factor = options->factors[axis];
-    const double step = factor > 0 ? 1 / factor : (double)n / (double)size;
-    double at = (double)o * step;
-    if (options->mode == WEFT_RESAMPLE_LINEAR)
-        at = options->align_corners ? (size > 1 ? (double)(o * (n - 1)) / (double)(size - 1) : 0)
-                                    : fmax(at + step / 2 - 0.5, 0);
-    else
-        at = floor(factor > 0 ? at : (double)(o * n / size));
-    mix m = {(int64_t)at, at - floor(at)};
-    if (m.from >= n - 1) m = (mix){n - 1, 0};
-    return m;
-}
-
-static f64_array *resampled(const weft_resample_options *options, const f64_array *x) {
-    int64_t dims[WEFT_MAX_RANK] = {x->dims[0], x->dims[1]}, index[WEFT_MAX_RANK] = {0};
-    const int spatial = x->rank - 2;
-    for (int i = 0; i < spatial; i++)
-        dims[2 + i] = options->sizes[i] ? options->sizes[i]
-                                        : (int64_t)floor((double)x->dims[2 + i] * options->factors[i]);
-    f64_array *const y = f64_zeros(x->rank, dims);
-    size_t at = 0;
-    do {
-        for (int corner = 0; corner < 1 << spatial; corner++) {
-            int64_t from = index[0] * x->dims[1] + index[1];
-            double weight = 1;
-            for (int i = 0; i < spatial; i++) {
-                const mix m = mix_at(options, i, x->dims[2 + i], dims[2 + i], index[2 + i]);
-                const bool next = corner >> i & 1;
-                weight *= next ? m.part : 1 - m.part;
-                from = from * x->dims[2 + i] + m.from + (next && m.part > 0);
-            }
-            y->value[at] += weight * x->value[from];
-            /* places are float32 numbers, of up to 64 in these cases */
-            y->error[at] += weight * x->error[from] + 1e-5 * fabs(x->value[from]) * (weight < 1);
-        }
-        at++;
-    } while (f64_next(index, x->rank, dims));
-    return y;
-}
-
 static weft_tensor *build_resample(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     return weft_resample(inputs[0], c->row);
 }
 static f64_array *reference_resample(const op_case *c, const f64_array *const *inputs) {
-    return resampled(c->row, inputs[0]);
+    return f64_resample(inputs[0], c->row);
 }
 
 #define LINEAR .mode = WEFT_RESAMPLE_LINEAR
@@ -105,17 +58,14 @@ static weft_tensor *build_upsample_nearest(const op_case *c, weft_graph *graph, 
     return weft_upsample_nearest(inputs[0], c->start);
 }
 static f64_array *reference_upsample_nearest(const op_case *c, const f64_array *const *inputs) {
-    const double f = (double)c->start;
-    return resampled(&(const weft_resample_options){.factors = {f, f, f}}, inputs[0]);
+    return f64_upsample_nearest(inputs[0], c->start);
 }
 static weft_tensor *build_upsample_linear(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     return weft_upsample_linear(inputs[0], c->start, c->keep);
 }
 static f64_array *reference_upsample_linear(const op_case *c, const f64_array *const *inputs) {
-    const double f = (double)c->start;
-    return resampled(
-        &(const weft_resample_options){LINEAR, .factors = {f, f, f}, .align_corners = c->keep}, inputs[0]);
+    return f64_upsample_linear(inputs[0], c->start, c->keep);
 }
 static const op_case upsample_nearest_cases[] = {
     CASE("twice", upsample_nearest, INPUTS(X(2, 17, 3, 4)), .start = 2)};
@@ -125,37 +75,12 @@ static const op_case upsample_linear_cases[] = {
 
 /* ---- pixel shuffles ---- */
 
-typedef struct shuffle {
-    int64_t r;
-    bool back;
-} shuffle;
-
-static bool shuffled_place(const void *context, const f64_array *a, const int64_t *to, int64_t *from) {
-    (void)a;
-    const shuffle *const s = context;
-    from[0] = to[0];
-    if (s->back) {
-        const int64_t i = to[1] / s->r % s->r, j = to[1] % s->r;
-        from[1] = to[1] / (s->r * s->r);
-        from[2] = to[2] * s->r + i;
-        from[3] = to[3] * s->r + j;
-    } else {
-        from[1] = (to[1] * s->r + to[2] % s->r) * s->r + to[3] % s->r;
-        from[2] = to[2] / s->r;
-        from[3] = to[3] / s->r;
-    }
-    return true;
-}
 static weft_tensor *build_shuffle(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     return c->keep ? weft_pixel_unshuffle(inputs[0], c->start) : weft_pixel_shuffle(inputs[0], c->start);
 }
 static f64_array *reference_shuffle(const op_case *c, const f64_array *const *inputs) {
-    const shuffle s = {c->start, c->keep};
-    const int64_t *const d = inputs[0]->dims, r = c->start;
-    const int64_t dims[] = {d[0], c->keep ? d[1] * r * r : d[1] / (r * r), c->keep ? d[2] / r : d[2] * r,
-        c->keep ? d[3] / r : d[3] * r};
-    return f64_pick(inputs[0], 4, dims, shuffled_place, &s, 0);
+    return c->keep ? f64_pixel_unshuffle(inputs[0], c->start) : f64_pixel_shuffle(inputs[0], c->start);
 }
 static const op_case pixel_shuffle_cases[] = {
     CASE("2 x 2, batch", shuffle, INPUTS(X(WEFT_BATCH, 12, 3, 5)), .start = 2),
@@ -183,18 +108,7 @@ static weft_tensor *build_local_response_norm(
 }
 static f64_array *reference_local_response_norm(const op_case *c, const f64_array *const *inputs) {
     const response *const r = c->row;
-    const f64_array *const x = inputs[0];
-    f64_array *const y = f64_copy(x);
-    const int64_t channels = x->dims[1], inner = (int64_t)x->count / (x->dims[0] * channels);
-    for (int64_t at = 0; at < (int64_t)x->count; at++) {
-        const int64_t channel = at / inner % channels, first = channel - r->size / 2;
-        double sum = 0;
-        for (int64_t j = first < 0 ? 0 : first; j < first + r->size && j < channels; j++)
-            sum += pow(x->value[at + (j - channel) * inner], 2);
-        y->value[at] = x->value[at] * pow(r->k + r->alpha / (double)r->size * sum, -r->beta);
-        y->error[at] = 4e-6 * fabs(y->value[at]);
-    }
-    return y;
+    return f64_local_response_norm(inputs[0], r->size, r->alpha, r->beta, r->k);
 }
 static const op_case local_response_norm_cases[] = {
     CASE("AlexNet's, batch", local_response_norm, INPUTS(X(WEFT_BATCH, 17, 3, 4)), RESPONSE(5, 0.5, 0.75, 2)),

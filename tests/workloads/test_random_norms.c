@@ -1,0 +1,132 @@
+/* Random programs and norms. What norms leave in their running statistics is compared: a program by hand is right, and wrong by an oracle
+ * that expects something else there. Slopes that cancel out are no failures. */
+#include "random/program.h"
+#include "support/fixture.h"
+#include <string.h>
+
+extern const oracle_op oracle_op_batch_norm, oracle_op_instance_norm, oracle_op_layer_norm, oracle_op_exp,
+    oracle_op_mul;
+
+enum { X, MEAN, VARIANCE, BATCHES, NORM, VALUES };
+
+static program_value source_of(program_source_kind kind, weft_dtype dtype, int64_t first, int64_t second) {
+    program_value value = {
+        .source = {.kind = kind, .dtype = dtype, .low = 0.5, .high = 3, .dims = {first, second, WEFT_END}}};
+    if (second == WEFT_END) value.source.dims[1] = WEFT_END;
+    value.source.changed = kind == PROGRAM_STATE;
+    return value;
+}
+
+/* The norm of (5, 3), by momentum or by a count of batches. */
+static program norm_program(const oracle_op *op, bool cumulative) {
+    program p = {.seed = 1, .format = WEFT_F32, .batch = 1, .length = 1, .count = VALUES};
+    const bool spatial = strcmp(op->name, "instance_norm") == 0;
+    p.values[X] = source_of(PROGRAM_INPUT, WEFT_F32, 5, 3);
+    p.values[X].source.dims[2] = spatial ? 4 : WEFT_END;
+    p.values[X].source.dims[3] = WEFT_END;
+    p.values[MEAN] = source_of(PROGRAM_STATE, WEFT_F32, 3, WEFT_END);
+    p.values[VARIANCE] = source_of(PROGRAM_STATE, WEFT_F32, 3, WEFT_END);
+    p.values[BATCHES] = source_of(PROGRAM_STATE, WEFT_I32, WEFT_END, WEFT_END);
+    p.values[NORM] = (program_value){.is_call = true, .shown = true};
+    p.values[NORM].source.dtype = WEFT_F32;
+    p.values[NORM].call = (oracle_call){.op = op,
+        .inputs = {X, -1, -1, MEAN, VARIANCE, cumulative ? BATCHES : -1},
+        .input_count = 6,
+        .numbers = {1e-3, 0.25},
+        .dims = {WEFT_END}};
+    return p;
+}
+
+static f64_array *effect_of_nothing(
+    const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes, int input) {
+    (void)call, (void)sizes;
+    return input < 3 ? NULL : f64_copy(in[input]);
+}
+
+static program_result run_by(const oracle_op *op, bool cumulative, bool inference) {
+    program p = norm_program(op, cumulative);
+    program_result result;
+    const f64_mark mark = f64_pool_mark();
+    p.inference = inference;
+    program_run(&p, test_context(), &result);
+    f64_pool_release(mark);
+    return result;
+}
+
+static void test_effects(void **state) {
+    (void)state;
+    const oracle_op *const ops[] = {&oracle_op_batch_norm, &oracle_op_instance_norm};
+    for (int i = 0; i < 2; i++) {
+        const oracle_op *const right = ops[i];
+        oracle_op wrong = *right;
+        wrong.effect = effect_of_nothing;
+        for (int cumulative = 0; cumulative < 2; cumulative++) {
+            program_result result = run_by(right, cumulative, false);
+            if (result.verdict != PROGRAM_RIGHT) fail_msg("%s: %s", right->name, result.line);
+            result = run_by(&wrong, cumulative, false);
+            assert_int_equal(result.verdict, PROGRAM_WRONG);
+            assert_non_null(strstr(result.line, "state v1 after run 1"));
+            /* A plan for inference changes nothing. */
+            assert_int_equal(run_by(right, cumulative, true).verdict, PROGRAM_RIGHT);
+            assert_int_equal(run_by(&wrong, cumulative, true).verdict, PROGRAM_RIGHT);
+        }
+    }
+}
+
+/* A norm of two elements, which is ±1 whatever they are: float32 leaves something of a slope of zero. */
+static void test_cancelled_slopes(void **state) {
+    (void)state;
+    for (uint64_t number = 0; number < 8; number++) {
+        program p = {.seed = 1, .number = number, .format = WEFT_F32, .batch = 1, .length = 1, .count = 3};
+        program_result result;
+        p.values[0] = source_of(PROGRAM_INPUT, WEFT_F32, 14, 2);
+        p.values[1] = (program_value){.is_call = true, .source = {.dtype = WEFT_F32}};
+        p.values[1].call = (oracle_call){.op = &oracle_op_layer_norm,
+            .inputs = {0, -1, -1},
+            .input_count = 3,
+            .integers = {1},
+            .dims = {WEFT_END}};
+        p.values[2] = (program_value){.is_call = true, .source = {.dtype = WEFT_F32}};
+        p.values[2].call =
+            (oracle_call){.op = &oracle_op_exp, .inputs = {1}, .input_count = 1, .dims = {WEFT_END}};
+        p.loss[0] = 2;
+        p.loss_count = 1;
+        const f64_mark mark = f64_pool_mark();
+        program_run(&p, test_context(), &result);
+        f64_pool_release(mark);
+        if (result.verdict != PROGRAM_RIGHT) fail_msg("program %d: %s", (int)number, result.line);
+    }
+}
+
+/* A norm does not depend on a factor of what it takes: two ops whose slopes cancel out together. */
+static void test_cancelled_factor(void **state) {
+    (void)state;
+    for (uint64_t number = 0; number < 8; number++) {
+        program p = {.seed = 1, .number = number, .format = WEFT_F32, .batch = 1, .length = 1, .count = 4};
+        program_result result;
+        p.values[0] = source_of(PROGRAM_INPUT, WEFT_F32, 14, 6);
+        p.values[1] = source_of(PROGRAM_INPUT, WEFT_F32, 6, WEFT_END);
+        p.values[1].source.dims[0] = 1;
+        p.values[2] = (program_value){.is_call = true, .source = {.dtype = WEFT_F32}};
+        p.values[2].call =
+            (oracle_call){.op = &oracle_op_mul, .inputs = {0, 1}, .input_count = 2, .dims = {WEFT_END}};
+        p.values[3] = (program_value){.is_call = true, .source = {.dtype = WEFT_F32}};
+        p.values[3].call = (oracle_call){.op = &oracle_op_layer_norm,
+            .inputs = {2, -1, -1},
+            .input_count = 3,
+            .integers = {1},
+            .dims = {WEFT_END}};
+        p.loss[0] = 3;
+        p.loss_count = 1;
+        const f64_mark mark = f64_pool_mark();
+        program_run(&p, test_context(), &result);
+        f64_pool_release(mark);
+        if (result.verdict != PROGRAM_RIGHT) fail_msg("program %d: %s", (int)number, result.line);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_effects),
+        cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_cancelled_factor)};
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}
