@@ -51,8 +51,9 @@ struct oracle_op {
     weft_tensor *(*build)(
         weft_graph *graph, const oracle_call *call, weft_tensor *const *in, const oracle_sizes *sizes);
     f64_array *(*evaluate)(const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes);
-    bool no_gradient; /* asking for a gradient through it is an error */
-    bool random;      /* its value is drawn anew in each run */
+    bool no_gradient;         /* asking for a gradient through it is an error */
+    bool first_gradient_only; /* asking for a second gradient is an error */
+    bool random;              /* its value is drawn anew in each run */
 };
 
 /* A row of the op table, NULL if there is none of that name; their number, and each of them. */

@@ -193,6 +193,9 @@ static bool has_random(const oracle_op *op) {
 static bool has_no_gradient(const oracle_op *op) {
     return op->no_gradient;
 }
+static bool has_first_gradient_only(const oracle_op *op) {
+    return op->first_gradient_only;
+}
 
 bool program_is_random(const program *p, int value) {
     return any_call(p, value, has_random);
@@ -266,6 +269,8 @@ static void draw_outputs(oracle_draw *draw) {
     }
     p->minimizes = p->loss_count > 0 && p->format == WEFT_F32 && !p->inference && draw_chance(draw, 20);
     p->second = p->loss_count > 0 && draw_chance(draw, 20);
+    for (int term = 0; term < p->loss_count; term++)
+        p->second = p->second && !any_call(p, p->loss[term], has_first_gradient_only);
 }
 
 static void draw_frame(oracle_draw *draw) {
