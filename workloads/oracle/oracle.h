@@ -42,8 +42,8 @@ typedef struct oracle_call {
 struct oracle_op {
     const char *name; /* its row of the op table */
     /* A line of C: $0 to $8 are the inputs ("NULL" where absent), $i0 to $i19 the integers, $b0 likewise as booleans, $n0 to $n5 the
-     * numbers, $l the list of dims as an array that WEFT_END ends, $d rank and dims, $r its length, $t the text, $g the
-     * graph. */
+     * numbers, $l the list of dims as an array that WEFT_END ends, $d rank and dims, $r its length, $t the text as a string, $w the
+     * text as it is, $g the graph. */
     const char *code;
     /* Chooses inputs and attributes; false: nothing that the program has can be taken. */
     bool (*draw)(oracle_draw *draw, oracle_call *call);

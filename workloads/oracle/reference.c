@@ -34,6 +34,10 @@ void f64_track_errors(bool track) {
     tracking = track;
 }
 
+bool f64_tracks_errors(void) {
+    return tracking;
+}
+
 /* ---- making arrays ---- */
 
 f64_array *f64_zeros(int rank, const int64_t *dims) {

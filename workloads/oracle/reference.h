@@ -33,6 +33,7 @@ f64_mark f64_pool_mark(void);
 void f64_pool_release(f64_mark mark); /* frees every array made since */
 /* Finite differences need no errors, and are faster without. */
 void f64_track_errors(bool track);
+bool f64_tracks_errors(void);
 
 /* ---- making arrays ---- */
 f64_array *f64_zeros(int rank, const int64_t *dims);
