@@ -78,8 +78,16 @@ static bool draw_equals(oracle_draw *draw, oracle_call *call, const double limit
     return call->inputs[1] >= 0;
 }
 
-/* Of the mean's shape, without its last axis, or with 1 there. Variances that are bounded from below have a gradient as if they
- * were not, which differences do not show: they are left out. */
+/* Variances that are bounded from below have a gradient as if they were not, which differences do not show: NaN stands for their
+ * losses where gradients are judged. */
+static f64_array *unless_bounded(f64_array *losses, const f64_array *variance) {
+    bool is_bounded = false;
+    for (size_t i = 0; i < variance->count; i++) is_bounded = is_bounded || variance->value[i] < 1e-5;
+    for (size_t i = 0; i < losses->count && is_bounded && !f64_tracks_errors(); i++) losses->value[i] = NAN;
+    return losses;
+}
+
+/* The variance is of the mean's shape, without its last axis, or with 1 there. */
 ORACLE_DRAW(gaussian_nll) {
     int64_t dims[WEFT_MAX_RANK + 1], like[WEFT_MAX_RANK + 1];
     if (!draw_equals(draw, call, LIMITS(-12, 12, -12, 12), dims)) return false;
@@ -94,7 +102,7 @@ ORACLE_DRAW(gaussian_nll) {
 }
 ORACLE_LOSS(gaussian_nll, "$0, $1, $2, $b2",
     weft_gaussian_nll_loss(in[0], in[1], in[2], call->integers[LOSS_INTEGERS] != 0, options),
-    f64_gaussian_nll(in[0], in[1], in[2], call->integers[LOSS_INTEGERS] != 0));
+    unless_bounded(f64_gaussian_nll(in[0], in[1], in[2], call->integers[LOSS_INTEGERS] != 0), in[2]));
 
 ORACLE_DRAW(bce) {
     int64_t dims[WEFT_MAX_RANK + 1];

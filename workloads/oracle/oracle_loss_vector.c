@@ -67,29 +67,63 @@ ORACLE_LOSS(margin_ranking, "$0, $1, $2, $n0",
 
 /* ---- vectors ---- */
 
-/* Marks results of vectors so short that differences say nothing about the gradient, or that it is documented to be another one. */
-static f64_array *unless_short(
-    f64_array *result, const f64_array *a, const f64_array *b, int axis, double least) {
-    const f64_array *const wide = f64_mul(a, b);
+/* Is it one number along the axis, of `rank` axes? */
+static bool is_stretched(const f64_array *a, int axis, int rank) {
+    const int own = axis < 0 ? axis + a->rank : axis - rank + a->rank;
+    return own < 0 || a->dims[own] == 1;
+}
+
+/* Where gradients are judged, NaN in place of losses of which differences say nothing: vectors are so short that a difference turns them,
+ * or they can change by a factor only or all lie along each other, so that the gradient is what rounding leaves of terms that cancel. */
+static f64_array *unless_flat(f64_array *losses, const f64_array *a, const f64_array *b, int axis) {
+    if (f64_tracks_errors()) return losses;
+    const f64_array *const wide = f64_mul(a, b), *const cosines = f64_cosine_similarity(a, b, axis, 0);
     const f64_array *const p = f64_norm_like(a, wide, axis), *const q = f64_norm_like(b, wide, axis);
-    for (size_t i = 0; i < result->count; i++)
-        if (p->value[i] < least || q->value[i] < least) {
-            result->value[i] = NAN;
-            result->error[i] = INFINITY;
-        }
-    return result;
+    const bool scaled = is_stretched(a, axis, wide->rank) || is_stretched(b, axis, wide->rank);
+    bool is_short = scaled, is_slanted = false;
+    for (size_t i = 0; i < losses->count; i++) {
+        is_short = is_short || p->value[i] < 1e-3 || q->value[i] < 1e-3;
+        is_slanted = is_slanted || fabs(cosines->value[i]) < 1 - 1e-3;
+    }
+    for (size_t i = 0; i < losses->count && (is_short || !is_slanted); i++) losses->value[i] = NAN;
+    return losses;
+}
+
+/* A partner for vectors of these dimensions along the axis: mostly a new one, as existing values often lie along each other; in other axes it
+ * may broadcast. */
+static int draw_other_vectors(oracle_draw *draw, const int64_t *dims, int axis, weft_dtype dtype) {
+    int64_t like[WEFT_MAX_RANK + 1];
+    const int rank = f64_list_length(dims);
+    for (int i = 0; i < rank; i++) like[i] = i != axis && draw_chance(draw, 20) ? 1 : dims[i];
+    like[rank] = WEFT_END;
+    if (draw_chance(draw, 25)) return draw_shaped(draw, dtype, like, -40, 40);
+    return draw_source(draw, &(draw_source_options){.dtype = dtype, .dims = like, .low = -3, .high = 3});
+}
+
+/* An axis of several elements, if there is one: along one element, gradients are 0. */
+static int draw_long_axis(oracle_draw *draw, int value) {
+    int axis = draw_axis(draw, value);
+    for (int tries = 0; tries < 8 && draw_dim(draw, value, axis) == 1; tries++) axis = draw_axis(draw, value);
+    return axis;
 }
 
 /* Norms that epsilon bounds have a gradient as if they were not bounded: they are of whole numbers here, which have none. */
 ORACLE_DRAW(cosine_similarity) {
     const bool whole = draw_chance(draw, 15);
-    call->inputs[0] = draw_value_within(draw, whole ? DRAW_I32 : DRAW_FLOAT, 1, 5, -40, 40);
-    if (call->inputs[0] < 0) return false;
-    call->inputs[1] = draw_partner(draw, call->inputs[0], whole ? WEFT_I32 : draw_format(draw), -40, 40);
-    if (call->inputs[1] < 0) return false;
+    const weft_dtype dtype = whole ? WEFT_I32 : draw_format(draw);
+    const int a = draw_value_within(draw, whole ? DRAW_I32 : DRAW_FLOAT, 1, 5, -40, 40);
+    if (a < 0) return false;
     int64_t dims[WEFT_MAX_RANK + 1];
-    const int rank = draw_loss_shape(draw, call->inputs, 2, dims), axis = (int)draw_below(draw, rank);
-    call->integers[0] = draw_chance(draw, 50) ? axis - rank : axis;
+    const int rank = draw_rank(draw, a), axis = draw_long_axis(draw, a), from_end = axis - rank;
+    draw_dims(draw, a, dims);
+    const int b = draw_chance(draw, 80) ? draw_other_vectors(draw, dims, axis, dtype)
+                                        : draw_partner(draw, a, dtype, -40, 40);
+    if (b < 0) return false;
+    const int all = draw_rank(draw, b) > rank ? draw_rank(draw, b) : rank;
+    const bool swapped = draw_chance(draw, 50);
+    call->inputs[0] = swapped ? b : a;
+    call->inputs[1] = swapped ? a : b;
+    call->integers[0] = draw_chance(draw, 50) ? from_end : all + from_end;
     call->integers[1] = whole;
     call->numbers[0] = (double)(float)(whole ? draw_between(draw, 0, 40) : draw_chance(draw, 30) ? 0 : 1e-8);
     return true;
@@ -103,7 +137,7 @@ ORACLE_EVALUATE(cosine_similarity) {
     (void)sizes;
     const int axis = (int)call->integers[0];
     f64_array *const y = f64_cosine_similarity(in[0], in[1], axis, call->numbers[0]);
-    return call->integers[1] ? y : unless_short(y, in[0], in[1], axis, 1e-3);
+    return call->integers[1] ? y : unless_flat(y, in[0], in[1], axis);
 }
 ORACLE_OP(
     cosine_similarity, "weft_cosine_similarity(weft_cast($0, WEFT_F32), weft_cast($1, WEFT_F32), $i0, $n0)");
@@ -111,8 +145,14 @@ ORACLE_OP(
 ORACLE_DRAW(cosine_embedding) {
     int64_t dims[WEFT_MAX_RANK + 1];
     if (!draw_floats(draw, call, 1, 1, 40, dims)) return false;
-    call->inputs[1] = draw_shaped(draw, draw_format(draw), dims, -40, 40);
-    dims[f64_list_length(dims) - 1] = WEFT_END;
+    const int last = f64_list_length(dims) - 1;
+    if (dims[last] == 1 && draw_chance(draw, 80)) return false;
+    call->inputs[1] =
+        draw_chance(draw, 75)
+            ? draw_source(draw,
+                  &(draw_source_options){.dtype = draw_format(draw), .dims = dims, .low = -3, .high = 3})
+            : draw_shaped(draw, draw_format(draw), dims, -40, 40);
+    dims[last] = WEFT_END;
     if (call->inputs[1] < 0) return false;
     call->inputs[2] = draw_shaped(draw, WEFT_I32, dims, -1, 1);
     call->numbers[0] = draw_margin(draw, -1, 1);
@@ -120,7 +160,7 @@ ORACLE_DRAW(cosine_embedding) {
 }
 ORACLE_LOSS(cosine_embedding, "$0, $1, weft_cast($2, WEFT_F32), $n0",
     weft_cosine_embedding_loss(in[0], in[1], weft_cast(in[2], WEFT_F32), (float)call->numbers[0], options),
-    unless_short(f64_cosine_embedding(in[0], in[1], in[2], call->numbers[0]), in[0], in[1], -1, 1e-3));
+    unless_flat(f64_cosine_embedding(in[0], in[1], in[2], call->numbers[0]), in[0], in[1], -1));
 
 ORACLE_DRAW(triplet_margin) {
     int64_t dims[WEFT_MAX_RANK + 1];

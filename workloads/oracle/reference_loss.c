@@ -22,10 +22,12 @@ FORMULA(abs, fabs(x))
 FORMULA(huber, fabs(x) < y ? x * x / 2 : y * (fabs(x) - y / 2))
 FORMULA(smooth_l1, fabs(x) < y ? x * x / (2 * y) : fabs(x) - y / 2)
 FORMULA(log_factorial, x > 1 ? x * log(x) - x + log(2 * acos(-1) * x) / 2 : 0)
-FORMULA(clamped, fmax(x, 1e-6))
+FORMULA(bounded_variance, x < 0 ? NAN : fmax(x, 1e-6))
 FORMULA(log_unless_zero, x == 0 ? 0 : log(x))
 FORMULA(softplus, fmax(x, 0) + log1p(exp(-fabs(x))))
-FORMULA(bce, -(y *fmax(log(x), -100) + (1 - y) * fmax(log1p(-x), -100)))
+FORMULA(bounded_log, x < 0 ? NAN : fmax(log(x), -100))
+FORMULA(bounded_log1p, x < -1 ? NAN : fmax(log1p(x), -100))
+FORMULA(bce, -y *formula_bounded_log(x, 0, 0) - (1 - y) * formula_bounded_log1p(-x, 0, 0))
 FORMULA(bce_with_logits, (1 - y) * formula_softplus(x, 0, 0) + z * y * formula_softplus(-x, 0, 0))
 #define MAP1(formula, x)       f64_map(formula_##formula, x, NULL, NULL)
 #define MAP2(formula, x, y)    f64_map(formula_##formula, x, y, NULL)
@@ -54,7 +56,10 @@ f64_array *f64_gaussian_nll(
     const f64_array *mean, const f64_array *target, const f64_array *variance, bool full) {
     int64_t dims[WEFT_MAX_RANK];
     for (int i = 0; i < mean->rank; i++) dims[i] = i < variance->rank ? variance->dims[i] : 1;
-    const f64_array *const v = MAP1(clamped, f64_reshape(variance, mean->rank, dims));
+    const f64_array *const given = f64_reshape(variance, mean->rank, dims);
+    f64_array *const v = MAP1(bounded_variance, given);
+    for (size_t i = 0; i < v->count; i++) /* one that may be negative may give NaN */
+        if (given->error[i] > 0 && given->value[i] <= given->error[i]) v->error[i] = INFINITY;
     const f64_array *const square = f64_div(f64_square(f64_sub(mean, target)), v);
     const double constant = full ? log(2 * acos(-1)) / 2 : 0;
     return f64_add(f64_mul(f64_add(f64_log(v), square), f64_number(0.5)), f64_number(constant));
