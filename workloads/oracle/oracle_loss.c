@@ -33,6 +33,10 @@ bool draw_loss_options(oracle_draw *draw, oracle_call *call, const int64_t *dims
 
 /* ---- shapes ---- */
 
+bool draw_is_dull(oracle_draw *draw, const oracle_call *call) {
+    return call->inputs[0] == call->inputs[1] && draw_chance(draw, 85);
+}
+
 int draw_loss_rank(oracle_draw *draw) {
     return draw_chance(draw, 90);
 }

@@ -10,7 +10,7 @@ static bool draw_pair(oracle_draw *draw, oracle_call *call, const double limits[
     if (call->inputs[0] < 0) return false;
     call->inputs[1] = draw_partner(draw, call->inputs[0], draw_format(draw), limits[2], limits[3]);
     int64_t dims[WEFT_MAX_RANK + 1];
-    if (call->inputs[1] < 0) return false;
+    if (call->inputs[1] < 0 || draw_is_dull(draw, call)) return false;
     (void)draw_loss_shape(draw, call->inputs, 2, dims);
     return draw_loss_options(draw, call, dims);
 }
@@ -75,7 +75,7 @@ static bool draw_equals(oracle_draw *draw, oracle_call *call, const double limit
     if (call->inputs[0] < 0) return false;
     draw_dims(draw, call->inputs[0], dims);
     call->inputs[1] = draw_shaped(draw, draw_format(draw), dims, limits[2], limits[3]);
-    return call->inputs[1] >= 0;
+    return call->inputs[1] >= 0 && !draw_is_dull(draw, call);
 }
 
 /* Variances that are bounded from below have a gradient as if they were not, which differences do not show: NaN stands for their

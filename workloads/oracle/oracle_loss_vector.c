@@ -19,7 +19,7 @@ static bool draw_floats(
         if (call->inputs[i] < 0) return false;
     }
     (void)draw_loss_shape(draw, call->inputs, count, dims);
-    return true;
+    return count < 2 || !draw_is_dull(draw, call);
 }
 
 static bool draw_scores(oracle_draw *draw, oracle_call *call) {
@@ -118,7 +118,7 @@ ORACLE_DRAW(cosine_similarity) {
     draw_dims(draw, a, dims);
     const int b = draw_chance(draw, 80) ? draw_other_vectors(draw, dims, axis, dtype)
                                         : draw_partner(draw, a, dtype, -40, 40);
-    if (b < 0) return false;
+    if (b < 0 || (a == b && draw_chance(draw, 85))) return false;
     const int all = draw_rank(draw, b) > rank ? draw_rank(draw, b) : rank;
     const bool swapped = draw_chance(draw, 50);
     call->inputs[0] = swapped ? b : a;
@@ -153,7 +153,7 @@ ORACLE_DRAW(cosine_embedding) {
                   &(draw_source_options){.dtype = draw_format(draw), .dims = dims, .low = -3, .high = 3})
             : draw_shaped(draw, draw_format(draw), dims, -40, 40);
     dims[last] = WEFT_END;
-    if (call->inputs[1] < 0) return false;
+    if (call->inputs[1] < 0 || draw_is_dull(draw, call)) return false;
     call->inputs[2] = draw_shaped(draw, WEFT_I32, dims, -1, 1);
     call->numbers[0] = draw_margin(draw, -1, 1);
     return call->inputs[2] >= 0 && draw_loss_options(draw, call, dims);
