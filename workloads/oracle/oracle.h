@@ -44,8 +44,8 @@ struct oracle_op {
     const char *name; /* its row of the op table */
     /* A line of C: $0 to $8 are the inputs ("NULL" where absent), $i0 to $i19 the integers as sizes, $a0 likewise as axes or
      * ends of slices, which count from the end where they are negative, $b0 likewise as booleans, $n0 to $n5 the numbers, $l
-     * the list of dims as an array that WEFT_END ends, $x likewise as axes, $d rank and dims, $r its length, $t the text, $g
-     * the graph. A line that has `parts` is one of a function that writes several results there. */
+     * the list of dims as an array that WEFT_END ends, $x likewise as axes, $d rank and dims, $r its length, $t the text as a string, $w the
+     * text as it is, $g the graph. A line that has `parts` is one of a function that writes several results there. */
     const char *code;
     /* Chooses inputs and attributes; false: nothing that the program has can be taken. */
     bool (*draw)(oracle_draw *draw, oracle_call *call);
@@ -53,8 +53,9 @@ struct oracle_op {
     weft_tensor *(*build)(
         weft_graph *graph, const oracle_call *call, weft_tensor *const *in, const oracle_sizes *sizes);
     f64_array *(*evaluate)(const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes);
-    bool no_gradient; /* asking for a gradient through it is an error */
-    bool random;      /* its value is drawn anew in each run */
+    bool no_gradient;         /* asking for a gradient through it is an error */
+    bool first_gradient_only; /* asking for a second gradient is an error */
+    bool random;              /* its value is drawn anew in each run */
     /* Do its slopes cancel out at these inputs, so that float32 leaves rounding of them? A norm of two elements is ±1 whatever they
      * are. NULL: never. */
     bool (*cancels)(const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes);

@@ -1,5 +1,6 @@
 /* See reference_ctc.h. */
 #include "oracle/reference_ctc.h"
+#include "oracle/reference_loss.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -67,4 +68,28 @@ double ctc_loss_of_prefixes(const ctc_example *e) {
     const double loss = -ctc_log_sum(ending[e->count], resting[e->count]);
     free(ending);
     return loss;
+}
+
+/* ---- a batch ---- */
+
+/* The largest error among the log-probabilities of an example. */
+static double error_of_example(const f64_array *x, size_t example) {
+    const size_t classes = (size_t)x->dims[2], step = (size_t)x->dims[1] * classes;
+    double error = 0;
+    for (size_t t = 0; t < (size_t)x->dims[0]; t++)
+        for (size_t c = 0; c < classes; c++) error = fmax(error, x->error[t * step + example * classes + c]);
+    return error;
+}
+
+f64_array *f64_ctc(const f64_array *const *inputs, const f64_ctc_options *o) {
+    f64_array *const losses = f64_zeros(1, &inputs[0]->dims[1]);
+    for (size_t n = 0; n < losses->count; n++) {
+        const ctc_example e = ctc_example_of(inputs, n, o->blank);
+        const double loss = o->every_path ? ctc_loss_of_paths(&e) : ctc_loss_of_prefixes(&e);
+        const double part = o->reduction == WEFT_LOSS_MEAN ? fmax(e.count, 1) : 1;
+        if (isinf(loss) && o->zero_infinity) continue;
+        losses->value[n] = loss / part;
+        losses->error[n] = (1e-6 * (1 + fabs(loss)) + e.length * error_of_example(inputs[0], n)) / part;
+    }
+    return f64_loss_reduced(losses, o->reduction);
 }

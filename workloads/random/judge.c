@@ -95,7 +95,8 @@ typedef struct slope_of {
     uint64_t noise_seed;
 } slope_of;
 
-/* Also the sum of its terms by absolute value, where `size` is not NULL. */
+/* By how much the loss grows: large terms that do not depend on the source take no digits from the difference. Also the sum of its terms by
+ * absolute value, where `size` is not NULL. */
 static double loss_with_size(const slope_of *s, double along, double across, double *size) {
     const f64_mark mark = f64_pool_mark();
     f64_array *values[PROGRAM_VALUES];
@@ -109,10 +110,10 @@ static double loss_with_size(const slope_of *s, double along, double across, dou
     program_evaluate(s->p, s->sizes, values, s->noise, s->noise_seed);
     double loss = 0;
     for (int term = 0; term < s->p->loss_count; term++) {
-        const f64_array *const value = values[s->p->loss[term]], *const weights =
-                                                                     program_loss_weights(s->p, term, value);
+        const f64_array *const value = values[s->p->loss[term]], *const before = s->sources[s->p->loss[term]];
+        const f64_array *const weights = program_loss_weights(s->p, term, value);
         for (size_t i = 0; i < value->count; i++) {
-            loss += value->value[i] * weights->value[i];
+            loss += (value->value[i] - before->value[i]) * weights->value[i];
             if (size) *size += fabs(value->value[i] * weights->value[i]);
         }
     }

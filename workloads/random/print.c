@@ -99,6 +99,7 @@ static const char *append_mark(text *t, const char *mark, const oracle_call *cal
     case 'd': append_shape(t, call->dims); break;
     case 'r': append(t, "%d", f64_list_length(call->dims)); break;
     case 't': append(t, "\"%s\"", call->text ? call->text : ""); break;
+    case 'w': append(t, "%s", call->text ? call->text : ""); break;
     case 'g': append(t, "graph"); break;
     default: append(t, "$%c", kind);
     }

@@ -212,6 +212,10 @@ static bool has_no_gradient(const oracle_call *call) {
     return call->op->no_gradient || call->no_gradient;
 }
 
+static bool has_first_gradient_only(const oracle_call *call) {
+    return call->op->first_gradient_only;
+}
+
 int program_draws_before(const program *p, int value) {
     int draws = 0;
     for (int i = 0; i < value; i++) draws += p->values[i].is_call && p->values[i].call.op->random;
@@ -309,6 +313,8 @@ static void draw_outputs(oracle_draw *draw) {
     p->clip_norm = p->minimizes && draw_chance(draw, 50) ? 0.5f : 0;
     for (int i = 0; i < p->count; i++) p->frozen |= (uint64_t)(p->minimizes && draw_chance(draw, 25)) << i;
     p->second = p->loss_count > 0 && draw_chance(draw, 20);
+    for (int term = 0; term < p->loss_count; term++)
+        p->second = p->second && !program_any_call(p, p->loss[term], has_first_gradient_only);
 }
 
 static void draw_frame(oracle_draw *draw) {

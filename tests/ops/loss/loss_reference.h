@@ -1,7 +1,8 @@
-/* What the tests of losses share: the options of a case, and reductions in float64. */
+/* What the tests of losses share: the options of a case. */
 #ifndef TEST_LOSS_REFERENCE_H
 #define TEST_LOSS_REFERENCE_H
 
+#include "oracle/reference_loss.h"
 #include "support/op_case.h"
 
 /* What a case of a loss has besides its inputs; a case names one in its field `row`, none is all zero. */
@@ -36,22 +37,11 @@ static inline weft_loss_options options_of(const op_case *c, weft_tensor *const 
         .weights = setup->weighted ? inputs[input_count(c) - 1] : NULL};
 }
 
-static inline f64_array *reduced(const f64_array *losses, weft_loss_reduction reduction) {
-    f64_array *const sum = f64_sum(losses, NULL, false);
-    switch (reduction) {
-    case WEFT_LOSS_MEAN: return f64_mean(losses, NULL, false);
-    case WEFT_LOSS_SUM: return sum;
-    case WEFT_LOSS_NONE: return f64_copy(losses);
-    case WEFT_LOSS_BATCH_MEAN: break;
-    }
-    return f64_div(sum, f64_number(losses->rank ? (double)losses->dims[0] : 1));
-}
-
 /* Weighted, if the case says so, and reduced. */
 static inline f64_array *finished(const op_case *c, const f64_array *const *inputs, const f64_array *losses) {
     const loss_setup *const setup = setup_of(c);
     if (setup->weighted) losses = f64_mul(losses, inputs[input_count(c) - 1]);
-    return reduced(losses, setup->reduction);
+    return f64_loss_reduced(losses, setup->reduction);
 }
 
 /* A loss: its expression in options, and its simple form (cases that are SIMPLE), and the reference of
@@ -68,7 +58,7 @@ static inline f64_array *finished(const op_case *c, const f64_array *const *inpu
     static f64_array *reference_##name(const op_case *c, const f64_array *const *inputs) {                   \
         const f64_array *const a = inputs[0], *const b = inputs[1], *const d = inputs[2];                    \
         const loss_setup *const setup = setup_of(c);                                                         \
-        const f64_array *const n = f64_number((double)(float)setup->number);                                 \
+        const double n = (double)(float)setup->number;                                                       \
         (void)a, (void)b, (void)d, (void)n, (void)setup;                                                     \
         return finished(c, inputs, reference);                                                               \
     }

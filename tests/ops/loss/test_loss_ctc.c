@@ -33,17 +33,9 @@ static f64_array *reference_ctc(const op_case *c, const f64_array *const *inputs
     const f64_array *x = setup->batch_first ? f64_permute(inputs[0], (const int[]){1, 0, 2}) : inputs[0];
     if (!setup->as_given) x = f64_log_softmax(x, 2);
     const f64_array *const all[] = {x, inputs[1], inputs[2], inputs[3]};
-    f64_array *const losses = f64_zeros(1, (const int64_t[]){x->dims[1]});
-    double error = 0; /* of a log-probability */
-    for (size_t i = 0; i < x->count; i++) error = fmax(error, x->error[i]);
-    for (size_t n = 0; n < losses->count; n++) {
-        const ctc_example e = ctc_example_of(all, n, setup->blank);
-        const double loss = setup->every_path ? ctc_loss_of_paths(&e) : ctc_loss_of_prefixes(&e);
-        const double part = setup->reduction == WEFT_LOSS_MEAN ? fmax(e.count, 1) : 1;
-        losses->value[n] = loss / part;
-        losses->error[n] = (1e-6 * (1 + fabs(loss)) + e.length * error) / part;
-    }
-    return reduced(losses, setup->reduction);
+    return f64_ctc(
+        all, &(const f64_ctc_options){
+                 .reduction = setup->reduction, .blank = setup->blank, .every_path = setup->every_path});
 }
 
 #define LENGTHS(low, high) I32(low, high, WEFT_BATCH)

@@ -4,59 +4,18 @@
 #include "ops/covered_ops.h"
 #include <math.h>
 
-/* A formula over x, y, z in float64, as one elementwise function. */
-#define FORMULA(name, formula)                                                                               \
-    static double name(double x, double y, double z) {                                                       \
-        (void)x, (void)y, (void)z;                                                                           \
-        return formula;                                                                                      \
-    }
-FORMULA(formula_abs, fabs(x))
-FORMULA(formula_huber, fabs(x) < y ? x * x / 2 : y * (fabs(x) - y / 2))
-FORMULA(formula_smooth_l1, fabs(x) < y ? x * x / (2 * y) : fabs(x) - y / 2)
-FORMULA(formula_log_factorial, x > 1 ? x * log(x) - x + log(2 * acos(-1) * x) / 2 : 0)
-FORMULA(formula_clamped, fmax(x, 1e-6))
-FORMULA(formula_softplus, fmax(x, 0) + log1p(exp(-fabs(x))))
-FORMULA(formula_bce, -(y *fmax(log(x), -100) + (1 - y) * fmax(log1p(-x), -100)))
-FORMULA(formula_bce_with_logits, (1 - y) * formula_softplus(x, 0, 0) + z * y * formula_softplus(-x, 0, 0))
-#define MAP1(formula, x)       f64_map(formula, x, NULL, NULL)
-#define MAP2(formula, x, y)    f64_map(formula, x, y, NULL)
-#define MAP3(formula, x, y, z) f64_map(formula, x, y, z)
-
-static const f64_array *poisson(const loss_setup *setup, const f64_array *x, const f64_array *count) {
-    const f64_array *losses = setup->log_input
-                                  ? f64_sub(f64_exp(x), f64_mul(count, x))
-                                  : f64_sub(x, f64_mul(count, f64_log(f64_add(x, f64_number(1e-8)))));
-    return setup->flag ? f64_add(losses, MAP1(formula_log_factorial, count)) : losses;
-}
-
-static const f64_array *gauss(
-    const loss_setup *setup, const f64_array *x, const f64_array *t, const f64_array *variance) {
-    int64_t dims[WEFT_MAX_RANK];
-    for (int i = 0; i < x->rank; i++) dims[i] = i < variance->rank ? variance->dims[i] : 1;
-    const f64_array *const v = MAP1(formula_clamped, f64_reshape(variance, x->rank, dims));
-    const f64_array *const square = f64_div(f64_square(f64_sub(x, t)), v);
-    const double constant = setup->flag ? log(2 * acos(-1)) / 2 : 0;
-    return f64_add(f64_mul(f64_add(f64_log(v), square), f64_number(0.5)), f64_number(constant));
-}
-
-static const f64_array *divergence(const loss_setup *setup, const f64_array *x, const f64_array *t) {
-    const f64_array *const log_t = setup->flag ? t : f64_log(t);
-    return f64_mul(setup->flag ? f64_exp(t) : t, f64_sub(log_t, x));
-}
-
-LOSS(mse, weft_mse_loss(a, b, options), weft_mse(a, b), f64_square(f64_sub(a, b)))
-LOSS(l1, weft_l1_loss(a, b, options), weft_l1(a, b), MAP1(formula_abs, f64_sub(a, b)))
-LOSS(huber, weft_huber_loss(a, b, n, options), weft_huber(a, b, n), MAP2(formula_huber, f64_sub(a, b), n))
-LOSS(smooth_l1, weft_smooth_l1_loss(a, b, n, options), weft_smooth_l1(a, b, n),
-    MAP2(formula_smooth_l1, f64_sub(a, b), n))
+LOSS(mse, weft_mse_loss(a, b, options), weft_mse(a, b), f64_mse(a, b))
+LOSS(l1, weft_l1_loss(a, b, options), weft_l1(a, b), f64_l1(a, b))
+LOSS(huber, weft_huber_loss(a, b, n, options), weft_huber(a, b, n), f64_huber(a, b, n))
+LOSS(smooth_l1, weft_smooth_l1_loss(a, b, n, options), weft_smooth_l1(a, b, n), f64_smooth_l1(a, b, n))
 LOSS(poisson_nll, weft_poisson_nll_loss(a, b, setup->log_input, setup->flag, options), weft_poisson_nll(a, b),
-    poisson(setup, a, b))
+    f64_poisson_nll(a, b, setup->log_input, setup->flag))
 LOSS(gaussian_nll, weft_gaussian_nll_loss(a, b, d, setup->flag, options), weft_gaussian_nll(a, b, d),
-    gauss(setup, a, b, d))
-LOSS(bce, weft_bce_loss(a, b, options), weft_bce(a, b), MAP2(formula_bce, a, b))
+    f64_gaussian_nll(a, b, d, setup->flag))
+LOSS(bce, weft_bce_loss(a, b, options), weft_bce(a, b), f64_bce(a, b))
 LOSS(bce_with_logits, weft_bce_with_logits_loss(a, b, setup->flag ? d : NULL, options),
-    weft_bce_with_logits(a, b), MAP3(formula_bce_with_logits, a, b, setup->flag ? d : f64_number(1)))
-LOSS(kl_div, weft_kl_div_loss(a, b, setup->flag, options), weft_kl_div(a, b), divergence(setup, a, b))
+    weft_bce_with_logits(a, b), f64_bce_with_logits(a, b, setup->flag ? d : NULL))
+LOSS(kl_div, weft_kl_div_loss(a, b, setup->flag, options), weft_kl_div(a, b), f64_kl_div(a, b, setup->flag))
 
 static const loss_setup sum = {.reduction = WEFT_LOSS_SUM}, none = {.reduction = WEFT_LOSS_NONE},
                         batch_mean = {.reduction = WEFT_LOSS_BATCH_MEAN}, weighted = {.weighted = true},

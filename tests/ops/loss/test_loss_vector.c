@@ -4,80 +4,21 @@
 #include "ops/covered_ops.h"
 #include <math.h>
 
-#define LAST ((const int64_t[]){-1, WEFT_END})
-#define N(x) f64_number(x)
-
-static const f64_array *where_equal(
-    const f64_array *t, double value, const f64_array *yes, const f64_array *no) {
-    f64_array *const hit = f64_copy(t);
-    for (size_t i = 0; i < hit->count; i++) hit->value[i] = t->value[i] == value;
-    return f64_add(f64_mul(hit, yes), f64_mul(f64_sub(N(1), hit), no));
-}
-
-static double softplus(double x, double y, double z) {
-    (void)y, (void)z;
-    return fmax(x, 0) + log1p(exp(-fabs(x)));
-}
-
-static const f64_array *hinge_embedding(const f64_array *x, const f64_array *t, const f64_array *margin) {
-    const f64_array *const far = f64_relu(f64_sub(margin, x));
-    return where_equal(t, 1, x, where_equal(t, -1, far, f64_add(far, x)));
-}
-
-static f64_array *bounded(const f64_array *squares, double epsilon) {
-    return f64_maximum(f64_sqrt(squares), N(epsilon));
-}
-
-static const f64_array *cosine(const f64_array *a, const f64_array *b, int axis, double epsilon, double pad) {
-    const int64_t axes[] = {axis, WEFT_END};
-    const f64_array *const wide = f64_mul(a, b);
-    a = f64_expand(a, wide->rank, wide->dims);
-    b = f64_expand(b, wide->rank, wide->dims);
-    const f64_array *const aa = f64_add(f64_sum(f64_square(a), axes, false), N(pad));
-    const f64_array *const bb = f64_add(f64_sum(f64_square(b), axes, false), N(pad));
-    const f64_array *const ab = f64_sum(wide, axes, false);
-    return f64_div(ab, f64_mul(bounded(aa, epsilon), bounded(bb, epsilon)));
-}
-
-static const f64_array *cosine_embedding(
-    const f64_array *a, const f64_array *b, const f64_array *t, const f64_array *margin) {
-    const f64_array *const c = cosine(a, b, -1, 0, 1e-12);
-    return where_equal(t, 1, f64_sub(N(1), c), where_equal(t, -1, f64_relu(f64_sub(c, margin)), N(0)));
-}
-
-static const f64_array *distance(const f64_array *a, const f64_array *b, int p) {
-    const f64_array *const d = f64_add(f64_sub(a, b), N(1e-6));
-    if (p == 1) return f64_sum(f64_maximum(d, f64_sub(N(0), d)), LAST, false);
-    return f64_sqrt(f64_sum(f64_square(d), LAST, false));
-}
-
-static const f64_array *triplet(const loss_setup *setup, const f64_array *a, const f64_array *b,
-    const f64_array *d, const f64_array *margin) {
-    const f64_array *const wide = f64_add(f64_add(a, b), d);
-    a = f64_expand(a, wide->rank, wide->dims);
-    b = f64_expand(b, wide->rank, wide->dims);
-    const f64_array *far = distance(a, d, setup->p);
-    if (setup->flag)
-        far = f64_sub(N(0), f64_maximum(f64_sub(N(0), far), f64_sub(N(0), distance(b, d, setup->p))));
-    return f64_relu(f64_add(f64_sub(distance(a, b, setup->p), far), margin));
-}
-
 /* The targets of 1 and -1 are i32 here: as f32 inputs the suite would want their gradients across the jump.
  */
 #define SIGNS(x) weft_cast(x, WEFT_F32)
-LOSS(hinge, weft_hinge_loss(a, b, options), weft_hinge(a, b), f64_relu(f64_sub(N(1), f64_mul(a, b))))
-LOSS(soft_margin, weft_soft_margin_loss(a, b, options), weft_soft_margin(a, b),
-    f64_map(softplus, f64_sub(N(0), f64_mul(a, b)), NULL, NULL))
+LOSS(hinge, weft_hinge_loss(a, b, options), weft_hinge(a, b), f64_hinge(a, b))
+LOSS(soft_margin, weft_soft_margin_loss(a, b, options), weft_soft_margin(a, b), f64_soft_margin(a, b))
 LOSS(hinge_embedding, weft_hinge_embedding_loss(a, SIGNS(b), n, options),
-    weft_hinge_embedding(a, SIGNS(b), n), hinge_embedding(a, b, n))
+    weft_hinge_embedding(a, SIGNS(b), n), f64_hinge_embedding(a, b, n))
 LOSS(margin_ranking, weft_margin_ranking_loss(a, b, d, n, options), weft_margin_ranking(a, b, d, n),
-    f64_relu(f64_sub(n, f64_mul(d, f64_sub(a, b)))))
+    f64_margin_ranking(a, b, d, n))
 LOSS(cosine_similarity, weft_cosine_similarity(a, b, c->axis, n),
-    weft_cosine_similarity(a, b, c->axis, 1e-8f), cosine(a, b, c->axis, setup->number, 0))
+    weft_cosine_similarity(a, b, c->axis, 1e-8f), f64_cosine_similarity(a, b, c->axis, setup->number))
 LOSS(cosine_embedding, weft_cosine_embedding_loss(a, b, SIGNS(d), n, options),
-    weft_cosine_embedding(a, b, SIGNS(d), n), cosine_embedding(a, b, d, n))
+    weft_cosine_embedding(a, b, SIGNS(d), n), f64_cosine_embedding(a, b, d, n))
 LOSS(triplet_margin, weft_triplet_margin_loss(a, b, d, n, setup->p, setup->flag, options),
-    weft_triplet_margin(a, b, d, n), triplet(setup, a, b, d, n))
+    weft_triplet_margin(a, b, d, n), f64_triplet_margin(a, b, d, n, setup->p, setup->flag))
 
 static const loss_setup plain = {.reduction = WEFT_LOSS_MEAN}, none = {.reduction = WEFT_LOSS_NONE},
                         weighted = {.weighted = true}, margin = {.number = 1.5},

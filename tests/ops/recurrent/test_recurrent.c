@@ -3,8 +3,7 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
-#include <math.h>
-#include <stdlib.h>
+#include "oracle/reference_recurrent.h"
 
 /* ---- the cases' shape: start holds flags; inputs stand in this order, those that there are ---- */
 
@@ -20,7 +19,7 @@ enum {
     VARIANT = 256,  /* RNN: relu; GRU: reset_first */
     ONLY_LAST = 512 /* the result is the last states alone */
 };
-typedef enum cell { LSTM, GRU, RNN } cell;
+enum { LSTM = F64_LSTM, GRU = F64_GRU, RNN = F64_RNN };
 
 typedef struct given {
     int x, w_ih, w_hh, b_ih, b_hh, h0, c0, w_hr, lengths; /* -1: not there */
@@ -89,127 +88,45 @@ static weft_tensor *build_cell(const op_case *c, weft_graph *graph, weft_tensor 
                                             : weft_rnn_cell(inputs[0], inputs[g.h0], &w, variant));
 }
 
-/* ---- the definition ---- */
+/* ---- references ---- */
 
-typedef const f64_array *array;
-
-typedef struct network {
-    const op_case *c;
-    array w_ih, w_hh, b_ih, b_hh, w_hr, one;
-    int64_t units;
-} network;
-
-static array gate(const network *n, array sums, int which) {
-    return f64_slice(sums, 1, which * n->units, (which + 1) * n->units);
-}
-static array linear(array x, array w, array b) {
-    array y = f64_matmul(x, f64_transpose(w));
-    return b ? f64_add(y, b) : y;
-}
-static array rows_of(array w, int64_t from, int64_t to) {
-    return w ? f64_slice(w, 0, from, to) : NULL;
-}
-
-static void step_lstm(const network *n, array x, array *h, array *c) {
-    array sums = f64_add(linear(x, n->w_ih, n->b_ih), linear(*h, n->w_hh, n->b_hh));
-    array i = f64_sigmoid(gate(n, sums, 0)), f = f64_sigmoid(gate(n, sums, 1)),
-          g = f64_tanh(gate(n, sums, 2)), o = f64_sigmoid(gate(n, sums, 3));
-    *c = f64_add(f64_mul(f, *c), f64_mul(i, g));
-    *h = f64_mul(o, f64_tanh(*c));
-    if (n->w_hr) *h = linear(*h, n->w_hr, NULL);
-}
-
-static void step_gru(const network *n, array x, array *h) {
-    const int64_t u = n->units;
-    array from_x = linear(x, n->w_ih, n->b_ih);
-    array from_h = linear(*h, rows_of(n->w_hh, 0, 2 * u), rows_of(n->b_hh, 0, 2 * u));
-    array r = f64_sigmoid(f64_add(gate(n, from_x, 0), gate(n, from_h, 0))),
-          z = f64_sigmoid(f64_add(gate(n, from_x, 1), gate(n, from_h, 1)));
-    array w = rows_of(n->w_hh, 2 * u, 3 * u), b = rows_of(n->b_hh, 2 * u, 3 * u);
-    array last = n->c->start & VARIANT ? linear(f64_mul(r, *h), w, b) : f64_mul(r, linear(*h, w, b));
-    array next = f64_tanh(f64_add(gate(n, from_x, 2), last));
-    *h = f64_add(f64_mul(f64_sub(n->one, z), next), f64_mul(z, *h));
-}
-
-static void step_rnn(const network *n, array x, array *h) {
-    array sums = f64_add(linear(x, n->w_ih, n->b_ih), linear(*h, n->w_hh, n->b_hh));
-    *h = n->c->start & VARIANT ? f64_relu(sums) : f64_tanh(sums);
-}
-
-static void step_any(const network *n, array x, array *h, array *c) {
-    if (n->c->axis == LSTM)
-        step_lstm(n, x, h, c);
-    else if (n->c->axis == GRU)
-        step_gru(n, x, h);
-    else
-        step_rnn(n, x, h);
-}
-
-/* (N, 1): 1 where step t of the row is valid. */
-static array mask_of(const op_case *c, array lengths, int64_t n, int64_t t, int64_t steps) {
-    f64_array *m = f64_zeros(2, (const int64_t[]){n, 1});
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t length = lengths ? (int64_t)lengths->value[i] : steps;
-        m->value[i] = c->start & LEFT ? t >= steps - length : t < length;
-    }
-    return m;
-}
-
-static array choose(const network *n, array m, array yes, array no) {
-    return f64_add(f64_mul(m, yes), f64_mul(f64_sub(n->one, m), no));
-}
-
-static array input_at(const f64_array *const *inputs, int index) {
+static const f64_array *input_at(const f64_array *const *inputs, int index) {
     return index < 0 ? NULL : inputs[index];
 }
 
-static f64_array *reference_sequence(const op_case *c, const f64_array *const *inputs) {
+static f64_network network_of(const op_case *c, const f64_array *const *inputs) {
     const given g = inputs_of(c);
-    enum { MOST = 64 };
-    array ys[MOST], parts[3], lengths = input_at(inputs, g.lengths);
-    network n = {.c = c,
-        .w_ih = inputs[g.w_ih],
-        .w_hh = inputs[g.w_hh],
-        .b_ih = input_at(inputs, g.b_ih),
-        .b_hh = input_at(inputs, g.b_hh),
-        .w_hr = input_at(inputs, g.w_hr),
-        .one = f64_number(1)};
-    n.units = n.w_ih->dims[0] / (c->axis == LSTM ? 4 : c->axis == GRU ? 3 : 1);
-    array x = inputs[0];
-    if (c->start & TIME_MAJOR) x = f64_permute(x, (const int[]){1, 0, 2});
-    const int64_t batch = x->dims[0], steps = x->dims[1], width = n.w_hh->dims[1];
-    array h = input_at(inputs, g.h0), state = input_at(inputs, g.c0);
-    if (!h) h = f64_zeros(2, (const int64_t[]){batch, width});
-    if (!state) state = f64_zeros(2, (const int64_t[]){batch, n.units});
-    for (int64_t s = 0; s < steps; s++) {
-        const int64_t t = c->start & REVERSE ? steps - 1 - s : s;
-        array next_h = h, next_c = state, m = mask_of(c, lengths, batch, t, steps);
-        array at = f64_reshape(f64_slice(x, 1, t, t + 1), 2, (const int64_t[]){batch, x->dims[2]});
-        step_any(&n, at, &next_h, &next_c);
-        h = lengths ? choose(&n, m, next_h, h) : next_h;
-        state = lengths ? choose(&n, m, next_c, state) : next_c;
-        ys[t] = lengths ? f64_mul(m, h) : h;
-    }
+    return (f64_network){.cell = (f64_cell)c->axis,
+        .variant = (c->start & VARIANT) != 0,
+        .weight_ih = inputs[g.w_ih],
+        .weight_hh = inputs[g.w_hh],
+        .bias_ih = input_at(inputs, g.b_ih),
+        .bias_hh = input_at(inputs, g.b_hh),
+        .weight_hr = input_at(inputs, g.w_hr),
+        .h0 = input_at(inputs, g.h0),
+        .c0 = input_at(inputs, g.c0),
+        .lengths = input_at(inputs, g.lengths),
+        .left_padded = (c->start & LEFT) != 0,
+        .reverse = (c->start & REVERSE) != 0,
+        .time_major = (c->start & TIME_MAJOR) != 0};
+}
+
+static f64_array *reference_sequence(const op_case *c, const f64_array *const *inputs) {
+    const f64_network n = network_of(c, inputs);
+    const f64_recurrent r = f64_recurrent_sequence(&n, inputs[0]);
+    const f64_array *parts[3], *y = n.time_major ? f64_permute(r.y, (const int[]){1, 0, 2}) : r.y;
     size_t count = 0;
-    if (!(c->start & ONLY_LAST)) parts[count++] = f64_concat(ys, (size_t)steps, 1);
-    parts[count++] = h;
-    if (c->axis == LSTM) parts[count++] = state;
+    if (!(c->start & ONLY_LAST))
+        parts[count++] = f64_reshape(y, 2, (const int64_t[]){y->dims[0], y->dims[1] * y->dims[2]});
+    parts[count++] = r.h;
+    if (c->axis == LSTM) parts[count++] = r.c;
     return f64_concat(parts, count, 1);
 }
 
 static f64_array *reference_cell(const op_case *c, const f64_array *const *inputs) {
-    const given g = inputs_of(c);
-    network n = {.c = c,
-        .w_ih = inputs[g.w_ih],
-        .w_hh = inputs[g.w_hh],
-        .b_ih = input_at(inputs, g.b_ih),
-        .b_hh = input_at(inputs, g.b_hh),
-        .w_hr = input_at(inputs, g.w_hr),
-        .one = f64_number(1)};
-    n.units = n.w_ih->dims[0] / (c->axis == LSTM ? 4 : c->axis == GRU ? 3 : 1);
-    array h = inputs[g.h0], state = input_at(inputs, g.c0);
-    step_any(&n, inputs[0], &h, &state);
-    return f64_concat((const f64_array *const[]){h, state}, c->axis == LSTM ? 2 : 1, 1);
+    const f64_network n = network_of(c, inputs);
+    const f64_recurrent r = f64_recurrent_step(&n, inputs[0]);
+    return f64_concat((const f64_array *const[]){r.h, r.c}, c->axis == LSTM ? 2 : 1, 1);
 }
 
 /* ---- cases ---- */
