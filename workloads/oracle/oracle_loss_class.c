@@ -83,7 +83,8 @@ static bool draw_class_loss(oracle_draw *draw, oracle_call *call, label_kind kin
     const int x = call->inputs[0] = draw_class_scores(draw, low, high);
     if (x < 0) return false;
     const int64_t classes[] = {draw_dim(draw, x, draw_rank(draw, x) > 1), WEFT_END};
-    if (classes[0] < 1) return false;
+    /* Losses of one class are 0, or rounding. */
+    if (classes[0] < 1 || (classes[0] == 1 && draw_chance(draw, 85))) return false;
     call->integers[REDUCTION] = draw_reduction_kind(draw);
     call->inputs[1] = draw_targets(draw, call, kind, classes[0]);
     call->integers[WEIGHTED] = draw_chance(draw, 40);
