@@ -125,8 +125,36 @@ static void test_cancelled_factor(void **state) {
     }
 }
 
+/* A term of 10^10 that does not depend on the source hides its slope in float64. */
+static void test_other_terms(void **state) {
+    (void)state;
+    program p = {
+        .seed = 1, .format = WEFT_F32, .batch = 1, .length = 1, .count = 4, .loss = {2, 3}, .loss_count = 2};
+    program_result result;
+    p.values[0] = source_of(PROGRAM_INPUT, WEFT_F32, 14, 6);
+    p.values[1] = source_of(PROGRAM_INPUT, WEFT_F32, 14, 6);
+    p.values[1].source.low = 20;
+    p.values[1].source.high = 24;
+    p.values[2] = (program_value){.is_call = true, .source = {.dtype = WEFT_F32}};
+    p.values[2].call =
+        (oracle_call){.op = &oracle_op_exp, .inputs = {1}, .input_count = 1, .dims = {WEFT_END}};
+    p.values[3] = (program_value){.is_call = true, .source = {.dtype = WEFT_F32}};
+    p.values[3].call = (oracle_call){.op = &oracle_op_layer_norm,
+        .inputs = {0, -1, -1},
+        .input_count = 3,
+        .integers = {1},
+        .dims = {WEFT_END}};
+    for (p.number = 0; p.number < 40; p.number++) {
+        const f64_mark mark = f64_pool_mark();
+        program_run(&p, test_context(), &result);
+        f64_pool_release(mark);
+        if (result.verdict != PROGRAM_RIGHT) fail_msg("program %d: %s", (int)p.number, result.line);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_effects),
-        cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_cancelled_factor)};
+        cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_cancelled_factor),
+        cmocka_unit_test(test_other_terms)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,6 +1,7 @@
 /* Judges values and gradients: see program.h. */
 #include "oracle/dtype_values.h"
 #include "random/program.h"
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,7 @@ static double loss_with_size(const slope_of *s, double along, double across, dou
     program_evaluate(s->p, s->sizes, values, s->noise, s->noise_seed);
     double loss = 0;
     for (int term = 0; term < s->p->loss_count; term++) {
+        if (!program_depends(s->p, s->p->loss[term], s->source)) continue;
         const f64_array *const value = values[s->p->loss[term]], *const before = s->sources[s->p->loss[term]];
         const f64_array *const weights = program_loss_weights(s->p, term, value);
         for (size_t i = 0; i < value->count; i++) {
