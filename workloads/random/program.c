@@ -71,8 +71,9 @@ f64_array *program_source_values(const program *p, int value, const oracle_sizes
     f64_array *const values = f64_zeros(rank, dims);
     program_random random = program_random_of(p->seed, p->number, 1000 + (uint64_t)value);
     const bool whole = source->dtype == WEFT_I32 || source->dtype == WEFT_BOOL;
-    const double low = source->below ? 0 : source->low;
-    const double high = source->below ? (double)oracle_size(source->below, sizes) - 1 : source->high;
+    double low = source->below ? 0 : source->low;
+    double high = source->below ? (double)oracle_size(source->below, sizes) - 1 : source->high;
+    if (whole) low = ceil(low), high = floor(high);
     for (size_t i = 0; i < values->count; i++) {
         const double x = program_random_between(&random, low, whole ? high + 1 : high);
         values->value[i] = whole ? fmin(floor(x), high) : nearest(source->dtype, x);
