@@ -105,6 +105,32 @@ static void test_corner_of_a_gradient(void **state) {
     assert_int_equal(result.tally.unjudged_slopes, 0);
 }
 
+/* Values that jump at a number that many elements are: whatever the signs of the jumps, no gradient is judged. */
+static void test_jumps_of_values(void **state) {
+    (void)state;
+    program p = begin();
+    const int x = add_input(&p, WEFT_F32, 1, 2);
+    p.values[x].source.low = p.values[x].source.high = 2;
+    p.loss[p.loss_count++] = add_call(&p, call_of(oracle_find("trunc"), x, -1, -1), WEFT_F32, true);
+    for (p.number = 0; p.number < 60; p.number++) {
+        const program_result result = run(&p);
+        if (result.verdict != PROGRAM_RIGHT) fail_msg("%s", result.line);
+    }
+}
+
+/* In a format of 16 bits the sum is rounded before it is added. */
+static void test_stored_sums(void **state) {
+    (void)state;
+    program p = begin();
+    p.format = WEFT_F16;
+    const int x = add_input(&p, WEFT_F16, 17, 33), index = add_input(&p, WEFT_I32, 17, 33),
+              source = add_input(&p, WEFT_F16, 17, 33);
+    p.values[index].source.below = 17;
+    add_call(&p, call_of(oracle_find("scatter_add"), x, index, source), WEFT_F16, true);
+    const program_result result = run(&p);
+    if (result.verdict != PROGRAM_RIGHT) fail_msg("%s", result.line);
+}
+
 /* ---- making smaller ---- */
 
 /* A random op of which zeros are wanted. */
@@ -295,6 +321,8 @@ int main(void) {
         cmocka_unit_test(test_random_numbers),
         cmocka_unit_test(test_certain_comparison),
         cmocka_unit_test(test_corner_of_a_gradient),
+        cmocka_unit_test(test_jumps_of_values),
+        cmocka_unit_test(test_stored_sums),
         cmocka_unit_test(test_streams_of_a_smaller_program),
         cmocka_unit_test(test_axes_as_text),
         cmocka_unit_test(test_offsets),

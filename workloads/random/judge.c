@@ -154,6 +154,12 @@ static double conditioned(slope_of s, double value) {
     return 6 * most;
 }
 
+/* By how much the slope differs at a longer step: by most of it where values jump. */
+static double jump(const slope_of *s, double value) {
+    const double far = 4e-6;
+    return fabs((loss_at(s, far, 0) - loss_at(s, -far, 0)) / (2 * far) - value);
+}
+
 static bool judge_along(
     const slope_of *s, double along, double size, const char *where, program_result *result) {
     slope expected = measure(s);
@@ -163,7 +169,7 @@ static bool judge_along(
     if (fabs(along - expected.value) <= allowed) return true;
     if (isnan(expected.value) && isnan(along)) return true;
     if (fabs(along - expected.value) <= allowed + conditioned(*s, expected.value)) return true;
-    if (s->across) expected.bend = second_bend(s, expected.value);
+    expected.bend = s->across ? second_bend(s, expected.value) : fmax(expected.bend, jump(s, expected.value));
     if (!(expected.bend <= 0.2 * fabs(along - expected.value))) {
         result->tally.unjudged_slopes++;
         return true;

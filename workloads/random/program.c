@@ -288,8 +288,11 @@ static void draw_frame(oracle_draw *draw) {
     p->batch = batches[draw_below(draw, 3)];
     p->length = lengths[draw_below(draw, 3)];
     draw->most = mosts[draw_below(draw, 7)];
-    draw->sizes =
-        (oracle_sizes){.batch = p->batch, .length = p->length, .inference = p->inference, .seed = p->seed};
+    draw->sizes = (oracle_sizes){.batch = p->batch,
+        .length = p->length,
+        .inference = p->inference,
+        .seed = p->seed,
+        .format = p->format};
 }
 
 static size_t common_divisor(size_t a, size_t b) {

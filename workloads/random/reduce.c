@@ -93,8 +93,11 @@ static bool drop_flags(reducer *r) {
 static bool replace_call(reducer *r, int value) {
     static program changed;
     program_graph built;
-    const oracle_sizes sizes = {
-        .batch = r->p->batch, .length = r->p->length, .inference = r->p->inference, .seed = r->p->seed};
+    const oracle_sizes sizes = {.batch = r->p->batch,
+        .length = r->p->length,
+        .inference = r->p->inference,
+        .seed = r->p->seed,
+        .format = r->p->format};
     changed = *r->p;
     program_value *const to = &changed.values[value];
     const bool whole = to->source.dtype == WEFT_I32 || to->source.dtype == WEFT_BOOL;

@@ -296,7 +296,11 @@ static bool run_at(
 
 static bool run_free(const program *p, trained *t, program_result *result) {
     static const int64_t batches[] = {1, 17, 4}, lengths[] = {17, 1, 8};
-    oracle_sizes sizes = {.batch = p->batch, .length = p->length, .inference = p->inference, .seed = p->seed};
+    oracle_sizes sizes = {.batch = p->batch,
+        .length = p->length,
+        .inference = p->inference,
+        .seed = p->seed,
+        .format = p->format};
     if (!run_at(p, t, sizes, "as drawn", false, result)) return false;
     if (!run_at(p, t, sizes, "in the least memory", true, result)) return false;
     for (int i = 0; i < 3 && (p->free_batch || p->free_length); i++) {
@@ -315,8 +319,11 @@ void program_run(const program *p, weft_context *context, program_result *result
     trained t;
     *result = (program_result){0};
     f64_track_errors(true);
-    const oracle_sizes sizes = {
-        .batch = p->batch, .length = p->length, .inference = p->inference, .seed = p->seed};
+    const oracle_sizes sizes = {.batch = p->batch,
+        .length = p->length,
+        .inference = p->inference,
+        .seed = p->seed,
+        .format = p->format};
     run r = {.p = p, .result = result, .form = "graph"};
     const weft_status status = prepare(&t, context, p, &sizes);
     if (status != WEFT_OK)
