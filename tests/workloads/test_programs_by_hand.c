@@ -105,6 +105,32 @@ static void test_corner_of_a_gradient(void **state) {
     assert_int_equal(result.tally.unjudged_slopes, 0);
 }
 
+/* Values that jump at a number that many elements are: whatever the signs of the jumps, no gradient is judged. */
+static void test_jumps_of_values(void **state) {
+    (void)state;
+    program p = begin();
+    const int x = add_input(&p, WEFT_F32, 1, 2);
+    p.values[x].source.low = p.values[x].source.high = 2;
+    p.loss[p.loss_count++] = add_call(&p, call_of(oracle_find("trunc"), x, -1, -1), WEFT_F32, true);
+    for (p.number = 0; p.number < 60; p.number++) {
+        const program_result result = run(&p);
+        if (result.verdict != PROGRAM_RIGHT) fail_msg("%s", result.line);
+    }
+}
+
+/* In a format of 16 bits the sum is rounded before it is added. */
+static void test_stored_sums(void **state) {
+    (void)state;
+    program p = begin();
+    p.format = WEFT_F16;
+    const int x = add_input(&p, WEFT_F16, 17, 33), index = add_input(&p, WEFT_I32, 17, 33),
+              source = add_input(&p, WEFT_F16, 17, 33);
+    p.values[index].source.below = 17;
+    add_call(&p, call_of(oracle_find("scatter_add"), x, index, source), WEFT_F16, true);
+    const program_result result = run(&p);
+    if (result.verdict != PROGRAM_RIGHT) fail_msg("%s", result.line);
+}
+
 /* ---- making smaller ---- */
 
 /* A random op of which zeros are wanted. */
@@ -193,6 +219,21 @@ static void test_offsets(void **state) {
     f64_pool_release(mark);
 }
 
+/* Whole numbers between bounds that are none. */
+static void test_whole_numbers(void **state) {
+    (void)state;
+    const f64_mark mark = f64_pool_mark();
+    const oracle_sizes sizes = {.batch = 2};
+    program p = begin();
+    add_input(&p, WEFT_I32, 5, 33);
+    p.values[0].source.low = 2.1;
+    p.values[0].source.high = 6.5;
+    const f64_array *const x = program_source_values(&p, 0, &sizes);
+    for (size_t i = 0; i < x->count; i++)
+        assert_true(x->value[i] == floor(x->value[i]) && x->value[i] >= 3 && x->value[i] <= 6);
+    f64_pool_release(mark);
+}
+
 /* A gradient that is not that of the value is no part of the loss. */
 static void test_gradient_of_a_padding(void **state) {
     (void)state;
@@ -212,6 +253,29 @@ static bool has_row(const program *p, const oracle_op *op) {
     for (int i = 0; i < p->count; i++)
         if (p->values[i].is_call && p->values[i].call.op == op) return true;
     return false;
+}
+
+static bool draws_length(oracle_draw *draw) {
+    bool found = false;
+    for (int i = 0; i < 200; i++) found = found || draw_any_size(draw, 100) == WEFT_LENGTH;
+    return found;
+}
+
+/* A size is the length where a value has it: elsewhere the library would take that for a number of elements. */
+static void test_sizes_of_the_length(void **state) {
+    (void)state;
+    static oracle_draw draw;
+    const f64_mark mark = f64_pool_mark();
+    program p = begin();
+    p.free_length = true;
+    draw = (oracle_draw){.p = &p, .sizes = {.batch = 2, .length = 3}};
+    assert_false(draws_length(&draw));
+    add_input(&p, WEFT_F32, 5, WEFT_LENGTH);
+    assert_weft_ok(program_build(&draw.built, test_context(), &p, p.count, &draw.sizes));
+    draw.arrays[0] = program_source_values(&p, 0, &draw.sizes);
+    assert_true(draws_length(&draw));
+    weft_graph_release(draw.built.graph);
+    f64_pool_release(mark);
 }
 
 /* Each row is in most of the programs that are drawn for it. */
@@ -257,10 +321,14 @@ int main(void) {
         cmocka_unit_test(test_random_numbers),
         cmocka_unit_test(test_certain_comparison),
         cmocka_unit_test(test_corner_of_a_gradient),
+        cmocka_unit_test(test_jumps_of_values),
+        cmocka_unit_test(test_stored_sums),
         cmocka_unit_test(test_streams_of_a_smaller_program),
         cmocka_unit_test(test_axes_as_text),
         cmocka_unit_test(test_offsets),
+        cmocka_unit_test(test_whole_numbers),
         cmocka_unit_test(test_gradient_of_a_padding),
+        cmocka_unit_test(test_sizes_of_the_length),
         cmocka_unit_test(test_rows_are_drawn),
         cmocka_unit_test(test_row_major_values),
     };

@@ -18,7 +18,7 @@ weft_dtype draw_format(const oracle_draw *draw); /* of the program's floats */
 int draw_axis(oracle_draw *draw, int value);     /* 0 .. rank - 1; rank is at least 1 */
 /* The position 0 .. size - 1 as a number that counts from either end. */
 int64_t draw_from_either_end(oracle_draw *draw, int64_t position, int64_t size);
-/* A size of at most `most` elements, which may be free; it is WEFT_BATCH, a multiple of WEFT_LENGTH or a draw_size. */
+/* A size of at most `most` elements: WEFT_BATCH, WEFT_LENGTH where a value has it, or a draw_size. */
 int64_t draw_any_size(oracle_draw *draw, int64_t most);
 bool draw_is_number(int64_t dim); /* is the dimension an ordinary number, not a free one? */
 

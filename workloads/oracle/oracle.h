@@ -26,6 +26,8 @@ typedef struct oracle_sizes {
     bool fixed;     /* the network is built with numbers in place of its symbols */
     uint64_t runs; /* how often plans of the graph have run before: random ops draw new numbers in each run */
     uint64_t seed; /* of the context */
+    weft_dtype
+        format; /* of the program's floats: ops that the library makes of several may store what is between in it */
 } oracle_sizes;
 
 typedef struct oracle_call {
@@ -79,6 +81,8 @@ int oracle_given_of(const int64_t *list, const oracle_sizes *sizes, int64_t *to)
 /* The same of a start or end of a slice, which counts from the end where it is negative. */
 int64_t oracle_end(int64_t end, const oracle_sizes *sizes);
 int64_t oracle_given_end(int64_t end, const oracle_sizes *sizes);
+/* What storing a number of the program may change: 0 in f32, whose roundings are part of every tolerance. */
+double oracle_rounding(const oracle_sizes *sizes, double value);
 /* A negative axis counts from the end. */
 int oracle_axis(int64_t axis, int rank);
 

@@ -2,6 +2,7 @@
 #include "oracle/draw.h"
 #include "oracle/reference_embedding.h"
 #include "oracle/reference_index.h"
+#include <math.h>
 
 /* ---- embedding: integers are whether there is a padding, and the padding ---- */
 
@@ -84,14 +85,26 @@ ORACLE_BUILD(embedding_bag_with) {
         .offsets = in[2], .weights = in[3], .padded = call->integers[1] != 0, .padding = call->integers[2]};
     return weft_embedding_bag_with(in[0], in[1], &options);
 }
+static double magnitude(double a, double b, double c) {
+    (void)b, (void)c;
+    return fabs(a);
+}
+/* Products with weights are stored, and so are sums before they are divided. */
+static void add_stored_terms(
+    f64_array *y, const f64_array *const *in, f64_bags bags, const oracle_sizes *sizes) {
+    if (bags.weights) bags.weights = f64_map(magnitude, bags.weights, NULL, NULL);
+    const f64_array *const terms = f64_embedding_bag(f64_map(magnitude, in[0], NULL, NULL), in[1], &bags);
+    for (size_t i = 0; i < y->count; i++) y->error[i] += 2 * oracle_rounding(sizes, terms->value[i]);
+}
 ORACLE_EVALUATE(embedding_bag_with) {
-    (void)sizes;
     const int64_t padding = call->integers[2];
     const f64_bags bags = {(weft_bag_mode)call->integers[0], in[2], in[3],
         !call->integers[1] ? -1
         : padding < 0      ? padding + in[0]->dims[0]
                            : padding};
-    return f64_embedding_bag(in[0], in[1], &bags);
+    f64_array *const y = f64_embedding_bag(in[0], in[1], &bags);
+    if (oracle_rounding(sizes, 1) > 0) add_stored_terms(y, in, bags, sizes);
+    return y;
 }
 ORACLE_OP(embedding_bag_with, "weft_embedding_bag_with($0, $1, &(weft_bag_options){WEFT_BAG_OPTIONS_INIT, "
                               ".mode = (weft_bag_mode)$i0, .offsets = $2, "

@@ -143,17 +143,24 @@ ORACLE_DRAW(index_copy) {
     return draw_changed(draw, call, DRAW_ANY, false, distinct);
 }
 
-#define CHANGE_ROW(op)                                                                                       \
+#define CHANGE_ROW(op, result)                                                                               \
     ORACLE_BUILD(op) {                                                                                       \
         ORACLE_UNUSED;                                                                                       \
         return weft_##op(in[0], (int)call->integers[0], in[1], in[2]);                                       \
     }                                                                                                        \
     ORACLE_EVALUATE(op) {                                                                                    \
         (void)sizes;                                                                                         \
-        return f64_##op(in[0], call->integers[0], in[1], in[2]);                                             \
+        f64_array *const y = f64_##op(in[0], call->integers[0], in[1], in[2]);                               \
+        return result;                                                                                       \
     }                                                                                                        \
     ORACLE_OP(op, "weft_" #op "($0, $a0, $1, $2)");
 
-CHANGE_ROW(scatter_add)
-CHANGE_ROW(index_add)
-CHANGE_ROW(index_copy)
+/* The sum is stored before it is added. */
+static f64_array *with_stored_sum(f64_array *y, const f64_array *x, const oracle_sizes *sizes) {
+    for (size_t i = 0; i < y->count; i++) y->error[i] += oracle_rounding(sizes, y->value[i] - x->value[i]);
+    return y;
+}
+
+CHANGE_ROW(scatter_add, with_stored_sum(y, in[0], sizes))
+CHANGE_ROW(index_add, with_stored_sum(y, in[0], sizes))
+CHANGE_ROW(index_copy, y)

@@ -123,7 +123,13 @@ ORACLE_DRAW(full) {
     call->integers[0] = dtype;
     call->numbers[0] =
         dtype == WEFT_BOOL ? (double)draw_below(draw, 2) : draw_number_of(draw, dtype == WEFT_I32, -5, 5);
-    draw_shape(draw, (int)draw_below(draw, 6), call->dims);
+    const int rank = (int)draw_below(draw, 6);
+    int64_t left = draw_most(draw);
+    for (int i = 0; i < rank; i++) {
+        call->dims[i] = draw_any_size(draw, left);
+        left /= draw_count_of(draw, (const int64_t[]){call->dims[i], WEFT_END});
+    }
+    call->dims[rank] = WEFT_END;
     return true;
 }
 ORACLE_BUILD(full) {

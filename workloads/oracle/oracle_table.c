@@ -1,7 +1,9 @@
 /* The oracle's ops in the order of the op table, and what all families share: see oracle.h. A row of the op table without an
  * oracle_op_<name> does not link. */
 #include "graph/shape.h"
+#include "oracle/dtype_values.h"
 #include "oracle/oracle.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +87,14 @@ int64_t oracle_end(int64_t end, const oracle_sizes *sizes) {
 
 int64_t oracle_given_end(int64_t end, const oracle_sizes *sizes) {
     return end > 0 ? oracle_given(end, sizes) : end;
+}
+
+double oracle_rounding(const oracle_sizes *sizes, double value) {
+    size_t count;
+    const f64_narrow_format *const narrow = f64_narrow_formats(&count);
+    for (size_t i = 0; i < count; i++)
+        if (narrow[i].dtype == sizes->format) return ldexp(fabs(value), -narrow[i].fraction_bits);
+    return 0;
 }
 
 int oracle_axis(int64_t axis, int rank) {

@@ -162,10 +162,17 @@ static double second_bend(const slope_of *s, double value) {
     return bend;
 }
 
+/* By how much the slope differs at a longer step: by most of it where values jump. */
+static double jump(const slope_of *s, double value) {
+    const double far = 4e-6;
+    return fabs((loss_at(s, far, 0) - loss_at(s, -far, 0)) / (2 * far) - value);
+}
+
 /* By which slopes on either side differ: large where the loss has a corner. */
 static double bend_of(const slope_of *s, double value) {
     if (s->across) return second_bend(s, value);
-    return fabs(loss_at(s, STEP, 0) - 2 * loss_at(s, 0, 0) + loss_at(s, -STEP, 0)) / STEP;
+    return fmax(
+        fabs(loss_at(s, STEP, 0) - 2 * loss_at(s, 0, 0) + loss_at(s, -STEP, 0)) / STEP, jump(s, value));
 }
 
 /* How far the slope moves where results are rounded as f32, or the format, rounds them. */

@@ -72,8 +72,9 @@ f64_array *program_source_values(const program *p, int value, const oracle_sizes
     f64_array *const values = f64_zeros(rank, dims);
     program_random random = program_random_of(p->seed, p->number, 1000 + (uint64_t)value);
     const bool whole = source->dtype == WEFT_I32 || source->dtype == WEFT_BOOL;
-    const double low = source->below ? 0 : source->low;
-    const double high = source->below ? (double)oracle_size(source->below, sizes) - 1 : source->high;
+    double low = source->below ? 0 : source->low;
+    double high = source->below ? (double)oracle_size(source->below, sizes) - 1 : source->high;
+    if (whole) low = ceil(low), high = floor(high);
     for (size_t i = 0; i < values->count; i++) {
         const double x = program_random_between(&random, low, whole ? high + 1 : high);
         values->value[i] = whole ? fmin(floor(x), high) : nearest(source->dtype, x);
@@ -95,8 +96,11 @@ f64_array *program_loss_weights(const program *p, int term, const f64_array *val
 /* ---- the graph ---- */
 
 oracle_sizes program_sizes(const program *p, const weft_context *context) {
-    return (oracle_sizes){
-        .batch = p->batch, .length = p->length, .inference = p->inference, .seed = context->seed};
+    return (oracle_sizes){.batch = p->batch,
+        .length = p->length,
+        .inference = p->inference,
+        .seed = context->seed,
+        .format = p->format};
 }
 
 static weft_tensor *build_array(weft_graph *graph, const program *p, int value, const oracle_sizes *sizes) {
