@@ -133,6 +133,15 @@ bool wi_may_lie_over(
     return from != to && p->storages[from].bytes == p->storages[to].bytes && read_once(p, loop, from);
 }
 
+/* Does another output of the run lie there already? One that nobody reads before it is computed again is in use in this run
+ * alone, so that the place's last use does not tell. */
+static bool is_taken(const wi_placement *m, const wi_loop *loop, const wi_run *run, int at) {
+    for (int o = 0; o < loop->operand_count; o++)
+        if (loop->operands[o].is_output && m->places[place_of(m, run, loop->operands[o].value)].alias == at)
+            return true;
+    return false;
+}
+
 /* An output may lie where an input lay that nobody reads any more, when both are walked through alike. */
 static void reuse_input(wi_placement *m, const wi_loops *loops, const wi_run *run, const wi_operand *output) {
     const wi_loop *loop = &loops->of[run->step->index];
@@ -143,7 +152,7 @@ static void reuse_input(wi_placement *m, const wi_loops *loops, const wi_run *ru
         if (!wi_may_lie_over(loops, loop, output, input)) continue;
         const int at = place_of(m, run, input->value);
         wi_place *from = &m->places[at];
-        if (from->alias >= 0 || from->keep || from->last != run->index) continue;
+        if (from->alias >= 0 || from->keep || from->last != run->index || is_taken(m, loop, run, at)) continue;
         to->alias = at;
         from->last = to->last;
         return;
