@@ -1,6 +1,6 @@
 /* weft check --random: see check_random.h. */
 #include "check_random.h"
-#include "random/program.h"
+#include "random/random_program.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -101,6 +101,8 @@ typedef struct wi_op {
     /* MAP: its value is a label, which is checked wherever it is computed (plan/label_check.c); makes the line of the
      * error for one that is out of range. NULL: it is not. */
     weft_status (*fail_label)(const weft_tensor *node, int32_t label);
+    /* The caller gives a size of the result that no input has, and may give the length. */
+    bool names_size;
     /* Attributes that are dimensions, and may have the length: a bit each word of 8 bytes (WI_DIMENSION). */
     uint32_t dimensions;
     /* Does y, whose shape and attributes are those at a length, still do what it was made for over these inputs? Else the

@@ -1,6 +1,6 @@
-/* Random programs over the whole op table, judged by the oracle (workloads/random/program.h): some of a fixed seed. CI draws others every
+/* Random programs over the whole op table, judged by the oracle (workloads/random/random_program.h): some of a fixed seed. CI draws others every
  * day, and `weft check --random SECONDS` as many as one likes. $WEFT_TEST_PROGRAMS: how many. */
-#include "random/program.h"
+#include "random/random_program.h"
 #include "support/fixture.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Random programs and norms. What norms leave in their running statistics is compared: a program by hand is right, and wrong by an oracle
  * that expects something else there. Slopes that cancel out are no failures. */
-#include "random/program.h"
+#include "random/random_program.h"
 #include "support/fixture.h"
 #include <string.h>
 

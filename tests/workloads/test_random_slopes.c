@@ -1,7 +1,7 @@
 /* Slopes of random programs: those that differences of the oracle's loss cannot tell are not reported, others are. */
 #include "support/fixture.h"
 
-#include "random/program.h"
+#include "random/random_program.h"
 #include <math.h>
 
 extern const oracle_op oracle_op_relu, oracle_op_neg;

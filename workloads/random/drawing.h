@@ -2,7 +2,7 @@
 #ifndef RANDOM_DRAWING_H
 #define RANDOM_DRAWING_H
 
-#include "random/program.h"
+#include "random/random_program.h"
 
 struct oracle_draw {
     program *p;

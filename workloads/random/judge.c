@@ -1,6 +1,6 @@
-/* Judges values and gradients: see program.h. */
+/* Judges values and gradients: see random_program.h. */
 #include "oracle/dtype_values.h"
-#include "random/program.h"
+#include "random/random_program.h"
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

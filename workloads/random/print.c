@@ -1,5 +1,5 @@
-/* Writes a program as C: see program.h. */
-#include "random/program.h"
+/* Writes a program as C: see random_program.h. */
+#include "random/random_program.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

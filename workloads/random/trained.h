@@ -2,7 +2,7 @@
 #ifndef RANDOM_TRAINED_H
 #define RANDOM_TRAINED_H
 
-#include "random/program.h"
+#include "random/random_program.h"
 
 enum { PROGRAM_OUTPUTS = 3 * PROGRAM_VALUES };
 #define PROGRAM_RATE 0.125f

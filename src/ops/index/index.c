@@ -62,6 +62,7 @@ static weft_tensor *index_sum_again(const weft_tensor *y, weft_tensor *const *in
         .backward = op##_backward,                                                                           \
         .along = (axis_of),                                                                                  \
         .takes_examples = (adds_up),                                                                         \
+        .names_size = (adds_up),                                                                             \
         .remake = (again),                                                                                   \
         .contiguous = 7,                                                                                     \
         .fault = "an index is out of range",                                                                 \

@@ -293,6 +293,7 @@ const wi_op wi_op_expand = {.name = "expand",
     .view = expand_view,
     .backward = expand_backward,
     .remake = expand_again,
+    .names_size = true,
     .rules = expand_rules};
 
 weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {

@@ -1,8 +1,8 @@
-/* Makes a program that fails smaller, as long as it fails alike: see program.h.
+/* Makes a program that fails smaller, as long as it fails alike: see random_program.h.
  *
  * Tried in turn until nothing helps: fewer outputs and loss terms, calls that become sources, values that nothing reads left out, and
  * each size of the program replaced by smaller ones wherever it stands. */
-#include "random/program.h"
+#include "random/random_program.h"
 #include <stdlib.h>
 #include <string.h>
 

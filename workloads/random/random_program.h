@@ -2,10 +2,10 @@
  * the oracle.
  *
  *   draw.c      the choices that a family's draw functions ask for (oracle/draw.h)
- *   program.c   draws a program; builds its graph; evaluates it in float64
- *   run.c       plans and runs it in several forms, and has the results judged
+ *   random_program.c  draws a program; builds its graph; evaluates it in float64
+ *   random_run.c      plans and runs it in several forms, and has the results judged
  *   judge.c     is a value, or a gradient, within what the oracle allows?
- *   reduce.c    makes a program that fails smaller
+ *   random_reduce.c   makes a program that fails smaller
  *   print.c     writes a program as C */
 #ifndef RANDOM_PROGRAM_H
 #define RANDOM_PROGRAM_H

@@ -1,4 +1,4 @@
-/* Plans and runs programs: see program.h. */
+/* Plans and runs programs: see random_program.h. */
 #include "graph/nodes.h"
 #include "oracle/dtype_values.h"
 #include "random/trained.h"

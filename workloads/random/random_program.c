@@ -1,5 +1,5 @@
-/* Draws programs, builds their graphs and evaluates them in float64: see program.h. */
-#include "random/program.h"
+/* Draws programs, builds their graphs and evaluates them in float64: see random_program.h. */
+#include "random/random_program.h"
 #include "cl/context.h"
 #include "oracle/dtype_values.h"
 #include "random/drawing.h"
