@@ -81,7 +81,7 @@ static bool check_sizes(
 
 bool wi_length_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     const wi_shape *shape, const wi_attributes *attributes, bool *has) {
-    const bool begins = op == &wi_op_input || op->kind == WI_GENERATOR || op->names_size;
+    const bool begins = op == &wi_op_input || op->kind == WI_GENERATOR || op->names_size || op->dimensions;
     const int64_t known = graph->length_symbol, symbol = known ? known : WEFT_LENGTH;
     *has = op == &wi_op_elements || leaves_batch(op, inputs, count, shape, symbol);
     for (int i = 0; i < count && !*has; i++) *has = inputs[i]->has_length;

@@ -230,7 +230,7 @@ weft_status wi_rematerialise_search(
     return WEFT_OK;
 }
 
-/* The target goes down in small steps: the highest places first. */
+/* The target goes down in small steps, the highest places first, as far as nothing is stored at all. */
 weft_status wi_rematerialise_least(
     wi_replays *replays, const wi_model *model, wi_arena *arena, size_t *reached) {
     search s;
@@ -239,9 +239,10 @@ weft_status wi_rematerialise_least(
     s.target = SIZE_MAX;
     sweep_now(&s);
     for (size_t divisor = 32; divisor <= 512; divisor *= 4) {
-        do {
+        while (s.now.peak > 0) {
             search_target(&s, s.now.peak - s.now.peak / divisor - 1);
-        } while (s.now.excess <= 0);
+            if (s.now.excess > 0) break;
+        }
     }
     prune(&s);
     *reached = s.now.peak;

@@ -255,29 +255,6 @@ static bool has_row(const program *p, const oracle_op *op) {
     return false;
 }
 
-static bool draws_length(oracle_draw *draw) {
-    bool found = false;
-    for (int i = 0; i < 200; i++) found = found || draw_any_size(draw, 100) == WEFT_LENGTH;
-    return found;
-}
-
-/* A size is the length where a value has it: elsewhere the library would take that for a number of elements. */
-static void test_sizes_of_the_length(void **state) {
-    (void)state;
-    static oracle_draw draw;
-    const f64_mark mark = f64_pool_mark();
-    program p = begin();
-    p.free_length = true;
-    draw = (oracle_draw){.p = &p, .sizes = {.batch = 2, .length = 3}};
-    assert_false(draws_length(&draw));
-    add_input(&p, WEFT_F32, 5, WEFT_LENGTH);
-    assert_weft_ok(program_build(&draw.built, test_context(), &p, p.count, &draw.sizes));
-    draw.arrays[0] = program_source_values(&p, 0, &draw.sizes);
-    assert_true(draws_length(&draw));
-    weft_graph_release(draw.built.graph);
-    f64_pool_release(mark);
-}
-
 /* Each row is in most of the programs that are drawn for it. */
 static void test_rows_are_drawn(void **state) {
     (void)state;
@@ -328,7 +305,6 @@ int main(void) {
         cmocka_unit_test(test_offsets),
         cmocka_unit_test(test_whole_numbers),
         cmocka_unit_test(test_gradient_of_a_padding),
-        cmocka_unit_test(test_sizes_of_the_length),
         cmocka_unit_test(test_rows_are_drawn),
         cmocka_unit_test(test_row_major_values),
     };

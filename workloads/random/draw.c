@@ -40,18 +40,10 @@ int64_t draw_from_either_end(oracle_draw *draw, int64_t position, int64_t size) 
     return draw_chance(draw, 30) ? position - size : position;
 }
 
-/* Has a value the length? Where none has, the library takes WEFT_LENGTH for a number in all but inputs and positions. */
-static bool has_length(const oracle_draw *draw) {
-    for (int i = 0; i < draw->p->count; i++)
-        for (int axis = 0; axis < draw_rank(draw, i); axis++)
-            if (draw_dim(draw, i, axis) > 0 && !draw_is_fixed(draw, i, axis)) return true;
-    return false;
-}
-
 int64_t draw_any_size(oracle_draw *draw, int64_t most) {
     const program *const p = draw->p;
     if (p->free_batch && p->batch <= most && draw_chance(draw, 30)) return WEFT_BATCH;
-    if (p->free_length && p->length <= most && draw_chance(draw, 30) && has_length(draw)) return WEFT_LENGTH;
+    if (p->free_length && p->length <= most && draw_chance(draw, 30)) return WEFT_LENGTH;
     return draw_size(draw, most);
 }
 

@@ -21,9 +21,15 @@ static double spread_of(const f64_array *a) {
     return a->count ? sqrt(squares / (double)a->count) : 0;
 }
 
+/* Beyond it a format has infinities, or rounds to them on the way. */
+static double largest_of(weft_dtype dtype) {
+    return dtype == WEFT_F16 ? 60000 : 3e38;
+}
+
 /* How far the element may be off; negative where that is so far that nothing is judged by it. */
 static double allowance(weft_dtype dtype, double wanted, double error, double spread) {
     if (is_whole(dtype)) return error < 0.5 ? 0 : -1;
+    if (isfinite(wanted) && fabs(wanted) + error > largest_of(dtype)) return -1;
     if (isnan(error) || error > 0.05 * fmax(fabs(wanted), spread)) return error < 1e-30 ? 1e-30 : -1;
     return error + 2 * program_rounding(dtype, wanted) + 1e-37;
 }

@@ -117,7 +117,9 @@ static weft_tensor *slice_number(weft_tensor *x, int axis, int64_t start, int64_
                   to = end == WEFT_END ? size
                        : end < 0       ? end + size
                                        : end;
-    const bool is_free = wi_has_length(to, graph->length_symbol) && !wi_axis_has_length(x, axis);
+    /* In a graph without the length an end within the axis is a number, however large. */
+    const int64_t symbol = graph->length_symbol ? graph->length_symbol : to > size ? WEFT_LENGTH : 0;
+    const bool is_free = wi_has_length(to, symbol) && !wi_axis_has_length(x, axis);
     char text[WI_SHAPE_TEXT];
     if (step > 1 && (is_free || wi_axis_has_length(x, axis)))
         return wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED,
