@@ -31,7 +31,7 @@ if(command_files)
   add_executable(weft_command ${command_files})
   set_target_properties(weft_command PROPERTIES OUTPUT_NAME weft)
   target_include_directories(weft_command PRIVATE src tools ${UTHASH_INCLUDE_DIR})
-  target_link_libraries(weft_command PRIVATE weft_workloads -Wl,--whole-archive weft_oracle -Wl,--no-whole-archive weft_static ${dependencies})
+  target_link_libraries(weft_command PRIVATE weft_workloads weft_static ${dependencies})
   install(TARGETS weft_command)
 endif()
 
