@@ -238,7 +238,7 @@ static bool accept(oracle_draw *draw, const oracle_call *call) {
     const bool whole = p->values[at].source.dtype == WEFT_I32 || p->values[at].source.dtype == WEFT_BOOL;
     if (!whole && p->format != WEFT_F32) add_rounding(p->format, draw->arrays[at]);
     if ((int64_t)draw->arrays[at]->count > 4 * draw->most || draw->arrays[at]->rank > 7) return false;
-    if (!is_tame(draw->arrays[at])) return false;
+    if (draw->arrays[at]->count == 0 || !is_tame(draw->arrays[at])) return false;
     p->count++;
     return true;
 }
