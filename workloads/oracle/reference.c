@@ -136,6 +136,13 @@ static double carried(f64_function *f, const double *x, int which, double error,
     return isnan(y) ? 0 : fmax(isnan(rise) ? 0 : rise, isnan(fall) ? 0 : fall);
 }
 
+/* Of two arguments that are equal within their errors: a comparison for equality jumps there alone. */
+static double carried_if_equal(f64_function *f, const double *x, const double *errors, double y) {
+    if (x[0] == x[1] || !(fabs(x[0] - x[1]) <= errors[0] + errors[1])) return 0;
+    const double rise = fabs(f(x[0], x[0], 0) - y), fall = fabs(f(x[1], x[1], 0) - y);
+    return isnan(y) ? 0 : fmax(isnan(rise) ? 0 : rise, isnan(fall) ? 0 : fall);
+}
+
 f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *b, const f64_array *c) {
     const f64_array *const inputs[3] = {a, b, c};
     int rank = 0;
@@ -153,6 +160,7 @@ f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *
         if (tracking) {
             y->error[at] = rounding(y->value[at]);
             for (int i = 0; i < 3; i++) y->error[at] += carried(function, x, i, errors[i], y->value[at]);
+            if (b && !c) y->error[at] += carried_if_equal(function, x, errors, y->value[at]);
         }
         f64_next(index, rank, dims);
     }

@@ -25,11 +25,12 @@ static conv_axis axis_of(const weft_conv_options *o, int i, int64_t size, int64_
         .stride = or_one(o->stride[i]),
         .dilation = or_one(o->dilation[i]),
         .before = o->padding[i]};
-    const int64_t reach = a.dilation * (taps - 1) + 1;
+    const int64_t reach = a.dilation * (taps - 1) + 1; /* a result that has no room is empty */
     int64_t both = o->padding[i] + (o->mode == WEFT_PADDING_EACH ? o->padding_after[i] : o->padding[i]);
     if (transposed) {
         a.shorter = size;
         a.longer = (size - 1) * a.stride - both + reach + o->output_padding[i];
+        a.longer = a.longer < 0 ? 0 : a.longer;
         return a;
     }
     if (o->mode == WEFT_PADDING_SAME) {
@@ -38,7 +39,7 @@ static conv_axis axis_of(const weft_conv_options *o, int i, int64_t size, int64_
         a.before = both / 2;
     }
     a.longer = size;
-    a.shorter = (size + both - reach) / a.stride + 1;
+    a.shorter = size + both < reach ? 0 : (size + both - reach) / a.stride + 1;
     return a;
 }
 

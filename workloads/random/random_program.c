@@ -262,7 +262,7 @@ static bool accept(oracle_draw *draw, const oracle_call *call) {
     draw->arrays[at] = evaluate_call(call, &draw->sizes, draw->arrays);
     settle_errors(p, p->values[at].source.dtype, draw->arrays[at]);
     if ((int64_t)draw->arrays[at]->count > 4 * draw->most || draw->arrays[at]->rank > 7) return false;
-    if (!is_tame(draw->arrays[at])) return false;
+    if (draw->arrays[at]->count == 0 || !is_tame(draw->arrays[at])) return false;
     p->count++;
     return true;
 }

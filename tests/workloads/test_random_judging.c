@@ -1,6 +1,13 @@
+<<<<<<< HEAD:tests/workloads/test_random_norms.c
 /* Random programs and norms. What norms leave in their running statistics is compared: a program by hand is right, and wrong by an oracle
  * that expects something else there. Slopes that cancel out are no failures. */
 #include "random/random_program.h"
+=======
+/* What random programs judge, by programs that are made by hand. What norms leave in their running statistics is compared; slopes that cancel
+ * out, terms that hide them, and numbers that are equal within their errors are no failures. */
+#include "oracle/reference_convolution.h"
+#include "random/program.h"
+>>>>>>> oc:tests/workloads/test_random_judging.c
 #include "support/fixture.h"
 #include <string.h>
 
@@ -152,9 +159,39 @@ static void test_other_terms(void **state) {
     }
 }
 
+static double are_equal(double a, double b, double c) {
+    (void)c;
+    return a == b;
+}
+
+/* Such numbers may be equal in float32, which neither end of an error shows. */
+static void test_equal_within_errors(void **state) {
+    (void)state;
+    const f64_mark mark = f64_pool_mark();
+    f64_array *const a = f64_number(1), *const b = f64_number(1 + 1e-7);
+    assert_true(f64_map(are_equal, a, b, NULL)->error[0] < 0.5);
+    a->error[0] = 3e-7;
+    assert_true(f64_map(are_equal, a, b, NULL)->error[0] >= 1);
+    f64_pool_release(mark);
+}
+
+/* A free length may leave no room for a result. */
+static void test_empty_results(void **state) {
+    (void)state;
+    const f64_mark mark = f64_pool_mark();
+    const f64_array *const x = f64_zeros(3, (const int64_t[]){2, 1, 3}), *const w = f64_zeros(
+                                                                             3, (const int64_t[]){1, 1, 3});
+    const weft_conv_options padded = {WEFT_CONV_OPTIONS_INIT, .padding = {4}},
+                            wide = {WEFT_CONV_OPTIONS_INIT, .dilation = {3}};
+    assert_int_equal(f64_conv_transpose(x, w, NULL, &padded)->count, 0);
+    assert_int_equal(f64_conv(x, w, NULL, &wide)->count, 0);
+    f64_pool_release(mark);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_effects),
         cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_cancelled_factor),
-        cmocka_unit_test(test_other_terms)};
+        cmocka_unit_test(test_other_terms), cmocka_unit_test(test_equal_within_errors),
+        cmocka_unit_test(test_empty_results)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
