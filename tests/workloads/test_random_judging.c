@@ -1,13 +1,7 @@
-<<<<<<< HEAD:tests/workloads/test_random_norms.c
-/* Random programs and norms. What norms leave in their running statistics is compared: a program by hand is right, and wrong by an oracle
- * that expects something else there. Slopes that cancel out are no failures. */
-#include "random/random_program.h"
-=======
 /* What random programs judge, by programs that are made by hand. What norms leave in their running statistics is compared; slopes that cancel
  * out, terms that hide them, and numbers that are equal within their errors are no failures. */
 #include "oracle/reference_convolution.h"
-#include "random/program.h"
->>>>>>> oc:tests/workloads/test_random_judging.c
+#include "random/random_program.h"
 #include "support/fixture.h"
 #include <string.h>
 

@@ -430,22 +430,3 @@ f64_array *f64_concat(const f64_array *const *arrays, size_t count, int axis) {
     }
     return y;
 }
-
-f64_array *f64_pick(const f64_array *a, int rank, const int64_t *dims, f64_place *place, const void *context,
-    double outside) {
-    f64_array *const y = f64_zeros(rank, dims);
-    int64_t index[WEFT_MAX_RANK] = {0};
-    for (size_t i = 0; i < y->count; i++, f64_next(index, rank, dims)) {
-        int64_t from[WEFT_MAX_RANK] = {0};
-        y->value[i] = outside;
-        if (!place(context, a, index, from)) continue;
-        size_t at = 0;
-        for (int axis = 0; axis < a->rank; axis++) {
-            assert(from[axis] >= 0 && from[axis] < a->dims[axis]);
-            at = at * (size_t)a->dims[axis] + (size_t)from[axis];
-        }
-        y->value[i] = a->value[at];
-        y->error[i] = a->error[at];
-    }
-    return y;
-}

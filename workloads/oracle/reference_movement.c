@@ -1,5 +1,6 @@
 /* Other shapes and orders of axes in float64: see reference_movement.h. */
 #include "oracle/reference_movement.h"
+#include <assert.h>
 
 f64_array *f64_permute_axes(const f64_array *x, const int64_t *axes) {
     int places[WEFT_MAX_RANK];
@@ -65,4 +66,25 @@ f64_array *f64_stack(const f64_array *const *arrays, size_t count, int64_t axis)
     const f64_array *parts[MOST_STACKED];
     for (size_t i = 0; i < count; i++) parts[i] = f64_unsqueeze(arrays[i], axis);
     return f64_concat(parts, count, f64_axis(axis, arrays[0]->rank + 1));
+}
+
+/* ---- any other move (reference.h) ---- */
+
+f64_array *f64_pick(const f64_array *a, int rank, const int64_t *dims, f64_place *place, const void *context,
+    double outside) {
+    f64_array *const y = f64_zeros(rank, dims);
+    int64_t index[WEFT_MAX_RANK] = {0};
+    for (size_t i = 0; i < y->count; i++, f64_next(index, rank, dims)) {
+        int64_t from[WEFT_MAX_RANK] = {0};
+        y->value[i] = outside;
+        if (!place(context, a, index, from)) continue;
+        size_t at = 0;
+        for (int axis = 0; axis < a->rank; axis++) {
+            assert(from[axis] >= 0 && from[axis] < a->dims[axis]);
+            at = at * (size_t)a->dims[axis] + (size_t)from[axis];
+        }
+        y->value[i] = a->value[at];
+        y->error[i] = a->error[at];
+    }
+    return y;
 }
