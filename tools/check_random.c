@@ -15,6 +15,7 @@ typedef struct random_options {
     uint64_t seed, first, count;        /* count 0: any number of programs */
     bool show;                          /* print each program as C */
     bool stop;                          /* at the first that fails, which is printed as it is */
+    bool progress; /* say which program begins: the last one may have ended the process */
 } random_options;
 
 static double now(void) {
@@ -74,7 +75,7 @@ static void run_programs(
         static program p;
         program_result result;
         const f64_mark mark = f64_pool_mark();
-        if (getenv("WEFT_RANDOM_TRACE")) fprintf(stderr, "program %" PRIu64 "\n", asked->first + i);
+        if (asked->progress) fprintf(stderr, "program %" PRIu64 "\n", asked->first + i);
         if (!program_draw(&p, context, &options, asked->first + i)) break;
         f64_pool_release(mark);
         if (asked->show) show_program(&p);
@@ -106,6 +107,7 @@ static bool read_argument(random_options *asked, int *i, int argc, char **argv) 
     const char *const name = argv[*i];
     if (strcmp(name, "--show") == 0) return asked->show = true;
     if (strcmp(name, "--stop") == 0) return asked->stop = true;
+    if (strcmp(name, "--progress") == 0) return asked->progress = true;
     if (*i + 1 >= argc) return false;
     const char *const value = argv[++*i];
     char *end = NULL;

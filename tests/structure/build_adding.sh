@@ -17,7 +17,7 @@ done
 cmake -S "$copy/tree" -B "$copy/build" -DCMAKE_BUILD_TYPE=Debug -DWEFT_BUILD_TESTS=ON -DWEFT_BUILD_PROGRAMS=OFF \
     -DWEFT_WERROR=ON "$@" >/dev/null
 programs='test_elementwise test_op_table test_op_golden test_op_dtypes test_cdist test_gemm test_cast test_formats
-test_reduce test_matmul test_device_profile compile_kernel'
+test_reduce test_matmul test_device_profile test_random_programs compile_kernel'
 # shellcheck disable=SC2086
 cmake --build "$copy/build" --target $programs
 # Another format changes every program: all that runs here is compiled anew.

@@ -9,7 +9,7 @@ trap 'rm -rf "$copy"' EXIT
 bad=0
 
 limits='elementwise-op 5
-structured-op 6
+structured-op 7
 matrix-product 3
 number-format 6
 device-kind 2'
