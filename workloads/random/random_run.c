@@ -17,6 +17,7 @@ typedef struct run {
     f64_array *values[PROGRAM_VALUES];
     program_result *result;
     const char *form;
+    bool keeps_bits;
 } run;
 
 static void *memory_of(weft_dtype dtype, const f64_array *values) {
@@ -227,6 +228,33 @@ static bool check_effects(run *r, int value) {
     return true;
 }
 
+static size_t count_of(const run *r, const weft_tensor *tensor) {
+    size_t count = 1;
+    for (int i = 0; i < weft_tensor_rank(tensor); i++)
+        count *= (size_t)oracle_size(weft_tensor_dimension(tensor, i), &r->sizes);
+    return count;
+}
+
+/* A memory limit changes no bit (plan.h): what the first plan gave is kept, and the next one, within the least memory, gives the same. */
+static bool check_bits(run *r) {
+    for (size_t i = 0; i < r->t->value_count; i++) {
+        weft_tensor *const tensor = r->t->outputs[i];
+        const size_t count = count_of(r, tensor), bytes = count * weft_dtype_size(weft_tensor_dtype(tensor));
+        void *const now = read_output(r, tensor, count, false);
+        if (!now) return false;
+        const bool first = !r->t->kept[i], same = first || memcmp(r->t->kept[i], now, bytes) == 0;
+        if (first)
+            r->t->kept[i] = now;
+        else
+            free(now);
+        if (same) continue;
+        r->result->verdict = PROGRAM_WRONG;
+        snprintf(r->result->line, sizeof r->result->line, "%s: output %zu has other bits", r->form, i);
+        return false;
+    }
+    return true;
+}
+
 static bool check_run(run *r) {
     const weft_status status = weft_plan_run(r->plan);
     if (status != WEFT_OK) return fail(r, status);
@@ -282,7 +310,7 @@ static bool run_plan(run *r, int times) {
         r->sizes.runs = r->t->runs++;
         if (i == 0 || changes(r->p)) program_evaluate(r->p, &r->sizes, r->values, 0, 0);
         if (i == 0) write_directions(r);
-        right = check_run(r);
+        right = check_run(r) && (!r->keeps_bits || i > 0 || check_bits(r));
         assign_states(r);
     }
     f64_pool_release(mark);
@@ -290,9 +318,17 @@ static bool run_plan(run *r, int times) {
 }
 
 /* In all memory that it likes, or in the least that it can do with. */
-static bool run_at(
-    const program *p, trained *t, oracle_sizes sizes, const char *form, bool least, program_result *result) {
+typedef enum run_memory {
+    RUN_ANYHOW,
+    RUN_FREELY,
+    RUN_LEAST
+} run_memory; /* the last two give the same bits */
+
+static bool run_at(const program *p, trained *t, oracle_sizes sizes, const char *form, run_memory memory,
+    program_result *result) {
+    const bool least = memory == RUN_LEAST;
     run r = {.p = p, .t = t, .sizes = sizes, .result = result, .form = form};
+    r.keeps_bits = memory != RUN_ANYHOW && !is_random(p);
     const size_t limit = least ? least_memory(&r) : 0;
     if (least && limit == 0) return true;
     const weft_status status = create_plan(&r, limit);
@@ -304,12 +340,12 @@ static bool run_at(
 
 static bool run_free(const program *p, trained *t, oracle_sizes sizes, program_result *result) {
     static const int64_t batches[] = {1, 17, 4}, lengths[] = {17, 1, 8};
-    if (!run_at(p, t, sizes, "as drawn", false, result)) return false;
-    if (!run_at(p, t, sizes, "in the least memory", true, result)) return false;
+    if (!run_at(p, t, sizes, "as drawn", RUN_FREELY, result)) return false;
+    if (!run_at(p, t, sizes, "in the least memory", RUN_LEAST, result)) return false;
     for (int i = 0; i < 3 && (p->free_batch || p->free_length); i++) {
         if (p->free_batch) sizes.batch = batches[i];
         if (p->free_length) sizes.length = lengths[i];
-        if (!run_at(p, t, sizes, "at other sizes", false, result)) {
+        if (!run_at(p, t, sizes, "at other sizes", RUN_ANYHOW, result)) {
             /* Some programs exist at some sizes only. */
             if (result->verdict != PROGRAM_REFUSED) return false;
             result->verdict = PROGRAM_RIGHT;
@@ -325,8 +361,9 @@ static bool run_other(
     run r = {.p = p, .result = result, .form = plain ? "without gains" : "fixed sizes"};
     weft_status status = program_prepare(&t, context, p, &sizes);
     if (t.built.graph) t.built.graph->plain = plain;
-    const bool right = status == WEFT_OK ? run_at(p, &t, sizes, r.form, false, result) : fail(&r, status);
-    weft_graph_release(t.built.graph);
+    const bool right =
+        status == WEFT_OK ? run_at(p, &t, sizes, r.form, RUN_ANYHOW, result) : fail(&r, status);
+    program_forget(&t);
     return right;
 }
 
@@ -339,7 +376,7 @@ void program_run(const program *p, weft_context *context, program_result *result
     const weft_status status = program_prepare(&t, context, p, &sizes);
     if (status != WEFT_OK) (void)fail(&r, status);
     const bool right = status == WEFT_OK && t.output_count > 0 && run_free(p, &t, sizes, result);
-    weft_graph_release(t.built.graph);
+    program_forget(&t);
     oracle_sizes fixed = sizes;
     fixed.fixed = true;
     if (right && (p->free_batch || p->free_length) && p->number % 3 == 0 &&

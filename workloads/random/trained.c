@@ -1,6 +1,7 @@
 /* A program as a graph with its loss, gradients and update: see trained.h. */
 #include "random/trained.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 static bool is_float(const program *p, int value) {
     return p->values[value].source.dtype == p->format;
@@ -99,9 +100,15 @@ weft_status program_prepare(trained *t, weft_context *context, const program *p,
     for (int i = 0; i < p->count; i++)
         if (p->values[i].shown) add_output(t, t->built.tensors[i]);
     for (int i = 0; i < t->wrt_count; i++) add_output(t, t->gradients[i]), add_output(t, t->seconds[i]);
+    t->value_count = t->output_count;
     for (int i = 0; i < p->count; i++)
         if (p->values[i].assigned)
             add_output(t, weft_assign(t->built.tensors[i], t->built.tensors[p->values[i].assigned]));
     add_output(t, t->update);
     return weft_graph_status(t->built.graph);
+}
+
+void program_forget(trained *t) {
+    for (size_t i = 0; i < t->value_count; i++) free(t->kept[i]);
+    weft_graph_release(t->built.graph);
 }

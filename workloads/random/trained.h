@@ -15,12 +15,16 @@ typedef struct trained {
         *across[PROGRAM_VALUES]; /* by place in wrt */
     weft_tensor *update;
     weft_tensor *outputs[PROGRAM_OUTPUTS];
-    size_t output_count;
-    uint64_t runs; /* of its plans so far */
+    size_t output_count,
+        value_count; /* the first of them have values; assignments and the update come after them */
+    void *kept[PROGRAM_OUTPUTS]; /* the bytes of these values in the first run, until program_forget */
+    uint64_t runs;               /* of its plans so far */
 } trained;
 
 /* The graph has an error: its status. What is there of it is released with trained.built.graph in any case. */
 weft_status program_prepare(trained *t, weft_context *context, const program *p, const oracle_sizes *sizes);
+/* Frees what was kept, and the graph. */
+void program_forget(trained *t);
 /* Is the source a parameter that the update leaves alone? */
 bool program_is_frozen(const program *p, int source);
 
