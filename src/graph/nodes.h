@@ -283,8 +283,9 @@ struct weft_graph {
     size_t scalar_count, scalar_capacity;
     uint32_t streams;       /* random nodes made so far */
     struct wi_scope *scope; /* that is open (graph/scope.h); NULL: none */
-    bool plain;             /* its plans leave out what only saves time or memory (plan/request.h): tests compare with these */
-    weft_dtype precision;   /* weft_graph_set_precision */
+    bool
+        plain; /* its plans leave out what only saves time or memory (plan/request.h): tests compare with these */
+    weft_dtype precision; /* weft_graph_set_precision */
     wi_loss_scaling scaling;
     weft_matmul_precision matmul_precision;
     size_t parameter_block;         /* where the next parameter is put, unless it is on the device by then */

@@ -152,7 +152,8 @@ static void reuse_input(wi_placement *m, const wi_loops *loops, const wi_run *ru
         if (!wi_may_lie_over(loops, loop, output, input)) continue;
         const int at = place_of(m, run, input->value);
         wi_place *from = &m->places[at];
-        if (from->alias >= 0 || from->keep || from->last != run->index || is_taken(m, loop, run, at)) continue;
+        if (from->alias >= 0 || from->keep || from->last != run->index || is_taken(m, loop, run, at))
+            continue;
         to->alias = at;
         from->last = to->last;
         return;

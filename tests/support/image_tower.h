@@ -2,8 +2,8 @@
 #ifndef TEST_IMAGE_TOWER_H
 #define TEST_IMAGE_TOWER_H
 
-#include "support/fixture.h"
 #include "oracle/reference.h"
+#include "support/fixture.h"
 
 /* An op of images: of its input in channels-last memory it makes tanh there. */
 weft_tensor *image_tower_op(weft_tensor *x);

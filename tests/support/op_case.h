@@ -16,8 +16,8 @@
 #define TEST_OP_CASE_H
 
 #include "oracle/dtype_values.h"
-#include "support/fixture.h"
 #include "oracle/reference.h"
+#include "support/fixture.h"
 
 /* How an input reaches the op: as it is, or as a view that makes its memory strided. */
 typedef enum op_view {

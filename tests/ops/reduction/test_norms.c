@@ -1,6 +1,6 @@
 /* Norms, and logsumexp. */
-#include "support/op_case.h"
 #include "oracle/reference_reduce.h"
+#include "support/op_case.h"
 
 #include "ops/covered_ops.h"
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Reductions over any axes: min, argmin, prod, any, all, count_nonzero. Where axes and strides lie is proved
  * in test_reduce.c; here it is what is reduced, in every form of kernel. */
-#include "support/op_case.h"
 #include "oracle/reference_reduce.h"
+#include "support/op_case.h"
 
 #include "ops/covered_ops.h"
 #include <limits.h>
