@@ -283,8 +283,8 @@ struct weft_graph {
     size_t scalar_count, scalar_capacity;
     uint32_t streams;       /* random nodes made so far */
     struct wi_scope *scope; /* that is open (graph/scope.h); NULL: none */
-    bool
-        plain; /* its plans leave out what only saves time or memory (plan/request.h): tests compare with these */
+    /* Its plans leave out what only saves time or memory (plan/request.h): tests compare others with these. */
+    bool plain;
     weft_dtype precision; /* weft_graph_set_precision */
     wi_loss_scaling scaling;
     weft_matmul_precision matmul_precision;
