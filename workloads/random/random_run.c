@@ -58,7 +58,9 @@ static void write_directions(const run *r) {
 }
 
 static bool fail(run *r, weft_status status) {
-    const bool refused = status == WEFT_ERROR_UNSUPPORTED || status == WEFT_ERROR_SHAPE ||
+    const bool too_large =
+        status == WEFT_ERROR_DEVICE_MEMORY && strstr(weft_last_error(), "the largest buffer that") != NULL;
+    const bool refused = too_large || status == WEFT_ERROR_UNSUPPORTED || status == WEFT_ERROR_SHAPE ||
                          status == WEFT_ERROR_MEMORY_LIMIT || status == WEFT_ERROR_ARGUMENT;
     r->result->verdict = refused ? PROGRAM_REFUSED : PROGRAM_INTERNAL;
     snprintf(r->result->line, sizeof r->result->line, "%s: %s: %.400s", r->form, weft_status_name(status),
