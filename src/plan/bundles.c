@@ -357,21 +357,23 @@ static wi_bundle *begin_part(const wi_bundle *bundle, wi_bundled *first, wi_aren
     return part;
 }
 
-/* Along its steps, into as few as do not use too many buffers; in front of others. */
+/* Along its steps, into as few as do not use too many buffers; in front of others. A step that uses too many alone is a part alone,
+ * which settle drops. */
 static weft_status cut(
     const wi_schedule *schedule, const wi_placement *m, wi_bundle *bundle, wi_bundle **parts) {
     wi_bundle *part = NULL;
     wi_bundled *before = NULL;
     buffers used = {0};
+    bool fits = false;
     for (wi_bundled *s = bundle->steps; s; before = s, s = s->next) {
-        if (!part || !add_buffers(&used, m, s->step)) {
+        if (!fits || !add_buffers(&used, m, s->step)) {
             if (before) before->next = NULL;
             part = begin_part(bundle, s, schedule->code->loops->partition->request->arena);
             if (!part) return WEFT_ERROR_MEMORY;
             part->next = *parts;
             *parts = part;
             used.count = 0;
-            add_buffers(&used, m, s->step);
+            fits = add_buffers(&used, m, s->step);
         }
         s->at = part->bytes;
         part->bytes += wi_aligned_bytes(schedule->of[s->step].scratch_bytes);

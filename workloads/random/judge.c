@@ -243,6 +243,7 @@ bool program_judge_gradient(const program *p, const oracle_sizes *sizes, f64_arr
         .direction = direction,
         .across = second ? program_direction(p, source, sources[source]) : NULL};
     f64_track_errors(false);
+    if (isnan(squares)) squares = 0; /* elements that are NaN say nothing of the others */
     bool right = judge_along(&s, along, sqrt(squares), "along a direction", result);
     /* Where the whole direction says nothing, single elements may. */
     const uint64_t undecided = result->tally.unjudged_slopes;
