@@ -129,12 +129,12 @@ static void add_channel(
     } while (f64_next(k, 3, taps));
 }
 
-/* Windows of three by three may be computed by Winograd's transforms (Lavin and Gray 2016), which add and subtract all elements of a tile: what
+/* Windows of three by three, and rows of five, may be computed by Winograd's transforms (Lavin and Gray 2016), which add and subtract all elements of a tile: what
  * they round is in proportion to the largest of these, not to the window's own terms. */
 static bool may_transform(const conv_shape *s) {
     const conv_axis *const h = &s->axes[1], *const w = &s->axes[2];
-    return h->taps == 3 && w->taps == 3 && h->stride == 1 && w->stride == 1 && h->dilation == 1 &&
-           w->dilation == 1;
+    const bool square = h->taps == 3 && w->taps == 3 && h->stride == 1 && h->dilation == 1;
+    return (square || w->taps == 5) && w->stride == 1 && w->dilation == 1;
 }
 
 static double largest(const double *values, int64_t count) {
