@@ -131,10 +131,11 @@ static void add_channel(
 
 /* Windows of three by three, and rows of five, may be computed by Winograd's transforms (Lavin and Gray 2016), which add and subtract all elements of a tile: what
  * they round is in proportion to the largest of these, not to the window's own terms. */
-static bool may_transform(const conv_shape *s) {
+static double transform_error(const conv_shape *s) {
     const conv_axis *const h = &s->axes[1], *const w = &s->axes[2];
-    const bool square = h->taps == 3 && w->taps == 3 && h->stride == 1 && h->dilation == 1;
-    return (square || w->taps == 5) && w->stride == 1 && w->dilation == 1;
+    if (w->stride != 1 || w->dilation != 1) return 0;
+    if (w->taps == 5) return 1.5e-6; /* eight points, of which the largest is 2 */
+    return h->taps == 3 && w->taps == 3 && h->stride == 1 && h->dilation == 1 ? 4e-7 : 0;
 }
 
 static double largest(const double *values, int64_t count) {
@@ -156,7 +157,8 @@ static void add_tile_errors(const conv_shape *s, const f64_array *x, const f64_a
         const int64_t image = at[0] * s->groups + at[1];
         const int64_t filter = s->transposed ? (at[1] * s->in + at[3]) * s->out + at[2]
                                              : (at[1] * s->out + at[2]) * s->in + at[3];
-        const double error = 4e-7 * largest(x->value + (image * s->in + at[3]) * s->read, s->read) *
+        const double error = transform_error(s) *
+                             largest(x->value + (image * s->in + at[3]) * s->read, s->read) *
                              sum_of_sizes(weight->value + filter * s->taps, s->taps);
         double *const errors = y->error + (image * s->out + at[2]) * s->written;
         for (int64_t i = 0; i < s->written; i++) errors[i] += error;
@@ -176,7 +178,7 @@ static f64_array *convolve(
     const int64_t pairs[4] = {s.images, s.groups, s.out, s.in};
     do add_channel(&s, x, weight, y, at);
     while (f64_next(at, 4, pairs));
-    if (f64_tracks_errors() && may_transform(&s)) add_tile_errors(&s, x, weight, y);
+    if (f64_tracks_errors() && transform_error(&s) > 0) add_tile_errors(&s, x, weight, y);
     for (size_t i = 0; i < y->count; i++) y->error[i] += f64_ulp(y->value[i]);
     return y;
 }
