@@ -12,6 +12,8 @@
 int64_t draw_below(oracle_draw *draw, int64_t bound); /* 0 .. bound - 1 */
 bool draw_chance(oracle_draw *draw, int percent);
 double draw_between(oracle_draw *draw, double low, double high);
+/* The nearest number that floats of every dtype have: constants of calls are stored in the dtype of their tensors. */
+double draw_exact(double number);
 /* A size: one of 1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 130, at most `most`. */
 int64_t draw_size(oracle_draw *draw, int64_t most);
 weft_dtype draw_format(const oracle_draw *draw); /* of the program's floats */

@@ -14,23 +14,23 @@ ORACLE_DRAW(clamp) {
     if (!draw_activation(draw, call, DRAW_NUMERIC)) return false;
     const bool whole = draw_dtype(draw, call->inputs[0]) == WEFT_I32;
     const double low = draw_between(draw, -3, 2), high = draw_between(draw, -1, 3);
-    call->numbers[0] = whole ? floor(low) : (double)(float)low;
-    call->numbers[1] = whole ? floor(high) : (double)(float)high;
+    call->numbers[0] = whole ? floor(low) : draw_exact(low);
+    call->numbers[1] = whole ? floor(high) : draw_exact(high);
     if (!whole && draw_chance(draw, 20)) call->numbers[0] = -INFINITY;
     if (!whole && draw_chance(draw, 20)) call->numbers[1] = INFINITY;
     return true;
 }
 ORACLE_DRAW(hardtanh) {
-    call->numbers[0] = (double)(float)draw_between(draw, -3, 0.5);
-    call->numbers[1] = (double)(float)draw_between(draw, 0.6, 3);
+    call->numbers[0] = draw_exact(draw_between(draw, -3, 0.5));
+    call->numbers[1] = draw_exact(draw_between(draw, 0.6, 3));
     return draw_activation(draw, call, DRAW_FLOAT);
 }
 ORACLE_DRAW(leaky_relu) {
-    call->numbers[0] = (double)(float)draw_between(draw, -0.5, 1.5);
+    call->numbers[0] = draw_exact(draw_between(draw, -0.5, 1.5));
     return draw_activation(draw, call, DRAW_FLOAT);
 }
 ORACLE_DRAW(elu) {
-    call->numbers[0] = draw_chance(draw, 40) ? 1 : (double)(float)draw_between(draw, -0.5, 2);
+    call->numbers[0] = draw_chance(draw, 40) ? 1 : draw_exact(draw_between(draw, -0.5, 2));
     return draw_activation(draw, call, DRAW_FLOAT);
 }
 

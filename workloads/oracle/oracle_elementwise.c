@@ -100,7 +100,7 @@ static bool draw_number_form(oracle_draw *draw, oracle_call *call, double low, d
     const int a = draw_value_within(draw, DRAW_NUMERIC, 0, 5, low, high);
     if (a < 0) return false;
     call->inputs[0] = a;
-    call->numbers[0] = draw_dtype(draw, a) == WEFT_I32 ? ceil(number) : (double)(float)number;
+    call->numbers[0] = draw_dtype(draw, a) == WEFT_I32 ? ceil(number) : draw_exact(number);
     return true;
 }
 
@@ -134,7 +134,7 @@ NUMBER_FORM(greater_equal, -40, 40, -2, 2)
 /* Floats only. */
 static bool draw_float_form(oracle_draw *draw, oracle_call *call, double low, double high, double number) {
     call->inputs[0] = draw_value_within(draw, DRAW_FLOAT, 0, 5, low, high);
-    call->numbers[0] = (double)(float)number;
+    call->numbers[0] = draw_exact(number);
     return call->inputs[0] >= 0;
 }
 #define draw_number_form draw_float_form

@@ -99,7 +99,7 @@ static bool draw_class_loss(oracle_draw *draw, oracle_call *call, label_kind kin
 ORACLE_DRAW(cross_entropy) {
     call->integers[FORM] = draw_chance(draw, 30);
     if (draw_chance(draw, 50))
-        call->numbers[0] = (double)(float)(draw_chance(draw, 20) ? 1 : draw_between(draw, 0.01, 0.9));
+        call->numbers[0] = draw_exact(draw_chance(draw, 20) ? 1 : draw_between(draw, 0.01, 0.9));
     return draw_class_loss(draw, call, call->integers[FORM] ? DENSE : SOME_IGNORED, -40, 40);
 }
 ORACLE_BUILD(cross_entropy) {
@@ -131,7 +131,7 @@ ORACLE_EVALUATE(nll) {
 ORACLE_OP(nll, "weft_nll_loss($0, $1, " CLASS_OPTIONS_LINE ")");
 
 ORACLE_DRAW(multi_margin) {
-    call->numbers[1] = (double)(float)(draw_chance(draw, 30) ? 1 : draw_between(draw, -1, 3));
+    call->numbers[1] = draw_exact(draw_chance(draw, 30) ? 1 : draw_between(draw, -1, 3));
     call->integers[FORM] = 1 + draw_below(draw, 2);
     return draw_class_loss(draw, call, EACH_COUNTS, -20, 20);
 }

@@ -29,7 +29,7 @@ ORACLE_LOSS(l1, "$0, $1", weft_l1_loss(in[0], in[1], options), f64_l1(in[0], in[
 /* Where a straight part begins: among the differences, below nearly all of them, above nearly all. */
 static double draw_bend(oracle_draw *draw) {
     static const double ends[] = {1e-3, 1, 20};
-    return (double)(float)(draw_chance(draw, 60) ? draw_between(draw, 0.05, 3) : ends[draw_below(draw, 3)]);
+    return draw_exact(draw_chance(draw, 60) ? draw_between(draw, 0.05, 3) : ends[draw_below(draw, 3)]);
 }
 
 ORACLE_DRAW(huber) {

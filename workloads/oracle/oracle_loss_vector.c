@@ -6,7 +6,7 @@
 /* ---- margins ---- */
 
 static double draw_margin(oracle_draw *draw, double low, double high) {
-    return (double)(float)(draw_chance(draw, 20) ? 0 : draw_between(draw, low, high));
+    return draw_exact(draw_chance(draw, 20) ? 0 : draw_between(draw, low, high));
 }
 
 /* A float, and `count` - 1 that broadcast together with it; the shape of their losses. */
@@ -125,7 +125,7 @@ ORACLE_DRAW(cosine_similarity) {
     call->inputs[1] = swapped ? a : b;
     call->integers[0] = draw_chance(draw, 50) ? from_end : all + from_end;
     call->integers[1] = whole;
-    call->numbers[0] = (double)(float)(whole ? draw_between(draw, 0, 40) : draw_chance(draw, 30) ? 0 : 1e-8);
+    call->numbers[0] = draw_exact(whole ? draw_between(draw, 0, 40) : draw_chance(draw, 30) ? 0 : 1e-8);
     return true;
 }
 ORACLE_BUILD(cosine_similarity) {

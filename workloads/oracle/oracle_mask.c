@@ -37,7 +37,7 @@ TRIANGLE(triu)
 /* A number of the type, of the program's floats or whole. */
 static double draw_number_of(oracle_draw *draw, bool whole, double low, double high) {
     const double number = draw_between(draw, low, high);
-    return whole ? floor(number) : (double)(float)number;
+    return whole ? floor(number) : draw_exact(number);
 }
 
 ORACLE_DRAW(masked_fill) {

@@ -36,7 +36,7 @@ ORACLE_DRAW(pad) {
     const int64_t any = mode == WEFT_PAD_CONSTANT || mode == WEFT_PAD_EDGE ? draw_any_size(draw, 8) : 0;
     if (any > 1000000 && draw_chance(draw, 50)) call->integers[BEFORE] = any; /* as much as the length */
     const bool integers = draw_dtype(draw, call->inputs[0]) != draw_format(draw);
-    if (draw_chance(draw, 60)) call->numbers[0] = integers ? 1 : (double)(float)draw_between(draw, -3, 3);
+    if (draw_chance(draw, 60)) call->numbers[0] = integers ? 1 : draw_exact(draw_between(draw, -3, 3));
     return count <= 2 * draw_most(draw);
 }
 static void amounts(const oracle_call *call, int first, const oracle_sizes *sizes, bool given, int64_t *to) {

@@ -1,6 +1,7 @@
 /* The choices that the ops' draw functions ask for: see oracle/draw.h. */
 #include "oracle/draw.h"
 #include "ops/op_table.h"
+#include "oracle/dtype_values.h"
 #include "random/drawing.h"
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +19,10 @@ bool draw_chance(oracle_draw *draw, int percent) {
 
 double draw_between(oracle_draw *draw, double low, double high) {
     return program_random_between(&draw->random, low, high);
+}
+
+double draw_exact(double number) {
+    return f64_bfloat_value(f64_bfloat_of(number));
 }
 
 int64_t draw_size(oracle_draw *draw, int64_t most) {
