@@ -25,10 +25,12 @@ int64_t wi_counted(const weft_graph *graph, int64_t dim) {
     return counts && -dim <= INT64_MAX / WI_BATCH_SYMBOL ? -dim * WI_BATCH_SYMBOL : dim;
 }
 
-/* What a caller wrote down as so many times the length and a number: dimensions that large are rarely anything else. */
-static bool is_written(int64_t dim, int64_t symbol) {
+/* What a caller wrote down as so many times the length and a number: dimensions that large are rarely anything else. In a graph that has the
+ * length (known), none is. */
+static bool is_written(int64_t dim, int64_t symbol, bool known) {
     enum { MOST_TIMES = 64, MOST_REST = 1 << 16 };
     int64_t rest;
+    if (known) return wi_has_length(dim, symbol);
     const int64_t times = wi_length_times(wi_magnitude(dim), symbol, &rest);
     return times >= 1 && times <= MOST_TIMES && rest <= MOST_REST && rest >= -MOST_REST;
 }
@@ -40,11 +42,11 @@ static int64_t word_of(const wi_attributes *attributes, int word) {
 }
 
 static bool any_written(
-    const wi_op *op, const wi_shape *shape, const wi_attributes *attributes, int64_t symbol) {
+    const wi_op *op, const wi_shape *shape, const wi_attributes *attributes, int64_t symbol, bool known) {
     for (int i = 0; i < shape->rank; i++)
-        if (is_written(shape->dims[i], symbol)) return true;
+        if (is_written(shape->dims[i], symbol, known)) return true;
     for (int word = 0; op->dimensions >> word; word++)
-        if (op->dimensions >> word & 1 && is_written(word_of(attributes, word), symbol)) return true;
+        if (op->dimensions >> word & 1 && is_written(word_of(attributes, word), symbol, known)) return true;
     return false;
 }
 
@@ -85,8 +87,9 @@ bool wi_length_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *i
     const int64_t known = graph->length_symbol, symbol = known ? known : WEFT_LENGTH;
     *has = op == &wi_op_elements || leaves_batch(op, inputs, count, shape, symbol);
     for (int i = 0; i < count && !*has; i++) *has = inputs[i]->has_length;
-    if (begins || (op->kind != WI_SOURCE && known)) *has |= any_written(op, shape, attributes, symbol);
-    if (known == WI_BATCH_SYMBOL && any_written(op, shape, attributes, WEFT_LENGTH))
+    if (begins || (op->kind != WI_SOURCE && known))
+        *has |= any_written(op, shape, attributes, symbol, known != 0);
+    if (known == WI_BATCH_SYMBOL && any_written(op, shape, attributes, WEFT_LENGTH, false))
         return fail_both(graph, op->name);
     if (!*has) return true;
     graph->length_symbol = symbol;

@@ -125,12 +125,35 @@ static void test_length_begins(void **state) {
     }
 }
 
+/* An input of many times the length, in a graph that has the length, has it. */
+static void test_many_lengths(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = input(graph, "x", 3, (const int64_t[]){2, WEFT_LENGTH, 65});
+    weft_tensor *const y = weft_flatten(x), *const w =
+                                                input(graph, "w", 2, (const int64_t[]){2, 65 * WEFT_LENGTH});
+    weft_tensor *const outputs[] = {weft_gradient(weft_sum(weft_mul(y, w)), x), x};
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .length = 3};
+    weft_plan *plan = NULL;
+    static float xs[2 * 3 * 65], ws[2 * 3 * 65], got[2 * 3 * 65];
+    for (int i = 0; i < 2 * 3 * 65; i++) ws[i] = (float)i;
+    assert_weft_ok(weft_plan_create(&plan, outputs, 2, &options));
+    assert_weft_ok(weft_plan_write(plan, x, xs, sizeof xs));
+    assert_weft_ok(weft_plan_write(plan, w, ws, sizeof ws));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, outputs[0], got, sizeof got));
+    assert_memory_equal(got, ws, sizeof got);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outputs_over_one_input),
         cmocka_unit_test(test_least_memory_of_views),
         cmocka_unit_test(test_least_memory_of_slices),
         cmocka_unit_test(test_length_begins),
+        cmocka_unit_test(test_many_lengths),
     };
     return test_finish(cmocka_run_group_tests_name("found plans", tests, NULL, NULL));
 }
