@@ -349,6 +349,15 @@ static const oracle_op *subject_of(const program_options *options, uint64_t numb
     return oracle_op_at((first + number % count * step) % count);
 }
 
+/* Half of the other calls are ops that the planner fuses, moves and shares most, so that each op meets them often; half are any. */
+static const oracle_op *draw_op(oracle_draw *draw) {
+    static const char *const common[] = {"add", "mul", "sub", "where", "exp", "tanh", "relu", "sum", "mean",
+        "max", "var", "softmax", "logsumexp", "layer_norm", "reshape", "permute", "slice", "concat", "expand",
+        "pad", "roll", "matmul", "linear_with", "conv_with"};
+    if (draw_chance(draw, 50)) return oracle_find(common[draw_below(draw, sizeof common / sizeof *common)]);
+    return oracle_op_at((size_t)draw_below(draw, (int64_t)oracle_op_count()));
+}
+
 bool program_draw(program *p, weft_context *context, const program_options *options, uint64_t number) {
     *p = (program){.seed = options->seed, .number = number, .format = options->format};
     oracle_draw draw = {.p = p, .random = program_random_of(options->seed, number, 0)};
@@ -358,9 +367,7 @@ bool program_draw(program *p, weft_context *context, const program_options *opti
     if (!subject || program_build(&draw.built, context, p, 0, &draw.sizes) != WEFT_OK) return false;
     const int calls = 2 + (int)draw_below(&draw, PROGRAM_CALLS - 1), at = (int)draw_below(&draw, calls);
     for (int done = 0, tries = 0; done < calls && tries < 60 && p->count < PROGRAM_VALUES - 10; tries++) {
-        const oracle_op *const op = done == at && tries < 40
-                                        ? subject
-                                        : oracle_op_at((size_t)draw_below(&draw, (int64_t)oracle_op_count()));
+        const oracle_op *const op = done == at && tries < 40 ? subject : draw_op(&draw);
         done += try_op(&draw, op);
     }
     draw_outputs(&draw);
