@@ -3,7 +3,8 @@
  * An axis of such an operand is not walked through with a stride: weft_padding_<mode> of common.clh maps the index
  * along it to the index of the input's element, or to -1 where there is none and the node's number is read instead.
  * Lanes read 16 neighbours at once where their indices lie side by side, as they do inside of
- * a padded row, and one by one at its ends. */
+ * a padded row. Where a row wraps around, or ends with the number outside, they take them from two vectors side by side, and
+ * otherwise one by one. */
 #include "plan/expression.h"
 #include <stdio.h>
 
@@ -82,6 +83,40 @@ static void append_lane(wi_emitter *e, int o, const char *base, const char *cond
         wi_emit_stride(e, o, last).text, outside);
 }
 
+/* Lanes that are the end of `left` and the beginning of `right`, `shift` elements into both, if the condition holds. */
+static void append_joined(wi_emitter *e, int o, int temp, const char *condition, const char *shift,
+    const char *left, const char *right) {
+    const weft_dtype dtype = e->loop->operands[o].dtype;
+    const char *const vector = wi_register_type(dtype), *const scalar = wi_format_of(dtype)->scalar;
+    wi_text_append(&e->text,
+        "if (h%d_%d >= 16 && %s) {\ntypedef %s anywhere __attribute__((aligned(sizeof(%s))));\n"
+        "const %s both[2] = {%s, %s};\nt%d = *(const anywhere *)((const %s *)both + %s);\n} else\n",
+        o, e->loop->space.rank - 1, condition, vector, scalar, vector, left, right, temp, scalar, shift);
+}
+
+/* Where sixteen lanes lie across the end of a row, whose elements lie side by side. `condition`: the row itself is inside. */
+static void append_ends(
+    wi_emitter *e, int o, int temp, const char *base, const char *condition, const char *outside) {
+    const wi_operand *const operand = &e->loop->operands[o];
+    const int last = e->loop->space.rank - 1;
+    const wi_padding_mode mode = operand->padding[last].mode;
+    char begin[64], end[64], splat[WI_LITERAL + 32], shift[32], rule[96];
+    const char *const dtype = weft_dtype_name(operand->dtype), *const both = *condition ? " && " : "";
+    snprintf(begin, sizeof begin, "weft_load_%s(b%d, %s)", dtype, o, base);
+    snprintf(end, sizeof end, "weft_load_%s(b%d, %s + h%d_%d - 16)", dtype, o, base, o, last);
+    snprintf(splat, sizeof splat, "(%s)(%s)", wi_register_type(operand->dtype), outside);
+    snprintf(shift, sizeof shift, "(16 - (h%d_%d - first))", o, last);
+    if (mode == WI_PADDING_WRAP) {
+        snprintf(rule, sizeof rule, "%s%sfinal - first == 15 - h%d_%d", condition, both, o, last);
+        append_joined(e, o, temp, rule, shift, end, begin);
+    } else if (mode == WI_PADDING_CONSTANT) {
+        snprintf(rule, sizeof rule, "%s%sfirst < 0 && final >= 0 && final < 15", condition, both);
+        append_joined(e, o, temp, rule, "(final + 1)", splat, begin);
+        snprintf(rule, sizeof rule, "%s%sfirst >= 0 && final < 0", condition, both);
+        append_joined(e, o, temp, rule, shift, end, splat);
+    }
+}
+
 int wi_emit_padded_lanes(wi_emitter *e, int o) {
     const wi_operand *operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1, temp = e->temps++;
@@ -107,6 +142,7 @@ int wi_emit_padded_lanes(wi_emitter *e, int o) {
         wi_text_append(&e->text,
             ";\nif (%s%sfirst >= 0 && final - first == 15)\nt%d = weft_load_%s(b%d, %s + first);\nelse\n",
             condition, *condition ? " && " : "", temp, weft_dtype_name(operand->dtype), o, base);
+        append_ends(e, o, temp, base, condition, outside);
     }
     wi_text_append(&e->text,
         "{\n%s x[16];\nWEFT_ROLLED for (int lane = 0; lane < 16; lane++) {\nconst int at = %s",

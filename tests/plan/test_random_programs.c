@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PROGRAMS = 60, SEED = 20261129, TRIES = 200 };
+enum { PROGRAMS = 30, SEED = 20261129, TRIES = 200 };
 
 static void show(program *p, program_result *result) {
     print_error("program %llu: %s\n", (unsigned long long)p->number, result->line);
