@@ -154,7 +154,7 @@ static double rounded(const slope_of *s) {
     double size = 0;
     (void)loss_with_size(s, 0, 0, &size);
     if (s->across) return 1e-15 * size / (SECOND_STEP * SECOND_STEP);
-    return 1e-15 * size / STEP + 4e-7 * size / fmax(spread_of(s->sources[s->source]), 1e-3);
+    return 1e-15 * size / STEP + 1.2e-6 * size / fmax(spread_of(s->sources[s->source]), 1e-3);
 }
 
 /* A corner of the first slope that the steps of a second difference reach gives other widths and other points another value. */
