@@ -292,7 +292,8 @@ static bool is_alike(const oracle_draw *draw, int a, int b) {
 /* A state may get the latest value of its dtype and shape. */
 static void draw_assignment(oracle_draw *draw, int state) {
     program_value *const values = draw->p->values;
-    if (values[state].is_call || values[state].source.kind != PROGRAM_STATE || values[state].source.changed)
+    if (values[state].is_call || values[state].source.kind != PROGRAM_STATE || values[state].source.changed ||
+        values[state].source.below)
         return;
     if (!draw_chance(draw, 60)) return;
     for (int i = draw->p->count - 1; i > state && values[state].assigned == 0; i--)

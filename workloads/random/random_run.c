@@ -14,7 +14,7 @@ typedef struct run {
     trained *t;
     weft_plan *plan;
     oracle_sizes sizes;
-    f64_array *values[PROGRAM_VALUES];
+    f64_array *values[PROGRAM_VALUES], *next[PROGRAM_VALUES]; /* next: of states that the run has changed */
     program_result *result;
     const char *form;
     bool keeps_bits;
@@ -166,52 +166,42 @@ static bool check_updates(run *r) {
     return true;
 }
 
-/* A state holds what the run assigned to it, which the next run reads. */
-static bool check_states(run *r) {
+/* Compares a state with what it should hold. The next run begins from what it does hold, which is rounded otherwise. */
+static bool check_state(run *r, int state, const f64_array *wanted) {
+    char what[80];
+    weft_tensor *const tensor = r->t->built.tensors[state];
+    void *const data = read_output(r, tensor, wanted->count, true);
+    if (!data) return false;
+    snprintf(what, sizeof what, "%s: state v%d after run %d, batch %lld, length %lld", r->form, state,
+        (int)r->sizes.runs + 1, (long long)r->sizes.batch, (long long)r->sizes.length);
+    const bool right = program_judge(what, weft_tensor_dtype(tensor), data, wanted, r->result);
+    if (!right) r->result->verdict = PROGRAM_WRONG;
+    r->next[state] = f64_zeros(wanted->rank, wanted->dims);
+    f64_from_dtype(weft_tensor_dtype(tensor), data, wanted->count, r->next[state]->value);
+    free(data);
+    return right;
+}
+
+static bool check_assigned(run *r) {
     for (int i = 0; i < r->p->count; i++) {
         const int value = r->p->values[i].assigned;
-        if (value == 0) continue;
-        char what[80];
-        void *const data = read_output(r, r->t->built.tensors[i], r->values[i]->count, true);
-        if (!data) return false;
-        snprintf(what, sizeof what, "%s: v%d after its assignment, batch %lld", r->form, i,
-            (long long)r->sizes.batch);
-        const bool right =
-            program_judge(what, r->p->values[i].source.dtype, data, r->values[value], r->result);
-        free(data);
-        if (!right) r->result->verdict = PROGRAM_WRONG;
-        if (!right) return false;
+        if (value && !check_state(r, i, r->values[value])) return false;
     }
     return true;
 }
 
-/* What the sources are in the next run. */
+/* What the states are in the next run. */
 static void assign_states(run *r) {
-    f64_array *next[PROGRAM_VALUES];
-    memcpy(next, r->values, sizeof next);
-    for (int i = 0; i < r->p->count; i++)
-        if (r->p->values[i].assigned) next[i] = r->values[r->p->values[i].assigned];
-    memcpy(r->values, next, sizeof next);
+    for (int i = 0; i < r->p->count; i++) {
+        if (r->next[i]) r->values[i] = r->next[i];
+        r->next[i] = NULL;
+    }
 }
 
 static bool is_needed(const program *p, int call) {
     for (int i = call; i < p->count; i++)
         if (p->values[i].shown && program_depends(p, i, call)) return true;
     return false;
-}
-
-/* Compares a state with what the call leaves in it, from which the next run begins. */
-static bool check_state(run *r, int state, f64_array *left) {
-    char what[80];
-    weft_tensor *const tensor = r->t->built.tensors[state];
-    void *const data = read_output(r, tensor, left->count, true);
-    if (!data) return false;
-    snprintf(what, sizeof what, "%s: state v%d after run %d, batch %lld, length %lld", r->form, state,
-        (int)r->sizes.runs + 1, (long long)r->sizes.batch, (long long)r->sizes.length);
-    const bool right = program_judge(what, weft_tensor_dtype(tensor), data, left, r->result);
-    if (!right) r->result->verdict = PROGRAM_WRONG;
-    free(data);
-    return right;
 }
 
 static bool check_effects(run *r, int value) {
@@ -225,7 +215,6 @@ static bool check_effects(run *r, int value) {
         if (in[i]) left[i] = call->op->effect(call, in, &r->sizes, i);
     for (int i = 0; i < call->input_count; i++) {
         if (left[i] && !check_state(r, call->inputs[i], left[i])) return false;
-        if (left[i]) r->values[call->inputs[i]] = left[i];
     }
     return true;
 }
@@ -264,7 +253,7 @@ static bool check_run(run *r) {
         if (r->p->values[i].shown && !check_output(r, i)) return false;
     for (int i = 0; i < r->t->wrt_count; i++)
         if (!check_gradient(r, i, false) || !check_gradient(r, i, true)) return false;
-    if (!check_updates(r) || !check_states(r)) return false;
+    if (!check_updates(r) || !check_assigned(r)) return false;
     for (int i = 0; i < r->p->count; i++)
         if (!check_effects(r, i)) return false;
     return true;
