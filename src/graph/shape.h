@@ -46,8 +46,12 @@ typedef struct wi_extent {
 static inline wi_size wi_size_of(int64_t number) {
     return (wi_size){number, number};
 }
+/* Products of symbols may be larger than 64 bits, where they are of no use but must not be undefined. */
+static inline int64_t wi_wrapped_product(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
 static inline wi_size wi_size_mul(wi_size a, wi_size b) {
-    return (wi_size){a.general * b.general, a.actual * b.actual};
+    return (wi_size){wi_wrapped_product(a.general, b.general), wi_wrapped_product(a.actual, b.actual)};
 }
 static inline wi_size wi_size_add(wi_size a, wi_size b) {
     return (wi_size){a.general + b.general, a.actual + b.actual};
