@@ -82,6 +82,8 @@ int oracle_given_of(const int64_t *list, const oracle_sizes *sizes, int64_t *to)
 int64_t oracle_end(int64_t end, const oracle_sizes *sizes);
 int64_t oracle_given_end(int64_t end, const oracle_sizes *sizes);
 /* What storing a number of the program may change: 0 in f32, whose roundings are part of every tolerance. */
+/* The absolute values: what the terms of a sum of products add up to. */
+f64_array *oracle_magnitudes(const f64_array *a);
 double oracle_rounding(const oracle_sizes *sizes, double value);
 /* A negative axis counts from the end. */
 int oracle_axis(int64_t axis, int rank);

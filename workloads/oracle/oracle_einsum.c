@@ -92,8 +92,13 @@ ORACLE_BUILD(einsum) {
     ORACLE_UNUSED;
     return weft_einsum(call->text, in[0], in[1]);
 }
+/* The library may store the products in the program's format before it adds them up. */
 ORACLE_EVALUATE(einsum) {
-    (void)sizes;
-    return f64_einsum(call->text, in[0], in[1]);
+    f64_array *const y = f64_einsum(call->text, in[0], in[1]);
+    if (!f64_tracks_errors() || sizes->format == WEFT_F32) return y;
+    const f64_array *const most =
+        f64_einsum(call->text, oracle_magnitudes(in[0]), in[1] ? oracle_magnitudes(in[1]) : NULL);
+    for (size_t i = 0; i < y->count; i++) y->error[i] += oracle_rounding(sizes, most->value[i]);
+    return y;
 }
 ORACLE_OP(einsum, "weft_einsum($t, $0, $1)");

@@ -1,7 +1,6 @@
 /* Products of matrices and vectors: see oracle.h. */
 #include "oracle/draw.h"
 #include "oracle/reference_product.h"
-#include <math.h>
 
 /* ---- drawing ---- */
 
@@ -155,18 +154,13 @@ ORACLE_BUILD(bilinear_with) {
     ORACLE_UNUSED;
     return weft_bilinear_with(in[0], in[1], in[2], in[3]);
 }
-static double size_of(double a, double b, double c) {
-    (void)b, (void)c;
-    return fabs(a);
-}
-
 /* The library multiplies twice, and stores what the first product gives in the program's format. */
 ORACLE_EVALUATE(bilinear_with) {
     (void)call;
     f64_array *const y = f64_bilinear(in[0], in[1], in[2], in[3]);
     if (!f64_tracks_errors() || sizes->format == WEFT_F32) return y;
     const f64_array *sizes_of[3];
-    for (int i = 0; i < 3; i++) sizes_of[i] = f64_map(size_of, in[i], NULL, NULL);
+    for (int i = 0; i < 3; i++) sizes_of[i] = oracle_magnitudes(in[i]);
     const f64_array *const most = f64_bilinear(sizes_of[0], sizes_of[1], sizes_of[2], NULL);
     for (size_t i = 0; i < y->count; i++) y->error[i] += oracle_rounding(sizes, most->value[i]);
     return y;
