@@ -7,16 +7,22 @@ static bool is_float(const program *p, int value) {
     return p->values[value].source.dtype == p->format;
 }
 
+/* An input of the tensor's shape, named by a letter and a number. */
+static weft_tensor *input_like(
+    weft_graph *graph, char letter, int number, weft_dtype dtype, const weft_tensor *tensor) {
+    int64_t dims[WEFT_MAX_RANK];
+    char name[16];
+    const int rank = weft_tensor_rank(tensor);
+    for (int i = 0; i < rank; i++) dims[i] = weft_tensor_dimension(tensor, i);
+    snprintf(name, sizeof name, "%c%d", letter, number);
+    return weft_input_shape(graph, name, dtype, rank, dims);
+}
+
 static weft_tensor *loss_of(trained *t, const program *p) {
     weft_tensor *loss = NULL;
     for (int term = 0; term < p->loss_count; term++) {
         weft_tensor *const value = t->built.tensors[p->loss[term]];
-        int64_t dims[WEFT_MAX_RANK];
-        char name[16];
-        const int rank = weft_tensor_rank(value);
-        for (int i = 0; i < rank; i++) dims[i] = weft_tensor_dimension(value, i);
-        snprintf(name, sizeof name, "w%d", term);
-        t->weights[term] = weft_input_shape(t->built.graph, name, p->format, rank, dims);
+        t->weights[term] = input_like(t->built.graph, 'w', term, p->format, value);
         weft_tensor *const part = weft_sum(weft_mul(value, t->weights[term]));
         loss = loss ? weft_add(loss, part) : part;
     }
@@ -34,12 +40,7 @@ static void add_seconds(trained *t, const program *p) {
     const int count = t->wrt_count < 2 ? t->wrt_count : 2;
     for (int i = 0; p->second && i < count; i++) {
         weft_tensor *const source = t->built.tensors[t->wrt[i]];
-        int64_t dims[WEFT_MAX_RANK];
-        char name[16];
-        const int rank = weft_tensor_rank(source);
-        for (int k = 0; k < rank; k++) dims[k] = weft_tensor_dimension(source, k);
-        snprintf(name, sizeof name, "u%d", i);
-        t->across[i] = weft_input_shape(t->built.graph, name, p->format, rank, dims);
+        t->across[i] = input_like(t->built.graph, 'u', i, p->format, source);
         t->seconds[i] = weft_gradient(weft_sum(weft_mul(t->gradients[i], t->across[i])), source);
     }
 }
