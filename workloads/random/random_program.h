@@ -1,12 +1,12 @@
 /* Random programs: lists of sources and calls over numbered values, drawn from a seed, that are computed by the library and by
  * the oracle.
  *
- *   draw.c      the choices that a family's draw functions ask for (oracle/draw.h)
+ *   draw.c            the choices that a family's draw functions ask for (oracle/draw.h)
  *   random_program.c  draws a program; builds its graph; evaluates it in float64
  *   random_run.c      plans and runs it in several forms, and has the results judged
- *   judge.c     is a value, or a gradient, within what the oracle allows?
+ *   judge.c           is a value, or a gradient, within what the oracle allows?
  *   random_reduce.c   makes a program that fails smaller
- *   print.c     writes a program as C */
+ *   print.c           writes the lines of C that build a program */
 #ifndef RANDOM_PROGRAM_H
 #define RANDOM_PROGRAM_H
 
@@ -101,7 +101,7 @@ bool program_is_random(const program *p, int value);
 bool program_has_no_gradient(const program *p, int value);
 /* How many random calls there are before the value: the number of the stream that it draws from. */
 int program_draws_before(const program *p, int value);
-/* Does the rounding to the format of a stored number matter: is it one of 16 bits? */
+/* The spacing of numbers of a 16-bit format around the value; 0 for other formats. */
 double program_rounding(weft_dtype dtype, double value);
 
 /* ---- judging ---- */
@@ -140,7 +140,7 @@ f64_array *program_direction(const program *p, int source, const f64_array *valu
 /* ---- for a person ---- */
 /* Makes the program as small as it can be made while its verdict stays; `tries` plans at most. */
 void program_reduce(program *p, weft_context *context, program_result *result, int tries);
-/* As a C program that prints its outputs. The text is allocated; the caller frees it. NULL: out of memory. */
+/* The lines of C that build it. The text is allocated; the caller frees it. NULL: out of memory. */
 char *program_text(const program *p);
 
 #endif
