@@ -1,9 +1,11 @@
 #!/bin/sh
-# A program answers --help on one screen, and an unknown option with one line and the status 2. Usage: check_help.sh PROGRAM
+# A program, or one of its commands, answers --help on one screen, and an unknown option with one line and the status 2.
+# Usage: check_help.sh PROGRAM [COMMAND]
 set -u
 program=$1
+shift
 . "$(dirname "$0")/refusals.sh"
-helps "usage: $(basename "$program")"
+helps "usage: $(basename "$program")" "$@"
 [ "$(printf '%s\n' "$told" | wc -l)" -le 24 ] || { echo "--help takes more than a screen"; bad=1; }
-refused 2 "--no-such-option" --no-such-option
+refused 2 "--no-such-option" "$@" --no-such-option
 exit $bad

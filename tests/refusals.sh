@@ -15,10 +15,12 @@ refused() {
     bad=1
 }
 
-# helps TEXT: --help succeeds, and tells TEXT on stdout.
+# helps TEXT COMMAND...: --help, of the program or of one of its commands, succeeds, and tells TEXT on stdout.
 helps() {
-    told=$("$program" --help 2>/dev/null) || { echo "$(basename "$program") --help fails"; bad=1; }
-    case $told in *"$1"*) return ;; esac
-    echo "$(basename "$program") --help lacks \"$1\""
+    wanted=$1
+    shift
+    told=$("$program" "$@" --help 2>/dev/null) || { echo "$(basename "$program") $* --help fails"; bad=1; }
+    case $told in *"$wanted"*) return ;; esac
+    echo "$(basename "$program") $* --help lacks \"$wanted\""
     bad=1
 }

@@ -154,7 +154,7 @@ int weft_check_random(int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
         const char *const name = argv[i];
         if (read_argument(&asked, &i, argc, argv)) continue;
-        fprintf(stderr, "weft: check --random does not take '%s' so; see weft --help\n", name);
+        fprintf(stderr, "weft: check --random does not take '%s' so; see weft check --help\n", name);
         return 2;
     }
     return run_asked(&asked);

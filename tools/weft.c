@@ -23,19 +23,8 @@
 
 static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
-    "       weft check [--device SEL] [--precision f32|bf16|f16|f64|all] [--only OP] [--all]\n"
-    "                  [--forget] [--report FILE]  test that a device computes every op right;\n"
-    "                                  --precision: in this format, else in f32; --only: one op;\n"
-    "                                  --all: all recorded cases of an op; --forget: kernels that\n"
-    "                                  did not compile or failed their self-test are tried\n"
-    "                                  again; --report: results and devices, for a bug report\n"
-    "       weft check --random SECONDS [--device SEL] [--precision f32|bf16|f16] [--only OP]\n"
-    "                  [--seed N] [--first N] [--count N] [--show] [--stop] [--progress]\n"
-    "                                  compute random programs, and compare them with float64;\n"
-    "                                  --only: each has this op; --seed: other programs (today's\n"
-    "                                  date); --first, --count: which of them; --show: print\n"
-    "                                  them; --stop: at the first that fails; --progress: say\n"
-    "                                  which one begins\n"
+    "       weft check [--help]        test that a device computes every op right; with --random\n"
+    "                                  SECONDS whole programs, drawn at random\n"
     "       weft tune [--help]         choose the fastest kernels for networks on a device\n"
     "       weft bench seven [--help]  measure training steps of whole networks\n"
     "       weft bench gemm|conv|map|reduce|attention|lstm [--help]   measure products,\n"
@@ -51,6 +40,26 @@ static const char usage[] =
     "       weft --help | --version\n"
     "SEL: gpu, cpu, a part of a name, or platform:device as 'weft devices' shows it;\n"
     "     else $WEFT_DEVICE, else the best device\n";
+
+static const char check_usage[] =
+    "usage: weft check [option ...]\n"
+    "  computes every op on a device, and compares it with recorded and with float64 results\n"
+    "  --device SEL      see weft --help\n"
+    "  --precision NAME  f32 (the default), bf16, f16, f64 or all of them\n"
+    "  --only OP         one op\n"
+    "  --all             all recorded cases of an op, not one\n"
+    "  --forget          kernels that did not compile or failed their self-test are tried again\n"
+    "  --report FILE     writes results and devices, for a bug report\n"
+    "usage: weft check --random SECONDS [option ...]\n"
+    "  computes programs drawn at random, and compares them with float64 on the host\n"
+    "  --device SEL      see weft --help\n"
+    "  --precision NAME  f32 (the default), bf16 or f16\n"
+    "  --only OP         programs that have this op\n"
+    "  --seed N          other programs; the default is today, in days since 1970\n"
+    "  --first N         begins with the program of this number; --count N: so many of them\n"
+    "  --show            prints the programs as lines of C\n"
+    "  --stop            ends at the first that fails\n"
+    "  --progress        says which program begins\n";
 
 static int fail(void) {
     fprintf(stderr, "weft: %s\n", weft_last_error());
@@ -124,10 +133,10 @@ static int bad_check_argument(const char *argument) {
     static const char *const with_value[] = {"--device", "--precision", "--only", "--report"};
     for (size_t i = 0; i < sizeof with_value / sizeof *with_value; i++) {
         if (strcmp(argument, with_value[i]) != 0) continue;
-        fprintf(stderr, "weft: %s lacks its value; see weft --help\n", argument);
+        fprintf(stderr, "weft: %s lacks its value; see weft check --help\n", argument);
         return 2;
     }
-    fprintf(stderr, "weft: check has no option '%s'; see weft --help\n", argument);
+    fprintf(stderr, "weft: check has no option '%s'; see weft check --help\n", argument);
     return 2;
 }
 
@@ -186,7 +195,7 @@ static bool wants_help(int argc, char **argv) {
 
 static int run(int argc, char **argv) {
     const char *const command = argc > 1 ? argv[1] : "--help";
-    if (wants_help(argc, argv)) return fputs(usage, stdout) < 0;
+    if (wants_help(argc, argv)) return fputs(strcmp(command, "check") == 0 ? check_usage : usage, stdout) < 0;
     if (strcmp(command, "devices") == 0)
         return argc == 2 ? devices() : bad_usage("devices takes no arguments");
     if (strcmp(command, "check") == 0) return check(argc - 2, argv + 2);
