@@ -219,17 +219,18 @@ WEFT_API weft_tensor *weft_adaptive_softmax_log_prob(weft_adaptive_softmax *soft
  * gradient after clipping, t the number of the update from 1, m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t).
  * States begin as 0. "Coupled" decay is g ← g + weight_decay·p before everything else. */
 typedef enum weft_optimizer_kind {
-    WEFT_SGD = 1,  /* v ← momentum·v + (1 - dampening)·g (first: v ← g); p ← p - rate·v
+    WEFT_SGD = 1, /* v ← momentum·v + (1 - dampening)·g (first: v ← g); p ← p - rate·v
                       (nesterov: g + momentum·v instead of v) */
-    WEFT_ADAM,     /* m ← beta1·m + (1 - beta1)·g; v ← beta2·v + (1 - beta2)·g²;
+    WEFT_ADAM,    /* m ← beta1·m + (1 - beta1)·g; v ← beta2·v + (1 - beta2)·g²;
                       p ← p - rate·m̂ / (√v̂ + epsilon); amsgrad: v̂ from the largest v so far;
                       Kingma and Ba 2015, Reddi et al. 2018 */
-    WEFT_ADAMW,    /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
-    WEFT_NADAM,    /* β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2), Π their product up to t;
+    WEFT_ADAMW,   /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
+    WEFT_NADAM,   /* β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2), Π their product up to t;
                       p ← p - rate·(g·(1 - β_t) / (1 - Π) + m·β_{t+1} / (1 - Π·β_{t+1})) / (√v̂ + epsilon);
                       Dozat 2016 */
-    WEFT_RMSPROP,  /* v ← rho·v + (1 - rho)·g²; s ← g / (√v + epsilon), centered: √(v - mean(g)²);
-                      b ← momentum·b + s; p ← p - rate·b; Hinton 2012, Graves 2013 */
+    WEFT_RMSPROP, /* v ← rho·v + (1 - rho)·g²; s ← g / (√v + epsilon); b ← momentum·b + s; p ← p - rate·b;
+                      Hinton 2012. centered: with the variance v - mean(g)² instead of v, kept in a form that does
+                      not cancel, and not below 2^-24·mean(g)²; Graves 2013 */
     WEFT_ADAGRAD,  /* v ← v + g²; p ← p - rate / (1 + (t - 1)·rate_decay) · g / (√v + epsilon);
                       Duchi et al. 2011 */
     WEFT_ADADELTA, /* v ← rho·v + (1 - rho)·g²; d = √(u + epsilon) / √(v + epsilon) · g;
@@ -385,7 +386,7 @@ typedef struct weft_schedule {
     uint64_t milestones[WEFT_MAX_MILESTONES]; /* ascending */
     size_t milestone_count;
     uint64_t patience, cooldown; /* epochs */
-    float threshold;             /* a loss below best·(1 - threshold) is better */
+    float threshold; /* plateau: a loss below best - threshold·|best| is better; 0 or more, below 1 */
     /* A linear warm-up before any schedule: from base·warmup_start at t = 0 to base at t = warmup, where the
      * schedule begins with its own t = 0. 0: none. Not for plateau. */
     uint64_t warmup;
