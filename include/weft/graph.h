@@ -263,7 +263,7 @@ WEFT_API weft_tensor *weft_scope_copy(weft_graph *graph, const char *from, const
  * of the backward pass, which have gradients themselves; an op on the way that has none (docs/ops.md: the second
  * gradient of CTC) is WEFT_ERROR_UNSUPPORTED. */
 WEFT_API weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt);
-/* The same for several tensors at once. On an error every gradients[i] is NULL, and the graph does not keep the error. */
+/* The same for several tensors at once; zeros for those that the loss does not reach. On an error every gradients[i] is NULL, and the graph does not keep the error. */
 WEFT_API weft_status weft_gradients(
     weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients);
 /* variable ← value in each run of a plan that has this node among its outputs; both have the same shape and
