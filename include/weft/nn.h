@@ -30,7 +30,10 @@ WEFT_API weft_initialiser weft_init_truncated_normal(float mean, float deviation
  * min(rows, columns) on the host. */
 WEFT_API weft_initialiser weft_init_orthogonal(float gain);
 
-/* ---- layers: ops that create their parameters ---- */
+/* ---- layers: ops that create their parameters ----
+ * In C the fields of the options stand in the call: weft_linear(x, 10, .name = "head", .no_bias = true) is
+ * weft_linear_layer(x, 10, WEFT_WITH(linear, .name = "head", .no_bias = true)); so do weft_bilinear, the convolutions,
+ * weft_embedding and the norms of normalization.h. */
 /* x (..., in) → (..., units). Parameters "linearN.weight" (units, in) and "linearN.bias" (units), where N =
  * 1, 2, ... counts the layers of the graph; both begin as U(±1/sqrt(in)), as in PyTorch. */
 WEFT_API weft_tensor *weft_linear(weft_tensor *x, int64_t units);
@@ -49,6 +52,9 @@ WEFT_API weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const wef
 /* x1 (..., in1), x2 (..., in2) → (..., units), as weft_bilinear_with. Parameters "bilinearN.weight" (units,
  * in1, in2) and "bilinearN.bias" (units), both U(±1/sqrt(in1)). */
 WEFT_API weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t units);
+/* The same with options, of which name is "bilinearN" by default; NULL means all defaults. */
+WEFT_API weft_tensor *weft_bilinear_layer(
+    weft_tensor *x1, weft_tensor *x2, int64_t units, const weft_linear_options *options);
 
 /* Convolution (convolution.h). Parameters "convN.weight" (F, C / groups, K...) and "convN.bias" (F), where N
  * = 1, 2, ... counts the layers of the graph; both begin as U(±1/sqrt(fan_in)) with fan_in = C / groups ·
@@ -56,7 +62,8 @@ WEFT_API weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t un
 WEFT_API weft_tensor *weft_conv1d(weft_tensor *x, int64_t filters, int64_t size); /* stride 1, no padding */
 WEFT_API weft_tensor *weft_conv2d(weft_tensor *x, int64_t filters, int64_t size); /* size × size */
 WEFT_API weft_tensor *weft_conv3d(weft_tensor *x, int64_t filters, int64_t size); /* size × size × size */
-/* x (N, C, H, W), windows of size × size, with this stride and padding on both spatial axes, as torch.nn.Conv2d. */
+/* x (N, C, H, W), windows of size × size, with this stride and padding on both spatial axes, as torch.nn.Conv2d:
+ * weft_conv2d(x, filters, size, .stride = stride, .padding = padding). */
 WEFT_API weft_tensor *weft_conv2d_strided(
     weft_tensor *x, int64_t filters, int64_t size, int64_t stride, int64_t padding);
 /* The same transposed, as torch.nn.ConvTranspose2d: "convtransposeN". (x, 8, 4, 2, 1) doubles H and W. */
@@ -72,11 +79,27 @@ typedef struct weft_conv_layer_options {
     const weft_initialiser *weight_initialiser; /* default U(±1/sqrt(fan_in)) */
     const weft_initialiser *bias_initialiser;   /* default U(±1/sqrt(fan_in)) */
     bool no_bias;                               /* default false */
+    bool same;                                  /* default false; true: conv.mode WEFT_PADDING_SAME */
+    /* One number for all spatial axes instead of the field of conv. 0 (the default): that field counts; both: an error. */
+    int64_t stride, padding, dilation, output_padding, groups;
+    int64_t size; /* the window along each spatial axis, where the argument `size` is NULL */
 } weft_conv_layer_options;
 #define WEFT_CONV_LAYER_OPTIONS_INIT .struct_size = sizeof(weft_conv_layer_options)
-/* size: the window along each spatial axis of x. options NULL means all defaults. */
+/* size: the window along each spatial axis of x. options NULL means all defaults. Errors: WEFT_ERROR_SHAPE,
+ * WEFT_ERROR_ARGUMENT. */
 WEFT_API weft_tensor *weft_conv_layer(
     weft_tensor *x, int64_t filters, const int64_t *size, const weft_conv_layer_options *options);
+/* The same of one, two or three spatial axes, with a window of `size` along each of them: what weft_conv1d(x, filters, size,
+ * .stride = 2) stands for in C. */
+WEFT_API weft_tensor *weft_conv1d_layer(
+    weft_tensor *x, int64_t filters, int64_t size, const weft_conv_layer_options *options);
+WEFT_API weft_tensor *weft_conv2d_layer(
+    weft_tensor *x, int64_t filters, int64_t size, const weft_conv_layer_options *options);
+WEFT_API weft_tensor *weft_conv3d_layer(
+    weft_tensor *x, int64_t filters, int64_t size, const weft_conv_layer_options *options);
+/* Transposed; stride and padding stand in the options, too: 0 there, or the same. */
+WEFT_API weft_tensor *weft_conv_transpose2d_layer(weft_tensor *x, int64_t filters, int64_t size,
+    int64_t stride, int64_t padding, const weft_conv_layer_options *options);
 
 /* Multi-head attention (A. Vaswani et al. 2017): query (batch, Lq, E), key (batch, Lk, Ek), value (batch, Lk,
  * Ev) → (batch, Lq, E), or all without the batch. Each head attends with E / heads columns (weft_attention).
@@ -196,17 +219,18 @@ WEFT_API weft_tensor *weft_adaptive_softmax_log_prob(weft_adaptive_softmax *soft
  * gradient after clipping, t the number of the update from 1, m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t).
  * States begin as 0. "Coupled" decay is g ← g + weight_decay·p before everything else. */
 typedef enum weft_optimizer_kind {
-    WEFT_SGD = 1,  /* v ← momentum·v + (1 - dampening)·g (first: v ← g); p ← p - rate·v
+    WEFT_SGD = 1, /* v ← momentum·v + (1 - dampening)·g (first: v ← g); p ← p - rate·v
                       (nesterov: g + momentum·v instead of v) */
-    WEFT_ADAM,     /* m ← beta1·m + (1 - beta1)·g; v ← beta2·v + (1 - beta2)·g²;
+    WEFT_ADAM,    /* m ← beta1·m + (1 - beta1)·g; v ← beta2·v + (1 - beta2)·g²;
                       p ← p - rate·m̂ / (√v̂ + epsilon); amsgrad: v̂ from the largest v so far;
                       Kingma and Ba 2015, Reddi et al. 2018 */
-    WEFT_ADAMW,    /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
-    WEFT_NADAM,    /* β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2), Π their product up to t;
+    WEFT_ADAMW,   /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
+    WEFT_NADAM,   /* β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2), Π their product up to t;
                       p ← p - rate·(g·(1 - β_t) / (1 - Π) + m·β_{t+1} / (1 - Π·β_{t+1})) / (√v̂ + epsilon);
                       Dozat 2016 */
-    WEFT_RMSPROP,  /* v ← rho·v + (1 - rho)·g²; s ← g / (√v + epsilon), centered: √(v - mean(g)²);
-                      b ← momentum·b + s; p ← p - rate·b; Hinton 2012, Graves 2013 */
+    WEFT_RMSPROP, /* v ← rho·v + (1 - rho)·g²; s ← g / (√v + epsilon); b ← momentum·b + s; p ← p - rate·b;
+                      Hinton 2012. centered: with the variance v - mean(g)² instead of v, kept in a form that does
+                      not cancel, and not below 2^-24·mean(g)²; Graves 2013 */
     WEFT_ADAGRAD,  /* v ← v + g²; p ← p - rate / (1 + (t - 1)·rate_decay) · g / (√v + epsilon);
                       Duchi et al. 2011 */
     WEFT_ADADELTA, /* v ← rho·v + (1 - rho)·g²; d = √(u + epsilon) / √(v + epsilon) · g;
@@ -368,7 +392,7 @@ typedef struct weft_schedule {
     uint64_t milestones[WEFT_MAX_MILESTONES]; /* ascending */
     size_t milestone_count;
     uint64_t patience, cooldown; /* epochs */
-    float threshold;             /* a loss below best·(1 - threshold) is better */
+    float threshold; /* plateau: a loss below best - threshold·|best| is better; 0 or more, below 1 */
     /* A linear warm-up before any schedule: from base·warmup_start at t = 0 to base at t = warmup, where the
      * schedule begins with its own t = 0. 0: none. Not for plateau. */
     uint64_t warmup;
@@ -408,5 +432,13 @@ WEFT_API weft_status weft_plateau_rate(
 
 #ifdef __cplusplus
 }
+#else /* arguments with names (graph.h) */
+#define weft_linear(x, ...)           WEFT_NAMED_(weft_linear_layer, linear, 2, x, __VA_ARGS__)
+#define weft_bilinear(x1, ...)        WEFT_NAMED_(weft_bilinear_layer, linear, 3, x1, __VA_ARGS__)
+#define weft_conv1d(x, ...)           WEFT_NAMED_(weft_conv1d_layer, conv_layer, 3, x, __VA_ARGS__)
+#define weft_conv2d(x, ...)           WEFT_NAMED_(weft_conv2d_layer, conv_layer, 3, x, __VA_ARGS__)
+#define weft_conv3d(x, ...)           WEFT_NAMED_(weft_conv3d_layer, conv_layer, 3, x, __VA_ARGS__)
+#define weft_conv_transpose2d(x, ...) WEFT_NAMED_(weft_conv_transpose2d_layer, conv_layer, 5, x, __VA_ARGS__)
+#define weft_embedding(tokens, ...)   WEFT_NAMED_(weft_embedding_layer, embedding, 3, tokens, __VA_ARGS__)
 #endif
 #endif
