@@ -12,6 +12,9 @@ extern "C" {
 
 /* ---- datasets: examples with one or more columns, each of a fixed shape and dtype ---- */
 typedef struct weft_dataset weft_dataset;
+/* What the numbers of a column stand for: categories by their texts, or numbers that were normalised. A graph keeps those
+ * of the columns that it is trained with, and checkpoints have them; see weft_graph_category. */
+typedef struct weft_encoding weft_encoding;
 
 typedef struct weft_column {
     const char *name; /* the name of the input of the graph that it feeds */
@@ -20,9 +23,11 @@ typedef struct weft_column {
     int64_t dims[WEFT_MAX_RANK];
     const void *data; /* examples × dims, row-major; NULL in a dataset of images, which are made when they are
                          loaded */
+    const weft_encoding *encoding; /* of a dataset, borrowed from it; NULL: not known, and never compared */
 } weft_column;
 
-/* From memory: `count` columns of `examples` examples; the data is copied. */
+/* From memory: `count` columns of `examples` examples; the data is copied, and the encodings of columns that come from
+ * another dataset. */
 WEFT_API weft_status weft_dataset_from_memory(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
 /* A folder with the IDX files of MNIST, plain or gzip: PREFIX-images-idx3-ubyte[.gz] and
@@ -30,6 +35,9 @@ WEFT_API weft_status weft_dataset_from_memory(
  * in [0, 1], "label" i32. */
 WEFT_API weft_status weft_dataset_open_idx(
     weft_dataset **dataset, weft_context *context, const char *folder, const char *prefix);
+/* The same of two files of any name. */
+WEFT_API weft_status weft_dataset_open_idx_files(
+    weft_dataset **dataset, weft_context *context, const char *images, const char *labels);
 
 /* What happens with missing values: empty or blank cells; in number and integer columns also NA, N/A, NaN,
  * null, None and ? in any case. */
@@ -78,6 +86,10 @@ WEFT_API weft_status weft_dataset_open_csv(
  * Borrowed. */
 WEFT_API size_t weft_dataset_category_count(const weft_dataset *dataset, size_t column);
 WEFT_API const char *weft_dataset_category(const weft_dataset *dataset, size_t column, int32_t category);
+/* The same of the columns that a graph was trained with, by the name of the column ("label"). A graph has them from the
+ * first run of a trainer, or from a checkpoint. Borrowed until the next of these. */
+WEFT_API size_t weft_graph_category_count(const weft_graph *graph, const char *column);
+WEFT_API const char *weft_graph_category(const weft_graph *graph, const char *column, int32_t category);
 
 /* A column of a dataset from a NumPy file of shape (examples, dims...). */
 typedef struct weft_npy_column {

@@ -32,6 +32,17 @@ static void fill(
     }
 }
 
+static weft_status name_tokens(weft_dataset *dataset, const weft_vocabulary *vocabulary) {
+    const weft_allocator *const allocator = dataset->context->allocator;
+    const char **const texts = wi_allocate_array(allocator, vocabulary->count, sizeof *texts);
+    if (!texts) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < vocabulary->count; i++) texts[i] = vocabulary->tokens[i].text;
+    const weft_status status = wi_dataset_set_categories(dataset, 0, texts, vocabulary->count);
+    dataset->columns[1].encoding = dataset->columns[0].encoding;
+    wi_release(allocator, texts);
+    return status;
+}
+
 static weft_status build(weft_dataset **dataset, weft_context *context, const char *name,
     const int32_t *tokens, size_t count, const weft_text_options *options) {
     const size_t streams = options->streams ? options->streams : 32,
@@ -75,6 +86,11 @@ weft_status weft_dataset_open_text(weft_dataset **dataset, weft_context *context
     weft_status status = wi_encode_all(vocabulary, name, text, bytes, &tokens, &count);
     wi_release(context->allocator, text);
     if (status == WEFT_OK) status = build(dataset, context, name, tokens, count, &options);
+    if (status == WEFT_OK) status = name_tokens(*dataset, vocabulary);
+    if (status != WEFT_OK) {
+        weft_dataset_release(*dataset);
+        *dataset = NULL;
+    }
     wi_release(vocabulary->context->allocator, tokens);
     return status;
 }

@@ -239,7 +239,9 @@ static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_trainer_run: the checkpoint is of a training over %zu examples, the dataset has %zu",
             trainer->resume.examples, dataset->examples);
+    if (!trainer->knows) trainer->training.known = NULL;
     WI_TRY(wi_pass_prepare(&trainer->training, dataset));
+    if (!trainer->knows) WI_TRY(wi_pass_keep_encodings(&trainer->training, trainer->graph));
     if (trainer->options.validation)
         WI_TRY(wi_pass_prepare(&trainer->validation, trainer->options.validation));
     trainer->state = (weft_epoch){.epochs = trainer->options.epochs,
@@ -256,7 +258,9 @@ static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
     trainer->state.best = trainer->info.best = trainer->watch.best;
     WI_TRY(wi_checkpointer_begin(&trainer->checkpointer));
     WI_TRY(wi_training_log_open(&trainer->log, &trainer->report));
-    return wi_trainer_reserve(trainer);
+    WI_TRY(wi_trainer_reserve(trainer));
+    trainer->knows = true; /* a run that does not begin leaves nothing that its dataset stands for */
+    return WEFT_OK;
 }
 
 static weft_status run_epochs(weft_trainer *trainer) {
