@@ -124,6 +124,7 @@ typedef struct weft_series_options {
     size_t struct_size;
     const char *const *fields; /* names of columns of the table, ended by NULL; default: its last column */
     char separator;            /* default ',' */
+    char decimal, thousands;   /* as weft_csv_options */
     bool no_header;            /* default false: the first row contains names */
     size_t window;             /* input rows; default 12 */
     size_t horizon;            /* rows after them to forecast; default 1 */

@@ -64,7 +64,8 @@ typedef struct weft_csv_column {
 typedef struct weft_csv_options {
     size_t struct_size;
     /* Default: one column for each of the table (65,536 at most), with its name ("column1", ... without a
-     * header): numbers if all its cells are numbers, else categories. */
+     * header): as `like` has it; else numbers if all its cells are numbers, and categories if hardly any are. If at least
+     * nine in ten are, or would be in another form ("1,200", "21,73", "5 %"), the others are an error that quotes them. */
     const weft_csv_column *columns;
     size_t column_count;
     char separator;       /* default ',' */
@@ -73,6 +74,10 @@ typedef struct weft_csv_options {
     weft_missing missing; /* default: an error that names the row and the column */
     double fill;          /* for WEFT_MISSING_FILL, in number and integer columns; a missing category stays an
                              error */
+    char decimal;         /* in numbers: '.' (the default) or ',' */
+    char thousands;       /* between groups of three digits: ',', '.', '\'' or ' '; default none */
+    /* Whole numbers that f32 rounds, as identifiers above 2^24, in number columns: default an error; true: rounded. */
+    bool rounded;
     const weft_dataset *like; /* its categories are used for columns of the same names; default none */
 } weft_csv_options;
 #define WEFT_CSV_OPTIONS_INIT .struct_size = sizeof(weft_csv_options)
@@ -95,7 +100,9 @@ WEFT_API const char *weft_graph_category(const weft_graph *graph, const char *co
 typedef struct weft_npy_column {
     const char *name;
     const char *path;
-    weft_dtype dtype; /* WEFT_F32 (from any numbers), WEFT_I32 or WEFT_U8 (from whole numbers that fit) */
+    weft_dtype
+        dtype; /* WEFT_F32 (from any floats, and whole numbers that it does not round), WEFT_I32 or WEFT_U8 (from
+                         whole numbers that fit) */
 } weft_npy_column;
 /* One .npy file per column (see weft_load_npy), all with the same number of examples. */
 WEFT_API weft_status weft_dataset_open_npy(

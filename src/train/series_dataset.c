@@ -33,7 +33,8 @@ static weft_status read_table(
     if (!options->fields) WI_TRY(last_field(context, path, options, &field));
     const weft_csv_column column = {.name = "series", .fields = options->fields, .first = field};
     const weft_csv_options csv = {WEFT_CSV_OPTIONS_INIT, .columns = &column, .column_count = 1,
-        .separator = options->separator, .no_header = options->no_header};
+        .separator = options->separator, .no_header = options->no_header, .decimal = options->decimal,
+        .thousands = options->thousands, .rounded = true};
     return weft_dataset_open_csv(table, context, path, &csv);
 }
 
