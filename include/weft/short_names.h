@@ -228,6 +228,7 @@ typedef weft_prediction prediction;
 #define pixel_unshuffle(...) weft_pixel_unshuffle(__VA_ARGS__)
 #define local_response_norm(...) weft_local_response_norm(__VA_ARGS__)
 #define dropout_channels(...) weft_dropout_channels(__VA_ARGS__)
+#define output_check(...) weft_output_check(__VA_ARGS__)
 #define weights_save(...) weft_weights_save(__VA_ARGS__)
 #define weights_save_dtype(...) weft_weights_save_dtype(__VA_ARGS__)
 #define weights_load(...) weft_weights_load(__VA_ARGS__)

@@ -4,6 +4,7 @@
 #include "base/platform.h"
 #include "base/process.h"
 #include "graph/nodes.h"
+#include "io/output_check.h"
 #include "plan/compiled_plan.h"
 #include "train/trainer_state.h"
 #include <math.h>
@@ -234,6 +235,15 @@ static weft_status prepare_times(weft_trainer *trainer) {
     return WEFT_OK;
 }
 
+/* All files that the run writes, before any of them is changed and before kernels are compiled. */
+static weft_status try_outputs(const weft_trainer *trainer) {
+    const weft_trainer_options *const options = &trainer->options;
+    if (options->early_stopping.best_file) WI_TRY(weft_output_check(options->early_stopping.best_file));
+    if (options->csv_log) WI_TRY(wi_line_output_check(options->csv_log));
+    if (options->json_log) WI_TRY(wi_line_output_check(options->json_log));
+    return wi_checkpointer_try(&trainer->checkpointer);
+}
+
 static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
     if (trainer->resume.pending && trainer->resume.examples != dataset->examples)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
@@ -296,6 +306,7 @@ weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset) {
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_run: trainer and dataset must not be NULL");
     WI_TRY(wi_process_check_driver()); /* before files are touched */
     trainer->run_began = wi_clock_seconds();
+    WI_TRY(try_outputs(trainer));
     WI_TRY(prepare_run(trainer, dataset));
     return end_run(trainer, run_epochs(trainer));
 }
