@@ -354,8 +354,8 @@ WEFT_API weft_status weft_trainer_create(
 WEFT_API weft_trainer *weft_trainer_retain(weft_trainer *trainer);
 WEFT_API void weft_trainer_release(weft_trainer *trainer);
 /* Trains for the epochs of the options; call it again to continue. All files that it will write are tried before anything
- * else. Errors: WEFT_ERROR_FILE; labels out of range (with the
- * number of the example), WEFT_ERROR_NOT_FINITE with the step at which it began, WEFT_ERROR_CANCELLED. */
+ * else. Errors: WEFT_ERROR_FILE; labels out of range (with the number of the example), WEFT_ERROR_NOT_FINITE with the step
+ * at which it began, WEFT_ERROR_CANCELLED. */
 WEFT_API weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset);
 WEFT_API weft_status weft_trainer_cancel(weft_trainer *trainer); /* from any thread; the run ends soon */
 /* From any thread, a callback or a signal handler: the run ends after the step in progress with WEFT_OK, and saves a
