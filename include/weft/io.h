@@ -8,6 +8,11 @@
 extern "C" {
 #endif
 
+/* Tries whether weft_weights_save and the like can write a file there, before the work of which it is to have the result. A
+ * file of another name is made beside it and removed; what is there stays as it is. Errors: WEFT_ERROR_FILE: the folder is
+ * missing or may only be read, or the path is of a folder or a device. */
+WEFT_API weft_status weft_output_check(const char *path);
+
 /* Saves all parameters and named states of a graph, by name, as a safetensors file (8 bytes of little-endian
  * header length, a JSON header, the data). The file is written completely or not at all. */
 WEFT_API weft_status weft_weights_save(weft_graph *graph, const char *path);

@@ -100,6 +100,7 @@ typedef weft_text_options text_options;
 typedef weft_series_scale series_scale;
 typedef weft_series_options series_options;
 typedef weft_dataset dataset;
+typedef weft_encoding encoding;
 typedef weft_column column;
 typedef weft_missing missing;
 typedef weft_csv_kind csv_kind;
@@ -227,6 +228,7 @@ typedef weft_prediction prediction;
 #define pixel_unshuffle(...) weft_pixel_unshuffle(__VA_ARGS__)
 #define local_response_norm(...) weft_local_response_norm(__VA_ARGS__)
 #define dropout_channels(...) weft_dropout_channels(__VA_ARGS__)
+#define output_check(...) weft_output_check(__VA_ARGS__)
 #define weights_save(...) weft_weights_save(__VA_ARGS__)
 #define weights_save_dtype(...) weft_weights_save_dtype(__VA_ARGS__)
 #define weights_load(...) weft_weights_load(__VA_ARGS__)
@@ -580,9 +582,12 @@ typedef weft_prediction prediction;
 #define dataset_open_series(...) weft_dataset_open_series(__VA_ARGS__)
 #define dataset_from_memory(...) weft_dataset_from_memory(__VA_ARGS__)
 #define dataset_open_idx(...) weft_dataset_open_idx(__VA_ARGS__)
+#define dataset_open_idx_files(...) weft_dataset_open_idx_files(__VA_ARGS__)
 #define dataset_open_csv(...) weft_dataset_open_csv(__VA_ARGS__)
 #define dataset_category_count(...) weft_dataset_category_count(__VA_ARGS__)
 #define dataset_category(...) weft_dataset_category(__VA_ARGS__)
+#define graph_category_count(...) weft_graph_category_count(__VA_ARGS__)
+#define graph_category(...) weft_graph_category(__VA_ARGS__)
 #define dataset_open_npy(...) weft_dataset_open_npy(__VA_ARGS__)
 #define dataset_split(...) weft_dataset_split(__VA_ARGS__)
 #define dataset_retain(...) weft_dataset_retain(__VA_ARGS__)

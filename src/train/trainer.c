@@ -52,6 +52,7 @@ static void init_pass_options(weft_trainer *trainer) {
         passes[i]->batch = trainer->options.batch;
         passes[i]->seed = trainer->options.seed;
         passes[i]->threads = trainer->options.loader_threads;
+        passes[i]->known = trainer->graph;
     }
     trainer->training.shuffle = !trainer->options.keep_order;
 }
