@@ -293,6 +293,9 @@ WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" if it ha
 /* Their number, and each of them in order of creation; borrowed; NULL for an index beyond the last. */
 WEFT_API size_t weft_graph_parameter_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index);
+/* How many numbers the parameters of these names have (a star matches any characters; NULL: all), frozen ones included:
+ * sum(p.numel() for p in model.parameters()). 0 if there are none. */
+WEFT_API int64_t weft_graph_element_count(const weft_graph *graph, const char *parameters);
 WEFT_API size_t weft_graph_state_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_state(const weft_graph *graph, size_t index);
 /* The first parameter or state of that name; NULL, without an error, if there is none. */

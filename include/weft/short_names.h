@@ -184,6 +184,7 @@ typedef weft_prediction prediction;
 #define tensor_name(...) weft_tensor_name(__VA_ARGS__)
 #define graph_parameter_count(...) weft_graph_parameter_count(__VA_ARGS__)
 #define graph_parameter(...) weft_graph_parameter(__VA_ARGS__)
+#define graph_element_count(...) weft_graph_element_count(__VA_ARGS__)
 #define graph_state_count(...) weft_graph_state_count(__VA_ARGS__)
 #define graph_state(...) weft_graph_state(__VA_ARGS__)
 #define graph_find(...) weft_graph_find(__VA_ARGS__)
