@@ -1,23 +1,12 @@
 /* Proximal policy optimisation (J. Schulman et al. 2017) balances a pole on a cart. */
-#include "cart.h"
+#include "rollout.h"
 #include "training_loop.h"
 #include <stdio.h>
 #include <weft/short_names.h>
 
-enum { HORIZON = 512, EPOCHS = 10, WIDTH = 64, LONGEST = 500 };
+enum { EPOCHS = 10, WIDTH = 64 };
 static const double GAMMA = 0.99, LAMBDA = 0.95, CLIP = 0.2;
 static option steps = {"--steps", OPTION_COUNT, "N", "times that it plays and learns from it", "40"};
-
-/* What was seen, done, its log-probability, whether the game went on, and values, one more than steps. */
-typedef struct rollout {
-    float seen[HORIZON][4], log_probs[HORIZON], alive[HORIZON], values[HORIZON + 1];
-    int32_t actions[HORIZON];
-} rollout;
-
-typedef struct player {
-    float seen[4], mean;
-    int32_t length;
-} player;
 
 typedef struct learner {
     tensor *seen, *action, *old, *alive, *now, *next; /* what was played; next: the values a step later */
@@ -64,15 +53,6 @@ static status make(learner *l, graph *g) {
     const status error = plan_create(&l->act, TENSORS(l->chosen, l->log_prob, l->value), NULL);
     if (error) return error;
     return plan_create(&l->learn, TENSORS(l->loss, update), WITH(plan, .batch = HORIZON));
-}
-
-/* True: the game goes on. */
-static bool play_on(player *p, int32_t action) {
-    const bool fell = cart_step(p->seen, action);
-    if (++p->length < LONGEST && !fell) return true;
-    p->mean += 0.1f * ((float)p->length - p->mean), p->length = 0;
-    cart_place(p->seen);
-    return false;
 }
 
 static status play(const learner *l, player *p, rollout *r) {
