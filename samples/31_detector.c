@@ -7,8 +7,8 @@
 static option steps = {"--steps", OPTION_COUNT, "N", "updates", "600"};
 
 static tensor *network(tensor *h) {
-    for (int i = 0; i < 3; i++) h = max_pool2d(relu(conv2d_strided(h, 16 << i, 3, 1, 1)), 2);
-    return conv2d(relu(conv2d_strided(h, 64, 3, 1, 1)), 5 + KINDS, 1);
+    for (int i = 0; i < 3; i++) h = max_pool2d(relu(conv2d(h, 16 << i, 3, .padding = 1)), 2);
+    return conv2d(relu(conv2d(h, 64, 3, .padding = 1)), 5 + KINDS, 1);
 }
 
 static status train(training_loop *loop) {

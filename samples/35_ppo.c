@@ -22,21 +22,17 @@ static tensor *taken(tensor *log_probs, tensor *action) {
     return squeeze(gather(log_probs, 1, unsqueeze(action, 1)), 1);
 }
 
-/* Generalised advantage estimation; each step earns 1. */
-static tensor *advantages(const learner *l) {
+/* With generalised advantage estimation; each step earns 1. */
+static tensor *ppo_loss(const learner *l, tensor *log_probs) {
     tensor *factor = mul_number(l->alive, GAMMA);
     tensor *delta = add_number(sub(mul(factor, l->next), l->now), 1);
-    return linear_scan(mul_number(factor, LAMBDA), delta, 0, true);
-}
-
-static tensor *ppo_loss(const learner *l, tensor *log_probs) {
-    tensor *advantage = advantages(l), *returns = add(advantage, l->now);
+    tensor *advantage = linear_scan(mul_number(factor, LAMBDA), delta, 0, true),
+           *returns = add(advantage, l->now);
     tensor *scaled = div(sub(advantage, mean(advantage)), add_number(std(advantage), 1e-8));
     tensor *ratio = weft_exp(sub(taken(log_probs, l->action), l->old));
     tensor *gain = mean(minimum(mul(ratio, scaled), mul(clamp(ratio, 1 - CLIP, 1 + CLIP), scaled)));
     tensor *entropy = neg(mean(sum(mul(weft_exp(log_probs), log_probs), 1)));
-    tensor *loss = sub(mul_number(mse(l->value, returns), 0.5), gain);
-    return sub(loss, mul_number(entropy, 0.01));
+    return sub(sub(mul_number(mse(l->value, returns), 0.5), gain), mul_number(entropy, 0.01));
 }
 
 static status make(learner *l, graph *g) {
@@ -50,9 +46,9 @@ static status make(learner *l, graph *g) {
     optimizer rule = adam(2e-3f);
     rule.clip_norm = 0.5f;
     tensor *update = train_step(l->loss, rule, NULL);
-    const status error = plan_create(&l->act, TENSORS(l->chosen, l->log_prob, l->value), NULL);
-    if (error) return error;
-    return plan_create(&l->learn, TENSORS(l->loss, update), WITH(plan, .batch = HORIZON));
+    status error = plan_create(&l->act, TENSORS(l->chosen, l->log_prob, l->value), NULL);
+    if (!error) error = plan_create(&l->learn, TENSORS(l->loss, update), WITH(plan, .batch = HORIZON));
+    return error;
 }
 
 static status play(const learner *l, player *p, rollout *r) {
@@ -86,8 +82,7 @@ static status train(training_loop *loop) {
     player p = {.length = 0};
     learner l = {.act = NULL};
     status error = make(&l, loop->graph);
-    cart_place(p.seen);
-    loop_keep(loop, "player", &p, sizeof p);
+    cart_place(p.seen), loop_keep(loop, "player", &p, sizeof p);
     if (!error) error = loop_begin(loop, option_count_of(&steps));
     while (loop_next(loop, &error)) {
         error = play(&l, &p, &r);
