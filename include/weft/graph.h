@@ -199,8 +199,9 @@ WEFT_API weft_tensor *weft_input_shape(
 
 /* A trainable f32 tensor that belongs to the graph and keeps its values from plan to plan. The dimensions are
  * the whole shape. Parameters may be created at any time: updates that exist already do not train later ones, new ones
- * do. Names, with the scopes around them, must not begin with "weft.", which is for what checkpoints keep beside the
- * weights (io.h): WEFT_ERROR_ARGUMENT.
+ * do. Names, with the scopes around them, are those of one parameter or state (else WEFT_ERROR_ARGUMENT, but for scopes that
+ * share), and must not begin with "weft.", which is for what checkpoints keep beside the weights (io.h):
+ * WEFT_ERROR_ARGUMENT.
  *     weft_parameter(g, "w", weft_glorot_uniform(), 10, 64)    has the shape (10, 64) */
 #define weft_parameter(...) WEFT_TAKE_PARAMETER_(__VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_parameter_shape(
@@ -211,7 +212,8 @@ WEFT_API weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, 
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
 /* A tensor that belongs to the graph and is not trained (running statistics, optimizer state, tables); a
- * float, or i32 with a constant initialiser. Names are as of weft_parameter; checkpoints keep a state without one ("") if
+ * float, or i32 with a constant initialiser. Names are as of weft_parameter: one that a parameter or state of the graph has is
+ * WEFT_ERROR_ARGUMENT, unless a scope shares it. Any number of states may have none (""): checkpoints keep such a state if
  * something assigns to it. */
 WEFT_API weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
