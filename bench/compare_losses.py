@@ -70,6 +70,16 @@ def draw_image_pairs(count, trace):
     return images[:, :1], images[:, 1:], labels[:, 0] == labels[:, 1]
 
 
+def take_rollout(count, trace):
+    """The trace has the values now and a step later."""
+    seen, actions, log_probs, alive, now, later = (
+        trace.take(count, 4),
+        trace.labels(count),
+        *(trace.take(count) for _ in range(4)),
+    )
+    return seen, actions, log_probs, alive, torch.cat((now, later[-1:]))
+
+
 def replace_draws(program, trace):
     """What the program draws is what the trace has."""
     support = sys.modules["program_support"]
@@ -95,6 +105,19 @@ def replace_draws(program, trace):
     if program.__name__ == "siamese":
         program.draw_pairs = lambda _: draw_image_pairs(program.BATCH_SIZE, trace)
     program.draw_ratings = lambda count: (trace.labels(count), trace.labels(count), trace.take(count))
+    program.draw_scenes = lambda count: (
+        trace.take(count, 1, 32, 32),
+        trace.take(count, 4, 4, 4),
+        trace.labels(count, 4, 4),
+    )
+    program.draw_recordings = lambda count: (
+        trace.take(count, 48, 16),
+        trace.labels(count),
+        trace.labels(count, 6),
+        trace.labels(count),
+    )
+    program.draw_graph = lambda: (trace.labels(2, 1600), trace.take(400, 16))
+    program.play = lambda *_: take_rollout(512, trace)
     program.get_batch = lambda _, args: tuple(trace.labels(args.batch, args.context) for _ in range(2))
     if program.__name__ == "llama":
         program.get_batch = lambda _: tuple(trace.labels(program.BATCH_SIZE, program.CONTEXT) for _ in range(2))
@@ -109,6 +132,7 @@ KINDS = {
     nn.GroupNorm: "groupnorm",
     nn.RMSNorm: "rmsnorm",
     nn.Embedding: "embedding",
+    nn.GRU: "gru",
     nn.MultiheadAttention: "attention",
 }
 
@@ -135,7 +159,7 @@ def load_weights(sample, modules, weights):
             if not own:
                 continue
             name = next((n for n in (path, path.partition(".")[2]) if f"{n}.{[*own][0]}" in weights), path)
-            if isinstance(layer, nn.GRU):
+            if isinstance(layer, nn.GRU) and sample == "seq2seq":
                 name = {"encoder": "reader", "decoder": "writer"}[path.split(".")[1]]
             elif path.endswith(".out_proj"):
                 name = f"attention{made['attention']}.out_proj"

@@ -404,8 +404,8 @@ WEFT_API weft_tensor *weft_normal(
  * only of the k most probable (0: of all); top_p: of these only the most probable, as many as it takes for their
  * probabilities to add up to top_p (1: of all; Holtzman et al. 2020). Temperature 0 takes the most probable. A class of
  * probability 0 is never drawn; a row without probabilities (NaN, +inf, or all -inf) gives -1. No gradient. NULL after an
- * error: WEFT_ERROR_DTYPE (logits are not floats), WEFT_ERROR_SHAPE (no classes), WEFT_ERROR_ARGUMENT (a temperature below
- * 0, top_k outside of 0 .. classes, top_p outside of 0 < top_p <= 1). */
+ * error: WEFT_ERROR_DTYPE (logits are not floats), WEFT_ERROR_SHAPE (no classes), WEFT_ERROR_ARGUMENT (logits that are the
+ * result of weft_softmax or weft_sigmoid, a temperature below 0, top_k outside of 0 .. classes, top_p outside of 0 < top_p <= 1). */
 WEFT_API weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p);
 /* f32. Training: 0 with probability p, else x / (1 - p); the gradient likewise. Inference: x. 0 <= p < 1. */
 WEFT_API weft_tensor *weft_dropout(weft_tensor *x, float p);

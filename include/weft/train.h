@@ -174,7 +174,9 @@ typedef struct weft_metric {
     weft_average average; /* precision, recall, F1 */
     int64_t k;            /* top-k; at least 1 */
     /* For a trainer: */
-    weft_tensor *output; /* f32 (batch, ..., width); default: the option `output`, else `logits` */
+    /* f32 (batch, ..., width); default: the option `output`, else `logits`. Of width 1, and for perplexity, logits: what
+     * weft_sigmoid or weft_softmax gives is WEFT_ERROR_ARGUMENT. */
+    weft_tensor *output;
     const char *target;  /* column of the dataset; default: the option `labels` */
     const char *name;    /* in logs and for early stopping; default "accuracy", "top_5", "confusion",
                             "precision", "recall", "f1", "mean_absolute_error", "r_squared", "perplexity" */

@@ -3,6 +3,7 @@
  * u is at most 1 - 2^-24, so the product is below the last sum, however it is rounded: a class of probability 0 is never
  * drawn. */
 #include "ops/op_table.h"
+#include "ops/prediction_form.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -31,7 +32,7 @@ static bool check(weft_tensor *logits, double temperature, int64_t top_k, double
             "categorical: top_p is %g, expected above 0 (0 would leave no class: temperature 0 takes "
             "the most probable) and at most 1 (all)",
             top_p);
-    return graph->status == WEFT_OK;
+    return graph->status == WEFT_OK && wi_takes_logits("categorical", logits);
 }
 
 /* One number a row: the shape of the logits with 1 class. */
