@@ -99,14 +99,15 @@ typedef struct slope_of {
     const f64_array *direction;
     const f64_array *across; /* of second gradients: the direction of the first; NULL: there is none */
     weft_context *context;
+    bool cancels; /* a slope of the loss may be what rounding leaves where it cancels out */
     f64_array *
         *stored; /* the gradient in f32, then at rounded results (program_stored_gradient), once asked for */
     double noise;
     uint64_t noise_seed;
 } slope_of;
 
-/* By how much the loss grows: large terms that do not depend on the source take no digits from the difference. Also the sum of its terms by
- * absolute value, where `size` is not NULL. */
+/* By how much the loss grows: large terms that do not depend on the source take no digits from the difference, and terms
+ * that are not finite hide no others. Also the sum of its terms by absolute value, where `size` is not NULL. */
 static double loss_with_size(const slope_of *s, double along, double across, double *size) {
     const f64_mark mark = f64_pool_mark();
     f64_array *values[PROGRAM_VALUES];
@@ -124,6 +125,7 @@ static double loss_with_size(const slope_of *s, double along, double across, dou
         const f64_array *const value = values[s->p->loss[term]], *const before = s->sources[s->p->loss[term]];
         const f64_array *const weights = program_loss_weights(s->p, term, value);
         for (size_t i = 0; i < value->count; i++) {
+            if (!isfinite(before->value[i])) continue;
             loss += (value->value[i] - before->value[i]) * weights->value[i];
             if (size) *size += fabs(value->value[i] * weights->value[i]);
         }
@@ -253,6 +255,7 @@ static slope_verdict judge_slope(const slope_of *s, double along, double expecte
     if (!is_small(interval, expected, size)) return SLOPE_UNJUDGED;
     if (off <= interval) return SLOPE_RIGHT;
     if (!(bend_of(s, expected) <= 0.2 * off) || hides_nan(s)) return SLOPE_UNJUDGED;
+    if (s->cancels) return SLOPE_UNJUDGED;
     if (s->p->format == WEFT_F32) return SLOPE_WRONG;
     const double widest = interval + stored_interval(s);
     if (!is_small(widest, expected, size)) return SLOPE_UNJUDGED;
@@ -287,11 +290,6 @@ static bool cancels(const program *p, const oracle_sizes *sizes, f64_array *cons
 
 bool program_judge_gradient(const program *p, weft_context *context, const oracle_sizes *sizes,
     f64_array *const *sources, int source, const double *gradient, bool second, program_result *result) {
-    if (cancels(p, sizes, sources, source)) {
-        result->tally.slopes++;
-        result->tally.unjudged_slopes++;
-        return true;
-    }
     const f64_mark mark = f64_pool_mark();
     f64_array *const direction = f64_copy(sources[source]);
     program_random random = program_random_of(p->seed, p->number, 4000 + (uint64_t)source);
@@ -305,6 +303,7 @@ bool program_judge_gradient(const program *p, weft_context *context, const oracl
     const slope_of s = {.p = p,
         .context = context,
         .stored = stored,
+        .cancels = cancels(p, sizes, sources, source),
         .sizes = sizes,
         .sources = sources,
         .source = source,
