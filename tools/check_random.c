@@ -37,6 +37,7 @@ static bool read_format(const char *text, weft_dtype *format) {
 typedef struct check_totals {
     uint64_t programs, verdicts[PROGRAM_VERDICTS];
     program_tally tally;
+    program_pairs *pairs; /* NULL: there is no memory for them */
 } check_totals;
 
 static void add_result(check_totals *totals, const program_result *result) {
@@ -68,7 +69,8 @@ static void show_failure(weft_context *context, program *p, program_result *resu
 
 static void run_programs(
     weft_context *context, const random_options *asked, weft_dtype format, check_totals *totals) {
-    const program_options options = {asked->seed, format, asked->only};
+    const program_options options = {
+        .seed = asked->seed, .format = format, .only = asked->only, .pairs = totals->pairs};
     const double end = now() + asked->seconds;
     uint64_t shown = 0;
     for (uint64_t i = 0; (asked->count == 0 || i < asked->count) && now() < end; i++) {
@@ -81,6 +83,7 @@ static void run_programs(
         if (asked->show) show_program(&p);
         program_run(&p, context, &result);
         add_result(totals, &result);
+        if (totals->pairs) program_cover(totals->pairs, &p);
         const bool failed = result.verdict == PROGRAM_WRONG || result.verdict == PROGRAM_INTERNAL;
         if (result.verdict == PROGRAM_REFUSED)
             printf("program %" PRIu64 " of seed %" PRIu64 " is refused: %s\n", p.number, p.seed, result.line);
@@ -93,13 +96,18 @@ static void run_programs(
 
 static void print_totals(const check_totals *t, const random_options *asked) {
     const double judged = (double)(t->tally.judged + t->tally.unjudged), slopes = (double)t->tally.slopes;
+    const double unjudged = (double)(t->tally.unjudged + t->tally.unjudged_slopes);
     printf("%" PRIu64 " random programs from %" PRIu64 " of seed %" PRIu64 ": %" PRIu64 " right, %" PRIu64
            " refused, %" PRIu64 " wrong, %" PRIu64 " internal errors; %" PRIu64
-           " plans; %.0f elements (%.2f %% not judged), %.0f slopes (%.2f %% not judged)\n",
+           " plans; %.0f elements (%.2f %% not judged), %.0f slopes (%.2f %% not judged), %.2f %% of both\n",
         t->programs, asked->first, asked->seed, t->verdicts[PROGRAM_RIGHT], t->verdicts[PROGRAM_REFUSED],
         t->verdicts[PROGRAM_WRONG], t->verdicts[PROGRAM_INTERNAL], t->tally.plans, judged,
         judged > 0 ? 100 * (double)t->tally.unjudged / judged : 0, slopes,
-        slopes > 0 ? 100 * (double)t->tally.unjudged_slopes / slopes : 0);
+        slopes > 0 ? 100 * (double)t->tally.unjudged_slopes / slopes : 0,
+        judged > 0 ? 100 * unjudged / (judged + slopes) : 0);
+    if (t->pairs)
+        printf("pairs of attribute and size covered: %zu of %zu that were drawn\n",
+            program_pairs_covered(t->pairs), program_pairs_known(t->pairs));
 }
 
 /* One argument, and its value where it has one; false: it is none. */
@@ -143,8 +151,10 @@ static int run_asked(const random_options *asked) {
         fprintf(stderr, "weft: %s\n", weft_last_error());
         return 1;
     }
+    totals.pairs = program_pairs_create();
     run_programs(context, asked, format, &totals);
     print_totals(&totals, asked);
+    program_pairs_release(totals.pairs);
     weft_context_release(context);
     return totals.verdicts[PROGRAM_WRONG] + totals.verdicts[PROGRAM_INTERNAL] > 0;
 }

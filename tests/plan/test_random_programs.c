@@ -23,7 +23,7 @@ static void check_judged(const program_tally *tally, uint64_t programs) {
         (unsigned long long)tally->slopes, (unsigned long long)tally->unjudged_slopes);
     assert_true(tally->judged > 100 * programs);
     assert_true(programs < 20 || 20 * tally->unjudged <= tally->judged);
-    assert_true(programs < 20 || 10 * tally->unjudged_slopes <= tally->slopes);
+    assert_true(programs < 20 || 20 * tally->unjudged_slopes <= tally->slopes);
 }
 
 static void test_random_programs(void **state) {

@@ -2,7 +2,9 @@
  * the oracle.
  *
  *   draw.c            the choices that a family's draw functions ask for (oracle/draw.h)
- *   random_program.c  draws a program; builds its graph; evaluates it in float64
+ *   draw_program.c    draws a program
+ *   random_program.c  builds its graph; evaluates it in float64
+ *   pairs.c           counts which attributes of ops programs have met at which sizes
  *   random_run.c      plans and runs it in several forms, and has the results judged
  *   judge.c           is a value, or a gradient, within what the oracle allows?
  *   stored.c          what storing results in 16 bits makes of a gradient
@@ -38,6 +40,7 @@ typedef struct program_value {
     int assigned; /* of a state: the value that each run assigns to it, which comes later; 0: none */
     program_source source;
     oracle_call call;
+    int64_t elements; /* of the call's largest input, at the sizes that the program was drawn with */
 } program_value;
 
 typedef struct program {
@@ -63,10 +66,22 @@ program_random program_random_of(uint64_t seed, uint64_t number, uint64_t stream
 uint64_t program_random_bits(program_random *random);
 double program_random_between(program_random *random, double low, double high);
 
+/* The pairs of an op's attribute, in a class of values, and a class of sizes (pairs.h) that were drawn, and those that programs have. */
+typedef struct program_pairs program_pairs;
+program_pairs *program_pairs_create(void); /* NULL: out of memory */
+void program_pairs_release(program_pairs *pairs);
+void program_cover(program_pairs *pairs, const program *p); /* the program has run */
+size_t program_pairs_covered(const program_pairs *pairs);
+size_t program_pairs_known(const program_pairs *pairs);
+
+enum { PROGRAM_CANDIDATES = 8 };
+
 typedef struct program_options {
     uint64_t seed;
     weft_dtype format;
-    const char *only; /* an op of the table, which each program has; NULL: each op in turn */
+    const char *only;     /* an op of the table, which each program has; NULL: each op in turn */
+    int candidates;       /* calls of that op that are drawn, of which one is taken; 0: PROGRAM_CANDIDATES */
+    program_pairs *pairs; /* notes what was drawn; it changes no program. NULL: nobody asks */
 } program_options;
 
 /* Draws program `number` of the seed: the same one on every machine. False with the error recorded where the host has no memory. */
