@@ -26,9 +26,14 @@ static void check_judged(const program_tally *tally, uint64_t programs) {
     assert_true(programs < 20 || 20 * tally->unjudged_slopes <= tally->slopes);
 }
 
+/* With a matrix engine, or a model of it, programs have what it computes. */
+static const char *const multiplied[] = {"matmul", "conv_with", "attention", "linear_with"};
+
 static void test_random_programs(void **state) {
     (void)state;
-    const program_options options = {.seed = SEED, .format = WEFT_F32};
+    program_options options = {.seed = SEED, .format = WEFT_F32};
+    const char *const precision = getenv("WEFT_TEST_FORMAT");
+    if (precision) assert_true(program_precision_of(precision, &options));
     const char *const asked = getenv("WEFT_TEST_PROGRAMS");
     const uint64_t count = asked ? strtoull(asked, NULL, 10) : test_reduced() ? 5 : PROGRAMS;
     program_tally tally = {0};
@@ -37,6 +42,7 @@ static void test_random_programs(void **state) {
     for (uint64_t i = 0; i < count; i++) {
         program_result result;
         const f64_mark mark = f64_pool_mark();
+        if (getenv("WEFT_MATRIX_ENGINES")) options.only = multiplied[i % 4];
         assert_true(program_draw(&p, test_context(), &options, i));
         program_run(&p, test_context(), &result);
         tally.judged += result.tally.judged;

@@ -17,6 +17,7 @@ struct f64_block {
 
 static struct f64_block *pool;
 static bool tracking = true;
+static int stored_bits; /* 0: float32 */
 
 f64_mark f64_pool_mark(void) {
     return pool;
@@ -36,6 +37,14 @@ void f64_track_errors(bool track) {
 
 bool f64_tracks_errors(void) {
     return tracking;
+}
+
+void f64_store_with(int fraction_bits) {
+    stored_bits = fraction_bits;
+}
+
+double f64_stored_rounding(double value) {
+    return stored_bits && isfinite(value) ? ldexp(fabs(value), -stored_bits - 1) : 0;
 }
 
 /* ---- making arrays ---- */
@@ -124,7 +133,7 @@ static void broadcast_into(const f64_array *a, int *rank, int64_t *dims) {
 /* ---- elementwise ---- */
 
 static double rounding(double value) {
-    return isfinite(value) ? fmax(4 * f64_ulp(value), 1e-6 * fabs(value)) : 0;
+    return isfinite(value) ? fmax(4 * f64_ulp(value), 1e-6 * fabs(value)) + f64_stored_rounding(value) : 0;
 }
 
 /* From y to another value. Where one of them alone is NaN nothing is known: an argument lies within its error of the edge of the domain. */
@@ -247,7 +256,8 @@ static f64_array *sum_over(const f64_array *a, const int64_t *axes, bool keep, b
         r.result->value[at] += a->value[i] / divisor;
         r.result->error[at] += (a->error[i] + allowed * fabs(a->value[i])) / divisor;
     }
-    for (size_t i = 0; i < r.result->count; i++) r.result->error[i] += f64_ulp(r.result->value[i]);
+    for (size_t i = 0; i < r.result->count; i++)
+        r.result->error[i] += f64_ulp(r.result->value[i]) + f64_stored_rounding(r.result->value[i]);
     return reduction_end(&r, keep);
 }
 
@@ -311,7 +321,7 @@ static void dot(f64_array *y, size_t at, const f64_array *a, size_t row, const f
         const double size = fabs(y_column[i * n]);
         error += allowed * fabs(x[i]) * size + of_a * (size + of_b) + of_b * fabs(x[i]);
     }
-    y->error[at] = error + f64_ulp(sum);
+    y->error[at] = error + f64_ulp(sum) + f64_stored_rounding(sum);
 }
 
 f64_array *f64_matmul(const f64_array *a, const f64_array *b) {

@@ -147,7 +147,8 @@ static void draw_outputs(oracle_draw *draw) {
         if (may && (!read[i] || draw_chance(draw, 30))) p->loss[p->loss_count++] = i;
     }
     for (int i = 0; i < p->count; i++) draw_assignment(draw, i);
-    p->minimizes = p->loss_count > 0 && p->format == WEFT_F32 && !p->inference && draw_chance(draw, 20);
+    p->minimizes =
+        p->loss_count > 0 && program_stored(p) == WEFT_F32 && !p->inference && draw_chance(draw, 20);
     p->clip_norm = p->minimizes && draw_chance(draw, 50) ? 0.5f : 0;
     for (int i = 0; i < p->count; i++) p->frozen |= (uint64_t)(p->minimizes && draw_chance(draw, 25)) << i;
     p->second = p->loss_count > 0 && draw_chance(draw, 20);
@@ -220,7 +221,8 @@ static const oracle_op *draw_op(oracle_draw *draw) {
  * that call is left out. */
 static bool draw_after(program *p, weft_context *context, const program_options *options, uint64_t number,
     program_pairs *covered, bool begun) {
-    *p = (program){.seed = options->seed, .number = number, .format = options->format};
+    *p = (program){
+        .seed = options->seed, .number = number, .format = options->format, .precision = options->precision};
     oracle_draw draw = {.p = p,
         .random = program_random_of(options->seed, number, 0),
         .options = options,

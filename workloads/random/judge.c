@@ -87,7 +87,7 @@ f64_array *program_direction(const program *p, int source, const f64_array *valu
     f64_array *const direction = f64_zeros(values->rank, values->dims);
     program_random random = program_random_of(p->seed, p->number, 3000 + (uint64_t)source);
     for (size_t i = 0; i < direction->count; i++)
-        direction->value[i] = (double)(float)program_random_between(&random, -1, 1);
+        direction->value[i] = program_nearest(program_stored(p), program_random_between(&random, -1, 1));
     return direction;
 }
 
@@ -191,7 +191,8 @@ static double bend_of(const slope_of *s, double value) {
 /* How far the slope moves where results are rounded as f32, or the format, rounds them. NaN: some of it is NaN then. */
 static double conditioned(slope_of s, double value) {
     double most = 0;
-    s.noise = s.p->format == WEFT_F32 ? 4e-7 : s.p->format == WEFT_BF16 ? 8e-3 : 1e-3;
+    const weft_dtype stored = program_stored(s.p);
+    s.noise = stored == WEFT_F32 ? 4e-7 : stored == WEFT_BF16 ? 8e-3 : 1e-3;
     for (s.noise_seed = 1; s.noise_seed <= 2; s.noise_seed++) {
         const double off = fabs(measure(&s) - value);
         most = isnan(off) ? NAN : fmax(most, off);
@@ -247,7 +248,8 @@ static bool is_small(double interval, double expected, double size) {
 
 /* size: of the gradient whose slope this is. */
 static slope_verdict judge_slope(const slope_of *s, double along, double expected, double size) {
-    const double rough = s->p->format == WEFT_F32 ? 1e-4 : s->p->format == WEFT_BF16 ? 4e-2 : 5e-3;
+    const weft_dtype stored = program_stored(s->p);
+    const double rough = stored == WEFT_F32 ? 1e-4 : stored == WEFT_BF16 ? 4e-2 : 5e-3;
     const double allowed = rough * size + 1e-7 + (s->across ? 1e-3 * fabs(expected) + 1e-4 : 0);
     const double off = fabs(along - expected);
     if (off <= allowed || (isnan(expected) && isnan(along))) return SLOPE_RIGHT;
@@ -256,7 +258,7 @@ static slope_verdict judge_slope(const slope_of *s, double along, double expecte
     if (off <= interval) return SLOPE_RIGHT;
     if (!(bend_of(s, expected) <= 0.2 * off) || hides_nan(s)) return SLOPE_UNJUDGED;
     if (s->cancels) return SLOPE_UNJUDGED;
-    if (s->p->format == WEFT_F32) return SLOPE_WRONG;
+    if (stored == WEFT_F32) return SLOPE_WRONG;
     const double widest = interval + stored_interval(s);
     if (!is_small(widest, expected, size)) return SLOPE_UNJUDGED;
     return off <= widest ? SLOPE_RIGHT : SLOPE_WRONG;

@@ -31,11 +31,34 @@ double program_random_between(program_random *random, double low, double high) {
 
 /* ---- numbers of sources ---- */
 
-static double nearest(weft_dtype dtype, double value) {
+double program_nearest(weft_dtype dtype, double value) {
     double memory = 0, back = 0;
     f64_to_dtype(dtype, &value, 1, &memory);
     f64_from_dtype(dtype, &memory, 1, &back);
     return back;
+}
+
+bool program_precision_of(const char *name, program_options *options) {
+    static const struct {
+        const char *name;
+        weft_dtype format;
+        weft_precision precision;
+    } known[] = {{"f32", WEFT_F32, WEFT_PRECISION_F32}, {"bf16", WEFT_BF16, WEFT_PRECISION_F32},
+        {"f16", WEFT_F16, WEFT_PRECISION_F32}, {"mixed", WEFT_F32, WEFT_PRECISION_BF16},
+        {"mixed_f16", WEFT_F32, WEFT_PRECISION_F16}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(known[i].name, name) != 0) continue;
+        options->format = known[i].format;
+        options->precision = known[i].precision;
+        return true;
+    }
+    return false;
+}
+
+weft_dtype program_stored(const program *p) {
+    return p->precision == WEFT_PRECISION_BF16  ? WEFT_BF16
+           : p->precision == WEFT_PRECISION_F16 ? WEFT_F16
+                                                : p->format;
 }
 
 double program_rounding(weft_dtype dtype, double value) {
@@ -72,12 +95,13 @@ f64_array *program_source_values(const program *p, int value, const oracle_sizes
     f64_array *const values = f64_zeros(rank, dims);
     program_random random = program_random_of(p->seed, p->number, 1000 + (uint64_t)value);
     const bool whole = source->dtype == WEFT_I32 || source->dtype == WEFT_BOOL;
+    const weft_dtype stored = whole ? source->dtype : program_stored(p);
     double low = source->below ? 0 : source->low;
     double high = source->below ? (double)oracle_size(source->below, sizes) - 1 : source->high;
     if (whole) low = ceil(low), high = floor(high);
     for (size_t i = 0; i < values->count; i++) {
         const double x = program_random_between(&random, low, whole ? high + 1 : high);
-        values->value[i] = whole ? fmin(floor(x), high) : nearest(source->dtype, x);
+        values->value[i] = whole ? fmin(floor(x), high) : program_nearest(stored, x);
     }
     if (source->distinct) shuffle(&random, values);
     if (source->ascending) qsort(values->value, values->count, sizeof(double), by_value);
@@ -89,7 +113,7 @@ f64_array *program_loss_weights(const program *p, int term, const f64_array *val
     f64_array *const weights = f64_zeros(value->rank, value->dims);
     program_random random = program_random_of(p->seed, p->number, 2000 + (uint64_t)term);
     for (size_t i = 0; i < weights->count; i++)
-        weights->value[i] = nearest(p->format, program_random_between(&random, -1, 1));
+        weights->value[i] = program_nearest(program_stored(p), program_random_between(&random, -1, 1));
     return weights;
 }
 
@@ -100,7 +124,7 @@ oracle_sizes program_sizes(const program *p, const weft_context *context) {
         .length = p->length,
         .inference = p->inference,
         .seed = context->seed,
-        .format = p->format};
+        .format = program_stored(p)};
 }
 
 static weft_tensor *build_array(weft_graph *graph, const program *p, int value, const oracle_sizes *sizes) {
@@ -141,7 +165,11 @@ weft_tensor *program_build_call(program_graph *built, const oracle_call *call, c
 weft_status program_build(
     program_graph *built, weft_context *context, const program *p, int count, const oracle_sizes *sizes) {
     *built = (program_graph){0};
+    const weft_loss_scaling unscaled = {WEFT_LOSS_SCALING_INIT, .initial = 1};
     weft_status status = weft_graph_create(&built->graph, context);
+    if (status == WEFT_OK && p->precision == WEFT_PRECISION_F16)
+        status = weft_graph_set_loss_scaling(built->graph, &unscaled);
+    if (status == WEFT_OK) status = weft_graph_set_precision(built->graph, p->precision);
     for (int i = 0; i < count && status == WEFT_OK; i++) {
         built->tensors[i] = p->values[i].is_call ? program_build_call(built, &p->values[i].call, sizes)
                                                  : build_source(built->graph, p, i, sizes);
@@ -156,10 +184,11 @@ weft_status program_build(
 /* Whole numbers are exact or uncertain; others may be changed by storing them in a format of 16 bits. */
 static void settle_errors(const program *p, weft_dtype dtype, f64_array *a) {
     const bool whole = dtype == WEFT_I32 || dtype == WEFT_BOOL;
+    const weft_dtype narrow = program_stored(p);
     for (size_t i = 0; i < a->count && whole; i++)
         if (a->error[i] < 0.5) a->error[i] = 0;
-    for (size_t i = 0; i < a->count && !whole && p->format != WEFT_F32; i++)
-        a->error[i] += program_rounding(p->format, a->value[i]);
+    for (size_t i = 0; i < a->count && !whole && narrow != WEFT_F32; i++)
+        a->error[i] += program_rounding(narrow, a->value[i]);
 }
 
 /* Of what stands in base, and of the change from it: slopes that cancel out exactly are noisy in float32 because changes round apart. */
@@ -171,13 +200,23 @@ static void add_noise(f64_array *a, const f64_array *base, double noise, program
     }
 }
 
+static int stored_bits(const program *p) {
+    size_t count;
+    const f64_narrow_format *const narrow = f64_narrow_formats(&count);
+    for (size_t i = 0; i < count; i++)
+        if (narrow[i].dtype == program_stored(p)) return narrow[i].fraction_bits;
+    return 0;
+}
+
 f64_array *program_evaluate_call(
     const program *p, int value, const oracle_sizes *sizes, f64_array *const *values) {
     const oracle_call *const call = &p->values[value].call;
     const f64_array *in[ORACLE_INPUTS] = {NULL};
     for (int i = 0; i < call->input_count; i++)
         if (call->inputs[i] >= 0) in[i] = values[call->inputs[i]];
+    f64_store_with(stored_bits(p));
     f64_array *const result = call->op->evaluate(call, in, sizes);
+    f64_store_with(0);
     settle_errors(p, p->values[value].source.dtype, result);
     return result;
 }

@@ -45,7 +45,8 @@ typedef struct program_value {
 
 typedef struct program {
     uint64_t seed, number;
-    weft_dtype format; /* of its floats */
+    weft_dtype format;        /* of its floats */
+    weft_precision precision; /* of the graph; where it is mixed, format is f32 */
     bool free_batch, free_length, inference;
     bool minimizes;        /* an optimizer step is among its outputs, */
     float clip_norm;       /* which clips to this norm; 0: it does not */
@@ -79,11 +80,15 @@ enum { PROGRAM_CANDIDATES = 8 };
 typedef struct program_options {
     uint64_t seed;
     weft_dtype format;
+    weft_precision precision;
     const char *only;     /* an op of the table, which each program has; NULL: each op in turn */
     int candidates;       /* calls of that op that are drawn, of which one is taken; 0: PROGRAM_CANDIDATES */
     program_pairs *pairs; /* notes what was drawn; it changes no program. NULL: nobody asks */
 } program_options;
 
+/* Sets format and precision of this name: f32, bf16, f16, or mixed precision of graphs in f32: mixed (bf16), mixed_f16. False: there is none
+ * of that name. */
+bool program_precision_of(const char *name, program_options *options);
 /* Draws program `number` of the seed: the same one on every machine. False with the error recorded where the host has no memory. */
 bool program_draw(program *p, weft_context *context, const program_options *options, uint64_t number);
 
@@ -117,6 +122,10 @@ bool program_is_random(const program *p, int value);
 bool program_has_no_gradient(const program *p, int value);
 /* How many random calls there are before the value: the number of the stream that it draws from. */
 int program_draws_before(const program *p, int value);
+/* The nearest number that the dtype has. */
+double program_nearest(weft_dtype dtype, double value);
+/* The format that results may be stored in: that of its floats, or of mixed precision. */
+weft_dtype program_stored(const program *p);
 /* The spacing of numbers of a 16-bit format around the value; 0 for other formats. */
 double program_rounding(weft_dtype dtype, double value);
 

@@ -36,7 +36,7 @@ static weft_tensor *moved(stored *s, const weft_tensor *node, weft_tensor *x) {
     for (int i = 0; i < x->shape.rank; i++) dims[i] = weft_tensor_dimension(x, i);
     snprintf(name, sizeof name, "noise%u", (unsigned)node->id);
     s->noise[node->id] = weft_input_shape(x->graph, name, WEFT_F32, x->shape.rank, dims);
-    return weft_cast(weft_cast(weft_mul(x, s->noise[node->id]), s->p->format), WEFT_F32);
+    return weft_cast(weft_cast(weft_mul(x, s->noise[node->id]), program_stored(s->p)), WEFT_F32);
 }
 
 static weft_tensor *image_of(stored *s, weft_tensor *node) {
@@ -59,7 +59,7 @@ static weft_tensor *image_of(stored *s, weft_tensor *node) {
 
 /* Each result moves by half the spacing of the format, up or down. */
 static void write_noise(const stored *s, weft_plan *plan, const oracle_sizes *sizes, uint64_t seed) {
-    const float step = s->p->format == WEFT_BF16 ? 0x1p-8f : 0x1p-11f;
+    const float step = program_stored(s->p) == WEFT_BF16 ? 0x1p-8f : 0x1p-11f;
     for (uint32_t i = 0; i < s->count; i++) {
         if (!s->noise[i]) continue;
         size_t count = 1;
