@@ -48,8 +48,8 @@ static void add_result(check_totals *totals, const program_result *result) {
     totals->tally.plans += result->tally.plans;
 }
 
-static void show_program(const program *p) {
-    char *const text = program_text(p);
+static void show_program(const program *p, const oracle_sizes *sizes) {
+    char *const text = program_text(p, sizes);
     printf("%s\n", text ? text : "out of memory");
     free(text);
 }
@@ -61,7 +61,7 @@ static void show_failure(weft_context *context, program *p, program_result *resu
         program_reduce(p, context, result, tries);
         printf("made smaller: %s\n", result->line);
     }
-    show_program(p);
+    show_program(p, &result->sizes);
     fflush(stdout);
 }
 
@@ -77,7 +77,8 @@ static void run_programs(const engine_contexts *contexts, const random_options *
         if (asked->progress) fprintf(stderr, "program %" PRIu64 "\n", asked->first + i);
         if (!program_draw(&p, context, options, asked->first + i)) break;
         f64_pool_release(mark);
-        if (asked->show) show_program(&p);
+        const oracle_sizes sizes = program_sizes(&p, context);
+        if (asked->show) show_program(&p, &sizes);
         program_run(&p, context, &result);
         add_result(totals, &result);
         if (totals->pairs) program_cover(totals->pairs, &p);

@@ -58,7 +58,7 @@ static const char check_usage[] =
     "  --only OP         programs that have this op\n"
     "  --seed N          other programs; the default is today, in days since 1970\n"
     "  --first N         begins with the program of this number; --count N: so many of them\n"
-    "  --show            prints the programs as lines of C\n"
+    "  --show            prints the programs as C, with their numbers\n"
     "  --stop            ends at the first that fails\n"
     "  --progress        says which program begins\n";
 

@@ -11,7 +11,7 @@ enum { PROGRAMS = 30, SEED = 20261129, TRIES = 200 };
 static void show(program *p, program_result *result) {
     print_error("program %llu: %s\n", (unsigned long long)p->number, result->line);
     program_reduce(p, test_context(), result, TRIES);
-    char *const text = program_text(p);
+    char *const text = program_text(p, &result->sizes);
     print_error("made smaller: %s\n%s", result->line, text ? text : "");
     free(text);
 }

@@ -168,7 +168,8 @@ static void test_streams_of_a_smaller_program(void **state) {
 /* ---- as text ---- */
 
 static void assert_printed(const program *p, const char *line) {
-    char *const text = program_text(p);
+    const oracle_sizes sizes = program_sizes(p, test_context());
+    char *const text = program_text(p, &sizes);
     assert_non_null(text);
     if (!strstr(text, line)) fail_msg("'%s' is not in\n%s", line, text);
     free(text);

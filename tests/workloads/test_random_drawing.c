@@ -13,8 +13,10 @@ static char *text_of(uint64_t number, program_pairs *pairs) {
     const program_options options = {.seed = SEED, .format = WEFT_F32, .pairs = pairs};
     const f64_mark mark = f64_pool_mark();
     assert_true(program_draw(&p, test_context(), &options, number));
+    const oracle_sizes sizes = program_sizes(&p, test_context());
+    char *const text = program_text(&p, &sizes);
     f64_pool_release(mark);
-    return program_text(&p);
+    return text;
 }
 
 static void test_drawn_alone(void **state) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 extern const oracle_op oracle_op_batch_norm, oracle_op_instance_norm, oracle_op_layer_norm, oracle_op_exp,
-    oracle_op_mul, oracle_op_tanh;
+    oracle_op_mul, oracle_op_tanh, oracle_op_less, oracle_op_logical_and;
 
 enum { X, MEAN, VARIANCE, BATCHES, NORM, VALUES };
 
@@ -212,6 +212,32 @@ static void test_rounded_slopes(void **state) {
     }
 }
 
+/* Whether 0.3 is less than tanh(0.3095), which is 0.29999, is uncertain, and so is what is made of the answer. */
+static void test_uncertain_answers(void **state) {
+    (void)state;
+    program p = {.seed = 1, .format = WEFT_BF16, .batch = 1, .length = 1, .count = 5};
+    const oracle_sizes sizes = {.batch = 1, .length = 1, .format = WEFT_BF16};
+    static const oracle_op *const ops[] = {&oracle_op_tanh, &oracle_op_less, &oracle_op_logical_and};
+    const f64_mark mark = f64_pool_mark();
+    f64_array *values[PROGRAM_VALUES] = {f64_number(0.3095), f64_number(0.3)};
+    for (int i = 0; i < 3; i++) {
+        p.values[2 + i] =
+            (program_value){.is_call = true, .source = {.dtype = i == 0 ? WEFT_BF16 : WEFT_BOOL}};
+        p.values[2 + i].call = (oracle_call){.op = ops[i],
+            .inputs = {i == 1   ? 2
+                       : i == 0 ? 0
+                                : 3,
+                i == 1 ? 1 : 3},
+            .input_count = 1 + (i > 0)};
+    }
+    program_evaluate(&p, &sizes, values, 0, 0);
+    assert_true(values[3]->error[0] == 1 && values[4]->error[0] == 1);
+    values[0] = f64_number(0.5);
+    program_evaluate(&p, &sizes, values, 0, 0);
+    assert_true(values[3]->error[0] == 0 && values[4]->error[0] == 0);
+    f64_pool_release(mark);
+}
+
 static double acos_of(double a, double b, double c) {
     (void)b, (void)c;
     return acos(a);
@@ -290,7 +316,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_effects),
         cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_cancelled_factor),
         cmocka_unit_test(test_other_terms), cmocka_unit_test(test_rounded_slopes),
-        cmocka_unit_test(test_edges_of_domains), cmocka_unit_test(test_rounded_on_the_way),
-        cmocka_unit_test(test_equal_within_errors), cmocka_unit_test(test_empty_results)};
+        cmocka_unit_test(test_uncertain_answers), cmocka_unit_test(test_edges_of_domains),
+        cmocka_unit_test(test_rounded_on_the_way), cmocka_unit_test(test_equal_within_errors),
+        cmocka_unit_test(test_empty_results)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

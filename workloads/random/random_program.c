@@ -181,14 +181,16 @@ weft_status program_build(
 
 /* ---- float64 ---- */
 
-/* Whole numbers are exact or uncertain; others may be changed by storing them in a format of 16 bits. */
+/* Whole numbers are exact or off by whole numbers, and a boolean that is uncertain is the other one; floats may be changed by storing them
+ * in a format of 16 bits. */
+static double settled_error(const program *p, weft_dtype dtype, double value, double error) {
+    if (dtype == WEFT_BOOL) return error < 0.5 ? 0 : 1;
+    if (dtype == WEFT_I32) return nearbyint(error);
+    return error + program_rounding(program_stored(p), value);
+}
+
 static void settle_errors(const program *p, weft_dtype dtype, f64_array *a) {
-    const bool whole = dtype == WEFT_I32 || dtype == WEFT_BOOL;
-    const weft_dtype narrow = program_stored(p);
-    for (size_t i = 0; i < a->count && whole; i++)
-        if (a->error[i] < 0.5) a->error[i] = 0;
-    for (size_t i = 0; i < a->count && !whole && narrow != WEFT_F32; i++)
-        a->error[i] += program_rounding(narrow, a->value[i]);
+    for (size_t i = 0; i < a->count; i++) a->error[i] = settled_error(p, dtype, a->value[i], a->error[i]);
 }
 
 /* Of what stands in base, and of the change from it: slopes that cancel out exactly are noisy in float32 because changes round apart. */

@@ -9,7 +9,8 @@
  *   judge.c           is a value, or a gradient, within what the oracle allows?
  *   stored.c          what storing results in 16 bits makes of a gradient
  *   random_reduce.c   makes a program that fails smaller
- *   print.c           writes the lines of C that build a program */
+ *   print.c           writes calls as lines of C
+ *   print_program.c   writes a program as one of C */
 #ifndef RANDOM_PROGRAM_H
 #define RANDOM_PROGRAM_H
 
@@ -146,7 +147,8 @@ typedef struct program_tally {
 
 typedef struct program_result {
     program_verdict verdict;
-    char line[512]; /* what is wrong */
+    char line[512];     /* what is wrong */
+    oracle_sizes sizes; /* of the last run */
     program_tally tally;
 } program_result;
 
@@ -170,7 +172,8 @@ f64_array *program_direction(const program *p, int source, const f64_array *valu
 /* ---- for a person ---- */
 /* Makes the program as small as it can be made while its verdict stays; `tries` plans at most. */
 void program_reduce(program *p, weft_context *context, program_result *result, int tries);
-/* The lines of C that build it. The text is allocated; the caller frees it. NULL: out of memory. */
-char *program_text(const program *p);
+/* A program of C that builds it, runs it once at these sizes with its numbers and prints what it gives. The text is allocated; the caller
+ * frees it. NULL: out of memory. */
+char *program_text(const program *p, const oracle_sizes *sizes);
 
 #endif

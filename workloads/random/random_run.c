@@ -289,6 +289,7 @@ static bool run_at(const program *p, trained *t, oracle_sizes sizes, const char 
     program_result *result) {
     const bool least = memory == RUN_LEAST;
     run r = {.p = p, .t = t, .sizes = sizes, .result = result, .form = form};
+    result->sizes = sizes;
     r.keeps_bits = memory != RUN_ANYHOW && !is_random(p);
     const size_t limit = least ? least_memory(&r) : 0;
     if (least && limit == 0) return true;
@@ -336,6 +337,7 @@ void program_run(const program *p, weft_context *context, program_result *result
     run r = {.p = p, .result = result, .form = "graph"};
     const weft_status status = program_prepare(&t, context, p, &sizes);
     if (status != WEFT_OK) (void)fail(&r, status);
+    result->sizes = sizes;
     const bool right = status == WEFT_OK && t.output_count > 0 && run_free(p, &t, sizes, result);
     program_forget(&t);
     oracle_sizes fixed = sizes;
