@@ -318,7 +318,8 @@ typedef enum weft_pad_mode {
  * value is used by WEFT_PAD_CONSTANT; it must be 0 for dtypes that are only for storage. */
 WEFT_API weft_tensor *weft_pad(
     weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value);
-/* Element i moves to (i + shift) mod n, as torch.roll; any shift up to 2^31 - 1, any axis, also the batch. */
+/* Element i moves to (i + shift) mod n, as torch.roll; any shift up to 2^31 - 1, any axis, also the batch; up to 2^24 along
+ * an axis that has the length. */
 WEFT_API weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift);
 /* Repeats x repeats[i] times along axis i, as torch.tile and torch.repeat. Shapes are aligned at the
  * right. */
