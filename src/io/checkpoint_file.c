@@ -220,6 +220,7 @@ static wi_saved_tensor *take_tensor(const wi_checkpoint_file *file, const char *
 }
 
 static void compare(wi_differences *differences, const wi_saved_tensor *saved, const wi_saved_entry *entry) {
+    if (!saved && entry->is_optional) return;
     if (!saved)
         wi_differences_missing(differences, entry->name);
     else if (!wi_saved_shape_equal(saved, entry))
@@ -256,7 +257,9 @@ weft_status wi_checkpoint_match(
 weft_status wi_checkpoint_apply(const wi_checkpoint_file *file, const wi_saved_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         const wi_saved_tensor *const saved = wi_checkpoint_tensor(file, list->entries[i].name);
-        WI_TRY(wi_saved_entry_write(&list->entries[i], file->table.data + saved->begin));
+        static const unsigned char zeros[WI_OPTIONAL_BYTES];
+        WI_TRY(wi_saved_entry_write(
+            &list->entries[i], saved ? (const void *)(file->table.data + saved->begin) : zeros));
     }
     return WEFT_OK;
 }
