@@ -17,9 +17,8 @@ typedef struct wi_saved_entry {
     weft_tensor *variable; /* whose memory holds it, from `offset` on; NULL: `host` does */
     size_t offset;
     void *host;
-    bool is_optional; /* a checkpoint without it is good: it is then 0, and small (WI_OPTIONAL_BYTES) */
+    bool is_optional; /* a checkpoint without it is good: it then begins anew */
 } wi_saved_entry;
-enum { WI_OPTIONAL_BYTES = 16 };
 
 typedef struct wi_saved_list {
     wi_arena arena; /* names, keys and values */

@@ -178,7 +178,7 @@ weft_tensor *wi_loss_finish(const char *op, weft_tensor *losses, int kept, const
 
 weft_tensor *wi_loss_clamp_zero(weft_tensor *x) {
     weft_tensor *zero = weft_number(x, 0);
-    return weft_where(weft_less(x, zero), zero, x);
+    return weft_where(weft_less_equal(x, zero), zero, x);
 }
 
 /* ---- softplus and sigmoid ---- */

@@ -30,8 +30,7 @@ weft_tensor *wi_loss_reduce(weft_tensor *losses, int kept, weft_loss_reduction r
 weft_tensor *wi_loss_drop_axis(weft_tensor *x, int axis);
 
 /* ---- shared expressions ---- */
-weft_tensor *wi_loss_clamp_zero(
-    weft_tensor *x); /* max(x, 0); at 0 the gradient passes, as torch.clamp_min's */
+weft_tensor *wi_loss_clamp_zero(weft_tensor *x); /* max(x, 0); at 0 the gradient is 0, as torch.clamp_min's */
 
 /* ---- log(1 + exp(x)) and its derivatives for x of any size: one exponential for all of them ---- */
 typedef struct wi_softplus {

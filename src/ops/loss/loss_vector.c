@@ -8,23 +8,29 @@ static weft_tensor *norm_of(const weft_tensor *y, int input) {
     weft_tensor *x = y->inputs[input];
     const wi_cosine_attributes *const a = &y->attributes->cosine;
     weft_tensor *squares = wi_sum_keep(weft_square(x), 1u << a->axis);
-    weft_tensor *norm = weft_sqrt(weft_add(squares, weft_number(x, a->added)));
-    return a->epsilon > 0 ? weft_maximum(norm, weft_number(x, a->epsilon)) : norm;
+    return weft_sqrt(weft_add(squares, weft_number(x, a->added)));
+}
+
+static weft_tensor *bounded(const weft_tensor *y, weft_tensor *norm) {
+    const double epsilon = y->attributes->cosine.epsilon;
+    return epsilon > 0 ? weft_maximum(norm, weft_number(norm, epsilon)) : norm;
 }
 
 static weft_tensor *cosine_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *product =
         wi_sum_keep(weft_mul(y->inputs[0], y->inputs[1]), 1u << y->attributes->cosine.axis);
-    return weft_div(weft_div(product, norm_of(y, 0)), norm_of(y, 1));
+    return weft_div(weft_div(product, bounded(y, norm_of(y, 0))), bounded(y, norm_of(y, 1)));
 }
 
-/* As PyTorch's, it treats a bounded norm like any other. */
+/* As PyTorch's, it passes through the bound of a norm as if there were none; a norm of 0 has no slope. */
 static void cosine_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    weft_tensor *across = weft_div(weft_div(g, norm_of(y, 0)), norm_of(y, 1));
+    weft_tensor *across = weft_div(weft_div(g, bounded(y, norm_of(y, 0))), bounded(y, norm_of(y, 1)));
     weft_tensor *product = weft_mul(g, y);
     for (int i = 0; i < 2; i++) {
-        weft_tensor *norm = norm_of(y, i), *along = weft_div(weft_div(product, norm), norm);
+        weft_tensor *norm = norm_of(y, i), *zero = weft_number(norm, 0);
+        weft_tensor *slope = weft_div(weft_div(product, bounded(y, norm)), norm);
+        weft_tensor *along = weft_where(weft_equal(norm, zero), zero, slope);
         gradients[i] = weft_sub(weft_mul(across, y->inputs[1 - i]), weft_mul(along, y->inputs[i]));
     }
 }
