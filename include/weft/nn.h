@@ -265,10 +265,12 @@ typedef struct weft_optimizer {
     bool centered;        /* RMSprop */
     bool amsgrad;         /* Adam, AdamW */
     /* All kinds: */
-    float clip_value;    /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
-    float clip_norm;     /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters of
+    float clip_value; /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
+    float clip_norm;  /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters of
                         the update; 0: off */
-    uint32_t accumulate; /* runs per update, which uses the mean of their gradients; 0 and 1: every run */
+    uint32_t
+        accumulate; /* runs per update, a window, which uses the mean of their gradients; 0 and 1: every run. A
+                            trainer ends the window with the epoch, weft_accumulation_end where it is called */
     float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, where the first a is the first
                             updated p (see weft_average_swap); 0: off */
     const weft_parameter_group *groups; /* of two that name a parameter, the later counts; copied */
@@ -303,6 +305,11 @@ WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *opti
     size_t capacity, size_t *count);
 /* The rate of the graph's latest optimizer: call it after the weft_minimize that it is asked for. NULL before any. */
 WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph);
+/* Ends the windows of accumulation (weft_optimizer.accumulate) of all optimizers of the graph with their next run, which
+ * then updates with the mean over the runs that the window holds, itself included. To be called before the run of an
+ * epoch's last batch: gradients that are still held when training ends are never used. WEFT_ERROR_ARGUMENT: graph is
+ * NULL. */
+WEFT_API weft_status weft_accumulation_end(weft_graph *graph);
 #define WEFT_MAX_UPDATES 8
 
 /* ---- optimizers as objects: one state for several losses, plans and gradients of any origin ----

@@ -342,6 +342,7 @@ typedef weft_prediction prediction;
 #define lion(...) weft_lion(__VA_ARGS__)
 #define minimize(...) weft_minimize(__VA_ARGS__)
 #define minimize_rate(...) weft_minimize_rate(__VA_ARGS__)
+#define accumulation_end(...) weft_accumulation_end(__VA_ARGS__)
 #define optimizer_create(...) weft_optimizer_create(__VA_ARGS__)
 #define optimizer_step(...) weft_optimizer_step(__VA_ARGS__)
 #define optimizer_minimize(...) weft_optimizer_minimize(__VA_ARGS__)
