@@ -31,9 +31,9 @@ WEFT_API weft_tensor *weft_batch_norm(weft_tensor *x);
 typedef struct weft_batch_norm_options {
     size_t struct_size;
     const char *name; /* default "batchnormN" */
-    float epsilon;    /* 0 (the default) means 1e-5 */
+    float epsilon;    /* 0 (the default) means 1e-5; WEFT_ZERO: 0 */
     float momentum;   /* running ← (1 - momentum)·running + momentum·(that of the batch); 0..1; 0 (the
-                         default) means 0.1 */
+                         default) means 0.1; WEFT_ZERO: 0, they stay as they are */
     bool cumulative;  /* PyTorch's momentum None: the mean over all batches so far, which the i32 state
                          "batchnormN.num_batches_tracked" counts; default false */
     bool no_affine;   /* no weight and bias; default false */
@@ -52,7 +52,7 @@ WEFT_API weft_tensor *weft_instance_norm(weft_tensor *x);
 typedef struct weft_instance_norm_options {
     size_t struct_size;
     const char *name; /* default "instancenormN" */
-    float epsilon;    /* 0 (the default) means 1e-5 */
+    float epsilon;    /* 0 (the default) means 1e-5; WEFT_ZERO: 0 */
     float momentum;   /* as in weft_batch_norm_options */
     bool cumulative;  /* the same */
     bool affine;      /* weight and bias (C); default false */
@@ -65,7 +65,7 @@ WEFT_API weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instan
 typedef struct weft_norm_options {
     size_t struct_size;
     const char *name; /* default "groupnormN", "layernormN", "rmsnormN" */
-    float epsilon;    /* 0 (the default) means 1e-5; RMS: 2^-23, as torch.nn.RMSNorm */
+    float epsilon;    /* 0 (the default) means 1e-5; RMS: 2^-23, as torch.nn.RMSNorm; WEFT_ZERO: 0 */
     int axes;         /* layer and RMS: the number of last axes; 0 (the default) means 1 */
     bool no_affine;   /* no weight and bias; default false */
     bool no_bias;     /* default false */

@@ -234,7 +234,7 @@ weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *o
                   queries = end_dim(x[WI_ATTENTION_QUERY], 2), keys = end_dim(x[WI_ATTENTION_KEY], 2);
     if (options->scale == 0 && (d < 0 || end_has_length(x[WI_ATTENTION_QUERY], 1)))
         return fail_shapes(x, "a width that is the batch or WEFT_LENGTH needs a scale");
-    const double scale = options->scale != 0 ? (double)options->scale : 1.0 / sqrt((double)d);
+    const double scale = WI_OPTION((double)options->scale, 1.0 / sqrt((double)d));
     if (!fits(x, &lead)) return wi_attention_composed(x, options, scale);
     weft_tensor *inputs[] = {to_rank4(x[WI_ATTENTION_QUERY], &lead, queries, d),
         to_rank4(x[WI_ATTENTION_KEY], &lead, keys, d), to_rank4(x[WI_ATTENTION_VALUE], &lead, keys, dv),
