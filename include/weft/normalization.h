@@ -9,7 +9,8 @@
  *
  * Running statistics depend on the plan. A plan for training (weft_plan_options.inference false) normalises
  * with the statistics of its batch and updates the running ones in every run. A plan for inference
- * (weft_predict, validation) uses the running statistics and does not change them. They are states of the
+ * (weft_predict, validation) uses the running statistics and does not change them, and so do norms that are made in a scope of
+ * weft_scope_inference, in every plan. They are states of the
  * graph: they are saved with the weights, and kept and restored with the best weights. */
 #ifndef WEFT_NORMALIZATION_H
 #define WEFT_NORMALIZATION_H

@@ -170,6 +170,7 @@ typedef weft_prediction prediction;
 #define array(...) weft_array(__VA_ARGS__)
 #define scope_begin(...) weft_scope_begin(__VA_ARGS__)
 #define scope_end(...) weft_scope_end(__VA_ARGS__)
+#define scope_inference(...) weft_scope_inference(__VA_ARGS__)
 #define scope_copy(...) weft_scope_copy(__VA_ARGS__)
 #define gradient(...) weft_gradient(__VA_ARGS__)
 #define gradients(...) weft_gradients(__VA_ARGS__)
