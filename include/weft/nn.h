@@ -356,8 +356,9 @@ WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
  * the next step of an optimizer that does not know it. A gradient that weft_optimizer_step is given for a frozen parameter is ignored: it counts into
  * no norm of clip_norm, no overflow check of loss scaling and no mean of accumulate. States of these names are frozen,
  * too: a batch or instance norm whose running_mean is frozen is in its inference form in plans for training that are made
- * from then on, and its statistics do not move ("backbone.*" is what PyTorch's requires_grad_(False) and eval() are for that
- * part; "*.weight" and "*.bias" leave the statistics alone). For parameters it takes effect in the next
+ * from then on, and its statistics do not move ("backbone.*" freezes both; "*.weight" and "*.bias" leave the statistics alone).
+ * Dropout stays at work: freezing is PyTorch's requires_grad_(False), and eval() for a part of a network is
+ * weft_scope_inference. For parameters it takes effect in the next
  * weft_minimize, weft_optimizer_minimize, weft_optimizer_step or weft_trainer_create; what exists already does not
  * change. WEFT_ERROR_ARGUMENT: there is no such parameter. */
 WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen);

@@ -224,7 +224,7 @@ typedef struct weft_attention_options {
     weft_tensor *mask; /* default NULL; broadcasts to (..., Lq, Lk): bool (true: attend) or f32 (is added) */
     bool causal;       /* default false; true: query i attends to keys j <= i, also if Lq is not Lk (as
                           PyTorch) */
-    float scale;       /* 0 (the default) means 1/sqrt(d) */
+    float scale;       /* 0 (the default) means 1/sqrt(d); WEFT_ZERO: 0, all keys have the same weight */
     float dropout;     /* default 0; of the attention weights, as weft_dropout: 0 <= dropout < 1 */
 } weft_attention_options;
 #define WEFT_ATTENTION_OPTIONS_INIT .struct_size = sizeof(weft_attention_options)

@@ -171,6 +171,7 @@ typedef weft_prediction prediction;
 #define array(...) weft_array(__VA_ARGS__)
 #define scope_begin(...) weft_scope_begin(__VA_ARGS__)
 #define scope_end(...) weft_scope_end(__VA_ARGS__)
+#define scope_inference(...) weft_scope_inference(__VA_ARGS__)
 #define scope_copy(...) weft_scope_copy(__VA_ARGS__)
 #define gradient(...) weft_gradient(__VA_ARGS__)
 #define gradients(...) weft_gradients(__VA_ARGS__)
@@ -635,6 +636,7 @@ typedef weft_prediction prediction;
 #define VERSION_MAJOR WEFT_VERSION_MAJOR
 #define VERSION_MINOR WEFT_VERSION_MINOR
 #define VERSION_PATCH WEFT_VERSION_PATCH
+#define ZERO WEFT_ZERO
 #define OK WEFT_OK
 #define ERROR_ARGUMENT WEFT_ERROR_ARGUMENT
 #define ERROR_SHAPE WEFT_ERROR_SHAPE

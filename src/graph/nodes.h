@@ -57,6 +57,9 @@ typedef struct wi_op {
     const char *no_gradient;
     /* COMPOSITE: ordinary nodes of the same value. */
     weft_tensor *(*lower)(weft_tensor *y, bool inference);
+    /* COMPOSITE: what names y to the user, if its form in plans for training is another one than for inference, so that it
+     * draws numbers or moves statistics there; NULL: the forms are alike. */
+    const weft_tensor *(*in_training)(const weft_tensor *y);
     /* COMPOSITE, NULL where there is nothing: refuses a plan that computes y at that batch (the line names
      * the op); and assignment 0, 1, ... (NULL: no more) that every plan for training does which computes y. Of
      * several nodes that assign to one variable in a plan, each reads what the one before leaves in it
@@ -305,7 +308,9 @@ struct weft_graph {
     size_t optimizers; /* made so far */
     wi_rated_update *rated;
     wi_noted_mean *means;
-    bool swapped; /* the parameters hold the average, and the average the parameters */
+    bool
+        told_of_training; /* the log has said that a plan computes in the form for training and updates nothing */
+    bool swapped;         /* the parameters hold the average, and the average the parameters */
     wi_attachment *attachments;
     int64_t length_symbol; /* of the nodes that have the length (graph/shape.h); 0: none has */
     weft_status status;    /* the first error */
