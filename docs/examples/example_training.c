@@ -43,6 +43,7 @@ static weft_status print_schedules(void) {
 static weft_status train(weft_graph *graph, weft_tensor *loss, weft_plan **plan, weft_tensor **rate) {
     weft_optimizer rule = rule_named("adam");
     rule.average_decay = 0.99f;
+    rule.schedule = weft_per_step(weft_cosine_schedule(1000, 1e-4f));
     weft_tensor *parameters[4], *gradients[4], *outputs[2] = {loss};
     weft_status status = weft_freeze(graph, "linear1.bias", true);
     if (!status) status = weft_freeze(graph, "linear1.bias", false);

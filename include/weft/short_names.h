@@ -346,6 +346,7 @@ typedef weft_prediction prediction;
 #define one_cycle_schedule(...) weft_one_cycle_schedule(__VA_ARGS__)
 #define polynomial_schedule(...) weft_polynomial_schedule(__VA_ARGS__)
 #define plateau_schedule(...) weft_plateau_schedule(__VA_ARGS__)
+#define per_step(...) weft_per_step(__VA_ARGS__)
 #define warmup(...) weft_warmup(__VA_ARGS__)
 #define schedule_rate(...) weft_schedule_rate(__VA_ARGS__)
 #define plateau_rate(...) weft_plateau_rate(__VA_ARGS__)

@@ -219,9 +219,11 @@ typedef struct wi_loss_scaling {
 
 /* A number that the host computes before each run. */
 typedef struct wi_scalar {
-    float value; /* as set by weft_scalar_set; with a rule: unused */
+    float value; /* as set by weft_scalar_set; with a rule that does not start from it: unused */
     double (*rule)(struct wi_scalar *scalar, const wi_clock *clock);
     double a, b;        /* of the rule */
+    const void *reads;  /* by the rule, besides; of the graph's arena */
+    bool is_set;        /* the rule starts from the value, which is part of a training's state */
     double memory;      /* what a rule keeps from update to update, */
     uint64_t remembers; /* and of which update that is */
     size_t clock;
@@ -345,6 +347,9 @@ weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double
 /* The number of the update that the clock's run belongs to, from 1. */
 uint64_t wi_clock_update(const wi_clock *clock);
 /* A rank-0 f32 that the host computes before each run. */
+/* One by its own: for rules that weft_scalar_set changes something about. */
+weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar);
+bool wi_scalar_has_rule(const weft_tensor *scalar);
 weft_tensor *wi_step_scalar(
     weft_graph *graph, size_t clock, double (*rule)(wi_scalar *, const wi_clock *), double a, double b);
 /* The parameters of a block, as one f32 tensor (rows, WI_FLAT_ROW): every parameter begins a row, so what belongs to a
