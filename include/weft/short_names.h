@@ -79,6 +79,7 @@ typedef weft_attention_options attention_options;
 typedef weft_pad_mode pad_mode;
 typedef weft_bag_mode bag_mode;
 typedef weft_bag_options bag_options;
+typedef weft_categorical_options categorical_options;
 typedef weft_plan plan;
 typedef weft_plan_options plan_options;
 typedef weft_value value;
@@ -518,6 +519,7 @@ typedef weft_prediction prediction;
 #define uniform(...) weft_uniform(__VA_ARGS__)
 #define normal(...) weft_normal(__VA_ARGS__)
 #define categorical(...) weft_categorical(__VA_ARGS__)
+#define categorical_with(...) weft_categorical_with(__VA_ARGS__)
 #define dropout(...) weft_dropout(__VA_ARGS__)
 #define plan_create(...) weft_plan_create(__VA_ARGS__)
 #define plan_retain(...) weft_plan_retain(__VA_ARGS__)
@@ -531,7 +533,9 @@ typedef weft_prediction prediction;
 #define plan_feed(...) weft_plan_feed(__VA_ARGS__)
 #define plan_run(...) weft_plan_run(__VA_ARGS__)
 #define plan_step(...) weft_plan_step(__VA_ARGS__)
+#define value_in(...) weft_value_in(__VA_ARGS__)
 #define VALUE(...) WEFT_VALUE(__VA_ARGS__)
+#define VALUE_IN(...) WEFT_VALUE_IN(__VA_ARGS__)
 #define VALUES(...) WEFT_VALUES(__VA_ARGS__)
 #define plan_wait(...) weft_plan_wait(__VA_ARGS__)
 #define plan_get_info(...) weft_plan_get_info(__VA_ARGS__)
@@ -747,6 +751,7 @@ typedef weft_prediction prediction;
 #define BAG_SUM WEFT_BAG_SUM
 #define BAG_MAX WEFT_BAG_MAX
 #define BAG_OPTIONS_INIT WEFT_BAG_OPTIONS_INIT
+#define CATEGORICAL_OPTIONS_INIT WEFT_CATEGORICAL_OPTIONS_INIT
 #define PLAN_OPTIONS_INIT WEFT_PLAN_OPTIONS_INIT
 #define FORMAT_TEXT WEFT_FORMAT_TEXT
 #define FORMAT_JSON WEFT_FORMAT_JSON
