@@ -68,6 +68,19 @@ WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
     }
 #define WEFT_WITH(of, ...)                                                                                   \
     (&(const weft_##of##_options){.struct_size = sizeof(weft_##of##_options), __VA_ARGS__})
+/* Layers and pools take the fields of their options as arguments with names, behind those that they always have, in any
+ * order (in C; C++ calls the function of the same name that ends with _layer or _with):
+ *     weft_linear(x, 10, .name = "head", .no_bias = true)
+ *     weft_conv2d(x, 64, 3, .stride = 2, .padding = 1)
+ *     weft_max_pool2d(x, 3, .stride = 2, .padding = 1) */
+#define WEFT_NAMED_(function, of, count, ...)                                                                \
+    WEFT_NAMED_AFTER_##count##_(function, of, __VA_ARGS__, .struct_size = sizeof(weft_##of##_options))
+#define WEFT_NAMED_AFTER_1_(function, of, a, ...)    function(a, &(const weft_##of##_options){__VA_ARGS__})
+#define WEFT_NAMED_AFTER_2_(function, of, a, b, ...) function(a, b, &(const weft_##of##_options){__VA_ARGS__})
+#define WEFT_NAMED_AFTER_3_(function, of, a, b, c, ...)                                                      \
+    function(a, b, c, &(const weft_##of##_options){__VA_ARGS__})
+#define WEFT_NAMED_AFTER_5_(function, of, a, b, c, d, e, ...)                                                \
+    function(a, b, c, d, e, &(const weft_##of##_options){__VA_ARGS__})
 #endif
 
 /* ---- graphs ---- */
@@ -250,7 +263,7 @@ WEFT_API weft_tensor *weft_scope_copy(weft_graph *graph, const char *from, const
  * of the backward pass, which have gradients themselves; an op on the way that has none (docs/ops.md: the second
  * gradient of CTC) is WEFT_ERROR_UNSUPPORTED. */
 WEFT_API weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt);
-/* The same for several tensors at once. On an error every gradients[i] is NULL, and the graph does not keep the error. */
+/* The same for several tensors at once; zeros for those that the loss does not reach. On an error every gradients[i] is NULL, and the graph does not keep the error. */
 WEFT_API weft_status weft_gradients(
     weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients);
 /* variable ← value in each run of a plan that has this node among its outputs; both have the same shape and

@@ -43,9 +43,26 @@ WEFT_API weft_tensor *weft_avg_pool(weft_tensor *x, const weft_pool_options *opt
  * 0 where the result is 0. With ceil_mode a window that extends beyond the image is scaled up to its full
  * size, as in PyTorch. */
 WEFT_API weft_tensor *weft_lp_pool(weft_tensor *x, double p, const weft_pool_options *options);
-/* x (N, C, H, W), adjacent windows of size × size. */
+/* x (N, C, H, W), windows of size × size, as torch.nn.MaxPool2d and AvgPool2d; adjacent unless a stride is given. In C the
+ * options stand in the call: weft_max_pool2d(x, 3, .stride = 2, .padding = 1). */
 WEFT_API weft_tensor *weft_max_pool2d(weft_tensor *x, int64_t size);
 WEFT_API weft_tensor *weft_avg_pool2d(weft_tensor *x, int64_t size);
+/* The fields of weft_pool_options with one number for both axes. */
+typedef struct weft_square_pool_options {
+    size_t struct_size;
+    int64_t stride;   /* 0 (the default) means the size */
+    int64_t padding;  /* default 0 */
+    int64_t dilation; /* 0 (the default) means 1 */
+    int64_t divisor;
+    bool ceil_mode;
+    bool exclude_padding;
+} weft_square_pool_options;
+#define WEFT_SQUARE_POOL_OPTIONS_INIT .struct_size = sizeof(weft_square_pool_options)
+/* The same with options; NULL means all defaults. */
+WEFT_API weft_tensor *weft_max_pool2d_with(
+    weft_tensor *x, int64_t size, const weft_square_pool_options *options);
+WEFT_API weft_tensor *weft_avg_pool2d_with(
+    weft_tensor *x, int64_t size, const weft_square_pool_options *options);
 /* To the given spatial sizes: result o of an axis of size n covers the elements floor(o·n / size) to
  * ceil((o + 1)·n / size) - 1. */
 WEFT_API weft_tensor *weft_adaptive_max_pool(weft_tensor *x, const int64_t *sizes);
@@ -88,5 +105,8 @@ WEFT_API weft_tensor *weft_dropout_channels(weft_tensor *x, float p);
 
 #ifdef __cplusplus
 }
+#else /* arguments with names (graph.h) */
+#define weft_max_pool2d(x, ...) WEFT_NAMED_(weft_max_pool2d_with, square_pool, 2, x, __VA_ARGS__)
+#define weft_avg_pool2d(x, ...) WEFT_NAMED_(weft_avg_pool2d_with, square_pool, 2, x, __VA_ARGS__)
 #endif
 #endif

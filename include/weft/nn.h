@@ -30,7 +30,10 @@ WEFT_API weft_initialiser weft_init_truncated_normal(float mean, float deviation
  * min(rows, columns) on the host. */
 WEFT_API weft_initialiser weft_init_orthogonal(float gain);
 
-/* ---- layers: ops that create their parameters ---- */
+/* ---- layers: ops that create their parameters ----
+ * In C the fields of the options stand in the call: weft_linear(x, 10, .name = "head", .no_bias = true) is
+ * weft_linear_layer(x, 10, WEFT_WITH(linear, .name = "head", .no_bias = true)); so do weft_bilinear, the convolutions,
+ * weft_embedding and the norms of normalization.h. */
 /* x (..., in) → (..., units). Parameters "linearN.weight" (units, in) and "linearN.bias" (units), where N =
  * 1, 2, ... counts the layers of the graph; both begin as U(±1/sqrt(in)), as in PyTorch. */
 WEFT_API weft_tensor *weft_linear(weft_tensor *x, int64_t units);
@@ -49,6 +52,9 @@ WEFT_API weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const wef
 /* x1 (..., in1), x2 (..., in2) → (..., units), as weft_bilinear_with. Parameters "bilinearN.weight" (units,
  * in1, in2) and "bilinearN.bias" (units), both U(±1/sqrt(in1)). */
 WEFT_API weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t units);
+/* The same with options, of which name is "bilinearN" by default; NULL means all defaults. */
+WEFT_API weft_tensor *weft_bilinear_layer(
+    weft_tensor *x1, weft_tensor *x2, int64_t units, const weft_linear_options *options);
 
 /* Convolution (convolution.h). Parameters "convN.weight" (F, C / groups, K...) and "convN.bias" (F), where N
  * = 1, 2, ... counts the layers of the graph; both begin as U(±1/sqrt(fan_in)) with fan_in = C / groups ·
@@ -56,7 +62,8 @@ WEFT_API weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t un
 WEFT_API weft_tensor *weft_conv1d(weft_tensor *x, int64_t filters, int64_t size); /* stride 1, no padding */
 WEFT_API weft_tensor *weft_conv2d(weft_tensor *x, int64_t filters, int64_t size); /* size × size */
 WEFT_API weft_tensor *weft_conv3d(weft_tensor *x, int64_t filters, int64_t size); /* size × size × size */
-/* x (N, C, H, W), windows of size × size, with this stride and padding on both spatial axes, as torch.nn.Conv2d. */
+/* x (N, C, H, W), windows of size × size, with this stride and padding on both spatial axes, as torch.nn.Conv2d:
+ * weft_conv2d(x, filters, size, .stride = stride, .padding = padding). */
 WEFT_API weft_tensor *weft_conv2d_strided(
     weft_tensor *x, int64_t filters, int64_t size, int64_t stride, int64_t padding);
 /* The same transposed, as torch.nn.ConvTranspose2d: "convtransposeN". (x, 8, 4, 2, 1) doubles H and W. */
@@ -72,11 +79,27 @@ typedef struct weft_conv_layer_options {
     const weft_initialiser *weight_initialiser; /* default U(±1/sqrt(fan_in)) */
     const weft_initialiser *bias_initialiser;   /* default U(±1/sqrt(fan_in)) */
     bool no_bias;                               /* default false */
+    bool same;                                  /* default false; true: conv.mode WEFT_PADDING_SAME */
+    /* One number for all spatial axes instead of the field of conv. 0 (the default): that field counts; both: an error. */
+    int64_t stride, padding, dilation, output_padding, groups;
+    int64_t size; /* the window along each spatial axis, where the argument `size` is NULL */
 } weft_conv_layer_options;
 #define WEFT_CONV_LAYER_OPTIONS_INIT .struct_size = sizeof(weft_conv_layer_options)
-/* size: the window along each spatial axis of x. options NULL means all defaults. */
+/* size: the window along each spatial axis of x. options NULL means all defaults. Errors: WEFT_ERROR_SHAPE,
+ * WEFT_ERROR_ARGUMENT. */
 WEFT_API weft_tensor *weft_conv_layer(
     weft_tensor *x, int64_t filters, const int64_t *size, const weft_conv_layer_options *options);
+/* The same of one, two or three spatial axes, with a window of `size` along each of them: what weft_conv1d(x, filters, size,
+ * .stride = 2) stands for in C. */
+WEFT_API weft_tensor *weft_conv1d_layer(
+    weft_tensor *x, int64_t filters, int64_t size, const weft_conv_layer_options *options);
+WEFT_API weft_tensor *weft_conv2d_layer(
+    weft_tensor *x, int64_t filters, int64_t size, const weft_conv_layer_options *options);
+WEFT_API weft_tensor *weft_conv3d_layer(
+    weft_tensor *x, int64_t filters, int64_t size, const weft_conv_layer_options *options);
+/* Transposed; stride and padding stand in the options, too: 0 there, or the same. */
+WEFT_API weft_tensor *weft_conv_transpose2d_layer(weft_tensor *x, int64_t filters, int64_t size,
+    int64_t stride, int64_t padding, const weft_conv_layer_options *options);
 
 /* Multi-head attention (A. Vaswani et al. 2017): query (batch, Lq, E), key (batch, Lk, Ek), value (batch, Lk,
  * Ev) → (batch, Lq, E), or all without the batch. Each head attends with E / heads columns (weft_attention).
@@ -313,9 +336,9 @@ typedef struct weft_optimizer {
     bool centered;        /* RMSprop */
     bool amsgrad;         /* Adam, AdamW */
     /* All kinds: */
-    float clip_value; /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
-    float clip_norm;  /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters that are
-                        not frozen; 0: off */
+    float clip_value;    /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
+    float clip_norm;     /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters of
+                        the update; 0: off */
     uint32_t accumulate; /* runs per update, which uses the mean of their gradients; 0 and 1: every run */
     float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, where the first a is the first
                             updated p (see weft_average_swap); 0: off */
@@ -338,15 +361,18 @@ WEFT_API weft_optimizer weft_adadelta(float rate); /* rho 0.9, epsilon 1e-6; PyT
 WEFT_API weft_optimizer weft_lamb(float rate, float weight_decay); /* betas 0.9, 0.999; epsilon 1e-6 */
 WEFT_API weft_optimizer weft_lion(float rate, float weight_decay); /* betas 0.9, 0.99 */
 
-/* Creates the update of all parameters of the graph that reduces the loss. Pass the updates to
- * weft_plan_create among the outputs; then each run is a training step. The update is one launch after the
- * gradients, for any number of parameters, with groups, accumulation and averages included; clip_norm adds
- * the reduction of the norm, and LAMB takes four launches (a reduction over many elements is two launches).
+/* Creates the update, which reduces the loss, of all parameters that the loss reaches and that are not frozen. A loss
+ * reaches a parameter if its gradient flows there: it depends on the parameter in another way than through
+ * weft_stop_gradient, comparisons, indices and roundings. Other parameters do not change, by no decay either, and nothing is
+ * kept of them: no moments, no average, no part in a norm. Pass the updates to weft_plan_create among the outputs; then
+ * each run is a training step. The update is one launch after the gradients for each run of parameters that were created
+ * one after the other, with groups, accumulation and averages included; clip_norm adds the reduction of the norm, and LAMB takes four launches (a reduction over many elements is two launches).
  * Matrices of 2^20 elements or more are updated in the epilogue of the products that compute their gradients,
  * unless something needs all gradients first. The learning rate is the scalar "learning_rate"
  * (weft_minimize_rate) of this call, which can be set between runs. updates: an array of at least WEFT_MAX_UPDATES.
  * Errors: WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind, a group that names no
- * parameter, a capacity that is too small), WEFT_ERROR_STATE (no parameters, or all are frozen). After an error the graph
+ * parameter, a capacity that is too small), WEFT_ERROR_STATE (no parameters, all are frozen, or the loss reaches none), WEFT_ERROR_DTYPE (one of
+ * them is not f32). After an error the graph
  * has no state of the optimizer. */
 WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
     size_t capacity, size_t *count);
@@ -365,21 +391,23 @@ WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph);
  * of them: parameters that come later, or in a step of their own, begin at t = 1. A step is one launch for each run
  * of parameters that were created one after the other. A plan may hold several steps, of one optimizer or of more, as
  * long as no parameter is in two of them (WEFT_ERROR_ARGUMENT of weft_plan_create). clip_norm takes the norm over the
- * parameters of a step that are not frozen. */
+ * parameters of a step that are neither frozen nor unreached. */
 typedef struct weft_optimizer_state weft_optimizer_state;
 /* rule is copied, and so are its groups, each of which must name a parameter by the first step. NULL after an error:
  * WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind). */
 WEFT_API weft_optimizer_state *weft_optimizer_create(weft_graph *graph, const weft_optimizer *rule);
 /* The update of `count` parameters by these gradients, each of the shape of its parameter: results of weft_gradients,
  * sums or projections of them, inputs that the program writes. Other parameters do not change; frozen ones in the list do
- * not either, and their gradients are ignored (weft_freeze). Parameters that the optimizer does not know yet are welcome
+ * not either, and their gradients are ignored (weft_freeze); nor do those whose gradient is what weft_gradients gives where
+ * the loss does not reach them (zeros), as it is or scaled: zeros of another origin are a gradient, with which decay applies.
+ * Parameters that the optimizer does not know yet are welcome
  * in any step. NULL after an error: WEFT_ERROR_ARGUMENT (no parameters, one that is twice in the list, one of another graph, a tensor that is no
  * parameter), WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE (f32 only), WEFT_ERROR_STATE (more than 64 sets of parameters in one
- * graph that began in different steps). */
+ * graph that began in different steps; all parameters of the list are frozen or unreached). */
 WEFT_API weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *const *parameters,
     weft_tensor *const *gradients, size_t count);
 /* The same with the gradients of a loss: of the parameters of these names (a star matches any characters; NULL: all)
- * that it depends on and that are not frozen. WEFT_ERROR_STATE: there are none.
+ * that it reaches (weft_minimize) and that are not frozen. WEFT_ERROR_STATE: there are none.
  *     weft_tensor *train = weft_optimizer_minimize(optimizer, loss, "generator.*"); */
 WEFT_API weft_tensor *weft_optimizer_minimize(
     weft_optimizer_state *optimizer, weft_tensor *loss, const char *parameters);
@@ -392,8 +420,9 @@ WEFT_API weft_tensor *weft_train_step(weft_tensor *loss, weft_optimizer rule, co
 WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
 
 /* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get
- * no gradient (the backward pass does not compute it), no update and no decay, and the moments that an optimizer keeps of
- * them stay as they are. A gradient that weft_optimizer_step is given for a frozen parameter is ignored: it counts into
+ * no gradient (the backward pass does not compute it), no update and no decay. An optimizer makes no moments and no average for
+ * them; those that it has from before stay as they are, and what is unfrozen later begins with moments of zero and t = 1 in
+ * the next step of an optimizer that does not know it. A gradient that weft_optimizer_step is given for a frozen parameter is ignored: it counts into
  * no norm of clip_norm, no overflow check of loss scaling and no mean of accumulate. States of these names are frozen,
  * too: a batch or instance norm whose running_mean is frozen is in its inference form in plans for training that are made
  * from then on, and its statistics do not move ("backbone.*" is what PyTorch's requires_grad_(False) and eval() are for that
@@ -410,5 +439,13 @@ WEFT_API weft_status weft_average_swap(weft_graph *graph);
 
 #ifdef __cplusplus
 }
+#else /* arguments with names (graph.h) */
+#define weft_linear(x, ...)           WEFT_NAMED_(weft_linear_layer, linear, 2, x, __VA_ARGS__)
+#define weft_bilinear(x1, ...)        WEFT_NAMED_(weft_bilinear_layer, linear, 3, x1, __VA_ARGS__)
+#define weft_conv1d(x, ...)           WEFT_NAMED_(weft_conv1d_layer, conv_layer, 3, x, __VA_ARGS__)
+#define weft_conv2d(x, ...)           WEFT_NAMED_(weft_conv2d_layer, conv_layer, 3, x, __VA_ARGS__)
+#define weft_conv3d(x, ...)           WEFT_NAMED_(weft_conv3d_layer, conv_layer, 3, x, __VA_ARGS__)
+#define weft_conv_transpose2d(x, ...) WEFT_NAMED_(weft_conv_transpose2d_layer, conv_layer, 5, x, __VA_ARGS__)
+#define weft_embedding(tokens, ...)   WEFT_NAMED_(weft_embedding_layer, embedding, 3, tokens, __VA_ARGS__)
 #endif
 #endif

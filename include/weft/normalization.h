@@ -117,5 +117,11 @@ WEFT_API weft_tensor *weft_rms_norm_with(
 
 #ifdef __cplusplus
 }
+#else /* arguments with names (graph.h): weft_batch_norm(x, .name = "bn1", .momentum = 0.01f) */
+#define weft_batch_norm(...)    WEFT_NAMED_(weft_batch_norm_layer, batch_norm, 1, __VA_ARGS__)
+#define weft_instance_norm(...) WEFT_NAMED_(weft_instance_norm_layer, instance_norm, 1, __VA_ARGS__)
+#define weft_group_norm(x, ...) WEFT_NAMED_(weft_group_norm_layer, norm, 2, x, __VA_ARGS__)
+#define weft_layer_norm(...)    WEFT_NAMED_(weft_layer_norm_layer, norm, 1, __VA_ARGS__)
+#define weft_rms_norm(...)      WEFT_NAMED_(weft_rms_norm_layer, norm, 1, __VA_ARGS__)
 #endif
 #endif

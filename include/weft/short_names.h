@@ -45,6 +45,7 @@ typedef weft_image_options image_options;
 typedef weft_cifar cifar;
 typedef weft_image_block image_block;
 typedef weft_pool_options pool_options;
+typedef weft_square_pool_options square_pool_options;
 typedef weft_resample_mode resample_mode;
 typedef weft_resample_options resample_options;
 typedef weft_weights_difference weights_difference;
@@ -215,6 +216,8 @@ typedef weft_prediction prediction;
 #define lp_pool(...) weft_lp_pool(__VA_ARGS__)
 #define max_pool2d(...) weft_max_pool2d(__VA_ARGS__)
 #define avg_pool2d(...) weft_avg_pool2d(__VA_ARGS__)
+#define max_pool2d_with(...) weft_max_pool2d_with(__VA_ARGS__)
+#define avg_pool2d_with(...) weft_avg_pool2d_with(__VA_ARGS__)
 #define adaptive_max_pool(...) weft_adaptive_max_pool(__VA_ARGS__)
 #define adaptive_avg_pool(...) weft_adaptive_avg_pool(__VA_ARGS__)
 #define global_max_pool(...) weft_global_max_pool(__VA_ARGS__)
@@ -305,12 +308,17 @@ typedef weft_prediction prediction;
 #define linear(...) weft_linear(__VA_ARGS__)
 #define linear_layer(...) weft_linear_layer(__VA_ARGS__)
 #define bilinear(...) weft_bilinear(__VA_ARGS__)
+#define bilinear_layer(...) weft_bilinear_layer(__VA_ARGS__)
 #define conv1d(...) weft_conv1d(__VA_ARGS__)
 #define conv2d(...) weft_conv2d(__VA_ARGS__)
 #define conv3d(...) weft_conv3d(__VA_ARGS__)
 #define conv2d_strided(...) weft_conv2d_strided(__VA_ARGS__)
 #define conv_transpose2d(...) weft_conv_transpose2d(__VA_ARGS__)
 #define conv_layer(...) weft_conv_layer(__VA_ARGS__)
+#define conv1d_layer(...) weft_conv1d_layer(__VA_ARGS__)
+#define conv2d_layer(...) weft_conv2d_layer(__VA_ARGS__)
+#define conv3d_layer(...) weft_conv3d_layer(__VA_ARGS__)
+#define conv_transpose2d_layer(...) weft_conv_transpose2d_layer(__VA_ARGS__)
 #define multi_head_attention(...) weft_multi_head_attention(__VA_ARGS__)
 #define multi_head_attention_with(...) weft_multi_head_attention_with(__VA_ARGS__)
 #define embedding(...) weft_embedding(__VA_ARGS__)
@@ -698,6 +706,7 @@ typedef weft_prediction prediction;
 #define CIFAR_100_TRAIN WEFT_CIFAR_100_TRAIN
 #define CIFAR_100_TEST WEFT_CIFAR_100_TEST
 #define POOL_OPTIONS_INIT WEFT_POOL_OPTIONS_INIT
+#define SQUARE_POOL_OPTIONS_INIT WEFT_SQUARE_POOL_OPTIONS_INIT
 #define RESAMPLE_NEAREST WEFT_RESAMPLE_NEAREST
 #define RESAMPLE_LINEAR WEFT_RESAMPLE_LINEAR
 #define RESAMPLE_OPTIONS_INIT WEFT_RESAMPLE_OPTIONS_INIT

@@ -27,7 +27,7 @@ static bool weight_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *x, int6
     dims[0] = transposed ? channels : filters;
     dims[1] = (transposed ? filters : channels) / groups;
     for (int i = 2; i < rank; i++) {
-        dims[i] = size ? size[i - 2] : 0;
+        dims[i] = size[i - 2];
         if (dims[i] <= 0)
             return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
                 "weft_conv_layer: a window of %" PRId64 " along spatial axis %d, expected 1 or more", dims[i],
@@ -36,12 +36,39 @@ static bool weight_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *x, int6
     return true;
 }
 
+/* One number for all spatial axes instead of the array. */
+static bool take_number(weft_graph *graph, const char *what, int64_t number, int64_t *array, int count) {
+    for (int i = 0; number && i < count; i++)
+        if (array[i])
+            return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+                "weft_conv_layer: %s = %" PRId64 " beside conv.%s: give one of them", what, number, what);
+    for (int i = 0; number && i < count; i++) array[i] = number;
+    return true;
+}
+
+static bool take_numbers(weft_graph *graph, weft_conv_layer_options *own) {
+    weft_conv_options *const conv = &own->conv;
+    if (own->same && conv->mode != WEFT_PADDING_EQUAL && conv->mode != WEFT_PADDING_SAME)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "weft_conv_layer: same beside another conv.mode: give one of them");
+    if (own->same && own->padding)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_conv_layer: padding = %" PRId64 " beside same, which computes the padding", own->padding);
+    if (own->same) conv->mode = WEFT_PADDING_SAME;
+    return take_number(graph, "stride", own->stride, conv->stride, 3) &&
+           take_number(graph, "padding", own->padding, conv->padding, 3) &&
+           take_number(graph, "dilation", own->dilation, conv->dilation, 3) &&
+           take_number(graph, "output_padding", own->output_padding, conv->output_padding, 3) &&
+           take_number(graph, "groups", own->groups, &conv->groups, 1);
+}
+
 static bool read_options(
     weft_graph *graph, weft_conv_layer_options *own, const weft_conv_layer_options *given) {
     if (!WI_GRAPH_OPTIONS(graph, own, given, "weft_conv_layer", WEFT_CONV_LAYER_OPTIONS_INIT)) return false;
     weft_conv_options *const conv = &own->conv;
     if (conv->struct_size == 0) conv->struct_size = sizeof *conv;
-    if (conv->struct_size == sizeof *conv) return true; /* what follows it is not of its type */
+    if (conv->struct_size == sizeof *conv) /* what follows it is not of its type */
+        return take_numbers(graph, own);
     return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
         "weft_conv_layer: conv: options of %zu bytes, expected %zu (use WEFT_CONV_OPTIONS_INIT)",
         conv->struct_size, sizeof *conv);
@@ -54,6 +81,11 @@ weft_tensor *weft_conv_layer(
     weft_conv_layer_options own;
     const weft_conv_layer_options *const options = &own;
     if (!read_options(graph, &own, given)) return NULL;
+    if (size && options->size)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_conv_layer: the window is given twice: by the argument and by the option `size`");
+    const int64_t one_size[] = WEFT_ALL(options->size);
+    if (!size) size = one_size;
     const weft_conv_options conv = own.conv;
     int64_t dims[WEFT_MAX_RANK];
     if (!weight_shape(dims, x, filters, size, conv.groups ? conv.groups : 1, options->transposed))
@@ -87,32 +119,48 @@ static weft_tensor *plain(weft_tensor *x, const char *op, int axes, int64_t filt
     return weft_conv_layer(x, filters, (const int64_t[]){size, size, size}, options);
 }
 
-weft_tensor *weft_conv1d(weft_tensor *x, int64_t filters, int64_t size) {
-    return plain(x, "weft_conv1d", 1, filters, size, NULL);
-}
-weft_tensor *weft_conv2d(weft_tensor *x, int64_t filters, int64_t size) {
-    return plain(x, "weft_conv2d", 2, filters, size, NULL);
-}
-weft_tensor *weft_conv3d(weft_tensor *x, int64_t filters, int64_t size) {
-    return plain(x, "weft_conv3d", 3, filters, size, NULL);
-}
+#define PLAIN_FORMS(axes)                                                                                    \
+    weft_tensor *weft_conv##axes##d_layer(                                                                   \
+        weft_tensor *x, int64_t filters, int64_t size, const weft_conv_layer_options *options) {             \
+        return plain(x, "weft_conv" #axes "d", axes, filters, size, options);                                \
+    }                                                                                                        \
+    weft_tensor *(weft_conv##axes##d)(weft_tensor * x, int64_t filters, int64_t size) {                      \
+        return plain(x, "weft_conv" #axes "d", axes, filters, size, NULL);                                   \
+    }
+PLAIN_FORMS(1)
+PLAIN_FORMS(2)
+PLAIN_FORMS(3)
 
 static weft_tensor *strided(weft_tensor *x, const char *op, int64_t filters, int64_t size, int64_t stride,
-    int64_t padding, bool transposed) {
+    weft_conv_layer_options options) {
     if (x && stride < 1) /* 0 is a default of the options */
         return wi_graph_fail(weft_tensor_graph(x), WEFT_ERROR_ARGUMENT,
             "%s: a stride of %" PRId64 ", expected 1 or more", op, stride);
-    const weft_conv_layer_options options = {WEFT_CONV_LAYER_OPTIONS_INIT,
-        .conv = {WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(stride), .padding = WEFT_ALL(padding)},
-        .transposed = transposed};
+    options.stride = stride;
     return plain(x, op, 2, filters, size, &options);
 }
 
 weft_tensor *weft_conv2d_strided(
     weft_tensor *x, int64_t filters, int64_t size, int64_t stride, int64_t padding) {
-    return strided(x, "weft_conv2d_strided", filters, size, stride, padding, false);
+    return strided(x, "weft_conv2d_strided", filters, size, stride,
+        (weft_conv_layer_options){WEFT_CONV_LAYER_OPTIONS_INIT, .padding = padding});
 }
-weft_tensor *weft_conv_transpose2d(
-    weft_tensor *x, int64_t filters, int64_t size, int64_t stride, int64_t padding) {
-    return strided(x, "weft_conv_transpose2d", filters, size, stride, padding, true);
+
+weft_tensor *weft_conv_transpose2d_layer(weft_tensor *x, int64_t filters, int64_t size, int64_t stride,
+    int64_t padding, const weft_conv_layer_options *given) {
+    static const char call[] = "weft_conv_transpose2d";
+    weft_conv_layer_options own;
+    if (!x || !WI_GRAPH_OPTIONS(weft_tensor_graph(x), &own, given, call, WEFT_CONV_LAYER_OPTIONS_INIT))
+        return NULL;
+    if ((own.stride && own.stride != stride) || (own.padding && own.padding != padding))
+        return wi_graph_fail(weft_tensor_graph(x), WEFT_ERROR_ARGUMENT,
+            "%s: stride and padding are arguments, and the options name other ones", call);
+    own.padding = padding;
+    own.transposed = true;
+    return strided(x, call, filters, size, stride, own);
+}
+
+weft_tensor *(
+    weft_conv_transpose2d)(weft_tensor *x, int64_t filters, int64_t size, int64_t stride, int64_t padding) {
+    return weft_conv_transpose2d_layer(x, filters, size, stride, padding, NULL);
 }

@@ -100,7 +100,7 @@ weft_tensor *weft_embedding_layer(
     return limited(rows, options->max_norm);
 }
 
-weft_tensor *weft_embedding(weft_tensor *tokens, int64_t vocabulary, int64_t width) {
+weft_tensor *(weft_embedding)(weft_tensor *tokens, int64_t vocabulary, int64_t width) {
     return weft_embedding_layer(tokens, vocabulary, width, NULL);
 }
 

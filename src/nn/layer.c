@@ -20,6 +20,17 @@ weft_tensor *wi_layer_parameter(weft_graph *graph, const char *layer, const char
     return weft_parameter_shape(graph, name, *initialiser, rank, dims);
 }
 
+typedef struct first_values {
+    weft_initialiser weight, bias;
+} first_values;
+
+static first_values first_values_of(const weft_linear_options *options, int64_t in) {
+    const float bound = 1.0f / sqrtf((float)in);
+    const weft_initialiser uniform = weft_init_uniform(-bound, bound);
+    return (first_values){options->weight_initialiser ? *options->weight_initialiser : uniform,
+        options->bias_initialiser ? *options->bias_initialiser : uniform};
+}
+
 weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_options *given) {
     if (!x) return NULL;
     weft_linear_options own;
@@ -37,24 +48,22 @@ weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_
 
     char name[WI_LAYER_NAME];
     wi_layer_name(name, graph, "linear", options->name);
-    const float bound = 1.0f / sqrtf((float)in);
-    const weft_initialiser uniform = weft_init_uniform(-bound, bound);
-    const weft_initialiser *const weights = options->weight_initialiser;
-    const weft_initialiser *const biases = options->bias_initialiser;
-    weft_tensor *const weight = wi_layer_parameter(
-        graph, name, "weight", weights ? weights : &uniform, 2, (const int64_t[]){units, in});
+    const first_values first = first_values_of(options, in);
+    weft_tensor *const weight =
+        wi_layer_parameter(graph, name, "weight", &first.weight, 2, (const int64_t[]){units, in});
     weft_tensor *bias = NULL;
-    if (!options->no_bias) {
-        bias = wi_layer_parameter(graph, name, "bias", biases ? biases : &uniform, 1, &units);
-        if (!bias) return NULL;
-    }
+    if (!options->no_bias && !(bias = wi_layer_parameter(graph, name, "bias", &first.bias, 1, &units)))
+        return NULL;
     return weft_linear_with(x, weight, bias);
 }
 
-weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t units) {
+weft_tensor *weft_bilinear_layer(
+    weft_tensor *x1, weft_tensor *x2, int64_t units, const weft_linear_options *given) {
     weft_tensor *const inputs[] = {x1, x2};
     weft_graph *const graph = wi_inputs_graph("bilinear", inputs, 2);
-    if (!graph) return NULL;
+    weft_linear_options options;
+    if (!graph || !WI_GRAPH_OPTIONS(graph, &options, given, "weft_bilinear_layer", WEFT_LINEAR_OPTIONS_INIT))
+        return NULL;
     const int64_t in1 = weft_tensor_dimension(x1, -1), in2 = weft_tensor_dimension(x2, -1);
     if (in1 <= 0 || in2 <= 0)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
@@ -63,15 +72,19 @@ weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t units) {
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "weft_bilinear: %" PRId64 " units, expected 1 or more", units);
     char name[WI_LAYER_NAME];
-    wi_layer_name(name, graph, "bilinear", NULL);
-    const float bound = 1.0f / sqrtf((float)in1);
-    const weft_initialiser uniform = weft_init_uniform(-bound, bound);
+    wi_layer_name(name, graph, "bilinear", options.name);
+    const first_values first = first_values_of(&options, in1);
     weft_tensor *const weight =
-        wi_layer_parameter(graph, name, "weight", &uniform, 3, (const int64_t[]){units, in1, in2});
-    weft_tensor *const bias = wi_layer_parameter(graph, name, "bias", &uniform, 1, &units);
-    return bias ? weft_bilinear_with(x1, x2, weight, bias) : NULL;
+        wi_layer_parameter(graph, name, "weight", &first.weight, 3, (const int64_t[]){units, in1, in2});
+    weft_tensor *bias = NULL;
+    if (!options.no_bias && !(bias = wi_layer_parameter(graph, name, "bias", &first.bias, 1, &units)))
+        return NULL;
+    return weft_bilinear_with(x1, x2, weight, bias);
 }
 
-weft_tensor *weft_linear(weft_tensor *x, int64_t units) {
+weft_tensor *(weft_linear)(weft_tensor *x, int64_t units) {
     return weft_linear_layer(x, units, NULL);
+}
+weft_tensor *(weft_bilinear)(weft_tensor *x1, weft_tensor *x2, int64_t units) {
+    return weft_bilinear_layer(x1, x2, units, NULL);
 }

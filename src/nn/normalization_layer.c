@@ -120,11 +120,11 @@ weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instance_norm_o
                               options->running ? &layer.running : NULL, epsilon_of(options->epsilon, 1e-5f));
 }
 
-weft_tensor *weft_batch_norm(weft_tensor *x) {
+weft_tensor *(weft_batch_norm)(weft_tensor *x) {
     return weft_batch_norm_layer(x, NULL);
 }
 
-weft_tensor *weft_instance_norm(weft_tensor *x) {
+weft_tensor *(weft_instance_norm)(weft_tensor *x) {
     return weft_instance_norm_layer(x, NULL);
 }
 
@@ -201,14 +201,14 @@ weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_options *given)
                         : weft_rms_norm_with(x, axes, layer.weight, epsilon_of(options->epsilon, 0x1p-23f));
 }
 
-weft_tensor *weft_group_norm(weft_tensor *x, int64_t groups) {
+weft_tensor *(weft_group_norm)(weft_tensor *x, int64_t groups) {
     return weft_group_norm_layer(x, groups, NULL);
 }
 
-weft_tensor *weft_layer_norm(weft_tensor *x) {
+weft_tensor *(weft_layer_norm)(weft_tensor *x) {
     return weft_layer_norm_layer(x, NULL);
 }
 
-weft_tensor *weft_rms_norm(weft_tensor *x) {
+weft_tensor *(weft_rms_norm)(weft_tensor *x) {
     return weft_rms_norm_layer(x, NULL);
 }

@@ -1,24 +1,36 @@
 /* Other forms of pooling: square windows, adaptive and global ones, and Lp, each made of others. */
 #include "ops/pooling/pool.h"
 #include <math.h>
+#include <weft/convolution.h>
 
 /* ---- square windows ---- */
 
 static weft_tensor *square(const char *op, weft_tensor *x, int64_t size,
-    weft_tensor *(*pool)(weft_tensor *, const weft_pool_options *)) {
+    const weft_square_pool_options *given, weft_tensor *(*pool)(weft_tensor *, const weft_pool_options *)) {
     char text[WI_SHAPE_TEXT];
-    if (!wi_image_graph(op, x)) return NULL;
+    weft_square_pool_options o;
+    if (!wi_image_graph(op, x) || !WI_GRAPH_OPTIONS(x->graph, &o, given, op, WEFT_SQUARE_POOL_OPTIONS_INIT))
+        return NULL;
     if (x->shape.rank != 4)
         return wi_graph_fail(
             x->graph, WEFT_ERROR_SHAPE, "%s: %s is not (N, C, H, W)", op, wi_shape_print(&x->shape, text));
-    return pool(x, &(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .window = {size, size}});
+    return pool(
+        x, &(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .window = WEFT_ALL(size),
+               .stride = WEFT_ALL(o.stride), .padding = WEFT_ALL(o.padding), .dilation = WEFT_ALL(o.dilation),
+               .ceil_mode = o.ceil_mode, .exclude_padding = o.exclude_padding, .divisor = o.divisor});
 }
 
-weft_tensor *weft_max_pool2d(weft_tensor *x, int64_t size) {
-    return square("max_pool2d", x, size, weft_max_pool);
+weft_tensor *weft_max_pool2d_with(weft_tensor *x, int64_t size, const weft_square_pool_options *options) {
+    return square("max_pool2d", x, size, options, weft_max_pool);
 }
-weft_tensor *weft_avg_pool2d(weft_tensor *x, int64_t size) {
-    return square("avg_pool2d", x, size, weft_avg_pool);
+weft_tensor *weft_avg_pool2d_with(weft_tensor *x, int64_t size, const weft_square_pool_options *options) {
+    return square("avg_pool2d", x, size, options, weft_avg_pool);
+}
+weft_tensor *(weft_max_pool2d)(weft_tensor *x, int64_t size) {
+    return weft_max_pool2d(x, size);
+}
+weft_tensor *(weft_avg_pool2d)(weft_tensor *x, int64_t size) {
+    return weft_avg_pool2d(x, size);
 }
 
 /* ---- adaptive and global ---- */
