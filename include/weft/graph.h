@@ -284,6 +284,13 @@ WEFT_API weft_status weft_gradients(
  * an error as the input of other nodes. Two assignments to one variable in one plan, or one to a parameter
  * beside an update of weft_minimize, are an error of weft_plan_create. */
 WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
+/* The same after everything else that a run does: value sees what the updates and the other assignments of the plan have
+ * left in the parameters and states that it is computed from, also those of this variable. Several of them in one plan
+ * see the same values, and no other node of the run sees theirs. value depends on no input (WEFT_ERROR_ARGUMENT of
+ * weft_plan_create). A step of f16 that is skipped skips them, too; runs that only accumulate gradients do them. Weights
+ * and pixels that stay within bounds:
+ *     weft_plan_create(&plan, WEFT_TENSORS(train, weft_assign_after(p, weft_clamp(p, 0, 1))), NULL); */
+WEFT_API weft_tensor *weft_assign_after(weft_tensor *variable, weft_tensor *value);
 /* Returns x; no gradient flows back through it. */
 WEFT_API weft_tensor *weft_stop_gradient(weft_tensor *x);
 /* x (f32), which mixed precision leaves in f32: it and its gradient are stored in f32, and products, convolutions,

@@ -223,9 +223,11 @@ typedef struct wi_loss_scaling {
 
 /* A number that the host computes before each run. */
 typedef struct wi_scalar {
-    float value; /* as set by weft_scalar_set; with a rule: unused */
+    float value; /* as set by weft_scalar_set; with a rule that does not start from it: unused */
     double (*rule)(struct wi_scalar *scalar, const wi_clock *clock);
     double a, b;        /* of the rule */
+    const void *reads;  /* by the rule, besides; of the graph's arena */
+    bool is_set;        /* the rule starts from the value, which is part of a training's state */
     double memory;      /* what a rule keeps from update to update, */
     uint64_t remembers; /* and of which update that is */
     size_t clock;
@@ -362,6 +364,9 @@ uint64_t wi_clock_update(const wi_clock *clock);
 /* Counts the run that begins. */
 void wi_clock_run(wi_clock *clock);
 /* A rank-0 f32 that the host computes before each run. */
+/* One by its own: for rules that weft_scalar_set changes something about. */
+weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar);
+bool wi_scalar_has_rule(const weft_tensor *scalar);
 weft_tensor *wi_step_scalar(
     weft_graph *graph, size_t clock, double (*rule)(wi_scalar *, const wi_clock *), double a, double b);
 /* The parameters of a block, as one f32 tensor (rows, WI_FLAT_ROW): every parameter begins a row, so what belongs to a

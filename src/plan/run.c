@@ -215,7 +215,7 @@ weft_status wi_plan_walk(weft_plan *plan) {
     for (int d = 0; d < plan->request.devices.count; d++) WI_TRY(wi_queue_flush(plan->request.devices.of[d]));
     plan->fixed_is_known = true;
     plan->fixed_writes = writes;
-    return WEFT_OK;
+    return plan->after ? weft_plan_run(plan->after) : WEFT_OK;
 }
 
 /* They compile, and fetch binaries. */
