@@ -98,6 +98,12 @@ void wi_error_restore(const char *line) {
     if (line != last_error) snprintf(last_error, sizeof last_error, "%s", line);
 }
 
+void wi_error_add(const char *place) {
+    const size_t length = strlen(last_error);
+    if (strstr(last_error, place)) return; /* told, as an error is that passes on */
+    snprintf(last_error + length, sizeof last_error - length, "%s", place);
+}
+
 bool wi_is_lack_of_memory(weft_status status) {
     return status == WEFT_ERROR_MEMORY || status == WEFT_ERROR_DEVICE_MEMORY ||
            status == WEFT_ERROR_MEMORY_LIMIT;

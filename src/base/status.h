@@ -22,6 +22,8 @@ enum { WI_ERROR_LINE = 2048 };
 /* Keeps an error line beyond later calls: a copy in buffer (capacity bytes), and back. */
 void wi_error_save(char *buffer, size_t capacity);
 void wi_error_restore(const char *line);
+/* Adds to the thread's line where what it tells happened. */
+void wi_error_add(const char *place);
 
 /* Is it a lack of memory, of the host, the device or a limit? It may pass. */
 bool wi_is_lack_of_memory(weft_status status);

@@ -112,7 +112,8 @@ static weft_tensor *make_node(weft_graph *graph, const wanted *w) {
     node->id = graph->node_count++;
     node->input_count = w->count;
     node->dtype = w->dtype;
-    node->has_length = has_length;
+    node->has_length = has_length & 1;
+    node->origin = wi_origin_now(graph) & INT32_MAX;
     node->shape = *w->shape;
     if (w->count > 0) memcpy(node->inputs, w->inputs, (size_t)w->count * sizeof *w->inputs);
     void *const attributes = (char *)node + attributes_at(w->count);

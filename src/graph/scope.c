@@ -32,6 +32,7 @@ static weft_status open_scope(weft_graph *graph, const char *name, bool share) {
     snprintf(prefix, length, "%s%s%s", around, name, *name ? "." : "");
     *made = (wi_scope){graph->scope, prefix, share || (outer && outer->shares), NULL};
     graph->scope = made;
+    wi_origin_changed(graph);
     return WEFT_OK;
 }
 
@@ -48,6 +49,7 @@ weft_status weft_scope_end(weft_graph *graph) {
     WI_TRY(weft_graph_status(graph));
     if (graph->scope) {
         graph->scope = graph->scope->outer;
+        wi_origin_changed(graph);
         return WEFT_OK;
     }
     wi_graph_fail(graph, WEFT_ERROR_STATE, "weft_scope_end: no scope is open");

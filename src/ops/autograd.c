@@ -89,18 +89,23 @@ static weft_status pass_back(walk *w, weft_tensor *node) {
 
 static weft_status pass_through(walk *w, weft_tensor *node);
 
+/* Of the gradient of the node, what its inputs get; it is of the origin of the node. */
+static weft_status pass(walk *w, weft_tensor *node) {
+    if (node->op->backward) return pass_back(w, node);
+    if (node->op->composed) return pass_through(w, node);
+    return node->op->zero_gradient ? WEFT_OK : fail_without(node);
+}
+
 static weft_status walk_back(walk *w, weft_tensor *loss, weft_tensor *g) {
     w->gradients[loss->id] = g;
     for (uint32_t id = w->count; id-- > 0;) {
         weft_tensor *node = w->nodes[id];
         if (!node || !w->wanted[id] || !w->gradients[id] || node->input_count == 0 || is_leaf(w, node))
             continue;
-        if (node->op->backward)
-            WI_TRY(pass_back(w, node));
-        else if (node->op->composed)
-            WI_TRY(pass_through(w, node));
-        else if (!node->op->zero_gradient)
-            return fail_without(node);
+        const uint32_t before = wi_origin_enter(w->graph, node->origin);
+        const weft_status status = pass(w, node);
+        wi_origin_leave(w->graph, before);
+        WI_TRY(status);
     }
     return weft_graph_status(w->graph);
 }
