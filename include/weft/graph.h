@@ -205,8 +205,9 @@ WEFT_API weft_tensor *weft_input_shape(
 
 /* A trainable f32 tensor that belongs to the graph and keeps its values from plan to plan. The dimensions are
  * the whole shape. Parameters may be created at any time: updates that exist already do not train later ones, new ones
- * do. Names, with the scopes around them, must not begin with "weft.", which is for what checkpoints keep beside the
- * weights (io.h): WEFT_ERROR_ARGUMENT.
+ * do. Names, with the scopes around them, are those of one parameter or state (else WEFT_ERROR_ARGUMENT, but for scopes that
+ * share), and must not begin with "weft.", which is for what checkpoints keep beside the weights (io.h):
+ * WEFT_ERROR_ARGUMENT.
  *     weft_parameter(g, "w", weft_glorot_uniform(), 10, 64)    has the shape (10, 64) */
 #define weft_parameter(...) WEFT_TAKE_PARAMETER_(__VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_parameter_shape(
@@ -217,7 +218,8 @@ WEFT_API weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, 
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
 /* A tensor that belongs to the graph and is not trained (running statistics, optimizer state, tables); a
- * float, or i32 with a constant initialiser. Names are as of weft_parameter; checkpoints keep a state without one ("") if
+ * float, or i32 with a constant initialiser. Names are as of weft_parameter: one that a parameter or state of the graph has is
+ * WEFT_ERROR_ARGUMENT, unless a scope shares it. Any number of states may have none (""): checkpoints keep such a state if
  * something assigns to it. */
 WEFT_API weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
@@ -275,7 +277,7 @@ WEFT_API weft_tensor *weft_scope_copy(weft_graph *graph, const char *from, const
  * of the backward pass, which have gradients themselves; an op on the way that has none (docs/ops.md: the second
  * gradient of CTC) is WEFT_ERROR_UNSUPPORTED. */
 WEFT_API weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt);
-/* The same for several tensors at once. On an error every gradients[i] is NULL, and the graph does not keep the error. */
+/* The same for several tensors at once; zeros for those that the loss does not reach. On an error every gradients[i] is NULL, and the graph does not keep the error. */
 WEFT_API weft_status weft_gradients(
     weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients);
 /* variable ← value in each run of a plan that has this node among its outputs; both have the same shape and

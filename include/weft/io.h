@@ -73,7 +73,9 @@ typedef struct weft_checkpoint_extra {
 WEFT_API weft_status weft_checkpoint_save(
     weft_graph *graph, const char *path, const weft_checkpoint_extra *extras, size_t count);
 /* Loads a checkpoint into a graph that was made in the same way, weft_minimize included, and fills the extras; others in
- * the file are skipped. Unless everything fits, nothing is changed. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT: not a
+ * the file are skipped, and so is what an optimizer of the file kept for parameters that the same optimizer of the graph does
+ * not train (frozen ones, and those that the loss does not reach). Parameters that came to an optimizer of the graph in a step
+ * that was made after the file was saved begin with moments of zero and t = 1. Unless everything fits, nothing is changed. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT: not a
  * checkpoint, cut off or damaged, of a newer version, of another network (the line lists the tensors that differ);
  * WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE; WEFT_ERROR_ARGUMENT: the graph draws random numbers, and the context has another
  * seed than the one that saved. */

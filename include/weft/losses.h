@@ -6,6 +6,15 @@
  * the loss. Everything is f32 except labels, which are i32. Gradients flow to every f32 input except class
  * weights. All losses are stable for logits of any magnitude.
  *
+ * Shapes: a loss compares element by element, and never broadcasts. What is compared (prediction and target, scores and
+ * labels, the vectors of a triplet) has the same shape, or shapes that differ by axes of size 1 behind the first axis only:
+ * (batch, 1), which weft_linear(h, 1) gives, and (batch), a field of a table, are the same elements, and so are matched.
+ * The losses have the shape of the first input. A number (weft_number, weft_constant, weft_scalar) is compared with every
+ * element. Any other difference is WEFT_ERROR_SHAPE, which names both shapes: weft_reshape what has the same elements,
+ * weft_expand what is to be compared with several (a target (10) with predictions (batch, 10)). What may broadcast says so:
+ * the weights of the options, positive_weight, the mask of a sequence, the variance of weft_gaussian_nll; and
+ * weft_cosine_similarity, which is no loss.
+ *
  * Errors, as for every expression: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE, WEFT_ERROR_ARGUMENT (a number outside
  * of the range that is given here, a margin that is not finite, a wrong struct_size). */
 #ifndef WEFT_LOSSES_H
@@ -32,7 +41,7 @@ typedef struct weft_loss_options {
 } weft_loss_options;
 #define WEFT_LOSS_OPTIONS_INIT .struct_size = sizeof(weft_loss_options)
 
-/* ---- regression: the inputs broadcast; the losses have the broadcast shape ---- */
+/* ---- regression ---- */
 WEFT_API weft_tensor *weft_mse(weft_tensor *a, weft_tensor *b); /* (a - b)² */
 WEFT_API weft_tensor *weft_l1(weft_tensor *a, weft_tensor *b);  /* |a - b|; gradient 0 at 0 */
 /* d²/2 where d = |a - b| < delta, else delta·(d - delta/2); 0 < delta < ∞. */
@@ -42,8 +51,8 @@ WEFT_API weft_tensor *weft_smooth_l1(weft_tensor *a, weft_tensor *b, float beta)
 /* exp(log_rate) - count·log_rate: the negative log-likelihood without the term that does not depend on the
  * rate. */
 WEFT_API weft_tensor *weft_poisson_nll(weft_tensor *log_rate, weft_tensor *count);
-/* (log v + (mean - target)²/v) / 2, v = max(variance, 1e-6). mean and target have the same shape; variance
- * has that shape, or it without the last axis, or with 1 there. A negative variance gives NaN. */
+/* (log v + (mean - target)²/v) / 2, v = max(variance, 1e-6). variance has the shape of mean, or it without the
+ * last axis, or with 1 there: one for all elements of the last axis. A negative variance gives NaN. */
 WEFT_API weft_tensor *weft_gaussian_nll(weft_tensor *mean, weft_tensor *target, weft_tensor *variance);
 
 /* The same with options. */
@@ -62,13 +71,11 @@ WEFT_API weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *tar
     bool full, const weft_loss_options *options);
 
 /* ---- probabilities ---- */
-/* -(t·log p + (1 - t)·log(1 - p)), logarithms at least -100; both have the same shape. p outside of [0, 1]
- * gives NaN. Prefer weft_bce_with_logits. */
+/* -(t·log p + (1 - t)·log(1 - p)), logarithms at least -100. p outside of [0, 1] gives NaN. Prefer weft_bce_with_logits. */
 WEFT_API weft_tensor *weft_bce(weft_tensor *probabilities, weft_tensor *targets);
-/* max(x, 0) - x·t + log1p(exp(-|x|)): weft_bce of sigmoid(x), stable for x of any magnitude; both have the
- * same shape. */
+/* max(x, 0) - x·t + log1p(exp(-|x|)): weft_bce of sigmoid(x), stable for x of any magnitude. */
 WEFT_API weft_tensor *weft_bce_with_logits(weft_tensor *logits, weft_tensor *targets);
-/* t·(log t - x) with 0·log 0 = 0, of log-probabilities x and probabilities t >= 0, which broadcast. The
+/* t·(log t - x) with 0·log 0 = 0, of log-probabilities x and probabilities t >= 0. The
  * mathematical divergence is WEFT_LOSS_BATCH_MEAN. */
 WEFT_API weft_tensor *weft_kl_div(weft_tensor *log_probabilities, weft_tensor *targets);
 
@@ -83,8 +90,8 @@ WEFT_API weft_tensor *weft_kl_div_loss(
     weft_tensor *log_probabilities, weft_tensor *targets, bool log_target, const weft_loss_options *options);
 
 /* ---- classes ----
- * x (batch, classes, ...) or (classes); labels i32 in [0, classes), of the shape of x without the class axis.
- * The losses have the shape of the labels. A label out of range is an error of the next read or wait; its loss
+ * x (batch, classes, ...) or (classes); labels i32 in [0, classes), of the shape of x without the class axis,
+ * which is that of the losses. A label out of range is an error of the next read or wait; its loss
  * is NaN. */
 /* -log softmax(logits)[label]. Or, with f32 targets of the shape of the logits: -sum of target·log
  * softmax(logits). */
@@ -115,7 +122,7 @@ WEFT_API weft_tensor *weft_nll_loss(
 WEFT_API weft_tensor *weft_multi_margin_loss(
     weft_tensor *scores, weft_tensor *labels, float margin, int p, const weft_class_loss_options *options);
 
-/* ---- margins: targets f32, 1 or -1; the inputs broadcast ---- */
+/* ---- margins: targets f32, 1 or -1 ---- */
 WEFT_API weft_tensor *weft_hinge(weft_tensor *scores, weft_tensor *targets);       /* max(0, 1 - t·x) */
 WEFT_API weft_tensor *weft_soft_margin(weft_tensor *scores, weft_tensor *targets); /* log(1 + exp(-t·x)) */
 /* x where t = 1, max(0, margin - x) where t = -1; for any other t the sum of both. */
@@ -137,12 +144,12 @@ WEFT_API weft_tensor *weft_margin_ranking_loss(
 /* a·b / (max(‖a‖, epsilon)·max(‖b‖, epsilon)) along an axis, which is removed; the inputs broadcast; epsilon
  * >= 0 (PyTorch: 1e-8). It is not a loss and is not reduced. */
 WEFT_API weft_tensor *weft_cosine_similarity(weft_tensor *a, weft_tensor *b, int axis, float epsilon);
-/* a and b (..., n) of the same shape, targets (...): 1 - cos where t = 1, max(0, cos - margin) where t = -1,
+/* a and b (..., n), targets (...): 1 - cos where t = 1, max(0, cos - margin) where t = -1,
  * 0 for any other t. For cos, 1e-12 is added to both squared norms. */
 WEFT_API weft_tensor *weft_cosine_embedding(
     weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin);
 /* max(0, d(anchor, positive) - d(anchor, negative) + margin) of vectors (..., n) → losses (...), with d(a,
- * b) = ‖a - b + 1e-6‖; the inputs broadcast. */
+ * b) = ‖a - b + 1e-6‖. */
 WEFT_API weft_tensor *weft_triplet_margin(
     weft_tensor *anchor, weft_tensor *positive, weft_tensor *negative, float margin);
 

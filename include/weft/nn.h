@@ -219,17 +219,18 @@ WEFT_API weft_tensor *weft_adaptive_softmax_log_prob(weft_adaptive_softmax *soft
  * gradient after clipping, t the number of the update from 1, m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t).
  * States begin as 0. "Coupled" decay is g ← g + weight_decay·p before everything else. */
 typedef enum weft_optimizer_kind {
-    WEFT_SGD = 1,  /* v ← momentum·v + (1 - dampening)·g (first: v ← g); p ← p - rate·v
+    WEFT_SGD = 1, /* v ← momentum·v + (1 - dampening)·g (first: v ← g); p ← p - rate·v
                       (nesterov: g + momentum·v instead of v) */
-    WEFT_ADAM,     /* m ← beta1·m + (1 - beta1)·g; v ← beta2·v + (1 - beta2)·g²;
+    WEFT_ADAM,    /* m ← beta1·m + (1 - beta1)·g; v ← beta2·v + (1 - beta2)·g²;
                       p ← p - rate·m̂ / (√v̂ + epsilon); amsgrad: v̂ from the largest v so far;
                       Kingma and Ba 2015, Reddi et al. 2018 */
-    WEFT_ADAMW,    /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
-    WEFT_NADAM,    /* β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2), Π their product up to t;
+    WEFT_ADAMW,   /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
+    WEFT_NADAM,   /* β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2), Π their product up to t;
                       p ← p - rate·(g·(1 - β_t) / (1 - Π) + m·β_{t+1} / (1 - Π·β_{t+1})) / (√v̂ + epsilon);
                       Dozat 2016 */
-    WEFT_RMSPROP,  /* v ← rho·v + (1 - rho)·g²; s ← g / (√v + epsilon), centered: √(v - mean(g)²);
-                      b ← momentum·b + s; p ← p - rate·b; Hinton 2012, Graves 2013 */
+    WEFT_RMSPROP, /* v ← rho·v + (1 - rho)·g²; s ← g / (√v + epsilon); b ← momentum·b + s; p ← p - rate·b;
+                      Hinton 2012. centered: with the variance v - mean(g)² instead of v, kept in a form that does
+                      not cancel, and not below 2^-24·mean(g)²; Graves 2013 */
     WEFT_ADAGRAD,  /* v ← v + g²; p ← p - rate / (1 + (t - 1)·rate_decay) · g / (√v + epsilon);
                       Duchi et al. 2011 */
     WEFT_ADADELTA, /* v ← rho·v + (1 - rho)·g²; d = √(u + epsilon) / √(v + epsilon) · g;
@@ -264,9 +265,9 @@ typedef struct weft_optimizer {
     bool centered;        /* RMSprop */
     bool amsgrad;         /* Adam, AdamW */
     /* All kinds: */
-    float clip_value; /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
-    float clip_norm;  /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters that are
-                        not frozen; 0: off */
+    float clip_value;    /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
+    float clip_norm;     /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters of
+                        the update; 0: off */
     uint32_t accumulate; /* runs per update, which uses the mean of their gradients; 0 and 1: every run */
     float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, where the first a is the first
                             updated p (see weft_average_swap); 0: off */
@@ -285,15 +286,18 @@ WEFT_API weft_optimizer weft_adadelta(float rate); /* rho 0.9, epsilon 1e-6; PyT
 WEFT_API weft_optimizer weft_lamb(float rate, float weight_decay); /* betas 0.9, 0.999; epsilon 1e-6 */
 WEFT_API weft_optimizer weft_lion(float rate, float weight_decay); /* betas 0.9, 0.99 */
 
-/* Creates the update of all parameters of the graph that reduces the loss. Pass the updates to
- * weft_plan_create among the outputs; then each run is a training step. The update is one launch after the
- * gradients, for any number of parameters, with groups, accumulation and averages included; clip_norm adds
- * the reduction of the norm, and LAMB takes four launches (a reduction over many elements is two launches).
+/* Creates the update, which reduces the loss, of all parameters that the loss reaches and that are not frozen. A loss
+ * reaches a parameter if its gradient flows there: it depends on the parameter in another way than through
+ * weft_stop_gradient, comparisons, indices and roundings. Other parameters do not change, by no decay either, and nothing is
+ * kept of them: no moments, no average, no part in a norm. Pass the updates to weft_plan_create among the outputs; then
+ * each run is a training step. The update is one launch after the gradients for each run of parameters that were created
+ * one after the other, with groups, accumulation and averages included; clip_norm adds the reduction of the norm, and LAMB takes four launches (a reduction over many elements is two launches).
  * Matrices of 2^20 elements or more are updated in the epilogue of the products that compute their gradients,
  * unless something needs all gradients first. The learning rate is the scalar "learning_rate"
  * (weft_minimize_rate) of this call, which can be set between runs. updates: an array of at least WEFT_MAX_UPDATES.
  * Errors: WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind, a group that names no
- * parameter, a capacity that is too small), WEFT_ERROR_STATE (no parameters, or all are frozen). After an error the graph
+ * parameter, a capacity that is too small), WEFT_ERROR_STATE (no parameters, all are frozen, or the loss reaches none), WEFT_ERROR_DTYPE (one of
+ * them is not f32). After an error the graph
  * has no state of the optimizer. */
 WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
     size_t capacity, size_t *count);
@@ -312,21 +316,23 @@ WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph);
  * of them: parameters that come later, or in a step of their own, begin at t = 1. A step is one launch for each run
  * of parameters that were created one after the other. A plan may hold several steps, of one optimizer or of more, as
  * long as no parameter is in two of them (WEFT_ERROR_ARGUMENT of weft_plan_create). clip_norm takes the norm over the
- * parameters of a step that are not frozen. */
+ * parameters of a step that are neither frozen nor unreached. */
 typedef struct weft_optimizer_state weft_optimizer_state;
 /* rule is copied, and so are its groups, each of which must name a parameter by the first step. NULL after an error:
  * WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind). */
 WEFT_API weft_optimizer_state *weft_optimizer_create(weft_graph *graph, const weft_optimizer *rule);
 /* The update of `count` parameters by these gradients, each of the shape of its parameter: results of weft_gradients,
  * sums or projections of them, inputs that the program writes. Other parameters do not change; frozen ones in the list do
- * not either, and their gradients are ignored (weft_freeze). Parameters that the optimizer does not know yet are welcome
+ * not either, and their gradients are ignored (weft_freeze); nor do those whose gradient is what weft_gradients gives where
+ * the loss does not reach them (zeros), as it is or scaled: zeros of another origin are a gradient, with which decay applies.
+ * Parameters that the optimizer does not know yet are welcome
  * in any step. NULL after an error: WEFT_ERROR_ARGUMENT (no parameters, one that is twice in the list, one of another graph, a tensor that is no
  * parameter), WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE (f32 only), WEFT_ERROR_STATE (more than 64 sets of parameters in one
- * graph that began in different steps). */
+ * graph that began in different steps; all parameters of the list are frozen or unreached). */
 WEFT_API weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *const *parameters,
     weft_tensor *const *gradients, size_t count);
 /* The same with the gradients of a loss: of the parameters of these names (a star matches any characters; NULL: all)
- * that it depends on and that are not frozen. WEFT_ERROR_STATE: there are none.
+ * that it reaches (weft_minimize) and that are not frozen. WEFT_ERROR_STATE: there are none.
  *     weft_tensor *train = weft_optimizer_minimize(optimizer, loss, "generator.*"); */
 WEFT_API weft_tensor *weft_optimizer_minimize(
     weft_optimizer_state *optimizer, weft_tensor *loss, const char *parameters);
@@ -338,8 +344,9 @@ WEFT_API weft_tensor *weft_train_step(weft_tensor *loss, weft_optimizer rule, co
 WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
 
 /* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get
- * no gradient (the backward pass does not compute it), no update and no decay, and the moments that an optimizer keeps of
- * them stay as they are. A gradient that weft_optimizer_step is given for a frozen parameter is ignored: it counts into
+ * no gradient (the backward pass does not compute it), no update and no decay. An optimizer makes no moments and no average for
+ * them; those that it has from before stay as they are, and what is unfrozen later begins with moments of zero and t = 1 in
+ * the next step of an optimizer that does not know it. A gradient that weft_optimizer_step is given for a frozen parameter is ignored: it counts into
  * no norm of clip_norm, no overflow check of loss scaling and no mean of accumulate. States of these names are frozen,
  * too: a batch or instance norm whose running_mean is frozen is in its inference form in plans for training that are made
  * from then on, and its statistics do not move ("backbone.*" is what PyTorch's requires_grad_(False) and eval() are for that
@@ -385,7 +392,7 @@ typedef struct weft_schedule {
     uint64_t milestones[WEFT_MAX_MILESTONES]; /* ascending */
     size_t milestone_count;
     uint64_t patience, cooldown; /* epochs */
-    float threshold;             /* a loss below best·(1 - threshold) is better */
+    float threshold; /* plateau: a loss below best - threshold·|best| is better; 0 or more, below 1 */
     /* A linear warm-up before any schedule: from base·warmup_start at t = 0 to base at t = warmup, where the
      * schedule begins with its own t = 0. 0: none. Not for plateau. */
     uint64_t warmup;

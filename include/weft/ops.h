@@ -38,7 +38,7 @@ WEFT_API weft_tensor *weft_floor(weft_tensor *a); /* rounds down; gradient 0; i3
 WEFT_API weft_tensor *weft_ceil(weft_tensor *a);  /* rounds up */
 WEFT_API weft_tensor *weft_round(weft_tensor *a); /* rounds to the nearest, halves to even */
 WEFT_API weft_tensor *weft_trunc(weft_tensor *a); /* rounds toward zero */
-/* min(max(x, low), high). An infinite bound is no bound; if low is above high, all are high. Gradient 1 at
+/* min(max(x, low), high). An infinite bound is no bound; if low is above high, all are high. Gradient 0 at
  * the bounds. */
 WEFT_API weft_tensor *weft_clamp(weft_tensor *x, double low, double high);
 /* condition ? a : b; all three broadcast; condition is bool. No gradient reaches the input that is not
@@ -79,12 +79,12 @@ WEFT_API weft_tensor *weft_softsign(weft_tensor *a);  /* a / (1 + |a|) */
 WEFT_API weft_tensor *weft_selu(weft_tensor *a);      /* 1.0507·elu(a, 1.6733) (Klambauer et al. 2017) */
 WEFT_API weft_tensor *weft_relu6(weft_tensor *a);     /* min(max(a, 0), 6); gradient 0 at 0 and 6 */
 WEFT_API weft_tensor *weft_hardsigmoid(weft_tensor *a); /* relu6(a + 3) / 6; gradient 0 at -3 and 3 */
-WEFT_API weft_tensor *weft_hardswish(weft_tensor *a); /* a·relu6(a + 3) / 6; gradient -1/2 at -3, 3/2 at 3 */
+WEFT_API weft_tensor *weft_hardswish(weft_tensor *a); /* a·relu6(a + 3) / 6; gradient 0 at -3, 1 at 3 */
 WEFT_API weft_tensor *weft_elu(weft_tensor *x, double alpha);        /* x > 0 ? x : alpha·(exp(x) - 1) */
 WEFT_API weft_tensor *weft_leaky_relu(weft_tensor *x, double slope); /* x > 0 ? x : slope·x */
 /* x > 0 ? x : weight·x; weight is (1), or (C) along axis 1 of x (N, C, ...). */
 WEFT_API weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight);
-/* min(max(x, low), high), low < high. Gradient 0 at the bounds (weft_clamp: 1), as in PyTorch. */
+/* min(max(x, low), high), low < high. Gradient 0 at the bounds. */
 WEFT_API weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high);
 
 /* ---- comparisons: two floats or two i32 → bool; no gradient. With NaN false; weft_not_equal true ---- */

@@ -14,7 +14,8 @@ extern "C" {
 typedef struct weft_dataset weft_dataset;
 
 typedef struct weft_column {
-    const char *name; /* the name of the input of the graph that it feeds */
+    const char
+        *name; /* the name of the input of the graph that it feeds; two columns for one input are an error */
     weft_dtype dtype; /* WEFT_F32, WEFT_I32 or WEFT_U8 */
     int rank;         /* of one example; 0: a single number */
     int64_t dims[WEFT_MAX_RANK];

@@ -33,12 +33,6 @@ static void remove_blocks(weft_graph *graph, size_t count) {
     while (graph->block_count > count) wi_buffer_release(&graph->blocks[--graph->block_count].buffer, device);
 }
 
-/* The averages of earlier optimizers that a removed one has replaced are in use again. */
-static void restore_averages(const weft_graph *graph) {
-    for (size_t i = 0; i < graph->variable_count; i++)
-        if (graph->variables[i]->replaced_by > graph->optimizers) graph->variables[i]->replaced_by = 0;
-}
-
 static void undo(const wi_attempt *attempt) {
     weft_graph *const graph = attempt->graph;
     remove_variables(graph, attempt->variable_count);
@@ -52,7 +46,6 @@ static void undo(const wi_attempt *attempt) {
     graph->scaling = attempt->scaling;
     graph->rate = attempt->rate;
     graph->rated = attempt->rated;
-    restore_averages(graph);
 }
 
 weft_status wi_attempt_end(const wi_attempt *attempt, weft_status status) {

@@ -191,9 +191,6 @@ typedef struct wi_variable {
     const char *role;
     size_t optimizer, clock; /* by number */
     size_t covered_block, covered;
-    /* An average that a later optimizer keeps, too, so that weft_average_swap leaves it alone: that optimizer's number + 1;
-     * else 0. */
-    size_t replaced_by;
     bool assigned;        /* by weft_assign: its value is part of a training's state */
     const char *saved_as; /* what loss scaling keeps: its name in checkpoints; NULL: it is none of that */
 } wi_variable;

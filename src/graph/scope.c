@@ -109,14 +109,11 @@ weft_tensor *wi_scope_find(
     weft_tensor *const known = *full_name ? weft_graph_find(graph, full_name) : NULL;
     const char *const what = trainable ? "parameter" : "state";
     if (!known) return NULL;
-    if (!wi_scope_shares(graph)) {
-        return !trainable ? NULL
-                          : wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-                                "%s '%s': the graph has one of that name (to use it again, open a scope that "
-                                "shares: "
-                                "weft_scope_begin)",
-                                what, full_name);
-    }
+    if (!wi_scope_shares(graph))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "%s '%s': the graph has a %s of that name (to use it again, open a scope that shares: "
+            "weft_scope_begin)",
+            what, full_name, known->op->name);
     if (known->variable->trainable == trainable && known->dtype == dtype &&
         wi_shape_equal(&known->shape, shape))
         return known;

@@ -219,6 +219,48 @@ static wi_saved_tensor *take_tensor(const wi_checkpoint_file *file, const char *
     return saved;
 }
 
+/* Behind "weft.optimizer2.ROLE." or NULL. */
+static const char *after_role(const char *name) {
+    static const char beginning[] = WI_RESERVED_PREFIX "optimizer";
+    if (strncmp(name, beginning, sizeof beginning - 1) != 0) return NULL;
+    const char *const role = strchr(name + sizeof beginning - 1, '.'), *const end =
+                                                                           role ? strchr(role + 1, '.')
+                                                                                : NULL;
+    return end ? end + 1 : NULL;
+}
+
+static bool has_entry(const wi_saved_list *list, const char *name) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->entries[i].name, name) == 0) return true;
+    return false;
+}
+
+/* Is it what the optimizer kept for a parameter of the graph that is now frozen, or not reached by the loss? The optimizer
+ * keeps the same for other parameters, so that the rule is the same. */
+static bool is_of_untrained(const wi_checkpoint_file *file, const wi_saved_list *list, const char *name) {
+    for (size_t i = 0; i < list->count; i++) {
+        const char *const own = list->entries[i].name, *const end = after_role(own);
+        if (!end) continue;
+        const char *const prefix = name_in(file, own);
+        const size_t length = (size_t)(end - prefix);
+        if (strncmp(name, prefix, length) == 0) return has_entry(list, name + length);
+    }
+    return false;
+}
+
+/* Is it of parameters that the optimizer met after the checkpoint was saved? */
+static bool is_of_later_clock(const wi_checkpoint_file *file, const wi_saved_entry *entry) {
+    uint64_t clocks = UINT64_MAX;
+    if (!entry->variable || wi_checkpoint_count(file, "graph.clocks", &clocks) != WEFT_OK) return false;
+    const weft_graph *const graph = entry->variable->graph;
+    const wi_variable *const own = entry->variable->variable;
+    if (own->role) return own->clock >= clocks;
+    for (size_t i = (size_t)clocks; i < graph->clock_count; i++)
+        if (graph->clocks[i].skipped == entry->variable || graph->clocks[i].memory == entry->variable)
+            return true;
+    return false;
+}
+
 static void compare(wi_differences *differences, const wi_saved_tensor *saved, const wi_saved_entry *entry) {
     if (!saved)
         wi_differences_missing(differences, entry->name);
@@ -241,10 +283,14 @@ weft_status wi_checkpoint_match(
     wi_safetensors *const table = &file->table;
     wi_differences_init(&differences, file->allocator);
     for (size_t i = 0; i < table->count; i++) table->tensors[i].taken = false;
-    for (size_t i = 0; i < list->count; i++)
-        compare(&differences, take_tensor(file, list->entries[i].name), &list->entries[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        const wi_saved_tensor *const saved = take_tensor(file, list->entries[i].name);
+        if (saved || !is_of_later_clock(file, &list->entries[i]))
+            compare(&differences, saved, &list->entries[i]);
+    }
     for (size_t i = 0; i < table->count; i++)
-        if (!table->tensors[i].taken && !begins_with_any(file, table->tensors[i].name, ignored))
+        if (!table->tensors[i].taken && !begins_with_any(file, table->tensors[i].name, ignored) &&
+            !is_of_untrained(file, list, table->tensors[i].name))
             wi_differences_unexpected(&differences, table->tensors[i].name);
     const weft_status status = wi_differences_report(&differences, file->path,
         is_same_network(file, list) ? "a checkpoint of another training: "
@@ -253,10 +299,23 @@ weft_status wi_checkpoint_match(
     return status;
 }
 
+/* What a state that the file does not have begins with: f32, the same number everywhere. */
+static weft_status write_first(const weft_allocator *allocator, const wi_saved_entry *entry) {
+    float *const values = wi_allocate_array(allocator, entry->bytes / sizeof *values, sizeof *values);
+    if (!values) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < entry->bytes / sizeof *values; i++)
+        values[i] = entry->variable->variable->initialiser.a;
+    const weft_status status = wi_saved_entry_write(entry, values);
+    wi_release(allocator, values);
+    return status;
+}
+
 weft_status wi_checkpoint_apply(const wi_checkpoint_file *file, const wi_saved_list *list) {
     for (size_t i = 0; i < list->count; i++) {
-        const wi_saved_tensor *const saved = wi_checkpoint_tensor(file, list->entries[i].name);
-        WI_TRY(wi_saved_entry_write(&list->entries[i], file->table.data + saved->begin));
+        const wi_saved_entry *const entry = &list->entries[i];
+        const wi_saved_tensor *const saved = wi_checkpoint_tensor(file, entry->name);
+        WI_TRY(saved ? wi_saved_entry_write(entry, file->table.data + saved->begin)
+                     : write_first(file->allocator, entry));
     }
     return WEFT_OK;
 }

@@ -113,13 +113,14 @@ static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
     return WEFT_OK;
 }
 
-/* The numbers of clocks and scalars are those of this graph. */
+/* The numbers of clocks and scalars are those of this graph, or what it had before an optimizer met further parameters. */
 static weft_status check_counts(const weft_graph *graph, const wi_checkpoint_file *file) {
     uint64_t clocks = 0, scalars = 0, seed = 0;
     WI_TRY(wi_checkpoint_count(file, "graph.clocks", &clocks));
     WI_TRY(wi_checkpoint_count(file, "graph.scalars", &scalars));
     WI_TRY(wi_checkpoint_count(file, "graph.seed", &seed));
-    if (clocks != graph->clock_count || scalars != graph->scalar_count)
+    const bool is_same = clocks == graph->clock_count && scalars == graph->scalar_count;
+    if (!is_same && (clocks >= graph->clock_count || scalars > graph->scalar_count))
         WI_FAIL(WEFT_ERROR_FORMAT,
             "'%s': a checkpoint of another training: %" PRIu64 " optimizers and %" PRIu64
             " scalars, the graph has %zu and %zu",
@@ -135,18 +136,21 @@ static weft_status check_counts(const weft_graph *graph, const wi_checkpoint_fil
 /* Walks over the metadata; `graph` gets the values unless `dry`. */
 static weft_status take_numbers(weft_graph *graph, const wi_checkpoint_file *file, bool dry) {
     char key[KEY];
-    uint64_t draws = 0, swapped = 0, runs = 0;
+    uint64_t draws = 0, swapped = 0, clocks = 0, scalars = 0;
     double value = 0;
+    WI_TRY(wi_checkpoint_count(file, "graph.clocks", &clocks));
+    WI_TRY(wi_checkpoint_count(file, "graph.scalars", &scalars));
     WI_TRY(wi_checkpoint_count(file, "graph.draws", &draws));
     WI_TRY(wi_checkpoint_count(file, "graph.swapped", &swapped));
     for (size_t i = 0; i < graph->clock_count; i++) {
-        WI_TRY(wi_checkpoint_count(file, numbered(key, "graph.clock.", i), &runs));
+        uint64_t runs = 0;
+        if (i < clocks) WI_TRY(wi_checkpoint_count(file, numbered(key, "graph.clock.", i), &runs));
         if (!dry) graph->clocks[i].runs = runs;
     }
     for (size_t i = 0; i < graph->scalar_count; i++) {
         wi_scalar *const scalar = &graph->scalars[i];
         if (!dry) scalar->remembers = 0; /* what a rule remembers is of another update now */
-        if (scalar->rule) continue;
+        if (scalar->rule || i >= scalars) continue;
         WI_TRY(wi_checkpoint_number(file, numbered(key, "graph.scalar.", i), &value));
         if (!dry) scalar->value = (float)value;
     }

@@ -13,6 +13,7 @@
  * for, which lose 0. With capacity 1 it is computed for all rows, and nothing is gathered. */
 #include "nn/layer_parameters.h"
 #include "ops/index/index.h"
+#include "ops/loss/loss.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -274,7 +275,7 @@ weft_tensor *weft_adaptive_softmax_loss(weft_adaptive_softmax *softmax, weft_ten
     weft_tensor *flat = as_rows(softmax, x, &rows);
     wanted.rank--;
     if (!flat) return NULL;
-    if (labels->dtype != WEFT_I32 || !wi_shape_equal(&labels->shape, &wanted)) {
+    if (labels->dtype != WEFT_I32 || !wi_loss_shapes_match(&labels->shape, &wanted)) {
         char text[WI_SHAPE_TEXT], text_x[WI_SHAPE_TEXT];
         return wi_graph_fail(softmax->graph, WEFT_ERROR_SHAPE,
             "weft_adaptive_softmax: labels are %s %s, expected i32 of the shape of x %s without its last "

@@ -1,4 +1,4 @@
-/* The average of the parameters is exchanged with them, a range at a time, through a small buffer. */
+/* The average of the parameters is exchanged with them, one after the other, through a small buffer. */
 #include "cl/driver.h"
 #include "cl/launch.h"
 #include "nn/update_rules.h"
@@ -14,19 +14,19 @@ static weft_status copy(
     return WEFT_OK;
 }
 
-/* A state and what it covers of the parameters, by scratch memory of so many bytes. */
-static weft_status exchange(
-    weft_graph *graph, const wi_variable *average, cl_mem scratch, size_t scratch_bytes) {
+/* A parameter and its average, by scratch memory of so many bytes. */
+static weft_status exchange(weft_graph *graph, const wi_variable *parameter, const wi_variable *average,
+    cl_mem scratch, size_t scratch_bytes) {
     weft_context *const context = graph->context;
-    WI_TRY(wi_graph_block_ready(graph, average->covered_block));
+    const size_t first = parameter->offset - average->covered;
+    WI_TRY(wi_graph_block_ready(graph, parameter->block));
     WI_TRY(wi_graph_block_ready(graph, average->block));
-    wi_graph_block_written(graph, average->covered_block);
+    wi_graph_block_written(graph, parameter->block);
     wi_graph_block_written(graph, average->block);
-    for (size_t at = 0; at < average->bytes;) {
-        const size_t left = average->bytes - at, most = left < scratch_bytes ? left : scratch_bytes;
-        const wi_block_range a =
-            wi_graph_block_range(graph, average->covered_block, average->covered + at, most);
-        const wi_block_range b = wi_graph_block_range(graph, average->block, at, a.bytes);
+    for (size_t at = 0; at < parameter->bytes;) {
+        const size_t left = parameter->bytes - at, most = left < scratch_bytes ? left : scratch_bytes;
+        const wi_block_range a = wi_graph_block_range(graph, parameter->block, parameter->offset + at, most);
+        const wi_block_range b = wi_graph_block_range(graph, average->block, first + at, a.bytes);
         WI_TRY(copy(context, a.memory, scratch, a.offset, 0, b.bytes));
         WI_TRY(copy(context, b.memory, a.memory, b.offset, a.offset, b.bytes));
         WI_TRY(copy(context, scratch, b.memory, 0, b.offset, b.bytes));
@@ -35,8 +35,19 @@ static weft_status exchange(
     return WEFT_OK;
 }
 
-static bool is_kept(const wi_variable *variable) {
-    return variable->role == wi_average_role && !variable->replaced_by;
+static bool covers(const wi_variable *average, const wi_variable *parameter) {
+    return average->role == wi_average_role && average->covered_block == parameter->block &&
+           average->covered <= parameter->offset && parameter->offset < average->covered + average->bytes;
+}
+
+/* That of the latest optimizer that keeps one; NULL: none does. */
+static const wi_variable *average_of(const weft_graph *graph, const wi_variable *parameter) {
+    const wi_variable *latest = NULL;
+    for (size_t i = 0; i < graph->kinds[false].count; i++) {
+        const wi_variable *const other = graph->kinds[false].of[i];
+        if (covers(other, parameter) && (!latest || other->optimizer >= latest->optimizer)) latest = other;
+    }
+    return latest;
 }
 
 /* Those that were not skipped. */
@@ -49,17 +60,26 @@ static weft_status count_updates(const wi_clock *clock, uint64_t *updates) {
 
 static weft_status check_averages(const weft_graph *graph) {
     size_t kept = 0;
-    for (size_t i = 0; i < graph->variable_count; i++) {
-        const wi_variable *const variable = graph->variables[i];
-        if (!is_kept(variable)) continue;
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
+        const wi_variable *const average = average_of(graph, weft_graph_parameter(graph, i)->variable);
         uint64_t updates;
-        WI_TRY(count_updates(&graph->clocks[variable->clock], &updates));
+        if (!average) continue;
+        WI_TRY(count_updates(&graph->clocks[average->clock], &updates));
         if (updates == 0)
             WI_FAIL(WEFT_ERROR_STATE, "weft_average_swap: nothing is averaged before the first update");
         kept++;
     }
     if (kept == 0)
         WI_FAIL(WEFT_ERROR_STATE, "weft_average_swap: no average is kept; set the optimizer's average_decay");
+    return WEFT_OK;
+}
+
+static weft_status exchange_all(weft_graph *graph, cl_mem scratch, size_t scratch_bytes) {
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
+        const wi_variable *const parameter = weft_graph_parameter(graph, i)->variable;
+        const wi_variable *const average = average_of(graph, parameter);
+        if (average) WI_TRY(exchange(graph, parameter, average, scratch, scratch_bytes));
+    }
     return WEFT_OK;
 }
 
@@ -71,10 +91,7 @@ weft_status weft_average_swap(weft_graph *graph) {
     wi_buffer scratch;
     const size_t largest = wi_buffer_largest(device), bytes = largest < MOST_SCRATCH ? largest : MOST_SCRATCH;
     WI_TRY(wi_buffer_create(&scratch, device, bytes));
-    weft_status status = WEFT_OK;
-    for (size_t i = 0; i < graph->variable_count && status == WEFT_OK; i++)
-        if (is_kept(graph->variables[i]))
-            status = exchange(graph, graph->variables[i], scratch.memory, bytes);
+    weft_status status = exchange_all(graph, scratch.memory, bytes);
     if (status == WEFT_OK) status = wi_queue_finish(device);
     wi_buffer_release(&scratch, device);
     if (status == WEFT_OK) graph->swapped = !graph->swapped;

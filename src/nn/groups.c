@@ -1,4 +1,4 @@
-/* Parameter groups and frozen parameters: which parameters a name means, and what belongs to a parameter as a
+/* Parameter groups, and what is frozen: which parameters a name means, and what belongs to a parameter as a
  * whole as one number a row of the flat tensors (1/16 of their size, and nothing where nothing differs). */
 #include "base/pattern.h"
 #include "nn/update_rules.h"
@@ -90,7 +90,6 @@ typedef struct row_values {
 
 static row_values values_of(const wi_update *u, const weft_tensor *parameter) {
     const weft_parameter_group *const group = group_of(u->optimizer, parameter);
-    if (parameter->variable->frozen) return (row_values){0};
     return (row_values){
         group ? group->rate_factor : 1, group ? group->weight_decay : u->optimizer->weight_decay};
 }
@@ -117,7 +116,6 @@ weft_status wi_groups_rows(wi_update *u) {
     for (size_t i = u->first; i < u->first + u->length; i++) {
         const weft_tensor *const parameter = weft_graph_parameter(u->graph, i);
         const row_values own = values_of(u, parameter);
-        u->by_row.frozen = u->by_row.frozen || parameter->variable->frozen;
         factors = factors || own.factor != first.factor;
         decays = decays || own.decay != first.decay;
     }

@@ -164,14 +164,10 @@ static weft_status check_pair(const weft_graph *graph, const weft_tensor *p, con
     return WEFT_OK;
 }
 
-/* Of a frozen parameter: it counts into no norm, overflow, moment or mean. */
-static weft_tensor *zero_gradient(weft_tensor *parameter) {
-    return weft_expand(weft_number(parameter, 0), parameter->shape.rank, parameter->shape.dims);
-}
-
-/* Puts each gradient at the number of its parameter; frozen parameters get zeros, whatever gradient was given. */
+/* Puts each gradient at the number of its parameter. Frozen parameters and those that the loss does not reach have none. */
 static weft_status sort_gradients(weft_graph *graph, weft_tensor *const *parameters,
     weft_tensor *const *gradients, size_t count, weft_tensor **sorted) {
+    size_t left_out = 0;
     if (count == 0 || !parameters || !gradients)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_optimizer_step: %zu parameters, expected 1 or more, and parameters and gradients not NULL",
@@ -183,9 +179,18 @@ static weft_status sort_gradients(weft_graph *graph, weft_tensor *const *paramet
             WI_FAIL(WEFT_ERROR_ARGUMENT,
                 "weft_optimizer_step: parameter '%s' is in the list twice: add its gradients",
                 weft_tensor_name(parameters[i]));
-        *own = parameters[i]->variable->frozen ? zero_gradient(parameters[i]) : gradients[i];
+        *own = gradients[i];
     }
-    return weft_graph_status(graph);
+    for (size_t i = 0; i < count; i++) {
+        const wi_variable *const own = parameters[i]->variable;
+        if (!own->frozen && !wi_gradient_is_unreached(gradients[i])) continue;
+        sorted[own->number] = NULL;
+        left_out++;
+    }
+    if (left_out == count)
+        WI_FAIL(WEFT_ERROR_STATE,
+            "weft_optimizer_step: each of the %zu parameters is frozen, or not reached by the loss", count);
+    return WEFT_OK;
 }
 
 static weft_tensor **make_sorted(const weft_graph *graph) {
@@ -207,57 +212,70 @@ weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *c
 
 /* ---- the gradient of a loss ---- */
 
-/* Which nodes the loss is computed from, by id. */
-static void mark_sources(const weft_tensor *loss, const weft_tensor **nodes) {
-    nodes[loss->id] = loss;
-    for (uint32_t id = loss->id + 1; id-- > 0;)
-        for (int i = 0; nodes[id] && i < nodes[id]->input_count; i++)
-            nodes[nodes[id]->inputs[i]->id] = nodes[id]->inputs[i];
-}
-
-/* The parameters of these names that are not frozen and that the loss depends on. */
-static size_t choose_parameters(
-    const weft_tensor *loss, const char *names, const weft_tensor **nodes, weft_tensor **chosen) {
+/* The parameters of these names that are not frozen. */
+static size_t choose_parameters(const weft_graph *graph, const char *names, weft_tensor **chosen) {
     size_t count = 0;
-    mark_sources(loss, nodes);
-    for (size_t i = 0; i < weft_graph_parameter_count(loss->graph); i++) {
-        weft_tensor *const p = weft_graph_parameter(loss->graph, i);
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
+        weft_tensor *const p = weft_graph_parameter(graph, i);
         const bool named = !names || wi_pattern_matches(names, weft_tensor_name(p));
-        if (named && !p->variable->frozen && p->id <= loss->id && nodes[p->id]) chosen[count++] = p;
+        if (named && !p->variable->frozen) chosen[count++] = p;
     }
     return count;
 }
 
-static weft_status step_for_loss(weft_optimizer_state *optimizer, weft_tensor *loss, const char *names,
-    const weft_tensor **nodes, weft_tensor **chosen, weft_tensor **update) {
-    const size_t count = choose_parameters(loss, names, nodes, chosen);
-    weft_tensor **const gradients = chosen + count;
-    if (count == 0)
-        WI_FAIL(WEFT_ERROR_STATE,
-            "weft_optimizer_minimize: the loss depends on no parameter '%s' that is not frozen",
-            names ? names : "*");
-    WI_TRY(weft_gradients(loss, chosen, count, gradients));
-    *update = weft_optimizer_step(optimizer, chosen, gradients, count);
-    return weft_graph_status(optimizer->graph);
+/* From the place in the list to the parameter's number, from the end on; without those that the loss does not reach. */
+static weft_status spread_gradients(
+    weft_tensor *const *chosen, size_t count, weft_tensor **gradients, size_t *reached) {
+    *reached = 0;
+    for (size_t i = count; i-- > 0;) {
+        weft_tensor *const gradient = gradients[i];
+        gradients[i] = NULL;
+        if (wi_gradient_is_unreached(gradient)) continue;
+        if (chosen[i]->dtype != WEFT_F32)
+            WI_FAIL(WEFT_ERROR_DTYPE, "optimizers train f32 parameters, but parameter '%s' is %s",
+                weft_tensor_name(chosen[i]), weft_dtype_name(chosen[i]->dtype));
+        gradients[chosen[i]->variable->number] = gradient;
+        ++*reached;
+    }
+    return WEFT_OK;
+}
+
+/* Sets the gradient, by number, of each parameter of these names that is not frozen and that the loss reaches. */
+static weft_status gradients_of_loss(
+    const char *call, weft_tensor *loss, const char *names, weft_tensor **chosen, weft_tensor **gradients) {
+    const size_t count = choose_parameters(loss->graph, names, chosen);
+    size_t reached = 0;
+    if (count) WI_TRY(weft_gradients(loss, chosen, count, gradients));
+    WI_TRY(spread_gradients(chosen, count, gradients, &reached));
+    if (reached) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_STATE, "%s: the loss depends on no parameter '%s' that is not frozen", call,
+        names ? names : "*");
+}
+
+/* A step for the loss: as assignments, or as one output of plans. */
+static weft_status step_for_loss(const char *call, weft_optimizer_state *optimizer, weft_tensor *loss,
+    const char *names, weft_tensor **assignments, weft_tensor **update) {
+    const weft_allocator *const allocator = optimizer->graph->context->allocator;
+    weft_tensor **const sorted = make_sorted(optimizer->graph), **const list = make_sorted(optimizer->graph);
+    weft_status status =
+        sorted && list ? gradients_of_loss(call, loss, names, list, sorted) : WEFT_ERROR_MEMORY;
+    if (status == WEFT_OK)
+        status = update ? make_update(optimizer, sorted, update) : make_step(optimizer, sorted, assignments);
+    wi_release(allocator, sorted);
+    wi_release(allocator, list);
+    return status;
 }
 
 weft_tensor *weft_optimizer_minimize(
     weft_optimizer_state *optimizer, weft_tensor *loss, const char *parameters) {
+    static const char call[] = "weft_optimizer_minimize";
     if (!optimizer || !loss || weft_graph_status(optimizer->graph) != WEFT_OK) return NULL;
     weft_graph *const graph = optimizer->graph;
     if (loss->graph != graph)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_optimizer_minimize: the loss belongs to another graph than the optimizer");
-    const weft_allocator *const allocator = graph->context->allocator;
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "%s: the loss belongs to another graph than the optimizer", call);
     weft_tensor *update = NULL;
-    const weft_tensor **const nodes = wi_allocate_array(allocator, loss->id + 1, sizeof *nodes);
-    weft_tensor **const chosen =
-        wi_allocate_array(allocator, 2 * weft_graph_parameter_count(graph) + 1, sizeof *chosen);
-    const weft_status status = nodes && chosen
-                                   ? step_for_loss(optimizer, loss, parameters, nodes, chosen, &update)
-                                   : WEFT_ERROR_MEMORY;
-    wi_release(allocator, nodes);
-    wi_release(allocator, chosen);
+    const weft_status status = step_for_loss(call, optimizer, loss, parameters, NULL, &update);
     return status == WEFT_OK ? update : wi_graph_fail_recorded(graph, status);
 }
 
@@ -271,41 +289,9 @@ static weft_status check_parameters(const weft_graph *graph) {
     const size_t count = weft_graph_parameter_count(graph);
     size_t frozen = 0;
     if (count == 0) WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: the graph has no parameters to train");
-    for (size_t i = 0; i < count; i++) {
-        const weft_tensor *const parameter = weft_graph_parameter(graph, i);
-        frozen += parameter->variable->frozen;
-        if (parameter->dtype != WEFT_F32)
-            WI_FAIL(WEFT_ERROR_DTYPE, "training all parameters at once takes f32, but parameter '%s' is %s",
-                weft_tensor_name(parameter), weft_dtype_name(parameter->dtype));
-    }
+    for (size_t i = 0; i < count; i++) frozen += weft_graph_parameter(graph, i)->variable->frozen;
     if (frozen == count) WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: all %zu parameters are frozen", count);
     return WEFT_OK;
-}
-
-/* The gradient of each parameter; frozen ones have zeros, and none is computed for them. */
-static weft_status all_gradients(weft_tensor *loss, weft_tensor **parameters, weft_tensor **gradients) {
-    weft_graph *const graph = loss->graph;
-    size_t trained = 0;
-    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
-        weft_tensor *const parameter = weft_graph_parameter(graph, i);
-        if (!parameter->variable->frozen) parameters[trained++] = parameter;
-    }
-    WI_TRY(weft_gradients(loss, parameters, trained, gradients));
-    for (size_t i = weft_graph_parameter_count(graph); i-- > 0;) { /* spread out from the end */
-        weft_tensor *const parameter = weft_graph_parameter(graph, i);
-        gradients[i] = parameter->variable->frozen ? zero_gradient(parameter) : gradients[--trained];
-    }
-    return weft_graph_status(graph);
-}
-
-static weft_status minimize(weft_optimizer_state *optimizer, weft_tensor *loss, weft_tensor **updates) {
-    const weft_allocator *const allocator = optimizer->graph->context->allocator;
-    weft_tensor **const sorted = make_sorted(optimizer->graph), **const list = make_sorted(optimizer->graph);
-    weft_status status = sorted && list ? all_gradients(loss, list, sorted) : WEFT_ERROR_MEMORY;
-    if (status == WEFT_OK) status = make_step(optimizer, sorted, updates);
-    wi_release(allocator, sorted);
-    wi_release(allocator, list);
-    return status;
 }
 
 static weft_status minimize_by(
@@ -314,7 +300,7 @@ static weft_status minimize_by(
     weft_optimizer_state *const optimizer = make_optimizer(graph, rule);
     if (!optimizer) return weft_graph_status(graph);
     WI_TRY(give_rate(optimizer));
-    WI_TRY(minimize(optimizer, loss, updates));
+    WI_TRY(step_for_loss("weft_minimize", optimizer, loss, NULL, updates, NULL));
     for (size_t i = 0; i < count; i++) WI_TRY(note_rate(graph, updates[i], optimizer->rate));
     return WEFT_OK;
 }

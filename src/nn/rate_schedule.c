@@ -92,7 +92,7 @@ static weft_status check_one_cycle(const weft_schedule *s) {
     WI_TRY(check_range("divisor", s->divisor, 1, HUGE_VAL));
     WI_TRY(check_range("end_divisor", s->end_divisor, 1, HUGE_VAL));
     WI_TRY(check_range("rise", s->rise, 0, 1));
-    if (s->rise * (float)s->period > 1 && s->rise < 1) return WEFT_OK;
+    if (wi_fraction(s->rise) * (double)s->period > 1 && s->rise < 1) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
         "schedule: rise is %g of %llu steps, expected below 1 and more than one step of them",
         (double)s->rise, (unsigned long long)s->period);
@@ -204,6 +204,12 @@ weft_status weft_schedule_rate(const weft_schedule *schedule, float base, uint64
     return WEFT_OK;
 }
 
+/* The threshold is a part of the magnitude of best: of losses below 0, too, the better one is the lower one. */
+static bool is_better(const weft_schedule *schedule, double best, double loss) {
+    if (isinf(best)) return loss < best;
+    return loss < best - fabs(best) * wi_fraction(schedule->threshold);
+}
+
 weft_status weft_plateau_rate(
     const weft_schedule *schedule, weft_plateau *plateau, float base, double loss, float *rate) {
     if (!schedule || !plateau || !rate)
@@ -215,7 +221,7 @@ weft_status weft_plateau_rate(
         plateau->rate = base;
         plateau->best = HUGE_VAL;
     }
-    if (loss < plateau->best * (1 - wi_fraction(schedule->threshold))) {
+    if (is_better(schedule, plateau->best, loss)) {
         plateau->best = loss;
         plateau->bad = 0;
     } else {

@@ -2,8 +2,7 @@
  *
  * Parameters p, gradients g and each state are one tensor (rows, 16), so a few elementwise nodes update the
  * whole network and the planner makes one launch of them. Around the rule (update_rules.c) stand,
- * in this order: accumulation, clipping by value, clipping by norm, coupled decay; then frozen rows, the
- * average, and the choice between old and new on runs that only accumulate. */
+ * in this order: accumulation, clipping by value, clipping by norm, coupled decay; then the average, and the choice between old and new on runs that only accumulate. */
 #include "nn/fraction.h"
 #include "nn/update_rules.h"
 #include "ops/loss_scale.h"
@@ -22,13 +21,6 @@ static double last_of_every(wi_scalar *scalar, const wi_clock *clock) {
     return clock->runs % clock->every == 0;
 }
 
-/* The value where rows are of parameters that are not frozen, and the other value elsewhere: chosen, not multiplied by 0,
- * whatever the value is. */
-static weft_tensor *unless_frozen(const wi_update *u, weft_tensor *value, weft_tensor *other) {
-    weft_tensor *const factor = u->by_row.factor;
-    return u->by_row.frozen ? weft_where(weft_less(weft_number(factor, 0), factor), value, other) : value;
-}
-
 /* The sum over the runs of an update, kept until the last of them, which takes the mean. */
 static weft_tensor *accumulated(wi_update *u, weft_tensor *g) {
     const uint32_t every = u->optimizer->accumulate;
@@ -39,11 +31,6 @@ static weft_tensor *accumulated(wi_update *u, weft_tensor *g) {
     g = weft_add(g, sum);
     wi_update_keep(u, sum, weft_where(u->apply, weft_number(g, 0), g));
     return wi_scaled(g, 1.0 / every);
-}
-
-/* The gradient without what other steps of the optimizer accumulated for a parameter that is frozen in this one. */
-static weft_tensor *counted(const wi_update *u) {
-    return u->optimizer->accumulate > 1 ? unless_frozen(u, u->g, weft_number(u->g, 0)) : u->g;
 }
 
 /* ---- what follows the rule ---- */
@@ -68,27 +55,13 @@ static weft_tensor *scaled_take(wi_update *u, weft_tensor *t, double decay, doub
 
 const char wi_average_role[] = "average";
 
-/* Of two optimizers that average a parameter, the later one does. */
-static void replace_averages(weft_graph *graph, const wi_variable *average) {
-    for (size_t i = 0; i < graph->variable_count; i++) {
-        wi_variable *const other = graph->variables[i];
-        if (other != average && other->role == average->role && !other->replaced_by &&
-            other->covered_block == average->covered_block && other->optimizer != average->optimizer &&
-            other->covered < average->covered + average->bytes &&
-            average->covered < other->covered + other->bytes)
-            other->replaced_by = average->optimizer + 1;
-    }
-}
-
 static void keep_average(wi_update *u, weft_tensor *p) {
     if (!(u->optimizer->average_decay > 0)) return;
     const double decay = wi_fraction(u->optimizer->average_decay);
-    const size_t number = u->asked;
     weft_tensor *const average = wi_update_state(u, wi_average_role, 0);
     weft_tensor *const keep = wi_update_number(u, average_keep, scaled_keep, decay, 0);
     weft_tensor *const take = wi_update_number(u, average_take, scaled_take, decay, 0);
     wi_update_keep(u, average, weft_add(weft_mul(p, take), weft_mul(average, keep)));
-    if (average) replace_averages(u->graph, u->stretch->states[number]->variable);
 }
 
 /* Is it one tensor as it stands in memory, rather than a part of one? */
@@ -147,7 +120,7 @@ static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
         u->g = u->large ? gradients[u->first]
                         : wi_flat_gradients(u->graph, gradients, u->first, u->length, u->rows);
     u->g = accumulated(u, u->g);
-    if (wi_loss_scales(u->graph)) u->peak = wi_max_keep(weft_abs(counted(u)), 3u);
+    if (wi_loss_scales(u->graph)) u->peak = wi_max_keep(weft_abs(u->g), 3u);
     if (o->clip_value > 0) u->g = limit(u->g, -(double)o->clip_value, (double)o->clip_value);
     return weft_graph_status(u->graph);
 }
@@ -156,9 +129,7 @@ static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
 static weft_status finish_range(wi_update *u) {
     if (u->decay && !wi_optimizer_decouples(u->optimizer)) u->g = weft_add(u->g, weft_mul(u->p, u->decay));
     WI_TRY(weft_graph_status(u->graph));
-    weft_tensor *const next = unless_frozen(u, wi_optimizer_apply_rule(u), u->p);
-    for (size_t i = first_of_rule(u); i < u->count; i++)
-        u->pairs[i].value = unless_frozen(u, u->pairs[i].value, u->pairs[i].variable);
+    weft_tensor *const next = wi_optimizer_apply_rule(u);
     u->pairs[0] = (wi_pair){u->p_rows, next};
     keep_average(u, next);
     return weft_graph_status(u->graph);
@@ -229,7 +200,7 @@ static bool any_large(const wi_update *u, weft_tensor *const *gradients) {
 
 static bool is_by_rows(const weft_graph *graph, size_t parameter) {
     const wi_variable *const variable = weft_graph_parameter(graph, parameter)->variable;
-    return variable->sparse && !variable->frozen;
+    return variable->sparse;
 }
 
 static weft_status find_ranges(step *s) {
@@ -260,7 +231,7 @@ static weft_status find_ranges(step *s) {
 static void clip_norm(step *s) {
     weft_tensor *squares = NULL;
     for (size_t i = 0; i < s->count; i++) {
-        weft_tensor *const own = wi_sum_keep(weft_square(counted(&s->ranges[i])), 3u);
+        weft_tensor *const own = wi_sum_keep(weft_square(s->ranges[i].g), 3u);
         squares = squares ? weft_add(squares, own) : own;
     }
     weft_tensor *const norm = weft_sqrt(squares);

@@ -206,21 +206,27 @@ weft_tensor *wi_nadam_rule(wi_update *u) {
 
 /* ---- rates a parameter ---- */
 
+/* The mean of squares, or the variance. The latter is kept itself, from d = g - mean: rho·(v + (1 - rho)·d²) is what
+ * mean(g²) - mean(g)² becomes, without the difference of two squares, which cancel where g hardly changes. Where g does
+ * not change at all it would fall towards 0 and the steps grow without end: it counts as 2^-24 of the mean's square, the
+ * spread of what f32 rounds. */
+static weft_tensor *rmsprop_spread(wi_update *u, double rho) {
+    if (!u->optimizer->centered) {
+        weft_tensor *const v = wi_update_state(u, "v", 0), *const next = blend(v, weft_square(u->g), rho);
+        wi_update_keep(u, v, next);
+        return next;
+    }
+    weft_tensor *const v = wi_update_state(u, "variance", 0), *const mean = wi_update_state(u, "mean", 0);
+    weft_tensor *const apart = weft_square(weft_sub(u->g, mean)), *const next_mean = blend(mean, u->g, rho);
+    weft_tensor *const next = wi_scaled(weft_add(v, wi_scaled(apart, 1 - rho)), rho);
+    wi_update_keep(u, v, next);
+    wi_update_keep(u, mean, next_mean);
+    return weft_maximum(next, wi_scaled(weft_square(next_mean), 0x1p-24));
+}
+
 weft_tensor *wi_rmsprop_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
-    const double rho = wi_fraction(o->rho);
-    weft_tensor *const v = wi_update_state(u, "v", 0);
-    weft_tensor *const next_v = blend(v, weft_square(u->g), rho);
-    weft_tensor *spread = next_v;
-    wi_update_keep(u, v, next_v);
-    if (o->centered) {
-        weft_tensor *const mean = wi_update_state(u, "mean", 0);
-        weft_tensor *const next_mean = blend(mean, u->g, rho);
-        spread = weft_sub(next_v, weft_square(next_mean));
-        spread = weft_maximum(spread, weft_number(spread, 0)); /* rounding may take it below */
-        wi_update_keep(u, mean, next_mean);
-    }
-    weft_tensor *step = weft_div(u->g, wi_root_plus(spread, o->epsilon));
+    weft_tensor *step = weft_div(u->g, wi_root_plus(rmsprop_spread(u, wi_fraction(o->rho)), o->epsilon));
     if (o->momentum > 0) {
         weft_tensor *const b = wi_update_state(u, "momentum", 0);
         step = weft_add(step, wi_scaled(b, wi_fraction(o->momentum)));

@@ -31,9 +31,8 @@ struct weft_optimizer_state {
 };
 
 typedef struct wi_rows {
-    weft_tensor *factor; /* (rows, 1) of the rate; 0 for frozen parameters; NULL: 1 everywhere */
+    weft_tensor *factor; /* (rows, 1) of the rate; NULL: 1 everywhere */
     weft_tensor *decay;  /* rank 0 or (rows, 1); NULL: 0 everywhere */
-    bool frozen;         /* some are */
 } wi_rows;
 
 /* The update of a range. */

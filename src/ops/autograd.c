@@ -162,11 +162,42 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
     return WEFT_OK;
 }
 
+static bool same_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)y, (void)x, (void)out;
+    *layout = *in;
+    return true;
+}
+
+/* The zeros of what the loss does not reach: a node of its own, so that they are not taken for zeros of the program. */
+static const wi_op wi_op_unreached = {.name = "gradient of what the loss does not reach",
+    .kind = WI_VIEW,
+    .zero_gradient = true,
+    .view = same_view,
+    .rules = wi_elementwise_rules};
+
+static weft_tensor *unreached(weft_tensor *wrt) {
+    weft_tensor *zeros = weft_expand(weft_number(wrt, 0), wrt->shape.rank, wrt->shape.dims);
+    return zeros ? wi_node(wrt->graph, &wi_op_unreached, &zeros, 1, wrt->dtype, &wrt->shape, NULL) : NULL;
+}
+
+/* Such zeros, also where the program has scaled them or added them up. */
+bool wi_gradient_is_unreached(const weft_tensor *gradient) {
+    const wi_op *const op = gradient->op;
+    weft_tensor *const *const in = gradient->inputs;
+    if (op == &wi_op_unreached) return true;
+    if (op == &wi_op_add || op == &wi_op_sub)
+        return wi_gradient_is_unreached(in[0]) && wi_gradient_is_unreached(in[1]);
+    if (op == &wi_op_mul) return wi_gradient_is_unreached(in[in[0]->shape.rank == 0]);
+    const bool keeps_zeros = op->kind == WI_VIEW || op == &wi_op_div || op == &wi_op_neg || op == &wi_op_cast;
+    return keeps_zeros && wi_gradient_is_unreached(in[0]);
+}
+
 static weft_tensor *found_gradient(const walk *w, weft_tensor *wrt) {
     weft_tensor *found = wrt->id < w->count && w->nodes[wrt->id] ? w->gradients[wrt->id] : NULL;
     if (found && w->scale)
         found = weft_mul(found, weft_cast(weft_reciprocal(w->scale), weft_tensor_dtype(wi_wide(found))));
-    return found ? found : weft_expand(weft_number(wrt, 0), wrt->shape.rank, wrt->shape.dims);
+    return found ? found : unreached(wrt);
 }
 
 /* What the loss's own gradient is. */
@@ -217,17 +248,10 @@ weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt) {
 
 /* ---- effects ---- */
 
-static bool stop_view(
-    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
-    (void)y, (void)x, (void)out;
-    *layout = *in;
-    return true;
-}
-
 static const wi_op wi_op_stop_gradient = {.name = "stop_gradient",
     .kind = WI_VIEW,
     .zero_gradient = true,
-    .view = stop_view,
+    .view = same_view,
     .rules = wi_elementwise_rules};
 static const char what_is_assigned[] = "take that of the value that is assigned";
 const wi_op wi_op_assign = {.name = "assign", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};

@@ -101,6 +101,8 @@ typedef enum wi_label_kind {
 } wi_label_kind;
 weft_tensor *wi_label(
     weft_tensor *x, wi_label_kind kind, int64_t count, int64_t ignored); /* NULL gives NULL */
+/* Is it what weft_gradients gives for a tensor that the loss does not reach, or that multiplied by something? */
+bool wi_gradient_is_unreached(const weft_tensor *gradient);
 /* Those of `count` parameters from `first` on with the layout of wi_flat_parameters, `rows` of it. */
 weft_tensor *wi_flat_gradients(
     weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows);

@@ -86,12 +86,31 @@ static void append_lane(wi_emitter *e, int o, const char *base, const char *cond
 /* Lanes that are the end of `left` and the beginning of `right`, `shift` elements into both, if the condition holds. */
 static void append_joined(wi_emitter *e, int o, int temp, const char *condition, const char *shift,
     const char *left, const char *right) {
-    const weft_dtype dtype = e->loop->operands[o].dtype;
-    const char *const vector = wi_register_type(dtype), *const scalar = wi_format_of(dtype)->scalar;
+    const char *const vector = wi_register_type(e->loop->operands[o].dtype);
     wi_text_append(&e->text,
-        "if (h%d_%d >= 16 && %s) {\ntypedef %s anywhere __attribute__((aligned(sizeof(%s))));\n"
-        "const %s both[2] = {%s, %s};\nt%d = *(const anywhere *)((const %s *)both + %s);\n} else\n",
-        o, e->loop->space.rank - 1, condition, vector, scalar, vector, left, right, temp, scalar, shift);
+        "if (h%d_%d >= 16 && %s) {\n%s left = %s, right = %s;\nconst int shift = %s;\n"
+        "WEFT_JOIN_LANES(%s, left, right, shift);\nt%d = left;\n} else\n",
+        o, e->loop->space.rank - 1, condition, vector, left, right, shift, vector, temp);
+}
+
+/* Where sixteen lanes lie side by side. An index that wraps around is inside the row, and so its sixteenth neighbour needs no
+ * mapping of its own. */
+static void append_straight(wi_emitter *e, int o, int temp, const char *base, const char *condition) {
+    const wi_operand *const operand = &e->loop->operands[o];
+    const int last = e->loop->space.rank - 1;
+    wi_text_append(&e->text, "const int first = ");
+    append_index(e, o, last, "j");
+    if (operand->padding[last].mode != WI_PADDING_WRAP) {
+        wi_text_append(&e->text, ", final = ");
+        append_index(e, o, last, "j + 15");
+    }
+    wi_text_append(&e->text, ";\nif (%s%s", condition, *condition ? " && " : "");
+    if (operand->padding[last].mode == WI_PADDING_WRAP)
+        wi_text_append(&e->text, "first + 16 <= h%d_%d", o, last);
+    else
+        wi_text_append(&e->text, "first >= 0 && final - first == 15");
+    wi_text_append(&e->text, ")\nt%d = weft_load_%s(b%d, %s + first);\nelse\n", temp,
+        weft_dtype_name(operand->dtype), o, base);
 }
 
 /* Where sixteen lanes lie across the end of a row, whose elements lie side by side. `condition`: the row itself is inside. */
@@ -107,8 +126,7 @@ static void append_ends(
     snprintf(splat, sizeof splat, "(%s)(%s)", wi_register_type(operand->dtype), outside);
     snprintf(shift, sizeof shift, "(16 - (h%d_%d - first))", o, last);
     if (mode == WI_PADDING_WRAP) {
-        snprintf(rule, sizeof rule, "%s%sfinal - first == 15 - h%d_%d", condition, both, o, last);
-        append_joined(e, o, temp, rule, shift, end, begin);
+        append_joined(e, o, temp, *condition ? condition : "1", shift, end, begin);
     } else if (mode == WI_PADDING_CONSTANT) {
         snprintf(rule, sizeof rule, "%s%sfirst < 0 && final >= 0 && final < 15", condition, both);
         append_joined(e, o, temp, rule, "(final + 1)", splat, begin);
@@ -135,13 +153,7 @@ int wi_emit_padded_lanes(wi_emitter *e, int o) {
         return temp;
     }
     if (!e->tail && wi_size_is(operand->layout.strides[last], 1)) {
-        wi_text_append(&e->text, "const int first = ");
-        append_index(e, o, last, "j");
-        wi_text_append(&e->text, ", final = ");
-        append_index(e, o, last, "j + 15");
-        wi_text_append(&e->text,
-            ";\nif (%s%sfirst >= 0 && final - first == 15)\nt%d = weft_load_%s(b%d, %s + first);\nelse\n",
-            condition, *condition ? " && " : "", temp, weft_dtype_name(operand->dtype), o, base);
+        append_straight(e, o, temp, base, condition);
         append_ends(e, o, temp, base, condition, outside);
     }
     wi_text_append(&e->text,

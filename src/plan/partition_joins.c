@@ -68,7 +68,7 @@ static weft_status join_input(wi_partition *p, int whole, int i, int storage) {
     double number;
     int power;
     if (join->op == &wi_op_flat_gradients && wi_is_constant(join->inputs[i], &number, &power) && number == 0)
-        return WEFT_OK; /* of a frozen or unused parameter: the memory is zero already */
+        return WEFT_OK; /* a gradient of zeros: the memory is zero already */
     const bool is_one_range = range_in_join(p, join, i, &p->values[whole], &start);
     if (join->op == &wi_op_concat && !is_one_range && may_be_strided(p, whole, input))
         return store_strided(p, whole, input, storage, start);

@@ -101,6 +101,82 @@ static void the_rate_may_change_between_runs(void **state) {
     follow(test_context(), decayed, 0.01f);
 }
 
+/* ---- centered RMSprop: gradients that hardly change, or not at all ---- */
+
+enum { LONG = 3000 };
+
+/* Parameters whose gradient is what the program writes. */
+static weft_plan *plan_for_gradients(
+    weft_graph *graph, weft_optimizer rule, weft_precision precision, weft_tensor **x) {
+    weft_plan *plan = NULL;
+    assert_ok(weft_graph_set_precision(graph, precision));
+    weft_tensor *const p = weft_parameter(graph, "p", weft_zeros(), FIRST);
+    *x = weft_input_shape(graph, "x", WEFT_F32, 1, (const int64_t[]){FIRST});
+    weft_tensor *const update = weft_train_step(weft_sum(weft_mul(p, *x)), rule, NULL);
+    assert_ok(weft_plan_create(&plan, &update, 1, NULL));
+    return plan;
+}
+
+static double next_step(weft_plan *plan, weft_graph *graph, weft_tensor *x, float gradient, double *before) {
+    float gradients[FIRST], p[FIRST];
+    for (int i = 0; i < FIRST; i++) gradients[i] = gradient;
+    assert_ok(weft_plan_write(plan, x, gradients, sizeof gradients));
+    assert_ok(weft_plan_run(plan));
+    assert_ok(weft_tensor_read(weft_graph_find(graph, "p"), p, sizeof p));
+    for (int i = 1; i < FIRST; i++) assert_true(p[i] == p[0]);
+    const double step = *before - (double)p[0];
+    *before = (double)p[0];
+    return step;
+}
+
+static void a_constant_gradient_takes_bounded_steps(weft_precision precision, float gradient) {
+    weft_optimizer rule = weft_rmsprop(1e-3f);
+    weft_tensor *x;
+    double at = 0;
+    weft_graph *graph = NULL;
+    rule.centered = true;
+    assert_ok(weft_graph_create(&graph, test_context()));
+    weft_plan *const plan = plan_for_gradients(graph, rule, precision, &x);
+    for (int t = 0; t < LONG; t++) {
+        const double step = next_step(plan, graph, x, gradient, &at);
+        if (!(step > 0 && step < 4097e-3)) fail_msg("gradient %g: step %d is %g", (double)gradient, t, step);
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+static void constant_gradients_take_bounded_steps(void **state) {
+    (void)state;
+    const float gradients[] = {1, 0.3f, 0.7f, 1.1f, 0.013f};
+    for (size_t i = 0; i < sizeof gradients / sizeof *gradients; i++)
+        a_constant_gradient_takes_bounded_steps(WEFT_PRECISION_F32, gradients[i]);
+    a_constant_gradient_takes_bounded_steps(WEFT_PRECISION_BF16, 0.75f);
+    a_constant_gradient_takes_bounded_steps(WEFT_PRECISION_F16, 0.75f);
+}
+
+/* The formula in double precision, in which the difference of the squares keeps its digits. */
+static void nearly_constant_gradients_keep_their_variance(void **state) {
+    (void)state;
+    weft_optimizer rule = weft_rmsprop(1e-3f);
+    weft_tensor *x;
+    weft_graph *graph = NULL;
+    double at = 0, v = 0, mean = 0;
+    rule.centered = true;
+    assert_ok(weft_graph_create(&graph, test_context()));
+    weft_plan *const plan = plan_for_gradients(graph, rule, WEFT_PRECISION_F32, &x);
+    for (int t = 0; t < LONG; t++) {
+        const float g = 1 + 1e-3f * (float)(t * 7 % 11 - 5);
+        const double step = next_step(plan, graph, x, g, &at), ideal = (double)g;
+        v = 0.99 * v + 0.01 * ideal * ideal;
+        mean = 0.99 * mean + 0.01 * ideal;
+        const double wanted = 1e-3 * ideal / (sqrt(v - mean * mean) + 1e-8);
+        if (!(fabs(step - wanted) <= 2e-3 * wanted + 1e-6 * fabs(at)))
+            fail_msg("step %d is %g, not %g", t, step, wanted);
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 /* PyTorch's defaults, where weft_optimizer has the field; everything else is 0. */
 static void constructors_give_the_defaults(void **state) {
     (void)state;
@@ -293,6 +369,8 @@ static void bad_calls_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(constant_gradients_take_bounded_steps),
+        cmocka_unit_test(nearly_constant_gradients_keep_their_variance),
         cmocka_unit_test(the_rate_may_change_between_runs),
         cmocka_unit_test(constructors_give_the_defaults),
         cmocka_unit_test(the_update_is_one_launch),

@@ -127,6 +127,26 @@ static void a_loss_that_is_no_number_is_not_better(void **state) {
     }
 }
 
+/* A reward with its sign changed, a log-likelihood: PyTorch's best·(1 - threshold) lies above a best below 0. */
+static void losses_below_zero_count_as_those_above(void **state) {
+    (void)state;
+    const weft_schedule schedule = weft_plateau_schedule(0.5f, 2);
+    const struct {
+        double losses[5];
+        float rate;
+    } rows[] = {{{-10, -10, -10, -10, -10}, 0.5f}, {{-10, -9.9995, -9.999, -9.9985, -9.998}, 0.5f},
+        {{-10, -10.0005, -10.0005, -10.0005, -10.0005}, 0.5f}, {{-10, -10.002, -10.004, -10.006, -10.008}, 1},
+        {{1, -1, -2, -3, -4}, 1}, {{0, 0, 0, 0, 0}, 0.5f}, {{(double)-INFINITY, -1, -1, -1, -1}, 0.5f}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        weft_plateau plateau = {0};
+        float rate = 0;
+        for (int t = 0; t < 5; t++)
+            assert_ok(weft_plateau_rate(&schedule, &plateau, 1, rows[i].losses[t], &rate));
+        if (rate != rows[i].rate) fail_msg("losses %zu: %g, not %g", i, (double)rate, (double)rows[i].rate);
+        if (plateau.best > rows[i].losses[0]) fail_msg("losses %zu: best is %g", i, plateau.best);
+    }
+}
+
 static weft_schedule with(weft_schedule schedule, size_t offset, float value) {
     memcpy((char *)&schedule + offset, &value, sizeof value);
     return schedule;
@@ -201,6 +221,7 @@ int main(void) {
         cmocka_unit_test(all_follow_pytorch),
         cmocka_unit_test(ends_are_defined),
         cmocka_unit_test(a_loss_that_is_no_number_is_not_better),
+        cmocka_unit_test(losses_below_zero_count_as_those_above),
         cmocka_unit_test(bad_values_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

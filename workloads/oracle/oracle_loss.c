@@ -41,22 +41,6 @@ int draw_loss_rank(oracle_draw *draw) {
     return draw_chance(draw, 90);
 }
 
-int draw_loss_shape(const oracle_draw *draw, const int *values, int count, int64_t *dims) {
-    int rank = 0;
-    for (int k = 0; k < count; k++)
-        if (draw_rank(draw, values[k]) > rank) rank = draw_rank(draw, values[k]);
-    for (int i = 0; i < rank; i++) dims[i] = 1;
-    for (int k = 0; k < count; k++) {
-        const int own = draw_rank(draw, values[k]);
-        for (int i = 0; i < own; i++) {
-            const int64_t dim = draw_dim(draw, values[k], i);
-            if (dim != 1) dims[rank - own + i] = dim;
-        }
-    }
-    dims[rank] = WEFT_END;
-    return rank;
-}
-
 int draw_narrow(oracle_draw *draw, const int64_t *dims, double low, double high) {
     int64_t narrow[WEFT_MAX_RANK + 1];
     int rank = f64_list_length(dims);

@@ -12,8 +12,6 @@ enum { LOSS_WEIGHTS = 8 };
     "$b1 ? NULL : &(const weft_loss_options){WEFT_LOSS_OPTIONS_INIT, .reduction = "                          \
     "(weft_loss_reduction)$i0, .weights = $8}"
 
-/* The shape that these inputs of the call broadcast to, ended by WEFT_END; returns its rank. */
-int draw_loss_shape(const oracle_draw *draw, const int *values, int count, int64_t *dims);
 /* Are the first two inputs the same value, whose losses are hardly more than rounding? Few such calls are kept: then it is false. */
 bool draw_is_dull(oracle_draw *draw, const oracle_call *call);
 /* The least rank of a value that losses are taken of: seldom a lone number. */

@@ -2,17 +2,20 @@
 #include "oracle/oracle_loss.h"
 #include <math.h>
 
-/* ---- two inputs that broadcast ---- */
+/* ---- two inputs of one shape ---- */
 
 /* `low` and `high` bound the first input and, at 2 and 3, the second. */
-static bool draw_pair(oracle_draw *draw, oracle_call *call, const double limits[4]) {
+static bool draw_equals(oracle_draw *draw, oracle_call *call, const double limits[4], int64_t *dims) {
     call->inputs[0] = draw_value_within(draw, DRAW_FLOAT, draw_loss_rank(draw), 5, limits[0], limits[1]);
     if (call->inputs[0] < 0) return false;
-    call->inputs[1] = draw_partner(draw, call->inputs[0], draw_format(draw), limits[2], limits[3]);
+    draw_dims(draw, call->inputs[0], dims);
+    call->inputs[1] = draw_shaped(draw, draw_format(draw), dims, limits[2], limits[3]);
+    return call->inputs[1] >= 0 && !draw_is_dull(draw, call);
+}
+
+static bool draw_pair(oracle_draw *draw, oracle_call *call, const double limits[4]) {
     int64_t dims[WEFT_MAX_RANK + 1];
-    if (call->inputs[1] < 0 || draw_is_dull(draw, call)) return false;
-    (void)draw_loss_shape(draw, call->inputs, 2, dims);
-    return draw_loss_options(draw, call, dims);
+    return draw_equals(draw, call, limits, dims) && draw_loss_options(draw, call, dims);
 }
 #define LIMITS(...) ((const double[4]){__VA_ARGS__})
 
@@ -68,15 +71,7 @@ ORACLE_LOSS(kl_div, "$0, $1, $b2",
     weft_kl_div_loss(in[0], in[1], call->integers[LOSS_INTEGERS] != 0, options),
     f64_kl_div(in[0], in[1], call->integers[LOSS_INTEGERS] != 0));
 
-/* ---- inputs of one shape ---- */
-
-static bool draw_equals(oracle_draw *draw, oracle_call *call, const double limits[4], int64_t *dims) {
-    call->inputs[0] = draw_value_within(draw, DRAW_FLOAT, draw_loss_rank(draw), 5, limits[0], limits[1]);
-    if (call->inputs[0] < 0) return false;
-    draw_dims(draw, call->inputs[0], dims);
-    call->inputs[1] = draw_shaped(draw, draw_format(draw), dims, limits[2], limits[3]);
-    return call->inputs[1] >= 0 && !draw_is_dull(draw, call);
-}
+/* ---- gauss, binary cross-entropy ---- */
 
 /* Variances that are bounded from below have a gradient as if they were not, which differences do not show: NaN stands for their
  * losses where gradients are judged. */

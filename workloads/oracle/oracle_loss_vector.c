@@ -9,26 +9,24 @@ static double draw_margin(oracle_draw *draw, double low, double high) {
     return draw_exact(draw_chance(draw, 20) ? 0 : draw_between(draw, low, high));
 }
 
-/* A float, and `count` - 1 that broadcast together with it; the shape of their losses. */
+/* `count` floats of one shape, dims. */
 static bool draw_floats(
     oracle_draw *draw, oracle_call *call, int count, int least_rank, double most, int64_t *dims) {
     call->inputs[0] = draw_value_within(draw, DRAW_FLOAT, least_rank, 5, -most, most);
     if (call->inputs[0] < 0) return false;
+    draw_dims(draw, call->inputs[0], dims);
     for (int i = 1; i < count; i++) {
-        call->inputs[i] = draw_partner(draw, call->inputs[0], draw_format(draw), -most, most);
+        call->inputs[i] = draw_shaped(draw, draw_format(draw), dims, -most, most);
         if (call->inputs[i] < 0) return false;
     }
-    (void)draw_loss_shape(draw, call->inputs, count, dims);
     return count < 2 || !draw_is_dull(draw, call);
 }
 
 static bool draw_scores(oracle_draw *draw, oracle_call *call) {
     int64_t dims[WEFT_MAX_RANK + 1];
     if (!draw_floats(draw, call, 1, draw_loss_rank(draw), 40, dims)) return false;
-    call->inputs[1] = draw_partner(draw, call->inputs[0], draw_format(draw), -2, 2);
-    if (call->inputs[1] < 0) return false;
-    (void)draw_loss_shape(draw, call->inputs, 2, dims);
-    return draw_loss_options(draw, call, dims);
+    call->inputs[1] = draw_shaped(draw, draw_format(draw), dims, -2, 2);
+    return call->inputs[1] >= 0 && draw_loss_options(draw, call, dims);
 }
 
 ORACLE_DRAW(hinge) {
@@ -47,10 +45,8 @@ ORACLE_DRAW(hinge_embedding) {
     int64_t dims[WEFT_MAX_RANK + 1];
     if (!draw_floats(draw, call, 1, draw_loss_rank(draw), 40, dims)) return false;
     call->numbers[0] = draw_margin(draw, -2, 4);
-    call->inputs[1] = draw_partner(draw, call->inputs[0], WEFT_I32, -1, 1);
-    if (call->inputs[1] < 0) return false;
-    (void)draw_loss_shape(draw, call->inputs, 2, dims);
-    return draw_loss_options(draw, call, dims);
+    call->inputs[1] = draw_shaped(draw, WEFT_I32, dims, -1, 1);
+    return call->inputs[1] >= 0 && draw_loss_options(draw, call, dims);
 }
 ORACLE_LOSS(hinge_embedding, "$0, weft_cast($1, WEFT_F32), $n0",
     weft_hinge_embedding_loss(in[0], weft_cast(in[1], WEFT_F32), (float)call->numbers[0], options),

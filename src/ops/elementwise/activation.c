@@ -35,8 +35,9 @@ static bool bounds_valid(const char *op, weft_tensor *x, double low, double high
 weft_tensor *weft_clamp(weft_tensor *x, double low, double high) {
     if (!wi_inputs_graph("clamp", &x, 1) || !bounds_valid("clamp", x, low, high)) return NULL;
     weft_tensor *bottom = weft_number(x, low), *top = weft_number(x, high);
-    weft_tensor *raised = weft_where(weft_less(x, bottom), bottom, x);
-    return weft_where(weft_less(top, raised), top, raised);
+    const bool has_bottom = low > -(double)INFINITY, has_top = high < (double)INFINITY;
+    weft_tensor *raised = has_bottom ? weft_where(weft_less_equal(x, bottom), bottom, x) : x;
+    return has_top ? weft_where(weft_less_equal(top, raised), top, raised) : raised;
 }
 
 weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high) {

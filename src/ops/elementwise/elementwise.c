@@ -254,11 +254,11 @@ static weft_tensor *selu_slope(weft_tensor *a) {
     return weft_where(up, weft_number(a, scale), curve);
 }
 
-/* PyTorch's: at -3 it is -1/2, at 3 it is 3/2. */
+/* At -3 it is 0, at 3 it is 1. */
 static weft_tensor *hardswish_slope(weft_tensor *a) {
     weft_tensor *inside = weft_add(weft_mul(a, weft_number(a, 1 / 3.0)), weft_number(a, 0.5));
-    weft_tensor *right = weft_where(weft_less_equal(a, weft_number(a, 3)), inside, weft_number(a, 1));
-    return weft_where(weft_less(a, weft_number(a, -3)), weft_number(a, 0), right);
+    weft_tensor *right = weft_where(weft_less(a, weft_number(a, 3)), inside, weft_number(a, 1));
+    return weft_where(weft_less_equal(a, weft_number(a, -3)), weft_number(a, 0), right);
 }
 
 /* Expressions are written down in f32 for the gradients of 16-bit floats, which are rounded once. */

@@ -47,12 +47,46 @@ bool wi_loss_broadcasts(const char *op, weft_tensor *const *inputs, int count, w
     return true;
 }
 
-bool wi_loss_same_shape(const char *op, const weft_tensor *a, const weft_tensor *b) {
-    if (wi_shape_equal(&a->shape, &b->shape)) return true;
-    char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
-    wi_graph_fail(a->graph, WEFT_ERROR_SHAPE, "%s: shapes %s and %s are not the same", op,
-        wi_shape_print(&a->shape, text_a), wi_shape_print(&b->shape, text_b));
-    return false;
+/* Without axes of size 1 behind the first one; one element has rank 0. */
+static wi_shape squeezed(const wi_shape *shape) {
+    wi_shape result = {0};
+    for (int i = 0; i < shape->rank; i++)
+        if (i == 0 || shape->dims[i] != 1) result.dims[result.rank++] = shape->dims[i];
+    if (result.rank == 1 && result.dims[0] == 1) result.rank = 0;
+    return result;
+}
+
+bool wi_loss_shapes_match(const wi_shape *a, const wi_shape *b) {
+    const wi_shape one = squeezed(a), other = squeezed(b);
+    return wi_shape_equal(&one, &other);
+}
+
+/* One number for all elements, which the program wrote as such. */
+static bool is_number(const weft_tensor *x) {
+    while (x->op == &wi_op_cast) x = x->inputs[0];
+    return x->shape.rank == 0 && (x->op == &wi_op_constant || x->op == &wi_op_scalar);
+}
+
+bool wi_loss_match(const char *op, weft_tensor **inputs, int count) {
+    const wi_shape shape = inputs[0]->shape;
+    for (int i = 1; i < count; i++) {
+        char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
+        if (wi_shape_equal(&inputs[i]->shape, &shape)) continue;
+        if (wi_loss_shapes_match(&inputs[i]->shape, &shape)) {
+            inputs[i] = weft_reshape_shape(inputs[i], shape.rank, shape.dims);
+        } else if (is_number(inputs[i])) {
+            inputs[i] = weft_expand(inputs[i], shape.rank, shape.dims);
+        } else {
+            wi_graph_fail(inputs[0]->graph, WEFT_ERROR_SHAPE,
+                "%s: shapes %s and %s are not the same, and a loss does not broadcast: weft_reshape what has "
+                "the "
+                "same elements, weft_expand what is to be compared with several",
+                op, wi_shape_print(&shape, text_a), wi_shape_print(&inputs[i]->shape, text_b));
+            return false;
+        }
+        if (!inputs[i]) return false;
+    }
+    return true;
 }
 
 bool wi_loss_number_in(
@@ -143,7 +177,7 @@ weft_tensor *wi_loss_finish(const char *op, weft_tensor *losses, int kept, const
 
 weft_tensor *wi_loss_clamp_zero(weft_tensor *x) {
     weft_tensor *zero = weft_number(x, 0);
-    return weft_where(weft_less(x, zero), zero, x);
+    return weft_where(weft_less_equal(x, zero), zero, x);
 }
 
 /* ---- softplus and sigmoid ---- */

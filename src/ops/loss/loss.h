@@ -10,8 +10,12 @@
  * inputs of 16 bits: losses are computed and given in f32, or in f64 where one input is. */
 weft_graph *wi_loss_begin(const char *op, weft_tensor **inputs, int count, const weft_loss_options *options);
 bool wi_loss_reduction_good(weft_graph *graph, const char *op, weft_loss_reduction reduction);
+/* Are these shapes the same, but for axes of size 1 behind the first one? */
+bool wi_loss_shapes_match(const wi_shape *a, const wi_shape *b);
+/* Gives the inputs, which are compared element by element, the shape of the first: replaces those of a shape that
+ * matches it, and numbers of rank 0 (constants and scalars). Any other shape is an error: losses do not broadcast. */
+bool wi_loss_match(const char *op, weft_tensor **inputs, int count);
 bool wi_loss_broadcasts(const char *op, weft_tensor *const *inputs, int count, wi_shape *shape);
-bool wi_loss_same_shape(const char *op, const weft_tensor *a, const weft_tensor *b);
 /* low <= value <= high; NaN is outside. */
 bool wi_loss_number_in(
     weft_graph *graph, const char *op, const char *name, double value, double low, double high);
@@ -26,8 +30,7 @@ weft_tensor *wi_loss_reduce(weft_tensor *losses, int kept, weft_loss_reduction r
 weft_tensor *wi_loss_drop_axis(weft_tensor *x, int axis);
 
 /* ---- shared expressions ---- */
-weft_tensor *wi_loss_clamp_zero(
-    weft_tensor *x); /* max(x, 0); at 0 the gradient passes, as torch.clamp_min's */
+weft_tensor *wi_loss_clamp_zero(weft_tensor *x); /* max(x, 0); at 0 the gradient is 0, as torch.clamp_min's */
 
 /* ---- log(1 + exp(x)) and its derivatives for x of any size: one exponential for all of them ---- */
 typedef struct wi_softplus {

@@ -256,8 +256,9 @@ static bool shapes_good(const class_loss *loss, bool dense) {
         if (i != axis || dense) wanted.dims[wanted.rank++] = x->shape.dims[i];
     }
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
-    if (x->shape.rank >= 1 && x->shape.dims[axis] >= 1 && wi_shape_equal(&wanted, &labels->shape))
-        return true;
+    const bool fits =
+        dense ? wi_shape_equal(&wanted, &labels->shape) : wi_loss_shapes_match(&wanted, &labels->shape);
+    if (x->shape.rank >= 1 && x->shape.dims[axis] >= 1 && fits) return true;
     wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
         "%s: %s needs a fixed number of classes on axis 1 (or alone), and labels %s its shape without that "
         "axis",

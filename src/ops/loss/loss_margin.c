@@ -1,19 +1,17 @@
 /* Losses of scores against targets of 1 and -1. */
 #include "ops/loss/loss.h"
 
-static bool begin(const char *op, weft_tensor **inputs, int count, float margin,
-    const weft_loss_options *options, wi_shape *shape) {
+static bool begin(
+    const char *op, weft_tensor **inputs, int count, float margin, const weft_loss_options *options) {
     weft_graph *graph = wi_loss_begin(op, inputs, count, options);
-    return graph && wi_loss_broadcasts(op, inputs, count, shape) &&
-           wi_loss_finite(graph, op, "margin", margin);
+    return graph && wi_loss_match(op, inputs, count) && wi_loss_finite(graph, op, "margin", margin);
 }
 
 /* ---- hinge ---- */
 
 weft_tensor *weft_hinge_loss(weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options) {
     weft_tensor *inputs[] = {scores, targets};
-    wi_shape shape;
-    if (!begin("hinge", inputs, 2, 1, options, &shape)) return NULL;
+    if (!begin("hinge", inputs, 2, 1, options)) return NULL;
     scores = inputs[0], targets = inputs[1];
     weft_tensor *rest = weft_sub(weft_number(scores, 1), weft_mul(targets, scores));
     return wi_loss_finish("hinge", wi_loss_clamp_zero(rest), -1, options);
@@ -48,11 +46,9 @@ const wi_op wi_op_soft_margin = {.name = "soft_margin",
 weft_tensor *weft_soft_margin_loss(
     weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options) {
     weft_tensor *inputs[] = {scores, targets};
-    wi_shape shape;
-    if (!begin("soft_margin", inputs, 2, 0, options, &shape)) return NULL;
-    scores = inputs[0], targets = inputs[1];
+    if (!begin("soft_margin", inputs, 2, 0, options)) return NULL;
     weft_tensor *losses =
-        wi_node(scores->graph, &wi_op_soft_margin, inputs, 2, inputs[0]->dtype, &shape, NULL);
+        wi_node(inputs[0]->graph, &wi_op_soft_margin, inputs, 2, inputs[0]->dtype, &inputs[0]->shape, NULL);
     return wi_loss_finish("soft_margin", losses, -1, options);
 }
 
@@ -65,8 +61,7 @@ weft_tensor *weft_soft_margin(weft_tensor *scores, weft_tensor *targets) {
 weft_tensor *weft_hinge_embedding_loss(
     weft_tensor *distances, weft_tensor *targets, float margin, const weft_loss_options *options) {
     weft_tensor *inputs[] = {distances, targets};
-    wi_shape shape;
-    if (!begin("hinge_embedding", inputs, 2, margin, options, &shape)) return NULL;
+    if (!begin("hinge_embedding", inputs, 2, margin, options)) return NULL;
     distances = inputs[0], targets = inputs[1];
     weft_tensor *zero = weft_number(distances, 0);
     weft_tensor *far = wi_loss_clamp_zero(weft_sub(weft_number(distances, margin), distances));
@@ -82,8 +77,7 @@ weft_tensor *weft_hinge_embedding(weft_tensor *distances, weft_tensor *targets, 
 weft_tensor *weft_margin_ranking_loss(
     weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin, const weft_loss_options *options) {
     weft_tensor *inputs[] = {a, b, targets};
-    wi_shape shape;
-    if (!begin("margin_ranking", inputs, 3, margin, options, &shape)) return NULL;
+    if (!begin("margin_ranking", inputs, 3, margin, options)) return NULL;
     a = inputs[0], b = inputs[1], targets = inputs[2];
     weft_tensor *rest = weft_sub(weft_number(a, margin), weft_mul(targets, weft_sub(a, b)));
     return wi_loss_finish("margin_ranking", wi_loss_clamp_zero(rest), -1, options);

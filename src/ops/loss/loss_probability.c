@@ -36,10 +36,8 @@ weft_tensor *weft_bce_loss(
     weft_tensor *probabilities, weft_tensor *targets, const weft_loss_options *options) {
     weft_tensor *inputs[] = {probabilities, targets};
     weft_graph *graph = wi_loss_begin("bce", inputs, 2, options);
-    probabilities = inputs[0], targets = inputs[1];
-    if (!graph || !wi_loss_same_shape("bce", probabilities, targets)) return NULL;
-    weft_tensor *losses =
-        wi_node(graph, &wi_op_bce, inputs, 2, inputs[0]->dtype, &probabilities->shape, NULL);
+    if (!graph || !wi_loss_match("bce", inputs, 2)) return NULL;
+    weft_tensor *losses = wi_node(graph, &wi_op_bce, inputs, 2, inputs[0]->dtype, &inputs[0]->shape, NULL);
     return wi_loss_finish("bce", losses, -1, options);
 }
 
@@ -88,10 +86,10 @@ weft_tensor *weft_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets
     const int count = positive_weight ? 3 : 2;
     wi_shape wide;
     weft_graph *graph = wi_loss_begin("bce_with_logits", inputs, count, options);
-    logits = inputs[0], targets = inputs[1], positive_weight = inputs[2];
-    if (!graph || !wi_loss_same_shape("bce_with_logits", logits, targets) ||
+    if (!graph || !wi_loss_match("bce_with_logits", inputs, 2) ||
         !wi_loss_broadcasts("bce_with_logits", inputs, count, &wide))
         return NULL;
+    logits = inputs[0], positive_weight = inputs[2];
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     if (!wi_shape_equal(&wide, &logits->shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
@@ -111,10 +109,9 @@ weft_tensor *weft_bce_with_logits(weft_tensor *logits, weft_tensor *targets) {
 weft_tensor *weft_kl_div_loss(
     weft_tensor *log_probabilities, weft_tensor *targets, bool log_target, const weft_loss_options *options) {
     weft_tensor *inputs[] = {log_probabilities, targets};
-    wi_shape shape;
     weft_graph *graph = wi_loss_begin("kl_div", inputs, 2, options);
+    if (!graph || !wi_loss_match("kl_div", inputs, 2)) return NULL;
     log_probabilities = inputs[0], targets = inputs[1];
-    if (!graph || !wi_loss_broadcasts("kl_div", inputs, 2, &shape)) return NULL;
     weft_tensor *t = log_target ? weft_exp(targets) : targets, *log_t = targets;
     if (!log_target) {
         weft_tensor *none = weft_equal(t, weft_number(t, 0));

@@ -3,14 +3,14 @@
 #include <float.h>
 #include <math.h>
 
-/* Checks of a loss of two tensors that broadcast, which it widens. */
+/* Checks of a loss of two tensors, which it widens and gives one shape. */
 static weft_graph *begin_pair(
     const char *op, weft_tensor **a, weft_tensor **b, const weft_loss_options *options) {
     weft_tensor *inputs[] = {*a, *b};
-    wi_shape shape;
     weft_graph *graph = wi_loss_begin(op, inputs, 2, options);
+    if (!graph || !wi_loss_match(op, inputs, 2)) return NULL;
     *a = inputs[0], *b = inputs[1];
-    return graph && wi_loss_broadcasts(op, inputs, 2, &shape) ? graph : NULL;
+    return graph;
 }
 
 /* ---- mse, l1 ---- */
@@ -148,7 +148,7 @@ const wi_op wi_op_gaussian_nll = {.name = "gaussian_nll",
 /* PyTorch's three forms: the whole shape, 1 at the end, or nothing there. NULL with the error: another. */
 static weft_tensor *stretch_variance(weft_tensor *variance, const weft_tensor *mean) {
     const int rank = mean->shape.rank;
-    wi_shape shape = variance->shape;
+    wi_shape shape = wi_loss_shapes_match(&variance->shape, &mean->shape) ? mean->shape : variance->shape;
     if (shape.rank == rank - 1) shape.dims[shape.rank++] = 1;
     bool good = shape.rank == rank;
     for (int i = 0; i < rank && good; i++)
@@ -165,8 +165,8 @@ weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *target, weft
     const weft_loss_options *options) {
     weft_tensor *inputs[] = {mean, target, variance};
     weft_graph *graph = wi_loss_begin("gaussian_nll", inputs, 3, options);
+    if (!graph || !wi_loss_match("gaussian_nll", inputs, 2)) return NULL;
     mean = inputs[0], target = inputs[1], variance = inputs[2];
-    if (!graph || !wi_loss_same_shape("gaussian_nll", mean, target)) return NULL;
     weft_tensor *parts[] = {weft_sub(mean, target), stretch_variance(variance, mean)};
     if (!parts[0] || !parts[1]) return NULL;
     weft_tensor *losses = wi_node(graph, &wi_op_gaussian_nll, parts, 2, mean->dtype, &mean->shape, NULL);

@@ -46,7 +46,7 @@ static bool shapes_good(const weft_tensor *logits, const weft_tensor *labels) {
     wi_shape wanted = logits->shape;
     wanted.rank--;
     if (logits->shape.rank >= 1 && logits->shape.dims[wanted.rank] >= 1 &&
-        wi_shape_equal(&wanted, &labels->shape))
+        wi_loss_shapes_match(&wanted, &labels->shape))
         return true;
     fail_shapes(logits, labels, NULL, "labels have the logits' shape without the last axis, the classes");
     return false;
@@ -70,13 +70,15 @@ weft_tensor *weft_sequence_cross_entropy_loss(
         return NULL;
     if (!own.ignore) own.ignored_label = IGNORED;
     own.ignore = true;
-    const wi_shape shape = labels->shape;
+    wi_shape shape = logits->shape;
+    shape.rank--;
+    labels = weft_reshape_shape(labels, shape.rank, shape.dims);
     int64_t count;
     int power;
     wi_shape_count(&shape, &count, &power);
     if (power > 1) return fail_shapes(logits, labels, NULL, "more than one axis depends on the batch size");
     const int64_t rows = power ? -count : count, classes = logits->shape.dims[shape.rank];
-    if (mask) labels = masked_labels(logits, labels, mask, own.ignored_label);
+    if (mask && labels) labels = masked_labels(logits, labels, mask, own.ignored_label);
     if (!labels) return NULL;
     weft_tensor *loss = weft_cross_entropy_loss(flat(logits, rows, classes), flat(labels, rows, 0), &own);
     const bool losses = loss && own.reduction == WEFT_LOSS_NONE;

@@ -8,23 +8,29 @@ static weft_tensor *norm_of(const weft_tensor *y, int input) {
     weft_tensor *x = y->inputs[input];
     const wi_cosine_attributes *const a = &y->attributes->cosine;
     weft_tensor *squares = wi_sum_keep(weft_square(x), 1u << a->axis);
-    weft_tensor *norm = weft_sqrt(weft_add(squares, weft_number(x, a->added)));
-    return a->epsilon > 0 ? weft_maximum(norm, weft_number(x, a->epsilon)) : norm;
+    return weft_sqrt(weft_add(squares, weft_number(x, a->added)));
+}
+
+static weft_tensor *bounded(const weft_tensor *y, weft_tensor *norm) {
+    const double epsilon = y->attributes->cosine.epsilon;
+    return epsilon > 0 ? weft_maximum(norm, weft_number(norm, epsilon)) : norm;
 }
 
 static weft_tensor *cosine_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *product =
         wi_sum_keep(weft_mul(y->inputs[0], y->inputs[1]), 1u << y->attributes->cosine.axis);
-    return weft_div(weft_div(product, norm_of(y, 0)), norm_of(y, 1));
+    return weft_div(weft_div(product, bounded(y, norm_of(y, 0))), bounded(y, norm_of(y, 1)));
 }
 
-/* As PyTorch's, it treats a bounded norm like any other. */
+/* As PyTorch's, it passes through the bound of a norm as if there were none; a norm of 0 has no slope. */
 static void cosine_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    weft_tensor *across = weft_div(weft_div(g, norm_of(y, 0)), norm_of(y, 1));
+    weft_tensor *across = weft_div(weft_div(g, bounded(y, norm_of(y, 0))), bounded(y, norm_of(y, 1)));
     weft_tensor *product = weft_mul(g, y);
     for (int i = 0; i < 2; i++) {
-        weft_tensor *norm = norm_of(y, i), *along = weft_div(weft_div(product, norm), norm);
+        weft_tensor *norm = norm_of(y, i), *zero = weft_number(norm, 0);
+        weft_tensor *slope = weft_div(weft_div(product, bounded(y, norm)), norm);
+        weft_tensor *along = weft_where(weft_equal(norm, zero), zero, slope);
         gradients[i] = weft_sub(weft_mul(across, y->inputs[1 - i]), weft_mul(along, y->inputs[i]));
     }
 }
@@ -65,7 +71,7 @@ static weft_tensor *targets_beside(const char *op, weft_tensor *targets, const w
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     wanted.rank--;
     beside.dims[beside.rank - 1] = 1;
-    if (!wi_shape_equal(&targets->shape, &wanted))
+    if (!wi_loss_shapes_match(&targets->shape, &wanted))
         return wi_graph_fail(vectors->graph, WEFT_ERROR_SHAPE, "%s: targets %s are not %s, one a vector", op,
             wi_shape_print(&targets->shape, text_a), wi_shape_print(&wanted, text_b));
     return weft_reshape_shape(targets, beside.rank, beside.dims);
@@ -76,8 +82,8 @@ weft_tensor *weft_cosine_embedding_loss(
     static const char *const op = "cosine_embedding";
     weft_tensor *inputs[] = {a, b, targets};
     weft_graph *graph = wi_loss_begin(op, inputs, 3, options);
+    if (!graph || !wi_loss_match(op, inputs, 2) || !wi_loss_finite(graph, op, "margin", margin)) return NULL;
     a = inputs[0], b = inputs[1], targets = inputs[2];
-    if (!graph || !wi_loss_same_shape(op, a, b) || !wi_loss_finite(graph, op, "margin", margin)) return NULL;
     const int axis = wi_axis_index(a, op, -1);
     weft_tensor *t = axis < 0 ? NULL : targets_beside(op, targets, a);
     if (!t) return NULL;
@@ -136,19 +142,16 @@ weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive
     float margin, int p, bool swap, const weft_loss_options *options) {
     static const char *const op = "triplet_margin";
     weft_tensor *inputs[] = {anchor, positive, negative};
-    wi_shape shape;
     weft_graph *graph = wi_loss_begin(op, inputs, 3, options);
-    if (!graph || !wi_loss_broadcasts(op, inputs, 3, &shape) || !wi_loss_finite(graph, op, "margin", margin))
-        return NULL;
+    if (!graph || !wi_loss_match(op, inputs, 3) || !wi_loss_finite(graph, op, "margin", margin)) return NULL;
     if (p != 1 && p != 2)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %d is neither 1 nor 2", op, p);
-    if (shape.rank == 0) return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: () is not a vector", op);
-    for (int i = 0; i < 3; i++) inputs[i] = weft_expand(inputs[i], shape.rank, shape.dims);
     anchor = inputs[0], positive = inputs[1], negative = inputs[2];
+    if (anchor->shape.rank == 0) return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: () is not a vector", op);
     weft_tensor *near = distance(anchor, positive, p), *far = distance(anchor, negative, p);
     if (swap) far = weft_minimum(far, distance(positive, negative, p));
     weft_tensor *rest = weft_add(weft_sub(near, far), weft_number(anchor, margin));
-    return wi_loss_finish(op, wi_loss_clamp_zero(rest), shape.rank - 1, options);
+    return wi_loss_finish(op, wi_loss_clamp_zero(rest), anchor->shape.rank - 1, options);
 }
 
 weft_tensor *weft_triplet_margin(

@@ -75,7 +75,7 @@ static things make_things(void) {
     ROW(hinge, weft_hinge(t.x, t.row), SHAPE, "hinge", "(batch, 3)", "(5)")                                  \
     ROW(soft_margin, weft_soft_margin(t.x, t.row), SHAPE, "soft_margin", "(batch, 3)", "(5)")                \
     ROW(hinge_embedding, weft_hinge_embedding(t.x, t.row, 1), SHAPE, "hinge_embedding", "(5)")               \
-    ROW(margin_ranking, weft_margin_ranking(t.x, t.three, t.row, 1), SHAPE, "margin_ranking", "(5)")         \
+    ROW(margin_ranking, weft_margin_ranking(t.x, t.x, t.row, 1), SHAPE, "margin_ranking", "(5)")             \
     ROW(cosine, weft_cosine_similarity(t.x, t.row, 1, 0), SHAPE, "cosine_similarity", "(5)")                 \
     ROW(cosine_axis, weft_cosine_similarity(t.x, t.x, 2, 0), SHAPE, "cosine_similarity", "2", "(batch, 3)")  \
     ROW(cosine_number, weft_cosine_similarity(t.number, t.number, 0, 0), SHAPE, "cosine_similarity", "()")   \

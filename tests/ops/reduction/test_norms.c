@@ -86,8 +86,7 @@ static void assert_row(const float *got, float a, float b, float c, float d) {
     }
 }
 
-/* Expected: what PyTorch gives, but for rows of nothing but -inf, where 1.13 gave NaN and newer versions 0.
- */
+/* Expected: what PyTorch 2.15 gives, but for the gradient of logsumexp where all are -inf, which is NaN there. */
 static void test_special_values(void **state) {
     (void)state;
     static results r[4];
