@@ -10,6 +10,7 @@
 static void graph_destroy(weft_graph *graph) {
     weft_context *context = graph->context;
     const weft_allocator *allocator = context->allocator;
+    wi_cause_forget(graph);
     for (wi_attachment *a = graph->attachments; a; a = a->next) a->release(a->value);
     for (size_t i = 0; i < graph->block_count; i++)
         wi_buffer_release(&graph->blocks[i].buffer, wi_context_device(context));
@@ -134,6 +135,7 @@ weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status) {
     wi_error_add(wi_origin_print(graph, wi_origin_now(graph), weft_last_error(), origin));
     graph->status = status;
     wi_error_save(graph->error, sizeof graph->error);
+    wi_cause_note(graph);
     return NULL;
 }
 

@@ -303,8 +303,8 @@ struct weft_graph {
     char error[1024];
 };
 
-/* "matmul 'name' (batch, 10)" into text, for errors; returns text. */
-enum { WI_NODE_TEXT = WI_SHAPE_TEXT + 192 };
+/* "matmul 'name' (batch, 10) (in weft_linear)" into text, for errors; returns text. */
+enum { WI_NODE_TEXT = WI_SHAPE_TEXT + WI_ORIGIN_TEXT + 192 };
 const char *wi_node_print(const weft_tensor *node, char text[WI_NODE_TEXT]);
 
 /* ---- making nodes (expressions of the layers above) ---- */

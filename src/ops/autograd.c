@@ -140,7 +140,7 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
         for (size_t i = 0; wrt && !loss && i < count; i++) {
             if (wrt[i]) WI_TRY(weft_graph_status(wrt[i]->graph));
         }
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: loss, wrt or gradients is NULL");
+        return wi_fail_null("weft_gradients", !loss ? "loss" : !wrt ? "wrt" : "gradients");
     }
     WI_TRY(weft_graph_status(loss->graph));
     char text[WI_SHAPE_TEXT];
@@ -153,8 +153,9 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
         WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: the loss is %s, not %s", weft_dtype_name(loss->dtype),
             wi_dtypes_text(WI_TAKES_FLOATS));
     for (size_t i = 0; i < count; i++) {
-        if (!wrt[i] || wrt[i]->graph != loss->graph)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: tensor %zu is NULL or belongs to another graph", i);
+        if (!wrt[i]) return wi_fail_null("weft_gradients", "one of the tensors");
+        if (wrt[i]->graph != loss->graph)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: tensor %zu belongs to another graph", i);
         if (!wi_dtype_is_float(wrt[i]->dtype))
             WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: tensor %zu is %s and has no gradient", i,
                 weft_dtype_name(wrt[i]->dtype));

@@ -97,7 +97,8 @@ typedef enum wi_label_kind {
     WI_LABEL_NLL,
     WI_LABEL_MULTI_MARGIN,
     WI_LABEL_ADAPTIVE_SOFTMAX,
-    WI_LABEL_LENGTH
+    WI_LABEL_LENGTH,
+    WI_LABEL_CACHED
 } wi_label_kind;
 weft_tensor *wi_label(
     weft_tensor *x, wi_label_kind kind, int64_t count, int64_t ignored); /* NULL gives NULL */

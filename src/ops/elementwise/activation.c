@@ -75,7 +75,7 @@ static weft_tensor *along_channels(weft_tensor *x, weft_tensor *weight) {
     return weft_reshape_shape(weight, x->shape.rank, dims);
 }
 
-weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight) {
+static weft_tensor *build_prelu(weft_tensor *x, weft_tensor *weight) {
     weft_tensor *inputs[] = {x, weight};
     if (!wi_inputs_graph("prelu", inputs, 2) || !is_float("prelu", x) || !is_float("prelu", weight))
         return NULL;
@@ -90,4 +90,8 @@ weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight) {
             wi_shape_print(&weight->shape, text_weight), wi_shape_print(&x->shape, text_x));
     weft_tensor *up = positive(x);
     return weft_where(up, x, weft_mul(except_where(up, x), along_channels(x, weight)));
+}
+
+weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight) {
+    return WI_CALL(x, "weft_prelu", build_prelu(x, weight));
 }

@@ -129,11 +129,16 @@ weft_tensor *wi_bags(weft_tensor *rows, weft_tensor *tokens, const weft_bag_opti
     return of_mode(&b, o->mode);
 }
 
-weft_tensor *weft_embedding_bag_with(
+static weft_tensor *build_embedding_bag_with(
     weft_tensor *table, weft_tensor *tokens, const weft_bag_options *options) {
     weft_bag_options own;
     if (!table || !wi_bag_check(tokens, table->dtype, options, &own)) return NULL;
     weft_tensor *const rows = own.padded ? weft_embedding_padded_with(table, tokens, own.padding)
                                          : weft_embedding_with(table, tokens);
     return rows ? wi_bags(rows, tokens, &own, table->shape.dims[0]) : NULL;
+}
+
+weft_tensor *weft_embedding_bag_with(
+    weft_tensor *table, weft_tensor *tokens, const weft_bag_options *options) {
+    return WI_CALL(table, "weft_embedding_bag_with", build_embedding_bag_with(table, tokens, options));
 }

@@ -124,7 +124,7 @@ static bool fits(const reduction *r) {
     return wi_shape_equal(&wanted, &r->source->shape);
 }
 
-weft_tensor *weft_scatter_reduce(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source,
+static weft_tensor *build_scatter_reduce(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source,
     weft_scatter_kind kind, bool include_self) {
     reduction r = {.op = "scatter_reduce", .x = x, .index = index, .source = source};
     if (!check(&r, axis, kind)) return NULL;
@@ -134,7 +134,13 @@ weft_tensor *weft_scatter_reduce(weft_tensor *x, int axis, weft_tensor *index, w
     return reduce(&r, kind, include_self);
 }
 
-weft_tensor *weft_index_reduce(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source,
+weft_tensor *weft_scatter_reduce(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source,
+    weft_scatter_kind kind, bool include_self) {
+    return WI_CALL(
+        x, "weft_scatter_reduce", build_scatter_reduce(x, axis, index, source, kind, include_self));
+}
+
+static weft_tensor *build_index_reduce(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source,
     weft_scatter_kind kind, bool include_self) {
     reduction r = {.op = "index_reduce", .x = x, .index = index, .source = source};
     if (!check(&r, axis, kind)) return NULL;
@@ -146,4 +152,9 @@ weft_tensor *weft_index_reduce(weft_tensor *x, int axis, weft_tensor *index, wef
     weft_tensor *const line = weft_reshape_shape(index, x->shape.rank, dims);
     r.index = weft_expand(line, source->shape.rank, source->shape.dims);
     return r.index ? reduce(&r, kind, include_self) : NULL;
+}
+
+weft_tensor *weft_index_reduce(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source,
+    weft_scatter_kind kind, bool include_self) {
+    return WI_CALL(x, "weft_index_reduce", build_index_reduce(x, axis, index, source, kind, include_self));
 }

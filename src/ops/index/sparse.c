@@ -13,7 +13,7 @@ static bool is_line(const weft_tensor *x, const weft_tensor *like) {
     return x->shape.rank == 1 && x->shape.dims[0] == like->shape.dims[0];
 }
 
-weft_tensor *weft_sparse_matmul(
+static weft_tensor *build_sparse_matmul(
     weft_tensor *rows, weft_tensor *columns, weft_tensor *values, int64_t size, weft_tensor *dense) {
     weft_tensor *const inputs[] = {rows, columns, dense, values ? values : dense};
     weft_graph *const graph = wi_inputs_graph("sparse_matmul", inputs, 4);
@@ -40,7 +40,12 @@ weft_tensor *weft_sparse_matmul(
     return weft_index_sum(terms, 0, rows, size);
 }
 
-weft_tensor *weft_sparse_rows(weft_tensor *starts, weft_tensor *columns) {
+weft_tensor *weft_sparse_matmul(
+    weft_tensor *rows, weft_tensor *columns, weft_tensor *values, int64_t size, weft_tensor *dense) {
+    return WI_CALL(rows, "weft_sparse_matmul", build_sparse_matmul(rows, columns, values, size, dense));
+}
+
+static weft_tensor *build_sparse_rows(weft_tensor *starts, weft_tensor *columns) {
     weft_tensor *const inputs[] = {starts, columns};
     weft_graph *const graph = wi_inputs_graph("sparse_rows", inputs, 2);
     char text[WI_SHAPE_TEXT], text_columns[WI_SHAPE_TEXT];
@@ -53,4 +58,8 @@ weft_tensor *weft_sparse_rows(weft_tensor *starts, weft_tensor *columns) {
             "sparse_rows: starts %s and columns %s, expected (rows + 1) and (E)",
             wi_shape_print(&starts->shape, text), wi_shape_print(&columns->shape, text_columns));
     return wi_bags_of_places(columns, weft_slice(starts, 0, 0, starts->shape.dims[0] - 1));
+}
+
+weft_tensor *weft_sparse_rows(weft_tensor *starts, weft_tensor *columns) {
+    return WI_CALL(starts, "weft_sparse_rows", build_sparse_rows(starts, columns));
 }

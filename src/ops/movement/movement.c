@@ -401,7 +401,7 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
     return wi_node(graph, &wi_op_concat, xs, (int)count, xs[0]->dtype, &shape, &attributes);
 }
 
-weft_tensor *weft_stack(weft_tensor *const *xs, size_t count, int axis) {
+static weft_tensor *build_stack(weft_tensor *const *xs, size_t count, int axis) {
     if (!xs || count == 0) return NULL;
     if (count > WI_MOST_JOINED) return weft_concat(xs, count, axis); /* which refuses */
     weft_graph *graph = wi_inputs_graph("stack", xs, (int)count);
@@ -418,4 +418,8 @@ weft_tensor *weft_stack(weft_tensor *const *xs, size_t count, int axis) {
         if (!parts[i]) return NULL;
     }
     return weft_concat(parts, count, axis);
+}
+
+weft_tensor *weft_stack(weft_tensor *const *xs, size_t count, int axis) {
+    return WI_CALL(xs && count ? xs[0] : NULL, "weft_stack", build_stack(xs, count, axis));
 }

@@ -71,7 +71,7 @@ static weft_tensor *drawn_of_sorted(weft_tensor *probabilities, weft_tensor *cla
     return weft_where(weft_less_number(place, 0), place, chosen);
 }
 
-weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p) {
+static weft_tensor *build_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p) {
     if (!check(logits, temperature, top_k, top_p)) return NULL;
     const int axis = logits->shape.rank - 1;
     const int64_t axes[] = {axis, WEFT_END}, classes = logits->shape.dims[axis];
@@ -84,4 +84,8 @@ weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t t
     weft_tensor *const sorted = all ? weft_sort(x, axis, true) : weft_topk(x, top_k, axis, true);
     weft_tensor *const order = all ? weft_argsort(x, axis, true) : weft_topk_indices(x, top_k, axis, true);
     return without_last(drawn_of_sorted(weft_softmax(weft_mul_number(sorted, scale), axis), order, top_p));
+}
+
+weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p) {
+    return WI_CALL(logits, "weft_categorical", build_categorical(logits, temperature, top_k, top_p));
 }
