@@ -2,13 +2,6 @@
 #include "train/correct_count.h"
 #include "train/feed.h"
 
-weft_status wi_missing_tensor(const char *call, const char *what) {
-    char line[1024];
-    wi_error_save(line, sizeof line);
-    WI_FAIL(
-        WEFT_ERROR_ARGUMENT, "%s: %s is NULL%s%s", call, what, *line ? "; the last error was: " : "", line);
-}
-
 static weft_status check_logits(const weft_tensor *logits) {
     if (weft_tensor_rank(logits) != 2 || weft_tensor_dtype(logits) != WEFT_F32 ||
         weft_tensor_dimension(logits, 0) != WEFT_BATCH || weft_tensor_dimension(logits, 1) <= 0)

@@ -10,7 +10,4 @@
 weft_status wi_correct_count(weft_tensor **correct, const weft_allocator *allocator, weft_tensor *loss,
     weft_tensor *logits, const char *labels);
 
-/* For a NULL tensor: its expression failed before, so the line of that failure is kept within this one. */
-weft_status wi_missing_tensor(const char *call, const char *what);
-
 #endif
