@@ -15,6 +15,12 @@
  * the weights of the options, positive_weight, the mask of a sequence, the variance of weft_gaussian_nll; and
  * weft_cosine_similarity, which is no loss.
  *
+ * Forms: logits and log-probabilities are no probabilities. What weft_softmax or weft_sigmoid gives is WEFT_ERROR_ARGUMENT as
+ * the logits of weft_cross_entropy, weft_sequence_cross_entropy and weft_bce_with_logits, which would convert it a second time,
+ * and as the log-probabilities of weft_nll, weft_kl_div and weft_ctc; through views, casts and weft_stop_gradient, too. What
+ * weft_log_softmax gives is good for all but weft_bce_with_logits. PyTorch takes each of them and trains on other numbers; for
+ * those, copy the probabilities first: weft_mul_number(p, 1).
+ *
  * Means over what counts: a mean over labels that are not ignored, or weighted by class, or over a mask
  * (weft_masked_mean) is a sum divided by a total that depends on the data. Where the total is 0, as no label of the batch
  * counts, the mean is 0 and so are its gradients; PyTorch has NaN there. weft_minimize, weft_optimizer_minimize,

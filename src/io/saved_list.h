@@ -41,6 +41,9 @@ weft_status wi_saved_list_add(wi_saved_list *list, const char *prefix, const wi_
 /* A string of the metadata; the value is printed in the C locale. */
 weft_status wi_saved_list_note(wi_saved_list *list, const char *key, const char *format, ...) WI_PRINTF(3, 4);
 
+/* The same with a value of any length. */
+weft_status wi_saved_list_note_text(wi_saved_list *list, const char *key, const char *value);
+
 /* Between the content's memory and `bytes` bytes of the host; both wait for the device. */
 weft_status wi_saved_entry_read(const wi_saved_entry *entry, void *data);
 weft_status wi_saved_entry_write(const wi_saved_entry *entry, const void *data);
