@@ -118,6 +118,7 @@ typedef weft_metric_kind metric_kind;
 typedef weft_average average;
 typedef weft_metric metric;
 typedef weft_metric_state metric_state;
+typedef weft_metric_rows metric_rows;
 typedef weft_trainer trainer;
 typedef weft_epoch epoch;
 typedef weft_progress_callback progress_callback;
@@ -651,6 +652,7 @@ typedef weft_prediction prediction;
 #define metric_perplexity(...) weft_metric_perplexity(__VA_ARGS__)
 #define metric_create(...) weft_metric_create(__VA_ARGS__)
 #define metric_release(...) weft_metric_release(__VA_ARGS__)
+#define metric_add(...) weft_metric_add(__VA_ARGS__)
 #define metric_update(...) weft_metric_update(__VA_ARGS__)
 #define metric_update_values(...) weft_metric_update_values(__VA_ARGS__)
 #define metric_result(...) weft_metric_result(__VA_ARGS__)
@@ -843,6 +845,7 @@ typedef weft_prediction prediction;
 #define AVERAGE_MICRO WEFT_AVERAGE_MICRO
 #define AVERAGE_WEIGHTED WEFT_AVERAGE_WEIGHTED
 #define AVERAGE_BINARY WEFT_AVERAGE_BINARY
+#define METRIC_ROWS_INIT WEFT_METRIC_ROWS_INIT
 #define MODE_AUTO WEFT_MODE_AUTO
 #define MODE_MIN WEFT_MODE_MIN
 #define MODE_MAX WEFT_MODE_MAX

@@ -365,6 +365,8 @@ weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis);
 weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream);
 /* The number of the update that the clock's run belongs to, from 1. */
 uint64_t wi_clock_update(const wi_clock *clock);
+/* Takes weft_accumulation_end back, where no run has followed. */
+void wi_accumulation_goes_on(weft_graph *graph);
 /* Counts the run that begins. */
 void wi_clock_run(wi_clock *clock);
 /* A rank-0 f32 that the host computes before each run. */

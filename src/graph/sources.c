@@ -383,6 +383,10 @@ void wi_clock_run(wi_clock *clock) {
     clock->ends = false;
 }
 
+void wi_accumulation_goes_on(weft_graph *graph) {
+    for (size_t i = 0; i < graph->clock_count; i++) graph->clocks[i].ends = false;
+}
+
 /* What a rule gives, and remembers, follows from its numbers and the clock: equal scalars are one, so that all updates of an
  * optimizer read the same. */
 weft_tensor *wi_step_scalar(

@@ -3,7 +3,6 @@
 #include "cl/context.h"
 #include "graph/nodes.h"
 #include "plan/compiled_plan.h"
-#include "train/correct_count.h"
 #include "train/feed.h"
 #include <string.h>
 
