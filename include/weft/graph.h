@@ -284,6 +284,13 @@ WEFT_API weft_status weft_gradients(
  * an error as the input of other nodes. Two assignments to one variable in one plan, or one to a parameter
  * beside an update of weft_minimize, are an error of weft_plan_create. */
 WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
+/* The same after everything else that a run does: value sees what the updates and the other assignments of the plan have
+ * left in the parameters and states that it is computed from, also those of this variable. Several of them in one plan
+ * see the same values, and no other node of the run sees theirs. value depends on no input (WEFT_ERROR_ARGUMENT of
+ * weft_plan_create). A step of f16 that is skipped skips them, too; runs that only accumulate gradients do them. Weights
+ * and pixels that stay within bounds:
+ *     weft_plan_create(&plan, WEFT_TENSORS(train, weft_assign_after(p, weft_clamp(p, 0, 1))), NULL); */
+WEFT_API weft_tensor *weft_assign_after(weft_tensor *variable, weft_tensor *value);
 /* Returns x; no gradient flows back through it. */
 WEFT_API weft_tensor *weft_stop_gradient(weft_tensor *x);
 /* x (f32), which mixed precision leaves in f32: it and its gradient are stored in f32, and products, convolutions,
@@ -304,6 +311,9 @@ WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" if it ha
 /* Their number, and each of them in order of creation; borrowed; NULL for an index beyond the last. */
 WEFT_API size_t weft_graph_parameter_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index);
+/* How many numbers the parameters of these names have (a star matches any characters; NULL: all), frozen ones included:
+ * sum(p.numel() for p in model.parameters()). 0 if there are none. */
+WEFT_API int64_t weft_graph_element_count(const weft_graph *graph, const char *parameters);
 WEFT_API size_t weft_graph_state_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_state(const weft_graph *graph, size_t index);
 /* The first parameter or state of that name; NULL, without an error, if there is none. */

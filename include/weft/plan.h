@@ -89,11 +89,17 @@ typedef struct weft_value {
  * the others, which are outputs. Ends with the first error, which is one of these three.
  *     weft_plan_step(plan, (weft_value[]){{image, images, sizeof images}, {loss, &now, sizeof now}}, 2); */
 WEFT_API weft_status weft_plan_step(weft_plan *plan, const weft_value *values, size_t count);
-/* In C, values in place, and one of them: memory is an array or a variable, not a pointer to what it holds.
- *     weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE(image, images), WEFT_VALUE(loss, now))); */
+/* The value of an input in memory that is only read, which the program may have as const. Of another tensor than an input it
+ * is a value of no tensor, which weft_plan_step refuses. In C and C++:
+ *     const weft_value values[] = {weft_value_in(image, images, sizeof images), {loss, &now, sizeof now}}; */
+WEFT_API weft_value weft_value_in(weft_tensor *input, const void *data, size_t bytes);
+/* In C, values in place, and one of them: memory is an array or a variable, not a pointer to what it holds; WEFT_VALUE_IN:
+ * that of an input, which may be const.
+ *     weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE_IN(image, images), WEFT_VALUE(loss, now))); */
 #ifndef __cplusplus
 #define WEFT_VALUE(tensor, memory)                                                                           \
     { (tensor), &(memory), sizeof(memory) }
+#define WEFT_VALUE_IN(tensor, memory) weft_value_in((tensor), &(memory), sizeof(memory))
 #define WEFT_VALUES(...)                                                                                     \
     (const weft_value[]){__VA_ARGS__}, sizeof((const weft_value[]){__VA_ARGS__}) / sizeof(weft_value)
 #endif

@@ -83,13 +83,12 @@ static weft_status fail_writers(const wi_request *request, const written *a, con
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "plan: an update (of weft_minimize or an optimizer's step) and an assignment both write '%s', "
             "and a "
-            "run has no order between them: use two plans, or make '%s' a state",
-            name, name);
+            "run has no order between them: weft_assign_after assigns after the update",
+            name);
     char writers[96];
     WI_FAIL(WEFT_ERROR_ARGUMENT,
         "plan: '%s' is assigned twice in one plan (%s), and a run has no order between them: assign one "
-        "value, "
-        "or use two plans",
+        "value, or assign the second by weft_assign_after",
         name, writers_of(request, a->variable, writers));
 }
 

@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "graph/attempt.h"
 #include "kernels/forced.h"
+#include "plan/after.h"
 #include "plan/conflicts.h"
 #include "plan/micro_batches.h"
 #include "plan/verify.h"
@@ -21,6 +22,7 @@ static void plan_destroy(weft_plan *plan) {
     weft_context *context = plan->request.context;
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
     finish_for_good(plan);
+    weft_plan_release(plan->after);
     for (int d = 0; d < plan->request.devices.count; d++) wi_pending_clear(plan->request.devices.of[d]);
     wi_background_clear(plan->background, plan);
     wi_launches_clear(&plan->launches);
@@ -301,7 +303,7 @@ weft_status wi_plan_create_unowned(
 
 weft_status weft_plan_create(
     weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
-    WI_TRY(wi_plan_create_unowned(plan, outputs, count, options));
+    WI_TRY(wi_plan_create_with_after(plan, outputs, count, options));
     (*plan)->owns_graph = true;
     weft_graph_retain((*plan)->request.graph);
     return WEFT_OK;

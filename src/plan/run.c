@@ -171,7 +171,8 @@ weft_status wi_plan_begin_run(weft_plan *plan) {
         WI_FAIL(WEFT_ERROR_STATE,
             "weft_plan_run: the parameters hold their average; weft_average_swap them back before training");
     WI_TRY(check_inputs(plan));
-    for (size_t i = 0; i < graph->clock_count; i++) graph->clocks[i].runs += p->clocks >> i & 1;
+    for (size_t i = 0; i < graph->clock_count; i++)
+        if (p->clocks >> i & 1) wi_clock_run(&graph->clocks[i]);
     graph->draws += p->draws || plan->code.draws;
     if (plan->run_count == 1) WI_TRY(keep_binaries(plan));
     plan->run_count++;
@@ -214,7 +215,7 @@ weft_status wi_plan_walk(weft_plan *plan) {
     for (int d = 0; d < plan->request.devices.count; d++) WI_TRY(wi_queue_flush(plan->request.devices.of[d]));
     plan->fixed_is_known = true;
     plan->fixed_writes = writes;
-    return WEFT_OK;
+    return plan->after ? weft_plan_run(plan->after) : WEFT_OK;
 }
 
 /* They compile, and fetch binaries. */

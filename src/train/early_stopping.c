@@ -47,21 +47,12 @@ void wi_watch_clear(wi_watch *watch) {
     wi_snapshot_clear(&watch->snapshot);
 }
 
-static weft_status try_file(const wi_watch *watch) {
-    wi_file_writer *writer = NULL;
-    WI_TRY(
-        wi_file_writer_begin(&writer, weft_graph_context(watch->graph)->allocator, watch->options.best_file));
-    wi_file_writer_abandon(writer);
-    return WEFT_OK;
-}
-
 weft_status wi_watch_prepare(wi_watch *watch) {
     if (!watch->options.keep_best && !watch->options.restore_best) return WEFT_OK;
     return wi_snapshot_prepare(&watch->snapshot, watch->graph);
 }
 
 weft_status wi_watch_begin(wi_watch *watch, bool goes_on) {
-    if (watch->options.best_file) WI_TRY(try_file(watch));
     if (goes_on) return WEFT_OK;
     watch->best = (double)NAN;
     watch->best_epoch = SIZE_MAX;

@@ -153,6 +153,11 @@ static wi_shape fed_shape(const wi_feed *feed, const weft_tensor *input) {
 }
 
 static weft_status check_fit(const wi_feed *feed, const weft_tensor *input, const weft_column *column) {
+    if (column->dtype != input->dtype && column->encoding && column->encoding->kind == WI_CATEGORIES)
+        WI_FAIL(WEFT_ERROR_DTYPE,
+            "input '%s' is %s, its column has %zu categories, which are i32: '%.60s', ...", column->name,
+            weft_dtype_name(input->dtype), column->encoding->count,
+            column->encoding->count ? column->encoding->texts[0] : "");
     if (column->dtype != input->dtype)
         WI_FAIL(WEFT_ERROR_DTYPE, "input '%s' is %s, its column %s", column->name,
             weft_dtype_name(input->dtype), weft_dtype_name(column->dtype));
