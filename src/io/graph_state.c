@@ -28,11 +28,6 @@ weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph) {
         if (named) WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
     }
     if (list->count) qsort(list->entries, list->count, sizeof *list->entries, by_name);
-    for (size_t i = 1; i < list->count; i++)
-        if (by_name(&list->entries[i - 1], &list->entries[i]) == 0)
-            WI_FAIL(WEFT_ERROR_STATE,
-                "weights are kept by name, and two variables of the graph are called '%s'",
-                list->entries[i].name);
     return WEFT_OK;
 }
 
