@@ -48,6 +48,7 @@ typedef weft_pool_options pool_options;
 typedef weft_square_pool_options square_pool_options;
 typedef weft_resample_mode resample_mode;
 typedef weft_resample_options resample_options;
+typedef weft_weights_save_options weights_save_options;
 typedef weft_weights_difference weights_difference;
 typedef weft_weights_options weights_options;
 typedef weft_checkpoint_extra checkpoint_extra;
@@ -163,6 +164,7 @@ typedef weft_prediction prediction;
 #define parameter_shape(...) weft_parameter_shape(__VA_ARGS__)
 #define parameter_dtype(...) weft_parameter_dtype(__VA_ARGS__)
 #define state_shape(...) weft_state_shape(__VA_ARGS__)
+#define transient_state(...) weft_transient_state(__VA_ARGS__)
 #define constant(...) weft_constant(__VA_ARGS__)
 #define number(...) weft_number(__VA_ARGS__)
 #define scalar(...) weft_scalar(__VA_ARGS__)
@@ -231,6 +233,7 @@ typedef weft_prediction prediction;
 #define output_check(...) weft_output_check(__VA_ARGS__)
 #define weights_save(...) weft_weights_save(__VA_ARGS__)
 #define weights_save_dtype(...) weft_weights_save_dtype(__VA_ARGS__)
+#define weights_save_with(...) weft_weights_save_with(__VA_ARGS__)
 #define weights_load(...) weft_weights_load(__VA_ARGS__)
 #define checkpoint_save(...) weft_checkpoint_save(__VA_ARGS__)
 #define checkpoint_load(...) weft_checkpoint_load(__VA_ARGS__)
@@ -709,6 +712,7 @@ typedef weft_prediction prediction;
 #define RESAMPLE_NEAREST WEFT_RESAMPLE_NEAREST
 #define RESAMPLE_LINEAR WEFT_RESAMPLE_LINEAR
 #define RESAMPLE_OPTIONS_INIT WEFT_RESAMPLE_OPTIONS_INIT
+#define WEIGHTS_SAVE_OPTIONS_INIT WEFT_WEIGHTS_SAVE_OPTIONS_INIT
 #define WEIGHTS_MISSING WEFT_WEIGHTS_MISSING
 #define WEIGHTS_UNEXPECTED WEFT_WEIGHTS_UNEXPECTED
 #define WEIGHTS_OTHER_SHAPE WEFT_WEIGHTS_OTHER_SHAPE

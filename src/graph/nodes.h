@@ -188,6 +188,7 @@ typedef struct wi_variable {
     const char *role;
     size_t optimizer, clock; /* by number */
     size_t covered_block, covered;
+    bool transient;       /* no file has anything of it */
     bool assigned;        /* by weft_assign: its value is part of a training's state */
     const char *saved_as; /* what loss scaling keeps: its name in checkpoints; NULL: it is none of that */
 } wi_variable;
