@@ -66,7 +66,9 @@ typedef struct weft_weights_options {
 /* Loads parameters and states by name, from a file of weights or from a checkpoint, whose other tensors are skipped, as
  * are PyTorch's "num_batches_tracked" where the graph has none. Other floats are converted to f32, i64 to i32 if every
  * number fits. The graph is unchanged unless the whole file is valid. Errors name the file and list the tensors that
- * differ, with both shapes or dtypes. */
+ * differ, with both shapes or dtypes. What selects nothing is an error, too: a name of only or skip that neither the graph nor
+ * the file has, a prefix that no name of the file has (WEFT_ERROR_ARGUMENT), and, whatever is allowed, a file of which nothing
+ * is taken (WEFT_ERROR_FORMAT). */
 WEFT_API weft_status weft_weights_load(
     weft_graph *graph, const char *path, const weft_weights_options *options);
 

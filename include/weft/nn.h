@@ -214,154 +214,7 @@ WEFT_API weft_tensor *weft_adaptive_softmax_loss(
 /* x (..., width) → log p of all classes, (..., classes). */
 WEFT_API weft_tensor *weft_adaptive_softmax_log_prob(weft_adaptive_softmax *softmax, weft_tensor *x);
 
-/* ---- optimizers: values that are passed to a trainer or to weft_minimize ----
- * Each is PyTorch's optimizer of that name; LAMB and Lion are those of their papers. p is a parameter, g its
- * gradient after clipping, t the number of the update from 1, m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t).
- * States begin as 0. "Coupled" decay is g ← g + weight_decay·p before everything else. */
-typedef enum weft_optimizer_kind {
-    WEFT_SGD = 1, /* v ← momentum·v + (1 - dampening)·g (first: v ← g); p ← p - rate·v
-                      (nesterov: g + momentum·v instead of v) */
-    WEFT_ADAM,    /* m ← beta1·m + (1 - beta1)·g; v ← beta2·v + (1 - beta2)·g²;
-                      p ← p - rate·m̂ / (√v̂ + epsilon); amsgrad: v̂ from the largest v so far;
-                      Kingma and Ba 2015, Reddi et al. 2018 */
-    WEFT_ADAMW,   /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
-    WEFT_NADAM,   /* β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2), Π their product up to t;
-                      p ← p - rate·(g·(1 - β_t) / (1 - Π) + m·β_{t+1} / (1 - Π·β_{t+1})) / (√v̂ + epsilon);
-                      Dozat 2016 */
-    WEFT_RMSPROP, /* v ← rho·v + (1 - rho)·g²; s ← g / (√v + epsilon); b ← momentum·b + s; p ← p - rate·b;
-                      Hinton 2012. centered: with the variance v - mean(g)² instead of v, kept in a form that does
-                      not cancel, and not below 2^-24·mean(g)²; Graves 2013 */
-    WEFT_ADAGRAD,  /* v ← v + g²; p ← p - rate / (1 + (t - 1)·rate_decay) · g / (√v + epsilon);
-                      Duchi et al. 2011 */
-    WEFT_ADADELTA, /* v ← rho·v + (1 - rho)·g²; d = √(u + epsilon) / √(v + epsilon) · g;
-                      u ← rho·u + (1 - rho)·d²; p ← p - rate·d; Zeiler 2012 */
-    WEFT_LAMB, /* s = m̂ / (√v̂ + epsilon) + weight_decay·p; p ← p - rate·|p|/|s|·s with the norms of
-                  each parameter as a whole, and 1 instead of |p|/|s| if one is 0; You et al. 2020 */
-    WEFT_LION  /* p ← p - rate·(sign(beta1·m + (1 - beta1)·g) + weight_decay·p);
-                  m ← beta2·m + (1 - beta2)·g; Chen et al. 2023 */
-} weft_optimizer_kind;
-
-/* A rate and a decay for some of the parameters: {"head.*", 10, 0.01f}, {"*.bias", 1, 0}. */
-typedef struct weft_parameter_group {
-    const char *parameters; /* a name; a star matches any characters */
-    float rate_factor;      /* multiplies the learning rate, scheduled or not; above 0 */
-    float weight_decay;     /* replaces that of the optimizer */
-} weft_parameter_group;
-
-/* Fields that the kind does not use must be 0. */
-typedef struct weft_optimizer {
-    weft_optimizer_kind kind;
-    float rate;           /* 0 or more */
-    float momentum;       /* SGD, RMSprop: 0 <= momentum < 1 */
-    float weight_decay;   /* 0 or more; coupled, except for AdamW, LAMB and Lion */
-    float beta1, beta2;   /* Adam, AdamW, NAdam, LAMB, Lion: 0 <= beta < 1 */
-    float epsilon;        /* all except SGD and Lion: 0 or more; LAMB, Adadelta: above 0 */
-    float rho;            /* RMSprop (PyTorch's alpha), Adadelta: 0 <= rho < 1 */
-    float dampening;      /* SGD: 0 <= dampening <= 1; 0 with nesterov */
-    float rate_decay;     /* Adagrad: 0 or more */
-    float first_sum;      /* Adagrad: initial value of v; 0 or more */
-    float momentum_decay; /* NAdam: 0 or more */
-    bool nesterov;        /* SGD with momentum */
-    bool centered;        /* RMSprop */
-    bool amsgrad;         /* Adam, AdamW */
-    /* All kinds: */
-    float clip_value;    /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
-    float clip_norm;     /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters of
-                        the update; 0: off */
-    uint32_t accumulate; /* runs per update, which uses the mean of their gradients; 0 and 1: every run */
-    float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, where the first a is the first
-                            updated p (see weft_average_swap); 0: off */
-    const weft_parameter_group *groups; /* of two that name a parameter, the later counts; copied */
-    size_t group_count;
-} weft_optimizer;
-
-WEFT_API weft_optimizer weft_sgd(float rate); /* no momentum, no decay */
-WEFT_API weft_optimizer weft_sgd_momentum(float rate, float momentum, float weight_decay); /* no dampening */
-WEFT_API weft_optimizer weft_adam(float rate);                      /* betas 0.9, 0.999; epsilon 1e-8 */
-WEFT_API weft_optimizer weft_adamw(float rate, float weight_decay); /* as Adam; PyTorch's decay is 0.01 */
-WEFT_API weft_optimizer weft_nadam(float rate);   /* as Adam; momentum_decay 0.004; PyTorch's rate is 0.002 */
-WEFT_API weft_optimizer weft_rmsprop(float rate); /* rho 0.99, epsilon 1e-8 */
-WEFT_API weft_optimizer weft_adagrad(float rate); /* epsilon 1e-10 */
-WEFT_API weft_optimizer weft_adadelta(float rate); /* rho 0.9, epsilon 1e-6; PyTorch's rate is 1 */
-WEFT_API weft_optimizer weft_lamb(float rate, float weight_decay); /* betas 0.9, 0.999; epsilon 1e-6 */
-WEFT_API weft_optimizer weft_lion(float rate, float weight_decay); /* betas 0.9, 0.99 */
-
-/* Creates the update, which reduces the loss, of all parameters that the loss reaches and that are not frozen. A loss
- * reaches a parameter if its gradient flows there: it depends on the parameter in another way than through
- * weft_stop_gradient, comparisons, indices and roundings. Other parameters do not change, by no decay either, and nothing is
- * kept of them: no moments, no average, no part in a norm. Pass the updates to weft_plan_create among the outputs; then
- * each run is a training step. The update is one launch after the gradients for each run of parameters that were created
- * one after the other, with groups, accumulation and averages included; clip_norm adds the reduction of the norm, and LAMB takes four launches (a reduction over many elements is two launches).
- * Matrices of 2^20 elements or more are updated in the epilogue of the products that compute their gradients,
- * unless something needs all gradients first. The learning rate is the scalar "learning_rate"
- * (weft_minimize_rate) of this call, which can be set between runs. updates: an array of at least WEFT_MAX_UPDATES.
- * Errors: WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind, a group that names no
- * parameter, a capacity that is too small), WEFT_ERROR_STATE (no parameters, all are frozen, or the loss reaches none), WEFT_ERROR_DTYPE (one of
- * them is not f32). After an error the graph
- * has no state of the optimizer. */
-WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
-    size_t capacity, size_t *count);
-/* The rate of the graph's latest optimizer: call it after the weft_minimize that it is asked for. NULL before any. */
-WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph);
-#define WEFT_MAX_UPDATES 8
-
-/* ---- optimizers as objects: one state for several losses, plans and gradients of any origin ----
- * An optimizer object keeps the moments, counters and averages of the parameters that it has stepped, and a learning
- * rate of its own. Each step is a tensor, an output of plans: a run of such a plan is one update. All steps of an
- * optimizer, in whatever plans, share its state: several losses, batches of other lengths, networks that are trained in
- * turn (weft_minimize is the short form, with an optimizer for its one loss). Checkpoints keep the states of all
- * optimizers of a graph. The object belongs to its graph, and is released with it.
- *
- * t of the formulas counts, for the parameters that came to the optimizer in the same step, the runs that update any
- * of them: parameters that come later, or in a step of their own, begin at t = 1. A step is one launch for each run
- * of parameters that were created one after the other. A plan may hold several steps, of one optimizer or of more, as
- * long as no parameter is in two of them (WEFT_ERROR_ARGUMENT of weft_plan_create). clip_norm takes the norm over the
- * parameters of a step that are neither frozen nor unreached. */
-typedef struct weft_optimizer_state weft_optimizer_state;
-/* rule is copied, and so are its groups, each of which must name a parameter by the first step. NULL after an error:
- * WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind). */
-WEFT_API weft_optimizer_state *weft_optimizer_create(weft_graph *graph, const weft_optimizer *rule);
-/* The update of `count` parameters by these gradients, each of the shape of its parameter: results of weft_gradients,
- * sums or projections of them, inputs that the program writes. Other parameters do not change; frozen ones in the list do
- * not either, and their gradients are ignored (weft_freeze); nor do those whose gradient is what weft_gradients gives where
- * the loss does not reach them (zeros), as it is or scaled: zeros of another origin are a gradient, with which decay applies.
- * Parameters that the optimizer does not know yet are welcome
- * in any step. NULL after an error: WEFT_ERROR_ARGUMENT (no parameters, one that is twice in the list, one of another graph, a tensor that is no
- * parameter), WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE (f32 only), WEFT_ERROR_STATE (more than 64 sets of parameters in one
- * graph that began in different steps; all parameters of the list are frozen or unreached). */
-WEFT_API weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *const *parameters,
-    weft_tensor *const *gradients, size_t count);
-/* The same with the gradients of a loss: of the parameters of these names (a star matches any characters; NULL: all)
- * that it reaches (weft_minimize) and that are not frozen. WEFT_ERROR_STATE: there are none.
- *     weft_tensor *train = weft_optimizer_minimize(optimizer, loss, "generator.*"); */
-WEFT_API weft_tensor *weft_optimizer_minimize(
-    weft_optimizer_state *optimizer, weft_tensor *loss, const char *parameters);
-/* An optimizer of this rule and its weft_optimizer_minimize in one call, for a program that asks the optimizer for nothing
- * else. NULL after an error, which is one of these two.
- *     weft_tensor *train = weft_train_step(loss, weft_adam(1e-3f), NULL); */
-WEFT_API weft_tensor *weft_train_step(weft_tensor *loss, weft_optimizer rule, const char *parameters);
-/* The learning rate, a scalar that can be set between runs (weft_scalar_set, weft_schedule_rate); NULL for NULL. */
-WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
-
-/* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get
- * no gradient (the backward pass does not compute it), no update and no decay. An optimizer makes no moments and no average for
- * them; those that it has from before stay as they are, and what is unfrozen later begins with moments of zero and t = 1 in
- * the next step of an optimizer that does not know it. A gradient that weft_optimizer_step is given for a frozen parameter is ignored: it counts into
- * no norm of clip_norm, no overflow check of loss scaling and no mean of accumulate. States of these names are frozen,
- * too: a batch or instance norm whose running_mean is frozen is in its inference form in plans for training that are made
- * from then on, and its statistics do not move ("backbone.*" is what PyTorch's requires_grad_(False) and eval() are for that
- * part; "*.weight" and "*.bias" leave the statistics alone). For parameters it takes effect in the next
- * weft_minimize, weft_optimizer_minimize, weft_optimizer_step or weft_trainer_create; what exists already does not
- * change. WEFT_ERROR_ARGUMENT: there is no such parameter. */
-WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen);
-
-/* Exchanges the parameters and their averages (average_decay); of two optimizers that average a parameter, the later
- * one's counts. Predict, evaluate or save, then exchange them
- * again; a training run before that is an error. WEFT_ERROR_STATE: no average is kept, or there was no update
- * yet. */
-WEFT_API weft_status weft_average_swap(weft_graph *graph);
-
-/* ---- learning-rate schedules: values that are passed to a trainer or to weft_schedule_rate ----
+/* ---- learning-rate schedules: values that are passed to an optimizer, a trainer or weft_schedule_rate ----
  * base is the rate of the optimizer; t counts finished epochs, or steps if per_step is set. The definitions
  * are those of the PyTorch schedulers of these names. */
 typedef enum weft_schedule_kind {
@@ -414,6 +267,8 @@ WEFT_API weft_schedule weft_polynomial_schedule(uint64_t period, float power); /
 WEFT_API weft_schedule weft_plateau_schedule(float factor, uint64_t patience);
 /* The schedule after a warm-up of `length` that begins at start·base. */
 WEFT_API weft_schedule weft_warmup(weft_schedule schedule, uint64_t length, float start);
+/* The same schedule with t in updates: lengths, periods and milestones are numbers of them. */
+WEFT_API weft_schedule weft_per_step(weft_schedule schedule);
 
 /* The rate at t. WEFT_ERROR_ARGUMENT: a plateau, a field out of range, a negative or NaN base. */
 WEFT_API weft_status weft_schedule_rate(const weft_schedule *schedule, float base, uint64_t t, float *rate);
@@ -429,6 +284,166 @@ typedef struct weft_plateau {
  * never a better loss. */
 WEFT_API weft_status weft_plateau_rate(
     const weft_schedule *schedule, weft_plateau *plateau, float base, double loss, float *rate);
+
+/* ---- optimizers: values that are passed to a trainer or to weft_minimize ----
+ * Each is PyTorch's optimizer of that name; LAMB and Lion are those of their papers. p is a parameter, g its
+ * gradient after clipping, t the number of the update from 1, m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t).
+ * States begin as 0. "Coupled" decay is g ← g + weight_decay·p before everything else. */
+typedef enum weft_optimizer_kind {
+    WEFT_SGD = 1, /* v ← momentum·v + (1 - dampening)·g (first: v ← g); p ← p - rate·v
+                      (nesterov: g + momentum·v instead of v) */
+    WEFT_ADAM,    /* m ← beta1·m + (1 - beta1)·g; v ← beta2·v + (1 - beta2)·g²;
+                      p ← p - rate·m̂ / (√v̂ + epsilon); amsgrad: v̂ from the largest v so far;
+                      Kingma and Ba 2015, Reddi et al. 2018 */
+    WEFT_ADAMW,   /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
+    WEFT_NADAM,   /* β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2), Π their product up to t;
+                      p ← p - rate·(g·(1 - β_t) / (1 - Π) + m·β_{t+1} / (1 - Π·β_{t+1})) / (√v̂ + epsilon);
+                      Dozat 2016 */
+    WEFT_RMSPROP, /* v ← rho·v + (1 - rho)·g²; s ← g / (√v + epsilon); b ← momentum·b + s; p ← p - rate·b;
+                      Hinton 2012. centered: with the variance v - mean(g)² instead of v, kept in a form that does
+                      not cancel, and not below 2^-24·mean(g)²; Graves 2013 */
+    WEFT_ADAGRAD,  /* v ← v + g²; p ← p - rate / (1 + (t - 1)·rate_decay) · g / (√v + epsilon);
+                      Duchi et al. 2011 */
+    WEFT_ADADELTA, /* v ← rho·v + (1 - rho)·g²; d = √(u + epsilon) / √(v + epsilon) · g;
+                      u ← rho·u + (1 - rho)·d²; p ← p - rate·d; Zeiler 2012 */
+    WEFT_LAMB, /* s = m̂ / (√v̂ + epsilon) + weight_decay·p; p ← p - rate·|p|/|s|·s with the norms of
+                  each parameter as a whole, and 1 instead of |p|/|s| if one is 0; You et al. 2020 */
+    WEFT_LION  /* p ← p - rate·(sign(beta1·m + (1 - beta1)·g) + weight_decay·p);
+                  m ← beta2·m + (1 - beta2)·g; Chen et al. 2023 */
+} weft_optimizer_kind;
+
+/* A rate and a decay for some of the parameters: {"head.*", 10, 0.01f}, {"*.bias", 1, 0}. */
+typedef struct weft_parameter_group {
+    const char *parameters; /* a name; a star matches any characters */
+    float rate_factor;      /* multiplies the learning rate, scheduled or not; above 0 */
+    float weight_decay;     /* replaces that of the optimizer */
+} weft_parameter_group;
+
+/* Fields that the kind does not use must be 0. */
+typedef struct weft_optimizer {
+    weft_optimizer_kind kind;
+    float rate;           /* 0 or more */
+    float momentum;       /* SGD, RMSprop: 0 <= momentum < 1 */
+    float weight_decay;   /* 0 or more; coupled, except for AdamW, LAMB and Lion */
+    float beta1, beta2;   /* Adam, AdamW, NAdam, LAMB, Lion: 0 <= beta < 1 */
+    float epsilon;        /* all except SGD and Lion: 0 or more; LAMB, Adadelta: above 0 */
+    float rho;            /* RMSprop (PyTorch's alpha), Adadelta: 0 <= rho < 1 */
+    float dampening;      /* SGD: 0 <= dampening <= 1; 0 with nesterov */
+    float rate_decay;     /* Adagrad: 0 or more */
+    float first_sum;      /* Adagrad: initial value of v; 0 or more */
+    float momentum_decay; /* NAdam: 0 or more */
+    bool nesterov;        /* SGD with momentum */
+    bool centered;        /* RMSprop */
+    bool amsgrad;         /* Adam, AdamW */
+    /* All kinds: */
+    float clip_value; /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
+    float clip_norm;  /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters of
+                        the update; 0: off */
+    uint32_t
+        accumulate; /* runs per update, a window, which uses the mean of their gradients; 0 and 1: every run. A
+                            trainer ends the window with the epoch, weft_accumulation_end where it is called */
+    float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, where the first a is the first
+                            updated p (see weft_average_swap); 0: off */
+    const weft_parameter_group *groups; /* of two that name a parameter, the later counts; copied */
+    size_t group_count;
+    /* Default constant. Else each update has the rate of weft_schedule_rate(&schedule, rate, t), where t counts the updates
+     * of this optimizer before it, in whatever plans; in f16 it counts those that are skipped, too. t is part of
+     * checkpoints and snapshots. per_step must be set (weft_per_step), and the kind be no plateau. */
+    weft_schedule schedule;
+} weft_optimizer;
+
+WEFT_API weft_optimizer weft_sgd(float rate); /* no momentum, no decay */
+WEFT_API weft_optimizer weft_sgd_momentum(float rate, float momentum, float weight_decay); /* no dampening */
+WEFT_API weft_optimizer weft_adam(float rate);                      /* betas 0.9, 0.999; epsilon 1e-8 */
+WEFT_API weft_optimizer weft_adamw(float rate, float weight_decay); /* as Adam; PyTorch's decay is 0.01 */
+WEFT_API weft_optimizer weft_nadam(float rate);   /* as Adam; momentum_decay 0.004; PyTorch's rate is 0.002 */
+WEFT_API weft_optimizer weft_rmsprop(float rate); /* rho 0.99, epsilon 1e-8 */
+WEFT_API weft_optimizer weft_adagrad(float rate); /* epsilon 1e-10 */
+WEFT_API weft_optimizer weft_adadelta(float rate); /* rho 0.9, epsilon 1e-6; PyTorch's rate is 1 */
+WEFT_API weft_optimizer weft_lamb(float rate, float weight_decay); /* betas 0.9, 0.999; epsilon 1e-6 */
+WEFT_API weft_optimizer weft_lion(float rate, float weight_decay); /* betas 0.9, 0.99 */
+
+/* Creates the update, which reduces the loss, of all parameters that the loss reaches and that are not frozen. A loss
+ * reaches a parameter if its gradient flows there: it depends on the parameter in another way than through
+ * weft_stop_gradient, comparisons, indices and roundings. Other parameters do not change, by no decay either, and nothing is
+ * kept of them: no moments, no average, no part in a norm. Pass the updates to weft_plan_create among the outputs; then
+ * each run is a training step. The update is one launch after the gradients for each run of parameters that were created
+ * one after the other, with groups, accumulation and averages included; clip_norm adds the reduction of the norm, and LAMB takes four launches (a reduction over many elements is two launches).
+ * Matrices of 2^20 elements or more are updated in the epilogue of the products that compute their gradients,
+ * unless something needs all gradients first. The learning rate is the scalar "learning_rate"
+ * (weft_minimize_rate) of this call, which can be set between runs. updates: an array of at least WEFT_MAX_UPDATES.
+ * Errors: WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind, a group that names no
+ * parameter, a capacity that is too small), WEFT_ERROR_STATE (no parameters, all are frozen, or the loss reaches none), WEFT_ERROR_DTYPE (one of
+ * them is not f32). After an error the graph
+ * has no state of the optimizer. */
+WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
+    size_t capacity, size_t *count);
+/* The rate of the graph's latest optimizer: call it after the weft_minimize that it is asked for. NULL before any. */
+WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph);
+/* Ends the windows of accumulation (weft_optimizer.accumulate) of all optimizers of the graph with their next run, which
+ * then updates with the mean over the runs that the window holds, itself included. To be called before the run of an
+ * epoch's last batch: gradients that are still held when training ends are never used. WEFT_ERROR_ARGUMENT: graph is
+ * NULL. */
+WEFT_API weft_status weft_accumulation_end(weft_graph *graph);
+#define WEFT_MAX_UPDATES 8
+
+/* ---- optimizers as objects: one state for several losses, plans and gradients of any origin ----
+ * An optimizer object keeps the moments, counters and averages of the parameters that it has stepped, and a learning
+ * rate of its own. Each step is a tensor, an output of plans: a run of such a plan is one update. All steps of an
+ * optimizer, in whatever plans, share its state: several losses, batches of other lengths, networks that are trained in
+ * turn (weft_minimize is the short form, with an optimizer for its one loss). Checkpoints keep the states of all
+ * optimizers of a graph. The object belongs to its graph, and is released with it.
+ *
+ * t of the formulas counts, for the parameters that came to the optimizer in the same step, the runs that update any
+ * of them: parameters that come later, or in a step of their own, begin at t = 1. A step is one launch for each run
+ * of parameters that were created one after the other. A plan may hold several steps, of one optimizer or of more, as
+ * long as no parameter is in two of them (WEFT_ERROR_ARGUMENT of weft_plan_create). clip_norm takes the norm over the
+ * parameters of a step that are neither frozen nor unreached. */
+typedef struct weft_optimizer_state weft_optimizer_state;
+/* rule is copied, and so are its groups, each of which must name a parameter by the first step. NULL after an error:
+ * WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind). */
+WEFT_API weft_optimizer_state *weft_optimizer_create(weft_graph *graph, const weft_optimizer *rule);
+/* The update of `count` parameters by these gradients, each of the shape of its parameter: results of weft_gradients,
+ * sums or projections of them, inputs that the program writes. Other parameters do not change; frozen ones in the list do
+ * not either, and their gradients are ignored (weft_freeze); nor do those whose gradient is what weft_gradients gives where
+ * the loss does not reach them (zeros), as it is or scaled: zeros of another origin are a gradient, with which decay applies.
+ * Parameters that the optimizer does not know yet are welcome
+ * in any step. NULL after an error: WEFT_ERROR_ARGUMENT (no parameters, one that is twice in the list, one of another graph, a tensor that is no
+ * parameter), WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE (f32 only), WEFT_ERROR_STATE (more than 64 sets of parameters in one
+ * graph that began in different steps; all parameters of the list are frozen or unreached). */
+WEFT_API weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *const *parameters,
+    weft_tensor *const *gradients, size_t count);
+/* The same with the gradients of a loss: of the parameters of these names (a star matches any characters; NULL: all)
+ * that it reaches (weft_minimize) and that are not frozen. WEFT_ERROR_STATE: there are none.
+ *     weft_tensor *train = weft_optimizer_minimize(optimizer, loss, "generator.*"); */
+WEFT_API weft_tensor *weft_optimizer_minimize(
+    weft_optimizer_state *optimizer, weft_tensor *loss, const char *parameters);
+/* An optimizer of this rule and its weft_optimizer_minimize in one call, for a program that asks the optimizer for nothing
+ * else. NULL after an error, which is one of these two.
+ *     weft_tensor *train = weft_train_step(loss, weft_adam(1e-3f), NULL); */
+WEFT_API weft_tensor *weft_train_step(weft_tensor *loss, weft_optimizer rule, const char *parameters);
+/* The learning rate, a scalar that can be set between runs (weft_scalar_set, weft_schedule_rate); NULL for NULL. Of an
+ * optimizer with a schedule weft_scalar_set sets the base, and weft_scalar_get gives the rate of the latest update. */
+WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
+
+/* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get
+ * no gradient (the backward pass does not compute it), no update and no decay. An optimizer makes no moments and no average for
+ * them; those that it has from before stay as they are, and what is unfrozen later begins with moments of zero and t = 1 in
+ * the next step of an optimizer that does not know it. A gradient that weft_optimizer_step is given for a frozen parameter is ignored: it counts into
+ * no norm of clip_norm, no overflow check of loss scaling and no mean of accumulate. States of these names are frozen,
+ * too: a batch or instance norm whose running_mean is frozen is in its inference form in plans for training that are made
+ * from then on, and its statistics do not move ("backbone.*" freezes both; "*.weight" and "*.bias" leave the statistics alone).
+ * Dropout stays at work: freezing is PyTorch's requires_grad_(False), and eval() for a part of a network is
+ * weft_scope_inference. For parameters it takes effect in the next
+ * weft_minimize, weft_optimizer_minimize, weft_optimizer_step or weft_trainer_create; what exists already does not
+ * change. WEFT_ERROR_ARGUMENT: there is no such parameter. */
+WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen);
+
+/* Exchanges the parameters and their averages (average_decay); of two optimizers that average a parameter, the later
+ * one's counts. Predict, evaluate or save, then exchange them
+ * again; a training run before that is an error. WEFT_ERROR_STATE: no average is kept, or there was no update
+ * yet. */
+WEFT_API weft_status weft_average_swap(weft_graph *graph);
 
 #ifdef __cplusplus
 }

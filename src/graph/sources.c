@@ -370,6 +370,12 @@ uint64_t wi_clock_update(const wi_clock *clock) {
     return clock->runs == 0 ? 1 : (clock->runs - 1) / clock->every + 1;
 }
 
+void wi_clock_run(wi_clock *clock) {
+    clock->held = clock->runs % clock->every + 1;
+    clock->runs += clock->ends ? clock->every - clock->held + 1 : 1;
+    clock->ends = false;
+}
+
 /* What a rule gives, and remembers, follows from its numbers and the clock: equal scalars are one, so that all updates of an
  * optimizer read the same. */
 weft_tensor *wi_step_scalar(
@@ -380,6 +386,14 @@ weft_tensor *wi_step_scalar(
             return scalar_node(graph, i);
     }
     return make_scalar(graph, (wi_scalar){.rule = rule, .a = a, .b = b, .clock = clock});
+}
+
+weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar) {
+    return name_node(make_scalar(graph, scalar), name);
+}
+
+bool wi_scalar_has_rule(const weft_tensor *scalar) {
+    return scalar->graph->scalars[scalar->attributes->scalar.index].rule != NULL;
 }
 
 static weft_status check_scalar(const weft_tensor *scalar) {
@@ -398,7 +412,8 @@ weft_status weft_scalar_set(weft_tensor *scalar, float value) {
 weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
     WI_TRY(check_scalar(scalar));
     if (!value) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scalar_get: value is NULL");
-    *value = scalar->graph->scalars[scalar->attributes->scalar.index].value;
+    wi_scalar *const own = &scalar->graph->scalars[scalar->attributes->scalar.index];
+    *value = own->rule ? (float)own->rule(own, &scalar->graph->clocks[own->clock]) : own->value;
     return WEFT_OK;
 }
 

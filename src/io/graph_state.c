@@ -65,6 +65,7 @@ static weft_status list_numbered(
     char name[KEY];
     WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
     snprintf(name, sizeof name, WI_RESERVED_PREFIX "%s.%zu", prefix, number);
+    list->entries[list->count - 1].is_optional = variable->is_optional;
     list->entries[list->count - 1].name = wi_arena_string(&list->arena, name);
     return list->entries[list->count - 1].name ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
@@ -157,6 +158,12 @@ static const char *numbered(char key[KEY], const char *prefix, size_t number) {
     return key;
 }
 
+static size_t count_scalars(const weft_graph *graph) {
+    size_t count = 0;
+    for (size_t i = 0; i < graph->scalar_count; i++) count += !graph->scalars[i].is_unsaved;
+    return count;
+}
+
 /* All but the weights. */
 static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
     char key[KEY];
@@ -165,13 +172,13 @@ static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
     WI_TRY(wi_saved_list_note(list, "graph.draws", "%" PRIu64, graph->draws));
     WI_TRY(wi_saved_list_note(list, "graph.swapped", "%d", graph->swapped));
     WI_TRY(wi_saved_list_note(list, "graph.clocks", "%zu", graph->clock_count));
-    WI_TRY(wi_saved_list_note(list, "graph.scalars", "%zu", graph->scalar_count));
+    WI_TRY(wi_saved_list_note(list, "graph.scalars", "%zu", count_scalars(graph)));
     for (size_t i = 0; i < graph->clock_count; i++)
         WI_TRY(wi_saved_list_note(list, numbered(key, "graph.clock.", i), "%" PRIu64, graph->clocks[i].runs));
-    for (size_t i = 0; i < graph->scalar_count; i++)
-        if (!graph->scalars[i].rule)
+    for (size_t i = 0, number = 0; i < graph->scalar_count; number += !graph->scalars[i++].is_unsaved)
+        if (!graph->scalars[i].rule || graph->scalars[i].is_set)
             WI_TRY(wi_saved_list_note(
-                list, numbered(key, "graph.scalar.", i), "%.9g", (double)graph->scalars[i].value));
+                list, numbered(key, "graph.scalar.", number), "%.9g", (double)graph->scalars[i].value));
     return list_encodings(list, graph);
 }
 
@@ -181,12 +188,12 @@ static weft_status check_counts(const weft_graph *graph, const wi_checkpoint_fil
     WI_TRY(wi_checkpoint_count(file, "graph.clocks", &clocks));
     WI_TRY(wi_checkpoint_count(file, "graph.scalars", &scalars));
     WI_TRY(wi_checkpoint_count(file, "graph.seed", &seed));
-    const bool is_same = clocks == graph->clock_count && scalars == graph->scalar_count;
-    if (!is_same && (clocks >= graph->clock_count || scalars > graph->scalar_count))
+    const bool is_same = clocks == graph->clock_count && scalars == count_scalars(graph);
+    if (!is_same && (clocks >= graph->clock_count || scalars > count_scalars(graph)))
         WI_FAIL(WEFT_ERROR_FORMAT,
             "'%s': a checkpoint of another training: %" PRIu64 " optimizers and %" PRIu64
             " scalars, the graph has %zu and %zu",
-            file->path, clocks, scalars, graph->clock_count, graph->scalar_count);
+            file->path, clocks, scalars, graph->clock_count, count_scalars(graph));
     if (graph->streams && seed != graph->context->seed)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "'%s': the graph draws random numbers, and was trained with the seed %" PRIu64
@@ -208,12 +215,13 @@ static weft_status take_numbers(weft_graph *graph, const wi_checkpoint_file *fil
         uint64_t runs = 0;
         if (i < clocks) WI_TRY(wi_checkpoint_count(file, numbered(key, "graph.clock.", i), &runs));
         if (!dry) graph->clocks[i].runs = runs;
+        if (!dry) graph->clocks[i].ends = false;
     }
-    for (size_t i = 0; i < graph->scalar_count; i++) {
+    for (size_t i = 0, number = 0; i < graph->scalar_count; number += !graph->scalars[i++].is_unsaved) {
         wi_scalar *const scalar = &graph->scalars[i];
         if (!dry) scalar->remembers = 0; /* what a rule remembers is of another update now */
-        if (scalar->rule || i >= scalars) continue;
-        WI_TRY(wi_checkpoint_number(file, numbered(key, "graph.scalar.", i), &value));
+        if ((scalar->rule && !scalar->is_set) || number >= scalars) continue;
+        WI_TRY(wi_checkpoint_number(file, numbered(key, "graph.scalar.", number), &value));
         if (!dry) scalar->value = (float)value;
     }
     if (dry) return WEFT_OK;

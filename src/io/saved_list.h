@@ -17,6 +17,7 @@ typedef struct wi_saved_entry {
     weft_tensor *variable; /* whose memory holds it, from `offset` on; NULL: `host` does */
     size_t offset;
     void *host;
+    bool is_optional; /* a checkpoint without it is good: it then begins anew */
 } wi_saved_entry;
 
 typedef struct wi_saved_list {
