@@ -224,6 +224,11 @@ WEFT_API weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, 
 WEFT_API weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
+/* The same of a state of which no file has anything, neither of weights nor a checkpoint: caches of keys, and what is computed
+ * anew in each process. What a file has under its name is passed over. As PyTorch's register_buffer(persistent=False). */
+WEFT_API weft_tensor *weft_transient_state(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims);
+
 /* A constant of rank 0, which broadcasts to any shape. A float (rounded to the nearest), i32 or bool. WEFT_LENGTH is no
  * number (WEFT_ERROR_ARGUMENT): weft_size gives it. */
 WEFT_API weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value);

@@ -51,6 +51,7 @@ typedef weft_resample_options resample_options;
 typedef weft_scatter_kind scatter_kind;
 typedef weft_bag_mode bag_mode;
 typedef weft_bag_options bag_options;
+typedef weft_weights_save_options weights_save_options;
 typedef weft_weights_difference weights_difference;
 typedef weft_weights_options weights_options;
 typedef weft_checkpoint_extra checkpoint_extra;
@@ -81,8 +82,6 @@ typedef weft_norm_options norm_options;
 typedef weft_running running;
 typedef weft_attention_options attention_options;
 typedef weft_pad_mode pad_mode;
-typedef weft_bag_mode bag_mode;
-typedef weft_bag_options bag_options;
 typedef weft_categorical_options categorical_options;
 typedef weft_plan plan;
 typedef weft_plan_options plan_options;
@@ -171,6 +170,7 @@ typedef weft_prediction prediction;
 #define parameter_shape(...) weft_parameter_shape(__VA_ARGS__)
 #define parameter_dtype(...) weft_parameter_dtype(__VA_ARGS__)
 #define state_shape(...) weft_state_shape(__VA_ARGS__)
+#define transient_state(...) weft_transient_state(__VA_ARGS__)
 #define constant(...) weft_constant(__VA_ARGS__)
 #define number(...) weft_number(__VA_ARGS__)
 #define size(...) weft_size(__VA_ARGS__)
@@ -240,7 +240,6 @@ typedef weft_prediction prediction;
 #define pixel_unshuffle(...) weft_pixel_unshuffle(__VA_ARGS__)
 #define local_response_norm(...) weft_local_response_norm(__VA_ARGS__)
 #define dropout_channels(...) weft_dropout_channels(__VA_ARGS__)
-#define output_check(...) weft_output_check(__VA_ARGS__)
 #define gather(...) weft_gather(__VA_ARGS__)
 #define index_select(...) weft_index_select(__VA_ARGS__)
 #define index_copy(...) weft_index_copy(__VA_ARGS__)
@@ -255,8 +254,10 @@ typedef weft_prediction prediction;
 #define embedding_with(...) weft_embedding_with(__VA_ARGS__)
 #define embedding_padded_with(...) weft_embedding_padded_with(__VA_ARGS__)
 #define embedding_bag_with(...) weft_embedding_bag_with(__VA_ARGS__)
+#define output_check(...) weft_output_check(__VA_ARGS__)
 #define weights_save(...) weft_weights_save(__VA_ARGS__)
 #define weights_save_dtype(...) weft_weights_save_dtype(__VA_ARGS__)
+#define weights_save_with(...) weft_weights_save_with(__VA_ARGS__)
 #define weights_load(...) weft_weights_load(__VA_ARGS__)
 #define checkpoint_save(...) weft_checkpoint_save(__VA_ARGS__)
 #define checkpoint_load(...) weft_checkpoint_load(__VA_ARGS__)
@@ -761,6 +762,7 @@ typedef weft_prediction prediction;
 #define BAG_SUM WEFT_BAG_SUM
 #define BAG_MAX WEFT_BAG_MAX
 #define BAG_OPTIONS_INIT WEFT_BAG_OPTIONS_INIT
+#define WEIGHTS_SAVE_OPTIONS_INIT WEFT_WEIGHTS_SAVE_OPTIONS_INIT
 #define WEIGHTS_MISSING WEFT_WEIGHTS_MISSING
 #define WEIGHTS_UNEXPECTED WEFT_WEIGHTS_UNEXPECTED
 #define WEIGHTS_OTHER_SHAPE WEFT_WEIGHTS_OTHER_SHAPE
@@ -807,10 +809,6 @@ typedef weft_prediction prediction;
 #define PAD_REFLECT WEFT_PAD_REFLECT
 #define PAD_EDGE WEFT_PAD_EDGE
 #define PAD_WRAP WEFT_PAD_WRAP
-#define BAG_MEAN WEFT_BAG_MEAN
-#define BAG_SUM WEFT_BAG_SUM
-#define BAG_MAX WEFT_BAG_MAX
-#define BAG_OPTIONS_INIT WEFT_BAG_OPTIONS_INIT
 #define CATEGORICAL_OPTIONS_INIT WEFT_CATEGORICAL_OPTIONS_INIT
 #define PLAN_OPTIONS_INIT WEFT_PLAN_OPTIONS_INIT
 #define FORMAT_TEXT WEFT_FORMAT_TEXT

@@ -194,7 +194,8 @@ typedef struct wi_variable {
     const char *role;
     size_t optimizer, clock; /* by number */
     size_t covered_block, covered;
-    bool assigned; /* by weft_assign: its value is part of a training's state */
+    bool transient; /* no file has anything of it */
+    bool assigned;  /* by weft_assign: its value is part of a training's state */
     const char *
         saved_as; /* what loss scaling and updates count: its name in checkpoints; NULL: it is none of that */
     bool is_optional; /* with saved_as: a checkpoint may lack it */

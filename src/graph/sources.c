@@ -264,6 +264,13 @@ weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dt
     return find_or_make(graph, &wi_op_state, name, dtype, initialiser, &shape);
 }
 
+weft_tensor *weft_transient_state(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims) {
+    weft_tensor *const state = weft_state_shape(graph, name, dtype, initialiser, rank, dims);
+    if (state) state->variable->transient = true;
+    return state;
+}
+
 weft_tensor *wi_covering_state(weft_graph *graph, size_t block, int64_t rows, float first) {
     const wi_block *const covered = &graph->blocks[block];
     const wi_shape shape = {.rank = 2, .dims = {rows, WI_FLAT_ROW}};

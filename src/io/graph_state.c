@@ -21,9 +21,11 @@ static weft_status fail_without_name(const wi_variable *parameter) {
 }
 
 weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph) {
+    list->graph = graph;
     for (size_t i = 0; i < graph->variable_count; i++) {
         const wi_variable *const variable = graph->variables[i];
         const bool named = *weft_tensor_name(variable->tensor) != '\0';
+        if (variable->transient) continue;
         if (!named && variable->trainable) return fail_without_name(variable);
         if (named) WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
     }
@@ -81,7 +83,7 @@ static weft_status list_states(wi_saved_list *list, weft_graph *graph) {
             WI_TRY(list_optimizer_state(list, graph, variable));
         else if (variable->saved_as)
             WI_TRY(list_numbered(list, variable, variable->saved_as, number_of_saved(graph, i)));
-        else if (variable->assigned && *weft_tensor_name(variable->tensor) == '\0')
+        else if (variable->assigned && !variable->transient && *weft_tensor_name(variable->tensor) == '\0')
             WI_TRY(list_numbered(list, variable, "carried", carried++));
     }
     return WEFT_OK;
