@@ -67,7 +67,8 @@ static weft_status follow(weft_graph *graph) {
     static const char *const names[] = {"online", "target"};
     for (int i = 0; i < 2; i++) {
         (void)weft_scope_begin(graph, names[i], true);
-        values[i] = weft_linear(x, 2);
+        (void)weft_scope_inference(graph, i == 1); /* the target has no dropout, not even in training */
+        values[i] = weft_linear(weft_dropout(x, 0.1f), 2);
         (void)weft_scope_end(graph);
     }
     weft_tensor *copy = weft_scope_copy(graph, "online", "target", 1);

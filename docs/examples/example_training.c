@@ -43,7 +43,8 @@ static weft_status print_schedules(void) {
 static weft_status train(weft_graph *graph, weft_tensor *loss, weft_plan **plan, weft_tensor **rate) {
     weft_optimizer rule = rule_named("adam");
     rule.average_decay = 0.99f;
-    weft_tensor *parameters[4], *gradients[4], *outputs[2] = {loss};
+    rule.schedule = weft_per_step(weft_cosine_schedule(1000, 1e-4f));
+    weft_tensor *parameters[4], *gradients[4], *outputs[3] = {loss};
     weft_status status = weft_freeze(graph, "linear1.bias", true);
     if (!status) status = weft_freeze(graph, "linear1.bias", false);
     const size_t count = weft_graph_parameter_count(graph);
@@ -54,9 +55,10 @@ static weft_status train(weft_graph *graph, weft_tensor *loss, weft_plan **plan,
         gradients[0], weft_mul_number(weft_gradient(weft_sum(weft_abs(parameters[0])), parameters[0]), 1e-4));
     weft_optimizer_state *optimizer = weft_optimizer_create(graph, &rule);
     outputs[1] = weft_optimizer_step(optimizer, parameters, gradients, count);
+    outputs[2] = weft_assign_after(parameters[0], weft_clamp(parameters[0], -1, 1));
     *rate = weft_optimizer_rate(optimizer);
     const weft_plan_options size = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
-    return weft_plan_create(plan, outputs, 2, &size);
+    return weft_plan_create(plan, outputs, 3, &size);
 }
 
 /* A test of rates that leaves no trace, then an update with the best of them. */

@@ -79,7 +79,7 @@ WEFT_API weft_tensor *weft_softsign(weft_tensor *a);  /* a / (1 + |a|) */
 WEFT_API weft_tensor *weft_selu(weft_tensor *a);      /* 1.0507·elu(a, 1.6733) (Klambauer et al. 2017) */
 WEFT_API weft_tensor *weft_relu6(weft_tensor *a);     /* min(max(a, 0), 6); gradient 0 at 0 and 6 */
 WEFT_API weft_tensor *weft_hardsigmoid(weft_tensor *a); /* relu6(a + 3) / 6; gradient 0 at -3 and 3 */
-WEFT_API weft_tensor *weft_hardswish(weft_tensor *a); /* a·relu6(a + 3) / 6; gradient 0 at -3, 1 at 3 */
+WEFT_API weft_tensor *weft_hardswish(weft_tensor *a);   /* a·relu6(a + 3) / 6; gradient 0 at -3, 1 at 3 */
 WEFT_API weft_tensor *weft_elu(weft_tensor *x, double alpha);        /* x > 0 ? x : alpha·(exp(x) - 1) */
 WEFT_API weft_tensor *weft_leaky_relu(weft_tensor *x, double slope); /* x > 0 ? x : slope·x */
 /* x > 0 ? x : weight·x; weight is (1), or (C) along axis 1 of x (N, C, ...). */
@@ -224,7 +224,7 @@ typedef struct weft_attention_options {
     weft_tensor *mask; /* default NULL; broadcasts to (..., Lq, Lk): bool (true: attend) or f32 (is added) */
     bool causal;       /* default false; true: query i attends to keys j <= i, also if Lq is not Lk (as
                           PyTorch) */
-    float scale;       /* 0 (the default) means 1/sqrt(d) */
+    float scale;       /* 0 (the default) means 1/sqrt(d); WEFT_ZERO: 0, all keys have the same weight */
     float dropout;     /* default 0; of the attention weights, as weft_dropout: 0 <= dropout < 1 */
 } weft_attention_options;
 #define WEFT_ATTENTION_OPTIONS_INIT .struct_size = sizeof(weft_attention_options)
@@ -409,6 +409,18 @@ WEFT_API weft_tensor *weft_normal(
  * error: WEFT_ERROR_DTYPE (logits are not floats), WEFT_ERROR_SHAPE (no classes), WEFT_ERROR_ARGUMENT (logits that are the
  * result of weft_softmax or weft_sigmoid, a temperature below 0, top_k outside of 0 .. classes, top_p outside of 0 < top_p <= 1). */
 WEFT_API weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p);
+typedef struct weft_categorical_options {
+    size_t struct_size;
+    float temperature; /* above 0; default 1 */
+    int64_t top_k;     /* default 0: of all */
+    float top_p;       /* above 0, at most 1; default 1: all */
+    /* Only classes of at least min_p times the probability of the most probable one, at that temperature (Nguyen et al.
+     * 2024), beside top_k and top_p; 0 <= min_p < 1; default 0: all. */
+    float min_p;
+} weft_categorical_options;
+#define WEFT_CATEGORICAL_OPTIONS_INIT .struct_size = sizeof(weft_categorical_options)
+/* The same with options; NULL means all defaults. Another error: WEFT_ERROR_ARGUMENT (min_p outside of its range). */
+WEFT_API weft_tensor *weft_categorical_with(weft_tensor *logits, const weft_categorical_options *options);
 /* f32. Training: 0 with probability p, else x / (1 - p); the gradient likewise. Inference: x. 0 <= p < 1. */
 WEFT_API weft_tensor *weft_dropout(weft_tensor *x, float p);
 

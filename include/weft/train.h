@@ -129,7 +129,7 @@ typedef struct weft_loader_options {
     bool drop_last;  /* default false: the last batch of an epoch may be smaller */
     uint64_t seed;   /* of shuffle and augmentation; it determines every batch, together with the number of
                         the epoch */
-    size_t prefetch; /* number of batches made in advance; default 2 */
+    size_t prefetch; /* number of batches made in advance, 1 or more; default 2 */
     size_t threads;  /* threads that make them; default 1, for images one per processor and at most 8. Batches
                         do not depend on their number */
 } weft_loader_options;
@@ -271,8 +271,10 @@ typedef struct weft_early_stopping {
     /* "loss", "accuracy", the name of a metric (with `training_metrics`), or one of these after
      * "validation_". Default "validation_loss"; without validation "loss". */
     const char *monitor;
-    weft_mode mode;        /* default auto: minimum of losses, errors and perplexity, else maximum */
-    size_t patience;       /* epochs without an improvement before it stops; 0 (the default): never */
+    weft_mode mode; /* default auto: minimum of losses, errors and perplexity, else maximum */
+    size_t
+        patience; /* epochs without an improvement before it stops; 0 (the default): never; WEFT_ZERO: at the
+                              first one, as 1 */
     double minimum_change; /* an improvement must be larger than this; default 0 */
     bool keep_best;        /* keeps the best weights in host memory, for weft_trainer_restore_best */
     bool restore_best;     /* keeps them, and restores them at the end of a run, however it ends */
@@ -291,7 +293,7 @@ typedef enum weft_not_finite { WEFT_NOT_FINITE_STOP, WEFT_NOT_FINITE_CONTINUE } 
 typedef struct weft_trainer_options {
     size_t struct_size;
     weft_optimizer optimizer; /* default weft_adam(1e-3f) */
-    size_t epochs;            /* default 1 */
+    size_t epochs;            /* default 1; WEFT_ZERO: 0, a run trains nothing */
     size_t batch;             /* default 32 */
     uint64_t seed;            /* of the shuffle and of the augmentation of images; default 0 */
     size_t loader_threads;    /* as weft_loader_options.threads */
@@ -333,7 +335,7 @@ typedef struct weft_trainer_options {
      * fails, the run ends with its error. */
     const char *checkpoint;
     weft_checkpoint_every checkpoint_every;
-    size_t checkpoint_keep; /* the newest files that are kept, besides the best; default 3 */
+    size_t checkpoint_keep; /* the newest files that are kept, besides the best; default 3; SIZE_MAX: all */
     /* Tensors of the caller, copied without their data, which is read at each checkpoint and written by
      * weft_trainer_resume; at most WEFT_MAX_EXTRAS. */
     const weft_checkpoint_extra *checkpoint_extras;

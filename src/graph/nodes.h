@@ -57,6 +57,9 @@ typedef struct wi_op {
     const char *no_gradient;
     /* COMPOSITE: ordinary nodes of the same value. */
     weft_tensor *(*lower)(weft_tensor *y, bool inference);
+    /* COMPOSITE: what names y to the user, if its form in plans for training is another one than for inference, so that it
+     * draws numbers or moves statistics there; NULL: the forms are alike. */
+    const weft_tensor *(*in_training)(const weft_tensor *y);
     /* COMPOSITE, NULL where there is nothing: refuses a plan that computes y at that batch (the line names
      * the op); and assignment 0, 1, ... (NULL: no more) that every plan for training does which computes y. Of
      * several nodes that assign to one variable in a plan, each reads what the one before leaves in it
@@ -220,9 +223,11 @@ typedef struct wi_loss_scaling {
 
 /* A number that the host computes before each run. */
 typedef struct wi_scalar {
-    float value; /* as set by weft_scalar_set; with a rule: unused */
+    float value; /* as set by weft_scalar_set; with a rule that does not start from it: unused */
     double (*rule)(struct wi_scalar *scalar, const wi_clock *clock);
     double a, b;        /* of the rule */
+    const void *reads;  /* by the rule, besides; of the graph's arena */
+    bool is_set;        /* the rule starts from the value, which is part of a training's state */
     double memory;      /* what a rule keeps from update to update, */
     uint64_t remembers; /* and of which update that is */
     size_t clock;
@@ -305,7 +310,9 @@ struct weft_graph {
     size_t optimizers; /* made so far */
     wi_rated_update *rated;
     wi_noted_mean *means;
-    bool swapped; /* the parameters hold the average, and the average the parameters */
+    bool
+        told_of_training; /* the log has said that a plan computes in the form for training and updates nothing */
+    bool swapped;         /* the parameters hold the average, and the average the parameters */
     wi_attachment *attachments;
     int64_t length_symbol; /* of the nodes that have the length (graph/shape.h); 0: none has */
     weft_status status;    /* the first error */
@@ -357,6 +364,9 @@ uint64_t wi_clock_update(const wi_clock *clock);
 /* Counts the run that begins. */
 void wi_clock_run(wi_clock *clock);
 /* A rank-0 f32 that the host computes before each run. */
+/* One by its own: for rules that weft_scalar_set changes something about. */
+weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar);
+bool wi_scalar_has_rule(const weft_tensor *scalar);
 weft_tensor *wi_step_scalar(
     weft_graph *graph, size_t clock, double (*rule)(wi_scalar *, const wi_clock *), double a, double b);
 /* The parameters of a block, as one f32 tensor (rows, WI_FLAT_ROW): every parameter begins a row, so what belongs to a

@@ -381,6 +381,14 @@ weft_tensor *wi_step_scalar(
     return make_scalar(graph, (wi_scalar){.rule = rule, .a = a, .b = b, .clock = clock});
 }
 
+weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar) {
+    return name_node(make_scalar(graph, scalar), name);
+}
+
+bool wi_scalar_has_rule(const weft_tensor *scalar) {
+    return scalar->graph->scalars[scalar->attributes->scalar.index].rule != NULL;
+}
+
 static weft_status check_scalar(const weft_tensor *scalar) {
     if (!scalar) WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: the tensor is NULL");
     if (scalar->op != &wi_op_scalar)
@@ -397,7 +405,8 @@ weft_status weft_scalar_set(weft_tensor *scalar, float value) {
 weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
     WI_TRY(check_scalar(scalar));
     if (!value) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scalar_get: value is NULL");
-    *value = scalar->graph->scalars[scalar->attributes->scalar.index].value;
+    wi_scalar *const own = &scalar->graph->scalars[scalar->attributes->scalar.index];
+    *value = own->rule ? (float)own->rule(own, &scalar->graph->clocks[own->clock]) : own->value;
     return WEFT_OK;
 }
 

@@ -174,7 +174,7 @@ static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
     for (size_t i = 0; i < graph->clock_count; i++)
         WI_TRY(wi_saved_list_note(list, numbered(key, "graph.clock.", i), "%" PRIu64, graph->clocks[i].runs));
     for (size_t i = 0, number = 0; i < graph->scalar_count; number += !graph->scalars[i++].is_unsaved)
-        if (!graph->scalars[i].rule)
+        if (!graph->scalars[i].rule || graph->scalars[i].is_set)
             WI_TRY(wi_saved_list_note(
                 list, numbered(key, "graph.scalar.", number), "%.9g", (double)graph->scalars[i].value));
     return list_encodings(list, graph);
@@ -218,7 +218,7 @@ static weft_status take_numbers(weft_graph *graph, const wi_checkpoint_file *fil
     for (size_t i = 0, number = 0; i < graph->scalar_count; number += !graph->scalars[i++].is_unsaved) {
         wi_scalar *const scalar = &graph->scalars[i];
         if (!dry) scalar->remembers = 0; /* what a rule remembers is of another update now */
-        if (scalar->rule || number >= scalars) continue;
+        if ((scalar->rule && !scalar->is_set) || number >= scalars) continue;
         WI_TRY(wi_checkpoint_number(file, numbered(key, "graph.scalar.", number), &value));
         if (!dry) scalar->value = (float)value;
     }

@@ -15,10 +15,44 @@ static weft_optimizer_state *make_optimizer(weft_graph *graph, const weft_optimi
     return made;
 }
 
+static weft_status new_clock(weft_graph *graph, uint32_t every, size_t *clock) {
+    if (graph->clock_count == WI_MAX_CLOCKS)
+        WI_FAIL(WEFT_ERROR_STATE,
+            "optimizer: the graph counts the updates of %d sets of parameters already, and has no more "
+            "counters: step parameters together",
+            WI_MAX_CLOCKS);
+    *clock = graph->clock_count++;
+    graph->clocks[*clock] = (wi_clock){.every = every > 1 ? every : 1};
+    return WEFT_OK;
+}
+
+/* From the base, which the program may set. */
+static double scheduled_rate(wi_scalar *scalar, const wi_clock *clock) {
+    float rate = scalar->value;
+    (void)weft_schedule_rate(scalar->reads, scalar->value, wi_clock_update(clock) - 1, &rate);
+    return (double)rate;
+}
+
+/* A clock of its own counts the runs of all of its steps. */
+static weft_status make_rate(weft_optimizer_state *optimizer) {
+    static const char name[] = "learning_rate";
+    const weft_optimizer *const rule = &optimizer->rule;
+    wi_scalar scalar = {
+        .value = rule->rate, .rule = scheduled_rate, .reads = &rule->schedule, .is_set = true};
+    if (!wi_optimizer_is_scheduled(rule)) {
+        optimizer->rate = weft_scalar(optimizer->graph, name, rule->rate);
+        return WEFT_OK;
+    }
+    WI_TRY(new_clock(optimizer->graph, rule->accumulate, &scalar.clock));
+    optimizer->rate = wi_ruled_scalar(optimizer->graph, name, scalar);
+    return WEFT_OK;
+}
+
 /* Its rate is the graph's latest. */
 static weft_status give_rate(weft_optimizer_state *optimizer) {
     weft_graph *const graph = optimizer->graph;
-    optimizer->rate = graph->rate = weft_scalar(graph, "learning_rate", optimizer->rule.rate);
+    WI_TRY(make_rate(optimizer));
+    graph->rate = optimizer->rate;
     graph->optimizers++;
     return weft_graph_status(graph);
 }
@@ -64,17 +98,6 @@ weft_tensor *weft_minimize_rate(weft_graph *graph) {
 
 static bool is_known(const weft_optimizer_state *optimizer, const weft_tensor *parameter) {
     return wi_stretch_of(optimizer, parameter) != NULL;
-}
-
-static weft_status new_clock(weft_graph *graph, uint32_t every, size_t *clock) {
-    if (graph->clock_count == WI_MAX_CLOCKS)
-        WI_FAIL(WEFT_ERROR_STATE,
-            "optimizer: the graph counts the updates of %d sets of parameters already, and has no more "
-            "counters: step parameters together",
-            WI_MAX_CLOCKS);
-    *clock = graph->clock_count++;
-    graph->clocks[*clock] = (wi_clock){.every = every > 1 ? every : 1};
-    return WEFT_OK;
 }
 
 static weft_status add_stretch(

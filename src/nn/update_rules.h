@@ -104,6 +104,7 @@ weft_tensor *wi_root_plus(weft_tensor *x, float epsilon); /* sqrt(x) + epsilon *
 
 /* ---- optimizer.c ---- */
 weft_status wi_optimizer_check(const weft_optimizer *optimizer);
+bool wi_optimizer_is_scheduled(const weft_optimizer *optimizer); /* by itself */
 /* How many tensors an update writes: the parameters and the states. */
 size_t wi_optimizer_writes(const weft_optimizer *optimizer);
 weft_tensor *wi_optimizer_apply_rule(wi_update *u);           /* the next p */

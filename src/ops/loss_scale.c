@@ -198,6 +198,33 @@ weft_tensor *wi_check_gradients(const wi_gradient_check *check) {
     return graph ? wi_node(graph, &check_op, inputs, count, WEFT_BOOL, &shape, NULL) : NULL;
 }
 
+static void mark(const weft_tensor **nodes, weft_tensor *const *of, size_t count) {
+    for (size_t i = 0; i < count; i++) nodes[of[i]->id] = of[i];
+}
+
+weft_status wi_checks_gradients(weft_tensor *const *outputs, size_t count, bool *checks) {
+    uint32_t end = 0;
+    *checks = false;
+    if (count == 0 || !outputs[0]->graph->scaling.judged) return WEFT_OK;
+    const weft_allocator *const allocator = outputs[0]->graph->context->allocator;
+    for (size_t i = 0; i < count; i++) end = outputs[i]->id >= end ? outputs[i]->id + 1 : end;
+    const weft_tensor **const nodes = wi_allocate_array(allocator, end, sizeof *nodes);
+    if (!nodes) return WEFT_ERROR_MEMORY;
+    mark(nodes, outputs, count);
+    for (uint32_t id = end; id-- > 0 && !*checks;) {
+        if (!nodes[id]) continue;
+        *checks = nodes[id]->op == &check_op;
+        mark(nodes, nodes[id]->inputs, (size_t)nodes[id]->input_count);
+    }
+    wi_release(allocator, nodes);
+    return WEFT_OK;
+}
+
+weft_tensor *wi_unless_overflow(weft_tensor *variable, weft_tensor *value) {
+    weft_tensor *const judged = variable->graph->scaling.judged;
+    return weft_where(judged_as(judged, WI_UPDATE_OVERFLOWS), variable, value);
+}
+
 /* ---- what the host knows ---- */
 
 static weft_status read_state(weft_tensor *state, float *value, cl_bool wait) {

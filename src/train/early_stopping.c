@@ -19,6 +19,8 @@ static weft_status unknown_monitor(const wi_report *report, const char *monitor)
 weft_status wi_watch_init(
     wi_watch *watch, weft_graph *graph, const weft_early_stopping *options, const wi_report *report) {
     watch->options = *options;
+    if (options->patience == WEFT_ZERO)
+        watch->options.patience = 1; /* the first epoch without an improvement */
     watch->graph = graph;
     watch->best = (double)NAN;
     watch->best_epoch = SIZE_MAX;

@@ -213,7 +213,7 @@ weft_status weft_trainer_create(
     made->options = options;
     made->options.validation = weft_dataset_retain(options.validation);
     if (!made->options.optimizer.kind) made->options.optimizer = weft_adam(1e-3f);
-    if (!made->options.epochs) made->options.epochs = 1;
+    made->options.epochs = WI_OPTION(made->options.epochs, 1);
     if (!made->options.batch) made->options.batch = 32;
     if (!made->options.labels) made->options.labels = "label";
     made->created = created;
