@@ -371,7 +371,8 @@ WEFT_API weft_tensor *weft_eye(weft_graph *graph, weft_dtype dtype, int64_t rows
  * The numbers depend on the seed of the context, the order of creation and the number of the run, but not on
  * the device or on how a batch is split. */
 /* f32 of the shape dims, in which WEFT_BATCH is allowed, with new numbers in each run: U(low, high); N(mean,
- * deviation). */
+ * deviation). NULL after an error: WEFT_ERROR_ARGUMENT (low above high, a deviation below 0, a number that is not finite),
+ * WEFT_ERROR_SHAPE. Whole numbers from low to high - 1: weft_cast(weft_floor(weft_uniform(...)), WEFT_I32). */
 WEFT_API weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims);
 WEFT_API weft_tensor *weft_normal(
     weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims);
