@@ -388,9 +388,7 @@ typedef struct weft_categorical_options {
     float temperature; /* above 0; default 1 */
     int64_t top_k;     /* default 0: of all */
     float top_p;       /* above 0, at most 1; default 1: all */
-    /* Only classes of at least min_p times the probability of the most probable one, at that temperature (Nguyen et al.
-     * 2024), beside top_k and top_p; 0 <= min_p < 1; default 0: all. */
-    float min_p;
+    float min_p;       /* of the greatest probability, what a class has at least (Nguyen et al. 2024) */
 } weft_categorical_options;
 #define WEFT_CATEGORICAL_OPTIONS_INIT .struct_size = sizeof(weft_categorical_options)
 /* The same with options; NULL means all defaults. Another error: WEFT_ERROR_ARGUMENT (min_p outside of its range). */

@@ -69,9 +69,6 @@ typedef weft_embedding_options embedding_options;
 typedef weft_adaptive_softmax adaptive_softmax;
 typedef weft_adaptive_softmax_options adaptive_softmax_options;
 typedef weft_adaptive_softmax_weights adaptive_softmax_weights;
-typedef weft_schedule_kind schedule_kind;
-typedef weft_schedule schedule;
-typedef weft_plateau plateau;
 typedef weft_optimizer_kind optimizer_kind;
 typedef weft_parameter_group parameter_group;
 typedef weft_optimizer optimizer;
@@ -97,6 +94,9 @@ typedef weft_recurrent_weights recurrent_weights;
 typedef weft_cell_options cell_options;
 typedef weft_sequence_options sequence_options;
 typedef weft_recurrent_options recurrent_options;
+typedef weft_schedule_kind schedule_kind;
+typedef weft_schedule schedule;
+typedef weft_plateau plateau;
 typedef weft_vocabulary vocabulary;
 typedef weft_text_level text_level;
 typedef weft_vocabulary_options vocabulary_options;
@@ -130,6 +130,10 @@ typedef weft_not_finite not_finite;
 typedef weft_trainer_options trainer_options;
 typedef weft_training_info training_info;
 typedef weft_prediction prediction;
+typedef weft_lbfgs lbfgs;
+typedef weft_line_search line_search;
+typedef weft_lbfgs_options lbfgs_options;
+typedef weft_lbfgs_info lbfgs_info;
 
 /* ---- calls ---- */
 #define status_name(...) weft_status_name(__VA_ARGS__)
@@ -356,18 +360,6 @@ typedef weft_prediction prediction;
 #define adaptive_softmax_with(...) weft_adaptive_softmax_with(__VA_ARGS__)
 #define adaptive_softmax_loss(...) weft_adaptive_softmax_loss(__VA_ARGS__)
 #define adaptive_softmax_log_prob(...) weft_adaptive_softmax_log_prob(__VA_ARGS__)
-#define step_schedule(...) weft_step_schedule(__VA_ARGS__)
-#define multi_step_schedule(...) weft_multi_step_schedule(__VA_ARGS__)
-#define exponential_schedule(...) weft_exponential_schedule(__VA_ARGS__)
-#define cosine_schedule(...) weft_cosine_schedule(__VA_ARGS__)
-#define cosine_restarts_schedule(...) weft_cosine_restarts_schedule(__VA_ARGS__)
-#define one_cycle_schedule(...) weft_one_cycle_schedule(__VA_ARGS__)
-#define polynomial_schedule(...) weft_polynomial_schedule(__VA_ARGS__)
-#define plateau_schedule(...) weft_plateau_schedule(__VA_ARGS__)
-#define warmup(...) weft_warmup(__VA_ARGS__)
-#define per_step(...) weft_per_step(__VA_ARGS__)
-#define schedule_rate(...) weft_schedule_rate(__VA_ARGS__)
-#define plateau_rate(...) weft_plateau_rate(__VA_ARGS__)
 #define sgd(...) weft_sgd(__VA_ARGS__)
 #define sgd_momentum(...) weft_sgd_momentum(__VA_ARGS__)
 #define adam(...) weft_adam(__VA_ARGS__)
@@ -603,6 +595,18 @@ typedef weft_prediction prediction;
 #define lstm(...) weft_lstm(__VA_ARGS__)
 #define gru(...) weft_gru(__VA_ARGS__)
 #define rnn(...) weft_rnn(__VA_ARGS__)
+#define step_schedule(...) weft_step_schedule(__VA_ARGS__)
+#define multi_step_schedule(...) weft_multi_step_schedule(__VA_ARGS__)
+#define exponential_schedule(...) weft_exponential_schedule(__VA_ARGS__)
+#define cosine_schedule(...) weft_cosine_schedule(__VA_ARGS__)
+#define cosine_restarts_schedule(...) weft_cosine_restarts_schedule(__VA_ARGS__)
+#define one_cycle_schedule(...) weft_one_cycle_schedule(__VA_ARGS__)
+#define polynomial_schedule(...) weft_polynomial_schedule(__VA_ARGS__)
+#define plateau_schedule(...) weft_plateau_schedule(__VA_ARGS__)
+#define warmup(...) weft_warmup(__VA_ARGS__)
+#define per_step(...) weft_per_step(__VA_ARGS__)
+#define schedule_rate(...) weft_schedule_rate(__VA_ARGS__)
+#define plateau_rate(...) weft_plateau_rate(__VA_ARGS__)
 #define vocabulary_from_file(...) weft_vocabulary_from_file(__VA_ARGS__)
 #define vocabulary_from_text(...) weft_vocabulary_from_text(__VA_ARGS__)
 #define vocabulary_save(...) weft_vocabulary_save(__VA_ARGS__)
@@ -672,6 +676,14 @@ typedef weft_prediction prediction;
 #define trainer_get_info(...) weft_trainer_get_info(__VA_ARGS__)
 #define predict(...) weft_predict(__VA_ARGS__)
 #define predict_all(...) weft_predict_all(__VA_ARGS__)
+#define vector_size(...) weft_vector_size(__VA_ARGS__)
+#define vector_read(...) weft_vector_read(__VA_ARGS__)
+#define vector_write(...) weft_vector_write(__VA_ARGS__)
+#define gradient_vector(...) weft_gradient_vector(__VA_ARGS__)
+#define lbfgs_create(...) weft_lbfgs_create(__VA_ARGS__)
+#define lbfgs_release(...) weft_lbfgs_release(__VA_ARGS__)
+#define lbfgs_step(...) weft_lbfgs_step(__VA_ARGS__)
+#define lbfgs_get_info(...) weft_lbfgs_get_info(__VA_ARGS__)
 
 /* ---- constants ---- */
 #define VERSION_MAJOR WEFT_VERSION_MAJOR
@@ -781,16 +793,6 @@ typedef weft_prediction prediction;
 #define EMBEDDING_OPTIONS_INIT WEFT_EMBEDDING_OPTIONS_INIT
 #define MAX_CLUSTERS WEFT_MAX_CLUSTERS
 #define ADAPTIVE_SOFTMAX_OPTIONS_INIT WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT
-#define SCHEDULE_CONSTANT WEFT_SCHEDULE_CONSTANT
-#define SCHEDULE_STEP WEFT_SCHEDULE_STEP
-#define SCHEDULE_MULTI_STEP WEFT_SCHEDULE_MULTI_STEP
-#define SCHEDULE_EXPONENTIAL WEFT_SCHEDULE_EXPONENTIAL
-#define SCHEDULE_COSINE WEFT_SCHEDULE_COSINE
-#define SCHEDULE_COSINE_RESTARTS WEFT_SCHEDULE_COSINE_RESTARTS
-#define SCHEDULE_ONE_CYCLE WEFT_SCHEDULE_ONE_CYCLE
-#define SCHEDULE_POLYNOMIAL WEFT_SCHEDULE_POLYNOMIAL
-#define SCHEDULE_PLATEAU WEFT_SCHEDULE_PLATEAU
-#define MAX_MILESTONES WEFT_MAX_MILESTONES
 #define SGD WEFT_SGD
 #define ADAM WEFT_ADAM
 #define ADAMW WEFT_ADAMW
@@ -816,6 +818,16 @@ typedef weft_prediction prediction;
 #define CELL_OPTIONS_INIT WEFT_CELL_OPTIONS_INIT
 #define SEQUENCE_OPTIONS_INIT WEFT_SEQUENCE_OPTIONS_INIT
 #define RECURRENT_OPTIONS_INIT WEFT_RECURRENT_OPTIONS_INIT
+#define SCHEDULE_CONSTANT WEFT_SCHEDULE_CONSTANT
+#define SCHEDULE_STEP WEFT_SCHEDULE_STEP
+#define SCHEDULE_MULTI_STEP WEFT_SCHEDULE_MULTI_STEP
+#define SCHEDULE_EXPONENTIAL WEFT_SCHEDULE_EXPONENTIAL
+#define SCHEDULE_COSINE WEFT_SCHEDULE_COSINE
+#define SCHEDULE_COSINE_RESTARTS WEFT_SCHEDULE_COSINE_RESTARTS
+#define SCHEDULE_ONE_CYCLE WEFT_SCHEDULE_ONE_CYCLE
+#define SCHEDULE_POLYNOMIAL WEFT_SCHEDULE_POLYNOMIAL
+#define SCHEDULE_PLATEAU WEFT_SCHEDULE_PLATEAU
+#define MAX_MILESTONES WEFT_MAX_MILESTONES
 #define TEXT_CHARACTERS WEFT_TEXT_CHARACTERS
 #define TEXT_WORDS WEFT_TEXT_WORDS
 #define VOCABULARY_OPTIONS_INIT WEFT_VOCABULARY_OPTIONS_INIT
@@ -853,5 +865,8 @@ typedef weft_prediction prediction;
 #define MAX_METRICS WEFT_MAX_METRICS
 #define MAX_CARRIES WEFT_MAX_CARRIES
 #define TRAINER_OPTIONS_INIT WEFT_TRAINER_OPTIONS_INIT
+#define LINE_SEARCH_STRONG_WOLFE WEFT_LINE_SEARCH_STRONG_WOLFE
+#define LINE_SEARCH_NONE WEFT_LINE_SEARCH_NONE
+#define LBFGS_OPTIONS_INIT WEFT_LBFGS_OPTIONS_INIT
 
 #endif
