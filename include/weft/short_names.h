@@ -243,6 +243,8 @@ typedef weft_prediction prediction;
 #define npy_array_release(...) weft_npy_array_release(__VA_ARGS__)
 #define save_npy(...) weft_save_npy(__VA_ARGS__)
 #define init_from_file(...) weft_init_from_file(__VA_ARGS__)
+#define masked_mean(...) weft_masked_mean(__VA_ARGS__)
+#define masked_mean_axes(...) weft_masked_mean_axes(__VA_ARGS__)
 #define mse(...) weft_mse(__VA_ARGS__)
 #define l1(...) weft_l1(__VA_ARGS__)
 #define huber(...) weft_huber(__VA_ARGS__)
