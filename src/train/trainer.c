@@ -17,8 +17,7 @@ static weft_status check_assignments(
             what, most);
     for (size_t i = 0; i < count; i++) {
         const weft_tensor *const assignment = assignments[i];
-        if (!assignment)
-            return wi_missing_tensor("weft_trainer_create", *what == 'u' ? "an update" : "a carry");
+        if (!assignment) return wi_fail_null("weft_trainer_create", *what == 'u' ? "an update" : "a carry");
         if (assignment->op->kind != WI_ASSIGN || assignment->graph != weft_tensor_graph(loss))
             WI_FAIL(WEFT_ERROR_ARGUMENT,
                 "weft_trainer_create: %s %zu, '%s', is not a weft_assign in the graph of the loss", what, i,
@@ -233,7 +232,7 @@ weft_status weft_trainer_create(
     const double created = wi_clock_seconds();
     if (!trainer) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: trainer is NULL");
     *trainer = NULL;
-    if (!loss) return wi_missing_tensor("weft_trainer_create", "loss");
+    if (!loss) return wi_fail_null("weft_trainer_create", "loss");
     WI_TRY(WI_OPTIONS(&options, given, "weft_trainer_create", WEFT_TRAINER_OPTIONS_INIT));
     WI_TRY(check_options(loss, &options));
     weft_graph *const graph = weft_tensor_graph(loss);
