@@ -208,7 +208,7 @@ typedef struct weft_adaptive_softmax_weights {
  * WEFT_ERROR_ARGUMENT (a weight that is needed is NULL), WEFT_ERROR_SHAPE (the line names the weight and both shapes). */
 WEFT_API weft_adaptive_softmax *weft_adaptive_softmax_with(int64_t classes, const int64_t *cutoffs,
     size_t count, const weft_adaptive_softmax_weights *weights, const weft_adaptive_softmax_options *options);
-/* x (..., width), labels i32 (...) → the mean of -log p(label) over the labels that are not -100. Any other
+/* x (..., width), labels i32 (...) → the mean of -log p(label) over the labels that are not -100, 0 if there are none. Any other
  * label that is not a class is an error of the next read or wait. */
 WEFT_API weft_tensor *weft_adaptive_softmax_loss(
     weft_adaptive_softmax *softmax, weft_tensor *x, weft_tensor *labels);
