@@ -159,7 +159,9 @@ static weft_status let_train(weft_context *context) {
         sums[i][0] = 0;
         for (int k = 0; k < WIDTH; k++) sums[i][0] += numbers[i][k] = sinf((float)(i * WIDTH + k));
     }
-    const weft_column columns[] = {{"x", WEFT_F32, 1, {WIDTH}, numbers}, {"sum", WEFT_F32, 1, {1}, sums}};
+    const weft_column columns[] = {
+        {.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {WIDTH}, .data = numbers},
+        {.name = "sum", .dtype = WEFT_F32, .rank = 1, .dims = {1}, .data = sums}};
     weft_graph *graph = NULL;
     weft_dataset *dataset = NULL;
     weft_trainer *trainer = NULL;

@@ -199,8 +199,9 @@ WEFT_API weft_tensor *weft_input_shape(
 
 /* A trainable f32 tensor that belongs to the graph and keeps its values from plan to plan. The dimensions are
  * the whole shape. Parameters may be created at any time: updates that exist already do not train later ones, new ones
- * do. Names, with the scopes around them, must not begin with "weft.", which is for what checkpoints keep beside the
- * weights (io.h): WEFT_ERROR_ARGUMENT.
+ * do. Names, with the scopes around them, are those of one parameter or state (else WEFT_ERROR_ARGUMENT, but for scopes that
+ * share), and must not begin with "weft.", which is for what checkpoints keep beside the weights (io.h):
+ * WEFT_ERROR_ARGUMENT.
  *     weft_parameter(g, "w", weft_glorot_uniform(), 10, 64)    has the shape (10, 64) */
 #define weft_parameter(...) WEFT_TAKE_PARAMETER_(__VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_parameter_shape(
@@ -211,7 +212,8 @@ WEFT_API weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, 
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
 /* A tensor that belongs to the graph and is not trained (running statistics, optimizer state, tables); a
- * float, or i32 with a constant initialiser. Names are as of weft_parameter; checkpoints keep a state without one ("") if
+ * float, or i32 with a constant initialiser. Names are as of weft_parameter: one that a parameter or state of the graph has is
+ * WEFT_ERROR_ARGUMENT, unless a scope shares it. Any number of states may have none (""): checkpoints keep such a state if
  * something assigns to it. */
 WEFT_API weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
@@ -247,6 +249,17 @@ WEFT_API weft_tensor *weft_array(
  * characters of open scopes); of weft_scope_end: WEFT_ERROR_STATE (no scope is open). */
 WEFT_API weft_status weft_scope_begin(weft_graph *graph, const char *name, bool share);
 WEFT_API weft_status weft_scope_end(weft_graph *graph); /* of the scope that was opened last */
+/* What is made in the innermost open scope from now on, and in scopes within it, is in its form for inference in every plan,
+ * those for training included: dropout does nothing, also within attention, recurrent layers and models, and norms with running
+ * statistics use them and leave them as they are. It is PyTorch's eval() for a part of a network: a teacher, a frozen body, or
+ * with a scope that shares a second use of a network that is trained beside it. Gradients flow, and parameters are
+ * trained, as elsewhere (weft_freeze stops that). on false: the forms that plans choose, again.
+ *     weft_scope_begin(graph, "teacher", false);
+ *     weft_scope_inference(graph, true);
+ *     weft_tensor *wanted = weft_resnet18(image, 10, NULL);
+ *     weft_scope_end(graph);
+ * The error is recorded in the graph, too: WEFT_ERROR_STATE (no scope is open), WEFT_ERROR_ARGUMENT (graph is NULL). */
+WEFT_API weft_status weft_scope_inference(weft_graph *graph, bool on);
 /* Moves the parameters and named states of the scope `to` towards those of the same names in the scope `from`, as one
  * output of plans: a run does to ← (1 - factor)·to + factor·from, on the device, with one launch for each run of parameters
  * that lie side by side in both; factor 1 copies, and so does every i32 state. Scopes within scopes are written with
@@ -298,6 +311,9 @@ WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" if it ha
 /* Their number, and each of them in order of creation; borrowed; NULL for an index beyond the last. */
 WEFT_API size_t weft_graph_parameter_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index);
+/* How many numbers the parameters of these names have (a star matches any characters; NULL: all), frozen ones included:
+ * sum(p.numel() for p in model.parameters()). 0 if there are none. */
+WEFT_API int64_t weft_graph_element_count(const weft_graph *graph, const char *parameters);
 WEFT_API size_t weft_graph_state_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_state(const weft_graph *graph, size_t index);
 /* The first parameter or state of that name; NULL, without an error, if there is none. */

@@ -8,6 +8,11 @@
 extern "C" {
 #endif
 
+/* Tries whether weft_weights_save and the like can write a file there, before the work of which it is to have the result. A
+ * file of another name is made beside it and removed; what is there stays as it is. Errors: WEFT_ERROR_FILE: the folder is
+ * missing or may only be read, or the path is of a folder or a device. */
+WEFT_API weft_status weft_output_check(const char *path);
+
 /* Saves all parameters and named states of a graph, by name, as a safetensors file (8 bytes of little-endian
  * header length, a JSON header, the data). The file is written completely or not at all. */
 WEFT_API weft_status weft_weights_save(weft_graph *graph, const char *path);
@@ -43,7 +48,9 @@ typedef struct weft_weights_options {
 /* Loads parameters and states by name, from a file of weights or from a checkpoint, whose other tensors are skipped, as
  * are PyTorch's "num_batches_tracked" where the graph has none. Other floats are converted to f32, i64 to i32 if every
  * number fits. The graph is unchanged unless the whole file is valid. Errors name the file and list the tensors that
- * differ, with both shapes or dtypes. */
+ * differ, with both shapes or dtypes. What selects nothing is an error, too: a name of only or skip that neither the graph nor
+ * the file has, a prefix that no name of the file has (WEFT_ERROR_ARGUMENT), and, whatever is allowed, a file of which nothing
+ * is taken (WEFT_ERROR_FORMAT). */
 WEFT_API weft_status weft_weights_load(
     weft_graph *graph, const char *path, const weft_weights_options *options);
 

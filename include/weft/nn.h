@@ -266,10 +266,12 @@ typedef struct weft_optimizer {
     bool centered;        /* RMSprop */
     bool amsgrad;         /* Adam, AdamW */
     /* All kinds: */
-    float clip_value;    /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
-    float clip_norm;     /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters of
+    float clip_value; /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
+    float clip_norm;  /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters of
                         the update; 0: off */
-    uint32_t accumulate; /* runs per update, which uses the mean of their gradients; 0 and 1: every run */
+    uint32_t
+        accumulate; /* runs per update, a window, which uses the mean of their gradients; 0 and 1: every run. A
+                            trainer ends the window with the epoch, weft_accumulation_end where it is called */
     float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, where the first a is the first
                             updated p (see weft_average_swap); 0: off */
     const weft_parameter_group *groups; /* of two that name a parameter, the later counts; copied */
@@ -308,6 +310,11 @@ WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *opti
     size_t capacity, size_t *count);
 /* The rate of the graph's latest optimizer: call it after the weft_minimize that it is asked for. NULL before any. */
 WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph);
+/* Ends the windows of accumulation (weft_optimizer.accumulate) of all optimizers of the graph with their next run, which
+ * then updates with the mean over the runs that the window holds, itself included. To be called before the run of an
+ * epoch's last batch: gradients that are still held when training ends are never used. WEFT_ERROR_ARGUMENT: graph is
+ * NULL. */
+WEFT_API weft_status weft_accumulation_end(weft_graph *graph);
 #define WEFT_MAX_UPDATES 8
 
 /* ---- optimizers as objects: one state for several losses, plans and gradients of any origin ----
@@ -355,8 +362,9 @@ WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
  * the next step of an optimizer that does not know it. A gradient that weft_optimizer_step is given for a frozen parameter is ignored: it counts into
  * no norm of clip_norm, no overflow check of loss scaling and no mean of accumulate. States of these names are frozen,
  * too: a batch or instance norm whose running_mean is frozen is in its inference form in plans for training that are made
- * from then on, and its statistics do not move ("backbone.*" is what PyTorch's requires_grad_(False) and eval() are for that
- * part; "*.weight" and "*.bias" leave the statistics alone). For parameters it takes effect in the next
+ * from then on, and its statistics do not move ("backbone.*" freezes both; "*.weight" and "*.bias" leave the statistics alone).
+ * Dropout stays at work: freezing is PyTorch's requires_grad_(False), and eval() for a part of a network is
+ * weft_scope_inference. For parameters it takes effect in the next
  * weft_minimize, weft_optimizer_minimize, weft_optimizer_step or weft_trainer_create; what exists already does not
  * change. WEFT_ERROR_ARGUMENT: there is no such parameter. */
 WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen);

@@ -2,7 +2,12 @@
  *
  * A plan computes chosen tensors of a graph at one batch size. Creating it compiles (or loads) the kernels
  * and allocates all memory. Running it is a walk over prepared launches that allocates nothing. The plans of
- * one graph share its parameters and states. A further batch size, or length, costs planning, but no compilation. */
+ * one graph share its parameters and states. A further batch size, or length, costs planning, but no compilation.
+ *
+ * What depends on constants, states and parameters alone that a plan does not change, such as a matrix that is normalised or
+ * weights of a frozen teacher that are scaled, is computed in the first run of the plan and kept, in arena_bytes; and again
+ * in the first run after one of them was written, loaded, or changed by another plan. A plan for training keeps what has at
+ * most four times the bytes that it is computed from; under a memory limit that it does not fit into, nothing is kept. */
 #ifndef WEFT_PLAN_H
 #define WEFT_PLAN_H
 
@@ -17,7 +22,9 @@ typedef struct weft_plan weft_plan;
 typedef struct weft_plan_options {
     size_t struct_size;
     int64_t batch; /* default 1 */
-    /* Default false: dropout is active, norms use and update the batch's statistics. A plan for inference also keeps
+    /* Default false: dropout is active, norms use and update the batch's statistics, but for what was made in a scope of
+     * weft_scope_inference. The log says once for a graph if such a plan updates no parameter, and names the first layer that
+     * it computes in the form for training. A plan for inference also keeps
      * packed copies of weights, in arena_bytes, as long as memory_limit and the context allow it. */
     bool inference;
     /* Bytes that the plan may allocate (total_bytes); 0: only the limit of the context. If storing every
@@ -56,7 +63,7 @@ WEFT_API weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, 
 WEFT_API weft_status weft_plan_bind(
     weft_plan *plan, weft_tensor *input, struct _cl_mem *memory, size_t offset);
 /* The memory of an output, for use on the same queue; borrowed, and only to be read where the output is a parameter or
- * state: plans for inference do not see what is written to it. offset in bytes. WEFT_ERROR_UNSUPPORTED: the output is in several buffers. */
+ * state: plans do not see what is written to it. offset in bytes. WEFT_ERROR_UNSUPPORTED: the output is in several buffers. */
 WEFT_API weft_status weft_plan_memory(
     weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset);
 

@@ -101,6 +101,7 @@ typedef weft_text_options text_options;
 typedef weft_series_scale series_scale;
 typedef weft_series_options series_options;
 typedef weft_dataset dataset;
+typedef weft_encoding encoding;
 typedef weft_column column;
 typedef weft_missing missing;
 typedef weft_csv_kind csv_kind;
@@ -175,6 +176,7 @@ typedef weft_lbfgs_info lbfgs_info;
 #define array(...) weft_array(__VA_ARGS__)
 #define scope_begin(...) weft_scope_begin(__VA_ARGS__)
 #define scope_end(...) weft_scope_end(__VA_ARGS__)
+#define scope_inference(...) weft_scope_inference(__VA_ARGS__)
 #define scope_copy(...) weft_scope_copy(__VA_ARGS__)
 #define gradient(...) weft_gradient(__VA_ARGS__)
 #define gradients(...) weft_gradients(__VA_ARGS__)
@@ -189,6 +191,7 @@ typedef weft_lbfgs_info lbfgs_info;
 #define tensor_name(...) weft_tensor_name(__VA_ARGS__)
 #define graph_parameter_count(...) weft_graph_parameter_count(__VA_ARGS__)
 #define graph_parameter(...) weft_graph_parameter(__VA_ARGS__)
+#define graph_element_count(...) weft_graph_element_count(__VA_ARGS__)
 #define graph_state_count(...) weft_graph_state_count(__VA_ARGS__)
 #define graph_state(...) weft_graph_state(__VA_ARGS__)
 #define graph_find(...) weft_graph_find(__VA_ARGS__)
@@ -233,6 +236,7 @@ typedef weft_lbfgs_info lbfgs_info;
 #define pixel_unshuffle(...) weft_pixel_unshuffle(__VA_ARGS__)
 #define local_response_norm(...) weft_local_response_norm(__VA_ARGS__)
 #define dropout_channels(...) weft_dropout_channels(__VA_ARGS__)
+#define output_check(...) weft_output_check(__VA_ARGS__)
 #define weights_save(...) weft_weights_save(__VA_ARGS__)
 #define weights_save_dtype(...) weft_weights_save_dtype(__VA_ARGS__)
 #define weights_load(...) weft_weights_load(__VA_ARGS__)
@@ -345,6 +349,7 @@ typedef weft_lbfgs_info lbfgs_info;
 #define lion(...) weft_lion(__VA_ARGS__)
 #define minimize(...) weft_minimize(__VA_ARGS__)
 #define minimize_rate(...) weft_minimize_rate(__VA_ARGS__)
+#define accumulation_end(...) weft_accumulation_end(__VA_ARGS__)
 #define optimizer_create(...) weft_optimizer_create(__VA_ARGS__)
 #define optimizer_step(...) weft_optimizer_step(__VA_ARGS__)
 #define optimizer_minimize(...) weft_optimizer_minimize(__VA_ARGS__)
@@ -590,9 +595,12 @@ typedef weft_lbfgs_info lbfgs_info;
 #define dataset_open_series(...) weft_dataset_open_series(__VA_ARGS__)
 #define dataset_from_memory(...) weft_dataset_from_memory(__VA_ARGS__)
 #define dataset_open_idx(...) weft_dataset_open_idx(__VA_ARGS__)
+#define dataset_open_idx_files(...) weft_dataset_open_idx_files(__VA_ARGS__)
 #define dataset_open_csv(...) weft_dataset_open_csv(__VA_ARGS__)
 #define dataset_category_count(...) weft_dataset_category_count(__VA_ARGS__)
 #define dataset_category(...) weft_dataset_category(__VA_ARGS__)
+#define graph_category_count(...) weft_graph_category_count(__VA_ARGS__)
+#define graph_category(...) weft_graph_category(__VA_ARGS__)
 #define dataset_open_npy(...) weft_dataset_open_npy(__VA_ARGS__)
 #define dataset_split(...) weft_dataset_split(__VA_ARGS__)
 #define dataset_retain(...) weft_dataset_retain(__VA_ARGS__)
@@ -646,6 +654,7 @@ typedef weft_lbfgs_info lbfgs_info;
 #define VERSION_MAJOR WEFT_VERSION_MAJOR
 #define VERSION_MINOR WEFT_VERSION_MINOR
 #define VERSION_PATCH WEFT_VERSION_PATCH
+#define ZERO WEFT_ZERO
 #define OK WEFT_OK
 #define ERROR_ARGUMENT WEFT_ERROR_ARGUMENT
 #define ERROR_SHAPE WEFT_ERROR_SHAPE

@@ -12,17 +12,23 @@ extern "C" {
 
 /* ---- datasets: examples with one or more columns, each of a fixed shape and dtype ---- */
 typedef struct weft_dataset weft_dataset;
+/* What the numbers of a column stand for: categories by their texts, or numbers that were normalised. A graph keeps those
+ * of the columns that it is trained with, and checkpoints have them; see weft_graph_category. */
+typedef struct weft_encoding weft_encoding;
 
 typedef struct weft_column {
-    const char *name; /* the name of the input of the graph that it feeds */
+    const char
+        *name; /* the name of the input of the graph that it feeds; two columns for one input are an error */
     weft_dtype dtype; /* WEFT_F32, WEFT_I32 or WEFT_U8 */
     int rank;         /* of one example; 0: a single number */
     int64_t dims[WEFT_MAX_RANK];
     const void *data; /* examples × dims, row-major; NULL in a dataset of images, which are made when they are
                          loaded */
+    const weft_encoding *encoding; /* of a dataset, borrowed from it; NULL: not known, and never compared */
 } weft_column;
 
-/* From memory: `count` columns of `examples` examples; the data is copied. */
+/* From memory: `count` columns of `examples` examples; the data is copied, and the encodings of columns that come from
+ * another dataset. */
 WEFT_API weft_status weft_dataset_from_memory(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
 /* A folder with the IDX files of MNIST, plain or gzip: PREFIX-images-idx3-ubyte[.gz] and
@@ -30,6 +36,9 @@ WEFT_API weft_status weft_dataset_from_memory(
  * in [0, 1], "label" i32. */
 WEFT_API weft_status weft_dataset_open_idx(
     weft_dataset **dataset, weft_context *context, const char *folder, const char *prefix);
+/* The same of two files of any name. */
+WEFT_API weft_status weft_dataset_open_idx_files(
+    weft_dataset **dataset, weft_context *context, const char *images, const char *labels);
 
 /* What happens with missing values: empty or blank cells; in number and integer columns also NA, N/A, NaN,
  * null, None and ? in any case. */
@@ -56,7 +65,8 @@ typedef struct weft_csv_column {
 typedef struct weft_csv_options {
     size_t struct_size;
     /* Default: one column for each of the table (65,536 at most), with its name ("column1", ... without a
-     * header): numbers if all its cells are numbers, else categories. */
+     * header): as `like` has it; else numbers if all its cells are numbers, and categories if hardly any are. If at least
+     * nine in ten are, or would be in another form ("1,200", "21,73", "5 %"), the others are an error that quotes them. */
     const weft_csv_column *columns;
     size_t column_count;
     char separator;       /* default ',' */
@@ -65,6 +75,10 @@ typedef struct weft_csv_options {
     weft_missing missing; /* default: an error that names the row and the column */
     double fill;          /* for WEFT_MISSING_FILL, in number and integer columns; a missing category stays an
                              error */
+    char decimal;         /* in numbers: '.' (the default) or ',' */
+    char thousands;       /* between groups of three digits: ',', '.', '\'' or ' '; default none */
+    /* Whole numbers that f32 rounds, as identifiers above 2^24, in number columns: default an error; true: rounded. */
+    bool rounded;
     const weft_dataset *like; /* its categories are used for columns of the same names; default none */
 } weft_csv_options;
 #define WEFT_CSV_OPTIONS_INIT .struct_size = sizeof(weft_csv_options)
@@ -78,12 +92,18 @@ WEFT_API weft_status weft_dataset_open_csv(
  * Borrowed. */
 WEFT_API size_t weft_dataset_category_count(const weft_dataset *dataset, size_t column);
 WEFT_API const char *weft_dataset_category(const weft_dataset *dataset, size_t column, int32_t category);
+/* The same of the columns that a graph was trained with, by the name of the column ("label"). A graph has them from the
+ * first run of a trainer, or from a checkpoint. Borrowed until the next of these. */
+WEFT_API size_t weft_graph_category_count(const weft_graph *graph, const char *column);
+WEFT_API const char *weft_graph_category(const weft_graph *graph, const char *column, int32_t category);
 
 /* A column of a dataset from a NumPy file of shape (examples, dims...). */
 typedef struct weft_npy_column {
     const char *name;
     const char *path;
-    weft_dtype dtype; /* WEFT_F32 (from any numbers), WEFT_I32 or WEFT_U8 (from whole numbers that fit) */
+    weft_dtype
+        dtype; /* WEFT_F32 (from any floats, and whole numbers that it does not round), WEFT_I32 or WEFT_U8 (from
+                         whole numbers that fit) */
 } weft_npy_column;
 /* One .npy file per column (see weft_load_npy), all with the same number of examples. */
 WEFT_API weft_status weft_dataset_open_npy(
@@ -109,7 +129,7 @@ typedef struct weft_loader_options {
     bool drop_last;  /* default false: the last batch of an epoch may be smaller */
     uint64_t seed;   /* of shuffle and augmentation; it determines every batch, together with the number of
                         the epoch */
-    size_t prefetch; /* number of batches made in advance; default 2 */
+    size_t prefetch; /* number of batches made in advance, 1 or more; default 2 */
     size_t threads;  /* threads that make them; default 1, for images one per processor and at most 8. Batches
                         do not depend on their number */
 } weft_loader_options;
@@ -154,7 +174,9 @@ typedef struct weft_metric {
     weft_average average; /* precision, recall, F1 */
     int64_t k;            /* top-k; at least 1 */
     /* For a trainer: */
-    weft_tensor *output; /* f32 (batch, ..., width); default: the option `output`, else `logits` */
+    /* f32 (batch, ..., width); default: the option `output`, else `logits`. Of width 1, and for perplexity, logits: what
+     * weft_sigmoid or weft_softmax gives is WEFT_ERROR_ARGUMENT. */
+    weft_tensor *output;
     const char *target;  /* column of the dataset; default: the option `labels` */
     const char *name;    /* in logs and for early stopping; default "accuracy", "top_5", "confusion",
                             "precision", "recall", "f1", "mean_absolute_error", "r_squared", "perplexity" */
@@ -249,8 +271,10 @@ typedef struct weft_early_stopping {
     /* "loss", "accuracy", the name of a metric (with `training_metrics`), or one of these after
      * "validation_". Default "validation_loss"; without validation "loss". */
     const char *monitor;
-    weft_mode mode;        /* default auto: minimum of losses, errors and perplexity, else maximum */
-    size_t patience;       /* epochs without an improvement before it stops; 0 (the default): never */
+    weft_mode mode; /* default auto: minimum of losses, errors and perplexity, else maximum */
+    size_t
+        patience; /* epochs without an improvement before it stops; 0 (the default): never; WEFT_ZERO: at the
+                              first one, as 1 */
     double minimum_change; /* an improvement must be larger than this; default 0 */
     bool keep_best;        /* keeps the best weights in host memory, for weft_trainer_restore_best */
     bool restore_best;     /* keeps them, and restores them at the end of a run, however it ends */
@@ -269,7 +293,7 @@ typedef enum weft_not_finite { WEFT_NOT_FINITE_STOP, WEFT_NOT_FINITE_CONTINUE } 
 typedef struct weft_trainer_options {
     size_t struct_size;
     weft_optimizer optimizer; /* default weft_adam(1e-3f) */
-    size_t epochs;            /* default 1 */
+    size_t epochs;            /* default 1; WEFT_ZERO: 0, a run trains nothing */
     size_t batch;             /* default 32 */
     uint64_t seed;            /* of the shuffle and of the augmentation of images; default 0 */
     size_t loader_threads;    /* as weft_loader_options.threads */
@@ -311,7 +335,7 @@ typedef struct weft_trainer_options {
      * fails, the run ends with its error. */
     const char *checkpoint;
     weft_checkpoint_every checkpoint_every;
-    size_t checkpoint_keep; /* the newest files that are kept, besides the best; default 3 */
+    size_t checkpoint_keep; /* the newest files that are kept, besides the best; default 3; SIZE_MAX: all */
     /* Tensors of the caller, copied without their data, which is read at each checkpoint and written by
      * weft_trainer_resume; at most WEFT_MAX_EXTRAS. */
     const weft_checkpoint_extra *checkpoint_extras;
@@ -334,8 +358,9 @@ WEFT_API weft_status weft_trainer_create(
     weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *options);
 WEFT_API weft_trainer *weft_trainer_retain(weft_trainer *trainer);
 WEFT_API void weft_trainer_release(weft_trainer *trainer);
-/* Trains for the epochs of the options; call it again to continue. Errors: labels out of range (with the
- * number of the example), WEFT_ERROR_NOT_FINITE with the step at which it began, WEFT_ERROR_CANCELLED. */
+/* Trains for the epochs of the options; call it again to continue. All files that it will write are tried before anything
+ * else. Errors: WEFT_ERROR_FILE; labels out of range (with the number of the example), WEFT_ERROR_NOT_FINITE with the step
+ * at which it began, WEFT_ERROR_CANCELLED. */
 WEFT_API weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset);
 WEFT_API weft_status weft_trainer_cancel(weft_trainer *trainer); /* from any thread; the run ends soon */
 /* From any thread, a callback or a signal handler: the run ends after the step in progress with WEFT_OK, and saves a

@@ -363,6 +363,12 @@ uint64_t wi_clock_update(const wi_clock *clock) {
     return clock->runs == 0 ? 1 : (clock->runs - 1) / clock->every + 1;
 }
 
+void wi_clock_run(wi_clock *clock) {
+    clock->held = clock->runs % clock->every + 1;
+    clock->runs += clock->ends ? clock->every - clock->held + 1 : 1;
+    clock->ends = false;
+}
+
 /* What a rule gives, and remembers, follows from its numbers and the clock: equal scalars are one, so that all updates of an
  * optimizer read the same. */
 weft_tensor *wi_step_scalar(

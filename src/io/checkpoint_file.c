@@ -256,12 +256,14 @@ static bool is_of_later_clock(const wi_checkpoint_file *file, const wi_saved_ent
     const wi_variable *const own = entry->variable->variable;
     if (own->role) return own->clock >= clocks;
     for (size_t i = (size_t)clocks; i < graph->clock_count; i++)
-        if (graph->clocks[i].skipped == entry->variable || graph->clocks[i].memory == entry->variable)
+        if (graph->clocks[i].skipped == entry->variable || graph->clocks[i].memory == entry->variable ||
+            graph->clocks[i].counted == entry->variable)
             return true;
     return false;
 }
 
 static void compare(wi_differences *differences, const wi_saved_tensor *saved, const wi_saved_entry *entry) {
+    if (!saved && entry->is_optional) return;
     if (!saved)
         wi_differences_missing(differences, entry->name);
     else if (!wi_saved_shape_equal(saved, entry))

@@ -114,6 +114,21 @@ weft_status wi_npy_convert(const wi_npy *npy, weft_dtype dtype, void *target) {
     return WEFT_OK;
 }
 
+weft_status wi_npy_check_exact(const wi_npy *npy, const char *column) {
+    if (npy->kind == 'f' || npy->size < 4) return WEFT_OK;
+    walk w = begin_walk(npy);
+    for (size_t i = 0; i < npy->elements; i++) {
+        const double value = as_double(npy, element_bits(npy, w.offset));
+        if (value != (double)(float)value)
+            WI_FAIL(WEFT_ERROR_FORMAT,
+                "'%s': element %zu, in row-major order, is %.0f, which f32 rounds: give column '%s' .dtype = "
+                "WEFT_I32, or save floats",
+                npy->path, i, value, column);
+        next_element(&w, npy);
+    }
+    return WEFT_OK;
+}
+
 static weft_status load(weft_npy_array *array, const wi_npy *npy, weft_dtype dtype) {
     const weft_allocator *const allocator = array->context ? array->context->allocator : NULL;
     array->dtype = dtype;

@@ -165,6 +165,55 @@ static weft_status match_all(load *l, bool dry) {
     return wi_differences_report(&l->refused, l->path, "");
 }
 
+/* ---- what selects nothing ----
+ * A pattern or a prefix that no name has is a slip of the pen, and so is a file of which nothing is taken: a network would keep
+ * its first weights without a word. */
+
+static bool names_any(const load *l, const char *pattern) {
+    for (size_t i = 0; i < l->list.count; i++)
+        if (wi_pattern_matches(pattern, l->list.entries[i].name)) return true;
+    for (size_t i = 0; i < l->file.count; i++)
+        if (wi_pattern_matches(pattern, l->candidates[i].name)) return true;
+    return false;
+}
+
+static weft_status check_patterns(const load *l, const char *const *patterns, const char *option) {
+    for (; patterns && *patterns; patterns++)
+        if (!names_any(l, *patterns))
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "'%s': neither the graph nor the file has a tensor '%.100s', which the option %s names",
+                l->path, *patterns, option);
+    return WEFT_OK;
+}
+
+static weft_status check_prefix(const load *l) {
+    const char *const prefix = l->options->prefix;
+    if (!prefix) return WEFT_OK;
+    for (size_t i = 0; i < l->file.count; i++)
+        if (strncmp(l->file.tensors[i].name, prefix, strlen(prefix)) == 0) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT,
+        "'%s': no tensor of the file has the prefix '%.100s'; the first is called '%.100s'", l->path, prefix,
+        l->file.count ? l->file.tensors[0].name : "");
+}
+
+static weft_status check_taken(const load *l) {
+    const char *wanted = NULL;
+    for (size_t i = 0; i < l->list.count; i++) {
+        if (l->chosen[i]) return WEFT_OK;
+        if (!wanted && is_wanted(l->options, l->list.entries[i].name)) wanted = l->list.entries[i].name;
+    }
+    if (!wanted) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the file has nothing that the graph wants of it, such as '%.100s'",
+        l->path, wanted);
+}
+
+static weft_status check_selection(const load *l) {
+    WI_TRY(check_patterns(l, l->options->only, "only"));
+    WI_TRY(check_patterns(l, l->options->skip, "skip"));
+    WI_TRY(check_prefix(l));
+    return check_taken(l);
+}
+
 /* ---- loading ---- */
 
 static weft_status write_entry(
@@ -192,6 +241,7 @@ static weft_status load_file(load *l, weft_graph *graph) {
     size_t largest = 1;
     WI_TRY(read_file(l, graph));
     WI_TRY(match_all(l, true));
+    WI_TRY(check_selection(l));
     for (size_t i = 0; i < l->list.count; i++)
         if (l->list.entries[i].bytes > largest) largest = l->list.entries[i].bytes;
     void *const scratch = wi_allocate(l->list.arena.allocator, largest);

@@ -155,9 +155,11 @@ static weft_tensor *guarded(const wi_rewrite *rewrite, weft_tensor *judged, int 
 enum { PEAK, NOW, SKIPPED, MEMORY, NEXT_MEMORY };
 enum { JUDGED, OWN_SKIPPED, COUNTS, OTHERS = COUNTS + 6 };
 
-static weft_tensor *keep_skipped(const weft_tensor *y) {
+/* A run that is empty counts there, too (nn/run_count.c), and was made before. */
+static weft_tensor *keep_skipped(const weft_tensor *y, const wi_rewrite *rewrite) {
     weft_tensor *const own = own_judgement(y), *const skipped = y->inputs[SKIPPED];
-    return weft_assign(skipped, weft_where(judged_as(own, WI_UPDATE_OVERFLOWS), one_more(skipped), skipped));
+    weft_tensor *const so_far = wi_rewrite_value(rewrite, skipped);
+    return weft_assign(skipped, weft_where(judged_as(own, WI_UPDATE_OVERFLOWS), one_more(so_far), so_far));
 }
 
 static weft_tensor *keep_memory(const weft_tensor *y) {
@@ -168,7 +170,7 @@ static weft_tensor *keep_memory(const weft_tensor *y) {
 static weft_tensor *check_effect(weft_tensor *y, int number, const wi_rewrite *rewrite) {
     const wi_loss_scaling *const s = &y->graph->scaling;
     if (number == JUDGED) return weft_assign(s->judged, judgement(y, rewrite));
-    if (number == OWN_SKIPPED) return keep_skipped(y);
+    if (number == OWN_SKIPPED) return keep_skipped(y, rewrite);
     weft_tensor *const judged = wi_rewrite_value(rewrite, s->judged);
     if (number < OTHERS) return keep_count(s, judged, number - COUNTS);
     const bool remembers = y->input_count > MEMORY;

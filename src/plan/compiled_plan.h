@@ -42,7 +42,7 @@ struct weft_plan {
     size_t run_count;
     size_t fixed_launches; /* not among info.launches */
     bool fixed_is_known;   /* the fixed launches have run, */
-    uint64_t fixed_writes; /* when this was the sum of writes to what the plan does not assign */
+    uint64_t fixed_writes; /* when this was the sum of writes to the plan's blocks, its own included */
 };
 
 /* weft_plan_create without a reference to the graph: for plans that the graph itself keeps. */

@@ -17,8 +17,10 @@ static written written_by(const wi_partition *p, const wi_assignment *assignment
         .first = value->layout->offset.general,
         .variable = p->values[value->base].node};
     w.end = w.first + 1;
-    for (int i = 0; i < value->extent->rank; i++)
-        w.end += (value->extent->dims[i].general - 1) * value->layout->strides[i].general;
+    for (int i = 0; i < value->extent->rank; i++) {
+        const int64_t reach = (value->extent->dims[i].general - 1) * value->layout->strides[i].general;
+        *(reach < 0 ? &w.first : &w.end) += reach;
+    }
     w.first *= size;
     w.end *= size;
     return w;
@@ -88,6 +90,11 @@ static weft_status fail_writers(const wi_request *request, const written *a, con
         "plan: '%s' is assigned twice in one plan (%s), and a run has no order between them: assign one "
         "value, or assign the second by weft_assign_after",
         name, writers_of(request, a->variable, writers));
+}
+
+bool wi_assigns_part(const wi_partition *p, const wi_assignment *assignment, int value) {
+    const written w = written_by(p, assignment), own = written_by(p, &(wi_assignment){.variable = value});
+    return w.storage == own.storage && w.first < own.end && own.first < w.end;
 }
 
 weft_status wi_check_writers(const wi_partition *p) {

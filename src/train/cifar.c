@@ -6,6 +6,7 @@
  * read. */
 #include "base/file_target.h"
 #include "base/platform.h"
+#include "base/text_file.h"
 #include "train/image_source.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -127,10 +128,20 @@ static size_t split_lines(char *text, const char **lines, size_t capacity) {
     return count;
 }
 
+/* The text is cut. */
+static weft_status set_names(
+    weft_dataset *dataset, size_t column, const char *path, char *text, int32_t classes) {
+    const char *lines[100];
+    size_t begin = 0;
+    WI_TRY(wi_text_file_begin(path, text, strlen(text), &begin));
+    const size_t count = split_lines(text + begin, lines, 100);
+    if (count == (size_t)classes) return wi_dataset_set_categories(dataset, column, lines, count);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu names of classes, expected %" PRId32, path, count, classes);
+}
+
 static weft_status read_names(
     const label_kind *label, const char *folder, weft_dataset *dataset, size_t column) {
     char path[PATH_CAPACITY];
-    const char *lines[100];
     char *text = NULL;
     size_t bytes = 0;
     WI_TRY(join(path, folder, label->names));
@@ -140,13 +151,7 @@ static weft_status read_names(
     if (missing || found != WEFT_OK) return missing ? WEFT_OK : found;
     const weft_allocator *const allocator = dataset->context->allocator;
     WI_TRY(wi_file_read(allocator, path, &text, &bytes));
-    const size_t count = split_lines(text, lines, 100);
-    weft_status status = WEFT_OK;
-    if (count == (size_t)label->classes)
-        status = wi_dataset_set_categories(dataset, column, lines, count);
-    else
-        status = wi_fail(
-            WEFT_ERROR_FORMAT, "'%s': %zu names of classes, expected %" PRId32, path, count, label->classes);
+    const weft_status status = set_names(dataset, column, path, text, label->classes);
     wi_release(allocator, text);
     return status;
 }

@@ -153,6 +153,11 @@ static wi_shape fed_shape(const wi_feed *feed, const weft_tensor *input) {
 }
 
 static weft_status check_fit(const wi_feed *feed, const weft_tensor *input, const weft_column *column) {
+    if (column->dtype != input->dtype && column->encoding && column->encoding->kind == WI_CATEGORIES)
+        WI_FAIL(WEFT_ERROR_DTYPE,
+            "input '%s' is %s, its column has %zu categories, which are i32: '%.60s', ...", column->name,
+            weft_dtype_name(input->dtype), column->encoding->count,
+            column->encoding->count ? column->encoding->texts[0] : "");
     if (column->dtype != input->dtype)
         WI_FAIL(WEFT_ERROR_DTYPE, "input '%s' is %s, its column %s", column->name,
             weft_dtype_name(input->dtype), weft_dtype_name(column->dtype));
@@ -191,13 +196,18 @@ static void size_inputs(wi_feed *feed) {
     }
 }
 
+/* From `from` on; `count` where there is none. */
+static size_t find_column(const weft_column *columns, size_t from, size_t count, const char *name) {
+    while (from < count && (!columns[from].name || strcmp(columns[from].name, name) != 0)) from++;
+    return from;
+}
+
 weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count) {
     feed->length = 0;
     for (size_t i = 0; i < feed->count; i++) {
         wi_feed_input *const input = &feed->inputs[i];
         const char *const name = weft_tensor_name(input->tensor);
-        size_t c = 0;
-        while (c < count && (!columns[c].name || strcmp(columns[c].name, name) != 0)) c++;
+        const size_t c = find_column(columns, 0, count, name);
         input->column = SIZE_MAX;
         if (c == count && feed->partial) continue;
         if (c == count) {
@@ -206,6 +216,8 @@ weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count
             WI_FAIL(WEFT_ERROR_ARGUMENT, "input '%s' has no column of its name; there are %s", name,
                 count ? names : "none");
         }
+        if (find_column(columns, c + 1, count, name) < count)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "input '%s' has two columns of its name: rename one", name);
         find_length(feed, input->tensor, &columns[c]);
         WI_TRY(check_fit(feed, input->tensor, &columns[c]));
         input->column = c;

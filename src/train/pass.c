@@ -3,6 +3,7 @@
 #include "cl/context.h"
 #include "cl/waiting.h"
 #include "ops/loss_scale.h"
+#include "train/recode.h"
 #include <math.h>
 
 enum { RING_BYTES = 64 << 20 }; /* of host memory for batches in flight; at least two batches a side */
@@ -35,6 +36,7 @@ static void forget_dataset(wi_pass *pass) {
     weft_dataset_release(pass->dataset);
     pass->loader = NULL;
     pass->dataset = NULL;
+    pass->given = NULL;
     pass->measured = NULL;
 }
 
@@ -72,6 +74,31 @@ static size_t example_bytes(const weft_dataset *dataset) {
     return bytes;
 }
 
+/* Which columns feed inputs or are targets of metrics. */
+static void note_used(const wi_pass *pass, bool used[WI_PASS_COLUMNS]) {
+    for (size_t i = 0; i < pass->feed.count; i++)
+        if (pass->feed.inputs[i].column != SIZE_MAX) used[pass->feed.inputs[i].column] = true;
+    for (size_t i = 0; i < pass->measures.count; i++) used[pass->measures.items[i].column] = true;
+}
+
+static weft_status recode(wi_pass *pass, weft_dataset *given) {
+    bool used[WI_PASS_COLUMNS] = {false};
+    note_used(pass, used);
+    pass->given = given;
+    if (!pass->known) return pass->dataset = weft_dataset_retain(given), WEFT_OK;
+    pass->known_version = wi_graph_encodings_version(pass->known);
+    return wi_dataset_recode(&pass->dataset, given, pass->known, used);
+}
+
+weft_status wi_pass_keep_encodings(wi_pass *pass, weft_graph *graph) {
+    bool used[WI_PASS_COLUMNS] = {false};
+    note_used(pass, used);
+    WI_TRY(wi_dataset_keep_encodings(graph, pass->dataset, used));
+    pass->known = graph;
+    pass->known_version = wi_graph_encodings_version(graph);
+    return WEFT_OK;
+}
+
 /* A dataset of sequences of another length has other plans; those of the former length go even if the dataset is refused. */
 static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
     const int64_t length = pass->feed.length;
@@ -84,10 +111,12 @@ static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
     WI_TRY(status);
     if (pass->feed.waits) WI_FAIL(WEFT_ERROR_SHAPE, "no column of the dataset says how long WEFT_LENGTH is");
     WI_TRY(wi_measures_bind(&pass->measures, dataset));
-    return wi_feed_check_labels(&pass->feed, dataset);
+    WI_TRY(recode(pass, dataset));
+    return wi_feed_check_labels(&pass->feed, pass->dataset);
 }
 
-static weft_status make_loader(wi_pass *pass, weft_dataset *dataset) {
+static weft_status make_loader(wi_pass *pass) {
+    weft_dataset *const dataset = pass->dataset;
     const size_t batch_bytes = (example_bytes(dataset) + pass->measures.example_bytes / 2) * pass->batch;
     size_t interval = RING_BYTES / 2 / (batch_bytes ? batch_bytes : 1);
     if (interval < 2) interval = 2;
@@ -95,7 +124,6 @@ static weft_status make_loader(wi_pass *pass, weft_dataset *dataset) {
     const weft_loader_options options = {WEFT_LOADER_OPTIONS_INIT, .batch = pass->batch,
         .shuffle = pass->shuffle, .seed = pass->seed, .prefetch = interval, .threads = pass->threads};
     WI_TRY(weft_loader_create(&pass->loader, dataset, &options));
-    pass->dataset = weft_dataset_retain(dataset);
     pass->interval = interval;
     pass->slot_examples = dataset->examples < pass->batch ? dataset->examples : pass->batch;
     if (pass->measures.tensor_count == 0) return WEFT_OK;
@@ -110,17 +138,20 @@ weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
     const size_t examples = dataset->examples;
     if (examples >= pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, pass->batch));
     if (examples % pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, examples % pass->batch));
-    if (pass->dataset != dataset) {
+    const bool stale = pass->known && pass->known_version != wi_graph_encodings_version(pass->known);
+    if (pass->given != dataset || stale) {
         if (dataset->count > WI_PASS_COLUMNS)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "a dataset of %zu columns; a trainer takes at most %d",
                 dataset->count, WI_PASS_COLUMNS);
         forget_dataset(pass);
-        WI_TRY(bind(pass, dataset));
+        const weft_status status = bind(pass, dataset);
+        if (status != WEFT_OK) forget_dataset(pass);
+        WI_TRY(status);
     }
     if (examples >= pass->batch) WI_TRY(wi_pass_plan(pass, pass->batch));
     if (examples % pass->batch)
         WI_TRY(plan_for(pass, &pass->rest, &pass->rest_examples, examples % pass->batch));
-    return pass->dataset == dataset ? WEFT_OK : make_loader(pass, dataset);
+    return pass->loader ? WEFT_OK : make_loader(pass);
 }
 
 size_t wi_pass_steps(const wi_pass *pass) {

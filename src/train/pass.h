@@ -76,7 +76,11 @@ struct wi_pass {
     wi_measures measures;
     unsigned char *measured; /* outputs read back: room for an interval's steps of slot_examples each */
     size_t slot_examples;
-    weft_dataset *dataset; /* the one that was prepared for; retained */
+    weft_dataset *
+        dataset; /* the one that was prepared for, with the numbers of categories that the graph knows; retained */
+    const weft_dataset *given; /* the caller's, which `dataset` is or uses */
+    const weft_graph *known;   /* datasets are compared with its encodings; NULL: they are not */
+    uint64_t known_version;    /* of these, when `dataset` was compared */
     weft_loader *loader;
     weft_plan *full, *rest;
     size_t full_examples, rest_examples;
@@ -95,6 +99,8 @@ weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset);
 /* One epoch; start NULL: all of it, with totals from 0. hooks may be NULL. */
 weft_status wi_pass_run(
     wi_pass *pass, uint64_t epoch, const wi_pass_start *start, const wi_pass_hooks *hooks);
+/* The graph has the encodings of the dataset from now on, and others are compared with them. */
+weft_status wi_pass_keep_encodings(wi_pass *pass, weft_graph *graph);
 size_t wi_pass_steps(const wi_pass *pass); /* an epoch */
 
 /* Did the step leave everything as it was, as its gradients overflowed? */

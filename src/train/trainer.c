@@ -5,6 +5,7 @@
 #include "cl/context.h"
 #include "cl/waiting.h"
 #include "graph/attempt.h"
+#include "ops/prediction_form.h"
 #include "train/correct_count.h"
 #include "train/trainer_shared.h"
 #include <math.h>
@@ -52,6 +53,7 @@ static void init_pass_options(weft_trainer *trainer) {
         passes[i]->batch = trainer->options.batch;
         passes[i]->seed = trainer->options.seed;
         passes[i]->threads = trainer->options.loader_threads;
+        passes[i]->known = trainer->graph;
     }
     trainer->training.shuffle = !trainer->options.keep_order;
 }
@@ -109,6 +111,30 @@ static weft_status keep_metrics(weft_trainer *trainer) {
     return WEFT_OK;
 }
 
+/* Metrics of one number a row compare it with 0, and perplexity takes the softmax of its outputs: what a sigmoid, or a
+ * softmax, gives would be counted wrong without a word. */
+static weft_status check_output_form(const char *metric, const weft_tensor *output, bool is_perplexity) {
+    const char *const made_by = wi_probabilities_of(output);
+    const bool single = weft_tensor_rank(output) == 0 || weft_tensor_dimension(output, -1) == 1;
+    if (!made_by || !(single || is_perplexity)) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT,
+        "weft_trainer_create: the metric '%s' takes logits, and its output is what %s gives; give it what %s "
+        "is "
+        "given",
+        metric, made_by, made_by);
+}
+
+static weft_status check_output_forms(const weft_trainer *trainer) {
+    const weft_trainer_options *const options = &trainer->options;
+    if (options->logits) WI_TRY(check_output_form("accuracy", options->logits, false));
+    for (size_t i = 0; i < options->metric_count; i++) {
+        const weft_metric *const metric = &trainer->metrics[i];
+        if (metric->kind == WEFT_MEAN_ABSOLUTE_ERROR || metric->kind == WEFT_R_SQUARED) continue;
+        WI_TRY(check_output_form(metric->name, metric->output, metric->kind == WEFT_PERPLEXITY));
+    }
+    return WEFT_OK;
+}
+
 static weft_status prepare_reports(weft_trainer *trainer) {
     const weft_trainer_options *const options = &trainer->options;
     const wi_report_options given = {.accuracy = options->logits,
@@ -155,6 +181,7 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     WI_TRY(weft_graph_status(trainer->graph));
     WI_TRY(keep_strings(trainer));
     WI_TRY(keep_metrics(trainer));
+    WI_TRY(check_output_forms(trainer));
     WI_TRY(wi_checkpointer_init(&trainer->checkpointer, allocator, options));
     WI_TRY(prepare_reports(trainer));
     if (options->logits)
@@ -186,7 +213,7 @@ weft_status weft_trainer_create(
     made->options = options;
     made->options.validation = weft_dataset_retain(options.validation);
     if (!made->options.optimizer.kind) made->options.optimizer = weft_adam(1e-3f);
-    if (!made->options.epochs) made->options.epochs = 1;
+    made->options.epochs = WI_OPTION(made->options.epochs, 1);
     if (!made->options.batch) made->options.batch = 32;
     if (!made->options.labels) made->options.labels = "label";
     made->created = created;

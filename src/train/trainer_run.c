@@ -4,6 +4,7 @@
 #include "base/platform.h"
 #include "base/process.h"
 #include "graph/nodes.h"
+#include "io/output_check.h"
 #include "plan/compiled_plan.h"
 #include "train/trainer_state.h"
 #include <math.h>
@@ -234,12 +235,23 @@ static weft_status prepare_times(weft_trainer *trainer) {
     return WEFT_OK;
 }
 
+/* All files that the run writes, before any of them is changed and before kernels are compiled. */
+static weft_status try_outputs(const weft_trainer *trainer) {
+    const weft_trainer_options *const options = &trainer->options;
+    if (options->early_stopping.best_file) WI_TRY(weft_output_check(options->early_stopping.best_file));
+    if (options->csv_log) WI_TRY(wi_line_output_check(options->csv_log));
+    if (options->json_log) WI_TRY(wi_line_output_check(options->json_log));
+    return wi_checkpointer_try(&trainer->checkpointer);
+}
+
 static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
     if (trainer->resume.pending && trainer->resume.examples != dataset->examples)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_trainer_run: the checkpoint is of a training over %zu examples, the dataset has %zu",
             trainer->resume.examples, dataset->examples);
+    if (!trainer->knows) trainer->training.known = NULL;
     WI_TRY(wi_pass_prepare(&trainer->training, dataset));
+    if (!trainer->knows) WI_TRY(wi_pass_keep_encodings(&trainer->training, trainer->graph));
     if (trainer->options.validation)
         WI_TRY(wi_pass_prepare(&trainer->validation, trainer->options.validation));
     trainer->state = (weft_epoch){.epochs = trainer->options.epochs,
@@ -256,7 +268,9 @@ static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
     trainer->state.best = trainer->info.best = trainer->watch.best;
     WI_TRY(wi_checkpointer_begin(&trainer->checkpointer));
     WI_TRY(wi_training_log_open(&trainer->log, &trainer->report));
-    return wi_trainer_reserve(trainer);
+    WI_TRY(wi_trainer_reserve(trainer));
+    trainer->knows = true; /* a run that does not begin leaves nothing that its dataset stands for */
+    return WEFT_OK;
 }
 
 static weft_status run_epochs(weft_trainer *trainer) {
@@ -292,6 +306,7 @@ weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset) {
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_run: trainer and dataset must not be NULL");
     WI_TRY(wi_process_check_driver()); /* before files are touched */
     trainer->run_began = wi_clock_seconds();
+    WI_TRY(try_outputs(trainer));
     WI_TRY(prepare_run(trainer, dataset));
     return end_run(trainer, run_epochs(trainer));
 }

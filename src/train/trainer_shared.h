@@ -34,7 +34,8 @@ struct weft_trainer {
     wi_checkpointer checkpointer;
     weft_checkpoint_extra extras[WEFT_MAX_EXTRAS];
     wi_resume resume;
-    bool ends;              /* the run in progress: a callback or weft_trainer_stop has asked for it */
+    bool knows; /* the encodings of the graph are those of the dataset that this trainer was trained with */
+    bool ends;  /* the run in progress: a callback or weft_trainer_stop has asked for it */
     bool save_now;          /* a checkpoint, as soon as the device has finished the steps so far */
     uint64_t epochs;        /* begun so far, over all runs: the shuffle's number */
     size_t steps;           /* enqueued */

@@ -276,6 +276,8 @@ static weft_status apply(weft_trainer *trainer, wi_checkpoint_file *file, wi_sav
     WI_TRY(wi_checkpoint_apply(file, list));
     WI_TRY(wi_graph_numbers_apply(trainer->graph, file));
     take_numbers(trainer, &n, owns);
+    trainer->knows = wi_checkpoint_has_encodings(file);
+    trainer->training.known = trainer->graph;
     return WEFT_OK;
 }
 

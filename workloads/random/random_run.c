@@ -20,41 +20,10 @@ typedef struct run {
     bool keeps_bits;
 } run;
 
-static void *memory_of(weft_dtype dtype, const f64_array *values) {
-    void *const data = calloc(values->count + 1, 8);
-    if (data) f64_to_dtype(dtype, values->value, values->count, data);
-    return data;
-}
-
-/* Inputs that no output needs are not among the plan's: they need no numbers. */
-static void write_values(
-    const run *r, weft_tensor *tensor, bool variable, weft_dtype dtype, const f64_array *values) {
-    void *const data = memory_of(dtype, values);
-    const size_t bytes = values->count * weft_dtype_size(dtype);
-    if (data && variable) (void)weft_tensor_write(tensor, data, bytes);
-    if (data && !variable) (void)weft_plan_write(r->plan, tensor, data, bytes);
-    free(data);
-}
-
 static void write_sources(run *r) {
-    for (int i = 0; i < r->p->count; i++) {
-        const program_source *const source = &r->p->values[i].source;
-        if (r->p->values[i].is_call) continue;
-        r->values[i] = program_source_values(r->p, i, &r->sizes);
-        if (source->kind != PROGRAM_ARRAY)
-            write_values(
-                r, r->t->built.tensors[i], source->kind != PROGRAM_INPUT, source->dtype, r->values[i]);
-    }
-}
-
-static void write_directions(const run *r) {
-    for (int term = 0; term < r->p->loss_count; term++)
-        write_values(r, r->t->weights[term], false, r->p->format,
-            program_loss_weights(r->p, term, r->values[r->p->loss[term]]));
-    for (int i = 0; i < r->t->wrt_count; i++)
-        if (r->t->across[i])
-            write_values(r, r->t->across[i], false, r->p->format,
-                program_direction(r->p, r->t->wrt[i], r->values[r->t->wrt[i]]));
+    for (int i = 0; i < r->p->count; i++)
+        if (!r->p->values[i].is_call) r->values[i] = program_source_values(r->p, i, &r->sizes);
+    program_write_sources(r->t, r->p, r->plan, r->values);
 }
 
 static bool fail(run *r, weft_status status) {
@@ -104,7 +73,8 @@ static bool check_gradient(run *r, int place, bool second) {
     bool right = data && gradient;
     if (right) {
         f64_from_dtype(weft_tensor_dtype(tensor), data, count, gradient);
-        right = program_judge_gradient(r->p, &r->sizes, r->values, source, gradient, second, r->result);
+        right = program_judge_gradient(r->p, weft_graph_context(r->t->built.graph), &r->sizes, r->values,
+            source, gradient, second, r->result);
         if (!right) r->result->verdict = PROGRAM_WRONG;
         char line[400];
         snprintf(line, sizeof line, "%.399s", r->result->line);
@@ -300,7 +270,7 @@ static bool run_plan(run *r, int times) {
     for (int i = 0; i < times && right; i++) {
         r->sizes.runs = r->t->runs++;
         if (i == 0 || changes(r->p)) program_evaluate(r->p, &r->sizes, r->values, 0, 0);
-        if (i == 0) write_directions(r);
+        if (i == 0) program_write_directions(r->t, r->p, r->plan, r->values);
         right = check_run(r) && (!r->keeps_bits || i > 0 || check_bits(r));
         assign_states(r);
     }
@@ -319,6 +289,7 @@ static bool run_at(const program *p, trained *t, oracle_sizes sizes, const char 
     program_result *result) {
     const bool least = memory == RUN_LEAST;
     run r = {.p = p, .t = t, .sizes = sizes, .result = result, .form = form};
+    result->sizes = sizes;
     r.keeps_bits = memory != RUN_ANYHOW && !is_random(p);
     const size_t limit = least ? least_memory(&r) : 0;
     if (least && limit == 0) return true;
@@ -366,6 +337,7 @@ void program_run(const program *p, weft_context *context, program_result *result
     run r = {.p = p, .result = result, .form = "graph"};
     const weft_status status = program_prepare(&t, context, p, &sizes);
     if (status != WEFT_OK) (void)fail(&r, status);
+    result->sizes = sizes;
     const bool right = status == WEFT_OK && t.output_count > 0 && run_free(p, &t, sizes, result);
     program_forget(&t);
     oracle_sizes fixed = sizes;

@@ -1,9 +1,9 @@
 /* Classes drawn from logits: temperature, the k most probable, the most probable that add up to p, those that are near the
- * most probable. Made of other ops, by
- * inversion: one number u of [0, 1) a row, and the first class whose sum of probabilities exceeds u times the last sum.
+ * most probable. Made of other ops, by inversion: one number u of [0, 1) a row, and the first class whose sum of probabilities exceeds u times the last sum.
  * u is at most 1 - 2^-24, so the product is below the last sum, however it is rounded: a class of probability 0 is never
  * drawn. */
 #include "ops/op_table.h"
+#include "ops/prediction_form.h"
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -44,7 +44,7 @@ static bool check(weft_tensor *logits, const choice *c) {
     else if (!(c->min_p >= 0 && c->min_p < 1))
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "categorical: min_p is %g, expected 0 (all) or more and below 1", c->min_p);
-    return graph->status == WEFT_OK;
+    return graph->status == WEFT_OK && wi_takes_logits("categorical", logits);
 }
 
 /* One number a row: the shape of the logits with 1 class. */
