@@ -21,18 +21,15 @@ static weft_status fail_without_name(const wi_variable *parameter) {
 }
 
 weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph) {
+    list->graph = graph;
     for (size_t i = 0; i < graph->variable_count; i++) {
         const wi_variable *const variable = graph->variables[i];
         const bool named = *weft_tensor_name(variable->tensor) != '\0';
+        if (variable->transient) continue;
         if (!named && variable->trainable) return fail_without_name(variable);
         if (named) WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
     }
     if (list->count) qsort(list->entries, list->count, sizeof *list->entries, by_name);
-    for (size_t i = 1; i < list->count; i++)
-        if (by_name(&list->entries[i - 1], &list->entries[i]) == 0)
-            WI_FAIL(WEFT_ERROR_STATE,
-                "weights are kept by name, and two variables of the graph are called '%s'",
-                list->entries[i].name);
     return WEFT_OK;
 }
 
@@ -86,17 +83,10 @@ static weft_status list_states(wi_saved_list *list, weft_graph *graph) {
             WI_TRY(list_optimizer_state(list, graph, variable));
         else if (variable->saved_as)
             WI_TRY(list_numbered(list, variable, variable->saved_as, number_of_saved(graph, i)));
-        else if (variable->assigned && *weft_tensor_name(variable->tensor) == '\0')
+        else if (variable->assigned && !variable->transient && *weft_tensor_name(variable->tensor) == '\0')
             WI_TRY(list_numbered(list, variable, "carried", carried++));
     }
     return WEFT_OK;
-}
-
-/* Rates with a schedule: each has a clock, so that the numbers of clocks mean something else with another count. */
-static uint64_t count_schedules(const weft_graph *graph) {
-    uint64_t count = 0;
-    for (size_t i = 0; i < graph->scalar_count; i++) count += graph->scalars[i].is_set;
-    return count;
 }
 
 /* ---- encodings ---- */
@@ -157,6 +147,13 @@ bool wi_checkpoint_has_encodings(const wi_checkpoint_file *file) {
 }
 
 /* ---- numbers ---- */
+
+/* Rates with a schedule: each has a clock, so that the numbers of clocks mean something else with another count. */
+static uint64_t count_schedules(const weft_graph *graph) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < graph->scalar_count; i++) count += graph->scalars[i].is_set;
+    return count;
+}
 
 static const char *numbered(char key[KEY], const char *prefix, size_t number) {
     snprintf(key, KEY, "%s%zu", prefix, number);
