@@ -371,6 +371,8 @@ void wi_accumulation_goes_on(weft_graph *graph);
 /* Counts the run that begins. */
 void wi_clock_run(wi_clock *clock);
 /* A rank-0 f32 that the host computes before each run. */
+/* The node, with this name unless it is NULL. */
+weft_tensor *wi_name_node(weft_tensor *node, const char *name);
 /* One by its own: for rules that weft_scalar_set changes something about. */
 weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar);
 bool wi_scalar_has_rule(const weft_tensor *scalar);
