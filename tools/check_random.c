@@ -7,15 +7,17 @@
 #include <string.h>
 #include <time.h>
 
-enum { REDUCING_TRIES = 400, MOST_SHOWN = 20 };
+enum { REDUCING_TRIES = 400, MOST_SHOWN = 20, MOST_ENGINES = 6 };
 
 typedef struct random_options {
-    const char *device, *only, *format; /* NULL: the best; any; f32 */
-    double seconds;                     /* how long new programs are begun */
-    uint64_t seed, first, count;        /* count 0: any number of programs */
-    bool show;                          /* print each program as C */
-    bool stop;                          /* at the first that fails, which is printed as it is */
-    bool progress; /* say which program begins: the last one may have ended the process */
+    const char *device, *only, *precision; /* NULL: the best; any; f32 */
+    const char
+        *engine;    /* as WEFT_MATRIX_ENGINES takes it; "all": each model in turn; NULL: the device's own */
+    double seconds; /* how long new programs are begun */
+    uint64_t seed, first, count; /* count 0: any number of programs */
+    bool show;                   /* print each program as C */
+    bool stop;                   /* at the first that fails, which is printed as it is */
+    bool progress;               /* say which program begins: the last one may have ended the process */
 } random_options;
 
 static double now(void) {
@@ -24,19 +26,16 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static bool read_format(const char *text, weft_dtype *format) {
-    static const weft_dtype formats[] = {WEFT_F32, WEFT_BF16, WEFT_F16};
-    for (size_t i = 0; i < 3; i++) {
-        if (text && strcmp(text, weft_dtype_name(formats[i])) != 0) continue;
-        *format = formats[i];
-        return true;
-    }
-    return false;
-}
+/* The contexts that programs run in, by turns. */
+typedef struct engine_contexts {
+    weft_context *all[MOST_ENGINES];
+    size_t count;
+} engine_contexts;
 
 typedef struct check_totals {
     uint64_t programs, verdicts[PROGRAM_VERDICTS];
     program_tally tally;
+    program_pairs *pairs; /* NULL: there is no memory for them */
 } check_totals;
 
 static void add_result(check_totals *totals, const program_result *result) {
@@ -49,8 +48,8 @@ static void add_result(check_totals *totals, const program_result *result) {
     totals->tally.plans += result->tally.plans;
 }
 
-static void show_program(const program *p) {
-    char *const text = program_text(p);
+static void show_program(const program *p, const oracle_sizes *sizes) {
+    char *const text = program_text(p, sizes);
     printf("%s\n", text ? text : "out of memory");
     free(text);
 }
@@ -62,25 +61,27 @@ static void show_failure(weft_context *context, program *p, program_result *resu
         program_reduce(p, context, result, tries);
         printf("made smaller: %s\n", result->line);
     }
-    show_program(p);
+    show_program(p, &result->sizes);
     fflush(stdout);
 }
 
-static void run_programs(
-    weft_context *context, const random_options *asked, weft_dtype format, check_totals *totals) {
-    const program_options options = {asked->seed, format, asked->only};
+static void run_programs(const engine_contexts *contexts, const random_options *asked,
+    const program_options *options, check_totals *totals) {
     const double end = now() + asked->seconds;
     uint64_t shown = 0;
     for (uint64_t i = 0; (asked->count == 0 || i < asked->count) && now() < end; i++) {
         static program p;
         program_result result;
+        weft_context *const context = contexts->all[(asked->first + i) % contexts->count];
         const f64_mark mark = f64_pool_mark();
         if (asked->progress) fprintf(stderr, "program %" PRIu64 "\n", asked->first + i);
-        if (!program_draw(&p, context, &options, asked->first + i)) break;
+        if (!program_draw(&p, context, options, asked->first + i)) break;
         f64_pool_release(mark);
-        if (asked->show) show_program(&p);
+        const oracle_sizes sizes = program_sizes(&p, context);
+        if (asked->show) show_program(&p, &sizes);
         program_run(&p, context, &result);
         add_result(totals, &result);
+        if (totals->pairs) program_cover(totals->pairs, &p);
         const bool failed = result.verdict == PROGRAM_WRONG || result.verdict == PROGRAM_INTERNAL;
         if (result.verdict == PROGRAM_REFUSED)
             printf("program %" PRIu64 " of seed %" PRIu64 " is refused: %s\n", p.number, p.seed, result.line);
@@ -93,13 +94,18 @@ static void run_programs(
 
 static void print_totals(const check_totals *t, const random_options *asked) {
     const double judged = (double)(t->tally.judged + t->tally.unjudged), slopes = (double)t->tally.slopes;
+    const double unjudged = (double)(t->tally.unjudged + t->tally.unjudged_slopes);
     printf("%" PRIu64 " random programs from %" PRIu64 " of seed %" PRIu64 ": %" PRIu64 " right, %" PRIu64
            " refused, %" PRIu64 " wrong, %" PRIu64 " internal errors; %" PRIu64
-           " plans; %.0f elements (%.2f %% not judged), %.0f slopes (%.2f %% not judged)\n",
+           " plans; %.0f elements (%.2f %% not judged), %.0f slopes (%.2f %% not judged), %.2f %% of both\n",
         t->programs, asked->first, asked->seed, t->verdicts[PROGRAM_RIGHT], t->verdicts[PROGRAM_REFUSED],
         t->verdicts[PROGRAM_WRONG], t->verdicts[PROGRAM_INTERNAL], t->tally.plans, judged,
         judged > 0 ? 100 * (double)t->tally.unjudged / judged : 0, slopes,
-        slopes > 0 ? 100 * (double)t->tally.unjudged_slopes / slopes : 0);
+        slopes > 0 ? 100 * (double)t->tally.unjudged_slopes / slopes : 0,
+        judged > 0 ? 100 * unjudged / (judged + slopes) : 0);
+    if (t->pairs)
+        printf("pairs of attribute and size covered: %zu of %zu that were drawn\n",
+            program_pairs_covered(t->pairs), program_pairs_known(t->pairs));
 }
 
 /* One argument, and its value where it has one; false: it is none. */
@@ -113,7 +119,8 @@ static bool read_argument(random_options *asked, int *i, int argc, char **argv) 
     char *end = NULL;
     if (strcmp(name, "--device") == 0) return asked->device = value, true;
     if (strcmp(name, "--only") == 0) return asked->only = value, true;
-    if (strcmp(name, "--precision") == 0) return asked->format = value, true;
+    if (strcmp(name, "--precision") == 0) return asked->precision = value, true;
+    if (strcmp(name, "--engine") == 0) return asked->engine = value, true;
     if (strcmp(name, "--random") == 0)
         return asked->seconds = strtod(value, &end), *end == '\0' && asked->seconds > 0;
     uint64_t *const number = strcmp(name, "--seed") == 0    ? &asked->seed
@@ -125,28 +132,49 @@ static bool read_argument(random_options *asked, int *i, int argc, char **argv) 
     return *end == '\0';
 }
 
+static bool open_context(engine_contexts *contexts, const random_options *asked, const char *engine) {
+    const weft_context_options options = {
+        WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .seed = asked->seed};
+    if (engine) (void)setenv("WEFT_MATRIX_ENGINES", engine, 1);
+    const weft_status status = weft_context_create(&contexts->all[contexts->count], &options);
+    if (engine) (void)unsetenv("WEFT_MATRIX_ENGINES");
+    if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
+    contexts->count += status == WEFT_OK;
+    return status == WEFT_OK;
+}
+
+/* The models of class cpu are one. */
+static bool open_contexts(engine_contexts *contexts, const random_options *asked) {
+    static const char *const models[] = {
+        "model-mma", "model-wmma", "model-wmma12", "model-mfma", "model-xmx8", "model-xmx16"};
+    const bool all = asked->engine && strcmp(asked->engine, "all") == 0;
+    if (!all) return open_context(contexts, asked, asked->engine);
+    for (size_t i = 0; i < MOST_ENGINES; i++) {
+        if (!open_context(contexts, asked, models[i])) return false;
+        if (weft_context_device(contexts->all[0])->device_class == WEFT_CLASS_CPU) break;
+    }
+    return true;
+}
+
 static int run_asked(const random_options *asked) {
-    weft_context *context = NULL;
-    weft_dtype format;
+    engine_contexts contexts = {.count = 0};
     check_totals totals = {0};
-    if (!read_format(asked->format, &format)) {
-        fprintf(stderr, "weft: --precision of check --random is f32, bf16 or f16\n");
+    program_options options = {.seed = asked->seed, .format = WEFT_F32, .only = asked->only};
+    if (asked->precision && !program_precision_of(asked->precision, &options)) {
+        fprintf(stderr, "weft: --precision of check --random is f32, bf16, f16, mixed or mixed_f16\n");
         return 2;
     }
     if (asked->only && !oracle_find(asked->only)) {
         fprintf(stderr, "weft: there is no op \"%s\"\n", asked->only);
         return 2;
     }
-    const weft_context_options options = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .seed = asked->seed};
-    if (weft_context_create(&context, &options) != WEFT_OK) {
-        fprintf(stderr, "weft: %s\n", weft_last_error());
-        return 1;
-    }
-    run_programs(context, asked, format, &totals);
-    print_totals(&totals, asked);
-    weft_context_release(context);
-    return totals.verdicts[PROGRAM_WRONG] + totals.verdicts[PROGRAM_INTERNAL] > 0;
+    const bool opened = open_contexts(&contexts, asked);
+    options.pairs = totals.pairs = program_pairs_create();
+    if (opened) run_programs(&contexts, asked, &options, &totals);
+    if (opened) print_totals(&totals, asked);
+    program_pairs_release(totals.pairs);
+    for (size_t i = 0; i < contexts.count; i++) weft_context_release(contexts.all[i]);
+    return !opened || totals.verdicts[PROGRAM_WRONG] + totals.verdicts[PROGRAM_INTERNAL] > 0;
 }
 
 int weft_check_random(int argc, char **argv) {

@@ -53,11 +53,12 @@ static const char check_usage[] =
     "usage: weft check --random SECONDS [option ...]\n"
     "  computes programs drawn at random, and compares them with float64 on the host\n"
     "  --device SEL      see weft --help\n"
-    "  --precision NAME  f32 (the default), bf16 or f16\n"
+    "  --precision NAME  f32 (the default), bf16, f16, or mixed precision: mixed (bf16), mixed_f16\n"
+    "  --engine NAME     with this model of a matrix engine: as WEFT_MATRIX_ENGINES; all by turns\n"
     "  --only OP         programs that have this op\n"
     "  --seed N          other programs; the default is today, in days since 1970\n"
     "  --first N         begins with the program of this number; --count N: so many of them\n"
-    "  --show            prints the programs as lines of C\n"
+    "  --show            prints the programs as C, with their numbers\n"
     "  --stop            ends at the first that fails\n"
     "  --progress        says which program begins\n";
 

@@ -79,7 +79,7 @@ WEFT_API weft_tensor *weft_softsign(weft_tensor *a);  /* a / (1 + |a|) */
 WEFT_API weft_tensor *weft_selu(weft_tensor *a);      /* 1.0507·elu(a, 1.6733) (Klambauer et al. 2017) */
 WEFT_API weft_tensor *weft_relu6(weft_tensor *a);     /* min(max(a, 0), 6); gradient 0 at 0 and 6 */
 WEFT_API weft_tensor *weft_hardsigmoid(weft_tensor *a); /* relu6(a + 3) / 6; gradient 0 at -3 and 3 */
-WEFT_API weft_tensor *weft_hardswish(weft_tensor *a); /* a·relu6(a + 3) / 6; gradient 0 at -3, 1 at 3 */
+WEFT_API weft_tensor *weft_hardswish(weft_tensor *a);   /* a·relu6(a + 3) / 6; gradient 0 at -3, 1 at 3 */
 WEFT_API weft_tensor *weft_elu(weft_tensor *x, double alpha);        /* x > 0 ? x : alpha·(exp(x) - 1) */
 WEFT_API weft_tensor *weft_leaky_relu(weft_tensor *x, double slope); /* x > 0 ? x : slope·x */
 /* x > 0 ? x : weight·x; weight is (1), or (C) along axis 1 of x (N, C, ...). */
@@ -247,7 +247,7 @@ typedef struct weft_attention_options {
     weft_tensor *mask; /* default NULL; broadcasts to (..., Lq, Lk): bool (true: attend) or f32 (is added) */
     bool causal;       /* default false; true: query i attends to keys j <= i, also if Lq is not Lk (as
                           PyTorch) */
-    float scale;       /* 0 (the default) means 1/sqrt(d) */
+    float scale;       /* 0 (the default) means 1/sqrt(d); WEFT_ZERO: 0, all keys have the same weight */
     float dropout;     /* default 0; of the attention weights, as weft_dropout: 0 <= dropout < 1 */
 } weft_attention_options;
 #define WEFT_ATTENTION_OPTIONS_INIT .struct_size = sizeof(weft_attention_options)
@@ -341,7 +341,8 @@ typedef enum weft_pad_mode {
  * value is used by WEFT_PAD_CONSTANT; it must be 0 for dtypes that are only for storage. */
 WEFT_API weft_tensor *weft_pad(
     weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value);
-/* Element i moves to (i + shift) mod n, as torch.roll; any shift up to 2^31 - 1, any axis, also the batch. */
+/* Element i moves to (i + shift) mod n, as torch.roll; any shift up to 2^31 - 1, any axis, also the batch; up to 2^24 along
+ * an axis that has the length. */
 WEFT_API weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift);
 /* Repeats x repeats[i] times along axis i, as torch.tile and torch.repeat. Shapes are aligned at the
  * right. */
@@ -370,7 +371,8 @@ WEFT_API weft_tensor *weft_eye(weft_graph *graph, weft_dtype dtype, int64_t rows
  * The numbers depend on the seed of the context, the order of creation and the number of the run, but not on
  * the device or on how a batch is split. */
 /* f32 of the shape dims, in which WEFT_BATCH is allowed, with new numbers in each run: U(low, high); N(mean,
- * deviation). */
+ * deviation). NULL after an error: WEFT_ERROR_ARGUMENT (low above high, a deviation below 0, a number that is not finite),
+ * WEFT_ERROR_SHAPE. Whole numbers from low to high - 1: weft_cast(weft_floor(weft_uniform(...)), WEFT_I32). */
 WEFT_API weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims);
 WEFT_API weft_tensor *weft_normal(
     weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims);
@@ -378,9 +380,19 @@ WEFT_API weft_tensor *weft_normal(
  * only of the k most probable (0: of all); top_p: of these only the most probable, as many as it takes for their
  * probabilities to add up to top_p (1: of all; Holtzman et al. 2020). Temperature 0 takes the most probable. A class of
  * probability 0 is never drawn; a row without probabilities (NaN, +inf, or all -inf) gives -1. No gradient. NULL after an
- * error: WEFT_ERROR_DTYPE (logits are not floats), WEFT_ERROR_SHAPE (no classes), WEFT_ERROR_ARGUMENT (a temperature below
- * 0, top_k outside of 0 .. classes, top_p outside of 0 < top_p <= 1). */
+ * error: WEFT_ERROR_DTYPE (logits are not floats), WEFT_ERROR_SHAPE (no classes), WEFT_ERROR_ARGUMENT (logits that are the
+ * result of weft_softmax or weft_sigmoid, a temperature below 0, top_k outside of 0 .. classes, top_p outside of 0 < top_p <= 1). */
 WEFT_API weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p);
+typedef struct weft_categorical_options {
+    size_t struct_size;
+    float temperature; /* above 0; default 1 */
+    int64_t top_k;     /* default 0: of all */
+    float top_p;       /* above 0, at most 1; default 1: all */
+    float min_p;       /* of the greatest probability, what a class has at least (Nguyen et al. 2024) */
+} weft_categorical_options;
+#define WEFT_CATEGORICAL_OPTIONS_INIT .struct_size = sizeof(weft_categorical_options)
+/* The same with options; NULL means all defaults. Another error: WEFT_ERROR_ARGUMENT (min_p outside of its range). */
+WEFT_API weft_tensor *weft_categorical_with(weft_tensor *logits, const weft_categorical_options *options);
 /* f32. Training: 0 with probability p, else x / (1 - p); the gradient likewise. Inference: x. 0 <= p < 1. */
 WEFT_API weft_tensor *weft_dropout(weft_tensor *x, float p);
 

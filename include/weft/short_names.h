@@ -51,6 +51,7 @@ typedef weft_resample_options resample_options;
 typedef weft_scatter_kind scatter_kind;
 typedef weft_bag_mode bag_mode;
 typedef weft_bag_options bag_options;
+typedef weft_weights_save_options weights_save_options;
 typedef weft_weights_difference weights_difference;
 typedef weft_weights_options weights_options;
 typedef weft_checkpoint_extra checkpoint_extra;
@@ -72,15 +73,13 @@ typedef weft_optimizer_kind optimizer_kind;
 typedef weft_parameter_group parameter_group;
 typedef weft_optimizer optimizer;
 typedef weft_optimizer_state optimizer_state;
-typedef weft_schedule_kind schedule_kind;
-typedef weft_schedule schedule;
-typedef weft_plateau plateau;
 typedef weft_batch_norm_options batch_norm_options;
 typedef weft_instance_norm_options instance_norm_options;
 typedef weft_norm_options norm_options;
 typedef weft_running running;
 typedef weft_attention_options attention_options;
 typedef weft_pad_mode pad_mode;
+typedef weft_categorical_options categorical_options;
 typedef weft_plan plan;
 typedef weft_plan_options plan_options;
 typedef weft_value value;
@@ -95,6 +94,9 @@ typedef weft_recurrent_weights recurrent_weights;
 typedef weft_cell_options cell_options;
 typedef weft_sequence_options sequence_options;
 typedef weft_recurrent_options recurrent_options;
+typedef weft_schedule_kind schedule_kind;
+typedef weft_schedule schedule;
+typedef weft_plateau plateau;
 typedef weft_vocabulary vocabulary;
 typedef weft_text_level text_level;
 typedef weft_vocabulary_options vocabulary_options;
@@ -102,6 +104,7 @@ typedef weft_text_options text_options;
 typedef weft_series_scale series_scale;
 typedef weft_series_options series_options;
 typedef weft_dataset dataset;
+typedef weft_encoding encoding;
 typedef weft_column column;
 typedef weft_missing missing;
 typedef weft_csv_kind csv_kind;
@@ -114,6 +117,7 @@ typedef weft_metric_kind metric_kind;
 typedef weft_average average;
 typedef weft_metric metric;
 typedef weft_metric_state metric_state;
+typedef weft_metric_rows metric_rows;
 typedef weft_trainer trainer;
 typedef weft_epoch epoch;
 typedef weft_progress_callback progress_callback;
@@ -126,6 +130,10 @@ typedef weft_not_finite not_finite;
 typedef weft_trainer_options trainer_options;
 typedef weft_training_info training_info;
 typedef weft_prediction prediction;
+typedef weft_lbfgs lbfgs;
+typedef weft_line_search line_search;
+typedef weft_lbfgs_options lbfgs_options;
+typedef weft_lbfgs_info lbfgs_info;
 
 /* ---- calls ---- */
 #define status_name(...) weft_status_name(__VA_ARGS__)
@@ -166,6 +174,7 @@ typedef weft_prediction prediction;
 #define parameter_shape(...) weft_parameter_shape(__VA_ARGS__)
 #define parameter_dtype(...) weft_parameter_dtype(__VA_ARGS__)
 #define state_shape(...) weft_state_shape(__VA_ARGS__)
+#define transient_state(...) weft_transient_state(__VA_ARGS__)
 #define constant(...) weft_constant(__VA_ARGS__)
 #define number(...) weft_number(__VA_ARGS__)
 #define size(...) weft_size(__VA_ARGS__)
@@ -175,10 +184,12 @@ typedef weft_prediction prediction;
 #define array(...) weft_array(__VA_ARGS__)
 #define scope_begin(...) weft_scope_begin(__VA_ARGS__)
 #define scope_end(...) weft_scope_end(__VA_ARGS__)
+#define scope_inference(...) weft_scope_inference(__VA_ARGS__)
 #define scope_copy(...) weft_scope_copy(__VA_ARGS__)
 #define gradient(...) weft_gradient(__VA_ARGS__)
 #define gradients(...) weft_gradients(__VA_ARGS__)
 #define assign(...) weft_assign(__VA_ARGS__)
+#define assign_after(...) weft_assign_after(__VA_ARGS__)
 #define stop_gradient(...) weft_stop_gradient(__VA_ARGS__)
 #define keep_f32(...) weft_keep_f32(__VA_ARGS__)
 #define tensor_graph(...) weft_tensor_graph(__VA_ARGS__)
@@ -188,6 +199,7 @@ typedef weft_prediction prediction;
 #define tensor_name(...) weft_tensor_name(__VA_ARGS__)
 #define graph_parameter_count(...) weft_graph_parameter_count(__VA_ARGS__)
 #define graph_parameter(...) weft_graph_parameter(__VA_ARGS__)
+#define graph_element_count(...) weft_graph_element_count(__VA_ARGS__)
 #define graph_state_count(...) weft_graph_state_count(__VA_ARGS__)
 #define graph_state(...) weft_graph_state(__VA_ARGS__)
 #define graph_find(...) weft_graph_find(__VA_ARGS__)
@@ -246,8 +258,10 @@ typedef weft_prediction prediction;
 #define embedding_with(...) weft_embedding_with(__VA_ARGS__)
 #define embedding_padded_with(...) weft_embedding_padded_with(__VA_ARGS__)
 #define embedding_bag_with(...) weft_embedding_bag_with(__VA_ARGS__)
+#define output_check(...) weft_output_check(__VA_ARGS__)
 #define weights_save(...) weft_weights_save(__VA_ARGS__)
 #define weights_save_dtype(...) weft_weights_save_dtype(__VA_ARGS__)
+#define weights_save_with(...) weft_weights_save_with(__VA_ARGS__)
 #define weights_load(...) weft_weights_load(__VA_ARGS__)
 #define checkpoint_save(...) weft_checkpoint_save(__VA_ARGS__)
 #define checkpoint_load(...) weft_checkpoint_load(__VA_ARGS__)
@@ -358,6 +372,7 @@ typedef weft_prediction prediction;
 #define lion(...) weft_lion(__VA_ARGS__)
 #define minimize(...) weft_minimize(__VA_ARGS__)
 #define minimize_rate(...) weft_minimize_rate(__VA_ARGS__)
+#define accumulation_end(...) weft_accumulation_end(__VA_ARGS__)
 #define optimizer_create(...) weft_optimizer_create(__VA_ARGS__)
 #define optimizer_step(...) weft_optimizer_step(__VA_ARGS__)
 #define optimizer_minimize(...) weft_optimizer_minimize(__VA_ARGS__)
@@ -365,17 +380,6 @@ typedef weft_prediction prediction;
 #define optimizer_rate(...) weft_optimizer_rate(__VA_ARGS__)
 #define freeze(...) weft_freeze(__VA_ARGS__)
 #define average_swap(...) weft_average_swap(__VA_ARGS__)
-#define step_schedule(...) weft_step_schedule(__VA_ARGS__)
-#define multi_step_schedule(...) weft_multi_step_schedule(__VA_ARGS__)
-#define exponential_schedule(...) weft_exponential_schedule(__VA_ARGS__)
-#define cosine_schedule(...) weft_cosine_schedule(__VA_ARGS__)
-#define cosine_restarts_schedule(...) weft_cosine_restarts_schedule(__VA_ARGS__)
-#define one_cycle_schedule(...) weft_one_cycle_schedule(__VA_ARGS__)
-#define polynomial_schedule(...) weft_polynomial_schedule(__VA_ARGS__)
-#define plateau_schedule(...) weft_plateau_schedule(__VA_ARGS__)
-#define warmup(...) weft_warmup(__VA_ARGS__)
-#define schedule_rate(...) weft_schedule_rate(__VA_ARGS__)
-#define plateau_rate(...) weft_plateau_rate(__VA_ARGS__)
 #define batch_norm(...) weft_batch_norm(__VA_ARGS__)
 #define batch_norm_layer(...) weft_batch_norm_layer(__VA_ARGS__)
 #define instance_norm(...) weft_instance_norm(__VA_ARGS__)
@@ -551,6 +555,7 @@ typedef weft_prediction prediction;
 #define uniform(...) weft_uniform(__VA_ARGS__)
 #define normal(...) weft_normal(__VA_ARGS__)
 #define categorical(...) weft_categorical(__VA_ARGS__)
+#define categorical_with(...) weft_categorical_with(__VA_ARGS__)
 #define dropout(...) weft_dropout(__VA_ARGS__)
 #define plan_create(...) weft_plan_create(__VA_ARGS__)
 #define plan_retain(...) weft_plan_retain(__VA_ARGS__)
@@ -564,7 +569,9 @@ typedef weft_prediction prediction;
 #define plan_feed(...) weft_plan_feed(__VA_ARGS__)
 #define plan_run(...) weft_plan_run(__VA_ARGS__)
 #define plan_step(...) weft_plan_step(__VA_ARGS__)
+#define value_in(...) weft_value_in(__VA_ARGS__)
 #define VALUE(...) WEFT_VALUE(__VA_ARGS__)
+#define VALUE_IN(...) WEFT_VALUE_IN(__VA_ARGS__)
 #define VALUES(...) WEFT_VALUES(__VA_ARGS__)
 #define plan_wait(...) weft_plan_wait(__VA_ARGS__)
 #define plan_get_info(...) weft_plan_get_info(__VA_ARGS__)
@@ -588,6 +595,18 @@ typedef weft_prediction prediction;
 #define lstm(...) weft_lstm(__VA_ARGS__)
 #define gru(...) weft_gru(__VA_ARGS__)
 #define rnn(...) weft_rnn(__VA_ARGS__)
+#define step_schedule(...) weft_step_schedule(__VA_ARGS__)
+#define multi_step_schedule(...) weft_multi_step_schedule(__VA_ARGS__)
+#define exponential_schedule(...) weft_exponential_schedule(__VA_ARGS__)
+#define cosine_schedule(...) weft_cosine_schedule(__VA_ARGS__)
+#define cosine_restarts_schedule(...) weft_cosine_restarts_schedule(__VA_ARGS__)
+#define one_cycle_schedule(...) weft_one_cycle_schedule(__VA_ARGS__)
+#define polynomial_schedule(...) weft_polynomial_schedule(__VA_ARGS__)
+#define plateau_schedule(...) weft_plateau_schedule(__VA_ARGS__)
+#define warmup(...) weft_warmup(__VA_ARGS__)
+#define per_step(...) weft_per_step(__VA_ARGS__)
+#define schedule_rate(...) weft_schedule_rate(__VA_ARGS__)
+#define plateau_rate(...) weft_plateau_rate(__VA_ARGS__)
 #define vocabulary_from_file(...) weft_vocabulary_from_file(__VA_ARGS__)
 #define vocabulary_from_text(...) weft_vocabulary_from_text(__VA_ARGS__)
 #define vocabulary_save(...) weft_vocabulary_save(__VA_ARGS__)
@@ -610,9 +629,12 @@ typedef weft_prediction prediction;
 #define dataset_open_series(...) weft_dataset_open_series(__VA_ARGS__)
 #define dataset_from_memory(...) weft_dataset_from_memory(__VA_ARGS__)
 #define dataset_open_idx(...) weft_dataset_open_idx(__VA_ARGS__)
+#define dataset_open_idx_files(...) weft_dataset_open_idx_files(__VA_ARGS__)
 #define dataset_open_csv(...) weft_dataset_open_csv(__VA_ARGS__)
 #define dataset_category_count(...) weft_dataset_category_count(__VA_ARGS__)
 #define dataset_category(...) weft_dataset_category(__VA_ARGS__)
+#define graph_category_count(...) weft_graph_category_count(__VA_ARGS__)
+#define graph_category(...) weft_graph_category(__VA_ARGS__)
 #define dataset_open_npy(...) weft_dataset_open_npy(__VA_ARGS__)
 #define dataset_split(...) weft_dataset_split(__VA_ARGS__)
 #define dataset_retain(...) weft_dataset_retain(__VA_ARGS__)
@@ -635,6 +657,7 @@ typedef weft_prediction prediction;
 #define metric_perplexity(...) weft_metric_perplexity(__VA_ARGS__)
 #define metric_create(...) weft_metric_create(__VA_ARGS__)
 #define metric_release(...) weft_metric_release(__VA_ARGS__)
+#define metric_add(...) weft_metric_add(__VA_ARGS__)
 #define metric_update(...) weft_metric_update(__VA_ARGS__)
 #define metric_update_values(...) weft_metric_update_values(__VA_ARGS__)
 #define metric_result(...) weft_metric_result(__VA_ARGS__)
@@ -653,11 +676,20 @@ typedef weft_prediction prediction;
 #define trainer_get_info(...) weft_trainer_get_info(__VA_ARGS__)
 #define predict(...) weft_predict(__VA_ARGS__)
 #define predict_all(...) weft_predict_all(__VA_ARGS__)
+#define vector_size(...) weft_vector_size(__VA_ARGS__)
+#define vector_read(...) weft_vector_read(__VA_ARGS__)
+#define vector_write(...) weft_vector_write(__VA_ARGS__)
+#define gradient_vector(...) weft_gradient_vector(__VA_ARGS__)
+#define lbfgs_create(...) weft_lbfgs_create(__VA_ARGS__)
+#define lbfgs_release(...) weft_lbfgs_release(__VA_ARGS__)
+#define lbfgs_step(...) weft_lbfgs_step(__VA_ARGS__)
+#define lbfgs_get_info(...) weft_lbfgs_get_info(__VA_ARGS__)
 
 /* ---- constants ---- */
 #define VERSION_MAJOR WEFT_VERSION_MAJOR
 #define VERSION_MINOR WEFT_VERSION_MINOR
 #define VERSION_PATCH WEFT_VERSION_PATCH
+#define ZERO WEFT_ZERO
 #define OK WEFT_OK
 #define ERROR_ARGUMENT WEFT_ERROR_ARGUMENT
 #define ERROR_SHAPE WEFT_ERROR_SHAPE
@@ -742,6 +774,7 @@ typedef weft_prediction prediction;
 #define BAG_SUM WEFT_BAG_SUM
 #define BAG_MAX WEFT_BAG_MAX
 #define BAG_OPTIONS_INIT WEFT_BAG_OPTIONS_INIT
+#define WEIGHTS_SAVE_OPTIONS_INIT WEFT_WEIGHTS_SAVE_OPTIONS_INIT
 #define WEIGHTS_MISSING WEFT_WEIGHTS_MISSING
 #define WEIGHTS_UNEXPECTED WEFT_WEIGHTS_UNEXPECTED
 #define WEIGHTS_OTHER_SHAPE WEFT_WEIGHTS_OTHER_SHAPE
@@ -770,6 +803,21 @@ typedef weft_prediction prediction;
 #define LAMB WEFT_LAMB
 #define LION WEFT_LION
 #define MAX_UPDATES WEFT_MAX_UPDATES
+#define BATCH_NORM_OPTIONS_INIT WEFT_BATCH_NORM_OPTIONS_INIT
+#define INSTANCE_NORM_OPTIONS_INIT WEFT_INSTANCE_NORM_OPTIONS_INIT
+#define NORM_OPTIONS_INIT WEFT_NORM_OPTIONS_INIT
+#define ATTENTION_OPTIONS_INIT WEFT_ATTENTION_OPTIONS_INIT
+#define PAD_CONSTANT WEFT_PAD_CONSTANT
+#define PAD_REFLECT WEFT_PAD_REFLECT
+#define PAD_EDGE WEFT_PAD_EDGE
+#define PAD_WRAP WEFT_PAD_WRAP
+#define CATEGORICAL_OPTIONS_INIT WEFT_CATEGORICAL_OPTIONS_INIT
+#define PLAN_OPTIONS_INIT WEFT_PLAN_OPTIONS_INIT
+#define FORMAT_TEXT WEFT_FORMAT_TEXT
+#define FORMAT_JSON WEFT_FORMAT_JSON
+#define CELL_OPTIONS_INIT WEFT_CELL_OPTIONS_INIT
+#define SEQUENCE_OPTIONS_INIT WEFT_SEQUENCE_OPTIONS_INIT
+#define RECURRENT_OPTIONS_INIT WEFT_RECURRENT_OPTIONS_INIT
 #define SCHEDULE_CONSTANT WEFT_SCHEDULE_CONSTANT
 #define SCHEDULE_STEP WEFT_SCHEDULE_STEP
 #define SCHEDULE_MULTI_STEP WEFT_SCHEDULE_MULTI_STEP
@@ -780,20 +828,6 @@ typedef weft_prediction prediction;
 #define SCHEDULE_POLYNOMIAL WEFT_SCHEDULE_POLYNOMIAL
 #define SCHEDULE_PLATEAU WEFT_SCHEDULE_PLATEAU
 #define MAX_MILESTONES WEFT_MAX_MILESTONES
-#define BATCH_NORM_OPTIONS_INIT WEFT_BATCH_NORM_OPTIONS_INIT
-#define INSTANCE_NORM_OPTIONS_INIT WEFT_INSTANCE_NORM_OPTIONS_INIT
-#define NORM_OPTIONS_INIT WEFT_NORM_OPTIONS_INIT
-#define ATTENTION_OPTIONS_INIT WEFT_ATTENTION_OPTIONS_INIT
-#define PAD_CONSTANT WEFT_PAD_CONSTANT
-#define PAD_REFLECT WEFT_PAD_REFLECT
-#define PAD_EDGE WEFT_PAD_EDGE
-#define PAD_WRAP WEFT_PAD_WRAP
-#define PLAN_OPTIONS_INIT WEFT_PLAN_OPTIONS_INIT
-#define FORMAT_TEXT WEFT_FORMAT_TEXT
-#define FORMAT_JSON WEFT_FORMAT_JSON
-#define CELL_OPTIONS_INIT WEFT_CELL_OPTIONS_INIT
-#define SEQUENCE_OPTIONS_INIT WEFT_SEQUENCE_OPTIONS_INIT
-#define RECURRENT_OPTIONS_INIT WEFT_RECURRENT_OPTIONS_INIT
 #define TEXT_CHARACTERS WEFT_TEXT_CHARACTERS
 #define TEXT_WORDS WEFT_TEXT_WORDS
 #define VOCABULARY_OPTIONS_INIT WEFT_VOCABULARY_OPTIONS_INIT
@@ -821,6 +855,7 @@ typedef weft_prediction prediction;
 #define AVERAGE_MICRO WEFT_AVERAGE_MICRO
 #define AVERAGE_WEIGHTED WEFT_AVERAGE_WEIGHTED
 #define AVERAGE_BINARY WEFT_AVERAGE_BINARY
+#define METRIC_ROWS_INIT WEFT_METRIC_ROWS_INIT
 #define MODE_AUTO WEFT_MODE_AUTO
 #define MODE_MIN WEFT_MODE_MIN
 #define MODE_MAX WEFT_MODE_MAX
@@ -830,5 +865,8 @@ typedef weft_prediction prediction;
 #define MAX_METRICS WEFT_MAX_METRICS
 #define MAX_CARRIES WEFT_MAX_CARRIES
 #define TRAINER_OPTIONS_INIT WEFT_TRAINER_OPTIONS_INIT
+#define LINE_SEARCH_STRONG_WOLFE WEFT_LINE_SEARCH_STRONG_WOLFE
+#define LINE_SEARCH_NONE WEFT_LINE_SEARCH_NONE
+#define LBFGS_OPTIONS_INIT WEFT_LBFGS_OPTIONS_INIT
 
 #endif

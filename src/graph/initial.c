@@ -25,6 +25,13 @@ static weft_status check_numbers(const weft_initialiser *how, const char *name) 
     return WEFT_OK;
 }
 
+/* A gain of 0, which a struct without its `a` has, would make all weights zeros. */
+static weft_status check_gain(const weft_initialiser *how, const char *name) {
+    if (isfinite(how->a) && how->a != 0) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "initialiser of '%s': gain %g; `a` must be finite and not 0", name,
+        (double)how->a);
+}
+
 static weft_status check(const wi_variable *variable) {
     const weft_initialiser *how = &variable->initialiser;
     const char *name = weft_tensor_name(variable->tensor);
@@ -39,10 +46,26 @@ static weft_status check(const wi_variable *variable) {
                 "be above 0, the bounds finite and in order",
                 name, (double)how->a, (double)how->b, (double)how->c, (double)how->d);
         return WEFT_OK;
+    case WEFT_INIT_UNIFORM:
+        if (!wi_uniform_exists(how->a, how->b))
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "initialiser of '%s': uniform from %g to %g; the bounds must be finite and in order", name,
+                (double)how->a, (double)how->b);
+        return WEFT_OK;
+    case WEFT_INIT_NORMAL:
+        if (!wi_normal_exists(how->a, how->b))
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "initialiser of '%s': normal of mean %g and deviation %g; both must be finite, and the "
+                "deviation 0 "
+                "or more",
+                name, (double)how->a, (double)how->b);
+        return WEFT_OK;
+    case WEFT_INIT_GLOROT_UNIFORM:
+    case WEFT_INIT_GLOROT_NORMAL:
+    case WEFT_INIT_HE_UNIFORM:
+    case WEFT_INIT_HE_NORMAL: return check_gain(how, name);
     case WEFT_INIT_ORTHOGONAL:
-        if (!isfinite(how->a))
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "initialiser of '%s': an orthogonal matrix with gain %g", name,
-                (double)how->a);
+        WI_TRY(check_gain(how, name));
         if (variable->tensor->shape.rank < 2)
             WI_FAIL(WEFT_ERROR_SHAPE,
                 "initialiser of '%s': an orthogonal matrix needs rank 2 or more, not %d", name,

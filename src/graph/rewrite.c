@@ -164,6 +164,10 @@ static weft_status lower(wi_rewrite *rewrite, weft_tensor *y, weft_tensor **made
     weft_tensor **const lowered = &wi_lowered_of(y)->to[rewrite->inference];
     if (op->check) WI_TRY(op->check(y, rewrite->batch, rewrite->inference));
     if (op->effect && !rewrite->inference) WI_TRY(note_effective(rewrite, y));
+    if (op->in_training && !rewrite->inference && !rewrite->in_training) {
+        rewrite->names_it = op->in_training(y);
+        if (rewrite->names_it) rewrite->in_training = y;
+    }
     *made = *lowered ? *lowered : op->lower(y, rewrite->inference);
     WI_TRY(weft_graph_status(rewrite->graph));
     *lowered = *made; /* only what is complete is kept for later plans */

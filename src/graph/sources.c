@@ -264,6 +264,13 @@ weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dt
     return find_or_make(graph, &wi_op_state, name, dtype, initialiser, &shape);
 }
 
+weft_tensor *weft_transient_state(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims) {
+    weft_tensor *const state = weft_state_shape(graph, name, dtype, initialiser, rank, dims);
+    if (state) state->variable->transient = true;
+    return state;
+}
+
 weft_tensor *wi_covering_state(weft_graph *graph, size_t block, int64_t rows, float first) {
     const wi_block *const covered = &graph->blocks[block];
     const wi_shape shape = {.rank = 2, .dims = {rows, WI_FLAT_ROW}};
@@ -377,6 +384,16 @@ uint64_t wi_clock_update(const wi_clock *clock) {
     return clock->runs == 0 ? 1 : (clock->runs - 1) / clock->every + 1;
 }
 
+void wi_clock_run(wi_clock *clock) {
+    clock->held = clock->runs % clock->every + 1;
+    clock->runs += clock->ends ? clock->every - clock->held + 1 : 1;
+    clock->ends = false;
+}
+
+void wi_accumulation_goes_on(weft_graph *graph) {
+    for (size_t i = 0; i < graph->clock_count; i++) graph->clocks[i].ends = false;
+}
+
 /* What a rule gives, and remembers, follows from its numbers and the clock: equal scalars are one, so that all updates of an
  * optimizer read the same. */
 weft_tensor *wi_step_scalar(
@@ -387,6 +404,14 @@ weft_tensor *wi_step_scalar(
             return scalar_node(graph, i);
     }
     return make_scalar(graph, (wi_scalar){.rule = rule, .a = a, .b = b, .clock = clock});
+}
+
+weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar) {
+    return name_node(make_scalar(graph, scalar), name);
+}
+
+bool wi_scalar_has_rule(const weft_tensor *scalar) {
+    return scalar->graph->scalars[scalar->attributes->scalar.index].rule != NULL;
 }
 
 static weft_status check_scalar(const weft_tensor *scalar) {
@@ -406,7 +431,8 @@ weft_status weft_scalar_set(weft_tensor *scalar, float value) {
 weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
     WI_TRY(check_scalar(scalar));
     if (!value) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scalar_get: value is NULL");
-    *value = scalar->graph->scalars[scalar->attributes->scalar.index].value;
+    wi_scalar *const own = &scalar->graph->scalars[scalar->attributes->scalar.index];
+    *value = own->rule ? (float)own->rule(own, &scalar->graph->clocks[own->clock]) : own->value;
     return WEFT_OK;
 }
 

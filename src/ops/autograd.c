@@ -281,7 +281,7 @@ weft_tensor *wi_assign_all(weft_tensor *const *assignments, size_t count) {
                             &first->shape, NULL);
 }
 
-weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
+static weft_tensor *assign(const wi_op *op, weft_tensor *variable, weft_tensor *value) {
     weft_tensor *inputs[] = {variable, value};
     weft_graph *graph = wi_inputs_graph("assign", inputs, 2);
     if (!graph) return NULL;
@@ -294,9 +294,20 @@ weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
             weft_tensor_name(variable), weft_dtype_name(variable->dtype),
             wi_shape_print(&variable->shape, text_a), weft_dtype_name(value->dtype),
             wi_shape_print(&value->shape, text_b));
-    weft_tensor *const made = wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL);
+    weft_tensor *const made = wi_node(graph, op, inputs, 2, value->dtype, &value->shape, NULL);
     if (made && variable->variable) variable->variable->assigned = true;
     return made;
+}
+
+weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
+    return assign(&wi_op_assign, variable, value);
+}
+
+/* No pass meets it: a plan makes ordinary assignments of these (plan/after.h). */
+const wi_op wi_op_assign_after = {.name = "assign after", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
+
+weft_tensor *weft_assign_after(weft_tensor *variable, weft_tensor *value) {
+    return assign(&wi_op_assign_after, variable, value);
 }
 
 /* ---- gradients of parameters side by side ---- */

@@ -19,7 +19,7 @@ extern const size_t wi_op_count;
 #include "ops/op_list.h"
 
 extern const wi_op wi_op_flat_gradients; /* JOIN: input i stands where parameter start + i does */
-extern const wi_op wi_op_assign;
+extern const wi_op wi_op_assign, wi_op_assign_after;
 extern const wi_op wi_op_assign_all; /* ASSIGN: all its inputs, which are assignments */
 extern const wi_op wi_op_in_memory;  /* VIEW: its input, written down even where it is a number */
 extern const wi_op wi_op_keep_f32;   /* VIEW: its input, which mixed precision leaves in f32 */

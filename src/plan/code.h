@@ -88,7 +88,8 @@ typedef struct wi_step_code {
 enum {
     WI_NEEDS_DOUBLES = 1,   /* doubles.clh */
     WI_NEEDS_FUNCTIONS = 2, /* elementwise.clh */
-    WI_NEEDS_QUADS = 4      /* values of as many lanes as an item has elements (wi_step_elements) */
+    WI_NEEDS_QUADS = 4,     /* values of as many lanes as an item has elements (wi_step_elements) */
+    WI_NEEDS_PADDING = 8    /* padding.clh */
 };
 
 typedef struct wi_code_piece {

@@ -56,5 +56,6 @@ weft_status wi_plan_check_faults(weft_plan *plan) {
     for (int d = 0; d < plan->request.devices.count; d++)
         WI_TRY(wi_uploads_finish(plan->request.devices.of[d]));
     for (int d = 0; d < plan->request.devices.count; d++) WI_TRY(check_device(plan, d));
+    if (plan->after) WI_TRY(wi_plan_check_faults(plan->after));
     return wi_plan_check_overflow(plan);
 }

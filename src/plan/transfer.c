@@ -5,6 +5,7 @@
 #include "cl/waiting.h"
 #include "plan/compiled_plan.h"
 #include <stdio.h>
+#include <string.h>
 
 /* ---- what stands for a tensor of the caller ---- */
 
@@ -241,12 +242,25 @@ weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, void *dat
     return read_output(plan, output, data, bytes, CL_FALSE);
 }
 
+/* Memory of an input is not written (weft_plan_step), so that its const may be dropped. */
+weft_value weft_value_in(weft_tensor *input, const void *data, size_t bytes) {
+    weft_value value = {.bytes = bytes};
+    if (!input || input->op != &wi_op_input) return value;
+    value.tensor = input;
+    memcpy(&value.data, &data, sizeof data);
+    return value;
+}
+
 weft_status weft_plan_step(weft_plan *plan, const weft_value *values, size_t count) {
     if (!plan || (count && !values)) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_step: plan or values is NULL");
     for (size_t i = 0; i < count; i++) {
         const weft_value *v = &values[i];
-        if (!v->tensor || v->tensor->op == &wi_op_input)
-            WI_TRY(weft_plan_write(plan, v->tensor, v->data, v->bytes));
+        if (!v->tensor)
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "weft_plan_step: value %zu has no tensor: it is NULL, or no input where weft_value_in names "
+                "one",
+                i);
+        if (v->tensor->op == &wi_op_input) WI_TRY(weft_plan_write(plan, v->tensor, v->data, v->bytes));
     }
     WI_TRY(weft_plan_run(plan));
     for (size_t i = 0; i < count; i++) {

@@ -335,6 +335,25 @@ static void bad_scopes_are_refused(void **state) {
     weft_graph_release(other);
 }
 
+static void numbers_of_parts_are_counted(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    assert_int_equal(weft_graph_element_count(graph, NULL), 0);
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, IN);
+    weft_scope_begin(graph, "body", true);
+    weft_tensor *const body = weft_batch_norm(weft_linear(x, 8)); /* its statistics are no parameters */
+    weft_scope_end(graph);
+    weft_linear(body, OUT, .name = "head");
+    assert_ok(weft_freeze(graph, "body.*", true));
+    assert_int_equal(weft_graph_element_count(graph, "body.*"), 8 * IN + 8 + 8 + 8);
+    assert_int_equal(weft_graph_element_count(graph, "head.*"), 8 * OUT + OUT);
+    assert_int_equal(weft_graph_element_count(graph, "*.weight"), 8 * IN + 8 + 8 * OUT);
+    assert_int_equal(weft_graph_element_count(graph, NULL), 8 * IN + 24 + 8 * OUT + OUT);
+    assert_int_equal(weft_graph_element_count(graph, "tail.*"), 0);
+    assert_int_equal(weft_graph_element_count(NULL, NULL), 0);
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layer_can_be_shared),
@@ -348,6 +367,7 @@ int main(void) {
         cmocka_unit_test(another_shape_is_refused),
         cmocka_unit_test(states_without_a_name_are_apart),
         cmocka_unit_test(bad_scopes_are_refused),
+        cmocka_unit_test(numbers_of_parts_are_counted),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,12 +1,14 @@
 /* What random programs judge, by programs that are made by hand. What norms leave in their running statistics is compared; slopes that cancel
  * out, terms that hide them, and numbers that are equal within their errors are no failures. */
 #include "oracle/reference_convolution.h"
+#include "oracle/reference_sort.h"
 #include "random/random_program.h"
 #include "support/fixture.h"
+#include <math.h>
 #include <string.h>
 
 extern const oracle_op oracle_op_batch_norm, oracle_op_instance_norm, oracle_op_layer_norm, oracle_op_exp,
-    oracle_op_mul;
+    oracle_op_mul, oracle_op_tanh, oracle_op_less, oracle_op_logical_and;
 
 enum { X, MEAN, VARIANCE, BATCHES, NORM, VALUES };
 
@@ -153,6 +155,134 @@ static void test_other_terms(void **state) {
     }
 }
 
+/* In 16 bits, of one op of (14, 6) elements in low .. high, whose value is not judged: only its slope. */
+static program_result run_slope(const oracle_op *op, const char *precision, double low, double high) {
+    program_options options = {.seed = 1};
+    assert_true(program_precision_of(precision, &options));
+    const weft_dtype format = options.format;
+    program p = {.seed = 1, .format = format, .batch = 1, .length = 1, .count = 2, .loss_count = 1};
+    program_result all = {0};
+    p.precision = options.precision;
+    p.values[0] = source_of(PROGRAM_INPUT, format, 14, 6);
+    p.values[0].source.low = low;
+    p.values[0].source.high = high;
+    p.values[1] = (program_value){.is_call = true, .source = {.dtype = format}};
+    p.values[1].call = (oracle_call){.op = op, .inputs = {0}, .input_count = 1, .dims = {WEFT_END}};
+    p.loss[0] = 1;
+    for (p.number = 0; p.number < 12; p.number++) {
+        program_result result;
+        const f64_mark mark = f64_pool_mark();
+        program_run(&p, test_context(), &result);
+        f64_pool_release(mark);
+        all.tally.slopes += result.tally.slopes;
+        all.tally.unjudged_slopes += result.tally.unjudged_slopes;
+        if (all.verdict == PROGRAM_RIGHT) all.verdict = result.verdict, memcpy(all.line, result.line, 512);
+    }
+    return all;
+}
+
+static f64_array *evaluate_itself(
+    const oracle_call *call, const f64_array *const *in, const oracle_sizes *sizes) {
+    (void)call, (void)sizes;
+    return f64_copy(in[0]);
+}
+
+/* The slope 1 - y² of a tanh that is almost 1 is what rounding leaves of it: it is not judged, nor is one of 0 where y is 1. Elsewhere
+ * a slope that is wrong by a fifth is found, in 16 bits as in f32. */
+static void test_rounded_slopes(void **state) {
+    (void)state;
+    oracle_op wrong = oracle_op_tanh;
+    wrong.evaluate = evaluate_itself;
+    static const char *const formats[] = {"bf16", "f16", "mixed", "mixed_f16"};
+    static const double ends[] = {3, 5, 3, 5}; /* where the format has few numbers left below 1, or none */
+    for (int i = 0; i < 4; i++) {
+        const program_result steep = run_slope(&oracle_op_tanh, formats[i], ends[i] - 1, ends[i]);
+        if (steep.verdict != PROGRAM_RIGHT) fail_msg("%s", steep.line);
+        if (i < 2)
+            assert_true(
+                steep.tally.unjudged_slopes > 0); /* one op alone has its result in f32 in mixed precision */
+        const program_result flat = run_slope(&oracle_op_tanh, formats[i], 6, 9);
+        if (flat.verdict != PROGRAM_RIGHT) fail_msg("%s", flat.line);
+        const program_result found = run_slope(&wrong, formats[i], 0.4, 0.6);
+        assert_int_equal(found.verdict, PROGRAM_WRONG);
+        assert_non_null(strstr(found.line, "gradient of v0"));
+        const program_result near = run_slope(&oracle_op_tanh, formats[i], 0.4, 0.6);
+        assert_int_equal(near.verdict, PROGRAM_RIGHT);
+        assert_int_equal(near.tally.unjudged_slopes, 0);
+    }
+}
+
+/* Whether 0.3 is less than tanh(0.3095), which is 0.29999, is uncertain, and so is what is made of the answer. */
+static void test_uncertain_answers(void **state) {
+    (void)state;
+    program p = {.seed = 1, .format = WEFT_BF16, .batch = 1, .length = 1, .count = 5};
+    const oracle_sizes sizes = {.batch = 1, .length = 1, .format = WEFT_BF16};
+    static const oracle_op *const ops[] = {&oracle_op_tanh, &oracle_op_less, &oracle_op_logical_and};
+    const f64_mark mark = f64_pool_mark();
+    f64_array *values[PROGRAM_VALUES] = {f64_number(0.3095), f64_number(0.3)};
+    for (int i = 0; i < 3; i++) {
+        p.values[2 + i] =
+            (program_value){.is_call = true, .source = {.dtype = i == 0 ? WEFT_BF16 : WEFT_BOOL}};
+        p.values[2 + i].call = (oracle_call){.op = ops[i],
+            .inputs = {i == 1   ? 2
+                       : i == 0 ? 0
+                                : 3,
+                i == 1 ? 1 : 3},
+            .input_count = 1 + (i > 0)};
+    }
+    program_evaluate(&p, &sizes, values, 0, 0);
+    assert_true(values[3]->error[0] == 1 && values[4]->error[0] == 1);
+    values[0] = f64_number(0.5);
+    program_evaluate(&p, &sizes, values, 0, 0);
+    assert_true(values[3]->error[0] == 0 && values[4]->error[0] == 0);
+    f64_pool_release(mark);
+}
+
+static double acos_of(double a, double b, double c) {
+    (void)b, (void)c;
+    return acos(a);
+}
+
+static f64_array *two_numbers(double first, double second) {
+    f64_array *const x = f64_zeros(1, (const int64_t[]){2});
+    x->value[0] = first;
+    x->value[1] = second;
+    return x;
+}
+
+/* Nothing is known of an acos of about -1, whether it is a number or NaN, nor of what is sorted with it; of one of 0 it is. */
+static void test_edges_of_domains(void **state) {
+    (void)state;
+    const f64_mark mark = f64_pool_mark();
+    for (int side = -1; side <= 1; side += 2) {
+        f64_array *const x = two_numbers(-1 + side * 1e-4, 0);
+        assert_true(f64_map(acos_of, x, NULL, NULL)->error[0] < 0.1);
+        x->error[0] = 1e-3;
+        f64_array *const y = f64_map(acos_of, x, NULL, NULL);
+        assert_true(isinf(y->error[0]) && y->error[1] < 0.1);
+        const f64_order order = {.axis = 0};
+        assert_true(isinf(f64_sorted(y, order)->error[1]));
+        assert_true(f64_sorted_places(y, order)->error[1] > 1);
+        assert_true(isinf(f64_max(y, NULL, false)->error[0]));
+    }
+    f64_pool_release(mark);
+}
+
+/* In 16 bits the sum is stored before the difference is made of it. */
+static void test_rounded_on_the_way(void **state) {
+    (void)state;
+    const f64_mark mark = f64_pool_mark();
+    f64_store_with(7);
+    const f64_array *const stored = f64_sub(f64_add(f64_number(100), f64_number(1)), f64_number(100));
+    const f64_array *const product =
+        f64_matmul(f64_zeros(2, (const int64_t[]){1, 1}), f64_zeros(2, (const int64_t[]){1, 1}));
+    f64_store_with(0);
+    const f64_array *const wide = f64_sub(f64_add(f64_number(100), f64_number(1)), f64_number(100));
+    assert_true(stored->error[0] > 101 / 256.0 && stored->error[0] < 0.5);
+    assert_true(wide->error[0] < 1e-3 && product->error[0] < 1e-30);
+    f64_pool_release(mark);
+}
+
 static double are_equal(double a, double b, double c) {
     (void)c;
     return a == b;
@@ -185,7 +315,9 @@ static void test_empty_results(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_effects),
         cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_cancelled_factor),
-        cmocka_unit_test(test_other_terms), cmocka_unit_test(test_equal_within_errors),
+        cmocka_unit_test(test_other_terms), cmocka_unit_test(test_rounded_slopes),
+        cmocka_unit_test(test_uncertain_answers), cmocka_unit_test(test_edges_of_domains),
+        cmocka_unit_test(test_rounded_on_the_way), cmocka_unit_test(test_equal_within_errors),
         cmocka_unit_test(test_empty_results)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -34,7 +34,7 @@ static bool accepted(const program *p, double first, double second, double slope
     const f64_mark mark = f64_pool_mark();
     f64_array *sources[PROGRAM_VALUES] = {f64_number(first), f64_number(second)};
     program_evaluate(p, &sizes, sources, 0, 0);
-    const bool right = program_judge_gradient(p, &sizes, sources, 0, &slope, of_gradient, &result);
+    const bool right = program_judge_gradient(p, NULL, &sizes, sources, 0, &slope, of_gradient, &result);
     f64_pool_release(mark);
     return right;
 }

@@ -68,12 +68,12 @@ ORACLE_BUILD(attention) {
             .causal = call->integers[CAUSAL] != 0, .scale = (float)call->numbers[0]});
 }
 ORACLE_EVALUATE(attention) {
-    (void)sizes;
     return f64_attention(in[0], in[1], in[2],
         &(f64_attention_options){.mask = in[3],
             .bool_mask = call->integers[BOOL_MASK] != 0,
             .causal = call->integers[CAUSAL] != 0,
-            .scale = call->numbers[0]});
+            .scale = call->numbers[0],
+            .rounding = oracle_rounding(sizes, 0.5)});
 }
 ORACLE_OP(attention,
     "weft_attention($0, $1, $2, &(weft_attention_options){WEFT_ATTENTION_OPTIONS_INIT, .mask = $3, "

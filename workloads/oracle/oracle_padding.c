@@ -69,7 +69,8 @@ ORACLE_DRAW(roll) {
     const int64_t size = draw_array(draw, call->inputs[0])->dims[axis];
     call->integers[0] = draw_from_either_end(draw, axis, draw_rank(draw, call->inputs[0]));
     call->integers[1] = draw_below(draw, 6 * size + 1) - 3 * size;
-    if (draw_chance(draw, 10))
+    /* Along the length, a number that large would stand for so many times the length. */
+    if (draw_chance(draw, 10) && draw_dim(draw, call->inputs[0], axis) < 1000000)
         call->integers[1] = draw_below(draw, INT32_MAX) * (draw_chance(draw, 50) ? 1 : -1);
     return true;
 }

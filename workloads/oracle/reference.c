@@ -17,6 +17,7 @@ struct f64_block {
 
 static struct f64_block *pool;
 static bool tracking = true;
+static int stored_bits; /* 0: float32 */
 
 f64_mark f64_pool_mark(void) {
     return pool;
@@ -36,6 +37,14 @@ void f64_track_errors(bool track) {
 
 bool f64_tracks_errors(void) {
     return tracking;
+}
+
+void f64_store_with(int fraction_bits) {
+    stored_bits = fraction_bits;
+}
+
+double f64_stored_rounding(double value) {
+    return stored_bits && isfinite(value) ? ldexp(fabs(value), -stored_bits - 1) : 0;
 }
 
 /* ---- making arrays ---- */
@@ -83,6 +92,7 @@ double f64_ulp(double value) {
 }
 
 bool f64_may_meet(double gap, double error) {
+    if (!isfinite(error)) return true;
     return error > 1e-37 ? gap <= error : gap != 0 && gap < 1e-37;
 }
 
@@ -123,24 +133,32 @@ static void broadcast_into(const f64_array *a, int *rank, int64_t *dims) {
 /* ---- elementwise ---- */
 
 static double rounding(double value) {
-    return isfinite(value) ? fmax(4 * f64_ulp(value), 1e-6 * fabs(value)) : 0;
+    return isfinite(value) ? fmax(4 * f64_ulp(value), 1e-6 * fabs(value)) + f64_stored_rounding(value) : 0;
 }
 
-/* How far f moves when one of its arguments moves by `error` either way. NaN and infinities move nothing. */
+/* From y to another value. Where one of them alone is NaN nothing is known: an argument lies within its error of the edge of the domain. */
+static double distance(double value, double y) {
+    if (isnan(value) != isnan(y)) return INFINITY;
+    return isnan(value) || value == y ? 0 : fabs(value - y);
+}
+
+/* How far f moves when one of its arguments moves by `error` either way. An argument of which nothing is known may be NaN, too. */
 static double carried(f64_function *f, const double *x, int which, double error, double y) {
-    if (!(error > 0)) return 0;
-    double up[3] = {x[0], x[1], x[2]}, down[3] = {x[0], x[1], x[2]};
-    up[which] += error;
-    down[which] -= error;
-    const double rise = fabs(f(up[0], up[1], up[2]) - y), fall = fabs(f(down[0], down[1], down[2]) - y);
-    return isnan(y) ? 0 : fmax(isnan(rise) ? 0 : rise, isnan(fall) ? 0 : fall);
+    if (error <= 0) return 0;
+    const double moves[] = {isnan(error) ? INFINITY : error, isnan(error) ? -INFINITY : -error, NAN};
+    double most = 0;
+    for (int i = 0; i < (isfinite(error) ? 2 : 3); i++) {
+        double moved[3] = {x[0], x[1], x[2]};
+        moved[which] += moves[i];
+        most = fmax(most, distance(f(moved[0], moved[1], moved[2]), y));
+    }
+    return most;
 }
 
 /* Of two arguments that are equal within their errors: a comparison for equality jumps there alone. */
 static double carried_if_equal(f64_function *f, const double *x, const double *errors, double y) {
     if (x[0] == x[1] || !(fabs(x[0] - x[1]) <= errors[0] + errors[1])) return 0;
-    const double rise = fabs(f(x[0], x[0], 0) - y), fall = fabs(f(x[1], x[1], 0) - y);
-    return isnan(y) ? 0 : fmax(isnan(rise) ? 0 : rise, isnan(fall) ? 0 : fall);
+    return fmax(distance(f(x[0], x[0], 0), y), distance(f(x[1], x[1], 0), y));
 }
 
 f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *b, const f64_array *c) {
@@ -238,7 +256,8 @@ static f64_array *sum_over(const f64_array *a, const int64_t *axes, bool keep, b
         r.result->value[at] += a->value[i] / divisor;
         r.result->error[at] += (a->error[i] + allowed * fabs(a->value[i])) / divisor;
     }
-    for (size_t i = 0; i < r.result->count; i++) r.result->error[i] += f64_ulp(r.result->value[i]);
+    for (size_t i = 0; i < r.result->count; i++)
+        r.result->error[i] += f64_ulp(r.result->value[i]) + f64_stored_rounding(r.result->value[i]);
     return reduction_end(&r, keep);
 }
 
@@ -302,7 +321,7 @@ static void dot(f64_array *y, size_t at, const f64_array *a, size_t row, const f
         const double size = fabs(y_column[i * n]);
         error += allowed * fabs(x[i]) * size + of_a * (size + of_b) + of_b * fabs(x[i]);
     }
-    y->error[at] = error + f64_ulp(sum);
+    y->error[at] = error + f64_ulp(sum) + f64_stored_rounding(sum);
 }
 
 f64_array *f64_matmul(const f64_array *a, const f64_array *b) {

@@ -34,6 +34,10 @@ void f64_pool_release(f64_mark mark); /* frees every array made since */
 /* Finite differences need no errors, and are faster without. */
 void f64_track_errors(bool track);
 bool f64_tracks_errors(void);
+/* Results may be stored with so many bits of fraction on the way, so that maps, sums and products have that rounding, too. 0: they are
+ * float32. */
+void f64_store_with(int fraction_bits);
+double f64_stored_rounding(double value); /* what storing it may change; 0 in float32 */
 
 /* ---- making arrays ---- */
 f64_array *f64_zeros(int rank, const int64_t *dims);

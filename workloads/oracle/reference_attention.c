@@ -16,7 +16,7 @@ typedef struct query {
     size_t row;   /* of q */
     size_t first; /* row of k and v */
     size_t keys, d, dv;
-    double scale;
+    double scale, rounding;
     double *score, *error; /* of each key; first the mask, then the logits, then the weights */
     double size;           /* the largest sum of a logit's terms by absolute value */
     double uncertain;      /* the largest error of a logit */
@@ -36,7 +36,7 @@ static void add_products(query *r) {
         }
         if (isfinite(r->score[j])) r->size = fmax(r->size, fabs(r->scale) * size + fabs(r->score[j]));
         r->score[j] += sum * r->scale;
-        r->error[j] += error * fabs(r->scale);
+        r->error[j] += (error + r->rounding * size) * fabs(r->scale);
         if (isfinite(r->score[j]) || isinf(r->error[j])) r->uncertain = fmax(r->uncertain, r->error[j]);
     }
 }
@@ -52,7 +52,8 @@ static void normalise(query *r) {
 /* A float32 sum of n terms is wrong by about sqrt(n) roundings, and a logit's error is a relative one of its
  * weight. With certain logits the result moves by weight·(v - y) for each of them. */
 static void mix(const query *r, double *y, double *error) {
-    const double wrong = 0x1p-24 * (2 * (4 + sqrt((double)r->d)) * r->size + 16 + sqrt((double)r->keys));
+    const double wrong =
+        0x1p-24 * (2 * (4 + sqrt((double)r->d)) * r->size + 16 + sqrt((double)r->keys)) + r->rounding;
     const double growth = r->uncertain < 0.5 ? exp(2 * r->uncertain) : INFINITY;
     for (size_t x = 0; x < r->dv; x++) {
         double sum = 0, moved = 0;
@@ -107,6 +108,7 @@ f64_array *f64_attention(
         .keys = (size_t)keys,
         .d = (size_t)d,
         .dv = (size_t)dv,
+        .rounding = options->rounding,
         .scale = options->scale != 0 ? options->scale : 1 / sqrt((double)d)};
     const f64_array *const mask = options->mask ? stretch(options->mask, rank, dims, queries, keys) : NULL;
     f64_array *const scores = f64_zeros(1, &keys);

@@ -9,6 +9,8 @@ typedef struct f64_attention_options {
     bool bool_mask;        /* 0: the key is not attended to; otherwise the mask is added to the scores */
     bool causal;
     double scale; /* 0: 1/sqrt(d) */
+    double
+        rounding; /* of the operands of its products, relative: the scaled queries, and the weights of keys */
 } f64_attention_options;
 f64_array *f64_attention(
     const f64_array *q, const f64_array *k, const f64_array *v, const f64_attention_options *options);

@@ -35,7 +35,9 @@ static array linear_rows(array x, array w, array b, int64_t from, int64_t to) {
         double sum = 0;
         for (size_t k = 0; k < count; k++) sum += x->value[row + k] * w->value[column + k];
         y->value[at] = sum;
-        if (f64_tracks_errors()) y->error[at] = dot_error(x, row, w, column, count, allowed) + f64_ulp(sum);
+        if (f64_tracks_errors())
+            y->error[at] =
+                dot_error(x, row, w, column, count, allowed) + f64_ulp(sum) + f64_stored_rounding(sum);
     }
     return b ? f64_add(y, f64_slice(b, 0, from, to)) : y;
 }

@@ -34,6 +34,17 @@ static void order_line(element *line, const f64_array *x, f64_line l, bool desce
     qsort(line, l.n, sizeof *line, compare);
 }
 
+/* An element of which nothing is known may be anywhere, and moves all others. */
+static bool has_unknown(const f64_array *x, f64_line l) {
+    for (size_t j = 0; j < l.n; j++)
+        if (!isfinite(x->error[l.start + j * l.step])) return true;
+    return false;
+}
+
+static void forget_line(f64_array *y, f64_line l) {
+    for (size_t j = 0; j < l.n; j++) y->error[l.start + j * l.step] = INFINITY;
+}
+
 /* The rank-th largest element lies between the rank-th largest lower and the rank-th largest upper bound. */
 static void put_values(
     f64_array *y, f64_line to, const f64_array *x, f64_line from, element *line, bool descending) {
@@ -47,6 +58,7 @@ static void put_values(
             y->error[at] = fmax(y->error[at], isnan(off) ? 0 : off);
         }
     }
+    if (has_unknown(x, from)) forget_line(y, to);
 }
 
 static double turned(const element *e) {
@@ -73,6 +85,7 @@ static void put_places(
             y->error[at] = (double)from.n;
         reach = fmax(reach, here + error);
     }
+    if (has_unknown(x, from)) forget_line(y, to);
 }
 
 static f64_array *ordered(const f64_array *x, f64_order order, bool places) {

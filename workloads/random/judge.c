@@ -87,7 +87,7 @@ f64_array *program_direction(const program *p, int source, const f64_array *valu
     f64_array *const direction = f64_zeros(values->rank, values->dims);
     program_random random = program_random_of(p->seed, p->number, 3000 + (uint64_t)source);
     for (size_t i = 0; i < direction->count; i++)
-        direction->value[i] = (double)(float)program_random_between(&random, -1, 1);
+        direction->value[i] = program_nearest(program_stored(p), program_random_between(&random, -1, 1));
     return direction;
 }
 
@@ -98,12 +98,16 @@ typedef struct slope_of {
     int source;
     const f64_array *direction;
     const f64_array *across; /* of second gradients: the direction of the first; NULL: there is none */
+    weft_context *context;
+    bool cancels; /* a slope of the loss may be what rounding leaves where it cancels out */
+    f64_array *
+        *stored; /* the gradient in f32, then at rounded results (program_stored_gradient), once asked for */
     double noise;
     uint64_t noise_seed;
 } slope_of;
 
-/* By how much the loss grows: large terms that do not depend on the source take no digits from the difference. Also the sum of its terms by
- * absolute value, where `size` is not NULL. */
+/* By how much the loss grows: large terms that do not depend on the source take no digits from the difference, and terms
+ * that are not finite hide no others. Also the sum of its terms by absolute value, where `size` is not NULL. */
 static double loss_with_size(const slope_of *s, double along, double across, double *size) {
     const f64_mark mark = f64_pool_mark();
     f64_array *values[PROGRAM_VALUES];
@@ -121,6 +125,7 @@ static double loss_with_size(const slope_of *s, double along, double across, dou
         const f64_array *const value = values[s->p->loss[term]], *const before = s->sources[s->p->loss[term]];
         const f64_array *const weights = program_loss_weights(s->p, term, value);
         for (size_t i = 0; i < value->count; i++) {
+            if (!isfinite(before->value[i])) continue;
             loss += (value->value[i] - before->value[i]) * weights->value[i];
             if (size) *size += fabs(value->value[i] * weights->value[i]);
         }
@@ -139,6 +144,8 @@ static double mixed(const slope_of *s, double along, double across, double h) {
                loss_at(s, along - h, across + h) + loss_at(s, along - h, across - h)) /
            (4 * h * h);
 }
+
+enum { STORED_SAMPLES = 5 }; /* the first is not rounded */
 
 #define STEP        1e-6
 #define SECOND_STEP 1e-4
@@ -181,12 +188,39 @@ static double bend_of(const slope_of *s, double value) {
         fabs(loss_at(s, STEP, 0) - 2 * loss_at(s, 0, 0) + loss_at(s, -STEP, 0)) / STEP, jump(s, value));
 }
 
-/* How far the slope moves where results are rounded as f32, or the format, rounds them. */
+/* How far the slope moves where results are rounded as f32, or the format, rounds them. NaN: some of it is NaN then. */
 static double conditioned(slope_of s, double value) {
     double most = 0;
-    s.noise = s.p->format == WEFT_F32 ? 4e-7 : s.p->format == WEFT_BF16 ? 8e-3 : 1e-3;
-    for (s.noise_seed = 1; s.noise_seed <= 2; s.noise_seed++) most = fmax(most, fabs(measure(&s) - value));
+    const weft_dtype stored = program_stored(s.p);
+    s.noise = stored == WEFT_F32 ? 4e-7 : stored == WEFT_BF16 ? 8e-3 : 1e-3;
+    for (s.noise_seed = 1; s.noise_seed <= 2; s.noise_seed++) {
+        const double off = fabs(measure(&s) - value);
+        most = isnan(off) ? NAN : fmax(most, off);
+    }
     return 6 * most;
+}
+
+static double product_of(const f64_array *a, const f64_array *b) {
+    double sum = 0;
+    for (size_t i = 0; i < a->count; i++) sum += a->value[i] * b->value[i];
+    return sum;
+}
+
+/* How far the slope moves where the library's own rules read results that are rounded to 16 bits. NaN: some of it is NaN then, or it
+ * cannot be told. */
+static double stored_interval(const slope_of *s) {
+    double most = 0;
+    if (!s->context) return NAN;
+    for (uint64_t i = 0; i < STORED_SAMPLES; i++) {
+        if (!s->stored[i])
+            s->stored[i] = program_stored_gradient(
+                s->p, s->context, s->sizes, s->sources, s->source, s->across != NULL, i);
+        if (!s->stored[i]) return NAN;
+        const double off =
+            fabs(product_of(s->stored[i], s->direction) - product_of(s->stored[0], s->direction));
+        most = isnan(off) ? NAN : fmax(most, off);
+    }
+    return 4 * most;
 }
 
 /* Is something NaN between the source and the loss? A comparison or a maximum may hide it: the loss's differences are those of another
@@ -205,22 +239,42 @@ static bool hides_nan(const slope_of *s) {
     return nan;
 }
 
+typedef enum slope_verdict { SLOPE_RIGHT, SLOPE_UNJUDGED, SLOPE_WRONG } slope_verdict;
+
+/* Is an interval of this width small beside the slope, so that it says something of a slope that lies in it? */
+static bool is_small(double interval, double expected, double size) {
+    return interval <= 0.3 * fmax(fabs(expected), size);
+}
+
+/* size: of the gradient whose slope this is. */
+static slope_verdict judge_slope(const slope_of *s, double along, double expected, double size) {
+    const weft_dtype stored = program_stored(s->p);
+    const double rough = stored == WEFT_F32 ? 1e-4 : stored == WEFT_BF16 ? 4e-2 : 5e-3;
+    const double allowed = rough * size + 1e-7 + (s->across ? 1e-3 * fabs(expected) + 1e-4 : 0);
+    const double off = fabs(along - expected);
+    if (off <= allowed || (isnan(along) && (isnan(expected) || hides_nan(s)))) return SLOPE_RIGHT;
+    const double uncertain = allowed + conditioned(*s, expected), interval = uncertain + rounded(s);
+    if (!is_small(uncertain, expected, size)) return SLOPE_UNJUDGED;
+    if (off <= interval) return SLOPE_RIGHT;
+    if (!(bend_of(s, expected) <= 0.2 * off) || hides_nan(s)) return SLOPE_UNJUDGED;
+    if (s->cancels) return SLOPE_UNJUDGED;
+    if (stored == WEFT_F32) return SLOPE_WRONG;
+    const double stored_too = stored_interval(s);
+    if (!is_small(uncertain + stored_too, expected, size)) return SLOPE_UNJUDGED;
+    return off <= interval + stored_too ? SLOPE_RIGHT : SLOPE_WRONG;
+}
+
 static bool judge_along(
     const slope_of *s, double along, double size, const char *where, program_result *result) {
     const double expected = measure(s);
-    const double rough = s->p->format == WEFT_F32 ? 1e-4 : s->p->format == WEFT_BF16 ? 4e-2 : 5e-3;
-    const double allowed = rough * size + 1e-7 + (s->across ? 1e-3 * fabs(expected) + 1e-4 : 0);
+    const slope_verdict verdict = judge_slope(s, along, expected, size);
     result->tally.slopes++;
-    if (fabs(along - expected) <= allowed) return true;
-    if (isnan(expected) && isnan(along)) return true;
-    if (fabs(along - expected) <= allowed + conditioned(*s, expected) + rounded(s)) return true;
-    if (!(bend_of(s, expected) <= 0.2 * fabs(along - expected)) || hides_nan(s)) {
-        result->tally.unjudged_slopes++;
-        return true;
-    }
-    snprintf(result->line, sizeof result->line, "%sgradient of v%d %s: %.9g instead of %.9g (allowed %.3g)",
-        s->across ? "second " : "", s->source, where, along, expected, allowed);
-    return false;
+    result->tally.unjudged_slopes += verdict == SLOPE_UNJUDGED;
+    if (verdict == SLOPE_WRONG)
+        snprintf(result->line, sizeof result->line,
+            "%sgradient of v%d %s: %.9g instead of %.9g (its size %.3g)", s->across ? "second " : "",
+            s->source, where, along, expected, size);
+    return verdict != SLOPE_WRONG;
 }
 
 /* Does the loss depend on the source by a call whose slopes cancel out? */
@@ -236,13 +290,8 @@ static bool cancels(const program *p, const oracle_sizes *sizes, f64_array *cons
     return false;
 }
 
-bool program_judge_gradient(const program *p, const oracle_sizes *sizes, f64_array *const *sources,
-    int source, const double *gradient, bool second, program_result *result) {
-    if (cancels(p, sizes, sources, source)) {
-        result->tally.slopes++;
-        result->tally.unjudged_slopes++;
-        return true;
-    }
+bool program_judge_gradient(const program *p, weft_context *context, const oracle_sizes *sizes,
+    f64_array *const *sources, int source, const double *gradient, bool second, program_result *result) {
     const f64_mark mark = f64_pool_mark();
     f64_array *const direction = f64_copy(sources[source]);
     program_random random = program_random_of(p->seed, p->number, 4000 + (uint64_t)source);
@@ -252,7 +301,11 @@ bool program_judge_gradient(const program *p, const oracle_sizes *sizes, f64_arr
         along += direction->value[i] * gradient[i];
         squares += gradient[i] * gradient[i];
     }
+    f64_array *stored[STORED_SAMPLES] = {NULL};
     const slope_of s = {.p = p,
+        .context = context,
+        .stored = stored,
+        .cancels = cancels(p, sizes, sources, source),
         .sizes = sizes,
         .sources = sources,
         .source = source,

@@ -1,4 +1,4 @@
-/* Draws programs, builds their graphs and evaluates them in float64: see random_program.h. */
+/* Builds the graphs of programs and evaluates these in float64: see random_program.h. */
 #include "random/random_program.h"
 #include "cl/context.h"
 #include "oracle/dtype_values.h"
@@ -31,11 +31,34 @@ double program_random_between(program_random *random, double low, double high) {
 
 /* ---- numbers of sources ---- */
 
-static double nearest(weft_dtype dtype, double value) {
+double program_nearest(weft_dtype dtype, double value) {
     double memory = 0, back = 0;
     f64_to_dtype(dtype, &value, 1, &memory);
     f64_from_dtype(dtype, &memory, 1, &back);
     return back;
+}
+
+bool program_precision_of(const char *name, program_options *options) {
+    static const struct {
+        const char *name;
+        weft_dtype format;
+        weft_precision precision;
+    } known[] = {{"f32", WEFT_F32, WEFT_PRECISION_F32}, {"bf16", WEFT_BF16, WEFT_PRECISION_F32},
+        {"f16", WEFT_F16, WEFT_PRECISION_F32}, {"mixed", WEFT_F32, WEFT_PRECISION_BF16},
+        {"mixed_f16", WEFT_F32, WEFT_PRECISION_F16}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(known[i].name, name) != 0) continue;
+        options->format = known[i].format;
+        options->precision = known[i].precision;
+        return true;
+    }
+    return false;
+}
+
+weft_dtype program_stored(const program *p) {
+    return p->precision == WEFT_PRECISION_BF16  ? WEFT_BF16
+           : p->precision == WEFT_PRECISION_F16 ? WEFT_F16
+                                                : p->format;
 }
 
 double program_rounding(weft_dtype dtype, double value) {
@@ -72,12 +95,13 @@ f64_array *program_source_values(const program *p, int value, const oracle_sizes
     f64_array *const values = f64_zeros(rank, dims);
     program_random random = program_random_of(p->seed, p->number, 1000 + (uint64_t)value);
     const bool whole = source->dtype == WEFT_I32 || source->dtype == WEFT_BOOL;
+    const weft_dtype stored = whole ? source->dtype : program_stored(p);
     double low = source->below ? 0 : source->low;
     double high = source->below ? (double)oracle_size(source->below, sizes) - 1 : source->high;
     if (whole) low = ceil(low), high = floor(high);
     for (size_t i = 0; i < values->count; i++) {
         const double x = program_random_between(&random, low, whole ? high + 1 : high);
-        values->value[i] = whole ? fmin(floor(x), high) : nearest(source->dtype, x);
+        values->value[i] = whole ? fmin(floor(x), high) : program_nearest(stored, x);
     }
     if (source->distinct) shuffle(&random, values);
     if (source->ascending) qsort(values->value, values->count, sizeof(double), by_value);
@@ -89,7 +113,7 @@ f64_array *program_loss_weights(const program *p, int term, const f64_array *val
     f64_array *const weights = f64_zeros(value->rank, value->dims);
     program_random random = program_random_of(p->seed, p->number, 2000 + (uint64_t)term);
     for (size_t i = 0; i < weights->count; i++)
-        weights->value[i] = nearest(p->format, program_random_between(&random, -1, 1));
+        weights->value[i] = program_nearest(program_stored(p), program_random_between(&random, -1, 1));
     return weights;
 }
 
@@ -100,7 +124,7 @@ oracle_sizes program_sizes(const program *p, const weft_context *context) {
         .length = p->length,
         .inference = p->inference,
         .seed = context->seed,
-        .format = p->format};
+        .format = program_stored(p)};
 }
 
 static weft_tensor *build_array(weft_graph *graph, const program *p, int value, const oracle_sizes *sizes) {
@@ -131,7 +155,7 @@ static weft_tensor *build_source(weft_graph *graph, const program *p, int value,
     }
 }
 
-static weft_tensor *build_call(program_graph *built, const oracle_call *call, const oracle_sizes *sizes) {
+weft_tensor *program_build_call(program_graph *built, const oracle_call *call, const oracle_sizes *sizes) {
     weft_tensor *in[ORACLE_INPUTS] = {NULL};
     for (int i = 0; i < call->input_count; i++)
         if (call->inputs[i] >= 0) in[i] = built->tensors[call->inputs[i]];
@@ -141,9 +165,13 @@ static weft_tensor *build_call(program_graph *built, const oracle_call *call, co
 weft_status program_build(
     program_graph *built, weft_context *context, const program *p, int count, const oracle_sizes *sizes) {
     *built = (program_graph){0};
+    const weft_loss_scaling unscaled = {WEFT_LOSS_SCALING_INIT, .initial = 1};
     weft_status status = weft_graph_create(&built->graph, context);
+    if (status == WEFT_OK && p->precision == WEFT_PRECISION_F16)
+        status = weft_graph_set_loss_scaling(built->graph, &unscaled);
+    if (status == WEFT_OK) status = weft_graph_set_precision(built->graph, p->precision);
     for (int i = 0; i < count && status == WEFT_OK; i++) {
-        built->tensors[i] = p->values[i].is_call ? build_call(built, &p->values[i].call, sizes)
+        built->tensors[i] = p->values[i].is_call ? program_build_call(built, &p->values[i].call, sizes)
                                                  : build_source(built->graph, p, i, sizes);
         status = weft_graph_status(built->graph);
         if (status == WEFT_OK && !built->tensors[i]) status = WEFT_ERROR_ARGUMENT;
@@ -153,13 +181,16 @@ weft_status program_build(
 
 /* ---- float64 ---- */
 
-/* Whole numbers are exact or uncertain; others may be changed by storing them in a format of 16 bits. */
+/* Whole numbers are exact or off by whole numbers, and a boolean that is uncertain is the other one; floats may be changed by storing them
+ * in a format of 16 bits. */
+static double settled_error(const program *p, weft_dtype dtype, double value, double error) {
+    if (dtype == WEFT_BOOL) return error < 0.5 ? 0 : 1;
+    if (dtype == WEFT_I32) return nearbyint(error);
+    return error + program_rounding(program_stored(p), value);
+}
+
 static void settle_errors(const program *p, weft_dtype dtype, f64_array *a) {
-    const bool whole = dtype == WEFT_I32 || dtype == WEFT_BOOL;
-    for (size_t i = 0; i < a->count && whole; i++)
-        if (a->error[i] < 0.5) a->error[i] = 0;
-    for (size_t i = 0; i < a->count && !whole && p->format != WEFT_F32; i++)
-        a->error[i] += program_rounding(p->format, a->value[i]);
+    for (size_t i = 0; i < a->count; i++) a->error[i] = settled_error(p, dtype, a->value[i], a->error[i]);
 }
 
 /* Of what stands in base, and of the change from it: slopes that cancel out exactly are noisy in float32 because changes round apart. */
@@ -171,12 +202,25 @@ static void add_noise(f64_array *a, const f64_array *base, double noise, program
     }
 }
 
-static f64_array *evaluate_call(
-    const oracle_call *call, const oracle_sizes *sizes, f64_array *const *values) {
+static int stored_bits(const program *p) {
+    size_t count;
+    const f64_narrow_format *const narrow = f64_narrow_formats(&count);
+    for (size_t i = 0; i < count; i++)
+        if (narrow[i].dtype == program_stored(p)) return narrow[i].fraction_bits;
+    return 0;
+}
+
+f64_array *program_evaluate_call(
+    const program *p, int value, const oracle_sizes *sizes, f64_array *const *values) {
+    const oracle_call *const call = &p->values[value].call;
     const f64_array *in[ORACLE_INPUTS] = {NULL};
     for (int i = 0; i < call->input_count; i++)
         if (call->inputs[i] >= 0) in[i] = values[call->inputs[i]];
-    return call->op->evaluate(call, in, sizes);
+    f64_store_with(stored_bits(p));
+    f64_array *const result = call->op->evaluate(call, in, sizes);
+    f64_store_with(0);
+    settle_errors(p, p->values[value].source.dtype, result);
+    return result;
 }
 
 void program_evaluate(
@@ -184,9 +228,8 @@ void program_evaluate(
     for (int i = 0; i < p->count; i++) {
         if (!p->values[i].is_call) continue;
         const f64_array *const base = noise > 0 ? values[i] : NULL;
-        values[i] = evaluate_call(&p->values[i].call, sizes, values);
+        values[i] = program_evaluate_call(p, i, sizes, values);
         const bool whole = p->values[i].source.dtype == WEFT_I32 || p->values[i].source.dtype == WEFT_BOOL;
-        settle_errors(p, p->values[i].source.dtype, values[i]);
         if (!whole && noise > 0)
             add_noise(values[i], base, noise, program_random_of(noise_seed, 0, (uint64_t)i));
     }
@@ -216,10 +259,6 @@ static bool has_no_gradient(const oracle_call *call) {
     return call->op->no_gradient || call->no_gradient;
 }
 
-static bool has_first_gradient_only(const oracle_call *call) {
-    return call->op->first_gradient_only;
-}
-
 int program_draws_before(const program *p, int value) {
     int draws = 0;
     for (int i = 0; i < value; i++) draws += p->values[i].is_call && p->values[i].call.op->random;
@@ -231,147 +270,4 @@ bool program_is_random(const program *p, int value) {
 }
 bool program_has_no_gradient(const program *p, int value) {
     return program_any_call(p, value, has_no_gradient);
-}
-
-/* ---- drawing ---- */
-
-/* Values that f32 cannot follow (large, or uncertain because comparisons are close) are not built upon. */
-static bool is_tame(const f64_array *a) {
-    size_t uncertain = 0;
-    for (size_t i = 0; i < a->count; i++) {
-        if (!(fabs(a->value[i]) < 1e4)) return false;
-        uncertain += !(a->error[i] <= 1e-2 * fmax(1, fabs(a->value[i])));
-    }
-    return uncertain * 20 <= a->count;
-}
-
-static void rebuild(oracle_draw *draw) {
-    weft_context *const context = weft_graph_context(draw->built.graph);
-    weft_graph_release(draw->built.graph);
-    draw->failed = program_build(&draw->built, context, draw->p, draw->p->count, &draw->sizes) != WEFT_OK;
-}
-
-/* The call becomes value p->count, unless the library refuses it or its numbers are wild. */
-static bool accept(oracle_draw *draw, const oracle_call *call) {
-    program *const p = draw->p;
-    const int at = p->count;
-    p->values[at] = (program_value){.is_call = true, .call = *call};
-    draw->built.tensors[at] = build_call(&draw->built, call, &draw->sizes);
-    if (weft_graph_status(draw->built.graph) != WEFT_OK || !draw->built.tensors[at]) return false;
-    p->values[at].source.dtype = weft_tensor_dtype(draw->built.tensors[at]);
-    draw->arrays[at] = evaluate_call(call, &draw->sizes, draw->arrays);
-    settle_errors(p, p->values[at].source.dtype, draw->arrays[at]);
-    if ((int64_t)draw->arrays[at]->count > 4 * draw->most || draw->arrays[at]->rank > 7) return false;
-    if (draw->arrays[at]->count == 0 || !is_tame(draw->arrays[at])) return false;
-    p->count++;
-    return true;
-}
-
-static bool try_op(oracle_draw *draw, const oracle_op *op) {
-    const int count = draw->p->count;
-    oracle_call call = {.op = op, .dims = {WEFT_END}};
-    for (int i = 0; i < ORACLE_INPUTS; i++) call.inputs[i] = -1;
-    const bool drawn = op->draw(draw, &call);
-    for (int i = 0; i < ORACLE_INPUTS; i++)
-        if (call.inputs[i] >= 0 && call.input_count <= i) call.input_count = i + 1;
-    call.draws = program_draws_before(draw->p, draw->p->count);
-    if (drawn && !draw->failed && accept(draw, &call)) return true;
-    draw->p->count = count;
-    rebuild(draw);
-    return false;
-}
-
-static bool is_alike(const oracle_draw *draw, int a, int b) {
-    const int rank = draw_rank(draw, a);
-    if (draw_dtype(draw, a) != draw_dtype(draw, b) || rank != draw_rank(draw, b)) return false;
-    for (int i = 0; i < rank; i++)
-        if (draw_dim(draw, a, i) != draw_dim(draw, b, i)) return false;
-    return true;
-}
-
-/* A state may get the latest value of its dtype and shape. */
-static void draw_assignment(oracle_draw *draw, int state) {
-    program_value *const values = draw->p->values;
-    if (values[state].is_call || values[state].source.kind != PROGRAM_STATE || values[state].source.changed ||
-        values[state].source.below)
-        return;
-    if (!draw_chance(draw, 60)) return;
-    for (int i = draw->p->count - 1; i > state && values[state].assigned == 0; i--)
-        if (values[i].is_call && is_alike(draw, state, i)) values[state].assigned = i;
-}
-
-static void draw_outputs(oracle_draw *draw) {
-    program *const p = draw->p;
-    bool read[PROGRAM_VALUES] = {false};
-    for (int i = 0; i < p->count; i++)
-        for (int k = 0; p->values[i].is_call && k < p->values[i].call.input_count; k++)
-            if (p->values[i].call.inputs[k] >= 0) read[p->values[i].call.inputs[k]] = true;
-    for (int i = 0; i < p->count; i++)
-        p->values[i].shown = p->values[i].is_call && (!read[i] || draw_chance(draw, 40));
-    for (int i = p->count - 1; i >= 0 && p->loss_count < PROGRAM_LOSS_TERMS; i--) {
-        const bool may =
-            p->values[i].is_call && p->values[i].source.dtype == p->format && !program_has_no_gradient(p, i);
-        if (may && (!read[i] || draw_chance(draw, 30))) p->loss[p->loss_count++] = i;
-    }
-    for (int i = 0; i < p->count; i++) draw_assignment(draw, i);
-    p->minimizes = p->loss_count > 0 && p->format == WEFT_F32 && !p->inference && draw_chance(draw, 20);
-    p->clip_norm = p->minimizes && draw_chance(draw, 50) ? 0.5f : 0;
-    for (int i = 0; i < p->count; i++) p->frozen |= (uint64_t)(p->minimizes && draw_chance(draw, 25)) << i;
-    p->second = p->loss_count > 0 && draw_chance(draw, 20);
-    for (int term = 0; term < p->loss_count; term++)
-        p->second = p->second && !program_any_call(p, p->loss[term], has_first_gradient_only);
-}
-
-static void draw_frame(oracle_draw *draw) {
-    static const int64_t mosts[] = {64, 512, 512, 2048, 4096, 4096, 12288}, batches[] = {2, 3, 5},
-                         lengths[] = {3, 5, 8};
-    program *const p = draw->p;
-    p->free_batch = draw_chance(draw, 65);
-    p->free_length = draw_chance(draw, 25);
-    p->inference = draw_chance(draw, 15);
-    p->batch = batches[draw_below(draw, 3)];
-    p->length = lengths[draw_below(draw, 3)];
-    draw->most = mosts[draw_below(draw, 7)];
-}
-
-static size_t common_divisor(size_t a, size_t b) {
-    return b == 0 ? a : common_divisor(b, a % b);
-}
-
-/* The subject is one op after the other, in an order that differs from round to round, so that every op is the subject of as many programs
- * as any other. */
-static const oracle_op *subject_of(const program_options *options, uint64_t number) {
-    if (options->only) return oracle_find(options->only);
-    const size_t count = oracle_op_count();
-    program_random random = program_random_of(options->seed, number / count, 3);
-    const size_t first = program_random_bits(&random) % count;
-    size_t step = 1 + program_random_bits(&random) % count;
-    while (common_divisor(count, step) > 1) step++; /* a step without a common divisor meets each op once */
-    return oracle_op_at((first + number % count * step) % count);
-}
-
-/* Half of the other calls are ops that the planner fuses, moves and shares most, so that each op meets them often; half are any. */
-static const oracle_op *draw_op(oracle_draw *draw) {
-    static const char *const common[] = {"add", "mul", "sub", "where", "exp", "tanh", "relu", "sum", "mean",
-        "max", "var", "softmax", "logsumexp", "layer_norm", "reshape", "permute", "slice", "concat", "expand",
-        "pad", "roll", "matmul", "linear_with", "conv_with"};
-    if (draw_chance(draw, 50)) return oracle_find(common[draw_below(draw, sizeof common / sizeof *common)]);
-    return oracle_op_at((size_t)draw_below(draw, (int64_t)oracle_op_count()));
-}
-
-bool program_draw(program *p, weft_context *context, const program_options *options, uint64_t number) {
-    *p = (program){.seed = options->seed, .number = number, .format = options->format};
-    oracle_draw draw = {.p = p, .random = program_random_of(options->seed, number, 0)};
-    const oracle_op *const subject = subject_of(options, number);
-    draw_frame(&draw);
-    draw.sizes = program_sizes(p, context);
-    if (!subject || program_build(&draw.built, context, p, 0, &draw.sizes) != WEFT_OK) return false;
-    const int calls = 2 + (int)draw_below(&draw, PROGRAM_CALLS - 1), at = (int)draw_below(&draw, calls);
-    for (int done = 0, tries = 0; done < calls && tries < 60 && p->count < PROGRAM_VALUES - 10; tries++) {
-        const oracle_op *const op = done == at && tries < 40 ? subject : draw_op(&draw);
-        done += try_op(&draw, op);
-    }
-    draw_outputs(&draw);
-    weft_graph_release(draw.built.graph);
-    return true;
 }

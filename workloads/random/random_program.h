@@ -2,11 +2,15 @@
  * the oracle.
  *
  *   draw.c            the choices that a family's draw functions ask for (oracle/draw.h)
- *   random_program.c  draws a program; builds its graph; evaluates it in float64
+ *   draw_program.c    draws a program
+ *   random_program.c  builds its graph; evaluates it in float64
+ *   pairs.c           counts which attributes of ops programs have met at which sizes
  *   random_run.c      plans and runs it in several forms, and has the results judged
  *   judge.c           is a value, or a gradient, within what the oracle allows?
+ *   stored.c          what storing results in 16 bits makes of a gradient
  *   random_reduce.c   makes a program that fails smaller
- *   print.c           writes the lines of C that build a program */
+ *   print.c           writes calls as lines of C
+ *   print_program.c   writes a program as one of C */
 #ifndef RANDOM_PROGRAM_H
 #define RANDOM_PROGRAM_H
 
@@ -37,11 +41,13 @@ typedef struct program_value {
     int assigned; /* of a state: the value that each run assigns to it, which comes later; 0: none */
     program_source source;
     oracle_call call;
+    int64_t elements; /* of the call's largest input, at the sizes that the program was drawn with */
 } program_value;
 
 typedef struct program {
     uint64_t seed, number;
-    weft_dtype format; /* of its floats */
+    weft_dtype format;        /* of its floats */
+    weft_precision precision; /* of the graph; where it is mixed, format is f32 */
     bool free_batch, free_length, inference;
     bool minimizes;        /* an optimizer step is among its outputs, */
     float clip_norm;       /* which clips to this norm; 0: it does not */
@@ -62,12 +68,28 @@ program_random program_random_of(uint64_t seed, uint64_t number, uint64_t stream
 uint64_t program_random_bits(program_random *random);
 double program_random_between(program_random *random, double low, double high);
 
+/* The pairs of an op's attribute, in a class of values, and a class of sizes (pairs.h) that were drawn, and those that programs have. */
+typedef struct program_pairs program_pairs;
+program_pairs *program_pairs_create(void); /* NULL: out of memory */
+void program_pairs_release(program_pairs *pairs);
+void program_cover(program_pairs *pairs, const program *p); /* the program has run */
+size_t program_pairs_covered(const program_pairs *pairs);
+size_t program_pairs_known(const program_pairs *pairs);
+
+enum { PROGRAM_CANDIDATES = 8 };
+
 typedef struct program_options {
     uint64_t seed;
     weft_dtype format;
-    const char *only; /* an op of the table, which each program has; NULL: each op in turn */
+    weft_precision precision;
+    const char *only;     /* an op of the table, which each program has; NULL: each op in turn */
+    int candidates;       /* calls of that op that are drawn, of which one is taken; 0: PROGRAM_CANDIDATES */
+    program_pairs *pairs; /* notes what was drawn; it changes no program. NULL: nobody asks */
 } program_options;
 
+/* Sets format and precision of this name: f32, bf16, f16, or mixed precision of graphs in f32: mixed (bf16), mixed_f16. False: there is none
+ * of that name. */
+bool program_precision_of(const char *name, program_options *options);
 /* Draws program `number` of the seed: the same one on every machine. False with the error recorded where the host has no memory. */
 bool program_draw(program *p, weft_context *context, const program_options *options, uint64_t number);
 
@@ -101,6 +123,10 @@ bool program_is_random(const program *p, int value);
 bool program_has_no_gradient(const program *p, int value);
 /* How many random calls there are before the value: the number of the stream that it draws from. */
 int program_draws_before(const program *p, int value);
+/* The nearest number that the dtype has. */
+double program_nearest(weft_dtype dtype, double value);
+/* The format that results may be stored in: that of its floats, or of mixed precision. */
+weft_dtype program_stored(const program *p);
 /* The spacing of numbers of a 16-bit format around the value; 0 for other formats. */
 double program_rounding(weft_dtype dtype, double value);
 
@@ -121,7 +147,8 @@ typedef struct program_tally {
 
 typedef struct program_result {
     program_verdict verdict;
-    char line[512]; /* what is wrong */
+    char line[512];     /* what is wrong */
+    oracle_sizes sizes; /* of the last run */
     program_tally tally;
 } program_result;
 
@@ -132,15 +159,21 @@ void program_run(const program *p, weft_context *context, program_result *result
 bool program_judge(
     const char *what, weft_dtype dtype, const void *got, const f64_array *wanted, program_result *result);
 /* Compares a gradient of the loss for a source with differences of the oracle's loss. `second`: of the sum of the gradient times
- * the direction that program_direction gives. */
-bool program_judge_gradient(const program *p, const oracle_sizes *sizes, f64_array *const *sources,
-    int source, const double *gradient, bool second, program_result *result);
+ * the direction that program_direction gives. A slope in 16 bits that differs is judged in this context by what rounded results make
+ * of it; NULL: it is not judged. */
+bool program_judge_gradient(const program *p, weft_context *context, const oracle_sizes *sizes,
+    f64_array *const *sources, int source, const double *gradient, bool second, program_result *result);
+/* The gradient that the library's rules give in f32 where each result of the forward and the backward pass is rounded to the program's
+ * 16 bits, after a move by half the spacing of the format at random. Seed 0: nothing is rounded. NULL: it cannot be computed. */
+f64_array *program_stored_gradient(const program *p, weft_context *context, const oracle_sizes *sizes,
+    f64_array *const *sources, int source, bool second, uint64_t seed);
 f64_array *program_direction(const program *p, int source, const f64_array *values);
 
 /* ---- for a person ---- */
 /* Makes the program as small as it can be made while its verdict stays; `tries` plans at most. */
 void program_reduce(program *p, weft_context *context, program_result *result, int tries);
-/* The lines of C that build it. The text is allocated; the caller frees it. NULL: out of memory. */
-char *program_text(const program *p);
+/* A program of C that builds it, runs it once at these sizes with its numbers and prints what it gives. The text is allocated; the caller
+ * frees it. NULL: out of memory. */
+char *program_text(const program *p, const oracle_sizes *sizes);
 
 #endif

@@ -1,5 +1,6 @@
 /* A program as a graph with its loss, gradients and update: see trained.h. */
 #include "random/trained.h"
+#include "oracle/dtype_values.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -113,6 +114,40 @@ weft_status program_prepare(trained *t, weft_context *context, const program *p,
             add_output(t, weft_assign(t->built.tensors[i], t->built.tensors[p->values[i].assigned]));
     add_output(t, t->update);
     return weft_graph_status(t->built.graph);
+}
+
+static void *memory_of(weft_dtype dtype, const f64_array *values) {
+    void *const data = calloc(values->count + 1, 8);
+    if (data) f64_to_dtype(dtype, values->value, values->count, data);
+    return data;
+}
+
+/* Inputs that no output needs are not among the plan's: they need no numbers. */
+static void write_values(
+    weft_plan *plan, weft_tensor *tensor, bool variable, weft_dtype dtype, const f64_array *values) {
+    void *const data = memory_of(dtype, values);
+    const size_t bytes = values->count * weft_dtype_size(dtype);
+    if (data && variable) (void)weft_tensor_write(tensor, data, bytes);
+    if (data && !variable) (void)weft_plan_write(plan, tensor, data, bytes);
+    free(data);
+}
+
+void program_write_sources(const trained *t, const program *p, weft_plan *plan, f64_array *const *values) {
+    for (int i = 0; i < p->count; i++) {
+        const program_source *const source = &p->values[i].source;
+        if (p->values[i].is_call || source->kind == PROGRAM_ARRAY) continue;
+        write_values(plan, t->built.tensors[i], source->kind != PROGRAM_INPUT, source->dtype, values[i]);
+    }
+}
+
+void program_write_directions(const trained *t, const program *p, weft_plan *plan, f64_array *const *values) {
+    for (int term = 0; term < p->loss_count; term++)
+        write_values(
+            plan, t->weights[term], false, p->format, program_loss_weights(p, term, values[p->loss[term]]));
+    for (int i = 0; i < t->wrt_count; i++)
+        if (t->across[i])
+            write_values(
+                plan, t->across[i], false, p->format, program_direction(p, t->wrt[i], values[t->wrt[i]]));
 }
 
 void program_forget(trained *t) {

@@ -23,6 +23,9 @@ typedef struct trained {
 
 /* The graph has an error: its status. What is there of it is released with trained.built.graph in any case. */
 weft_status program_prepare(trained *t, weft_context *context, const program *p, const oracle_sizes *sizes);
+/* What a plan of it reads: the numbers of its sources, then, once the loss's terms are known, weights and directions. */
+void program_write_sources(const trained *t, const program *p, weft_plan *plan, f64_array *const *values);
+void program_write_directions(const trained *t, const program *p, weft_plan *plan, f64_array *const *values);
 /* Frees what was kept, and the graph. */
 void program_forget(trained *t);
 /* Is the source a parameter that the update leaves alone? */

@@ -227,13 +227,14 @@ static void roll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = g;
 }
 
-/* x moved along each axis by `before` elements. */
+/* x moved along each axis by `before` elements: modulo the size where that is known. */
 static weft_tensor *roll(weft_tensor *x, const int64_t *before) {
     wi_padding_attributes padding = {0};
     bool rolls = false;
     for (int i = 0; i < x->shape.rank; i++) {
         const int64_t size = x->shape.dims[i];
-        padding.before[i] = size > 0 ? before[i] % size : before[i];
+        const bool known = size > 0 && !wi_has_length(size, x->graph->length_symbol);
+        padding.before[i] = known ? before[i] % size : before[i];
         padding.mode[i] = padding.before[i] ? WI_PADDING_WRAP : WI_PADDING_NONE;
         rolls = rolls || padding.before[i];
     }

@@ -222,10 +222,24 @@ static void test_null_flows(void **state) {
 
 #define UNIT_TEST(name, ...) cmocka_unit_test(test_##name),
 
+/* A shift along the length is not taken modulo the number that stands for it: one that is too large beside that is an error. */
+static void test_large_shifts(void **state) {
+    (void)state;
+    static const int64_t shifts[] = {391924423, -391924423, 50000000};
+    for (size_t i = 0; i < sizeof shifts / sizeof *shifts; i++) {
+        weft_graph *const g = test_graph();
+        weft_tensor *const x = weft_input_shape(g, "x", WEFT_F32, 2, (const int64_t[]){WEFT_LENGTH, 5});
+        assert_non_null(weft_roll(x, 1, shifts[i]));
+        assert_null(weft_roll(x, 0, shifts[i]));
+        assert_weft_fails(WEFT_ERROR_SHAPE, weft_graph_status(g), "roll", "too large beside");
+        weft_graph_release(g);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {PARTS(UNIT_TEST) AXIS(UNIT_TEST) LONGER(UNIT_TEST) PLACES(UNIT_TEST)
                                            PRODUCTS(UNIT_TEST) EQUATIONS(UNIT_TEST)
                                                cmocka_unit_test(test_split),
-        cmocka_unit_test(test_null_flows)};
+        cmocka_unit_test(test_large_shifts), cmocka_unit_test(test_null_flows)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
