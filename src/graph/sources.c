@@ -339,20 +339,6 @@ weft_tensor *weft_number(weft_tensor *x, double value) {
     return x ? weft_constant(x->graph, x->dtype, value) : NULL;
 }
 
-weft_tensor *weft_size(weft_tensor *x, int axis) {
-    char text[WI_SHAPE_TEXT];
-    if (!wi_inputs_graph("size", &x, 1)) return NULL;
-    const int index = axis < 0 ? axis + x->shape.rank : axis;
-    if (index < 0 || index >= x->shape.rank)
-        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "size: axis %d is not one of %s", axis,
-            wi_shape_print(&x->shape, text));
-    const int64_t size = x->shape.dims[index];
-    if (wi_magnitude(size) > INT32_MAX)
-        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "size: axis %d of %s is larger than an i32", axis,
-            wi_shape_print(&x->shape, text));
-    return wi_constant_count(x, WEFT_I32, wi_magnitude(size), size < 0);
-}
-
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis) {
     const wi_attributes attributes = {.along = {.axis = axis}};
     return wi_node(graph, &wi_op_coordinate, NULL, 0, WEFT_I32, shape, &attributes);
