@@ -4,6 +4,7 @@
 #include "base/draws.h"
 #include "base/integers.h"
 #include "base/philox.h"
+#include "graph/length.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,14 @@ bool wi_initialiser_known(weft_initialiser_kind kind) {
     return (unsigned)kind <= WEFT_INIT_CUSTOM;
 }
 
+static weft_status check_numbers(const weft_initialiser *how, const char *name) {
+    const float numbers[] = {how->a, how->b, how->c, how->d};
+    char what[160];
+    snprintf(what, sizeof what, "initialiser of '%.120s'", name);
+    for (int i = 0; i < 4; i++) WI_TRY(wi_check_number(what, (double)numbers[i]));
+    return WEFT_OK;
+}
+
 /* A gain of 0, which a struct without its `a` has, would make all weights zeros. */
 static weft_status check_gain(const weft_initialiser *how, const char *name) {
     if (isfinite(how->a) && how->a != 0) return WEFT_OK;
@@ -26,6 +35,7 @@ static weft_status check_gain(const weft_initialiser *how, const char *name) {
 static weft_status check(const wi_variable *variable) {
     const weft_initialiser *how = &variable->initialiser;
     const char *name = weft_tensor_name(variable->tensor);
+    if (how->kind != WEFT_INIT_CUSTOM) WI_TRY(check_numbers(how, name));
     switch (how->kind) {
     case WEFT_INIT_TRUNCATED_NORMAL:
         if (!(how->b > 0) || !isfinite(how->a) || !isfinite(how->b) || !isfinite(how->c) ||

@@ -19,7 +19,9 @@ static weft_tensor *draw(
 
 static weft_tensor *draw_dims(
     weft_graph *graph, const wi_op *op, float offset, float scale, int rank, const int64_t *dims) {
-    if (!graph) return NULL;
+    if (!graph || !wi_takes_number(graph, op->name, (double)offset) ||
+        !wi_takes_number(graph, op->name, (double)scale))
+        return NULL;
     wi_shape shape = {.rank = rank};
     if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: rank %d is not in 0..%d, or dims is NULL",
