@@ -45,7 +45,7 @@ static void show_image(float (*image)[SIZE]) {
 static status train(training_loop *loop) {
     float pixels[1][DIGIT_PIXELS] = {{0}}, drawn[SIZE][SIZE], content_now = 0, style_now = 0, now = 0;
     dataset *digits = NULL;
-    plan *learn = NULL, *begin = NULL;
+    plan *learn = NULL;
     graph *g = loop->graph;
     tensor *seen[LEVELS], *style[LEVELS], *wanted[LEVELS], *style_loss = NULL;
     status error = dataset_open_idx(&digits, loop->context, options[DATA].text, "train");
@@ -53,7 +53,7 @@ static status train(training_loop *loop) {
 
     tensor *digit = array(g, F32, pixels, SHAPE(1, 1, 8, 8)),
            *content = upsample_linear(digit, SIZE / 8, false);
-    tensor *image = parameter(g, "image", zeros(), 1, 1, SIZE, SIZE);
+    tensor *image = parameter(g, "image", init_uniform(0, 1), 1, 1, SIZE, SIZE);
     features(image, seen), features(content, wanted), features(make_pattern(g), style);
     tensor *content_loss = squared_distance(seen[LEVELS - 1], wanted[LEVELS - 1]);
     for (int i = 0; i < LEVELS; i++) {
@@ -65,8 +65,6 @@ static status train(training_loop *loop) {
         TENSORS(loss, content_loss, style_loss, train_step(loss, adam(0.03f), "image"),
             assign_after(image, clamp(image, 0, 1))),
         NULL);
-    if (!error) error = plan_create(&begin, TENSORS(assign(image, content)), NULL);
-    if (!error) error = plan_run(begin);
     if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
     trace_values(VALUES(VALUE(digit, pixels)));
     const value values[] = {VALUE(loss, now), VALUE(content_loss, content_now), VALUE(style_loss, style_now)};
@@ -82,7 +80,7 @@ static status train(training_loop *loop) {
         if (!error) show_image(drawn);
     }
 done:
-    plan_release(learn), plan_release(begin), dataset_release(digits);
+    plan_release(learn), dataset_release(digits);
     return error;
 }
 

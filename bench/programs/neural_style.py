@@ -77,7 +77,8 @@ def main():
     digit, _ = Digits(args.data, "train").draw(1)
     content = F.interpolate(digit, scale_factor=SIZE // 8, mode="bilinear")
     network = Features().requires_grad_(False)
-    drawing = nn.ParameterDict({"image": content.clone()})
+    noise = nn.init.uniform_(torch.empty(1, 1, SIZE, SIZE))
+    drawing = nn.ParameterDict({"image": noise})
     optimizer = torch.optim.Adam(drawing.parameters(), lr=0.03)
     loop = TrainingLoop(
         args, args.steps, network=network, drawing=drawing, optimizer=optimizer
