@@ -4,6 +4,7 @@
 #include "graph/length.h"
 #include "graph/scope.h"
 #include "graph/variable_names.h"
+#include <math.h>
 #include <string.h>
 
 const wi_op wi_op_input = {
@@ -398,7 +399,11 @@ static weft_status check_scalar(const weft_tensor *scalar) {
 
 weft_status weft_scalar_set(weft_tensor *scalar, float value) {
     WI_TRY(check_scalar(scalar));
-    scalar->graph->scalars[scalar->attributes->scalar.index].value = value;
+    wi_scalar *const own = &scalar->graph->scalars[scalar->attributes->scalar.index];
+    if (own->is_rate && !(value >= 0 && value < INFINITY))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_scalar_set: a learning rate is %g, expected at least 0 and below inf", (double)value);
+    own->value = value;
     return WEFT_OK;
 }
 
