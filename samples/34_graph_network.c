@@ -46,8 +46,8 @@ static adjacency normalise(tensor *edges) {
 static tensor *convolution(graph *g, const char *name, tensor *x, adjacency a, int64_t width) {
     scope_begin(g, name, false);
     tensor *h = linear(x, width, .name = "linear", .no_bias = true);
-    tensor *sent = mul(index_select(h, 0, a.end), unsqueeze(a.weights, 1));
-    tensor *y = add(index_sum(sent, 0, a.begin, NODES), parameter(g, "bias", zeros(), width));
+    tensor *sums = sparse_matmul(a.begin, a.end, a.weights, NODES, h);
+    tensor *y = add(sums, parameter(g, "bias", zeros(), width));
     scope_end(g);
     return y;
 }

@@ -132,7 +132,11 @@ static weft_status from_file(weft_context *context, weft_graph *graph, const cha
     weft_graph *other = NULL;
     char path[512];
     (void)snprintf(path, sizeof path, "%s/example_data.safetensors", folder);
-    weft_status status = weft_weights_save_dtype(graph, path, WEFT_BF16); /* in half the bytes */
+    const weft_weights_save_options some = {
+        WEFT_WEIGHTS_SAVE_OPTIONS_INIT, .only = (const char *const[]){"target.*", NULL}};
+    weft_status status = weft_output_check(path); /* before hours of training */
+    if (!status) status = weft_weights_save_with(graph, path, &some);
+    if (!status) status = weft_weights_save_dtype(graph, path, WEFT_BF16); /* all, in half the bytes */
     if (!status) status = weft_graph_create(&other, context);
     if (!status)
         (void)weft_parameter(other, "first", weft_init_from_file(path, "target.linear1.weight"), 2, WIDTH);

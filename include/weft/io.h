@@ -21,6 +21,21 @@ WEFT_API weft_status weft_weights_save(weft_graph *graph, const char *path);
  * finite number would become infinite. */
 WEFT_API weft_status weft_weights_save_dtype(weft_graph *graph, const char *path, weft_dtype dtype);
 
+typedef struct weft_weights_save_options {
+    size_t struct_size;
+    weft_dtype dtype; /* default f32; f16 and bf16 as of weft_weights_save_dtype */
+    /* As of weft_weights_options: names of the graph that are saved alone (only), or left out (skip). {"*.lora_a",
+     * "*.lora_b", NULL} in only saves the adapters of a network. */
+    const char *const *only, *const *skip;
+    /* Names of the graph that begin with `prefix` begin with `new_prefix` in the file: "body." and "" for a part of a
+     * network. Default NULL: unchanged. */
+    const char *prefix, *new_prefix;
+} weft_weights_save_options;
+#define WEFT_WEIGHTS_SAVE_OPTIONS_INIT .struct_size = sizeof(weft_weights_save_options)
+/* Some of the weights, or under other names. options NULL: all defaults. WEFT_ERROR_ARGUMENT: only and skip leave nothing. */
+WEFT_API weft_status weft_weights_save_with(
+    weft_graph *graph, const char *path, const weft_weights_save_options *options);
+
 /* How a file and a graph differ, for weft_weights_options.on_difference. */
 typedef enum weft_weights_difference {
     WEFT_WEIGHTS_MISSING,    /* a tensor of the graph is not in the file */
@@ -40,6 +55,9 @@ typedef struct weft_weights_options {
     /* Names of the file that begin with `prefix` begin with `new_prefix` instead: "module." and "" for what PyTorch's
      * DataParallel saved, "" and "backbone." for a part of a network. Default NULL: unchanged. */
     const char *prefix, *new_prefix;
+    /* A scope of the graph, "backbone" or "a.b", into which the file is loaded: a name of the file stands for the one within the
+     * scope, and the rest of the graph is left alone. Default NULL: the whole graph. */
+    const char *into;
     /* Called for each difference that is allowed, when the whole file is valid; default none. */
     void (*on_difference)(void *user, weft_weights_difference difference, const char *name);
     void *user;

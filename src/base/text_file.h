@@ -4,7 +4,8 @@
 
 #include "base/status.h"
 
-/* *begin: where the text begins, after a UTF-8 byte order mark if it has one. WEFT_ERROR_FORMAT: UTF-16. */
+/* *begin: where the text begins, after a UTF-8 byte order mark if it has one. WEFT_ERROR_FORMAT: UTF-16, or a pointer of Git
+ * LFS. */
 weft_status wi_text_file_begin(const char *path, const char *bytes, size_t size, size_t *begin);
 
 #endif

@@ -3,6 +3,7 @@
  * A cell without its quotes and with its terminator is never longer than the cell with its separator in the
  * file, so the writing place never overtakes the reading place and one block of memory is enough. */
 #include "io/csv.h"
+#include "base/file_guess.h"
 #include "base/text_file.h"
 #include <string.h>
 
@@ -150,6 +151,7 @@ static weft_status read_table(wi_csv *table, const wi_file_rules *rules, const w
     size_t size = 0, begin = 0;
     WI_TRY(wi_file_read_by(rules, table->path, &table->bytes, &size));
     WI_TRY(wi_text_file_begin(table->path, table->bytes, size, &begin));
+    WI_TRY(wi_file_refuse_page(table->path, table->bytes, size));
     WI_TRY(check_text(table, size));
     scan s = {.table = table,
         .options = options,

@@ -4,6 +4,7 @@
 #include "cl/context.h"
 #include "graph/dtype.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,8 +95,9 @@ static bool write_integer(const wi_npy *npy, const wi_format *format, uint64_t b
 
 static bool write_element(const wi_npy *npy, const wi_format *format, uint64_t bits, char *target) {
     if (format->kind == WI_NUMBER_INT) return write_integer(npy, format, bits, target);
-    format->put(target, 0, as_double(npy, bits));
-    return true;
+    const double value = as_double(npy, bits);
+    format->put(target, 0, value);
+    return !isfinite(value) || isfinite(format->get(target, 0));
 }
 
 weft_status wi_npy_convert(const wi_npy *npy, weft_dtype dtype, void *target) {

@@ -26,6 +26,7 @@ typedef struct wi_saved_list {
     size_t count, capacity;
     wi_saved_pair *pairs;
     size_t pair_count, pair_capacity;
+    const weft_graph *graph; /* whose weights are listed; NULL: of none */
 } wi_saved_list;
 
 void wi_saved_list_init(wi_saved_list *list, const weft_allocator *allocator);

@@ -4,6 +4,7 @@
  * channel by channel. Source: A. Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009,
  * and cs.toronto.edu/~kriz/cifar.html. The files have fixed lengths, which are checked before anything is
  * read. */
+#include "base/file_guess.h"
 #include "base/file_target.h"
 #include "base/platform.h"
 #include "base/text_file.h"
@@ -60,6 +61,15 @@ static weft_status join(char path[PATH_CAPACITY], const char *folder, const char
     return WEFT_OK;
 }
 
+/* A short file may be something else. */
+static weft_status refuse_page(const char *path) {
+    char begin[256];
+    FILE *const file = fopen(path, "rb");
+    const size_t bytes = file ? fread(begin, 1, sizeof begin, file) : 0;
+    if (file) fclose(file);
+    return wi_file_refuse_page(path, begin, bytes);
+}
+
 static weft_status check_lengths(const cifar_kind *kind, const char *folder) {
     const uint64_t expected = (uint64_t)kind->records * (kind->label_count + PIXELS);
     for (size_t i = 0; kind->files[i]; i++) {
@@ -68,6 +78,7 @@ static weft_status check_lengths(const cifar_kind *kind, const char *folder) {
         WI_TRY(join(path, folder, kind->files[i]));
         WI_TRY(wi_path_look(&info, path, NULL));
         if (info.kind != WI_PATH_FILE) WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': not a file", path);
+        if (info.bytes != expected) WI_TRY(refuse_page(path));
         if (info.bytes != expected)
             WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %" PRIu64 " bytes, expected %" PRIu64 " (%zu records of %zu)",
                 path, info.bytes, expected, kind->records, kind->label_count + PIXELS);

@@ -3,6 +3,7 @@
  * An IDX file is a big-endian magic (0, 0, type 0x08 for bytes, number of dimensions), the dimensions as
  * 32-bit numbers, and the bytes. Source: yann.lecun.com/exdb/mnist. A file must hold exactly what its header
  * says; memory is taken as bytes arrive, so a header that lies costs nothing. */
+#include "base/file_guess.h"
 #include "base/file_read.h"
 #include "base/platform.h"
 #include "train/dataset.h"
@@ -158,6 +159,7 @@ static weft_status read_data(idx_file *file) {
 
 static weft_status open_file(idx_file *file) {
     WI_TRY(wi_file_read_by(file->rules, file->path, &file->raw, &file->raw_bytes));
+    WI_TRY(wi_file_refuse_page(file->path, file->raw, file->raw_bytes));
     file->stream.next_in = (Bytef *)file->raw;
     offer_rest(file);
     if (!is_member(&file->stream)) return WEFT_OK;

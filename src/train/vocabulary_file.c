@@ -1,4 +1,5 @@
 /* Vocabularies as JSON files (format in weft/text.h). */
+#include "base/file_guess.h"
 #include "base/json.h"
 #include "base/platform.h"
 #include "base/text_file.h"
@@ -91,6 +92,7 @@ static weft_status read_tokens(loaded *l, const weft_allocator *allocator) {
 static weft_status read_members(loaded *l) {
     size_t at = 0, bytes = 0, begin = 0;
     WI_TRY(wi_text_file_begin(l->path, l->text, l->bytes, &begin));
+    WI_TRY(wi_file_refuse_page(l->path, l->text, l->bytes));
     wi_json json = {l->text + begin, l->text + l->bytes};
     if (!wi_json_check(l->text + begin, l->bytes - begin, &at))
         WI_FAIL(WEFT_ERROR_FORMAT, "'%s': not JSON: see byte %zu", l->path, at + begin);
