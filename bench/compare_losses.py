@@ -25,7 +25,7 @@ STEPS = 20
 OPTIONS = {
     "dqn": ["--steps", "520"],
     "finetune": ["--steps", "0", "--head-steps", "20"],
-    "lstm_cells": ["--steps", "20", "--iterations", "2"],
+    "lstm_cells": ["--steps", "20", "--iterations", "1"],
     "lora": ["--steps", "10", "--adapter-steps", "10"],
     "distillation": ["--steps", "10", "--student-steps", "10"],
 }

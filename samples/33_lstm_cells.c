@@ -37,7 +37,7 @@ static tensor *network(graph *g, tensor *wave, int future) {
 
 static status train(training_loop *loop) {
     static float waves[WAVES][SEEN + 1], unseen[WAVES][SEEN + FUTURE];
-    float now = 0, distance = 0;
+    float now = 0, far = 0;
     lbfgs *search = NULL;
     plan *test = NULL;
     graph *g = loop->graph;
@@ -48,7 +48,7 @@ static status train(training_loop *loop) {
     tensor *away = l1(found, slice(other, 1, SEEN, END));
     draw_waves(SEEN + 1, waves);
     status error = lbfgs_create(&search, loss,
-        WITH(lbfgs, .rate = 0.8f, .max_iterations = (int)option_count_of(&options[ITERATIONS]),
+        WITH(lbfgs, .rate = 0.2f, .max_iterations = (int)option_count_of(&options[ITERATIONS]),
             .line_search = LINE_SEARCH_NONE, .batch = WAVES));
     if (!error) error = plan_create(&test, TENSORS(away), WITH(plan, .batch = WAVES));
     if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
@@ -60,9 +60,8 @@ static status train(training_loop *loop) {
     }
     draw_waves(SEEN + FUTURE, unseen);
     if (!error && !loop->stopped) {
-        error = plan_step(test, VALUES(VALUE(other, unseen), VALUE(away, distance)));
-        if (!error)
-            printf("%d numbers of waves that it has not seen are within %.3f\n", FUTURE, (double)distance);
+        error = plan_step(test, VALUES(VALUE(other, unseen), VALUE(away, far)));
+        if (!error) printf("%d numbers of waves that it has not seen are within %.3f\n", FUTURE, (double)far);
     }
     plan_release(test), lbfgs_release(search);
     return error;

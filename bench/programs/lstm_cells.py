@@ -58,7 +58,7 @@ def main():
 
     waves = draw_waves(WAVES, SEEN + 1)
     model = Sequence()
-    optimizer = torch.optim.LBFGS(model.parameters(), lr=0.8, max_iter=args.iterations)
+    optimizer = torch.optim.LBFGS(model.parameters(), lr=0.2, max_iter=args.iterations)
     loop = TrainingLoop(args, args.steps, model=model, optimizer=optimizer)
 
     def closure():
