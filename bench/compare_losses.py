@@ -22,7 +22,12 @@ from torch import nn
 
 STEPS = 20
 # The options under which the twin takes the steps that are in the trace; the others take 20 steps.
-OPTIONS = {"dqn": ["--steps", "520"], "finetune": ["--steps", "0", "--head-steps", "20"]}
+OPTIONS = {
+    "dqn": ["--steps", "520"],
+    "finetune": ["--steps", "0", "--head-steps", "20"],
+    "lora": ["--steps", "10", "--adapter-steps", "10"],
+    "distillation": ["--steps", "10", "--student-steps", "10"],
+}
 sys.path.insert(0, str(Path(__file__).resolve().parent / "programs"))
 
 
@@ -65,14 +70,25 @@ def draw_image_pairs(count, trace):
     return images[:, :1], images[:, 1:], labels[:, 0] == labels[:, 1]
 
 
+def take_rollout(count, trace):
+    """The trace has the values now and a step later."""
+    seen, actions, log_probs, alive, now, later = (
+        trace.take(count, 4),
+        trace.labels(count),
+        *(trace.take(count) for _ in range(4)),
+    )
+    return seen, actions, log_probs, alive, torch.cat((now, later[-1:]))
+
+
 def replace_draws(program, trace):
     """What the program draws is what the trace has."""
     support = sys.modules["program_support"]
-    with_labels = program.__name__ in ("finetune", "vit", "multi_output")
+    with_labels = program.__name__ in ("finetune", "vit", "multi_output", "lora", "distillation")
     drawn_times = 3 if program.__name__ == "pinn" else 1  # the trace has what the program makes of random numbers
     torch.randn = lambda *shape: trace.take(*shape)
     torch.rand = lambda *shape: trace.take(*shape) / drawn_times
     torch.randn_like = lambda x: trace.take(*x.shape)
+    torch.randint = lambda _, shape: trace.labels(*shape)
     support.Digits.draw = lambda _, count, *__: (
         trace.take(count, 1, 8, 8),
         trace.labels(count) if with_labels else None,
@@ -89,7 +105,22 @@ def replace_draws(program, trace):
     if program.__name__ == "siamese":
         program.draw_pairs = lambda _: draw_image_pairs(program.BATCH_SIZE, trace)
     program.draw_ratings = lambda count: (trace.labels(count), trace.labels(count), trace.take(count))
+    program.draw_scenes = lambda count: (
+        trace.take(count, 1, 32, 32),
+        trace.take(count, 4, 4, 4),
+        trace.labels(count, 4, 4),
+    )
+    program.draw_recordings = lambda count: (
+        trace.take(count, 48, 16),
+        trace.labels(count),
+        trace.labels(count, 6),
+        trace.labels(count),
+    )
+    program.draw_graph = lambda: (trace.labels(2, 1600), trace.take(400, 16))
+    program.play = lambda *_: take_rollout(512, trace)
     program.get_batch = lambda _, args: tuple(trace.labels(args.batch, args.context) for _ in range(2))
+    if program.__name__ == "llama":
+        program.get_batch = lambda _: tuple(trace.labels(program.BATCH_SIZE, program.CONTEXT) for _ in range(2))
 
 
 KINDS = {
@@ -98,7 +129,10 @@ KINDS = {
     nn.ConvTranspose2d: "convtranspose",
     nn.BatchNorm2d: "batchnorm",
     nn.LayerNorm: "layernorm",
+    nn.GroupNorm: "groupnorm",
+    nn.RMSNorm: "rmsnorm",
     nn.Embedding: "embedding",
+    nn.GRU: "gru",
     nn.MultiheadAttention: "attention",
 }
 
@@ -111,24 +145,25 @@ def scope_of(sample, path):
     if path.startswith("model."):
         if sample == "vae" and ".decoder." in path:
             return "decoder."
-        return {"pinn": "y.", "siamese": "tower."}.get(sample, "")
+        return {"ddpm": "unet.", "llama": "llama.", "pinn": "y.", "siamese": "tower."}.get(sample, "")
     return path.split(".")[0] + "."
 
 
 def load_weights(sample, modules, weights):
-    """Layers have the sample's names, or are counted by their kinds in each scope, as in the sample."""
+    """Layers have the sample's names, without the part's or with it, or are counted by their kinds in each scope, as in the
+    sample."""
     made, left = {}, dict(weights)
     for part, module in modules.items():
         for path, layer in module.named_modules(prefix=part):
             own = dict(layer.named_parameters(recurse=False))
             if not own:
                 continue
-            name = path
-            if isinstance(layer, nn.GRU):
+            name = next((n for n in (path, path.partition(".")[2]) if f"{n}.{[*own][0]}" in weights), path)
+            if isinstance(layer, nn.GRU) and sample == "seq2seq":
                 name = {"encoder": "reader", "decoder": "writer"}[path.split(".")[1]]
             elif path.endswith(".out_proj"):
                 name = f"attention{made['attention']}.out_proj"
-            elif type(layer) in KINDS and f"{path}.weight" not in weights:
+            elif type(layer) in KINDS and f"{name}.weight" not in weights:
                 kind = scope_of(sample, path) + KINDS[type(layer)]
                 made[kind] = made.get(kind, 0) + 1
                 name = f"{kind}{made[kind]}"

@@ -16,7 +16,14 @@ from pathlib import Path
 LIMIT = 1.6
 root = Path(__file__).resolve().parent.parent
 # A sample's own headers.
-HEADERS = {"dcgan": ["digit_generator.h"], "wgan_gp": ["digit_generator.h"], "gpt": ["gpt_model.h"]}
+HEADERS = {
+    "dcgan": ["digit_generator.h"],
+    "detector": ["scenes.h"],
+    "gpt": ["gpt_model.h"],
+    "llama": ["llama_model.h"],
+    "ppo": ["rollout.h"],
+    "wgan_gp": ["digit_generator.h"],
+}
 
 
 def c_length(path):

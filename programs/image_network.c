@@ -60,7 +60,7 @@ static bool cut_lines(class_names *names) {
     for (const char *c = names->text; *c; c++) lines += *c == '\n';
     names->names = malloc(lines * sizeof *names->names);
     if (!names->names) return false;
-    char *rest = names->text;
+    char *rest = names->text + (strncmp(names->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0); /* a byte order mark */
     for (size_t i = 0; i < lines; i++) {
         char *const end = rest + strcspn(rest, "\n");
         names->names[i] = rest;

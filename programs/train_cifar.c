@@ -29,7 +29,7 @@ static option options[OPTIONS] = {
         NULL},
     [SEED] = {"--seed", OPTION_SEED, "S", "of first weights, order and augmentation", "0"},
     [FROM] = {"--from", OPTION_TEXT, "FILE", "weights to begin with, as saved before", NULL},
-    [SAVE] = {"--save", OPTION_TEXT, "FILE", "where the weights go; default NAME.safetensors", NULL},
+    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "where the weights go; default NAME.safetensors", NULL},
     [DEVICE] = {"--device", OPTION_TEXT, "SEL", "gpu, cpu, a part of a name, platform:device", NULL},
     [JSON] = {"--json", OPTION_FLAG, NULL, "the result as a JSON object on the last line", NULL},
 };
@@ -230,6 +230,7 @@ int main(int argc, char **argv) {
     (void)snprintf(r.default_weights, sizeof r.default_weights, "%s.safetensors", options[MODEL].text);
     r.weights = options[SAVE].text ? options[SAVE].text : r.default_weights;
     if (!class_names_path(r.names, sizeof r.names, program, r.weights)) return 2;
+    if (!command_line_try(&line, r.weights) || !command_line_try(&line, r.names)) return 2;
 
     const weft_status status = train(&r, &line);
     if (status && !r.said) fprintf(stderr, "%s: %s\n", program, weft_last_error());

@@ -17,7 +17,7 @@ static option options[OPTIONS] = {
     [EPOCHS] = {"--epochs", OPTION_COUNT, "N", "passes over the training digits", "20"},
     [BATCH] = {"--batch", OPTION_COUNT, "N", "digits a step", "32"},
     [SEED] = {"--seed", OPTION_SEED, "S", "of first weights and order", "0"},
-    [SAVE] = {"--save", OPTION_TEXT, "FILE", "where the weights go; else they are not saved", NULL},
+    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "where the weights go; else they are not saved", NULL},
     [DEVICE] = {"--device", OPTION_TEXT, "SEL", "gpu, cpu, a part of a name, platform:device", NULL},
     [JSON] = {"--json", OPTION_FLAG, NULL, "the result as a JSON object on the last line", NULL},
 };

@@ -13,7 +13,7 @@ static option options[OPTIONS] = {
     [EPOCHS] = {"--epochs", OPTION_COUNT, "N", "passes over the text", "20"},
     [SEED] = {"--seed", OPTION_SEED, "S", "of first weights and of the text that is written", "0"},
     [LENGTH] = {"--length", OPTION_COUNT, "N", "how many characters or words are written", "300"},
-    [SAVE] = {"--save", OPTION_TEXT, "FILE", "where the model goes, for generate; else it is not saved",
+    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "where the model goes, for generate; else it is not saved",
         NULL},
     [JSON] = {"--json", OPTION_FLAG, NULL, "the result as a JSON object on the last line", NULL},
 };
@@ -42,7 +42,9 @@ int main(int argc, char **argv) {
         .option_count = OPTIONS,
         .trains = true};
 
+    char beside[LONGEST_PATH];
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
+    if (options[SAVE].text && !command_line_try(&line, vocabulary_path(beside, options[SAVE].text))) return 2;
     setvbuf(stdout, NULL, _IONBF, 0);
     terminal = isatty(STDOUT_FILENO);
     const char *shipped = WEFT_SOURCE_DATA_DIR "/text/alice.txt", *path = options[DATA].text;

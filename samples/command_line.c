@@ -20,7 +20,7 @@ static option by_trainer[TRAINER_OPTIONS] = {
 };
 static option by_loop[LOOP_OPTIONS] = {
     [PRECISION] = PRECISION_OPTION,
-    [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "FILE", "saves a checkpoint in this file", NULL},
+    [CHECKPOINT] = {"--checkpoint", OPTION_OUTPUT, "FILE", "saves a checkpoint in this file", NULL},
     [EVERY] = {"--checkpoint-every", OPTION_COUNT, "N", "steps between two saves", "100"},
     [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the checkpoint, if there is one", NULL},
     [TRACE] = {"--trace", OPTION_TEXT, "DIR", "writes the first weights, 20 batches and losses there", NULL},
@@ -184,6 +184,20 @@ static bool take_training(command_line *line) {
            refuse(line, "--resume", "needs --checkpoint, which says where to continue from");
 }
 
+/* Hours of work are not lost for a folder that is not there. */
+static bool try_outputs(const command_line *line, const option *options, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (options[i].kind == OPTION_OUTPUT && options[i].text && !command_line_try(line, options[i].text))
+            return false;
+    return true;
+}
+
+bool command_line_try(const command_line *line, const char *path) {
+    if (weft_output_check(path) == WEFT_OK) return true;
+    fprintf(stderr, "%s: %s\n", line->program, weft_last_error());
+    return false;
+}
+
 bool command_line_read(command_line *line, int argc, char **argv, int *status) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") != 0) continue;
@@ -191,7 +205,9 @@ bool command_line_read(command_line *line, int argc, char **argv, int *status) {
         *status = 0;
         return false;
     }
-    const bool good = take_words(line, argc, argv) && take_training(line);
+    const bool good = take_words(line, argc, argv) && take_training(line) &&
+                      try_outputs(line, line->options, line->option_count) &&
+                      try_outputs(line, training_of(line), training_count(line));
     *status = good ? 0 : 2;
     return good;
 }

@@ -16,6 +16,7 @@ typedef enum option_kind {
     OPTION_RATE,     /* a number above 0 */
     OPTION_AMOUNT,   /* a number from 0 to 1,000,000 */
     OPTION_INTERVAL, /* a count, alone or with the unit e or s */
+    OPTION_OUTPUT,   /* a file that is written at the end, which is tried at once (weft_output_check) */
     OPTION_FLAG      /* takes no value */
 } option_kind;
 
@@ -46,6 +47,8 @@ typedef struct command_line {
 
 /* True: go on; *status is 0. False: end the program with *status, since --help was shown or something was wrong. */
 bool command_line_read(command_line *line, int argc, char **argv, int *status);
+/* Whether a file can be written there, for one that no option names; else says why not. */
+bool command_line_try(const command_line *line, const char *path);
 /* The value of an option of kind count or seed; 0 when it was not given and has no default. */
 size_t option_count_of(const option *o);
 

@@ -23,8 +23,8 @@ static inline weft_tensor *gpt_attend(gpt *g, weft_tensor *x, int64_t layer) {
     for (int i = 0; i < 3; i++) /* (batch, heads, length, d) */
         part[i] = weft_permute(weft_squeeze(weft_slice(all, 2, i, i + 1), 2), 0, 2, 1, 3);
     if (g->position) {
-        weft_tensor *keys = weft_state_shape(g->graph, "keys", WEFT_F32, weft_zeros(), 4, cache),
-                    *values = weft_state_shape(g->graph, "values", WEFT_F32, weft_zeros(), 4, cache);
+        weft_tensor *keys = weft_transient_state(g->graph, "keys", WEFT_F32, weft_zeros(), 4, cache),
+                    *values = weft_transient_state(g->graph, "values", WEFT_F32, weft_zeros(), 4, cache);
         y = weft_attention_cached(part[0], part[1], part[2], keys, values, g->position, &g->updates[layer]);
     } else {
         y = weft_attention(part[0], part[1], part[2],
@@ -65,7 +65,7 @@ typedef struct gpt_sampling {
 static inline weft_tensor *gpt_draw(
     gpt *g, weft_tensor *input, const gpt_sampling *how, weft_tensor **outputs) {
     g->updates = outputs + 2;
-    g->position = weft_state_shape(g->graph, "position", WEFT_I32, weft_zeros(), 0, NULL);
+    g->position = weft_transient_state(g->graph, "position", WEFT_I32, weft_zeros(), 0, NULL);
     outputs[0] = weft_categorical(gpt_logits(g, input), how->temperature, how->top_k, how->top_p);
     outputs[1] = weft_assign(g->position, weft_add_number(g->position, 1));
     return outputs[0];

@@ -399,7 +399,8 @@ int weft_bench_seven(int argc, char **argv) {
     if (argc == 1 && strcmp(argv[0], "--help") == 0) return fputs(help, stdout) < 0;
     if (!parse(&bench.options, argc, argv)) return 2;
     const weft_context_options options = {TOOL_CONTEXT_OPTIONS_INIT, .device = bench.options.device};
-    weft_status status = weft_context_create(&bench.context, &options);
+    weft_status status = bench.options.trace ? weft_output_check(bench.options.trace) : WEFT_OK;
+    if (status == WEFT_OK) status = weft_context_create(&bench.context, &options);
     if (status == WEFT_OK) {
         status = run(&bench);
         bench_peak_clear(&bench.peak, bench.context);

@@ -1,7 +1,9 @@
 /* See onnx_file.h. The messages are unpacked by protobuf-c. */
 #include "onnx_file.h"
+#include "base/file_guess.h"
 #include "base/file_read.h"
 #include "graph/dtype.h"
+#include <math.h>
 #include <string.h>
 
 /* Types of the specification that are taken, by their number there: as they are stored, and as what they are computed. */
@@ -24,8 +26,10 @@ weft_status onnx_file_read(Onnx__ModelProto **model, const char *path) {
     size_t bytes;
     *model = NULL;
     WI_TRY(wi_file_read(NULL, path, &data, &bytes));
-    *model = onnx__model_proto__unpack(NULL, bytes, (const uint8_t *)data);
+    const weft_status status = wi_file_refuse_page(path, data, bytes);
+    if (status == WEFT_OK) *model = onnx__model_proto__unpack(NULL, bytes, (const uint8_t *)data);
     wi_release(NULL, data);
+    WI_TRY(status);
     if (*model && (*model)->graph) return WEFT_OK;
     onnx_file_release(*model);
     *model = NULL;
@@ -105,6 +109,11 @@ weft_status onnx_tensor_read(onnx_numbers *numbers, wi_arena *arena, const Onnx_
         WI_FAIL(WEFT_ERROR_FORMAT, "ONNX: '%s' has not as much data as its shape says", name);
     numbers->data = wi_arena_take(arena, (numbers->count + 1) * sizeof *numbers->data);
     if (!numbers->data) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < numbers->count; i++) numbers->data[i] = number_at(&from, format, i);
+    for (size_t i = 0; i < numbers->count; i++) {
+        numbers->data[i] = number_at(&from, format, i);
+        if (numbers->dtype == WEFT_F32 && isfinite(numbers->data[i]) && !isfinite((float)numbers->data[i]))
+            WI_FAIL(WEFT_ERROR_NOT_FINITE, "ONNX: '%s': element %zu, %g, does not fit f32", name, i,
+                numbers->data[i]);
+    }
     return WEFT_OK;
 }

@@ -27,7 +27,7 @@ class SelfAttention(nn.Module):
                 k = torch.cat((cache["k"], k), dim=2)
                 v = torch.cat((cache["v"], v), dim=2)
             cache["k"], cache["v"] = k, v
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=cache is None)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=length > 1)
         return self.out(y.transpose(1, 2).reshape(batch, length, width))
 
 

@@ -45,7 +45,7 @@ static inline int weft_few_mask(
     for (int j = 0; j < WEFT_FEW_KEYS; ++j) {
         const float number = j >= count              ? -INFINITY
                              : kind == 0             ? 0.0f
-                             : kind == 2             ? numbers[at + j * column] * WEFT_FEW_LOG2E
+                             : kind == 2             ? weft_attention_mask_number(numbers[at + j * column])
                              : mask[at + j * column] ? 0.0f
                                                      : -INFINITY;
         added[j] = number;

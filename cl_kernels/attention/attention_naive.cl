@@ -35,7 +35,7 @@ static inline void weft_attention_clear(__global float *sums, int width) {
 /* A score as a mask, whose number is at `at`, has it. */
 static inline float weft_attention_masked(float score, int kind, __global const uchar *mask, long at) {
     if (kind == 1) return mask[at] ? score : -INFINITY;
-    return kind == 2 ? score + ((__global const float *)mask)[at] * WEFT_LOG2E : score;
+    return kind == 2 ? score + weft_attention_mask_number(((__global const float *)mask)[at]) : score;
 }
 #endif
 

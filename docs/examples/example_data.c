@@ -67,7 +67,8 @@ static weft_status follow(weft_graph *graph) {
     static const char *const names[] = {"online", "target"};
     for (int i = 0; i < 2; i++) {
         (void)weft_scope_begin(graph, names[i], true);
-        values[i] = weft_linear(x, 2);
+        (void)weft_scope_inference(graph, i == 1); /* the target has no dropout, not even in training */
+        values[i] = weft_linear(weft_dropout(x, 0.1f), 2);
         (void)weft_scope_end(graph);
     }
     weft_tensor *copy = weft_scope_copy(graph, "online", "target", 1);
@@ -76,7 +77,8 @@ static weft_status follow(weft_graph *graph) {
     if (!status) status = weft_plan_run(plan);
     const float numbers[BATCH][WIDTH] = {{1, 2, 3}, {4, 5, 6}};
     float got[2][BATCH][2];
-    const weft_column column = {"observation", WEFT_F32, 1, {WIDTH}, numbers};
+    const weft_column column = {
+        .name = "observation", .dtype = WEFT_F32, .rank = 1, .dims = {WIDTH}, .data = numbers};
     const weft_prediction both[] = {{values[0], got[0], sizeof got[0]}, {values[1], got[1], sizeof got[1]}};
     if (!status) status = weft_predict_all(both, 2, BATCH, &column, 1);
     if (!status) printf("%g and %g\n", (double)got[0][1][1], (double)got[1][1][1]); /* the same */
@@ -130,13 +132,32 @@ static weft_status from_file(weft_context *context, weft_graph *graph, const cha
     weft_graph *other = NULL;
     char path[512];
     (void)snprintf(path, sizeof path, "%s/example_data.safetensors", folder);
-    weft_status status = weft_weights_save_dtype(graph, path, WEFT_BF16); /* in half the bytes */
+    const weft_weights_save_options some = {
+        WEFT_WEIGHTS_SAVE_OPTIONS_INIT, .only = (const char *const[]){"target.*", NULL}};
+    weft_status status = weft_output_check(path); /* before hours of training */
+    if (!status) status = weft_weights_save_with(graph, path, &some);
+    if (!status) status = weft_weights_save_dtype(graph, path, WEFT_BF16); /* all, in half the bytes */
     if (!status) status = weft_graph_create(&other, context);
     if (!status)
         (void)weft_parameter(other, "first", weft_init_from_file(path, "target.linear1.weight"), 2, WIDTH);
     if (!status) status = weft_graph_status(other);
     weft_graph_release(other);
     (void)remove(path);
+    return status;
+}
+
+/* What the label of an answer stands for, in a program that has the network alone, of a checkpoint. */
+static const char *name_of(const weft_graph *graph, int32_t answer) {
+    if (weft_graph_category_count(graph, "label") == 0) return "(the checkpoint has no names)";
+    return weft_graph_category(graph, "label", answer);
+}
+
+/* Digits in files of other names than MNIST's. */
+static weft_status digits(weft_context *context, const char *images, const char *labels) {
+    weft_dataset *dataset = NULL;
+    const weft_status status = weft_dataset_open_idx_files(&dataset, context, images, labels);
+    if (!status) printf("%zu digits\n", weft_dataset_size(dataset));
+    weft_dataset_release(dataset);
     return status;
 }
 
@@ -190,7 +211,9 @@ int main(int argc, char **argv) {
     if (!status) status = from_file(context, graph, temporary ? temporary : "/tmp");
     if (!status) status = words(context, graph);
     if (!status) status = arrays(context, temporary ? temporary : "/tmp");
-    if (!status && argc > 1) status = images(context, argv[1]);
+    if (!status && argc == 2) status = images(context, argv[1]);
+    if (!status && argc > 2) status = digits(context, argv[1], argv[2]);
+    if (!status) printf("class 0 is %s\n", name_of(graph, 0));
     if (status) fprintf(stderr, "data: %s: %s\n", weft_status_name(status), weft_last_error());
     weft_graph_release(weft_graph_retain(graph));
     weft_graph_release(graph);

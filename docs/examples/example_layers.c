@@ -90,8 +90,8 @@ static void attention(weft_graph *graph, weft_tensor *x) { /* (batch, 5, 8) */
     y = weft_multi_head_attention_with(y, y, y, 2, &own, NULL); /* the same weights may serve a second time */
     (void)weft_attention(y, x, x, NULL);
     const int64_t cached[] = {1, 64, 8}, one[] = {1, 1, 8};
-    weft_tensor *keys = weft_state_shape(graph, "keys", WEFT_F32, weft_zeros(), 3, cached), *update,
-                *values = weft_state_shape(graph, "values", WEFT_F32, weft_zeros(), 3, cached),
+    weft_tensor *keys = weft_transient_state(graph, "keys", WEFT_F32, weft_zeros(), 3, cached), *update,
+                *values = weft_transient_state(graph, "values", WEFT_F32, weft_zeros(), 3, cached),
                 *token = weft_input_shape(graph, "new", WEFT_F32, 3, one),
                 *position = weft_input_shape(graph, "position", WEFT_I32, 0, NULL);
     (void)weft_attention_cached(

@@ -41,6 +41,7 @@ static void made(weft_graph *graph, weft_tensor *labels) { /* i32 (batch) */
         weft_one_hot(labels, 10, WEFT_F32), weft_arange(graph, WEFT_F32, 0, 10, 1)); /* (batch, 10) */
     (void)weft_mul(weft_uniform(graph, 0, 1, 2, dims), weft_dropout(weft_normal(graph, 0, 1, 2, dims), 0.5f));
     (void)weft_categorical(weft_normal(graph, 0, 1, 2, dims), 0.8, 3, 0.95); /* i32 (3) */
+    (void)weft_categorical_with(weft_normal(graph, 0, 1, 2, dims), WEFT_WITH(categorical, .min_p = 0.1f));
 }
 
 static void indexing(

@@ -43,7 +43,8 @@ static weft_status print_schedules(void) {
 static weft_status train(weft_graph *graph, weft_tensor *loss, weft_plan **plan, weft_tensor **rate) {
     weft_optimizer rule = rule_named("adam");
     rule.average_decay = 0.99f;
-    weft_tensor *parameters[4], *gradients[4], *outputs[2] = {loss};
+    rule.schedule = weft_per_step(weft_cosine_schedule(1000, 1e-4f));
+    weft_tensor *parameters[4], *gradients[4], *outputs[3] = {loss};
     weft_status status = weft_freeze(graph, "linear1.bias", true);
     if (!status) status = weft_freeze(graph, "linear1.bias", false);
     const size_t count = weft_graph_parameter_count(graph);
@@ -54,9 +55,10 @@ static weft_status train(weft_graph *graph, weft_tensor *loss, weft_plan **plan,
         gradients[0], weft_mul_number(weft_gradient(weft_sum(weft_abs(parameters[0])), parameters[0]), 1e-4));
     weft_optimizer_state *optimizer = weft_optimizer_create(graph, &rule);
     outputs[1] = weft_optimizer_step(optimizer, parameters, gradients, count);
+    outputs[2] = weft_assign_after(parameters[0], weft_clamp(parameters[0], -1, 1));
     *rate = weft_optimizer_rate(optimizer);
     const weft_plan_options size = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
-    return weft_plan_create(plan, outputs, 2, &size);
+    return weft_plan_create(plan, outputs, 3, &size);
 }
 
 /* A test of rates that leaves no trace, then an update with the best of them. */
@@ -106,6 +108,35 @@ static weft_status describe(weft_plan *plan) {
     return status;
 }
 
+/* A curve through points by L-BFGS, then a step of gradient descent by the program's own arithmetic. */
+static weft_status fit(weft_context *context) {
+    static const float xs[4][1] = {{0}, {1}, {2}, {3}}, ys[4][1] = {{1}, {3}, {2}, {5}};
+    weft_graph *graph = NULL;
+    weft_lbfgs *optimizer = NULL;
+    weft_plan *plan = NULL;
+    weft_lbfgs_info info = {0};
+    float numbers[2], slopes[2], first = 0;
+    size_t size = 0;
+    weft_status status = weft_graph_create(&graph, context);
+    if (status) return status;
+    weft_tensor *x = weft_input(graph, "x", WEFT_F32, 1), *y = weft_input(graph, "y", WEFT_F32, 1);
+    weft_tensor *loss = weft_mse(weft_linear(x, 1), y), *slope = weft_gradient_vector(loss, NULL);
+    const weft_value values[] = {
+        weft_value_in(x, xs, sizeof xs), weft_value_in(y, ys, sizeof ys), {slope, slopes, sizeof slopes}};
+    status = weft_lbfgs_create(&optimizer, loss, WEFT_WITH(lbfgs, .batch = 4));
+    if (!status) status = weft_lbfgs_step(optimizer, values, 2, &first);
+    weft_lbfgs_get_info(optimizer, &info);
+    printf("loss %g, then %g after %zu evaluations\n", (double)first, info.loss, info.evaluations);
+    if (!status) status = weft_plan_create(&plan, &slope, 1, WEFT_WITH(plan, .batch = 4));
+    if (!status) status = weft_plan_step(plan, values, 3);
+    if (!status) status = weft_vector_size(graph, NULL, &size);
+    if (!status) status = weft_vector_read(graph, NULL, numbers, size);
+    for (size_t i = 0; i < size; i++) numbers[i] -= 0.01f * slopes[i];
+    if (!status) status = weft_vector_write(graph, NULL, numbers, size);
+    weft_plan_release(plan), weft_lbfgs_release(optimizer), weft_graph_release(graph);
+    return status;
+}
+
 static bool stop_after_two(void *trainer, const weft_epoch *e) {
     if (e->epoch == 2) (void)weft_trainer_cancel(*(weft_trainer **)trainer); /* from any thread, too */
     return true;
@@ -128,7 +159,9 @@ static weft_status let_train(weft_context *context) {
         sums[i][0] = 0;
         for (int k = 0; k < WIDTH; k++) sums[i][0] += numbers[i][k] = sinf((float)(i * WIDTH + k));
     }
-    const weft_column columns[] = {{"x", WEFT_F32, 1, {WIDTH}, numbers}, {"sum", WEFT_F32, 1, {1}, sums}};
+    const weft_column columns[] = {
+        {.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {WIDTH}, .data = numbers},
+        {.name = "sum", .dtype = WEFT_F32, .rank = 1, .dims = {1}, .data = sums}};
     weft_graph *graph = NULL;
     weft_dataset *dataset = NULL;
     weft_trainer *trainer = NULL;
@@ -195,7 +228,7 @@ int main(void) {
     if ((status = weft_average_swap(graph)) || (status = weft_average_swap(graph)))
         goto done; /* to the average, and back */
     if ((status = describe(plan)) || (status = print_schedules())) goto done;
-    if ((status = let_train(context))) goto done;
+    if ((status = fit(context)) || (status = let_train(context))) goto done;
     status = measure(context);
 done:
     if (status) fprintf(stderr, "training: %s\n", weft_last_error());

@@ -23,8 +23,12 @@ extern "C" {
 #endif
 
 /* Structs of options begin with struct_size, which WEFT_..._INIT sets; NULL instead of a struct, and fields that
- * are zero, mean the defaults. Weft reads struct_size bytes (at most 1024): known fields are taken, and fields of
+ * are zero, mean the defaults. Where a default is another number, and 0 would be of use, the field's comment says that
+ * WEFT_ZERO means the number 0: {WEFT_BATCH_NORM_OPTIONS_INIT, .momentum = WEFT_ZERO}. Weft reads struct_size bytes (at most 1024): known fields are taken, and fields of
  * newer headers must be zero, else WEFT_ERROR_UNSUPPORTED. Any other struct_size is WEFT_ERROR_ARGUMENT. */
+
+/* Stands for the number 0 in fields whose comment names it, integers and floats: a number that nobody means. */
+#define WEFT_ZERO 0x5a455200
 
 /* Every function that can fail returns one of these. After a failure weft_last_error() describes in one line
  * what failed and where. */

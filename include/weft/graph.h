@@ -93,6 +93,12 @@ WEFT_API weft_graph *weft_context_graph(weft_context *context);
 WEFT_API weft_context *weft_graph_context(const weft_graph *graph); /* borrowed */
 /* The first error of the graph's ops, WEFT_OK if there was none. */
 WEFT_API weft_status weft_graph_status(weft_graph *graph);
+/* Errors of the calls that follow say from where on they may come: "(after model.c:42)". An error of an op names the public
+ * call that the program made and the open scopes in any case. Gives the graph back, and NULL for NULL.
+ *     weft_tensor *x = weft_input(WEFT_HERE(graph), "x", WEFT_F32, 8); */
+#define WEFT_HERE(graph) weft_graph_here((graph), __FILE__, __LINE__)
+/* What WEFT_HERE calls. file: the text must live as long as the graph; NULL: errors name no place. */
+WEFT_API weft_graph *weft_graph_here(weft_graph *graph, const char *file, int line);
 
 /* In which format plans keep what runs through the network. Parameters, their gradients, optimizer state, statistics of
  * norms, losses, inputs and outputs are f32 in each of them, and so are sums and everything in registers. */
@@ -199,8 +205,9 @@ WEFT_API weft_tensor *weft_input_shape(
 
 /* A trainable f32 tensor that belongs to the graph and keeps its values from plan to plan. The dimensions are
  * the whole shape. Parameters may be created at any time: updates that exist already do not train later ones, new ones
- * do. Names, with the scopes around them, must not begin with "weft.", which is for what checkpoints keep beside the
- * weights (io.h): WEFT_ERROR_ARGUMENT.
+ * do. Names, with the scopes around them, are those of one parameter or state (else WEFT_ERROR_ARGUMENT, but for scopes that
+ * share), and must not begin with "weft.", which is for what checkpoints keep beside the weights (io.h):
+ * WEFT_ERROR_ARGUMENT.
  *     weft_parameter(g, "w", weft_glorot_uniform(), 10, 64)    has the shape (10, 64) */
 #define weft_parameter(...) WEFT_TAKE_PARAMETER_(__VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_parameter_shape(
@@ -211,15 +218,27 @@ WEFT_API weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, 
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
 /* A tensor that belongs to the graph and is not trained (running statistics, optimizer state, tables); a
- * float, or i32 with a constant initialiser. Names are as of weft_parameter; checkpoints keep a state without one ("") if
+ * float, or i32 with a constant initialiser. Names are as of weft_parameter: one that a parameter or state of the graph has is
+ * WEFT_ERROR_ARGUMENT, unless a scope shares it. Any number of states may have none (""): checkpoints keep such a state if
  * something assigns to it. */
 WEFT_API weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
-/* A constant of rank 0, which broadcasts to any shape. A float (rounded to the nearest), i32 or bool. */
+/* The same of a state of which no file has anything, neither of weights nor a checkpoint: caches of keys, and what is computed
+ * anew in each process. What a file has under its name is passed over. As PyTorch's register_buffer(persistent=False). */
+WEFT_API weft_tensor *weft_transient_state(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims);
+
+/* A constant of rank 0, which broadcasts to any shape. A float (rounded to the nearest), i32 or bool. WEFT_LENGTH is no
+ * number (WEFT_ERROR_ARGUMENT): weft_size gives it. */
 WEFT_API weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value);
 /* A constant with the graph and dtype of x: weft_mul(x, weft_number(x, 0.5)). */
 WEFT_API weft_tensor *weft_number(weft_tensor *x, double value);
+/* The size of an axis as a tensor: i32 of rank 0, which weft_cast makes a float. A number where the size is one; along the
+ * batch, WEFT_LENGTH, or an axis that is made of them, the size that each plan has, from one graph. No gradient. NULL after
+ * an error: WEFT_ERROR_SHAPE (no such axis).
+ *     weft_div(weft_sum(x), weft_cast(weft_size(x, 0), WEFT_F32))        a mean over the batch */
+WEFT_API weft_tensor *weft_size(weft_tensor *x, int axis);
 /* An f32 of rank 0 whose value can be changed between runs without a new plan (a learning rate). */
 WEFT_API weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value);
 WEFT_API weft_status weft_scalar_set(weft_tensor *scalar, float value);
@@ -247,6 +266,17 @@ WEFT_API weft_tensor *weft_array(
  * characters of open scopes); of weft_scope_end: WEFT_ERROR_STATE (no scope is open). */
 WEFT_API weft_status weft_scope_begin(weft_graph *graph, const char *name, bool share);
 WEFT_API weft_status weft_scope_end(weft_graph *graph); /* of the scope that was opened last */
+/* What is made in the innermost open scope from now on, and in scopes within it, is in its form for inference in every plan,
+ * those for training included: dropout does nothing, also within attention, recurrent layers and models, and norms with running
+ * statistics use them and leave them as they are. It is PyTorch's eval() for a part of a network: a teacher, a frozen body, or
+ * with a scope that shares a second use of a network that is trained beside it. Gradients flow, and parameters are
+ * trained, as elsewhere (weft_freeze stops that). on false: the forms that plans choose, again.
+ *     weft_scope_begin(graph, "teacher", false);
+ *     weft_scope_inference(graph, true);
+ *     weft_tensor *wanted = weft_resnet18(image, 10, NULL);
+ *     weft_scope_end(graph);
+ * The error is recorded in the graph, too: WEFT_ERROR_STATE (no scope is open), WEFT_ERROR_ARGUMENT (graph is NULL). */
+WEFT_API weft_status weft_scope_inference(weft_graph *graph, bool on);
 /* Moves the parameters and named states of the scope `to` towards those of the same names in the scope `from`, as one
  * output of plans: a run does to ← (1 - factor)·to + factor·from, on the device, with one launch for each run of parameters
  * that lie side by side in both; factor 1 copies, and so does every i32 state. Scopes within scopes are written with
@@ -271,6 +301,13 @@ WEFT_API weft_status weft_gradients(
  * an error as the input of other nodes. Two assignments to one variable in one plan, or one to a parameter
  * beside an update of weft_minimize, are an error of weft_plan_create. */
 WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
+/* The same after everything else that a run does: value sees what the updates and the other assignments of the plan have
+ * left in the parameters and states that it is computed from, also those of this variable. Several of them in one plan
+ * see the same values, and no other node of the run sees theirs. value depends on no input (WEFT_ERROR_ARGUMENT of
+ * weft_plan_create). A step of f16 that is skipped skips them, too; runs that only accumulate gradients do them. Weights
+ * and pixels that stay within bounds:
+ *     weft_plan_create(&plan, WEFT_TENSORS(train, weft_assign_after(p, weft_clamp(p, 0, 1))), NULL); */
+WEFT_API weft_tensor *weft_assign_after(weft_tensor *variable, weft_tensor *value);
 /* Returns x; no gradient flows back through it. */
 WEFT_API weft_tensor *weft_stop_gradient(weft_tensor *x);
 /* x (f32), which mixed precision leaves in f32: it and its gradient are stored in f32, and products, convolutions,
@@ -291,6 +328,9 @@ WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" if it ha
 /* Their number, and each of them in order of creation; borrowed; NULL for an index beyond the last. */
 WEFT_API size_t weft_graph_parameter_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index);
+/* How many numbers the parameters of these names have (a star matches any characters; NULL: all), frozen ones included:
+ * sum(p.numel() for p in model.parameters()). 0 if there are none. */
+WEFT_API int64_t weft_graph_element_count(const weft_graph *graph, const char *parameters);
 WEFT_API size_t weft_graph_state_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_state(const weft_graph *graph, size_t index);
 /* The first parameter or state of that name; NULL, without an error, if there is none. */

@@ -70,6 +70,11 @@ typedef struct weft_image_options {
     bool skip_unreadable; /* of a folder: every file is decoded once when the dataset is opened; files that
                              cannot be decoded are left out, counted and logged; default: an error when the
                              file is loaded */
+    /* Of a folder: the classes in the order of their numbers, ended by NULL, or those of another dataset's column "label"
+     * (training's, for testing). A folder of another name is an error; a class may have no images. Default: the names of
+     * the subfolders. */
+    const char *const *classes;
+    const weft_dataset *like;
 } weft_image_options;
 #define WEFT_IMAGE_OPTIONS_INIT .struct_size = sizeof(weft_image_options)
 
@@ -96,9 +101,11 @@ WEFT_API weft_status weft_dataset_open_cifar(weft_dataset **dataset, weft_contex
 /* A folder with one subfolder per class, which contain PNG and JPEG files (.png, .jpg, .jpeg) at any depth.
  * Other files, and folders whose names begin with a dot, are ignored. The classes are the names of the
  * subfolders, sorted by bytes; files are sorted too, so that the order of examples is that of torchvision's
- * ImageFolder. Only names are read now; files are read when they are loaded. Columns: "image", "label" i32
+ * ImageFolder. Give `like` where another folder was trained with: without it each folder numbers its classes for itself (a
+ * trainer maps them by their names). Only names are read now; files are read when they are loaded. Columns: "image", "label" i32
  * with the classes as categories. Errors: WEFT_ERROR_FILE for anything that cannot be read, no class, a class
- * without images, a link to a folder above it; WEFT_ERROR_UNSUPPORTED for a format that the library was built
+ * without images or whose images were all left out, a link to a folder above it; WEFT_ERROR_ARGUMENT for a class that
+ * `classes` or `like` does not have; WEFT_ERROR_UNSUPPORTED for a format that the library was built
  * without. */
 WEFT_API weft_status weft_dataset_open_image_folder(
     weft_dataset **dataset, weft_context *context, const char *folder, const weft_image_options *options);

@@ -8,6 +8,11 @@
 extern "C" {
 #endif
 
+/* Tries whether weft_weights_save and the like can write a file there, before the work of which it is to have the result. A
+ * file of another name is made beside it and removed; what is there stays as it is. Errors: WEFT_ERROR_FILE: the folder is
+ * missing or may only be read, or the path is of a folder or a device. */
+WEFT_API weft_status weft_output_check(const char *path);
+
 /* Saves all parameters and named states of a graph, by name, as a safetensors file (8 bytes of little-endian
  * header length, a JSON header, the data). The file is written completely or not at all. */
 WEFT_API weft_status weft_weights_save(weft_graph *graph, const char *path);
@@ -15,6 +20,21 @@ WEFT_API weft_status weft_weights_save(weft_graph *graph, const char *path);
  * weft_weights_load reads them. WEFT_ERROR_ARGUMENT for another dtype; WEFT_ERROR_NOT_FINITE, with the tensor, where a
  * finite number would become infinite. */
 WEFT_API weft_status weft_weights_save_dtype(weft_graph *graph, const char *path, weft_dtype dtype);
+
+typedef struct weft_weights_save_options {
+    size_t struct_size;
+    weft_dtype dtype; /* default f32; f16 and bf16 as of weft_weights_save_dtype */
+    /* As of weft_weights_options: names of the graph that are saved alone (only), or left out (skip). {"*.lora_a",
+     * "*.lora_b", NULL} in only saves the adapters of a network. */
+    const char *const *only, *const *skip;
+    /* Names of the graph that begin with `prefix` begin with `new_prefix` in the file: "body." and "" for a part of a
+     * network. Default NULL: unchanged. */
+    const char *prefix, *new_prefix;
+} weft_weights_save_options;
+#define WEFT_WEIGHTS_SAVE_OPTIONS_INIT .struct_size = sizeof(weft_weights_save_options)
+/* Some of the weights, or under other names. options NULL: all defaults. WEFT_ERROR_ARGUMENT: only and skip leave nothing. */
+WEFT_API weft_status weft_weights_save_with(
+    weft_graph *graph, const char *path, const weft_weights_save_options *options);
 
 /* How a file and a graph differ, for weft_weights_options.on_difference. */
 typedef enum weft_weights_difference {
@@ -35,6 +55,9 @@ typedef struct weft_weights_options {
     /* Names of the file that begin with `prefix` begin with `new_prefix` instead: "module." and "" for what PyTorch's
      * DataParallel saved, "" and "backbone." for a part of a network. Default NULL: unchanged. */
     const char *prefix, *new_prefix;
+    /* A scope of the graph, "backbone" or "a.b", into which the file is loaded: a name of the file stands for the one within the
+     * scope, and the rest of the graph is left alone. Default NULL: the whole graph. */
+    const char *into;
     /* Called for each difference that is allowed, when the whole file is valid; default none. */
     void (*on_difference)(void *user, weft_weights_difference difference, const char *name);
     void *user;
@@ -43,7 +66,9 @@ typedef struct weft_weights_options {
 /* Loads parameters and states by name, from a file of weights or from a checkpoint, whose other tensors are skipped, as
  * are PyTorch's "num_batches_tracked" where the graph has none. Other floats are converted to f32, i64 to i32 if every
  * number fits. The graph is unchanged unless the whole file is valid. Errors name the file and list the tensors that
- * differ, with both shapes or dtypes. */
+ * differ, with both shapes or dtypes. What selects nothing is an error, too: a name of only or skip that neither the graph nor
+ * the file has, a prefix that no name of the file has (WEFT_ERROR_ARGUMENT), and, whatever is allowed, a file of which nothing
+ * is taken (WEFT_ERROR_FORMAT). */
 WEFT_API weft_status weft_weights_load(
     weft_graph *graph, const char *path, const weft_weights_options *options);
 

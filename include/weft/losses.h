@@ -15,6 +15,22 @@
  * the weights of the options, positive_weight, the mask of a sequence, the variance of weft_gaussian_nll; and
  * weft_cosine_similarity, which is no loss.
  *
+ * Forms: logits and log-probabilities are no probabilities. What weft_softmax or weft_sigmoid gives is WEFT_ERROR_ARGUMENT as
+ * the logits of weft_cross_entropy, weft_sequence_cross_entropy and weft_bce_with_logits, which would convert it a second time,
+ * and as the log-probabilities of weft_nll, weft_kl_div and weft_ctc; through views, casts and weft_stop_gradient, too. What
+ * weft_log_softmax gives is good for all but weft_bce_with_logits. PyTorch takes each of them and trains on other numbers; for
+ * those, copy the probabilities first: weft_mul_number(p, 1).
+ *
+ * Means over what counts: a mean over labels that are not ignored, or weighted by class, or over a mask
+ * (weft_masked_mean) is a sum divided by a total that depends on the data. Where the total is 0, as no label of the batch
+ * counts, the mean is 0 and so are its gradients; PyTorch has NaN there. weft_minimize, weft_optimizer_minimize,
+ * weft_train_step and trainers make no update in such a run: parameters, moments, counters, averages and decay stay as
+ * they are, and the run does not count in a window of accumulation. That holds for losses that are sums and differences
+ * of such means, times or divided by what does not depend on the batch, plus what does not depend on it (a penalty on
+ * weights). If another part of the loss depends on the batch, every run counts. Running statistics of normalization
+ * follow the inputs in any case, and weft_optimizer_step uses the gradients that it is given. How such losses are
+ * averaged over batches: weft_trainer_evaluate.
+ *
  * Errors, as for every expression: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE, WEFT_ERROR_ARGUMENT (a number outside
  * of the range that is given here, a margin that is not finite, a wrong struct_size). */
 #ifndef WEFT_LOSSES_H
@@ -103,8 +119,8 @@ WEFT_API weft_tensor *weft_multi_margin(weft_tensor *scores, weft_tensor *labels
 typedef struct weft_class_loss_options {
     size_t struct_size;
     weft_loss_reduction reduction; /* default WEFT_LOSS_MEAN: sum / sum of the weights of the labels that are
-                                      not ignored, which is NaN if all are ignored (gradients are 0 unless all
-                                      weights are 0); multi_margin and f32 targets: sum / number */
+                                      not ignored, and 0 if that sum is 0 (see above); multi_margin and f32
+                                      targets: sum / number */
     weft_tensor *class_weights;    /* f32 (classes); default NULL: all 1 */
     bool ignore;                   /* default false: no label is ignored, not even -100 */
     int32_t ignored_label;         /* with `ignore`: examples of this label, in range or not, have loss 0 */

@@ -1,9 +1,10 @@
-/* weft/nn.h: initialisers, layers, optimizers, learning-rate schedules. */
+/* weft/nn.h: initialisers, layers, optimizers. */
 #ifndef WEFT_NN_H
 #define WEFT_NN_H
 
 #include <weft/convolution.h>
 #include <weft/ops.h>
+#include <weft/schedules.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -265,14 +266,18 @@ typedef struct weft_optimizer {
     bool centered;        /* RMSprop */
     bool amsgrad;         /* Adam, AdamW */
     /* All kinds: */
-    float clip_value;    /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
-    float clip_norm;     /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters of
+    float clip_value; /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
+    float clip_norm;  /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters of
                         the update; 0: off */
-    uint32_t accumulate; /* runs per update, which uses the mean of their gradients; 0 and 1: every run */
+    uint32_t accumulate; /* runs per update, a window (weft_accumulation_end), with the mean of their gradients; 0, 1: each */
     float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, where the first a is the first
                             updated p (see weft_average_swap); 0: off */
     const weft_parameter_group *groups; /* of two that name a parameter, the later counts; copied */
     size_t group_count;
+    /* Default constant. Else each update has the rate of weft_schedule_rate(&schedule, rate, t), where t counts the updates
+     * of this optimizer before it, in whatever plans; in f16 it counts those that are skipped, too. t is part of
+     * checkpoints and snapshots. per_step must be set (weft_per_step), and the kind be no plateau. */
+    weft_schedule schedule;
 } weft_optimizer;
 
 WEFT_API weft_optimizer weft_sgd(float rate); /* no momentum, no decay */
@@ -303,6 +308,11 @@ WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *opti
     size_t capacity, size_t *count);
 /* The rate of the graph's latest optimizer: call it after the weft_minimize that it is asked for. NULL before any. */
 WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph);
+/* Ends the windows of accumulation (weft_optimizer.accumulate) of all optimizers of the graph with their next run, which
+ * then updates with the mean over the runs that the window holds, itself included. To be called before the run of an
+ * epoch's last batch: gradients that are still held when training ends are never used. WEFT_ERROR_ARGUMENT: graph is
+ * NULL. */
+WEFT_API weft_status weft_accumulation_end(weft_graph *graph);
 #define WEFT_MAX_UPDATES 8
 
 /* ---- optimizers as objects: one state for several losses, plans and gradients of any origin ----
@@ -340,7 +350,8 @@ WEFT_API weft_tensor *weft_optimizer_minimize(
  * else. NULL after an error, which is one of these two.
  *     weft_tensor *train = weft_train_step(loss, weft_adam(1e-3f), NULL); */
 WEFT_API weft_tensor *weft_train_step(weft_tensor *loss, weft_optimizer rule, const char *parameters);
-/* The learning rate, a scalar that can be set between runs (weft_scalar_set, weft_schedule_rate); NULL for NULL. */
+/* The learning rate, a scalar that can be set between runs (weft_scalar_set, weft_schedule_rate); NULL for NULL. Of an
+ * optimizer with a schedule weft_scalar_set sets the base, and weft_scalar_get gives the rate of the latest update. */
 WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
 
 /* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get
@@ -349,8 +360,9 @@ WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
  * the next step of an optimizer that does not know it. A gradient that weft_optimizer_step is given for a frozen parameter is ignored: it counts into
  * no norm of clip_norm, no overflow check of loss scaling and no mean of accumulate. States of these names are frozen,
  * too: a batch or instance norm whose running_mean is frozen is in its inference form in plans for training that are made
- * from then on, and its statistics do not move ("backbone.*" is what PyTorch's requires_grad_(False) and eval() are for that
- * part; "*.weight" and "*.bias" leave the statistics alone). For parameters it takes effect in the next
+ * from then on, and its statistics do not move ("backbone.*" freezes both; "*.weight" and "*.bias" leave the statistics alone).
+ * Dropout stays at work: freezing is PyTorch's requires_grad_(False), and eval() for a part of a network is
+ * weft_scope_inference. For parameters it takes effect in the next
  * weft_minimize, weft_optimizer_minimize, weft_optimizer_step or weft_trainer_create; what exists already does not
  * change. WEFT_ERROR_ARGUMENT: there is no such parameter. */
 WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen);
@@ -360,75 +372,6 @@ WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool
  * again; a training run before that is an error. WEFT_ERROR_STATE: no average is kept, or there was no update
  * yet. */
 WEFT_API weft_status weft_average_swap(weft_graph *graph);
-
-/* ---- learning-rate schedules: values that are passed to a trainer or to weft_schedule_rate ----
- * base is the rate of the optimizer; t counts finished epochs, or steps if per_step is set. The definitions
- * are those of the PyTorch schedulers of these names. */
-typedef enum weft_schedule_kind {
-    WEFT_SCHEDULE_CONSTANT,        /* base */
-    WEFT_SCHEDULE_STEP,            /* base·factor^floor(t / period) */
-    WEFT_SCHEDULE_MULTI_STEP,      /* base·factor^(number of milestones <= t) */
-    WEFT_SCHEDULE_EXPONENTIAL,     /* base·factor^t */
-    WEFT_SCHEDULE_COSINE,          /* floor + (base - floor)·(1 + cos(π·t / period)) / 2 */
-    WEFT_SCHEDULE_COSINE_RESTARTS, /* the same with t counted from the last restart; see period_factor */
-    WEFT_SCHEDULE_ONE_CYCLE,       /* base / divisor up to base in rise·period, then down to base /
-                                      (divisor·end_divisor), both as cosines, and constant after `period`
-                                      steps; momentum does not change */
-    WEFT_SCHEDULE_POLYNOMIAL,      /* base·(1 - min(t, period) / period)^power */
-    WEFT_SCHEDULE_PLATEAU /* multiplied by factor, but not below floor, after more than `patience` epochs
-                             in a row without a better loss; changes of at most 1e-8 are skipped */
-} weft_schedule_kind;
-
-#define WEFT_MAX_MILESTONES 16
-typedef struct weft_schedule {
-    weft_schedule_kind kind;
-    bool per_step;          /* t counts updates instead of epochs; plateau: epochs only */
-    float factor;           /* above 0; plateau: below 1 */
-    uint64_t period;        /* 1 or more; one-cycle: 2 or more */
-    uint32_t period_factor; /* each period is this many times as long as the one before; 1 or more */
-    float floor;            /* the lowest rate; 0 or more */
-    float power;            /* 0 or more */
-    float divisor, end_divisor, rise;         /* divisors: 1 or more; rise: between 0 and 1 */
-    uint64_t milestones[WEFT_MAX_MILESTONES]; /* ascending */
-    size_t milestone_count;
-    uint64_t patience, cooldown; /* epochs */
-    float threshold; /* plateau: a loss below best - threshold·|best| is better; 0 or more, below 1 */
-    /* A linear warm-up before any schedule: from base·warmup_start at t = 0 to base at t = warmup, where the
-     * schedule begins with its own t = 0. 0: none. Not for plateau. */
-    uint64_t warmup;
-    float warmup_start; /* above 0, at most 1 */
-} weft_schedule;
-
-WEFT_API weft_schedule weft_step_schedule(uint64_t period, float factor); /* times factor after each period */
-/* Times factor at each milestone; at most WEFT_MAX_MILESTONES, which are copied. */
-WEFT_API weft_schedule weft_multi_step_schedule(const uint64_t *milestones, size_t count, float factor);
-WEFT_API weft_schedule weft_exponential_schedule(float factor);            /* times factor at each t */
-WEFT_API weft_schedule weft_cosine_schedule(uint64_t period, float floor); /* base to floor in one period */
-/* The same repeatedly; each period is period_factor times as long as the one before. */
-WEFT_API weft_schedule weft_cosine_restarts_schedule(uint64_t period, uint32_t period_factor, float floor);
-WEFT_API weft_schedule weft_one_cycle_schedule(
-    uint64_t steps); /* per step; rise 0.3, divisors 25 and 10,000 */
-WEFT_API weft_schedule weft_polynomial_schedule(uint64_t period, float power); /* base to 0 in one period */
-/* Times factor after more than `patience` epochs without a better loss; threshold 1e-4, cooldown 0, floor 0.
- * A trainer uses the validation loss after each epoch. */
-WEFT_API weft_schedule weft_plateau_schedule(float factor, uint64_t patience);
-/* The schedule after a warm-up of `length` that begins at start·base. */
-WEFT_API weft_schedule weft_warmup(weft_schedule schedule, uint64_t length, float start);
-
-/* The rate at t. WEFT_ERROR_ARGUMENT: a plateau, a field out of range, a negative or NaN base. */
-WEFT_API weft_status weft_schedule_rate(const weft_schedule *schedule, float base, uint64_t t, float *rate);
-/* The state of a plateau; zeroed before the first call. */
-typedef struct weft_plateau {
-    double best;       /* loss */
-    uint64_t epochs;   /* so far */
-    uint64_t bad;      /* epochs in a row without a better loss */
-    uint64_t cooldown; /* epochs left in which no epoch counts as bad */
-    float rate;
-} weft_plateau;
-/* Takes the loss of a finished epoch and returns the rate of the next one; base is the first rate. NaN is
- * never a better loss. */
-WEFT_API weft_status weft_plateau_rate(
-    const weft_schedule *schedule, weft_plateau *plateau, float base, double loss, float *rate);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,8 @@
  *
  * Running statistics depend on the plan. A plan for training (weft_plan_options.inference false) normalises
  * with the statistics of its batch and updates the running ones in every run. A plan for inference
- * (weft_predict, validation) uses the running statistics and does not change them. They are states of the
+ * (weft_predict, validation) uses the running statistics and does not change them, and so do norms that are made in a scope of
+ * weft_scope_inference, in every plan. They are states of the
  * graph: they are saved with the weights, and kept and restored with the best weights. */
 #ifndef WEFT_NORMALIZATION_H
 #define WEFT_NORMALIZATION_H
@@ -31,9 +32,9 @@ WEFT_API weft_tensor *weft_batch_norm(weft_tensor *x);
 typedef struct weft_batch_norm_options {
     size_t struct_size;
     const char *name; /* default "batchnormN" */
-    float epsilon;    /* 0 (the default) means 1e-5 */
+    float epsilon;    /* 0 (the default) means 1e-5; WEFT_ZERO: 0 */
     float momentum;   /* running ← (1 - momentum)·running + momentum·(that of the batch); 0..1; 0 (the
-                         default) means 0.1 */
+                         default) means 0.1; WEFT_ZERO: 0, they stay as they are */
     bool cumulative;  /* PyTorch's momentum None: the mean over all batches so far, which the i32 state
                          "batchnormN.num_batches_tracked" counts; default false */
     bool no_affine;   /* no weight and bias; default false */
@@ -52,7 +53,7 @@ WEFT_API weft_tensor *weft_instance_norm(weft_tensor *x);
 typedef struct weft_instance_norm_options {
     size_t struct_size;
     const char *name; /* default "instancenormN" */
-    float epsilon;    /* 0 (the default) means 1e-5 */
+    float epsilon;    /* 0 (the default) means 1e-5; WEFT_ZERO: 0 */
     float momentum;   /* as in weft_batch_norm_options */
     bool cumulative;  /* the same */
     bool affine;      /* weight and bias (C); default false */
@@ -65,7 +66,7 @@ WEFT_API weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instan
 typedef struct weft_norm_options {
     size_t struct_size;
     const char *name; /* default "groupnormN", "layernormN", "rmsnormN" */
-    float epsilon;    /* 0 (the default) means 1e-5; RMS: 2^-23, as torch.nn.RMSNorm */
+    float epsilon;    /* 0 (the default) means 1e-5; RMS: 2^-23, as torch.nn.RMSNorm; WEFT_ZERO: 0 */
     int axes;         /* layer and RMS: the number of last axes; 0 (the default) means 1 */
     bool no_affine;   /* no weight and bias; default false */
     bool no_bias;     /* default false */

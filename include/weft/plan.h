@@ -2,7 +2,12 @@
  *
  * A plan computes chosen tensors of a graph at one batch size. Creating it compiles (or loads) the kernels
  * and allocates all memory. Running it is a walk over prepared launches that allocates nothing. The plans of
- * one graph share its parameters and states. A further batch size, or length, costs planning, but no compilation. */
+ * one graph share its parameters and states. A further batch size, or length, costs planning, but no compilation.
+ *
+ * What depends on constants, states and parameters alone that a plan does not change, such as a matrix that is normalised or
+ * weights of a frozen teacher that are scaled, is computed in the first run of the plan and kept, in arena_bytes; and again
+ * in the first run after one of them was written, loaded, or changed by another plan. A plan for training keeps what has at
+ * most four times the bytes that it is computed from; under a memory limit that it does not fit into, nothing is kept. */
 #ifndef WEFT_PLAN_H
 #define WEFT_PLAN_H
 
@@ -17,7 +22,9 @@ typedef struct weft_plan weft_plan;
 typedef struct weft_plan_options {
     size_t struct_size;
     int64_t batch; /* default 1 */
-    /* Default false: dropout is active, norms use and update the batch's statistics. A plan for inference also keeps
+    /* Default false: dropout is active, norms use and update the batch's statistics, but for what was made in a scope of
+     * weft_scope_inference. The log says once for a graph if such a plan updates no parameter, and names the first layer that
+     * it computes in the form for training. A plan for inference also keeps
      * packed copies of weights, in arena_bytes, as long as memory_limit and the context allow it. */
     bool inference;
     /* Bytes that the plan may allocate (total_bytes); 0: only the limit of the context. If storing every
@@ -56,7 +63,7 @@ WEFT_API weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, 
 WEFT_API weft_status weft_plan_bind(
     weft_plan *plan, weft_tensor *input, struct _cl_mem *memory, size_t offset);
 /* The memory of an output, for use on the same queue; borrowed, and only to be read where the output is a parameter or
- * state: plans for inference do not see what is written to it. offset in bytes. WEFT_ERROR_UNSUPPORTED: the output is in several buffers. */
+ * state: plans do not see what is written to it. offset in bytes. WEFT_ERROR_UNSUPPORTED: the output is in several buffers. */
 WEFT_API weft_status weft_plan_memory(
     weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset);
 
@@ -82,11 +89,17 @@ typedef struct weft_value {
  * the others, which are outputs. Ends with the first error, which is one of these three.
  *     weft_plan_step(plan, (weft_value[]){{image, images, sizeof images}, {loss, &now, sizeof now}}, 2); */
 WEFT_API weft_status weft_plan_step(weft_plan *plan, const weft_value *values, size_t count);
-/* In C, values in place, and one of them: memory is an array or a variable, not a pointer to what it holds.
- *     weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE(image, images), WEFT_VALUE(loss, now))); */
+/* The value of an input in memory that is only read, which the program may have as const. Of another tensor than an input it
+ * is a value of no tensor, which weft_plan_step refuses. In C and C++:
+ *     const weft_value values[] = {weft_value_in(image, images, sizeof images), {loss, &now, sizeof now}}; */
+WEFT_API weft_value weft_value_in(weft_tensor *input, const void *data, size_t bytes);
+/* In C, values in place, and one of them: memory is an array or a variable, not a pointer to what it holds; WEFT_VALUE_IN:
+ * that of an input, which may be const.
+ *     weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE_IN(image, images), WEFT_VALUE(loss, now))); */
 #ifndef __cplusplus
 #define WEFT_VALUE(tensor, memory)                                                                           \
     { (tensor), &(memory), sizeof(memory) }
+#define WEFT_VALUE_IN(tensor, memory) weft_value_in((tensor), &(memory), sizeof(memory))
 #define WEFT_VALUES(...)                                                                                     \
     (const weft_value[]){__VA_ARGS__}, sizeof((const weft_value[]){__VA_ARGS__}) / sizeof(weft_value)
 #endif

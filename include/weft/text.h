@@ -91,7 +91,7 @@ typedef struct weft_text_options {
 
 /* A file, encoded with the vocabulary. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (an empty file, not
  * UTF-8 at the level of words, a token that is not in the vocabulary, too short for one sequence of each
- * stream). */
+ * stream). The tokens of the vocabulary are the categories of the columns "tokens" and "next". */
 WEFT_API weft_status weft_dataset_open_text(weft_dataset **dataset, weft_context *context, const char *path,
     const weft_vocabulary *vocabulary, const weft_text_options *options);
 /* Tokens in memory, of any meaning. */
@@ -124,12 +124,16 @@ typedef struct weft_series_options {
     size_t struct_size;
     const char *const *fields; /* names of columns of the table, ended by NULL; default: its last column */
     char separator;            /* default ',' */
+    char decimal, thousands;   /* as weft_csv_options */
     bool no_header;            /* default false: the first row contains names */
     size_t window;             /* input rows; default 12 */
     size_t horizon;            /* rows after them to forecast; default 1 */
     size_t stride;             /* rows from one window to the next; default 1 */
     double validation;         /* fraction of the rows, the last ones, in [0, 1); default 0: none */
     bool keep_scale;           /* default false: numbers are normalised; true: unchanged */
+    /* Numbers are normalised as those of this series are, with as many fields: of the data that a network was trained
+     * with, for other data that it meets. Default: by the training rows. */
+    const weft_dataset *like;
 } weft_series_options;
 #define WEFT_SERIES_OPTIONS_INIT .struct_size = sizeof(weft_series_options)
 

@@ -12,17 +12,23 @@ extern "C" {
 
 /* ---- datasets: examples with one or more columns, each of a fixed shape and dtype ---- */
 typedef struct weft_dataset weft_dataset;
+/* What the numbers of a column stand for: categories by their texts, or numbers that were normalised. A graph keeps those
+ * of the columns that it is trained with, and checkpoints have them; see weft_graph_category. */
+typedef struct weft_encoding weft_encoding;
 
 typedef struct weft_column {
-    const char *name; /* the name of the input of the graph that it feeds */
+    const char
+        *name; /* the name of the input of the graph that it feeds; two columns for one input are an error */
     weft_dtype dtype; /* WEFT_F32, WEFT_I32 or WEFT_U8 */
     int rank;         /* of one example; 0: a single number */
     int64_t dims[WEFT_MAX_RANK];
     const void *data; /* examples × dims, row-major; NULL in a dataset of images, which are made when they are
                          loaded */
+    const weft_encoding *encoding; /* of a dataset, borrowed from it; NULL: not known, and never compared */
 } weft_column;
 
-/* From memory: `count` columns of `examples` examples; the data is copied. */
+/* From memory: `count` columns of `examples` examples; the data is copied, and the encodings of columns that come from
+ * another dataset. */
 WEFT_API weft_status weft_dataset_from_memory(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
 /* A folder with the IDX files of MNIST, plain or gzip: PREFIX-images-idx3-ubyte[.gz] and
@@ -30,6 +36,9 @@ WEFT_API weft_status weft_dataset_from_memory(
  * in [0, 1], "label" i32. */
 WEFT_API weft_status weft_dataset_open_idx(
     weft_dataset **dataset, weft_context *context, const char *folder, const char *prefix);
+/* The same of two files of any name. */
+WEFT_API weft_status weft_dataset_open_idx_files(
+    weft_dataset **dataset, weft_context *context, const char *images, const char *labels);
 
 /* What happens with missing values: empty or blank cells; in number and integer columns also NA, N/A, NaN,
  * null, None and ? in any case. */
@@ -56,7 +65,8 @@ typedef struct weft_csv_column {
 typedef struct weft_csv_options {
     size_t struct_size;
     /* Default: one column for each of the table (65,536 at most), with its name ("column1", ... without a
-     * header): numbers if all its cells are numbers, else categories. */
+     * header): as `like` has it; else numbers if all its cells are numbers, and categories if hardly any are. If at least
+     * nine in ten are, or would be in another form ("1,200", "21,73", "5 %"), the others are an error that quotes them. */
     const weft_csv_column *columns;
     size_t column_count;
     char separator;       /* default ',' */
@@ -65,6 +75,10 @@ typedef struct weft_csv_options {
     weft_missing missing; /* default: an error that names the row and the column */
     double fill;          /* for WEFT_MISSING_FILL, in number and integer columns; a missing category stays an
                              error */
+    char decimal;         /* in numbers: '.' (the default) or ',' */
+    char thousands;       /* between groups of three digits: ',', '.', '\'' or ' '; default none */
+    /* Whole numbers that f32 rounds, as identifiers above 2^24, in number columns: default an error; true: rounded. */
+    bool rounded;
     const weft_dataset *like; /* its categories are used for columns of the same names; default none */
 } weft_csv_options;
 #define WEFT_CSV_OPTIONS_INIT .struct_size = sizeof(weft_csv_options)
@@ -78,12 +92,18 @@ WEFT_API weft_status weft_dataset_open_csv(
  * Borrowed. */
 WEFT_API size_t weft_dataset_category_count(const weft_dataset *dataset, size_t column);
 WEFT_API const char *weft_dataset_category(const weft_dataset *dataset, size_t column, int32_t category);
+/* The same of the columns that a graph was trained with, by the name of the column ("label"). A graph has them from the
+ * first run of a trainer, or from a checkpoint. Borrowed until the next of these. */
+WEFT_API size_t weft_graph_category_count(const weft_graph *graph, const char *column);
+WEFT_API const char *weft_graph_category(const weft_graph *graph, const char *column, int32_t category);
 
 /* A column of a dataset from a NumPy file of shape (examples, dims...). */
 typedef struct weft_npy_column {
     const char *name;
     const char *path;
-    weft_dtype dtype; /* WEFT_F32 (from any numbers), WEFT_I32 or WEFT_U8 (from whole numbers that fit) */
+    weft_dtype
+        dtype; /* WEFT_F32 (from any floats, and whole numbers that it does not round), WEFT_I32 or WEFT_U8 (from
+                         whole numbers that fit) */
 } weft_npy_column;
 /* One .npy file per column (see weft_load_npy), all with the same number of examples. */
 WEFT_API weft_status weft_dataset_open_npy(
@@ -109,7 +129,7 @@ typedef struct weft_loader_options {
     bool drop_last;  /* default false: the last batch of an epoch may be smaller */
     uint64_t seed;   /* of shuffle and augmentation; it determines every batch, together with the number of
                         the epoch */
-    size_t prefetch; /* number of batches made in advance; default 2 */
+    size_t prefetch; /* number of batches made in advance, 1 or more; default 2 */
     size_t threads;  /* threads that make them; default 1, for images one per processor and at most 8. Batches
                         do not depend on their number */
 } weft_loader_options;
@@ -130,7 +150,7 @@ WEFT_API weft_status weft_loader_next(weft_loader *loader, size_t *examples, con
 /* ---- metrics: values that describe what is measured; for a trainer, or for arrays of the host ---- */
 typedef enum weft_metric_kind {
     WEFT_ACCURACY = 1, /* right / all; an output is right if its maximum (the first of equals) is at the
-                          label */
+                          label; of width 1 if it is above 0 and the label 1, or neither */
     WEFT_TOP_K,        /* outputs whose k largest include the label / all */
     WEFT_CONFUSION,    /* matrix[label][answer] of counts; as a single number the accuracy */
     WEFT_PRECISION,    /* per class: right answers / answers of that class */
@@ -153,10 +173,20 @@ typedef struct weft_metric {
     weft_metric_kind kind;
     weft_average average; /* precision, recall, F1 */
     int64_t k;            /* top-k; at least 1 */
+    /* Rows with the label ignored_label are skipped; default: those with -100. For a trainer the default is what the loss
+     * over the same labels ignores (see `logits`). */
+    bool ignore;
+    int32_t ignored_label;
     /* For a trainer: */
-    weft_tensor *output; /* f32 (batch, ..., width); default: the option `output`, else `logits` */
+    /* f32 (batch, ..., width); default: the option `output`, else `logits`. Of width 1, and for perplexity, logits: what
+     * weft_sigmoid or weft_softmax gives is WEFT_ERROR_ARGUMENT. */
+    weft_tensor *output;
     const char *target;  /* column of the dataset; default: the option `labels` */
-    const char *name;    /* in logs and for early stopping; default "accuracy", "top_5", "confusion",
+    /* f32 column, one number of 0 or more for each row or each example; default: the option `weights`, else 1 each. */
+    const char *weights;
+    /* i32 column, one number for each example: its first so many rows count; default: the option `lengths`, else all do. */
+    const char *lengths;
+    const char *name; /* in logs and for early stopping; default "accuracy", "top_5", "confusion",
                             "precision", "recall", "f1", "mean_absolute_error", "r_squared", "perplexity" */
 } weft_metric;
 
@@ -177,13 +207,30 @@ typedef struct weft_metric_state weft_metric_state;
 WEFT_API weft_status weft_metric_create(
     weft_metric_state **state, weft_context *context, const weft_metric *metric, int64_t width);
 WEFT_API void weft_metric_release(weft_metric_state *state); /* NULL is allowed */
-/* Adds rows: outputs (rows, width), labels (rows) in [0, classes); rows with the label -100 are skipped. A
- * label out of range is an error that names its row, and nothing is added. Not for mean absolute error and
- * R². */
+/* Rows of outputs, with what they are compared with and how much each counts. */
+typedef struct weft_metric_rows {
+    size_t struct_size;
+    size_t rows;
+    const float *outputs;  /* (rows, width) */
+    const int32_t *labels; /* (rows) in [0, classes), or the label that is ignored */
+    const float *
+        targets; /* (rows, width) in place of labels, for mean absolute error and R²; for the other metrics of
+                               width 1 a target above 0.5 is class 1 */
+    const float
+        *weights; /* (rows), 0 or more; default NULL: 1 each. Counts and sums become sums of weights */
+    const int32_t *
+        lengths; /* (rows / length), in [0, length]: of each sequence of `length` rows the first so many count;
+                               default NULL: all */
+    size_t length; /* with lengths: rows of a sequence, which divides rows */
+} weft_metric_rows;
+#define WEFT_METRIC_ROWS_INIT .struct_size = sizeof(weft_metric_rows)
+/* Adds rows. A label or length out of range, or a weight that is negative or not finite, is WEFT_ERROR_ARGUMENT, which
+ * names its row, and nothing is added. */
+WEFT_API weft_status weft_metric_add(weft_metric_state *state, const weft_metric_rows *rows);
+/* The same of rows with labels, all of which count but the ignored ones. Not for mean absolute error and R². */
 WEFT_API weft_status weft_metric_update(
     weft_metric_state *state, size_t rows, const float *outputs, const int32_t *labels);
-/* Adds rows with f32 targets (rows, width), for mean absolute error and R²; for the other metrics of width 1
- * a target above 0.5 is class 1. */
+/* The same of rows with f32 targets. */
 WEFT_API weft_status weft_metric_update_values(
     weft_metric_state *state, size_t rows, const float *outputs, const float *targets);
 /* The metric of all rows since the reset; NaN if there were none (R²: fewer than two). */
@@ -203,10 +250,10 @@ typedef struct weft_epoch {
     size_t epochs; /* in all */
     size_t step;   /* steps finished, in all */
     size_t steps_per_epoch;
-    size_t step_in_epoch;   /* steps finished in this epoch */
-    double loss;            /* mean over the examples of the epoch so far; NaN until the first values are read
-                               back */
-    double accuracy;        /* of training examples so far; NaN without logits */
+    size_t step_in_epoch; /* steps finished in this epoch */
+    double loss; /* of the epoch so far, as weft_trainer_evaluate puts batches together; NaN until the first
+                               values are read back */
+    double accuracy; /* of the training labels that count, so far; NaN without logits, or before the first */
     double validation_loss; /* NaN without validation, or before the epoch's end */
     double validation_accuracy;
     double seconds;       /* since the run began */
@@ -249,8 +296,10 @@ typedef struct weft_early_stopping {
     /* "loss", "accuracy", the name of a metric (with `training_metrics`), or one of these after
      * "validation_". Default "validation_loss"; without validation "loss". */
     const char *monitor;
-    weft_mode mode;        /* default auto: minimum of losses, errors and perplexity, else maximum */
-    size_t patience;       /* epochs without an improvement before it stops; 0 (the default): never */
+    weft_mode mode; /* default auto: minimum of losses, errors and perplexity, else maximum */
+    size_t
+        patience; /* epochs without an improvement before it stops; 0 (the default): never; WEFT_ZERO: at the
+                              first one, as 1 */
     double minimum_change; /* an improvement must be larger than this; default 0 */
     bool keep_best;        /* keeps the best weights in host memory, for weft_trainer_restore_best */
     bool restore_best;     /* keeps them, and restores them at the end of a run, however it ends */
@@ -269,14 +318,25 @@ typedef enum weft_not_finite { WEFT_NOT_FINITE_STOP, WEFT_NOT_FINITE_CONTINUE } 
 typedef struct weft_trainer_options {
     size_t struct_size;
     weft_optimizer optimizer; /* default weft_adam(1e-3f) */
-    size_t epochs;            /* default 1 */
+    size_t epochs;            /* default 1; WEFT_ZERO: 0, a run trains nothing */
     size_t batch;             /* default 32 */
     uint64_t seed;            /* of the shuffle and of the augmentation of images; default 0 */
     size_t loader_threads;    /* as weft_loader_options.threads */
     bool keep_order;          /* default false: shuffled */
-    weft_tensor *logits;      /* (batch, classes), for the accuracy with regard to `labels`; default none */
-    const char *labels;       /* name of the label column; default "label" */
-    weft_dataset *validation; /* default none; retained */
+    bool drop_last; /* default false: the last batch of an epoch may be smaller; true: it is left out, and a
+                                 dataset smaller than a batch is WEFT_ERROR_ARGUMENT. Validation leaves nothing out */
+    /* Logits f32 (batch, ..., classes), or (batch, classes, ...) as weft_cross_entropy takes them, for the accuracy: a
+     * WEFT_ACCURACY with regard to `labels`. (batch, 1) and (batch) are logits of two classes: class 1 above 0. The
+     * accuracy counts the labels that the loss counts: without those that the loss over `labels` ignores or masks
+     * (weft_cross_entropy_loss, weft_nll_loss, weft_sequence_cross_entropy). Default none */
+    weft_tensor *logits;
+    const char *labels; /* name of the label column, i32, or f32 for two classes; default "label" */
+    /* What counts in the accuracy, and in metrics that do not say otherwise. ignore with a label that the loss over the same
+     * labels does not ignore, too, is WEFT_ERROR_ARGUMENT. */
+    bool ignore;
+    int32_t ignored_label;
+    const char *weights, *lengths;   /* columns, as in weft_metric; default none */
+    weft_dataset *validation;        /* default none; retained */
     weft_progress_callback on_epoch; /* after each epoch, validation included */
     weft_progress_callback on_step;  /* after each step; loss and accuracy may be a few steps old */
     void *user;
@@ -311,7 +371,7 @@ typedef struct weft_trainer_options {
      * fails, the run ends with its error. */
     const char *checkpoint;
     weft_checkpoint_every checkpoint_every;
-    size_t checkpoint_keep; /* the newest files that are kept, besides the best; default 3 */
+    size_t checkpoint_keep; /* the newest files that are kept, besides the best; default 3; SIZE_MAX: all */
     /* Tensors of the caller, copied without their data, which is read at each checkpoint and written by
      * weft_trainer_resume; at most WEFT_MAX_EXTRAS. */
     const weft_checkpoint_extra *checkpoint_extras;
@@ -334,8 +394,12 @@ WEFT_API weft_status weft_trainer_create(
     weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *options);
 WEFT_API weft_trainer *weft_trainer_retain(weft_trainer *trainer);
 WEFT_API void weft_trainer_release(weft_trainer *trainer);
-/* Trains for the epochs of the options; call it again to continue. Errors: labels out of range (with the
- * number of the example), WEFT_ERROR_NOT_FINITE with the step at which it began, WEFT_ERROR_CANCELLED. */
+/* Trains for the epochs of the options; call it again to continue. All files that it will write are tried before anything
+ * else. A window of accumulation (weft_optimizer.accumulate) ends with its epoch: the last update of an epoch is by the mean
+ * over the batches that its window holds. A run that is stopped within an epoch leaves its window open for the next run. A
+ * batch in which no label counts (losses.h) changes nothing: no update, no step of a schedule (from the next multiple of 16
+ * steps on), no part of loss and accuracy. Errors: WEFT_ERROR_FILE; labels out of range (with the number of the example),
+ * WEFT_ERROR_NOT_FINITE with the step at which it began, WEFT_ERROR_CANCELLED. */
 WEFT_API weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset);
 WEFT_API weft_status weft_trainer_cancel(weft_trainer *trainer); /* from any thread; the run ends soon */
 /* From any thread, a callback or a signal handler: the run ends after the step in progress with WEFT_OK, and saves a
@@ -348,7 +412,14 @@ WEFT_API weft_status weft_trainer_stop(weft_trainer *trainer);
  * exist; with found NULL that is an error. Errors, after which nothing has changed: those of weft_checkpoint_load;
  * WEFT_ERROR_ARGUMENT: another seed, batch or order. */
 WEFT_API weft_status weft_trainer_resume(weft_trainer *trainer, const char *path, bool *found);
-/* Loss and accuracy over a dataset, without training. Either pointer may be NULL. */
+/* Loss and accuracy over a dataset, without training. Either pointer may be NULL.
+ *
+ * The loss does not depend on the size of batches: a mean over what counts (losses.h) is the sum over the dataset divided by
+ * the total over the dataset, not the mean of the batches' means. That holds for sums and differences of up to eight such
+ * means, times or divided by what does not depend on the batch. The rest of a loss, and so every loss that is not such a
+ * sum, is the mean over the batches weighted by their examples: exact for means over all examples (weft_mse, weft_mean),
+ * not for sums over a batch, for quotients and functions of means that the program writes itself (weft_masked_mean is the
+ * mean under a mask), or for losses between the examples of a batch. NaN if nothing counts in the whole dataset. */
 WEFT_API weft_status weft_trainer_evaluate(
     weft_trainer *trainer, weft_dataset *dataset, double *loss, double *accuracy);
 
@@ -372,6 +443,7 @@ typedef struct weft_training_info {
     double best;                /* the watched value in that epoch; NaN: none */
     bool stopped;               /* the last run was ended by weft_trainer_stop or by a callback */
     size_t skipped_steps;       /* in f16: those whose gradients overflowed, which changed nothing */
+    size_t empty_steps;         /* those in which no label counts, which changed nothing */
     double loss_scale;          /* after the last step; 0: losses are not scaled */
 } weft_training_info;
 /* Figures of the runs so far. trainer NULL: those of a trainer that has not run. */

@@ -17,7 +17,9 @@
 #include <weft/plan.h>
 #include <weft/profile.h>
 #include <weft/recurrent.h>
+#include <weft/schedules.h>
 #include <weft/text.h>
 #include <weft/train.h>
+#include <weft/vectors.h>
 
 #endif

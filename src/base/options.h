@@ -19,4 +19,7 @@ weft_status wi_options_read(void *own, size_t known, const void *given, const ch
 #define WI_OPTIONS(own, given, call, init)                                                                   \
     wi_options_read((own), sizeof *(own) + 0 * sizeof((own) == (given)), (given), (call), #init)
 
+/* A field's number: 0 is its default, WEFT_ZERO is 0. */
+#define WI_OPTION(value, otherwise) ((value) == 0 ? (otherwise) : (value) == WEFT_ZERO ? 0 : (value))
+
 #endif

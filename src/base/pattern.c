@@ -20,3 +20,8 @@ bool wi_pattern_matches(const char *pattern, const char *name) {
     while (*pattern == '*') pattern++;
     return *pattern == '\0';
 }
+
+bool wi_pattern_matches_any(const char *const *patterns, const char *name) {
+    while (*patterns && !wi_pattern_matches(*patterns, name)) patterns++;
+    return *patterns != NULL;
+}

@@ -7,5 +7,7 @@
 
 /* A star stands for any characters, none included. */
 bool wi_pattern_matches(const char *pattern, const char *name);
+/* One of the patterns, ended by NULL, does. */
+bool wi_pattern_matches_any(const char *const *patterns, const char *name);
 
 #endif

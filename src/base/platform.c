@@ -304,6 +304,10 @@ static weft_status make_folder(const char *path, unsigned mode) {
     return found ? fail_file("create folder", path, error == EEXIST ? found : error) : WEFT_OK;
 }
 
+bool wi_path_can_be_written(const char *path) {
+    return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
+}
+
 weft_status wi_path_look(wi_path_info *info, const char *path, bool *missing) {
     struct stat state;
     const bool failed = stat(path, &state) != 0;

@@ -54,6 +54,8 @@ typedef struct wi_path_info {
 } wi_path_info;
 /* *missing (may be NULL): it failed because nothing is there. */
 weft_status wi_path_look(wi_path_info *info, const char *path, bool *missing);
+/* By this process; false where nothing is there. */
+bool wi_path_can_be_written(const char *path);
 /* The names in a folder but . and .., sorted by their bytes, in the arena; *names is released by the caller.
  */
 weft_status wi_directory_list(const char ***names, size_t *count, wi_arena *arena, const char *path);

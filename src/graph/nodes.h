@@ -11,6 +11,7 @@
 #include "cl/context.h"
 #include "graph/attributes.h"
 #include "graph/dtype.h"
+#include "graph/origin.h"
 #include "graph/shape.h"
 
 enum { WI_KERNEL_INPUTS = 8 };    /* of a node of kind KERNEL, at most */
@@ -57,6 +58,9 @@ typedef struct wi_op {
     const char *no_gradient;
     /* COMPOSITE: ordinary nodes of the same value. */
     weft_tensor *(*lower)(weft_tensor *y, bool inference);
+    /* COMPOSITE: what names y to the user, if its form in plans for training is another one than for inference, so that it
+     * draws numbers or moves statistics there; NULL: the forms are alike. */
+    const weft_tensor *(*in_training)(const weft_tensor *y);
     /* COMPOSITE, NULL where there is nothing: refuses a plan that computes y at that batch (the line names
      * the op); and assignment 0, 1, ... (NULL: no more) that every plan for training does which computes y. Of
      * several nodes that assign to one variable in a plan, each reads what the one before leaves in it
@@ -136,7 +140,9 @@ struct weft_tensor {
     uint32_t id; /* in order of creation; inputs have smaller ones */
     int input_count;
     weft_dtype dtype;
-    bool has_length; /* it, or what it is computed from, has the length that a plan gives (graph/length.h) */
+    uint32_t
+        has_length : 1; /* it, or what it is computed from, has the length that a plan gives (graph/length.h) */
+    uint32_t origin : 31; /* who made it (graph/origin.h); 0: it is not known */
     wi_rewritten rewritten;
     weft_tensor *readers;            /* of the nodes whose youngest input this is: some, the latest first */
     weft_tensor *next_reader;        /* of the own youngest input's */
@@ -188,17 +194,22 @@ typedef struct wi_variable {
     const char *role;
     size_t optimizer, clock; /* by number */
     size_t covered_block, covered;
-    bool assigned;        /* by weft_assign: its value is part of a training's state */
-    const char *saved_as; /* what loss scaling keeps: its name in checkpoints; NULL: it is none of that */
+    bool transient; /* no file has anything of it */
+    bool assigned;  /* by weft_assign: its value is part of a training's state */
+    const char *
+        saved_as; /* what loss scaling and updates count: its name in checkpoints; NULL: it is none of that */
+    bool is_optional; /* with saved_as: a checkpoint may lack it */
 } wi_variable;
 
 /* Counts the runs that update the parameters that an optimizer met in one step. */
 typedef struct wi_clock {
     uint64_t runs;  /* so far, the one under way included */
     uint64_t every; /* runs an update: gradients are accumulated over so many */
-    /* With loss scaling, rank 0: how many of its updates were skipped, and a number that a rule keeps from update to
-     * update; NULL: not yet. */
-    weft_tensor *skipped, *memory;
+    uint64_t held;  /* runs in the window of the run under way; `runs` is a multiple of `every` in its last */
+    bool ends;      /* the next run is the last of its window */
+    /* With loss scaling, or if runs may be empty (nn/run_count.c), rank 0: how many of its updates were skipped, a number
+     * that a rule keeps from update to update, and how many runs of the window count; NULL: not yet. */
+    weft_tensor *skipped, *memory, *counted;
 } wi_clock;
 
 /* Of a graph in f16 (ops/loss_scale.h). States of rank 0; NULL: not yet. */
@@ -216,12 +227,15 @@ typedef struct wi_loss_scaling {
 
 /* A number that the host computes before each run. */
 typedef struct wi_scalar {
-    float value; /* as set by weft_scalar_set; with a rule: unused */
+    float value; /* as set by weft_scalar_set; with a rule that does not start from it: unused */
     double (*rule)(struct wi_scalar *scalar, const wi_clock *clock);
     double a, b;        /* of the rule */
+    const void *reads;  /* by the rule, besides; of the graph's arena */
+    bool is_set;        /* the rule starts from the value, which is part of a training's state */
     double memory;      /* what a rule keeps from update to update, */
     uint64_t remembers; /* and of which update that is */
     size_t clock;
+    bool is_unsaved; /* checkpoints do not number it */
 } wi_scalar;
 
 enum { WI_MAX_CLOCKS = 64 };
@@ -245,6 +259,13 @@ typedef struct wi_rated_update {
     weft_tensor *rate;
     struct wi_rated_update *next;
 } wi_rated_update;
+
+/* A mean over a number of elements that depends on the data (ops/loss/loss_terms.h). */
+typedef struct wi_noted_mean {
+    const weft_tensor *mean;
+    weft_tensor *total; /* what the sum was divided by, rank 0, f32 */
+    struct wi_noted_mean *next;
+} wi_noted_mean;
 
 typedef struct wi_attachment {
     const char *key;
@@ -292,15 +313,19 @@ struct weft_graph {
     weft_tensor *rate; /* of the latest optimizer: weft_minimize_rate */
     size_t optimizers; /* made so far */
     wi_rated_update *rated;
-    bool swapped; /* the parameters hold the average, and the average the parameters */
+    wi_noted_mean *means;
+    bool
+        told_of_training; /* the log has said that a plan computes in the form for training and updates nothing */
+    bool swapped;         /* the parameters hold the average, and the average the parameters */
     wi_attachment *attachments;
     int64_t length_symbol; /* of the nodes that have the length (graph/shape.h); 0: none has */
+    wi_origins origins;    /* graph/origin.h */
     weft_status status;    /* the first error */
-    char error[512];
+    char error[1024];
 };
 
-/* "matmul 'name' (batch, 10)" into text, for errors; returns text. */
-enum { WI_NODE_TEXT = WI_SHAPE_TEXT + 192 };
+/* "matmul 'name' (batch, 10) (in weft_linear)" into text, for errors; returns text. */
+enum { WI_NODE_TEXT = WI_SHAPE_TEXT + WI_ORIGIN_TEXT + 192 };
 const char *wi_node_print(const weft_tensor *node, char text[WI_NODE_TEXT]);
 
 /* ---- making nodes (expressions of the layers above) ---- */
@@ -341,7 +366,14 @@ weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis);
 weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream);
 /* The number of the update that the clock's run belongs to, from 1. */
 uint64_t wi_clock_update(const wi_clock *clock);
+/* Takes weft_accumulation_end back, where no run has followed. */
+void wi_accumulation_goes_on(weft_graph *graph);
+/* Counts the run that begins. */
+void wi_clock_run(wi_clock *clock);
 /* A rank-0 f32 that the host computes before each run. */
+/* One by its own: for rules that weft_scalar_set changes something about. */
+weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar);
+bool wi_scalar_has_rule(const weft_tensor *scalar);
 weft_tensor *wi_step_scalar(
     weft_graph *graph, size_t clock, double (*rule)(wi_scalar *, const wi_clock *), double a, double b);
 /* The parameters of a block, as one f32 tensor (rows, WI_FLAT_ROW): every parameter begins a row, so what belongs to a

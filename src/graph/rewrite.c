@@ -164,6 +164,10 @@ static weft_status lower(wi_rewrite *rewrite, weft_tensor *y, weft_tensor **made
     weft_tensor **const lowered = &wi_lowered_of(y)->to[rewrite->inference];
     if (op->check) WI_TRY(op->check(y, rewrite->batch, rewrite->inference));
     if (op->effect && !rewrite->inference) WI_TRY(note_effective(rewrite, y));
+    if (op->in_training && !rewrite->inference && !rewrite->in_training) {
+        rewrite->names_it = op->in_training(y);
+        if (rewrite->names_it) rewrite->in_training = y;
+    }
     *made = *lowered ? *lowered : op->lower(y, rewrite->inference);
     WI_TRY(weft_graph_status(rewrite->graph));
     *lowered = *made; /* only what is complete is kept for later plans */
@@ -231,7 +235,9 @@ static weft_status rewrite_top(wi_rewrite *rewrite) {
     if (!inputs) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) inputs[i] = image_of(rewrite, y->inputs[i]);
     bool done = false;
+    const uint32_t before = wi_origin_enter(rewrite->graph, y->origin);
     const weft_status status = replace(rewrite, y, inputs, &made, &done);
+    wi_origin_leave(rewrite->graph, before);
     if (inputs != few) wi_release(allocator, inputs);
     WI_TRY(status);
     const wi_rewritten *const note = note_of(rewrite, made);

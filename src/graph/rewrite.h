@@ -47,6 +47,8 @@ struct wi_rewrite {
     weft_graph *graph;
     bool inference;
     int64_t batch;
+    const weft_tensor *in_training,
+        *names_it;  /* the first composite in its form for training, and wi_op.in_training of it */
     wi_given given; /* in place of the length */
     /* What the device's implementation computes in place of a kernel op's node: mostly that node itself.
      * NULL: the graph has an error. */

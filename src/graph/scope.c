@@ -15,7 +15,7 @@ typedef struct wi_scope_count {
 struct wi_scope {
     struct wi_scope *outer;
     const char *prefix; /* with those of the scopes around it: "encoder.block." */
-    bool shares;
+    bool shares, inference;
     wi_scope_count *counts;
 };
 
@@ -30,8 +30,12 @@ static weft_status open_scope(weft_graph *graph, const char *name, bool share) {
     char *const prefix = wi_arena_take(&graph->arena, length);
     if (!made || !prefix) return WEFT_ERROR_MEMORY;
     snprintf(prefix, length, "%s%s%s", around, name, *name ? "." : "");
-    *made = (wi_scope){graph->scope, prefix, share || (outer && outer->shares), NULL};
+    *made = (wi_scope){.outer = graph->scope,
+        .prefix = prefix,
+        .shares = share || wi_scope_shares(graph),
+        .inference = wi_scope_is_inference(graph)};
     graph->scope = made;
+    wi_origin_changed(graph);
     return WEFT_OK;
 }
 
@@ -48,9 +52,21 @@ weft_status weft_scope_end(weft_graph *graph) {
     WI_TRY(weft_graph_status(graph));
     if (graph->scope) {
         graph->scope = graph->scope->outer;
+        wi_origin_changed(graph);
         return WEFT_OK;
     }
     wi_graph_fail(graph, WEFT_ERROR_STATE, "weft_scope_end: no scope is open");
+    return WEFT_ERROR_STATE;
+}
+
+weft_status weft_scope_inference(weft_graph *graph, bool on) {
+    if (!graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scope_inference: graph must not be NULL");
+    WI_TRY(weft_graph_status(graph));
+    if (graph->scope) {
+        graph->scope->inference = on;
+        return WEFT_OK;
+    }
+    wi_graph_fail(graph, WEFT_ERROR_STATE, "weft_scope_inference: no scope is open (weft_scope_begin)");
     return WEFT_ERROR_STATE;
 }
 
@@ -60,6 +76,10 @@ const char *wi_scope_prefix(const weft_graph *graph) {
 
 bool wi_scope_shares(const weft_graph *graph) {
     return graph->scope && graph->scope->shares;
+}
+
+bool wi_scope_is_inference(const weft_graph *graph) {
+    return graph->scope && graph->scope->inference;
 }
 
 static bool has_layer(const weft_graph *graph, const char *layer, uint32_t number) {
@@ -107,14 +127,11 @@ weft_tensor *wi_scope_find(
     weft_tensor *const known = *full_name ? weft_graph_find(graph, full_name) : NULL;
     const char *const what = trainable ? "parameter" : "state";
     if (!known) return NULL;
-    if (!wi_scope_shares(graph)) {
-        return !trainable ? NULL
-                          : wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-                                "%s '%s': the graph has one of that name (to use it again, open a scope that "
-                                "shares: "
-                                "weft_scope_begin)",
-                                what, full_name);
-    }
+    if (!wi_scope_shares(graph))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "%s '%s': the graph has a %s of that name (to use it again, open a scope that shares: "
+            "weft_scope_begin)",
+            what, full_name, known->op->name);
     if (known->variable->trainable == trainable && known->dtype == dtype &&
         wi_shape_equal(&known->shape, shape))
         return known;

@@ -10,6 +10,8 @@ enum { WI_SCOPE_PREFIX = 256 };
 const char *wi_scope_prefix(const weft_graph *graph);
 /* Is a name that exists the same variable again? */
 bool wi_scope_shares(const weft_graph *graph);
+/* Are layers that differ in training and inference made in the latter form? */
+bool wi_scope_is_inference(const weft_graph *graph);
 /* The N of the next layer "layerN" without a name (a literal): the smallest that the graph has no variable of, or the
  * next of the scope where names are shared. */
 uint32_t wi_scope_number(weft_graph *graph, const char *layer);

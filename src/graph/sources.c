@@ -264,6 +264,13 @@ weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dt
     return find_or_make(graph, &wi_op_state, name, dtype, initialiser, &shape);
 }
 
+weft_tensor *weft_transient_state(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims) {
+    weft_tensor *const state = weft_state_shape(graph, name, dtype, initialiser, rank, dims);
+    if (state) state->variable->transient = true;
+    return state;
+}
+
 weft_tensor *wi_covering_state(weft_graph *graph, size_t block, int64_t rows, float first) {
     const wi_block *const covered = &graph->blocks[block];
     const wi_shape shape = {.rank = 2, .dims = {rows, WI_FLAT_ROW}};
@@ -327,11 +334,25 @@ weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value) {
     if (!wi_dtype_valid(dtype) || (!wi_dtype_computes(dtype) && dtype != WEFT_BOOL))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "constant: takes %s, or bool, not %s",
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(dtype));
-    return wi_constant_batch_power(graph, dtype, value, 0);
+    return wi_takes_number(graph, "constant", value) ? wi_constant_batch_power(graph, dtype, value, 0) : NULL;
 }
 
 weft_tensor *weft_number(weft_tensor *x, double value) {
     return x ? weft_constant(x->graph, x->dtype, value) : NULL;
+}
+
+weft_tensor *weft_size(weft_tensor *x, int axis) {
+    char text[WI_SHAPE_TEXT];
+    if (!wi_inputs_graph("size", &x, 1)) return NULL;
+    const int index = axis < 0 ? axis + x->shape.rank : axis;
+    if (index < 0 || index >= x->shape.rank)
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "size: axis %d is not one of %s", axis,
+            wi_shape_print(&x->shape, text));
+    const int64_t size = x->shape.dims[index];
+    if (wi_magnitude(size) > INT32_MAX)
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "size: axis %d of %s is larger than an i32", axis,
+            wi_shape_print(&x->shape, text));
+    return wi_constant_count(x, WEFT_I32, wi_magnitude(size), size < 0);
 }
 
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis) {
@@ -355,12 +376,22 @@ static weft_tensor *make_scalar(weft_graph *graph, wi_scalar scalar) {
 }
 
 weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value) {
-    if (!graph) return NULL;
+    if (!graph || !wi_takes_number(graph, "scalar", (double)value)) return NULL;
     return name_node(make_scalar(graph, (wi_scalar){.value = value}), name);
 }
 
 uint64_t wi_clock_update(const wi_clock *clock) {
     return clock->runs == 0 ? 1 : (clock->runs - 1) / clock->every + 1;
+}
+
+void wi_clock_run(wi_clock *clock) {
+    clock->held = clock->runs % clock->every + 1;
+    clock->runs += clock->ends ? clock->every - clock->held + 1 : 1;
+    clock->ends = false;
+}
+
+void wi_accumulation_goes_on(weft_graph *graph) {
+    for (size_t i = 0; i < graph->clock_count; i++) graph->clocks[i].ends = false;
 }
 
 /* What a rule gives, and remembers, follows from its numbers and the clock: equal scalars are one, so that all updates of an
@@ -375,6 +406,14 @@ weft_tensor *wi_step_scalar(
     return make_scalar(graph, (wi_scalar){.rule = rule, .a = a, .b = b, .clock = clock});
 }
 
+weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar) {
+    return name_node(make_scalar(graph, scalar), name);
+}
+
+bool wi_scalar_has_rule(const weft_tensor *scalar) {
+    return scalar->graph->scalars[scalar->attributes->scalar.index].rule != NULL;
+}
+
 static weft_status check_scalar(const weft_tensor *scalar) {
     if (!scalar) WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: the tensor is NULL");
     if (scalar->op != &wi_op_scalar)
@@ -384,6 +423,7 @@ static weft_status check_scalar(const weft_tensor *scalar) {
 
 weft_status weft_scalar_set(weft_tensor *scalar, float value) {
     WI_TRY(check_scalar(scalar));
+    WI_TRY(wi_check_number("weft_scalar_set", (double)value));
     scalar->graph->scalars[scalar->attributes->scalar.index].value = value;
     return WEFT_OK;
 }
@@ -391,7 +431,8 @@ weft_status weft_scalar_set(weft_tensor *scalar, float value) {
 weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
     WI_TRY(check_scalar(scalar));
     if (!value) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scalar_get: value is NULL");
-    *value = scalar->graph->scalars[scalar->attributes->scalar.index].value;
+    wi_scalar *const own = &scalar->graph->scalars[scalar->attributes->scalar.index];
+    *value = own->rule ? (float)own->rule(own, &scalar->graph->clocks[own->clock]) : own->value;
     return WEFT_OK;
 }
 

@@ -1,4 +1,5 @@
 /* The memory of parameters and states: reserved in blocks, made and filled when first needed. */
+#include "base/pattern.h"
 #include "base/process.h"
 #include "graph/initial.h"
 #include "graph/variable_names.h"
@@ -149,6 +150,17 @@ size_t weft_graph_parameter_count(const weft_graph *graph) {
 }
 weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index) {
     return nth_of(graph, index, true);
+}
+int64_t weft_graph_element_count(const weft_graph *graph, const char *parameters) {
+    int64_t all = 0;
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
+        const weft_tensor *const parameter = weft_graph_parameter(graph, i);
+        int64_t count;
+        int power; /* of the batch, which no parameter has */
+        wi_shape_count(&parameter->shape, &count, &power);
+        if (!parameters || wi_pattern_matches(parameters, weft_tensor_name(parameter))) all += count;
+    }
+    return all;
 }
 size_t weft_graph_state_count(const weft_graph *graph) {
     return graph ? graph->kinds[false].count : 0;

@@ -65,6 +65,11 @@ bool wi_variable_names_has_layer(const weft_graph *graph, const char *layer) {
     return find(graph->names.layers, layer, strlen(layer)) != NULL;
 }
 
+bool wi_name_is_transient(const weft_graph *graph, const char *name) {
+    const weft_tensor *const variable = graph ? wi_variable_names_find(graph, name) : NULL;
+    return variable && variable->variable->transient;
+}
+
 uint32_t *wi_variable_names_number(weft_graph *graph, const char *word) {
     wi_variable_name *name = find(graph->names.words, word, strlen(word));
     if (!name) {

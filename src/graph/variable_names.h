@@ -13,6 +13,8 @@ bool wi_name_is_reserved(const char *name);
 weft_status wi_variable_names_add(weft_graph *graph, weft_tensor *variable);
 /* The first variable of that name; NULL: none. */
 weft_tensor *wi_variable_names_find(const weft_graph *graph, const char *name);
+/* Is it that of a state of which no file has anything? graph may be NULL. */
+bool wi_name_is_transient(const weft_graph *graph, const char *name);
 /* Removes the variable's name, if the variable is the first of that name; layers stay taken. */
 void wi_variable_names_forget(weft_graph *graph, const weft_tensor *variable);
 /* Has the graph a variable "layer.anything"? */

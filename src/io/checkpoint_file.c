@@ -1,5 +1,6 @@
 /* Checkpoint files (contract and format in checkpoint_file.h). */
 #include "io/checkpoint_file.h"
+#include "base/file_guess.h"
 #include "base/file_target.h"
 #include "base/platform.h"
 #include "graph/variable_names.h"
@@ -146,6 +147,7 @@ static weft_status read_file(wi_checkpoint_file *file) {
     WI_TRY(wi_path_look(&info, file->path, NULL));
     if (info.kind != WI_PATH_FILE) WI_FAIL(WEFT_ERROR_FILE, "'%s' is not a regular file", file->path);
     WI_TRY(wi_file_read(file->allocator, file->path, &file->bytes, &size));
+    WI_TRY(wi_file_refuse_page(file->path, file->bytes, size));
     WI_TRY(check_sum(file->path, file->bytes, size));
     WI_TRY(wi_safetensors_parse(&file->table, file->allocator, file->path, file->bytes, size));
     WI_TRY(wi_checkpoint_count(file, "weft.checkpoint", &file->format));
@@ -256,12 +258,14 @@ static bool is_of_later_clock(const wi_checkpoint_file *file, const wi_saved_ent
     const wi_variable *const own = entry->variable->variable;
     if (own->role) return own->clock >= clocks;
     for (size_t i = (size_t)clocks; i < graph->clock_count; i++)
-        if (graph->clocks[i].skipped == entry->variable || graph->clocks[i].memory == entry->variable)
+        if (graph->clocks[i].skipped == entry->variable || graph->clocks[i].memory == entry->variable ||
+            graph->clocks[i].counted == entry->variable)
             return true;
     return false;
 }
 
 static void compare(wi_differences *differences, const wi_saved_tensor *saved, const wi_saved_entry *entry) {
+    if (!saved && entry->is_optional) return;
     if (!saved)
         wi_differences_missing(differences, entry->name);
     else if (!wi_saved_shape_equal(saved, entry))
@@ -285,12 +289,16 @@ weft_status wi_checkpoint_match(
     for (size_t i = 0; i < table->count; i++) table->tensors[i].taken = false;
     for (size_t i = 0; i < list->count; i++) {
         const wi_saved_tensor *const saved = take_tensor(file, list->entries[i].name);
-        if (saved || !is_of_later_clock(file, &list->entries[i]))
+        const bool is_later = is_of_later_clock(file, &list->entries[i]);
+        if (saved && is_later) /* moments without their count of updates */
+            wi_differences_unexpected(&differences, list->entries[i].name);
+        else if (!is_later)
             compare(&differences, saved, &list->entries[i]);
     }
     for (size_t i = 0; i < table->count; i++)
         if (!table->tensors[i].taken && !begins_with_any(file, table->tensors[i].name, ignored) &&
-            !is_of_untrained(file, list, table->tensors[i].name))
+            !is_of_untrained(file, list, table->tensors[i].name) &&
+            !wi_name_is_transient(list->graph, table->tensors[i].name))
             wi_differences_unexpected(&differences, table->tensors[i].name);
     const weft_status status = wi_differences_report(&differences, file->path,
         is_same_network(file, list) ? "a checkpoint of another training: "

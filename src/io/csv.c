@@ -3,10 +3,9 @@
  * A cell without its quotes and with its terminator is never longer than the cell with its separator in the
  * file, so the writing place never overtakes the reading place and one block of memory is enough. */
 #include "io/csv.h"
-#include <math.h>
-#include <stdlib.h>
+#include "base/file_guess.h"
+#include "base/text_file.h"
 #include <string.h>
-#include <strings.h>
 
 typedef struct scan {
     wi_csv *table;
@@ -141,10 +140,6 @@ static weft_status take_names(wi_csv *table) {
 }
 
 static weft_status check_text(const wi_csv *table, size_t size) {
-    const unsigned char *const bytes = (const unsigned char *)table->bytes;
-    if (size >= 2 && ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff)))
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the file is UTF-16, expected UTF-8 or another form of ASCII",
-            table->path);
     const char *const nul = memchr(table->bytes, '\0', size);
     if (nul)
         WI_FAIL(
@@ -153,13 +148,14 @@ static weft_status check_text(const wi_csv *table, size_t size) {
 }
 
 static weft_status read_table(wi_csv *table, const wi_file_rules *rules, const wi_csv_options *options) {
-    size_t size = 0;
+    size_t size = 0, begin = 0;
     WI_TRY(wi_file_read_by(rules, table->path, &table->bytes, &size));
+    WI_TRY(wi_text_file_begin(table->path, table->bytes, size, &begin));
+    WI_TRY(wi_file_refuse_page(table->path, table->bytes, size));
     WI_TRY(check_text(table, size));
-    const bool mark = size >= 3 && memcmp(table->bytes, "\xef\xbb\xbf", 3) == 0;
     scan s = {.table = table,
         .options = options,
-        .from = table->bytes + (mark ? 3 : 0),
+        .from = table->bytes + begin,
         .end = table->bytes + size,
         .to = table->bytes,
         .line = 1};
@@ -197,57 +193,4 @@ size_t wi_csv_field(const wi_csv *table, const char *name) {
     if (!found) return SIZE_MAX;
     return wi_names_twice(table->sorted, table->fields, (size_t)(found - table->sorted)) ? SIZE_MAX - 1
                                                                                          : found->number;
-}
-
-static size_t skip_digits(const char *text) {
-    return strspn(text, "0123456789");
-}
-
-/* strtod reads more than numbers of tables: hexadecimal ones, NaNs with content. */
-static bool is_decimal(const char *text) {
-    text += *text == '+' || *text == '-';
-    if (strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0) return true;
-    size_t digits = skip_digits(text);
-    text += digits;
-    if (*text == '.') {
-        const size_t fraction = skip_digits(++text);
-        digits += fraction;
-        text += fraction;
-    }
-    if (digits == 0) return false;
-    if (*text == 'e' || *text == 'E') {
-        text++;
-        text += *text == '+' || *text == '-';
-        const size_t exponent = skip_digits(text);
-        if (exponent == 0) return false;
-        text += exponent;
-    }
-    return *text == '\0';
-}
-
-/* The cell without blanks around it. False when it is too long for a number that we keep. */
-static bool trimmed(const char *cell, char *text, size_t capacity) {
-    while (is_blank(*cell)) cell++;
-    size_t length = strlen(cell);
-    while (length && is_blank(cell[length - 1])) length--;
-    if (length >= capacity) return false;
-    memcpy(text, cell, length);
-    text[length] = '\0';
-    return true;
-}
-
-bool wi_csv_number(const char *cell, double *value) {
-    char text[512];
-    if (!trimmed(cell, text, sizeof text) || !is_decimal(text)) return false;
-    *value = strtod(text, NULL);
-    return true;
-}
-
-bool wi_csv_is_missing(const char *cell) {
-    static const char *const marks[] = {"", "na", "n/a", "nan", "null", "none", "?"};
-    char text[8];
-    if (!trimmed(cell, text, sizeof text)) return false;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (strcasecmp(text, marks[i]) == 0) return true;
-    return false;
 }

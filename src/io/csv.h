@@ -37,8 +37,26 @@ void wi_csv_clear(wi_csv *table);
 const char *wi_csv_row(const wi_csv *table, const char *at, const char **cells);
 /* Index of the field of that name; SIZE_MAX: none; SIZE_MAX - 1: more than one. */
 size_t wi_csv_field(const wi_csv *table, const char *name);
-/* The number in a cell, blanks around it allowed: decimal with a point, or inf. Within wi_locale_enter. */
-bool wi_csv_number(const char *cell, double *value);
+
+/* ---- numbers; all within wi_locale_enter ---- */
+
+/* How numbers are written. */
+typedef struct wi_csv_form {
+    char decimal;   /* 0: a point */
+    char thousands; /* between groups of three digits, which need not be there; 0: none */
+} wi_csv_form;
+
+/* The number in a cell, blanks around it allowed, or inf. */
+bool wi_csv_number(const wi_csv_form *form, const char *cell, double *value);
+/* Digits and perhaps a sign, without a fraction or an exponent. */
+bool wi_csv_is_whole(const wi_csv_form *form, const char *cell);
+/* In which of the usual forms it is a number, a bit each; 0: none. */
+enum { WI_CSV_FORMS = 7 };
+unsigned wi_csv_forms_of(const char *cell);
+/* Which options read numbers that are in all these forms; NULL: none do. */
+const char *wi_csv_forms_hint(unsigned forms);
+/* A number in one of the usual forms, with or without a sign of percent or currency. */
+bool wi_csv_is_almost_number(const char *cell);
 /* Nothing, blanks, or NA, N/A, NaN, null, None or ? in any case. */
 bool wi_csv_is_missing(const char *cell);
 

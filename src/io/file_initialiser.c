@@ -37,6 +37,7 @@ static weft_status fill_from_file(const weft_initialiser *self, const weft_tenso
     WI_TRY_DONE(wi_safetensors_parse(&file, allocator, path, bytes, size));
     const wi_saved_tensor *const saved = wi_safetensors_find(&file, entry);
     WI_TRY_DONE(check_entry(saved, variable, path, entry));
+    WI_TRY_DONE(wi_saved_check_f32(saved, file.data + saved->begin, path));
     wi_saved_to_f32(values, saved, file.data + saved->begin);
 done:
     wi_safetensors_clear(&file);

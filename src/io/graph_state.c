@@ -1,6 +1,7 @@
 /* The state of a graph, listed (names in graph_state.h). */
 #include "io/graph_state.h"
 #include "graph/variable_names.h"
+#include "io/encoding.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,18 +21,15 @@ static weft_status fail_without_name(const wi_variable *parameter) {
 }
 
 weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph) {
+    list->graph = graph;
     for (size_t i = 0; i < graph->variable_count; i++) {
         const wi_variable *const variable = graph->variables[i];
         const bool named = *weft_tensor_name(variable->tensor) != '\0';
+        if (variable->transient) continue;
         if (!named && variable->trainable) return fail_without_name(variable);
         if (named) WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
     }
     if (list->count) qsort(list->entries, list->count, sizeof *list->entries, by_name);
-    for (size_t i = 1; i < list->count; i++)
-        if (by_name(&list->entries[i - 1], &list->entries[i]) == 0)
-            WI_FAIL(WEFT_ERROR_STATE,
-                "weights are kept by name, and two variables of the graph are called '%s'",
-                list->entries[i].name);
     return WEFT_OK;
 }
 
@@ -62,6 +60,7 @@ static weft_status list_numbered(
     char name[KEY];
     WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
     snprintf(name, sizeof name, WI_RESERVED_PREFIX "%s.%zu", prefix, number);
+    list->entries[list->count - 1].is_optional = variable->is_optional;
     list->entries[list->count - 1].name = wi_arena_string(&list->arena, name);
     return list->entries[list->count - 1].name ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
@@ -84,15 +83,87 @@ static weft_status list_states(wi_saved_list *list, weft_graph *graph) {
             WI_TRY(list_optimizer_state(list, graph, variable));
         else if (variable->saved_as)
             WI_TRY(list_numbered(list, variable, variable->saved_as, number_of_saved(graph, i)));
-        else if (variable->assigned && *weft_tensor_name(variable->tensor) == '\0')
+        else if (variable->assigned && !variable->transient && *weft_tensor_name(variable->tensor) == '\0')
             WI_TRY(list_numbered(list, variable, "carried", carried++));
     }
     return WEFT_OK;
 }
 
+/* ---- encodings ---- */
+
+static const char encoding_key[] = "encoding.";
+
+static weft_status list_encodings(wi_saved_list *list, const weft_graph *graph) {
+    size_t count = 0;
+    const wi_named_encoding *const named = wi_graph_encodings(graph, &count);
+    weft_status status = WEFT_OK;
+    for (size_t i = 0; i < count && status == WEFT_OK; i++) {
+        wi_text key, value;
+        wi_text_init(&key, list->arena.allocator);
+        wi_text_init(&value, list->arena.allocator);
+        wi_text_append(&key, "%s", encoding_key);
+        wi_encoding_write_name(&key, named[i].name);
+        wi_encoding_write(&value, named[i].encoding);
+        status = key.failed || value.failed ? WEFT_ERROR_MEMORY
+                                            : wi_saved_list_note_text(list, key.data, value.data);
+        wi_text_clear(&key);
+        wi_text_clear(&value);
+    }
+    return status;
+}
+
+/* named: room for all pairs of the metadata. */
+static weft_status read_encodings(
+    wi_named_encoding *named, size_t *count, wi_arena *arena, const wi_checkpoint_file *file) {
+    const size_t prefix = strlen(encoding_key);
+    for (size_t i = 0; i < file->table.metadata_count; i++) {
+        const wi_saved_pair *const pair = &file->table.metadata[i];
+        if (strncmp(pair->key, encoding_key, prefix) != 0) continue;
+        named[*count] = (wi_named_encoding){
+            wi_encoding_read_name(arena, pair->key + prefix), wi_encoding_read(arena, pair->value)};
+        if (!named[*count].name || !named[*count].encoding)
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': its metadata '%.100s' cannot be read", file->path, pair->key);
+        ++*count;
+    }
+    return WEFT_OK;
+}
+
+/* Into the graph unless `dry`. */
+static weft_status take_encodings(weft_graph *graph, const wi_checkpoint_file *file, bool dry) {
+    wi_arena arena;
+    size_t count = 0;
+    wi_arena_init(&arena, file->allocator);
+    wi_named_encoding *const named = wi_arena_take(&arena, (file->table.metadata_count + 1) * sizeof *named);
+    weft_status status = named ? read_encodings(named, &count, &arena, file) : WEFT_ERROR_MEMORY;
+    if (status == WEFT_OK && count && !dry) status = wi_graph_encodings_set(graph, named, count);
+    wi_arena_clear(&arena);
+    return status;
+}
+
+bool wi_checkpoint_has_encodings(const wi_checkpoint_file *file) {
+    for (size_t i = 0; i < file->table.metadata_count; i++)
+        if (strncmp(file->table.metadata[i].key, encoding_key, strlen(encoding_key)) == 0) return true;
+    return false;
+}
+
+/* ---- numbers ---- */
+
+/* Rates with a schedule: each has a clock, so that the numbers of clocks mean something else with another count. */
+static uint64_t count_schedules(const weft_graph *graph) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < graph->scalar_count; i++) count += graph->scalars[i].is_set;
+    return count;
+}
+
 static const char *numbered(char key[KEY], const char *prefix, size_t number) {
     snprintf(key, KEY, "%s%zu", prefix, number);
     return key;
+}
+
+static size_t count_scalars(const weft_graph *graph) {
+    size_t count = 0;
+    for (size_t i = 0; i < graph->scalar_count; i++) count += !graph->scalars[i].is_unsaved;
+    return count;
 }
 
 /* All but the weights. */
@@ -103,28 +174,37 @@ static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
     WI_TRY(wi_saved_list_note(list, "graph.draws", "%" PRIu64, graph->draws));
     WI_TRY(wi_saved_list_note(list, "graph.swapped", "%d", graph->swapped));
     WI_TRY(wi_saved_list_note(list, "graph.clocks", "%zu", graph->clock_count));
-    WI_TRY(wi_saved_list_note(list, "graph.scalars", "%zu", graph->scalar_count));
+    WI_TRY(wi_saved_list_note(list, "graph.scalars", "%zu", count_scalars(graph)));
+    if (count_schedules(graph) > 0)
+        WI_TRY(wi_saved_list_note(list, "graph.schedules", "%" PRIu64, count_schedules(graph)));
     for (size_t i = 0; i < graph->clock_count; i++)
         WI_TRY(wi_saved_list_note(list, numbered(key, "graph.clock.", i), "%" PRIu64, graph->clocks[i].runs));
-    for (size_t i = 0; i < graph->scalar_count; i++)
-        if (!graph->scalars[i].rule)
+    for (size_t i = 0, number = 0; i < graph->scalar_count; number += !graph->scalars[i++].is_unsaved)
+        if (!graph->scalars[i].rule || graph->scalars[i].is_set)
             WI_TRY(wi_saved_list_note(
-                list, numbered(key, "graph.scalar.", i), "%.9g", (double)graph->scalars[i].value));
-    return WEFT_OK;
+                list, numbered(key, "graph.scalar.", number), "%.9g", (double)graph->scalars[i].value));
+    return list_encodings(list, graph);
 }
 
 /* The numbers of clocks and scalars are those of this graph, or what it had before an optimizer met further parameters. */
 static weft_status check_counts(const weft_graph *graph, const wi_checkpoint_file *file) {
-    uint64_t clocks = 0, scalars = 0, seed = 0;
+    uint64_t clocks = 0, scalars = 0, schedules = 0, seed = 0;
     WI_TRY(wi_checkpoint_count(file, "graph.clocks", &clocks));
     WI_TRY(wi_checkpoint_count(file, "graph.scalars", &scalars));
+    if (wi_checkpoint_find(file, "graph.schedules"))
+        WI_TRY(wi_checkpoint_count(file, "graph.schedules", &schedules));
     WI_TRY(wi_checkpoint_count(file, "graph.seed", &seed));
-    const bool is_same = clocks == graph->clock_count && scalars == graph->scalar_count;
-    if (!is_same && (clocks >= graph->clock_count || scalars > graph->scalar_count))
+    if (schedules != count_schedules(graph))
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s': a checkpoint of another training: %" PRIu64
+            " optimizers with a schedule, the graph has %" PRIu64,
+            file->path, schedules, count_schedules(graph));
+    const bool is_same = clocks == graph->clock_count && scalars == count_scalars(graph);
+    if (!is_same && (clocks >= graph->clock_count || scalars > count_scalars(graph)))
         WI_FAIL(WEFT_ERROR_FORMAT,
             "'%s': a checkpoint of another training: %" PRIu64 " optimizers and %" PRIu64
             " scalars, the graph has %zu and %zu",
-            file->path, clocks, scalars, graph->clock_count, graph->scalar_count);
+            file->path, clocks, scalars, graph->clock_count, count_scalars(graph));
     if (graph->streams && seed != graph->context->seed)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "'%s': the graph draws random numbers, and was trained with the seed %" PRIu64
@@ -146,12 +226,13 @@ static weft_status take_numbers(weft_graph *graph, const wi_checkpoint_file *fil
         uint64_t runs = 0;
         if (i < clocks) WI_TRY(wi_checkpoint_count(file, numbered(key, "graph.clock.", i), &runs));
         if (!dry) graph->clocks[i].runs = runs;
+        if (!dry) graph->clocks[i].ends = false;
     }
-    for (size_t i = 0; i < graph->scalar_count; i++) {
+    for (size_t i = 0, number = 0; i < graph->scalar_count; number += !graph->scalars[i++].is_unsaved) {
         wi_scalar *const scalar = &graph->scalars[i];
         if (!dry) scalar->remembers = 0; /* what a rule remembers is of another update now */
-        if (scalar->rule || i >= scalars) continue;
-        WI_TRY(wi_checkpoint_number(file, numbered(key, "graph.scalar.", i), &value));
+        if ((scalar->rule && !scalar->is_set) || number >= scalars) continue;
+        WI_TRY(wi_checkpoint_number(file, numbered(key, "graph.scalar.", number), &value));
         if (!dry) scalar->value = (float)value;
     }
     if (dry) return WEFT_OK;
@@ -168,9 +249,11 @@ weft_status wi_list_graph(wi_saved_list *list, weft_graph *graph) {
 
 weft_status wi_graph_numbers_check(weft_graph *graph, const wi_checkpoint_file *file) {
     WI_TRY(check_counts(graph, file));
+    WI_TRY(take_encodings(graph, file, true));
     return take_numbers(graph, file, true);
 }
 
 weft_status wi_graph_numbers_apply(weft_graph *graph, const wi_checkpoint_file *file) {
-    return take_numbers(graph, file, false);
+    WI_TRY(take_numbers(graph, file, false));
+    return take_encodings(graph, file, false);
 }

@@ -11,7 +11,8 @@
  * which wi_checkpoint_tensor knows.
  *
  * In the metadata stand graph.draws (runs with random numbers), graph.clock.N (runs of each optimizer), graph.scalar.N
- * (values set by weft_scalar_set), graph.swapped (the averages are exchanged), graph.seed. */
+ * (values set by weft_scalar_set), graph.swapped (the averages are exchanged), graph.seed, and encoding.COLUMN (what the
+ * numbers of a column stand for, by io/encoding.h). */
 #ifndef WI_GRAPH_STATE_H
 #define WI_GRAPH_STATE_H
 
@@ -23,9 +24,11 @@ weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph);
  * must be empty. */
 weft_status wi_list_graph(wi_saved_list *list, weft_graph *graph);
 
-/* Reads the metadata of wi_list_graph. check changes nothing, and its error names what does not fit this graph; apply
- * cannot fail after a check that passed. */
+/* Reads the metadata of wi_list_graph. check changes nothing, and its error names what does not fit this graph; apply can
+ * only run out of memory after a check that passed. */
 weft_status wi_graph_numbers_check(weft_graph *graph, const wi_checkpoint_file *file);
 weft_status wi_graph_numbers_apply(weft_graph *graph, const wi_checkpoint_file *file);
+/* Files of versions before have no encodings. */
+bool wi_checkpoint_has_encodings(const wi_checkpoint_file *file);
 
 #endif

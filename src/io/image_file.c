@@ -1,5 +1,6 @@
 /* Pictures and their files (contract in image_file.h). */
 #include "io/image_file.h"
+#include "base/file_guess.h"
 #include "base/platform.h"
 #include <inttypes.h>
 #include <string.h>
@@ -70,6 +71,7 @@ weft_status wi_picture_decode(
         return wi_picture_decode_png(picture, name, data, bytes, max_pixels);
     if (bytes >= sizeof jpeg && memcmp(data, jpeg, sizeof jpeg) == 0)
         return wi_picture_decode_jpeg(picture, name, data, bytes, max_pixels);
+    WI_TRY(wi_file_refuse_page(name, data, bytes));
     if (bytes == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': empty, expected a PNG or JPEG image", name);
     WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu bytes that are neither a PNG nor a JPEG image", name, bytes);
 }

@@ -4,6 +4,7 @@
 #include "cl/context.h"
 #include "graph/dtype.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,8 +95,9 @@ static bool write_integer(const wi_npy *npy, const wi_format *format, uint64_t b
 
 static bool write_element(const wi_npy *npy, const wi_format *format, uint64_t bits, char *target) {
     if (format->kind == WI_NUMBER_INT) return write_integer(npy, format, bits, target);
-    format->put(target, 0, as_double(npy, bits));
-    return true;
+    const double value = as_double(npy, bits);
+    format->put(target, 0, value);
+    return !isfinite(value) || isfinite(format->get(target, 0));
 }
 
 weft_status wi_npy_convert(const wi_npy *npy, weft_dtype dtype, void *target) {
@@ -109,6 +111,21 @@ weft_status wi_npy_convert(const wi_npy *npy, weft_dtype dtype, void *target) {
         if (!write_element(npy, format, element_bits(npy, w.offset), element))
             WI_FAIL(WEFT_ERROR_FORMAT, "'%s': element %zu, in row-major order, does not fit %s", npy->path, i,
                 weft_dtype_name(dtype));
+        next_element(&w, npy);
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_npy_check_exact(const wi_npy *npy, const char *column) {
+    if (npy->kind == 'f' || npy->size < 4) return WEFT_OK;
+    walk w = begin_walk(npy);
+    for (size_t i = 0; i < npy->elements; i++) {
+        const double value = as_double(npy, element_bits(npy, w.offset));
+        if (value != (double)(float)value)
+            WI_FAIL(WEFT_ERROR_FORMAT,
+                "'%s': element %zu, in row-major order, is %.0f, which f32 rounds: give column '%s' .dtype = "
+                "WEFT_I32, or save floats",
+                npy->path, i, value, column);
         next_element(&w, npy);
     }
     return WEFT_OK;

@@ -25,5 +25,7 @@ typedef struct wi_npy {
 weft_status wi_npy_parse(wi_npy *npy, const char *path, const char *bytes, size_t size);
 /* The numbers as dtype in row-major order; target has room for all elements. Errors as weft_load_npy. */
 weft_status wi_npy_convert(const wi_npy *npy, weft_dtype dtype, void *target);
+/* WEFT_ERROR_FORMAT: an array of whole numbers, for a column of a dataset, has one that f32 rounds. */
+weft_status wi_npy_check_exact(const wi_npy *npy, const char *column);
 
 #endif

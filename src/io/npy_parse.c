@@ -1,5 +1,6 @@
 /* Reading the header of a .npy file (contract in npy.h). The dictionary is what Python's repr writes: strings
  * in either quotes, True and False, tuples of whole numbers; keys in any order, each once. */
+#include "base/file_guess.h"
 #include "io/npy.h"
 #include <stdio.h>
 #include <string.h>
@@ -133,6 +134,7 @@ static weft_status take_dictionary(cursor *c, wi_npy *npy) {
 /* Begin and end of the dictionary. */
 static weft_status find_header(cursor *c, const char *path, const char *bytes, size_t size) {
     const unsigned char *const b = (const unsigned char *)bytes;
+    WI_TRY(wi_file_refuse_page(path, bytes, size));
     if (size < VERSION_END || memcmp(bytes, "\x93NUMPY", MAGIC_BYTES) != 0)
         WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu bytes that do not begin as a .npy file", path, size);
     if (b[6] < 1 || b[6] > 3 || b[7] != 0)

@@ -13,7 +13,7 @@
 
 typedef struct wi_saved_dtype {
     const char *name; /* "F32" */
-    size_t size;      /* bytes an element */
+    size_t size;      /* bytes an element; 0: the dtype is not known */
     int dtype;        /* the weft_dtype of the same representation; -1: none */
 } wi_saved_dtype;
 
@@ -54,6 +54,8 @@ const char *wi_safetensors_metadata(const wi_safetensors *file, const char *key)
 
 /* F32, F16, BF16 and F64: what an f32 tensor takes. data: of the tensor. */
 bool wi_saved_is_number(const wi_saved_tensor *saved);
+/* WEFT_ERROR_NOT_FINITE: a finite number of the tensor is infinite as f32. */
+weft_status wi_saved_check_f32(const wi_saved_tensor *saved, const unsigned char *data, const char *path);
 void wi_saved_to_f32(float *values, const wi_saved_tensor *saved, const unsigned char *data);
 
 /* "F32"; every weft_dtype has one. */

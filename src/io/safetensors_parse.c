@@ -1,4 +1,5 @@
 /* Reading the header of a safetensors file (contract in safetensors.h). */
+#include "base/file_guess.h"
 #include "base/json.h"
 #include "io/safetensors.h"
 #include <inttypes.h>
@@ -80,7 +81,11 @@ static weft_status parse_dtype(parse *p, wi_saved_tensor *tensor) {
     for (size_t i = 0; i < SAVED_DTYPES; i++)
         if (strcmp(saved_dtypes[i].name, name) == 0) tensor->dtype = &saved_dtypes[i];
     if (tensor->dtype) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': tensor '%.100s': unknown dtype '%.40s'", p->path, tensor->name, name);
+    wi_saved_dtype *const unknown = wi_arena_take(&p->file->arena, sizeof *unknown);
+    if (!unknown) return WEFT_ERROR_MEMORY;
+    *unknown = (wi_saved_dtype){name, 0, -1};
+    tensor->dtype = unknown;
+    return strlen(name) == bytes ? WEFT_OK : bad_tensor(p, tensor, "\"dtype\" holds a NUL");
 }
 
 static weft_status parse_shape(parse *p, wi_saved_tensor *tensor) {
@@ -118,6 +123,8 @@ static weft_status parse_offsets(parse *p, wi_saved_tensor *tensor) {
 static weft_status check_size(const parse *p, const wi_saved_tensor *tensor) {
     const size_t bytes = tensor->end - tensor->begin;
     char shape[200];
+    if (tensor->dtype->size == 0)
+        return WEFT_OK; /* of a dtype that is not known: whoever wants the tensor refuses it */
     if (tensor->elements <= SIZE_MAX / tensor->dtype->size && tensor->elements * tensor->dtype->size == bytes)
         return WEFT_OK;
     wi_shape_text(shape, sizeof shape, tensor->rank, tensor->dims);
@@ -252,6 +259,7 @@ static weft_status header_length(const parse *p, const char *bytes, size_t size,
 
 static weft_status parse_file(parse *p, char *bytes, size_t size) {
     size_t length = 0, at = 0;
+    WI_TRY(wi_file_refuse_page(p->path, bytes, size));
     WI_TRY(header_length(p, bytes, size, &length));
     char *const header = bytes + LENGTH_BYTES;
     p->file->data = (const unsigned char *)header + length;

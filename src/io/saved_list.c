@@ -60,6 +60,10 @@ weft_status wi_saved_list_note(wi_saved_list *list, const char *key, const char 
     vsnprintf(value, sizeof value, format, arguments);
     va_end(arguments);
     wi_locale_leave(&locale);
+    return wi_saved_list_note_text(list, key, value);
+}
+
+weft_status wi_saved_list_note_text(wi_saved_list *list, const char *key, const char *value) {
     const wi_saved_pair pair = {wi_arena_string(&list->arena, key), wi_arena_string(&list->arena, value)};
     if (!pair.key || !pair.value) return WEFT_ERROR_MEMORY;
     WI_TRY(wi_grow(list->arena.allocator, (void **)&list->pairs, &list->pair_capacity, list->pair_count + 1,

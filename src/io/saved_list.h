@@ -17,6 +17,7 @@ typedef struct wi_saved_entry {
     weft_tensor *variable; /* whose memory holds it, from `offset` on; NULL: `host` does */
     size_t offset;
     void *host;
+    bool is_optional; /* a checkpoint without it is good: it then begins anew */
 } wi_saved_entry;
 
 typedef struct wi_saved_list {
@@ -25,6 +26,7 @@ typedef struct wi_saved_list {
     size_t count, capacity;
     wi_saved_pair *pairs;
     size_t pair_count, pair_capacity;
+    const weft_graph *graph; /* whose weights are listed; NULL: of none */
 } wi_saved_list;
 
 void wi_saved_list_init(wi_saved_list *list, const weft_allocator *allocator);
@@ -39,6 +41,9 @@ weft_status wi_saved_list_add_variable(wi_saved_list *list, weft_tensor *variabl
 weft_status wi_saved_list_add(wi_saved_list *list, const char *prefix, const wi_saved_entry *entry);
 /* A string of the metadata; the value is printed in the C locale. */
 weft_status wi_saved_list_note(wi_saved_list *list, const char *key, const char *format, ...) WI_PRINTF(3, 4);
+
+/* The same with a value of any length. */
+weft_status wi_saved_list_note_text(wi_saved_list *list, const char *key, const char *value);
 
 /* Between the content's memory and `bytes` bytes of the host; both wait for the device. */
 weft_status wi_saved_entry_read(const wi_saved_entry *entry, void *data);

@@ -3,7 +3,7 @@
 #include "graph/variable_names.h"
 
 static bool is_kept(const wi_variable *variable) {
-    return variable->trainable || *weft_tensor_name(variable->tensor);
+    return !variable->transient && (variable->trainable || *weft_tensor_name(variable->tensor));
 }
 
 static size_t kept_bytes(const weft_graph *graph) {

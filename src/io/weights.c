@@ -1,8 +1,10 @@
 /* The parameters and named states of a graph to a safetensors file, one variable at a time. */
+#include "base/options.h"
 #include "base/platform.h"
 #include "graph/dtype.h"
 #include "graph/nodes.h"
 #include "io/graph_state.h"
+#include "io/name_choice.h"
 #include "io/safetensors_write.h"
 #include <math.h>
 #include <weft/io.h>
@@ -63,17 +65,56 @@ static weft_status append_data(
     return WEFT_OK;
 }
 
+/* Leaves those in the list that are wanted, under their names in the file. */
+static weft_status choose_entries(
+    wi_saved_list *list, const char *path, const weft_weights_save_options *options) {
+    const wi_renaming prefix = {options->prefix, options->new_prefix};
+    const size_t all = list->count;
+    list->count = 0;
+    for (size_t i = 0; i < all; i++) {
+        wi_saved_entry entry = list->entries[i];
+        if (!wi_name_is_chosen(options->only, options->skip, entry.name)) continue;
+        if (!(entry.name = wi_rename(&list->arena, &prefix, entry.name))) return WEFT_ERROR_MEMORY;
+        list->entries[list->count++] = entry;
+    }
+    if (all && list->count == 0)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "'%s': the options only and skip leave none of the graph's %zu parameters and states", path, all);
+    return WEFT_OK;
+}
+
+static weft_status read_options(weft_weights_save_options *options, const weft_weights_save_options *given) {
+    WI_TRY(WI_OPTIONS(options, given, "weft_weights_save_with", WEFT_WEIGHTS_SAVE_OPTIONS_INIT));
+    if (options->dtype != WEFT_F32 && !wi_dtype_valid(options->dtype))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_save_dtype: %d is no weft_dtype", (int)options->dtype);
+    if (options->dtype != WEFT_F32 && !wi_dtype_rounds(options->dtype))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_save_dtype: weights are saved in f32, f16 or bf16, not %s",
+            weft_dtype_name(options->dtype));
+    return WEFT_OK;
+}
+
+static weft_status list_chosen(
+    wi_saved_list *list, weft_graph *graph, const char *path, const weft_weights_save_options *options) {
+    WI_TRY(wi_list_weights(list, graph));
+    WI_TRY(choose_entries(list, path, options));
+    narrow_entries(list, options->dtype);
+    return WEFT_OK;
+}
+
 weft_status weft_weights_save(weft_graph *graph, const char *path) {
-    return weft_weights_save_dtype(graph, path, WEFT_F32);
+    return weft_weights_save_with(graph, path, NULL);
 }
 
 weft_status weft_weights_save_dtype(weft_graph *graph, const char *path, weft_dtype dtype) {
+    return weft_weights_save_with(
+        graph, path, &(weft_weights_save_options){WEFT_WEIGHTS_SAVE_OPTIONS_INIT, .dtype = dtype});
+}
+
+weft_status weft_weights_save_with(
+    weft_graph *graph, const char *path, const weft_weights_save_options *given) {
+    weft_weights_save_options options;
     if (!graph || !path) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_save: graph and path must not be NULL");
-    if (dtype != WEFT_F32 && !wi_dtype_valid(dtype))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_save_dtype: %d is no weft_dtype", (int)dtype);
-    if (dtype != WEFT_F32 && !wi_dtype_rounds(dtype))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_save_dtype: weights are saved in f32, f16 or bf16, not %s",
-            weft_dtype_name(dtype));
+    WI_TRY(read_options(&options, given));
     WI_TRY(weft_graph_status(graph));
     const weft_allocator *const allocator = graph->context->allocator;
     weft_status status = WEFT_OK;
@@ -84,8 +125,7 @@ weft_status weft_weights_save_dtype(weft_graph *graph, const char *path, weft_dt
     size_t bytes = 0;
     wi_saved_list_init(&list, allocator);
     wi_text_init(&header, allocator);
-    WI_TRY_DONE(wi_list_weights(&list, graph));
-    narrow_entries(&list, dtype);
+    WI_TRY_DONE(list_chosen(&list, graph, path, &options));
     WI_TRY_DONE(wi_saved_header(&header, path, &list, &bytes));
     scratch = wi_allocate(allocator, largest_bytes(&list));
     if (!scratch) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "out of memory while writing '%s'", path);

@@ -7,7 +7,9 @@
 #include "graph/variable_names.h"
 #include "io/differences.h"
 #include "io/graph_state.h"
+#include "io/name_choice.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +61,18 @@ void wi_saved_to_f32(float *values, const wi_saved_tensor *saved, const unsigned
     for (size_t i = 0; i < saved->elements; i++) values[i] = (float)format->get(data, i);
 }
 
+weft_status wi_saved_check_f32(const wi_saved_tensor *saved, const unsigned char *data, const char *path) {
+    if (saved->dtype->dtype != WEFT_F64) return WEFT_OK;
+    for (size_t i = 0; i < saved->elements; i++) {
+        double value = 0;
+        memcpy(&value, data + sizeof value * i, sizeof value);
+        if (isfinite(value) && !isfinite((float)value))
+            WI_FAIL(WEFT_ERROR_NOT_FINITE, "'%s': tensor '%s': element %zu, %g, does not fit f32", path,
+                saved->name, i, value);
+    }
+    return WEFT_OK;
+}
+
 static weft_status check_i64(const wi_saved_tensor *saved, const unsigned char *data, const char *path) {
     for (size_t i = 0; i < saved->elements; i++) {
         const int64_t value = i64_value(data + 8 * i);
@@ -71,25 +85,21 @@ static weft_status check_i64(const wi_saved_tensor *saved, const unsigned char *
 
 /* ---- names ---- */
 
-static bool matches_any(const char *const *patterns, const char *name) {
-    while (*patterns && !wi_pattern_matches(*patterns, name)) patterns++;
-    return *patterns != NULL;
+/* Is the name within the scope? */
+static bool is_within(const char *scope, const char *name) {
+    const size_t length = scope ? strlen(scope) : 0;
+    return !scope || (strncmp(name, scope, length) == 0 && name[length] == '.');
 }
 
-static bool is_wanted(const weft_weights_options *options, const char *name) {
-    if (options->only && !matches_any(options->only, name)) return false;
-    return !options->skip || !matches_any(options->skip, name);
-}
-
-/* The name with the prefix changed. */
+/* The name in the graph of what has that name in the file. */
 static const char *renamed(load *l, const char *name) {
-    const char *const from = l->options->prefix;
-    const char *const to = l->options->new_prefix ? l->options->new_prefix : "";
-    if (!from || strncmp(name, from, strlen(from)) != 0) return name;
-    const size_t capacity = strlen(to) + strlen(name) - strlen(from) + 1;
-    char *const changed = wi_arena_take(&l->list.arena, capacity);
-    if (changed) snprintf(changed, capacity, "%s%s", to, name + strlen(from));
-    return changed;
+    const wi_renaming prefix = {l->options->prefix, l->options->new_prefix};
+    const char *const changed = wi_rename(&l->list.arena, &prefix, name);
+    if (!l->options->into || !changed) return changed;
+    const size_t capacity = strlen(l->options->into) + strlen(changed) + 2;
+    char *const inside = wi_arena_take(&l->list.arena, capacity);
+    if (inside) snprintf(inside, capacity, "%s.%s", l->options->into, changed);
+    return inside;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -119,8 +129,9 @@ static bool is_no_weight(const load *l, const char *name) {
     static const char *const first[] = {
         "optimizer*.*", "carried.*", "loss_scale.*", "best.*", "extra.*", "trainer.*", NULL};
     const char *const format = wi_safetensors_metadata(&l->file, "weft.checkpoint");
-    if (matches_any(patterns, name)) return true;
-    return format && (strcmp(format, "1") == 0 ? matches_any(first, name) : wi_name_is_reserved(name));
+    if (wi_pattern_matches_any(patterns, name)) return true;
+    return format &&
+           (strcmp(format, "1") == 0 ? wi_pattern_matches_any(first, name) : wi_name_is_reserved(name));
 }
 
 /* ---- matching ---- */
@@ -128,6 +139,18 @@ static bool is_no_weight(const load *l, const char *name) {
 /* Reports a difference that is allowed, once nothing is refused any more. */
 static void tell(const load *l, bool dry, weft_weights_difference difference, const char *name) {
     if (!dry && l->options->on_difference) l->options->on_difference(l->options->user, difference, name);
+}
+
+static weft_status check_numbers(const load *l, const wi_saved_entry *entry, const wi_saved_tensor *saved) {
+    const unsigned char *const data = l->file.data + saved->begin;
+    if (entry->dtype == WEFT_F32) return wi_saved_check_f32(saved, data, l->path);
+    return entry->dtype == WEFT_I32 && saved->dtype->dtype == WEFT_I64 ? check_i64(saved, data, l->path)
+                                                                       : WEFT_OK;
+}
+
+/* Do the options ask for this tensor of the graph? */
+static bool is_wanted(const weft_weights_options *options, const char *name) {
+    return is_within(options->into, name) && wi_name_is_chosen(options->only, options->skip, name);
 }
 
 static weft_status match_entry(load *l, size_t index, bool dry) {
@@ -149,20 +172,69 @@ static weft_status match_entry(load *l, size_t index, bool dry) {
         return WEFT_OK;
     }
     l->chosen[index] = found->saved;
-    return dry && entry->dtype == WEFT_I32 && found->saved->dtype->dtype == WEFT_I64
-               ? check_i64(found->saved, l->file.data + found->saved->begin, l->path)
-               : WEFT_OK;
+    return dry ? check_numbers(l, entry, found->saved) : WEFT_OK;
 }
 
 static weft_status match_all(load *l, bool dry) {
     for (size_t i = 0; i < l->list.count; i++) WI_TRY(match_entry(l, i, dry));
     for (size_t i = 0; i < l->file.count; i++) {
         const candidate *const c = &l->candidates[i];
-        if (c->saved->taken || !is_wanted(l->options, c->name) || is_no_weight(l, c->saved->name)) continue;
+        if (c->saved->taken || !wi_name_is_chosen(l->options->only, l->options->skip, c->name) ||
+            is_no_weight(l, c->saved->name) || wi_name_is_transient(l->list.graph, c->name))
+            continue;
         if (dry && !l->options->allow_extra) wi_differences_unexpected(&l->refused, c->name);
         tell(l, dry, WEFT_WEIGHTS_UNEXPECTED, c->name);
     }
     return wi_differences_report(&l->refused, l->path, "");
+}
+
+/* ---- what selects nothing ----
+ * A pattern or a prefix that no name has is a slip of the pen, and so is a file of which nothing is taken: a network would keep
+ * its first weights without a word. */
+
+static bool names_any(const load *l, const char *pattern) {
+    for (size_t i = 0; i < l->list.count; i++)
+        if (wi_pattern_matches(pattern, l->list.entries[i].name)) return true;
+    for (size_t i = 0; i < l->file.count; i++)
+        if (wi_pattern_matches(pattern, l->candidates[i].name)) return true;
+    return false;
+}
+
+static weft_status check_patterns(const load *l, const char *const *patterns, const char *option) {
+    for (; patterns && *patterns; patterns++)
+        if (!names_any(l, *patterns))
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "'%s': neither the graph nor the file has a tensor '%.100s', which the option %s names",
+                l->path, *patterns, option);
+    return WEFT_OK;
+}
+
+static weft_status check_prefix(const load *l) {
+    const char *const prefix = l->options->prefix;
+    if (!prefix) return WEFT_OK;
+    for (size_t i = 0; i < l->file.count; i++)
+        if (strncmp(l->file.tensors[i].name, prefix, strlen(prefix)) == 0) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT,
+        "'%s': no tensor of the file has the prefix '%.100s'; the first is called '%.100s'", l->path, prefix,
+        l->file.count ? l->file.tensors[0].name : "");
+}
+
+static weft_status check_taken(const load *l) {
+    const char *wanted = NULL;
+    for (size_t i = 0; i < l->list.count; i++) {
+        if (l->chosen[i]) return WEFT_OK;
+        if (!wanted && is_wanted(l->options, l->list.entries[i].name)) wanted = l->list.entries[i].name;
+    }
+    if (!wanted) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the file has nothing that the graph wants of it, such as '%.100s'",
+        l->path, wanted);
+}
+
+static weft_status check_selection(const load *l) {
+    WI_TRY(check_patterns(l, l->options->only, "only"));
+    WI_TRY(check_patterns(l, l->options->skip, "skip"));
+    WI_TRY(check_prefix(l));
+    return check_taken(l);
 }
 
 /* ---- loading ---- */
@@ -192,6 +264,7 @@ static weft_status load_file(load *l, weft_graph *graph) {
     size_t largest = 1;
     WI_TRY(read_file(l, graph));
     WI_TRY(match_all(l, true));
+    WI_TRY(check_selection(l));
     for (size_t i = 0; i < l->list.count; i++)
         if (l->list.entries[i].bytes > largest) largest = l->list.entries[i].bytes;
     void *const scratch = wi_allocate(l->list.arena.allocator, largest);
@@ -208,6 +281,9 @@ weft_status weft_weights_load(weft_graph *graph, const char *path, const weft_we
     if (!graph || !path) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_load: graph and path must not be NULL");
     WI_TRY(WI_OPTIONS(&options, given, "weft_weights_load", WEFT_WEIGHTS_OPTIONS_INIT));
     WI_TRY(weft_graph_status(graph));
+    if (options.into && (!*options.into || !wi_variable_names_has_layer(graph, options.into)))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_load: nothing in the graph is within the scope '%s'",
+            options.into);
     const weft_allocator *const allocator = graph->context->allocator;
     load l = {.options = &options, .path = path};
     wi_saved_list_init(&l.list, allocator);

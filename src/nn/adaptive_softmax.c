@@ -14,6 +14,7 @@
 #include "nn/layer_parameters.h"
 #include "ops/index/index.h"
 #include "ops/loss/loss.h"
+#include "ops/loss/loss_terms.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -289,7 +290,9 @@ weft_tensor *weft_adaptive_softmax_loss(weft_adaptive_softmax *softmax, weft_ten
     for (int i = 0; i < softmax->count; i++)
         total = weft_add(total, tail_loss(&softmax->tails[i], flat, labels, rows));
     weft_tensor *counts = weft_cast(weft_not_equal(labels, number(labels, IGNORED)), WEFT_F32);
-    return weft_div(total, weft_sum(counts));
+    weft_tensor *counted = weft_sum(counts), *zero = weft_number(total, 0);
+    weft_tensor *mean = weft_where(weft_equal(counted, zero), zero, weft_div(total, counted));
+    return wi_note_mean(mean, counted);
 }
 
 /* ---- log-probabilities of all classes ---- */

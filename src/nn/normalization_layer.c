@@ -38,12 +38,8 @@ static void make_affine(norm_layer *layer, bool bias, int rank, const int64_t *d
 static void make_running(norm_layer *layer, const int64_t *channels, float momentum, bool cumulative) {
     layer->running = (weft_running){.mean = state(layer, "running_mean", WEFT_F32, 0, 1, channels),
         .var = state(layer, "running_var", WEFT_F32, 1, 1, channels),
-        .momentum = momentum != 0 ? momentum : 0.1f};
+        .momentum = WI_OPTION(momentum, 0.1f)};
     if (cumulative) layer->running.batches = state(layer, "num_batches_tracked", WEFT_I32, 0, 0, NULL);
-}
-
-static float epsilon_of(float given, float otherwise) {
-    return given != 0 ? given : otherwise;
 }
 
 /* x is there, and its graph without an error. */
@@ -63,11 +59,12 @@ static bool has_channels(const norm_layer *layer, const weft_tensor *x) {
 
 /* A zero stands for the default, so that what is out of range is reported here, before parameters are made. */
 static bool check_momentum(const norm_layer *layer, float momentum, bool given_elsewise) {
-    if (momentum >= 0 && momentum <= 1 && !(momentum != 0 && given_elsewise)) return true;
-    if (momentum >= 0 && momentum <= 1)
+    const bool is_in_range = momentum >= 0 && (momentum <= 1 || momentum == WEFT_ZERO);
+    if (is_in_range && !(momentum != 0 && given_elsewise)) return true;
+    if (is_in_range)
         wi_graph_fail(layer->graph, WEFT_ERROR_ARGUMENT,
             "%s: momentum %g and a cumulative mean, or no running statistics to move", layer->call,
-            (double)momentum);
+            (double)WI_OPTION(momentum, 0.0f));
     else
         wi_graph_fail(layer->graph, WEFT_ERROR_ARGUMENT, "%s: momentum %g is not in 0..1", layer->call,
             (double)momentum);
@@ -76,7 +73,7 @@ static bool check_momentum(const norm_layer *layer, float momentum, bool given_e
 
 /* ---- batch and instance norm ---- */
 
-weft_tensor *weft_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options *given) {
+static weft_tensor *build_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options *given) {
     norm_layer layer;
     weft_batch_norm_options own;
     const weft_batch_norm_options *const options = &own;
@@ -96,10 +93,14 @@ weft_tensor *weft_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options
     return layer.failed
                ? NULL
                : weft_batch_norm_with(x, layer.weight, layer.bias,
-                     options->no_running ? NULL : &layer.running, epsilon_of(options->epsilon, 1e-5f));
+                     options->no_running ? NULL : &layer.running, WI_OPTION(options->epsilon, 1e-5f));
 }
 
-weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instance_norm_options *given) {
+weft_tensor *weft_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options *given) {
+    return WI_CALL(x, "weft_batch_norm", build_batch_norm_layer(x, given));
+}
+
+static weft_tensor *build_instance_norm_layer(weft_tensor *x, const weft_instance_norm_options *given) {
     norm_layer layer;
     weft_instance_norm_options own;
     const weft_instance_norm_options *const options = &own;
@@ -117,7 +118,11 @@ weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instance_norm_o
     if (options->running) make_running(&layer, &channels, options->momentum, options->cumulative);
     return layer.failed ? NULL
                         : weft_instance_norm_with(x, layer.weight, layer.bias,
-                              options->running ? &layer.running : NULL, epsilon_of(options->epsilon, 1e-5f));
+                              options->running ? &layer.running : NULL, WI_OPTION(options->epsilon, 1e-5f));
+}
+
+weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instance_norm_options *given) {
+    return WI_CALL(x, "weft_instance_norm", build_instance_norm_layer(x, given));
 }
 
 weft_tensor *(weft_batch_norm)(weft_tensor *x) {
@@ -130,7 +135,7 @@ weft_tensor *(weft_instance_norm)(weft_tensor *x) {
 
 /* ---- group, layer and RMS norm ---- */
 
-weft_tensor *weft_group_norm_layer(weft_tensor *x, int64_t groups, const weft_norm_options *given) {
+static weft_tensor *build_group_norm_layer(weft_tensor *x, int64_t groups, const weft_norm_options *given) {
     norm_layer layer;
     weft_norm_options own;
     const weft_norm_options *const options = &own;
@@ -146,7 +151,11 @@ weft_tensor *weft_group_norm_layer(weft_tensor *x, int64_t groups, const weft_no
     if (!options->no_affine) make_affine(&layer, !options->no_bias, 1, &channels);
     return layer.failed ? NULL
                         : weft_group_norm_with(
-                              x, groups, layer.weight, layer.bias, epsilon_of(options->epsilon, 1e-5f));
+                              x, groups, layer.weight, layer.bias, WI_OPTION(options->epsilon, 1e-5f));
+}
+
+weft_tensor *weft_group_norm_layer(weft_tensor *x, int64_t groups, const weft_norm_options *given) {
+    return WI_CALL(x, "weft_group_norm", build_group_norm_layer(x, groups, given));
 }
 
 /* The last axes of x; 0 with the error recorded when they are no numbers or not there. */
@@ -165,7 +174,7 @@ static int last_axes(
     return 0;
 }
 
-weft_tensor *weft_layer_norm_layer(weft_tensor *x, const weft_norm_options *given) {
+static weft_tensor *build_layer_norm_layer(weft_tensor *x, const weft_norm_options *given) {
     norm_layer layer;
     int64_t dims[WEFT_MAX_RANK];
     weft_norm_options own;
@@ -179,10 +188,14 @@ weft_tensor *weft_layer_norm_layer(weft_tensor *x, const weft_norm_options *give
     if (!options->no_affine) make_affine(&layer, !options->no_bias, axes, dims);
     return layer.failed
                ? NULL
-               : weft_layer_norm_with(x, axes, layer.weight, layer.bias, epsilon_of(options->epsilon, 1e-5f));
+               : weft_layer_norm_with(x, axes, layer.weight, layer.bias, WI_OPTION(options->epsilon, 1e-5f));
 }
 
-weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_options *given) {
+weft_tensor *weft_layer_norm_layer(weft_tensor *x, const weft_norm_options *given) {
+    return WI_CALL(x, "weft_layer_norm", build_layer_norm_layer(x, given));
+}
+
+static weft_tensor *build_rms_norm_layer(weft_tensor *x, const weft_norm_options *given) {
     norm_layer layer;
     int64_t dims[WEFT_MAX_RANK];
     weft_norm_options own;
@@ -198,7 +211,11 @@ weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_options *given)
     wi_layer_name(layer.name, layer.graph, "rmsnorm", options->name);
     if (!options->no_affine) make_affine(&layer, false, axes, dims);
     return layer.failed ? NULL
-                        : weft_rms_norm_with(x, axes, layer.weight, epsilon_of(options->epsilon, 0x1p-23f));
+                        : weft_rms_norm_with(x, axes, layer.weight, WI_OPTION(options->epsilon, 0x1p-23f));
+}
+
+weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_options *given) {
+    return WI_CALL(x, "weft_rms_norm", build_rms_norm_layer(x, given));
 }
 
 weft_tensor *(weft_group_norm)(weft_tensor *x, int64_t groups) {

@@ -160,6 +160,23 @@ static weft_status check_flags(const optimizer_row *row, const weft_optimizer *o
     return WEFT_OK;
 }
 
+bool wi_optimizer_is_scheduled(const weft_optimizer *o) {
+    return o->schedule.kind != WEFT_SCHEDULE_CONSTANT || o->schedule.warmup > 0;
+}
+
+static weft_status check_schedule(const weft_optimizer *o) {
+    float first;
+    if (!wi_optimizer_is_scheduled(o)) return WEFT_OK;
+    if (o->schedule.kind == WEFT_SCHEDULE_PLATEAU)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "optimizer: its schedule is a plateau, which follows losses: weft_plateau_rate, and "
+            "weft_scalar_set of the rate");
+    if (!o->schedule.per_step)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: its schedule counts epochs, which only a trainer knows: "
+                                     "weft_per_step counts updates");
+    return weft_schedule_rate(&o->schedule, o->rate, 0, &first);
+}
+
 weft_status wi_optimizer_check(const weft_optimizer *optimizer) {
     const size_t kind = (size_t)optimizer->kind;
     if (kind >= ROWS || !rows[kind].rule)
@@ -168,7 +185,8 @@ weft_status wi_optimizer_check(const weft_optimizer *optimizer) {
     const optimizer_row *const row = &rows[kind];
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         WI_TRY(check_field(row, optimizer, &fields[i]));
-    return check_flags(row, optimizer);
+    WI_TRY(check_flags(row, optimizer));
+    return check_schedule(optimizer);
 }
 
 /* ---- what the others ask of a kind ---- */

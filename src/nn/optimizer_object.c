@@ -2,7 +2,9 @@
 #include "base/pattern.h"
 #include "graph/attempt.h"
 #include "nn/update_rules.h"
+#include "ops/loss/loss_terms.h"
 #include "ops/op_table.h"
+#include <stdio.h>
 #include <string.h>
 
 /* ---- making one ---- */
@@ -14,10 +16,44 @@ static weft_optimizer_state *make_optimizer(weft_graph *graph, const weft_optimi
     return made;
 }
 
+static weft_status new_clock(weft_graph *graph, uint32_t every, size_t *clock) {
+    if (graph->clock_count == WI_MAX_CLOCKS)
+        WI_FAIL(WEFT_ERROR_STATE,
+            "optimizer: the graph counts the updates of %d sets of parameters already, and has no more "
+            "counters: step parameters together",
+            WI_MAX_CLOCKS);
+    *clock = graph->clock_count++;
+    graph->clocks[*clock] = (wi_clock){.every = every > 1 ? every : 1};
+    return WEFT_OK;
+}
+
+/* From the base, which the program may set. */
+static double scheduled_rate(wi_scalar *scalar, const wi_clock *clock) {
+    float rate = scalar->value;
+    (void)weft_schedule_rate(scalar->reads, scalar->value, wi_clock_update(clock) - 1, &rate);
+    return (double)rate;
+}
+
+/* A clock of its own counts the runs of all of its steps. */
+static weft_status make_rate(weft_optimizer_state *optimizer) {
+    static const char name[] = "learning_rate";
+    const weft_optimizer *const rule = &optimizer->rule;
+    wi_scalar scalar = {
+        .value = rule->rate, .rule = scheduled_rate, .reads = &rule->schedule, .is_set = true};
+    if (!wi_optimizer_is_scheduled(rule)) {
+        optimizer->rate = weft_scalar(optimizer->graph, name, rule->rate);
+        return WEFT_OK;
+    }
+    WI_TRY(new_clock(optimizer->graph, rule->accumulate, &scalar.clock));
+    optimizer->rate = wi_ruled_scalar(optimizer->graph, name, scalar);
+    return WEFT_OK;
+}
+
 /* Its rate is the graph's latest. */
 static weft_status give_rate(weft_optimizer_state *optimizer) {
     weft_graph *const graph = optimizer->graph;
-    optimizer->rate = graph->rate = weft_scalar(graph, "learning_rate", optimizer->rule.rate);
+    WI_TRY(make_rate(optimizer));
+    graph->rate = optimizer->rate;
     graph->optimizers++;
     return weft_graph_status(graph);
 }
@@ -65,17 +101,6 @@ static bool is_known(const weft_optimizer_state *optimizer, const weft_tensor *p
     return wi_stretch_of(optimizer, parameter) != NULL;
 }
 
-static weft_status new_clock(weft_graph *graph, uint32_t every, size_t *clock) {
-    if (graph->clock_count == WI_MAX_CLOCKS)
-        WI_FAIL(WEFT_ERROR_STATE,
-            "optimizer: the graph counts the updates of %d sets of parameters already, and has no more "
-            "counters: step parameters together",
-            WI_MAX_CLOCKS);
-    *clock = graph->clock_count++;
-    graph->clocks[*clock] = (wi_clock){.every = every > 1 ? every : 1};
-    return WEFT_OK;
-}
-
 static weft_status add_stretch(
     weft_optimizer_state *optimizer, size_t clock, const weft_tensor *first, const weft_tensor *last) {
     wi_stretch *const made = wi_arena_take(&optimizer->graph->arena, sizeof *made);
@@ -120,19 +145,19 @@ static weft_status note_rate(weft_graph *graph, const weft_tensor *update, weft_
     return WEFT_OK;
 }
 
-/* gradients: by number. */
+/* gradients: by number; counts: as of wi_update_make. */
 static weft_status make_step(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
-    weft_tensor *assignments[WEFT_MAX_UPDATES]) {
+    weft_tensor *counts, weft_tensor *assignments[WEFT_MAX_UPDATES]) {
     WI_TRY(wi_groups_check(optimizer->graph, &optimizer->rule));
     WI_TRY(meet_parameters(optimizer, gradients));
-    return wi_update_make(optimizer, gradients, assignments);
+    return wi_update_make(optimizer, gradients, counts, assignments);
 }
 
 /* The same as one output of plans. */
-static weft_status make_update(
-    weft_optimizer_state *optimizer, weft_tensor *const *gradients, weft_tensor **update) {
+static weft_status make_update(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
+    weft_tensor *counts, weft_tensor **update) {
     weft_tensor *assignments[WEFT_MAX_UPDATES];
-    WI_TRY(make_step(optimizer, gradients, assignments));
+    WI_TRY(make_step(optimizer, gradients, counts, assignments));
     *update = wi_assign_all(assignments, wi_optimizer_writes(&optimizer->rule));
     WI_TRY(weft_graph_status(optimizer->graph));
     return note_rate(optimizer->graph, *update, optimizer->rate);
@@ -141,8 +166,9 @@ static weft_status make_update(
 /* Is it a parameter that this optimizer may step, and is that its gradient? */
 static weft_status check_pair(const weft_graph *graph, const weft_tensor *p, const weft_tensor *g, size_t i) {
     char text_p[WI_SHAPE_TEXT], text_g[WI_SHAPE_TEXT];
-    if (!p || !g)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_optimizer_step: %s %zu is NULL", p ? "gradient" : "parameter", i);
+    char what[32];
+    snprintf(what, sizeof what, "%s %zu", p ? "gradient" : "parameter", i);
+    if (!p || !g) return wi_fail_null("weft_optimizer_step", what);
     if (p->graph != graph || g->graph != graph)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_optimizer_step: %s %zu ('%s') belongs to another graph than the optimizer",
@@ -198,19 +224,32 @@ static weft_tensor **make_sorted(const weft_graph *graph) {
         graph->context->allocator, weft_graph_parameter_count(graph) + 1, sizeof(weft_tensor *));
 }
 
-weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *const *parameters,
-    weft_tensor *const *gradients, size_t count) {
+static weft_tensor *step(weft_optimizer_state *optimizer, weft_tensor *const *parameters,
+    weft_tensor *const *gradients, size_t count, weft_tensor *counts) {
     if (!optimizer || weft_graph_status(optimizer->graph) != WEFT_OK) return NULL;
     weft_graph *const graph = optimizer->graph;
     weft_tensor *update = NULL, **const sorted = make_sorted(graph);
     weft_status status =
         sorted ? sort_gradients(graph, parameters, gradients, count, sorted) : WEFT_ERROR_MEMORY;
-    if (status == WEFT_OK) status = make_update(optimizer, sorted, &update);
+    if (status == WEFT_OK) status = make_update(optimizer, sorted, counts, &update);
     wi_release(graph->context->allocator, sorted);
     return status == WEFT_OK ? update : wi_graph_fail_recorded(graph, status);
 }
 
+weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *const *parameters,
+    weft_tensor *const *gradients, size_t count) {
+    return step(optimizer, parameters, gradients, count, NULL);
+}
+
 /* ---- the gradient of a loss ---- */
+
+/* Sets *counts: false in runs in which no part of the loss counts; NULL: there are none. */
+static weft_status find_counts(weft_tensor *loss, weft_tensor **counts) {
+    wi_loss_terms terms;
+    WI_TRY(wi_loss_terms_find(&terms, loss));
+    *counts = wi_loss_terms_count(&terms);
+    return weft_graph_status(loss->graph);
+}
 
 /* The parameters of these names that are not frozen. */
 static size_t choose_parameters(const weft_graph *graph, const char *names, weft_tensor **chosen) {
@@ -257,10 +296,13 @@ static weft_status step_for_loss(const char *call, weft_optimizer_state *optimiz
     const char *names, weft_tensor **assignments, weft_tensor **update) {
     const weft_allocator *const allocator = optimizer->graph->context->allocator;
     weft_tensor **const sorted = make_sorted(optimizer->graph), **const list = make_sorted(optimizer->graph);
+    weft_tensor *counts = NULL;
     weft_status status =
         sorted && list ? gradients_of_loss(call, loss, names, list, sorted) : WEFT_ERROR_MEMORY;
+    if (status == WEFT_OK) status = find_counts(loss, &counts);
     if (status == WEFT_OK)
-        status = update ? make_update(optimizer, sorted, update) : make_step(optimizer, sorted, assignments);
+        status = update ? make_update(optimizer, sorted, counts, update)
+                        : make_step(optimizer, sorted, counts, assignments);
     wi_release(allocator, sorted);
     wi_release(allocator, list);
     return status;
@@ -307,8 +349,9 @@ static weft_status minimize_by(
 
 weft_status weft_minimize(
     weft_tensor *loss, const weft_optimizer *rule, weft_tensor **updates, size_t capacity, size_t *count) {
-    if (!loss || !rule || !updates || !count)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: loss, optimizer, updates and count must not be NULL");
+    if (!loss) return wi_fail_null("weft_minimize", "loss");
+    if (!rule || !updates || !count)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: optimizer, updates and count must not be NULL");
     weft_graph *const graph = weft_tensor_graph(loss);
     WI_TRY(weft_graph_status(graph));
     WI_TRY(wi_optimizer_check(rule));

@@ -57,6 +57,11 @@ weft_schedule weft_warmup(weft_schedule schedule, uint64_t length, float start) 
     return schedule;
 }
 
+weft_schedule weft_per_step(weft_schedule schedule) {
+    schedule.per_step = true;
+    return schedule;
+}
+
 /* ---- checks ---- */
 
 /* low <= value <= high; an infinite or NaN value is in no range. */

@@ -16,23 +16,6 @@ static weft_tensor *limit(weft_tensor *x, double low, double high) {
     return weft_neg(weft_maximum(weft_neg(x), weft_number(x, -high))); /* NaN stays NaN */
 }
 
-static double last_of_every(wi_scalar *scalar, const wi_clock *clock) {
-    (void)scalar;
-    return clock->runs % clock->every == 0;
-}
-
-/* The sum over the runs of an update, kept until the last of them, which takes the mean. */
-static weft_tensor *accumulated(wi_update *u, weft_tensor *g) {
-    const uint32_t every = u->optimizer->accumulate;
-    if (every <= 1) return g;
-    weft_tensor *const last = wi_step_scalar(u->graph, u->stretch->clock, last_of_every, 0, 0);
-    u->apply = weft_less(weft_number(last, 0), last);
-    weft_tensor *const sum = wi_update_state(u, "gradient_sum", 0);
-    g = weft_add(g, sum);
-    wi_update_keep(u, sum, weft_where(u->apply, weft_number(g, 0), g));
-    return wi_scaled(g, 1.0 / every);
-}
-
 /* ---- what follows the rule ---- */
 
 static double average_keep(wi_scalar *scalar, const wi_clock *clock) {
@@ -119,7 +102,7 @@ static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
     else
         u->g = u->large ? gradients[u->first]
                         : wi_flat_gradients(u->graph, gradients, u->first, u->length, u->rows);
-    u->g = accumulated(u, u->g);
+    u->g = wi_update_accumulate(u, u->g);
     if (wi_loss_scales(u->graph)) u->peak = wi_max_keep(weft_abs(u->g), 3u);
     if (o->clip_value > 0) u->g = limit(u->g, -(double)o->clip_value, (double)o->clip_value);
     return weft_graph_status(u->graph);
@@ -140,6 +123,7 @@ static weft_status finish_range(wi_update *u) {
 typedef struct step {
     weft_optimizer_state *optimizer;
     weft_tensor *const *gradients; /* by number; NULL: not of this step */
+    weft_tensor *counts;           /* bool, rank 0; NULL: all runs do */
     wi_update *ranges;
     size_t count;
 } step;
@@ -161,6 +145,7 @@ static wi_update *add_range(step *s, size_t first, size_t length) {
         .optimizer = &s->optimizer->rule,
         .number = s->optimizer->number,
         .stretch = wi_stretch_of(s->optimizer, one),
+        .counts = s->counts,
         .first = first,
         .length = length,
         .first_row = wi_first_row(one),
@@ -243,25 +228,6 @@ static void clip_norm(step *s) {
 
 /* ---- with loss scaling ---- */
 
-static double host_number(wi_scalar *scalar, const wi_clock *clock) {
-    (void)scalar;
-    return (double)wi_clock_update(clock);
-}
-
-/* The host counts the updates that were begun, and the device those of them that were skipped. */
-static weft_status number_updates(step *s) {
-    weft_graph *const graph = s->optimizer->graph;
-    for (size_t i = 0; i < s->count; i++) {
-        wi_update *const u = &s->ranges[i];
-        const size_t clock = u->stretch->clock;
-        weft_tensor **const skipped = &graph->clocks[clock].skipped;
-        if (!*skipped) *skipped = wi_loss_scale_state(graph, "loss_scale.skipped_updates", 0);
-        weft_tensor *const begun = wi_step_scalar(graph, clock, host_number, 0, 0);
-        u->number_of = weft_sub(begun, *skipped);
-    }
-    return weft_graph_status(graph);
-}
-
 /* The greatest of all gradients of the step: one range's overflow skips all. */
 static weft_tensor *find_peak(const step *s) {
     weft_tensor *peak = s->ranges[0].peak;
@@ -274,6 +240,15 @@ static weft_tensor *memory_of_rule(const step *s, size_t clock) {
     for (size_t i = 0; i < s->count; i++)
         if (s->ranges[i].stretch->clock == clock && s->ranges[i].next_memory) next = s->ranges[i].next_memory;
     return next;
+}
+
+/* Sets what the assignments choose by: runs that are not empty. With loss scaling the check keeps the rule's memory. */
+static void count_all(step *s) {
+    const bool scales = wi_loss_scales(s->optimizer->graph);
+    for (size_t i = 0; i < s->count && s->counts; i++) {
+        wi_update *const u = &s->ranges[i];
+        u->apply = wi_update_happens(u, scales ? NULL : memory_of_rule(s, u->stretch->clock));
+    }
 }
 
 /* Sets what the assignments choose by. */
@@ -298,12 +273,13 @@ static weft_status make_values(step *s) {
     const bool clips = s->optimizer->rule.clip_norm > 0, scales = wi_loss_scales(s->optimizer->graph);
     const bool whole = clips || scales;
     for (size_t i = 0; i < s->count && whole; i++) WI_TRY(begin_range(&s->ranges[i], s->gradients));
-    if (scales) WI_TRY(number_updates(s));
+    for (size_t i = 0; i < s->count; i++) WI_TRY(wi_update_count(&s->ranges[i]));
     if (clips) clip_norm(s);
     for (size_t i = 0; i < s->count; i++) {
         if (!whole) WI_TRY(begin_range(&s->ranges[i], s->gradients));
         WI_TRY(finish_range(&s->ranges[i]));
     }
+    count_all(s);
     if (scales)
         check_all(s);
     else
@@ -325,13 +301,13 @@ static weft_status make_assignments(const step *s, weft_tensor **parts, weft_ten
     return weft_graph_status(s->optimizer->graph);
 }
 
-weft_status wi_update_make(
-    weft_optimizer_state *optimizer, weft_tensor *const *gradients, weft_tensor **assignments) {
+weft_status wi_update_make(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
+    weft_tensor *counts, weft_tensor **assignments) {
     const weft_allocator *const allocator = optimizer->graph->context->allocator;
     const size_t count = weft_graph_parameter_count(optimizer->graph);
     weft_status status = WEFT_ERROR_MEMORY;
     weft_tensor **const parts = wi_allocate_array(allocator, count, sizeof *parts);
-    step s = {optimizer, gradients, wi_allocate_array(allocator, count, sizeof(wi_update)), 0};
+    step s = {optimizer, gradients, counts, wi_allocate_array(allocator, count, sizeof(wi_update)), 0};
     if (!parts || !s.ranges) goto done;
     WI_TRY_DONE(find_ranges(&s));
     WI_TRY_DONE(make_values(&s));

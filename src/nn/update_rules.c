@@ -79,8 +79,10 @@ wi_moments wi_update_moments(wi_update *u) {
 
 weft_tensor *wi_update_number(
     wi_update *u, double (*rule)(wi_scalar *, const wi_clock *), wi_scaled_rule *scaled, double a, double b) {
-    return u->number_of ? scaled(u, u->number_of, a, b)
-                        : wi_step_scalar(u->graph, u->stretch->clock, rule, a, b);
+    weft_tensor *const counted = u->number_of ? scaled(u, u->number_of, a, b) : NULL;
+    if (counted && wi_loss_scales(u->graph)) return counted;
+    weft_tensor *const host = wi_step_scalar(u->graph, u->stretch->clock, rule, a, b);
+    return counted ? weft_where(weft_equal(u->skipped, weft_number(u->skipped, 0)), host, counted) : host;
 }
 
 static double bias_correction(wi_scalar *scalar, const wi_clock *clock) {

@@ -55,9 +55,14 @@ typedef struct wi_update {
     weft_tensor *rate;  /* rank 0, or (rows, 1) where groups differ */
     weft_tensor *decay; /* the same; NULL: none */
     weft_tensor *apply; /* bool, rank 0: this run updates; NULL: each does */
+    /* Of run_count.c, rank 0. */
+    weft_tensor *counts;  /* bool: the run is not empty; NULL: none is */
+    weft_tensor *share;   /* with accumulation: 1 / the runs of the window in its last run, else 0 */
+    weft_tensor *skipped; /* updates, so far; NULL: none ever is */
     /* With loss scaling (ops/loss_scale.h), rank 0; else NULL. */
-    weft_tensor *peak;        /* the greatest magnitude of g before it is clipped */
-    weft_tensor *number_of;   /* of the update, from 1: those that were skipped do not count */
+    weft_tensor *peak; /* the greatest magnitude of g before it is clipped */
+    weft_tensor
+        *number_of; /* of the update, from 1: those that were skipped do not count; NULL: the host's number */
     weft_tensor *next_memory; /* of the clock, asked for by the rule */
     wi_pair pairs[WEFT_MAX_UPDATES];
     size_t count, asked;
@@ -86,8 +91,8 @@ typedef struct wi_moments {
     weft_tensor *first, *second; /* without bias correction */
 } wi_moments;
 wi_moments wi_update_moments(wi_update *u); /* m and v, kept */
-/* A number that changes from update to update, rank 0: the rule's with a and b, on the host; with loss scaling that of
- * `scaled`, whose t is u->number_of. */
+/* A number that changes from update to update, rank 0: the rule's with a and b, on the host; once an update was skipped,
+ * and with loss scaling always, that of `scaled`, whose t is u->number_of. */
 typedef weft_tensor *wi_scaled_rule(wi_update *u, weft_tensor *t, double a, double b);
 weft_tensor *wi_update_number(
     wi_update *u, double (*rule)(wi_scalar *, const wi_clock *), wi_scaled_rule *scaled, double a, double b);
@@ -99,6 +104,7 @@ weft_tensor *wi_root_plus(weft_tensor *x, float epsilon); /* sqrt(x) + epsilon *
 
 /* ---- optimizer.c ---- */
 weft_status wi_optimizer_check(const weft_optimizer *optimizer);
+bool wi_optimizer_is_scheduled(const weft_optimizer *optimizer); /* by itself */
 /* How many tensors an update writes: the parameters and the states. */
 size_t wi_optimizer_writes(const weft_optimizer *optimizer);
 weft_tensor *wi_optimizer_apply_rule(wi_update *u);           /* the next p */
@@ -109,9 +115,19 @@ extern const char wi_average_role[];
 /* Where the optimizer keeps what belongs to the parameter; NULL: it has not stepped it yet. */
 wi_stretch *wi_stretch_of(const weft_optimizer_state *optimizer, const weft_tensor *parameter);
 /* The update of the parameters that have a gradient (by number; NULL: none), all within stretches of the optimizer:
- * wi_optimizer_writes assignments. */
-weft_status wi_update_make(
-    weft_optimizer_state *optimizer, weft_tensor *const *gradients, weft_tensor **assignments);
+ * wi_optimizer_writes assignments. counts: bool, rank 0, false in runs that leave everything as it is; NULL: all count. */
+weft_status wi_update_make(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
+    weft_tensor *counts, weft_tensor **assignments);
+
+/* ---- run_count.c ---- */
+/* The sum of the gradients of the window's runs that count times the share of each, of use in its last run, in which alone
+ * u->apply is true; g itself without accumulation. */
+weft_tensor *wi_update_accumulate(wi_update *u, weft_tensor *g);
+/* Sets number_of and skipped where updates may be skipped. */
+weft_status wi_update_count(wi_update *u);
+/* With u->counts: bool, rank 0, whether the update happens; plans that compute it count. next_memory: of the clock,
+ * assigned where it happens; NULL: none. */
+weft_tensor *wi_update_happens(const wi_update *u, weft_tensor *next_memory);
 
 /* ---- row_update.c ---- */
 /* Sets the rows with a gradient (u->segments) and the gradient of each (u->sums and u->g). */

@@ -155,9 +155,11 @@ static weft_tensor *guarded(const wi_rewrite *rewrite, weft_tensor *judged, int 
 enum { PEAK, NOW, SKIPPED, MEMORY, NEXT_MEMORY };
 enum { JUDGED, OWN_SKIPPED, COUNTS, OTHERS = COUNTS + 6 };
 
-static weft_tensor *keep_skipped(const weft_tensor *y) {
+/* A run that is empty counts there, too (nn/run_count.c), and was made before. */
+static weft_tensor *keep_skipped(const weft_tensor *y, const wi_rewrite *rewrite) {
     weft_tensor *const own = own_judgement(y), *const skipped = y->inputs[SKIPPED];
-    return weft_assign(skipped, weft_where(judged_as(own, WI_UPDATE_OVERFLOWS), one_more(skipped), skipped));
+    weft_tensor *const so_far = wi_rewrite_value(rewrite, skipped);
+    return weft_assign(skipped, weft_where(judged_as(own, WI_UPDATE_OVERFLOWS), one_more(so_far), so_far));
 }
 
 static weft_tensor *keep_memory(const weft_tensor *y) {
@@ -168,7 +170,7 @@ static weft_tensor *keep_memory(const weft_tensor *y) {
 static weft_tensor *check_effect(weft_tensor *y, int number, const wi_rewrite *rewrite) {
     const wi_loss_scaling *const s = &y->graph->scaling;
     if (number == JUDGED) return weft_assign(s->judged, judgement(y, rewrite));
-    if (number == OWN_SKIPPED) return keep_skipped(y);
+    if (number == OWN_SKIPPED) return keep_skipped(y, rewrite);
     weft_tensor *const judged = wi_rewrite_value(rewrite, s->judged);
     if (number < OTHERS) return keep_count(s, judged, number - COUNTS);
     const bool remembers = y->input_count > MEMORY;
@@ -194,6 +196,33 @@ weft_tensor *wi_check_gradients(const wi_gradient_check *check) {
     const int count = check->memory ? 5 : MEMORY;
     weft_graph *const graph = wi_inputs_graph(check_op.name, inputs, count);
     return graph ? wi_node(graph, &check_op, inputs, count, WEFT_BOOL, &shape, NULL) : NULL;
+}
+
+static void mark(const weft_tensor **nodes, weft_tensor *const *of, size_t count) {
+    for (size_t i = 0; i < count; i++) nodes[of[i]->id] = of[i];
+}
+
+weft_status wi_checks_gradients(weft_tensor *const *outputs, size_t count, bool *checks) {
+    uint32_t end = 0;
+    *checks = false;
+    if (count == 0 || !outputs[0]->graph->scaling.judged) return WEFT_OK;
+    const weft_allocator *const allocator = outputs[0]->graph->context->allocator;
+    for (size_t i = 0; i < count; i++) end = outputs[i]->id >= end ? outputs[i]->id + 1 : end;
+    const weft_tensor **const nodes = wi_allocate_array(allocator, end, sizeof *nodes);
+    if (!nodes) return WEFT_ERROR_MEMORY;
+    mark(nodes, outputs, count);
+    for (uint32_t id = end; id-- > 0 && !*checks;) {
+        if (!nodes[id]) continue;
+        *checks = nodes[id]->op == &check_op;
+        mark(nodes, nodes[id]->inputs, (size_t)nodes[id]->input_count);
+    }
+    wi_release(allocator, nodes);
+    return WEFT_OK;
+}
+
+weft_tensor *wi_unless_overflow(weft_tensor *variable, weft_tensor *value) {
+    weft_tensor *const judged = variable->graph->scaling.judged;
+    return weft_where(judged_as(judged, WI_UPDATE_OVERFLOWS), variable, value);
 }
 
 /* ---- what the host knows ---- */

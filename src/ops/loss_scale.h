@@ -29,6 +29,11 @@ typedef struct wi_gradient_check {
 /* bool, rank 0: the gradients are finite. */
 weft_tensor *wi_check_gradients(const wi_gradient_check *check);
 
+/* Does one of these check gradients? */
+weft_status wi_checks_gradients(weft_tensor *const *outputs, size_t count, bool *checks);
+/* The value, or the variable's old one where the gradients of the last run overflowed. */
+weft_tensor *wi_unless_overflow(weft_tensor *variable, weft_tensor *value);
+
 /* What the host knows after the runs so far; waits. */
 weft_status wi_loss_scale_read(weft_tensor *state, float *value);
 /* The same value, as it is when all that has been enqueued so far is done; `value` must stay until then. */

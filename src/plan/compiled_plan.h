@@ -2,6 +2,7 @@
  *
  *   plan.c           its life: the passes in order
  *   transfer.c       copies between host and device, and the embedder's memory
+ *   after.c          assignments after all others
  *   background.c     tuning between runs
  *   run.c            the step loop; faults.c: what kernels report; overflow.c: what loss scaling does; hung.c: launches that do not end
  *   describe.c       as text and JSON; profile.c, profile_text.c: a run with the device's times */
@@ -34,13 +35,14 @@ struct weft_plan {
     int references;
     bool compiled;                /* the launches are there */
     bool inputs_known;            /* each input has been written, or is the embedder's memory */
+    weft_plan *after;             /* runs behind each run (after.h); NULL: nothing does */
     wi_background *background;    /* tunes between runs; NULL: nobody asks */
     wi_pending_owner owner;       /* of its launches (hung.c) */
     struct wi_profiler *profiler; /* notes what is enqueued; NULL: nobody asks */
     size_t run_count;
     size_t fixed_launches; /* not among info.launches */
     bool fixed_is_known;   /* the fixed launches have run, */
-    uint64_t fixed_writes; /* when this was the sum of writes to what the plan does not assign */
+    uint64_t fixed_writes; /* when this was the sum of writes to the plan's blocks, its own included */
 };
 
 /* weft_plan_create without a reference to the graph: for plans that the graph itself keeps. */

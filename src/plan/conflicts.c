@@ -17,8 +17,10 @@ static written written_by(const wi_partition *p, const wi_assignment *assignment
         .first = value->layout->offset.general,
         .variable = p->values[value->base].node};
     w.end = w.first + 1;
-    for (int i = 0; i < value->extent->rank; i++)
-        w.end += (value->extent->dims[i].general - 1) * value->layout->strides[i].general;
+    for (int i = 0; i < value->extent->rank; i++) {
+        const int64_t reach = (value->extent->dims[i].general - 1) * value->layout->strides[i].general;
+        *(reach < 0 ? &w.first : &w.end) += reach;
+    }
     w.first *= size;
     w.end *= size;
     return w;
@@ -81,14 +83,18 @@ static weft_status fail_writers(const wi_request *request, const written *a, con
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "plan: an update (of weft_minimize or an optimizer's step) and an assignment both write '%s', "
             "and a "
-            "run has no order between them: use two plans, or make '%s' a state",
-            name, name);
+            "run has no order between them: weft_assign_after assigns after the update",
+            name);
     char writers[96];
     WI_FAIL(WEFT_ERROR_ARGUMENT,
         "plan: '%s' is assigned twice in one plan (%s), and a run has no order between them: assign one "
-        "value, "
-        "or use two plans",
+        "value, or assign the second by weft_assign_after",
         name, writers_of(request, a->variable, writers));
+}
+
+bool wi_assigns_part(const wi_partition *p, const wi_assignment *assignment, int value) {
+    const written w = written_by(p, assignment), own = written_by(p, &(wi_assignment){.variable = value});
+    return w.storage == own.storage && w.first < own.end && own.first < w.end;
 }
 
 weft_status wi_check_writers(const wi_partition *p) {

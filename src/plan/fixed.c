@@ -1,15 +1,27 @@
-/* What an inference plan computes once: launches that depend on nothing but variables that the plan does not assign.
+/* What a plan computes once: launches that depend on nothing but variables that the plan does not assign: constants, frozen
+ * parameters, and in inference all parameters.
  *
- * They pack the weights of a product, or are a step of their own, such as the scale of a norm with running statistics.
- * What they make stays in the plan's arena, and they run again after a variable was written: by the caller, by a file, or
- * by another plan (run.c compares the counts of writes). Under a limit of memory that this does not fit into, every
- * launch runs every time. */
+ * They are a step of their own, such as the scale of a norm with running statistics or a matrix that is normalised, and in
+ * inference they pack the weights of a product, too. What they make stays in the plan's arena, and they run again after a
+ * variable was written: by the caller, by a file, or by another plan (run.c compares the counts of writes). A plan for
+ * training keeps no more than a few times what it is computed from. Under a limit of memory that this does not fit into,
+ * every launch runs every time. */
+#include "plan/conflicts.h"
 #include "plan/slices.h"
 
 bool wi_is_fixed(const wi_partition *p, int value) {
     if (!p->request->inference || p->request->devices.count > 1) return false;
     const wi_storage *storage = &p->storages[wi_whole_storage(p, value)];
     return storage->kind == WI_STORAGE_BLOCK && !p->assigned[storage->block];
+}
+
+/* Of all that the plan assigns, nothing is part of the variable's value: frozen parameters share a block with others. */
+static bool is_constant(const wi_partition *p, int value) {
+    const wi_storage *storage = &p->storages[wi_whole_storage(p, value)];
+    if (storage->kind != WI_STORAGE_BLOCK) return false;
+    for (size_t i = 0; p->assigned[storage->block] && i < p->assignment_count; i++)
+        if (wi_assigns_part(p, &p->assignments[i], value)) return false;
+    return true;
 }
 
 bool wi_step_is_fixed(const wi_schedule *schedule, const wi_step *step) {
@@ -23,7 +35,7 @@ static bool is_intermediate(const wi_partition *p, int value) {
 static bool is_fixed(const wi_schedule *schedule, int value) {
     const wi_partition *p = schedule->code->loops->partition;
     const int step = p->values[p->values[value].base].step;
-    return wi_is_fixed(p, value) || (step >= 0 && wi_step_is_fixed(schedule, p->steps[step]));
+    return is_constant(p, value) || (step >= 0 && wi_step_is_fixed(schedule, p->steps[step]));
 }
 
 static bool changes(const wi_kernel_text *kernel) {
@@ -34,6 +46,17 @@ static bool changes(const wi_kernel_text *kernel) {
             return true;
     }
     return false;
+}
+
+/* A network that is trained has little memory to spare. */
+static bool is_worth_keeping(const wi_partition *p, const wi_loop *loop) {
+    enum { TIMES = 4 };
+    size_t read = 0, written = 0;
+    for (int o = 0; o < loop->operand_count; o++) {
+        const wi_operand *operand = &loop->operands[o];
+        *(operand->is_output ? &written : &read) += wi_value_bytes(&p->values[operand->value]);
+    }
+    return p->request->inference || written <= TIMES * read;
 }
 
 /* All that the loop reads is fixed, and all that it writes lies in the arena. */
@@ -48,7 +71,8 @@ static bool is_fixed_loop(const wi_schedule *schedule, const wi_loop *loop) {
         if (!operand->is_output && !is_fixed(schedule, operand->value)) return false;
         inputs += !operand->is_output;
     }
-    return inputs > 0 && !changes(&code->whole) && !changes(&code->partial) && !changes(&code->combine);
+    return inputs > 0 && is_worth_keeping(p, loop) && !changes(&code->whole) && !changes(&code->partial) &&
+           !changes(&code->combine);
 }
 
 static bool packs_fixed(const wi_schedule *schedule, const wi_step *step, const wi_kernel_plan *kernel) {
@@ -60,13 +84,13 @@ static bool packs_fixed(const wi_schedule *schedule, const wi_step *step, const 
 
 void wi_find_fixed(wi_schedule *schedule) {
     const wi_partition *p = schedule->code->loops->partition;
-    if (!p->request->inference || p->request->devices.count > 1) return;
+    if (p->request->devices.count > 1 || p->request->plain) return;
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_kernel_plan *kernel = schedule->code->of[i].kernel;
         wi_step_schedule *own = &schedule->of[i];
         if (p->steps[i]->kind == WI_STEP_LOOP && is_fixed_loop(schedule, &schedule->code->loops->of[i]))
             own->fixed_launches = own->launch_count;
-        if (!kernel || !packs_fixed(schedule, p->steps[i], kernel)) continue;
+        if (!p->request->inference || !kernel || !packs_fixed(schedule, p->steps[i], kernel)) continue;
         own->fixed_launches = kernel->pack_count;
         own->fixed_bytes = kernel->pack_bytes;
     }

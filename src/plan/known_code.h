@@ -19,7 +19,7 @@ typedef struct wi_known_prefix {
     wi_cache_key key;
 } wi_known_prefix;
 
-enum { WI_KNOWN_PREFIXES = 8 };
+enum { WI_KNOWN_PREFIXES = 16 };
 
 typedef struct wi_known_code {
     wi_arena arena;

@@ -61,6 +61,8 @@ static weft_status rewrite_graph(wi_node_order *order, wi_wishes *wishes) {
     weft_status status = wi_rewrite_begin(&rewrite, request->outputs, request->output_count);
     if (status == WEFT_OK) status = wi_rewrite_run(&rewrite);
     if (status == WEFT_OK) status = take_roots(order, &rewrite);
+    order->in_training = rewrite.in_training;
+    order->names_it = rewrite.names_it;
     wi_rewrite_end(&rewrite);
     return status == WEFT_OK && wishes->failed ? WEFT_ERROR_MEMORY : status;
 }

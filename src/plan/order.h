@@ -19,6 +19,7 @@ typedef struct wi_node_order {
     const wi_request *request;
     weft_tensor **roots; /* what stands for each output; then assignments that composites do */
     size_t root_count;
+    const weft_tensor *in_training, *names_it; /* as in wi_rewrite */
     weft_tensor *const *
         outputs; /* of which the first roots are: those of the request, a large one as often as it has parts */
     size_t output_count;

@@ -1,6 +1,6 @@
 /* OpenCL C of padded reads: pad, roll, tile and what their gradients need.
  *
- * An axis of such an operand is not walked through with a stride: weft_padding_<mode> of common.clh maps the index
+ * An axis of such an operand is not walked through with a stride: weft_padding_<mode> of padding.clh maps the index
  * along it to the index of the input's element, or to -1 where there is none and the node's number is read instead.
  * Lanes read 16 neighbours at once where their indices lie side by side, as they do inside of
  * a padded row. Where a row wraps around, or ends with the number outside, they take them from two vectors side by side, and
@@ -29,6 +29,7 @@ static void append_index(wi_emitter *e, int o, int d, const char *c) {
         [WI_PADDING_REFLECT] = "reflect",
         [WI_PADDING_WRAP] = "wrap"};
     wi_emit_argument(e, WI_ARGUMENT_PADDING, o, d, 0);
+    e->needs |= WI_NEEDS_PADDING;
     wi_text_append(&e->text, "weft_padding_%s(%s, l%d_%d, h%d_%d, v%d_%d)",
         names[e->loop->operands[o].padding[d].mode], c, o, d, o, d, o, d);
 }

@@ -4,9 +4,11 @@
 #include "base/options.h"
 #include "graph/attempt.h"
 #include "kernels/forced.h"
+#include "plan/after.h"
 #include "plan/conflicts.h"
 #include "plan/micro_batches.h"
 #include "plan/verify.h"
+#include <stdio.h>
 #include <string.h>
 
 /* Nothing may run on memory that is given back. The thread's error stays what it was. */
@@ -21,6 +23,7 @@ static void plan_destroy(weft_plan *plan) {
     weft_context *context = plan->request.context;
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
     finish_for_good(plan);
+    weft_plan_release(plan->after);
     for (int d = 0; d < plan->request.devices.count; d++) wi_pending_clear(plan->request.devices.of[d]);
     wi_background_clear(plan->background, plan);
     wi_launches_clear(&plan->launches);
@@ -167,12 +170,26 @@ static weft_status make_steps(weft_plan *plan) {
     }
 }
 
+/* A network that is only computed is mostly not meant to drop numbers, or to move its statistics. */
+static void tell_of_training(const weft_plan *plan) {
+    weft_graph *const graph = plan->request.graph;
+    const wi_node_order *const order = &plan->order;
+    char text[WI_NODE_TEXT];
+    if (!order->in_training || plan->partition.trains || graph->told_of_training) return;
+    graph->told_of_training = true;
+    wi_log_line(&plan->request.context->log, WEFT_LOG_WARNING,
+        "plan: it updates no parameter, and computes %s (%s) in the form for training: set inference of "
+        "weft_plan_options, or make the layer in a scope of weft_scope_inference",
+        order->in_training->op->name, wi_node_print(order->names_it, text));
+}
+
 static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     plan->verifies = wi_verify_is_on();
     WI_TRY(wi_plan_check_devices(plan));
     WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
     WI_TRY(wi_forced_check());
     WI_TRY(make_steps(plan));
+    tell_of_training(plan);
     WI_TRY(wi_plan_check_devices(plan)); /* beside a kernel that hangs in its self-test */
     WI_TRY(materialise(plan, options->memory_limit));
     WI_TRY(finish(plan, WI_PASS_MATERIALISE));
@@ -197,10 +214,10 @@ static weft_status check_outputs(weft_tensor *const *outputs, size_t count) {
         graph = outputs[i]->graph;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!outputs[i])
-            WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "weft_plan_create: output %zu is NULL; weft_graph_status reports the error that made it so",
-                i);
+        char what[32];
+        if (outputs[i]) continue;
+        snprintf(what, sizeof what, "output %zu", i);
+        return wi_fail_null("weft_plan_create", what);
     }
     return WEFT_OK;
 }
@@ -287,7 +304,7 @@ weft_status wi_plan_create_unowned(
 
 weft_status weft_plan_create(
     weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
-    WI_TRY(wi_plan_create_unowned(plan, outputs, count, options));
+    WI_TRY(wi_plan_create_with_after(plan, outputs, count, options));
     (*plan)->owns_graph = true;
     weft_graph_retain((*plan)->request.graph);
     return WEFT_OK;

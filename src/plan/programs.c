@@ -11,7 +11,7 @@
 #include "plan/slices.h"
 #include <string.h>
 
-enum { PREFIXES = 8 }; /* by what pieces need */
+enum { PREFIXES = 16 }; /* by what pieces need */
 
 /* On one device. */
 typedef struct search {
@@ -50,6 +50,7 @@ static weft_status fill_prefix(search *s, unsigned needs) {
             text, "#undef WEFT_LANES\n#define WEFT_LANES %d\n", s->device->profile.loops.map_elements);
     WI_TRY(wi_kernel_source_append(text, "common.clh"));
     if (needs & WI_NEEDS_DOUBLES) WI_TRY(wi_kernel_source_append(text, "doubles.clh"));
+    if (needs & WI_NEEDS_PADDING) WI_TRY(wi_kernel_source_append(text, "padding.clh"));
     if (needs & WI_NEEDS_FUNCTIONS) WI_TRY(wi_kernel_source_append(text, "elementwise.clh"));
     return text->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }

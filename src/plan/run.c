@@ -171,21 +171,21 @@ weft_status wi_plan_begin_run(weft_plan *plan) {
         WI_FAIL(WEFT_ERROR_STATE,
             "weft_plan_run: the parameters hold their average; weft_average_swap them back before training");
     WI_TRY(check_inputs(plan));
-    for (size_t i = 0; i < graph->clock_count; i++) graph->clocks[i].runs += p->clocks >> i & 1;
+    for (size_t i = 0; i < graph->clock_count; i++)
+        if (p->clocks >> i & 1) wi_clock_run(&graph->clocks[i]);
     graph->draws += p->draws || plan->code.draws;
     if (plan->run_count == 1) WI_TRY(keep_binaries(plan));
     plan->run_count++;
     return WEFT_OK;
 }
 
-/* Writes to variables that the plan does not assign. */
+/* Writes to the blocks in which the plan's variables are. */
 static uint64_t count_writes(const weft_plan *plan) {
     const wi_partition *p = &plan->partition;
     uint64_t writes = 0;
     for (size_t i = 0; i < p->storage_count; i++) {
         const wi_storage *storage = &p->storages[i];
-        if (storage->kind == WI_STORAGE_BLOCK && !p->assigned[storage->block])
-            writes += plan->request.graph->blocks[storage->block].writes;
+        if (storage->kind == WI_STORAGE_BLOCK) writes += plan->request.graph->blocks[storage->block].writes;
     }
     return writes;
 }
@@ -201,9 +201,9 @@ static void note_writes(const weft_plan *plan) {
 
 weft_status wi_plan_walk(weft_plan *plan) {
     const wi_launches *launches = &plan->launches;
+    const bool skips = plan->fixed_is_known && count_writes(plan) == plan->fixed_writes;
+    note_writes(plan); /* of what fixed launches do not read */
     const uint64_t writes = count_writes(plan);
-    const bool skips = plan->fixed_is_known && writes == plan->fixed_writes;
-    note_writes(plan);
     plan->fixed_is_known = false;
     for (size_t i = 0; i < launches->count;) {
         const wi_plan_launch *launch = &launches->launches[i];
@@ -215,7 +215,7 @@ weft_status wi_plan_walk(weft_plan *plan) {
     for (int d = 0; d < plan->request.devices.count; d++) WI_TRY(wi_queue_flush(plan->request.devices.of[d]));
     plan->fixed_is_known = true;
     plan->fixed_writes = writes;
-    return WEFT_OK;
+    return plan->after ? weft_plan_run(plan->after) : WEFT_OK;
 }
 
 /* They compile, and fetch binaries. */

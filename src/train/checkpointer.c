@@ -137,16 +137,35 @@ static weft_status refuse_others(const wi_checkpointer *c) {
     return status;
 }
 
+/* Folders are made with those above them: the deepest one that is there counts. */
+weft_status wi_checkpointer_try(const wi_checkpointer *c) {
+    char path[WI_CHECKPOINT_PATH], above[WI_CHECKPOINT_PATH];
+    const char *name = NULL;
+    wi_path_info info;
+    bool missing = true;
+    if (!c->folder || strlen(c->folder) >= sizeof path) return WEFT_OK; /* wi_checkpointer_begin refuses it */
+    strcpy(path, c->folder);
+    for (;;) {
+        const weft_status status = wi_path_look(&info, path, &missing);
+        if (status == WEFT_OK) break;
+        if (!missing) return status;
+        wi_path_split(path, above, sizeof above, &name);
+        strcpy(path, above);
+    }
+    if (info.kind != WI_PATH_FOLDER || !wi_path_can_be_written(path))
+        WI_FAIL(WEFT_ERROR_FILE, "cannot write the folder for checkpoints '%s': '%s' %s", c->folder, path,
+            info.kind == WI_PATH_FOLDER ? "may only be read" : "is no folder");
+    return WEFT_OK;
+}
+
 weft_status wi_checkpointer_begin(wi_checkpointer *c) {
     char path[WI_CHECKPOINT_PATH];
-    wi_file_writer *writer = NULL;
     if (!c->folder) return WEFT_OK;
     WI_TRY(wi_directory_create(c->folder, 0777));
     if (!c->owns) WI_TRY(refuse_others(c));
     if ((size_t)snprintf(path, sizeof path, "%s/%s", c->folder, prefixes[0]) >= sizeof path - 64)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "the name of the folder for checkpoints is too long: '%.100s...'", path);
-    WI_TRY(wi_file_writer_begin(&writer, c->allocator, path));
-    wi_file_writer_abandon(writer);
+    WI_TRY(weft_output_check(path));
     c->owns = true;
     c->saved_at = wi_clock_seconds();
     return WEFT_OK;

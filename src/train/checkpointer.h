@@ -36,6 +36,8 @@ typedef struct wi_checkpointer {
 weft_status wi_checkpointer_init(
     wi_checkpointer *c, const weft_allocator *allocator, const weft_trainer_options *options);
 void wi_checkpointer_clear(wi_checkpointer *c); /* waits for the thread */
+/* Whether the folder can be written, or made. Changes nothing. */
+weft_status wi_checkpointer_try(const wi_checkpointer *c);
 /* Before a run: makes the folder and tries whether it can be written. Refuses one with checkpoints of another training. */
 weft_status wi_checkpointer_begin(wi_checkpointer *c);
 

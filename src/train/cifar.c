@@ -4,8 +4,10 @@
  * channel by channel. Source: A. Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009,
  * and cs.toronto.edu/~kriz/cifar.html. The files have fixed lengths, which are checked before anything is
  * read. */
+#include "base/file_guess.h"
 #include "base/file_target.h"
 #include "base/platform.h"
+#include "base/text_file.h"
 #include "train/image_source.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -59,6 +61,15 @@ static weft_status join(char path[PATH_CAPACITY], const char *folder, const char
     return WEFT_OK;
 }
 
+/* A short file may be something else. */
+static weft_status refuse_page(const char *path) {
+    char begin[256];
+    FILE *const file = fopen(path, "rb");
+    const size_t bytes = file ? fread(begin, 1, sizeof begin, file) : 0;
+    if (file) fclose(file);
+    return wi_file_refuse_page(path, begin, bytes);
+}
+
 static weft_status check_lengths(const cifar_kind *kind, const char *folder) {
     const uint64_t expected = (uint64_t)kind->records * (kind->label_count + PIXELS);
     for (size_t i = 0; kind->files[i]; i++) {
@@ -67,6 +78,7 @@ static weft_status check_lengths(const cifar_kind *kind, const char *folder) {
         WI_TRY(join(path, folder, kind->files[i]));
         WI_TRY(wi_path_look(&info, path, NULL));
         if (info.kind != WI_PATH_FILE) WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': not a file", path);
+        if (info.bytes != expected) WI_TRY(refuse_page(path));
         if (info.bytes != expected)
             WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %" PRIu64 " bytes, expected %" PRIu64 " (%zu records of %zu)",
                 path, info.bytes, expected, kind->records, kind->label_count + PIXELS);
@@ -127,10 +139,20 @@ static size_t split_lines(char *text, const char **lines, size_t capacity) {
     return count;
 }
 
+/* The text is cut. */
+static weft_status set_names(
+    weft_dataset *dataset, size_t column, const char *path, char *text, int32_t classes) {
+    const char *lines[100];
+    size_t begin = 0;
+    WI_TRY(wi_text_file_begin(path, text, strlen(text), &begin));
+    const size_t count = split_lines(text + begin, lines, 100);
+    if (count == (size_t)classes) return wi_dataset_set_categories(dataset, column, lines, count);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu names of classes, expected %" PRId32, path, count, classes);
+}
+
 static weft_status read_names(
     const label_kind *label, const char *folder, weft_dataset *dataset, size_t column) {
     char path[PATH_CAPACITY];
-    const char *lines[100];
     char *text = NULL;
     size_t bytes = 0;
     WI_TRY(join(path, folder, label->names));
@@ -140,13 +162,7 @@ static weft_status read_names(
     if (missing || found != WEFT_OK) return missing ? WEFT_OK : found;
     const weft_allocator *const allocator = dataset->context->allocator;
     WI_TRY(wi_file_read(allocator, path, &text, &bytes));
-    const size_t count = split_lines(text, lines, 100);
-    weft_status status = WEFT_OK;
-    if (count == (size_t)label->classes)
-        status = wi_dataset_set_categories(dataset, column, lines, count);
-    else
-        status = wi_fail(
-            WEFT_ERROR_FORMAT, "'%s': %zu names of classes, expected %" PRId32, path, count, label->classes);
+    const weft_status status = set_names(dataset, column, path, text, label->classes);
     wi_release(allocator, text);
     return status;
 }

@@ -24,6 +24,7 @@ typedef struct wi_csv_builder {
     const weft_allocator *allocator;
     const weft_csv_options *options;
     wi_csv table;
+    wi_csv_form form;
     wi_arena arena;
     wi_name *like; /* the columns of options->like */
     wi_csv_chosen *columns;
@@ -32,6 +33,13 @@ typedef struct wi_csv_builder {
     size_t kept;        /* rows */
     bool *keep;         /* of each row */
 } wi_csv_builder;
+
+/* In errors: its name in quotes, or its number. */
+void wi_csv_field_name(const wi_csv_builder *b, size_t field, char text[128]);
+weft_status wi_csv_check_form(const char *call, const wi_csv_form *form);
+/* The kinds of columns that are a field each: as the dataset `like` has it, numbers, or categories. An error: a column of
+ * categories of which nine in ten cells are numbers, or are in another form. */
+weft_status wi_csv_find_kinds(wi_csv_builder *b);
 
 /* Takes the categories of the options, or of the dataset that this one is to be like. */
 weft_status wi_csv_give_categories(const wi_csv_builder *b, wi_csv_chosen *column);

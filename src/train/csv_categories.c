@@ -40,8 +40,9 @@ weft_status wi_csv_give_categories(const wi_csv_builder *b, wi_csv_chosen *colum
     for (size_t i = 0; texts && texts[i]; i++) WI_TRY(add_category(b, column, texts[i]));
     const wi_name *const same =
         texts || !like ? NULL : wi_names_find(b->like, like->count, column->spec.name);
-    const wi_categories *const known = same ? &like->categories[same->number] : NULL;
-    for (size_t i = 0; known && i < known->count; i++) WI_TRY(add_category(b, column, known->texts[i]));
+    const size_t known = same ? weft_dataset_category_count(like, same->number) : 0;
+    for (size_t i = 0; i < known; i++)
+        WI_TRY(add_category(b, column, weft_dataset_category(like, same->number, (int32_t)i)));
     column->fixed = column->category_count > 0;
     if (!column->fixed) return WEFT_OK;
     qsort(column->categories, column->category_count, sizeof *column->categories, by_text);

@@ -14,16 +14,9 @@ enum { MOST_COLUMNS = 1 << 16, MOST_FIELDS = 1 << 24 /* of one column */ };
 
 /* ---- errors ---- */
 
-static void field_name(const wi_csv_builder *b, size_t field, char text[128]) {
-    if (b->table.names)
-        snprintf(text, 128, "'%.100s'", b->table.names[field]);
-    else
-        snprintf(text, 128, "%zu (from 0)", field);
-}
-
 static weft_status bad_cell(const wi_csv_builder *b, size_t row, size_t field, const char *what) {
     char name[128];
-    field_name(b, field, name);
+    wi_csv_field_name(b, field, name);
     return wi_fail(WEFT_ERROR_FORMAT, "'%s': line %zu (row %zu of the data), column %s: '%.60s' %s",
         b->table.path, b->table.lines[row], row + 1, name, b->cells[field], what);
 }
@@ -84,21 +77,6 @@ static weft_status choose_shape(const wi_csv_builder *b, wi_csv_chosen *column) 
 
 /* ---- without columns in the options: all of the table's ---- */
 
-/* What the cells of a field are that hold anything: one walk for all fields. */
-typedef enum field_kind { FIELD_EMPTY, FIELD_NUMBERS, FIELD_TEXTS } field_kind;
-
-static void find_kinds(wi_csv_builder *b, field_kind *kinds) {
-    const char *at = b->table.first;
-    for (size_t row = 0; row < b->table.rows; row++) {
-        at = wi_csv_row(&b->table, at, b->cells);
-        for (size_t i = 0; i < b->table.fields; i++) {
-            double value = 0.0;
-            if (kinds[i] == FIELD_TEXTS || wi_csv_is_missing(b->cells[i])) continue;
-            kinds[i] = wi_csv_number(b->cells[i], &value) ? FIELD_NUMBERS : FIELD_TEXTS;
-        }
-    }
-}
-
 static weft_status name_column(wi_csv_builder *b, size_t field, const char **name) {
     char number[32];
     snprintf(number, sizeof number, "column%zu", field + 1);
@@ -114,17 +92,12 @@ static weft_status take_all_fields(wi_csv_builder *b) {
             "'%s': %zu fields, more than the %d that become a column each; the option columns gathers fields",
             b->table.path, b->count, MOST_COLUMNS);
     b->columns = wi_allocate_array(b->allocator, b->count, sizeof *b->columns);
-    field_kind *const kinds = wi_allocate_array(b->allocator, b->count, sizeof *kinds);
-    weft_status status = b->columns && kinds ? WEFT_OK : WEFT_ERROR_MEMORY;
-    if (status == WEFT_OK) find_kinds(b, kinds);
-    for (size_t i = 0; i < b->count && status == WEFT_OK; i++) {
-        weft_csv_column *const spec = &b->columns[i].spec;
-        spec->first = i;
-        spec->kind = kinds[i] == FIELD_NUMBERS ? WEFT_CSV_NUMBER : WEFT_CSV_CATEGORY;
-        status = name_column(b, i, &spec->name);
+    if (!b->columns) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < b->count; i++) {
+        b->columns[i].spec.first = i;
+        WI_TRY(name_column(b, i, &b->columns[i].spec.name));
     }
-    wi_release(b->allocator, kinds);
-    return status;
+    return wi_csv_find_kinds(b);
 }
 
 static weft_status take_given_columns(wi_csv_builder *b) {
@@ -190,7 +163,11 @@ static weft_status cell_number(const wi_csv_builder *b, size_t row, size_t field
         *value = b->options->fill;
         return WEFT_OK;
     }
-    return wi_csv_number(b->cells[field], value) ? WEFT_OK : bad_cell(b, row, field, "is not a number");
+    if (wi_csv_number(&b->form, b->cells[field], value)) return WEFT_OK;
+    char what[128];
+    const char *const hint = wi_csv_forms_hint(wi_csv_forms_of(b->cells[field]));
+    snprintf(what, sizeof what, "is not a number%s%s", hint ? "; " : "", hint ? hint : "");
+    return bad_cell(b, row, field, what);
 }
 
 static weft_status write_number(const wi_csv_builder *b, size_t row, size_t field, float *target) {
@@ -200,7 +177,11 @@ static weft_status write_number(const wi_csv_builder *b, size_t row, size_t fiel
     if (isinf(*target) && !isinf(value)) return bad_cell(b, row, field, "is out of the range of f32");
     if (isinf(value) && !strpbrk(b->cells[field], "iI") && !wi_csv_is_missing(b->cells[field]))
         return bad_cell(b, row, field, "is out of the range of f32");
-    return WEFT_OK;
+    if ((double)*target == value || b->options->rounded || !wi_csv_is_whole(&b->form, b->cells[field]))
+        return WEFT_OK;
+    return bad_cell(b, row, field,
+        "is a whole number that f32 rounds: the kind WEFT_CSV_INTEGER (an input of .dtype = WEFT_I32) keeps "
+        "numbers up to 2147483647, WEFT_CSV_CATEGORY any, and the option rounded allows it");
 }
 
 static weft_status write_integer(const wi_csv_builder *b, size_t row, size_t field, int32_t *target) {
@@ -282,6 +263,7 @@ static weft_status build(wi_csv_builder *b, weft_dataset **dataset, weft_context
     const wi_csv_options form = {.separator = b->options->separator ? b->options->separator : ',',
         .header = !b->options->no_header,
         .trim = b->options->trim};
+    b->form = (wi_csv_form){b->options->decimal, b->options->thousands};
     WI_TRY(wi_csv_read(&b->table, &context->files, path, &form));
     b->cells = wi_allocate_array(b->allocator, b->table.fields, sizeof *b->cells);
     if (!b->cells) return WEFT_ERROR_MEMORY;
@@ -313,6 +295,7 @@ static weft_status read_options(weft_csv_options *options, const weft_csv_option
     if (options->separator == '"' || options->separator == '\n' || options->separator == '\r')
         WI_FAIL(
             WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: the separator cannot be a quote or a line break");
+    WI_TRY(wi_csv_check_form("weft_dataset_open_csv", &(wi_csv_form){options->decimal, options->thousands}));
     if (!options->columns != !options->column_count)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: %zu columns, and columns is %sNULL",
             options->column_count, options->columns ? "not " : "");

@@ -19,7 +19,7 @@ void wi_workspace_clear(wi_workspace *workspace) {
     *workspace = (wi_workspace){.allocator = workspace->allocator};
 }
 
-static wi_source *retain_source(wi_source *source) {
+wi_source *wi_source_retain(wi_source *source) {
     if (source) atomic_fetch_add(&source->references, 1);
     return source;
 }
@@ -82,8 +82,7 @@ static weft_status check_columns(
 static weft_status copy_columns(weft_dataset *dataset, const weft_column *columns, size_t count) {
     const weft_allocator *const allocator = dataset->context->allocator;
     dataset->columns = wi_arena_take(&dataset->arena, count * sizeof *columns);
-    dataset->categories = wi_arena_take(&dataset->arena, count * sizeof *dataset->categories);
-    if (!dataset->columns || !dataset->categories) return WEFT_ERROR_MEMORY;
+    if (!dataset->columns) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) {
         weft_column *const column = &dataset->columns[i];
         *column = columns[i];
@@ -91,6 +90,8 @@ static weft_status copy_columns(weft_dataset *dataset, const weft_column *column
         column->data = NULL;
         dataset->count = i + 1;
         if (!column->name) return WEFT_ERROR_MEMORY;
+        if (column->encoding && !(column->encoding = wi_encoding_copy(&dataset->arena, column->encoding)))
+            return WEFT_ERROR_MEMORY;
         if (i == 0 && dataset->source) continue;
         column->data = wi_allocate_array(allocator, dataset->examples, wi_column_bytes(column));
         if (!column->data) return WEFT_ERROR_MEMORY;
@@ -104,7 +105,7 @@ weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context
     weft_dataset *const made = wi_allocate(context->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
     made->context = weft_context_retain(context);
-    made->source = retain_source(source);
+    made->source = wi_source_retain(source);
     made->examples = examples;
     atomic_init(&made->references, 1);
     wi_arena_init(&made->arena, context->allocator);
@@ -129,22 +130,39 @@ void *wi_dataset_data(weft_dataset *dataset, size_t column) {
 
 weft_status wi_dataset_set_categories(
     weft_dataset *dataset, size_t column, const char *const *texts, size_t count) {
-    wi_categories *const categories = &dataset->categories[column];
-    categories->texts = wi_arena_take(&dataset->arena, count * sizeof *categories->texts);
-    if (!categories->texts) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        if (!(categories->texts[i] = wi_arena_string(&dataset->arena, texts[i]))) return WEFT_ERROR_MEMORY;
-    categories->count = count;
-    return WEFT_OK;
+    const weft_encoding categories = {.kind = WI_CATEGORIES, .count = count, .texts = texts};
+    dataset->columns[column].encoding = wi_encoding_copy(&dataset->arena, &categories);
+    return dataset->columns[column].encoding ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+size_t wi_dataset_find(const weft_dataset *dataset, const char *column) {
+    size_t c = 0;
+    while (c < dataset->count && strcmp(dataset->columns[c].name, column) != 0) c++;
+    return c < dataset->count ? c : SIZE_MAX;
+}
+
+static size_t category_count(const weft_encoding *encoding) {
+    return encoding && encoding->kind == WI_CATEGORIES ? encoding->count : 0;
+}
+
+static const char *category(const weft_encoding *encoding, int32_t number) {
+    return number >= 0 && (size_t)number < category_count(encoding) ? encoding->texts[number] : NULL;
 }
 
 size_t weft_dataset_category_count(const weft_dataset *dataset, size_t column) {
-    return dataset && column < dataset->count ? dataset->categories[column].count : 0;
+    return dataset && column < dataset->count ? category_count(dataset->columns[column].encoding) : 0;
 }
 
-const char *weft_dataset_category(const weft_dataset *dataset, size_t column, int32_t category) {
-    const size_t count = weft_dataset_category_count(dataset, column);
-    return category >= 0 && (size_t)category < count ? dataset->categories[column].texts[category] : NULL;
+const char *weft_dataset_category(const weft_dataset *dataset, size_t column, int32_t number) {
+    return dataset && column < dataset->count ? category(dataset->columns[column].encoding, number) : NULL;
+}
+
+size_t weft_graph_category_count(const weft_graph *graph, const char *column) {
+    return graph && column ? category_count(wi_graph_encoding(graph, column)) : 0;
+}
+
+const char *weft_graph_category(const weft_graph *graph, const char *column, int32_t number) {
+    return graph && column ? category(wi_graph_encoding(graph, column), number) : NULL;
 }
 
 weft_status weft_dataset_from_memory(weft_dataset **dataset, weft_context *context, size_t examples,
@@ -171,9 +189,13 @@ weft_dataset *weft_dataset_retain(weft_dataset *dataset) {
 void weft_dataset_release(weft_dataset *dataset) {
     if (!dataset || atomic_fetch_sub(&dataset->references, 1) != 1) return;
     weft_context *const context = dataset->context;
-    for (size_t i = 0; i < dataset->count; i++) wi_release(context->allocator, wi_dataset_data(dataset, i));
+    weft_dataset *const base = dataset->base;
+    for (size_t i = 0; i < dataset->count; i++)
+        if (!base || dataset->columns[i].data != base->columns[i].data)
+            wi_release(context->allocator, wi_dataset_data(dataset, i));
     wi_source_release(dataset->source);
-    wi_release(context->allocator, dataset->origins);
+    if (!base) wi_release(context->allocator, dataset->origins);
+    weft_dataset_release(base);
     wi_arena_clear(&dataset->arena);
     wi_release(context->allocator, dataset);
     weft_context_release(context);

@@ -4,14 +4,9 @@
 #define WI_DATASET_H
 
 #include "cl/context.h"
+#include "io/encoding.h"
 #include <stdatomic.h>
 #include <weft/train.h>
-
-/* The texts that the numbers of a column stand for. */
-typedef struct wi_categories {
-    const char **texts; /* in the dataset's arena */
-    size_t count;       /* 0: the column has none */
-} wi_categories;
 
 /* Memory that one thread uses again and again; several blocks, each grown as needed, contents not kept. */
 enum { WI_WORKSPACE_BLOCKS = 6 };
@@ -41,22 +36,23 @@ struct wi_source {
     void (*destroy)(wi_source *source);
 };
 
-void wi_source_release(wi_source *source); /* NULL is fine */
+wi_source *wi_source_retain(wi_source *source); /* NULL is fine */
+void wi_source_release(wi_source *source);      /* NULL is fine */
 
 struct weft_dataset {
     weft_context *context;
     atomic_int references;
     wi_arena arena; /* names */
     size_t examples;
-    weft_column *columns;      /* names and data are the dataset's own */
-    wi_categories *categories; /* of each column */
+    weft_column *columns; /* names, encodings and data are the dataset's own */
     size_t count;
-    wi_source *source; /* of column 0, which has no data then; NULL: all columns lie in memory */
-    size_t *origins;   /* example i is the source's origins[i]; NULL: it is i */
-    size_t skipped;    /* what could not be read, and was left out as asked */
+    weft_dataset *base; /* whose names, origins and most data this one uses; NULL: it has its own */
+    wi_source *source;  /* of column 0, which has no data then; NULL: all columns lie in memory */
+    size_t *origins;    /* example i is the source's origins[i]; NULL: it is i */
+    size_t skipped;     /* what could not be read, and was left out as asked */
 };
 
-/* A dataset whose columns' data is zeroed memory, to be filled through wi_dataset_data; names are copied and
+/* A dataset whose columns' data is zeroed memory, to be filled through wi_dataset_data; names and encodings are copied and
  * data pointers ignored. */
 weft_status wi_dataset_create(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
@@ -67,6 +63,8 @@ weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context
 /* Copies the texts. */
 weft_status wi_dataset_set_categories(
     weft_dataset *dataset, size_t column, const char *const *texts, size_t count);
+/* SIZE_MAX: there is none of that name. */
+size_t wi_dataset_find(const weft_dataset *dataset, const char *column);
 /* Bytes of one example. */
 size_t wi_column_bytes(const weft_column *column);
 

@@ -19,6 +19,8 @@ static weft_status unknown_monitor(const wi_report *report, const char *monitor)
 weft_status wi_watch_init(
     wi_watch *watch, weft_graph *graph, const weft_early_stopping *options, const wi_report *report) {
     watch->options = *options;
+    if (options->patience == WEFT_ZERO)
+        watch->options.patience = 1; /* the first epoch without an improvement */
     watch->graph = graph;
     watch->best = (double)NAN;
     watch->best_epoch = SIZE_MAX;
@@ -45,21 +47,12 @@ void wi_watch_clear(wi_watch *watch) {
     wi_snapshot_clear(&watch->snapshot);
 }
 
-static weft_status try_file(const wi_watch *watch) {
-    wi_file_writer *writer = NULL;
-    WI_TRY(
-        wi_file_writer_begin(&writer, weft_graph_context(watch->graph)->allocator, watch->options.best_file));
-    wi_file_writer_abandon(writer);
-    return WEFT_OK;
-}
-
 weft_status wi_watch_prepare(wi_watch *watch) {
     if (!watch->options.keep_best && !watch->options.restore_best) return WEFT_OK;
     return wi_snapshot_prepare(&watch->snapshot, watch->graph);
 }
 
 weft_status wi_watch_begin(wi_watch *watch, bool goes_on) {
-    if (watch->options.best_file) WI_TRY(try_file(watch));
     if (goes_on) return WEFT_OK;
     watch->best = (double)NAN;
     watch->best_epoch = SIZE_MAX;

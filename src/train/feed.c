@@ -45,6 +45,43 @@ static weft_status add_input(wi_feed *feed, weft_tensor *node) {
     return WEFT_OK;
 }
 
+weft_status wi_missing_tensor(const char *call, const char *what) {
+    char line[1024];
+    wi_error_save(line, sizeof line);
+    WI_FAIL(
+        WEFT_ERROR_ARGUMENT, "%s: %s is NULL%s%s", call, what, *line ? "; the last error was: " : "", line);
+}
+
+/* The input whose labels these are, element by element: itself, or behind masks. NULL: they are something else. */
+static const weft_tensor *fed_labels(const weft_tensor *labels) {
+    for (int depth = 0; depth < 16; depth++) {
+        if (labels->op == &wi_op_input) return labels;
+        if (labels->op == &wi_op_reshape)
+            labels = labels->inputs[0];
+        else if (labels->op == &wi_op_where)
+            labels = labels->inputs[labels->inputs[1]->op == &wi_op_constant ? 2 : 1];
+        else
+            return NULL;
+    }
+    return NULL;
+}
+
+/* What a loss counts of the labels that are fed. */
+static void note_counted(wi_feed *feed, const weft_tensor *loss) {
+    const wi_labels labels = wi_labels_of(loss);
+    const weft_tensor *const fed = fed_labels(labels.tensor);
+    for (size_t i = 0; fed && i < feed->count; i++) {
+        wi_feed_input *const input = &feed->inputs[i];
+        if (input->tensor != fed) continue;
+        weft_tensor *const counted = labels.tensor == fed ? input->tensor : loss->inputs[1];
+        if (input->scores && (input->counted != counted || input->counted_ignored != labels.ignored))
+            input->differs = true;
+        input->scores = loss->inputs[0];
+        input->counted = counted;
+        input->counted_ignored = labels.ignored;
+    }
+}
+
 /* Labels must be checked against the smallest number of classes that they are used with, and may be what
  * every loss ignores. */
 static void note_labels(wi_feed *feed, const weft_tensor *loss) {
@@ -110,6 +147,7 @@ weft_status wi_feed_collect(
         status = visit_all(&w, losses, &loss_count);
     }
     for (size_t i = 0; i < loss_count; i++) note_labels(feed, losses[i]);
+    for (size_t i = 0; i < loss_count; i++) note_counted(feed, losses[i]);
     if (status == WEFT_OK) status = check_names(feed);
     wi_release(allocator, losses);
     wi_release(allocator, w.seen);
@@ -153,6 +191,11 @@ static wi_shape fed_shape(const wi_feed *feed, const weft_tensor *input) {
 }
 
 static weft_status check_fit(const wi_feed *feed, const weft_tensor *input, const weft_column *column) {
+    if (column->dtype != input->dtype && column->encoding && column->encoding->kind == WI_CATEGORIES)
+        WI_FAIL(WEFT_ERROR_DTYPE,
+            "input '%s' is %s, its column has %zu categories, which are i32: '%.60s', ...", column->name,
+            weft_dtype_name(input->dtype), column->encoding->count,
+            column->encoding->count ? column->encoding->texts[0] : "");
     if (column->dtype != input->dtype)
         WI_FAIL(WEFT_ERROR_DTYPE, "input '%s' is %s, its column %s", column->name,
             weft_dtype_name(input->dtype), weft_dtype_name(column->dtype));
@@ -191,13 +234,18 @@ static void size_inputs(wi_feed *feed) {
     }
 }
 
+/* From `from` on; `count` where there is none. */
+static size_t find_column(const weft_column *columns, size_t from, size_t count, const char *name) {
+    while (from < count && (!columns[from].name || strcmp(columns[from].name, name) != 0)) from++;
+    return from;
+}
+
 weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count) {
     feed->length = 0;
     for (size_t i = 0; i < feed->count; i++) {
         wi_feed_input *const input = &feed->inputs[i];
         const char *const name = weft_tensor_name(input->tensor);
-        size_t c = 0;
-        while (c < count && (!columns[c].name || strcmp(columns[c].name, name) != 0)) c++;
+        const size_t c = find_column(columns, 0, count, name);
         input->column = SIZE_MAX;
         if (c == count && feed->partial) continue;
         if (c == count) {
@@ -206,6 +254,8 @@ weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count
             WI_FAIL(WEFT_ERROR_ARGUMENT, "input '%s' has no column of its name; there are %s", name,
                 count ? names : "none");
         }
+        if (find_column(columns, c + 1, count, name) < count)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "input '%s' has two columns of its name: rename one", name);
         find_length(feed, input->tensor, &columns[c]);
         WI_TRY(check_fit(feed, input->tensor, &columns[c]));
         input->column = c;

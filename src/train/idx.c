@@ -3,6 +3,7 @@
  * An IDX file is a big-endian magic (0, 0, type 0x08 for bytes, number of dimensions), the dimensions as
  * 32-bit numbers, and the bytes. Source: yann.lecun.com/exdb/mnist. A file must hold exactly what its header
  * says; memory is taken as bytes arrive, so a header that lies costs nothing. */
+#include "base/file_guess.h"
 #include "base/file_read.h"
 #include "base/platform.h"
 #include "train/dataset.h"
@@ -158,6 +159,7 @@ static weft_status read_data(idx_file *file) {
 
 static weft_status open_file(idx_file *file) {
     WI_TRY(wi_file_read_by(file->rules, file->path, &file->raw, &file->raw_bytes));
+    WI_TRY(wi_file_refuse_page(file->path, file->raw, file->raw_bytes));
     file->stream.next_in = (Bytef *)file->raw;
     offer_rest(file);
     if (!is_member(&file->stream)) return WEFT_OK;
@@ -166,9 +168,7 @@ static weft_status open_file(idx_file *file) {
     return file->zipped ? WEFT_OK : fail_inflate(file, code);
 }
 
-static weft_status read_file(
-    idx_file *file, const char *folder, const char *prefix, const char *kind, unsigned rank) {
-    WI_TRY(find_file(file, folder, prefix, kind));
+static weft_status read_file(idx_file *file, unsigned rank) {
     weft_status status = open_file(file);
     if (status == WEFT_OK) status = read_header(file, rank);
     if (status == WEFT_OK) status = read_data(file);
@@ -179,8 +179,19 @@ static weft_status read_file(
 
 static weft_status make_dataset(
     weft_dataset **dataset, weft_context *context, const idx_file *images, const idx_file *labels) {
+    const double mean = 0, deviation = 1;
+    const weft_encoding encoding = {.kind = WI_PIXELS,
+        .count = 1,
+        .mean = &mean,
+        .deviation = &deviation,
+        .height = images->dims[1],
+        .width = images->dims[2]};
     const weft_column columns[] = {
-        {.name = "image", .dtype = WEFT_F32, .rank = 3, .dims = {1, images->dims[1], images->dims[2]}},
+        {.name = "image",
+            .dtype = WEFT_F32,
+            .rank = 3,
+            .dims = {1, images->dims[1], images->dims[2]},
+            .encoding = &encoding},
         {.name = "label", .dtype = WEFT_I32},
     };
     if (images->dims[0] != labels->dims[0])
@@ -194,20 +205,56 @@ static weft_status make_dataset(
     return WEFT_OK;
 }
 
+static idx_file *make_pair(weft_context *context) {
+    idx_file *const files = wi_allocate_array(context->allocator, 2, sizeof *files);
+    if (files) files[0].rules = files[1].rules = &context->files;
+    return files;
+}
+
+static void release_pair(weft_context *context, idx_file *files) {
+    wi_release(context->allocator, files[0].data);
+    wi_release(context->allocator, files[1].data);
+    wi_release(context->allocator, files);
+}
+
+static weft_status take_path(idx_file *file, const char *path) {
+    const size_t length = strlen(path);
+    if (length >= sizeof file->path) WI_FAIL(WEFT_ERROR_ARGUMENT, "a path is too long: '%.100s...'", path);
+    memcpy(file->path, path, length + 1);
+    return WEFT_OK;
+}
+
+weft_status weft_dataset_open_idx_files(
+    weft_dataset **dataset, weft_context *context, const char *images, const char *labels) {
+    if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_idx_files: dataset is NULL");
+    *dataset = NULL;
+    if (!context || !images || !labels)
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "weft_dataset_open_idx_files: context, images and labels must not be NULL");
+    idx_file *const files = make_pair(context);
+    if (!files) return WEFT_ERROR_MEMORY;
+    weft_status status = take_path(&files[0], images);
+    if (status == WEFT_OK) status = read_file(&files[0], IMAGES_RANK);
+    if (status == WEFT_OK) status = take_path(&files[1], labels);
+    if (status == WEFT_OK) status = read_file(&files[1], LABELS_RANK);
+    if (status == WEFT_OK) status = make_dataset(dataset, context, &files[0], &files[1]);
+    release_pair(context, files);
+    return status;
+}
+
 weft_status weft_dataset_open_idx(
     weft_dataset **dataset, weft_context *context, const char *folder, const char *prefix) {
     if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_idx: dataset is NULL");
     *dataset = NULL;
     if (!context || !folder || !prefix)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_idx: context, folder and prefix must not be NULL");
-    idx_file *const files = wi_allocate_array(context->allocator, 2, sizeof *files);
+    idx_file *const files = make_pair(context);
     if (!files) return WEFT_ERROR_MEMORY;
-    files[0].rules = files[1].rules = &context->files;
-    weft_status status = read_file(&files[0], folder, prefix, "images-idx3-ubyte", IMAGES_RANK);
-    if (status == WEFT_OK) status = read_file(&files[1], folder, prefix, "labels-idx1-ubyte", LABELS_RANK);
+    weft_status status = find_file(&files[0], folder, prefix, "images-idx3-ubyte");
+    if (status == WEFT_OK) status = read_file(&files[0], IMAGES_RANK);
+    if (status == WEFT_OK) status = find_file(&files[1], folder, prefix, "labels-idx1-ubyte");
+    if (status == WEFT_OK) status = read_file(&files[1], LABELS_RANK);
     if (status == WEFT_OK) status = make_dataset(dataset, context, &files[0], &files[1]);
-    wi_release(context->allocator, files[0].data);
-    wi_release(context->allocator, files[1].data);
-    wi_release(context->allocator, files);
+    release_pair(context, files);
     return status;
 }

@@ -21,6 +21,9 @@ typedef struct listing {
     const wi_log *log;
     bool skip;
     size_t skipped;
+    const char **classes; /* the name of each label */
+    size_t class_count;
+    bool fixed; /* the caller gave them: a class may have no images, and no other one may be there */
 } listing;
 
 /* A folder and those above it. */
@@ -111,16 +114,28 @@ static weft_status add_class(
     wi_image_store *const store = l->store;
     const size_t before = store->count, skipped = l->skipped;
     WI_TRY(walk(l, path, &(level){root, info->device, info->number}, label));
-    if (store->count == before && l->skipped == skipped)
+    if (store->count == before && l->skipped == skipped && !l->fixed)
         WI_FAIL(WEFT_ERROR_FILE, "the class '%s' has no images (.png, .jpg, .jpeg)", path);
     if (store->count > before)
         qsort(store->files + before, store->count - before, sizeof *store->files, compare_files);
     return WEFT_OK;
 }
 
-/* The folders within, in the order of their names; classes[i] is the name of label i. */
-static weft_status add_classes(listing *l, const char *folder, const char *const *names, size_t count,
-    const char **classes, size_t *made) {
+static weft_status find_class(listing *l, const char *path, const char *name, int32_t *label) {
+    size_t c = 0;
+    if (!l->fixed) l->classes[l->class_count++] = name;
+    while (c < l->class_count && strcmp(l->classes[c], name) != 0) c++;
+    if (c == l->class_count)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "'%s' is a folder of a class that is not one of the %zu of the option classes or like", path,
+            l->class_count);
+    *label = (int32_t)c;
+    return WEFT_OK;
+}
+
+/* The folders within, in the order of their names. One that cannot be looked at may be a class, without which those after
+ * it would have other numbers. */
+static weft_status add_classes(listing *l, const char *folder, const char *const *names, size_t count) {
     wi_path_info root;
     WI_TRY(wi_path_look(&root, folder, NULL));
     for (size_t i = 0; i < count; i++) {
@@ -130,14 +145,15 @@ static weft_status add_classes(listing *l, const char *folder, const char *const
         if (!path) return WEFT_ERROR_MEMORY;
         bool missing = false;
         const weft_status status = wi_path_look(&info, path, &missing);
-        if (status != WEFT_OK && !missing) WI_TRY(leave_out(l, status));
+        if (status != WEFT_OK && !missing) WI_TRY(l->fixed ? leave_out(l, status) : status);
         if (status != WEFT_OK || info.kind != WI_PATH_FOLDER) continue;
         if (info.device == root.device && info.number == root.number)
             WI_FAIL(WEFT_ERROR_FILE, IN_A_CIRCLE, path);
-        classes[*made] = names[i];
-        WI_TRY(add_class(l, path, &(level){NULL, root.device, root.number}, &info, (int32_t)(*made)++));
+        int32_t label = 0;
+        WI_TRY(find_class(l, path, names[i], &label));
+        WI_TRY(add_class(l, path, &(level){NULL, root.device, root.number}, &info, label));
     }
-    if (*made == 0) WI_FAIL(WEFT_ERROR_FILE, "'%s' has no folders of classes with images", folder);
+    if (l->class_count == 0) WI_FAIL(WEFT_ERROR_FILE, "'%s' has no folders of classes with images", folder);
     return WEFT_OK;
 }
 
@@ -209,35 +225,73 @@ static weft_status drop_unreadable(listing *l, uint64_t max_pixels) {
 
 /* ---- the dataset ---- */
 
-static weft_status make_dataset(weft_dataset **dataset, weft_context *context, listing *l,
-    const weft_image_options *options, const char *const *classes, size_t class_count) {
+/* Every class has an image, or was given by the caller. */
+static weft_status check_classes(const listing *l, const char *folder) {
+    const wi_image_store *const store = l->store;
+    if (store->count == 0)
+        WI_FAIL(WEFT_ERROR_FILE, "'%s': no image can be read, %zu were left out", folder, l->skipped);
+    for (size_t c = 0; c < l->class_count && !l->fixed; c++) {
+        size_t i = 0;
+        while (i < store->count && store->files[i].label != (int32_t)c) i++;
+        if (i == store->count)
+            WI_FAIL(WEFT_ERROR_FILE,
+                "'%s': the class '%s' has no image that can be read; the option classes keeps a class "
+                "without images, and its number",
+                folder, l->classes[c]);
+    }
+    return WEFT_OK;
+}
+
+static weft_status make_dataset(
+    weft_dataset **dataset, weft_context *context, listing *l, const weft_image_options *options) {
     static const char *const label[] = {"label"};
     WI_TRY(wi_image_dataset_create(dataset, context, l->store, options, label, 1));
     int32_t *const labels = wi_dataset_data(*dataset, 1);
     for (size_t i = 0; i < l->store->count; i++) labels[i] = l->store->files[i].label;
     (*dataset)->skipped = l->skipped;
-    const weft_status status = wi_dataset_set_categories(*dataset, 1, classes, class_count);
+    const weft_status status = wi_dataset_set_categories(*dataset, 1, l->classes, l->class_count);
     if (status == WEFT_OK) return WEFT_OK;
     weft_dataset_release(*dataset);
     *dataset = NULL;
     return status;
 }
 
+/* Room for the names of all folders, and those that the options give. */
+static weft_status take_classes(listing *l, const weft_image_options *options, size_t folders) {
+    const size_t column = options->like ? wi_dataset_find(options->like, "label") : SIZE_MAX;
+    size_t count = options->like ? weft_dataset_category_count(options->like, column) : 0;
+    if (options->like && options->classes)
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "weft_dataset_open_image_folder: give one of the options classes and like");
+    if (options->like && count == 0)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_open_image_folder: the dataset of the option like has no categories in a column "
+            "'label'");
+    while (options->classes && options->classes[count]) count++;
+    l->classes = wi_allocate_array(l->allocator, count + folders + 1, sizeof *l->classes);
+    if (!l->classes) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        l->classes[i] =
+            options->like ? weft_dataset_category(options->like, column, (int32_t)i) : options->classes[i];
+    for (size_t i = 1; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(l->classes[i], l->classes[j]) == 0)
+                WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_image_folder: the class '%s' is given twice",
+                    l->classes[i]);
+    l->class_count = count;
+    l->fixed = count > 0;
+    return WEFT_OK;
+}
+
 static weft_status open_listed(weft_dataset **dataset, weft_context *context, const char *folder,
     const weft_image_options *options, listing *l, const char *const *names, size_t count) {
-    size_t class_count = 0;
     wi_image_pipeline pipeline;
     WI_TRY(wi_pipeline_init(&pipeline, options, 3)); /* wrong options come before hours of reading */
-    const char **const classes = wi_allocate_array(l->allocator, count ? count : 1, sizeof *classes);
-    if (!classes) return WEFT_ERROR_MEMORY;
-    weft_status status = add_classes(l, folder, names, count, classes, &class_count);
-    if (status == WEFT_OK && l->skip && l->store->count) status = drop_unreadable(l, pipeline.max_pixels);
-    if (status == WEFT_OK && l->store->count == 0)
-        status =
-            wi_fail(WEFT_ERROR_FILE, "'%s': no image can be read, %zu were left out", folder, l->skipped);
-    if (status == WEFT_OK) status = make_dataset(dataset, context, l, options, classes, class_count);
-    wi_release(l->allocator, (void *)classes);
-    return status;
+    WI_TRY(take_classes(l, options, count));
+    WI_TRY(add_classes(l, folder, names, count));
+    if (l->skip && l->store->count) WI_TRY(drop_unreadable(l, pipeline.max_pixels));
+    WI_TRY(check_classes(l, folder));
+    return make_dataset(dataset, context, l, options);
 }
 
 weft_status weft_dataset_open_image_folder(
@@ -257,6 +311,7 @@ weft_status weft_dataset_open_image_folder(
     if (status == WEFT_OK) status = wi_directory_list(&names, &count, &arena, folder);
     if (status == WEFT_OK) status = open_listed(dataset, context, folder, &options, &l, names, count);
     wi_image_store_release(l.store);
+    wi_release(context->allocator, (void *)l.classes);
     wi_release(context->allocator, (void *)names);
     wi_arena_clear(&arena);
     return status;

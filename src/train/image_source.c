@@ -144,7 +144,9 @@ weft_status wi_image_dataset_create(weft_dataset **dataset, weft_context *contex
     const weft_image_options *options, const char *const *labels, size_t label_count) {
     image_source *source = NULL;
     WI_TRY(make_source(&source, store, options));
+    const weft_encoding pixels = wi_pipeline_encoding(&source->pipeline);
     weft_column columns[1 + MAX_LABELS] = {wi_pipeline_column(&source->pipeline)};
+    columns[0].encoding = &pixels;
     for (size_t i = 0; i < label_count; i++)
         columns[1 + i] = (weft_column){.name = labels[i], .dtype = WEFT_I32};
     const weft_status status =
@@ -213,18 +215,16 @@ static weft_status copy_rest(weft_dataset *dataset, const weft_dataset *from) {
         if (!dataset->origins) return WEFT_ERROR_MEMORY;
         memcpy(dataset->origins, from->origins, bytes);
     }
-    for (size_t c = 1; c < from->count; c++) {
-        const wi_categories *const categories = &from->categories[c];
+    for (size_t c = 1; c < from->count; c++)
         memcpy(wi_dataset_data(dataset, c), from->columns[c].data,
             from->examples * wi_column_bytes(&from->columns[c]));
-        if (categories->count)
-            WI_TRY(wi_dataset_set_categories(dataset, c, categories->texts, categories->count));
-    }
     return WEFT_OK;
 }
 
 static weft_status create_like(weft_dataset **dataset, const weft_dataset *from, image_source *source) {
+    const weft_encoding pixels = wi_pipeline_encoding(&source->pipeline);
     weft_column columns[1 + MAX_LABELS] = {wi_pipeline_column(&source->pipeline)};
+    columns[0].encoding = &pixels;
     for (size_t c = 1; c < from->count; c++) columns[c] = from->columns[c];
     WI_TRY(
         wi_dataset_create_made(dataset, from->context, &source->base, from->examples, columns, from->count));

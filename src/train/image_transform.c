@@ -109,6 +109,8 @@ static weft_status make_tables(wi_image_pipeline *pipeline, const weft_image_opt
                 "images: channel %" PRId64 ": mean %g and deviation %g; expected finite numbers, deviations "
                 "above 0",
                 c, (double)mean, (double)deviation);
+        pipeline->mean[c] = (double)mean;
+        pipeline->deviation[c] = options->bytes ? 1 / 255.0 : (double)deviation;
         for (int i = 0; i < 256; i++) {
             const float scaled = (float)i / 255.0f;
             pipeline->tables[c][i] = (scaled - mean) / deviation;
@@ -167,6 +169,15 @@ weft_column wi_pipeline_column(const wi_image_pipeline *pipeline) {
     const int64_t first[] = {c, h, w}, last[] = {h, w, c};
     memcpy(column.dims, pipeline->channels_last ? last : first, sizeof first);
     return column;
+}
+
+weft_encoding wi_pipeline_encoding(const wi_image_pipeline *pipeline) {
+    return (weft_encoding){.kind = WI_PIXELS,
+        .count = (size_t)pipeline->channels,
+        .mean = pipeline->mean,
+        .deviation = pipeline->deviation,
+        .height = pipeline->height,
+        .width = pipeline->width};
 }
 
 /* ---- the transforms ---- */

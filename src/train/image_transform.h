@@ -14,6 +14,7 @@ typedef struct wi_image_pipeline {
     int64_t channels, height, width; /* of the result; height 0: not known yet */
     bool bytes, channels_last;
     uint64_t max_pixels;
+    double mean[WEFT_MAX_IMAGE_CHANNELS], deviation[WEFT_MAX_IMAGE_CHANNELS];
     float tables[WEFT_MAX_IMAGE_CHANNELS][256]; /* the result for each byte */
 } wi_image_pipeline;
 
@@ -25,6 +26,8 @@ void wi_pipeline_size(const wi_image_pipeline *pipeline, int64_t *height, int64_
 size_t wi_pipeline_bytes(const wi_image_pipeline *pipeline); /* of a result */
 /* The column of the results. */
 weft_column wi_pipeline_column(const wi_image_pipeline *pipeline);
+/* How they are normalised; it uses the pipeline's numbers. */
+weft_encoding wi_pipeline_encoding(const wi_image_pipeline *pipeline);
 /* Draws the transforms for an example of `channels` channels, and writes the result. name: in errors. */
 weft_status wi_pipeline_run(const wi_image_pipeline *pipeline, wi_image_view view, int64_t channels,
     const char *name, const wi_example *example, wi_workspace *workspace, void *target);

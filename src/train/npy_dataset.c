@@ -23,6 +23,7 @@ static weft_status read_source(
     WI_TRY(wi_npy_parse(&it->npy, spec->path, it->bytes, size));
     if (it->npy.rank == 0)
         WI_FAIL(WEFT_ERROR_SHAPE, "'%s': a single number, expected an array of (examples, ...)", spec->path);
+    if (spec->dtype == WEFT_F32) WI_TRY(wi_npy_check_exact(&it->npy, spec->name));
     *column = (weft_column){.name = spec->name, .dtype = spec->dtype, .rank = it->npy.rank - 1};
     memcpy(column->dims, it->npy.dims + 1, (size_t)column->rank * sizeof *column->dims);
     return WEFT_OK;

@@ -3,7 +3,6 @@
 #include "cl/context.h"
 #include "graph/nodes.h"
 #include "plan/compiled_plan.h"
-#include "train/correct_count.h"
 #include "train/feed.h"
 #include <string.h>
 
@@ -75,7 +74,8 @@ static weft_status get_plan(weft_plan **plan, plan_cache *cache, const wanted *w
 }
 
 /* Binds inputs and columns both ways: a column that feeds nothing is a misspelt name. */
-static weft_status bind_inputs(wi_feed *feed, const weft_column *inputs, size_t count, const void **data) {
+static weft_status bind_inputs(
+    wi_feed *feed, const weft_graph *graph, const weft_column *inputs, size_t count, const void **data) {
     if (count > MAX_INPUTS)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: %zu inputs, at most %d", count, MAX_INPUTS);
     WI_TRY(wi_feed_bind(feed, inputs, count));
@@ -85,6 +85,8 @@ static weft_status bind_inputs(wi_feed *feed, const weft_column *inputs, size_t 
                 inputs[i].name ? inputs[i].name : "(NULL)");
         if (!inputs[i].data)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: input '%s' has no data", inputs[i].name);
+        const weft_encoding *const known = wi_graph_encoding(graph, inputs[i].name);
+        if (known && inputs[i].encoding) WI_TRY(wi_encoding_check(inputs[i].name, inputs[i].encoding, known));
         data[i] = inputs[i].data;
     }
     return WEFT_OK;
@@ -104,7 +106,7 @@ static weft_status check_outputs(wanted *w, const weft_prediction *outputs, size
             MAX_OUTPUTS);
     *w = (wanted){.count = count};
     for (size_t i = 0; i < count; i++) {
-        if (!outputs[i].output) return wi_missing_tensor("weft_predict", "output");
+        if (!outputs[i].output) return wi_fail_null("weft_predict", "output");
         if (!outputs[i].data) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: the data of output %zu is NULL", i);
         if (outputs[i].output->graph != outputs[0].output->graph)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: output %zu belongs to another graph", i);
@@ -137,7 +139,7 @@ weft_status weft_predict_all(const weft_prediction *outputs, size_t output_count
     wi_feed feed = {0};
     weft_status status = wi_feed_collect(&feed, graph->context->allocator, w.outputs, w.count);
     if (status == WEFT_OK) status = wi_feed_check_batch(&feed, batch);
-    if (status == WEFT_OK) status = bind_inputs(&feed, inputs, count, columns);
+    if (status == WEFT_OK) status = bind_inputs(&feed, graph, inputs, count, columns);
     if (status == WEFT_OK) status = get_cache(&cache, graph);
     w.length = feed.length;
     if (status == WEFT_OK) status = get_plan(&plan, cache, &w);

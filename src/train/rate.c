@@ -40,6 +40,11 @@ weft_status wi_rate_init(wi_rate *rate, weft_graph *graph, weft_tensor *const *u
             "their "
             "rates in a step callback, by weft_schedule_rate and weft_scalar_set",
             count);
+    if (rate->scalar && wi_scalar_has_rule(rate->scalar) &&
+        (rate->schedule.kind != WEFT_SCHEDULE_CONSTANT || rate->schedule.warmup))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: the optimizer has a schedule of its own, and the "
+                                     "trainer another: set one of "
+                                     "them");
     if (rate->schedule.kind != WEFT_SCHEDULE_PLATEAU)
         return weft_schedule_rate(&rate->schedule, rate->base, 0, &first);
     if (!options->validation)
@@ -66,9 +71,9 @@ weft_status wi_rate_before_epoch(const wi_rate *rate, uint64_t epochs) {
     return epochs == 0 ? set(rate, 0) : WEFT_OK;
 }
 
-weft_status wi_rate_after_step(const wi_rate *rate, uint64_t steps, uint64_t skipped) {
+weft_status wi_rate_after_step(const wi_rate *rate, uint64_t windows, uint64_t skipped) {
     if (!moves(rate) || !rate->schedule.per_step) return WEFT_OK;
-    return set(rate, steps / rate->accumulate - skipped);
+    return set(rate, windows - skipped);
 }
 
 weft_status wi_rate_after_validation(wi_rate *rate, double loss) {

@@ -33,7 +33,8 @@ static weft_status read_table(
     if (!options->fields) WI_TRY(last_field(context, path, options, &field));
     const weft_csv_column column = {.name = "series", .fields = options->fields, .first = field};
     const weft_csv_options csv = {WEFT_CSV_OPTIONS_INIT, .columns = &column, .column_count = 1,
-        .separator = options->separator, .no_header = options->no_header};
+        .separator = options->separator, .no_header = options->no_header, .decimal = options->decimal,
+        .thousands = options->thousands, .rounded = true};
     return weft_dataset_open_csv(table, context, path, &csv);
 }
 
@@ -59,6 +60,18 @@ static weft_status measure(series *s, const char *path, bool keep) {
     return WEFT_OK;
 }
 
+static weft_status take_scale(series *s, const weft_dataset *like) {
+    const size_t column = wi_dataset_find(like, "window");
+    const weft_encoding *const scale = column == SIZE_MAX ? NULL : like->columns[column].encoding;
+    if (!scale || scale->kind != WI_NORMALISED || scale->count != s->fields)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_open_series: the dataset of the option like is not a series of %zu fields",
+            s->fields);
+    memcpy(s->scale.mean, scale->mean, s->fields * sizeof *scale->mean);
+    memcpy(s->scale.deviation, scale->deviation, s->fields * sizeof *scale->deviation);
+    return WEFT_OK;
+}
+
 static void copy_rows(const series *s, float *to, size_t first, size_t rows) {
     for (size_t r = 0; r < rows; r++)
         for (size_t f = 0; f < s->fields; f++)
@@ -74,9 +87,12 @@ static size_t window_count(const series *s, size_t first, size_t end) {
 
 static weft_status make_windows(
     weft_dataset **dataset, weft_context *context, const series *s, size_t first, size_t count) {
-    const weft_column columns[] = {
+    const weft_encoding scale = {
+        .kind = WI_NORMALISED, .count = s->fields, .mean = s->scale.mean, .deviation = s->scale.deviation};
+    weft_column columns[] = {
         {.name = "window", .dtype = WEFT_F32, .rank = 2, .dims = {(int64_t)s->window, (int64_t)s->fields}},
         {.name = "target", .dtype = WEFT_F32, .rank = 2, .dims = {(int64_t)s->horizon, (int64_t)s->fields}}};
+    columns[0].encoding = columns[1].encoding = &scale;
     WI_TRY(wi_dataset_create(dataset, context, count, columns, 2));
     float *windows = wi_dataset_data(*dataset, 0), *targets = wi_dataset_data(*dataset, 1);
     for (size_t w = 0; w < count; w++) {
@@ -114,6 +130,9 @@ static weft_status read_options(weft_series_options *options, const weft_series_
     if (!(options->validation >= 0 && options->validation < 1))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_dataset_open_series: validation is %g, expected 0 or more, below 1", options->validation);
+    if (options->like && options->keep_scale)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_series: like normalises the numbers, and keep_scale "
+                                     "does not: give one of them");
     if (options->window > INT32_MAX || options->horizon > INT32_MAX || options->stride > INT32_MAX)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_series: window, horizon or stride is above %d",
             INT32_MAX);
@@ -142,6 +161,7 @@ weft_status weft_dataset_open_series(weft_dataset **training, weft_dataset **val
         status = wi_fail(WEFT_ERROR_ARGUMENT, "weft_dataset_open_series: %zu fields, at most %d", s.fields,
             WEFT_MAX_SERIES);
     if (status == WEFT_OK) status = measure(&s, path, options->keep_scale);
+    if (status == WEFT_OK && options->like) status = take_scale(&s, options->like);
     if (status == WEFT_OK) status = make_parts(training, validation, context, path, &s);
     if (status == WEFT_OK && scale) *scale = s.scale;
     weft_dataset_release(table);

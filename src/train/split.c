@@ -37,8 +37,6 @@ static weft_status copy_part(
             memcpy(target, (const unsigned char *)from->columns[c].data + i * bytes, bytes);
             target += bytes;
         }
-        if (from->categories[c].count)
-            WI_TRY(wi_dataset_set_categories(*part, c, from->categories[c].texts, from->categories[c].count));
     }
     return WEFT_OK;
 }

@@ -2,6 +2,7 @@
  * that sequence of that stream, so that batches of `streams` examples in order are sequences in order. */
 #include "base/options.h"
 #include "base/platform.h"
+#include "base/text_file.h"
 #include "train/dataset.h"
 #include "train/vocabulary.h"
 #include <stdio.h>
@@ -30,6 +31,17 @@ static void fill(
             next += steps;
         }
     }
+}
+
+static weft_status name_tokens(weft_dataset *dataset, const weft_vocabulary *vocabulary) {
+    const weft_allocator *const allocator = dataset->context->allocator;
+    const char **const texts = wi_allocate_array(allocator, vocabulary->count, sizeof *texts);
+    if (!texts) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < vocabulary->count; i++) texts[i] = vocabulary->tokens[i].text;
+    const weft_status status = wi_dataset_set_categories(dataset, 0, texts, vocabulary->count);
+    dataset->columns[1].encoding = dataset->columns[0].encoding;
+    wi_release(allocator, texts);
+    return status;
 }
 
 static weft_status build(weft_dataset **dataset, weft_context *context, const char *name,
@@ -69,12 +81,19 @@ weft_status weft_dataset_open_text(weft_dataset **dataset, weft_context *context
     WI_TRY(read_options("weft_dataset_open_text", &options, given));
     char *text = NULL, name[512];
     int32_t *tokens = NULL;
-    size_t bytes = 0, count = 0;
+    size_t bytes = 0, count = 0, begin = 0;
     snprintf(name, sizeof name, "'%.480s'", path);
     WI_TRY(wi_file_read_by(&context->files, path, &text, &bytes));
-    weft_status status = wi_encode_all(vocabulary, name, text, bytes, &tokens, &count);
+    weft_status status = wi_text_file_begin(path, text, bytes, &begin);
+    if (status == WEFT_OK)
+        status = wi_encode_all(vocabulary, name, text + begin, bytes - begin, &tokens, &count);
     wi_release(context->allocator, text);
     if (status == WEFT_OK) status = build(dataset, context, name, tokens, count, &options);
+    if (status == WEFT_OK) status = name_tokens(*dataset, vocabulary);
+    if (status != WEFT_OK) {
+        weft_dataset_release(*dataset);
+        *dataset = NULL;
+    }
     wi_release(vocabulary->context->allocator, tokens);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "train/vocabulary.h"
 #include "base/options.h"
 #include "base/platform.h"
+#include "base/text_file.h"
 #include "graph/nodes.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,11 +237,12 @@ weft_status weft_vocabulary_from_file(weft_vocabulary **vocabulary, weft_context
     if (!context || !path)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_from_file: context and path must not be NULL");
     char *text = NULL;
-    size_t bytes = 0;
+    size_t bytes = 0, begin = 0;
     WI_TRY(wi_file_read_by(&context->files, path, &text, &bytes));
     char name[512];
     snprintf(name, sizeof name, "'%.480s'", path);
-    const weft_status status = build(vocabulary, context, name, text, bytes, options);
+    weft_status status = wi_text_file_begin(path, text, bytes, &begin);
+    if (status == WEFT_OK) status = build(vocabulary, context, name, text + begin, bytes - begin, options);
     wi_release(context->allocator, text);
     return status;
 }

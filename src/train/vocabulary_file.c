@@ -1,6 +1,8 @@
 /* Vocabularies as JSON files (format in weft/text.h). */
+#include "base/file_guess.h"
 #include "base/json.h"
 #include "base/platform.h"
+#include "base/text_file.h"
 #include "base/utf8.h"
 #include "train/vocabulary.h"
 #include <inttypes.h>
@@ -88,10 +90,12 @@ static weft_status read_tokens(loaded *l, const weft_allocator *allocator) {
 }
 
 static weft_status read_members(loaded *l) {
-    wi_json json = {l->text, l->text + l->bytes};
-    size_t at = 0, bytes = 0;
-    if (!wi_json_check(l->text, l->bytes, &at))
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': not JSON: see byte %zu", l->path, at);
+    size_t at = 0, bytes = 0, begin = 0;
+    WI_TRY(wi_text_file_begin(l->path, l->text, l->bytes, &begin));
+    WI_TRY(wi_file_refuse_page(l->path, l->text, l->bytes));
+    wi_json json = {l->text + begin, l->text + l->bytes};
+    if (!wi_json_check(l->text + begin, l->bytes - begin, &at))
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': not JSON: see byte %zu", l->path, at + begin);
     for (bool more = wi_json_enter(&json, '{'); more; more = wi_json_more(&json)) {
         const char *const name = wi_json_name(&json, &bytes);
         if (strcmp(name, "weft_vocabulary") == 0) l->has_version = wi_json_integer(&json, &l->version);

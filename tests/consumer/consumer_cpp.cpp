@@ -12,6 +12,9 @@ int main() {
         std::cerr << weft_last_error() << "\n";
         return 1;
     }
+    static const float fixed[] = {1, 2};
+    const weft_value none = weft_value_in(nullptr, fixed, sizeof fixed); // const without a cast
+    if (none.tensor) return 1;
     std::cout << "C++17: weft " << weft_version() << ", " << devices << " devices\n";
     return expected != weft_version();
 }

@@ -156,6 +156,8 @@ static void bad_tables_are_refused(void **state) {
         wi_csv_read(&table, &files, "/no/such/table", &rows[0].options), WEFT_ERROR_FILE, "/no/such/table");
 }
 
+static const wi_csv_form plain_form = {0};
+
 static void numbers_and_missing_values(void **state) {
     (void)state;
     static const struct {
@@ -172,15 +174,16 @@ static void numbers_and_missing_values(void **state) {
     static const char *const there[] = {"0", "NAM", "naan", "nothing", "-", "inf", "??"};
     double value = 0.0;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_true(wi_csv_number(good[i].cell, &value));
+        assert_true(wi_csv_number(&plain_form, good[i].cell, &value));
         assert_true(value == good[i].value);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(wi_csv_number(bad[i], &value));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(wi_csv_number(&plain_form, bad[i], &value));
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) assert_true(wi_csv_is_missing(missing[i]));
     for (size_t i = 0; i < sizeof there / sizeof *there; i++) assert_false(wi_csv_is_missing(there[i]));
     static char longest[4096];
     memset(longest, '1', sizeof longest - 1);
-    assert_false(wi_csv_number(longest, &value)); /* no number of ours has 4,095 digits */
+    assert_false(wi_csv_number(&plain_form, longest, &value)); /* no number of ours has 4,095 digits */
 }
 
 typedef struct target {

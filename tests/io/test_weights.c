@@ -166,7 +166,7 @@ static void other_types_are_converted(void **state) {
         uint16_t brain[2];
         double wide[2];
         int64_t integer[2];
-    } data = {{0x3c00, 0xc000, 0x7bff, 0x0001, 0x8000, 0x7c00}, {0x3f80, 0xc2c8}, {0.1, -1e300},
+    } data = {{0x3c00, 0xc000, 0x7bff, 0x0001, 0x8000, 0x7c00}, {0x3f80, 0xc2c8}, {0.1, (double)-INFINITY},
         {INT32_MIN, INT32_MAX}};
     static const char header[] = "{\"half\":{\"dtype\":\"F16\",\"shape\":[6],\"data_offsets\":[0,12]},"
                                  "\"brain\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[12,16]},"
@@ -187,13 +187,25 @@ static void other_types_are_converted(void **state) {
     assert_true(wides[0] == 0.1f && wides[1] == -INFINITY);
     assert_true(integers[0] == INT32_MIN && integers[1] == INT32_MAX);
 
-    data.integer[1]++;
     data.half[0] = 0;
+    data.wide[1] = -1e300;
     write_file(path, header, &data, sizeof data);
-    assert_fails(weft_weights_load(graph, path, NULL), WEFT_ERROR_FORMAT,
-        "'integer': element 1, 2147483648, does not fit i32");
+    assert_fails(weft_weights_load(graph, path, NULL), WEFT_ERROR_NOT_FINITE,
+        "tensor 'wide': element 1, -1e+300, does not fit f32");
     assert_ok(weft_tensor_read(half, halves, sizeof halves));
     assert_true(halves[0] == 1.0f);
+    (void)weft_parameter_shape(graph, "begun", weft_init_from_file(path, "wide"), 1, &two);
+    assert_fails(weft_graph_status(graph), WEFT_ERROR_NOT_FINITE, "element 1, -1e+300, does not fit f32");
+    weft_graph_release(graph);
+    assert_ok(weft_graph_create(&graph, test_context()));
+    (void)weft_parameter_shape(graph, "wide", weft_zeros(), 1, &two);
+    (void)weft_state_shape(graph, "integer", WEFT_I32, weft_zeros(), 1, &two);
+    data.wide[1] = 1;
+    data.integer[1]++;
+    write_file(path, header, &data, sizeof data);
+    assert_fails(weft_weights_load(
+                     graph, path, &(weft_weights_options){WEFT_WEIGHTS_OPTIONS_INIT, .allow_extra = true}),
+        WEFT_ERROR_FORMAT, "'integer': element 1, 2147483648, does not fit i32");
     weft_graph_release(graph);
 }
 

@@ -166,8 +166,38 @@ static void names_that_could_not_be_read_are_not_saved(void **state) {
     }
 }
 
+/* A name that nothing has, and a file of which nothing is taken, leave a network with its first weights: they are errors,
+ * whatever differences are allowed. */
+static void what_selects_nothing_is_refused(void **state) {
+    (void)state;
+    char path[PATH_ROOM];
+    save(path, "", 4, 10);
+    weft_graph *const graph = make_graph("", 4, 0), *const other = make_graph("net.", 4, 0);
+    const char *const typo[] = {"bdoy.*", NULL}, *const both[] = {"fc.*", "bdoy.*", NULL};
+    static const char names_typo[] =
+        "neither the graph nor the file has a tensor 'bdoy.*', which the option ";
+    weft_weights_options options = {WEFT_WEIGHTS_OPTIONS_INIT, .allow_missing = true, .allow_extra = true};
+    options.only = typo;
+    assert_fails(weft_weights_load(graph, path, &options), WEFT_ERROR_ARGUMENT, names_typo);
+    options.only = both;
+    assert_fails(weft_weights_load(graph, path, &options), WEFT_ERROR_ARGUMENT, "the option only names");
+    options.only = NULL, options.skip = typo;
+    assert_fails(weft_weights_load(graph, path, &options), WEFT_ERROR_ARGUMENT, "the option skip names");
+    options.skip = NULL, options.prefix = "module.";
+    assert_fails(weft_weights_load(graph, path, &options), WEFT_ERROR_ARGUMENT,
+        "no tensor of the file has the prefix 'module.'");
+    options.prefix = NULL;
+    assert_fails(weft_weights_load(other, path, &options), WEFT_ERROR_FORMAT,
+        "the file has nothing that the graph wants of it, such as 'net.body.");
+    assert_float_equal(first_of(graph, "body.weight"), 0, 0);
+    assert_ok(weft_weights_load(graph, path, &options));
+    assert_float_equal(first_of(graph, "body.weight"), 10, 0);
+    weft_graph_release(graph), weft_graph_release(other);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_selects_nothing_is_refused),
         cmocka_unit_test(a_new_head_keeps_its_values),
         cmocka_unit_test(prefixes_are_changed),
         cmocka_unit_test(allowed_differences_are_told),

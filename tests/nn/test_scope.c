@@ -298,10 +298,26 @@ static void another_shape_is_refused(void **state) {
         true, linear, wider);
     refuse(WEFT_ERROR_SHAPE, "shared with a parameter f32 (3), and f32 (3)", true, table, table_state);
     refuse(WEFT_ERROR_SHAPE, "shared with a parameter f32 (3), and bf16 (3)", true, table, narrow_table);
-    refuse(
-        WEFT_ERROR_ARGUMENT, "parameter 'tower.table': the graph has one of that name", false, table, table);
+    refuse(WEFT_ERROR_ARGUMENT, "parameter 'tower.table': the graph has a parameter of that name", false,
+        table, table);
+    refuse(WEFT_ERROR_ARGUMENT, "state 'tower.table': the graph has a parameter of that name", false, table,
+        table_state);
+    refuse(WEFT_ERROR_ARGUMENT, "state 'tower.table': the graph has a state of that name", false, table_state,
+        table_state);
+    refuse(WEFT_ERROR_ARGUMENT, "parameter 'tower.table': the graph has a state of that name", false,
+        table_state, table);
     refuse(
         WEFT_ERROR_ARGUMENT, "parameter 'tower.net.0.weight' already", false, whole_network, whole_network);
+}
+
+/* States without a name are no weights, and may be as many as the program likes. */
+static void states_without_a_name_are_apart(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    for (int i = 0; i < 2; i++) assert_non_null(weft_state_shape(graph, "", WEFT_F32, weft_zeros(), 0, NULL));
+    assert_int_equal(weft_graph_state_count(graph), 2);
+    assert_ok(weft_graph_status(graph));
+    weft_graph_release(graph);
 }
 
 static void bad_scopes_are_refused(void **state) {
@@ -319,6 +335,25 @@ static void bad_scopes_are_refused(void **state) {
     weft_graph_release(other);
 }
 
+static void numbers_of_parts_are_counted(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    assert_int_equal(weft_graph_element_count(graph, NULL), 0);
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, IN);
+    weft_scope_begin(graph, "body", true);
+    weft_tensor *const body = weft_batch_norm(weft_linear(x, 8)); /* its statistics are no parameters */
+    weft_scope_end(graph);
+    weft_linear(body, OUT, .name = "head");
+    assert_ok(weft_freeze(graph, "body.*", true));
+    assert_int_equal(weft_graph_element_count(graph, "body.*"), 8 * IN + 8 + 8 + 8);
+    assert_int_equal(weft_graph_element_count(graph, "head.*"), 8 * OUT + OUT);
+    assert_int_equal(weft_graph_element_count(graph, "*.weight"), 8 * IN + 8 + 8 * OUT);
+    assert_int_equal(weft_graph_element_count(graph, NULL), 8 * IN + 24 + 8 * OUT + OUT);
+    assert_int_equal(weft_graph_element_count(graph, "tail.*"), 0);
+    assert_int_equal(weft_graph_element_count(NULL, NULL), 0);
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layer_can_be_shared),
@@ -330,7 +365,9 @@ int main(void) {
         cmocka_unit_test(a_whole_network_is_shared),
         cmocka_unit_test(scopes_are_within_each_other),
         cmocka_unit_test(another_shape_is_refused),
+        cmocka_unit_test(states_without_a_name_are_apart),
         cmocka_unit_test(bad_scopes_are_refused),
+        cmocka_unit_test(numbers_of_parts_are_counted),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -35,7 +35,7 @@ static void an_update_and_an_assignment(void **state) {
     const training t = make_training(NULL);
     (void)state;
     assert_weft_fails(
-        WEFT_ERROR_ARGUMENT, plan_of(t.update, t.assign), "weft_minimize", "write 'w'", "two plans");
+        WEFT_ERROR_ARGUMENT, plan_of(t.update, t.assign), "weft_minimize", "write 'w'", "weft_assign_after");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, plan_of(t.assign, t.update), "weft_minimize", "write 'w'");
     assert_weft_ok(plan_of(t.update, t.loss));
     assert_weft_ok(plan_of(t.assign, t.loss));
@@ -59,7 +59,7 @@ static void two_assignments_and_two_updates(void **state) {
     weft_tensor *updates[WEFT_MAX_UPDATES];
     (void)state;
     assert_weft_fails(WEFT_ERROR_ARGUMENT, plan_of(t.assign, twice),
-        "'w' is assigned twice in one plan (by outputs 0 and 1 of the plan)", "use two plans");
+        "'w' is assigned twice in one plan (by outputs 0 and 1 of the plan)", "weft_assign_after");
     assert_weft_ok(plan_of(t.assign, t.assign));
     assert_weft_ok(plan_of(t.assign, else_where));
     assert_weft_ok(weft_minimize(t.loss, &sgd, updates, WEFT_MAX_UPDATES, &count));

@@ -182,7 +182,14 @@ static void test_step(void **state) {
     const weft_value no_output[] = {{rate, got, sizeof *got}}, no_tensor[] = {{NULL, got, sizeof got}};
     assert_weft_fails(
         WEFT_ERROR_ARGUMENT, weft_plan_step(plan, no_output, 1), "not among the plan's outputs");
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_step(plan, no_tensor, 1), "tensor or data is NULL");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_step(plan, no_tensor, 1), "value 0 has no tensor");
+    static const float fixed[3] = {4, 5, 6};
+    assert_weft_ok(weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE_IN(x, fixed), WEFT_VALUE(y, got))));
+    assert_true(got[0] == 12 && got[1] == 15 && got[2] == 18);
+    const weft_value const_output = weft_value_in(y, fixed, sizeof fixed);
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_step(plan, &const_output, 1), "value 0 has no tensor",
+        "weft_value_in");
+    assert_null(weft_value_in(NULL, fixed, sizeof fixed).tensor);
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_step(plan, NULL, 1), "plan or values is NULL");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_step(NULL, out_and_in, 2), "plan or values is NULL");
     weft_plan_release(plan);

@@ -139,6 +139,27 @@ static void idx_is_read_plain_and_gzipped(void **state) {
     weft_dataset_release(dataset);
 }
 
+/* Names of any kind, in any folders. */
+static void idx_files_have_any_names(void **state) {
+    (void)state;
+    char images[4096], labels[4096];
+    weft_dataset *dataset = NULL;
+    write_images("pictures", false, 30);
+    write_labels("what they show", true, 30);
+    snprintf(images, sizeof images, "%s", test_path("pictures"));
+    snprintf(labels, sizeof labels, "%s", test_path("what they show"));
+    assert_ok(weft_dataset_open_idx_files(&dataset, test_context(), images, labels));
+    check_contents(dataset, 30);
+    weft_dataset_release(dataset);
+    assert_fails(weft_dataset_open_idx_files(&dataset, test_context(), labels, images), WEFT_ERROR_FORMAT,
+        "what they show': begins with 0x00000801, expected 0x00000803");
+    assert_fails(weft_dataset_open_idx_files(&dataset, test_context(), images, test_path("none")),
+        WEFT_ERROR_FILE, "none'");
+    assert_null(dataset);
+    assert_status(weft_dataset_open_idx_files(&dataset, test_context(), images, NULL), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_dataset_open_idx_files(NULL, test_context(), images, labels), WEFT_ERROR_ARGUMENT);
+}
+
 static void the_digits_are_there(void **state) {
     (void)state;
     weft_dataset *dataset = NULL;
@@ -263,6 +284,7 @@ int main(void) {
         cmocka_unit_test(memory_is_copied),
         cmocka_unit_test(bad_columns_are_refused),
         cmocka_unit_test(idx_is_read_plain_and_gzipped),
+        cmocka_unit_test(idx_files_have_any_names),
         cmocka_unit_test(the_digits_are_there),
         cmocka_unit_test(bad_idx_files_are_refused),
         cmocka_unit_test(what_gzip_may_become_is_limited),

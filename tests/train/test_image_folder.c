@@ -219,7 +219,7 @@ static void unreadable_files_are_left_out_when_asked(void **state) {
     image_tree_begin("skip");
     image_tree_folder("a");
     image_tree_folder("b");
-    image_tree_folder("c"); /* nothing in it can be read: the class stays */
+    image_tree_folder("c"); /* nothing in it can be read: the class stays where it was asked for */
     make_bad_files();
     image_tree_put_text("c/x.png");
     assert_int_equal(symlink("nowhere", image_tree_path("b/gone.png")), 0);
@@ -227,7 +227,12 @@ static void unreadable_files_are_left_out_when_asked(void **state) {
     assert_int_equal(symlink("..", image_tree_path("b/above")), 0);
     weft_context *const context = test_context_open(
         (weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .log = scratch_log_line, .log_user = &log});
-    const weft_image_options options = {WEFT_IMAGE_OPTIONS_INIT, .skip_unreadable = true};
+    weft_image_options options = {WEFT_IMAGE_OPTIONS_INIT, .skip_unreadable = true};
+    assert_fails(weft_dataset_open_image_folder(&dataset, context, image_tree_root(), &options),
+        WEFT_ERROR_FILE, "the class 'c' has no image that can be read");
+    assert_null(dataset);
+    log = (scratch_log){0};
+    options.classes = (const char *const[]){"a", "b", "c", NULL};
     assert_ok(weft_dataset_open_image_folder(&dataset, context, image_tree_root(), &options));
     assert_int_equal(weft_dataset_size(dataset), 3);
     assert_int_equal(weft_dataset_skipped(dataset), 8);
@@ -308,13 +313,19 @@ static void folders_without_permission_are_refused(void **state) {
     char line[512];
     snprintf(line, sizeof line, "%s", weft_last_error());
     size_t left = 0;
-    const weft_status skipping = open_with(&dataset, (weft_image_options){.skip_unreadable = true});
+    const weft_status unlisted = open_with(&dataset, (weft_image_options){.skip_unreadable = true});
+    char skipped[512];
+    snprintf(skipped, sizeof skipped, "%s", weft_last_error());
+    const weft_status skipping = open_with(&dataset,
+        (weft_image_options){.skip_unreadable = true, .classes = (const char *const[]){"a", "b", NULL}});
     if (skipping == WEFT_OK) left = weft_dataset_skipped(dataset);
     weft_dataset_release(dataset);
     if (is_root) assert_int_equal(seteuid(0), 0);
     assert_int_equal(status, WEFT_ERROR_FILE);
     assert_non_null(strstr(line, "cannot read the folder"));
     assert_non_null(strstr(line, "/b'"));
+    assert_int_equal(unlisted, WEFT_ERROR_FILE);
+    assert_non_null(strstr(skipped, "the class 'b' has no image that can be read"));
     assert_int_equal(skipping, WEFT_OK);
     assert_int_equal(left, 1);
 }

@@ -100,6 +100,7 @@ static void misuse_is_refused(void **state) {
         {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = INT32_MAX, .dims = {3}, .data = a}}, 2, 1, 4,
             WEFT_ERROR_SHAPE, "rank 2147483647"},
         {{good_a, good_b}, 2, 1, 8, WEFT_ERROR_ARGUMENT, "8"},
+        {{good_a, good_b, good_a}, 3, 1, 4, WEFT_ERROR_ARGUMENT, "input 'a' has two columns of its name"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_fails(weft_predict(net.sum, rows[i].batch, rows[i].columns, rows[i].count, got, rows[i].bytes),

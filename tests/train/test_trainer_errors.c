@@ -117,9 +117,8 @@ static void bad_options_are_refused(void **state) {
     options = (weft_trainer_options){WEFT_TRAINER_OPTIONS_INIT, .logits = other.logits};
     assert_fails(weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_ARGUMENT, "different graphs");
     options = (weft_trainer_options){WEFT_TRAINER_OPTIONS_INIT, .logits = net.loss};
-    assert_fails(weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_SHAPE, "(batch, classes)");
-    options = (weft_trainer_options){WEFT_TRAINER_OPTIONS_INIT, .logits = net.logits, .labels = "class"};
-    assert_fails(weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_ARGUMENT, "no input 'class'");
+    assert_fails(weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_SHAPE,
+        "'accuracy' needs an f32 output of shape (batch, ...)");
     options = (weft_trainer_options){WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_sgd(-1.0f)};
     assert_fails(weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_ARGUMENT, "rate is -1");
     options = (weft_trainer_options){WEFT_TRAINER_OPTIONS_INIT};
@@ -261,8 +260,34 @@ static void a_memory_limit_reaches_the_plans(void **state) {
     weft_graph_release(net.graph);
 }
 
+/* Metrics that compare their output with 0, or take its softmax, refuse probabilities; those that take the largest do not. */
+static void probabilities_are_no_logits(void **state) {
+    (void)state;
+    const network net = make_network(test_context());
+    weft_tensor *const single = weft_sigmoid(weft_linear(net.logits, 1));
+    weft_metric accuracy = weft_metric_accuracy(), perplexity = weft_metric_perplexity();
+    weft_metric error = weft_metric_mean_absolute_error();
+    accuracy.output = error.output = single, perplexity.output = weft_softmax(net.logits, 1);
+    const struct {
+        weft_metric metric;
+        const char *said;
+    } rows[] = {{accuracy, "'accuracy' takes logits, and its output is what sigmoid gives"},
+        {perplexity, "'perplexity' takes logits, and its output is what softmax gives"}};
+    for (size_t i = 0; i < 2; i++) {
+        weft_trainer *trainer = NULL;
+        const weft_trainer_options options = {
+            WEFT_TRAINER_OPTIONS_INIT, .metrics = &rows[i].metric, .metric_count = 1};
+        assert_fails(weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_ARGUMENT, rows[i].said);
+    }
+    accuracy.output = perplexity.output;
+    const weft_metric good[] = {accuracy, error};
+    weft_trainer_release(make_trainer(&net, (weft_trainer_options){.metrics = good, .metric_count = 2}));
+    weft_graph_release(net.graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(probabilities_are_no_logits),
         cmocka_unit_test(a_memory_limit_reaches_the_plans),
         cmocka_unit_test(bad_labels_are_named),
         cmocka_unit_test(ignored_labels_are_accepted),

@@ -39,6 +39,9 @@ int64_t draw_count_of(const oracle_draw *draw, const int64_t *dims);
 int64_t draw_most(const oracle_draw *draw);
 /* What it is in float64, at the sizes that the program is drawn with. */
 const f64_array *draw_array(const oracle_draw *draw, int value);
+/* Is an element outside of 0 .. 1, at the sizes that the program is drawn with? Then the value is no result of softmax or sigmoid,
+ * which losses refuse as logits and as log-probabilities. */
+bool draw_is_no_probability(const oracle_draw *draw, int value);
 int draw_value_count(const oracle_draw *draw);
 /* May a further call read it? Not the states that runs change. */
 bool draw_may_read(const oracle_draw *draw, int value);

@@ -81,7 +81,7 @@ static int draw_targets(oracle_draw *draw, oracle_call *call, label_kind kind, i
 
 static bool draw_class_loss(oracle_draw *draw, oracle_call *call, label_kind kind, double low, double high) {
     const int x = call->inputs[0] = draw_class_scores(draw, low, high);
-    if (x < 0) return false;
+    if (x < 0 || !draw_is_no_probability(draw, x)) return false;
     const int64_t classes[] = {draw_dim(draw, x, draw_rank(draw, x) > 1), WEFT_END};
     /* Losses of one class are 0, or rounding. */
     if (classes[0] < 1 || (classes[0] == 1 && draw_chance(draw, 85))) return false;

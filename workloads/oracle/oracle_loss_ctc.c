@@ -46,7 +46,7 @@ ORACLE_DRAW(ctc) {
     const int64_t dims[] = {batch, labels + 1 + (long_targets ? draw_below(draw, 30) : 0), WEFT_END};
     call->integers[REDUCTION] = draw_reduction_kind(draw);
     call->integers[ZERO_INFINITY] = any_length;
-    call->integers[SOFTMAX] = draw_chance(draw, 60);
+    call->integers[SOFTMAX] = draw_chance(draw, 60) || !draw_is_no_probability(draw, x);
     call->inputs[1] = draw_targets(draw, call, dims, classes);
     call->inputs[2] = draw_lengths(draw, batch, any_length ? 0 : 2 * labels, steps);
     call->inputs[3] = draw_lengths(draw, batch, 0, labels);

@@ -65,7 +65,9 @@ ORACLE_DRAW(kl_div) {
     const bool log_target = draw_chance(draw, 40);
     call->integers[LOSS_INTEGERS] = log_target;
     const double least = draw_chance(draw, 30) ? 0 : 0.01;
-    return draw_pair(draw, call, log_target ? LIMITS(-12, 0, -12, 0) : LIMITS(-12, 0, least, 1));
+    return draw_pair(draw, call, log_target ? LIMITS(-12, 0, -12, 0) : LIMITS(-12, 0, least, 1)) &&
+           draw_is_no_probability(draw, call->inputs[0]) &&
+           (!log_target || draw_is_no_probability(draw, call->inputs[1]));
 }
 ORACLE_LOSS(kl_div, "$0, $1, $b2",
     weft_kl_div_loss(in[0], in[1], call->integers[LOSS_INTEGERS] != 0, options),
@@ -108,6 +110,7 @@ ORACLE_LOSS(bce, "$0, $1", weft_bce_loss(in[0], in[1], options), f64_bce(in[0], 
 ORACLE_DRAW(bce_with_logits) {
     int64_t dims[WEFT_MAX_RANK + 1];
     if (!draw_equals(draw, call, LIMITS(-40, 40, 0, 1), dims)) return false;
+    if (!draw_is_no_probability(draw, call->inputs[0])) return false;
     if (draw_chance(draw, 50)) {
         call->inputs[2] = draw_narrow(draw, dims, 0.1, 4);
         if (call->inputs[2] < 0) return false;

@@ -103,6 +103,13 @@ const f64_array *draw_array(const oracle_draw *draw, int value) {
     return draw->arrays[value];
 }
 
+bool draw_is_no_probability(const oracle_draw *draw, int value) {
+    const f64_array *const a = draw->arrays[value];
+    for (size_t i = 0; i < a->count; i++)
+        if (a->value[i] < 0 || a->value[i] > 1) return true;
+    return false;
+}
+
 int draw_value_count(const oracle_draw *draw) {
     return draw->p->count;
 }

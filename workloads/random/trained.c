@@ -50,8 +50,15 @@ bool program_is_frozen(const program *p, int source) {
     return p->frozen >> source & 1;
 }
 
+/* Does the loss reach a parameter that is not frozen? It may depend on one by indices and roundings alone. */
+static bool moves_any(weft_tensor *loss, const weft_optimizer *rule) {
+    weft_tensor *updates[WEFT_MAX_UPDATES];
+    size_t count = 0;
+    return weft_minimize(loss, rule, updates, WEFT_MAX_UPDATES, &count) != WEFT_ERROR_STATE;
+}
+
 /* A step of SGD for all parameters that the loss depends on, of which some are frozen after their gradients were made. */
-static weft_tensor *update_of(const trained *t, const program *p) {
+static weft_tensor *update_of(const trained *t, const program *p, weft_tensor *loss) {
     weft_tensor *parameters[PROGRAM_VALUES], *gradients[PROGRAM_VALUES];
     size_t count = 0;
     bool moves = false;
@@ -67,9 +74,8 @@ static weft_tensor *update_of(const trained *t, const program *p) {
     }
     weft_optimizer rule = weft_sgd(PROGRAM_RATE);
     rule.clip_norm = p->clip_norm;
-    return moves ? weft_optimizer_step(
-                       weft_optimizer_create(t->built.graph, &rule), parameters, gradients, count)
-                 : NULL;
+    if (!moves || !moves_any(loss, &rule)) return NULL;
+    return weft_optimizer_step(weft_optimizer_create(t->built.graph, &rule), parameters, gradients, count);
 }
 
 static void add_training(trained *t, const program *p) {
@@ -87,7 +93,7 @@ static void add_training(trained *t, const program *p) {
         return;
     }
     add_seconds(t, p);
-    if (p->minimizes) t->update = update_of(t, p);
+    if (p->minimizes) t->update = update_of(t, p, loss);
 }
 
 static void add_output(trained *t, weft_tensor *tensor) {

@@ -8,6 +8,7 @@
  * memory. */
 #include "ops/attention/attention.h"
 #include "base/integers.h"
+#include "graph/scope.h"
 #include "ops/op_table.h"
 #include <math.h>
 
@@ -111,6 +112,10 @@ static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
         gradients[WI_ATTENTION_MASK] = mask_gradient(y, g, pack);
 }
 
+static const weft_tensor *attention_in_training(const weft_tensor *y) {
+    return y->attributes->attention.dropout > 0 ? y : NULL;
+}
+
 static weft_tensor *attention_lower(weft_tensor *y, bool inference) {
     weft_tensor *pack = forward(y, inference);
     return pack ? section_of(y, pack, 0, y->shape) : NULL;
@@ -120,6 +125,7 @@ const wi_op wi_op_attention = {.name = "attention",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_attention_attributes),
     .lower = attention_lower,
+    .in_training = attention_in_training,
     .backward = attention_backward};
 
 /* ---- checks, and bringing everything to one rank ---- */
@@ -234,7 +240,8 @@ weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *o
                   queries = end_dim(x[WI_ATTENTION_QUERY], 2), keys = end_dim(x[WI_ATTENTION_KEY], 2);
     if (options->scale == 0 && (d < 0 || end_has_length(x[WI_ATTENTION_QUERY], 1)))
         return fail_shapes(x, "a width that is the batch or WEFT_LENGTH needs a scale");
-    const double scale = options->scale != 0 ? (double)options->scale : 1.0 / sqrt((double)d);
+    const double scale = WI_OPTION((double)options->scale, 1.0 / sqrt((double)d));
+    const float dropout = wi_scope_is_inference(x[WI_ATTENTION_QUERY]->graph) ? 0 : options->dropout;
     if (!fits(x, &lead)) return wi_attention_composed(x, options, scale);
     weft_tensor *inputs[] = {to_rank4(x[WI_ATTENTION_QUERY], &lead, queries, d),
         to_rank4(x[WI_ATTENTION_KEY], &lead, keys, d), to_rank4(x[WI_ATTENTION_VALUE], &lead, keys, dv),
@@ -242,11 +249,10 @@ weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *o
     const int count = x[WI_ATTENTION_MASK] ? 4 : 3;
     if (!wi_inputs_graph("attention", inputs, count)) return NULL;
     const wi_shape shape = shape4(inputs[WI_ATTENTION_QUERY], queries, dv);
-    wi_attributes attributes = {.attention = {.scale = scale,
-                                    .dropout = options->dropout,
-                                    .causal = options->causal,
-                                    .heads_inside = heads_inside}};
-    if (options->dropout > 0) attributes.attention.stream = inputs[WI_ATTENTION_QUERY]->graph->streams++;
+    wi_attributes attributes = {
+        .attention = {
+            .scale = scale, .dropout = dropout, .causal = options->causal, .heads_inside = heads_inside}};
+    if (dropout > 0) attributes.attention.stream = inputs[WI_ATTENTION_QUERY]->graph->streams++;
     weft_tensor *y = wi_node(
         inputs[WI_ATTENTION_QUERY]->graph, &wi_op_attention, inputs, count, WEFT_F32, &shape, &attributes);
     wi_shape result = lead;
@@ -255,10 +261,15 @@ weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *o
     return y ? weft_reshape_shape(y, result.rank, result.dims) : NULL;
 }
 
-weft_tensor *weft_attention(
+static weft_tensor *build_attention(
     weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *given) {
     weft_attention_options options = {WEFT_ATTENTION_OPTIONS_INIT};
     if (q && !WI_GRAPH_OPTIONS(q->graph, &options, given, "attention", WEFT_ATTENTION_OPTIONS_INIT))
         return NULL;
     return wi_attention((weft_tensor *[]){q, k, v, options.mask}, &options, false);
+}
+
+weft_tensor *weft_attention(
+    weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *given) {
+    return WI_CALL(q, "weft_attention", build_attention(q, k, v, given));
 }

@@ -2,6 +2,7 @@
  * second gradients go back through. */
 #include "ops/attention/attention.h"
 #include <float.h>
+#include <math.h>
 
 weft_tensor *wi_attention_allowed(weft_tensor *const *x) {
     const weft_tensor *q = x[WI_ATTENTION_QUERY], *k = x[WI_ATTENTION_KEY];
@@ -10,21 +11,24 @@ weft_tensor *wi_attention_allowed(weft_tensor *const *x) {
     return weft_less_equal(wi_coordinate(q->graph, &shape, 1), wi_coordinate(q->graph, &shape, 0));
 }
 
-/* q kT scale + mask; what takes no part is the lowest number. */
+/* q kT scale + mask; what takes no part is -inf. */
 static weft_tensor *scores_of(weft_tensor *const *x, weft_tensor *mask, double scale, bool causal) {
-    weft_tensor *q = x[WI_ATTENTION_QUERY], *lowest = weft_number(q, -(double)FLT_MAX);
+    weft_tensor *q = x[WI_ATTENTION_QUERY], *lowest = weft_number(q, -(double)INFINITY);
     weft_tensor *s = weft_mul(weft_matmul(q, weft_transpose(x[WI_ATTENTION_KEY])), weft_number(q, scale));
     if (mask && mask->dtype == WEFT_F32) s = weft_add(s, mask);
     if (mask && mask->dtype == WEFT_BOOL) s = weft_where(mask, s, lowest);
-    if (causal) s = weft_where(wi_attention_allowed(x), s, lowest);
-    return mask || causal ? weft_maximum(s, lowest) : s;
+    return causal ? weft_where(wi_attention_allowed(x), s, lowest) : s;
 }
 
-/* Their softmax; 0 where nothing takes part. */
+/* Their softmax; 0 where nothing takes part. Relative to the row's largest, what takes no part can be the lowest number:
+ * then it is far below all that does, however low that was. */
 static weft_tensor *weights_of(weft_tensor *s, bool masked) {
-    weft_tensor *p = weft_softmax(s, -1);
-    if (!masked || !p) return p;
-    return weft_where(weft_less_equal(s, weft_number(s, -(double)FLT_MAX)), weft_number(s, 0), p);
+    if (!masked || !s) return weft_softmax(s, -1);
+    weft_tensor *none = weft_number(s, -(double)INFINITY), *most = wi_max_keep(s, 1u << (s->shape.rank - 1));
+    weft_tensor *base = weft_where(weft_equal(most, none), weft_number(s, 0), most);
+    weft_tensor *hidden = weft_equal(s, none), *lowest = weft_number(s, -(double)FLT_MAX);
+    weft_tensor *near = weft_sub(s, weft_stop_gradient(base));
+    return weft_where(hidden, weft_number(s, 0), weft_softmax(weft_where(hidden, lowest, near), -1));
 }
 
 weft_tensor *wi_attention_composed(

@@ -1,6 +1,8 @@
 /* Random numbers as generators: each element is a function of the seed, the node's stream, the number of the run
  * and the element's row-major index, so that they may be computed wherever they are used, and again in the
  * backward pass. */
+#include "base/draws.h"
+#include "graph/scope.h"
 #include "ops/op_table.h"
 #include <weft/images.h>
 
@@ -17,7 +19,9 @@ static weft_tensor *draw(
 
 static weft_tensor *draw_dims(
     weft_graph *graph, const wi_op *op, float offset, float scale, int rank, const int64_t *dims) {
-    if (!graph) return NULL;
+    if (!graph || !wi_takes_number(graph, op->name, (double)offset) ||
+        !wi_takes_number(graph, op->name, (double)scale))
+        return NULL;
     wi_shape shape = {.rank = rank};
     if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: rank %d is not in 0..%d, or dims is NULL",
@@ -27,10 +31,17 @@ static weft_tensor *draw_dims(
 }
 
 weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims) {
+    if (graph && !wi_uniform_exists(low, high))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "uniform: from %g to %g; the bounds must be finite and in order", (double)low, (double)high);
     return draw_dims(graph, &wi_op_uniform, low, high - low, rank, dims);
 }
 
 weft_tensor *weft_normal(weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims) {
+    if (graph && !wi_normal_exists(mean, deviation))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "normal: mean %g and deviation %g; both must be finite, and the deviation 0 or more",
+            (double)mean, (double)deviation);
     return draw_dims(graph, &wi_op_normal, mean, deviation, rank, dims);
 }
 
@@ -76,11 +87,16 @@ static weft_tensor *dropout_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
              : NULL;
 }
 
+static const weft_tensor *dropout_in_training(const weft_tensor *y) {
+    return y->attributes->dropout.probability > 0 ? y : NULL;
+}
+
 static const wi_rule dropout_rules[] = {{"order of memory", WI_STAGE_FORM, dropout_in_order}, {0}};
 const wi_op wi_op_dropout = {.name = "dropout",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_dropout_attributes),
     .lower = dropout_lower,
+    .in_training = dropout_in_training,
     .backward = dropout_backward,
     .rules = dropout_rules};
 
@@ -91,6 +107,7 @@ static weft_tensor *drop(const char *op, weft_tensor *x, float p, uint32_t axes)
             wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(x->dtype));
     if (!(p >= 0 && p < 1))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %g is not in [0, 1)", op, (double)p);
+    if (wi_scope_is_inference(graph)) return x;
     const wi_attributes attributes = {
         .dropout = {.probability = p, .axes = axes, .stream = graph->streams++}};
     return wi_node(graph, &wi_op_dropout, &x, 1, x->dtype, &x->shape, &attributes);

@@ -1,5 +1,6 @@
 /* What all losses share (contract in loss.h). */
 #include "ops/loss/loss.h"
+#include "ops/loss/loss_terms.h"
 #include <math.h>
 
 /* ---- checks ---- */
@@ -130,10 +131,10 @@ weft_tensor *wi_loss_reduce(
     const uint32_t all = (1u << losses->shape.rank) - 1;
     weft_tensor *share = NULL;
     if (reduction == WEFT_LOSS_BATCH_MEAN) share = share_of_one(losses, all & 1u);
-    if (reduction == WEFT_LOSS_MEAN)
-        share = total ? weft_div(weft_number(losses, 1), total) : share_of_one(losses, all);
+    if (reduction == WEFT_LOSS_MEAN) share = total ? wi_share_of_total(total) : share_of_one(losses, all);
     weft_tensor *sum = wi_sum_keep(losses, all);
-    return weft_reshape_shape(share ? weft_mul(share, sum) : sum, 0, NULL);
+    weft_tensor *result = weft_reshape_shape(share ? weft_mul(share, sum) : sum, 0, NULL);
+    return total && reduction == WEFT_LOSS_MEAN ? wi_note_mean(result, total) : result;
 }
 
 /* Stretches weights to the losses' shape without the kept axis; then as a shape with it. */

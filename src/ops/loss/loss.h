@@ -24,7 +24,7 @@ bool wi_loss_finite(weft_graph *graph, const char *op, const char *name, double 
 /* ---- reductions ---- */
 /* kept: an axis of size 1 that goes away at the end, -1: none. */
 weft_tensor *wi_loss_finish(const char *op, weft_tensor *losses, int kept, const weft_loss_options *options);
-/* total: what the mean divides by, one element of the losses' rank; NULL: their number. */
+/* total: what the mean divides by, one element of the losses' rank, 0 where the mean is; NULL: their number. */
 weft_tensor *wi_loss_reduce(weft_tensor *losses, int kept, weft_loss_reduction reduction, weft_tensor *total);
 /* Without an axis of size 1 (-1: none). */
 weft_tensor *wi_loss_drop_axis(weft_tensor *x, int axis);

@@ -5,6 +5,7 @@
  * weights if there are any. What the forward and the backward rule both write down is made once. */
 #include "ops/loss/loss.h"
 #include "ops/normalization/softmax.h"
+#include "ops/prediction_form.h"
 #include <math.h>
 
 #define NO_LABEL   INT64_MIN
@@ -331,7 +332,7 @@ static weft_tensor *refuse(const class_loss *loss, const char *what) {
 weft_tensor *weft_cross_entropy_loss(
     weft_tensor *logits, weft_tensor *labels, const weft_class_loss_options *options) {
     class_loss loss = {.op = "cross_entropy", .inputs = {logits, labels}};
-    if (!begin(&loss, options, true)) return NULL;
+    if (!begin(&loss, options, true) || !wi_takes_logits(loss.op, loss.inputs[0])) return NULL;
     const bool dense = wi_dtype_is_float(labels->dtype);
     if (dense && loss.options.ignore) return refuse(&loss, "ignored label where targets are probabilities");
     if (loss.options.label_smoothing > 0 && wi_axis_has_length(loss.inputs[0], 1))
@@ -347,7 +348,7 @@ weft_tensor *weft_cross_entropy(weft_tensor *logits, weft_tensor *labels) {
 weft_tensor *weft_nll_loss(
     weft_tensor *log_probabilities, weft_tensor *labels, const weft_class_loss_options *options) {
     class_loss loss = {.op = "nll", .inputs = {log_probabilities, labels}};
-    if (!begin(&loss, options, false)) return NULL;
+    if (!begin(&loss, options, false) || !wi_takes_log_probabilities(loss.op, loss.inputs[0])) return NULL;
     if (loss.options.label_smoothing > 0) return refuse(&loss, "label_smoothing");
     return finish(&loss, &wi_op_nll, (wi_class_loss_attributes){0}, true);
 }

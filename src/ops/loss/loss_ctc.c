@@ -4,6 +4,7 @@
  * one by a slice of the examples' tables, which the gradient reads, too. */
 #include "ops/loss/ctc.h"
 #include "ops/loss/loss.h"
+#include "ops/prediction_form.h"
 
 /* ---- the losses ---- */
 
@@ -132,7 +133,8 @@ weft_tensor *weft_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_te
     weft_tensor *inputs[WI_CTC_INPUTS] = {log_probs, targets, input_lengths, target_lengths};
     weft_ctc_loss_options options;
     if (!wi_inputs_graph("ctc", inputs, WI_CTC_INPUTS) || !dtypes_good(inputs) || !shapes_good(inputs) ||
-        !read_options(inputs, &options, given) || !table_fits(inputs))
+        !read_options(inputs, &options, given) || !table_fits(inputs) ||
+        !wi_takes_log_probabilities("ctc", log_probs))
         return NULL;
     const wi_attributes attributes = {
         .ctc = {.blank = options.blank, .zero_infinity = options.zero_infinity}};

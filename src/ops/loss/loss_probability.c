@@ -1,6 +1,7 @@
 /* Losses of probabilities: binary cross-entropy and the Kullback-Leibler divergence. The former are
  * composites: their gradients in closed form neither overflow nor cancel. */
 #include "ops/loss/loss.h"
+#include "ops/prediction_form.h"
 #include <math.h>
 
 /* ---- bce of probabilities p ---- */
@@ -87,7 +88,8 @@ weft_tensor *weft_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets
     wi_shape wide;
     weft_graph *graph = wi_loss_begin("bce_with_logits", inputs, count, options);
     if (!graph || !wi_loss_match("bce_with_logits", inputs, 2) ||
-        !wi_loss_broadcasts("bce_with_logits", inputs, count, &wide))
+        !wi_loss_broadcasts("bce_with_logits", inputs, count, &wide) ||
+        !wi_takes_logits("bce_with_logits", inputs[0]))
         return NULL;
     logits = inputs[0], positive_weight = inputs[2];
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
@@ -110,7 +112,9 @@ weft_tensor *weft_kl_div_loss(
     weft_tensor *log_probabilities, weft_tensor *targets, bool log_target, const weft_loss_options *options) {
     weft_tensor *inputs[] = {log_probabilities, targets};
     weft_graph *graph = wi_loss_begin("kl_div", inputs, 2, options);
-    if (!graph || !wi_loss_match("kl_div", inputs, 2)) return NULL;
+    if (!graph || !wi_loss_match("kl_div", inputs, 2) || !wi_takes_log_probabilities("kl_div", inputs[0]) ||
+        (log_target && !wi_takes_log_probabilities("kl_div", inputs[1])))
+        return NULL;
     log_probabilities = inputs[0], targets = inputs[1];
     weft_tensor *t = log_target ? weft_exp(targets) : targets, *log_t = targets;
     if (!log_target) {

@@ -15,6 +15,7 @@
  * The order in which expressions name their inputs is the order in which a plan meets them: what a channel
  * has stands before what an element has, so that the latter finds its step. */
 #include "graph/rewrite.h"
+#include "graph/scope.h"
 #include "ops/normalization/normalization_shared.h"
 #include <math.h>
 
@@ -124,6 +125,11 @@ static bool stays(const weft_tensor *y) {
 
 static bool uses_running(const weft_tensor *y, bool inference) {
     return y->attributes->norm.inputs & WI_NORM_RUNNING && (inference || stays(y));
+}
+
+static const weft_tensor *norm_in_training(const weft_tensor *y) {
+    const weft_tensor *const mean = wi_norm_inputs_of(y).mean;
+    return mean && !uses_running(y, false) ? mean : NULL;
 }
 
 /* ---- forward ---- */
@@ -316,6 +322,7 @@ static void channel_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **
         .kind = WI_COMPOSITE,                                                                                \
         .attribute_bytes = sizeof(wi_norm_attributes),                                                       \
         .lower = channel_norm_lower,                                                                         \
+        .in_training = norm_in_training,                                                                     \
         .effect = channel_norm_effect,                                                                       \
         .check = channel_norm_check,                                                                         \
         .backward = channel_norm_backward};
@@ -380,7 +387,7 @@ static weft_tensor *running_norm(const wi_op *op, weft_tensor *x, weft_tensor *w
         inputs.var = running->var;
         inputs.batches = running->batches;
         attributes.momentum = running->batches ? 0 : running->momentum;
-        attributes.fixed = running->fixed;
+        attributes.fixed = running->fixed || wi_scope_is_inference(graph);
     }
     return weft_cast(image_norm(op, inputs, attributes), x->dtype);
 }

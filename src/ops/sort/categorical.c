@@ -1,12 +1,23 @@
-/* Classes drawn from logits: temperature, the k most probable, the most probable that add up to p. Made of other ops, by
+/* Classes drawn from logits: temperature, the k most probable, the most probable that add up to p, those that are near the
+ * most probable. Made of other ops, by
  * inversion: one number u of [0, 1) a row, and the first class whose sum of probabilities exceeds u times the last sum.
  * u is at most 1 - 2^-24, so the product is below the last sum, however it is rounded: a class of probability 0 is never
  * drawn. */
 #include "ops/op_table.h"
+#include "ops/prediction_form.h"
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
-static bool check(weft_tensor *logits, double temperature, int64_t top_k, double top_p) {
+/* The four numbers, as the caller means them. */
+typedef struct choice {
+    double temperature, top_p, min_p;
+    int64_t top_k;
+} choice;
+
+static bool check(weft_tensor *logits, const choice *c) {
+    const double temperature = c->temperature, top_p = c->top_p;
+    const int64_t top_k = c->top_k;
     char text[WI_SHAPE_TEXT];
     weft_graph *const graph = wi_inputs_graph("categorical", &logits, 1);
     if (!graph) return false;
@@ -31,7 +42,10 @@ static bool check(weft_tensor *logits, double temperature, int64_t top_k, double
             "categorical: top_p is %g, expected above 0 (0 would leave no class: temperature 0 takes "
             "the most probable) and at most 1 (all)",
             top_p);
-    return graph->status == WEFT_OK;
+    else if (!(c->min_p >= 0 && c->min_p < 1))
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "categorical: min_p is %g, expected 0 (all) or more and below 1", c->min_p);
+    return graph->status == WEFT_OK && wi_takes_logits("categorical", logits);
 }
 
 /* One number a row: the shape of the logits with 1 class. */
@@ -41,20 +55,31 @@ static weft_tensor *draws(const weft_tensor *logits) {
     return weft_uniform(logits->graph, 0, 1, shape.rank, shape.dims);
 }
 
-/* The place of the drawn class among the probabilities, (..., 1); -1 where they are NaN. `sums` are of the classes up to
- * each, of which those count whose sum before them is below top_p. */
-static weft_tensor *drawn_place(weft_tensor *probabilities, double top_p) {
-    const int axis = probabilities->shape.rank - 1;
+/* Logits relative to the largest of their row, which is 0 at any temperature. */
+static weft_tensor *cooled(weft_tensor *x, double temperature) {
+    if (!x) return NULL;
+    weft_tensor *const top = wi_max_keep(x, 1u << (x->shape.rank - 1));
+    return weft_mul_number(weft_sub(x, top), fmin(1 / temperature, (double)FLT_MAX));
+}
+
+/* The place of the drawn class among the cooled logits, (..., 1); -1 where they have NaN. `sums` are of the classes up to
+ * each, of which those count whose sum before them is below top_p. A class below min_p times the largest has none. */
+static weft_tensor *drawn_place(weft_tensor *x, const choice *c) {
+    if (!x) return NULL;
+    const int axis = x->shape.rank - 1;
     const int64_t axes[] = {axis, WEFT_END};
+    weft_tensor *const all = weft_softmax(x, axis), *probabilities = all;
+    if (c->min_p > 0)
+        probabilities = weft_where(weft_less(x, weft_number(x, log(c->min_p))), weft_number(x, 0), all);
     weft_tensor *const sums = weft_cumsum(probabilities, axis);
     weft_tensor *counted = sums;
-    if (top_p < 1) {
-        weft_tensor *const before = weft_cumsum_with(probabilities, axis, true, false);
-        counted = weft_where(weft_less(before, weft_number(before, top_p)), sums, weft_number(sums, 0));
+    if (c->top_p < 1) {
+        weft_tensor *const before = weft_cumsum_with(all, axis, true, false);
+        counted = weft_where(weft_less(before, weft_number(before, c->top_p)), sums, weft_number(sums, 0));
     }
     weft_tensor *const total = weft_max_axes(counted, axes, true);
     weft_tensor *const place =
-        weft_count_nonzero_axes(weft_less_equal(sums, weft_mul(draws(probabilities), total)), axes, true);
+        weft_count_nonzero_axes(weft_less_equal(sums, weft_mul(draws(x), total)), axes, true);
     return weft_where(weft_isnan(total), weft_number(place, -1), place);
 }
 
@@ -63,25 +88,39 @@ static weft_tensor *without_last(weft_tensor *x) {
 }
 
 /* Of sorted logits, by which class stands where; a place of -1 stays. */
-static weft_tensor *drawn_of_sorted(weft_tensor *probabilities, weft_tensor *classes, double top_p) {
-    const int axis = probabilities ? probabilities->shape.rank - 1 : 0;
-    weft_tensor *const place = probabilities ? drawn_place(probabilities, top_p) : NULL;
+static weft_tensor *drawn_of_sorted(weft_tensor *x, weft_tensor *classes, const choice *c) {
+    weft_tensor *const place = drawn_place(x, c);
     if (!place || !classes) return NULL;
-    weft_tensor *const chosen = weft_gather(classes, axis, weft_maximum_number(place, 0));
+    weft_tensor *const chosen = weft_gather(classes, x->shape.rank - 1, weft_maximum_number(place, 0));
     return weft_where(weft_less_number(place, 0), place, chosen);
 }
 
-weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p) {
-    if (!check(logits, temperature, top_k, top_p)) return NULL;
+static weft_tensor *build_categorical(weft_tensor *logits, const choice *c) {
+    if (!check(logits, c)) return NULL;
     const int axis = logits->shape.rank - 1;
     const int64_t axes[] = {axis, WEFT_END}, classes = logits->shape.dims[axis];
+    const bool all = c->top_k == 0 || c->top_k == classes;
     weft_tensor *const x = wi_wide(logits);
-    if (temperature <= 0) return weft_argmax_axes(x, axes, false);
-    const double scale = 1 / temperature;
-    if (top_p >= 1 && (top_k == 0 || top_k == classes))
-        return without_last(drawn_place(weft_softmax(weft_mul_number(x, scale), axis), 1));
-    const bool all = top_k == 0 || top_k == classes;
-    weft_tensor *const sorted = all ? weft_sort(x, axis, true) : weft_topk(x, top_k, axis, true);
-    weft_tensor *const order = all ? weft_argsort(x, axis, true) : weft_topk_indices(x, top_k, axis, true);
-    return without_last(drawn_of_sorted(weft_softmax(weft_mul_number(sorted, scale), axis), order, top_p));
+    if (c->temperature <= 0) return weft_argmax_axes(x, axes, false);
+    if (c->top_p >= 1 && all) return without_last(drawn_place(cooled(x, c->temperature), c));
+    weft_tensor *const sorted = all ? weft_sort(x, axis, true) : weft_topk(x, c->top_k, axis, true);
+    weft_tensor *const order = all ? weft_argsort(x, axis, true) : weft_topk_indices(x, c->top_k, axis, true);
+    return without_last(drawn_of_sorted(cooled(sorted, c->temperature), order, c));
+}
+
+weft_tensor *weft_categorical_with(weft_tensor *logits, const weft_categorical_options *options) {
+    weft_categorical_options own;
+    weft_graph *const graph = wi_inputs_graph("categorical", &logits, 1);
+    if (!graph || !WI_GRAPH_OPTIONS(graph, &own, options, "categorical", WEFT_CATEGORICAL_OPTIONS_INIT))
+        return NULL;
+    const choice c = {.temperature = own.temperature != 0 ? (double)own.temperature : 1,
+        .top_k = own.top_k,
+        .top_p = own.top_p != 0 ? (double)own.top_p : 1,
+        .min_p = (double)own.min_p};
+    return WI_CALL(logits, "weft_categorical_with", build_categorical(logits, &c));
+}
+
+weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p) {
+    const choice c = {.temperature = temperature, .top_k = top_k, .top_p = top_p};
+    return WI_CALL(logits, "weft_categorical", build_categorical(logits, &c));
 }

@@ -4,6 +4,7 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -160,6 +161,45 @@ static void test_all_masked(void **state) {
     }
 }
 
+/* A row of nothing but the lowest number has a largest one: as in PyTorch 2.15, all its keys weigh the same. Beside a key
+ * that is seen they weigh nothing; beside -inf they do. */
+static const float low = -2.4e38f, lowest = -FLT_MAX, never = -INFINITY, high = 2.4e38f;
+enum { LOW_ROWS = 6 };
+#define LOW_MASK                                                                                             \
+    {                                                                                                        \
+        low, low, low, low, lowest, lowest, lowest, lowest, 0, lowest, low, never, never, lowest, lowest,    \
+            never, high, high, high, high, never, -1e9f, never, -1e9f                                        \
+    }
+static const float low_wanted[LOW_ROWS * 2] = {4, 5, 4, 5, 1, 2, 4, 5, 4, 5, 5, 6};
+
+static void low_masks(int width) {
+    weft_graph *const graph = test_graph();
+    const float mask[LOW_ROWS * KEYS] = LOW_MASK, v[KEYS * WIDTH] = {1, 2, 3, 4, 5, 6, 7, 8};
+    float q[LOW_ROWS * 257], k[KEYS * 257], y[LOW_ROWS * WIDTH];
+    for (int i = 0; i < LOW_ROWS * width; i++) q[i] = (float)(i % 3) - 1;
+    for (int i = 0; i < KEYS * width; i++) k[i] = (float)(i % 5) - 2;
+    weft_tensor *const in[] = {weft_array(graph, WEFT_F32, q, 2, (const int64_t[]){LOW_ROWS, width}),
+        weft_array(graph, WEFT_F32, k, 2, (const int64_t[]){KEYS, width}),
+        weft_array(graph, WEFT_F32, v, 2, (const int64_t[]){KEYS, WIDTH}),
+        weft_array(graph, WEFT_F32, mask, 2, (const int64_t[]){LOW_ROWS, KEYS})};
+    weft_tensor *const out = weft_attention(
+        in[0], in[1], in[2], &(weft_attention_options){WEFT_ATTENTION_OPTIONS_INIT, .mask = in[3]});
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, &out, 1, NULL));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, out, y, sizeof y));
+    assert_numbers(y, low_wanted, LOW_ROWS * WIDTH);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+static void test_low_masks(void **state) {
+    (void)state;
+    low_masks(8);
+    low_masks(16);
+    low_masks(257); /* composed */
+}
+
 /* Logits of ±1e4 and of ±1e30 neither overflow nor vanish; NaN and inf stay in their rows, as in PyTorch. */
 static void test_large_numbers(void **state) {
     (void)state;
@@ -251,6 +291,7 @@ int main(void) {
     static const op_cases ops[] = {ATTENTION_OPS(COVERED_CASES)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_masked),
+        cmocka_unit_test(test_low_masks),
         cmocka_unit_test(test_large_numbers),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_bad_input),

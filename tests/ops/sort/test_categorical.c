@@ -13,26 +13,34 @@ typedef struct choice {
     double temperature, top_p;
     int64_t top_k;
     bool kept[CLASSES];
+    double min_p;
 } choice;
 
 /* softmax of the logits over 1: 0.0703, 0.5198, 0, 0.1912, 0.0259, 0.3152 without the rest; in order 1, 5, 3, 0, 4, 2. */
 static const choice choices[] = {
-    {"all", 1, 1, 0, {1, 1, 0, 1, 1, 1}},
-    {"hot", 4, 1, 0, {1, 1, 0, 1, 1, 1}},
-    {"cold", 0.25, 1, CLASSES, {1, 1, 0, 1, 1, 1}},
-    {"the first three", 1, 1, 3, {0, 1, 0, 1, 0, 1}},
-    {"one", 1, 1, 1, {0, 1, 0, 0, 0, 0}},
-    {"top-p of two", 1, 0.6, 0, {0, 1, 0, 0, 0, 1}},
-    {"top-p of all but one", 1, 0.97, 0, {1, 1, 0, 1, 0, 1}},
-    {"a tiny top-p", 1, 1e-6, 0, {0, 1, 0, 0, 0, 0}},
-    {"top-p within top-k", 1, 0.7, 3, {0, 1, 0, 0, 0, 1}},
+    {"all", 1, 1, 0, {1, 1, 0, 1, 1, 1}, 0},
+    {"hot", 4, 1, 0, {1, 1, 0, 1, 1, 1}, 0},
+    {"cold", 0.25, 1, CLASSES, {1, 1, 0, 1, 1, 1}, 0},
+    {"the first three", 1, 1, 3, {0, 1, 0, 1, 0, 1}, 0},
+    {"one", 1, 1, 1, {0, 1, 0, 0, 0, 0}, 0},
+    {"top-p of two", 1, 0.6, 0, {0, 1, 0, 0, 0, 1}, 0},
+    {"top-p of all but one", 1, 0.97, 0, {1, 1, 0, 1, 0, 1}, 0},
+    {"a tiny top-p", 1, 1e-6, 0, {0, 1, 0, 0, 0, 0}, 0},
+    {"top-p within top-k", 1, 0.7, 3, {0, 1, 0, 0, 0, 1}, 0},
+    {"min-p", 1, 1, 0, {0, 1, 0, 1, 0, 1}, 0.2},
+    {"a tiny min-p", 1, 1, 0, {1, 1, 0, 1, 1, 1}, 1e-6},
+    {"min-p of the hot", 4, 1, 0, {1, 1, 0, 1, 0, 1}, 0.55},
+    {"min-p within top-k", 1, 1, 4, {0, 1, 0, 0, 0, 1}, 0.5},
+    {"top-p within min-p", 1, 0.6, 0, {0, 1, 0, 0, 0, 1}, 0.2},
+    {"min-p within top-p", 1, 0.97, 0, {0, 1, 0, 0, 0, 1}, 0.5},
+    {"almost frozen", 1e-40, 1, 0, {0, 1, 0, 0, 0, 0}, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
 static void wanted_probabilities(const choice *c, double p[CLASSES]) {
     double sum = 0;
     for (int i = 0; i < CLASSES; i++) {
-        p[i] = c->kept[i] ? exp((double)logits_of_a_row[i] / c->temperature) : 0;
+        p[i] = c->kept[i] ? exp((double)(logits_of_a_row[i] - logits_of_a_row[1]) / c->temperature) : 0;
         sum += p[i];
     }
     for (int i = 0; i < CLASSES; i++) p[i] /= sum;
@@ -55,6 +63,13 @@ static void assert_drawn(const choice *c, const int32_t *got) {
     }
 }
 
+static weft_tensor *draw(weft_tensor *x, const choice *c) {
+    if (!(c->min_p > 0)) return weft_categorical(x, c->temperature, c->top_k, c->top_p);
+    return weft_categorical_with(
+        x, &(weft_categorical_options){WEFT_CATEGORICAL_OPTIONS_INIT, .temperature = (float)c->temperature,
+               .top_k = c->top_k, .top_p = (float)c->top_p, .min_p = (float)c->min_p});
+}
+
 static void classes_come_as_often_as_they_should(void **state) {
     (void)state;
     static float logits[ROWS][CLASSES];
@@ -64,8 +79,7 @@ static void classes_come_as_often_as_they_should(void **state) {
     weft_tensor *drawn[CHOICES];
     weft_plan *plan = NULL;
     for (int i = 0; i < ROWS; i++) memcpy(logits[i], logits_of_a_row, sizeof logits_of_a_row);
-    for (int i = 0; i < CHOICES; i++)
-        drawn[i] = weft_categorical(x, choices[i].temperature, choices[i].top_k, choices[i].top_p);
+    for (int i = 0; i < CHOICES; i++) drawn[i] = draw(x, &choices[i]);
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = ROWS, .inference = true};
     assert_weft_ok(weft_plan_create(&plan, drawn, CHOICES, &options));
     assert_weft_ok(weft_plan_write(plan, x, logits, sizeof logits));
@@ -87,11 +101,12 @@ static void what_is_impossible_never_comes(void **state) {
     (void)state;
     enum { MANY = 1000, FEW = 64 };
     static float logits[FEW][MANY];
-    int32_t got[3][FEW];
+    int32_t got[4][FEW];
     weft_graph *const graph = test_graph();
     weft_tensor *const x = weft_input(graph, "logits", WEFT_F32, MANY);
-    weft_tensor *const drawn[] = {
-        weft_categorical(x, 1, 0, 1), weft_categorical(x, 1, 50, 0.9), weft_categorical(x, 0, 0, 1)};
+    const weft_categorical_options near = {WEFT_CATEGORICAL_OPTIONS_INIT, .min_p = 0.5f};
+    weft_tensor *const drawn[] = {weft_categorical(x, 1, 0, 1), weft_categorical(x, 1, 50, 0.9),
+        weft_categorical(x, 0, 0, 1), weft_categorical_with(x, &near)};
     weft_plan *plan = NULL;
     for (int i = 0; i < FEW; i++)
         for (int k = 0; k < MANY; k++) logits[i][k] = k % 100 == 99 ? -90.0f : -INFINITY;
@@ -99,13 +114,14 @@ static void what_is_impossible_never_comes(void **state) {
     logits[2][5] = NAN;
     logits[3][5] = INFINITY;
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = FEW, .inference = true};
-    assert_weft_ok(weft_plan_create(&plan, drawn, 3, &options));
+    assert_weft_ok(weft_plan_create(&plan, drawn, 4, &options));
     assert_weft_ok(weft_plan_write(plan, x, logits, sizeof logits));
     for (int run = 0; run < 30; run++) {
         assert_weft_ok(weft_plan_run(plan));
-        for (int d = 0; d < 3; d++) assert_weft_ok(weft_plan_read(plan, drawn[d], got[d], sizeof got[d]));
-        for (int i = 4; i < FEW; i++) assert_true(got[0][i] % 100 == 99 && got[1][i] % 100 == 99);
-        for (int i = 1; i < 4; i++) assert_true(got[0][i] == -1 && got[1][i] == -1);
+        for (int d = 0; d < 4; d++) assert_weft_ok(weft_plan_read(plan, drawn[d], got[d], sizeof got[d]));
+        for (int i = 4; i < FEW; i++)
+            assert_true(got[0][i] % 100 == 99 && got[1][i] % 100 == 99 && got[3][i] % 100 == 99);
+        for (int i = 1; i < 4; i++) assert_true(got[0][i] == -1 && got[1][i] == -1 && got[3][i] == -1);
         assert_true(got[2][0] == 99 && got[2][4] == 99);
     }
     weft_plan_release(plan);
@@ -137,7 +153,14 @@ static void what_leaves_no_class_is_refused(void **state) {
     assert_refused(WEFT_ERROR_DTYPE, weft_categorical(weft_cast(x, WEFT_I32), 1, 0, 1), "not i32");
     assert_refused(WEFT_ERROR_SHAPE, weft_categorical(weft_sum(x), 1, 0, 1), "(..., classes)");
     assert_refused(WEFT_ERROR_SHAPE, weft_categorical(weft_transpose(x), 1, 0, 1), "(..., classes)");
+    assert_refused(WEFT_ERROR_ARGUMENT,
+        weft_categorical_with(x, &(weft_categorical_options){WEFT_CATEGORICAL_OPTIONS_INIT, .min_p = 1}),
+        "min_p is 1");
+    assert_refused(WEFT_ERROR_ARGUMENT,
+        weft_categorical_with(x, &(weft_categorical_options){WEFT_CATEGORICAL_OPTIONS_INIT, .min_p = NAN}),
+        "min_p is");
     assert_null(weft_categorical(NULL, 1, 0, 1));
+    assert_null(weft_categorical_with(NULL, NULL));
 }
 
 int main(void) {

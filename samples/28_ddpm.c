@@ -1,0 +1,100 @@
+/* Denoising diffusion (J. Ho et al. 2020) learns to draw digits: a network learns to tell the noise that was added to an
+ * image, and takes it away step by step from noise alone. */
+#include "digits.h"
+#include <weft/short_names.h>
+
+enum { BATCH_SIZE = 64, TIMES = 100, WIDTH = 32 };
+enum { DATA, STEPS, OPTIONS };
+static option options[OPTIONS] = {
+    [DATA] = DIGITS_OPTION,
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "600"},
+};
+
+/* Two convolutions; the time is added between them. */
+static tensor *block(tensor *x, tensor *time, int64_t filters) {
+    x = conv2d(x, filters, 3, .padding = 1);
+    x = add(x, unsqueeze(unsqueeze(linear(time, filters), -1), -1));
+    return silu(conv2d(silu(group_norm(x, 4)), filters, 3, .padding = 1));
+}
+
+/* The noise in images (batch, 1, 8, 8) at the times t (batch) or (1); in a scope that shares, all calls are one network. */
+static tensor *unet(tensor *image, tensor *t) {
+    graph *g = tensor_graph(image);
+    scope_begin(g, "unet", true);
+    tensor *rates = weft_exp(mul_number(arange(g, F32, 0, WIDTH / 2, 1), -log(1000) / (WIDTH / 2)));
+    tensor *angles = mul(unsqueeze(cast(t, F32), 1), rates);
+    tensor *time = concat(TENSORS(weft_sin(angles), weft_cos(angles)), 1);
+    tensor *fine = block(image, time, WIDTH), *coarse = block(avg_pool2d(fine, 2), time, 2 * WIDTH);
+    tensor *x = concat(TENSORS(fine, conv_transpose2d(coarse, WIDTH, 2, 2, 0)), 1);
+    x = conv2d(block(x, time, WIDTH), 1, 1);
+    scope_end(g);
+    return x;
+}
+
+/* 1 - x. */
+static tensor *rest(tensor *x) {
+    return add_number(neg(x), 1);
+}
+
+/* At the times t (n): how much noise comes then, and how much of the image is left of it, (n, 1, 1, 1). */
+static void schedule_at(tensor *t, tensor **beta, tensor **kept) {
+    tensor *betas = reshape(arange(tensor_graph(t), F32, 0, TIMES, 1), TIMES, 1, 1, 1);
+    betas = add_number(mul_number(betas, (0.2 - 1e-3) / (TIMES - 1)), 1e-3);
+    *beta = index_select(betas, 0, t), *kept = index_select(cumprod(rest(betas), 0), 0, t);
+}
+
+/* Takes the noise away step by step from images that are noise alone. */
+static status sample(graph *g, float (*drawn)[DIGIT_PIXELS]) {
+    plan *draw = NULL;
+    tensor *beta, *kept, *t = state_shape(g, "time", I32, fill(TIMES - 1), SHAPE(1));
+    tensor *image = state_shape(g, "drawing", F32, init_normal(0, 1), SHAPE(BATCH_SIZE, 1, 8, 8));
+    schedule_at(t, &beta, &kept);
+    tensor *x = sub(image, mul(div(beta, weft_sqrt(rest(kept))), unet(image, t)));
+    tensor *more = mul(weft_sqrt(beta), normal(g, 0, 1, SHAPE(BATCH_SIZE, 1, 8, 8)));
+    x = add(div(x, weft_sqrt(rest(beta))), mul(more, cast(greater_number(t, 0), F32)));
+    tensor *shown = mul_number(add_number(x, 1), 0.5);
+    status error = plan_create(&draw, TENSORS(shown, assign(image, x), assign(t, sub_number(t, 1))), NULL);
+    for (int i = 0; i < TIMES && !error; i++) error = plan_run(draw);
+    if (!error) error = plan_read(draw, shown, drawn, BATCH_SIZE * sizeof *drawn);
+    plan_release(draw);
+    return error;
+}
+
+static status train(training_loop *loop) {
+    static float images[BATCH_SIZE][DIGIT_PIXELS], noises[BATCH_SIZE][DIGIT_PIXELS];
+    static int32_t times[BATCH_SIZE];
+    float now = 0;
+    dataset *digits = NULL;
+    plan *learn = NULL;
+    graph *g = loop->graph;
+
+    tensor *beta, *kept, *t = cast(uniform(g, 0, TIMES, SHAPE(BATCH)), I32);
+    tensor *image = input(g, "image", F32, 1, 8, 8), *noise = normal(g, 0, 1, SHAPE(BATCH, 1, 8, 8));
+    schedule_at(t, &beta, &kept);
+    tensor *noisy = mul(weft_sqrt(kept), sub_number(mul_number(image, 2), 1)); /* from -1 to 1 */
+    noisy = add(noisy, mul(weft_sqrt(rest(kept)), noise));
+    tensor *loss = mse(unet(noisy, t), noise);
+    status error = plan_create(&learn, TENSORS(loss, t, noise, train_step(loss, adam(2e-3f), NULL)),
+        WITH(plan, .batch = BATCH_SIZE));
+    if (!error) error = dataset_open_idx(&digits, loop->context, options[DATA].text, "train");
+    if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
+    const value values[] = {VALUE(image, images), VALUE(t, times), VALUE(noise, noises), VALUE(loss, now)};
+    while (loop_next(loop, &error)) {
+        if (!draw_digits(digits, 0, 9, BATCH_SIZE, images, NULL)) break;
+        error = plan_step(learn, values, 4);
+        trace_values(values, 4);
+        if (loop_every(loop, 250)) printf("step %4zu: loss %.3f\n", loop->step, (double)now);
+    }
+    if (!error && !loop->stopped) {
+        error = sample(g, images);
+        if (!error) report_digits(digits, images, BATCH_SIZE);
+    }
+    plan_release(learn), dataset_release(digits);
+    return error;
+}
+
+int main(int argc, char **argv) {
+    command_line line = {
+        "ddpm", "Learns to draw digits by taking noise away.", options, OPTIONS, .loops = true};
+    return loop_main(&line, argc, argv, train);
+}

@@ -1,0 +1,29 @@
+/* Pointers and pages in place of files (contract in file_guess.h). */
+#include "base/file_guess.h"
+#include <string.h>
+#include <strings.h>
+
+static bool begins_with(const char *bytes, size_t size, const char *text) {
+    const size_t length = strlen(text);
+    return size >= length && strncasecmp(bytes, text, length) == 0;
+}
+
+weft_status wi_file_refuse_pointer(const char *path, const char *bytes, size_t size) {
+    if (begins_with(bytes, size, "version https://git-lfs.github.com/spec/"))
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s': a pointer of Git LFS in place of the file, which 'git lfs pull' fetches", path);
+    return WEFT_OK;
+}
+
+weft_status wi_file_refuse_page(const char *path, const char *bytes, size_t size) {
+    static const char *const pages[] = {"<!doctype html", "<html", "<head"};
+    size_t at = begins_with(bytes, size, "\xef\xbb\xbf") ? 3 : 0;
+    WI_TRY(wi_file_refuse_pointer(path, bytes, size));
+    while (at < size && bytes[at] && strchr(" \t\r\n", bytes[at])) at++;
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+        if (begins_with(bytes + at, size - at, pages[i]))
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': an HTML page in place of the file: the download failed", path);
+    if (begins_with(bytes + at, size - at, "<?xml"))
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': an XML document in place of the file: the download failed", path);
+    return WEFT_OK;
+}

@@ -1,0 +1,102 @@
+/* What the columns of a table hold, where the options do not say it (contract in csv_build.h). A column of which most cells
+ * are numbers, or almost, is no column of categories: someone wrote a number in another form. */
+#include "train/csv_build.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { QUOTED = 3 };
+
+/* The cells of a field that hold anything. */
+typedef struct field_cells {
+    size_t count, numbers, almost; /* almost: the numbers and what is one in another form */
+    unsigned forms;                /* that read all of them which are almost numbers */
+    size_t quoted;                 /* lines and rows of the first that are no numbers */
+    size_t rows[QUOTED];
+    const char *texts[QUOTED];
+} field_cells;
+
+void wi_csv_field_name(const wi_csv_builder *b, size_t field, char text[128]) {
+    if (b->table.names)
+        snprintf(text, 128, "'%.100s'", b->table.names[field]);
+    else
+        snprintf(text, 128, "%zu (from 0)", field);
+}
+
+weft_status wi_csv_check_form(const char *call, const wi_csv_form *form) {
+    const char decimal = form->decimal ? form->decimal : '.';
+    if (decimal != '.' && decimal != ',')
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: decimal is '%c', expected a point or a comma", call, decimal);
+    if (form->thousands && !strchr(",.' ", form->thousands))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "%s: thousands is '%c', expected a comma, a point, an apostrophe or a blank", call,
+            form->thousands);
+    if (form->thousands == decimal)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: '%c' cannot be both decimal and thousands", call, decimal);
+    return WEFT_OK;
+}
+
+static void look_at_cell(const wi_csv_builder *b, field_cells *field, const char *cell, size_t row) {
+    double value = 0.0;
+    if (wi_csv_is_missing(cell)) return;
+    field->count++;
+    const bool number = wi_csv_number(&b->form, cell, &value);
+    field->numbers += number;
+    if (number && !strpbrk(cell, ",.' ")) { /* it is one in every form */
+        field->almost++;
+        return;
+    }
+    if (number || wi_csv_is_almost_number(cell)) {
+        field->almost++;
+        field->forms &= wi_csv_forms_of(cell);
+    }
+    if (number || field->quoted == QUOTED) return;
+    field->rows[field->quoted] = row;
+    field->texts[field->quoted++] = cell;
+}
+
+static weft_status fail_almost(const wi_csv_builder *b, const field_cells *field, size_t index) {
+    const size_t others = field->count - field->numbers;
+    const char *const hint = field->almost == field->count ? wi_csv_forms_hint(field->forms) : NULL;
+    char name[128], cells[320] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < field->quoted; i++)
+        used += (size_t)snprintf(cells + used, sizeof cells - used, "%s'%.40s' (line %zu)", i ? ", " : "",
+            field->texts[i], b->table.lines[field->rows[i]]);
+    if (others > field->quoted)
+        snprintf(cells + used, sizeof cells - used, " and %zu more", others - field->quoted);
+    wi_csv_field_name(b, index, name);
+    WI_FAIL(WEFT_ERROR_FORMAT,
+        "'%s': column %s: %zu of %zu cells are numbers, and not %s; %s%scorrect them, or give columns and "
+        "declare it with the kind WEFT_CSV_CATEGORY",
+        b->table.path, name, field->numbers, field->count, cells, hint ? hint : "", hint ? ", or " : "");
+}
+
+static weft_status choose_kind(wi_csv_builder *b, const field_cells *field, size_t index) {
+    weft_csv_column *const spec = &b->columns[index].spec;
+    const weft_dataset *const like = b->options->like;
+    const wi_name *const same = like ? wi_names_find(b->like, like->count, spec->name) : NULL;
+    if (same) {
+        const bool category = weft_dataset_category_count(like, same->number) > 0;
+        const bool integer = like->columns[same->number].dtype == WEFT_I32;
+        spec->kind = category ? WEFT_CSV_CATEGORY : integer ? WEFT_CSV_INTEGER : WEFT_CSV_NUMBER;
+        return WEFT_OK;
+    }
+    spec->kind = field->count && field->numbers == field->count ? WEFT_CSV_NUMBER : WEFT_CSV_CATEGORY;
+    if (spec->kind == WEFT_CSV_NUMBER || field->count == 0) return WEFT_OK;
+    return field->almost >= field->count - field->count / 10 ? fail_almost(b, field, index) : WEFT_OK;
+}
+
+weft_status wi_csv_find_kinds(wi_csv_builder *b) {
+    const char *at = b->table.first;
+    weft_status status = WEFT_OK;
+    field_cells *const fields = wi_allocate_array(b->allocator, b->table.fields, sizeof *fields);
+    if (!fields) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < b->table.fields; i++) fields[i].forms = (1u << WI_CSV_FORMS) - 1;
+    for (size_t row = 0; row < b->table.rows; row++) {
+        at = wi_csv_row(&b->table, at, b->cells);
+        for (size_t i = 0; i < b->table.fields; i++) look_at_cell(b, &fields[i], b->cells[i], row);
+    }
+    for (size_t i = 0; i < b->table.fields && status == WEFT_OK; i++) status = choose_kind(b, &fields[i], i);
+    wi_release(b->allocator, fields);
+    return status;
+}

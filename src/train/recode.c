@@ -1,0 +1,136 @@
+/* Datasets with the numbers of categories that a graph knows (contract in recode.h). */
+#include "train/recode.h"
+#include "base/names.h"
+#include <stdio.h>
+#include <string.h>
+
+/* ---- from numbers to numbers ---- */
+
+/* numbers[i]: what category i of one is in the other; -1: it has none of this text. */
+static weft_status match_categories(
+    int32_t **numbers, const weft_allocator *allocator, const weft_encoding *from, const weft_encoding *to) {
+    wi_name *const names = wi_allocate_array(allocator, to->count + 1, sizeof *names);
+    *numbers = wi_allocate_array(allocator, from->count + 1, sizeof **numbers);
+    if (names && *numbers) {
+        for (size_t i = 0; i < to->count; i++) names[i] = (wi_name){to->texts[i], i};
+        wi_names_sort(names, to->count);
+    }
+    for (size_t i = 0; names && *numbers && i < from->count; i++) {
+        const wi_name *const found = wi_names_find(names, to->count, from->texts[i]);
+        (*numbers)[i] = found ? (int32_t)found->number : -1;
+    }
+    wi_release(allocator, names);
+    return names && *numbers ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+static weft_status fail_unknown(
+    const weft_column *column, int32_t number, size_t example, const weft_encoding *known) {
+    char names[256];
+    size_t used = 0;
+    for (size_t i = 0; i < known->count && used + 1 < sizeof names; i++) {
+        const int wrote =
+            snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "", known->texts[i]);
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+    WI_FAIL(WEFT_ERROR_ARGUMENT,
+        "column '%.100s': example %zu is '%.100s', which is not one of the %zu categories of the training: "
+        "%s",
+        column->name, example, column->encoding->texts[number], known->count, names);
+}
+
+/* Numbers that are no category stay: labels that a loss ignores. */
+static weft_status map_numbers(
+    int32_t *to, const weft_dataset *dataset, size_t index, const weft_encoding *known, const int32_t *map) {
+    const weft_column *const column = &dataset->columns[index];
+    const int32_t *const from = column->data;
+    const size_t each = wi_column_bytes(column) / sizeof *from;
+    for (size_t i = 0; i < each * dataset->examples; i++) {
+        const bool is_category = from[i] >= 0 && (size_t)from[i] < column->encoding->count;
+        to[i] = is_category ? map[from[i]] : from[i];
+        if (is_category && to[i] < 0) return fail_unknown(column, from[i], i / each, known);
+    }
+    return WEFT_OK;
+}
+
+/* Gives the column of a dataset over another one numbers of its own. */
+static weft_status recode_column(weft_dataset *recoded, size_t index, const weft_encoding *known) {
+    const weft_dataset *const base = recoded->base;
+    const weft_allocator *const allocator = base->context->allocator;
+    weft_column *const column = &recoded->columns[index];
+    int32_t *map = NULL;
+    weft_status status = match_categories(&map, allocator, column->encoding, known);
+    int32_t *const numbers =
+        status == WEFT_OK ? wi_allocate_array(allocator, base->examples, wi_column_bytes(column)) : NULL;
+    if (!numbers) status = WEFT_ERROR_MEMORY;
+    if (status == WEFT_OK) status = map_numbers(numbers, base, index, known, map);
+    wi_release(allocator, map);
+    if (numbers) column->data = numbers;
+    column->encoding = status == WEFT_OK ? wi_encoding_copy(&recoded->arena, known) : NULL;
+    if (status == WEFT_OK && !column->encoding) status = WEFT_ERROR_MEMORY;
+    return status;
+}
+
+/* ---- datasets ---- */
+
+static weft_status make_over(weft_dataset **made, weft_dataset *base) {
+    weft_dataset *const over = wi_allocate(base->context->allocator, sizeof *over);
+    if (!over) return WEFT_ERROR_MEMORY;
+    over->context = weft_context_retain(base->context);
+    over->source = wi_source_retain(base->source);
+    over->base = weft_dataset_retain(base);
+    over->examples = base->examples;
+    over->origins = base->origins;
+    over->skipped = base->skipped;
+    atomic_init(&over->references, 1);
+    wi_arena_init(&over->arena, base->context->allocator);
+    over->columns = wi_arena_take(&over->arena, base->count * sizeof *over->columns);
+    if (!over->columns) {
+        weft_dataset_release(over);
+        return WEFT_ERROR_MEMORY;
+    }
+    memcpy(over->columns, base->columns, base->count * sizeof *over->columns);
+    over->count = base->count;
+    *made = over;
+    return WEFT_OK;
+}
+
+static bool can_map(const weft_column *column, const weft_encoding *known) {
+    return column->data && column->dtype == WEFT_I32 && column->encoding->kind == WI_CATEGORIES &&
+           known->kind == WI_CATEGORIES;
+}
+
+static weft_status match_column(
+    weft_dataset **recoded, weft_dataset *dataset, const weft_graph *graph, size_t c) {
+    const weft_column *const column = &dataset->columns[c];
+    const weft_encoding *const known = wi_graph_encoding(graph, column->name);
+    if (!known || !column->encoding || wi_encoding_equal(column->encoding, known)) return WEFT_OK;
+    if (!can_map(column, known)) return wi_encoding_check(column->name, column->encoding, known);
+    if (!*recoded) WI_TRY(make_over(recoded, dataset));
+    return recode_column(*recoded, c, known);
+}
+
+weft_status wi_dataset_recode(
+    weft_dataset **recoded, weft_dataset *dataset, const weft_graph *graph, const bool *used) {
+    weft_status status = WEFT_OK;
+    *recoded = NULL;
+    for (size_t c = 0; c < dataset->count && status == WEFT_OK; c++)
+        if (used[c]) status = match_column(recoded, dataset, graph, c);
+    if (status == WEFT_OK && !*recoded) *recoded = weft_dataset_retain(dataset);
+    if (status == WEFT_OK) return WEFT_OK;
+    weft_dataset_release(*recoded);
+    *recoded = NULL;
+    return status;
+}
+
+weft_status wi_dataset_keep_encodings(weft_graph *graph, const weft_dataset *dataset, const bool *used) {
+    const weft_allocator *const allocator = dataset->context->allocator;
+    wi_named_encoding *const named = wi_allocate_array(allocator, dataset->count, sizeof *named);
+    size_t count = 0;
+    if (!named) return WEFT_ERROR_MEMORY;
+    for (size_t c = 0; c < dataset->count; c++)
+        if (used[c])
+            named[count++] = (wi_named_encoding){dataset->columns[c].name, dataset->columns[c].encoding};
+    const weft_status status = wi_graph_encodings_set(graph, named, count);
+    wi_release(allocator, named);
+    return status;
+}
