@@ -68,7 +68,8 @@ static weft_tensor *update_of(const trained *t, const program *p, weft_tensor *l
         char name[16];
         snprintf(name, sizeof name, "v%d", source);
         if (program_is_frozen(p, source)) (void)weft_freeze(t->built.graph, name, true);
-        moves = moves || !program_is_frozen(p, source);
+        /* A step of nothing but frozen parameters, and of those that the loss does not reach, is an error. */
+        moves = moves || (!program_is_frozen(p, source) && !wi_gradient_is_unreached(t->gradients[i]));
         parameters[count] = t->built.tensors[source];
         gradients[count++] = t->gradients[i];
     }
