@@ -1,5 +1,6 @@
 /* A program as a graph with its loss, gradients and update: see trained.h. */
 #include "random/trained.h"
+#include "ops/op_table.h"
 #include "oracle/dtype_values.h"
 #include <stdio.h>
 #include <stdlib.h>
