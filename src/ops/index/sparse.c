@@ -35,9 +35,10 @@ static weft_tensor *build_sparse_matmul(
             wi_shape_print(&rows->shape, text[0]), wi_shape_print(&columns->shape, text[1]),
             wi_shape_print(values ? &values->shape : &rows->shape, text[2]),
             wi_shape_print(&dense->shape, text[3]));
-    weft_tensor *terms = weft_index_select(dense, 0, columns);
-    if (values && terms) terms = weft_mul(terms, beside(values, terms->shape.rank));
-    return weft_index_sum(terms, 0, rows, size);
+    weft_tensor *terms = wi_wide(weft_index_select(dense, 0, columns));
+    if (values && terms) terms = weft_mul(terms, beside(wi_wide(values), terms->shape.rank));
+    weft_tensor *const sum = weft_index_sum(terms, 0, rows, size);
+    return sum ? weft_cast(sum, dense->dtype) : NULL;
 }
 
 weft_tensor *weft_sparse_matmul(
