@@ -1,6 +1,6 @@
 #!/bin/sh
 # The instruction sets that PoCL can be told to compile for, on a processor that has them all: each is a processor of
-# another kind to Weft. `weft check` must say that every op works, the tests must pass, and no compiler may write to
+# another kind to Weft. `weft check` must say that every op works, the tests and a few random programs must pass, and no compiler may write to
 # stderr. Each set has kernel caches of its own in FOLDER.
 #
 # usage: check_tiers.sh BUILD FOLDER [--full]
@@ -38,6 +38,8 @@ check_set() {
     run "$1" "$build/bin/weft" check
     grep -E '^([0-9]+) of \1 work$' "$folder/$1/log" >/dev/null || { tail -n 3 "$folder/$1/log" >&2; exit 1; }
     for test in $tests; do run "$1" "$build/tests/$test"; done
+    # A program that is wrong is printed, and the command fails.
+    run "$1" "$build/bin/weft" check --random 600 --seed 20261129 --count 6
     echo "$1: $(tail -n 1 "$folder/$1/log" | cut -c1-60), $(($(date +%s) - begin)) s"
 }
 

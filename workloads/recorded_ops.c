@@ -41,6 +41,10 @@ static weft_tensor *build_with_numbers(const char *op, const cJSON *c, weft_tens
     if (strcmp(op, "mul_number") == 0) return weft_mul_number(x[0], first);
     if (strcmp(op, "div_number") == 0) return weft_div_number(x[0], first);
     if (strcmp(op, "pow_number") == 0) return weft_pow_number(x[0], first);
+    if (strcmp(op, "number_sub") == 0) return weft_number_sub(first, x[0]);
+    if (strcmp(op, "number_div") == 0) return weft_number_div(first, x[0]);
+    if (strcmp(op, "number_pow") == 0) return weft_number_pow(first, x[0]);
+    if (strcmp(op, "number_remainder") == 0) return weft_number_remainder(first, x[0]);
     if (strcmp(op, "remainder_number") == 0) return weft_remainder_number(x[0], first);
     if (strcmp(op, "maximum_number") == 0) return weft_maximum_number(x[0], first);
     if (strcmp(op, "minimum_number") == 0) return weft_minimum_number(x[0], first);
@@ -91,6 +95,11 @@ static weft_tensor *build_bag(const cJSON *c, weft_tensor *const *x) {
 
 static weft_tensor *build_index(const char *op, const cJSON *c, weft_tensor *const *x) {
     const int axis = number(c, "axis"), size = number(c, "start");
+    const weft_scatter_kind kind = (weft_scatter_kind)number(c, "mode");
+    const bool keep = cJSON_IsTrue(member(c, "keep"));
+    if (strcmp(op, "scatter_reduce") == 0) return weft_scatter_reduce(x[0], axis, x[1], x[2], kind, keep);
+    if (strcmp(op, "index_reduce") == 0) return weft_index_reduce(x[0], axis, x[1], x[2], kind, keep);
+    if (strcmp(op, "sparse_matmul") == 0) return weft_sparse_matmul(x[0], x[1], x[2], size, x[3]);
     if (strcmp(op, "gather") == 0) return weft_gather(x[0], axis, x[1]);
     if (strcmp(op, "index_select") == 0) return weft_index_select(x[0], axis, x[1]);
     if (strcmp(op, "scatter_add") == 0) return weft_scatter_add(x[0], axis, x[1], x[2]);

@@ -8,16 +8,32 @@
  * index = index[o][j][i] with WEFT_EACH 1, index[j] with WEFT_EACH 0. Work split: an item owns part of y, the
  * rows r_begin .. r_end - 1 of one o in `width` neighbouring columns, zeroes it, and walks through all of the
  * index: nothing is shared, so no atomics, and the sum's order is fixed. WEFT_ELEMENT is float or int;
- * with WEFT_SKIPS the index `skipped` is left out. */
+ * with WEFT_SKIPS the index `skipped` is left out.
+ *
+ * With WEFT_EXTREME 1 or -1, y is the largest or smallest element instead of the sum: it begins as WEFT_START, else 0, and an
+ * element takes its place that is larger (smaller), or NaN; a NaN stays. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) scatter_##suffix
 #define WEFT_ELEMENT      float
 #define WEFT_EACH         1
 #define WEFT_SKIPS        0
+#define WEFT_EXTREME      0
+#define WEFT_START        0
 #ifndef WEFT_INDEX
 #define WEFT_INDEX long
 #endif
+#endif
+
+#undef WEFT_TAKE
+#if WEFT_EXTREME
+#define WEFT_TAKE(y, b)                                                                                      \
+    do {                                                                                                     \
+        const WEFT_ELEMENT a_ = *(y), b_ = (b);                                                              \
+        if (a_ == a_ && !(WEFT_EXTREME > 0 ? b_ <= a_ : b_ >= a_)) *(y) = b_;                                \
+    } while (0)
+#else
+#define WEFT_TAKE(y, b) (*(y) += (b))
 #endif
 
 __kernel void WEFT_NAME(sum)(__global const WEFT_ELEMENT *restrict source, long source_offset,
@@ -34,14 +50,14 @@ __kernel void WEFT_NAME(sum)(__global const WEFT_ELEMENT *restrict source, long 
     index += index_offset;
     y += y_offset + o * size * inner;
     for (WEFT_INDEX r = r_begin; r < r_end; r++) {
-        for (WEFT_INDEX i = begin; i < end; i++) y[r * inner + i] = 0;
+        for (WEFT_INDEX i = begin; i < end; i++) y[r * inner + i] = WEFT_START;
     }
 #if WEFT_EACH
     index += o * count * inner;
     for (WEFT_INDEX j = 0; j < count; j++) {
         for (WEFT_INDEX i = begin; i < end; i++) {
             const int k = index[j * inner + i];
-            if (k >= r_begin && k < r_end) y[k * inner + i] += source[j * inner + i];
+            if (k >= r_begin && k < r_end) WEFT_TAKE(y + k * inner + i, source[j * inner + i]);
             if (range == 0 && (k < 0 || k >= size)) WEFT_FAULT(faults, fault, (o * count + j) * inner + i);
         }
     }
@@ -52,7 +68,7 @@ __kernel void WEFT_NAME(sum)(__global const WEFT_ELEMENT *restrict source, long 
         if (k == skipped) continue;
 #endif
         if (k >= r_begin && k < r_end) {
-            for (WEFT_INDEX i = begin; i < end; i++) y[k * inner + i] += source[j * inner + i];
+            for (WEFT_INDEX i = begin; i < end; i++) WEFT_TAKE(y + k * inner + i, source[j * inner + i]);
         }
         if (range == 0 && begin == 0 && (k < 0 || k >= size)) WEFT_FAULT(faults, fault, j);
     }

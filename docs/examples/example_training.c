@@ -108,6 +108,35 @@ static weft_status describe(weft_plan *plan) {
     return status;
 }
 
+/* A curve through points by L-BFGS, then a step of gradient descent by the program's own arithmetic. */
+static weft_status fit(weft_context *context) {
+    static const float xs[4][1] = {{0}, {1}, {2}, {3}}, ys[4][1] = {{1}, {3}, {2}, {5}};
+    weft_graph *graph = NULL;
+    weft_lbfgs *optimizer = NULL;
+    weft_plan *plan = NULL;
+    weft_lbfgs_info info = {0};
+    float numbers[2], slopes[2], first = 0;
+    size_t size = 0;
+    weft_status status = weft_graph_create(&graph, context);
+    if (status) return status;
+    weft_tensor *x = weft_input(graph, "x", WEFT_F32, 1), *y = weft_input(graph, "y", WEFT_F32, 1);
+    weft_tensor *loss = weft_mse(weft_linear(x, 1), y), *slope = weft_gradient_vector(loss, NULL);
+    const weft_value values[] = {
+        weft_value_in(x, xs, sizeof xs), weft_value_in(y, ys, sizeof ys), {slope, slopes, sizeof slopes}};
+    status = weft_lbfgs_create(&optimizer, loss, WEFT_WITH(lbfgs, .batch = 4));
+    if (!status) status = weft_lbfgs_step(optimizer, values, 2, &first);
+    weft_lbfgs_get_info(optimizer, &info);
+    printf("loss %g, then %g after %zu evaluations\n", (double)first, info.loss, info.evaluations);
+    if (!status) status = weft_plan_create(&plan, &slope, 1, WEFT_WITH(plan, .batch = 4));
+    if (!status) status = weft_plan_step(plan, values, 3);
+    if (!status) status = weft_vector_size(graph, NULL, &size);
+    if (!status) status = weft_vector_read(graph, NULL, numbers, size);
+    for (size_t i = 0; i < size; i++) numbers[i] -= 0.01f * slopes[i];
+    if (!status) status = weft_vector_write(graph, NULL, numbers, size);
+    weft_plan_release(plan), weft_lbfgs_release(optimizer), weft_graph_release(graph);
+    return status;
+}
+
 static bool stop_after_two(void *trainer, const weft_epoch *e) {
     if (e->epoch == 2) (void)weft_trainer_cancel(*(weft_trainer **)trainer); /* from any thread, too */
     return true;
@@ -171,6 +200,10 @@ static weft_status measure(weft_context *context) {
         if (!status)
             status = i < 7 ? weft_metric_update(state, 2, &outputs[0][0], labels)
                            : weft_metric_update_values(state, 2, &outputs[0][0], &targets[0][0]);
+        const weft_metric_rows half = {WEFT_METRIC_ROWS_INIT, .rows = 2, .outputs = &outputs[0][0],
+            .labels = i < 7 ? labels : NULL, .targets = i < 7 ? NULL : &targets[0][0],
+            .weights = (const float[]){0.5f, 0.5f}};
+        if (!status) status = weft_metric_add(state, &half);
         if (!status) status = weft_metric_result(state, &value);
         if (!status) status = weft_metric_values(state, all, 9, &count);
         printf("metric %zu: %g\n", i, value);
@@ -196,10 +229,11 @@ int main(void) {
     if ((status = weft_plan_write(plan, weft_graph_find_input(graph, "x"), numbers, sizeof numbers)))
         goto done;
     if ((status = choose_rate(graph, plan, loss, rate))) goto done;
+    if ((status = weft_accumulation_end(graph))) goto done; /* before the last run of an epoch */
     if ((status = weft_average_swap(graph)) || (status = weft_average_swap(graph)))
         goto done; /* to the average, and back */
     if ((status = describe(plan)) || (status = print_schedules())) goto done;
-    if ((status = let_train(context))) goto done;
+    if ((status = fit(context)) || (status = let_train(context))) goto done;
     status = measure(context);
 done:
     if (status) fprintf(stderr, "training: %s\n", weft_last_error());

@@ -93,6 +93,12 @@ WEFT_API weft_graph *weft_context_graph(weft_context *context);
 WEFT_API weft_context *weft_graph_context(const weft_graph *graph); /* borrowed */
 /* The first error of the graph's ops, WEFT_OK if there was none. */
 WEFT_API weft_status weft_graph_status(weft_graph *graph);
+/* Errors of the calls that follow say from where on they may come: "(after model.c:42)". An error of an op names the public
+ * call that the program made and the open scopes in any case. Gives the graph back, and NULL for NULL.
+ *     weft_tensor *x = weft_input(WEFT_HERE(graph), "x", WEFT_F32, 8); */
+#define WEFT_HERE(graph) weft_graph_here((graph), __FILE__, __LINE__)
+/* What WEFT_HERE calls. file: the text must live as long as the graph; NULL: errors name no place. */
+WEFT_API weft_graph *weft_graph_here(weft_graph *graph, const char *file, int line);
 
 /* In which format plans keep what runs through the network. Parameters, their gradients, optimizer state, statistics of
  * norms, losses, inputs and outputs are f32 in each of them, and so are sums and everything in registers. */
@@ -223,10 +229,16 @@ WEFT_API weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft
 WEFT_API weft_tensor *weft_transient_state(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
-/* A constant of rank 0, which broadcasts to any shape. A float (rounded to the nearest), i32 or bool. */
+/* A constant of rank 0, which broadcasts to any shape. A float (rounded to the nearest), i32 or bool. WEFT_LENGTH is no
+ * number (WEFT_ERROR_ARGUMENT): weft_size gives it. */
 WEFT_API weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value);
 /* A constant with the graph and dtype of x: weft_mul(x, weft_number(x, 0.5)). */
 WEFT_API weft_tensor *weft_number(weft_tensor *x, double value);
+/* The size of an axis as a tensor: i32 of rank 0, which weft_cast makes a float. A number where the size is one; along the
+ * batch, WEFT_LENGTH, or an axis that is made of them, the size that each plan has, from one graph. No gradient. NULL after
+ * an error: WEFT_ERROR_SHAPE (no such axis).
+ *     weft_div(weft_sum(x), weft_cast(weft_size(x, 0), WEFT_F32))        a mean over the batch */
+WEFT_API weft_tensor *weft_size(weft_tensor *x, int axis);
 /* An f32 of rank 0 whose value can be changed between runs without a new plan (a learning rate). */
 WEFT_API weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value);
 WEFT_API weft_status weft_scalar_set(weft_tensor *scalar, float value);

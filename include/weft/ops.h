@@ -12,7 +12,7 @@
 #ifndef WEFT_OPS_H
 #define WEFT_OPS_H
 
-#include <weft/graph.h>
+#include <weft/indexing.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -105,8 +105,10 @@ WEFT_API weft_tensor *weft_logical_xor(weft_tensor *a, weft_tensor *b); /* eithe
 WEFT_API weft_tensor *weft_logical_not(weft_tensor *a);                 /* not a */
 
 /* ---- forms with a number, and casts ---- */
-/* The number is on the right: weft_mul_number(a, 0.5) is weft_mul(a, weft_number(a, 0.5)). On the left:
- * weft_sub(weft_number(x, 1), x). With i32 the number must be whole (else WEFT_ERROR_ARGUMENT). */
+/* The number is on the right: weft_mul_number(a, 0.5) is weft_mul(a, weft_number(a, 0.5)). On the left it stands in front:
+ * weft_number_sub(1, a) is 1 - a. With i32 the number must be whole (else WEFT_ERROR_ARGUMENT). Sizes that are not part of
+ * the network are no numbers: WEFT_LENGTH is refused here and wherever a number is taken, with WEFT_ERROR_ARGUMENT, and
+ * WEFT_BATCH is -1; weft_size gives them. */
 WEFT_API weft_tensor *weft_add_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_sub_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_mul_number(weft_tensor *a, double number);
@@ -122,6 +124,10 @@ WEFT_API weft_tensor *weft_greater_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_greater_equal_number(weft_tensor *a, double number);
 /* The same; exponents -1, 1, 2 and 3 do not use weft_pow. */
 WEFT_API weft_tensor *weft_pow_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_number_sub(double number, weft_tensor *a);       /* number - a */
+WEFT_API weft_tensor *weft_number_div(double number, weft_tensor *a);       /* number / a; floats only */
+WEFT_API weft_tensor *weft_number_remainder(double number, weft_tensor *a); /* has the sign of a */
+WEFT_API weft_tensor *weft_number_pow(double number, weft_tensor *a);       /* number^a; floats only */
 /* Any dtype to any other. To an integer: truncates toward zero (undefined out of range). To a
  * narrower float: rounds to nearest even. To bool: a != 0. Gradients flow between floats. */
 WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
@@ -141,6 +147,23 @@ WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 #define weft_any(...)           WEFT_TAKE_AXES_(weft_any_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_all(...)           WEFT_TAKE_AXES_(weft_all_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_count_nonzero(...) WEFT_TAKE_AXES_(weft_count_nonzero_axes, __VA_ARGS__, WEFT_8_ENDS_)
+/* The same with the reduced axes kept, of size 1: PyTorch's keepdim=True. An axis that is named twice is an error
+ * (WEFT_ERROR_SHAPE), and a bool among axes does not compile in C++. C cannot tell weft_sum(x, 2, true), which names the
+ * axes 2 and 1, from weft_sum_keep(x, 2). */
+#define weft_sum_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_sum_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_mean_keep(...)          WEFT_TAKE_AXES_KEEP_(weft_mean_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_max_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_max_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_argmax_keep(...)        WEFT_TAKE_AXES_KEEP_(weft_argmax_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_min_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_min_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_argmin_keep(...)        WEFT_TAKE_AXES_KEEP_(weft_argmin_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_prod_keep(...)          WEFT_TAKE_AXES_KEEP_(weft_prod_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_var_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_var_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_std_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_std_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_norm_keep(...)          WEFT_TAKE_AXES_KEEP_(weft_norm_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_logsumexp_keep(...)     WEFT_TAKE_AXES_KEEP_(weft_logsumexp_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_any_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_any_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_all_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_all_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_count_nonzero_keep(...) WEFT_TAKE_AXES_KEEP_(weft_count_nonzero_axes, __VA_ARGS__, WEFT_8_ENDS_)
 /* The full forms. axes: a list that ends with WEFT_END, or NULL for all axes; keep: reduced axes remain with
  * size 1. */
 WEFT_API weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep);  /* f32, i32 */
@@ -344,60 +367,12 @@ WEFT_API weft_tensor *weft_full(
 /* (rows, columns) of any dtype: 1 where row = column, else 0. */
 WEFT_API weft_tensor *weft_eye(weft_graph *graph, weft_dtype dtype, int64_t rows, int64_t columns);
 
-/* ---- indexing: indices are i32 in [0, size of the axis) ----
- * An index out of range reads as 0 and adds nothing; the next weft_plan_read or weft_plan_wait of the plan
- * returns WEFT_ERROR_ARGUMENT with the position of the first one. No gradient flows to indices. */
-/* y[i][j][k] = x[i][index[i][j][k]][k] for axis 1. index has the rank of x, and at most the size of x along
- * the other axes; y has the shape of index and the dtype of x, which may be any. */
-WEFT_API weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index);
-/* y[i][j][k] = x[i][index[j]][k] for axis 1: the axes of index replace the axis (with rank 1 the rank stays
- * the same; any other rank is allowed: an embedding is axis 0 of its weights). Any dtype. */
-WEFT_API weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index);
-/* y = x, then y[i][index[j]][k] = source[i][j][k] for axis 1. index: i32 (n); where it names a row twice the last one
- * counts. source: of the dtype and shape of x, but with n elements along the axis. Any dtype. NULL after an error:
- * WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE; an index out of range is an error of the next read or wait. weft_assign(x, weft_index_copy(x, ...)) of a parameter or state is done in place, unless another
- * output of the plan still reads the old x: its cost is that of the rows. */
-WEFT_API weft_tensor *weft_index_copy(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
-/* y = x, then y[i][index[i][j][k]][k] += source[i][j][k] for axis 1; index has the shape of source. Summed in
- * the order of j, so that every run gives the same result. A float or i32. */
-WEFT_API weft_tensor *weft_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
-/* y = x, then y[i][index[j]][k] += source[i][j][k] for axis 1; index has rank 1. A float or i32. */
-WEFT_API weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
-/* The same two with zeros for x: the axis of the result has `size` elements (WEFT_BATCH * k is allowed). */
-WEFT_API weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
-WEFT_API weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
-/* Rows of a table (vocabulary, width), f32, selected by tokens i32 (...) → (..., width). A token outside of
- * the vocabulary gives a row of zeros and no gradient, and is an error of the next read or wait.
- * weft_embedding in nn.h creates the table, too. */
-WEFT_API weft_tensor *weft_embedding_with(weft_tensor *table, weft_tensor *tokens);
-/* The same, but the row `padding` gets no gradient; a negative number counts from the end. */
-WEFT_API weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding);
-
-typedef enum weft_bag_mode { WEFT_BAG_MEAN, WEFT_BAG_SUM, WEFT_BAG_MAX } weft_bag_mode;
-typedef struct weft_bag_options {
-    size_t struct_size;
-    weft_bag_mode mode; /* default WEFT_BAG_MEAN */
-    /* i32 (bags): where in tokens (n) each bag begins: 0, then as much or more. Default NULL: a bag is the last axis. */
-    weft_tensor *offsets;
-    /* Factors of the rows, of the table's dtype and the tokens' shape, for WEFT_BAG_SUM. Default NULL: none. */
-    weft_tensor *weights;
-    bool padded;     /* default false */
-    int64_t padding; /* with `padded`: this token is in no bag; a negative number counts from the end */
-} weft_bag_options;
-#define WEFT_BAG_OPTIONS_INIT .struct_size = sizeof(weft_bag_options)
-/* table (vocabulary, width), tokens i32 (..., n) → (..., width): of the rows of each n tokens the mean, the sum or the
- * largest elements, as torch.nn.functional.embedding_bag gives them. With offsets, tokens (n) → (bags, width). A bag without
- * tokens gives zeros. Errors: WEFT_ERROR_SHAPE (tokens of one axis without offsets, weights of another shape than tokens),
- * WEFT_ERROR_DTYPE, WEFT_ERROR_ARGUMENT (weights in another mode, padding outside of the table); a token outside of the
- * table or before the first offset is an error of the next read or wait. */
-WEFT_API weft_tensor *weft_embedding_bag_with(
-    weft_tensor *table, weft_tensor *tokens, const weft_bag_options *options);
-
 /* ---- random: Philox4x32-10 (Salmon et al. 2011), the same numbers on every device ----
  * The numbers depend on the seed of the context, the order of creation and the number of the run, but not on
  * the device or on how a batch is split. */
 /* f32 of the shape dims, in which WEFT_BATCH is allowed, with new numbers in each run: U(low, high); N(mean,
- * deviation). */
+ * deviation). NULL after an error: WEFT_ERROR_ARGUMENT (low above high, a deviation below 0, a number that is not finite),
+ * WEFT_ERROR_SHAPE. Whole numbers from low to high - 1: weft_cast(weft_floor(weft_uniform(...)), WEFT_I32). */
 WEFT_API weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims);
 WEFT_API weft_tensor *weft_normal(
     weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims);
@@ -413,33 +388,36 @@ typedef struct weft_categorical_options {
     float temperature; /* above 0; default 1 */
     int64_t top_k;     /* default 0: of all */
     float top_p;       /* above 0, at most 1; default 1: all */
-    /* Only classes of at least min_p times the probability of the most probable one, at that temperature (Nguyen et al.
-     * 2024), beside top_k and top_p; 0 <= min_p < 1; default 0: all. */
-    float min_p;
+    float min_p;       /* of the greatest probability, what a class has at least; 0 <= min_p < 1 */
 } weft_categorical_options;
 #define WEFT_CATEGORICAL_OPTIONS_INIT .struct_size = sizeof(weft_categorical_options)
-/* The same with options; NULL means all defaults. Another error: WEFT_ERROR_ARGUMENT (min_p outside of its range). */
+/* NULL: defaults. */
 WEFT_API weft_tensor *weft_categorical_with(weft_tensor *logits, const weft_categorical_options *options);
 /* f32. Training: 0 with probability p, else x / (1 - p); the gradient likewise. Inference: x. 0 <= p < 1. */
 WEFT_API weft_tensor *weft_dropout(weft_tensor *x, float p);
 
 /* ---- used by the macros ---- */
-#define WEFT_TAKE_AXES_(...) WEFT_TAKE_AXES_LIST_(__VA_ARGS__)
+#define WEFT_TAKE_AXES_(function, ...)      WEFT_TAKE_AXES_LIST_(false, function, __VA_ARGS__)
+#define WEFT_TAKE_AXES_KEEP_(function, ...) WEFT_TAKE_AXES_LIST_(true, function, __VA_ARGS__)
 #ifdef __cplusplus
-} /* in C++ a braced list becomes an array through this struct */
+} /* in C++ a braced list becomes an array through this struct, and `true` is no axis */
 struct weft_axis_list_ {
     int64_t axes[9];
 };
-#define WEFT_TAKE_AXES_LIST_(function, x, a, b, c, d, e, f, g, h, ...)                                       \
+template <class number> constexpr int64_t weft_axis_(number axis) {
+    return static_cast<int64_t>(axis);
+}
+int64_t weft_axis_(bool axis) = delete;
+#define WEFT_TAKE_AXES_LIST_(keep, function, x, a, b, c, d, e, f, g, h, ...)                                 \
     function(x,                                                                                              \
-        weft_axis_list_{{(int64_t)(a), (int64_t)(b), (int64_t)(c), (int64_t)(d), (int64_t)(e), (int64_t)(f), \
-                            (int64_t)(g), (int64_t)(h), WEFT_END}}                                           \
+        weft_axis_list_{{weft_axis_(a), weft_axis_(b), weft_axis_(c), weft_axis_(d), weft_axis_(e),          \
+                            weft_axis_(f), weft_axis_(g), weft_axis_(h), WEFT_END}}                          \
             .axes,                                                                                           \
-        false)
+        keep)
 extern "C" {
 #else
-#define WEFT_TAKE_AXES_LIST_(function, x, a, b, c, d, e, f, g, h, ...)                                       \
-    function(x, (const int64_t[]){a, b, c, d, e, f, g, h, WEFT_END}, false)
+#define WEFT_TAKE_AXES_LIST_(keep, function, x, a, b, c, d, e, f, g, h, ...)                                 \
+    function(x, (const int64_t[]){a, b, c, d, e, f, g, h, WEFT_END}, keep)
 #endif
 /* weft_sum(x) passes an empty list, which means all axes, like NULL. */
 WEFT_API weft_tensor *weft_reshape_list_(weft_tensor *x, const int64_t *dims, bool unused);

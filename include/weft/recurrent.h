@@ -46,6 +46,27 @@ WEFT_API weft_recurrent weft_gru_cell(
 WEFT_API weft_recurrent weft_rnn_cell(
     weft_tensor *x, weft_tensor *h, const weft_recurrent_weights *weights, bool relu);
 
+/* Layers of one step, as torch.nn.LSTMCell, GRUCell and RNNCell: parameters "NAME.weight_ih", "NAME.weight_hh",
+ * "NAME.bias_ih" and "NAME.bias_hh", which begin as U(±1/sqrt(H)). A cell that is applied to several steps is called
+ * within a scope that shares (weft_scope_begin). */
+typedef struct weft_cell_options {
+    size_t struct_size;
+    const char *name;                    /* default "lstmcellN", "grucellN", "rnncellN" */
+    bool no_bias;                        /* default false */
+    bool relu;                           /* RNN: relu instead of tanh; default false */
+    bool reset_first;                    /* GRU: see above; default false, as torch.nn.GRUCell */
+    const weft_initialiser *initialiser; /* of all parameters; default U(±1/sqrt(H)) */
+} weft_cell_options;
+#define WEFT_CELL_OPTIONS_INIT .struct_size = sizeof(weft_cell_options)
+/* x (N, I), h and c (N, hidden), or NULL for zeros → h, and c of an LSTM. options NULL means all defaults. Errors, beside
+ * those of the cells: WEFT_ERROR_ARGUMENT (a hidden width below 1, an option of another kind of cell). */
+WEFT_API weft_recurrent weft_lstm_cell_layer(
+    weft_tensor *x, int64_t hidden, weft_tensor *h, weft_tensor *c, const weft_cell_options *options);
+WEFT_API weft_recurrent weft_gru_cell_layer(
+    weft_tensor *x, int64_t hidden, weft_tensor *h, const weft_cell_options *options);
+WEFT_API weft_recurrent weft_rnn_cell_layer(
+    weft_tensor *x, int64_t hidden, weft_tensor *h, const weft_cell_options *options);
+
 /* ---- a sequence through one layer in one direction ---- */
 typedef struct weft_sequence_options {
     size_t struct_size;

@@ -1,8 +1,9 @@
-/* weft/train.h: datasets, loaders, metrics, and a trainer that runs epochs over datasets. */
+/* weft/train.h: datasets, loaders, and a trainer that runs epochs over datasets. */
 #ifndef WEFT_TRAIN_H
 #define WEFT_TRAIN_H
 
 #include <weft/io.h>
+#include <weft/metrics.h>
 #include <weft/nn.h>
 #include <weft/plan.h>
 
@@ -147,76 +148,6 @@ WEFT_API weft_status weft_loader_begin(weft_loader *loader, uint64_t epoch);
  * names its file, and stays one until weft_loader_begin. */
 WEFT_API weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void **columns);
 
-/* ---- metrics: values that describe what is measured; for a trainer, or for arrays of the host ---- */
-typedef enum weft_metric_kind {
-    WEFT_ACCURACY = 1, /* right / all; an output is right if its maximum (the first of equals) is at the
-                          label */
-    WEFT_TOP_K,        /* outputs whose k largest include the label / all */
-    WEFT_CONFUSION,    /* matrix[label][answer] of counts; as a single number the accuracy */
-    WEFT_PRECISION,    /* per class: right answers / answers of that class */
-    WEFT_RECALL,       /* per class: right answers / labels of that class */
-    WEFT_F1,           /* per class: 2·right / (answers + labels of that class) */
-    WEFT_MEAN_ABSOLUTE_ERROR, /* mean of |output - target| over all numbers */
-    WEFT_R_SQUARED,           /* 1 - sum (output - target)² / sum (target - mean)²; mean over the columns */
-    WEFT_PERPLEXITY           /* exp(mean of -log softmax(outputs)[label]) */
-} weft_metric_kind;
-
-/* How precision, recall and F1 of the classes are averaged; a quotient 0 / 0 counts as 0. */
-typedef enum weft_average {
-    WEFT_AVERAGE_MACRO,    /* mean over the classes that occur as label or answer */
-    WEFT_AVERAGE_MICRO,    /* of the sums of all counts; with one label per example it is the accuracy */
-    WEFT_AVERAGE_WEIGHTED, /* mean weighted by the number of labels of each class */
-    WEFT_AVERAGE_BINARY    /* class 1 of two classes */
-} weft_average;
-
-typedef struct weft_metric {
-    weft_metric_kind kind;
-    weft_average average; /* precision, recall, F1 */
-    int64_t k;            /* top-k; at least 1 */
-    /* For a trainer: */
-    /* f32 (batch, ..., width); default: the option `output`, else `logits`. Of width 1, and for perplexity, logits: what
-     * weft_sigmoid or weft_softmax gives is WEFT_ERROR_ARGUMENT. */
-    weft_tensor *output;
-    const char *target;  /* column of the dataset; default: the option `labels` */
-    const char *name;    /* in logs and for early stopping; default "accuracy", "top_5", "confusion",
-                            "precision", "recall", "f1", "mean_absolute_error", "r_squared", "perplexity" */
-} weft_metric;
-
-/* One metric of each kind, all other fields at their defaults. */
-WEFT_API weft_metric weft_metric_accuracy(void);
-WEFT_API weft_metric weft_metric_top_k(int64_t k);
-WEFT_API weft_metric weft_metric_confusion(void);
-WEFT_API weft_metric weft_metric_precision(weft_average average);
-WEFT_API weft_metric weft_metric_recall(weft_average average);
-WEFT_API weft_metric weft_metric_f1(weft_average average);
-WEFT_API weft_metric weft_metric_mean_absolute_error(void);
-WEFT_API weft_metric weft_metric_r_squared(void);
-WEFT_API weft_metric weft_metric_perplexity(void);
-
-/* The counts and sums of one metric, in float64. context: provides the allocator, may be NULL. width: outputs
- * per row (classes; 1: one logit, class 1 if it is above 0). Errors: WEFT_ERROR_ARGUMENT. */
-typedef struct weft_metric_state weft_metric_state;
-WEFT_API weft_status weft_metric_create(
-    weft_metric_state **state, weft_context *context, const weft_metric *metric, int64_t width);
-WEFT_API void weft_metric_release(weft_metric_state *state); /* NULL is allowed */
-/* Adds rows: outputs (rows, width), labels (rows) in [0, classes); rows with the label -100 are skipped. A
- * label out of range is an error that names its row, and nothing is added. Not for mean absolute error and
- * R². */
-WEFT_API weft_status weft_metric_update(
-    weft_metric_state *state, size_t rows, const float *outputs, const int32_t *labels);
-/* Adds rows with f32 targets (rows, width), for mean absolute error and R²; for the other metrics of width 1
- * a target above 0.5 is class 1. */
-WEFT_API weft_status weft_metric_update_values(
-    weft_metric_state *state, size_t rows, const float *outputs, const float *targets);
-/* The metric of all rows since the reset; NaN if there were none (R²: fewer than two). */
-WEFT_API weft_status weft_metric_result(const weft_metric_state *state, double *value);
-/* All numbers of a metric: precision, recall and F1 per class, the confusion matrix row by row, R² per
- * column, one number for the others. Writes at most capacity of them; *count is their number. values may be
- * NULL with capacity 0 to get it. */
-WEFT_API weft_status weft_metric_values(
-    const weft_metric_state *state, double *values, size_t capacity, size_t *count);
-WEFT_API void weft_metric_reset(weft_metric_state *state); /* NULL is allowed */
-
 /* ---- trainer ---- */
 typedef struct weft_trainer weft_trainer;
 
@@ -225,10 +156,10 @@ typedef struct weft_epoch {
     size_t epochs; /* in all */
     size_t step;   /* steps finished, in all */
     size_t steps_per_epoch;
-    size_t step_in_epoch;   /* steps finished in this epoch */
-    double loss;            /* mean over the examples of the epoch so far; NaN until the first values are read
-                               back */
-    double accuracy;        /* of training examples so far; NaN without logits */
+    size_t step_in_epoch; /* steps finished in this epoch */
+    double loss; /* of the epoch so far, as weft_trainer_evaluate puts batches together; NaN until the first
+                               values are read back */
+    double accuracy; /* of the training labels that count, so far; NaN without logits, or before the first */
     double validation_loss; /* NaN without validation, or before the epoch's end */
     double validation_accuracy;
     double seconds;       /* since the run began */
@@ -298,9 +229,20 @@ typedef struct weft_trainer_options {
     uint64_t seed;            /* of the shuffle and of the augmentation of images; default 0 */
     size_t loader_threads;    /* as weft_loader_options.threads */
     bool keep_order;          /* default false: shuffled */
-    weft_tensor *logits;      /* (batch, classes), for the accuracy with regard to `labels`; default none */
-    const char *labels;       /* name of the label column; default "label" */
-    weft_dataset *validation; /* default none; retained */
+    bool drop_last; /* default false: the last batch of an epoch may be smaller; true: it is left out, and a
+                                 dataset smaller than a batch is WEFT_ERROR_ARGUMENT. Validation leaves nothing out */
+    /* Logits f32 (batch, ..., classes), or (batch, classes, ...) as weft_cross_entropy takes them, for the accuracy: a
+     * WEFT_ACCURACY with regard to `labels`. (batch, 1) and (batch) are logits of two classes: class 1 above 0. The
+     * accuracy counts the labels that the loss counts: without those that the loss over `labels` ignores or masks
+     * (weft_cross_entropy_loss, weft_nll_loss, weft_sequence_cross_entropy). Default none */
+    weft_tensor *logits;
+    const char *labels; /* name of the label column, i32, or f32 for two classes; default "label" */
+    /* What counts in the accuracy, and in metrics that do not say otherwise. ignore with a label that the loss over the same
+     * labels does not ignore, too, is WEFT_ERROR_ARGUMENT. */
+    bool ignore;
+    int32_t ignored_label;
+    const char *weights, *lengths;   /* columns, as in weft_metric; default none */
+    weft_dataset *validation;        /* default none; retained */
     weft_progress_callback on_epoch; /* after each epoch, validation included */
     weft_progress_callback on_step;  /* after each step; loss and accuracy may be a few steps old */
     void *user;
@@ -359,8 +301,11 @@ WEFT_API weft_status weft_trainer_create(
 WEFT_API weft_trainer *weft_trainer_retain(weft_trainer *trainer);
 WEFT_API void weft_trainer_release(weft_trainer *trainer);
 /* Trains for the epochs of the options; call it again to continue. All files that it will write are tried before anything
- * else. Errors: WEFT_ERROR_FILE; labels out of range (with the number of the example), WEFT_ERROR_NOT_FINITE with the step
- * at which it began, WEFT_ERROR_CANCELLED. */
+ * else. A window of accumulation (weft_optimizer.accumulate) ends with its epoch: the last update of an epoch is by the mean
+ * over the batches that its window holds. A run that is stopped within an epoch leaves its window open for the next run. A
+ * batch in which no label counts (losses.h) changes nothing: no update, no step of a schedule (from the next multiple of 16
+ * steps on), no part of loss and accuracy. Errors: WEFT_ERROR_FILE; labels out of range (with the number of the example),
+ * WEFT_ERROR_NOT_FINITE with the step at which it began, WEFT_ERROR_CANCELLED. */
 WEFT_API weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset);
 WEFT_API weft_status weft_trainer_cancel(weft_trainer *trainer); /* from any thread; the run ends soon */
 /* From any thread, a callback or a signal handler: the run ends after the step in progress with WEFT_OK, and saves a
@@ -373,7 +318,14 @@ WEFT_API weft_status weft_trainer_stop(weft_trainer *trainer);
  * exist; with found NULL that is an error. Errors, after which nothing has changed: those of weft_checkpoint_load;
  * WEFT_ERROR_ARGUMENT: another seed, batch or order. */
 WEFT_API weft_status weft_trainer_resume(weft_trainer *trainer, const char *path, bool *found);
-/* Loss and accuracy over a dataset, without training. Either pointer may be NULL. */
+/* Loss and accuracy over a dataset, without training. Either pointer may be NULL.
+ *
+ * The loss does not depend on the size of batches: a mean over what counts (losses.h) is the sum over the dataset divided by
+ * the total over the dataset, not the mean of the batches' means. That holds for sums and differences of up to eight such
+ * means, times or divided by what does not depend on the batch. The rest of a loss, and so every loss that is not such a
+ * sum, is the mean over the batches weighted by their examples: exact for means over all examples (weft_mse, weft_mean),
+ * not for sums over a batch, for quotients and functions of means that the program writes itself (weft_masked_mean is the
+ * mean under a mask), or for losses between the examples of a batch. NaN if nothing counts in the whole dataset. */
 WEFT_API weft_status weft_trainer_evaluate(
     weft_trainer *trainer, weft_dataset *dataset, double *loss, double *accuracy);
 
@@ -397,6 +349,7 @@ typedef struct weft_training_info {
     double best;                /* the watched value in that epoch; NaN: none */
     bool stopped;               /* the last run was ended by weft_trainer_stop or by a callback */
     size_t skipped_steps;       /* in f16: those whose gradients overflowed, which changed nothing */
+    size_t empty_steps;         /* those in which no label counts, which changed nothing */
     double loss_scale;          /* after the last step; 0: losses are not scaled */
 } weft_training_info;
 /* Figures of the runs so far. trainer NULL: those of a trainer that has not run. */

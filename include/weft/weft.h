@@ -10,6 +10,7 @@
 #include <weft/images.h>
 #include <weft/io.h>
 #include <weft/losses.h>
+#include <weft/metrics.h>
 #include <weft/models.h>
 #include <weft/nn.h>
 #include <weft/normalization.h>
@@ -17,7 +18,9 @@
 #include <weft/plan.h>
 #include <weft/profile.h>
 #include <weft/recurrent.h>
+#include <weft/schedules.h>
 #include <weft/text.h>
 #include <weft/train.h>
+#include <weft/vectors.h>
 
 #endif

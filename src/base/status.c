@@ -8,6 +8,9 @@
 #include <string.h>
 
 static _Thread_local char last_error[WI_ERROR_LINE];
+/* The latest error of a graph, and which graph's it is; NULL: there is none. */
+static _Thread_local char cause[WI_ERROR_LINE];
+static _Thread_local const void *cause_owner;
 
 static const char *const status_names[] = {
     [WEFT_OK] = "WEFT_OK",
@@ -96,6 +99,26 @@ void wi_error_save(char *buffer, size_t capacity) {
 
 void wi_error_restore(const char *line) {
     if (line != last_error) snprintf(last_error, sizeof last_error, "%s", line);
+}
+
+void wi_error_add(const char *place) {
+    const size_t length = strlen(last_error);
+    if (strstr(last_error, place)) return; /* told, as an error is that passes on */
+    snprintf(last_error + length, sizeof last_error - length, "%s", place);
+}
+
+void wi_cause_note(const void *owner) {
+    cause_owner = owner;
+    wi_error_save(cause, sizeof cause);
+}
+
+void wi_cause_forget(const void *owner) {
+    if (cause_owner == owner) cause_owner = NULL;
+}
+
+weft_status wi_fail_null(const char *call, const char *what) {
+    if (!cause_owner) WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s is NULL", call, what);
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s is NULL, as a call before failed: %s", call, what, cause);
 }
 
 bool wi_is_lack_of_memory(weft_status status) {

@@ -22,6 +22,15 @@ enum { WI_ERROR_LINE = 2048 };
 /* Keeps an error line beyond later calls: a copy in buffer (capacity bytes), and back. */
 void wi_error_save(char *buffer, size_t capacity);
 void wi_error_restore(const char *line);
+/* Adds to the thread's line where what it tells happened. */
+void wi_error_add(const char *place);
+
+/* What made tensors NULL: an error of a graph (its owner), as the thread's line tells it. A call that is given a NULL tensor
+ * cannot ask its graph, and tells this. Forgotten when the owner ends, or is as it was before the error. */
+void wi_cause_note(const void *owner);
+void wi_cause_forget(const void *owner);
+/* WEFT_ERROR_ARGUMENT: "CALL: WHAT is NULL", and why, where it is known. */
+weft_status wi_fail_null(const char *call, const char *what);
 
 /* Is it a lack of memory, of the host, the device or a limit? It may pass. */
 bool wi_is_lack_of_memory(weft_status status);

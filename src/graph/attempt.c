@@ -54,5 +54,6 @@ weft_status wi_attempt_end(const wi_attempt *attempt, weft_status status) {
     if (status == WEFT_OK || attempt->failed_before) return status;
     undo(attempt);
     graph->status = WEFT_OK;
+    wi_cause_forget(graph);
     return status;
 }

@@ -10,6 +10,7 @@
 static void graph_destroy(weft_graph *graph) {
     weft_context *context = graph->context;
     const weft_allocator *allocator = context->allocator;
+    wi_cause_forget(graph);
     for (wi_attachment *a = graph->attachments; a; a = a->next) a->release(a->value);
     for (size_t i = 0; i < graph->block_count; i++)
         wi_buffer_release(&graph->blocks[i].buffer, wi_context_device(context));
@@ -17,6 +18,7 @@ static void graph_destroy(weft_graph *graph) {
     wi_release(allocator, graph->blocks);
     wi_release(allocator, graph->variables);
     wi_release(allocator, graph->scalars);
+    wi_release(allocator, graph->origins.of);
     wi_release(allocator, graph->known);
     for (int i = 0; i < 2; i++) wi_release(allocator, graph->kinds[i].of);
     wi_variable_names_clear(graph);
@@ -119,11 +121,21 @@ weft_status weft_graph_status(weft_graph *graph) {
     return graph->status;
 }
 
+weft_graph *weft_graph_here(weft_graph *graph, const char *file, int line) {
+    if (!graph) return NULL;
+    graph->origins.file = file;
+    graph->origins.line = line;
+    wi_origin_changed(graph);
+    return graph;
+}
+
 weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status) {
-    if (graph->status == WEFT_OK) {
-        graph->status = status;
-        wi_error_save(graph->error, sizeof graph->error);
-    }
+    char origin[WI_ORIGIN_TEXT];
+    if (graph->status != WEFT_OK) return NULL;
+    wi_error_add(wi_origin_print(graph, wi_origin_now(graph), weft_last_error(), origin));
+    graph->status = status;
+    wi_error_save(graph->error, sizeof graph->error);
+    wi_cause_note(graph);
     return NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "base/draws.h"
 #include "base/integers.h"
 #include "base/philox.h"
+#include "graph/length.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -16,9 +17,25 @@ bool wi_initialiser_known(weft_initialiser_kind kind) {
     return (unsigned)kind <= WEFT_INIT_CUSTOM;
 }
 
+static weft_status check_numbers(const weft_initialiser *how, const char *name) {
+    const float numbers[] = {how->a, how->b, how->c, how->d};
+    char what[160];
+    snprintf(what, sizeof what, "initialiser of '%.120s'", name);
+    for (int i = 0; i < 4; i++) WI_TRY(wi_check_number(what, (double)numbers[i]));
+    return WEFT_OK;
+}
+
+/* A gain of 0, which a struct without its `a` has, would make all weights zeros. */
+static weft_status check_gain(const weft_initialiser *how, const char *name) {
+    if (isfinite(how->a) && how->a != 0) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "initialiser of '%s': gain %g; `a` must be finite and not 0", name,
+        (double)how->a);
+}
+
 static weft_status check(const wi_variable *variable) {
     const weft_initialiser *how = &variable->initialiser;
     const char *name = weft_tensor_name(variable->tensor);
+    if (how->kind != WEFT_INIT_CUSTOM) WI_TRY(check_numbers(how, name));
     switch (how->kind) {
     case WEFT_INIT_TRUNCATED_NORMAL:
         if (!(how->b > 0) || !isfinite(how->a) || !isfinite(how->b) || !isfinite(how->c) ||
@@ -29,10 +46,26 @@ static weft_status check(const wi_variable *variable) {
                 "be above 0, the bounds finite and in order",
                 name, (double)how->a, (double)how->b, (double)how->c, (double)how->d);
         return WEFT_OK;
+    case WEFT_INIT_UNIFORM:
+        if (!wi_uniform_exists(how->a, how->b))
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "initialiser of '%s': uniform from %g to %g; the bounds must be finite and in order", name,
+                (double)how->a, (double)how->b);
+        return WEFT_OK;
+    case WEFT_INIT_NORMAL:
+        if (!wi_normal_exists(how->a, how->b))
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "initialiser of '%s': normal of mean %g and deviation %g; both must be finite, and the "
+                "deviation 0 "
+                "or more",
+                name, (double)how->a, (double)how->b);
+        return WEFT_OK;
+    case WEFT_INIT_GLOROT_UNIFORM:
+    case WEFT_INIT_GLOROT_NORMAL:
+    case WEFT_INIT_HE_UNIFORM:
+    case WEFT_INIT_HE_NORMAL: return check_gain(how, name);
     case WEFT_INIT_ORTHOGONAL:
-        if (!isfinite(how->a))
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "initialiser of '%s': an orthogonal matrix with gain %g", name,
-                (double)how->a);
+        WI_TRY(check_gain(how, name));
         if (variable->tensor->shape.rank < 2)
             WI_FAIL(WEFT_ERROR_SHAPE,
                 "initialiser of '%s': an orthogonal matrix needs rank 2 or more, not %d", name,

@@ -1,5 +1,6 @@
 /* Nodes at a length (contract in length.h). */
 #include "graph/length.h"
+#include <math.h>
 #include <string.h>
 
 /* ---- who has it ---- */
@@ -33,6 +34,32 @@ static bool is_written(int64_t dim, int64_t symbol, bool known) {
     if (known) return wi_has_length(dim, symbol);
     const int64_t times = wi_length_times(wi_magnitude(dim), symbol, &rest);
     return times >= 1 && times <= MOST_TIMES && rest <= MOST_REST && rest >= -MOST_REST;
+}
+
+/* As rounded to f32, too. */
+static bool stands_for_size(double value, int64_t symbol) {
+    enum { MOST_TIMES = 64, MOST_REST = 1 << 12 };
+    const double most = (double)MOST_TIMES * (double)symbol + MOST_REST;
+    if (!(fabs(value) <= most) || value != floor(value)) return false;
+    int64_t rest;
+    const int64_t times = wi_length_times(wi_magnitude((int64_t)value), symbol, &rest);
+    return times >= 1 && rest <= MOST_REST && rest >= -MOST_REST;
+}
+
+weft_status wi_check_number(const char *op, double value) {
+    const bool is_length = stands_for_size(value, WEFT_LENGTH);
+    if (!is_length && !stands_for_size(value, WI_BATCH_SYMBOL)) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT,
+        "%s: %.0f stands for a size that plans give (%s), and is no number; weft_size(x, axis) gives the "
+        "size "
+        "as a tensor",
+        op, value, is_length ? "WEFT_LENGTH" : "of a batch axis");
+}
+
+bool wi_takes_number(weft_graph *graph, const char *op, double value) {
+    const weft_status status = wi_check_number(op, value);
+    if (status != WEFT_OK) wi_graph_fail_recorded(graph, status);
+    return status == WEFT_OK;
 }
 
 static int64_t word_of(const wi_attributes *attributes, int word) {

@@ -29,6 +29,10 @@ bool wi_length_is_batch(weft_graph *graph, const char *op);
 /* A dimension of the graph as a number that can be added to others: a multiple of the batch, where that is the length, as
  * so many times its symbol. */
 int64_t wi_counted(const weft_graph *graph, int64_t dim);
+/* Is a number that a caller gives one, and not what stands for a size in WEFT_LENGTH, 2 * WEFT_LENGTH + 1, or in
+ * weft_tensor_dimension of a batch axis? WEFT_ERROR_ARGUMENT otherwise; false with the error recorded. */
+weft_status wi_check_number(const char *op, double value);
+bool wi_takes_number(weft_graph *graph, const char *op, double value);
 /* What the length is, for the line of an error: "WEFT_LENGTH". */
 const char *wi_length_word(const weft_graph *graph);
 /* What a plan gives. */

@@ -112,7 +112,8 @@ static weft_tensor *make_node(weft_graph *graph, const wanted *w) {
     node->id = graph->node_count++;
     node->input_count = w->count;
     node->dtype = w->dtype;
-    node->has_length = has_length;
+    node->has_length = has_length & 1;
+    node->origin = wi_origin_now(graph) & INT32_MAX;
     node->shape = *w->shape;
     if (w->count > 0) memcpy(node->inputs, w->inputs, (size_t)w->count * sizeof *w->inputs);
     void *const attributes = (char *)node + attributes_at(w->count);
@@ -190,9 +191,10 @@ const char *weft_tensor_name(const weft_tensor *tensor) {
 }
 
 const char *wi_node_print(const weft_tensor *node, char text[WI_NODE_TEXT]) {
-    char shape[WI_SHAPE_TEXT];
-    snprintf(text, WI_NODE_TEXT, "%s '%.128s' %s", node->op->name, weft_tensor_name(node),
-        wi_shape_print(&node->shape, shape));
+    char shape[WI_SHAPE_TEXT], origin[WI_ORIGIN_TEXT];
+    const char *const name = weft_tensor_name(node), *const quote = *name ? "'" : "";
+    snprintf(text, WI_NODE_TEXT, "%s %s%.128s%s%s%s%s", node->op->name, quote, name, quote, *name ? " " : "",
+        wi_shape_print(&node->shape, shape), wi_origin_print(node->graph, node->origin, "", origin));
     return text;
 }
 

@@ -11,6 +11,7 @@
 #include "cl/context.h"
 #include "graph/attributes.h"
 #include "graph/dtype.h"
+#include "graph/origin.h"
 #include "graph/shape.h"
 
 enum { WI_KERNEL_INPUTS = 8 };    /* of a node of kind KERNEL, at most */
@@ -139,7 +140,9 @@ struct weft_tensor {
     uint32_t id; /* in order of creation; inputs have smaller ones */
     int input_count;
     weft_dtype dtype;
-    bool has_length; /* it, or what it is computed from, has the length that a plan gives (graph/length.h) */
+    uint32_t
+        has_length : 1; /* it, or what it is computed from, has the length that a plan gives (graph/length.h) */
+    uint32_t origin : 31; /* who made it (graph/origin.h); 0: it is not known */
     wi_rewritten rewritten;
     weft_tensor *readers;            /* of the nodes whose youngest input this is: some, the latest first */
     weft_tensor *next_reader;        /* of the own youngest input's */
@@ -316,12 +319,13 @@ struct weft_graph {
     bool swapped;         /* the parameters hold the average, and the average the parameters */
     wi_attachment *attachments;
     int64_t length_symbol; /* of the nodes that have the length (graph/shape.h); 0: none has */
+    wi_origins origins;    /* graph/origin.h */
     weft_status status;    /* the first error */
-    char error[512];
+    char error[1024];
 };
 
-/* "matmul 'name' (batch, 10)" into text, for errors; returns text. */
-enum { WI_NODE_TEXT = WI_SHAPE_TEXT + 192 };
+/* "matmul 'name' (batch, 10) (in weft_linear)" into text, for errors; returns text. */
+enum { WI_NODE_TEXT = WI_SHAPE_TEXT + WI_ORIGIN_TEXT + 192 };
 const char *wi_node_print(const weft_tensor *node, char text[WI_NODE_TEXT]);
 
 /* ---- making nodes (expressions of the layers above) ---- */
@@ -362,9 +366,13 @@ weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis);
 weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream);
 /* The number of the update that the clock's run belongs to, from 1. */
 uint64_t wi_clock_update(const wi_clock *clock);
+/* Takes weft_accumulation_end back, where no run has followed. */
+void wi_accumulation_goes_on(weft_graph *graph);
 /* Counts the run that begins. */
 void wi_clock_run(wi_clock *clock);
 /* A rank-0 f32 that the host computes before each run. */
+/* The node, with this name unless it is NULL. */
+weft_tensor *wi_name_node(weft_tensor *node, const char *name);
 /* One by its own: for rules that weft_scalar_set changes something about. */
 weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar);
 bool wi_scalar_has_rule(const weft_tensor *scalar);

@@ -235,7 +235,9 @@ static weft_status rewrite_top(wi_rewrite *rewrite) {
     if (!inputs) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) inputs[i] = image_of(rewrite, y->inputs[i]);
     bool done = false;
+    const uint32_t before = wi_origin_enter(rewrite->graph, y->origin);
     const weft_status status = replace(rewrite, y, inputs, &made, &done);
+    wi_origin_leave(rewrite->graph, before);
     if (inputs != few) wi_release(allocator, inputs);
     WI_TRY(status);
     const wi_rewritten *const note = note_of(rewrite, made);

@@ -289,7 +289,10 @@ weft_status wi_checkpoint_match(
     for (size_t i = 0; i < table->count; i++) table->tensors[i].taken = false;
     for (size_t i = 0; i < list->count; i++) {
         const wi_saved_tensor *const saved = take_tensor(file, list->entries[i].name);
-        if (saved || !is_of_later_clock(file, &list->entries[i]))
+        const bool is_later = is_of_later_clock(file, &list->entries[i]);
+        if (saved && is_later) /* moments without their count of updates */
+            wi_differences_unexpected(&differences, list->entries[i].name);
+        else if (!is_later)
             compare(&differences, saved, &list->entries[i]);
     }
     for (size_t i = 0; i < table->count; i++)

@@ -30,11 +30,6 @@ weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph) {
         if (named) WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
     }
     if (list->count) qsort(list->entries, list->count, sizeof *list->entries, by_name);
-    for (size_t i = 1; i < list->count; i++)
-        if (by_name(&list->entries[i - 1], &list->entries[i]) == 0)
-            WI_FAIL(WEFT_ERROR_STATE,
-                "weights are kept by name, and two variables of the graph are called '%s'",
-                list->entries[i].name);
     return WEFT_OK;
 }
 
@@ -153,6 +148,13 @@ bool wi_checkpoint_has_encodings(const wi_checkpoint_file *file) {
 
 /* ---- numbers ---- */
 
+/* Rates with a schedule: each has a clock, so that the numbers of clocks mean something else with another count. */
+static uint64_t count_schedules(const weft_graph *graph) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < graph->scalar_count; i++) count += graph->scalars[i].is_set;
+    return count;
+}
+
 static const char *numbered(char key[KEY], const char *prefix, size_t number) {
     snprintf(key, KEY, "%s%zu", prefix, number);
     return key;
@@ -173,6 +175,8 @@ static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
     WI_TRY(wi_saved_list_note(list, "graph.swapped", "%d", graph->swapped));
     WI_TRY(wi_saved_list_note(list, "graph.clocks", "%zu", graph->clock_count));
     WI_TRY(wi_saved_list_note(list, "graph.scalars", "%zu", count_scalars(graph)));
+    if (count_schedules(graph) > 0)
+        WI_TRY(wi_saved_list_note(list, "graph.schedules", "%" PRIu64, count_schedules(graph)));
     for (size_t i = 0; i < graph->clock_count; i++)
         WI_TRY(wi_saved_list_note(list, numbered(key, "graph.clock.", i), "%" PRIu64, graph->clocks[i].runs));
     for (size_t i = 0, number = 0; i < graph->scalar_count; number += !graph->scalars[i++].is_unsaved)
@@ -184,10 +188,17 @@ static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
 
 /* The numbers of clocks and scalars are those of this graph, or what it had before an optimizer met further parameters. */
 static weft_status check_counts(const weft_graph *graph, const wi_checkpoint_file *file) {
-    uint64_t clocks = 0, scalars = 0, seed = 0;
+    uint64_t clocks = 0, scalars = 0, schedules = 0, seed = 0;
     WI_TRY(wi_checkpoint_count(file, "graph.clocks", &clocks));
     WI_TRY(wi_checkpoint_count(file, "graph.scalars", &scalars));
+    if (wi_checkpoint_find(file, "graph.schedules"))
+        WI_TRY(wi_checkpoint_count(file, "graph.schedules", &schedules));
     WI_TRY(wi_checkpoint_count(file, "graph.seed", &seed));
+    if (schedules != count_schedules(graph))
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s': a checkpoint of another training: %" PRIu64
+            " optimizers with a schedule, the graph has %" PRIu64,
+            file->path, schedules, count_schedules(graph));
     const bool is_same = clocks == graph->clock_count && scalars == count_scalars(graph);
     if (!is_same && (clocks >= graph->clock_count || scalars > count_scalars(graph)))
         WI_FAIL(WEFT_ERROR_FORMAT,

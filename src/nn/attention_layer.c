@@ -170,7 +170,7 @@ static weft_tensor *attend(const layer *l, const weft_multi_head_weights *w) {
         weft_reshape_shape(y, rank, l->query->shape.dims), w->out_proj_weight, w->out_proj_bias);
 }
 
-weft_tensor *weft_multi_head_attention_with(weft_tensor *query, weft_tensor *key, weft_tensor *value,
+static weft_tensor *build_multi_head_attention_with(weft_tensor *query, weft_tensor *key, weft_tensor *value,
     int64_t heads, const weft_multi_head_weights *weights, const weft_multi_head_options *options) {
     layer l = {.heads = heads, .query = query, .key = key, .value = value};
     if (!check(&l, options)) return NULL;
@@ -182,6 +182,12 @@ weft_tensor *weft_multi_head_attention_with(weft_tensor *query, weft_tensor *key
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "weft_multi_head_attention_with: name and no_bias are of layers that make their parameters");
     return check_weights(&l, weights) ? attend(&l, weights) : NULL;
+}
+
+weft_tensor *weft_multi_head_attention_with(weft_tensor *query, weft_tensor *key, weft_tensor *value,
+    int64_t heads, const weft_multi_head_weights *weights, const weft_multi_head_options *options) {
+    return WI_CALL(query, "weft_multi_head_attention_with",
+        build_multi_head_attention_with(query, key, value, heads, weights, options));
 }
 
 /* ---- the layer ---- */
@@ -205,7 +211,7 @@ static weft_multi_head_weights make_weights(const layer *l) {
     return w;
 }
 
-weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, weft_tensor *value,
+static weft_tensor *build_multi_head_attention(weft_tensor *query, weft_tensor *key, weft_tensor *value,
     int64_t heads, const weft_multi_head_options *options) {
     layer l = {.heads = heads, .query = query, .key = key, .value = value};
     if (!check(&l, options)) return NULL;
@@ -213,4 +219,10 @@ weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, wef
     wi_layer_name(l.name, graph, "attention", l.options.name);
     const weft_multi_head_weights weights = make_weights(&l);
     return weft_graph_status(graph) == WEFT_OK ? attend(&l, &weights) : NULL;
+}
+
+weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, weft_tensor *value,
+    int64_t heads, const weft_multi_head_options *options) {
+    return WI_CALL(
+        query, "weft_multi_head_attention", build_multi_head_attention(query, key, value, heads, options));
 }

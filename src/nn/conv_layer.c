@@ -74,7 +74,7 @@ static bool read_options(
         conv->struct_size, sizeof *conv);
 }
 
-weft_tensor *weft_conv_layer(
+static weft_tensor *build_conv_layer(
     weft_tensor *x, int64_t filters, const int64_t *size, const weft_conv_layer_options *given) {
     if (!x) return NULL;
     weft_graph *const graph = weft_tensor_graph(x);
@@ -109,6 +109,11 @@ weft_tensor *weft_conv_layer(
                                : weft_conv_with(x, weight, bias, &conv);
 }
 
+weft_tensor *weft_conv_layer(
+    weft_tensor *x, int64_t filters, const int64_t *size, const weft_conv_layer_options *given) {
+    return WI_CALL(x, "weft_conv_layer", build_conv_layer(x, filters, size, given));
+}
+
 static weft_tensor *plain(weft_tensor *x, const char *op, int axes, int64_t filters, int64_t size,
     const weft_conv_layer_options *options) {
     if (!x) return NULL;
@@ -140,14 +145,19 @@ static weft_tensor *strided(weft_tensor *x, const char *op, int64_t filters, int
     return plain(x, op, 2, filters, size, &options);
 }
 
-weft_tensor *weft_conv2d_strided(
+static weft_tensor *build_conv2d_strided(
     weft_tensor *x, int64_t filters, int64_t size, int64_t stride, int64_t padding) {
     return strided(x, "weft_conv2d_strided", filters, size, stride,
         (weft_conv_layer_options){WEFT_CONV_LAYER_OPTIONS_INIT, .padding = padding});
 }
 
-weft_tensor *weft_conv_transpose2d_layer(weft_tensor *x, int64_t filters, int64_t size, int64_t stride,
-    int64_t padding, const weft_conv_layer_options *given) {
+weft_tensor *weft_conv2d_strided(
+    weft_tensor *x, int64_t filters, int64_t size, int64_t stride, int64_t padding) {
+    return WI_CALL(x, "weft_conv2d_strided", build_conv2d_strided(x, filters, size, stride, padding));
+}
+
+static weft_tensor *build_conv_transpose2d_layer(weft_tensor *x, int64_t filters, int64_t size,
+    int64_t stride, int64_t padding, const weft_conv_layer_options *given) {
     static const char call[] = "weft_conv_transpose2d";
     weft_conv_layer_options own;
     if (!x || !WI_GRAPH_OPTIONS(weft_tensor_graph(x), &own, given, call, WEFT_CONV_LAYER_OPTIONS_INIT))
@@ -158,6 +168,12 @@ weft_tensor *weft_conv_transpose2d_layer(weft_tensor *x, int64_t filters, int64_
     own.padding = padding;
     own.transposed = true;
     return strided(x, call, filters, size, stride, own);
+}
+
+weft_tensor *weft_conv_transpose2d_layer(weft_tensor *x, int64_t filters, int64_t size, int64_t stride,
+    int64_t padding, const weft_conv_layer_options *given) {
+    return WI_CALL(
+        x, "weft_conv_transpose2d", build_conv_transpose2d_layer(x, filters, size, stride, padding, given));
 }
 
 weft_tensor *(

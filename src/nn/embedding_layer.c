@@ -83,7 +83,7 @@ static weft_tensor *limited(weft_tensor *rows, float max_norm) {
     return weft_add(rows, weft_sub(wi_row_limited(fixed, max_norm), fixed));
 }
 
-weft_tensor *weft_embedding_layer(
+static weft_tensor *build_embedding_layer(
     weft_tensor *tokens, int64_t vocabulary, int64_t width, const weft_embedding_options *given) {
     weft_embedding_options own;
     const weft_embedding_options *const options = &own;
@@ -100,11 +100,16 @@ weft_tensor *weft_embedding_layer(
     return limited(rows, options->max_norm);
 }
 
+weft_tensor *weft_embedding_layer(
+    weft_tensor *tokens, int64_t vocabulary, int64_t width, const weft_embedding_options *given) {
+    return WI_CALL(tokens, "weft_embedding", build_embedding_layer(tokens, vocabulary, width, given));
+}
+
 weft_tensor *(weft_embedding)(weft_tensor *tokens, int64_t vocabulary, int64_t width) {
     return weft_embedding_layer(tokens, vocabulary, width, NULL);
 }
 
-weft_tensor *weft_embedding_bag(weft_tensor *tokens, int64_t vocabulary, int64_t width,
+static weft_tensor *build_embedding_bag(weft_tensor *tokens, int64_t vocabulary, int64_t width,
     const weft_bag_options *bags, const weft_embedding_options *given) {
     weft_bag_options own;
     if (!wi_bag_check(tokens, WEFT_F32, bags, &own)) return NULL;
@@ -113,4 +118,9 @@ weft_tensor *weft_embedding_bag(weft_tensor *tokens, int64_t vocabulary, int64_t
         return NULL;
     if (table.padded) own.padded = true, own.padding = table.padding;
     return wi_bags(weft_embedding_layer(tokens, vocabulary, width, &table), tokens, &own, vocabulary);
+}
+
+weft_tensor *weft_embedding_bag(weft_tensor *tokens, int64_t vocabulary, int64_t width,
+    const weft_bag_options *bags, const weft_embedding_options *given) {
+    return WI_CALL(tokens, "weft_embedding_bag", build_embedding_bag(tokens, vocabulary, width, bags, given));
 }

@@ -31,7 +31,7 @@ static first_values first_values_of(const weft_linear_options *options, int64_t 
         options->bias_initialiser ? *options->bias_initialiser : uniform};
 }
 
-weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_options *given) {
+static weft_tensor *build_linear_layer(weft_tensor *x, int64_t units, const weft_linear_options *given) {
     if (!x) return NULL;
     weft_linear_options own;
     const weft_linear_options *const options = &own;
@@ -57,7 +57,11 @@ weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_
     return weft_linear_with(x, weight, bias);
 }
 
-weft_tensor *weft_bilinear_layer(
+weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_options *given) {
+    return WI_CALL(x, "weft_linear", build_linear_layer(x, units, given));
+}
+
+static weft_tensor *build_bilinear_layer(
     weft_tensor *x1, weft_tensor *x2, int64_t units, const weft_linear_options *given) {
     weft_tensor *const inputs[] = {x1, x2};
     weft_graph *const graph = wi_inputs_graph("bilinear", inputs, 2);
@@ -80,6 +84,11 @@ weft_tensor *weft_bilinear_layer(
     if (!options.no_bias && !(bias = wi_layer_parameter(graph, name, "bias", &first.bias, 1, &units)))
         return NULL;
     return weft_bilinear_with(x1, x2, weight, bias);
+}
+
+weft_tensor *weft_bilinear_layer(
+    weft_tensor *x1, weft_tensor *x2, int64_t units, const weft_linear_options *given) {
+    return WI_CALL(x1, "weft_bilinear", build_bilinear_layer(x1, x2, units, given));
 }
 
 weft_tensor *(weft_linear)(weft_tensor *x, int64_t units) {

@@ -73,7 +73,7 @@ static bool check_momentum(const norm_layer *layer, float momentum, bool given_e
 
 /* ---- batch and instance norm ---- */
 
-weft_tensor *weft_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options *given) {
+static weft_tensor *build_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options *given) {
     norm_layer layer;
     weft_batch_norm_options own;
     const weft_batch_norm_options *const options = &own;
@@ -96,7 +96,11 @@ weft_tensor *weft_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options
                      options->no_running ? NULL : &layer.running, WI_OPTION(options->epsilon, 1e-5f));
 }
 
-weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instance_norm_options *given) {
+weft_tensor *weft_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options *given) {
+    return WI_CALL(x, "weft_batch_norm", build_batch_norm_layer(x, given));
+}
+
+static weft_tensor *build_instance_norm_layer(weft_tensor *x, const weft_instance_norm_options *given) {
     norm_layer layer;
     weft_instance_norm_options own;
     const weft_instance_norm_options *const options = &own;
@@ -117,6 +121,10 @@ weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instance_norm_o
                               options->running ? &layer.running : NULL, WI_OPTION(options->epsilon, 1e-5f));
 }
 
+weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instance_norm_options *given) {
+    return WI_CALL(x, "weft_instance_norm", build_instance_norm_layer(x, given));
+}
+
 weft_tensor *(weft_batch_norm)(weft_tensor *x) {
     return weft_batch_norm_layer(x, NULL);
 }
@@ -127,7 +135,7 @@ weft_tensor *(weft_instance_norm)(weft_tensor *x) {
 
 /* ---- group, layer and RMS norm ---- */
 
-weft_tensor *weft_group_norm_layer(weft_tensor *x, int64_t groups, const weft_norm_options *given) {
+static weft_tensor *build_group_norm_layer(weft_tensor *x, int64_t groups, const weft_norm_options *given) {
     norm_layer layer;
     weft_norm_options own;
     const weft_norm_options *const options = &own;
@@ -146,6 +154,10 @@ weft_tensor *weft_group_norm_layer(weft_tensor *x, int64_t groups, const weft_no
                               x, groups, layer.weight, layer.bias, WI_OPTION(options->epsilon, 1e-5f));
 }
 
+weft_tensor *weft_group_norm_layer(weft_tensor *x, int64_t groups, const weft_norm_options *given) {
+    return WI_CALL(x, "weft_group_norm", build_group_norm_layer(x, groups, given));
+}
+
 /* The last axes of x; 0 with the error recorded when they are no numbers or not there. */
 static int last_axes(
     const norm_layer *layer, const weft_tensor *x, const weft_norm_options *options, int64_t *dims) {
@@ -162,7 +174,7 @@ static int last_axes(
     return 0;
 }
 
-weft_tensor *weft_layer_norm_layer(weft_tensor *x, const weft_norm_options *given) {
+static weft_tensor *build_layer_norm_layer(weft_tensor *x, const weft_norm_options *given) {
     norm_layer layer;
     int64_t dims[WEFT_MAX_RANK];
     weft_norm_options own;
@@ -179,7 +191,11 @@ weft_tensor *weft_layer_norm_layer(weft_tensor *x, const weft_norm_options *give
                : weft_layer_norm_with(x, axes, layer.weight, layer.bias, WI_OPTION(options->epsilon, 1e-5f));
 }
 
-weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_options *given) {
+weft_tensor *weft_layer_norm_layer(weft_tensor *x, const weft_norm_options *given) {
+    return WI_CALL(x, "weft_layer_norm", build_layer_norm_layer(x, given));
+}
+
+static weft_tensor *build_rms_norm_layer(weft_tensor *x, const weft_norm_options *given) {
     norm_layer layer;
     int64_t dims[WEFT_MAX_RANK];
     weft_norm_options own;
@@ -196,6 +212,10 @@ weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_options *given)
     if (!options->no_affine) make_affine(&layer, false, axes, dims);
     return layer.failed ? NULL
                         : weft_rms_norm_with(x, axes, layer.weight, WI_OPTION(options->epsilon, 0x1p-23f));
+}
+
+weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_options *given) {
+    return WI_CALL(x, "weft_rms_norm", build_rms_norm_layer(x, given));
 }
 
 weft_tensor *(weft_group_norm)(weft_tensor *x, int64_t groups) {

@@ -4,6 +4,7 @@
 #include "nn/update_rules.h"
 #include "ops/loss/loss_terms.h"
 #include "ops/op_table.h"
+#include <stdio.h>
 #include <string.h>
 
 /* ---- making one ---- */
@@ -165,8 +166,9 @@ static weft_status make_update(weft_optimizer_state *optimizer, weft_tensor *con
 /* Is it a parameter that this optimizer may step, and is that its gradient? */
 static weft_status check_pair(const weft_graph *graph, const weft_tensor *p, const weft_tensor *g, size_t i) {
     char text_p[WI_SHAPE_TEXT], text_g[WI_SHAPE_TEXT];
-    if (!p || !g)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_optimizer_step: %s %zu is NULL", p ? "gradient" : "parameter", i);
+    char what[32];
+    snprintf(what, sizeof what, "%s %zu", p ? "gradient" : "parameter", i);
+    if (!p || !g) return wi_fail_null("weft_optimizer_step", what);
     if (p->graph != graph || g->graph != graph)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_optimizer_step: %s %zu ('%s') belongs to another graph than the optimizer",
@@ -347,8 +349,9 @@ static weft_status minimize_by(
 
 weft_status weft_minimize(
     weft_tensor *loss, const weft_optimizer *rule, weft_tensor **updates, size_t capacity, size_t *count) {
-    if (!loss || !rule || !updates || !count)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: loss, optimizer, updates and count must not be NULL");
+    if (!loss) return wi_fail_null("weft_minimize", "loss");
+    if (!rule || !updates || !count)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: optimizer, updates and count must not be NULL");
     weft_graph *const graph = weft_tensor_graph(loss);
     WI_TRY(weft_graph_status(graph));
     WI_TRY(wi_optimizer_check(rule));

@@ -151,19 +151,40 @@ static weft_recurrent recurrent(layer l, weft_tensor *x, const weft_recurrent_op
     return result.y ? result : nothing;
 }
 
-weft_recurrent weft_lstm(weft_tensor *x, int64_t hidden, const weft_recurrent_options *options) {
+static weft_recurrent build_lstm(weft_tensor *x, int64_t hidden, const weft_recurrent_options *options) {
     return recurrent(
         (layer){
             .kind = "lstm", .call = "weft_lstm", .sequence = weft_lstm_with, .hidden = hidden, .gates = 4},
         x, options);
 }
-weft_recurrent weft_gru(weft_tensor *x, int64_t hidden, const weft_recurrent_options *options) {
+
+weft_recurrent weft_lstm(weft_tensor *x, int64_t hidden, const weft_recurrent_options *options) {
+    wi_call_begin(weft_tensor_graph(x), "weft_lstm");
+    const weft_recurrent result = build_lstm(x, hidden, options);
+    wi_call_end(weft_tensor_graph(x), NULL);
+    return result;
+}
+static weft_recurrent build_gru(weft_tensor *x, int64_t hidden, const weft_recurrent_options *options) {
     return recurrent(
         (layer){.kind = "gru", .call = "weft_gru", .sequence = weft_gru_with, .hidden = hidden, .gates = 3},
         x, options);
 }
-weft_recurrent weft_rnn(weft_tensor *x, int64_t hidden, const weft_recurrent_options *options) {
+
+weft_recurrent weft_gru(weft_tensor *x, int64_t hidden, const weft_recurrent_options *options) {
+    wi_call_begin(weft_tensor_graph(x), "weft_gru");
+    const weft_recurrent result = build_gru(x, hidden, options);
+    wi_call_end(weft_tensor_graph(x), NULL);
+    return result;
+}
+static weft_recurrent build_rnn(weft_tensor *x, int64_t hidden, const weft_recurrent_options *options) {
     return recurrent(
         (layer){.kind = "rnn", .call = "weft_rnn", .sequence = weft_rnn_with, .hidden = hidden, .gates = 1},
         x, options);
+}
+
+weft_recurrent weft_rnn(weft_tensor *x, int64_t hidden, const weft_recurrent_options *options) {
+    wi_call_begin(weft_tensor_graph(x), "weft_rnn");
+    const weft_recurrent result = build_rnn(x, hidden, options);
+    wi_call_end(weft_tensor_graph(x), NULL);
+    return result;
 }

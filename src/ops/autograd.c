@@ -89,18 +89,23 @@ static weft_status pass_back(walk *w, weft_tensor *node) {
 
 static weft_status pass_through(walk *w, weft_tensor *node);
 
+/* Of the gradient of the node, what its inputs get; it is of the origin of the node. */
+static weft_status pass(walk *w, weft_tensor *node) {
+    if (node->op->backward) return pass_back(w, node);
+    if (node->op->composed) return pass_through(w, node);
+    return node->op->zero_gradient ? WEFT_OK : fail_without(node);
+}
+
 static weft_status walk_back(walk *w, weft_tensor *loss, weft_tensor *g) {
     w->gradients[loss->id] = g;
     for (uint32_t id = w->count; id-- > 0;) {
         weft_tensor *node = w->nodes[id];
         if (!node || !w->wanted[id] || !w->gradients[id] || node->input_count == 0 || is_leaf(w, node))
             continue;
-        if (node->op->backward)
-            WI_TRY(pass_back(w, node));
-        else if (node->op->composed)
-            WI_TRY(pass_through(w, node));
-        else if (!node->op->zero_gradient)
-            return fail_without(node);
+        const uint32_t before = wi_origin_enter(w->graph, node->origin);
+        const weft_status status = pass(w, node);
+        wi_origin_leave(w->graph, before);
+        WI_TRY(status);
     }
     return weft_graph_status(w->graph);
 }
@@ -135,7 +140,7 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
         for (size_t i = 0; wrt && !loss && i < count; i++) {
             if (wrt[i]) WI_TRY(weft_graph_status(wrt[i]->graph));
         }
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: loss, wrt or gradients is NULL");
+        return wi_fail_null("weft_gradients", !loss ? "loss" : !wrt ? "wrt" : "gradients");
     }
     WI_TRY(weft_graph_status(loss->graph));
     char text[WI_SHAPE_TEXT];
@@ -148,8 +153,9 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
         WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: the loss is %s, not %s", weft_dtype_name(loss->dtype),
             wi_dtypes_text(WI_TAKES_FLOATS));
     for (size_t i = 0; i < count; i++) {
-        if (!wrt[i] || wrt[i]->graph != loss->graph)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: tensor %zu is NULL or belongs to another graph", i);
+        if (!wrt[i]) return wi_fail_null("weft_gradients", "one of the tensors");
+        if (wrt[i]->graph != loss->graph)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: tensor %zu belongs to another graph", i);
         if (!wi_dtype_is_float(wrt[i]->dtype))
             WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: tensor %zu is %s and has no gradient", i,
                 weft_dtype_name(wrt[i]->dtype));

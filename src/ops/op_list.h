@@ -155,6 +155,9 @@ WI_FUNCTION_ROW(count_nonzero)
 WI_FUNCTION_ROW(linear_with) /* matmul.c */
 WI_FUNCTION_ROW(scatter_add) /* index.c */
 WI_FUNCTION_ROW(index_add)
+WI_FUNCTION_ROW(scatter_reduce) /* scatter_reduce.c */
+WI_FUNCTION_ROW(index_reduce)
+WI_FUNCTION_ROW(sparse_matmul) /* sparse.c */
 WI_FUNCTION_ROW(embedding_bag_with) /* embedding_bag.c */
 WI_FUNCTION_ROW(transpose)   /* movement.c */
 WI_FUNCTION_ROW(flatten)
@@ -218,6 +221,10 @@ WI_FUNCTION_ROW(sub_number)
 WI_FUNCTION_ROW(mul_number)
 WI_FUNCTION_ROW(div_number)
 WI_FUNCTION_ROW(pow_number)
+WI_FUNCTION_ROW(number_sub)
+WI_FUNCTION_ROW(number_div)
+WI_FUNCTION_ROW(number_remainder)
+WI_FUNCTION_ROW(number_pow)
 WI_FUNCTION_ROW(remainder_number)
 WI_FUNCTION_ROW(maximum_number)
 WI_FUNCTION_ROW(minimum_number)

@@ -33,6 +33,9 @@ weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes);
 weft_tensor *wi_max_keep(weft_tensor *x, uint32_t axes);
 /* A negative axis counts from the end; -1 with the error recorded when there is no such axis. */
 int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis);
+/* The axes of a list up to WEFT_END (NULL: none), a bit an axis; false with the error recorded where one does not exist, or is
+ * named twice, whether from the beginning or from the end. */
+bool wi_axes_mask(const weft_tensor *x, const char *op, const int64_t *axes, uint32_t *mask);
 /* Sums or stretches g to a shape that broadcasting connects with its own. */
 weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape);
 /* A part of an axis; start and length as dimensions are written (negative: multiples of the batch). */
@@ -94,7 +97,8 @@ typedef enum wi_label_kind {
     WI_LABEL_NLL,
     WI_LABEL_MULTI_MARGIN,
     WI_LABEL_ADAPTIVE_SOFTMAX,
-    WI_LABEL_LENGTH
+    WI_LABEL_LENGTH,
+    WI_LABEL_CACHED
 } wi_label_kind;
 weft_tensor *wi_label(
     weft_tensor *x, wi_label_kind kind, int64_t count, int64_t ignored); /* NULL gives NULL */

@@ -128,6 +128,7 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     case WI_ARGUMENT_WORK: set_int(b, work[argument->a]); break;
     case WI_ARGUMENT_FLOAT: set_argument(b, sizeof single, &single); break;
     case WI_ARGUMENT_DOUBLE: set_argument(b, sizeof argument->number, &argument->number); break;
+    case WI_ARGUMENT_WHOLE: set_int(b, (int64_t)argument->number); break;
     case WI_ARGUMENT_SCALAR:
     case WI_ARGUMENT_DRAWS:
     case WI_ARGUMENT_ITERATION: set_changing(b, argument); break;

@@ -49,6 +49,7 @@ typedef enum wi_argument_kind {
     WI_ARGUMENT_WORK, /* number a of the work split: int */
     WI_ARGUMENT_FLOAT,     /* number: float */
     WI_ARGUMENT_DOUBLE,    /* number: double */
+    WI_ARGUMENT_WHOLE,     /* number: int */
     WI_ARGUMENT_SCALAR,    /* the graph's scalar a, set before each run: float; number: in the code */
     WI_ARGUMENT_DRAWS,     /* the number of the run, set before each: uint */
     WI_ARGUMENT_ITERATION, /* the number of the repetition, set before each: int */

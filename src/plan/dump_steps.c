@@ -62,6 +62,7 @@ static void append_argument(const wi_argument *argument, wi_text *text) {
         [WI_ARGUMENT_WORK] = "work",
         [WI_ARGUMENT_FLOAT] = "float",
         [WI_ARGUMENT_DOUBLE] = "double",
+        [WI_ARGUMENT_WHOLE] = "whole",
         [WI_ARGUMENT_SCALAR] = "scalar",
         [WI_ARGUMENT_DRAWS] = "draws",
         [WI_ARGUMENT_ITERATION] = "iteration",
@@ -72,7 +73,8 @@ static void append_argument(const wi_argument *argument, wi_text *text) {
     wi_text_append(text, " %s %d", kinds[argument->kind], argument->a);
     if (argument->kind == WI_ARGUMENT_STRIDE || argument->kind == WI_ARGUMENT_PADDING)
         wi_text_append(text, ".%d", argument->b);
-    if (argument->kind == WI_ARGUMENT_FLOAT || argument->kind == WI_ARGUMENT_DOUBLE)
+    if (argument->kind == WI_ARGUMENT_FLOAT || argument->kind == WI_ARGUMENT_DOUBLE ||
+        argument->kind == WI_ARGUMENT_WHOLE)
         wi_text_append(text, " = %.17g", argument->number);
 }
 

@@ -218,14 +218,17 @@ static int emit_constant(wi_emitter *e, const weft_tensor *node) {
     int index = 0;
     for (int i = 0; i < e->kernel->argument_count; i++) {
         const wi_argument_kind kind = e->kernel->arguments[i].kind;
-        index += kind == WI_ARGUMENT_FLOAT || kind == WI_ARGUMENT_DOUBLE;
+        index += kind == WI_ARGUMENT_FLOAT || kind == WI_ARGUMENT_DOUBLE || kind == WI_ARGUMENT_WHOLE;
     }
     const wi_format *format = wi_format_of(node->dtype);
     const double number = node->attributes->constant.value *
                           pow((double)e->partition->request->batch, node->attributes->constant.batch_power);
-    const bool is_double = format->size > sizeof(float);
-    wi_emit_argument(e, is_double ? WI_ARGUMENT_DOUBLE : WI_ARGUMENT_FLOAT, index, 0,
-        wi_dtype_nearest(node->dtype, number));
+    const bool is_whole = format->kind != WI_NUMBER_FLOAT, is_double = format->size > sizeof(float);
+    wi_emit_argument(e,
+        is_whole    ? WI_ARGUMENT_WHOLE
+        : is_double ? WI_ARGUMENT_DOUBLE
+                    : WI_ARGUMENT_FLOAT,
+        index, 0, is_whole ? fmin(round(number), INT32_MAX) : wi_dtype_nearest(node->dtype, number));
     const int temp = wi_emit_begin(e, node->dtype);
     wi_text_append(&e->text, "(%s)(c%d);\n", format->registers, index);
     return temp;

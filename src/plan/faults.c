@@ -13,12 +13,19 @@ static weft_status fail_of_node(const weft_tensor *node, cl_int noted) {
         INT32_MAX - noted, node->op->fault_index ? node->op->fault_index : "(row-major) of its index input");
 }
 
+static weft_status fail_at_origin(const weft_tensor *node, cl_int noted) {
+    char origin[WI_ORIGIN_TEXT];
+    const weft_status status = fail_of_node(node, noted);
+    wi_error_add(wi_origin_print(node->graph, node->origin, weft_last_error(), origin));
+    return status;
+}
+
 static weft_status fail_of(const weft_plan *plan, const cl_int *slots, int first, int count) {
     for (size_t i = 0; i < plan->partition.value_count; i++) {
         const wi_value *const value = &plan->partition.values[i];
         if (value->fault < first || value->fault >= first + count || slots[value->fault - first] == 0)
             continue;
-        return fail_of_node(value->node, slots[value->fault - first]);
+        return fail_at_origin(value->node, slots[value->fault - first]);
     }
     return WEFT_OK;
 }

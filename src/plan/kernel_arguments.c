@@ -67,6 +67,7 @@ void wi_emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument *ar
     case WI_ARGUMENT_DOUBLE:
         wi_text_append(text, "%sc%d%s", names_only ? "" : "const double ", a, end);
         break;
+    case WI_ARGUMENT_WHOLE: wi_text_append(text, "%sc%d%s", an_int, a, end); break;
     case WI_ARGUMENT_SCALAR: wi_text_append(text, "%su%d%s", a_float, (int)argument->number, end); break;
     case WI_ARGUMENT_DRAWS: wi_text_append(text, "%sdraws%s", names_only ? "" : "const uint ", end); break;
     case WI_ARGUMENT_ITERATION: break; /* of ops with kernels of their own */

@@ -8,6 +8,7 @@
 #include "plan/conflicts.h"
 #include "plan/micro_batches.h"
 #include "plan/verify.h"
+#include <stdio.h>
 #include <string.h>
 
 /* Nothing may run on memory that is given back. The thread's error stays what it was. */
@@ -213,10 +214,10 @@ static weft_status check_outputs(weft_tensor *const *outputs, size_t count) {
         graph = outputs[i]->graph;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!outputs[i])
-            WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "weft_plan_create: output %zu is NULL; weft_graph_status reports the error that made it so",
-                i);
+        char what[32];
+        if (outputs[i]) continue;
+        snprintf(what, sizeof what, "output %zu", i);
+        return wi_fail_null("weft_plan_create", what);
     }
     return WEFT_OK;
 }

@@ -4,6 +4,7 @@
 #include "cl/uploads.h"
 #include "cl/waiting.h"
 #include "plan/compiled_plan.h"
+#include <stdio.h>
 #include <string.h>
 
 /* ---- what stands for a tensor of the caller ---- */
@@ -50,24 +51,34 @@ static bool find_part(const weft_plan *plan, const weft_tensor *tensor, bool out
     return true;
 }
 
+/* "input 'x'", or what it is and where it comes from. */
+static const char *named(const weft_tensor *tensor, char text[WI_NODE_TEXT]) {
+    if (!*weft_tensor_name(tensor)) return wi_node_print(tensor, text);
+    snprintf(text, WI_NODE_TEXT, "%s '%.128s'", tensor->op->name, weft_tensor_name(tensor));
+    return text;
+}
+
 static weft_status fail_unknown(const char *call, const weft_tensor *tensor, bool output) {
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' is not among the plan's %s%s", call, tensor->op->name,
-        weft_tensor_name(tensor), output ? "outputs" : "inputs",
+    char text[WI_NODE_TEXT];
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s is not among the plan's %s%s", call, named(tensor, text),
+        output ? "outputs" : "inputs",
         output ? ": give it to weft_plan_create" : ": no output of the plan depends on it");
 }
 
 static weft_status check_bytes(
     const weft_plan *plan, const char *call, const weft_tensor *tensor, size_t own, size_t bytes) {
+    char text[WI_NODE_TEXT];
     if (bytes != own)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' has %zu bytes at batch %lld, %zu were given", call,
-            tensor->op->name, weft_tensor_name(tensor), own, (long long)plan->request.batch, bytes);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s has %zu bytes at batch %lld, %zu were given", call,
+            named(tensor, text), own, (long long)plan->request.batch, bytes);
     return WEFT_OK;
 }
 
 /* What the caller brings for an input or output of the plan. */
 static weft_status check_host(const weft_plan *plan, const char *call, const weft_tensor *tensor, bool output,
     const void *data, size_t bytes) {
-    if (!plan || !tensor || !data) WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: plan, tensor or data is NULL", call);
+    if (plan && data && !tensor) return wi_fail_null(call, "the tensor");
+    if (!plan || !data) WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: plan, tensor or data is NULL", call);
     const wi_value *value;
     size_t own, all = 0;
     bool known = false;
@@ -83,13 +94,14 @@ static weft_status find_value(
     const weft_plan *plan, const char *call, const weft_tensor *tensor, bool output, const wi_value **value) {
     const wi_value *next;
     size_t bytes;
+    char text[WI_NODE_TEXT];
     if (!find_part(plan, tensor, output, 0, value, &bytes) || !*value)
         return fail_unknown(call, tensor, output);
     if (find_part(plan, tensor, output, 1, &next, &bytes))
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-            "%s: %s '%s' is in several buffers, as none of the device may be so large; weft_plan_write and "
+            "%s: %s is in several buffers, as none of the device may be so large; weft_plan_write and "
             "weft_plan_read copy them",
-            call, tensor->op->name, weft_tensor_name(tensor));
+            call, named(tensor, text));
     return WEFT_OK;
 }
 

@@ -93,6 +93,7 @@ static bool is_bound(const wi_loop *loop, const wi_argument *argument) {
     case WI_ARGUMENT_WORK: return argument->a < WI_WORK_NUMBERS;
     case WI_ARGUMENT_FLOAT:
     case WI_ARGUMENT_DOUBLE:
+    case WI_ARGUMENT_WHOLE:
     case WI_ARGUMENT_SCALAR:
     case WI_ARGUMENT_DRAWS:
     case WI_ARGUMENT_ITERATION:

@@ -45,6 +45,43 @@ static weft_status add_input(wi_feed *feed, weft_tensor *node) {
     return WEFT_OK;
 }
 
+weft_status wi_missing_tensor(const char *call, const char *what) {
+    char line[1024];
+    wi_error_save(line, sizeof line);
+    WI_FAIL(
+        WEFT_ERROR_ARGUMENT, "%s: %s is NULL%s%s", call, what, *line ? "; the last error was: " : "", line);
+}
+
+/* The input whose labels these are, element by element: itself, or behind masks. NULL: they are something else. */
+static const weft_tensor *fed_labels(const weft_tensor *labels) {
+    for (int depth = 0; depth < 16; depth++) {
+        if (labels->op == &wi_op_input) return labels;
+        if (labels->op == &wi_op_reshape)
+            labels = labels->inputs[0];
+        else if (labels->op == &wi_op_where)
+            labels = labels->inputs[labels->inputs[1]->op == &wi_op_constant ? 2 : 1];
+        else
+            return NULL;
+    }
+    return NULL;
+}
+
+/* What a loss counts of the labels that are fed. */
+static void note_counted(wi_feed *feed, const weft_tensor *loss) {
+    const wi_labels labels = wi_labels_of(loss);
+    const weft_tensor *const fed = fed_labels(labels.tensor);
+    for (size_t i = 0; fed && i < feed->count; i++) {
+        wi_feed_input *const input = &feed->inputs[i];
+        if (input->tensor != fed) continue;
+        weft_tensor *const counted = labels.tensor == fed ? input->tensor : loss->inputs[1];
+        if (input->scores && (input->counted != counted || input->counted_ignored != labels.ignored))
+            input->differs = true;
+        input->scores = loss->inputs[0];
+        input->counted = counted;
+        input->counted_ignored = labels.ignored;
+    }
+}
+
 /* Labels must be checked against the smallest number of classes that they are used with, and may be what
  * every loss ignores. */
 static void note_labels(wi_feed *feed, const weft_tensor *loss) {
@@ -110,6 +147,7 @@ weft_status wi_feed_collect(
         status = visit_all(&w, losses, &loss_count);
     }
     for (size_t i = 0; i < loss_count; i++) note_labels(feed, losses[i]);
+    for (size_t i = 0; i < loss_count; i++) note_counted(feed, losses[i]);
     if (status == WEFT_OK) status = check_names(feed);
     wi_release(allocator, losses);
     wi_release(allocator, w.seen);

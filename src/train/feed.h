@@ -11,6 +11,11 @@ typedef struct wi_feed_input {
     /* labels of classes lie in 0 .. classes - 1; 0: the input is not labels */
     int64_t classes;
     int64_t ignored; /* this label may stand there, too; none of i32: there is none */
+    /* Of labels of classes, behind a mask or not; NULL: there is no such loss. */
+    const weft_tensor *scores; /* what a loss compares with them, (batch, classes, ...) */
+    weft_tensor *counted;      /* the labels as that loss reads them: the input, or behind a mask */
+    int64_t counted_ignored;   /* the label that it ignores; INT64_MIN: none */
+    bool differs;              /* several losses ignore other labels, or mask others */
 } wi_feed_input;
 
 typedef struct wi_feed {
@@ -29,6 +34,9 @@ weft_status wi_feed_collect(
 void wi_feed_clear(wi_feed *feed);
 /* NULL when there is none of that name. */
 wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name);
+
+/* For a NULL tensor: its expression failed before, so the line of that failure is kept within this one. */
+weft_status wi_missing_tensor(const char *call, const char *what);
 
 /* Finds each input's column by name, and checks dtype and shape. Columns that feed nothing are fine. */
 weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count);

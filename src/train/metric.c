@@ -1,6 +1,8 @@
 /* Metrics on the host. Every kind is a row of numbers in float64 that rows of outputs are added to, and a
  * formula over it:
  *
+ * A row counts as much as its weight, 1 without weights.
+ *
  *   accuracy, top-k         right, rows
  *   perplexity              sum of -log softmax, rows
  *   precision, recall, F1   right, answers, labels of each class
@@ -12,6 +14,7 @@
  * Definitions are those of scikit-learn with zero_division=0: a macro average is over the classes that occur,
  * and R² of a constant target is 1 when it is met and 0 otherwise. */
 #include "train/metric.h"
+#include "base/options.h"
 #include "cl/context.h"
 #include <inttypes.h>
 #include <math.h>
@@ -24,6 +27,8 @@ struct weft_metric_state {
     weft_context *context;
     weft_metric metric;
     size_t width, classes;
+    int32_t ignored; /* label */
+    bool is_weighted;
     double *sums;
     size_t count; /* of sums */
 };
@@ -137,6 +142,7 @@ weft_status weft_metric_create(
     made->context = weft_context_retain(context);
     made->metric = (weft_metric){.kind = metric->kind, .average = metric->average, .k = metric->k};
     made->width = (size_t)width;
+    made->ignored = metric->ignore ? metric->ignored_label : IGNORED_LABEL;
     made->classes = width == 1 ? 2 : (size_t)width;
     const weft_status status = make_sums(made);
     if (status != WEFT_OK) {
@@ -194,91 +200,167 @@ static double minus_log_softmax(const float *row, size_t width, size_t label) {
     return log(sum) + largest - (double)row[label];
 }
 
-static void add_labelled(weft_metric_state *state, const float *row, size_t label) {
+/* row: the outputs; NULL where the answer is all that is known. */
+static void add_labelled(
+    weft_metric_state *state, const float *row, size_t answer, size_t label, double weight) {
     double *const sums = state->sums;
-    const size_t answer = answer_of(state, row);
     switch (state->metric.kind) {
     case WEFT_ACCURACY:
-        sums[0] += answer == label;
-        sums[1] += 1.0;
+        sums[0] += answer == label ? weight : 0.0;
+        sums[1] += weight;
         break;
     case WEFT_TOP_K:
-        sums[0] += in_top_k(state, row, label);
-        sums[1] += 1.0;
+        sums[0] += in_top_k(state, row, label) ? weight : 0.0;
+        sums[1] += weight;
         break;
     case WEFT_PERPLEXITY:
-        sums[0] += minus_log_softmax(row, state->width, label);
-        sums[1] += 1.0;
+        sums[0] += weight * minus_log_softmax(row, state->width, label);
+        sums[1] += weight;
         break;
-    case WEFT_CONFUSION: sums[label * state->classes + answer] += 1.0; break;
+    case WEFT_CONFUSION: sums[label * state->classes + answer] += weight; break;
     case WEFT_PRECISION:
     case WEFT_RECALL:
     case WEFT_F1:
-        sums[3 * label] += answer == label;
-        sums[3 * answer + 1] += 1.0;
-        sums[3 * label + 2] += 1.0;
+        sums[3 * label] += answer == label ? weight : 0.0;
+        sums[3 * answer + 1] += weight;
+        sums[3 * label + 2] += weight;
         break;
     case WEFT_MEAN_ABSOLUTE_ERROR:
     case WEFT_R_SQUARED: break;
     }
 }
 
-static weft_status check_update(
+bool wi_metric_needs_answers(weft_metric_kind kind) {
+    return kind == WEFT_ACCURACY || kind == WEFT_CONFUSION || is_per_class(kind);
+}
+
+/* ---- rows with float targets ---- */
+
+/* Welford's update with weights (West 1979). */
+static void add_to_r_squared(weft_metric_state *state, const float *row, const float *target, double weight) {
+    const double rows = state->sums[0] += weight;
+    for (size_t c = 0; c < state->width; c++) {
+        double *const column = state->sums + 1 + 3 * c;
+        const double value = (double)target[c], change = value - column[0], error = (double)row[c] - value;
+        column[0] += change * weight / rows;
+        column[1] += weight * change * (value - column[0]);
+        column[2] += weight * error * error;
+    }
+}
+
+static void add_values(weft_metric_state *state, const float *row, const float *target, double weight) {
+    if (state->metric.kind == WEFT_R_SQUARED) {
+        add_to_r_squared(state, row, target, weight);
+        return;
+    }
+    for (size_t c = 0; c < state->width; c++)
+        state->sums[0] += weight * fabs((double)row[c] - (double)target[c]);
+    state->sums[1] += weight * (double)state->width;
+}
+
+/* ---- adding rows ---- */
+
+static double weight_of(const wi_metric_rows *rows, size_t i) {
+    if (rows->lengths && (int64_t)(i % rows->length) >= rows->lengths[i / rows->length]) return 0.0;
+    return rows->weights ? (double)rows->weights[i / rows->rows_per_weight] : 1.0;
+}
+
+static weft_status check_weights(const char *call, const wi_metric_rows *rows) {
+    for (size_t i = 0; rows->weights && i < rows->rows; i++)
+        if (!(rows->weights[i / rows->rows_per_weight] >= 0.0f) ||
+            isinf(rows->weights[i / rows->rows_per_weight]))
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: the weight of row %zu is %g, expected 0 or more and finite",
+                call, i, (double)rows->weights[i / rows->rows_per_weight]);
+    for (size_t i = 0; rows->lengths && i < rows->rows / rows->length; i++)
+        if (rows->lengths[i] < 0 || (size_t)rows->lengths[i] > rows->length)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: length %zu is %" PRId32 ", not in 0..%zu", call, i,
+                rows->lengths[i], rows->length);
+    return WEFT_OK;
+}
+
+/* A label behind its sequence's length may be anything. */
+static weft_status check_labels(
+    const char *call, const weft_metric_state *state, const wi_metric_rows *rows) {
+    const int32_t *const labels = rows->labels;
+    for (size_t i = 0; labels && i < rows->rows; i++) {
+        if (labels[i] == state->ignored || (labels[i] >= 0 && (size_t)labels[i] < state->classes)) continue;
+        if (rows->lengths && (int64_t)(i % rows->length) >= rows->lengths[i / rows->length]) continue;
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: the label of row %zu is %" PRId32 ", not in 0..%zu", call, i,
+            labels[i], state->classes - 1);
+    }
+    return WEFT_OK;
+}
+
+static void add_row(weft_metric_state *state, const wi_metric_rows *rows, size_t i) {
+    const double weight = weight_of(rows, i);
+    if (weight == 0.0 || (rows->labels && rows->labels[i] == state->ignored)) return;
+    const float *const row = rows->outputs ? rows->outputs + i * state->width : NULL;
+    const float *const target = rows->targets ? rows->targets + i * state->width : NULL;
+    if (wi_metric_takes_values(state->metric.kind)) {
+        add_values(state, row, target, weight);
+        return;
+    }
+    const size_t label = rows->labels ? (size_t)rows->labels[i] : (size_t)(target[0] > 0.5f);
+    const size_t answer = rows->answers ? (size_t)rows->answers[i] : answer_of(state, row);
+    add_labelled(state, row, answer, label, weight);
+}
+
+weft_status wi_metric_add(const char *call, weft_metric_state *state, const wi_metric_rows *rows) {
+    WI_TRY(check_weights(call, rows));
+    WI_TRY(check_labels(call, state, rows));
+    state->is_weighted = state->is_weighted || rows->weights;
+    for (size_t i = 0; i < rows->rows; i++) add_row(state, rows, i);
+    return WEFT_OK;
+}
+
+static weft_status check_rows(
     const char *call, const weft_metric_state *state, size_t rows, const void *outputs, const void *targets) {
     if (!state || (rows && (!outputs || !targets)))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: state, outputs and targets must not be NULL", call);
     return WEFT_OK;
 }
 
-weft_status weft_metric_update(
-    weft_metric_state *state, size_t rows, const float *outputs, const int32_t *labels) {
-    WI_TRY(check_update("weft_metric_update", state, rows, outputs, labels));
-    if (wi_metric_takes_values(state->metric.kind))
+static weft_status check_targets(const char *call, const weft_metric_state *state, bool labels) {
+    if (labels && wi_metric_takes_values(state->metric.kind))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_metric_update: mean absolute error and R² have no labels; use weft_metric_update_values");
-    for (size_t i = 0; i < rows; i++)
-        if (labels[i] != IGNORED_LABEL && (labels[i] < 0 || (size_t)labels[i] >= state->classes))
-            WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "weft_metric_update: the label of row %zu is %" PRId32 ", not in 0..%zu", i, labels[i],
-                state->classes - 1);
-    for (size_t i = 0; i < rows; i++)
-        if (labels[i] != IGNORED_LABEL) add_labelled(state, outputs + i * state->width, (size_t)labels[i]);
+            "%s: mean absolute error and R² have no labels; use targets, or weft_metric_update_values", call);
+    if (!labels && !wi_metric_takes_values(state->metric.kind) && state->width != 1)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: a metric of %zu classes counts labels; use weft_metric_update",
+            call, state->classes);
     return WEFT_OK;
 }
 
-/* ---- rows with float targets ---- */
+weft_status weft_metric_add(weft_metric_state *state, const weft_metric_rows *given) {
+    static const char call[] = "weft_metric_add";
+    weft_metric_rows rows;
+    WI_TRY(WI_OPTIONS(&rows, given, call, WEFT_METRIC_ROWS_INIT));
+    const void *const targets = rows.labels ? (const void *)rows.labels : rows.targets;
+    WI_TRY(check_rows(call, state, rows.rows, rows.outputs, targets));
+    if (rows.labels && rows.targets)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: labels and targets are given; expected one of them", call);
+    if (targets) WI_TRY(check_targets(call, state, rows.labels != NULL));
+    if (rows.lengths && (rows.length == 0 || rows.rows % rows.length))
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "%s: %zu rows are not sequences of %zu rows", call, rows.rows, rows.length);
+    const wi_metric_rows own = {
+        rows.rows, rows.outputs, NULL, rows.labels, rows.targets, rows.weights, 1, rows.lengths, rows.length};
+    return wi_metric_add(call, state, &own);
+}
 
-static void add_to_r_squared(weft_metric_state *state, const float *row, const float *target) {
-    const double rows = state->sums[0] += 1.0;
-    for (size_t c = 0; c < state->width; c++) {
-        double *const column = state->sums + 1 + 3 * c;
-        const double value = (double)target[c], change = value - column[0], error = (double)row[c] - value;
-        column[0] += change / rows;
-        column[1] += change * (value - column[0]);
-        column[2] += error * error;
-    }
+weft_status weft_metric_update(
+    weft_metric_state *state, size_t rows, const float *outputs, const int32_t *labels) {
+    WI_TRY(check_rows("weft_metric_update", state, rows, outputs, labels));
+    WI_TRY(check_targets("weft_metric_update", state, true));
+    const wi_metric_rows own = {.rows = rows, .outputs = outputs, .labels = labels};
+    return wi_metric_add("weft_metric_update", state, &own);
 }
 
 weft_status weft_metric_update_values(
     weft_metric_state *state, size_t rows, const float *outputs, const float *targets) {
-    WI_TRY(check_update("weft_metric_update_values", state, rows, outputs, targets));
-    if (!wi_metric_takes_values(state->metric.kind) && state->width != 1)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_metric_update_values: a metric of %zu classes counts labels; use weft_metric_update",
-            state->classes);
-    for (size_t i = 0; i < rows; i++) {
-        const float *const row = outputs + i * state->width, *const target = targets + i * state->width;
-        if (state->metric.kind == WEFT_R_SQUARED) {
-            add_to_r_squared(state, row, target);
-        } else if (state->metric.kind == WEFT_MEAN_ABSOLUTE_ERROR) {
-            for (size_t c = 0; c < state->width; c++)
-                state->sums[0] += fabs((double)row[c] - (double)target[c]);
-            state->sums[1] += (double)state->width;
-        } else {
-            add_labelled(state, row, target[0] > 0.5f);
-        }
-    }
-    return WEFT_OK;
+    WI_TRY(check_rows("weft_metric_update_values", state, rows, outputs, targets));
+    WI_TRY(check_targets("weft_metric_update_values", state, false));
+    const wi_metric_rows own = {.rows = rows, .outputs = outputs, .targets = targets};
+    return wi_metric_add("weft_metric_update_values", state, &own);
 }
 
 /* ---- results ---- */
@@ -321,7 +403,7 @@ static double confusion_accuracy(const weft_metric_state *state) {
 
 static double r_squared_of(const weft_metric_state *state, size_t column) {
     const double *const sums = state->sums + 1 + 3 * column;
-    if (state->sums[0] < 2.0) return (double)NAN;
+    if (state->is_weighted ? state->sums[0] == 0.0 : state->sums[0] < 2.0) return (double)NAN;
     if (sums[1] == 0.0) return sums[2] == 0.0 ? 1.0 : 0.0;
     return 1.0 - sums[2] / sums[1];
 }

@@ -5,23 +5,32 @@
 #include "ops/loss_scale.h"
 #include "train/recode.h"
 #include <math.h>
+#include <string.h>
 
 enum { RING_BYTES = 64 << 20 }; /* of host memory for batches in flight; at least two batches a side */
 
 static void add_outputs(wi_pass *pass, weft_tensor *const *tensors, size_t count) {
-    for (size_t i = 0; i < count; i++) pass->outputs[pass->output_count++] = tensors[i];
+    for (size_t i = 0; i < count; i++) {
+        size_t known = 0;
+        while (known < pass->output_count && pass->outputs[known] != tensors[i]) known++;
+        if (known == pass->output_count) pass->outputs[pass->output_count++] = tensors[i];
+    }
 }
 
 weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const wi_pass_options *options) {
     pass->allocator = allocator;
     pass->inference = options->update_count == 0;
     pass->memory_limit = options->memory_limit;
-    pass->counts = options->correct != NULL;
+    pass->counts = options->counts;
+    pass->terms = *options->terms;
     pass->rate = options->rate;
     pass->scaling = options->scaling;
     WI_TRY(wi_measures_init(&pass->measures, &options->measured));
     add_outputs(pass, &options->loss, 1);
-    add_outputs(pass, &options->correct, pass->counts);
+    for (size_t i = 0; i < pass->terms.count; i++) {
+        add_outputs(pass, &pass->terms.of[i].value, 1);
+        add_outputs(pass, &pass->terms.of[i].total, 1);
+    }
     add_outputs(pass, pass->measures.tensors, pass->measures.tensor_count);
     add_outputs(pass, options->updates, options->update_count);
     WI_TRY(wi_feed_collect(&pass->feed, allocator, pass->outputs, pass->output_count));
@@ -122,7 +131,8 @@ static weft_status make_loader(wi_pass *pass) {
     if (interval < 2) interval = 2;
     if (interval > WI_PASS_INTERVAL) interval = WI_PASS_INTERVAL;
     const weft_loader_options options = {WEFT_LOADER_OPTIONS_INIT, .batch = pass->batch,
-        .shuffle = pass->shuffle, .seed = pass->seed, .prefetch = interval, .threads = pass->threads};
+        .shuffle = pass->shuffle, .drop_last = pass->drop_last, .seed = pass->seed, .prefetch = interval,
+        .threads = pass->threads};
     WI_TRY(weft_loader_create(&pass->loader, dataset, &options));
     pass->interval = interval;
     pass->slot_examples = dataset->examples < pass->batch ? dataset->examples : pass->batch;
@@ -135,7 +145,12 @@ static weft_status make_loader(wi_pass *pass) {
 }
 
 weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
-    const size_t examples = dataset->examples;
+    const size_t examples =
+        pass->drop_last ? dataset->examples - dataset->examples % pass->batch : dataset->examples;
+    if (pass->drop_last && examples == 0)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "a dataset of %zu examples has no batch of %zu, and with drop_last no other is trained",
+            dataset->examples, pass->batch);
     if (examples >= pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, pass->batch));
     if (examples % pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, examples % pass->batch));
     const bool stale = pass->known && pass->known_version != wi_graph_encodings_version(pass->known);
@@ -155,7 +170,8 @@ weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
 }
 
 size_t wi_pass_steps(const wi_pass *pass) {
-    return (pass->dataset->examples + pass->batch - 1) / pass->batch;
+    const size_t examples = pass->dataset->examples;
+    return (pass->drop_last ? examples : examples + pass->batch - 1) / pass->batch;
 }
 
 /* Where the outputs of a step of the interval are stored; NULL: nothing is measured. */
@@ -176,14 +192,21 @@ static weft_status read_measured(wi_pass *pass, weft_plan *plan, size_t step, si
 
 static weft_status run_plan(wi_pass *pass, weft_plan *plan, const void *const *columns, wi_record *record,
     const wi_pass_hooks *hooks) {
-    bool has_loss = false;
-    if (!hooks || !hooks->run) {
+    record->measured = true;
+    if (!hooks || !hooks->run)
         WI_TRY(weft_plan_run(plan));
-    } else {
-        WI_TRY(hooks->run(hooks->user, plan, columns, record->examples, &has_loss, &record->loss));
-    }
-    record->measured = !has_loss;
+    else
+        WI_TRY(hooks->run(hooks->user, plan, columns, record));
     if (pass->rate) WI_TRY(weft_scalar_get(pass->rate, &record->rate));
+    return WEFT_OK;
+}
+
+static weft_status read_terms(const wi_pass *pass, weft_plan *plan, wi_record *record) {
+    for (size_t i = 0; i < pass->terms.count; i++) {
+        const wi_loss_term *const term = &pass->terms.of[i];
+        WI_TRY(weft_plan_read_async(plan, term->value, &record->values[i], sizeof *record->values));
+        WI_TRY(weft_plan_read_async(plan, term->total, &record->totals[i], sizeof *record->totals));
+    }
     return WEFT_OK;
 }
 
@@ -199,16 +222,14 @@ static weft_status enqueue_step(
     weft_plan *const plan = examples == pass->batch ? pass->full : pass->rest;
     const size_t step = pass->pending++;
     wi_record *const record = &pass->records[step];
-    *record = (wi_record){.correct = -1, .examples = examples, .rate = NAN, .judged = WI_UPDATE_IS_LATER};
+    *record = (wi_record){.examples = examples, .rate = NAN, .judged = WI_UPDATE_IS_LATER};
     WI_TRY(wi_feed_write(&pass->feed, plan, columns, examples, false));
     WI_TRY(run_plan(pass, plan, columns, record, hooks));
     WI_TRY(read_scaling(pass, record));
     if (!record->measured) return WEFT_OK;
     WI_TRY(weft_plan_read_async(plan, pass->outputs[0], &record->loss, sizeof record->loss));
-    if (pass->counts)
-        WI_TRY(weft_plan_read_async(plan, pass->outputs[1], &record->correct, sizeof record->correct));
-    for (size_t i = 0; i < pass->measures.count; i++)
-        record->targets[i] = columns[pass->measures.items[i].column];
+    WI_TRY(read_terms(pass, plan, record));
+    memcpy(record->columns, columns, pass->dataset->count * sizeof *columns);
     return read_measured(pass, plan, step, examples);
 }
 
@@ -222,17 +243,46 @@ bool wi_record_is_skipped(const wi_record *record) {
     return record->judged == WI_UPDATE_OVERFLOWS;
 }
 
+double *wi_pass_accuracy_sums(const wi_pass *pass) {
+    size_t count;
+    return pass->counts ? wi_metric_sums(pass->measures.items[pass->measures.count - 1].state, &count) : NULL;
+}
+
+/* What is not in the terms: all of a loss that the caller gave. */
+static void take_loss(wi_pass *pass, wi_record *record) {
+    wi_pass_totals *const totals = &pass->totals;
+    const size_t terms = record->measured ? pass->terms.count : 0;
+    double rest = (double)record->loss;
+    record->is_empty = terms > 0 && !pass->terms.is_always;
+    for (size_t i = 0; i < terms; i++) {
+        const double total = (double)record->totals[i];
+        rest -= (double)record->values[i];
+        record->is_empty = record->is_empty && total == 0.0;
+        if (total == 0.0) continue; /* its mean is 0, of nothing */
+        totals->values[i] += (double)record->values[i] * total;
+        totals->totals[i] += total;
+    }
+    if (terms > 0 && !pass->terms.has_rest) return;
+    totals->loss += rest * (double)record->examples;
+    totals->examples += record->examples;
+}
+
+static weft_status take_measures(wi_pass *pass, size_t step) {
+    wi_record *const record = &pass->records[step];
+    const double *const sums = wi_pass_accuracy_sums(pass);
+    const double right = sums ? sums[0] : 0.0, counted = sums ? sums[1] : 0.0;
+    WI_TRY(wi_measures_add(
+        &pass->measures, measured_slot(pass, step), record->columns, pass->slot_examples, record->examples));
+    record->right = sums ? sums[0] - right : 0.0;
+    record->counted = sums ? sums[1] - counted : 0.0;
+    return WEFT_OK;
+}
+
 static weft_status take_record(wi_pass *pass, size_t step) {
-    const wi_record *const record = &pass->records[step];
+    wi_record *const record = &pass->records[step];
     if (wi_record_is_skipped(record) && !isfinite(record->loss)) return WEFT_OK;
-    pass->totals.loss += (double)record->loss * (double)record->examples;
-    pass->totals.examples += record->examples;
-    if (!record->measured) return WEFT_OK;
-    pass->totals.correct += pass->counts ? (size_t)record->correct : 0;
-    pass->totals.counted += record->examples;
-    if (pass->measures.count == 0) return WEFT_OK;
-    return wi_measures_add(
-        &pass->measures, measured_slot(pass, step), record->targets, pass->slot_examples, record->examples);
+    take_loss(pass, record);
+    return record->measured && pass->measures.count ? take_measures(pass, step) : WEFT_OK;
 }
 
 static weft_status finish_interval(wi_pass *pass, const wi_pass_hooks *hooks) {
@@ -276,10 +326,18 @@ weft_status wi_pass_run(
 }
 
 double wi_pass_loss(const wi_pass *pass) {
-    return pass->totals.examples ? pass->totals.loss / (double)pass->totals.examples : (double)NAN;
+    const wi_pass_totals *const totals = &pass->totals;
+    bool any = totals->examples > 0;
+    double loss = any ? totals->loss / (double)totals->examples : 0.0;
+    for (size_t i = 0; i < pass->terms.count; i++) {
+        if (totals->totals[i] == 0.0) continue;
+        loss += totals->values[i] / totals->totals[i];
+        any = true;
+    }
+    return any ? loss : (double)NAN;
 }
 
 double wi_pass_accuracy(const wi_pass *pass) {
-    if (!pass->counts || !pass->totals.counted) return (double)NAN;
-    return (double)pass->totals.correct / (double)pass->totals.counted;
+    const double *const sums = wi_pass_accuracy_sums(pass);
+    return sums && sums[1] > 0.0 ? sums[0] / sums[1] : (double)NAN;
 }

@@ -3,7 +3,6 @@
 #include "cl/context.h"
 #include "graph/nodes.h"
 #include "plan/compiled_plan.h"
-#include "train/correct_count.h"
 #include "train/feed.h"
 #include <string.h>
 
@@ -107,7 +106,7 @@ static weft_status check_outputs(wanted *w, const weft_prediction *outputs, size
             MAX_OUTPUTS);
     *w = (wanted){.count = count};
     for (size_t i = 0; i < count; i++) {
-        if (!outputs[i].output) return wi_missing_tensor("weft_predict", "output");
+        if (!outputs[i].output) return wi_fail_null("weft_predict", "output");
         if (!outputs[i].data) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: the data of output %zu is NULL", i);
         if (outputs[i].output->graph != outputs[0].output->graph)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: output %zu belongs to another graph", i);

@@ -71,9 +71,9 @@ weft_status wi_rate_before_epoch(const wi_rate *rate, uint64_t epochs) {
     return epochs == 0 ? set(rate, 0) : WEFT_OK;
 }
 
-weft_status wi_rate_after_step(const wi_rate *rate, uint64_t steps, uint64_t skipped) {
+weft_status wi_rate_after_step(const wi_rate *rate, uint64_t windows, uint64_t skipped) {
     if (!moves(rate) || !rate->schedule.per_step) return WEFT_OK;
-    return set(rate, steps / rate->accumulate - skipped);
+    return set(rate, windows - skipped);
 }
 
 weft_status wi_rate_after_validation(wi_rate *rate, double loss) {

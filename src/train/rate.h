@@ -19,7 +19,7 @@ weft_status wi_rate_init(wi_rate *rate, weft_graph *graph, weft_tensor *const *u
     const weft_trainer_options *options);
 /* epochs and steps: done so far, over all runs; skipped: updates among them that did not happen. */
 weft_status wi_rate_before_epoch(const wi_rate *rate, uint64_t epochs);
-weft_status wi_rate_after_step(const wi_rate *rate, uint64_t steps, uint64_t skipped);
+weft_status wi_rate_after_step(const wi_rate *rate, uint64_t windows, uint64_t skipped);
 weft_status wi_rate_after_validation(wi_rate *rate, double loss);
 
 #endif

@@ -6,7 +6,6 @@
 #include "cl/waiting.h"
 #include "graph/attempt.h"
 #include "ops/prediction_form.h"
-#include "train/correct_count.h"
 #include "train/trainer_shared.h"
 #include <math.h>
 
@@ -18,8 +17,7 @@ static weft_status check_assignments(
             what, most);
     for (size_t i = 0; i < count; i++) {
         const weft_tensor *const assignment = assignments[i];
-        if (!assignment)
-            return wi_missing_tensor("weft_trainer_create", *what == 'u' ? "an update" : "a carry");
+        if (!assignment) return wi_fail_null("weft_trainer_create", *what == 'u' ? "an update" : "a carry");
         if (assignment->op->kind != WI_ASSIGN || assignment->graph != weft_tensor_graph(loss))
             WI_FAIL(WEFT_ERROR_ARGUMENT,
                 "weft_trainer_create: %s %zu, '%s', is not a weft_assign in the graph of the loss", what, i,
@@ -56,6 +54,7 @@ static void init_pass_options(weft_trainer *trainer) {
         passes[i]->known = trainer->graph;
     }
     trainer->training.shuffle = !trainer->options.keep_order;
+    trainer->training.drop_last = trainer->options.drop_last;
 }
 
 static const char *kept_string(weft_trainer *trainer, const char *text, bool *failed) {
@@ -69,6 +68,8 @@ static weft_status keep_strings(weft_trainer *trainer) {
     weft_trainer_options *const options = &trainer->options;
     bool failed = false;
     options->labels = kept_string(trainer, options->labels, &failed);
+    options->weights = kept_string(trainer, options->weights, &failed);
+    options->lengths = kept_string(trainer, options->lengths, &failed);
     options->csv_log = kept_string(trainer, options->csv_log, &failed);
     options->json_log = kept_string(trainer, options->json_log, &failed);
     options->early_stopping.monitor = kept_string(trainer, options->early_stopping.monitor, &failed);
@@ -82,19 +83,35 @@ static weft_status keep_strings(weft_trainer *trainer) {
     return failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
-/* Copies the metrics, with what they leave to the options and to their kind. */
+/* The metric with its own name and columns, or those of the options. */
+static weft_status keep_metric(weft_trainer *trainer, const weft_metric *given, weft_metric *metric) {
+    const weft_trainer_options *const options = &trainer->options;
+    char name[WI_METRIC_NAME];
+    bool failed = false;
+    *metric = *given;
+    WI_TRY(wi_metric_check(metric));
+    wi_metric_name(metric, name);
+    metric->name = kept_string(trainer, name, &failed);
+    metric->target = metric->target ? kept_string(trainer, metric->target, &failed) : options->labels;
+    metric->weights = metric->weights ? kept_string(trainer, metric->weights, &failed) : options->weights;
+    metric->lengths = metric->lengths ? kept_string(trainer, metric->lengths, &failed) : options->lengths;
+    if (!metric->ignore && options->ignore) {
+        metric->ignore = true;
+        metric->ignored_label = options->ignored_label;
+    }
+    return failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+}
+
+/* Copies the metrics, with what they leave to the options and to their kind; the accuracy behind them. */
 static weft_status keep_metrics(weft_trainer *trainer) {
     weft_trainer_options *const options = &trainer->options;
-    bool failed = false;
+    const weft_metric accuracy = {.kind = WEFT_ACCURACY, .output = options->logits};
+    trainer->has_accuracy = options->logits != NULL;
+    if (trainer->has_accuracy)
+        WI_TRY(keep_metric(trainer, &accuracy, &trainer->metrics[options->metric_count]));
     for (size_t i = 0; i < options->metric_count; i++) {
         weft_metric *const metric = &trainer->metrics[i];
-        char name[WI_METRIC_NAME];
-        *metric = options->metrics[i];
-        WI_TRY(wi_metric_check(metric));
-        wi_metric_name(metric, name);
-        metric->name = kept_string(trainer, name, &failed);
-        metric->target = metric->target ? kept_string(trainer, metric->target, &failed) : options->labels;
-        if (failed) return WEFT_ERROR_MEMORY;
+        WI_TRY(keep_metric(trainer, &options->metrics[i], metric));
         if (!metric->output) metric->output = options->output ? options->output : options->logits;
         if (!metric->output)
             WI_FAIL(WEFT_ERROR_ARGUMENT,
@@ -150,15 +167,25 @@ static weft_status prepare_reports(weft_trainer *trainer) {
     return wi_watch_init(&trainer->watch, trainer->graph, &options->early_stopping, &trainer->report);
 }
 
-static weft_status build_passes(weft_trainer *trainer, wi_pass_options given) {
+/* Of training only the accuracy is measured, unless the metrics are asked for. */
+static weft_status build_passes(weft_trainer *trainer, wi_pass_options given, const wi_feed *of_loss) {
     const weft_allocator *const allocator = trainer->context->allocator;
-    const wi_measure_list measured = {trainer->context, trainer->metrics, trainer->options.metric_count};
-    if (trainer->options.training_metrics) given.measured = measured;
+    const size_t metrics = trainer->options.metric_count;
+    const wi_measure_list measured = {
+        trainer->context, trainer->metrics, metrics + trainer->has_accuracy, of_loss};
+    given.terms = &trainer->terms;
+    given.counts = trainer->has_accuracy;
+    given.measured = measured;
+    if (!trainer->options.training_metrics) {
+        given.measured.metrics += metrics;
+        given.measured.count -= metrics;
+    }
     given.partial = trainer->options.step != NULL;
     given.memory_limit = trainer->options.memory_limit;
     WI_TRY(wi_pass_init(&trainer->training, allocator, &given));
     given = (wi_pass_options){.loss = given.loss,
-        .correct = given.correct,
+        .terms = given.terms,
+        .counts = given.counts,
         .rate = given.rate,
         .measured = measured,
         .memory_limit = trainer->options.memory_limit,
@@ -184,8 +211,7 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     WI_TRY(check_output_forms(trainer));
     WI_TRY(wi_checkpointer_init(&trainer->checkpointer, allocator, options));
     WI_TRY(prepare_reports(trainer));
-    if (options->logits)
-        WI_TRY(wi_correct_count(&given.correct, allocator, loss, options->logits, options->labels));
+    WI_TRY(wi_loss_terms_find(&trainer->terms, loss));
     for (size_t i = 0; i < options->update_count; i++) updates[i] = options->updates[i];
     if (options->update_count == 0)
         WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &given.update_count));
@@ -193,7 +219,11 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     given.rate = trainer->rate.scalar;
     if (trainer->graph->scaling.scale) given.scaling = &trainer->graph->scaling;
     for (size_t i = 0; i < options->carry_count; i++) updates[given.update_count++] = options->carries[i];
-    return build_passes(trainer, given);
+    wi_feed of_loss = {0};
+    WI_TRY(wi_feed_collect(&of_loss, allocator, &loss, 1));
+    const weft_status status = build_passes(trainer, given, &of_loss);
+    wi_feed_clear(&of_loss);
+    return status;
 }
 
 weft_status weft_trainer_create(
@@ -202,7 +232,7 @@ weft_status weft_trainer_create(
     const double created = wi_clock_seconds();
     if (!trainer) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: trainer is NULL");
     *trainer = NULL;
-    if (!loss) return wi_missing_tensor("weft_trainer_create", "loss");
+    if (!loss) return wi_fail_null("weft_trainer_create", "loss");
     WI_TRY(WI_OPTIONS(&options, given, "weft_trainer_create", WEFT_TRAINER_OPTIONS_INIT));
     WI_TRY(check_options(loss, &options));
     weft_graph *const graph = weft_tensor_graph(loss);

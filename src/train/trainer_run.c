@@ -26,14 +26,13 @@ static void update_state(weft_trainer *trainer) {
 }
 
 /* The caller's own step in place of weft_plan_run. */
-static weft_status run_step(
-    void *user, weft_plan *plan, const void *const *columns, size_t examples, bool *has_loss, float *loss) {
-    weft_trainer *const trainer = user;
+static weft_status run_callback(
+    weft_trainer *trainer, weft_plan *plan, const void *const *columns, wi_record *record) {
     weft_step step = {.trainer = trainer,
         .plan = plan,
         .step = trainer->steps,
         .epoch = trainer->state.epoch,
-        .examples = examples,
+        .examples = record->examples,
         .dataset = trainer->training.dataset,
         .columns = columns};
     const size_t runs = plan->run_count;
@@ -44,8 +43,32 @@ static weft_status run_step(
     if (status == WEFT_OK && !step.has_loss && plan->run_count == runs)
         WI_FAIL(WEFT_ERROR_STATE, "the step callback neither ran the plan nor gave a loss at step %zu",
             step.step);
-    *has_loss = step.has_loss;
-    *loss = step.loss;
+    if (step.has_loss) {
+        record->loss = step.loss;
+        record->measured = false;
+    }
+    return status;
+}
+
+/* Was the last run of the plan the last one of a window of accumulation? Without an optimizer each is. */
+static bool has_ended_window(const weft_trainer *trainer, const weft_plan *plan) {
+    for (size_t i = 0; i < trainer->graph->clock_count; i++) {
+        const wi_clock *const clock = &trainer->graph->clocks[i];
+        if (plan->partition.clocks >> i & 1) return clock->runs % clock->every == 0;
+    }
+    return true;
+}
+
+/* The last step of an epoch ends the window of accumulation. */
+static weft_status run_step(void *user, weft_plan *plan, const void *const *columns, wi_record *record) {
+    weft_trainer *const trainer = user;
+    const bool is_last = trainer->state.step_in_epoch + 1 == trainer->state.steps_per_epoch;
+    if (is_last) WI_TRY(weft_accumulation_end(trainer->graph));
+    const weft_status status =
+        trainer->options.step ? run_callback(trainer, plan, columns, record) : weft_plan_run(plan);
+    if (is_last) wi_accumulation_goes_on(trainer->graph);
+    record->ends_window = has_ended_window(trainer, plan);
+    trainer->windows += record->ends_window;
     return status;
 }
 
@@ -59,7 +82,9 @@ static bool saves_now(const weft_trainer *trainer) {
 
 /* Does the schedule learn now which steps were skipped? */
 static bool schedule_looks(const weft_trainer *trainer) {
-    return trainer->training.scaling && trainer->steps % WI_PASS_INTERVAL == 0;
+    const wi_loss_terms *const terms = &trainer->terms;
+    const bool may_be_empty = terms->count > 0 && !terms->is_always;
+    return (trainer->training.scaling || may_be_empty) && trainer->steps % WI_PASS_INTERVAL == 0;
 }
 
 static weft_status after_step(void *user, bool *finish, bool *stop) {
@@ -78,7 +103,7 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
     trainer->save_now = saves_now(trainer);
     /* The end of the very first step is wanted at once. */
     *finish = trainer->steps == 1 || trainer->save_now || schedule_looks(trainer);
-    return wi_rate_after_step(&trainer->rate, trainer->steps, trainer->scheduled_skips);
+    return wi_rate_after_step(&trainer->rate, trainer->windows, trainer->scheduled_skips);
 }
 
 static weft_status not_finite(weft_trainer *trainer, float loss, size_t step) {
@@ -102,7 +127,6 @@ static void note_time(weft_trainer *trainer, size_t steps) {
 }
 
 static weft_status log_step(weft_trainer *trainer, const wi_record *record, size_t step) {
-    const bool counted = trainer->training.counts && record->measured;
     const wi_log_event event = {.is_step = true,
         .epoch = trainer->state.epoch + 1,
         .step = step + 1,
@@ -110,7 +134,7 @@ static weft_status log_step(weft_trainer *trainer, const wi_record *record, size
         .seconds = wi_clock_seconds() - trainer->run_began};
     wi_report_set(&trainer->step_report, "loss", (double)record->loss);
     wi_report_set(&trainer->step_report, "accuracy",
-        counted ? (double)record->correct / (double)record->examples : (double)NAN);
+        record->counted > 0.0 ? record->right / record->counted : (double)NAN);
     return wi_training_log_write(&trainer->log, &event, &trainer->step_report);
 }
 
@@ -122,7 +146,17 @@ static weft_status note_skipped(weft_trainer *trainer, const wi_record *record, 
     return WEFT_OK;
 }
 
+/* An update is left out if all steps of its window are empty. */
+static void count_window(weft_trainer *trainer, const wi_record *record) {
+    trainer->info.empty_steps += record->is_empty;
+    trainer->window_counts = trainer->window_counts || !record->is_empty;
+    if (!record->ends_window) return;
+    trainer->empty_windows += !trainer->window_counts;
+    trainer->window_counts = false;
+}
+
 static weft_status examine(weft_trainer *trainer, const wi_record *record, size_t step) {
+    count_window(trainer, record);
     if (trainer->options.log_steps) WI_TRY(log_step(trainer, record, step));
     if (trainer->training.scaling) trainer->info.loss_scale = (double)record->scale;
     if (wi_record_is_skipped(record)) return note_skipped(trainer, record, step);
@@ -134,17 +168,22 @@ static weft_status after_interval(void *user, const wi_record *records, size_t c
     note_time(trainer, count);
     for (size_t i = 0; i < count; i++) WI_TRY(examine(trainer, &records[i], trainer->examined++));
     if (schedule_looks(trainer)) {
-        trainer->scheduled_skips = trainer->info.skipped_steps;
-        WI_TRY(wi_rate_after_step(&trainer->rate, trainer->steps, trainer->scheduled_skips));
+        trainer->scheduled_skips = trainer->info.skipped_steps + trainer->empty_windows;
+        WI_TRY(wi_rate_after_step(&trainer->rate, trainer->windows, trainer->scheduled_skips));
     }
     if (!trainer->save_now) return WEFT_OK;
     trainer->save_now = false;
     return wi_trainer_save(trainer, false);
 }
 
-static weft_status read_metrics(const wi_measures *measures, double *values) {
-    for (size_t i = 0; i < measures->count; i++)
-        WI_TRY(weft_metric_result(measures->items[i].state, &values[i]));
+/* Of the option `metrics`: the accuracy is read by itself. */
+static size_t metrics_of(const wi_pass *pass) {
+    return pass->measures.count - pass->counts;
+}
+
+static weft_status read_metrics(const wi_pass *pass, double *values) {
+    for (size_t i = 0; i < metrics_of(pass); i++)
+        WI_TRY(weft_metric_result(pass->measures.items[i].state, &values[i]));
     return WEFT_OK;
 }
 
@@ -160,7 +199,7 @@ static weft_status validate(weft_trainer *trainer) {
     WI_TRY(wi_pass_run(&trainer->validation, 0, NULL, NULL));
     trainer->state.validation_loss = wi_pass_loss(&trainer->validation);
     trainer->state.validation_accuracy = wi_pass_accuracy(&trainer->validation);
-    WI_TRY(read_metrics(&trainer->validation.measures, trainer->validation_values));
+    WI_TRY(read_metrics(&trainer->validation, trainer->validation_values));
     return wi_rate_after_validation(&trainer->rate, trainer->state.validation_loss);
 }
 
@@ -196,9 +235,13 @@ static weft_status save_epoch(weft_trainer *trainer) {
 
 /* The steps of an epoch, all or from where a checkpoint was saved. */
 static weft_status train_epoch(weft_trainer *trainer) {
-    const wi_pass_hooks hooks = {
-        trainer, trainer->options.step ? run_step : NULL, after_step, after_interval};
+    const wi_pass_hooks hooks = {trainer, run_step, after_step, after_interval};
     const wi_pass_start start = trainer->resume.start;
+    double *const sums = wi_pass_accuracy_sums(&trainer->training);
+    if (sums && start.step) {
+        sums[0] = trainer->resume.right;
+        sums[1] = trainer->resume.counted;
+    }
     trainer->resume = (wi_resume){0};
     trainer->state.step_in_epoch = start.step;
     if (start.step == 0) WI_TRY(wi_rate_before_epoch(&trainer->rate, trainer->epochs));
@@ -212,7 +255,7 @@ static weft_status run_epoch(weft_trainer *trainer, bool *stop) {
     WI_TRY(train_epoch(trainer));
     *stop = trainer->ends;
     if (*stop) return WEFT_OK;
-    WI_TRY(read_metrics(&trainer->training.measures, trainer->training_values));
+    WI_TRY(read_metrics(&trainer->training, trainer->training_values));
     WI_TRY(validate(trainer));
     WI_TRY(finish_epoch(trainer, stop));
     WI_TRY(save_epoch(trainer));
@@ -333,7 +376,7 @@ weft_status weft_trainer_evaluate(
 const weft_metric_state *weft_trainer_metric(const weft_trainer *trainer, size_t index, bool training) {
     if (!trainer) return NULL;
     const wi_pass *const pass = training ? &trainer->training : trainer->last_measured;
-    return pass && index < pass->measures.count ? pass->measures.items[index].state : NULL;
+    return pass && index < metrics_of(pass) ? pass->measures.items[index].state : NULL;
 }
 
 weft_status weft_trainer_restore_best(weft_trainer *trainer) {

@@ -14,14 +14,17 @@ typedef struct wi_resume {
     size_t epoch;    /* of the run */
     size_t examples; /* of the dataset */
     wi_pass_start start;
+    double right, counted; /* sums of the accuracy */
 } wi_resume;
 
 struct weft_trainer {
     weft_graph *graph;
     weft_context *context;
     weft_trainer_options options;
-    wi_arena arena; /* the options' strings */
-    weft_metric metrics[WEFT_MAX_METRICS];
+    wi_arena arena;                       /* the options' strings */
+    weft_metric metrics[WI_MAX_MEASURES]; /* the last: the accuracy, which is not an option */
+    bool has_accuracy;
+    wi_loss_terms terms;
     double training_values[WEFT_MAX_METRICS], validation_values[WEFT_MAX_METRICS];
     const wi_pass *last_measured; /* validation or evaluation; NULL: neither yet */
     wi_report report, step_report;
@@ -40,7 +43,10 @@ struct weft_trainer {
     uint64_t epochs;        /* begun so far, over all runs: the shuffle's number */
     size_t steps;           /* enqueued */
     size_t examined;        /* of these, with known loss */
-    size_t scheduled_skips; /* skipped steps that the schedule knows of: those before the last multiple of
+    uint64_t windows;       /* of accumulation, that have ended */
+    bool window_counts;     /* a step that was looked at of the window under way is not empty */
+    size_t empty_windows;   /* those without such a step */
+    size_t scheduled_skips; /* skipped and empty windows that the schedule knows of: those before the last multiple of
                                WI_PASS_INTERVAL steps, so that it does not depend on when the host looked */
     weft_training_info info;
     double created, interval_began;

@@ -22,8 +22,9 @@ typedef struct numbers {
     wi_resume position;
     uint64_t seed, epochs, skipped_steps, scheduled_skips;
     size_t batch, steps, not_finite_step, best_epoch, waited;
-    bool shuffle, kept;
-    double best, seconds;
+    bool shuffle, kept, drop_last, window_counts;
+    uint64_t windows, empty_windows, empty_steps;
+    double best, seconds, right, counted; /* the latter two: sums of the accuracy */
     wi_log_position logs;
     weft_plateau plateau;
 } numbers;
@@ -42,8 +43,8 @@ static size_t list_rows(numbers *n, number_row rows[ROWS]) {
         {"trainer.steps", SIZE, &n->steps},
         {"trainer.loss_sum", REAL, &n->position.start.totals.loss},
         {"trainer.loss_examples", SIZE, &n->position.start.totals.examples},
-        {"trainer.correct", SIZE, &n->position.start.totals.correct},
-        {"trainer.counted", SIZE, &n->position.start.totals.counted},
+        {"trainer.correct", REAL, &n->right},
+        {"trainer.counted", REAL, &n->counted},
         {"trainer.not_finite_step", SIZE, &n->not_finite_step},
         {"trainer.seconds", REAL, &n->seconds},
         {"trainer.best", REAL, &n->best},
@@ -104,14 +105,25 @@ static numbers gather(const weft_trainer *trainer) {
     n.position.examples = trainer->training.dataset->examples;
     n.position.epoch = trainer->state.epoch;
     n.position.start.step = trainer->state.step_in_epoch;
-    if (inside) n.position.start.totals = trainer->training.totals;
+    n.drop_last = trainer->options.drop_last;
+    n.scheduled_skips = trainer->scheduled_skips;
+    n.windows = trainer->windows;
+    n.empty_windows = trainer->empty_windows;
+    n.empty_steps = trainer->info.empty_steps;
+    n.window_counts = trainer->window_counts;
+    const double *const sums = wi_pass_accuracy_sums(&trainer->training);
+    if (!inside) return n;
+    n.position.start.totals = trainer->training.totals;
+    n.right = sums ? sums[0] : 0.0;
+    n.counted = sums ? sums[1] : 0.0;
     return n;
 }
 
 /* ---- tensors ---- */
 
 static weft_status list_metrics(wi_saved_list *list, weft_trainer *trainer) {
-    for (size_t i = 0; i < trainer->training.measures.count; i++) {
+    const wi_pass *const pass = &trainer->training;
+    for (size_t i = 0; i < pass->measures.count - pass->counts; i++) {
         char name[48];
         size_t count = 0;
         double *const sums = wi_metric_sums(trainer->training.measures.items[i].state, &count);
@@ -158,14 +170,60 @@ static weft_status read_logs(const wi_checkpoint_file *file, wi_log_position *po
 
 static weft_status note_scaling(wi_saved_list *list, const weft_trainer *trainer) {
     if (!trainer->training.scaling) return WEFT_OK;
-    WI_TRY(wi_saved_list_note(list, "trainer.skipped_steps", "%zu", trainer->info.skipped_steps));
-    return wi_saved_list_note(list, "trainer.scheduled_skips", "%zu", trainer->scheduled_skips);
+    return wi_saved_list_note(list, "trainer.skipped_steps", "%zu", trainer->info.skipped_steps);
 }
 
 static weft_status read_scaling(const wi_checkpoint_file *file, numbers *n) {
     if (!wi_checkpoint_find(file, "trainer.skipped_steps")) return WEFT_OK;
-    WI_TRY(wi_checkpoint_count(file, "trainer.skipped_steps", &n->skipped_steps));
-    return wi_checkpoint_count(file, "trainer.scheduled_skips", &n->scheduled_skips);
+    return wi_checkpoint_count(file, "trainer.skipped_steps", &n->skipped_steps);
+}
+
+/* ---- what files of older versions lack ---- */
+
+enum { LATER_ROWS = 6, TERM_KEY = 48 };
+
+static void list_later_rows(numbers *n, number_row rows[LATER_ROWS]) {
+    const number_row all[LATER_ROWS] = {
+        {"trainer.scheduled_skips", COUNT, &n->scheduled_skips},
+        {"trainer.windows", COUNT, &n->windows},
+        {"trainer.empty_windows", COUNT, &n->empty_windows},
+        {"trainer.empty_steps", COUNT, &n->empty_steps},
+        {"trainer.window_counts", FLAG, &n->window_counts},
+        {"trainer.drop_last", FLAG, &n->drop_last},
+    };
+    memcpy(rows, all, sizeof all);
+}
+
+static number_row term_row(numbers *n, size_t i, bool total, char key[TERM_KEY]) {
+    wi_pass_totals *const totals = &n->position.start.totals;
+    snprintf(key, TERM_KEY, "trainer.term.%zu.%s", i, total ? "total" : "sum");
+    return (number_row){key, REAL, total ? &totals->totals[i] : &totals->values[i]};
+}
+
+static weft_status note_later(wi_saved_list *list, const weft_trainer *trainer, numbers *n) {
+    number_row rows[LATER_ROWS];
+    list_later_rows(n, rows);
+    for (size_t i = 0; i < LATER_ROWS; i++) WI_TRY(note_row(list, &rows[i]));
+    for (size_t i = 0; i < 2 * trainer->terms.count; i++) {
+        char key[TERM_KEY];
+        const number_row row = term_row(n, i / 2, i % 2, key);
+        WI_TRY(note_row(list, &row));
+    }
+    return WEFT_OK;
+}
+
+static weft_status read_later(const weft_trainer *trainer, const wi_checkpoint_file *file, numbers *n) {
+    number_row rows[LATER_ROWS];
+    list_later_rows(n, rows);
+    n->windows = n->steps / trainer->rate.accumulate;
+    for (size_t i = 0; i < LATER_ROWS; i++)
+        if (wi_checkpoint_find(file, rows[i].key)) WI_TRY(read_row(file, &rows[i]));
+    for (size_t i = 0; i < 2 * trainer->terms.count; i++) {
+        char key[TERM_KEY];
+        const number_row row = term_row(n, i / 2, i % 2, key);
+        if (wi_checkpoint_find(file, key)) WI_TRY(read_row(file, &row));
+    }
+    return WEFT_OK;
 }
 
 /* ---- saving ---- */
@@ -179,6 +237,7 @@ static weft_status list_all(weft_trainer *trainer, numbers *n) {
     for (size_t i = 0; i < count; i++) WI_TRY(note_row(list, &rows[i]));
     WI_TRY(note_logs(list, trainer));
     WI_TRY(note_scaling(list, trainer));
+    WI_TRY(note_later(list, trainer, n));
     return list_tensors(trainer, n, list);
 }
 
@@ -206,6 +265,9 @@ static weft_status check_options(
             "'%s': a training with batches of %zu, %s; this trainer has batches of %zu, %s", file->path,
             n->batch, n->shuffle ? "shuffled" : "in order", trainer->options.batch,
             trainer->training.shuffle ? "shuffled" : "in order");
+    if (n->drop_last != trainer->options.drop_last)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "'%s': a training with%s drop_last; this trainer is with%s it",
+            file->path, n->drop_last ? "" : "out", trainer->options.drop_last ? "" : "out");
     if (n->seed != trainer->options.seed)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "'%s': a training with the seed %" PRIu64 "; this trainer has the seed %" PRIu64, file->path,
@@ -222,6 +284,7 @@ static weft_status read_numbers(const weft_trainer *trainer, const wi_checkpoint
     for (size_t i = 0; i < count; i++) WI_TRY(read_row(file, &rows[i]));
     WI_TRY(read_logs(file, &n->logs));
     WI_TRY(read_scaling(file, n));
+    WI_TRY(read_later(trainer, file, n));
     n->logs.step = n->steps;
     return check_options(trainer, file, n);
 }
@@ -251,6 +314,12 @@ static void take_numbers(weft_trainer *trainer, const numbers *n, bool owns) {
     trainer->info.seconds = n->seconds;
     trainer->info.skipped_steps = (size_t)n->skipped_steps;
     trainer->scheduled_skips = (size_t)n->scheduled_skips;
+    trainer->windows = n->windows;
+    trainer->empty_windows = (size_t)n->empty_windows;
+    trainer->info.empty_steps = (size_t)n->empty_steps;
+    trainer->window_counts = n->window_counts;
+    trainer->resume.right = n->right;
+    trainer->resume.counted = n->counted;
     trainer->watch.best = n->best;
     trainer->watch.best_epoch = n->best_epoch;
     trainer->watch.waited = n->waited;

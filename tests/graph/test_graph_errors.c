@@ -165,6 +165,12 @@ static things make_things(void) {
     ROW(std_correction, weft_std_with(t.x, -2, NULL, false), ARGUMENT, "std", "-2")                          \
     ROW(norm_order, weft_norm_with(t.x, 3, NULL, false), ARGUMENT, "norm", "3", "1, 2 or INFINITY")          \
     ROW(norm_nan, weft_norm_with(t.x, NAN, NULL, false), ARGUMENT, "norm", "nan")                            \
+    ROW(uniform_order, weft_uniform(t.graph, 1, -1, 0, NULL), ARGUMENT, "uniform", "from 1 to -1")           \
+    ROW(uniform_nan, weft_uniform(t.graph, NAN, 1, 0, NULL), ARGUMENT, "uniform", "from nan to 1")           \
+    ROW(uniform_wide, weft_uniform(t.graph, -3e38f, 3e38f, 0, NULL), ARGUMENT, "uniform", "finite")          \
+    ROW(normal_deviation, weft_normal(t.graph, 0, -1, 0, NULL), ARGUMENT, "normal", "deviation -1")          \
+    ROW(normal_nan, weft_normal(t.graph, 0, NAN, 0, NULL), ARGUMENT, "normal", "deviation nan")              \
+    ROW(normal_mean, weft_normal(t.graph, INFINITY, 1, 0, NULL), ARGUMENT, "normal", "mean inf")             \
     ROW(dropout_one, weft_dropout(t.x, 1), ARGUMENT, "dropout", "1")                                         \
     ROW(dropout_nan, weft_dropout(t.x, NAN), ARGUMENT, "dropout")                                            \
     ROW(assign_input, weft_assign(t.x, t.x), ARGUMENT, "assign", "input")                                    \

@@ -276,6 +276,14 @@ static void states_of_later_parameters_begin_from_zero(void **state) {
         weft_graph_release(n.graph);
     }
     network n = make_network(WEFT_PRECISION_F32);
+    weft_optimizer_state *const optimizer = weft_optimizer_create(n.graph, &rule);
+    (void)weft_optimizer_minimize(optimizer, n.loss, "second");
+    (void)weft_optimizer_minimize(
+        optimizer, n.loss, "first"); /* the file has moments of it, and no count of its own */
+    assert_weft_fails(WEFT_ERROR_FORMAT,
+        weft_checkpoint_load(n.graph, test_path("reach.safetensors"), NULL, 0), "another training", "first'");
+    weft_graph_release(n.graph);
+    n = make_network(WEFT_PRECISION_F32);
     (void)weft_optimizer_minimize(weft_optimizer_create(n.graph, &rule), n.loss, NULL);
     assert_weft_fails(WEFT_ERROR_FORMAT,
         weft_checkpoint_load(n.graph, test_path("reach.safetensors"), NULL, 0),

@@ -89,7 +89,10 @@
     X(scatter_sum, scatter_sum_cases)                                                                        \
     X(index_add, index_add_cases)                                                                            \
     X(index_sum, index_sum_cases)                                                                            \
+    X(scatter_reduce, scatter_reduce_cases)                                                                  \
+    X(index_reduce, index_reduce_cases)                                                                      \
     X(index_copy, index_copy_cases)
+#define SPARSE_OPS(X) X(sparse_matmul, sparse_matmul_cases)
 #define EMBEDDING_OPS(X)                                                                                     \
     X(embedding, embedding_cases)                                                                            \
     X(embedding_bag_with, embedding_bag_with_cases)
@@ -134,6 +137,10 @@
     X(mul_number, mul_number_cases)                                                                          \
     X(div_number, div_number_cases)                                                                          \
     X(pow_number, pow_number_cases)                                                                          \
+    X(number_sub, number_sub_cases)                                                                          \
+    X(number_div, number_div_cases)                                                                          \
+    X(number_remainder, number_remainder_cases)                                                              \
+    X(number_pow, number_pow_cases)                                                                          \
     X(remainder_number, remainder_number_cases)                                                              \
     X(maximum_number, maximum_number_cases)                                                                  \
     X(minimum_number, minimum_number_cases)                                                                  \

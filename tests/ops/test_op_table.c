@@ -25,6 +25,7 @@ static const char *const covered[] = {
     MOVEMENT_OPS(NAME)
     CHANNELS_OPS(NAME)
     INDEX_OPS(NAME)
+    SPARSE_OPS(NAME)
     EMBEDDING_OPS(NAME)
     SLICE_OPS(NAME)
     PADDING_OPS(NAME)

@@ -61,6 +61,22 @@ static weft_tensor *gathered(const free_scene *s) {
     weft_tensor *const order = weft_argsort(s->x, 1, false);
     return weft_scatter_sum(weft_gather(s->x, 1, order), 1, order, s->length);
 }
+static weft_tensor *reduced_by_index(const free_scene *s) {
+    weft_tensor *const order = weft_argsort(s->x, 1, false);
+    weft_tensor *const most = weft_scatter_reduce(s->x, 1, order, weft_sin(s->x), WEFT_SCATTER_MAX, false);
+    return weft_scatter_reduce(most, 1, order, s->x, WEFT_SCATTER_MEAN, true);
+}
+static weft_tensor *sparse(const free_scene *s) { /* a row of each place */
+    weft_tensor *const place = weft_arange(s->graph, WEFT_I32, 0, (double)s->length, 1);
+    weft_tensor *const values = weft_full(s->graph, WEFT_F32, 0.5, 1, (const int64_t[]){s->length});
+    weft_tensor *const sum =
+        weft_sparse_matmul(place, place, values, s->length, weft_slice(table(s), 0, 0, s->length));
+    return weft_add(s->x, sum);
+}
+static weft_tensor *sizes(const free_scene *s) {
+    weft_tensor *const size = weft_cast(weft_size(s->x, 1), WEFT_F32);
+    return weft_div(weft_mul(s->x, weft_cast(weft_size(s->x, 0), WEFT_F32)), size);
+}
 static weft_tensor *merged(const free_scene *s) { /* batch and length, and back */
     weft_tensor *const rows = weft_flatten_axes(s->x, 0, 1);
     return weft_reshape(weft_linear(rows, FREE_WIDTH), weft_tensor_dimension(s->x, 0), s->length, FREE_WIDTH);
@@ -205,15 +221,15 @@ static weft_tensor *places(const free_scene *s) {
 const free_network free_networks[] = {NETWORK(elementwise, 1), NETWORK(linear, 1), NETWORK(embedding, 1),
     NETWORK(bag, 1), NETWORK(positions, 1), NETWORK(positions_sliced, 1), NETWORK(full, 1), NETWORK(means, 1),
     NETWORK(extremes, 1), NETWORK(variance, 2), NETWORK(norms, 1), NETWORK(softmax, 1), NETWORK(scans, 1),
-    NETWORK(sorted, 1), NETWORK(gathered, 1), NETWORK(merged, 1), NETWORK(flat, 1), NETWORK(joined, 2),
-    NETWORK(stacked, 1), NETWORK(reversed, 1), NETWORK(repeated, 1), NETWORK(padded, 1), NETWORK(edges, 1),
-    NETWORK(triangle, 1), NETWORK(diagonal, 1), NETWORK(products, 1), NETWORK(attention, 1),
-    NETWORK(attention_masked, 1), NETWORK(attention_trained_mask, 1), NETWORK(lstm, 1),
-    NETWORK(lstm_ragged, 1), NETWORK(gru, 1), NETWORK(rnn, 1), NETWORK(cross_entropy, 1),
-    NETWORK(sequence_loss, 1), NETWORK(pointed, 1), NETWORK(ctc, 1), NETWORK(regression, 1),
-    NETWORK(crossed, 1), NETWORK(probabilities, 1), NETWORK(margins, 1), NETWORK(indexed, 1),
-    NETWORK(response, 1), NETWORK(convolved, 1), NETWORK(pooled, 1), NETWORK(normalized, 2),
-    NETWORK(resampled, 1), NETWORK(places, 1)};
+    NETWORK(sorted, 1), NETWORK(gathered, 1), NETWORK(reduced_by_index, 1), NETWORK(sparse, 1),
+    NETWORK(sizes, 1), NETWORK(merged, 1), NETWORK(flat, 1), NETWORK(joined, 2), NETWORK(stacked, 1),
+    NETWORK(reversed, 1), NETWORK(repeated, 1), NETWORK(padded, 1), NETWORK(edges, 1), NETWORK(triangle, 1),
+    NETWORK(diagonal, 1), NETWORK(products, 1), NETWORK(attention, 1), NETWORK(attention_masked, 1),
+    NETWORK(attention_trained_mask, 1), NETWORK(lstm, 1), NETWORK(lstm_ragged, 1), NETWORK(gru, 1),
+    NETWORK(rnn, 1), NETWORK(cross_entropy, 1), NETWORK(sequence_loss, 1), NETWORK(pointed, 1),
+    NETWORK(ctc, 1), NETWORK(regression, 1), NETWORK(crossed, 1), NETWORK(probabilities, 1),
+    NETWORK(margins, 1), NETWORK(indexed, 1), NETWORK(response, 1), NETWORK(convolved, 1), NETWORK(pooled, 1),
+    NETWORK(normalized, 2), NETWORK(resampled, 1), NETWORK(places, 1)};
 const size_t free_network_count = sizeof free_networks / sizeof *free_networks;
 
 /* ---- at a length ---- */

@@ -236,11 +236,14 @@ static void misuse_is_refused(void **state) {
         weft_status status;
         const char *part;
     } targets[] = {
-        {{.kind = WEFT_ACCURACY, .target = "class"}, WEFT_ERROR_ARGUMENT, "'class' is not a column"},
-        {{.kind = WEFT_ACCURACY, .target = "x"}, WEFT_ERROR_DTYPE, "'x' is f32, expected i32 labels"},
-        {{.kind = WEFT_R_SQUARED}, WEFT_ERROR_DTYPE, "'label' is i32, expected f32"},
+        {{.kind = WEFT_ACCURACY, .target = "class"}, WEFT_ERROR_ARGUMENT,
+            "'class' of the metric 'accuracy' is not a column"},
+        {{.kind = WEFT_ACCURACY, .target = "x"}, WEFT_ERROR_DTYPE,
+            "'x' of the metric 'accuracy' is f32, expected i32 labels"},
+        {{.kind = WEFT_R_SQUARED}, WEFT_ERROR_DTYPE,
+            "'label' of the metric 'r_squared' is i32, expected f32"},
         {{.kind = WEFT_R_SQUARED, .output = weft_slice(net.logits, 1, 0, 1), .target = "x"}, WEFT_ERROR_SHAPE,
-            "'x' has 2 numbers an example, its output needs 1"},
+            "'x' of the metric 'r_squared' is (batch, 2), its output needs (batch, 1)"},
     };
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         trainer = make_trainer(&net, (weft_trainer_options){.logits = net.logits,

@@ -306,6 +306,78 @@ static void misuse_is_refused(void **state) {
     weft_metric_release(it);
 }
 
+/* What counts a whole number of times counts as much as so many rows. */
+static void weights_are_repetitions(void **state) {
+    (void)state;
+    static const float outputs[4][3] = {{1, 0, 0.5f}, {0, 2, 1}, {3, 1, 2}, {0, 1, 4}};
+    static const int32_t labels[] = {0, 2, 0, 1}, repeated_labels[] = {0, 0, 2, 1, 1, 1};
+    static const float weights[] = {2, 1, 0, 3};
+    static const float repeated[6][3] = {
+        {1, 0, 0.5f}, {1, 0, 0.5f}, {0, 2, 1}, {0, 1, 4}, {0, 1, 4}, {0, 1, 4}};
+    const weft_metric metrics[] = {weft_metric_accuracy(), weft_metric_top_k(2), weft_metric_confusion(),
+        weft_metric_precision(WEFT_AVERAGE_MACRO), weft_metric_recall(WEFT_AVERAGE_WEIGHTED),
+        weft_metric_f1(WEFT_AVERAGE_MACRO), weft_metric_perplexity()};
+    for (size_t m = 0; m < sizeof metrics / sizeof *metrics; m++) {
+        double value = 0;
+        weft_metric_state *const it = make(metrics[m], 3);
+        assert_ok(weft_metric_add(it, &(weft_metric_rows){WEFT_METRIC_ROWS_INIT, .rows = 4,
+                                          .outputs = outputs[0], .labels = labels, .weights = weights}));
+        assert_ok(weft_metric_result(it, &value));
+        assert_near(value, labelled(metrics[m], 3, 6, repeated, repeated_labels), "a weighted metric");
+        weft_metric_release(it);
+    }
+    static const float numbers[] = {1, 2, 4, 3}, targets[] = {1.5f, 1, 9, 5};
+    static const float more[] = {1, 1, 2, 3, 3, 3}, more_targets[] = {1.5f, 1.5f, 1, 5, 5, 5};
+    const weft_metric of_values[] = {weft_metric_mean_absolute_error(), weft_metric_r_squared()};
+    for (size_t m = 0; m < 2; m++) {
+        double value = 0;
+        weft_metric_state *const it = make(of_values[m], 1);
+        assert_ok(weft_metric_add(it, &(weft_metric_rows){WEFT_METRIC_ROWS_INIT, .rows = 4,
+                                          .outputs = numbers, .targets = targets, .weights = weights}));
+        assert_ok(weft_metric_result(it, &value));
+        assert_near(value, valued(of_values[m], 1, 6, more, more_targets), "a weighted metric of numbers");
+        weft_metric_release(it);
+    }
+}
+
+/* Two sequences of three rows, of which two and none count; labels behind them may be anything. */
+static void lengths_and_an_ignored_label(void **state) {
+    (void)state;
+    static const float outputs[6][3] = {{1, 0, 0}, {0, 1, 0}, {9, 0, 0}, {9, 0, 0}, {9, 0, 0}, {9, 0, 0}};
+    static const int32_t labels[] = {0, 0, 77, -5, -5, -5}, lengths[] = {2, 0};
+    weft_metric metric = weft_metric_accuracy();
+    weft_metric_rows rows = {WEFT_METRIC_ROWS_INIT, .rows = 6, .outputs = outputs[0], .labels = labels,
+        .lengths = lengths, .length = 3};
+    double value = 0;
+    weft_metric_state *it = make(metric, 3);
+    assert_ok(weft_metric_add(it, &rows));
+    assert_ok(weft_metric_result(it, &value));
+    assert_near(value, 0.5, "two rows");
+    weft_metric_release(it);
+    metric.ignore = true;
+    metric.ignored_label = 0;
+    it = make(metric, 3);
+    assert_ok(weft_metric_add(it, &rows));
+    assert_ok(weft_metric_result(it, &value));
+    assert_true(isnan(value));
+    static const int32_t hundred[] = {-100};
+    assert_fails(weft_metric_update(it, 1, outputs[0], hundred), WEFT_ERROR_ARGUMENT,
+        "-100"); /* not ignored any more */
+    rows.length = 4;
+    assert_fails(weft_metric_add(it, &rows), WEFT_ERROR_ARGUMENT, "6 rows are not sequences of 4");
+    rows.length = 3;
+    rows.lengths = (const int32_t[]){2, 4};
+    assert_fails(weft_metric_add(it, &rows), WEFT_ERROR_ARGUMENT, "length 1 is 4, not in 0..3");
+    rows.lengths = NULL;
+    rows.weights = (const float[]){1, 1, -1, 1, 1, 1};
+    assert_fails(weft_metric_add(it, &rows), WEFT_ERROR_ARGUMENT, "weight of row 2 is -1");
+    rows.weights = NULL;
+    assert_fails(weft_metric_add(it, &rows), WEFT_ERROR_ARGUMENT, "label of row 2 is 77");
+    rows.targets = outputs[0];
+    assert_fails(weft_metric_add(it, &rows), WEFT_ERROR_ARGUMENT, "labels and targets");
+    weft_metric_release(it);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scikit_learns_classes),
@@ -315,6 +387,8 @@ int main(void) {
         cmocka_unit_test(binary_logits),
         cmocka_unit_test(edges_are_defined),
         cmocka_unit_test(misuse_is_refused),
+        cmocka_unit_test(weights_are_repetitions),
+        cmocka_unit_test(lengths_and_an_ignored_label),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -142,6 +142,27 @@ NUMBER_FORM(div, -40, 40, 0.5, 4)
 NUMBER_FORM(pow, 0.2, 4, -2, 3)
 #undef draw_number_form
 
+/* ---- the number on the left ---- */
+
+#define NUMBER_FIRST(op, draws, low, high, least, most)                                                      \
+    ORACLE_DRAW(number_##op) {                                                                               \
+        return draws(draw, call, low, high, draw_between(draw, least, most));                                \
+    }                                                                                                        \
+    ORACLE_BUILD(number_##op) {                                                                              \
+        ORACLE_UNUSED;                                                                                       \
+        return weft_number_##op(call->numbers[0], in[0]);                                                    \
+    }                                                                                                        \
+    ORACLE_EVALUATE(number_##op) {                                                                           \
+        (void)sizes;                                                                                         \
+        return f64_map(formula_##op, f64_number(call->numbers[0]), in[0], NULL);                             \
+    }                                                                                                        \
+    ORACLE_OP(number_##op, "weft_number_" #op "($n0, $0)");
+
+NUMBER_FIRST(sub, draw_number_form, -40, 40, -4, 4)
+NUMBER_FIRST(remainder, draw_number_form, 1, 40, -4, 4)
+NUMBER_FIRST(div, draw_float_form, 0.5, 4, -4, 4)
+NUMBER_FIRST(pow, draw_float_form, -2, 3, 0.25, 4)
+
 /* ---- cast: between the program's floats, i32 and bool ---- */
 
 static weft_dtype cast_target(const oracle_call *call) {

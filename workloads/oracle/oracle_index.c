@@ -164,3 +164,62 @@ static f64_array *with_stored_sum(f64_array *y, const f64_array *x, const oracle
 CHANGE_ROW(scatter_add, with_stored_sum(y, in[0], sizes))
 CHANGE_ROW(index_add, with_stored_sum(y, in[0], sizes))
 CHANGE_ROW(index_copy, y)
+
+/* ---- reductions by index; integers[1] is the kind, integers[2] whether x takes part ---- */
+
+static bool draw_reduced(oracle_draw *draw, oracle_call *call, bool each) {
+    call->integers[1] = draw_below(draw, WEFT_SCATTER_MIN + 1);
+    call->integers[2] = draw_chance(draw, 50);
+    call->no_gradient = call->integers[1] >= WEFT_SCATTER_MAX; /* jumps where elements meet */
+    const bool mean = call->integers[1] == WEFT_SCATTER_MEAN;
+    return draw_changed(draw, call, mean ? DRAW_FLOAT : DRAW_NUMERIC, each, false);
+}
+ORACLE_DRAW(scatter_reduce) {
+    return draw_reduced(draw, call, true);
+}
+ORACLE_DRAW(index_reduce) {
+    return draw_reduced(draw, call, false);
+}
+
+#define REDUCE_ROW(op)                                                                                       \
+    ORACLE_BUILD(op) {                                                                                       \
+        ORACLE_UNUSED;                                                                                       \
+        return weft_##op(in[0], (int)call->integers[0], in[1], in[2], (weft_scatter_kind)call->integers[1],  \
+            call->integers[2] != 0);                                                                         \
+    }                                                                                                        \
+    ORACLE_EVALUATE(op) {                                                                                    \
+        f64_array *const y = f64_reduce_by_index(in[0], call->integers[0], in[1], in[2],                     \
+            (weft_scatter_kind)call->integers[1], call->integers[2] != 0);                                   \
+        const bool extreme = call->integers[1] >= WEFT_SCATTER_MAX;                                          \
+        return extreme ? y : with_stored_sum(y, in[0], sizes);                                               \
+    }                                                                                                        \
+    ORACLE_OP(op, "weft_" #op "($0, $a0, $1, $2, (weft_scatter_kind)$i1, $b2)");
+
+REDUCE_ROW(scatter_reduce)
+REDUCE_ROW(index_reduce)
+
+/* ---- sparse products; inputs: dense, columns, rows, values; integers[0] is the size ---- */
+
+ORACLE_DRAW(sparse_matmul) {
+    int64_t dims[WEFT_MAX_RANK + 1], places[2] = {1, WEFT_END};
+    call->inputs[0] = draw_value(draw, DRAW_FLOAT, 1, 4);
+    if (call->inputs[0] < 0) return false;
+    draw_dims(draw, call->inputs[0], dims);
+    const int64_t columns = dims[0];
+    dims[0] = 1;
+    const int64_t row = draw_count_of(draw, dims);
+    places[0] = draw_any_size(draw, draw_most(draw) / row);
+    call->integers[0] = draw_any_size(draw, draw_most(draw) / row);
+    call->inputs[1] = draw_indices(draw, places, columns);
+    call->inputs[2] = draw_indices(draw, places, call->integers[0]);
+    call->inputs[3] = draw_alike(draw, call->inputs[0], places);
+    return call->inputs[1] >= 0 && call->inputs[2] >= 0 && call->inputs[3] >= 0;
+}
+ORACLE_BUILD(sparse_matmul) {
+    ORACLE_UNUSED;
+    return weft_sparse_matmul(in[2], in[1], in[3], oracle_given(call->integers[0], sizes), in[0]);
+}
+ORACLE_EVALUATE(sparse_matmul) {
+    return f64_sparse_matmul(in[2], in[1], in[3], oracle_size(call->integers[0], sizes), in[0]);
+}
+ORACLE_OP(sparse_matmul, "weft_sparse_matmul($2, $1, $3, $i0, $0)");

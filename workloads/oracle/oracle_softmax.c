@@ -17,6 +17,6 @@
         (void)sizes;                                                                                         \
         return f64_##op(in[0], (int)call->integers[0]);                                                      \
     }                                                                                                        \
-    ORACLE_OP(op, "weft_" #op "($0, $i0)");
+    ORACLE_OP(op, "weft_" #op "($0, $a0)");
 SOFTMAX(softmax)
 SOFTMAX(log_softmax)

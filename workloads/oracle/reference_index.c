@@ -134,6 +134,74 @@ f64_array *f64_index_add(const f64_array *x, int64_t axis, const f64_array *inde
     return added(x, axis, index, source, false);
 }
 
+static f64_array *alike(const f64_array *x, double value) {
+    f64_array *const y = f64_zeros(x->rank, x->dims);
+    for (size_t i = 0; i < y->count; i++) y->value[i] = value;
+    return y;
+}
+
+/* Where no index is, x. */
+static f64_array *mean_of(f64_array *sums, const f64_array *counts, const f64_array *x) {
+    for (size_t i = 0; i < sums->count; i++) {
+        const double count = counts->value[i];
+        sums->value[i] = count > 0 ? sums->value[i] / count : x->value[i];
+        sums->error[i] = count > 0 ? sums->error[i] / count + 2 * f64_ulp(sums->value[i]) : x->error[i];
+    }
+    return sums;
+}
+
+/* The error of an extreme is at most the largest of what it is taken of. */
+static f64_array *extreme_of(
+    const f64_array *x, const targets *t, const f64_array *source, double sign, bool keep) {
+    f64_array *const y = f64_copy(x), *const found = f64_zeros(x->rank, x->dims);
+    size_t at, from = 0;
+    for (size_t i = 0; i < found->count; i++) found->value[i] = keep;
+    for (size_t o = 0; o < t->from.outer; o++)
+        for (size_t j = 0; j < t->from.along; j++)
+            for (size_t i = 0; i < t->from.inner; i++, from++) {
+                if (!target_of(t, o, j, i, &at)) continue;
+                const bool first = found->value[at] == 0;
+                if (first || sign * source->value[from] > sign * y->value[at])
+                    y->value[at] = source->value[from];
+                y->error[at] = first ? source->error[from] : fmax(y->error[at], source->error[from]);
+                found->value[at] = 1;
+            }
+    return y;
+}
+
+f64_array *f64_reduce_by_index(const f64_array *x, int64_t axis, const f64_array *index,
+    const f64_array *source, weft_scatter_kind kind, bool keep) {
+    const bool each = index->rank == source->rank && x->rank > 1;
+    const int along = f64_axis(axis, x->rank);
+    const targets t = {index, around_axis(source, along), around_axis(x, along), each};
+    if (kind == WEFT_SCATTER_MAX || kind == WEFT_SCATTER_MIN) {
+        f64_array *const y = extreme_of(x, &t, source, kind == WEFT_SCATTER_MAX ? 1 : -1, keep);
+        doubt_all(y, index, reach_of(x) + reach_of(source));
+        return y;
+    }
+    const f64_array *const begin = keep ? x : f64_zeros(x->rank, x->dims);
+    f64_array *const counts = added(alike(x, keep), axis, index, alike(source, 1), each);
+    f64_array *const sums = added(begin, axis, index, source, each);
+    if (kind == WEFT_SCATTER_MEAN) return mean_of(sums, counts, x);
+    for (size_t i = 0; i < sums->count; i++)
+        if (counts->value[i] == 0) sums->value[i] = x->value[i], sums->error[i] = x->error[i];
+    return sums;
+}
+
+f64_array *f64_sparse_matmul(const f64_array *rows, const f64_array *columns, const f64_array *values,
+    int64_t size, const f64_array *dense) {
+    int64_t dims[WEFT_MAX_RANK] = {size}, beside[WEFT_MAX_RANK] = {rows->dims[0]};
+    for (int i = 1; i < dense->rank; i++) dims[i] = dense->dims[i], beside[i] = 1;
+    f64_array *terms = f64_index_select(dense, 0, columns);
+    if (values) {
+        f64_array *const factors = f64_zeros(dense->rank, beside);
+        for (size_t i = 0; i < values->count; i++)
+            factors->value[i] = values->value[i], factors->error[i] = values->error[i];
+        terms = f64_mul(terms, factors);
+    }
+    return f64_index_add(f64_zeros(dense->rank, dims), 0, rows, terms);
+}
+
 f64_array *f64_index_copy(const f64_array *x, int64_t axis, const f64_array *index, const f64_array *source) {
     const int along = f64_axis(axis, x->rank);
     const targets t = {index, around_axis(source, along), around_axis(x, along), false};

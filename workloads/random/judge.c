@@ -252,16 +252,16 @@ static slope_verdict judge_slope(const slope_of *s, double along, double expecte
     const double rough = stored == WEFT_F32 ? 1e-4 : stored == WEFT_BF16 ? 4e-2 : 5e-3;
     const double allowed = rough * size + 1e-7 + (s->across ? 1e-3 * fabs(expected) + 1e-4 : 0);
     const double off = fabs(along - expected);
-    if (off <= allowed || (isnan(expected) && isnan(along))) return SLOPE_RIGHT;
-    const double interval = allowed + conditioned(*s, expected) + rounded(s);
-    if (!is_small(interval, expected, size)) return SLOPE_UNJUDGED;
+    if (off <= allowed || (isnan(along) && (isnan(expected) || hides_nan(s)))) return SLOPE_RIGHT;
+    const double uncertain = allowed + conditioned(*s, expected), interval = uncertain + rounded(s);
+    if (!is_small(uncertain, expected, size)) return SLOPE_UNJUDGED;
     if (off <= interval) return SLOPE_RIGHT;
     if (!(bend_of(s, expected) <= 0.2 * off) || hides_nan(s)) return SLOPE_UNJUDGED;
     if (s->cancels) return SLOPE_UNJUDGED;
     if (stored == WEFT_F32) return SLOPE_WRONG;
-    const double widest = interval + stored_interval(s);
-    if (!is_small(widest, expected, size)) return SLOPE_UNJUDGED;
-    return off <= widest ? SLOPE_RIGHT : SLOPE_WRONG;
+    const double stored_too = stored_interval(s);
+    if (!is_small(uncertain + stored_too, expected, size)) return SLOPE_UNJUDGED;
+    return off <= interval + stored_too ? SLOPE_RIGHT : SLOPE_WRONG;
 }
 
 static bool judge_along(

@@ -18,6 +18,7 @@ typedef struct run {
     program_result *result;
     const char *form;
     bool keeps_bits;
+    bool other_graph; /* what was kept is of another graph: bits are equal where nothing is summed up */
 } run;
 
 static void write_sources(run *r) {
@@ -196,10 +197,21 @@ static size_t count_of(const run *r, const weft_tensor *tensor) {
     return count;
 }
 
+/* Is it computed by something that adds up numbers, whose order may differ? */
+static bool sums(const weft_tensor *x) {
+    if (x->op->kind == WI_REDUCE || x->op->kind == WI_PRODUCT || x->op->kind == WI_KERNEL ||
+        x->op->kind == WI_COMPOSITE)
+        return true;
+    for (int i = 0; i < x->input_count; i++)
+        if (sums(x->inputs[i])) return true;
+    return false;
+}
+
 /* A memory limit changes no bit (plan.h): what the first plan gave is kept, and the next one, within the least memory, gives the same. */
 static bool check_bits(run *r) {
     for (size_t i = 0; i < r->t->value_count; i++) {
         weft_tensor *const tensor = r->t->outputs[i];
+        if (r->other_graph && sums(tensor)) continue;
         const size_t count = count_of(r, tensor), bytes = count * weft_dtype_size(weft_tensor_dtype(tensor));
         void *const now = read_output(r, tensor, count, false);
         if (!now) return false;
@@ -282,8 +294,9 @@ static bool run_plan(run *r, int times) {
 typedef enum run_memory {
     RUN_ANYHOW,
     RUN_FREELY,
-    RUN_LEAST
-} run_memory; /* the last two give the same bits */
+    RUN_LEAST,
+    RUN_OTHER_GRAPH
+} run_memory; /* the last three give the same bits, that of another graph where nothing is summed up */
 
 static bool run_at(const program *p, trained *t, oracle_sizes sizes, const char *form, run_memory memory,
     program_result *result) {
@@ -291,6 +304,7 @@ static bool run_at(const program *p, trained *t, oracle_sizes sizes, const char 
     run r = {.p = p, .t = t, .sizes = sizes, .result = result, .form = form};
     result->sizes = sizes;
     r.keeps_bits = memory != RUN_ANYHOW && !is_random(p);
+    r.other_graph = memory == RUN_OTHER_GRAPH;
     const size_t limit = least ? least_memory(&r) : 0;
     if (least && limit == 0) return true;
     const weft_status status = create_plan(&r, limit);
@@ -316,15 +330,26 @@ static bool run_free(const program *p, trained *t, oracle_sizes sizes, program_r
     return true;
 }
 
-/* The same program as a network of other kind: with numbers in place of free sizes, or by plans without optional gains. */
+/* What the values were in the first run of the one graph is what they are in the other. */
+static void move_kept(trained *to, trained *from) {
+    for (size_t i = 0; i < from->value_count; i++) {
+        to->kept[i] = from->kept[i];
+        from->kept[i] = NULL;
+    }
+}
+
+/* The same program as a network of other kind: with numbers in place of free sizes, whose kept bits are those of `first`, or by plans
+ * without optional gains, in which the compiler contracts other sums of products (first: NULL). */
 static bool run_other(
-    const program *p, weft_context *context, oracle_sizes sizes, bool plain, program_result *result) {
+    const program *p, weft_context *context, oracle_sizes sizes, trained *first, program_result *result) {
     trained t;
+    const bool plain = first == NULL;
     run r = {.p = p, .result = result, .form = plain ? "without gains" : "fixed sizes"};
     weft_status status = program_prepare(&t, context, p, &sizes);
     if (t.built.graph) t.built.graph->plain = plain;
-    const bool right =
-        status == WEFT_OK ? run_at(p, &t, sizes, r.form, RUN_ANYHOW, result) : fail(&r, status);
+    if (first && status == WEFT_OK) move_kept(&t, first);
+    const run_memory memory = plain ? RUN_ANYHOW : RUN_OTHER_GRAPH;
+    const bool right = status == WEFT_OK ? run_at(p, &t, sizes, r.form, memory, result) : fail(&r, status);
     program_forget(&t);
     return right;
 }
@@ -338,12 +363,10 @@ void program_run(const program *p, weft_context *context, program_result *result
     const weft_status status = program_prepare(&t, context, p, &sizes);
     if (status != WEFT_OK) (void)fail(&r, status);
     result->sizes = sizes;
-    const bool right = status == WEFT_OK && t.output_count > 0 && run_free(p, &t, sizes, result);
-    program_forget(&t);
+    bool right = status == WEFT_OK && t.output_count > 0 && run_free(p, &t, sizes, result);
     oracle_sizes fixed = sizes;
     fixed.fixed = true;
-    if (right && (p->free_batch || p->free_length) && p->number % 3 == 0 &&
-        !run_other(p, context, fixed, false, result))
-        return;
-    if (right && p->number % 3 == 1) (void)run_other(p, context, sizes, true, result);
+    if (right && (p->free_batch || p->free_length)) right = run_other(p, context, fixed, &t, result);
+    program_forget(&t);
+    if (right) (void)run_other(p, context, sizes, NULL, result);
 }

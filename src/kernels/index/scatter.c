@@ -7,6 +7,14 @@
 /* WIDTH: columns of an item that walks. ITEMS: so many of one column keep a device busy. */
 enum { WIDTH = 256, ITEMS = 16384 };
 
+/* What a place begins with, and what it becomes with an element more. */
+static void add_macros(wi_kernel_plan *plan, const wi_op *op, weft_dtype dtype) {
+    const int extreme = op == &wi_op_scatter_max ? 1 : op == &wi_op_scatter_min ? -1 : 0;
+    const char *const ends[][3] = {{"INFINITY", "0", "-INFINITY"}, {"INT_MAX", "0", "INT_MIN"}};
+    wi_kernel_macro_int(plan, "WEFT_EXTREME", extreme);
+    wi_kernel_macro_text(plan, "WEFT_START", ends[dtype == WEFT_I32][extreme + 1]);
+}
+
 /* An item walks through the whole index, so there are only as many ranges of rows as keep the device busy. */
 static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool each) {
     const wi_device_profile *const device = site->device;
@@ -20,6 +28,7 @@ static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool
     plan->flops = (double)(source.outer * source.along * source.inner);
     wi_kernel_index_type(plan, site, fmax(plan->flops, wi_around_count(&y)));
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", wi_format_of(site->node->dtype)->scalar);
+    add_macros(plan, site->node->op, site->node->dtype);
     wi_kernel_macro_int(plan, "WEFT_EACH", each);
     wi_kernel_macro_int(plan, "WEFT_SKIPS", wi_index_skips(site));
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "sum", items, device->group);
@@ -41,8 +50,10 @@ static weft_status prepare_rows(const wi_kernel_site *site, wi_kernel_plan *plan
     return add_up(site, plan, false);
 }
 
-const wi_implementation wi_scatter_sum = {
-    .name = "scatter_sum", .ops = {&wi_op_scatter_sum}, .file = "scatter.cl", .prepare = prepare_each};
+const wi_implementation wi_scatter_sum = {.name = "scatter_sum",
+    .ops = {&wi_op_scatter_sum, &wi_op_scatter_max, &wi_op_scatter_min},
+    .file = "scatter.cl",
+    .prepare = prepare_each};
 
 const wi_implementation wi_index_scatter = {
     .name = "index_scatter", .ops = {&wi_op_index_sum}, .file = "scatter.cl", .prepare = prepare_rows};

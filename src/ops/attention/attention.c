@@ -261,10 +261,15 @@ weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *o
     return y ? weft_reshape_shape(y, result.rank, result.dims) : NULL;
 }
 
-weft_tensor *weft_attention(
+static weft_tensor *build_attention(
     weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *given) {
     weft_attention_options options = {WEFT_ATTENTION_OPTIONS_INIT};
     if (q && !WI_GRAPH_OPTIONS(q->graph, &options, given, "attention", WEFT_ATTENTION_OPTIONS_INIT))
         return NULL;
     return wi_attention((weft_tensor *[]){q, k, v, options.mask}, &options, false);
+}
+
+weft_tensor *weft_attention(
+    weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *given) {
+    return WI_CALL(q, "weft_attention", build_attention(q, k, v, given));
 }

@@ -42,8 +42,8 @@ static weft_tensor *count_to(weft_graph *graph, int64_t end, int rank) {
     return rank == 1 ? line : weft_reshape_shape(line, 2, (const int64_t[]){end, 1});
 }
 
-weft_tensor *weft_attention_cached(weft_tensor *q, weft_tensor *k, weft_tensor *v, weft_tensor *key_cache,
-    weft_tensor *value_cache, weft_tensor *position, weft_tensor **update) {
+static weft_tensor *build_attention_cached(weft_tensor *q, weft_tensor *k, weft_tensor *v,
+    weft_tensor *key_cache, weft_tensor *value_cache, weft_tensor *position, weft_tensor **update) {
     const caches c = {key_cache, value_cache, position};
     weft_tensor *const inputs[] = {q, k, v, key_cache, value_cache, position};
     if (update) *update = NULL;
@@ -51,7 +51,8 @@ weft_tensor *weft_attention_cached(weft_tensor *q, weft_tensor *k, weft_tensor *
     if (!update) return wi_graph_fail(q->graph, WEFT_ERROR_ARGUMENT, "attention_cached: update is NULL");
     const int axis = k->shape.rank - 2;
     const int64_t length = k->shape.dims[axis], capacity = key_cache->shape.dims[axis];
-    weft_tensor *const rows = weft_add(count_to(q->graph, length, 1), position);
+    weft_tensor *const rows =
+        wi_label(weft_add(count_to(q->graph, length, 1), position), WI_LABEL_CACHED, capacity, INT64_MIN);
     weft_tensor *const keys = weft_index_copy(key_cache, axis, rows, k), *const values = weft_index_copy(
                                                                              value_cache, axis, rows, v);
     weft_tensor *const last = weft_add(count_to(q->graph, length, 2), position);
@@ -60,4 +61,10 @@ weft_tensor *weft_attention_cached(weft_tensor *q, weft_tensor *k, weft_tensor *
     weft_tensor *const parts[] = {weft_assign(key_cache, keys), weft_assign(value_cache, values)};
     *update = wi_assign_all(parts, 2);
     return weft_attention(q, keys, values, &options);
+}
+
+weft_tensor *weft_attention_cached(weft_tensor *q, weft_tensor *k, weft_tensor *v, weft_tensor *key_cache,
+    weft_tensor *value_cache, weft_tensor *position, weft_tensor **update) {
+    return WI_CALL(q, "weft_attention_cached",
+        build_attention_cached(q, k, v, key_cache, value_cache, position, update));
 }

@@ -217,7 +217,7 @@ static weft_tensor *finish(weft_tensor *node, weft_tensor *bias) {
 
 /* ---- public ---- */
 
-weft_tensor *weft_conv_with(
+static weft_tensor *build_conv_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *given) {
     weft_tensor *inputs[] = {x, weight, bias};
     weft_graph *graph = wi_inputs_graph("conv", inputs, bias ? 3 : 2);
@@ -251,7 +251,12 @@ weft_tensor *weft_conv_with(
     return finish(conv_node(wi_channels_last(x), weight, &attributes, &result), bias);
 }
 
-weft_tensor *weft_conv_transpose_with(
+weft_tensor *weft_conv_with(
+    weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *given) {
+    return WI_CALL(x, "weft_conv_with", build_conv_with(x, weight, bias, given));
+}
+
+static weft_tensor *build_conv_transpose_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *given) {
     weft_tensor *inputs[] = {x, weight, bias};
     weft_graph *graph = wi_inputs_graph("conv_transpose", inputs, bias ? 3 : 2);
@@ -280,4 +285,9 @@ weft_tensor *weft_conv_transpose_with(
     }
     const wi_attributes attributes = window_of(&options, weight, axes);
     return finish(data_node(wi_channels_last(x), weight, &attributes, &result), bias);
+}
+
+weft_tensor *weft_conv_transpose_with(
+    weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *given) {
+    return WI_CALL(x, "weft_conv_transpose_with", build_conv_transpose_with(x, weight, bias, given));
 }

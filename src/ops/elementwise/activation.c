@@ -25,6 +25,7 @@ static bool bounds_valid(const char *op, weft_tensor *x, double low, double high
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
         return false;
     }
+    if (!wi_takes_number(x->graph, op, low) || !wi_takes_number(x->graph, op, high)) return false;
     if (!isnan(low) && !isnan(high)) return true;
     wi_graph_fail(
         x->graph, WEFT_ERROR_ARGUMENT, "%s: a bound is NaN; use -INFINITY or INFINITY for no bound", op);
@@ -51,12 +52,15 @@ weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high) {
 }
 
 weft_tensor *weft_leaky_relu(weft_tensor *x, double slope) {
-    if (!wi_inputs_graph("leaky_relu", &x, 1) || !is_float("leaky_relu", x)) return NULL;
+    if (!wi_inputs_graph("leaky_relu", &x, 1) || !is_float("leaky_relu", x) ||
+        !wi_takes_number(x->graph, "leaky_relu", slope))
+        return NULL;
     return weft_where(positive(x), x, weft_mul_number(x, slope));
 }
 
 weft_tensor *weft_elu(weft_tensor *x, double alpha) {
-    if (!wi_inputs_graph("elu", &x, 1) || !is_float("elu", x)) return NULL;
+    if (!wi_inputs_graph("elu", &x, 1) || !is_float("elu", x) || !wi_takes_number(x->graph, "elu", alpha))
+        return NULL;
     if (wi_dtype_rounds(x->dtype)) return weft_cast(weft_elu(wi_wide(x), alpha), x->dtype);
     weft_tensor *up = positive(x), *curve = weft_expm1(except_where(up, x));
     return weft_where(up, x, weft_mul(curve, weft_number(x, alpha)));
@@ -71,7 +75,7 @@ static weft_tensor *along_channels(weft_tensor *x, weft_tensor *weight) {
     return weft_reshape_shape(weight, x->shape.rank, dims);
 }
 
-weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight) {
+static weft_tensor *build_prelu(weft_tensor *x, weft_tensor *weight) {
     weft_tensor *inputs[] = {x, weight};
     if (!wi_inputs_graph("prelu", inputs, 2) || !is_float("prelu", x) || !is_float("prelu", weight))
         return NULL;
@@ -86,4 +90,8 @@ weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight) {
             wi_shape_print(&weight->shape, text_weight), wi_shape_print(&x->shape, text_x));
     weft_tensor *up = positive(x);
     return weft_where(up, x, weft_mul(except_where(up, x), along_channels(x, weight)));
+}
+
+weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight) {
+    return WI_CALL(x, "weft_prelu", build_prelu(x, weight));
 }

@@ -44,6 +44,7 @@ weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value) {
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "masked_fill: takes (%s, bool), not (%s, %s)",
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype),
             weft_dtype_name(mask->dtype));
+    if (!wi_takes_number(graph, "masked_fill", value)) return NULL;
     wi_shape both;
     char text_x[WI_SHAPE_TEXT], text_mask[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&x->shape, &mask->shape, &both) || !wi_shape_equal(&both, &x->shape))
@@ -84,6 +85,7 @@ weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, doub
     if (!(count >= 1 && count <= INT32_MAX / 2))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "arange: from %g to %g in steps of %g has no elements, or too many", start, end, step);
+    if (!wi_takes_number(graph, "arange", start) || !wi_takes_number(graph, "arange", step)) return NULL;
     if (dtype == WEFT_I32 && (!is_whole(start) || !is_whole(step) || !is_whole(start + (count - 1) * step)))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "arange: i32 from %g in steps of %g are not all whole numbers of 32 bits", start, step);
@@ -93,6 +95,7 @@ weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, doub
 }
 
 weft_tensor *weft_full(weft_graph *graph, weft_dtype dtype, double value, int rank, const int64_t *dims) {
+    if (!graph || !wi_takes_number(graph, "full", value)) return NULL;
     weft_tensor *number = weft_constant(graph, dtype, value);
     return number ? weft_expand(number, rank, dims) : NULL;
 }

@@ -1,5 +1,5 @@
-/* Binary ops with a number on the right: weft_<op>_number(a, number) is weft_<op>(a, weft_number(a, number)),
- * but beside 16-bit floats the number has the digits of an f32. */
+/* Binary ops with a number on the right, or on the left: weft_<op>_number(a, number) is weft_<op>(a, weft_number(a, number)),
+ * and weft_number_<op>(number, a) the other way round, but beside 16-bit floats the number has the digits of an f32. */
 #include "ops/op_table.h"
 #include <math.h>
 
@@ -12,6 +12,7 @@ static weft_tensor *number_like(const char *op, weft_tensor *a, double number) {
     if (a->dtype == WEFT_I32 && !(number == floor(number) && fabs(number) <= 2147483648.0))
         return wi_graph_fail(
             a->graph, WEFT_ERROR_ARGUMENT, "%s: %g is not an i32; weft_cast converts the tensor", op, number);
+    if (!wi_takes_number(a->graph, op, number)) return NULL;
     const weft_dtype dtype = wi_format_of(a->dtype)->compute;
     return weft_constant(a->graph, dtype, number);
 }
@@ -39,6 +40,16 @@ NUMBER_FORM(less)
 NUMBER_FORM(less_equal)
 NUMBER_FORM(greater)
 NUMBER_FORM(greater_equal)
+
+#define NUMBER_FIRST(op)                                                                                     \
+    weft_tensor *weft_number_##op(double number, weft_tensor *a) {                                           \
+        weft_tensor *b = number_like("number_" #op, a, number);                                              \
+        return b ? as_before(a, weft_##op(b, a)) : NULL;                                                     \
+    }
+NUMBER_FIRST(sub)
+NUMBER_FIRST(div)
+NUMBER_FIRST(remainder)
+NUMBER_FIRST(pow)
 
 /* The usual powers are exact and cheap. */
 weft_tensor *weft_pow_number(weft_tensor *a, double number) {

@@ -1,6 +1,7 @@
 /* Random numbers as generators: each element is a function of the seed, the node's stream, the number of the run
  * and the element's row-major index, so that they may be computed wherever they are used, and again in the
  * backward pass. */
+#include "base/draws.h"
 #include "graph/scope.h"
 #include "ops/op_table.h"
 #include <weft/images.h>
@@ -18,7 +19,9 @@ static weft_tensor *draw(
 
 static weft_tensor *draw_dims(
     weft_graph *graph, const wi_op *op, float offset, float scale, int rank, const int64_t *dims) {
-    if (!graph) return NULL;
+    if (!graph || !wi_takes_number(graph, op->name, (double)offset) ||
+        !wi_takes_number(graph, op->name, (double)scale))
+        return NULL;
     wi_shape shape = {.rank = rank};
     if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: rank %d is not in 0..%d, or dims is NULL",
@@ -28,10 +31,17 @@ static weft_tensor *draw_dims(
 }
 
 weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims) {
+    if (graph && !wi_uniform_exists(low, high))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "uniform: from %g to %g; the bounds must be finite and in order", (double)low, (double)high);
     return draw_dims(graph, &wi_op_uniform, low, high - low, rank, dims);
 }
 
 weft_tensor *weft_normal(weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims) {
+    if (graph && !wi_normal_exists(mean, deviation))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "normal: mean %g and deviation %g; both must be finite, and the deviation 0 or more",
+            (double)mean, (double)deviation);
     return draw_dims(graph, &wi_op_normal, mean, deviation, rank, dims);
 }
 

@@ -70,8 +70,12 @@ weft_tensor *wi_embedding_with(
             .skips = padding != NULL, .skipped = padding ? *padding : 0, .by_frequency = by_frequency});
 }
 
-weft_tensor *weft_embedding_with(weft_tensor *table, weft_tensor *tokens) {
+static weft_tensor *build_embedding_with(weft_tensor *table, weft_tensor *tokens) {
     return check(table, tokens) ? pick_rows(table, tokens, (wi_index_attributes){0}) : NULL;
+}
+
+weft_tensor *weft_embedding_with(weft_tensor *table, weft_tensor *tokens) {
+    return WI_CALL(table, "weft_embedding_with", build_embedding_with(table, tokens));
 }
 
 weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding) {

@@ -64,7 +64,7 @@ typedef struct bags {
 } bags;
 
 /* How many offsets are not behind a token, less 1. An offset behind all tokens, where empty bags end, counts for none. */
-static weft_tensor *bags_of_tokens(weft_tensor *tokens, weft_tensor *offsets) {
+weft_tensor *wi_bags_of_places(weft_tensor *tokens, weft_tensor *offsets) {
     weft_tensor *const place = wi_coordinate(tokens->graph, &tokens->shape, 0);
     weft_tensor *const last = weft_max_axes(place, (const int64_t[]){0, WEFT_END}, true);
     weft_tensor *const counts = weft_cast(weft_less_equal(offsets, last), WEFT_I32);
@@ -122,18 +122,23 @@ static weft_tensor *tokens_used(weft_tensor *tokens, int64_t padding, int64_t vo
 weft_tensor *wi_bags(weft_tensor *rows, weft_tensor *tokens, const weft_bag_options *o, int64_t vocabulary) {
     if (!rows) return NULL;
     bags b = {.rows = rows, .offsets = o->offsets};
-    if (o->offsets && !(b.bag_of = bags_of_tokens(tokens, o->offsets))) return NULL;
+    if (o->offsets && !(b.bag_of = wi_bags_of_places(tokens, o->offsets))) return NULL;
     if (o->padded && !(b.used = tokens_used(tokens, o->padding, vocabulary))) return NULL;
     if (o->weights) b.rows = weft_mul(rows, weft_unsqueeze(o->weights, -1));
     if (b.used && o->mode != WEFT_BAG_MAX) b.rows = weft_where(b.used, b.rows, weft_number(rows, 0));
     return of_mode(&b, o->mode);
 }
 
-weft_tensor *weft_embedding_bag_with(
+static weft_tensor *build_embedding_bag_with(
     weft_tensor *table, weft_tensor *tokens, const weft_bag_options *options) {
     weft_bag_options own;
     if (!table || !wi_bag_check(tokens, table->dtype, options, &own)) return NULL;
     weft_tensor *const rows = own.padded ? weft_embedding_padded_with(table, tokens, own.padding)
                                          : weft_embedding_with(table, tokens);
     return rows ? wi_bags(rows, tokens, &own, table->shape.dims[0]) : NULL;
+}
+
+weft_tensor *weft_embedding_bag_with(
+    weft_tensor *table, weft_tensor *tokens, const weft_bag_options *options) {
+    return WI_CALL(table, "weft_embedding_bag_with", build_embedding_bag_with(table, tokens, options));
 }

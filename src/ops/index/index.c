@@ -259,14 +259,22 @@ static weft_graph *check_add(
     return graph;
 }
 
-weft_tensor *weft_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
+static weft_tensor *build_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
     int64_t size;
     if (!check_add("scatter_add", x, index, source, axis, &size)) return NULL;
     return add_to("scatter_add", x, weft_scatter_sum(source, axis, index, size), source, axis);
 }
 
-weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
+weft_tensor *weft_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
+    return WI_CALL(x, "weft_scatter_add", build_scatter_add(x, axis, index, source));
+}
+
+static weft_tensor *build_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
     int64_t size;
     if (!check_add("index_add", x, index, source, axis, &size)) return NULL;
     return add_to("index_add", x, weft_index_sum(source, axis, index, size), source, axis);
+}
+
+weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
+    return WI_CALL(x, "weft_index_add", build_index_add(x, axis, index, source));
 }

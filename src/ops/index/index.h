@@ -5,6 +5,7 @@
 #include "ops/op_table.h"
 
 extern const wi_op wi_op_select_rows;
+extern const wi_op wi_op_scatter_max, wi_op_scatter_min; /* -inf, inf where no index is */
 
 /* wi_op.along of ops whose attributes are those of an index. */
 static inline int wi_index_axis(const weft_tensor *y) {
@@ -48,6 +49,8 @@ weft_tensor *wi_embedding_with(
 /* Are tokens and options those of bags of a table's rows? `own` gets the options with their defaults. */
 bool wi_bag_check(
     weft_tensor *tokens, weft_dtype dtype, const weft_bag_options *given, weft_bag_options *own);
+/* i32 (n): the bag of each place of tokens (n), of bags that begin at these offsets. */
+weft_tensor *wi_bags_of_places(weft_tensor *tokens, weft_tensor *offsets);
 /* What weft_embedding_bag_with makes of the rows (tokens..., width). */
 weft_tensor *wi_bags(weft_tensor *rows, weft_tensor *tokens, const weft_bag_options *o, int64_t vocabulary);
 

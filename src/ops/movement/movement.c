@@ -214,15 +214,11 @@ weft_tensor *weft_squeeze_axes(weft_tensor *x, const int64_t *axes) {
     const bool all = !axes || *axes == WEFT_END;
     char text[WI_SHAPE_TEXT];
     for (int i = 0; all && i < x->shape.rank; i++) dropped |= (uint32_t)(x->shape.dims[i] == 1) << i;
-    for (; !all && *axes != WEFT_END; axes++) {
-        const int axis = wi_axis_index(x, "squeeze", *axes);
-        if (axis < 0) return NULL;
-        if (x->shape.dims[axis] != 1 || (dropped >> axis & 1))
-            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "squeeze: axis %d of %s %s", axis,
-                wi_shape_print(&x->shape, text),
-                x->shape.dims[axis] == 1 ? "is given twice" : "is not of size 1");
-        dropped |= 1u << axis;
-    }
+    if (!all && !wi_axes_mask(x, "squeeze", axes, &dropped)) return NULL;
+    for (int i = 0; i < x->shape.rank; i++)
+        if ((dropped >> i & 1) && x->shape.dims[i] != 1)
+            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "squeeze: axis %d of %s is not of size 1", i,
+                wi_shape_print(&x->shape, text));
     wi_shape shape = {0};
     for (int i = 0; i < x->shape.rank; i++) {
         if (!(dropped >> i & 1)) shape.dims[shape.rank++] = x->shape.dims[i];
@@ -405,7 +401,7 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
     return wi_node(graph, &wi_op_concat, xs, (int)count, xs[0]->dtype, &shape, &attributes);
 }
 
-weft_tensor *weft_stack(weft_tensor *const *xs, size_t count, int axis) {
+static weft_tensor *build_stack(weft_tensor *const *xs, size_t count, int axis) {
     if (!xs || count == 0) return NULL;
     if (count > WI_MOST_JOINED) return weft_concat(xs, count, axis); /* which refuses */
     weft_graph *graph = wi_inputs_graph("stack", xs, (int)count);
@@ -422,4 +418,8 @@ weft_tensor *weft_stack(weft_tensor *const *xs, size_t count, int axis) {
         if (!parts[i]) return NULL;
     }
     return weft_concat(parts, count, axis);
+}
+
+weft_tensor *weft_stack(weft_tensor *const *xs, size_t count, int axis) {
+    return WI_CALL(xs && count ? xs[0] : NULL, "weft_stack", build_stack(xs, count, axis));
 }

@@ -203,6 +203,7 @@ weft_tensor *weft_pad(
     if (x->shape.rank > 0 && (!before || !after))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: before or after is NULL");
     const bool computes = wi_dtype_computes(x->dtype) || x->dtype == WEFT_BOOL;
+    if (mode == WEFT_PAD_CONSTANT && !wi_takes_number(graph, "pad", value)) return NULL;
     if (mode == WEFT_PAD_CONSTANT && value != 0 && !computes)
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "pad: %s is padded with 0, not %g; weft_cast converts",
             weft_dtype_name(x->dtype), value);

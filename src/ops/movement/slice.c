@@ -260,19 +260,10 @@ const wi_op wi_op_flip = {.name = "flip",
     .rules = flip_rules};
 
 weft_tensor *weft_flip_axes(weft_tensor *x, const int64_t *axes) {
-    weft_graph *graph = wi_inputs_graph("flip", &x, 1);
-    if (!graph) return NULL;
-    uint32_t mask = !axes || *axes == WEFT_END ? (1u << x->shape.rank) - 1 : 0;
-    char text[WI_SHAPE_TEXT];
-    for (; axes && *axes != WEFT_END; axes++) {
-        const int axis = wi_axis_index(x, "flip", *axes);
-        if (axis < 0) return NULL;
-        if (mask >> axis & 1)
-            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "flip: axis %d of %s is given twice", axis,
-                wi_shape_print(&x->shape, text));
-        mask |= 1u << axis;
-    }
-    return flip(x, mask);
+    if (!wi_inputs_graph("flip", &x, 1)) return NULL;
+    uint32_t mask;
+    if (!wi_axes_mask(x, "flip", axes, &mask)) return NULL;
+    return flip(x, mask ? mask : (1u << x->shape.rank) - 1);
 }
 
 weft_tensor *weft_flip_list_(weft_tensor *x, const int64_t *axes, bool unused) {

@@ -56,12 +56,16 @@ weft_tensor *weft_adaptive_avg_pool(weft_tensor *x, const int64_t *sizes) {
 weft_tensor *weft_global_max_pool(weft_tensor *x) {
     return adaptive("global_max_pool", &wi_op_max_pool, x, (const int64_t[]){1, 1, 1});
 }
-weft_tensor *weft_global_avg_pool(weft_tensor *x) {
+static weft_tensor *build_global_avg_pool(weft_tensor *x) {
     static const int64_t axes[] = {2, 3, 4, WEFT_END};
     if (!wi_image_graph("global_avg_pool", x)) return NULL;
     int64_t spatial[4];
     for (int i = 0; i < 4; i++) spatial[i] = i < x->shape.rank - 2 ? axes[i] : WEFT_END;
     return weft_mean_axes(x, spatial, true);
+}
+
+weft_tensor *weft_global_avg_pool(weft_tensor *x) {
+    return WI_CALL(x, "weft_global_avg_pool", build_global_avg_pool(x));
 }
 
 /* ---- Lp ---- */
@@ -73,7 +77,7 @@ static weft_tensor *root(weft_tensor *s, double p) {
     return weft_where(none, zero, p == 2 ? weft_sqrt(some) : weft_pow_number(some, 1 / p));
 }
 
-weft_tensor *weft_lp_pool(weft_tensor *x, double p, const weft_pool_options *given) {
+static weft_tensor *build_lp_pool(weft_tensor *x, double p, const weft_pool_options *given) {
     weft_graph *graph = wi_image_graph("lp_pool", x);
     weft_pool_options options;
     if (!graph || !wi_pool_options_read("lp_pool", x, &options, given)) return NULL;
@@ -89,4 +93,8 @@ weft_tensor *weft_lp_pool(weft_tensor *x, double p, const weft_pool_options *giv
     weft_tensor *mean = weft_keep_f32(weft_avg_pool(powers, &options));
     weft_tensor *sum = mean ? weft_mul_number(mean, size) : NULL;
     return sum ? root(sum, p) : NULL;
+}
+
+weft_tensor *weft_lp_pool(weft_tensor *x, double p, const weft_pool_options *given) {
+    return WI_CALL(x, "weft_lp_pool", build_lp_pool(x, p, given));
 }

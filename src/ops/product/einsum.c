@@ -334,7 +334,7 @@ static bool check_operands(einsum *e, weft_tensor *b) {
     return true;
 }
 
-weft_tensor *weft_einsum(const char *equation, weft_tensor *a, weft_tensor *b) {
+static weft_tensor *build_einsum(const char *equation, weft_tensor *a, weft_tensor *b) {
     weft_tensor *inputs[] = {a, b};
     weft_graph *graph = wi_inputs_graph("einsum", inputs, b ? 2 : 1);
     if (!graph) return NULL;
@@ -353,4 +353,8 @@ weft_tensor *weft_einsum(const char *equation, weft_tensor *a, weft_tensor *b) {
     if (!second) return arrange(a, first, &e.terms[MOST_OPERANDS]);
     b = sum_own(&e, b, second, first);
     return multiply(&e, a, first, b, second);
+}
+
+weft_tensor *weft_einsum(const char *equation, weft_tensor *a, weft_tensor *b) {
+    return WI_CALL(a, "weft_einsum", build_einsum(equation, a, b));
 }

@@ -59,7 +59,7 @@ weft_tensor *weft_matmul(weft_tensor *a, weft_tensor *b) {
 }
 
 /* The product is made of two matrices, so that all leading dimensions are rows of one large product. */
-weft_tensor *weft_linear_with(weft_tensor *x, weft_tensor *weight, weft_tensor *bias) {
+static weft_tensor *build_linear_with(weft_tensor *x, weft_tensor *weight, weft_tensor *bias) {
     weft_tensor *inputs[] = {x, weight};
     weft_graph *graph = wi_inputs_graph("linear", inputs, 2);
     if (!graph) return NULL;
@@ -86,16 +86,24 @@ weft_tensor *weft_linear_with(weft_tensor *x, weft_tensor *weight, weft_tensor *
     return y ? weft_reshape_shape(y, result.rank, result.dims) : NULL;
 }
 
+weft_tensor *weft_linear_with(weft_tensor *x, weft_tensor *weight, weft_tensor *bias) {
+    return WI_CALL(x, "weft_linear_with", build_linear_with(x, weight, bias));
+}
+
 /* ---- vectors ---- */
 
-weft_tensor *weft_outer(weft_tensor *a, weft_tensor *b) {
+static weft_tensor *build_outer(weft_tensor *a, weft_tensor *b) {
     weft_tensor *inputs[] = {a, b};
     if (!wi_inputs_graph("outer", inputs, 2)) return NULL;
     if (a->shape.rank != 1 || b->shape.rank != 1) return fail_shapes("outer", a, b, "each needs rank 1");
     return weft_mul(weft_unsqueeze(a, 1), weft_unsqueeze(b, 0));
 }
 
-weft_tensor *weft_dot(weft_tensor *a, weft_tensor *b) {
+weft_tensor *weft_outer(weft_tensor *a, weft_tensor *b) {
+    return WI_CALL(a, "weft_outer", build_outer(a, b));
+}
+
+static weft_tensor *build_dot(weft_tensor *a, weft_tensor *b) {
     weft_tensor *inputs[] = {a, b};
     if (!wi_inputs_graph("dot", inputs, 2)) return NULL;
     if (a->shape.rank != 1 || !wi_shape_equal(&a->shape, &b->shape))
@@ -105,7 +113,11 @@ weft_tensor *weft_dot(weft_tensor *a, weft_tensor *b) {
     return floats ? weft_cast(sum, wi_dtype_wider(a->dtype, b->dtype)) : sum;
 }
 
-weft_tensor *weft_mv(weft_tensor *a, weft_tensor *x) {
+weft_tensor *weft_dot(weft_tensor *a, weft_tensor *b) {
+    return WI_CALL(a, "weft_dot", build_dot(a, b));
+}
+
+static weft_tensor *build_mv(weft_tensor *a, weft_tensor *x) {
     weft_tensor *inputs[] = {a, x};
     if (!wi_inputs_graph("mv", inputs, 2)) return NULL;
     if (a->shape.rank < 2 || x->shape.rank != 1 || a->shape.dims[a->shape.rank - 1] != x->shape.dims[0])
@@ -114,10 +126,15 @@ weft_tensor *weft_mv(weft_tensor *a, weft_tensor *x) {
     return y ? weft_squeeze_axes(y, (const int64_t[]){-1, WEFT_END}) : NULL;
 }
 
+weft_tensor *weft_mv(weft_tensor *a, weft_tensor *x) {
+    return WI_CALL(a, "weft_mv", build_mv(a, x));
+}
+
 /* ---- bilinear ---- */
 
 /* All products x1[i]·x2[j] are one long row for a linear map, whose weight needs no copy for it. */
-weft_tensor *weft_bilinear_with(weft_tensor *x1, weft_tensor *x2, weft_tensor *weight, weft_tensor *bias) {
+static weft_tensor *build_bilinear_with(
+    weft_tensor *x1, weft_tensor *x2, weft_tensor *weight, weft_tensor *bias) {
     weft_tensor *inputs[] = {x1, x2, weight};
     weft_graph *graph = wi_inputs_graph("bilinear", inputs, 3);
     if (!graph) return NULL;
@@ -135,4 +152,8 @@ weft_tensor *weft_bilinear_with(weft_tensor *x1, weft_tensor *x2, weft_tensor *w
     weft_tensor *pairs = weft_mul(weft_unsqueeze(x1, rank), weft_unsqueeze(x2, rank - 1));
     weft_tensor *flat = weft_reshape_shape(weight, 2, (const int64_t[]){weight->shape.dims[0], in1 * in2});
     return weft_linear_with(weft_flatten_axes(pairs, rank - 1, rank), flat, bias);
+}
+
+weft_tensor *weft_bilinear_with(weft_tensor *x1, weft_tensor *x2, weft_tensor *weight, weft_tensor *bias) {
+    return WI_CALL(x1, "weft_bilinear_with", build_bilinear_with(x1, x2, weight, bias));
 }

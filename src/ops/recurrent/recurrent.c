@@ -178,17 +178,41 @@ static weft_recurrent sequence(
     return result.y ? result : nothing;
 }
 
-weft_recurrent weft_lstm_with(
+static weft_recurrent build_lstm_with(
     weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options) {
     return sequence((call){.op = "lstm", .cell = WI_CELL_LSTM, .x = x}, weights, options);
 }
-weft_recurrent weft_gru_with(
+
+weft_recurrent weft_lstm_with(
+    weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options) {
+    wi_call_begin(weft_tensor_graph(x), "weft_lstm_with");
+    const weft_recurrent result = build_lstm_with(x, weights, options);
+    wi_call_end(weft_tensor_graph(x), NULL);
+    return result;
+}
+static weft_recurrent build_gru_with(
     weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options) {
     return sequence((call){.op = "gru", .cell = WI_CELL_GRU, .x = x}, weights, options);
 }
-weft_recurrent weft_rnn_with(
+
+weft_recurrent weft_gru_with(
+    weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options) {
+    wi_call_begin(weft_tensor_graph(x), "weft_gru_with");
+    const weft_recurrent result = build_gru_with(x, weights, options);
+    wi_call_end(weft_tensor_graph(x), NULL);
+    return result;
+}
+static weft_recurrent build_rnn_with(
     weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options) {
     return sequence((call){.op = "rnn", .cell = WI_CELL_RNN_TANH, .x = x}, weights, options);
+}
+
+weft_recurrent weft_rnn_with(
+    weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options) {
+    wi_call_begin(weft_tensor_graph(x), "weft_rnn_with");
+    const weft_recurrent result = build_rnn_with(x, weights, options);
+    wi_call_end(weft_tensor_graph(x), NULL);
+    return result;
 }
 
 /* ---- one step ---- */
@@ -210,7 +234,7 @@ static weft_tensor *gate(const call *c, weft_tensor *sums, int which) {
     return weft_slice(sums, 1, which * c->units, (which + 1) * c->units);
 }
 
-weft_recurrent weft_lstm_cell(
+static weft_recurrent build_lstm_cell(
     weft_tensor *x, weft_tensor *h, weft_tensor *c, const weft_recurrent_weights *weights) {
     call s = {.op = "lstm_cell", .cell = WI_CELL_LSTM, .x = x};
     if (x && !c) {
@@ -228,7 +252,15 @@ weft_recurrent weft_lstm_cell(
     return next.h ? next : nothing;
 }
 
-weft_recurrent weft_gru_cell(
+weft_recurrent weft_lstm_cell(
+    weft_tensor *x, weft_tensor *h, weft_tensor *c, const weft_recurrent_weights *weights) {
+    wi_call_begin(weft_tensor_graph(x), "weft_lstm_cell");
+    const weft_recurrent result = build_lstm_cell(x, h, c, weights);
+    wi_call_end(weft_tensor_graph(x), NULL);
+    return result;
+}
+
+static weft_recurrent build_gru_cell(
     weft_tensor *x, weft_tensor *h, const weft_recurrent_weights *weights, bool reset_first) {
     call s = {.op = "gru_cell", .cell = reset_first ? WI_CELL_GRU_RESET_FIRST : WI_CELL_GRU, .x = x};
     if (!begin_cell(&s, h, NULL, weights)) return nothing;
@@ -244,7 +276,15 @@ weft_recurrent weft_gru_cell(
     return next.h ? next : nothing;
 }
 
-weft_recurrent weft_rnn_cell(
+weft_recurrent weft_gru_cell(
+    weft_tensor *x, weft_tensor *h, const weft_recurrent_weights *weights, bool reset_first) {
+    wi_call_begin(weft_tensor_graph(x), "weft_gru_cell");
+    const weft_recurrent result = build_gru_cell(x, h, weights, reset_first);
+    wi_call_end(weft_tensor_graph(x), NULL);
+    return result;
+}
+
+static weft_recurrent build_rnn_cell(
     weft_tensor *x, weft_tensor *h, const weft_recurrent_weights *weights, bool relu) {
     call s = {.op = "rnn_cell", .cell = relu ? WI_CELL_RNN_RELU : WI_CELL_RNN_TANH, .x = x};
     if (!begin_cell(&s, h, NULL, weights)) return nothing;
@@ -252,4 +292,12 @@ weft_recurrent weft_rnn_cell(
         weft_linear_with(x, s.w.weight_ih, input_bias(&s)), weft_linear_with(h, s.w.weight_hh, NULL));
     weft_recurrent next = {.h = relu ? weft_relu(sums) : weft_tanh(sums)};
     return next.h ? next : nothing;
+}
+
+weft_recurrent weft_rnn_cell(
+    weft_tensor *x, weft_tensor *h, const weft_recurrent_weights *weights, bool relu) {
+    wi_call_begin(weft_tensor_graph(x), "weft_rnn_cell");
+    const weft_recurrent result = build_rnn_cell(x, h, weights, relu);
+    wi_call_end(weft_tensor_graph(x), NULL);
+    return result;
 }

@@ -13,15 +13,25 @@ int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
     return -1;
 }
 
-/* Checks a reduction's input and the caller's list of axes; none at all means all of them. False with the error recorded. */
-static bool read_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_t *mask) {
-    if (!wi_inputs_graph(op, &x, 1)) return false;
+bool wi_axes_mask(const weft_tensor *x, const char *op, const int64_t *axes, uint32_t *mask) {
+    char text[WI_SHAPE_TEXT];
     *mask = 0;
     for (; axes && *axes != WEFT_END; axes++) {
         const int axis = wi_axis_index(x, op, *axes);
         if (axis < 0) return false;
+        if (*mask >> axis & 1) {
+            wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s is given twice; name each axis once",
+                op, axis, wi_shape_print(&x->shape, text));
+            return false;
+        }
         *mask |= 1u << axis;
     }
+    return true;
+}
+
+/* Checks a reduction's input and the caller's list of axes; none at all means all of them. False with the error recorded. */
+static bool read_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_t *mask) {
+    if (!wi_inputs_graph(op, &x, 1) || !wi_axes_mask(x, op, axes, mask)) return false;
     if (*mask == 0) *mask = (1u << x->shape.rank) - 1;
     return true;
 }

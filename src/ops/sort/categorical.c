@@ -1,6 +1,5 @@
 /* Classes drawn from logits: temperature, the k most probable, the most probable that add up to p, those that are near the
- * most probable. Made of other ops, by
- * inversion: one number u of [0, 1) a row, and the first class whose sum of probabilities exceeds u times the last sum.
+ * most probable. Made of other ops, by inversion: one number u of [0, 1) a row, and the first class whose sum of probabilities exceeds u times the last sum.
  * u is at most 1 - 2^-24, so the product is below the last sum, however it is rounded: a class of probability 0 is never
  * drawn. */
 #include "ops/op_table.h"
@@ -95,7 +94,7 @@ static weft_tensor *drawn_of_sorted(weft_tensor *x, weft_tensor *classes, const 
     return weft_where(weft_less_number(place, 0), place, chosen);
 }
 
-static weft_tensor *categorical(weft_tensor *logits, const choice *c) {
+static weft_tensor *build_categorical(weft_tensor *logits, const choice *c) {
     if (!check(logits, c)) return NULL;
     const int axis = logits->shape.rank - 1;
     const int64_t axes[] = {axis, WEFT_END}, classes = logits->shape.dims[axis];
@@ -108,17 +107,19 @@ static weft_tensor *categorical(weft_tensor *logits, const choice *c) {
     return without_last(drawn_of_sorted(cooled(sorted, c->temperature), order, c));
 }
 
-weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p) {
-    return categorical(logits, &(choice){.temperature = temperature, .top_k = top_k, .top_p = top_p});
-}
-
 weft_tensor *weft_categorical_with(weft_tensor *logits, const weft_categorical_options *options) {
     weft_categorical_options own;
     weft_graph *const graph = wi_inputs_graph("categorical", &logits, 1);
     if (!graph || !WI_GRAPH_OPTIONS(graph, &own, options, "categorical", WEFT_CATEGORICAL_OPTIONS_INIT))
         return NULL;
-    return categorical(logits, &(choice){.temperature = own.temperature != 0 ? (double)own.temperature : 1,
-                                   .top_k = own.top_k,
-                                   .top_p = own.top_p != 0 ? (double)own.top_p : 1,
-                                   .min_p = (double)own.min_p});
+    const choice c = {.temperature = own.temperature != 0 ? (double)own.temperature : 1,
+        .top_k = own.top_k,
+        .top_p = own.top_p != 0 ? (double)own.top_p : 1,
+        .min_p = (double)own.min_p};
+    return WI_CALL(logits, "weft_categorical_with", build_categorical(logits, &c));
+}
+
+weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p) {
+    const choice c = {.temperature = temperature, .top_k = top_k, .top_p = top_p};
+    return WI_CALL(logits, "weft_categorical", build_categorical(logits, &c));
 }

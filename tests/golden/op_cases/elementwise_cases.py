@@ -97,6 +97,9 @@ def add_number(op, number):
 
 for op in ("add", "sub", "mul", "div", "pow", "remainder"):
     add_number(op, 1.25)
+for op in ("sub", "div", "pow", "remainder"):
+    _, low, high = ranges[op]
+    add("number_" + op, lambda x: function_of(op)(torch.tensor(1.25), x), numbers(3, 5, low=low, high=high), numbers=[1.25])
 add_number("pow", 3)
 add_number("pow", -1)
 add_number("maximum", 0.5)

@@ -2,7 +2,7 @@
 import torch
 import torch.nn.functional as F
 
-from op_recorder import add, flags, numbers, whole
+from op_recorder import add, flags, given, numbers, whole
 
 add("reshape", lambda x: x.reshape(4, 3), numbers(2, 6), list=[4, 3])
 add("permute", lambda x: x.permute(2, 0, 1), numbers(2, 3, 4), list=[2, 0, 1])
@@ -23,6 +23,33 @@ add("index_add", lambda x, i, s: torch.index_add(x, 0, i, s), numbers(5, 2), who
 add("index_copy", lambda x, i, s: torch.index_copy(x, 1, i, s), numbers(2, 6, 3),
     whole(6, 3).map(lambda i: torch.tensor([5, 0, 3])), numbers(2, 3, 3), axis=1)
 add("index_sum", lambda s, i: torch.zeros(5, 2).index_add(0, i, s), numbers(9, 2), whole(5, 9), axis=0, start=5)
+
+
+def scatter_reduced(kind, keep):
+    return lambda x, i, s: torch.scatter_reduce(x, 1, i, s, ("sum", "mean", "amax", "amin")[kind], include_self=keep)
+
+
+def index_reduced(kind, keep):
+    return lambda x, i, s: torch.index_reduce(x, 0, i, s, ("sum", "mean", "amax", "amin")[kind], include_self=keep)
+
+
+def sparse_product(rows, columns, values, dense):
+    """torch.sparse.mm, whose numbers and gradients these are; its own second gradient is zero."""
+    matrix = torch.zeros(4, dense.shape[0]).index_put((rows, columns), values, accumulate=True)
+    return matrix @ dense
+
+
+tied = [[1.0, 2.0, 2.0, 0.5, 2.0, 1.0]]
+for keep in (True, False):
+    for kind in range(4):
+        add("scatter_reduce", scatter_reduced(kind, keep), numbers(3, 5), index, numbers(3, 7), axis=1, mode=kind,
+            keep=keep)
+    for kind in (1, 2, 3):
+        add("index_reduce", index_reduced(kind, keep), numbers(5, 2), whole(4, 9), numbers(9, 2), axis=0, mode=kind,
+            keep=keep)
+add("scatter_reduce", scatter_reduced(2, True), given([[2.0, 0.0, 1.0]]), whole(3, 1, 6).map(
+    lambda i: torch.tensor([[0, 0, 0, 1, 2, 2]])), given(tied), axis=1, mode=2, keep=True, case="ties")
+add("sparse_matmul", sparse_product, whole(4, 9), whole(5, 9), numbers(9), numbers(5, 3), start=4)
 add("flatten_axes", lambda x: x.flatten(1, 2), numbers(2, 3, 2, 2), list=[1, 2])
 add("squeeze", lambda x: x.squeeze(0).squeeze(1), numbers(1, 3, 1, 2), list=[0, 2])
 add("unsqueeze", lambda x: x.unsqueeze(1), numbers(3, 2), axis=1)

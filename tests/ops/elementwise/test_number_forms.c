@@ -34,6 +34,20 @@ FORM(less_equal, a <= b)
 FORM(greater, a > b)
 FORM(greater_equal, a >= b)
 
+/* The number on the left. */
+#define FORM_FIRST(op)                                                                                       \
+    static weft_tensor *build_number_##op(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) { \
+        (void)graph;                                                                                         \
+        return weft_number_##op(NUMBER(c), inputs[0]);                                                       \
+    }                                                                                                        \
+    static f64_array *reference_number_##op(const op_case *c, const f64_array *const *inputs) {              \
+        return f64_map(of_##op, f64_number(NUMBER(c)), inputs[0], NULL);                                     \
+    }
+FORM_FIRST(sub)
+FORM_FIRST(div)
+FORM_FIRST(pow)
+FORM_FIRST(remainder)
+
 #define FLOAT_CASE(op, number) CASE(#number, op, INPUTS(F32(0.5, 2, WEFT_BATCH)), .start = number)
 #define NUMBER_CASES(op, number)                                                                             \
     static const op_case op##_number_cases[] = {                                                             \
@@ -58,6 +72,13 @@ static const op_case div_number_cases[] = {FLOAT_CASE(div, -250)};
 static const op_case pow_number_cases[] = {FLOAT_CASE(pow, 0), FLOAT_CASE(pow, 50), FLOAT_CASE(pow, 100),
     FLOAT_CASE(pow, 170), FLOAT_CASE(pow, 200), FLOAT_CASE(pow, 300), FLOAT_CASE(pow, -100),
     FLOAT_CASE(pow, -150)};
+static const op_case number_sub_cases[] = {FLOAT_CASE(number_sub, 100),
+    CASE("i32", number_sub, INPUTS(I32(-9, 9, 33)), .start = 300, .no_gradient = true)};
+static const op_case number_div_cases[] = {FLOAT_CASE(number_div, 100), FLOAT_CASE(number_div, -250)};
+static const op_case number_pow_cases[] = {FLOAT_CASE(number_pow, 200), FLOAT_CASE(number_pow, 50)};
+static const op_case number_remainder_cases[] = {
+    CASE("f32", number_remainder, INPUTS(F32(0.8, 0.9, WEFT_BATCH)), .start = 250),
+    CASE("i32", number_remainder, INPUTS(I32(1, 9, 33)), .start = 700, .no_gradient = true)};
 
 int main(void) {
     static const op_cases ops[] = {NUMBER_FORM_OPS(COVERED_CASES)};

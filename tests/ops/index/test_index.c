@@ -90,6 +90,46 @@ static const op_case index_add_cases[] = {
 #define scatter_sum_cases scatter_add_cases
 #define index_sum_cases   index_add_cases
 
+/* ---- reductions by index: start is the kind, keep whether x takes part ---- */
+
+static weft_tensor *build_scatter_reduce(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_scatter_reduce(
+        inputs[0], c->axis, inputs[1], inputs[2], (weft_scatter_kind)c->start, c->keep);
+}
+static weft_tensor *build_index_reduce(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_index_reduce(inputs[0], c->axis, inputs[1], inputs[2], (weft_scatter_kind)c->start, c->keep);
+}
+static f64_array *reference_reduced(const op_case *c, const f64_array *const *inputs) {
+    return f64_reduce_by_index(
+        inputs[0], c->axis, inputs[1], inputs[2], (weft_scatter_kind)c->start, c->keep);
+}
+#define reference_scatter_reduce reference_reduced
+#define reference_index_reduce   reference_reduced
+
+#define REDUCED(text, op, ...)                                                                               \
+    CASE(text " sum", op, __VA_ARGS__, .start = WEFT_SCATTER_SUM),                                           \
+        CASE(text " mean, x too", op, __VA_ARGS__, .start = WEFT_SCATTER_MEAN, .keep = true),                \
+        CASE(text " mean", op, __VA_ARGS__, .start = WEFT_SCATTER_MEAN),                                     \
+        CASE(text " max, x too", op, __VA_ARGS__, .start = WEFT_SCATTER_MAX, .keep = true),                  \
+        CASE(text " max", op, __VA_ARGS__, .start = WEFT_SCATTER_MAX),                                       \
+        CASE(text " min, x too", op, __VA_ARGS__, .start = WEFT_SCATTER_MIN, .keep = true),                  \
+        CASE(text " min", op, __VA_ARGS__, .start = WEFT_SCATTER_MIN)
+static const op_case scatter_reduce_cases[] = {
+    REDUCED("middle axis, batch", scatter_reduce,
+        INPUTS(X(WEFT_BATCH, 4, 3), I32(0, 3, WEFT_BATCH, 6, 3), X(WEFT_BATCH, 6, 3)), .axis = 1),
+    CASE("all on one", scatter_reduce, INPUTS(X(3, 5), I32(1, 1, 40, 5), X(40, 5)), .axis = 0,
+        .start = WEFT_SCATTER_MAX),
+    CASE("integers", scatter_reduce, INPUTS(I32(-9, 9, 4), I32(0, 3, 11), I32(-9, 9, 11)), .axis = 0,
+        .start = WEFT_SCATTER_MIN, .no_gradient = true),
+};
+static const op_case index_reduce_cases[] = {
+    REDUCED("rows", index_reduce, INPUTS(X(7, 20), I32(0, 4, 30), X(30, 20)), .axis = 0),
+    CASE("index of the batch", index_reduce, INPUTS(X(6, 17), I32(0, 5, WEFT_BATCH), X(WEFT_BATCH, 17)),
+        .axis = 0, .start = WEFT_SCATTER_MAX),
+};
+
 /* ---- index_copy: the indices are a permutation of the first ones, so that no row is replaced twice ---- */
 
 static weft_tensor *distinct(weft_graph *graph, const op_case *c) {
@@ -178,7 +218,23 @@ static weft_tensor *copy_two_axes(weft_tensor *x, weft_tensor *i2, weft_tensor *
     return weft_index_copy(x, 0, i2, x);
 }
 
+static weft_tensor *reduce_no_kind(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i1;
+    return weft_scatter_reduce(x, 0, i2, x, (weft_scatter_kind)9, true);
+}
+static weft_tensor *reduce_mean_of_i32(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)x, (void)i1;
+    return weft_scatter_reduce(i2, 0, i2, i2, WEFT_SCATTER_MEAN, true);
+}
+static weft_tensor *reduce_other_source(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i2;
+    return weft_index_reduce(x, 0, i1, x, WEFT_SCATTER_MAX, true);
+}
 static const bad_index bad_indices[] = {
+    {WEFT_ERROR_ARGUMENT, "scatter_reduce: 9 is no weft_scatter_kind", reduce_no_kind},
+    {WEFT_ERROR_DTYPE, "scatter_reduce: takes f32, f16", reduce_mean_of_i32},
+    {WEFT_ERROR_SHAPE, "index_reduce: x (4, 3), index (9) and source (4, 3): the index is not one axis",
+        reduce_other_source},
     {WEFT_ERROR_SHAPE, "index_copy: shape (4, 3)", copy_other_source},
     {WEFT_ERROR_DTYPE, "index_copy: x is f32, the source i32", copy_other_dtype},
     {WEFT_ERROR_SHAPE, "expected an index of one axis", copy_two_axes},

@@ -1,0 +1,81 @@
+/* Where nodes and errors come from (contract in origin.h). */
+#include "graph/origin.h"
+#include "graph/nodes.h"
+#include "graph/scope.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { LOOKED_AT = 8, MOST = INT32_MAX };
+
+void wi_call_begin(weft_graph *graph, const char *call) {
+    if (!graph || graph->origins.depth++ > 0) return;
+    graph->origins.call = call;
+    graph->origins.current = 0;
+}
+
+weft_tensor *wi_call_end(weft_graph *graph, weft_tensor *result) {
+    if (!graph || --graph->origins.depth > 0) return result;
+    graph->origins.call = NULL;
+    graph->origins.current = 0;
+    return result;
+}
+
+void wi_origin_changed(weft_graph *graph) {
+    graph->origins.current = 0;
+}
+
+static bool is_origin(const wi_origin *a, const wi_origin *b) {
+    return a->call == b->call && a->scope == b->scope && a->file == b->file && a->line == b->line;
+}
+
+/* Layers alternate: what is made now often was made a few calls ago. */
+static size_t number_of(const wi_origins *origins, const wi_origin *now) {
+    size_t i = origins->count;
+    while (i > 0 && origins->count - i < LOOKED_AT && !is_origin(&origins->of[i - 1], now)) i--;
+    return i > 0 && origins->count - i < LOOKED_AT ? i : 0;
+}
+
+uint32_t wi_origin_now(weft_graph *graph) {
+    wi_origins *const origins = &graph->origins;
+    if (origins->current) return origins->current;
+    const wi_origin now = {origins->call, wi_scope_prefix(graph), origins->file, origins->line};
+    size_t number = number_of(origins, &now);
+    if (number == 0 && origins->count < MOST &&
+        wi_grow(graph->context->allocator, (void **)&origins->of, &origins->capacity, origins->count + 1,
+            sizeof *origins->of) == WEFT_OK) {
+        origins->of[origins->count++] = now;
+        number = origins->count;
+    }
+    return origins->current = (uint32_t)number;
+}
+
+uint32_t wi_origin_enter(weft_graph *graph, uint32_t origin) {
+    const uint32_t before = graph->origins.current;
+    graph->origins.depth++;
+    graph->origins.current = origin;
+    return before;
+}
+
+void wi_origin_leave(weft_graph *graph, uint32_t before) {
+    graph->origins.depth--;
+    graph->origins.current = before;
+}
+
+static void append(char text[WI_ORIGIN_TEXT], const char *format, const char *what, int length, int line) {
+    const size_t at = strlen(text);
+    const int written = snprintf(text + at, WI_ORIGIN_TEXT - at, "%s", at ? ", " : " (");
+    snprintf(text + at + (size_t)written, WI_ORIGIN_TEXT - at - (size_t)written, format, length, what, line);
+}
+
+const char *wi_origin_print(
+    const weft_graph *graph, uint32_t origin, const char *line, char text[WI_ORIGIN_TEXT]) {
+    text[0] = '\0';
+    if (origin == 0 || origin > graph->origins.count) return text;
+    const wi_origin *const o = &graph->origins.of[origin - 1];
+    const size_t scope = strlen(o->scope), call = o->call ? strlen(o->call) : 0;
+    if (call && strncmp(line, o->call, call) != 0) append(text, "in %.*s", o->call, 64, 0);
+    if (scope) append(text, "scope '%.*s'", o->scope, (int)scope - 1, 0);
+    if (o->file) append(text, "after %.*s:%d", o->file, 160, o->line);
+    if (text[0]) snprintf(text + strlen(text), WI_ORIGIN_TEXT - strlen(text), ")");
+    return text;
+}
