@@ -232,6 +232,7 @@ typedef struct wi_scalar {
     double a, b;        /* of the rule */
     const void *reads;  /* by the rule, besides; of the graph's arena */
     bool is_set;        /* the rule starts from the value, which is part of a training's state */
+    bool is_rate;       /* of an optimizer: 0 or more, and finite */
     double memory;      /* what a rule keeps from update to update, */
     uint64_t remembers; /* and of which update that is */
     size_t clock;

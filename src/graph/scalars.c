@@ -1,5 +1,6 @@
 /* Scalars, numbers that the host gives a run, and the clocks that their rules follow. */
 #include "graph/length.h"
+#include <math.h>
 
 const wi_op wi_op_scalar = {
     .name = "scalar", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_scalar_attributes)};
@@ -68,7 +69,11 @@ static weft_status check_scalar(const weft_tensor *scalar) {
 weft_status weft_scalar_set(weft_tensor *scalar, float value) {
     WI_TRY(check_scalar(scalar));
     WI_TRY(wi_check_number("weft_scalar_set", (double)value));
-    scalar->graph->scalars[scalar->attributes->scalar.index].value = value;
+    wi_scalar *const own = &scalar->graph->scalars[scalar->attributes->scalar.index];
+    if (own->is_rate && !(value >= 0 && value < INFINITY))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_scalar_set: a learning rate is %g, expected at least 0 and below inf", (double)value);
+    own->value = value;
     return WEFT_OK;
 }
 

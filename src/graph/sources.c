@@ -4,6 +4,7 @@
 #include "graph/length.h"
 #include "graph/scope.h"
 #include "graph/variable_names.h"
+#include <math.h>
 #include <string.h>
 
 const wi_op wi_op_input = {
