@@ -125,7 +125,7 @@ static void positions_beyond_the_capacity_are_an_error(void **state) {
         assert_weft_ok(weft_plan_write(d.plan, d.position, &positions[i], sizeof *positions));
         assert_weft_ok(weft_plan_run(d.plan));
         assert_weft_fails(
-            WEFT_ERROR_ARGUMENT, weft_plan_wait(d.plan), "index_copy: an index is out of range");
+            WEFT_ERROR_ARGUMENT, weft_plan_wait(d.plan), "attention_cached: a position is ", "not in 0..23");
     }
     weft_plan_release(d.plan);
     weft_graph_release(c.graph);
