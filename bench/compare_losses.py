@@ -25,6 +25,7 @@ STEPS = 20
 OPTIONS = {
     "dqn": ["--steps", "520"],
     "finetune": ["--steps", "0", "--head-steps", "20"],
+    "lstm_cells": ["--steps", "20", "--iterations", "1"],
     "lora": ["--steps", "10", "--adapter-steps", "10"],
     "distillation": ["--steps", "10", "--student-steps", "10"],
 }
@@ -117,6 +118,7 @@ def replace_draws(program, trace):
         trace.labels(count),
     )
     program.draw_graph = lambda: (trace.labels(2, 1600), trace.take(400, 16))
+    program.draw_waves = lambda count, length: trace.take(count, length)
     program.play = lambda *_: take_rollout(512, trace)
     program.get_batch = lambda _, args: tuple(trace.labels(args.batch, args.context) for _ in range(2))
     if program.__name__ == "llama":
@@ -197,7 +199,9 @@ def replace_loop(program, trace, rows):
                     raise Done
 
     def noted(loss, *arguments, **options):
-        rows[-1].append(loss.item())
+        # L-BFGS evaluates the loss several times in a step, and gives the first.
+        if program.__name__ != "lstm_cells" or not rows[-1]:
+            rows[-1].append(loss.item())
         return backward(loss, *arguments, **options)
 
     torch.Tensor.backward = noted

@@ -9,7 +9,7 @@ static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
     [STEPS] = {"--steps", OPTION_COUNT, "N", "updates of the network", "400"},
     [ADAPTER_STEPS] = {"--adapter-steps", OPTION_COUNT, "N", "updates of the adapters", "600"},
-    [SAVE] = {"--save", OPTION_TEXT, "FILE", "saves the adapters alone in this file", NULL},
+    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "saves the adapters alone in this file", NULL},
 };
 
 /* A linear layer, and a product of low rank that is added to what it gives. */
@@ -40,6 +40,7 @@ static tensor *count_right(tensor *logits, tensor *label) {
 static status train(training_loop *loop) {
     static float images[BATCH_SIZE][DIGIT_PIXELS], unseen_images[TESTED][DIGIT_PIXELS];
     static int32_t labels[BATCH_SIZE], unseen_labels[TESTED], upright, before, turned;
+    static const char *const layers[] = {"*.layer.*", NULL};
     float now = 0;
     graph *g = loop->graph;
     dataset *seen = NULL, *unseen = NULL;
@@ -55,7 +56,7 @@ static status train(training_loop *loop) {
     for (int i = 0; i < 2 && !error; i++) {
         tensor *update = train_step(losses[i], adam(i ? 5e-3f : 2e-3f), NULL);
         error = plan_create(&learn[i], TENSORS(losses[i], update), WITH(plan, .batch = BATCH_SIZE));
-        if (!error) error = freeze(g, "*.layer.*", true); /* in what is made from now on */
+        if (!error) error = freeze(g, layers[0], true); /* in what is made from now on */
     }
     if (!error) error = plan_create(&classify, rights, 3, WITH(plan, .batch = TESTED, .inference = true));
     if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
@@ -70,14 +71,16 @@ static status train(training_loop *loop) {
             if (loop_every(loop, 200)) printf("step %4zu: loss %.3f\n", loop->step, (double)now);
         }
     }
+    if (!error && !loop->stopped && options[SAVE].text)
+        error = weights_save_with(g, options[SAVE].text, WITH(weights_save, .skip = layers));
     if (!error && !loop->stopped && draw_digits(unseen, 0, 9, TESTED, unseen_images, unseen_labels)) {
         error = plan_step(
             classify, VALUES(VALUE(image, unseen_images), VALUE(label, unseen_labels),
                           VALUE(rights[0], upright), VALUE(rights[1], before), VALUE(rights[2], turned)));
         if (!error) printf("%d of %d digits are right, turned ones %d\n", upright, TESTED, before);
-        const long long all = graph_element_count(g, NULL), layers = graph_element_count(g, "*.layer.*");
+        const long long all = graph_element_count(g, NULL), rest = graph_element_count(g, layers[0]);
         if (!error)
-            printf("%d turned ones with adapters: %lld numbers beside %lld\n", turned, all - layers, layers);
+            printf("%d turned ones with adapters: %lld numbers beside %lld\n", turned, all - rest, rest);
     }
     for (int i = 0; i < 2; i++) plan_release(learn[i]);
     plan_release(classify), dataset_release(seen), dataset_release(unseen);

@@ -21,7 +21,7 @@ static tensor *block(tensor *x, tensor *time, int64_t filters) {
 static tensor *unet(tensor *image, tensor *t) {
     graph *g = tensor_graph(image);
     scope_begin(g, "unet", true);
-    tensor *rates = weft_exp(mul_number(arange(g, F32, 0, WIDTH / 2, 1), -log(1000) / (WIDTH / 2)));
+    tensor *rates = number_pow(1000, mul_number(arange(g, F32, 0, WIDTH / 2, 1), -2.0 / WIDTH));
     tensor *angles = mul(unsqueeze(cast(t, F32), 1), rates);
     tensor *time = concat(TENSORS(weft_sin(angles), weft_cos(angles)), 1);
     tensor *fine = block(image, time, WIDTH), *coarse = block(avg_pool2d(fine, 2), time, 2 * WIDTH);
@@ -31,16 +31,11 @@ static tensor *unet(tensor *image, tensor *t) {
     return x;
 }
 
-/* 1 - x. */
-static tensor *rest(tensor *x) {
-    return add_number(neg(x), 1);
-}
-
 /* At the times t (n): how much noise comes then, and how much of the image is left of it, (n, 1, 1, 1). */
 static void schedule_at(tensor *t, tensor **beta, tensor **kept) {
     tensor *betas = reshape(arange(tensor_graph(t), F32, 0, TIMES, 1), TIMES, 1, 1, 1);
     betas = add_number(mul_number(betas, (0.2 - 1e-3) / (TIMES - 1)), 1e-3);
-    *beta = index_select(betas, 0, t), *kept = index_select(cumprod(rest(betas), 0), 0, t);
+    *beta = index_select(betas, 0, t), *kept = index_select(cumprod(number_sub(1, betas), 0), 0, t);
 }
 
 /* Takes the noise away step by step from images that are noise alone. */
@@ -49,9 +44,9 @@ static status sample(graph *g, float (*drawn)[DIGIT_PIXELS]) {
     tensor *beta, *kept, *t = state_shape(g, "time", I32, fill(TIMES - 1), SHAPE(1));
     tensor *image = state_shape(g, "drawing", F32, init_normal(0, 1), SHAPE(BATCH_SIZE, 1, 8, 8));
     schedule_at(t, &beta, &kept);
-    tensor *x = sub(image, mul(div(beta, weft_sqrt(rest(kept))), unet(image, t)));
+    tensor *x = sub(image, mul(div(beta, weft_sqrt(number_sub(1, kept))), unet(image, t)));
     tensor *more = mul(weft_sqrt(beta), normal(g, 0, 1, SHAPE(BATCH_SIZE, 1, 8, 8)));
-    x = add(div(x, weft_sqrt(rest(beta))), mul(more, cast(greater_number(t, 0), F32)));
+    x = add(div(x, weft_sqrt(number_sub(1, beta))), mul(more, cast(greater_number(t, 0), F32)));
     tensor *shown = mul_number(add_number(x, 1), 0.5);
     status error = plan_create(&draw, TENSORS(shown, assign(image, x), assign(t, sub_number(t, 1))), NULL);
     for (int i = 0; i < TIMES && !error; i++) error = plan_run(draw);
@@ -72,7 +67,7 @@ static status train(training_loop *loop) {
     tensor *image = input(g, "image", F32, 1, 8, 8), *noise = normal(g, 0, 1, SHAPE(BATCH, 1, 8, 8));
     schedule_at(t, &beta, &kept);
     tensor *noisy = mul(weft_sqrt(kept), sub_number(mul_number(image, 2), 1)); /* from -1 to 1 */
-    noisy = add(noisy, mul(weft_sqrt(rest(kept)), noise));
+    noisy = add(noisy, mul(weft_sqrt(number_sub(1, kept)), noise));
     tensor *loss = mse(unet(noisy, t), noise);
     status error = plan_create(&learn, TENSORS(loss, t, noise, train_step(loss, adam(2e-3f), NULL)),
         WITH(plan, .batch = BATCH_SIZE));

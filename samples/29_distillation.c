@@ -11,9 +11,9 @@ static option options[OPTIONS] = {
     [STUDENT_STEPS] = {"--student-steps", OPTION_COUNT, "N", "updates of the student", "1500"},
 };
 
-static tensor *make_teacher(tensor *image) {
+static tensor *make_teacher(tensor *image, bool inference) {
     graph *g = tensor_graph(image);
-    scope_begin(g, "teacher", true);
+    scope_begin(g, "teacher", true), scope_inference(g, inference);
     tensor *x = relu(batch_norm(conv2d(image, 32, 3, .padding = 1, .no_bias = true)));
     x = max_pool2d(relu(batch_norm(conv2d(x, 64, 3, .padding = 1, .no_bias = true))), 2);
     x = linear(flatten(x), 10);
@@ -45,26 +45,23 @@ static status train(training_loop *loop) {
     static float images[BATCH_SIZE][DIGIT_PIXELS], unseen_images[TESTED][DIGIT_PIXELS];
     static int32_t labels[BATCH_SIZE], unseen_labels[TESTED];
     static const char *const names[] = {"teacher", "student"};
-    const size_t every[] = {100, 500};
     float now = 0;
     int32_t right[2];
     dataset *seen = NULL, *unseen = NULL;
-    plan *learn[2] = {NULL}, *think = NULL, *classify = NULL;
+    plan *learn[2] = {NULL}, *classify = NULL;
     graph *g = loop->graph;
-    /* The teacher's logits come from a plan for inference. */
     tensor *image = input(g, "image", F32, 1, 8, 8), *label = input(g, "label", I32);
-    tensor *teacher = make_teacher(image), *student = make_student(image),
-           *thought = input(g, "thought", F32, 10);
-    tensor *soft = distillation_loss(student, thought), *hard = cross_entropy(student, label);
+    tensor *teacher = make_teacher(image, false), *student = make_student(image);
+    tensor *soft = distillation_loss(student, make_teacher(image, true)),
+           *hard = cross_entropy(student, label);
     tensor *losses[] = {cross_entropy(teacher, label), mul_number(add(soft, hard), 0.5)};
     tensor *rights[] = {count_right(teacher, label), count_right(student, label)};
     status error = dataset_open_idx(&seen, loop->context, options[DATA].text, "train");
     if (!error) error = dataset_open_idx(&unseen, loop->context, options[DATA].text, "t10k");
-    for (int i = 0; i < 2 && !error; i++)
-        error = plan_create(&learn[i], TENSORS(losses[i], train_step(losses[i], adam(2e-3f), NULL)),
-            WITH(plan, .batch = BATCH_SIZE));
-    if (!error)
-        error = plan_create(&think, TENSORS(teacher), WITH(plan, .batch = BATCH_SIZE, .inference = true));
+    for (int i = 0; i < 2 && !error; i++) {
+        tensor *update = train_step(losses[i], adam(2e-3f), i ? "student.*" : "teacher.*");
+        error = plan_create(&learn[i], TENSORS(losses[i], update), WITH(plan, .batch = BATCH_SIZE));
+    }
     if (!error) error = plan_create(&classify, rights, 2, WITH(plan, .batch = TESTED, .inference = true));
     if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
     for (int i = 0; i < 2 && !error && !loop->stopped; i++) {
@@ -73,11 +70,9 @@ static status train(training_loop *loop) {
         if (loop->step > loop->last) continue; /* that part was over when the checkpoint was saved */
         while (loop_next(loop, &error)) {
             if (!draw_digits(seen, 0, 9, BATCH_SIZE, images, labels)) break;
-            if (i) error = plan_step(think, values, 1);
-            if (i && !error) error = plan_feed(learn[1], thought, think, teacher);
-            if (!error) error = plan_step(learn[i], values, 3);
+            error = plan_step(learn[i], values, 3);
             trace_values(values, 3);
-            if (loop_every(loop, every[i]))
+            if (loop_every(loop, 250))
                 printf("step %4zu: loss of the %s %.3f\n", loop->step, names[i], (double)now);
         }
     }
@@ -88,7 +83,7 @@ static status train(training_loop *loop) {
             printf("%s of %lld numbers: %d of %d are right\n", names[i],
                 (long long)graph_element_count(g, i ? "student.*" : "teacher.*"), right[i], TESTED);
     }
-    plan_release(learn[0]), plan_release(learn[1]), plan_release(think), plan_release(classify);
+    plan_release(learn[0]), plan_release(learn[1]), plan_release(classify);
     dataset_release(seen), dataset_release(unseen);
     return error;
 }

@@ -37,25 +37,23 @@ static tensor *make_pattern(graph *g) {
     return reshape(add_number(mul_number(stripes, 0.5), 0.5), 1, 1, SIZE, SIZE);
 }
 
-static void show_image(float (*image)[SIZE / 2]) {
-    for (int row = 0; row < SIZE / 2; row++, putchar('\n')) {
-        for (int i = 0; i < SIZE / 2; i++) {
-            const char c = " .:-=+*#%@"[(int)(9.99f * image[row][i])];
-            printf("%c%c", c, c);
-        }
-    }
+static void show_image(float (*image)[SIZE]) {
+    for (int row = 0; row < SIZE; row += 2, putchar('\n')) /* characters are twice as high as wide */
+        for (int i = 0; i < SIZE; i++) putchar(" .:-=+*#%@"[(int)(9.99f * image[row][i])]);
 }
 
 static status train(training_loop *loop) {
-    float pixels[1][DIGIT_PIXELS], half[SIZE / 2][SIZE / 2], content_now = 0, style_now = 0, now = 0;
+    float pixels[1][DIGIT_PIXELS] = {{0}}, drawn[SIZE][SIZE], content_now = 0, style_now = 0, now = 0;
     dataset *digits = NULL;
-    plan *learn = NULL, *clip = NULL, *begin = NULL, *show = NULL;
+    plan *learn = NULL;
     graph *g = loop->graph;
     tensor *seen[LEVELS], *style[LEVELS], *wanted[LEVELS], *style_loss = NULL;
+    status error = dataset_open_idx(&digits, loop->context, options[DATA].text, "train");
+    if (error || !draw_digits(digits, 0, 9, 1, pixels, NULL)) goto done;
 
-    tensor *digit = input_shape(g, "digit", F32, SHAPE(1, 1, 8, 8)),
+    tensor *digit = array(g, F32, pixels, SHAPE(1, 1, 8, 8)),
            *content = upsample_linear(digit, SIZE / 8, false);
-    tensor *image = parameter(g, "image", zeros(), 1, 1, SIZE, SIZE);
+    tensor *image = parameter(g, "image", init_uniform(0, 1), 1, 1, SIZE, SIZE);
     features(image, seen), features(content, wanted), features(make_pattern(g), style);
     tensor *content_loss = squared_distance(seen[LEVELS - 1], wanted[LEVELS - 1]);
     for (int i = 0; i < LEVELS; i++) {
@@ -63,30 +61,26 @@ static status train(training_loop *loop) {
         style_loss = i ? add(style_loss, distance) : distance;
     }
     tensor *loss = add(content_loss, mul_number(style_loss, strtod(options[STYLE].text, NULL)));
-    tensor *shown = avg_pool2d(image, 2);
-    status error = plan_create(
-        &learn, TENSORS(loss, content_loss, style_loss, train_step(loss, adam(0.03f), "image")), NULL);
-    if (!error) error = plan_create(&clip, TENSORS(assign(image, clamp(image, 0, 1))), NULL);
-    if (!error) error = plan_create(&begin, TENSORS(assign(image, content)), NULL);
-    if (!error) error = plan_create(&show, TENSORS(shown), NULL);
-    if (!error) error = dataset_open_idx(&digits, loop->context, options[DATA].text, "train");
-    if (!error && draw_digits(digits, 0, 9, 1, pixels, NULL))
-        error = plan_step(begin, VALUES(VALUE(digit, pixels)));
+    error = plan_create(&learn,
+        TENSORS(loss, content_loss, style_loss, train_step(loss, adam(0.03f), "image"),
+            assign_after(image, clamp(image, 0, 1))),
+        NULL);
     if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
     trace_values(VALUES(VALUE(digit, pixels)));
+    const value values[] = {VALUE(loss, now), VALUE(content_loss, content_now), VALUE(style_loss, style_now)};
     while (loop_next(loop, &error)) {
-        const value values[] = {VALUE(loss, now), VALUE(digit, pixels), VALUE(content_loss, content_now),
-            VALUE(style_loss, style_now)};
-        error = plan_step(learn, values, 4);
+        error = plan_step(learn, values, 3);
         trace_values(values, 1);
-        if (!error) error = plan_run(clip);
         if (loop->step == 1 || loop_every(loop, 100))
             printf(
                 "step %4zu: content %.3f, style %.4f\n", loop->step, (double)content_now, (double)style_now);
     }
-    if (!error && !loop->stopped) error = plan_step(show, VALUES(VALUE(shown, half)));
-    if (!error && !loop->stopped) show_image(half);
-    plan_release(learn), plan_release(clip), plan_release(begin), plan_release(show), dataset_release(digits);
+    if (!error && !loop->stopped) {
+        error = tensor_read(image, drawn, sizeof drawn);
+        if (!error) show_image(drawn);
+    }
+done:
+    plan_release(learn), dataset_release(digits);
     return error;
 }
 

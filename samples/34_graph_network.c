@@ -32,22 +32,18 @@ typedef struct adjacency {
     tensor *begin, *end, *weights;
 } adjacency;
 
-static adjacency normalise(tensor *edges) {
-    tensor *itself = arange(weft_tensor_graph(edges), I32, 0, NODES, 1), *ends[2];
-    split(edges, 0, 2, ends);
-    tensor *a = squeeze(ends[0], 0), *b = squeeze(ends[1], 0);
+static adjacency normalise(graph *g, tensor *a, tensor *b) {
+    tensor *itself = arange(g, I32, 0, NODES, 1), *one = full(g, F32, 1, SHAPE(2 * LINKS + NODES));
     tensor *begin = concat(TENSORS(a, b, itself), 0), *end = concat(TENSORS(b, a, itself), 0);
-    tensor *degree =
-        index_sum(full(weft_tensor_graph(edges), F32, 1, SHAPE(2 * LINKS + NODES)), 0, begin, NODES);
-    tensor *factor = rsqrt(degree);
+    tensor *factor = rsqrt(index_sum(one, 0, begin, NODES));
     return (adjacency){begin, end, mul(index_select(factor, 0, begin), index_select(factor, 0, end))};
 }
 
 static tensor *convolution(graph *g, const char *name, tensor *x, adjacency a, int64_t width) {
     scope_begin(g, name, false);
     tensor *h = linear(x, width, .name = "linear", .no_bias = true);
-    tensor *sent = mul(index_select(h, 0, a.end), unsqueeze(a.weights, 1));
-    tensor *y = add(index_sum(sent, 0, a.begin, NODES), parameter(g, "bias", zeros(), width));
+    tensor *sums = sparse_matmul(a.begin, a.end, a.weights, NODES, h);
+    tensor *y = add(sums, parameter(g, "bias", zeros(), width));
     scope_end(g);
     return y;
 }
@@ -60,9 +56,10 @@ static status train(training_loop *loop) {
     graph *g = loop->graph;
 
     draw_graph(&n);
-    tensor *edges = array(g, I32, n.edges, SHAPE(2, LINKS)), *labels = array(g, I32, n.labels, SHAPE(NODES));
+    tensor *begin = array(g, I32, n.edges[0], SHAPE(LINKS)), *end = array(g, I32, n.edges[1], SHAPE(LINKS));
+    tensor *labels = array(g, I32, n.labels, SHAPE(NODES));
     tensor *features = array(g, F32, n.features, SHAPE(NODES, FEATURES));
-    const adjacency a = normalise(edges);
+    const adjacency a = normalise(g, begin, end);
     tensor *h = relu(convolution(g, "layer1", features, a, HIDDEN));
     tensor *logits = convolution(g, "layer2", h, a, COMMUNITIES);
     tensor *loss = cross_entropy(slice(logits, 0, 0, TOLD), slice(labels, 0, 0, TOLD));
@@ -72,7 +69,7 @@ static status train(training_loop *loop) {
     status error = plan_create(&learn, TENSORS(loss, train_step(loss, rule, NULL)), NULL);
     if (!error) error = plan_create(&test, TENSORS(right), NULL);
     if (!error) error = loop_begin(loop, option_count_of(&steps));
-    trace_values(VALUES(VALUE(edges, n.edges), VALUE(features, n.features)));
+    trace_values(VALUES(VALUE(begin, n.edges[0]), VALUE(end, n.edges[1]), VALUE(features, n.features)));
     while (loop_next(loop, &error)) {
         error = plan_step(learn, VALUES(VALUE(loss, now)));
         trace_values(VALUES(VALUE(loss, now)));

@@ -3,7 +3,6 @@
 #ifndef LLAMA_MODEL_H
 #define LLAMA_MODEL_H
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <weft/short_names.h>
@@ -67,7 +66,7 @@ static inline tensor *gated(tensor *x) {
 static inline tensor *llama_logits(llama *m, tensor *tokens) {
     graph *g = m->graph;
     tensor *places = arange(g, I32, 0, (double)m->length, 1);
-    tensor *rates = weft_exp(mul_number(arange(g, F32, 0, HEAD_WIDTH, 2), -log(10000) / HEAD_WIDTH));
+    tensor *rates = number_pow(10000, mul_number(arange(g, F32, 0, HEAD_WIDTH, 2), -1.0 / HEAD_WIDTH));
     if (m->caches) {
         m->position = state_shape(g, "position", I32, zeros(), 0, NULL);
         m->moved = assign(m->position, add_number(m->position, 1));

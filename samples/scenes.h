@@ -22,7 +22,7 @@ static inline bool is_inside(int32_t kind, float dx, float dy) {
 }
 
 static inline void draw_shape(scenes *s, int i) {
-    const float w = (float)(6 + 6 * draw()), h = (float)(6 + 6 * draw());
+    const float w = 6 + 6 * (float)draw(), h = 6 + 6 * (float)draw();
     const float x = w / 2 + (SIZE - w) * (float)draw(), y = h / 2 + (SIZE - h) * (float)draw();
     const int32_t kind = (int32_t)draw_below(KINDS);
     const int r = (int)y / CELL, c = (int)x / CELL;
@@ -56,8 +56,8 @@ typedef struct box {
 } box;
 
 static inline int by_score(const void *a, const void *b) {
-    const float x = ((const box *)a)->score, y = ((const box *)b)->score;
-    return (x < y) - (x > y);
+    const box *const x = a, *const y = b;
+    return (x->score < y->score) - (x->score > y->score);
 }
 
 /* The boxes of scene i where the score is above a half. */

@@ -51,7 +51,7 @@ def train_teacher(loop, teacher, optimizer, digits):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if loop.every(100):
+        if loop.every(250):
             print(f"step {step:4d}: loss of the teacher {loss.item():.3f}")
 
 
@@ -66,7 +66,7 @@ def train_student(loop, student, teacher, optimizer, digits):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if loop.every(500):
+        if loop.every(250):
             print(f"step {step:4d}: loss of the student {loss.item():.3f}")
 
 

@@ -47,8 +47,8 @@ def make_pattern():
 
 
 def show_image(image):
-    for row in F.avg_pool2d(image, 2)[0, 0]:
-        print("".join(2 * " .:-=+*#%@"[int(9.99 * p)] for p in row))
+    for row in image[0, 0, ::2]:  # characters are twice as high as wide
+        print("".join(" .:-=+*#%@"[int(9.99 * p)] for p in row))
 
 
 def main():
@@ -77,7 +77,8 @@ def main():
     digit, _ = Digits(args.data, "train").draw(1)
     content = F.interpolate(digit, scale_factor=SIZE // 8, mode="bilinear")
     network = Features().requires_grad_(False)
-    drawing = nn.ParameterDict({"image": content.clone()})
+    noise = nn.init.uniform_(torch.empty(1, 1, SIZE, SIZE))
+    drawing = nn.ParameterDict({"image": noise})
     optimizer = torch.optim.Adam(drawing.parameters(), lr=0.03)
     loop = TrainingLoop(
         args, args.steps, network=network, drawing=drawing, optimizer=optimizer

@@ -254,9 +254,7 @@ __attribute__((always_inline)) static inline float4 WEFT_NAME(masked)(float4 sco
             scores = (float4)(mask[at.x] ? scores.x : -INFINITY, mask[at.y] ? scores.y : -INFINITY,
                 mask[at.z] ? scores.z : -INFINITY, mask[at.w] ? scores.w : -INFINITY);
         else
-            scores +=
-                (float4)(weft_attention_mask_number(added[at.x]), weft_attention_mask_number(added[at.y]),
-                    weft_attention_mask_number(added[at.z]), weft_attention_mask_number(added[at.w]));
+            scores += weft_attention_mask_numbers(added, at);
     }
     if (whole) return scores;
     const int4 hidden = (i >= queries) | (j >= keys) | ((j > i) & (int4)(causal ? -1 : 0));

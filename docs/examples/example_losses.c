@@ -15,6 +15,14 @@ static void regression(weft_tensor *x, weft_tensor *t) { /* (batch, 6) */
     (void)weft_stack(plain, 6, 0), (void)weft_stack(with, 6, 0);
 }
 
+/* A loss of one's own that leaves out what is not known. */
+static void masked(weft_tensor *x, weft_tensor *t) { /* (batch, 6) */
+    weft_tensor *error = weft_square(weft_sub(x, t)), *is_known = weft_not_equal_number(t, 0);
+    weft_tensor *all[] = {weft_masked_mean(error, is_known), weft_sum(weft_masked_mean(error, is_known, 1)),
+        weft_masked_mean_axes(error, is_known, NULL, false)};
+    (void)weft_stack(all, 3, 0);
+}
+
 static void probabilities(weft_tensor *x, weft_tensor *t) { /* (batch, 6) */
     weft_tensor *p = weft_sigmoid(x), *wanted = weft_sigmoid(t), *heavier = weft_number(x, 2);
     weft_tensor *q = weft_log_softmax(x, 1), *r = weft_softmax(t, 1);
@@ -75,7 +83,8 @@ int main(void) {
     if (!status) {
         weft_graph *graph = weft_context_graph(context);
         weft_tensor *x = weft_input(graph, "x", WEFT_F32, 6), *t = weft_input(graph, "t", WEFT_F32, 6);
-        regression(x, t), probabilities(x, t), classes(x, weft_input(graph, "labels", WEFT_I32));
+        regression(x, t), masked(x, t), probabilities(x, t),
+            classes(x, weft_input(graph, "labels", WEFT_I32));
         margins(x, t, weft_input(graph, "sides", WEFT_F32, 6)),
             vectors(x, t, weft_input(graph, "side", WEFT_F32));
         sequences(graph);

@@ -200,6 +200,10 @@ static weft_status measure(weft_context *context) {
         if (!status)
             status = i < 7 ? weft_metric_update(state, 2, &outputs[0][0], labels)
                            : weft_metric_update_values(state, 2, &outputs[0][0], &targets[0][0]);
+        const weft_metric_rows half = {WEFT_METRIC_ROWS_INIT, .rows = 2, .outputs = &outputs[0][0],
+            .labels = i < 7 ? labels : NULL, .targets = i < 7 ? NULL : &targets[0][0],
+            .weights = (const float[]){0.5f, 0.5f}};
+        if (!status) status = weft_metric_add(state, &half);
         if (!status) status = weft_metric_result(state, &value);
         if (!status) status = weft_metric_values(state, all, 9, &count);
         printf("metric %zu: %g\n", i, value);
@@ -225,6 +229,7 @@ int main(void) {
     if ((status = weft_plan_write(plan, weft_graph_find_input(graph, "x"), numbers, sizeof numbers)))
         goto done;
     if ((status = choose_rate(graph, plan, loss, rate))) goto done;
+    if ((status = weft_accumulation_end(graph))) goto done; /* before the last run of an epoch */
     if ((status = weft_average_swap(graph)) || (status = weft_average_swap(graph)))
         goto done; /* to the average, and back */
     if ((status = describe(plan)) || (status = print_schedules())) goto done;

@@ -241,6 +241,7 @@ WEFT_API weft_tensor *weft_number(weft_tensor *x, double value);
 WEFT_API weft_tensor *weft_size(weft_tensor *x, int axis);
 /* An f32 of rank 0 whose value can be changed between runs without a new plan (a learning rate). */
 WEFT_API weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value);
+/* WEFT_ERROR_ARGUMENT: it is no scalar, or the rate of an optimizer and the value is below 0 or not finite. */
 WEFT_API weft_status weft_scalar_set(weft_tensor *scalar, float value);
 WEFT_API weft_status weft_scalar_get(const weft_tensor *scalar, float *value);
 /* An array of numbers (copied) of any dtype, like a state without a name. */

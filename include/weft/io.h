@@ -32,7 +32,8 @@ typedef struct weft_weights_save_options {
     const char *prefix, *new_prefix;
 } weft_weights_save_options;
 #define WEFT_WEIGHTS_SAVE_OPTIONS_INIT .struct_size = sizeof(weft_weights_save_options)
-/* Some of the weights, or under other names. options NULL: all defaults. WEFT_ERROR_ARGUMENT: only and skip leave nothing. */
+/* Some of the weights, or under other names. options NULL: all defaults. WEFT_ERROR_ARGUMENT: only or skip names nothing
+ * that the graph has, or they leave nothing. */
 WEFT_API weft_status weft_weights_save_with(
     weft_graph *graph, const char *path, const weft_weights_save_options *options);
 

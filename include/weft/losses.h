@@ -57,6 +57,17 @@ typedef struct weft_loss_options {
 } weft_loss_options;
 #define WEFT_LOSS_OPTIONS_INIT .struct_size = sizeof(weft_loss_options)
 
+/* ---- a mean under a mask: for losses of one's own ---- */
+/* The mean of the elements of x where the mask is not 0, and 0 where there are none: weft_masked_mean(x, mask) over all axes,
+ * weft_masked_mean(x, mask, 1) over one. x a float; the mask, of any dtype, broadcasts to x. Elements behind the mask may be
+ * NaN. The gradient is 1 / their number where the mask is not 0, and 0 elsewhere; the mask has none. Over all axes it is a
+ * mean over what counts, as above. Errors: WEFT_ERROR_DTYPE; WEFT_ERROR_SHAPE (the mask has more elements than x);
+ * WEFT_ERROR_ARGUMENT (an axis that x does not have). */
+#define weft_masked_mean(...) WEFT_TAKE_MASKED_AXES_(__VA_ARGS__, WEFT_8_ENDS_)
+/* axes: a list that ends with WEFT_END, or NULL for all axes; keep: reduced axes remain with size 1. */
+WEFT_API weft_tensor *weft_masked_mean_axes(
+    weft_tensor *x, weft_tensor *mask, const int64_t *axes, bool keep);
+
 /* ---- regression ---- */
 WEFT_API weft_tensor *weft_mse(weft_tensor *a, weft_tensor *b); /* (a - b)² */
 WEFT_API weft_tensor *weft_l1(weft_tensor *a, weft_tensor *b);  /* |a - b|; gradient 0 at 0 */
@@ -190,8 +201,8 @@ WEFT_API weft_tensor *weft_sequence_cross_entropy_loss(
 /* Connectionist temporal classification (Graves et al. 2006): -log of the probability of all paths through
  * the classes that become the labels when repetitions and then blanks are removed. log_probs f32 (T, N, C), a
  * result of weft_log_softmax; targets i32 (N, S), each row the labels and then arbitrary values;
- * input_lengths i32 (N) in [0, T]; target_lengths i32 (N) in [0, S]. T, C and S are fixed, N may be
- * WEFT_BATCH. The losses are (N); the result is the mean of loss / max(target length, 1). The blank is class
+ * input_lengths i32 (N) in [0, T]; target_lengths i32 (N) in [0, S]. N may be WEFT_BATCH
+ * and T WEFT_LENGTH; C and S are fixed: targets are as many as the most, with target_lengths. The losses are (N); the result is the mean of loss / max(target length, 1). The blank is class
  * 0. If no path of the input's length gives the labels, the loss is ∞ and the gradient NaN. A length out of
  * range, or a label that is not a class or is the blank, is an error of the next read or wait; the loss of
  * that example is NaN and its gradient 0. The gradient is that of log_probs itself; PyTorch's adds
@@ -212,7 +223,18 @@ typedef struct weft_ctc_loss_options {
 WEFT_API weft_tensor *weft_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths,
     weft_tensor *target_lengths, const weft_ctc_loss_options *options);
 
+/* ---- used by the macro ---- */
+#define WEFT_TAKE_MASKED_AXES_(...) WEFT_TAKE_MASKED_AXES_LIST_(__VA_ARGS__)
 #ifdef __cplusplus
+#define WEFT_TAKE_MASKED_AXES_LIST_(x, mask, a, b, c, d, e, f, g, h, ...)                                    \
+    weft_masked_mean_axes(x, mask,                                                                           \
+        weft_axis_list_{{(int64_t)(a), (int64_t)(b), (int64_t)(c), (int64_t)(d), (int64_t)(e), (int64_t)(f), \
+                            (int64_t)(g), (int64_t)(h), WEFT_END}}                                           \
+            .axes,                                                                                           \
+        false)
 }
+#else
+#define WEFT_TAKE_MASKED_AXES_LIST_(x, mask, a, b, c, d, e, f, g, h, ...)                                    \
+    weft_masked_mean_axes(x, mask, (const int64_t[]){a, b, c, d, e, f, g, h, WEFT_END}, false)
 #endif
 #endif

@@ -165,23 +165,21 @@ WEFT_API weft_tensor *weft_embedding_layer(
 WEFT_API weft_tensor *weft_embedding_bag(weft_tensor *tokens, int64_t vocabulary, int64_t width,
     const weft_bag_options *bags, const weft_embedding_options *options);
 
-/* Tables of these names (a star matches any characters) are updated by rows, or as a whole again: a step reads and writes only
- * the rows of the parameter and of the optimizer's states that were picked, each once, so that its cost grows with the
- * batch and not with the table. For SGD without momentum and Adagrad the result is the same. Momentum, Adam and the other
- * kinds are lazy: rows that were not picked keep their moments, and do not move; decay applies to the rows that were
- * picked; t counts all steps. clip_norm counts the rows' gradients. In the next weft_minimize, weft_optimizer_minimize or
- * weft_optimizer_step; its error is WEFT_ERROR_ARGUMENT where the table has other gradients than those of embeddings,
- * and WEFT_ERROR_UNSUPPORTED with LAMB, accumulate or average_decay, or where more than 16 embeddings read the table. Errors here: WEFT_ERROR_ARGUMENT (there is no such
- * parameter), WEFT_ERROR_SHAPE (it is not an f32 table of rank 2). */
+/* Tables of these names (a star matches any characters) are updated by rows, or as a whole again: a step reads and writes only the
+ * rows of the parameter and of the optimizer's states that were picked, each once, so that its cost grows with the batch and not
+ * with the table. For SGD without momentum and Adagrad the result is the same. Momentum, Adam and the other kinds are lazy: rows
+ * that were not picked keep their moments, and do not move; decay applies to the rows that were picked; t counts all steps.
+ * clip_norm counts the rows' gradients. In the next weft_minimize, weft_optimizer_minimize or weft_optimizer_step; its error is
+ * WEFT_ERROR_ARGUMENT where the table has other gradients than those of embeddings, and WEFT_ERROR_UNSUPPORTED with LAMB, accumulate
+ * or average_decay, or where more than 16 embeddings read the table. Errors here: WEFT_ERROR_ARGUMENT (there is no such parameter),
+ * WEFT_ERROR_SHAPE (it is not an f32 table of rank 2). */
 WEFT_API weft_status weft_sparse_updates(weft_graph *graph, const char *parameters, bool sparse);
 
-/* Adaptive softmax (Grave et al. 2017) for many classes in order of falling frequency, as
- * torch.nn.AdaptiveLogSoftmaxWithLoss. Classes below the first cutoff have their own logits in the head. The
- * classes of tail i, from cutoff i to the next, share one logit of the head, and the tail distinguishes them,
- * from x projected to width / divisor^(i + 1). Parameters, all U(±1/sqrt(in)):
- * "adaptive_softmaxN.head.weight" (cutoffs[0] + count, width), "head.bias", "tail.I.0.weight" (projected
- * width, width), "tail.I.1.weight" (classes of tail I, projected width). The layer belongs to the graph; NULL
- * after an error. */
+/* Adaptive softmax (Grave et al. 2017) for many classes in order of falling frequency, as torch.nn.AdaptiveLogSoftmaxWithLoss.
+ * Classes below the first cutoff have their own logits in the head. The classes of tail i, from cutoff i to the next, share one
+ * logit of the head, and the tail distinguishes them, from x projected to width / divisor^(i + 1). Parameters, all U(±1/sqrt(in)):
+ * "adaptive_softmaxN.head.weight" (cutoffs[0] + count, width), "head.bias", "tail.I.0.weight" (projected width, width),
+ * "tail.I.1.weight" (classes of tail I, projected width). The layer belongs to the graph; NULL after an error. */
 typedef struct weft_adaptive_softmax weft_adaptive_softmax;
 #define WEFT_MAX_CLUSTERS 16
 typedef struct weft_adaptive_softmax_options {
@@ -208,7 +206,7 @@ typedef struct weft_adaptive_softmax_weights {
  * WEFT_ERROR_ARGUMENT (a weight that is needed is NULL), WEFT_ERROR_SHAPE (the line names the weight and both shapes). */
 WEFT_API weft_adaptive_softmax *weft_adaptive_softmax_with(int64_t classes, const int64_t *cutoffs,
     size_t count, const weft_adaptive_softmax_weights *weights, const weft_adaptive_softmax_options *options);
-/* x (..., width), labels i32 (...) → the mean of -log p(label) over the labels that are not -100. Any other
+/* x (..., width), labels i32 (...) → the mean of -log p(label) over the labels that are not -100, 0 if there are none. Any other
  * label that is not a class is an error of the next read or wait. */
 WEFT_API weft_tensor *weft_adaptive_softmax_loss(
     weft_adaptive_softmax *softmax, weft_tensor *x, weft_tensor *labels);
@@ -291,27 +289,24 @@ WEFT_API weft_optimizer weft_adadelta(float rate); /* rho 0.9, epsilon 1e-6; PyT
 WEFT_API weft_optimizer weft_lamb(float rate, float weight_decay); /* betas 0.9, 0.999; epsilon 1e-6 */
 WEFT_API weft_optimizer weft_lion(float rate, float weight_decay); /* betas 0.9, 0.99 */
 
-/* Creates the update, which reduces the loss, of all parameters that the loss reaches and that are not frozen. A loss
- * reaches a parameter if its gradient flows there: it depends on the parameter in another way than through
- * weft_stop_gradient, comparisons, indices and roundings. Other parameters do not change, by no decay either, and nothing is
- * kept of them: no moments, no average, no part in a norm. Pass the updates to weft_plan_create among the outputs; then
- * each run is a training step. The update is one launch after the gradients for each run of parameters that were created
- * one after the other, with groups, accumulation and averages included; clip_norm adds the reduction of the norm, and LAMB takes four launches (a reduction over many elements is two launches).
- * Matrices of 2^20 elements or more are updated in the epilogue of the products that compute their gradients,
- * unless something needs all gradients first. The learning rate is the scalar "learning_rate"
- * (weft_minimize_rate) of this call, which can be set between runs. updates: an array of at least WEFT_MAX_UPDATES.
- * Errors: WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind, a group that names no
- * parameter, a capacity that is too small), WEFT_ERROR_STATE (no parameters, all are frozen, or the loss reaches none), WEFT_ERROR_DTYPE (one of
- * them is not f32). After an error the graph
- * has no state of the optimizer. */
+/* Creates the update, which reduces the loss, of all parameters that the loss reaches and that are not frozen. A loss reaches a
+ * parameter if its gradient flows there: not through weft_stop_gradient, comparisons, indices and roundings alone. Other parameters
+ * do not change, by no decay either, and nothing is kept of them: no moments, no average, no part in a norm. Pass the updates to
+ * weft_plan_create among the outputs; then each run is a training step. The update is one launch after the gradients for each run of
+ * parameters that were created one after the other, with groups, accumulation and averages included; clip_norm adds the
+ * reduction of the norm, and LAMB takes four launches (a reduction over many elements is two launches). Matrices of 2^20 elements or
+ * more are updated in the epilogue of the products that compute their gradients, unless something needs all gradients first. The
+ * learning rate is the scalar "learning_rate" (weft_minimize_rate) of this call, which can be set between runs. updates: an array
+ * of at least WEFT_MAX_UPDATES. Errors: WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind, a group that names no
+ * parameter, a capacity that is too small), WEFT_ERROR_STATE (no parameters, all are frozen, the loss reaches none), WEFT_ERROR_DTYPE
+ * (one of them is not f32). After an error the graph has no state of the optimizer. */
 WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
     size_t capacity, size_t *count);
 /* The rate of the graph's latest optimizer: call it after the weft_minimize that it is asked for. NULL before any. */
 WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph);
-/* Ends the windows of accumulation (weft_optimizer.accumulate) of all optimizers of the graph with their next run, which
- * then updates with the mean over the runs that the window holds, itself included. To be called before the run of an
- * epoch's last batch: gradients that are still held when training ends are never used. WEFT_ERROR_ARGUMENT: graph is
- * NULL. */
+/* Ends the windows of accumulation (weft_optimizer.accumulate) of all optimizers of the graph with their next run, which then
+ * updates with the mean over the runs that the window holds, itself included. To be called before the run of an epoch's last batch:
+ * gradients that are still held when training ends are never used. WEFT_ERROR_ARGUMENT: graph is NULL. */
 WEFT_API weft_status weft_accumulation_end(weft_graph *graph);
 #define WEFT_MAX_UPDATES 8
 
@@ -322,55 +317,51 @@ WEFT_API weft_status weft_accumulation_end(weft_graph *graph);
  * turn (weft_minimize is the short form, with an optimizer for its one loss). Checkpoints keep the states of all
  * optimizers of a graph. The object belongs to its graph, and is released with it.
  *
- * t of the formulas counts, for the parameters that came to the optimizer in the same step, the runs that update any
- * of them: parameters that come later, or in a step of their own, begin at t = 1. A step is one launch for each run
- * of parameters that were created one after the other. A plan may hold several steps, of one optimizer or of more, as
- * long as no parameter is in two of them (WEFT_ERROR_ARGUMENT of weft_plan_create). clip_norm takes the norm over the
- * parameters of a step that are neither frozen nor unreached. */
+ * t of the formulas counts, for the parameters that came to the optimizer in the same step, the runs that update any of them:
+ * parameters that come later, or in a step of their own, begin at t = 1. A step is one launch for each run of parameters that were
+ * created one after the other. A plan may hold several steps, of one optimizer or of more, as long as no parameter is in two of
+ * them (WEFT_ERROR_ARGUMENT of weft_plan_create). clip_norm takes the norm over what a step changes. */
 typedef struct weft_optimizer_state weft_optimizer_state;
 /* rule is copied, and so are its groups, each of which must name a parameter by the first step. NULL after an error:
  * WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind). */
 WEFT_API weft_optimizer_state *weft_optimizer_create(weft_graph *graph, const weft_optimizer *rule);
-/* The update of `count` parameters by these gradients, each of the shape of its parameter: results of weft_gradients,
- * sums or projections of them, inputs that the program writes. Other parameters do not change; frozen ones in the list do
- * not either, and their gradients are ignored (weft_freeze); nor do those whose gradient is what weft_gradients gives where
- * the loss does not reach them (zeros), as it is or scaled: zeros of another origin are a gradient, with which decay applies.
- * Parameters that the optimizer does not know yet are welcome
- * in any step. NULL after an error: WEFT_ERROR_ARGUMENT (no parameters, one that is twice in the list, one of another graph, a tensor that is no
- * parameter), WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE (f32 only), WEFT_ERROR_STATE (more than 64 sets of parameters in one
- * graph that began in different steps; all parameters of the list are frozen or unreached). */
+/* The update of `count` parameters by these gradients, each of the shape of its parameter: results of weft_gradients, sums or
+ * projections of them, inputs that the program writes. Other parameters do not change; frozen ones in the list do not either, and
+ * their gradients are ignored (weft_freeze); nor do those whose gradient is what weft_gradients gives where the loss does not reach
+ * them (zeros), as it is or scaled: zeros of another origin are a gradient, with which decay applies. Parameters that the optimizer
+ * does not know yet are welcome in any step. NULL after an error: WEFT_ERROR_ARGUMENT (no parameters, one that is twice in the list,
+ * one of another graph, a tensor that is no parameter), WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE (f32 only), WEFT_ERROR_STATE (more than 64
+ * sets of parameters in one graph that began in different steps; all parameters of the list are frozen or unreached). */
 WEFT_API weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *const *parameters,
     weft_tensor *const *gradients, size_t count);
-/* The same with the gradients of a loss: of the parameters of these names (a star matches any characters; NULL: all)
- * that it reaches (weft_minimize) and that are not frozen. WEFT_ERROR_STATE: there are none.
+/* The same with the gradients of a loss: of the parameters of these names (a star matches any characters; NULL: all) that it reaches
+ * (weft_minimize) and that are not frozen. WEFT_ERROR_STATE: there are none.
  *     weft_tensor *train = weft_optimizer_minimize(optimizer, loss, "generator.*"); */
 WEFT_API weft_tensor *weft_optimizer_minimize(
     weft_optimizer_state *optimizer, weft_tensor *loss, const char *parameters);
-/* An optimizer of this rule and its weft_optimizer_minimize in one call, for a program that asks the optimizer for nothing
- * else. NULL after an error, which is one of these two.
+/* An optimizer of this rule and its weft_optimizer_minimize in one call, for a program that asks the optimizer for nothing else.
+ * NULL after an error, which is one of these two.
  *     weft_tensor *train = weft_train_step(loss, weft_adam(1e-3f), NULL); */
 WEFT_API weft_tensor *weft_train_step(weft_tensor *loss, weft_optimizer rule, const char *parameters);
 /* The learning rate, a scalar that can be set between runs (weft_scalar_set, weft_schedule_rate); NULL for NULL. Of an
  * optimizer with a schedule weft_scalar_set sets the base, and weft_scalar_get gives the rate of the latest update. */
 WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
 
-/* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get
- * no gradient (the backward pass does not compute it), no update and no decay. An optimizer makes no moments and no average for
- * them; those that it has from before stay as they are, and what is unfrozen later begins with moments of zero and t = 1 in
- * the next step of an optimizer that does not know it. A gradient that weft_optimizer_step is given for a frozen parameter is ignored: it counts into
- * no norm of clip_norm, no overflow check of loss scaling and no mean of accumulate. States of these names are frozen,
- * too: a batch or instance norm whose running_mean is frozen is in its inference form in plans for training that are made
- * from then on, and its statistics do not move ("backbone.*" freezes both; "*.weight" and "*.bias" leave the statistics alone).
- * Dropout stays at work: freezing is PyTorch's requires_grad_(False), and eval() for a part of a network is
- * weft_scope_inference. For parameters it takes effect in the next
- * weft_minimize, weft_optimizer_minimize, weft_optimizer_step or weft_trainer_create; what exists already does not
- * change. WEFT_ERROR_ARGUMENT: there is no such parameter. */
+/* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get no gradient (the
+ * backward pass does not compute it), no update and no decay. An optimizer makes no moments and no average for them; those that it
+ * has from before stay as they are, and what is unfrozen later begins with moments of zero and t = 1 in the next step of an
+ * optimizer that does not know it. A gradient that weft_optimizer_step is given for a frozen parameter is ignored: it counts into no
+ * norm of clip_norm, no overflow check of loss scaling and no mean of accumulate. States of these names are frozen, too: a batch or
+ * instance norm whose running_mean is frozen is in its inference form in plans for training that are made from then on, and its
+ * statistics do not move ("backbone.*" freezes both; "*.weight" and "*.bias" leave the statistics alone). Dropout stays at work:
+ * freezing is PyTorch's requires_grad_(False), and eval() for a part of a network is weft_scope_inference. For parameters it takes
+ * effect in the next weft_minimize, weft_optimizer_minimize, weft_optimizer_step or weft_trainer_create; what exists already does
+ * not change. WEFT_ERROR_ARGUMENT: there is no such parameter. */
 WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen);
 
-/* Exchanges the parameters and their averages (average_decay); of two optimizers that average a parameter, the later
- * one's counts. Predict, evaluate or save, then exchange them
- * again; a training run before that is an error. WEFT_ERROR_STATE: no average is kept, or there was no update
- * yet. */
+/* Exchanges the parameters and their averages (average_decay); of two optimizers that average a parameter, the later one's counts.
+ * Predict, evaluate or save, then exchange them again; a training run before that is an error. WEFT_ERROR_STATE: no average is kept,
+ * or there was no update yet. */
 WEFT_API weft_status weft_average_swap(weft_graph *graph);
 
 #ifdef __cplusplus

@@ -388,10 +388,10 @@ typedef struct weft_categorical_options {
     float temperature; /* above 0; default 1 */
     int64_t top_k;     /* default 0: of all */
     float top_p;       /* above 0, at most 1; default 1: all */
-    float min_p;       /* of the greatest probability, what a class has at least (Nguyen et al. 2024) */
+    float min_p;       /* of the greatest probability, what a class has at least; 0 <= min_p < 1 */
 } weft_categorical_options;
 #define WEFT_CATEGORICAL_OPTIONS_INIT .struct_size = sizeof(weft_categorical_options)
-/* The same with options; NULL means all defaults. Another error: WEFT_ERROR_ARGUMENT (min_p outside of its range). */
+/* NULL: defaults. */
 WEFT_API weft_tensor *weft_categorical_with(weft_tensor *logits, const weft_categorical_options *options);
 /* f32. Training: 0 with probability p, else x / (1 - p); the gradient likewise. Inference: x. 0 <= p < 1. */
 WEFT_API weft_tensor *weft_dropout(weft_tensor *x, float p);

@@ -86,7 +86,8 @@ typedef struct weft_value {
     size_t bytes;
 } weft_value;
 /* A run with all that goes in and comes out: weft_plan_write of the inputs among the values, weft_plan_run, weft_plan_read of
- * the others, which are outputs. Ends with the first error, which is one of these three.
+ * the others, which are outputs. Ends with the first error, which is one of these three, or WEFT_ERROR_ARGUMENT: an input is
+ * there twice.
  *     weft_plan_step(plan, (weft_value[]){{image, images, sizeof images}, {loss, &now, sizeof now}}, 2); */
 WEFT_API weft_status weft_plan_step(weft_plan *plan, const weft_value *values, size_t count);
 /* The value of an input in memory that is only read, which the program may have as const. Of another tensor than an input it

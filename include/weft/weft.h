@@ -10,6 +10,7 @@
 #include <weft/images.h>
 #include <weft/io.h>
 #include <weft/losses.h>
+#include <weft/metrics.h>
 #include <weft/models.h>
 #include <weft/nn.h>
 #include <weft/normalization.h>

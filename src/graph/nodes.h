@@ -232,6 +232,7 @@ typedef struct wi_scalar {
     double a, b;        /* of the rule */
     const void *reads;  /* by the rule, besides; of the graph's arena */
     bool is_set;        /* the rule starts from the value, which is part of a training's state */
+    bool is_rate;       /* of an optimizer: 0 or more, and finite */
     double memory;      /* what a rule keeps from update to update, */
     uint64_t remembers; /* and of which update that is */
     size_t clock;
@@ -371,6 +372,8 @@ void wi_accumulation_goes_on(weft_graph *graph);
 /* Counts the run that begins. */
 void wi_clock_run(wi_clock *clock);
 /* A rank-0 f32 that the host computes before each run. */
+/* The node, with this name unless it is NULL. */
+weft_tensor *wi_name_node(weft_tensor *node, const char *name);
 /* One by its own: for rules that weft_scalar_set changes something about. */
 weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar);
 bool wi_scalar_has_rule(const weft_tensor *scalar);

@@ -1,9 +1,10 @@
-/* Sources (inputs, parameters, states) and the generators that need no op family: constants, scalars, coordinates. */
+/* Sources (inputs, parameters, states) and the generators that need no op family: constants and coordinates. */
 #include "cl/buffer.h"
 #include "graph/initial.h"
 #include "graph/length.h"
 #include "graph/scope.h"
 #include "graph/variable_names.h"
+#include <math.h>
 #include <string.h>
 
 const wi_op wi_op_input = {
@@ -21,8 +22,6 @@ const wi_op wi_op_elements = {.name = "count",
     .kind = WI_GENERATOR,
     .attribute_bytes = sizeof(wi_count_attributes),
     .dimensions = WI_DIMENSION(wi_count_attributes, count)};
-const wi_op wi_op_scalar = {
-    .name = "scalar", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_scalar_attributes)};
 const wi_op wi_op_coordinate = {
     .name = "coordinate", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_along_attributes)};
 
@@ -46,7 +45,7 @@ static bool has_batch(const wi_shape *shape) {
     return false;
 }
 
-static weft_tensor *name_node(weft_tensor *node, const char *name) {
+weft_tensor *wi_name_node(weft_tensor *node, const char *name) {
     if (!node || !name) return node;
     node->name = wi_arena_string(&node->graph->arena, name);
     return node->name ? node : wi_graph_fail_recorded(node->graph, WEFT_ERROR_MEMORY);
@@ -65,7 +64,7 @@ weft_tensor *weft_input_shape(
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "input '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
     const wi_attributes attributes = {.source = {.number = graph->node_count}};
-    return name_node(wi_node(graph, &wi_op_input, NULL, 0, dtype, &shape, &attributes), name);
+    return wi_name_node(wi_node(graph, &wi_op_input, NULL, 0, dtype, &shape, &attributes), name);
 }
 
 weft_tensor *weft_input_dims(weft_graph *graph, const char *name, weft_dtype dtype, int64_t d0, int64_t d1,
@@ -175,7 +174,7 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
     wi_variable *variable = add_variable(graph, tensor, block, offset, bytes, trainable);
     if (!variable) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     variable->stream = (uint32_t)graph->variable_count;
-    tensor = name_node(tensor, name);
+    tensor = wi_name_node(tensor, name);
     if (tensor && tensor->name && wi_variable_names_add(graph, tensor) != WEFT_OK)
         return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     return tensor;
@@ -298,7 +297,7 @@ weft_tensor *weft_array(
     return tensor;
 }
 
-/* ---- constants and scalars ---- */
+/* ---- constants ---- */
 
 weft_tensor *wi_constant_batch_power(weft_graph *graph, weft_dtype dtype, double value, int power) {
     const wi_shape shape = {.rank = 0};
@@ -344,82 +343,6 @@ weft_tensor *weft_number(weft_tensor *x, double value) {
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis) {
     const wi_attributes attributes = {.along = {.axis = axis}};
     return wi_node(graph, &wi_op_coordinate, NULL, 0, WEFT_I32, shape, &attributes);
-}
-
-static weft_tensor *scalar_node(weft_graph *graph, size_t index) {
-    const wi_shape shape = {.rank = 0};
-    const wi_attributes attributes = {.scalar = {.index = (uint32_t)index}};
-    return wi_node(graph, &wi_op_scalar, NULL, 0, WEFT_F32, &shape, &attributes);
-}
-
-static weft_tensor *make_scalar(weft_graph *graph, wi_scalar scalar) {
-    if (wi_grow(graph->context->allocator, (void **)&graph->scalars, &graph->scalar_capacity,
-            graph->scalar_count + 1, sizeof *graph->scalars) != WEFT_OK)
-        return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
-    weft_tensor *const tensor = scalar_node(graph, graph->scalar_count);
-    if (tensor) graph->scalars[graph->scalar_count++] = scalar;
-    return tensor;
-}
-
-weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value) {
-    if (!graph || !wi_takes_number(graph, "scalar", (double)value)) return NULL;
-    return name_node(make_scalar(graph, (wi_scalar){.value = value}), name);
-}
-
-uint64_t wi_clock_update(const wi_clock *clock) {
-    return clock->runs == 0 ? 1 : (clock->runs - 1) / clock->every + 1;
-}
-
-void wi_clock_run(wi_clock *clock) {
-    clock->held = clock->runs % clock->every + 1;
-    clock->runs += clock->ends ? clock->every - clock->held + 1 : 1;
-    clock->ends = false;
-}
-
-void wi_accumulation_goes_on(weft_graph *graph) {
-    for (size_t i = 0; i < graph->clock_count; i++) graph->clocks[i].ends = false;
-}
-
-/* What a rule gives, and remembers, follows from its numbers and the clock: equal scalars are one, so that all updates of an
- * optimizer read the same. */
-weft_tensor *wi_step_scalar(
-    weft_graph *graph, size_t clock, double (*rule)(wi_scalar *, const wi_clock *), double a, double b) {
-    for (size_t i = 0; i < graph->scalar_count; i++) {
-        const wi_scalar *const known = &graph->scalars[i];
-        if (known->rule == rule && known->clock == clock && known->a == a && known->b == b)
-            return scalar_node(graph, i);
-    }
-    return make_scalar(graph, (wi_scalar){.rule = rule, .a = a, .b = b, .clock = clock});
-}
-
-weft_tensor *wi_ruled_scalar(weft_graph *graph, const char *name, wi_scalar scalar) {
-    return name_node(make_scalar(graph, scalar), name);
-}
-
-bool wi_scalar_has_rule(const weft_tensor *scalar) {
-    return scalar->graph->scalars[scalar->attributes->scalar.index].rule != NULL;
-}
-
-static weft_status check_scalar(const weft_tensor *scalar) {
-    if (!scalar) WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: the tensor is NULL");
-    if (scalar->op != &wi_op_scalar)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: a %s is not a scalar", scalar->op->name);
-    return WEFT_OK;
-}
-
-weft_status weft_scalar_set(weft_tensor *scalar, float value) {
-    WI_TRY(check_scalar(scalar));
-    WI_TRY(wi_check_number("weft_scalar_set", (double)value));
-    scalar->graph->scalars[scalar->attributes->scalar.index].value = value;
-    return WEFT_OK;
-}
-
-weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
-    WI_TRY(check_scalar(scalar));
-    if (!value) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scalar_get: value is NULL");
-    wi_scalar *const own = &scalar->graph->scalars[scalar->attributes->scalar.index];
-    *value = own->rule ? (float)own->rule(own, &scalar->graph->clocks[own->clock]) : own->value;
-    return WEFT_OK;
 }
 
 /* ---- the parameters of a block as one tensor ---- */

@@ -65,11 +65,26 @@ static weft_status append_data(
     return WEFT_OK;
 }
 
+static weft_status check_patterns(
+    const wi_saved_list *list, const char *path, const char *const *patterns, const char *option) {
+    for (; patterns && *patterns; patterns++) {
+        size_t i = 0;
+        while (i < list->count && !wi_pattern_matches(*patterns, list->entries[i].name)) i++;
+        if (i == list->count)
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "'%s': the graph has no parameter or state '%.100s', which the option %s names", path,
+                *patterns, option);
+    }
+    return WEFT_OK;
+}
+
 /* Leaves those in the list that are wanted, under their names in the file. */
 static weft_status choose_entries(
     wi_saved_list *list, const char *path, const weft_weights_save_options *options) {
     const wi_renaming prefix = {options->prefix, options->new_prefix};
     const size_t all = list->count;
+    WI_TRY(check_patterns(list, path, options->only, "only"));
+    WI_TRY(check_patterns(list, path, options->skip, "skip"));
     list->count = 0;
     for (size_t i = 0; i < all; i++) {
         wi_saved_entry entry = list->entries[i];

@@ -91,6 +91,11 @@ static bool is_within(const char *scope, const char *name) {
     return !scope || (strncmp(name, scope, length) == 0 && name[length] == '.');
 }
 
+/* A name of the graph, or of the file as it is looked for there. */
+static bool is_wanted(const weft_weights_options *options, const char *name) {
+    return is_within(options->into, name) && wi_name_is_chosen(options->only, options->skip, name);
+}
+
 /* The name in the graph of what has that name in the file. */
 static const char *renamed(load *l, const char *name) {
     const wi_renaming prefix = {l->options->prefix, l->options->new_prefix};
@@ -179,8 +184,8 @@ static weft_status match_all(load *l, bool dry) {
     for (size_t i = 0; i < l->list.count; i++) WI_TRY(match_entry(l, i, dry));
     for (size_t i = 0; i < l->file.count; i++) {
         const candidate *const c = &l->candidates[i];
-        if (c->saved->taken || !wi_name_is_chosen(l->options->only, l->options->skip, c->name) ||
-            is_no_weight(l, c->saved->name) || wi_name_is_transient(l->list.graph, c->name))
+        if (c->saved->taken || !is_wanted(l->options, c->name) || is_no_weight(l, c->saved->name) ||
+            wi_name_is_transient(l->list.graph, c->name))
             continue;
         if (dry && !l->options->allow_extra) wi_differences_unexpected(&l->refused, c->name);
         tell(l, dry, WEFT_WEIGHTS_UNEXPECTED, c->name);

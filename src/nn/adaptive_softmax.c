@@ -290,9 +290,8 @@ weft_tensor *weft_adaptive_softmax_loss(weft_adaptive_softmax *softmax, weft_ten
     for (int i = 0; i < softmax->count; i++)
         total = weft_add(total, tail_loss(&softmax->tails[i], flat, labels, rows));
     weft_tensor *counts = weft_cast(weft_not_equal(labels, number(labels, IGNORED)), WEFT_F32);
-    weft_tensor *counted = weft_sum(counts), *zero = weft_number(total, 0);
-    weft_tensor *mean = weft_where(weft_equal(counted, zero), zero, weft_div(total, counted));
-    return wi_note_mean(mean, counted);
+    weft_tensor *counted = weft_sum(counts);
+    return wi_note_mean(weft_div(total, weft_maximum(counted, weft_number(counted, 1))), counted);
 }
 
 /* ---- log-probabilities of all classes ---- */

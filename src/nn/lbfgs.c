@@ -318,8 +318,10 @@ weft_status weft_lbfgs_step(weft_lbfgs *o, const weft_value *values, size_t coun
     WI_TRY(begin_at_parameters(o));
     if (loss) *loss = (float)o->loss;
     bool over = largest_of(o->gradient, o->size) <= o->options.tolerance_grad;
-    for (int i = 1; i <= o->options.max_iterations && !over && o->info.evaluations - begun < most; i++)
+    for (int i = 1; !over; i++) { /* the limits end a step after an iteration, not before its first */
         WI_TRY(iterate(o, i == o->options.max_iterations, &over));
+        over = over || i == o->options.max_iterations || o->info.evaluations - begun >= most;
+    }
     o->info.loss = o->loss;
     o->info.largest_gradient = largest_of(o->gradient, o->size);
     return WEFT_OK;

@@ -38,13 +38,11 @@ static double scheduled_rate(wi_scalar *scalar, const wi_clock *clock) {
 static weft_status make_rate(weft_optimizer_state *optimizer) {
     static const char name[] = "learning_rate";
     const weft_optimizer *const rule = &optimizer->rule;
-    wi_scalar scalar = {
-        .value = rule->rate, .rule = scheduled_rate, .reads = &rule->schedule, .is_set = true};
-    if (!wi_optimizer_is_scheduled(rule)) {
-        optimizer->rate = weft_scalar(optimizer->graph, name, rule->rate);
-        return WEFT_OK;
+    wi_scalar scalar = {.value = rule->rate, .is_rate = true};
+    if (wi_optimizer_is_scheduled(rule)) {
+        scalar.rule = scheduled_rate, scalar.reads = &rule->schedule, scalar.is_set = true;
+        WI_TRY(new_clock(optimizer->graph, rule->accumulate, &scalar.clock));
     }
-    WI_TRY(new_clock(optimizer->graph, rule->accumulate, &scalar.clock));
     optimizer->rate = wi_ruled_scalar(optimizer->graph, name, scalar);
     return WEFT_OK;
 }

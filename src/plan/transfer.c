@@ -260,7 +260,12 @@ weft_status weft_plan_step(weft_plan *plan, const weft_value *values, size_t cou
                 "weft_plan_step: value %zu has no tensor: it is NULL, or no input where weft_value_in names "
                 "one",
                 i);
-        if (v->tensor->op == &wi_op_input) WI_TRY(weft_plan_write(plan, v->tensor, v->data, v->bytes));
+        if (v->tensor->op != &wi_op_input) continue;
+        for (size_t k = 0; k < i; k++)
+            if (values[k].tensor == v->tensor)
+                WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_step: values %zu and %zu are both of the input '%s'",
+                    k, i, weft_tensor_name(v->tensor));
+        WI_TRY(weft_plan_write(plan, v->tensor, v->data, v->bytes));
     }
     WI_TRY(weft_plan_run(plan));
     for (size_t i = 0; i < count; i++) {

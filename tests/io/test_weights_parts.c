@@ -47,6 +47,9 @@ static void adapters_are_saved_alone(void **state) {
     assert_true(first_of(other, "body.w") == 10 && first_of(other, "head.w") == 13);
     options = (weft_weights_save_options){WEFT_WEIGHTS_SAVE_OPTIONS_INIT, .only = nothing};
     assert_fails(weft_weights_save_with(trained, path, &options), WEFT_ERROR_ARGUMENT,
+        "the graph has no parameter or state 'other.*', which the option only names");
+    options.only = options.skip = adapters;
+    assert_fails(weft_weights_save_with(trained, path, &options), WEFT_ERROR_ARGUMENT,
         "only and skip leave none of the graph's 4 parameters and states");
     options =
         (weft_weights_save_options){WEFT_WEIGHTS_SAVE_OPTIONS_INIT, .prefix = "head.", .new_prefix = "body."};

@@ -278,6 +278,38 @@ static void test_number_after_short_window(void **state) {
     assert_near(got, wanted, 4e-6f, "the second update");
 }
 
+/* ---- checkpoints ---- */
+
+static weft_tensor *plain_loss(weft_tensor *logits, weft_tensor *labels) {
+    return weft_cross_entropy(logits, labels);
+}
+
+/* A file of a training whose runs all count, as those of older versions are, goes on with one that may be empty; and a file
+ * keeps how many updates were left out. */
+static void test_checkpoints(void **state) {
+    (void)state;
+    loss_of *const first[] = {plain_loss, class_loss};
+    float wanted[WEIGHTS], got[WEIGHTS];
+    const training t = {class_loss, WEFT_PRECISION_F32, weft_adam(0.05f), BY_MINIMIZE};
+    train(&t, (const int[]){1, 2, 3, 4, 0}, 0, wanted);
+    for (int i = 0; i < 2; i++) {
+        network n;
+        begin(&n, first[i], WEFT_PRECISION_F32, t.rule, t.made);
+        step(&n, 1);
+        if (i == 1) step(&n, -1);
+        step(&n, 2);
+        assert_weft_ok(weft_checkpoint_save(n.graph, test_path("empty.safetensors"), NULL, 0));
+        end(&n);
+        begin(&n, class_loss, WEFT_PRECISION_F32, t.rule, t.made);
+        step(&n, -1); /* forgotten */
+        assert_weft_ok(weft_checkpoint_load(n.graph, test_path("empty.safetensors"), NULL, 0));
+        step(&n, -1), step(&n, 3), step(&n, 4);
+        read_weights(&n, got);
+        assert_near(got, wanted, 4e-6f, "after a checkpoint");
+        end(&n);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules),
@@ -290,6 +322,7 @@ int main(void) {
         cmocka_unit_test(test_end_of_window),
         cmocka_unit_test(test_end_of_whole_window),
         cmocka_unit_test(test_number_after_short_window),
+        cmocka_unit_test(test_checkpoints),
     };
     return test_finish(cmocka_run_group_tests_name("empty batches", tests, NULL, NULL));
 }

@@ -223,8 +223,41 @@ static void what_is_no_search_is_refused(void **state) {
     end(&p);
 }
 
+/* (a - 1)² + 10 (b + 2)² */
+static weft_tensor *valley(weft_graph *graph) {
+    const float factors[] = {1, 10}, places[] = {1, -2};
+    weft_tensor *const v = weft_parameter(graph, "v", weft_zeros(), 2);
+    weft_tensor *const away = weft_sub(v, weft_array(graph, WEFT_F32, places, WEFT_SHAPE(2)));
+    return weft_sum(weft_mul(weft_square(away), weft_array(graph, WEFT_F32, factors, WEFT_SHAPE(2))));
+}
+
+/* A step has one iteration at least, however few evaluations it may make. Recorded from PyTorch 2.15 with lr=0.5. */
+static void the_shortest_step_moves(void **state) {
+    (void)state;
+    static const float wanted[][2] = {{0.0238095243f, -0.476190478f}, {0.107117325f, -1.24011922f},
+        {0.189745396f, -1.62402701f}, {0.268898278f, -1.81902945f}};
+    const weft_lbfgs_options ways[] = {{WEFT_LBFGS_OPTIONS_INIT, .max_iterations = 1},
+        {WEFT_LBFGS_OPTIONS_INIT, .max_iterations = 5, .max_evaluations = 1}};
+    for (size_t way = 0; way < 2; way++) {
+        weft_graph *const graph = test_graph();
+        weft_lbfgs_options options = ways[way];
+        weft_lbfgs *search = NULL;
+        options.rate = 0.5f, options.line_search = WEFT_LINE_SEARCH_NONE;
+        assert_ok(weft_lbfgs_create(&search, valley(graph), &options));
+        for (size_t i = 0; i < 4; i++) {
+            float v[2];
+            assert_ok(weft_lbfgs_step(search, NULL, 0, NULL));
+            assert_ok(weft_vector_read(graph, NULL, v, 2));
+            for (int k = 0; k < 2; k++) assert_float_equal(v[k], wanted[i][k], 1e-6);
+        }
+        weft_lbfgs_release(search);
+        weft_graph_release(graph);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_shortest_step_moves),
         cmocka_unit_test(paths_are_those_of_pytorch),
         cmocka_unit_test(it_comes_to_the_minimum),
         cmocka_unit_test(bf16_learns_too),

@@ -1,6 +1,7 @@
 /* What optimizer objects refuse: each call ends in one line that names the parameter. */
 #include "support/checks.h"
 #include "support/fixture.h"
+#include <math.h>
 #include <weft/weft.h>
 
 enum { PARAMETERS = 4 };
@@ -136,8 +137,32 @@ static void one_parameter_is_stepped_once_in_a_plan(void **state) {
     weft_graph_release(net.graph);
 }
 
+/* A rate that is set later is checked as that of the rule; other scalars take any number. */
+static void a_rate_out_of_range_is_refused(void **state) {
+    (void)state;
+    const network net = make_network(1);
+    const weft_optimizer plain = weft_sgd(0.1f);
+    weft_optimizer scheduled = plain;
+    scheduled.schedule = weft_cosine_schedule(10, 0), scheduled.schedule.per_step = true;
+    const weft_optimizer *const rules[] = {&plain, &scheduled};
+    for (size_t i = 0; i < 2; i++) {
+        weft_tensor *const rate = weft_optimizer_rate(weft_optimizer_create(net.graph, rules[i]));
+        assert_fails(weft_scalar_set(rate, -0.1f), WEFT_ERROR_ARGUMENT,
+            "weft_scalar_set: a learning rate is -0.1, expected at least 0 and below inf");
+        assert_fails(weft_scalar_set(rate, NAN), WEFT_ERROR_ARGUMENT, "a learning rate is");
+        assert_fails(weft_scalar_set(rate, INFINITY), WEFT_ERROR_ARGUMENT, "a learning rate is");
+        float now = 0;
+        assert_ok(weft_scalar_get(rate, &now));
+        assert_float_equal(now, 0.1f, 0);
+        assert_ok(weft_scalar_set(rate, 0));
+    }
+    assert_ok(weft_scalar_set(weft_scalar(net.graph, "shift", 1), -3));
+    weft_graph_release(net.graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rate_out_of_range_is_refused),
         cmocka_unit_test(bad_steps_are_refused),
         cmocka_unit_test(a_rule_out_of_range_is_refused),
         cmocka_unit_test(one_parameter_is_stepped_once_in_a_plan),

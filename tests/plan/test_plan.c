@@ -183,6 +183,9 @@ static void test_step(void **state) {
     assert_weft_fails(
         WEFT_ERROR_ARGUMENT, weft_plan_step(plan, no_output, 1), "not among the plan's outputs");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_step(plan, no_tensor, 1), "value 0 has no tensor");
+    const weft_value input_twice[] = {out_and_in[1], out_and_in[0], {x, got, sizeof got}};
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_step(plan, input_twice, 3),
+        "values 0 and 2 are both of the input 'x'");
     static const float fixed[3] = {4, 5, 6};
     assert_weft_ok(weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE_IN(x, fixed), WEFT_VALUE(y, got))));
     assert_true(got[0] == 12 && got[1] == 15 && got[2] == 18);

@@ -13,7 +13,8 @@ register_forward_hook zero_grad clip_grad_norm_ lr_scheduler AveragedModel autoc
 utils.checkpoint torch.compile manual_seed use_deterministic_algorithms DataLoader TensorDataset random_split
 WeightedRandomSampler collate_fn pin_memory transforms ImageFolder state_dict load_state_dict torch.save torch.load
 strict=False pretrained ONNX DistributedDataParallel item() torch.profiler cuda.synchronize memory_allocated detect_anomaly
-TensorBoard tqdm torchmetrics model.train() model.eval() model.parameters() print(model) quantisation vmap'
+TensorBoard tqdm torchmetrics model.train() model.eval() model.parameters() print(model) quantisation vmap numel()
+enable_gqa past_key_values rotary x[mask] torch.randint'
 for habit in $habits 'early stopping' 'weight tying' 'parameter groups' 'accumulating gradients'; do
     grep -qF -e "$habit" "$page" || { echo "docs/from-pytorch.md does not name $habit"; bad=1; }
 done

@@ -92,8 +92,7 @@ double f64_ulp(double value) {
 }
 
 bool f64_may_meet(double gap, double error) {
-    if (!isfinite(error)) return true;
-    return error > 1e-37 ? gap <= error : gap != 0 && gap < 1e-37;
+    return !isfinite(error) || (error > 1e-37 ? gap <= error : gap != 0 && gap < 1e-37);
 }
 
 int f64_list_length(const int64_t *list) {

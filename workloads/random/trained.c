@@ -1,5 +1,6 @@
 /* A program as a graph with its loss, gradients and update: see trained.h. */
 #include "random/trained.h"
+#include "ops/op_table.h"
 #include "oracle/dtype_values.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,8 @@ static weft_tensor *update_of(const trained *t, const program *p, weft_tensor *l
         char name[16];
         snprintf(name, sizeof name, "v%d", source);
         if (program_is_frozen(p, source)) (void)weft_freeze(t->built.graph, name, true);
-        moves = moves || !program_is_frozen(p, source);
+        /* A step of nothing but frozen parameters, and of those that the loss does not reach, is an error. */
+        moves = moves || (!program_is_frozen(p, source) && !wi_gradient_is_unreached(t->gradients[i]));
         parameters[count] = t->built.tensors[source];
         gradients[count++] = t->gradients[i];
     }

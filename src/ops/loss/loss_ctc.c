@@ -86,7 +86,7 @@ static bool shapes_good(weft_tensor *const *inputs) {
     wi_graph_fail(inputs[0]->graph, WEFT_ERROR_SHAPE,
         "ctc: log_probs %s, targets %s, input_lengths %s, target_lengths %s are not (T, N, C), (N, S), (N), "
         "(N) "
-        "with fixed T, C and S",
+        "with fixed C and S, and T fixed or WEFT_LENGTH",
         text[0], text[1], text[2], text[3]);
     return false;
 }

@@ -1,6 +1,5 @@
 /* Classes drawn from logits: temperature, the k most probable, the most probable that add up to p, those that are near the
- * most probable. Made of other ops, by
- * inversion: one number u of [0, 1) a row, and the first class whose sum of probabilities exceeds u times the last sum.
+ * most probable. Made of other ops, by inversion: one number u of [0, 1) a row, and the first class whose sum of probabilities exceeds u times the last sum.
  * u is at most 1 - 2^-24, so the product is below the last sum, however it is rounded: a class of probability 0 is never
  * drawn. */
 #include "ops/op_table.h"
