@@ -1,4 +1,4 @@
-/* Scalars, numbers that the host gives a run, and the clocks that their rules follow. */
+/* Scalars: numbers that the host gives a run, some by a rule that follows a clock (clock.c). */
 #include "graph/length.h"
 #include <math.h>
 
