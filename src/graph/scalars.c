@@ -1,4 +1,4 @@
-/* Scalars, numbers that the host gives a run, and the clocks that their rules follow. */
+/* Scalars, numbers that the host gives a run: as they are set, or by rules that follow clocks (clock.c). */
 #include "graph/length.h"
 #include <math.h>
 
@@ -23,20 +23,6 @@ static weft_tensor *make_scalar(weft_graph *graph, wi_scalar scalar) {
 weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value) {
     if (!graph || !wi_takes_number(graph, "scalar", (double)value)) return NULL;
     return wi_name_node(make_scalar(graph, (wi_scalar){.value = value}), name);
-}
-
-uint64_t wi_clock_update(const wi_clock *clock) {
-    return clock->runs == 0 ? 1 : (clock->runs - 1) / clock->every + 1;
-}
-
-void wi_clock_run(wi_clock *clock) {
-    clock->held = clock->runs % clock->every + 1;
-    clock->runs += clock->ends ? clock->every - clock->held + 1 : 1;
-    clock->ends = false;
-}
-
-void wi_accumulation_goes_on(weft_graph *graph) {
-    for (size_t i = 0; i < graph->clock_count; i++) graph->clocks[i].ends = false;
 }
 
 /* What a rule gives, and remembers, follows from its numbers and the clock: equal scalars are one, so that all updates of an

@@ -153,11 +153,6 @@ static weft_status check_numbers(const load *l, const wi_saved_entry *entry, con
                                                                        : WEFT_OK;
 }
 
-/* Do the options ask for this tensor of the graph? */
-static bool is_wanted(const weft_weights_options *options, const char *name) {
-    return is_within(options->into, name) && wi_name_is_chosen(options->only, options->skip, name);
-}
-
 static weft_status match_entry(load *l, size_t index, bool dry) {
     const weft_weights_options *const options = l->options;
     const wi_saved_entry *const entry = &l->list.entries[index];
