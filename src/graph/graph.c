@@ -132,7 +132,10 @@ weft_graph *weft_graph_here(weft_graph *graph, const char *file, int line) {
 weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status) {
     char origin[WI_ORIGIN_TEXT];
     if (graph->status != WEFT_OK) return NULL;
-    wi_error_add(wi_origin_print(graph, wi_origin_now(graph), weft_last_error(), origin));
+    wi_error_save(graph->error, sizeof graph->error);
+    const uint32_t now = wi_origin_now(graph); /* which may lack memory, and says so */
+    wi_error_restore(graph->error);
+    wi_error_add(wi_origin_print(graph, now, graph->error, origin));
     graph->status = status;
     wi_error_save(graph->error, sizeof graph->error);
     wi_cause_note(graph);

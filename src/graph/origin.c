@@ -67,13 +67,19 @@ static void append(char text[WI_ORIGIN_TEXT], const char *format, const char *wh
     snprintf(text + at + (size_t)written, WI_ORIGIN_TEXT - at - (size_t)written, format, length, what, line);
 }
 
+/* With the prefix of public names or without it. */
+static bool begins_with(const char *line, const char *call) {
+    const char *const bare = call + sizeof "weft_" - 1;
+    return strncmp(line, call, strlen(call)) == 0 || strncmp(line, bare, strlen(bare)) == 0;
+}
+
 const char *wi_origin_print(
     const weft_graph *graph, uint32_t origin, const char *line, char text[WI_ORIGIN_TEXT]) {
     text[0] = '\0';
     if (origin == 0 || origin > graph->origins.count) return text;
     const wi_origin *const o = &graph->origins.of[origin - 1];
-    const size_t scope = strlen(o->scope), call = o->call ? strlen(o->call) : 0;
-    if (call && strncmp(line, o->call, call) != 0) append(text, "in %.*s", o->call, 64, 0);
+    const size_t scope = strlen(o->scope);
+    if (o->call && !begins_with(line, o->call)) append(text, "in %.*s", o->call, 64, 0);
     if (scope) append(text, "scope '%.*s'", o->scope, (int)scope - 1, 0);
     if (o->file) append(text, "after %.*s:%d", o->file, 160, o->line);
     if (text[0]) snprintf(text + strlen(text), WI_ORIGIN_TEXT - strlen(text), ")");

@@ -2,7 +2,8 @@
  *
  * Parameters p, gradients g and each state are one tensor (rows, 16), so a few elementwise nodes update the
  * whole network and the planner makes one launch of them. Around the rule (update_rules.c) stand,
- * in this order: accumulation, clipping by value, clipping by norm, coupled decay; then the average, and the choice between old and new on runs that only accumulate. */
+ * in this order: accumulation (run_count.c), clipping by value, clipping by norm, coupled decay; then the average, and the
+ * choice between old and new on runs that only accumulate or in which nothing counts. */
 #include "nn/fraction.h"
 #include "nn/update_rules.h"
 #include "ops/loss_scale.h"

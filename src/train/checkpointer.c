@@ -158,6 +158,16 @@ weft_status wi_checkpointer_try(const wi_checkpointer *c) {
     return WEFT_OK;
 }
 
+bool wi_checkpointer_makes_folder_of(const wi_checkpointer *c, const char *path) {
+    const size_t length = c->folder ? strlen(c->folder) : 0;
+    wi_path_info info;
+    bool missing = false;
+    if (!length || strncmp(path, c->folder, length) != 0) return false;
+    const char *const rest = path + length + (c->folder[length - 1] != '/');
+    if (rest[-1] != '/' || strchr(rest, '/')) return false;
+    return wi_path_look(&info, c->folder, &missing) != WEFT_OK && missing;
+}
+
 weft_status wi_checkpointer_begin(wi_checkpointer *c) {
     char path[WI_CHECKPOINT_PATH];
     if (!c->folder) return WEFT_OK;

@@ -38,6 +38,8 @@ weft_status wi_checkpointer_init(
 void wi_checkpointer_clear(wi_checkpointer *c); /* waits for the thread */
 /* Whether the folder can be written, or made. Changes nothing. */
 weft_status wi_checkpointer_try(const wi_checkpointer *c);
+/* Is the file in the folder for checkpoints, which is not there yet? */
+bool wi_checkpointer_makes_folder_of(const wi_checkpointer *c, const char *path);
 /* Before a run: makes the folder and tries whether it can be written. Refuses one with checkpoints of another training. */
 weft_status wi_checkpointer_begin(wi_checkpointer *c);
 

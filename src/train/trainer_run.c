@@ -281,10 +281,15 @@ static weft_status prepare_times(weft_trainer *trainer) {
 /* All files that the run writes, before any of them is changed and before kernels are compiled. */
 static weft_status try_outputs(const weft_trainer *trainer) {
     const weft_trainer_options *const options = &trainer->options;
-    if (options->early_stopping.best_file) WI_TRY(weft_output_check(options->early_stopping.best_file));
-    if (options->csv_log) WI_TRY(wi_line_output_check(options->csv_log));
-    if (options->json_log) WI_TRY(wi_line_output_check(options->json_log));
-    return wi_checkpointer_try(&trainer->checkpointer);
+    const wi_checkpointer *const checkpointer = &trainer->checkpointer;
+    const char *const best = options->early_stopping.best_file, *const logs[] = {
+                                                                    options->csv_log, options->json_log};
+    WI_TRY(wi_checkpointer_try(checkpointer));
+    if (best && !wi_checkpointer_makes_folder_of(checkpointer, best)) WI_TRY(weft_output_check(best));
+    for (size_t i = 0; i < 2; i++)
+        if (logs[i] && !wi_checkpointer_makes_folder_of(checkpointer, logs[i]))
+            WI_TRY(wi_line_output_check(logs[i]));
+    return WEFT_OK;
 }
 
 static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {

@@ -116,6 +116,14 @@ static weft_status call_weights(const void *given) {
     return status;
 }
 
+static weft_status call_weights_save(const void *given) {
+    weft_graph *const graph = test_graph();
+    assert_non_null(weft_parameter(graph, "w", weft_zeros(), 3));
+    const weft_status status = weft_weights_save_with(graph, test_path("weights"), given);
+    weft_graph_release(graph);
+    return status;
+}
+
 /* What the call has made is known after it: so by its address. */
 static weft_status made(weft_status status, weft_dataset *const *dataset) {
     weft_dataset_release(*dataset);
@@ -237,6 +245,7 @@ static const reader readers[] = {
     READER(WEFT_TRAINER_OPTIONS_INIT, weft_trainer_options, trainer),
     READER(WEFT_VOCABULARY_OPTIONS_INIT, weft_vocabulary_options, vocabulary),
     READER(WEFT_WEIGHTS_OPTIONS_INIT, weft_weights_options, weights),
+    READER(WEFT_WEIGHTS_SAVE_OPTIONS_INIT, weft_weights_save_options, weights_save),
 };
 enum { READERS = sizeof readers / sizeof *readers };
 

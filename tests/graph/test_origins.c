@@ -169,8 +169,8 @@ static void faults_name_the_call_and_the_scope(void **state) {
     for (int i = 0; i < 2; i++) {
         weft_plan *plan = NULL;
         assert_weft_ok(weft_plan_create(&plan, &outputs[i], 1, NULL));
-        assert_weft_fails(
-            WEFT_ERROR_ARGUMENT, run_with(plan, token, 5), "(in weft_embedding, scope 'words')");
+        assert_weft_fails(WEFT_ERROR_ARGUMENT, run_with(plan, token, 5), "embedding: a token is outside",
+            "(scope 'words')");
         weft_plan_release(plan);
     }
     weft_graph_release(graph);

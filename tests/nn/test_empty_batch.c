@@ -3,6 +3,7 @@
  * where weft_accumulation_end says. */
 #include "support/fixture.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BATCH = 4, IN = 3, CLASSES = 5, WEIGHTS = CLASSES * IN };
@@ -216,6 +217,43 @@ static void test_other_parts_count(void **state) {
     end(&n);
 }
 
+/* ---- a table that is updated by rows ---- */
+
+enum { ROWS = 6 };
+
+static void train_table(const int *batches, float table[ROWS * CLASSES]) {
+    weft_graph *const graph = test_graph();
+    weft_tensor *const row = weft_input(graph, "row", WEFT_I32), *const label =
+                                                                     weft_input(graph, "label", WEFT_I32);
+    weft_tensor *const loss = class_loss(weft_embedding(row, ROWS, CLASSES), label);
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_sparse_updates(graph, "*", true));
+    weft_tensor *const outputs[] = {loss, weft_train_step(loss, weft_adam(0.05f), NULL)};
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
+    assert_weft_ok(weft_plan_create(&plan, outputs, 2, &options));
+    for (int i = 0; batches[i]; i++) {
+        int32_t rows[BATCH], labels[BATCH];
+        for (int b = 0; b < BATCH; b++) {
+            rows[b] = (b * b + abs(batches[i])) % ROWS;
+            labels[b] = batches[i] < 0 ? -100 : (b + batches[i]) % CLASSES;
+        }
+        assert_weft_ok(weft_plan_write(plan, row, rows, sizeof rows));
+        assert_weft_ok(weft_plan_write(plan, label, labels, sizeof labels));
+        assert_weft_ok(weft_plan_run(plan));
+    }
+    assert_weft_ok(weft_tensor_read(weft_graph_parameter(graph, 0), table, ROWS * CLASSES * sizeof *table));
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+static void test_rows_of_a_table(void **state) {
+    (void)state;
+    float with[ROWS * CLASSES], without[ROWS * CLASSES];
+    train_table((const int[]){1, -2, 2, -1, 3, 0}, with);
+    train_table((const int[]){1, 2, 3, 0}, without);
+    for (int i = 0; i < ROWS * CLASSES; i++) assert_true(fabsf(with[i] - without[i]) <= 4e-6f);
+}
+
 /* ---- accumulation ---- */
 
 static weft_optimizer accumulating(weft_optimizer rule, uint32_t runs) {
@@ -318,6 +356,7 @@ int main(void) {
         cmocka_unit_test(test_losses),
         cmocka_unit_test(test_run_changes_nothing),
         cmocka_unit_test(test_other_parts_count),
+        cmocka_unit_test(test_rows_of_a_table),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_end_of_window),
         cmocka_unit_test(test_end_of_whole_window),

@@ -4,6 +4,7 @@
 
 /* (E, 1, ...) beside rows of that rank. */
 static weft_tensor *beside(weft_tensor *values, int rank) {
+    if (!values) return NULL;
     int64_t dims[WEFT_MAX_RANK] = {values->shape.dims[0]};
     for (int i = 1; i < rank; i++) dims[i] = 1;
     return weft_reshape_shape(values, rank, dims);

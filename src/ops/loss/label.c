@@ -12,7 +12,8 @@ static weft_status fail(const weft_tensor *node, int32_t found) {
         [WI_LABEL_CACHED] = "attention_cached: a position"};
     const wi_label_attributes *const label = &node->attributes->label;
     WI_FAIL(WEFT_ERROR_ARGUMENT, "%s is %" PRId32 ", not in 0..%" PRId64 "%s", names[label->kind], found,
-        label->count - 1, label->kind == WI_LABEL_CACHED ? ": the cache is full" : "");
+        label->count - 1,
+        label->kind == WI_LABEL_CACHED && found >= label->count ? ": the cache is full" : "");
 }
 
 static const wi_op op_label = {.name = "label",

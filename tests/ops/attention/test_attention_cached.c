@@ -124,7 +124,8 @@ static void positions_beyond_the_capacity_are_an_error(void **state) {
     for (int i = 0; i < 2; i++) {
         assert_weft_ok(weft_plan_write(d.plan, d.position, &positions[i], sizeof *positions));
         assert_weft_ok(weft_plan_run(d.plan));
-        assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_wait(d.plan), "attention_cached: a position is");
+        assert_weft_fails(
+            WEFT_ERROR_ARGUMENT, weft_plan_wait(d.plan), "attention_cached: a position is ", "not in 0..23");
     }
     weft_plan_release(d.plan);
     weft_graph_release(c.graph);
