@@ -22,7 +22,7 @@ static status train(training_loop *loop) {
     split_sizes(channels_last(network(image)), 3, (const int64_t[]){4, 1, KINDS}, 3, parts);
     tensor *place = sigmoid(parts[0]), *seen = squeeze(parts[1], 3), *score = sigmoid(seen);
     tensor *kind = argmax(parts[2], 3), *there = cast(greater_equal_number(kinds, 0), F32);
-    tensor *off = div(sum(mul(sum(square(sub(place, boxes)), 3), there)), sum(there));
+    tensor *off = masked_mean(sum(square(sub(place, boxes)), 3), there);
     tensor *of_kind = sequence_cross_entropy(parts[2], kinds, NULL);
     tensor *loss = add(add(mul_number(off, 5), bce_with_logits(seen, there)), of_kind);
     status error = plan_create(

@@ -1,4 +1,4 @@
-/* Scalars: numbers that the host gives a run, some by a rule that follows a clock (clock.c). */
+/* Scalars, numbers that the host gives a run: as they are set, or by rules that follow clocks (clock.c). */
 #include "graph/length.h"
 #include <math.h>
 
