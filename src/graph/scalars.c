@@ -1,4 +1,4 @@
-/* Scalars, numbers that the host gives a run: as they are set, or by rules that follow clocks (clock.c). */
+/* Scalars, numbers that the host gives a run, and the clocks that their rules follow. */
 #include "graph/length.h"
 #include <math.h>
 
