@@ -267,7 +267,8 @@ typedef struct weft_optimizer {
     float clip_value; /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
     float clip_norm;  /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters of
                         the update; 0: off */
-    uint32_t accumulate; /* runs per update, a window (weft_accumulation_end), with the mean of their gradients; 0, 1: each */
+    uint32_t
+        accumulate; /* runs per update, a window (weft_accumulation_end), with the mean of their gradients; 0, 1: each */
     float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, where the first a is the first
                             updated p (see weft_average_swap); 0: off */
     const weft_parameter_group *groups; /* of two that name a parameter, the later counts; copied */

@@ -385,7 +385,7 @@ WEFT_API weft_tensor *weft_normal(
 WEFT_API weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p);
 typedef struct weft_categorical_options {
     size_t struct_size;
-    float temperature; /* above 0; default 1 */
+    float temperature; /* 0 (the default) means 1; WEFT_ZERO: 0, the most probable class */
     int64_t top_k;     /* default 0: of all */
     float top_p;       /* above 0, at most 1; default 1: all */
     float min_p;       /* of the greatest probability, what a class has at least; 0 <= min_p < 1 */

@@ -36,12 +36,13 @@ typedef enum weft_line_search {
 } weft_line_search;
 typedef struct weft_lbfgs_options {
     size_t struct_size;
-    float rate;              /* the first trial of a step's length; above 0; default 1 */
-    int max_iterations;      /* of a step; 1 or more; default 20 */
-    int max_evaluations;     /* of a step; 1 or more; default 1.25 times max_iterations */
-    double tolerance_grad;   /* a step ends when no gradient is larger; default 1e-7 */
-    double tolerance_change; /* or when the loss or every parameter changes by less; default 1e-9 */
-    int history;             /* pairs of vectors; 1 or more; default 100 */
+    float rate;            /* the first trial of a step's length; above 0; default 1 */
+    int max_iterations;    /* of a step; 1 or more; default 20 */
+    int max_evaluations;   /* of a step; 1 or more; default 1.25 times max_iterations */
+    double tolerance_grad; /* a step ends when no gradient is larger; default 1e-7; WEFT_ZERO: 0 */
+    double
+        tolerance_change; /* or when the loss or every parameter changes by less; default 1e-9; WEFT_ZERO: 0 */
+    int history;          /* pairs of vectors; 1 or more; default 100 */
     weft_line_search line_search;
     const char *parameters; /* as above; default NULL: all */
     int64_t batch, length;  /* of the plan, as in weft_plan_options */

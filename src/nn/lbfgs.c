@@ -55,8 +55,8 @@ static weft_status read_options(weft_lbfgs_options *own, const weft_lbfgs_option
     if (own->max_iterations == 0) own->max_iterations = 20;
     if (own->max_evaluations == 0) own->max_evaluations = own->max_iterations + own->max_iterations / 4;
     if (own->history == 0) own->history = 100;
-    if (own->tolerance_grad == 0) own->tolerance_grad = 1e-7;
-    if (own->tolerance_change == 0) own->tolerance_change = 1e-9;
+    own->tolerance_grad = WI_OPTION(own->tolerance_grad, 1e-7);
+    own->tolerance_change = WI_OPTION(own->tolerance_change, 1e-9);
     return check_options(own);
 }
 

@@ -39,14 +39,15 @@ struct weft_trainer {
     wi_resume resume;
     bool knows; /* the encodings of the graph are those of the dataset that this trainer was trained with */
     bool ends;  /* the run in progress: a callback or weft_trainer_stop has asked for it */
-    bool save_now;          /* a checkpoint, as soon as the device has finished the steps so far */
-    uint64_t epochs;        /* begun so far, over all runs: the shuffle's number */
-    size_t steps;           /* enqueued */
-    size_t examined;        /* of these, with known loss */
-    uint64_t windows;       /* of accumulation, that have ended */
-    bool window_counts;     /* a step that was looked at of the window under way is not empty */
-    size_t empty_windows;   /* those without such a step */
-    size_t scheduled_skips; /* skipped and empty windows that the schedule knows of: those before the last multiple of
+    bool save_now;        /* a checkpoint, as soon as the device has finished the steps so far */
+    uint64_t epochs;      /* begun so far, over all runs: the shuffle's number */
+    size_t steps;         /* enqueued */
+    size_t examined;      /* of these, with known loss */
+    uint64_t windows;     /* of accumulation, that have ended */
+    bool window_counts;   /* a step that was looked at of the window under way is not empty */
+    size_t empty_windows; /* those without such a step */
+    size_t
+        scheduled_skips; /* skipped and empty windows that the schedule knows of: those before the last multiple of
                                WI_PASS_INTERVAL steps, so that it does not depend on when the host looked */
     weft_training_info info;
     double created, interval_began;

@@ -44,9 +44,12 @@ EXPRESSION(layer_norm, weft_norm_options, 4, weft_layer_norm_layer(x, o))
 EXPRESSION(rms_norm, weft_norm_options, 4, weft_rms_norm_layer(x, o))
 EXPRESSION(max_pool, weft_pool_options, 4, weft_max_pool(x, o))
 EXPRESSION(lp_pool, weft_pool_options, 4, weft_lp_pool(x, 2, o))
+EXPRESSION(square_pool, weft_square_pool_options, 4, weft_max_pool2d_with(x, 2, o))
 EXPRESSION(resample, weft_resample_options, 4, weft_resample(x, o))
 EXPRESSION(attention, weft_attention_options, 3, weft_attention(x, x, x, o))
 EXPRESSION(multi_head, weft_multi_head_options, 3, weft_multi_head_attention(x, x, x, 2, o))
+EXPRESSION(categorical, weft_categorical_options, 2, weft_categorical_with(x, o))
+EXPRESSION(cell, weft_cell_options, 2, weft_lstm_cell_layer(x, 3, NULL, NULL, o).h)
 EXPRESSION(lstm, weft_recurrent_options, 3, weft_lstm(x, 3, o).y)
 EXPRESSION(embedding, weft_embedding_options, 2, weft_embedding_layer(LABELS, 5, 3, o))
 EXPRESSION(bag, weft_bag_options, 2,
@@ -183,6 +186,25 @@ static weft_status call_loader(const void *given) {
     return made(status, &dataset);
 }
 
+static weft_status call_lbfgs(const void *given) {
+    weft_lbfgs *optimizer = NULL;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const loss = weft_sum(weft_square(weft_parameter(graph, "w", weft_zeros(), 3)));
+    const weft_status status = weft_lbfgs_create(&optimizer, loss, given);
+    weft_lbfgs_release(optimizer);
+    weft_graph_release(graph);
+    return status;
+}
+
+static weft_status call_metric_rows(const void *given) {
+    const weft_metric metric = {.kind = WEFT_ACCURACY};
+    weft_metric_state *state = NULL;
+    assert_weft_ok(weft_metric_create(&state, test_context(), &metric, 2));
+    const weft_status status = weft_metric_add(state, given);
+    weft_metric_release(state);
+    return status;
+}
+
 static weft_status call_vocabulary(const void *given) {
     weft_vocabulary *vocabulary = NULL;
     const weft_status status = weft_vocabulary_from_text(&vocabulary, test_context(), "abc", 3, given);
@@ -193,6 +215,8 @@ static weft_status call_vocabulary(const void *given) {
 /* ---- every struct ---- */
 
 static const weft_pool_options pooled = {WEFT_POOL_OPTIONS_INIT, .window = {2, 2}};
+static const weft_metric_rows counted = {
+    WEFT_METRIC_ROWS_INIT, .rows = 1, .outputs = (const float[]){0, 1}, .labels = (const int32_t[]){1}};
 static const weft_resample_options resized = {WEFT_RESAMPLE_OPTIONS_INIT, .sizes = {3, 3}};
 
 typedef struct reader {
@@ -213,6 +237,8 @@ static const reader readers[] = {
     READER(WEFT_ATTENTION_OPTIONS_INIT, weft_attention_options, attention),
     READER(WEFT_BAG_OPTIONS_INIT, weft_bag_options, bag),
     READER(WEFT_BATCH_NORM_OPTIONS_INIT, weft_batch_norm_options, batch_norm),
+    READER(WEFT_CATEGORICAL_OPTIONS_INIT, weft_categorical_options, categorical),
+    READER(WEFT_CELL_OPTIONS_INIT, weft_cell_options, cell),
     READER(WEFT_CLASS_LOSS_OPTIONS_INIT, weft_class_loss_options, class_loss),
     READER(WEFT_CLASS_LOSS_OPTIONS_INIT, weft_class_loss_options, sequence_loss),
     READER(WEFT_CONTEXT_OPTIONS_INIT, weft_context_options, context),
@@ -225,10 +251,12 @@ static const reader readers[] = {
     READER(WEFT_IMAGE_OPTIONS_INIT, weft_image_options, images),
     READER(WEFT_IMAGE_OPTIONS_INIT, weft_image_options, folder),
     READER(WEFT_INSTANCE_NORM_OPTIONS_INIT, weft_instance_norm_options, instance_norm),
+    READER(WEFT_LBFGS_OPTIONS_INIT, weft_lbfgs_options, lbfgs),
     READER(WEFT_LINEAR_OPTIONS_INIT, weft_linear_options, linear),
     READER(WEFT_LOADER_OPTIONS_INIT, weft_loader_options, loader),
     READER(WEFT_LOSS_OPTIONS_INIT, weft_loss_options, mse),
     READER(WEFT_LOSS_SCALING_INIT, weft_loss_scaling, scaling),
+    NEEDS(WEFT_METRIC_ROWS_INIT, weft_metric_rows, metric_rows, counted, targets),
     READER(WEFT_MODEL_OPTIONS_INIT, weft_model_options, model),
     READER(WEFT_MULTI_HEAD_OPTIONS_INIT, weft_multi_head_options, multi_head),
     READER(WEFT_NORM_OPTIONS_INIT, weft_norm_options, group_norm),
@@ -241,6 +269,7 @@ static const reader readers[] = {
     NEEDS(WEFT_RESAMPLE_OPTIONS_INIT, weft_resample_options, resample, resized, factors),
     READER(WEFT_SEQUENCE_OPTIONS_INIT, weft_sequence_options, sequence),
     READER(WEFT_SERIES_OPTIONS_INIT, weft_series_options, series),
+    READER(WEFT_SQUARE_POOL_OPTIONS_INIT, weft_square_pool_options, square_pool),
     READER(WEFT_TEXT_OPTIONS_INIT, weft_text_options, text),
     READER(WEFT_TRAINER_OPTIONS_INIT, weft_trainer_options, trainer),
     READER(WEFT_VOCABULARY_OPTIONS_INIT, weft_vocabulary_options, vocabulary),

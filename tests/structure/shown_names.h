@@ -12,7 +12,8 @@ extern weft_plan *plan;
 extern weft_dataset *all, *dataset, *digits;
 extern weft_trainer *trainer;
 extern weft_optimizer_state *optimizer;
-extern weft_tensor *a, *b, *x, *y, *mask, *rows, *columns, *numbers, *table, *label, *loss, *task_loss, *other_loss, *update, *token, *next_token;
+extern weft_tensor *a, *b, *x, *y, *mask, *rows, *columns, *numbers, *table, *label, *loss, *task_loss,
+    *other_loss, *update, *token, *next_token;
 extern weft_tensor *parameters[2], *gradients[2];
 extern size_t count;
 extern int64_t out, hidden, classes, dims[4], axes[2];

@@ -2,6 +2,7 @@
  * most probable. Made of other ops, by inversion: one number u of [0, 1) a row, and the first class whose sum of probabilities exceeds u times the last sum.
  * u is at most 1 - 2^-24, so the product is below the last sum, however it is rounded: a class of probability 0 is never
  * drawn. */
+#include "base/options.h"
 #include "ops/op_table.h"
 #include "ops/prediction_form.h"
 #include <float.h>
@@ -112,7 +113,7 @@ weft_tensor *weft_categorical_with(weft_tensor *logits, const weft_categorical_o
     weft_graph *const graph = wi_inputs_graph("categorical", &logits, 1);
     if (!graph || !WI_GRAPH_OPTIONS(graph, &own, options, "categorical", WEFT_CATEGORICAL_OPTIONS_INIT))
         return NULL;
-    const choice c = {.temperature = own.temperature != 0 ? (double)own.temperature : 1,
+    const choice c = {.temperature = (double)WI_OPTION(own.temperature, 1),
         .top_k = own.top_k,
         .top_p = own.top_p != 0 ? (double)own.top_p : 1,
         .min_p = (double)own.min_p};
