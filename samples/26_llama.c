@@ -35,9 +35,9 @@ static status generate(llama m, tensor *tokens, tensor *logits, const vocabulary
     tensor *token = input_shape(m.graph, "token", I32, SHAPE(1, 1)), *all = argmax(logits, 2);
     tensor *next = argmax(llama_logits(&m, token), 2),
            *outputs[] = {next, m.updates[0], m.updates[1], m.moved};
-    status error = vocabulary_encode(letters, prompt, strlen(prompt), text, CONTEXT, &begin);
-    if (!error) error = plan_create(&read, TENSORS(all), WITH(plan, .inference = true));
-    if (!error) error = plan_create(&write, outputs, 4, WITH(plan, .inference = true));
+    status error = vocabulary_encode(letters, prompt, strlen(prompt), text, CONTEXT, &begin) ||
+                   plan_create(&read, TENSORS(all), WITH(plan, .inference = true)) ||
+                   plan_create(&write, outputs, 4, WITH(plan, .inference = true));
     for (size_t i = 0; i + 1 < CONTEXT && !error; i++) {
         int32_t guess = 0;
         error = plan_step(write, VALUES(VALUE(token, text[i]), VALUE(next, guess)));
@@ -70,8 +70,8 @@ static status train(training_loop *loop) {
     tensor *logits = llama_logits(&m, tokens), *loss = sequence_cross_entropy(logits, next, NULL);
     if (!error)
         error = plan_create(&learn, TENSORS(loss, train_step(loss, adamw(3e-3f, 0.01f), NULL)),
-            WITH(plan, .batch = BATCH_SIZE));
-    if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
+                    WITH(plan, .batch = BATCH_SIZE)) ||
+                loop_begin(loop, option_count_of(&options[STEPS]));
     const value values[] = {VALUE(tokens, seen), VALUE(next, wanted), VALUE(loss, now)};
     while (loop_next(loop, &error)) {
         get_batch(text, seen, wanted);

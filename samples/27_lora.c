@@ -51,15 +51,16 @@ static status train(training_loop *loop) {
     tensor *losses[] = {cross_entropy(plain, label), cross_entropy(adapted, label)};
     tensor *rights[] = {
         count_right(plain, label), count_right(network(other, false), label), count_right(adapted, label)};
-    status error = dataset_open_idx(&seen, loop->context, options[DATA].text, "train");
-    if (!error) error = dataset_open_idx(&unseen, loop->context, options[DATA].text, "t10k");
+    status error = dataset_open_idx(&seen, loop->context, options[DATA].text, "train") ||
+                   dataset_open_idx(&unseen, loop->context, options[DATA].text, "t10k");
     for (int i = 0; i < 2 && !error; i++) {
         tensor *update = train_step(losses[i], adam(i ? 5e-3f : 2e-3f), NULL);
-        error = plan_create(&learn[i], TENSORS(losses[i], update), WITH(plan, .batch = BATCH_SIZE));
-        if (!error) error = freeze(g, layers[0], true); /* in what is made from now on */
+        error = plan_create(&learn[i], TENSORS(losses[i], update), WITH(plan, .batch = BATCH_SIZE)) ||
+                freeze(g, layers[0], true); /* in what is made from now on */
     }
-    if (!error) error = plan_create(&classify, rights, 3, WITH(plan, .batch = TESTED, .inference = true));
-    if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
+    if (!error)
+        error = plan_create(&classify, rights, 3, WITH(plan, .batch = TESTED, .inference = true)) ||
+                loop_begin(loop, option_count_of(&options[STEPS]));
     for (int i = 0; i < 2 && !error && !loop->stopped; i++) {
         const value values[] = {VALUE(image, images), VALUE(label, labels), VALUE(losses[i], now)};
         if (i) loop->last += option_count_of(&options[ADAPTER_STEPS]);

@@ -70,9 +70,9 @@ static status train(training_loop *loop) {
     noisy = add(noisy, mul(weft_sqrt(number_sub(1, kept)), noise));
     tensor *loss = mse(unet(noisy, t), noise);
     status error = plan_create(&learn, TENSORS(loss, t, noise, train_step(loss, adam(2e-3f), NULL)),
-        WITH(plan, .batch = BATCH_SIZE));
-    if (!error) error = dataset_open_idx(&digits, loop->context, options[DATA].text, "train");
-    if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
+                       WITH(plan, .batch = BATCH_SIZE)) ||
+                   dataset_open_idx(&digits, loop->context, options[DATA].text, "train") ||
+                   loop_begin(loop, option_count_of(&options[STEPS]));
     const value values[] = {VALUE(image, images), VALUE(t, times), VALUE(noise, noises), VALUE(loss, now)};
     while (loop_next(loop, &error)) {
         if (!draw_digits(digits, 0, 9, BATCH_SIZE, images, NULL)) break;

@@ -56,14 +56,15 @@ static status train(training_loop *loop) {
            *hard = cross_entropy(student, label);
     tensor *losses[] = {cross_entropy(teacher, label), mul_number(add(soft, hard), 0.5)};
     tensor *rights[] = {count_right(teacher, label), count_right(student, label)};
-    status error = dataset_open_idx(&seen, loop->context, options[DATA].text, "train");
-    if (!error) error = dataset_open_idx(&unseen, loop->context, options[DATA].text, "t10k");
+    status error = dataset_open_idx(&seen, loop->context, options[DATA].text, "train") ||
+                   dataset_open_idx(&unseen, loop->context, options[DATA].text, "t10k");
     for (int i = 0; i < 2 && !error; i++) {
         tensor *update = train_step(losses[i], adam(2e-3f), i ? "student.*" : "teacher.*");
         error = plan_create(&learn[i], TENSORS(losses[i], update), WITH(plan, .batch = BATCH_SIZE));
     }
-    if (!error) error = plan_create(&classify, rights, 2, WITH(plan, .batch = TESTED, .inference = true));
-    if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
+    if (!error)
+        error = plan_create(&classify, rights, 2, WITH(plan, .batch = TESTED, .inference = true)) ||
+                loop_begin(loop, option_count_of(&options[STEPS]));
     for (int i = 0; i < 2 && !error && !loop->stopped; i++) {
         const value values[] = {VALUE(image, images), VALUE(label, labels), VALUE(losses[i], now)};
         if (i) loop->last += option_count_of(&options[STUDENT_STEPS]);

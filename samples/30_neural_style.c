@@ -62,10 +62,10 @@ static status train(training_loop *loop) {
     }
     tensor *loss = add(content_loss, mul_number(style_loss, strtod(options[STYLE].text, NULL)));
     error = plan_create(&learn,
-        TENSORS(loss, content_loss, style_loss, train_step(loss, adam(0.03f), "image"),
-            assign_after(image, clamp(image, 0, 1))),
-        NULL);
-    if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
+                TENSORS(loss, content_loss, style_loss, train_step(loss, adam(0.03f), "image"),
+                    assign_after(image, clamp(image, 0, 1))),
+                NULL) ||
+            loop_begin(loop, option_count_of(&options[STEPS]));
     trace_values(VALUES(VALUE(digit, pixels)));
     const value values[] = {VALUE(loss, now), VALUE(content_loss, content_now), VALUE(style_loss, style_now)};
     while (loop_next(loop, &error)) {

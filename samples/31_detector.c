@@ -25,10 +25,10 @@ static status train(training_loop *loop) {
     tensor *off = masked_mean(sum(square(sub(place, boxes)), 3), there);
     tensor *of_kind = sequence_cross_entropy(parts[2], kinds, NULL);
     tensor *loss = add(add(mul_number(off, 5), bce_with_logits(seen, there)), of_kind);
-    status error = plan_create(
-        &learn, TENSORS(loss, train_step(loss, adam(1e-3f), NULL)), WITH(plan, .batch = BATCH_SIZE));
-    if (!error) error = plan_create(&find, TENSORS(place, score, kind), WITH(plan, .batch = BATCH_SIZE));
-    if (!error) error = loop_begin(loop, option_count_of(&steps));
+    status error = plan_create(&learn, TENSORS(loss, train_step(loss, adam(1e-3f), NULL)),
+                       WITH(plan, .batch = BATCH_SIZE)) ||
+                   plan_create(&find, TENSORS(place, score, kind), WITH(plan, .batch = BATCH_SIZE)) ||
+                   loop_begin(loop, option_count_of(&steps));
     const value values[] = {
         VALUE(image, real.images), VALUE(boxes, real.boxes), VALUE(kinds, real.kinds), VALUE(loss, now)};
     while (loop_next(loop, &error)) {

@@ -65,8 +65,9 @@ static status train(training_loop *loop) {
     rule.clip_norm = 5;
     status error =
         plan_create(&learn, TENSORS(loss, train_step(loss, rule, NULL)), WITH(plan, .batch = BATCH_SIZE));
-    if (!error) error = plan_create(&listen, TENSORS(best), WITH(plan, .batch = BATCH_SIZE));
-    if (!error) error = loop_begin(loop, option_count_of(&steps));
+    if (!error)
+        error = plan_create(&listen, TENSORS(best), WITH(plan, .batch = BATCH_SIZE)) ||
+                loop_begin(loop, option_count_of(&steps));
     const value values[] = {VALUE(spectra, r.spectra), VALUE(lengths, r.lengths), VALUE(words, r.words),
         VALUE(sounds, r.sounds), VALUE(loss, now)};
     while (loop_next(loop, &error)) {

@@ -48,10 +48,10 @@ static status train(training_loop *loop) {
     tensor *away = l1(found, slice(other, 1, SEEN, END));
     draw_waves(SEEN + 1, waves);
     status error = lbfgs_create(&search, loss,
-        WITH(lbfgs, .rate = 0.2f, .max_iterations = (int)option_count_of(&options[ITERATIONS]),
-            .line_search = LINE_SEARCH_NONE, .batch = WAVES));
-    if (!error) error = plan_create(&test, TENSORS(away), WITH(plan, .batch = WAVES));
-    if (!error) error = loop_begin(loop, option_count_of(&options[STEPS]));
+                       WITH(lbfgs, .rate = 0.2f, .max_iterations = (int)option_count_of(&options[ITERATIONS]),
+                           .line_search = LINE_SEARCH_NONE, .batch = WAVES)) ||
+                   plan_create(&test, TENSORS(away), WITH(plan, .batch = WAVES)) ||
+                   loop_begin(loop, option_count_of(&options[STEPS]));
     trace_values(VALUES(VALUE(wave, waves)));
     while (loop_next(loop, &error)) {
         error = lbfgs_step(search, VALUES(VALUE(wave, waves)), &now);

@@ -66,9 +66,8 @@ static status train(training_loop *loop) {
     tensor *right = sum(cast(slice(equal(argmax(logits, 1), labels), 0, TOLD, END), I32));
     optimizer rule = adam(0.01f);
     rule.weight_decay = 5e-4f;
-    status error = plan_create(&learn, TENSORS(loss, train_step(loss, rule, NULL)), NULL);
-    if (!error) error = plan_create(&test, TENSORS(right), NULL);
-    if (!error) error = loop_begin(loop, option_count_of(&steps));
+    status error = plan_create(&learn, TENSORS(loss, train_step(loss, rule, NULL)), NULL) ||
+                   plan_create(&test, TENSORS(right), NULL) || loop_begin(loop, option_count_of(&steps));
     trace_values(VALUES(VALUE(begin, n.edges[0]), VALUE(end, n.edges[1]), VALUE(features, n.features)));
     while (loop_next(loop, &error)) {
         error = plan_step(learn, VALUES(VALUE(loss, now)));

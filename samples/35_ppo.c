@@ -46,8 +46,8 @@ static status make(learner *l, graph *g) {
     optimizer rule = adam(2e-3f);
     rule.clip_norm = 0.5f;
     tensor *update = train_step(l->loss, rule, NULL);
-    status error = plan_create(&l->act, TENSORS(l->chosen, l->log_prob, l->value), NULL);
-    if (!error) error = plan_create(&l->learn, TENSORS(l->loss, update), WITH(plan, .batch = HORIZON));
+    status error = plan_create(&l->act, TENSORS(l->chosen, l->log_prob, l->value), NULL) ||
+                   plan_create(&l->learn, TENSORS(l->loss, update), WITH(plan, .batch = HORIZON));
     return error;
 }
 
@@ -85,8 +85,7 @@ static status train(training_loop *loop) {
     cart_place(p.seen), loop_keep(loop, "player", &p, sizeof p);
     if (!error) error = loop_begin(loop, option_count_of(&steps));
     while (loop_next(loop, &error)) {
-        error = play(&l, &p, &r);
-        if (!error) error = learn(&l, &r);
+        error = play(&l, &p, &r) || learn(&l, &r);
         if (loop_every(loop, 10))
             printf("step %3zu: the pole stood for %.0f steps\n", loop->step, (double)p.mean);
     }
