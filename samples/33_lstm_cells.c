@@ -23,7 +23,7 @@ static void draw_waves(int length, float waves[WAVES][length]) {
 /* The number after each number of the wave, and how it goes on after its end. */
 static tensor *network(graph *g, tensor *wave, int future) {
     tensor *outputs[SEEN + FUTURE];
-    recurrent a = {NULL}, b = {NULL};
+    recurrent a = {.h = NULL}, b = a;
     scope_begin(g, NULL, true); /* each step has the same cells */
     for (int t = 0; t < SEEN + future; t++) {
         tensor *x = t < SEEN ? slice(wave, 1, t, t + 1) : outputs[t - 1];
