@@ -8,7 +8,8 @@ static void check_table(const wi_safetensors *file) {
     for (size_t i = 0; i < file->count; i++) {
         wi_saved_tensor *const tensor = &file->tensors[i];
         fuzz_assert(tensor->begin <= tensor->end && tensor->end <= file->data_bytes);
-        fuzz_assert(tensor->elements * tensor->dtype->size == tensor->end - tensor->begin);
+        if (tensor->dtype->size) /* 0: a dtype that Weft does not know */
+            fuzz_assert(tensor->elements * tensor->dtype->size == tensor->end - tensor->begin);
         fuzz_assert(i == 0 || strcmp(tensor[-1].name, tensor->name) < 0);
         fuzz_assert(wi_safetensors_find(file, tensor->name) == tensor);
     }
