@@ -24,7 +24,7 @@ static weft_tensor *build_sparse_matmul(
         (values && values->dtype != dense->dtype))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE,
             "sparse_matmul: rows %s, columns %s, values %s and dense %s: expected i32 rows and columns, and "
-            "floats of one dtype; weft_cast converts",
+            "values and dense of one dtype, a float; weft_cast converts",
             weft_dtype_name(rows->dtype), weft_dtype_name(columns->dtype),
             weft_dtype_name(values ? values->dtype : dense->dtype), weft_dtype_name(dense->dtype));
     if (dense->shape.rank < 1 || rows->shape.rank != 1 || !is_line(columns, rows) ||
