@@ -39,6 +39,7 @@ static int write_prefix(const char *folder, const char *name, int lanes) {
     wi_text_init(&source, NULL);
     append_profile(&source, lanes);
     int good = wi_kernel_source_append(&source, "common.clh") == WEFT_OK;
+    good = good && wi_kernel_source_append(&source, "padding.clh") == WEFT_OK;
     good = good && wi_kernel_source_append(&source, "elementwise.clh") == WEFT_OK && !source.failed;
     good = good && write_file(path, &source);
     wi_text_clear(&source);

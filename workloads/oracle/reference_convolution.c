@@ -179,7 +179,8 @@ static f64_array *convolve(
     do add_channel(&s, x, weight, y, at);
     while (f64_next(at, 4, pairs));
     if (f64_tracks_errors() && transform_error(&s) > 0) add_tile_errors(&s, x, weight, y);
-    for (size_t i = 0; i < y->count; i++) y->error[i] += f64_ulp(y->value[i]);
+    for (size_t i = 0; i < y->count; i++)
+        y->error[i] += f64_ulp(y->value[i]) + f64_stored_rounding(y->value[i]);
     return y;
 }
 

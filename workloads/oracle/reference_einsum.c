@@ -138,7 +138,7 @@ f64_array *f64_einsum(const char *text, const f64_array *a, const f64_array *b) 
         for (int axis = 0; axis < 2 * rank; axis++)
             from[axis % 2] += c.strides[axis % 2][(unsigned char)e.out[axis / 2]] * (size_t)index[axis / 2];
         add_terms(&c, 0, from, &y->value[i], &y->error[i]);
-        y->error[i] += f64_ulp(y->value[i]);
+        y->error[i] += f64_ulp(y->value[i]) + f64_stored_rounding(y->value[i]);
     }
     return y;
 }

@@ -46,7 +46,7 @@ static void bilinear_form(f64_array *y, size_t at, const f64_array *x1, size_t r
             error += most - fabs(term) + allowed * most;
         }
     y->value[at] = sum;
-    y->error[at] = error + f64_ulp(sum);
+    y->error[at] = error + f64_ulp(sum) + f64_stored_rounding(sum);
 }
 
 f64_array *f64_bilinear(
