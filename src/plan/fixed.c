@@ -32,10 +32,23 @@ static bool is_intermediate(const wi_partition *p, int value) {
     return p->storages[wi_whole_storage(p, value)].kind == WI_STORAGE_ARENA;
 }
 
+/* Is all that steps write into the memory of this value fixed? Several steps write a concatenation, whose own step is the last. */
+static bool is_written_once(const wi_schedule *schedule, int value) {
+    const wi_partition *p = schedule->code->loops->partition;
+    const int storage = wi_whole_storage(p, value);
+    for (size_t i = 0; i < p->value_count; i++) {
+        const wi_value *const own = &p->values[i];
+        if (own->step < 0 || own->storage < 0 || wi_whole_storage(p, (int)i) != storage) continue;
+        if (!wi_step_is_fixed(schedule, p->steps[own->step])) return false;
+    }
+    return true;
+}
+
 static bool is_fixed(const wi_schedule *schedule, int value) {
     const wi_partition *p = schedule->code->loops->partition;
     const int step = p->values[p->values[value].base].step;
-    return is_constant(p, value) || (step >= 0 && wi_step_is_fixed(schedule, p->steps[step]));
+    if (is_constant(p, value)) return true;
+    return step >= 0 && wi_step_is_fixed(schedule, p->steps[step]) && is_written_once(schedule, value);
 }
 
 static bool changes(const wi_kernel_text *kernel) {

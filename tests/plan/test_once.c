@@ -1,6 +1,7 @@
 /* What plans for training compute once: steps on constants, states and parameters that they do not change. Results are those
  * of a plan that keeps nothing, bit by bit, and every way to write a variable reaches a plan that has run before. */
 #include "support/fixture.h"
+#include <math.h>
 
 #include "plan/compiled_plan.h"
 #include <string.h>
@@ -193,12 +194,42 @@ static void what_the_plan_writes_is_not_kept(void **state) {
     weft_graph_release(graph);
 }
 
+/* A concatenation is written by several steps, of which the last depends on constants alone. */
+static void a_part_that_is_kept_does_not_keep_the_whole(void **state) {
+    static const float minus_two[] = {-2};
+    const int64_t one[] = {1};
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input_shape(graph, "x", WEFT_F32, 1, one);
+    weft_tensor *const carried = weft_state_shape(graph, "carried", WEFT_F32, weft_fill(0), 1, one);
+    weft_tensor *const k = weft_array(graph, WEFT_F32, minus_two, 1, one), *const t = weft_tanh(k);
+    weft_tensor *const outputs[] = {weft_sum(weft_concat(WEFT_TENSORS(weft_sub(k, x), t, t), 0)),
+        weft_sum(weft_concat(WEFT_TENSORS(weft_sub(k, carried), t, t), 0)),
+        weft_assign(carried, weft_add_number(carried, 1))};
+    (void)state;
+    for (int inference = 0; inference < 2; inference++) {
+        weft_plan *plan = NULL;
+        assert_weft_ok(weft_plan_create(&plan, outputs, 3, WEFT_WITH(plan, .inference = inference != 0)));
+        for (int i = 0; i < 3; i++) {
+            float now = (float)i, of_x = 0, of_state = 0;
+            const float wanted = -2 - now + 2 * tanhf(-2);
+            if (i == 0) assert_weft_ok(weft_tensor_write(carried, &now, sizeof now));
+            assert_weft_ok(weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE(x, now), WEFT_VALUE(outputs[0], of_x),
+                                                    WEFT_VALUE(outputs[1], of_state))));
+            assert_float_equal(of_x, wanted, 1e-5);
+            assert_float_equal(of_state, wanted, 1e-5);
+        }
+        weft_plan_release(plan);
+    }
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_kept_follows_every_write),
         cmocka_unit_test(a_plan_without_it_computes_the_same),
         cmocka_unit_test(what_is_much_larger_is_not_kept),
         cmocka_unit_test(what_the_plan_writes_is_not_kept),
+        cmocka_unit_test(a_part_that_is_kept_does_not_keep_the_whole),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
