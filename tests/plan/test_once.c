@@ -1,9 +1,9 @@
 /* What plans for training compute once: steps on constants, states and parameters that they do not change. Results are those
  * of a plan that keeps nothing, bit by bit, and every way to write a variable reaches a plan that has run before. */
 #include "support/fixture.h"
-#include <math.h>
 
 #include "plan/compiled_plan.h"
+#include <math.h>
 #include <string.h>
 
 enum { NODES = 24, WIDTH = 16, RUNS = 3 };
