@@ -74,14 +74,13 @@ typedef struct weft_metric_rows {
     size_t rows;
     const float *outputs;  /* (rows, width) */
     const int32_t *labels; /* (rows) in [0, classes), or the label that is ignored */
-    const float *
-        targets; /* (rows, width) in place of labels, for mean absolute error and R²; for the other metrics of
-                               width 1 a target above 0.5 is class 1 */
-    const float
-        *weights; /* (rows), 0 or more; default NULL: 1 each. Counts and sums become sums of weights */
-    const int32_t *
-        lengths; /* (rows / length), in [0, length]: of each sequence of `length` rows the first so many count;
-                               default NULL: all */
+    /* (rows, width) instead of labels, for mean absolute error and R². For the other metrics of width 1 a target above 0.5
+     * is class 1. */
+    const float *targets;
+    /* (rows), 0 or more; default NULL: 1 each. Counts and sums become sums of weights. */
+    const float *weights;
+    /* (rows / length), in [0, length]: of each sequence of `length` rows the first so many count; default NULL: all. */
+    const int32_t *lengths;
     size_t length; /* with lengths: rows of a sequence, which divides rows */
 } weft_metric_rows;
 #define WEFT_METRIC_ROWS_INIT .struct_size = sizeof(weft_metric_rows)

@@ -53,8 +53,15 @@ static bool make_weights(cell *c, weft_tensor *x) {
     return weft_graph_status(graph) == WEFT_OK;
 }
 
+/* Errors name the call from here to the end. */
 static bool begin(cell *c, weft_tensor *x, const weft_cell_options *given) {
+    wi_call_begin(weft_tensor_graph(x), c->call);
     return x && check(c, x, given) && make_weights(c, x);
+}
+
+static weft_recurrent end(weft_tensor *x, weft_recurrent result) {
+    wi_call_end(weft_tensor_graph(x), NULL);
+    return result;
 }
 
 /* The state that is given, or zeros (N, hidden). */
@@ -62,47 +69,26 @@ static weft_tensor *state_of(const cell *c, weft_tensor *x, weft_tensor *state) 
     return state ? state : weft_expand(weft_number(x, 0), 2, (const int64_t[]){x->shape.dims[0], c->hidden});
 }
 
-static weft_recurrent build_lstm_cell_layer(
-    weft_tensor *x, int64_t hidden, weft_tensor *h, weft_tensor *c, const weft_cell_options *options) {
-    cell l = {.kind = "lstmcell", .call = "weft_lstm_cell_layer", .gates = 4, .hidden = hidden};
-    if (!begin(&l, x, options)) return (weft_recurrent){NULL, NULL, NULL};
-    return weft_lstm_cell(x, state_of(&l, x, h), state_of(&l, x, c), &l.weights);
-}
-
 weft_recurrent weft_lstm_cell_layer(
     weft_tensor *x, int64_t hidden, weft_tensor *h, weft_tensor *c, const weft_cell_options *options) {
-    wi_call_begin(weft_tensor_graph(x), "weft_lstm_cell_layer");
-    const weft_recurrent result = build_lstm_cell_layer(x, hidden, h, c, options);
-    wi_call_end(weft_tensor_graph(x), NULL);
-    return result;
-}
-
-static weft_recurrent build_gru_cell_layer(
-    weft_tensor *x, int64_t hidden, weft_tensor *h, const weft_cell_options *options) {
-    cell l = {.kind = "grucell", .call = "weft_gru_cell_layer", .gates = 3, .hidden = hidden};
-    if (!begin(&l, x, options)) return (weft_recurrent){NULL, NULL, NULL};
-    return weft_gru_cell(x, state_of(&l, x, h), &l.weights, l.options.reset_first);
+    cell l = {.kind = "lstmcell", .call = "weft_lstm_cell_layer", .gates = 4, .hidden = hidden};
+    weft_recurrent next = {.y = NULL};
+    if (begin(&l, x, options)) next = weft_lstm_cell(x, state_of(&l, x, h), state_of(&l, x, c), &l.weights);
+    return end(x, next);
 }
 
 weft_recurrent weft_gru_cell_layer(
     weft_tensor *x, int64_t hidden, weft_tensor *h, const weft_cell_options *options) {
-    wi_call_begin(weft_tensor_graph(x), "weft_gru_cell_layer");
-    const weft_recurrent result = build_gru_cell_layer(x, hidden, h, options);
-    wi_call_end(weft_tensor_graph(x), NULL);
-    return result;
-}
-
-static weft_recurrent build_rnn_cell_layer(
-    weft_tensor *x, int64_t hidden, weft_tensor *h, const weft_cell_options *options) {
-    cell l = {.kind = "rnncell", .call = "weft_rnn_cell_layer", .gates = 1, .hidden = hidden};
-    if (!begin(&l, x, options)) return (weft_recurrent){NULL, NULL, NULL};
-    return weft_rnn_cell(x, state_of(&l, x, h), &l.weights, l.options.relu);
+    cell l = {.kind = "grucell", .call = "weft_gru_cell_layer", .gates = 3, .hidden = hidden};
+    weft_recurrent next = {.y = NULL};
+    if (begin(&l, x, options)) next = weft_gru_cell(x, state_of(&l, x, h), &l.weights, l.options.reset_first);
+    return end(x, next);
 }
 
 weft_recurrent weft_rnn_cell_layer(
     weft_tensor *x, int64_t hidden, weft_tensor *h, const weft_cell_options *options) {
-    wi_call_begin(weft_tensor_graph(x), "weft_rnn_cell_layer");
-    const weft_recurrent result = build_rnn_cell_layer(x, hidden, h, options);
-    wi_call_end(weft_tensor_graph(x), NULL);
-    return result;
+    cell l = {.kind = "rnncell", .call = "weft_rnn_cell_layer", .gates = 1, .hidden = hidden};
+    weft_recurrent next = {.y = NULL};
+    if (begin(&l, x, options)) next = weft_rnn_cell(x, state_of(&l, x, h), &l.weights, l.options.relu);
+    return end(x, next);
 }
