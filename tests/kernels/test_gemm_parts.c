@@ -1,5 +1,7 @@
 /* f32 products from bf16 parts of the numbers (cl_kernels/product/gemm_cpu_amx_parts.cl, gemm_engine_parts_gpu.cl): as exact as
  * promised, and right at the ends of the range. With the engine, where there is one, and with the model of it. */
+/* test slow gpu:optimised */
+/* test.model WEFT_MATRIX_ENGINES=model not_optimised */
 #include "cl/matrix_engine.h"
 #include "kernels/product/gemm.h"
 #include "kernels/product/gemm_check.h"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Each record of a decision, docs/decisions/NNNN-title.md, begins with its number and title, says its status and date, and has a row
 # with the same title in the list of them. Usage: check_decisions.sh ROOT
+# test: @source@
 set -eu
 cd "$1/docs/decisions"
 bad=0 count=0

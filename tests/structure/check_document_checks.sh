@@ -2,6 +2,7 @@
 # The checks of documents (links, decisions, functions, variables of the environment, examples) fail on trees that break their rules and pass on
 # those that keep them.
 # Usage: check_document_checks.sh
+# test: 
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/expect.sh"

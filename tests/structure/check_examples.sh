@@ -2,6 +2,7 @@
 # Every function that a program can call stands in an example that a test compiles: a sample, a program of docs/examples, or
 # a C program that a page shows whole (weft_add_shown_program in tests/CMakeLists.txt names these pages).
 # Usage: check_examples.sh ROOT
+# test: @source@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"

@@ -1,6 +1,6 @@
 /* Functions that count and call the loader's (contract in counted_handles.h). */
 #define _GNU_SOURCE
-#include "train/counted_handles.h"
+#include "support/counted_handles.h"
 
 #include <CL/cl.h>
 #include <dirent.h>
