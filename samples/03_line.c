@@ -1,4 +1,5 @@
 /* Fits a line y = w·x + b to points that lie near 3·x - 2, with a trainer, and prints what it found. */
+#include "progress.h"
 #include "stopping.h"
 #include <stdio.h>
 #include <weft/weft.h>
@@ -16,6 +17,7 @@ int main(int argc, char **argv) {
         .purpose = "Fits a line to points that lie near 3x - 2, with a trainer.",
         .trains = true};
     float xs[POINTS], ys[POINTS], w = 0, b = 0;
+    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
     weft_context *context = NULL;
     weft_dataset *points = NULL;
     weft_trainer *trainer = NULL;
@@ -32,7 +34,7 @@ int main(int argc, char **argv) {
         {.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {1}, .data = xs},
         {.name = "y", .dtype = WEFT_F32, .rank = 1, .dims = {1}, .data = ys},
     };
-    if ((status = weft_context_create(&context, NULL)) != WEFT_OK) goto done;
+    if ((status = weft_context_create(&context, &shown)) != WEFT_OK) goto done;
     if ((status = weft_dataset_from_memory(&points, context, POINTS, columns, 2)) != WEFT_OK) goto done;
 
     weft_graph *graph = weft_context_graph(context);

@@ -1,6 +1,7 @@
 /* Learns XOR with two layers, written out without a trainer: a plan whose outputs are the loss and the update
  * of all parameters, run again and again. A checkpoint of the graph has all that the loop needs to go on, and
  * the number of the step beside it. Then weft_predict asks the network. */
+#include "progress.h"
 #include "stopping.h"
 #include <stdio.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@ int main(int argc, char **argv) {
     float answers[4], loss_now = 0;
     int32_t step = 0;
     weft_checkpoint_extra extra = {.name = "step", .dtype = WEFT_I32, .data = &step};
+    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
     weft_context *context = NULL;
     weft_plan *plan = NULL;
     weft_status status;
@@ -23,7 +25,7 @@ int main(int argc, char **argv) {
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     const char *const checkpoint = line.checkpoint;
     const int32_t every = (int32_t)line.checkpoint_every.steps;
-    if ((status = weft_context_create(&context, NULL)) != WEFT_OK) goto done;
+    if ((status = weft_context_create(&context, &shown)) != WEFT_OK) goto done;
     weft_graph *graph = weft_context_graph(context);
     if ((status = weft_graph_set_precision(graph, line.precision)) != WEFT_OK) goto done;
     weft_tensor *x = weft_input(graph, "x", WEFT_F32, 2);

@@ -1,5 +1,6 @@
 /* See training_loop.h. */
 #include "training_loop.h"
+#include "progress.h"
 #include "stopping.h"
 #include "trace.h"
 #include <stdio.h>
@@ -8,7 +9,8 @@
 enum { EXTRAS = 2 + LOOP_KEPT };
 
 static weft_status run(training_loop *loop, weft_status (*train)(training_loop *loop)) {
-    weft_status status = weft_context_create(&loop->context, NULL);
+    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    weft_status status = weft_context_create(&loop->context, &shown);
     if (status) return status;
     loop->graph = weft_context_graph(loop->context);
     status = weft_graph_set_precision(loop->graph, loop->line->precision);

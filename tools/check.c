@@ -7,6 +7,7 @@
 #include "cl/disk_cache.h"
 #include "cl/findings.h"
 #include "in_child.h"
+#include "progress.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -338,7 +339,7 @@ static int run_check(const void *data) {
     const weft_check_options *const asked = data;
     weft_context *context = NULL;
     const weft_context_options options = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .log = log_warning};
+        WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .log = log_warning, .progress = show_compiling};
     setenv("WEFT_SELF_TEST", "1", 0);
     if (asked->report && check_report_begin(asked->report) != WEFT_OK) return fail();
     int result = 1;

@@ -1,5 +1,6 @@
 /* weft check --random: see check_random.h. */
 #include "check_random.h"
+#include "progress.h"
 #include "random/random_program.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -134,7 +135,7 @@ static bool read_argument(random_options *asked, int *i, int argc, char **argv) 
 
 static bool open_context(engine_contexts *contexts, const random_options *asked, const char *engine) {
     const weft_context_options options = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .seed = asked->seed};
+        WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .seed = asked->seed, .progress = show_compiling};
     if (engine) (void)setenv("WEFT_MATRIX_ENGINES", engine, 1);
     const weft_status status = weft_context_create(&contexts->all[contexts->count], &options);
     if (engine) (void)unsetenv("WEFT_MATRIX_ENGINES");
