@@ -46,7 +46,7 @@ static const char check_usage[] =
     "  computes every op on a device, and compares it with recorded and with float64 results\n"
     "  --device SEL      see weft --help\n"
     "  --precision NAME  f32 (the default), bf16, f16, f64 or all of them\n"
-    "  --only OP         one op\n"
+    "  --only OP         one op, or a public function: conv, conv2d, weft_conv2d\n"
     "  --all             all recorded cases of an op, not one\n"
     "  --forget          kernels that did not compile or failed their self-test are tried again\n"
     "  --report FILE     writes results and devices, for a bug report\n"
