@@ -15,7 +15,7 @@
 /* What takes longer than so many times the best at its second run is out. */
 static const double hopeless = 1.5;
 /* What is expected to take more seconds than the first, and so many times those of the built-in choice, is not tried. */
-static const double longest_hopeless = 0.1, out_of_reach = 10;
+static const double longest_hopeless = 0.05, out_of_reach = 10;
 
 enum { TRIAL_RUNS = 3, ROUNDS = 7 };
 

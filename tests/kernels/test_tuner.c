@@ -103,7 +103,7 @@ static void note_naive(void *user, const char *site, const char *kernel) {
 
 /* The portable product would take tenths of a second at this size, and minutes at that of a network. */
 static void hopeless_kernels_are_not_run(void **state) {
-    enum { LARGE = 704 };
+    enum { LARGE = 500 };
     static const wi_gemm_shape sizes[] = {
         {1, LARGE, LARGE, LARGE, 0, LARGE, 1, 0, LARGE, 1, NULL}, {1, 96, 80, 72, 0, 72, 1, 0, 80, 1, NULL}};
     scratch_log log = {0};
