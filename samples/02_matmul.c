@@ -27,7 +27,9 @@ int main(int argc, char **argv) {
     if ((status = weft_plan_write(plan, right, b, sizeof b)) != WEFT_OK) goto done;
     if ((status = weft_plan_run(plan)) != WEFT_OK) goto done;
     if ((status = weft_plan_read(plan, product, c, sizeof c)) != WEFT_OK) goto done;
-    printf("%g %g\n%g %g\n", (double)c[0], (double)c[1], (double)c[2], (double)c[3]);
+    printf("(1 2 3)   ( 7  8)   (%3g %3g)\n", (double)c[0], (double)c[1]);
+    printf("(4 5 6) x ( 9 10) = (%3g %3g)\n", (double)c[2], (double)c[3]);
+    printf("          (11 12)\n");
 
 done:
     if (status != WEFT_OK) fprintf(stderr, "matmul: %s\n", weft_last_error());

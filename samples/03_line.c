@@ -1,6 +1,7 @@
 /* Fits a line y = w·x + b to points that lie near 3·x - 2, with a trainer, and prints what it found. */
 #include "progress.h"
 #include "stopping.h"
+#include <math.h>
 #include <stdio.h>
 #include <weft/weft.h>
 
@@ -42,7 +43,7 @@ int main(int argc, char **argv) {
     weft_tensor *loss = weft_mse(line, weft_input(graph, "y", WEFT_F32, 1));
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT,
         .optimizer = weft_sgd_momentum(0.1f, 0.9f, 0.0f), .epochs = 100, .batch = 16, .on_epoch = show,
-        .precision = command.precision, .checkpoint = command.checkpoint,
+        .precision = command.precision, .csv_log = command.csv_log, .checkpoint = command.checkpoint,
         .checkpoint_every = command.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &options)) != WEFT_OK) goto done;
     if ((status = stopping_run(trainer, points, &command, &stopped)) != WEFT_OK || stopped) goto done;
@@ -51,7 +52,7 @@ int main(int argc, char **argv) {
     weft_tensor *bias = weft_graph_find(graph, "linear1.bias");
     if ((status = weft_tensor_read(weight, &w, sizeof w)) != WEFT_OK) goto done;
     if ((status = weft_tensor_read(bias, &b, sizeof b)) != WEFT_OK) goto done;
-    printf("y = %.3f x %+.3f\n", (double)w, (double)b);
+    printf("y = %.3f x %c %.3f\n", (double)w, b < 0 ? '-' : '+', fabs((double)b));
 
 done:
     if (status != WEFT_OK) fprintf(stderr, "line: %s\n", weft_last_error());

@@ -24,6 +24,8 @@ int main(int argc, char **argv) {
 
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     const char *const checkpoint = line.checkpoint;
+    FILE *const log = line.csv_log ? fopen(line.csv_log, line.resume ? "a" : "w") : NULL;
+    if (log && !line.resume) fprintf(log, "step,loss\n");
     const int32_t every = (int32_t)line.checkpoint_every.steps;
     if ((status = weft_context_create(&context, &shown)) != WEFT_OK) goto done;
     weft_graph *graph = weft_context_graph(context);
@@ -46,7 +48,7 @@ int main(int argc, char **argv) {
         printf("continuing after step %d\n", (int)step);
     }
 
-    if (checkpoint) stopping_begin(NULL); /* SIGINT and SIGTERM end the loop */
+    stopping_begin(NULL); /* SIGINT and SIGTERM end the loop */
     while (step < STEPS && !stopping_wanted()) {
         if ((status = weft_plan_run(plan)) != WEFT_OK) goto done;
         step++;
@@ -56,10 +58,12 @@ int main(int argc, char **argv) {
         if (step % SHOWN) continue;
         if ((status = weft_plan_read(plan, loss, &loss_now, sizeof loss_now)) != WEFT_OK) goto done;
         printf("step %d  loss %.5f\n", (int)step, (double)loss_now);
+        if (log) fprintf(log, "%d,%.9g\n", (int)step, (double)loss_now);
     }
-    if (stopping_wanted() && (status = weft_checkpoint_save(graph, checkpoint, &extra, 1)) != WEFT_OK)
+    if (checkpoint && stopping_wanted() &&
+        (status = weft_checkpoint_save(graph, checkpoint, &extra, 1)) != WEFT_OK)
         goto done;
-    if (checkpoint && (stopped = stopping_end("xor", (size_t)step))) goto done;
+    if ((stopped = stopping_end(&line, (size_t)step))) goto done;
 
     const weft_column column = {.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {2}, .data = inputs};
     if ((status = weft_predict(answer, 4, &column, 1, answers, sizeof answers)) != WEFT_OK) goto done;
@@ -68,6 +72,7 @@ int main(int argc, char **argv) {
 
 done:
     if (status != WEFT_OK) fprintf(stderr, "xor: %s\n", weft_last_error());
+    if (log) fclose(log);
     weft_plan_release(plan);
     weft_context_release(context);
     return status != WEFT_OK ? 1 : stopped;

@@ -34,6 +34,15 @@ static void show_by_lines(size_t done, size_t total, const char *what) {
     last = now;
 }
 
+const char *step_time(const weft_training_info *info, bool json) {
+    static char text[48];
+    const double milliseconds = 1e3 * info->median_step_seconds;
+    text[0] = 0;
+    if (milliseconds > 0)
+        snprintf(text, sizeof text, json ? ", \"step_ms\": %.4f" : ", %.3f ms a step", milliseconds);
+    return text;
+}
+
 void show_compiling(void *user, size_t done, size_t total, const char *what) {
     static atomic_flag busy = ATOMIC_FLAG_INIT; /* contexts of several threads: one of them is shown */
     (void)user;
