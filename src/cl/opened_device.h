@@ -71,7 +71,7 @@ typedef struct wi_device_trial {
     bool hangs;             /* something did not end; without a trial: the device computes nothing any more */
 } wi_device_trial;
 
-/* Of the operation in progress, see progress.h. */
+/* Of the operation in progress, see device_progress.h. */
 typedef struct wi_device_progress {
     size_t done, total;
     const char *what;

@@ -6,11 +6,11 @@
 
 #include "cl/build_log.h"
 #include "cl/compile.h"
+#include "cl/device_progress.h"
 #include "cl/driver.h"
 #include "cl/matrix_engine.h"
 #include "cl/piece_index.h"
 #include "cl/program_cache.h"
-#include "cl/progress.h"
 #include "cl/quirks.h"
 
 #include <inttypes.h>

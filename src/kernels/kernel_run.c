@@ -1,10 +1,10 @@
 /* Kernel ops outside of plans (contract in kernel_run.h). */
 #include "kernels/kernel_run.h"
+#include "cl/device_progress.h"
 #include "cl/driver.h"
 #include "cl/kernel_source.h"
 #include "cl/launch.h"
 #include "cl/program.h"
-#include "cl/progress.h"
 #include <stdio.h>
 
 /* Of one op. */

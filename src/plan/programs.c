@@ -5,8 +5,8 @@
  * a plan for training has, and a cold start still compiles everything at once: a program takes long to begin with.
  * Which pieces are missing depends on the plans before, but a device keeps programs on disk, and knows by pieces
  * what they hold. */
+#include "cl/device_progress.h"
 #include "cl/kernel_source.h"
-#include "cl/progress.h"
 #include "plan/known_code.h"
 #include "plan/launches.h"
 #include "plan/slices.h"

@@ -1,7 +1,7 @@
 /* The step loop: a walk over prepared launches. Nothing is allocated, hashed or printed here. */
 #include "cl/device_copy.h"
+#include "cl/device_progress.h"
 #include "cl/driver.h"
-#include "cl/progress.h"
 #include "cl/quirks.h"
 #include "plan/profiler.h"
 

@@ -1,5 +1,5 @@
-/* See progress.h. */
-#include "cl/progress.h"
+/* See device_progress.h. */
+#include "cl/device_progress.h"
 
 static void report(const wi_device *device) {
     const wi_device_progress *const now = &device->progress;
