@@ -111,13 +111,15 @@ static weft_status build_missing(search *s, unsigned quads) {
     append_missing(s, quads, source);
     if (source->failed) return WEFT_ERROR_MEMORY;
     wi_program *built;
+    size_t count = 0;
     WI_TRY(wi_program_get(&built, s->device, "plan", source->data, NULL));
     for (size_t i = 0; i < s->code->piece_count; i++) {
         if (!belongs(s, i, quads)) continue;
         s->programs[i] = built;
         WI_TRY(wi_program_add_piece(s->device, built, s->keys[i]));
-        wi_progress_add(s->device, 1);
+        count++;
     }
+    wi_progress_add(s->device, count);
     return WEFT_OK;
 }
 
