@@ -1,5 +1,5 @@
 #!/bin/sh
-# The checks of documents (links, decisions, functions, variables of the environment, examples) fail on trees that break their rules and pass on
+# The checks of documents (links, decisions, results, functions, variables of the environment, examples) fail on trees that break their rules and pass on
 # those that keep them.
 # Usage: check_document_checks.sh
 set -u
@@ -28,6 +28,13 @@ breaks_links 'README.md leads nowhere' '[front](README.md)'
 breaks_links '#none: no such heading' '[front](../README.md#none)'
 breaks_links '#not-one: no such heading' '[code](#not-one)'
 breaks_links '../docs#a: no such heading' '[a folder](../docs#a)'
+linked
+mkdir "$tree/docs/decisions"
+echo '[then](../measurements.md#sums)' >"$tree/docs/decisions/0001-sums.md"
+expect pass "a record that links to a page of its time" sh "$here/check_links.sh" "$tree"
+mv "$tree/docs/decisions/0001-sums.md" "$tree/docs/decisions/sums.md"
+expect fail "another page that links to it" sh "$here/check_links.sh" "$tree"
+printed '../measurements.md#sums leads nowhere' "a page without a number"
 rm -rf "${tree:?}"/*
 expect fail "links of no documents" sh "$here/check_links.sh" "$tree"
 
@@ -53,6 +60,34 @@ breaks_decisions "no line '- Date: YEAR-MONTH-DAY'" 0007-words.md 's/26$//'
 breaks_decisions 'no row of 0007-words.md with its title' README.md 's/Words/Word/'
 rm -rf "${tree:?}"/*
 expect fail "decisions of no tree" sh "$here/check_decisions.sh" "$tree"
+
+# measured: a tree with this tree's results and the page of them. breaks_results TEXT FILE SCRIPT: with FILE edited by sed's SCRIPT the
+# check fails and TEXT is in what it prints.
+measured() {
+    fresh
+    mkdir -p "$tree/docs" "$tree/bench"
+    cp -r "$here/../../bench/results" "$here/../../bench/targets.json" "$tree/bench/"
+    cp "$here/../../docs/performance.md" "$here/../../docs/performance.svg" "$tree/docs/"
+}
+breaks_results() {
+    measured
+    sed -i "$3" "$tree"/$2
+    expect fail "results: $1, after $3" sh "$here/check_results.sh" "$tree"
+    printed "$1" "$3"
+}
+if command -v python3 >/dev/null; then
+    measured
+    expect pass "a page of the results" sh "$here/check_results.sh" "$tree"
+    breaks_results 'performance.md is not what' docs/performance.md 's/ResNet-50, 16 | [0-9.]*/ResNet-50, 16 | 7/'
+    breaks_results 'performance.svg is not what' docs/performance.svg 's/>AlexNet-R</>AlexNet</'
+    breaks_results 'performance.md is not what' 'bench/results/*.json' '0,/"weft_ms": \[/s//"weft_ms": [7, /'
+    breaks_results 'performance.md is not what' bench/targets.json 's/"ResNet-50 16": [0-9.]*/"ResNet-50 16": 0.01/'
+    breaks_results 'more than 150' docs/performance.md 's/$/\n/'
+    measured
+    rm "$tree"/bench/results/*
+    expect fail "no results" sh "$here/check_results.sh" "$tree"
+    printed 'no results in' "no results are left"
+fi
 
 # documented: a good tree with two ops and their page.
 documented() {
