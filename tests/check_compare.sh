@@ -58,7 +58,7 @@ result=$folder/tree/bench/results/2026-01-02-some.json
 compare --only FCN-S --most-load -1 --busy --output "$result" || bad "failed: $(cat "$folder/errors")"
 has "$result" '"busy": true'
 has "$result" '"rounds": 3'
-has "$result" "driver 7.7"
+has "$result" '"driver": "somebody, driver 7.7"'
 has "$result" '"ONNX Runtime": "No module named'
 has "$result" '"weft_ms": [30, 10, 20], "peers": {"PyTorch": [40.0, 50.0, 80.0]}'
 has "$result" '"first_start_s": 2.0'
