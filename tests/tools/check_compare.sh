@@ -1,12 +1,13 @@
 #!/bin/sh
 # bench/compare runs Weft and its peers in alternation and writes a result, of which bench/write_performance writes a page.
 # Usage: check_compare.sh ROOT FOLDER
+# test: @source@ @folder@
 #
 # Weft and Python are scripts that give known figures: the first, second and third run of a command take 30, 10 and 20 ms of Weft and 40, 50
 # and 80 of PyTorch. There is no ONNX Runtime, and PyTorch fails with AlexNet-R.
 set -u
 root=$1 folder=$2
-command -v python3 >/dev/null || { echo "left out: there is no python3, which bench/compare needs"; exit 77; }
+command -v python3 >/dev/null || { echo "skipped: there is no python3, which bench/compare needs"; exit 77; }
 rm -rf "$folder" && mkdir -p "$folder/bin" "$folder/tree/bench/results" "$folder/tree/docs" || exit 1
 bad() { echo "$*"; exit 1; }
 has() { grep -qF -e "$2" "$1" || bad "$1: expected '$2', has: $(cat "$1")"; }
