@@ -83,6 +83,16 @@ if command -v python3 >/dev/null; then
     printed 'no results in' "no results are left"
 fi
 
+fresh
+mkdir -p "$tree/docs/tutorial"
+touch "$tree/README.md" "$tree/CONTRIBUTING.md" "$tree/docs/limitations.md" "$tree/docs/performance.md" "$tree/docs/tutorial/one.md"
+expect pass "short documents" sh "$here/check_lengths.sh" "$tree"
+seq 41 >"$tree/docs/limitations.md"
+expect fail "limitations of 41 lines" sh "$here/check_lengths.sh" "$tree"
+seq 40 >"$tree/docs/limitations.md"
+seq 3170 >"$tree/docs/tutorial/one.md"
+expect fail "documents of 3210 lines" sh "$here/check_lengths.sh" "$tree"
+
 # documented: a good tree with two ops and their page.
 documented() {
     fresh
