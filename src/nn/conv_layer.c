@@ -127,10 +127,11 @@ static weft_tensor *plain(weft_tensor *x, const char *op, int axes, int64_t filt
 #define PLAIN_FORMS(axes)                                                                                    \
     weft_tensor *weft_conv##axes##d_layer(                                                                   \
         weft_tensor *x, int64_t filters, int64_t size, const weft_conv_layer_options *options) {             \
-        return plain(x, "weft_conv" #axes "d", axes, filters, size, options);                                \
+        return WI_CALL(                                                                                      \
+            x, "weft_conv" #axes "d", plain(x, "weft_conv" #axes "d", axes, filters, size, options));        \
     }                                                                                                        \
     weft_tensor *(weft_conv##axes##d)(weft_tensor * x, int64_t filters, int64_t size) {                      \
-        return plain(x, "weft_conv" #axes "d", axes, filters, size, NULL);                                   \
+        return weft_conv##axes##d_layer(x, filters, size, NULL);                                             \
     }
 PLAIN_FORMS(1)
 PLAIN_FORMS(2)

@@ -91,7 +91,7 @@ static weft_status make_plan(weft_lbfgs *o, weft_tensor *loss) {
     return weft_plan_create(&o->plan, o->outputs, 2, &options);
 }
 
-weft_status weft_lbfgs_create(weft_lbfgs **optimizer, weft_tensor *loss, const weft_lbfgs_options *options) {
+static weft_status create(weft_lbfgs **optimizer, weft_tensor *loss, const weft_lbfgs_options *options) {
     weft_lbfgs_options own;
     if (!optimizer) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_lbfgs_create: optimizer is NULL");
     *optimizer = NULL;
@@ -112,6 +112,10 @@ weft_status weft_lbfgs_create(weft_lbfgs **optimizer, weft_tensor *loss, const w
     else
         weft_lbfgs_release(made);
     return status;
+}
+
+weft_status weft_lbfgs_create(weft_lbfgs **optimizer, weft_tensor *loss, const weft_lbfgs_options *options) {
+    return WI_STATUS_CALL(weft_tensor_graph(loss), "weft_lbfgs_create", create(optimizer, loss, options));
 }
 
 void weft_lbfgs_release(weft_lbfgs *o) {

@@ -226,8 +226,7 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     return status;
 }
 
-weft_status weft_trainer_create(
-    weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *given) {
+static weft_status create(weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *given) {
     weft_trainer_options options;
     const double created = wi_clock_seconds();
     if (!trainer) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: trainer is NULL");
@@ -264,6 +263,11 @@ weft_status weft_trainer_create(
     }
     *trainer = made;
     return WEFT_OK;
+}
+
+weft_status weft_trainer_create(
+    weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *options) {
+    return WI_STATUS_CALL(weft_tensor_graph(loss), "weft_trainer_create", create(trainer, loss, options));
 }
 
 weft_trainer *weft_trainer_retain(weft_trainer *trainer) {

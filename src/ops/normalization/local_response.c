@@ -62,7 +62,8 @@ const wi_op wi_op_local_response_norm = {.name = "local_response_norm",
     .lower = response_lower,
     .backward = response_backward};
 
-weft_tensor *weft_local_response_norm(weft_tensor *x, int64_t size, double alpha, double beta, double k) {
+static weft_tensor *build_local_response_norm(
+    weft_tensor *x, int64_t size, double alpha, double beta, double k) {
     static const int most = 64;
     char text[WI_SHAPE_TEXT];
     weft_graph *graph = wi_image_graph("local_response_norm", x);
@@ -82,4 +83,8 @@ weft_tensor *weft_local_response_norm(weft_tensor *x, int64_t size, double alpha
     return image ? wi_channels_first(wi_node(
                        graph, &wi_op_local_response_norm, &image, 1, WEFT_F32, &image->shape, &attributes))
                  : NULL;
+}
+
+weft_tensor *weft_local_response_norm(weft_tensor *x, int64_t size, double alpha, double beta, double k) {
+    return WI_CALL(x, "weft_local_response_norm", build_local_response_norm(x, size, alpha, beta, k));
 }

@@ -178,8 +178,8 @@ static weft_tensor *pool(const wi_op *op, weft_tensor *x, const weft_pool_option
 }
 
 weft_tensor *weft_max_pool(weft_tensor *x, const weft_pool_options *options) {
-    return pool(&wi_op_max_pool, x, options);
+    return WI_CALL(x, "weft_max_pool", pool(&wi_op_max_pool, x, options));
 }
 weft_tensor *weft_avg_pool(weft_tensor *x, const weft_pool_options *options) {
-    return pool(&wi_op_avg_pool, x, options);
+    return WI_CALL(x, "weft_avg_pool", pool(&wi_op_avg_pool, x, options));
 }

@@ -21,10 +21,10 @@ static weft_tensor *square(const char *op, weft_tensor *x, int64_t size,
 }
 
 weft_tensor *weft_max_pool2d_with(weft_tensor *x, int64_t size, const weft_square_pool_options *options) {
-    return square("max_pool2d", x, size, options, weft_max_pool);
+    return WI_CALL(x, "weft_max_pool2d", square("max_pool2d", x, size, options, weft_max_pool));
 }
 weft_tensor *weft_avg_pool2d_with(weft_tensor *x, int64_t size, const weft_square_pool_options *options) {
-    return square("avg_pool2d", x, size, options, weft_avg_pool);
+    return WI_CALL(x, "weft_avg_pool2d", square("avg_pool2d", x, size, options, weft_avg_pool));
 }
 weft_tensor *(weft_max_pool2d)(weft_tensor *x, int64_t size) {
     return weft_max_pool2d(x, size);
@@ -48,13 +48,14 @@ static weft_tensor *adaptive(const char *name, const wi_op *op, weft_tensor *x, 
 }
 
 weft_tensor *weft_adaptive_max_pool(weft_tensor *x, const int64_t *sizes) {
-    return adaptive("adaptive_max_pool", &wi_op_max_pool, x, sizes);
+    return WI_CALL(x, "weft_adaptive_max_pool", adaptive("adaptive_max_pool", &wi_op_max_pool, x, sizes));
 }
 weft_tensor *weft_adaptive_avg_pool(weft_tensor *x, const int64_t *sizes) {
-    return adaptive("adaptive_avg_pool", &wi_op_avg_pool, x, sizes);
+    return WI_CALL(x, "weft_adaptive_avg_pool", adaptive("adaptive_avg_pool", &wi_op_avg_pool, x, sizes));
 }
 weft_tensor *weft_global_max_pool(weft_tensor *x) {
-    return adaptive("global_max_pool", &wi_op_max_pool, x, (const int64_t[]){1, 1, 1});
+    return WI_CALL(x, "weft_global_max_pool",
+        adaptive("global_max_pool", &wi_op_max_pool, x, (const int64_t[]){1, 1, 1}));
 }
 static weft_tensor *build_global_avg_pool(weft_tensor *x) {
     static const int64_t axes[] = {2, 3, 4, WEFT_END};

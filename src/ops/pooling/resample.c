@@ -61,7 +61,7 @@ static float scale_of(int64_t in, int64_t out, double factor, uint32_t mode) {
     return factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
 }
 
-weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *given) {
+static weft_tensor *build_resample(weft_tensor *x, const weft_resample_options *given) {
     weft_graph *graph = wi_image_graph("resample", x);
     weft_resample_options own;
     const weft_resample_options *const options = &own;
@@ -87,13 +87,25 @@ weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *given) {
     return wi_pool(&wi_op_resample, x, &attributes, sizes);
 }
 
-weft_tensor *weft_upsample_nearest(weft_tensor *x, int64_t factor) {
+weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *given) {
+    return WI_CALL(x, "weft_resample", build_resample(x, given));
+}
+
+static weft_tensor *build_upsample_nearest(weft_tensor *x, int64_t factor) {
     const double f = (double)factor;
     return weft_resample(x, &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .factors = {f, f, f}});
 }
 
-weft_tensor *weft_upsample_linear(weft_tensor *x, int64_t factor, bool align_corners) {
+weft_tensor *weft_upsample_nearest(weft_tensor *x, int64_t factor) {
+    return WI_CALL(x, "weft_upsample_nearest", build_upsample_nearest(x, factor));
+}
+
+static weft_tensor *build_upsample_linear(weft_tensor *x, int64_t factor, bool align_corners) {
     const double f = (double)factor;
     return weft_resample(x, &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .mode = WEFT_RESAMPLE_LINEAR,
                                 .factors = {f, f, f}, .align_corners = align_corners});
+}
+
+weft_tensor *weft_upsample_linear(weft_tensor *x, int64_t factor, bool align_corners) {
+    return WI_CALL(x, "weft_upsample_linear", build_upsample_linear(x, factor, align_corners));
 }

@@ -89,14 +89,14 @@ static weft_tensor *moment(const wi_op *op, weft_tensor *x, int correction, cons
 }
 
 weft_tensor *weft_var_with(weft_tensor *x, int correction, const int64_t *axes, bool keep) {
-    return moment(&wi_op_var, x, correction, axes, keep);
+    return WI_CALL(x, "weft_var_with", moment(&wi_op_var, x, correction, axes, keep));
 }
 weft_tensor *weft_std_with(weft_tensor *x, int correction, const int64_t *axes, bool keep) {
-    return moment(&wi_op_std, x, correction, axes, keep);
+    return WI_CALL(x, "weft_std_with", moment(&wi_op_std, x, correction, axes, keep));
 }
 weft_tensor *weft_var_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return weft_var_with(x, 1, axes, keep);
+    return WI_CALL(x, "weft_var", weft_var_with(x, 1, axes, keep));
 }
 weft_tensor *weft_std_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return weft_std_with(x, 1, axes, keep);
+    return WI_CALL(x, "weft_std", weft_std_with(x, 1, axes, keep));
 }
