@@ -83,11 +83,11 @@ static inline weft_conv_options window_of(call_source *s, bool transposed) {
     weft_conv_options o = {WEFT_CONV_OPTIONS_INIT, .groups = whole(s, 1)};
     o.mode = (weft_conv_padding)number_in(s, WEFT_PADDING_EACH, 0, 3);
     for (int i = 0; i < 2; i++) {
-        o.stride[i] = whole(s, 1);
-        o.dilation[i] = whole(s, 1);
-        o.padding[i] = whole(s, 1);
-        o.padding_after[i] = whole(s, 0);
-        if (transposed) o.output_padding[i] = whole(s, 0);
+        o.strides[i] = whole(s, 1);
+        o.dilations[i] = whole(s, 1);
+        o.paddings[i] = whole(s, 1);
+        o.paddings_after[i] = whole(s, 0);
+        if (transposed) o.output_paddings[i] = whole(s, 0);
     }
     return o;
 }
@@ -96,10 +96,10 @@ static inline weft_pool_options pool_of(call_source *s, bool averages) {
     weft_pool_options o = {WEFT_POOL_OPTIONS_INIT, .ceil_mode = flag(s, false)};
     if (averages) o.divisor = whole(s, 0);
     for (int i = 0; i < 2; i++) {
-        o.window[i] = whole(s, 2);
-        o.stride[i] = whole(s, 2);
-        o.padding[i] = whole(s, 1);
-        o.dilation[i] = whole(s, 1);
+        o.windows[i] = whole(s, 2);
+        o.strides[i] = whole(s, 2);
+        o.paddings[i] = whole(s, 1);
+        o.dilations[i] = whole(s, 1);
     }
     return o;
 }
