@@ -11,6 +11,7 @@
  * Sizes of a plan are fixed, the number of labels in a cluster is not. So a tail is computed for `capacity`
  * of the rows: those with a label in it, which wi_chosen_rows gathers, and as many others as there is room
  * for, which lose 0. With capacity 1 it is computed for all rows, and nothing is gathered. */
+#include "graph/length.h"
 #include "nn/layer_parameters.h"
 #include "ops/index/index.h"
 #include "ops/loss/loss.h"
@@ -52,6 +53,7 @@ static bool check(weft_graph *graph, int64_t width, int64_t classes, const int64
         return false;
     }
     const float divisor = options->divisor;
+    if (!WI_TAKES_NUMBERS(graph, "weft_adaptive_softmax", {"divisor", (double)divisor})) return false;
     if (!(divisor >= 0) || (divisor > 0 && divisor < 1) || isinf(divisor)) {
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "weft_adaptive_softmax: divisor is %g, expected 1 or more",
             (double)divisor);

@@ -1,6 +1,7 @@
 /* L-BFGS (contract in vectors.h): the direction from the history by the two-loop recursion (Nocedal and Wright 2006, algorithm
  * 7.4), a line search, and the ends of a step. */
 #include "base/options.h"
+#include "graph/length.h"
 #include "nn/line_search.h"
 #include "nn/parameter_vector.h"
 #include <float.h>
@@ -36,6 +37,10 @@ struct weft_lbfgs {
 /* ---- making one ---- */
 
 static weft_status check_options(const weft_lbfgs_options *o) {
+    WI_TRY(WI_CHECK_NUMBERS("weft_lbfgs_create", {"rate", (double)o->rate},
+        {"max_iterations", (double)o->max_iterations}, {"max_evaluations", (double)o->max_evaluations},
+        {"history", (double)o->history}, {"tolerance_grad", o->tolerance_grad},
+        {"tolerance_change", o->tolerance_change}));
     const bool counts = o->max_iterations >= 1 && o->max_evaluations >= 1 && o->history >= 1;
     const bool numbers =
         o->rate > 0 && isfinite(o->rate) && o->tolerance_grad >= 0 && o->tolerance_change >= 0;

@@ -173,8 +173,11 @@ static weft_tensor *norm(call_source *s, int kind) {
 }
 
 static weft_tensor *batch_norm(call_source *s, bool of_batch) {
-    const weft_batch_norm_options b = {WEFT_BATCH_NORM_OPTIONS_INIT, .momentum = single(s, 0.5)};
-    const weft_instance_norm_options i = {WEFT_INSTANCE_NORM_OPTIONS_INIT, .running = flag(s, true)};
+    const float momentum = single(s, 0.5), epsilon = single(s, 0);
+    const weft_batch_norm_options b = {
+        WEFT_BATCH_NORM_OPTIONS_INIT, .momentum = momentum, .epsilon = epsilon};
+    const weft_instance_norm_options i = {
+        WEFT_INSTANCE_NORM_OPTIONS_INIT, .momentum = momentum, .epsilon = epsilon, .running = flag(s, true)};
     return of_batch ? weft_batch_norm_layer(IMAGE, &b) : weft_instance_norm_layer(IMAGE, &i);
 }
 

@@ -3,6 +3,7 @@
  * The nodes are the losses of single examples, with the class axis kept at size 1; reductions are ordinary
  * nodes behind them. Their inputs are x (batch, classes, ...), the labels as they were given, and the class
  * weights if there are any. What the forward and the backward rule both write down is made once. */
+#include "graph/length.h"
 #include "ops/loss/loss.h"
 #include "ops/normalization/softmax.h"
 #include "ops/prediction_form.h"
@@ -231,7 +232,8 @@ static bool read_options(weft_graph *graph, class_loss *loss, const weft_class_l
     weft_class_loss_options *const own = &loss->options;
     if (!WI_GRAPH_OPTIONS(graph, own, given, loss->op, WEFT_CLASS_LOSS_OPTIONS_INIT)) return false;
     loss->inputs[2] = own->class_weights;
-    return wi_loss_reduction_good(graph, loss->op, own->reduction) &&
+    return WI_TAKES_NUMBERS(graph, loss->op, {"ignored_label", (double)own->ignored_label}) &&
+           wi_loss_reduction_good(graph, loss->op, own->reduction) &&
            wi_loss_number_in(graph, loss->op, "label_smoothing", own->label_smoothing, 0, 1);
 }
 

@@ -1,4 +1,5 @@
 /* Losses of numbers: squared, absolute, Huber's, and the negative log-likelihoods of Poisson and Gauss. */
+#include "graph/length.h"
 #include "ops/loss/loss.h"
 #include <float.h>
 #include <math.h>
@@ -76,7 +77,7 @@ static weft_tensor *huber(weft_tensor *a, weft_tensor *b, double delta, double s
 static weft_tensor *build_huber_loss(
     weft_tensor *a, weft_tensor *b, float delta, const weft_loss_options *options) {
     weft_graph *graph = begin_pair("huber", &a, &b, options);
-    if (!graph) return NULL;
+    if (!graph || !WI_TAKES_NUMBERS(graph, "huber", {"delta", (double)delta})) return NULL;
     if (!(delta > 0 && delta <= FLT_MAX))
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "huber: delta = %g is not positive and finite", (double)delta);

@@ -1,5 +1,6 @@
 /* Local response normalisation (Krizhevsky et al. 2012): a composite of padded reads along the channels, the
  * last axis in memory, so that forward is one map and the gradient two. */
+#include "graph/length.h"
 #include "ops/pooling/pool.h"
 #include <math.h>
 
@@ -71,6 +72,8 @@ static weft_tensor *build_local_response_norm(
     if (size < 1 || size > most)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "local_response_norm: a window of %lld channels is not in 1..%d", (long long)size, most);
+    if (!WI_TAKES_NUMBERS(graph, "local_response_norm", {"alpha", alpha}, {"beta", beta}, {"k", k}))
+        return NULL;
     if (!isfinite(alpha) || !isfinite(beta) || !isfinite(k))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "local_response_norm: alpha = %g, beta = %g and k = %g are not all finite", alpha, beta, k);

@@ -144,6 +144,7 @@ static int64_t place_axis(
     if (!in_range(op, x, "window", i, o->windows[i], 1, most) ||
         !in_range(op, x, "stride", i, stride, 1, most) || !in_range(op, x, "dilation", i, dilation, 1, most))
         return 0;
+    if (!WI_TAKES_NUMBERS(x->graph, op, {"stride", (double)stride})) return 0;
     const int64_t reach = dilation * (o->windows[i] - 1) + 1;
     if (!in_range(op, x, "padding", i, o->paddings[i], 0, reach / 2)) return 0;
     const int64_t room = n + 2 * o->paddings[i] - reach;
