@@ -89,7 +89,7 @@
     ROW(bilinear_with, weft_bilinear_with(ROWS, ROWS, tensor(s, WEFT_F32, 3, 5, 4, 4, 0), NULL))             \
     ROW(attention_cached, attended_from_cache(s))                                                            \
     ROW(categorical_with, weft_categorical_with(ROWS, &(const weft_categorical_options[]){drawn_of(s)}[0]))  \
-    ROW(carried_state, weft_carried_state(G, small(s, 2), AXES(2, 4, END, END)))                             \
+    ROW(carried_state, carried_state(s))                                                                     \
     ROW(squeeze, weft_squeeze(tensor(s, WEFT_F32, 3, 2, 1, 4, 0), whole(s, 1)))                              \
     ROW(flip, weft_flip(ROWS, whole(s, 1)))                                                                  \
     ROW(gru_cell, cell(s, 3))                                                                                \

@@ -205,10 +205,14 @@ static weft_tensor *model(call_source *s) {
     return weft_model(weft_input(G, name(s), WEFT_F32, 1, 32, 32), which, whole(s, 10), NULL);
 }
 
-static weft_tensor *carried(call_source *s) {
+static weft_tensor *carried_state(call_source *s) {
     const int64_t dims[WEFT_MAX_RANK] = {host_size(s, 2), host_size(s, 4), 1, 1, 1, 1, 1, 1};
-    return weft_carry_start(
-        weft_carried_state(G, small(s, 2), dims), tensor(s, WEFT_F32, 1, 2, 0, 0, 0), small(s, 0));
+    return weft_carried_state(G, small(s, 2), dims);
+}
+
+static weft_tensor *carried(call_source *s) {
+    weft_tensor *const state = carried_state(s);
+    return weft_carry_start(state, tensor(s, WEFT_F32, 1, 2, 0, 0, 0), small(s, 0));
 }
 
 static weft_tensor *einsum(call_source *s) {
