@@ -1,4 +1,5 @@
 /* Options of spatial axes: one number for all of them, or one for each, and nothing in between. */
+/* test once */
 #include "support/fixture.h"
 
 #define CONV(...)     WEFT_WITH(conv, __VA_ARGS__)

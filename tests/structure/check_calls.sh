@@ -3,6 +3,7 @@
 # wrong arguments and look for its name in the error. A macro's row stands for the function that it calls; what src/ops/op_list.h
 # has is one node, whose errors begin with its name.
 # Usage: check_calls.sh ROOT
+# test: @source@
 set -eu
 cd "$1"
 rows=$(cat tests/support/public_call_rows.h tests/support/public_call_forms.h)

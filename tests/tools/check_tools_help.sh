@@ -1,5 +1,6 @@
 #!/bin/sh
 # Every script of tools/ answers --help with its own name, and does nothing else. Usage: check_tools_help.sh ROOT
+# test: @source@
 set -u
 bad=0
 for tool in "$1"/tools/*; do
