@@ -40,8 +40,7 @@ static const product products[] = {
     {"depthwise convolution", CONVOLUTION, 4, {2, 4, 5, 6}, {4, 1, 3, 3}, OPTIONS(.groups = 4)},
     {"convolution of three axes", CONVOLUTION, 5, {WEFT_BATCH, 4, 3, 4, 5}, {6, 4, 2, 1, 3},
         OPTIONS(.paddings = {0, 0, 1})},
-    {"transposed convolution", TRANSPOSED, 4, {WEFT_BATCH, 4, 3, 4}, {4, 6, 3, 3},
-        OPTIONS(.strides = {2, 1})},
+    {"a transposed one", TRANSPOSED, 4, {WEFT_BATCH, 4, 3, 4}, {4, 6, 3, 3}, OPTIONS(.strides = {2, 1})},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 

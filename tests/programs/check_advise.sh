@@ -32,6 +32,12 @@ echo "$got" | awk '
 echo "$got" | grep -q '^AMD RX 6600 .* [0-9.e-]* *expected$' || bad "GPUs of data sheets have no price: $got"
 echo "$got" | grep '^AMD RX 6600' | head -n 1 | grep -q ' - *expected$' && bad "the price of gpu is not that of data sheets: $got"
 
+# Nothing is named: networks that take little time; a device of this machine alone.
+got=$("$weft" advise --steps 1 --threads 1 --device 0:0 2>&1) || bad "failed: $got"
+has "FCN-R: a training step"
+has "weft advise seven"
+echo "$got" | grep -q 'ResNet-50: a training step' && bad "a large network is measured: $got"
+
 # A price by the selector of a kind; --device takes one, too.
 got=$("$weft" advise digits-MLP --steps 1 --threads 1 --device cpu --hourly cpu=36000 2>&1) || bad "failed: $got"
 echo "$got" | grep -q '^[0-9]*:[0-9]* .* [0-9.e+]*$' || bad "the processor has no price: $got"

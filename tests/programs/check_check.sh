@@ -38,6 +38,16 @@ for command in devices "check --only relu" "tune --budget 0 8x8x8" --help; do
     [ $? -eq 1 ] && [ "$got" = "weft: cannot write to the standard output" ] || complain "$command" "expected a line: $got"
 done
 
+# What prints ends without a word where nobody reads on, and blames no driver: by SIGPIPE, as other programs.
+for command in devices "check --only relu" "tune --budget 20 8x8x8" "bench gemm 8x8x8" "advise digits-MLP --steps 1 --threads 1" --help; do
+    # shellcheck disable=SC2086 # the words of a command
+    { sleep 0.3; "$weft" $command 2>"$folder/said"; echo $? >"$folder/status"; } | :
+    while [ ! -s "$folder/status" ]; do sleep 0.1; done
+    [ "$(cat "$folder/status")" -eq 141 ] || complain "$command | :" "expected its end by SIGPIPE, not $(cat "$folder/status")"
+    [ ! -s "$folder/said" ] || complain "$command | :" "expected no word: $(cat "$folder/said")"
+    rm "$folder/status"
+done
+
 # Drivers that end the process as they are opened.
 export OPENCL_LAYERS="$layer" FAULT_OPENCL="clCreateContext 1 1"
 crashes 'opening the device$' --only mul

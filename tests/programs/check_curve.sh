@@ -7,7 +7,7 @@ program=$1 losses=$2 folder=$3
 shift 3
 rm -rf "$folder"
 mkdir -p "$folder"
-"$program" --trace "$folder" "$@" >"$folder/said" 2>&1 || { cat "$folder/said"; exit 1; }
+"$program" --record "$folder" "$@" >"$folder/said" 2>&1 || { cat "$folder/said"; exit 1; }
 paste -d' ' "$losses" "$folder/losses.txt" | awk '
     NF < 2 || NF % 2 { print "line " NR ": other numbers of losses: " $0; bad = 1; exit }
     {

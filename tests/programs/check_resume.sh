@@ -42,7 +42,7 @@ tensors() {
 
 # What the user is told about the training, without times.
 told() {
-    grep -v -e '^continuing after step' -e '^preparing kernels' "$work/$1.out" | sed -E 's/[0-9.]+ m?s( |,|$)/TIME\1/g'
+    grep -v -e '^continuing after step' "$work/$1.out" | sed -E 's/[0-9.]+ m?s( |,|$)/TIME\1/g'
 }
 
 # stop_after_save OPTION...: a run of parts that gets SIGTERM once it has saved a checkpoint.

@@ -21,4 +21,4 @@ kill -CONT $running
 wait $running
 status=$?
 [ $status -eq 130 ] || [ $status -eq 143 ] || { echo "status $status: $(cat "$work/err")"; exit 1; }
-[ ! -s "$work/err" ] || { echo "it did not end at once: $(cat "$work/err")"; exit 1; }
+! grep -q stopped "$work/err" || { echo "it did not end at once: $(cat "$work/err")"; exit 1; }
