@@ -36,8 +36,8 @@ static weft_status build(conv_net *net, weft_graph *graph, const conv_size *size
     net->weight = weft_input_shape(graph, "weight", WEFT_F32, 4,
         (const int64_t[]){size->filters, size->channels / size->groups, size->window, size->window});
     net->slope = weft_input(graph, "slope", WEFT_F32, result, result, size->filters);
-    const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(size->stride),
-        .padding = WEFT_ALL(size->window / 2), .groups = size->groups};
+    const weft_conv_options options = {
+        WEFT_CONV_OPTIONS_INIT, .stride = size->stride, .padding = size->window / 2, .groups = size->groups};
     weft_tensor *const y = weft_conv_with(wi_channels_first(net->x), net->weight, NULL, &options);
     net->output = wi_channels_last(y);
     if (pass == 0) return weft_graph_status(graph);

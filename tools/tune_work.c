@@ -75,7 +75,7 @@ static weft_status build_convolution(tune_graph *g, weft_graph *graph, const tun
     const int64_t made = (size + window / 2 * 2 - window) / n[5] + 1, taps = window * window;
     const int64_t dims[] = {filters, channels / n[6], window, window};
     const weft_conv_options options = {
-        WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(n[5]), .padding = WEFT_ALL(window / 2), .groups = n[6]};
+        WEFT_CONV_OPTIONS_INIT, .stride = n[5], .padding = window / 2, .groups = n[6]};
     weft_tensor *const x =
         add_input(g, weft_input(graph, "x", WEFT_F32, size, size, channels), n[0] * size * size * channels);
     weft_tensor *const weight =

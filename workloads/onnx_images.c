@@ -49,10 +49,10 @@ static weft_conv_options conv_options(const window *w, onnx_node *node) {
     weft_conv_options options = {
         WEFT_CONV_OPTIONS_INIT, .mode = WEFT_PADDING_EACH, .groups = onnx_whole(node, "group", 1)};
     for (int d = 0; d < w->axes; d++) {
-        options.stride[d] = w->stride[d];
-        options.dilation[d] = w->dilation[d];
-        options.padding[d] = w->before[d];
-        options.padding_after[d] = w->after[d];
+        options.strides[d] = w->stride[d];
+        options.dilations[d] = w->dilation[d];
+        options.paddings[d] = w->before[d];
+        options.paddings_after[d] = w->after[d];
     }
     return options;
 }
@@ -76,7 +76,7 @@ static weft_tensor *build_conv_transpose(onnx_network *n, onnx_node *node) {
         return onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "output_shape and auto_pad are not supported");
     if (n->status != WEFT_OK || !read_window(&w, n, node, x, weight)) return NULL;
     weft_conv_options options = conv_options(&w, node);
-    for (int d = 0; d < w.axes; d++) options.output_padding[d] = entry(&more, d, 0);
+    for (int d = 0; d < w.axes; d++) options.output_paddings[d] = entry(&more, d, 0);
     return weft_conv_transpose_with(x, weight, bias, &options);
 }
 
@@ -114,10 +114,10 @@ static weft_tensor *build_pool(onnx_network *n, onnx_node *node, bool maximum) {
     weft_pool_options options = {
         WEFT_POOL_OPTIONS_INIT, .ceil_mode = ceils, .exclude_padding = !maximum && !counts};
     for (int d = 0; d < w.axes; d++) {
-        options.window[d] = w.size[d];
-        options.stride[d] = w.stride[d];
-        options.dilation[d] = w.dilation[d];
-        options.padding[d] = even ? w.before[d] : 0;
+        options.windows[d] = w.size[d];
+        options.strides[d] = w.stride[d];
+        options.dilations[d] = w.dilation[d];
+        options.paddings[d] = even ? w.before[d] : 0;
     }
     return maximum ? weft_max_pool(x, &options) : weft_avg_pool(x, &options);
 }

@@ -225,9 +225,9 @@ static weft_tensor *build_pool(const char *op, const cJSON *c, weft_tensor *cons
     const struct {
         const char *name;
         size_t field;
-    } fields[] = {{"window", offsetof(weft_pool_options, window)},
-        {"stride", offsetof(weft_pool_options, stride)}, {"padding", offsetof(weft_pool_options, padding)},
-        {"dilation", offsetof(weft_pool_options, dilation)}};
+    } fields[] = {{"window", offsetof(weft_pool_options, windows)},
+        {"stride", offsetof(weft_pool_options, strides)}, {"padding", offsetof(weft_pool_options, paddings)},
+        {"dilation", offsetof(weft_pool_options, dilations)}};
     weft_pool_options o = {WEFT_POOL_OPTIONS_INIT, .ceil_mode = cJSON_IsTrue(member(c, "ceil")),
         .exclude_padding = cJSON_IsTrue(member(c, "exclude")),
         .divisor = member(c, "divisor") ? number(c, "divisor") : 0};
@@ -285,10 +285,10 @@ static void read_axes(int64_t to[3], const cJSON *array) {
 
 static weft_tensor *build_conv(const char *op, const cJSON *c, weft_tensor *const *x) {
     weft_conv_options options = {WEFT_CONV_OPTIONS_INIT};
-    read_axes(options.stride, member(c, "stride"));
-    read_axes(options.dilation, member(c, "dilation"));
-    read_axes(options.padding, member(c, "padding"));
-    read_axes(options.output_padding, member(c, "output_padding"));
+    read_axes(options.strides, member(c, "stride"));
+    read_axes(options.dilations, member(c, "dilation"));
+    read_axes(options.paddings, member(c, "padding"));
+    read_axes(options.output_paddings, member(c, "output_padding"));
     options.groups = number(c, "groups");
     if (IS("conv_with")) return weft_conv_with(x[0], x[1], x[2], &options);
     if (IS("conv_transpose_with")) return weft_conv_transpose_with(x[0], x[1], x[2], &options);

@@ -17,7 +17,7 @@ static void layers_by_options(weft_graph *graph) {
     weft_tensor *plane = weft_input(graph, "plane", WEFT_F32, 2, 8, 8);
     weft_tensor *volume = weft_input(graph, "volume", WEFT_F32, 2, 6, 6, 6);
     const weft_conv_layer_options same = {WEFT_CONV_LAYER_OPTIONS_INIT, .same = true};
-    const weft_square_pool_options half = {WEFT_SQUARE_POOL_OPTIONS_INIT, .stride = 2};
+    const weft_pool_options half = {WEFT_POOL_OPTIONS_INIT, .stride = 2};
     (void)weft_bilinear_layer(x, x, 3, WEFT_WITH(linear, .no_bias = true));
     (void)weft_conv1d_layer(line, 4, 3, &same), (void)weft_conv3d_layer(volume, 4, 3, &same);
     weft_tensor *h = weft_conv2d_layer(plane, 4, 3, &same); /* (batch, 4, 8, 8) */

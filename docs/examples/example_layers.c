@@ -50,7 +50,7 @@ static void norms(weft_graph *graph, weft_tensor *image) { /* (batch, 4, 8, 8) *
 
 static void convolutions(weft_graph *graph, weft_tensor *image) { /* (batch, 4, 8, 8) */
     const weft_conv_options same = {WEFT_CONV_OPTIONS_INIT, .mode = WEFT_PADDING_SAME},
-                            twice = {WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(2)};
+                            twice = {WEFT_CONV_OPTIONS_INIT, .stride = 2};
     weft_tensor *kernel = weft_parameter(graph, "kernel", weft_he_uniform(), 4, 4, 3, 3),
                 *back = weft_parameter(graph, "back", weft_lecun_normal(), 4, 4, 2, 2);
     weft_tensor *line = weft_conv1d(weft_flatten_axes(image, 2, 3), 6, 3); /* (batch, 6, 62) */
@@ -65,8 +65,7 @@ static void convolutions(weft_graph *graph, weft_tensor *image) { /* (batch, 4, 
 }
 
 static void pooling(weft_tensor *image) { /* (batch, 4, 8, 8) */
-    const weft_pool_options three = {
-        WEFT_POOL_OPTIONS_INIT, .window = WEFT_ALL(3), .stride = WEFT_ALL(2), .padding = WEFT_ALL(1)};
+    const weft_pool_options three = {WEFT_POOL_OPTIONS_INIT, .window = 3, .stride = 2, .padding = 1};
     const int64_t sizes[] = {2, 2};
     weft_tensor *halves = weft_add(
         weft_max_pool(image, &three), weft_add(weft_avg_pool(image, &three), weft_lp_pool(image, 2, &three)));
@@ -117,9 +116,8 @@ static void recurrent(weft_graph *graph, weft_tensor *x) { /* (batch, 5, 8) */
 
 static void networks(
     weft_tensor *image) { /* (batch, 3, 227, 227): logits of 10 classes; 0: the features before them */
-    (void)weft_lenet5(
-        weft_resample(image, &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .sizes = {32, 32}}), 10,
-        "lenet5.");
+    (void)weft_lenet5(weft_resample(image, &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .size = 32}),
+        10, "lenet5.");
     (void)weft_alexnet_s(image, 10, "alexnet_s."), (void)weft_alexnet_r(image, 10, "alexnet_r.");
     (void)weft_vgg11(image, 10, "vgg11."), (void)weft_vgg16(image, 10, "vgg16.");
     (void)weft_googlenet(image, 10, "googlenet."), (void)weft_inception_v3(image, 0, "inception_v3.");

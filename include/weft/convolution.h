@@ -5,6 +5,10 @@
  * axes are numbered from 0 in that order. The definitions are those of the PyTorch functions of the same
  * names.
  *
+ * An option in the singular is one number for all spatial axes, and its plural has one for each, where they differ:
+ * .stride = 2, or .strides = {2, 1}, where PyTorch has stride=2 and stride=(2, 1). Both of them, an entry for an axis that x does
+ * not have, or a 0 beside other entries of anything but a padding is WEFT_ERROR_ARGUMENT.
+ *
  * Errors, as for every expression: WEFT_ERROR_SHAPE (ranks or channels that do not match, a window larger
  * than the padded image, a spatial axis that depends on the batch size), WEFT_ERROR_DTYPE,
  * WEFT_ERROR_ARGUMENT (an option out of range). */
@@ -17,27 +21,24 @@
 extern "C" {
 #endif
 
-/* The same number for each spatial axis: .stride = WEFT_ALL(2). */
-#define WEFT_ALL(n)                                                                                          \
-    { (n), (n), (n) }
-
 typedef enum weft_conv_padding {
     WEFT_PADDING_EQUAL, /* `padding` zeros on both sides of an axis */
     WEFT_PADDING_EACH,  /* `padding` zeros before an axis and `padding_after` zeros after it */
     WEFT_PADDING_SAME   /* as many zeros as make the result image / stride long, rounded up; an odd one is
-                           added after */
+                           added after; no padding is given */
 } weft_conv_padding;
 
 typedef struct weft_conv_options {
     size_t struct_size;
-    int64_t stride[3];         /* 0 (the default) means 1 */
-    int64_t dilation[3];       /* 0 (the default) means 1 */
-    weft_conv_padding mode;    /* default WEFT_PADDING_EQUAL; transposed convolutions do not take _SAME */
-    int64_t padding[3];        /* default 0; transposed: the padding of the corresponding convolution */
-    int64_t padding_after[3];  /* default 0 */
-    int64_t output_padding[3]; /* default 0; transposed only: added to the end of an axis; less than its
-                                  stride or dilation */
-    int64_t groups;            /* 0 (the default) means 1; divides the channels of x and of the result */
+    int64_t stride, strides[3];     /* 0 (the default) means 1 */
+    int64_t dilation, dilations[3]; /* 0 (the default) means 1 */
+    weft_conv_padding mode;       /* default WEFT_PADDING_EQUAL; transposed convolutions do not take _SAME */
+    int64_t padding, paddings[3]; /* default 0; transposed: the padding of the corresponding convolution */
+    int64_t padding_after, paddings_after[3]; /* default 0; for WEFT_PADDING_EACH */
+    int64_t output_padding,
+        output_paddings[3]; /* default 0; transposed only: added to the end of an axis; less
+                                                   than its stride or dilation */
+    int64_t groups;         /* 0 (the default) means 1; divides the channels of x and of the result */
 } weft_conv_options;
 #define WEFT_CONV_OPTIONS_INIT .struct_size = sizeof(weft_conv_options)
 

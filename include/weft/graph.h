@@ -48,8 +48,9 @@ WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
 /* A second dimension whose size is not part of the network: the length of sequences, which weft_plan_options.length
  * gives. Inputs, positions (weft_arange), slices, padding and what is filled may have it, with numbers: WEFT_LENGTH + 1,
  * 2 * WEFT_LENGTH. Parameters and states may not. It is a number that stands for the length, and shapes are printed with
- * the word: (batch, length, 64). In a graph that has it, larger ordinary dimensions than a quarter of it are refused where
- * they meet the length, and batch axes are neither cut nor lengthened. */
+ * the word: (batch, length, 64). What takes a number that is no size (a margin, a rate, a stride, how many epochs) refuses it, and
+ * what weft_tensor_dimension gives of a batch axis that is cut, with WEFT_ERROR_ARGUMENT. In a graph that has the length, larger
+ * ordinary dimensions than a quarter of it are refused where they meet it, and batch axes are neither cut nor lengthened. */
 #define WEFT_LENGTH INT64_C(120748753)
 /* Ends a list of dimensions or axes; the macros below append it. */
 #define WEFT_END INT64_MIN

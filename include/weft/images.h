@@ -1,9 +1,9 @@
 /* weft/images.h: ops on images, as a reference card.
  *
  * An image is x (N, C, L), (N, C, H, W) or (N, C, D, H, W), f32: a batch of signals, pictures or volumes with
- * C channels. The axes after C are its spatial axes; their sizes must not depend on the batch size. Arrays in
- * options have one entry per spatial axis, in the order of the axes. Images are stored channels-last; shapes
- * do not show it.
+ * C channels. The axes after C are its spatial axes; their sizes must not depend on the batch size. An option in the
+ * singular is one number for all spatial axes, and its plural has one for each, in their order, as in convolution.h:
+ * .stride = 2, or .strides = {2, 1}. Images are stored channels-last; shapes do not show it.
  *
  * Errors are those of the graph: WEFT_ERROR_DTYPE (not f32), WEFT_ERROR_SHAPE (another rank, a window longer
  * than the padded axis, ...), WEFT_ERROR_ARGUMENT (a number outside of the range that is given here).
@@ -22,10 +22,10 @@ extern "C" {
  * windows. */
 typedef struct weft_pool_options {
     size_t struct_size;
-    int64_t window[3];   /* 1 or more */
-    int64_t stride[3];   /* 0 (the default) means the window */
-    int64_t padding[3];  /* default 0; on both sides, at most e / 2 */
-    int64_t dilation[3]; /* 0 (the default) means 1: adjacent elements */
+    int64_t window, windows[3];     /* 1 or more */
+    int64_t stride, strides[3];     /* 0 (the default) means the window */
+    int64_t padding, paddings[3];   /* default 0; on both sides, at most e / 2 */
+    int64_t dilation, dilations[3]; /* 0 (the default) means 1: adjacent elements */
     bool ceil_mode; /* default false; true: ceil instead of floor, but no window begins after x and its left
                        padding */
     bool exclude_padding; /* default false: the mean includes padding zeros (not elements after the padding);
@@ -47,22 +47,9 @@ WEFT_API weft_tensor *weft_lp_pool(weft_tensor *x, double p, const weft_pool_opt
  * options stand in the call: weft_max_pool2d(x, 3, .stride = 2, .padding = 1). */
 WEFT_API weft_tensor *weft_max_pool2d(weft_tensor *x, int64_t size);
 WEFT_API weft_tensor *weft_avg_pool2d(weft_tensor *x, int64_t size);
-/* The fields of weft_pool_options with one number for both axes. */
-typedef struct weft_square_pool_options {
-    size_t struct_size;
-    int64_t stride;   /* 0 (the default) means the size */
-    int64_t padding;  /* default 0 */
-    int64_t dilation; /* 0 (the default) means 1 */
-    int64_t divisor;
-    bool ceil_mode;
-    bool exclude_padding;
-} weft_square_pool_options;
-#define WEFT_SQUARE_POOL_OPTIONS_INIT .struct_size = sizeof(weft_square_pool_options)
-/* The same with options; NULL means all defaults. */
-WEFT_API weft_tensor *weft_max_pool2d_with(
-    weft_tensor *x, int64_t size, const weft_square_pool_options *options);
-WEFT_API weft_tensor *weft_avg_pool2d_with(
-    weft_tensor *x, int64_t size, const weft_square_pool_options *options);
+/* The same with options, whose window stays unset; NULL means all defaults. */
+WEFT_API weft_tensor *weft_max_pool2d_with(weft_tensor *x, int64_t size, const weft_pool_options *options);
+WEFT_API weft_tensor *weft_avg_pool2d_with(weft_tensor *x, int64_t size, const weft_pool_options *options);
 /* To the given spatial sizes: result o of an axis of size n covers the elements floor(o·n / size) to
  * ceil((o + 1)·n / size) - 1. */
 WEFT_API weft_tensor *weft_adaptive_max_pool(weft_tensor *x, const int64_t *sizes);
@@ -79,8 +66,9 @@ typedef enum weft_resample_mode {
 typedef struct weft_resample_options {
     size_t struct_size;
     weft_resample_mode mode; /* default nearest */
-    int64_t sizes[3];        /* sizes of the result; where an entry is 0, its factor is used */
-    double factors[3]; /* the size of the result is floor(factor · n), and o / factor replaces o·n / size */
+    int64_t size, sizes[3];  /* of the result; where an axis has none, its factor is used */
+    double factor,
+        factors[3]; /* the size of the result is floor(factor · n), and o / factor replaces o·n / size */
     bool align_corners; /* default false: positions are pixel centres; true: corner pixels are aligned;
                            linear only */
 } weft_resample_options;
@@ -106,7 +94,7 @@ WEFT_API weft_tensor *weft_dropout_channels(weft_tensor *x, float p);
 #ifdef __cplusplus
 }
 #else /* arguments with names (graph.h) */
-#define weft_max_pool2d(x, ...) WEFT_NAMED_(weft_max_pool2d_with, square_pool, 2, x, __VA_ARGS__)
-#define weft_avg_pool2d(x, ...) WEFT_NAMED_(weft_avg_pool2d_with, square_pool, 2, x, __VA_ARGS__)
+#define weft_max_pool2d(x, ...) WEFT_NAMED_(weft_max_pool2d_with, pool, 2, x, __VA_ARGS__)
+#define weft_avg_pool2d(x, ...) WEFT_NAMED_(weft_avg_pool2d_with, pool, 2, x, __VA_ARGS__)
 #endif
 #endif

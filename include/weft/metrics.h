@@ -43,9 +43,12 @@ typedef struct weft_metric {
      * weft_sigmoid or weft_softmax gives is WEFT_ERROR_ARGUMENT. */
     weft_tensor *output;
     const char *target; /* column of the dataset; default: the option `labels` */
-    /* f32 column, one number of 0 or more for each row or each example; default: the option `weights`, else 1 each. */
+    /* f32 column, one number of 0 or more for each row or each example; default: the option `weights`, else 1 each. For a trainer
+     * other weights than those of the loss over the same target are WEFT_ERROR_ARGUMENT. */
     const char *weights;
-    /* i32 column, one number for each example: its first so many rows count; default: the option `lengths`, else all do. */
+    /* i32 column, one number for each example: its first so many rows count; default: the option `lengths`, else all do. For a
+     * trainer other lengths than those of the loss over the same labels are WEFT_ERROR_ARGUMENT, and so are lengths beside a loss
+     * that counts all labels; a loss that ignores a label may have it behind the lengths. */
     const char *lengths;
     const char *name; /* in logs and for early stopping; default "accuracy", "top_5", "confusion",
                             "precision", "recall", "f1", "mean_absolute_error", "r_squared", "perplexity" */

@@ -81,7 +81,7 @@ typedef struct weft_conv_layer_options {
     const weft_initialiser *bias_initialiser;   /* default U(±1/sqrt(fan_in)) */
     bool no_bias;                               /* default false */
     bool same;                                  /* default false; true: conv.mode WEFT_PADDING_SAME */
-    /* One number for all spatial axes instead of the field of conv. 0 (the default): that field counts; both: an error. */
+    /* The fields of conv of these names, for all spatial axes. 0 (the default): those of conv count; both: an error. */
     int64_t stride, padding, dilation, output_padding, groups;
     int64_t size; /* the window along each spatial axis, where the argument `size` is NULL */
 } weft_conv_layer_options;

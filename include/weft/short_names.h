@@ -45,7 +45,6 @@ typedef weft_image_options image_options;
 typedef weft_cifar cifar;
 typedef weft_image_block image_block;
 typedef weft_pool_options pool_options;
-typedef weft_square_pool_options square_pool_options;
 typedef weft_resample_mode resample_mode;
 typedef weft_resample_options resample_options;
 typedef weft_scatter_kind scatter_kind;
@@ -140,7 +139,6 @@ typedef weft_lbfgs_info lbfgs_info;
 #define last_error(...) weft_last_error(__VA_ARGS__)
 #define version(...) weft_version(__VA_ARGS__)
 #define build_options(...) weft_build_options(__VA_ARGS__)
-#define ALL(...) WEFT_ALL(__VA_ARGS__)
 #define conv_with(...) weft_conv_with(__VA_ARGS__)
 #define conv_transpose_with(...) weft_conv_transpose_with(__VA_ARGS__)
 #define device_count(...) weft_device_count(__VA_ARGS__)
@@ -764,7 +762,6 @@ typedef weft_lbfgs_info lbfgs_info;
 #define CIFAR_100_TRAIN WEFT_CIFAR_100_TRAIN
 #define CIFAR_100_TEST WEFT_CIFAR_100_TEST
 #define POOL_OPTIONS_INIT WEFT_POOL_OPTIONS_INIT
-#define SQUARE_POOL_OPTIONS_INIT WEFT_SQUARE_POOL_OPTIONS_INIT
 #define RESAMPLE_NEAREST WEFT_RESAMPLE_NEAREST
 #define RESAMPLE_LINEAR WEFT_RESAMPLE_LINEAR
 #define RESAMPLE_OPTIONS_INIT WEFT_RESAMPLE_OPTIONS_INIT

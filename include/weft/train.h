@@ -241,7 +241,8 @@ typedef struct weft_trainer_options {
      * labels does not ignore, too, is WEFT_ERROR_ARGUMENT. */
     bool ignore;
     int32_t ignored_label;
-    const char *weights, *lengths;   /* columns, as in weft_metric; default none */
+    const char *weights,
+        *lengths; /* columns, as in weft_metric, and as there no others than the loss has; default none */
     weft_dataset *validation;        /* default none; retained */
     weft_progress_callback on_epoch; /* after each epoch, validation included */
     weft_progress_callback on_step;  /* after each step; loss and accuracy may be a few steps old */

@@ -46,14 +46,28 @@ static bool stands_for_size(double value, int64_t symbol) {
     return times >= 1 && rest <= MOST_REST && rest >= -MOST_REST;
 }
 
-weft_status wi_check_number(const char *op, double value) {
+static weft_status check_named(const char *op, const char *name, double value) {
     const bool is_length = stands_for_size(value, WEFT_LENGTH);
     if (!is_length && !stands_for_size(value, WI_BATCH_SYMBOL)) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "%s: %.0f stands for a size that plans give (%s), and is no number; weft_size(x, axis) gives the "
-        "size "
-        "as a tensor",
-        op, value, is_length ? "WEFT_LENGTH" : "of a batch axis");
+        "%s: %s%s%.0f stands for a size that plans give (%s), and is no number; weft_size(x, axis) gives the "
+        "size as a tensor",
+        op, name, *name ? " = " : "", value, is_length ? "WEFT_LENGTH" : "of a batch axis");
+}
+
+weft_status wi_check_number(const char *op, double value) {
+    return check_named(op, "", value);
+}
+
+weft_status wi_check_numbers(const char *op, const wi_named_number *numbers, size_t count) {
+    for (size_t i = 0; i < count; i++) WI_TRY(check_named(op, numbers[i].name, numbers[i].value));
+    return WEFT_OK;
+}
+
+bool wi_takes_numbers(weft_graph *graph, const char *op, const wi_named_number *numbers, size_t count) {
+    const weft_status status = wi_check_numbers(op, numbers, count);
+    if (status != WEFT_OK) wi_graph_fail_recorded(graph, status);
+    return status == WEFT_OK;
 }
 
 bool wi_takes_number(weft_graph *graph, const char *op, double value) {

@@ -33,6 +33,18 @@ int64_t wi_counted(const weft_graph *graph, int64_t dim);
  * weft_tensor_dimension of a batch axis? WEFT_ERROR_ARGUMENT otherwise; false with the error recorded. */
 weft_status wi_check_number(const char *op, double value);
 bool wi_takes_number(weft_graph *graph, const char *op, double value);
+/* The same of parameters and fields by their names: WI_CHECK_NUMBERS("optimizer", {"rate", rate}, {"epsilon", epsilon}). */
+typedef struct wi_named_number {
+    const char *name;
+    double value;
+} wi_named_number;
+weft_status wi_check_numbers(const char *op, const wi_named_number *numbers, size_t count);
+bool wi_takes_numbers(weft_graph *graph, const char *op, const wi_named_number *numbers, size_t count);
+#define WI_NAMED_NUMBERS(...)                                                                                \
+    (const wi_named_number[]){__VA_ARGS__},                                                                  \
+        sizeof((const wi_named_number[]){__VA_ARGS__}) / sizeof(wi_named_number)
+#define WI_CHECK_NUMBERS(op, ...)        wi_check_numbers((op), WI_NAMED_NUMBERS(__VA_ARGS__))
+#define WI_TAKES_NUMBERS(graph, op, ...) wi_takes_numbers((graph), (op), WI_NAMED_NUMBERS(__VA_ARGS__))
 /* What the length is, for the line of an error: "WEFT_LENGTH". */
 const char *wi_length_word(const weft_graph *graph);
 /* What a plan gives. */

@@ -190,11 +190,19 @@ const char *weft_tensor_name(const weft_tensor *tensor) {
     return tensor && tensor->name ? tensor->name : "";
 }
 
+/* What says enough of its call: "sum", and "parameter 'w'" of weft_parameter_shape. */
+static const char *told(const weft_tensor *node) {
+    const char *const call = node->origin ? node->graph->origins.of[node->origin - 1].call : NULL;
+    const char *const op = node->op->name;
+    const bool is_source = node->op->kind == WI_SOURCE;
+    return call && is_source && strncmp(call + sizeof "weft_" - 1, op, strlen(op)) == 0 ? call : op;
+}
+
 const char *wi_node_print(const weft_tensor *node, char text[WI_NODE_TEXT]) {
     char shape[WI_SHAPE_TEXT], origin[WI_ORIGIN_TEXT];
     const char *const name = weft_tensor_name(node), *const quote = *name ? "'" : "";
     snprintf(text, WI_NODE_TEXT, "%s %s%.128s%s%s%s%s", node->op->name, quote, name, quote, *name ? " " : "",
-        wi_shape_print(&node->shape, shape), wi_origin_print(node->graph, node->origin, "", origin));
+        wi_shape_print(&node->shape, shape), wi_origin_print(node->graph, node->origin, told(node), origin));
     return text;
 }
 

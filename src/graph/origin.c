@@ -2,6 +2,7 @@
 #include "graph/origin.h"
 #include "graph/nodes.h"
 #include "graph/scope.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,16 @@ weft_tensor *wi_call_end(weft_graph *graph, weft_tensor *result) {
     graph->origins.call = NULL;
     graph->origins.current = 0;
     return result;
+}
+
+weft_status wi_call_done(weft_graph *graph, weft_status status) {
+    const char *const call = graph ? graph->origins.call : NULL;
+    char text[WI_ORIGIN_TEXT];
+    (void)wi_call_end(graph, NULL);
+    if (status == WEFT_OK || !call || graph->origins.call || graph->status != WEFT_OK) return status;
+    snprintf(text, sizeof text, " (in %s)", call);
+    if (!strstr(weft_last_error(), call)) wi_error_add(text);
+    return status;
 }
 
 void wi_origin_changed(weft_graph *graph) {
@@ -67,10 +78,14 @@ static void append(char text[WI_ORIGIN_TEXT], const char *format, const char *wh
     snprintf(text + at + (size_t)written, WI_ORIGIN_TEXT - at - (size_t)written, format, length, what, line);
 }
 
+static bool begins_with_word(const char *line, const char *word) {
+    const size_t length = strlen(word);
+    return strncmp(line, word, length) == 0 && !isalnum((unsigned char)line[length]) && line[length] != '_';
+}
+
 /* With the prefix of public names or without it. */
 static bool begins_with(const char *line, const char *call) {
-    const char *const bare = call + sizeof "weft_" - 1;
-    return strncmp(line, call, strlen(call)) == 0 || strncmp(line, bare, strlen(bare)) == 0;
+    return begins_with_word(line, call) || begins_with_word(line, call + sizeof "weft_" - 1);
 }
 
 const char *wi_origin_print(

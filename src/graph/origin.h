@@ -28,11 +28,16 @@ typedef struct wi_origins {
     int line;
 } wi_origins;
 
-/* Call of a public function made of others, as an expression over one of its inputs: the calls in it are of `call`. */
-#define WI_CALL(x, call, expression)                                                                         \
-    (wi_call_begin(weft_tensor_graph(x), call), wi_call_end(weft_tensor_graph(x), (expression)))
+/* Call of a public function made of others, as an expression over one of its inputs: the calls in it are of `call`. Functions that
+ * a macro stands for have the name of the macro: weft_linear, weft_sum. */
+#define WI_CALL(x, call, expression)        WI_CALL_IN(weft_tensor_graph(x), call, expression)
+#define WI_CALL_IN(graph, call, expression) (wi_call_begin((graph), call), wi_call_end((graph), (expression)))
 void wi_call_begin(weft_graph *graph, const char *call); /* NULL: nothing */
 weft_tensor *wi_call_end(weft_graph *graph, weft_tensor *result);
+/* The same of a function that returns a status: its error names the call, unless it is an older one of the graph. */
+#define WI_STATUS_CALL(graph, call, expression)                                                              \
+    (wi_call_begin((graph), call), wi_call_done((graph), (expression)))
+weft_status wi_call_done(weft_graph *graph, weft_status status);
 
 /* What is made now; 0: it cannot be told. */
 uint32_t wi_origin_now(weft_graph *graph);

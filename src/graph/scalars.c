@@ -20,9 +20,13 @@ static weft_tensor *make_scalar(weft_graph *graph, wi_scalar scalar) {
     return tensor;
 }
 
-weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value) {
+static weft_tensor *build_scalar(weft_graph *graph, const char *name, float value) {
     if (!graph || !wi_takes_number(graph, "scalar", (double)value)) return NULL;
     return wi_name_node(make_scalar(graph, (wi_scalar){.value = value}), name);
+}
+
+weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value) {
+    return WI_CALL_IN(graph, "weft_scalar", build_scalar(graph, name, value));
 }
 
 /* What a rule gives, and remembers, follows from its numbers and the clock: equal scalars are one, so that all updates of an

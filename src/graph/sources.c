@@ -67,12 +67,17 @@ weft_tensor *weft_input_shape(
     return wi_name_node(wi_node(graph, &wi_op_input, NULL, 0, dtype, &shape, &attributes), name);
 }
 
-weft_tensor *weft_input_dims(weft_graph *graph, const char *name, weft_dtype dtype, int64_t d0, int64_t d1,
-    int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6) {
+static weft_tensor *build_input_dims(weft_graph *graph, const char *name, weft_dtype dtype, int64_t d0,
+    int64_t d1, int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6) {
     const int64_t dims[] = {WEFT_BATCH, d0, d1, d2, d3, d4, d5, d6};
     wi_shape shape;
     (void)read_ended(&shape, dims);
     return weft_input_shape(graph, name, dtype, shape.rank, shape.dims);
+}
+
+weft_tensor *weft_input_dims(weft_graph *graph, const char *name, weft_dtype dtype, int64_t d0, int64_t d1,
+    int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6) {
+    return WI_CALL_IN(graph, "weft_input", build_input_dims(graph, name, dtype, d0, d1, d2, d3, d4, d5, d6));
 }
 
 static bool is_input_named(const weft_tensor *node, const char *name) {
@@ -219,10 +224,11 @@ static weft_tensor *find_or_make(weft_graph *graph, const wi_op *op, const char 
 
 weft_tensor *weft_parameter_shape(
     weft_graph *graph, const char *name, weft_initialiser initialiser, int rank, const int64_t *dims) {
-    return weft_parameter_dtype(graph, name, WEFT_F32, initialiser, rank, dims);
+    return WI_CALL_IN(
+        graph, "weft_parameter_shape", weft_parameter_dtype(graph, name, WEFT_F32, initialiser, rank, dims));
 }
 
-weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, weft_dtype dtype,
+static weft_tensor *build_parameter_dtype(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims) {
     wi_shape shape;
     if (!graph) return NULL;
@@ -238,7 +244,13 @@ weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, weft_dtyp
     return find_or_make(graph, &wi_op_parameter, name, dtype, initialiser, &shape);
 }
 
-weft_tensor *weft_parameter_dims(weft_graph *graph, const char *name, weft_initialiser initialiser,
+weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims) {
+    return WI_CALL_IN(
+        graph, "weft_parameter_dtype", build_parameter_dtype(graph, name, dtype, initialiser, rank, dims));
+}
+
+static weft_tensor *build_parameter_dims(weft_graph *graph, const char *name, weft_initialiser initialiser,
     int64_t d0, int64_t d1, int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6, int64_t d7) {
     const int64_t dims[] = {d0, d1, d2, d3, d4, d5, d6, d7};
     wi_shape shape;
@@ -246,7 +258,13 @@ weft_tensor *weft_parameter_dims(weft_graph *graph, const char *name, weft_initi
     return weft_parameter_shape(graph, name, initialiser, shape.rank, shape.dims);
 }
 
-weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
+weft_tensor *weft_parameter_dims(weft_graph *graph, const char *name, weft_initialiser initialiser,
+    int64_t d0, int64_t d1, int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6, int64_t d7) {
+    return WI_CALL_IN(graph, "weft_parameter",
+        build_parameter_dims(graph, name, initialiser, d0, d1, d2, d3, d4, d5, d6, d7));
+}
+
+static weft_tensor *build_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims) {
     wi_shape shape;
     if (!graph) return NULL;
@@ -263,11 +281,23 @@ weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dt
     return find_or_make(graph, &wi_op_state, name, dtype, initialiser, &shape);
 }
 
-weft_tensor *weft_transient_state(weft_graph *graph, const char *name, weft_dtype dtype,
+weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims) {
+    return WI_CALL_IN(
+        graph, "weft_state_shape", build_state_shape(graph, name, dtype, initialiser, rank, dims));
+}
+
+static weft_tensor *build_transient_state(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims) {
     weft_tensor *const state = weft_state_shape(graph, name, dtype, initialiser, rank, dims);
     if (state) state->variable->transient = true;
     return state;
+}
+
+weft_tensor *weft_transient_state(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims) {
+    return WI_CALL_IN(
+        graph, "weft_transient_state", build_transient_state(graph, name, dtype, initialiser, rank, dims));
 }
 
 weft_tensor *wi_covering_state(weft_graph *graph, size_t block, int64_t rows, float first) {
@@ -278,7 +308,7 @@ weft_tensor *wi_covering_state(weft_graph *graph, size_t block, int64_t rows, fl
         (weft_initialiser){.kind = WEFT_INIT_CONSTANT, .a = first});
 }
 
-weft_tensor *weft_array(
+static weft_tensor *build_array(
     weft_graph *graph, weft_dtype dtype, const void *data, int rank, const int64_t *dims) {
     wi_shape shape;
     if (!graph) return NULL;
@@ -295,6 +325,11 @@ weft_tensor *weft_array(
     if (!variable->data) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     memcpy(variable->data, data, variable->bytes);
     return tensor;
+}
+
+weft_tensor *weft_array(
+    weft_graph *graph, weft_dtype dtype, const void *data, int rank, const int64_t *dims) {
+    return WI_CALL_IN(graph, "weft_array", build_array(graph, dtype, data, rank, dims));
 }
 
 /* ---- constants ---- */
@@ -337,7 +372,7 @@ weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value) {
 }
 
 weft_tensor *weft_number(weft_tensor *x, double value) {
-    return x ? weft_constant(x->graph, x->dtype, value) : NULL;
+    return WI_CALL(x, "weft_number", x ? weft_constant(x->graph, x->dtype, value) : NULL);
 }
 
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis) {

@@ -11,6 +11,7 @@
  * Sizes of a plan are fixed, the number of labels in a cluster is not. So a tail is computed for `capacity`
  * of the rows: those with a label in it, which wi_chosen_rows gathers, and as many others as there is room
  * for, which lose 0. With capacity 1 it is computed for all rows, and nothing is gathered. */
+#include "graph/length.h"
 #include "nn/layer_parameters.h"
 #include "ops/index/index.h"
 #include "ops/loss/loss.h"
@@ -52,6 +53,7 @@ static bool check(weft_graph *graph, int64_t width, int64_t classes, const int64
         return false;
     }
     const float divisor = options->divisor;
+    if (!WI_TAKES_NUMBERS(graph, "weft_adaptive_softmax", {"divisor", (double)divisor})) return false;
     if (!(divisor >= 0) || (divisor > 0 && divisor < 1) || isinf(divisor)) {
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "weft_adaptive_softmax: divisor is %g, expected 1 or more",
             (double)divisor);
@@ -156,7 +158,7 @@ static weft_adaptive_softmax *make_layer(weft_graph *graph, int64_t width, int64
     return a;
 }
 
-weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
+static weft_adaptive_softmax *build_layer(weft_graph *graph, int64_t width, int64_t classes,
     const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *given) {
     weft_adaptive_softmax_options options;
     if (!graph || !WI_GRAPH_OPTIONS(
@@ -166,7 +168,15 @@ weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t wi
     return a && make_parameters(a, &options) ? a : NULL;
 }
 
-weft_adaptive_softmax *weft_adaptive_softmax_with(int64_t classes, const int64_t *cutoffs, size_t count,
+weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
+    const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *given) {
+    wi_call_begin(graph, "weft_adaptive_softmax_layer");
+    weft_adaptive_softmax *const made = build_layer(graph, width, classes, cutoffs, count, given);
+    wi_call_end(graph, NULL);
+    return made;
+}
+
+static weft_adaptive_softmax *build_with(int64_t classes, const int64_t *cutoffs, size_t count,
     const weft_adaptive_softmax_weights *weights, const weft_adaptive_softmax_options *given) {
     weft_adaptive_softmax_options options;
     weft_tensor *head = weights ? weights->head_weight : NULL;
@@ -183,6 +193,15 @@ weft_adaptive_softmax *weft_adaptive_softmax_with(int64_t classes, const int64_t
     weft_adaptive_softmax *const a =
         make_layer(graph, weft_tensor_dimension(head, -1), classes, cutoffs, count, &options);
     return a && take_weights(a, weights) ? a : NULL;
+}
+
+weft_adaptive_softmax *weft_adaptive_softmax_with(int64_t classes, const int64_t *cutoffs, size_t count,
+    const weft_adaptive_softmax_weights *weights, const weft_adaptive_softmax_options *given) {
+    weft_graph *const graph = weft_tensor_graph(weights ? weights->head_weight : NULL);
+    wi_call_begin(graph, "weft_adaptive_softmax_with");
+    weft_adaptive_softmax *const made = build_with(classes, cutoffs, count, weights, given);
+    wi_call_end(graph, NULL);
+    return made;
 }
 
 /* ---- shared by training and inference ---- */
@@ -268,7 +287,8 @@ static weft_tensor *tail_loss(const tail *t, weft_tensor *x, weft_tensor *labels
     return summed_losses(tail_of(t, x), own);
 }
 
-weft_tensor *weft_adaptive_softmax_loss(weft_adaptive_softmax *softmax, weft_tensor *x, weft_tensor *labels) {
+static weft_tensor *build_adaptive_softmax_loss(
+    weft_adaptive_softmax *softmax, weft_tensor *x, weft_tensor *labels) {
     weft_tensor *inputs[] = {x, labels};
     if (!softmax || !wi_inputs_graph("weft_adaptive_softmax", inputs, 2)) return NULL;
     int64_t rows;
@@ -294,9 +314,13 @@ weft_tensor *weft_adaptive_softmax_loss(weft_adaptive_softmax *softmax, weft_ten
     return wi_note_mean(weft_div(total, weft_maximum(counted, weft_number(counted, 1))), counted);
 }
 
+weft_tensor *weft_adaptive_softmax_loss(weft_adaptive_softmax *softmax, weft_tensor *x, weft_tensor *labels) {
+    return WI_CALL(x, "weft_adaptive_softmax_loss", build_adaptive_softmax_loss(softmax, x, labels));
+}
+
 /* ---- log-probabilities of all classes ---- */
 
-weft_tensor *weft_adaptive_softmax_log_prob(weft_adaptive_softmax *softmax, weft_tensor *x) {
+static weft_tensor *build_adaptive_softmax_log_prob(weft_adaptive_softmax *softmax, weft_tensor *x) {
     int64_t rows;
     weft_tensor *flat = softmax && x ? as_rows(softmax, x, &rows) : NULL;
     if (!flat) return NULL;
@@ -311,4 +335,8 @@ weft_tensor *weft_adaptive_softmax_log_prob(weft_adaptive_softmax *softmax, weft
     wi_shape shape = x->shape;
     shape.dims[shape.rank - 1] = softmax->classes;
     return all ? weft_reshape_shape(all, shape.rank, shape.dims) : NULL;
+}
+
+weft_tensor *weft_adaptive_softmax_log_prob(weft_adaptive_softmax *softmax, weft_tensor *x) {
+    return WI_CALL(x, "weft_adaptive_softmax_log_prob", build_adaptive_softmax_log_prob(softmax, x));
 }

@@ -36,13 +36,15 @@ static bool weight_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *x, int6
     return true;
 }
 
-/* One number for all spatial axes instead of the array. */
-static bool take_number(weft_graph *graph, const char *what, int64_t number, int64_t *array, int count) {
-    for (int i = 0; number && i < count; i++)
-        if (array[i])
-            return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-                "weft_conv_layer: %s = %" PRId64 " beside conv.%s: give one of them", what, number, what);
-    for (int i = 0; number && i < count; i++) array[i] = number;
+/* A number of the layer's options instead of that of conv. */
+static bool take_number(
+    weft_graph *graph, const char *what, int64_t number, int64_t *one, const int64_t *many) {
+    if (!number) return true;
+    if (*one || (many && (many[0] || many[1] || many[2])))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_conv_layer: %s = %" PRId64 " beside conv.%s%s: give one of them", what, number, what,
+            *one ? "" : "s");
+    *one = number;
     return true;
 }
 
@@ -55,11 +57,12 @@ static bool take_numbers(weft_graph *graph, weft_conv_layer_options *own) {
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "weft_conv_layer: padding = %" PRId64 " beside same, which computes the padding", own->padding);
     if (own->same) conv->mode = WEFT_PADDING_SAME;
-    return take_number(graph, "stride", own->stride, conv->stride, 3) &&
-           take_number(graph, "padding", own->padding, conv->padding, 3) &&
-           take_number(graph, "dilation", own->dilation, conv->dilation, 3) &&
-           take_number(graph, "output_padding", own->output_padding, conv->output_padding, 3) &&
-           take_number(graph, "groups", own->groups, &conv->groups, 1);
+    return take_number(graph, "stride", own->stride, &conv->stride, conv->strides) &&
+           take_number(graph, "padding", own->padding, &conv->padding, conv->paddings) &&
+           take_number(graph, "dilation", own->dilation, &conv->dilation, conv->dilations) &&
+           take_number(
+               graph, "output_padding", own->output_padding, &conv->output_padding, conv->output_paddings) &&
+           take_number(graph, "groups", own->groups, &conv->groups, NULL);
 }
 
 static bool read_options(
@@ -84,7 +87,7 @@ static weft_tensor *build_conv_layer(
     if (size && options->size)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "weft_conv_layer: the window is given twice: by the argument and by the option `size`");
-    const int64_t one_size[] = WEFT_ALL(options->size);
+    const int64_t one_size[] = {options->size, options->size, options->size};
     if (!size) size = one_size;
     const weft_conv_options conv = own.conv;
     int64_t dims[WEFT_MAX_RANK];
@@ -127,10 +130,11 @@ static weft_tensor *plain(weft_tensor *x, const char *op, int axes, int64_t filt
 #define PLAIN_FORMS(axes)                                                                                    \
     weft_tensor *weft_conv##axes##d_layer(                                                                   \
         weft_tensor *x, int64_t filters, int64_t size, const weft_conv_layer_options *options) {             \
-        return plain(x, "weft_conv" #axes "d", axes, filters, size, options);                                \
+        return WI_CALL(                                                                                      \
+            x, "weft_conv" #axes "d", plain(x, "weft_conv" #axes "d", axes, filters, size, options));        \
     }                                                                                                        \
     weft_tensor *(weft_conv##axes##d)(weft_tensor * x, int64_t filters, int64_t size) {                      \
-        return plain(x, "weft_conv" #axes "d", axes, filters, size, NULL);                                   \
+        return weft_conv##axes##d_layer(x, filters, size, NULL);                                             \
     }
 PLAIN_FORMS(1)
 PLAIN_FORMS(2)

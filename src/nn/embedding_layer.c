@@ -1,4 +1,5 @@
 /* The embedding layer: a table of its own, and rows picked from it. */
+#include "graph/length.h"
 #include "nn/layer_parameters.h"
 #include "nn/update_rules.h"
 #include "ops/index/index.h"
@@ -14,6 +15,7 @@ static bool check(
             width);
         return false;
     }
+    if (!WI_TAKES_NUMBERS(graph, "weft_embedding", {"max_norm", (double)options->max_norm})) return false;
     if (!(options->max_norm >= 0) || isinf(options->max_norm)) {
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "weft_embedding: max_norm is %g, expected above 0, or 0 for none", (double)options->max_norm);

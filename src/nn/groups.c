@@ -1,6 +1,7 @@
 /* Parameter groups, and what is frozen: which parameters a name means, and what belongs to a parameter as a
  * whole as one number a row of the flat tensors (1/16 of their size, and nothing where nothing differs). */
 #include "base/pattern.h"
+#include "graph/length.h"
 #include "nn/update_rules.h"
 #include <math.h>
 
@@ -47,6 +48,8 @@ static bool names_any(const weft_graph *graph, const weft_parameter_group *group
 
 static weft_status check_group(const weft_graph *graph, const weft_parameter_group *group, size_t index) {
     if (!group->parameters) WI_FAIL(WEFT_ERROR_ARGUMENT, "group %zu: parameters must not be NULL", index);
+    WI_TRY(WI_CHECK_NUMBERS(
+        "group", {"rate_factor", (double)group->rate_factor}, {"weight_decay", (double)group->weight_decay}));
     if (!(group->rate_factor > 0) || !isfinite(group->rate_factor))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "group '%s': rate_factor is %g, expected above 0 (weft_freeze stops training)", group->parameters,

@@ -1,6 +1,7 @@
 /* L-BFGS (contract in vectors.h): the direction from the history by the two-loop recursion (Nocedal and Wright 2006, algorithm
  * 7.4), a line search, and the ends of a step. */
 #include "base/options.h"
+#include "graph/length.h"
 #include "nn/line_search.h"
 #include "nn/parameter_vector.h"
 #include <float.h>
@@ -36,6 +37,10 @@ struct weft_lbfgs {
 /* ---- making one ---- */
 
 static weft_status check_options(const weft_lbfgs_options *o) {
+    WI_TRY(WI_CHECK_NUMBERS("weft_lbfgs_create", {"rate", (double)o->rate},
+        {"max_iterations", (double)o->max_iterations}, {"max_evaluations", (double)o->max_evaluations},
+        {"history", (double)o->history}, {"tolerance_grad", o->tolerance_grad},
+        {"tolerance_change", o->tolerance_change}));
     const bool counts = o->max_iterations >= 1 && o->max_evaluations >= 1 && o->history >= 1;
     const bool numbers =
         o->rate > 0 && isfinite(o->rate) && o->tolerance_grad >= 0 && o->tolerance_change >= 0;
@@ -91,7 +96,7 @@ static weft_status make_plan(weft_lbfgs *o, weft_tensor *loss) {
     return weft_plan_create(&o->plan, o->outputs, 2, &options);
 }
 
-weft_status weft_lbfgs_create(weft_lbfgs **optimizer, weft_tensor *loss, const weft_lbfgs_options *options) {
+static weft_status create(weft_lbfgs **optimizer, weft_tensor *loss, const weft_lbfgs_options *options) {
     weft_lbfgs_options own;
     if (!optimizer) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_lbfgs_create: optimizer is NULL");
     *optimizer = NULL;
@@ -112,6 +117,10 @@ weft_status weft_lbfgs_create(weft_lbfgs **optimizer, weft_tensor *loss, const w
     else
         weft_lbfgs_release(made);
     return status;
+}
+
+weft_status weft_lbfgs_create(weft_lbfgs **optimizer, weft_tensor *loss, const weft_lbfgs_options *options) {
+    return WI_STATUS_CALL(weft_tensor_graph(loss), "weft_lbfgs_create", create(optimizer, loss, options));
 }
 
 void weft_lbfgs_release(weft_lbfgs *o) {

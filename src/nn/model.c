@@ -48,7 +48,8 @@ static bool check_image(const wi_model *model, const weft_tensor *x) {
     return false;
 }
 
-weft_tensor *weft_model(weft_tensor *x, const char *name, int64_t classes, const weft_model_options *given) {
+static weft_tensor *build_model(
+    weft_tensor *x, const char *name, int64_t classes, const weft_model_options *given) {
     weft_model_options options;
     weft_graph *const graph = wi_inputs_graph("weft_model", &x, 1);
     if (!graph) return NULL;
@@ -71,10 +72,14 @@ weft_tensor *weft_model(weft_tensor *x, const char *name, int64_t classes, const
     return model.row->build(&model, x);
 }
 
+weft_tensor *weft_model(weft_tensor *x, const char *name, int64_t classes, const weft_model_options *given) {
+    return WI_CALL(x, "weft_model", build_model(x, name, classes, given));
+}
+
 #define WI_MODEL_FUNCTION(name)                                                                              \
     weft_tensor *weft_##name(weft_tensor *x, int64_t classes, const char *prefix) {                          \
-        return weft_model(                                                                                   \
-            x, #name, classes, &(weft_model_options){WEFT_MODEL_OPTIONS_INIT, .prefix = prefix});            \
+        const weft_model_options options = {WEFT_MODEL_OPTIONS_INIT, .prefix = prefix};                      \
+        return WI_CALL(x, "weft_" #name, weft_model(x, #name, classes, &options));                           \
     }
 WI_MODEL_FUNCTION(lenet5)
 WI_MODEL_FUNCTION(alexnet_s)

@@ -94,8 +94,8 @@ static weft_tensor *convolution(const wi_model *model, weft_tensor *x, const cha
     weft_initialiser zero;
     return weft_conv_layer(x, filters, w->size,
         &(weft_conv_layer_options){WEFT_CONV_LAYER_OPTIONS_INIT,
-            .conv = {WEFT_CONV_OPTIONS_INIT, .stride = {w->stride, w->stride},
-                .padding = {w->padding[0], w->padding[1]}, .groups = groups},
+            .conv = {WEFT_CONV_OPTIONS_INIT, .stride = w->stride, .paddings = {w->padding[0], w->padding[1]},
+                .groups = groups},
             .name = layer, .weight_initialiser = &weight, .bias_initialiser = first_bias(values, &zero),
             .no_bias = !bias});
 }
@@ -135,9 +135,8 @@ weft_tensor *wi_model_head(const wi_model *model, weft_tensor *x, float p, const
 /* ---- layers without ---- */
 
 static weft_pool_options pooling(const wi_model_window *w) {
-    return (weft_pool_options){WEFT_POOL_OPTIONS_INIT, .window = {w->size[0], w->size[1]},
-        .stride = {w->stride, w->stride}, .padding = {w->padding[0], w->padding[1]},
-        .ceil_mode = w->ceil_mode};
+    return (weft_pool_options){WEFT_POOL_OPTIONS_INIT, .windows = {w->size[0], w->size[1]},
+        .stride = w->stride, .paddings = {w->padding[0], w->padding[1]}, .ceil_mode = w->ceil_mode};
 }
 
 weft_tensor *wi_model_max_pool(

@@ -1,5 +1,6 @@
 /* The kinds of optimizers: a table of them, their values and checks. Adding one: a kind in nn.h, a row here, a rule
  * (update_rules.c), a case in tests/golden/make_optimizer_golden.py. */
+#include "graph/length.h"
 #include "nn/update_rules.h"
 #include <math.h>
 #include <string.h>
@@ -135,6 +136,7 @@ static weft_status check_field(
         WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: %s is %g, but %s has none: expected 0", field->name,
             (double)value, row->name);
     }
+    WI_TRY(WI_CHECK_NUMBERS("optimizer", {field->name, (double)value}));
     if (value >= 0 && value < field->end) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: %s is %g, expected at least 0 and below %g", field->name,
         (double)value, (double)field->end);
@@ -185,6 +187,7 @@ weft_status wi_optimizer_check(const weft_optimizer *optimizer) {
     const optimizer_row *const row = &rows[kind];
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         WI_TRY(check_field(row, optimizer, &fields[i]));
+    WI_TRY(WI_CHECK_NUMBERS("optimizer", {"accumulate", (double)optimizer->accumulate}));
     WI_TRY(check_flags(row, optimizer));
     return check_schedule(optimizer);
 }

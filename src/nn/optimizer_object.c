@@ -71,7 +71,7 @@ static weft_status keep_groups(weft_optimizer_state *optimizer) {
     return WEFT_OK;
 }
 
-weft_optimizer_state *weft_optimizer_create(weft_graph *graph, const weft_optimizer *rule) {
+static weft_optimizer_state *create(weft_graph *graph, const weft_optimizer *rule) {
     weft_optimizer_state *made = NULL;
     if (!graph || weft_graph_status(graph) != WEFT_OK) return NULL;
     weft_status status = rule ? wi_optimizer_check(rule)
@@ -83,6 +83,17 @@ weft_optimizer_state *weft_optimizer_create(weft_graph *graph, const weft_optimi
     if (status == WEFT_OK) return made;
     wi_graph_fail_recorded(graph, status);
     return NULL;
+}
+
+weft_optimizer_state *weft_optimizer_create(weft_graph *graph, const weft_optimizer *rule) {
+    wi_call_begin(graph, "weft_optimizer_create");
+    weft_optimizer_state *const made = create(graph, rule);
+    wi_call_end(graph, NULL);
+    return made;
+}
+
+static weft_graph *graph_of(const weft_optimizer_state *optimizer) {
+    return optimizer ? optimizer->graph : NULL;
 }
 
 weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer) {
@@ -236,7 +247,8 @@ static weft_tensor *step(weft_optimizer_state *optimizer, weft_tensor *const *pa
 
 weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *const *parameters,
     weft_tensor *const *gradients, size_t count) {
-    return step(optimizer, parameters, gradients, count, NULL);
+    return WI_CALL_IN(
+        graph_of(optimizer), "weft_optimizer_step", step(optimizer, parameters, gradients, count, NULL));
 }
 
 /* ---- the gradient of a loss ---- */
@@ -306,7 +318,7 @@ static weft_status step_for_loss(const char *call, weft_optimizer_state *optimiz
     return status;
 }
 
-weft_tensor *weft_optimizer_minimize(
+static weft_tensor *build_optimizer_minimize(
     weft_optimizer_state *optimizer, weft_tensor *loss, const char *parameters) {
     static const char call[] = "weft_optimizer_minimize";
     if (!optimizer || !loss || weft_graph_status(optimizer->graph) != WEFT_OK) return NULL;
@@ -319,8 +331,15 @@ weft_tensor *weft_optimizer_minimize(
     return status == WEFT_OK ? update : wi_graph_fail_recorded(graph, status);
 }
 
+weft_tensor *weft_optimizer_minimize(
+    weft_optimizer_state *optimizer, weft_tensor *loss, const char *parameters) {
+    return WI_CALL_IN(graph_of(optimizer), "weft_optimizer_minimize",
+        build_optimizer_minimize(optimizer, loss, parameters));
+}
+
 weft_tensor *weft_train_step(weft_tensor *loss, weft_optimizer rule, const char *parameters) {
-    return weft_optimizer_minimize(weft_optimizer_create(weft_tensor_graph(loss), &rule), loss, parameters);
+    return WI_CALL(loss, "weft_train_step",
+        weft_optimizer_minimize(weft_optimizer_create(weft_tensor_graph(loss), &rule), loss, parameters));
 }
 
 /* ---- weft_minimize ---- */
@@ -345,7 +364,7 @@ static weft_status minimize_by(
     return WEFT_OK;
 }
 
-weft_status weft_minimize(
+static weft_status minimize(
     weft_tensor *loss, const weft_optimizer *rule, weft_tensor **updates, size_t capacity, size_t *count) {
     if (!loss) return wi_fail_null("weft_minimize", "loss");
     if (!rule || !updates || !count)
@@ -362,4 +381,10 @@ weft_status weft_minimize(
     WI_TRY(wi_attempt_end(&attempt, minimize_by(rule, loss, updates, needed)));
     *count = needed;
     return WEFT_OK;
+}
+
+weft_status weft_minimize(
+    weft_tensor *loss, const weft_optimizer *rule, weft_tensor **updates, size_t capacity, size_t *count) {
+    return WI_STATUS_CALL(
+        weft_tensor_graph(loss), "weft_minimize", minimize(loss, rule, updates, capacity, count));
 }

@@ -106,7 +106,7 @@ static weft_status join_gradients(
     return status != WEFT_OK ? status : weft_graph_status(loss->graph);
 }
 
-weft_tensor *weft_gradient_vector(weft_tensor *loss, const char *parameters) {
+static weft_tensor *build_gradient_vector(weft_tensor *loss, const char *parameters) {
     weft_tensor **chosen, *joined = NULL;
     size_t count, size;
     if (!wi_inputs_graph("gradient vector", &loss, 1)) return NULL;
@@ -116,4 +116,8 @@ weft_tensor *weft_gradient_vector(weft_tensor *loss, const char *parameters) {
         wi_release(loss->graph->context->allocator, chosen);
     }
     return status == WEFT_OK ? joined : wi_graph_fail_recorded(loss->graph, status);
+}
+
+weft_tensor *weft_gradient_vector(weft_tensor *loss, const char *parameters) {
+    return WI_CALL(loss, "weft_gradient_vector", build_gradient_vector(loss, parameters));
 }

@@ -1,5 +1,5 @@
 /* Learning-rate schedules: closed forms of PyTorch's schedulers, and reduce-on-plateau, which remembers. */
-#include "base/status.h"
+#include "graph/length.h"
 #include "nn/fraction.h"
 #include <weft/nn.h>
 
@@ -133,7 +133,19 @@ static weft_status check_kind(const weft_schedule *s) {
     WI_FAIL(WEFT_ERROR_ARGUMENT, "schedule: kind %d is not one of WEFT_SCHEDULE_*", (int)s->kind);
 }
 
+static weft_status check_numbers(const weft_schedule *s, float base) {
+    for (size_t i = 0; i < s->milestone_count && i < WEFT_MAX_MILESTONES; i++)
+        WI_TRY(WI_CHECK_NUMBERS("schedule", {"milestone", (double)s->milestones[i]}));
+    return WI_CHECK_NUMBERS("schedule", {"base", (double)base}, {"factor", (double)s->factor},
+        {"period", (double)s->period}, {"period_factor", (double)s->period_factor},
+        {"floor", (double)s->floor}, {"power", (double)s->power}, {"divisor", (double)s->divisor},
+        {"end_divisor", (double)s->end_divisor}, {"rise", (double)s->rise}, {"patience", (double)s->patience},
+        {"cooldown", (double)s->cooldown}, {"threshold", (double)s->threshold}, {"warmup", (double)s->warmup},
+        {"warmup_start", (double)s->warmup_start});
+}
+
 static weft_status check(const weft_schedule *s, float base) {
+    WI_TRY(check_numbers(s, base));
     WI_TRY(check_kind(s));
     if (s->warmup > 0 && !(s->warmup_start > 0 && s->warmup_start <= 1))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "schedule: warmup_start is %g, expected above 0, at most 1",

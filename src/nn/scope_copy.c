@@ -122,7 +122,7 @@ static weft_status check(weft_graph *graph, const char *from, const char *to, fl
     return WEFT_OK;
 }
 
-weft_tensor *weft_scope_copy(weft_graph *graph, const char *from, const char *to, float factor) {
+static weft_tensor *build_scope_copy(weft_graph *graph, const char *from, const char *to, float factor) {
     if (!graph) return NULL;
     weft_status status = check(graph, from, to, factor);
     if (status != WEFT_OK) return wi_graph_fail_recorded(graph, status);
@@ -137,4 +137,8 @@ weft_tensor *weft_scope_copy(weft_graph *graph, const char *from, const char *to
     status = room ? make(&f, &update) : WEFT_ERROR_MEMORY;
     wi_release(allocator, room);
     return status == WEFT_OK ? update : wi_graph_fail_recorded(graph, status);
+}
+
+weft_tensor *weft_scope_copy(weft_graph *graph, const char *from, const char *to, float factor) {
+    return WI_CALL_IN(graph, "weft_scope_copy", build_scope_copy(graph, from, to, factor));
 }

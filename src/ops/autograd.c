@@ -230,7 +230,7 @@ static void forget(weft_tensor **gradients, size_t count) {
     for (size_t i = 0; gradients && i < count; i++) gradients[i] = NULL;
 }
 
-weft_status weft_gradients(
+static weft_status gradients_of(
     weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients) {
     forget(gradients, count);
     WI_TRY(check(loss, wrt, count, gradients));
@@ -240,11 +240,21 @@ weft_status weft_gradients(
     return status;
 }
 
-weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt) {
+weft_status weft_gradients(
+    weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients) {
+    return WI_STATUS_CALL(
+        weft_tensor_graph(loss), "weft_gradients", gradients_of(loss, wrt, count, gradients));
+}
+
+static weft_tensor *build_gradient(weft_tensor *loss, weft_tensor *wrt) {
     weft_tensor *gradient = NULL;
     const weft_status status = weft_gradients(loss, &wrt, 1, &gradient);
     if (status != WEFT_OK && (loss || wrt)) wi_graph_fail_recorded((loss ? loss : wrt)->graph, status);
     return gradient;
+}
+
+weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt) {
+    return WI_CALL(loss, "weft_gradient", build_gradient(loss, wrt));
 }
 
 /* ---- effects ---- */
@@ -300,14 +310,14 @@ static weft_tensor *assign(const wi_op *op, weft_tensor *variable, weft_tensor *
 }
 
 weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
-    return assign(&wi_op_assign, variable, value);
+    return WI_CALL(variable, "weft_assign", assign(&wi_op_assign, variable, value));
 }
 
 /* No pass meets it: a plan makes ordinary assignments of these (plan/after.h). */
 const wi_op wi_op_assign_after = {.name = "assign after", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
 
 weft_tensor *weft_assign_after(weft_tensor *variable, weft_tensor *value) {
-    return assign(&wi_op_assign_after, variable, value);
+    return WI_CALL(variable, "weft_assign_after", assign(&wi_op_assign_after, variable, value));
 }
 
 /* ---- gradients of parameters side by side ---- */

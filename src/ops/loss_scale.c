@@ -2,12 +2,16 @@
 #include "ops/loss_scale.h"
 #include "cl/driver.h"
 #include "cl/waiting.h"
+#include "graph/length.h"
 #include "ops/op_table.h"
 #include <math.h>
 
 /* ---- options ---- */
 
 static weft_status check_options(const weft_loss_scaling *o) {
+    WI_TRY(WI_CHECK_NUMBERS("weft_graph_set_loss_scaling", {"initial", (double)o->initial},
+        {"growth", (double)o->growth}, {"backoff", (double)o->backoff}, {"least", (double)o->least},
+        {"interval", (double)o->interval}));
     const bool ordered = o->least > 0 && o->least <= o->initial && isfinite(o->initial);
     if (ordered && o->growth >= 1 && isfinite(o->growth) && o->backoff > 0 && o->backoff < 1) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,

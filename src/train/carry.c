@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <weft/text.h>
 
-weft_tensor *weft_carried_state(weft_graph *graph, int rank, const int64_t *dims) {
+static weft_tensor *build_carried_state(weft_graph *graph, int rank, const int64_t *dims) {
     static const float zero = 0;
     if (!graph) return NULL;
     size_t count = 1;
@@ -21,7 +21,11 @@ weft_tensor *weft_carried_state(weft_graph *graph, int rank, const int64_t *dims
     return state;
 }
 
-weft_tensor *weft_carry_start(weft_tensor *state, weft_tensor *carry, int axis) {
+weft_tensor *weft_carried_state(weft_graph *graph, int rank, const int64_t *dims) {
+    return WI_CALL_IN(graph, "weft_carried_state", build_carried_state(graph, rank, dims));
+}
+
+static weft_tensor *build_carry_start(weft_tensor *state, weft_tensor *carry, int axis) {
     char text[WI_SHAPE_TEXT], text_carry[WI_SHAPE_TEXT];
     weft_tensor *inputs[] = {state, carry};
     weft_graph *graph = wi_inputs_graph("weft_carry_start", inputs, carry ? 2 : 1);
@@ -39,6 +43,10 @@ weft_tensor *weft_carry_start(weft_tensor *state, weft_tensor *carry, int axis) 
     weft_tensor *beside = weft_reshape_shape(carry, rank, dims);
     /* chosen, not multiplied: what is dropped may be NaN */
     return weft_where(weft_equal(beside, weft_number(beside, 0)), weft_number(state, 0), state);
+}
+
+weft_tensor *weft_carry_start(weft_tensor *state, weft_tensor *carry, int axis) {
+    return WI_CALL(state, "weft_carry_start", build_carry_start(state, carry, axis));
 }
 
 weft_status weft_carry_reset(weft_tensor *state) {

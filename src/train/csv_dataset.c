@@ -3,6 +3,7 @@
  * Two walks over the table: the first decides which rows are kept and gathers the texts of categories, the
  * second writes numbers into the dataset. */
 #include "base/options.h"
+#include "graph/length.h"
 #include "train/csv_build.h"
 #include <inttypes.h>
 #include <math.h>
@@ -290,6 +291,7 @@ static void clear_builder(wi_csv_builder *b) {
 
 static weft_status read_options(weft_csv_options *options, const weft_csv_options *given) {
     WI_TRY(WI_OPTIONS(options, given, "weft_dataset_open_csv", WEFT_CSV_OPTIONS_INIT));
+    WI_TRY(WI_CHECK_NUMBERS("csv", {"fill", options->fill}));
     if ((unsigned)options->missing > WEFT_MISSING_FILL)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: missing is %d", (int)options->missing);
     if (options->separator == '"' || options->separator == '\n' || options->separator == '\r')

@@ -2,6 +2,7 @@
 #include "train/early_stopping.h"
 #include "base/platform.h"
 #include "cl/context.h"
+#include "graph/length.h"
 #include <math.h>
 #include <stdio.h>
 #include <weft/io.h>
@@ -28,6 +29,8 @@ weft_status wi_watch_init(
                     options->best_file;
     if ((unsigned)options->mode > WEFT_MODE_MAX)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "early_stopping: mode is %d", (int)options->mode);
+    WI_TRY(WI_CHECK_NUMBERS("early_stopping", {"patience", (double)options->patience},
+        {"minimum_change", options->minimum_change}));
     if (!(options->minimum_change >= 0.0 && options->minimum_change < (double)INFINITY))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "early_stopping: minimum_change is %g, expected 0 or more",
             options->minimum_change);

@@ -2,6 +2,7 @@
 #include "train/feed.h"
 #include "graph/nodes.h"
 #include "ops/op_table.h"
+#include "train/loss_inputs.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,24 +53,10 @@ weft_status wi_missing_tensor(const char *call, const char *what) {
         WEFT_ERROR_ARGUMENT, "%s: %s is NULL%s%s", call, what, *line ? "; the last error was: " : "", line);
 }
 
-/* The input whose labels these are, element by element: itself, or behind masks. NULL: they are something else. */
-static const weft_tensor *fed_labels(const weft_tensor *labels) {
-    for (int depth = 0; depth < 16; depth++) {
-        if (labels->op == &wi_op_input) return labels;
-        if (labels->op == &wi_op_reshape)
-            labels = labels->inputs[0];
-        else if (labels->op == &wi_op_where)
-            labels = labels->inputs[labels->inputs[1]->op == &wi_op_constant ? 2 : 1];
-        else
-            return NULL;
-    }
-    return NULL;
-}
-
 /* What a loss counts of the labels that are fed. */
 static void note_counted(wi_feed *feed, const weft_tensor *loss) {
     const wi_labels labels = wi_labels_of(loss);
-    const weft_tensor *const fed = fed_labels(labels.tensor);
+    const weft_tensor *const fed = wi_fed_labels(labels.tensor);
     for (size_t i = 0; fed && i < feed->count; i++) {
         wi_feed_input *const input = &feed->inputs[i];
         if (input->tensor != fed) continue;
@@ -77,8 +64,21 @@ static void note_counted(wi_feed *feed, const weft_tensor *loss) {
         if (input->scores && (input->counted != counted || input->counted_ignored != labels.ignored))
             input->differs = true;
         input->scores = loss->inputs[0];
+        input->mask = wi_mask_of_labels(labels.tensor);
         input->counted = counted;
         input->counted_ignored = labels.ignored;
+    }
+}
+
+/* A product of losses with numbers of an input weights what the losses compare. */
+static void note_weights(wi_feed *feed, const weft_tensor *product) {
+    const weft_tensor *losses;
+    const weft_tensor *const weights = wi_weights_of_product(product, &losses);
+    for (size_t i = 0; weights && i < feed->count; i++) {
+        wi_feed_input *const input = &feed->inputs[i];
+        if (input->tensor == weights || !wi_compares(losses, input->tensor)) continue;
+        input->weights_differ = input->weights_differ || (input->weights && input->weights != weights);
+        input->weights = weights;
     }
 }
 
@@ -95,11 +95,14 @@ static void note_labels(wi_feed *feed, const weft_tensor *loss) {
     }
 }
 
-static weft_status visit_all(walk *w, weft_tensor **losses, size_t *loss_count) {
+/* Losses from the beginning of the list on, and products from its end on. */
+static weft_status visit_all(
+    walk *w, weft_tensor **losses, size_t *loss_count, size_t nodes, size_t *product_count) {
     while (w->depth) {
         weft_tensor *const node = w->stack[--w->depth];
         if (node->op == &wi_op_input) WI_TRY(add_input(w->feed, node));
         if (wi_labels_of(node).tensor) losses[(*loss_count)++] = node;
+        if (node->op == &wi_op_mul) losses[nodes - ++*product_count] = node;
         for (int i = 0; i < node->input_count; i++) push(w, node->inputs[i]);
     }
     return WEFT_OK;
@@ -138,16 +141,17 @@ weft_status wi_feed_collect(
     *feed = (wi_feed){.allocator = allocator};
     const size_t nodes = outputs[0]->graph->node_count + 1;
     weft_status status = WEFT_ERROR_MEMORY;
-    size_t loss_count = 0;
+    size_t loss_count = 0, product_count = 0;
     weft_tensor **const losses = wi_allocate_array(allocator, nodes, sizeof(weft_tensor *));
     walk w = {feed, wi_allocate_array(allocator, nodes, sizeof(bool)),
         wi_allocate_array(allocator, nodes, sizeof(weft_tensor *)), 0};
     if (w.seen && w.stack && losses) {
         for (size_t i = 0; i < count; i++) push(&w, outputs[i]);
-        status = visit_all(&w, losses, &loss_count);
+        status = visit_all(&w, losses, &loss_count, nodes, &product_count);
     }
     for (size_t i = 0; i < loss_count; i++) note_labels(feed, losses[i]);
     for (size_t i = 0; i < loss_count; i++) note_counted(feed, losses[i]);
+    for (size_t i = 1; i <= product_count; i++) note_weights(feed, losses[nodes - i]);
     if (status == WEFT_OK) status = check_names(feed);
     wi_release(allocator, losses);
     wi_release(allocator, w.seen);

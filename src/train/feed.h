@@ -14,8 +14,12 @@ typedef struct wi_feed_input {
     /* Of labels of classes, behind a mask or not; NULL: there is no such loss. */
     const weft_tensor *scores; /* what a loss compares with them, (batch, classes, ...) */
     weft_tensor *counted;      /* the labels as that loss reads them: the input, or behind a mask */
+    const weft_tensor *mask;   /* the input that masks them there, such as lengths; NULL: none */
     int64_t counted_ignored;   /* the label that it ignores; INT64_MIN: none */
     bool differs;              /* several losses ignore other labels, or mask others */
+    /* Of any target: the input by which the losses over it are multiplied; NULL: none. */
+    const weft_tensor *weights;
+    bool weights_differ; /* by several */
 } wi_feed_input;
 
 typedef struct wi_feed {

@@ -1,5 +1,6 @@
 /* Datasets of images (contract in image_source.h and weft/image_data.h). */
 #include "train/image_source.h"
+#include "graph/origin.h"
 #include "io/image_file.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -288,5 +289,6 @@ weft_status weft_load_image(
 
 weft_tensor *weft_image_input(
     weft_graph *graph, const char *name, int64_t channels, int64_t height, int64_t width) {
-    return weft_permute(weft_input(graph, name, WEFT_F32, height, width, channels), 0, 3, 1, 2);
+    return WI_CALL_IN(graph, "weft_image_input",
+        weft_permute(weft_input(graph, name, WEFT_F32, height, width, channels), 0, 3, 1, 2));
 }

@@ -9,6 +9,7 @@
 #include "train/image_transform.h"
 #include "base/options.h"
 #include "base/philox.h"
+#include "graph/length.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -71,6 +72,7 @@ static weft_status check_transform(const weft_transform *t, size_t i) {
     if (t->padding < 0 || t->padding > MAX_SIDE)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "images: transform %zu, %s: a padding of %" PRId64 ", not in 0..%d", i,
             name, t->padding, MAX_SIDE);
+    WI_TRY(WI_CHECK_NUMBERS("images", {"least_ratio", t->least_ratio}, {"most_ratio", t->most_ratio}));
     if (t->kind == WEFT_TRANSFORM_RANDOM_RESIZED_CROP &&
         !(t->least_area > 0 && t->least_area <= t->most_area && t->most_area <= 1 && t->least_ratio > 0 &&
             t->least_ratio <= t->most_ratio && t->most_ratio < INFINITY))
@@ -104,6 +106,7 @@ static weft_status make_tables(wi_image_pipeline *pipeline, const weft_image_opt
         WI_FAIL(WEFT_ERROR_ARGUMENT, "images: mean and deviation need an f32 column, not bytes");
     for (int64_t c = 0; c < pipeline->channels; c++) {
         const float mean = options->mean[c], deviation = all_zero ? 1.0f : options->deviation[c];
+        WI_TRY(WI_CHECK_NUMBERS("images", {"mean", (double)mean}, {"deviation", (double)deviation}));
         if (!isfinite(mean) || !isfinite(deviation) || deviation <= 0.0f)
             WI_FAIL(WEFT_ERROR_ARGUMENT,
                 "images: channel %" PRId64 ": mean %g and deviation %g; expected finite numbers, deviations "

@@ -18,6 +18,7 @@
 #include "cl/context.h"
 #include "cl/uploads.h"
 #include "cl/waiting.h"
+#include "graph/length.h"
 #include "train/dataset.h"
 #include <string.h>
 
@@ -199,6 +200,8 @@ static weft_status read_options(
     WI_TRY(WI_OPTIONS(options, given, "weft_loader_create", WEFT_LOADER_OPTIONS_INIT));
     if (dataset->examples > UINT32_MAX)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "loader: %zu examples, at most %u", dataset->examples, UINT32_MAX);
+    WI_TRY(WI_CHECK_NUMBERS("loader", {"batch", (double)options->batch},
+        {"prefetch", (double)options->prefetch}, {"threads", (double)options->threads}));
     if (options->drop_last && options->batch > dataset->examples)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "loader: a batch of %zu with drop_last, but only %zu examples",
             options->batch, dataset->examples);

@@ -80,6 +80,33 @@ static weft_status follow_loss(weft_metric *metric, const wi_feed_input *labels)
     return WEFT_OK;
 }
 
+/* Lengths that a metric is given are those behind which the loss reads the labels. A loss without a mask may ignore the labels
+ * behind them. */
+static weft_status check_lengths(const weft_metric *metric, const wi_feed_input *labels) {
+    if (!metric->lengths || !labels || !labels->scores || labels->differs) return WEFT_OK;
+    const char *const mask = labels->mask ? weft_tensor_name(labels->mask) : NULL;
+    const bool unmasked = !mask && labels->counted == labels->tensor;
+    if (mask ? strcmp(mask, metric->lengths) == 0 : !unmasked || labels->counted_ignored != INT64_MIN)
+        return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT,
+        "trainer: the metric '%s' counts the labels '%s' by the lengths '%s', and the loss %s%s%s: they "
+        "would "
+        "count different labels",
+        metric->name, metric->target, metric->lengths, mask ? "by '" : "counts all of them", mask ? mask : "",
+        mask ? "'" : "");
+}
+
+/* Weights that a metric is given are those of the loss over the same target, where it has any. */
+static weft_status check_weights(const weft_metric *metric, const wi_feed_input *target) {
+    if (!metric->weights || !target || !target->weights || target->weights_differ) return WEFT_OK;
+    const char *const name = weft_tensor_name(target->weights);
+    if (strcmp(name, metric->weights) == 0) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT,
+        "trainer: the metric '%s' weights '%s' by '%s', and the loss by '%s': they would weight the same "
+        "examples differently",
+        metric->name, metric->target, metric->weights, name);
+}
+
 /* Labels that a loss reads behind a mask are read back as they are there. */
 static void read_counted(wi_measures *measures, wi_measure *item, const wi_feed_input *labels) {
     item->labels = SIZE_MAX;
@@ -102,6 +129,8 @@ static weft_status init_item(wi_measures *measures, const wi_measure_list *list,
         .answers = wi_metric_needs_answers(metric.kind)};
     WI_TRY(measure_shape(item, &metric, output));
     WI_TRY(follow_loss(&metric, item->values ? NULL : labels));
+    WI_TRY(check_lengths(&metric, item->values ? NULL : labels));
+    WI_TRY(check_weights(&metric, labels));
     weft_tensor *const read = item->answers ? answers_of(item, output) : output;
     if (!read) return weft_graph_status(output->graph);
     item->tensor =

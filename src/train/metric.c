@@ -16,6 +16,7 @@
 #include "train/metric.h"
 #include "base/options.h"
 #include "cl/context.h"
+#include "graph/length.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -80,6 +81,8 @@ weft_status wi_metric_check(const weft_metric *metric) {
         WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: unknown kind %d", (int)metric->kind);
     if ((unsigned)metric->average > WEFT_AVERAGE_BINARY)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: unknown average %d", (int)metric->average);
+    WI_TRY(WI_CHECK_NUMBERS(
+        "metric", {"k", (double)metric->k}, {"ignored_label", (double)metric->ignored_label}));
     if (metric->kind == WEFT_TOP_K && metric->k < 1)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: top-k with k = %" PRId64 ", expected 1 or more", metric->k);
     if (metric->name && (!*metric->name || strlen(metric->name) >= WI_METRIC_NAME))

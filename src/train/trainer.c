@@ -5,6 +5,7 @@
 #include "cl/context.h"
 #include "cl/waiting.h"
 #include "graph/attempt.h"
+#include "graph/length.h"
 #include "ops/prediction_form.h"
 #include "train/trainer_shared.h"
 #include <math.h>
@@ -29,6 +30,13 @@ static weft_status check_assignments(
 static weft_status check_options(weft_tensor *loss, const weft_trainer_options *options) {
     if (options->not_finite != WEFT_NOT_FINITE_STOP && options->not_finite != WEFT_NOT_FINITE_CONTINUE)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: not_finite is %d", (int)options->not_finite);
+    WI_TRY(WI_CHECK_NUMBERS("weft_trainer_create", {"epochs", (double)options->epochs},
+        {"batch", (double)options->batch}, {"ignored_label", (double)options->ignored_label},
+        {"loader_threads", (double)options->loader_threads},
+        {"checkpoint_every.steps", (double)options->checkpoint_every.steps},
+        {"checkpoint_every.epochs", (double)options->checkpoint_every.epochs},
+        {"checkpoint_every.seconds", options->checkpoint_every.seconds},
+        {"checkpoint_keep", (double)options->checkpoint_keep}));
     if (options->batch > INT32_MAX)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: a batch of %zu", options->batch);
     if (options->logits && weft_tensor_graph(options->logits) != weft_tensor_graph(loss))
@@ -226,8 +234,7 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     return status;
 }
 
-weft_status weft_trainer_create(
-    weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *given) {
+static weft_status create(weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *given) {
     weft_trainer_options options;
     const double created = wi_clock_seconds();
     if (!trainer) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: trainer is NULL");
@@ -264,6 +271,11 @@ weft_status weft_trainer_create(
     }
     *trainer = made;
     return WEFT_OK;
+}
+
+weft_status weft_trainer_create(
+    weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *options) {
+    return WI_STATUS_CALL(weft_tensor_graph(loss), "weft_trainer_create", create(trainer, loss, options));
 }
 
 weft_trainer *weft_trainer_retain(weft_trainer *trainer) {

@@ -44,7 +44,7 @@ EXPRESSION(layer_norm, weft_norm_options, 4, weft_layer_norm_layer(x, o))
 EXPRESSION(rms_norm, weft_norm_options, 4, weft_rms_norm_layer(x, o))
 EXPRESSION(max_pool, weft_pool_options, 4, weft_max_pool(x, o))
 EXPRESSION(lp_pool, weft_pool_options, 4, weft_lp_pool(x, 2, o))
-EXPRESSION(square_pool, weft_square_pool_options, 4, weft_max_pool2d_with(x, 2, o))
+EXPRESSION(max_pool2d, weft_pool_options, 4, weft_max_pool2d_with(x, 2, o))
 EXPRESSION(resample, weft_resample_options, 4, weft_resample(x, o))
 EXPRESSION(attention, weft_attention_options, 3, weft_attention(x, x, x, o))
 EXPRESSION(multi_head, weft_multi_head_options, 3, weft_multi_head_attention(x, x, x, 2, o))
@@ -214,7 +214,7 @@ static weft_status call_vocabulary(const void *given) {
 
 /* ---- every struct ---- */
 
-static const weft_pool_options pooled = {WEFT_POOL_OPTIONS_INIT, .window = {2, 2}};
+static const weft_pool_options pooled = {WEFT_POOL_OPTIONS_INIT, .windows = {2, 2}};
 static const weft_metric_rows counted = {
     WEFT_METRIC_ROWS_INIT, .rows = 1, .outputs = (const float[]){0, 1}, .labels = (const int32_t[]){1}};
 static const weft_resample_options resized = {WEFT_RESAMPLE_OPTIONS_INIT, .sizes = {3, 3}};
@@ -265,11 +265,11 @@ static const reader readers[] = {
     READER(WEFT_PLAN_OPTIONS_INIT, weft_plan_options, plan),
     NEEDS(WEFT_POOL_OPTIONS_INIT, weft_pool_options, max_pool, pooled, stride),
     NEEDS(WEFT_POOL_OPTIONS_INIT, weft_pool_options, lp_pool, pooled, stride),
+    READER(WEFT_POOL_OPTIONS_INIT, weft_pool_options, max_pool2d),
     READER(WEFT_RECURRENT_OPTIONS_INIT, weft_recurrent_options, lstm),
-    NEEDS(WEFT_RESAMPLE_OPTIONS_INIT, weft_resample_options, resample, resized, factors),
+    NEEDS(WEFT_RESAMPLE_OPTIONS_INIT, weft_resample_options, resample, resized, factor),
     READER(WEFT_SEQUENCE_OPTIONS_INIT, weft_sequence_options, sequence),
     READER(WEFT_SERIES_OPTIONS_INIT, weft_series_options, series),
-    READER(WEFT_SQUARE_POOL_OPTIONS_INIT, weft_square_pool_options, square_pool),
     READER(WEFT_TEXT_OPTIONS_INIT, weft_text_options, text),
     READER(WEFT_TRAINER_OPTIONS_INIT, weft_trainer_options, trainer),
     READER(WEFT_VOCABULARY_OPTIONS_INIT, weft_vocabulary_options, vocabulary),

@@ -99,9 +99,9 @@ static void groups_and_transposed_ones(void **state) {
     weft_graph *const graph = test_graph();
     weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 16, 5, 4);
     const weft_conv_layer_options grouped = {WEFT_CONV_LAYER_OPTIONS_INIT,
-        .conv = {WEFT_CONV_OPTIONS_INIT, .groups = 4, .stride = WEFT_ALL(2), .padding = WEFT_ALL(1)}};
+        .conv = {WEFT_CONV_OPTIONS_INIT, .groups = 4, .stride = 2, .padding = 1}};
     const weft_conv_layer_options transposed = {WEFT_CONV_LAYER_OPTIONS_INIT,
-        .conv = {WEFT_CONV_OPTIONS_INIT, .groups = 2, .stride = {2, 3}, .output_padding = {1, 0}},
+        .conv = {WEFT_CONV_OPTIONS_INIT, .groups = 2, .strides = {2, 3}, .output_paddings = {1, 0}},
         .transposed = true};
     assert_dims(weft_conv_layer(x, 32, (const int64_t[]){3, 2}, &grouped), WEFT_BATCH, 32, 3, 3);
     assert_dims(weft_conv_layer(x, 60, (const int64_t[]){3, 2}, &transposed), WEFT_BATCH, 60, 12, 11);
@@ -121,7 +121,7 @@ static void options_are_used(void **state) {
     const weft_initialiser two = weft_fill(2.0f), three = weft_fill(3.0f);
     weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 1, 3);
     const weft_conv_layer_options named = {WEFT_CONV_LAYER_OPTIONS_INIT, .name = "stem",
-        .conv = {WEFT_CONV_OPTIONS_INIT, .padding = {1}}, .weight_initialiser = &two,
+        .conv = {WEFT_CONV_OPTIONS_INIT, .paddings = {1}}, .weight_initialiser = &two,
         .bias_initialiser = &three};
     const weft_conv_layer_options bare = {WEFT_CONV_LAYER_OPTIONS_INIT, .transposed = true,
         .weight_initialiser = &two, .bias_initialiser = &three, .no_bias = true};
@@ -150,9 +150,9 @@ static void layers_learn(void **state) {
     weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 2, 6, 5);
     weft_tensor *const target = weft_input(graph, "target", WEFT_F32, 2, 6, 5);
     const weft_conv_layer_options down = {
-        WEFT_CONV_LAYER_OPTIONS_INIT, .conv = {WEFT_CONV_OPTIONS_INIT, .stride = {2, 1}}};
-    const weft_conv_layer_options up = {
-        WEFT_CONV_LAYER_OPTIONS_INIT, .conv = {WEFT_CONV_OPTIONS_INIT, .stride = {2, 1}}, .transposed = true};
+        WEFT_CONV_LAYER_OPTIONS_INIT, .conv = {WEFT_CONV_OPTIONS_INIT, .strides = {2, 1}}};
+    const weft_conv_layer_options up = {WEFT_CONV_LAYER_OPTIONS_INIT,
+        .conv = {WEFT_CONV_OPTIONS_INIT, .strides = {2, 1}}, .transposed = true};
     weft_tensor *const hidden = weft_tanh(weft_conv_layer(x, 8, (const int64_t[]){2, 3}, &down));
     weft_tensor *const y = weft_conv_layer(hidden, 2, (const int64_t[]){2, 3}, &up);
     weft_tensor *const loss = weft_mse(y, target);
@@ -210,7 +210,7 @@ static void bad_layers_are_refused(void **state) {
         {4, 4, three_by_three, {.struct_size = 3}, WEFT_ERROR_ARGUMENT, "WEFT_CONV_LAYER_OPTIONS_INIT"},
         {4, 4, three_by_three, LAYER(.conv = {.struct_size = 3}), WEFT_ERROR_ARGUMENT,
             "conv: options of 3 bytes"},
-        {4, 4, three_by_three, CONV(.stride = {-1}), WEFT_ERROR_ARGUMENT, "conv: a stride of -1"},
+        {4, 4, three_by_three, CONV(.stride = -1), WEFT_ERROR_ARGUMENT, "conv: a stride of -1"},
         {4, 4, (const int64_t[]){6, 1}, LAYER(.no_bias = true), WEFT_ERROR_SHAPE,
             "a window of 6 is larger than the padded image of 5"},
     };

@@ -69,7 +69,7 @@ static void pools_take_one_number_for_both_axes(void **state) {
     weft_graph *const graph = test_graph();
     weft_tensor *const x = weft_array(graph, WEFT_F32, values, 4, (const int64_t[]){1, 2, 7, 6});
     const weft_pool_options each = {
-        WEFT_POOL_OPTIONS_INIT, .window = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
+        WEFT_POOL_OPTIONS_INIT, .windows = {3, 3}, .strides = {2, 2}, .paddings = {1, 1}};
     weft_tensor *const outputs[FORMS] = {weft_max_pool2d(x, 3, .stride = 2, .padding = 1),
         weft_max_pool(x, &each), weft_avg_pool2d(x, 3, .padding = 1, .stride = 2), weft_avg_pool(x, &each)};
     weft_plan *plan = NULL;
@@ -91,8 +91,8 @@ static void numbers_given_twice_are_refused(void **state) {
         const int64_t *size;
         const char *line;
     } rows[] = {
-        {{WEFT_CONV_LAYER_OPTIONS_INIT, .stride = 2, .conv = {.stride = {1, 2}}}, (const int64_t[]){3, 3},
-            "stride = 2 beside conv.stride: give one of them"},
+        {{WEFT_CONV_LAYER_OPTIONS_INIT, .stride = 2, .conv = {.strides = {1, 2}}}, (const int64_t[]){3, 3},
+            "stride = 2 beside conv.strides: give one of them"},
         {{WEFT_CONV_LAYER_OPTIONS_INIT, .groups = 2, .conv = {.groups = 2}}, (const int64_t[]){3, 3},
             "groups = 2 beside conv.groups"},
         {{WEFT_CONV_LAYER_OPTIONS_INIT, .size = 3}, (const int64_t[]){3, 3}, "the window is given twice"},

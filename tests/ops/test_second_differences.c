@@ -111,8 +111,8 @@ static weft_tensor *multi_head(weft_tensor *const *x) {
 
 static weft_tensor *pool(weft_tensor *const *x) {
     return weft_square(
-        weft_max_pool(x[0], &(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .window = {3, 2}, .stride = {2, 1},
-                                .padding = {1, 1}, .dilation = {1, 2}, .ceil_mode = true}));
+        weft_max_pool(x[0], &(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .windows = {3, 2}, .strides = {2, 1},
+                                .paddings = {1, 1}, .dilations = {1, 2}, .ceil_mode = true}));
 }
 static weft_tensor *adaptive_pool(weft_tensor *const *x) {
     return weft_sin(weft_adaptive_max_pool(weft_square(x[0]), (const int64_t[]){2, 3}));

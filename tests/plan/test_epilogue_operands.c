@@ -33,14 +33,14 @@ static const product products[] = {
     {"product", MATRICES, 2, {WEFT_BATCH, 5}, {5, 6}, OPTIONS(.groups = 1)},
     {"batched product", MATRICES, 3, {WEFT_BATCH, 4, 5}, {WEFT_BATCH, 5, 6}, OPTIONS(.groups = 1)},
     {"product over two batch axes", MATRICES, 4, {2, 3, 4, 5}, {2, 3, 5, 6}, OPTIONS(.groups = 1)},
-    {"convolution of one axis", CONVOLUTION, 3, {WEFT_BATCH, 4, 7}, {6, 4, 3}, OPTIONS(.padding = {1})},
+    {"convolution of one axis", CONVOLUTION, 3, {WEFT_BATCH, 4, 7}, {6, 4, 3}, OPTIONS(.paddings = {1})},
     {"convolution of two axes", CONVOLUTION, 4, {WEFT_BATCH, 4, 5, 6}, {8, 4, 3, 3},
-        OPTIONS(.padding = {1, 1})},
+        OPTIONS(.paddings = {1, 1})},
     {"pointwise convolution", CONVOLUTION, 4, {WEFT_BATCH, 8, 5, 4}, {6, 8, 1, 1}, OPTIONS(.groups = 1)},
     {"depthwise convolution", CONVOLUTION, 4, {2, 4, 5, 6}, {4, 1, 3, 3}, OPTIONS(.groups = 4)},
     {"convolution of three axes", CONVOLUTION, 5, {WEFT_BATCH, 4, 3, 4, 5}, {6, 4, 2, 1, 3},
-        OPTIONS(.padding = {0, 0, 1})},
-    {"transposed convolution", TRANSPOSED, 4, {WEFT_BATCH, 4, 3, 4}, {4, 6, 3, 3}, OPTIONS(.stride = {2, 1})},
+        OPTIONS(.paddings = {0, 0, 1})},
+    {"a transposed one", TRANSPOSED, 4, {WEFT_BATCH, 4, 3, 4}, {4, 6, 3, 3}, OPTIONS(.strides = {2, 1})},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 

@@ -104,7 +104,7 @@ static weft_tensor *first_factor(product_net *n, const test_case *c) {
 static weft_tensor *product_of(product_net *n, const test_case *c, weft_tensor *x) {
     const int64_t *const s = c->sizes;
     if (!c->groups) return weft_matmul(x, product_net_input(n, 2, (const int64_t[]){s[2], s[3]}));
-    const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .padding = WEFT_ALL(1), .groups = c->groups};
+    const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .padding = 1, .groups = c->groups};
     weft_tensor *const weight = product_net_input(n, 4, (const int64_t[]){s[4], s[3] / c->groups, 3, 3});
     return wi_channels_last(weft_conv_with(wi_channels_first(x), weight, NULL, &options));
 }

@@ -287,12 +287,12 @@ static weft_tensor *halves(weft_tensor *x) {
     return weft_slice_step(x, 1, 0, WEFT_END, 2);
 }
 static weft_tensor *strided(weft_tensor *x) {
-    const weft_conv_options two = {WEFT_CONV_OPTIONS_INIT, .stride = {2}};
+    const weft_conv_options two = {WEFT_CONV_OPTIONS_INIT, .strides = {2}};
     return weft_conv_with(
         weft_transpose(x), weft_parameter(weft_tensor_graph(x), "k", weft_zeros(), 2, WIDTH, 3), NULL, &two);
 }
 static weft_tensor *pooled(weft_tensor *x) {
-    return weft_max_pool(weft_transpose(x), &(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .window = {2}});
+    return weft_max_pool(weft_transpose(x), &(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .windows = {2}});
 }
 static weft_tensor *resampled(weft_tensor *x) {
     return weft_upsample_nearest(weft_transpose(x), 2);
@@ -342,7 +342,7 @@ static void ops_that_take_none_say_so(void **state) {
     } cases[] = {{parameter, "parameter 'w': its shape (length, 2) cannot depend on WEFT_LENGTH"},
         {wide, "cannot depend on WEFT_LENGTH"}, {halves, "slice: step 2 of axis 1 of (batch, length, 4)"},
         {strided, "along an axis whose size plans give the stride must be 1"},
-        {pooled, "max_pool: stride[0] = 2 along WEFT_LENGTH"},
+        {pooled, "max_pool: a stride of 2 along WEFT_LENGTH"},
         {resampled, "resample: axis 2 follows WEFT_LENGTH"}, {paired, "reshape: (batch, length) and"},
         {other_length, "shapes (batch, length, 4) and (5, 4) do not broadcast"},
         {channels, "group_norm: (batch, length, 4)"}, {scaled_by_width, "WEFT_LENGTH needs a scale"},

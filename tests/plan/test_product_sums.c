@@ -70,8 +70,8 @@ static weft_tensor *product_of(product_net *n, const test_case *c) {
 /* (images, height, width, channels) */
 static weft_tensor *convolution_of(product_net *n, const test_case *c) {
     const int64_t *const s = c->sizes;
-    const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(c->stride),
-        .padding = WEFT_ALL(c->taps / 2), .groups = c->groups};
+    const weft_conv_options options = {
+        WEFT_CONV_OPTIONS_INIT, .stride = c->stride, .padding = c->taps / 2, .groups = c->groups};
     weft_tensor *const image = product_net_input(n, 4, (const int64_t[]){WEFT_BATCH, s[1], s[2], s[3]});
     weft_tensor *const weight =
         product_net_input(n, 4, (const int64_t[]){s[4], s[3] / c->groups, c->taps, c->taps});

@@ -52,6 +52,18 @@ fresh
 echo 'int delete(int class);' >>"$tree/include/weft/base.h"
 expect fail "a header that is no C++" sh "$here/check_headers.sh" "$tree/include" "$cc" "$cxx"
 
+# Expressions: 260 of them, each with a row of one of the lists.
+fresh
+mkdir -p "$tree/src/ops" "$tree/tests/support" "$tree/tests/graph"
+touch "$tree/tests/graph/test_call_names.c" "$tree/tests/support/public_call_forms.h" "$tree/src/ops/op_list.h"
+for i in $(seq 260); do
+    echo "WEFT_API weft_tensor *weft_call$i(weft_tensor *x);" >>"$tree/include/weft/device.h"
+    echo "ROW(call$i, weft_call$i(ROWS))" >>"$tree/tests/support/public_call_rows.h"
+done
+expect pass "expressions with rows" sh "$here/check_calls.sh" "$tree"
+echo 'WEFT_API weft_tensor *weft_other(weft_tensor *x);' >>"$tree/include/weft/device.h"
+expect fail "an expression without a row" sh "$here/check_calls.sh" "$tree"
+
 fresh
 touch "$tree/CMakeLists.txt" "$tree/src/CMakeLists.txt"
 expect pass "unique names" sh "$here/check_names.sh" "$tree"

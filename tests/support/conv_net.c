@@ -14,8 +14,8 @@
 #include <string.h>
 
 static weft_tensor *result_of(const conv_case *c, weft_tensor *const *in, int extras) {
-    const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(c->stride),
-        .dilation = WEFT_ALL(c->dilation), .padding = WEFT_ALL(c->padding), .groups = c->groups};
+    const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .stride = c->stride, .dilation = c->dilation,
+        .padding = c->padding, .groups = c->groups};
     weft_tensor *const y = weft_conv_with(wi_channels_first(in[0]), in[1], in[3], &options);
     return wi_channels_last(extras & CONV_RELU ? weft_relu(y) : y);
 }

@@ -201,7 +201,8 @@ static weft_tensor *convolved(const free_scene *s) {
 }
 static weft_tensor *pooled(const free_scene *s) {
     weft_tensor *const image = weft_permute(s->x, 0, 2, 1);
-    const weft_pool_options window = {WEFT_POOL_OPTIONS_INIT, .window = {3}, .stride = {1}, .padding = {1}};
+    const weft_pool_options window = {
+        WEFT_POOL_OPTIONS_INIT, .windows = {3}, .strides = {1}, .paddings = {1}};
     return weft_add(weft_mul(weft_max_pool(image, &window), weft_global_avg_pool(image)),
         weft_mul(weft_avg_pool(image, &window), weft_global_max_pool(image)));
 }

@@ -1,147 +1,8 @@
-/* The rows: see public_calls.h. A list of axes or dimensions has room for eight, whatever its rank says, and ends
- * with WEFT_END. */
+/* The rows: see public_calls.h. */
 #include "support/public_calls.h"
+#include "support/public_call_arguments.h"
+#include "support/public_call_forms.h"
 #include "support/public_call_rows.h"
-
-#include <limits.h>
-
-enum { ROOM = WEFT_MAX_RANK + 1 };
-
-/* ---- arguments ---- */
-
-static int64_t whole(call_source *s, int64_t usual) {
-    return s->whole(s, usual);
-}
-
-static int number_in(call_source *s, int64_t usual, int64_t least, int64_t most) {
-    const int64_t value = whole(s, usual);
-    return (int)(value < least ? least : value > most ? most : value);
-}
-
-static int small(call_source *s, int64_t usual) {
-    return number_in(s, usual, INT_MIN, INT_MAX);
-}
-
-static size_t count(call_source *s, int64_t usual, int64_t most) {
-    return (size_t)number_in(s, usual, 0, most);
-}
-
-static bool flag(call_source *s, bool usual) {
-    return whole(s, usual) != 0;
-}
-
-static double number(call_source *s, double usual) {
-    return s->number(s, usual);
-}
-
-static float single(call_source *s, double usual) {
-    return (float)number(s, usual);
-}
-
-typedef struct list {
-    int64_t of[ROOM];
-} list;
-
-static list list_of(call_source *s, int64_t a, int64_t b, int64_t c, int64_t d) {
-    const int64_t usual[] = {a, b, c, d, WEFT_END};
-    list l;
-    bool ended = false;
-    for (int i = 0; i < ROOM; i++) {
-        ended = ended || i > 4 || usual[i] == WEFT_END;
-        l.of[i] = ended ? WEFT_END : whole(s, usual[i]);
-    }
-    return l;
-}
-
-typedef struct axes {
-    int of[ROOM];
-} axes;
-
-static axes axes_of(call_source *s, int a, int b, int c) {
-    return (axes){{small(s, a), small(s, b), small(s, c), 3, 4, 5, 6, 7, 0}};
-}
-
-static weft_tensor *tensor(
-    call_source *s, weft_dtype dtype, int rank, int64_t a, int64_t b, int64_t c, int64_t d) {
-    return s->tensor(s, dtype, rank, (const int64_t[]){a, b, c, d});
-}
-
-#define END       WEFT_END
-#define G         s->graph
-#define IMAGE     tensor(s, WEFT_F32, 4, 2, 4, 6, 6)
-#define ROWS      tensor(s, WEFT_F32, 2, 2, 4, 0, 0)
-#define CUBE      tensor(s, WEFT_F32, 3, 2, 4, 6, 0)
-#define MASK      tensor(s, WEFT_BOOL, 2, 2, 4, 0, 0)
-#define LINE      tensor(s, WEFT_F32, 1, 4, 0, 0, 0)
-#define INDEX     tensor(s, WEFT_I32, 2, 2, 4, 0, 0)
-#define NAMES     tensor(s, WEFT_I32, 1, 2, 0, 0, 0) /* one label a row */
-#define AXES(...) list_of(s, __VA_ARGS__).of
-
-static weft_conv_options window_of(call_source *s, bool transposed) {
-    weft_conv_options o = {WEFT_CONV_OPTIONS_INIT, .groups = whole(s, 1)};
-    o.mode = (weft_conv_padding)number_in(s, WEFT_PADDING_EACH, 0, 3);
-    for (int i = 0; i < 2; i++) {
-        o.stride[i] = whole(s, 1);
-        o.dilation[i] = whole(s, 1);
-        o.padding[i] = whole(s, 1);
-        o.padding_after[i] = whole(s, 0);
-        if (transposed) o.output_padding[i] = whole(s, 0);
-    }
-    return o;
-}
-
-static weft_pool_options pool_of(call_source *s, bool averages) {
-    weft_pool_options o = {WEFT_POOL_OPTIONS_INIT, .ceil_mode = flag(s, false)};
-    if (averages) o.divisor = whole(s, 0);
-    for (int i = 0; i < 2; i++) {
-        o.window[i] = whole(s, 2);
-        o.stride[i] = whole(s, 2);
-        o.padding[i] = whole(s, 1);
-        o.dilation[i] = whole(s, 1);
-    }
-    return o;
-}
-
-static weft_resample_options resample_of(call_source *s) {
-    const weft_resample_options o = {WEFT_RESAMPLE_OPTIONS_INIT,
-        .mode = (weft_resample_mode)number_in(s, WEFT_RESAMPLE_LINEAR, 0, 2),
-        .sizes = {whole(s, 3), whole(s, 0)}, .factors = {number(s, 0), number(s, 1.5)}};
-    return o;
-}
-
-static weft_recurrent_options recurrent_of(call_source *s) {
-    const weft_recurrent_options o = {WEFT_RECURRENT_OPTIONS_INIT, .layers = whole(s, 2),
-        .projection = whole(s, 0), .bidirectional = flag(s, false), .dropout = single(s, 0),
-        .time_major = flag(s, false)};
-    return o;
-}
-
-static weft_class_loss_options classes_of(call_source *s) {
-    const weft_class_loss_options o = {WEFT_CLASS_LOSS_OPTIONS_INIT, .ignore = flag(s, true),
-        .ignored_label = small(s, -100), .reduction = (weft_loss_reduction)number_in(s, 0, -1, 5)};
-    return o;
-}
-
-static weft_loss_options loss_of(call_source *s) {
-    const weft_loss_options o = {
-        WEFT_LOSS_OPTIONS_INIT, .reduction = (weft_loss_reduction)number_in(s, 0, -1, 5)};
-    return o;
-}
-
-static weft_initialiser initialiser_of(call_source *s) {
-    const weft_initialiser i = {.kind = (weft_initialiser_kind)number_in(s, WEFT_INIT_UNIFORM, -1, 8),
-        .a = single(s, 0),
-        .b = single(s, 1),
-        .c = single(s, -1),
-        .d = single(s, 1)};
-    return i;
-}
-
-/* Names are not hostile here, but different. */
-static const char *name(call_source *s) {
-    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    return names[count(s, 0, 7)];
-}
 
 /* ---- calls with more than one result, or with structs of tensors ---- */
 
@@ -212,12 +73,6 @@ static weft_tensor *assigned(call_source *s) {
     const int64_t dims[] = {whole(s, 4)};
     weft_tensor *const state = weft_state_shape(G, name(s), WEFT_F32, weft_zeros(), 1, dims);
     return weft_assign(state, weft_add_number(state, 1));
-}
-
-/* A dimension of memory that the call takes at once: small, or larger than any tensor. */
-static int64_t host_size(call_source *s, int64_t usual) {
-    const int64_t value = whole(s, usual);
-    return value > 8 && value <= INT64_C(1) << 40 ? usual : value;
 }
 
 /* An optimizer over a parameter and a tensor of any shape as its gradient, or over a loss. */
@@ -318,8 +173,11 @@ static weft_tensor *norm(call_source *s, int kind) {
 }
 
 static weft_tensor *batch_norm(call_source *s, bool of_batch) {
-    const weft_batch_norm_options b = {WEFT_BATCH_NORM_OPTIONS_INIT, .momentum = single(s, 0.5)};
-    const weft_instance_norm_options i = {WEFT_INSTANCE_NORM_OPTIONS_INIT, .running = flag(s, true)};
+    const float momentum = single(s, 0.5), epsilon = single(s, 0);
+    const weft_batch_norm_options b = {
+        WEFT_BATCH_NORM_OPTIONS_INIT, .momentum = momentum, .epsilon = epsilon};
+    const weft_instance_norm_options i = {
+        WEFT_INSTANCE_NORM_OPTIONS_INIT, .momentum = momentum, .epsilon = epsilon, .running = flag(s, true)};
     return of_batch ? weft_batch_norm_layer(IMAGE, &b) : weft_instance_norm_layer(IMAGE, &i);
 }
 
@@ -347,10 +205,14 @@ static weft_tensor *model(call_source *s) {
     return weft_model(weft_input(G, name(s), WEFT_F32, 1, 32, 32), which, whole(s, 10), NULL);
 }
 
-static weft_tensor *carried(call_source *s) {
+static weft_tensor *carried_state(call_source *s) {
     const int64_t dims[WEFT_MAX_RANK] = {host_size(s, 2), host_size(s, 4), 1, 1, 1, 1, 1, 1};
-    return weft_carry_start(
-        weft_carried_state(G, small(s, 2), dims), tensor(s, WEFT_F32, 1, 2, 0, 0, 0), small(s, 0));
+    return weft_carried_state(G, small(s, 2), dims);
+}
+
+static weft_tensor *carried(call_source *s) {
+    weft_tensor *const state = carried_state(s);
+    return weft_carry_start(state, tensor(s, WEFT_F32, 1, 2, 0, 0, 0), small(s, 0));
 }
 
 static weft_tensor *einsum(call_source *s) {
@@ -360,7 +222,96 @@ static weft_tensor *einsum(call_source *s) {
     return weft_einsum(equations[count(s, 0, 9)], a, b);
 }
 
+/* ---- calls of public_call_forms.h ---- */
+
+static weft_tensor *tensor5(call_source *s) {
+    return s->tensor(s, WEFT_F32, 5, (const int64_t[]){2, 4, 6, 6, 6});
+}
+
+static weft_tensor *state(call_source *s, const char *name, int64_t size) {
+    return weft_state_shape(G, name, WEFT_F32, weft_zeros(), 1, (const int64_t[]){host_size(s, size)});
+}
+
+static weft_tensor *scope_copied(call_source *s) {
+    (void)state(s, "from.w", 4);
+    (void)state(s, "to.w", 4);
+    return weft_scope_copy(G, "from", "to", single(s, 0.5));
+}
+
+static weft_tensor *assigned_after(call_source *s) {
+    weft_tensor *const kept = state(s, "kept", 4);
+    return weft_assign_after(kept, weft_square(kept));
+}
+
+static weft_tensor *loss_of_parameter(call_source *s) {
+    weft_tensor *const parameter = weft_parameter(G, "p", weft_zeros(), 4);
+    return weft_sum(weft_mul(parameter, LINE));
+}
+
+static weft_tensor *gradient_vector(call_source *s) {
+    return weft_gradient_vector(loss_of_parameter(s), flag(s, true) ? "p*" : "other");
+}
+
+static weft_tensor *minimized(call_source *s) {
+    const weft_optimizer rule = weft_sgd(single(s, 0.1));
+    weft_optimizer_state *const optimizer = weft_optimizer_create(G, &rule);
+    return weft_optimizer_minimize(optimizer, loss_of_parameter(s), flag(s, true) ? "p" : "other");
+}
+
+static weft_tensor *trained(call_source *s) {
+    return weft_train_step(loss_of_parameter(s), weft_sgd(single(s, 0.1)), flag(s, true) ? NULL : "other");
+}
+
+static weft_tensor *adaptive_log_prob(call_source *s) {
+    const int64_t cutoffs[] = {3, 5};
+    const weft_adaptive_softmax_options o = {WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT, .divisor = 2};
+    weft_adaptive_softmax *const softmax = weft_adaptive_softmax_layer(G, 4, 9, cutoffs, 2, &o);
+    return softmax ? weft_adaptive_softmax_log_prob(softmax, ROWS) : NULL;
+}
+
+static weft_tensor *running_norm(call_source *s, bool of_batch) {
+    const weft_running running = {
+        .mean = state(s, "mean", 4), .var = state(s, "var", 4), .momentum = single(s, 0.5)};
+    const float epsilon = single(s, 1e-5);
+    return of_batch ? weft_batch_norm_with(IMAGE, LINE, LINE, &running, epsilon)
+                    : weft_instance_norm_with(IMAGE, LINE, LINE, &running, epsilon);
+}
+
+static weft_tensor *attended_from_cache(call_source *s) {
+    const int64_t dims[] = {2, 8, 6};
+    weft_tensor *const keys = weft_state_shape(G, "keys", WEFT_F32, weft_zeros(), 3, dims);
+    weft_tensor *const values = weft_state_shape(G, "values", WEFT_F32, weft_zeros(), 3, dims);
+    weft_tensor *const position = weft_input_shape(G, "position", WEFT_I32, 0, NULL), *update = NULL;
+    return weft_attention_cached(CUBE, CUBE, CUBE, keys, values, position, &update);
+}
+
+static weft_tensor *cell(call_source *s, int gates) {
+    const weft_recurrent_weights w = {.weight_ih = tensor(s, WEFT_F32, 2, 3 * gates, 4, 0, 0),
+        .weight_hh = tensor(s, WEFT_F32, 2, 3 * gates, 3, 0, 0)};
+    weft_tensor *const h = tensor(s, WEFT_F32, 2, 2, 3, 0, 0);
+    return gates == 3 ? weft_gru_cell(ROWS, h, &w, flag(s, false)).h
+                      : weft_rnn_cell(ROWS, h, &w, flag(s, true)).h;
+}
+
+static weft_tensor *cell_layer(call_source *s, int gates) {
+    const weft_cell_options o = {WEFT_CELL_OPTIONS_INIT, .no_bias = flag(s, true)};
+    weft_tensor *const h = tensor(s, WEFT_F32, 2, 2, 3, 0, 0);
+    const int64_t hidden = whole(s, 3);
+    if (gates == 4) return weft_lstm_cell_layer(ROWS, hidden, h, h, &o).h;
+    return gates == 3 ? weft_gru_cell_layer(ROWS, hidden, h, &o).h
+                      : weft_rnn_cell_layer(ROWS, hidden, h, &o).h;
+}
+
 /* ---- the table ---- */
+
+#define DEFINE_WITH_NUMBER(op)                                                                               \
+    static weft_tensor *call_##op##_number(call_source *s) {                                                 \
+        return weft_##op##_number(ROWS, number(s, 2));                                                       \
+    }
+#define DEFINE_NUMBER_FIRST(op)                                                                              \
+    static weft_tensor *call_number_##op(call_source *s) {                                                   \
+        return weft_number_##op(number(s, 2), ROWS);                                                         \
+    }
 
 #define DEFINE_UNARY(op)                                                                                     \
     static weft_tensor *call_##op(call_source *s) {                                                          \
@@ -382,8 +333,14 @@ UNARY(DEFINE_UNARY)
 BINARY(DEFINE_BINARY)
 REDUCTIONS(DEFINE_REDUCTION)
 OTHERS(DEFINE_OTHER)
+FORMS(DEFINE_OTHER)
+WITH_NUMBER(DEFINE_WITH_NUMBER)
+NUMBER_FIRST(DEFINE_NUMBER_FIRST)
 
-#define ENTRY(op)         {#op, call_##op},
-#define ENTRY_OF(op, ...) {#op, call_##op},
-const public_call public_calls[] = {UNARY(ENTRY) BINARY(ENTRY) REDUCTIONS(ENTRY) OTHERS(ENTRY_OF)};
+#define ENTRY(op)              {#op, call_##op},
+#define ENTRY_OF(op, ...)      {#op, call_##op},
+#define ENTRY_WITH_NUMBER(op)  {#op "_number", call_##op##_number},
+#define ENTRY_NUMBER_FIRST(op) {"number_" #op, call_number_##op},
+const public_call public_calls[] = {UNARY(ENTRY) BINARY(ENTRY) REDUCTIONS(ENTRY) OTHERS(ENTRY_OF)
+        FORMS(ENTRY_OF) WITH_NUMBER(ENTRY_WITH_NUMBER) NUMBER_FIRST(ENTRY_NUMBER_FIRST)};
 const size_t public_call_count = sizeof public_calls / sizeof *public_calls;

@@ -305,8 +305,8 @@ static void test_empty_results(void **state) {
     const f64_mark mark = f64_pool_mark();
     const f64_array *const x = f64_zeros(3, (const int64_t[]){2, 1, 3}), *const w = f64_zeros(
                                                                              3, (const int64_t[]){1, 1, 3});
-    const weft_conv_options padded = {WEFT_CONV_OPTIONS_INIT, .padding = {4}},
-                            wide = {WEFT_CONV_OPTIONS_INIT, .dilation = {3}};
+    const weft_conv_options padded = {WEFT_CONV_OPTIONS_INIT, .paddings = {4}},
+                            wide = {WEFT_CONV_OPTIONS_INIT, .dilations = {3}};
     assert_int_equal(f64_conv_transpose(x, w, NULL, &padded)->count, 0);
     assert_int_equal(f64_conv(x, w, NULL, &wide)->count, 0);
     f64_pool_release(mark);

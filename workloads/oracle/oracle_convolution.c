@@ -12,11 +12,11 @@ static weft_conv_options options_of(const oracle_call *call) {
     const int64_t *const n = call->integers;
     weft_conv_options o = {WEFT_CONV_OPTIONS_INIT, .mode = (weft_conv_padding)n[MODE], .groups = n[GROUPS]};
     for (int i = 0; i < 3; i++) {
-        o.stride[i] = n[STRIDE + i];
-        o.dilation[i] = n[DILATION + i];
-        o.padding[i] = n[PADDING + i];
-        o.padding_after[i] = n[AFTER + i];
-        o.output_padding[i] = n[OUTPUT + i];
+        o.strides[i] = n[STRIDE + i];
+        o.dilations[i] = n[DILATION + i];
+        o.paddings[i] = n[PADDING + i];
+        o.paddings_after[i] = n[AFTER + i];
+        o.output_paddings[i] = n[OUTPUT + i];
     }
     return o;
 }
@@ -124,9 +124,9 @@ static bool draw_convolution(oracle_draw *draw, oracle_call *call, bool transpos
 /* ---- the rows ---- */
 
 #define CONV_LINE(op)                                                                                        \
-    "weft_" #op "($0, $1, $2, &(weft_conv_options){WEFT_CONV_OPTIONS_INIT, .stride = {$i0, $i1, $i2}, "      \
-    ".dilation = {$i3, $i4, $i5}, .mode = (weft_conv_padding)$i15, .padding = {$i6, $i7, $i8}, "             \
-    ".padding_after = {$i9, $i10, $i11}, .output_padding = {$i12, $i13, $i14}, .groups = $i16})"
+    "weft_" #op "($0, $1, $2, &(weft_conv_options){WEFT_CONV_OPTIONS_INIT, .strides = {$i0, $i1, $i2}, "     \
+    ".dilations = {$i3, $i4, $i5}, .mode = (weft_conv_padding)$i15, .paddings = {$i6, $i7, $i8}, "           \
+    ".paddings_after = {$i9, $i10, $i11}, .output_paddings = {$i12, $i13, $i14}, .groups = $i16})"
 
 #define CONVOLUTION(op, reference, transposed)                                                               \
     ORACLE_DRAW(op) {                                                                                        \

@@ -10,10 +10,10 @@ static weft_pool_options options_of(const oracle_call *call) {
     weft_pool_options o = {WEFT_POOL_OPTIONS_INIT, .ceil_mode = n[CEIL] != 0,
         .exclude_padding = n[EXCLUDE] != 0, .divisor = n[DIVISOR]};
     for (int i = 0; i < 3; i++) {
-        o.window[i] = n[WINDOW + i];
-        o.stride[i] = n[STRIDE + i];
-        o.padding[i] = n[PADDING + i];
-        o.dilation[i] = n[DILATION + i];
+        o.windows[i] = n[WINDOW + i];
+        o.strides[i] = n[STRIDE + i];
+        o.paddings[i] = n[PADDING + i];
+        o.dilations[i] = n[DILATION + i];
     }
     return o;
 }
@@ -45,8 +45,8 @@ static bool draw_pool(oracle_draw *draw, oracle_call *call, double low, double h
 }
 
 #define POOL_LINE                                                                                            \
-    "&(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .window = {$i0, $i1, $i2}, .stride = {$i3, $i4, $i5}, "    \
-    ".padding = {$i6, $i7, $i8}, .dilation = {$i9, $i10, $i11}, .ceil_mode = $b12, .exclude_padding = "      \
+    "&(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .windows = {$i0, $i1, $i2}, .strides = {$i3, $i4, $i5}, "  \
+    ".paddings = {$i6, $i7, $i8}, .dilations = {$i9, $i10, $i11}, .ceil_mode = $b12, .exclude_padding = "    \
     "$b13, "                                                                                                 \
     ".divisor = $i14})"
 
@@ -111,7 +111,7 @@ ORACLE_OP(lp_pool, "weft_lp_pool($0, $n0, " POOL_LINE);
     ORACLE_EVALUATE(op##2d) {                                                                                \
         (void)sizes;                                                                                         \
         const int64_t size = call->integers[0];                                                              \
-        return f64_##op(in[0], &(const weft_pool_options){.window = {size, size}});                          \
+        return f64_##op(in[0], &(const weft_pool_options){.windows = {size, size}});                         \
     }                                                                                                        \
     ORACLE_OP(op##2d, "weft_" #op "2d($0, $i0)")
 

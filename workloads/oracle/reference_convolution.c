@@ -20,16 +20,23 @@ static int64_t or_one(int64_t number) {
     return number ? number : 1;
 }
 
+/* The number of an axis, or that of all axes. */
+static int64_t number_of(int64_t one, const int64_t each[3], int axis) {
+    return each[axis] ? each[axis] : one;
+}
+
 static conv_axis axis_of(const weft_conv_options *o, int i, int64_t size, int64_t taps, bool transposed) {
     conv_axis a = {.taps = taps,
-        .stride = or_one(o->stride[i]),
-        .dilation = or_one(o->dilation[i]),
-        .before = o->padding[i]};
+        .stride = or_one(number_of(o->stride, o->strides, i)),
+        .dilation = or_one(number_of(o->dilation, o->dilations, i)),
+        .before = number_of(o->padding, o->paddings, i)};
     const int64_t reach = a.dilation * (taps - 1) + 1; /* a result that has no room is empty */
-    int64_t both = o->padding[i] + (o->mode == WEFT_PADDING_EACH ? o->padding_after[i] : o->padding[i]);
+    int64_t both =
+        a.before +
+        (o->mode == WEFT_PADDING_EACH ? number_of(o->padding_after, o->paddings_after, i) : a.before);
     if (transposed) {
         a.shorter = size;
-        a.longer = (size - 1) * a.stride - both + reach + o->output_padding[i];
+        a.longer = (size - 1) * a.stride - both + reach + number_of(o->output_padding, o->output_paddings, i);
         a.longer = a.longer < 0 ? 0 : a.longer;
         return a;
     }

@@ -19,8 +19,20 @@ static int64_t or_else(int64_t value, int64_t otherwise) {
     return value ? value : otherwise;
 }
 
+/* What the options say of an axis, for it or for all of them. */
+typedef struct pooled_axis {
+    int64_t window, stride, padding, dilation;
+} pooled_axis;
+
+static pooled_axis axis_of(const weft_pool_options *o, int axis) {
+    const int64_t window = or_else(o->windows[axis], o->window);
+    return (pooled_axis){.window = window,
+        .stride = or_else(or_else(o->strides[axis], o->stride), window),
+        .padding = or_else(o->paddings[axis], o->padding),
+        .dilation = or_else(or_else(o->dilations[axis], o->dilation), 1)};
+}
+
 static seen seen_by(const pooling *p, int axis, int64_t n, int64_t place) {
-    const weft_pool_options *const o = p->options;
     seen s = {.first = -1, .step = 1};
     if (p->sizes) {
         for (int64_t i = 0; i < n; i++) { /* (place / size, (place + 1) / size) meets (i / n, (i + 1) / n) */
@@ -31,10 +43,11 @@ static seen seen_by(const pooling *p, int axis, int64_t n, int64_t place) {
         s.counted = s.count;
         return s;
     }
-    s.step = or_else(o->dilation[axis], 1);
-    for (int64_t k = 0; k < o->window[axis]; k++) {
-        const int64_t at = place * or_else(o->stride[axis], o->window[axis]) - o->padding[axis] + k * s.step;
-        s.counted += at < n + o->padding[axis];
+    const pooled_axis a = axis_of(p->options, axis);
+    s.step = a.dilation;
+    for (int64_t k = 0; k < a.window; k++) {
+        const int64_t at = place * a.stride - a.padding + k * s.step;
+        s.counted += at < n + a.padding;
         if (at < 0 || at >= n) continue;
         if (s.first < 0) s.first = at;
         s.count++;
@@ -46,8 +59,8 @@ static seen seen_by(const pooling *p, int axis, int64_t n, int64_t place) {
 static int64_t places(const pooling *p, int axis, int64_t n) {
     const weft_pool_options *const o = p->options;
     if (p->sizes) return p->sizes[axis];
-    const int64_t stride = or_else(o->stride[axis], o->window[axis]), padding = o->padding[axis];
-    const int64_t reach = or_else(o->dilation[axis], 1) * (o->window[axis] - 1) + 1;
+    const pooled_axis a = axis_of(o, axis);
+    const int64_t stride = a.stride, padding = a.padding, reach = a.dilation * (a.window - 1) + 1;
     int64_t count = 1;
     for (;; count++) {
         const int64_t begin = count * stride - padding, left = n + padding - (begin - stride + reach);
@@ -178,7 +191,7 @@ static double to_root(double a, double b, double c) {
 /* By the mean, times the window's whole size. */
 f64_array *f64_lp_pool(const f64_array *x, double p, const weft_pool_options *options) {
     double size = 1;
-    for (int i = 0; i < x->rank - 2; i++) size *= (double)options->window[i];
+    for (int i = 0; i < x->rank - 2; i++) size *= (double)axis_of(options, i).window;
     const f64_array *const order = f64_number(p), *const powers = f64_map(to_power, x, order, NULL);
     return f64_map(to_root, f64_mul(f64_avg_pool(powers, options), f64_number(size)), order, NULL);
 }

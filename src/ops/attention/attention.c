@@ -8,6 +8,7 @@
  * memory. */
 #include "ops/attention/attention.h"
 #include "base/integers.h"
+#include "graph/length.h"
 #include "graph/scope.h"
 #include "ops/op_table.h"
 #include <math.h>
@@ -193,6 +194,7 @@ static weft_graph *check(weft_tensor *const *x, const weft_attention_options *op
         return NULL;
     }
     if (!check_shapes(x, lead) || (x[WI_ATTENTION_MASK] && !check_mask(x, lead))) return NULL;
+    if (!WI_TAKES_NUMBERS(graph, "attention", {"scale", (double)options->scale})) return NULL;
     if (!(options->scale >= 0) || isinf(options->scale)) {
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "attention: a scale of %g, expected a positive number, or 0 for 1/sqrt(d)",

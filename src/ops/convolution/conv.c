@@ -2,6 +2,7 @@
  * conv_data as matrix products over windows (kernels/convolution/conv_product.h), conv_weight has kernels of its own
  * (kernels/convolution/conv_weight.c). */
 #include "ops/convolution/conv.h"
+#include "ops/spatial.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <weft/convolution.h>
@@ -114,47 +115,76 @@ static weft_tensor *fail_axis(
         "%s: %s of %" PRId64 " along spatial axis %d, expected %s", op, what, number, axis, rule);
 }
 
-/* Fills what is 0 by default and checks ranges; false with the error recorded. */
+enum { MOST = 1 << 20 };
+
+/* A number for each axis from `least` on; where the default is not 0, for axes without one. */
+static bool read_field(const weft_tensor *x, const char *op, int axes, const wi_spatial *field,
+    const char *what, int64_t least) {
+    if (!wi_spatial_read(x, op, axes, field)) return false;
+    for (int i = 0; i < axes; i++) {
+        if (field->numbers[i] == 0) field->numbers[i] = least;
+        if (field->numbers[i] < least || field->numbers[i] > MOST)
+            return fail_axis(x, op, what, field->numbers[i], i, least ? "1 or more" : "0 or more");
+    }
+    return true;
+}
+
+static bool is_given(const int64_t number, const int64_t numbers[3]) {
+    return number || numbers[0] || numbers[1] || numbers[2];
+}
+
+/* The paddings before and after each axis; those of WEFT_PADDING_SAME are computed later. */
+static bool read_paddings(weft_conv_options *o, const char *op, const weft_tensor *x, int axes) {
+    const wi_spatial after = {
+        "padding_after", "paddings_after", o->padding_after, o->paddings_after, .may_be_zero = true};
+    if (o->mode != WEFT_PADDING_EACH && is_given(o->padding_after, o->paddings_after))
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_ARGUMENT, "%s: padding_after is for mode WEFT_PADDING_EACH", op);
+    if (o->mode == WEFT_PADDING_SAME && is_given(o->padding, o->paddings))
+        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "%s: a padding beside mode WEFT_PADDING_SAME, which computes the padding", op);
+    if (!read_field(x, op, axes, WI_SPATIAL(o, padding, true), "a padding", 0) ||
+        !read_field(x, op, axes, &after, "a padding after the image", 0))
+        return false;
+    for (int i = 0; i < axes && o->mode != WEFT_PADDING_EACH; i++) o->paddings_after[i] = o->paddings[i];
+    return true;
+}
+
+static bool read_output_paddings(
+    weft_conv_options *o, const char *op, const weft_tensor *x, int axes, bool transposed) {
+    if (!wi_spatial_read(x, op, axes, WI_SPATIAL(o, output_padding, true))) return false;
+    for (int i = 0; i < axes; i++) {
+        const int64_t bound = o->strides[i] > o->dilations[i] ? o->strides[i] : o->dilations[i];
+        const int64_t more = o->output_paddings[i];
+        if (more != 0 && !transposed)
+            return fail_axis(x, op, "an output padding", more, i, "0: it is of transposed ones");
+        if (more < 0 || (more >= bound && transposed))
+            return fail_axis(x, op, "an output padding", more, i, "0 or more, below the stride or dilation");
+    }
+    return true;
+}
+
+/* Gives each axis its numbers, in the plurals, and checks ranges; false with the error recorded. */
 static bool read_options(weft_conv_options *options, const weft_conv_options *given, const char *op,
     const weft_tensor *x, int axes, bool transposed) {
-    const int64_t most = 1 << 20;
     if (!WI_GRAPH_OPTIONS(x->graph, options, given, op, WEFT_CONV_OPTIONS_INIT)) return false;
     if (options->groups == 0) options->groups = 1;
-    if (options->groups < 0 || options->groups > most)
+    if (options->groups < 0 || options->groups > MOST)
         return wi_graph_fail(
             x->graph, WEFT_ERROR_ARGUMENT, "%s: %" PRId64 " groups, expected 1 or more", op, options->groups);
     if ((unsigned)options->mode > WEFT_PADDING_SAME || (transposed && options->mode == WEFT_PADDING_SAME))
         return wi_graph_fail(
             x->graph, WEFT_ERROR_ARGUMENT, "%s: does not take padding mode %d", op, (int)options->mode);
-    for (int i = 0; i < axes; i++) {
-        if (options->stride[i] == 0) options->stride[i] = 1;
-        if (options->dilation[i] == 0) options->dilation[i] = 1;
-        if (options->stride[i] < 0 || options->stride[i] > most)
-            return fail_axis(x, op, "a stride", options->stride[i], i, "1 or more");
-        if (options->dilation[i] < 0 || options->dilation[i] > most)
-            return fail_axis(x, op, "a dilation", options->dilation[i], i, "1 or more");
-        if (options->padding[i] < 0 || options->padding[i] > most)
-            return fail_axis(x, op, "a padding", options->padding[i], i, "0 or more");
-        if (options->mode != WEFT_PADDING_EACH) options->padding_after[i] = options->padding[i];
-        if (options->padding_after[i] < 0 || options->padding_after[i] > most)
-            return fail_axis(x, op, "a padding after the image", options->padding_after[i], i, "0 or more");
-        if (options->output_padding[i] != 0 && !transposed)
-            return fail_axis(
-                x, op, "an output padding", options->output_padding[i], i, "0: it is of transposed ones");
-        const int64_t bound =
-            options->stride[i] > options->dilation[i] ? options->stride[i] : options->dilation[i];
-        if (options->output_padding[i] < 0 || (options->output_padding[i] >= bound && transposed))
-            return fail_axis(x, op, "an output padding", options->output_padding[i], i,
-                "0 or more, below the stride or dilation");
-    }
-    return true;
+    return read_field(x, op, axes, WI_SPATIAL(options, stride, false), "a stride", 1) &&
+           read_field(x, op, axes, WI_SPATIAL(options, dilation, false), "a dilation", 1) &&
+           read_paddings(options, op, x, axes) && read_output_paddings(options, op, x, axes, transposed);
 }
 
 static void pad_same(weft_conv_options *options, int axis, int64_t image, int64_t reach) {
-    const int64_t result = (image + options->stride[axis] - 1) / options->stride[axis];
-    const int64_t missing = (result - 1) * options->stride[axis] + reach - image;
-    options->padding[axis] = missing > 0 ? missing / 2 : 0;
-    options->padding_after[axis] = missing > 0 ? missing - missing / 2 : 0;
+    const int64_t result = (image + options->strides[axis] - 1) / options->strides[axis];
+    const int64_t missing = (result - 1) * options->strides[axis] + reach - image;
+    options->paddings[axis] = missing > 0 ? missing / 2 : 0;
+    options->paddings_after[axis] = missing > 0 ? missing - missing / 2 : 0;
 }
 
 static wi_attributes window_of(const weft_conv_options *options, const weft_tensor *weight, int axes) {
@@ -164,9 +194,9 @@ static wi_attributes window_of(const weft_conv_options *options, const weft_tens
         const int axis = i - (3 - axes);
         const bool there = axis >= 0;
         window->size[i] = there ? (int32_t)weight->shape.dims[2 + axis] : 1;
-        window->stride[i] = there ? (int32_t)options->stride[axis] : 1;
-        window->dilation[i] = there ? (int32_t)options->dilation[axis] : 1;
-        window->padding[i] = there ? (int32_t)options->padding[axis] : 0;
+        window->stride[i] = there ? (int32_t)options->strides[axis] : 1;
+        window->dilation[i] = there ? (int32_t)options->dilations[axis] : 1;
+        window->padding[i] = there ? (int32_t)options->paddings[axis] : 0;
     }
     return attributes;
 }
@@ -233,19 +263,19 @@ static weft_tensor *build_conv_with(
     result.dims[result.rank - 1] = weight->shape.dims[0];
     for (int i = 0; i < axes; i++) {
         const int64_t image = x->shape.dims[2 + i],
-                      reach = options.dilation[i] * (weight->shape.dims[2 + i] - 1) + 1;
+                      reach = options.dilations[i] * (weight->shape.dims[2 + i] - 1) + 1;
         if (options.mode == WEFT_PADDING_SAME) pad_same(&options, i, image, reach);
-        const int64_t room = image + options.padding[i] + options.padding_after[i] - reach;
+        const int64_t room = image + options.paddings[i] + options.paddings_after[i] - reach;
         if (room < 0) {
             char rule[160];
             snprintf(rule, sizeof rule,
                 "along spatial axis %d a window of %" PRId64 " is larger than the padded image of %" PRId64,
-                i, reach, image + options.padding[i] + options.padding_after[i]);
+                i, reach, image + options.paddings[i] + options.paddings_after[i]);
             return fail_shapes("conv", x, weight, rule);
         }
-        if (options.stride[i] > 1 && wi_axis_has_length(x, 2 + i))
+        if (options.strides[i] > 1 && wi_axis_has_length(x, 2 + i))
             return fail_shapes("conv", x, weight, "along an axis whose size plans give the stride must be 1");
-        result.dims[1 + i] = room / options.stride[i] + 1;
+        result.dims[1 + i] = room / options.strides[i] + 1;
     }
     const wi_attributes attributes = window_of(&options, weight, axes);
     return finish(conv_node(wi_channels_last(x), weight, &attributes, &result), bias);
@@ -272,9 +302,9 @@ static weft_tensor *build_conv_transpose_with(
     result.dims[0] = x->shape.dims[0];
     result.dims[result.rank - 1] = weight->shape.dims[1] * options.groups;
     for (int i = 0; i < axes; i++) {
-        const int64_t reach = options.dilation[i] * (weight->shape.dims[2 + i] - 1) + 1;
-        const int64_t size = (x->shape.dims[2 + i] - 1) * options.stride[i] - options.padding[i] -
-                             options.padding_after[i] + reach + options.output_padding[i];
+        const int64_t reach = options.dilations[i] * (weight->shape.dims[2 + i] - 1) + 1;
+        const int64_t size = (x->shape.dims[2 + i] - 1) * options.strides[i] - options.paddings[i] -
+                             options.paddings_after[i] + reach + options.output_paddings[i];
         if (size < 1) {
             char rule[128];
             snprintf(rule, sizeof rule, "along spatial axis %d the result would have %" PRId64 " elements", i,

@@ -32,7 +32,7 @@ static bool bounds_valid(const char *op, weft_tensor *x, double low, double high
     return false;
 }
 
-weft_tensor *weft_clamp(weft_tensor *x, double low, double high) {
+static weft_tensor *build_clamp(weft_tensor *x, double low, double high) {
     if (!wi_inputs_graph("clamp", &x, 1) || !bounds_valid("clamp", x, low, high)) return NULL;
     weft_tensor *bottom = weft_number(x, low), *top = weft_number(x, high);
     const bool has_bottom = low > -(double)INFINITY, has_top = high < (double)INFINITY;
@@ -40,7 +40,11 @@ weft_tensor *weft_clamp(weft_tensor *x, double low, double high) {
     return has_top ? weft_where(weft_less_equal(top, raised), top, raised) : raised;
 }
 
-weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high) {
+weft_tensor *weft_clamp(weft_tensor *x, double low, double high) {
+    return WI_CALL(x, "weft_clamp", build_clamp(x, low, high));
+}
+
+static weft_tensor *build_hardtanh(weft_tensor *x, double low, double high) {
     if (!wi_inputs_graph("hardtanh", &x, 1) || !is_float("hardtanh", x) ||
         !bounds_valid("hardtanh", x, low, high))
         return NULL;
@@ -51,19 +55,31 @@ weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high) {
     return weft_where(weft_less_equal(x, bottom), bottom, weft_where(weft_less_equal(top, x), top, x));
 }
 
-weft_tensor *weft_leaky_relu(weft_tensor *x, double slope) {
+weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high) {
+    return WI_CALL(x, "weft_hardtanh", build_hardtanh(x, low, high));
+}
+
+static weft_tensor *build_leaky_relu(weft_tensor *x, double slope) {
     if (!wi_inputs_graph("leaky_relu", &x, 1) || !is_float("leaky_relu", x) ||
         !wi_takes_number(x->graph, "leaky_relu", slope))
         return NULL;
     return weft_where(positive(x), x, weft_mul_number(x, slope));
 }
 
-weft_tensor *weft_elu(weft_tensor *x, double alpha) {
+weft_tensor *weft_leaky_relu(weft_tensor *x, double slope) {
+    return WI_CALL(x, "weft_leaky_relu", build_leaky_relu(x, slope));
+}
+
+static weft_tensor *build_elu(weft_tensor *x, double alpha) {
     if (!wi_inputs_graph("elu", &x, 1) || !is_float("elu", x) || !wi_takes_number(x->graph, "elu", alpha))
         return NULL;
     if (wi_dtype_rounds(x->dtype)) return weft_cast(weft_elu(wi_wide(x), alpha), x->dtype);
     weft_tensor *up = positive(x), *curve = weft_expm1(except_where(up, x));
     return weft_where(up, x, weft_mul(curve, weft_number(x, alpha)));
+}
+
+weft_tensor *weft_elu(weft_tensor *x, double alpha) {
+    return WI_CALL(x, "weft_elu", build_elu(x, alpha));
 }
 
 /* weight (1) or (C) along axis 1 of x, as a shape that broadcasts with x. */

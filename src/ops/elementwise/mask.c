@@ -27,16 +27,17 @@ static weft_tensor *triangle(const char *op, weft_tensor *x, int64_t diagonal, b
 }
 
 weft_tensor *weft_tril(weft_tensor *x, int64_t diagonal) {
-    return triangle("tril", x, diagonal, true);
+    return WI_CALL(x, "weft_tril", triangle("tril", x, diagonal, true));
 }
 
 weft_tensor *weft_triu(weft_tensor *x, int64_t diagonal) {
-    return triangle("triu", x, diagonal > INT64_MIN ? diagonal - 1 : diagonal, false);
+    return WI_CALL(
+        x, "weft_triu", triangle("triu", x, diagonal > INT64_MIN ? diagonal - 1 : diagonal, false));
 }
 
 /* ---- masks ---- */
 
-weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value) {
+static weft_tensor *build_masked_fill(weft_tensor *x, weft_tensor *mask, double value) {
     weft_tensor *inputs[] = {x, mask};
     weft_graph *graph = wi_inputs_graph("masked_fill", inputs, 2);
     if (!graph) return NULL;
@@ -53,7 +54,11 @@ weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value) {
     return weft_where(mask, weft_number(x, value), x);
 }
 
-weft_tensor *weft_one_hot(weft_tensor *labels, int64_t classes, weft_dtype dtype) {
+weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value) {
+    return WI_CALL(x, "weft_masked_fill", build_masked_fill(x, mask, value));
+}
+
+static weft_tensor *build_one_hot(weft_tensor *labels, int64_t classes, weft_dtype dtype) {
     weft_graph *graph = wi_inputs_graph("one_hot", &labels, 1);
     if (!graph) return NULL;
     char text[WI_SHAPE_TEXT];
@@ -70,13 +75,17 @@ weft_tensor *weft_one_hot(weft_tensor *labels, int64_t classes, weft_dtype dtype
     return weft_cast(weft_equal(place, weft_unsqueeze(labels, -1)), dtype);
 }
 
+weft_tensor *weft_one_hot(weft_tensor *labels, int64_t classes, weft_dtype dtype) {
+    return WI_CALL(labels, "weft_one_hot", build_one_hot(labels, classes, dtype));
+}
+
 /* ---- functions of the index ---- */
 
 static bool is_whole(double value) {
     return value == floor(value) && fabs(value) <= INT32_MAX;
 }
 
-weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step) {
+static weft_tensor *build_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step) {
     if (!graph) return NULL;
     const double count = ceil((end - start) / step);
     if (!wi_dtype_valid(dtype) || !wi_dtype_computes(dtype))
@@ -94,14 +103,27 @@ weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, doub
     return weft_cast(weft_add(weft_mul(index, weft_number(index, step)), weft_number(index, start)), dtype);
 }
 
-weft_tensor *weft_full(weft_graph *graph, weft_dtype dtype, double value, int rank, const int64_t *dims) {
+weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step) {
+    return WI_CALL_IN(graph, "weft_arange", build_arange(graph, dtype, start, end, step));
+}
+
+static weft_tensor *build_full(
+    weft_graph *graph, weft_dtype dtype, double value, int rank, const int64_t *dims) {
     if (!graph || !wi_takes_number(graph, "full", value)) return NULL;
     weft_tensor *number = weft_constant(graph, dtype, value);
     return number ? weft_expand(number, rank, dims) : NULL;
 }
 
-weft_tensor *weft_eye(weft_graph *graph, weft_dtype dtype, int64_t rows, int64_t columns) {
+weft_tensor *weft_full(weft_graph *graph, weft_dtype dtype, double value, int rank, const int64_t *dims) {
+    return WI_CALL_IN(graph, "weft_full", build_full(graph, dtype, value, rank, dims));
+}
+
+static weft_tensor *build_eye(weft_graph *graph, weft_dtype dtype, int64_t rows, int64_t columns) {
     if (!graph) return NULL;
     const wi_shape shape = {.rank = 2, .dims = {rows, columns}};
     return weft_cast(weft_equal(wi_coordinate(graph, &shape, 0), wi_coordinate(graph, &shape, 1)), dtype);
+}
+
+weft_tensor *weft_eye(weft_graph *graph, weft_dtype dtype, int64_t rows, int64_t columns) {
+    return WI_CALL_IN(graph, "weft_eye", build_eye(graph, dtype, rows, columns));
 }

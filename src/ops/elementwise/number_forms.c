@@ -23,9 +23,12 @@ static weft_tensor *as_before(weft_tensor *a, weft_tensor *y) {
 }
 
 #define NUMBER_FORM(op)                                                                                      \
-    weft_tensor *weft_##op##_number(weft_tensor *a, double number) {                                         \
+    static weft_tensor *build_##op##_number(weft_tensor *a, double number) {                                 \
         weft_tensor *b = number_like(#op "_number", a, number);                                              \
         return b ? as_before(a, weft_##op(a, b)) : NULL;                                                     \
+    }                                                                                                        \
+    weft_tensor *weft_##op##_number(weft_tensor *a, double number) {                                         \
+        return WI_CALL(a, "weft_" #op "_number", build_##op##_number(a, number));                            \
     }
 NUMBER_FORM(add)
 NUMBER_FORM(sub)
@@ -42,9 +45,12 @@ NUMBER_FORM(greater)
 NUMBER_FORM(greater_equal)
 
 #define NUMBER_FIRST(op)                                                                                     \
-    weft_tensor *weft_number_##op(double number, weft_tensor *a) {                                           \
+    static weft_tensor *build_number_##op(double number, weft_tensor *a) {                                   \
         weft_tensor *b = number_like("number_" #op, a, number);                                              \
         return b ? as_before(a, weft_##op(b, a)) : NULL;                                                     \
+    }                                                                                                        \
+    weft_tensor *weft_number_##op(double number, weft_tensor *a) {                                           \
+        return WI_CALL(a, "weft_number_" #op, build_number_##op(number, a));                                 \
     }
 NUMBER_FIRST(sub)
 NUMBER_FIRST(div)
@@ -52,7 +58,7 @@ NUMBER_FIRST(remainder)
 NUMBER_FIRST(pow)
 
 /* The usual powers are exact and cheap. */
-weft_tensor *weft_pow_number(weft_tensor *a, double number) {
+static weft_tensor *build_pow_number(weft_tensor *a, double number) {
     weft_tensor *exponent = number_like("pow_number", a, number);
     if (!exponent || !wi_dtype_is_float(a->dtype)) return weft_pow(a, exponent);
     if (wi_dtype_rounds(a->dtype)) return weft_cast(weft_pow_number(wi_wide(a), number), a->dtype);
@@ -61,4 +67,8 @@ weft_tensor *weft_pow_number(weft_tensor *a, double number) {
     if (number == 3) return weft_mul(weft_square(a), a);
     if (number == -1) return weft_reciprocal(a);
     return weft_pow(a, exponent);
+}
+
+weft_tensor *weft_pow_number(weft_tensor *a, double number) {
+    return WI_CALL(a, "weft_pow_number", build_pow_number(a, number));
 }

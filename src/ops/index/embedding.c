@@ -78,7 +78,7 @@ weft_tensor *weft_embedding_with(weft_tensor *table, weft_tensor *tokens) {
     return WI_CALL(table, "weft_embedding_with", build_embedding_with(table, tokens));
 }
 
-weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding) {
+static weft_tensor *build_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding) {
     if (!check(table, tokens)) return NULL;
     const int64_t vocabulary = table->shape.dims[0], row = padding < 0 ? padding + vocabulary : padding;
     if (row < 0 || row >= vocabulary)
@@ -86,4 +86,8 @@ weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens,
             "embedding: padding index %" PRId64 " is not in %" PRId64 "..%" PRId64, padding, -vocabulary,
             vocabulary - 1);
     return pick_rows(table, tokens, (wi_index_attributes){.skips = true, .skipped = row});
+}
+
+weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding) {
+    return WI_CALL(table, "weft_embedding_padded_with", build_embedding_padded_with(table, tokens, padding));
 }

@@ -1,5 +1,6 @@
 /* What all losses share (contract in loss.h). */
 #include "ops/loss/loss.h"
+#include "graph/length.h"
 #include "ops/loss/loss_terms.h"
 #include <math.h>
 
@@ -92,12 +93,14 @@ bool wi_loss_match(const char *op, weft_tensor **inputs, int count) {
 
 bool wi_loss_number_in(
     weft_graph *graph, const char *op, const char *name, double value, double low, double high) {
+    if (!WI_TAKES_NUMBERS(graph, op, {name, value})) return false;
     if (value >= low && value <= high) return true;
     wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %s = %g is not in [%g, %g]", op, name, value, low, high);
     return false;
 }
 
 bool wi_loss_finite(weft_graph *graph, const char *op, const char *name, double value) {
+    if (!WI_TAKES_NUMBERS(graph, op, {name, value})) return false;
     if (isfinite(value)) return true;
     wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %s = %g is not finite", op, name, value);
     return false;

@@ -3,6 +3,7 @@
  * The nodes are the losses of single examples, with the class axis kept at size 1; reductions are ordinary
  * nodes behind them. Their inputs are x (batch, classes, ...), the labels as they were given, and the class
  * weights if there are any. What the forward and the backward rule both write down is made once. */
+#include "graph/length.h"
 #include "ops/loss/loss.h"
 #include "ops/normalization/softmax.h"
 #include "ops/prediction_form.h"
@@ -231,7 +232,8 @@ static bool read_options(weft_graph *graph, class_loss *loss, const weft_class_l
     weft_class_loss_options *const own = &loss->options;
     if (!WI_GRAPH_OPTIONS(graph, own, given, loss->op, WEFT_CLASS_LOSS_OPTIONS_INIT)) return false;
     loss->inputs[2] = own->class_weights;
-    return wi_loss_reduction_good(graph, loss->op, own->reduction) &&
+    return WI_TAKES_NUMBERS(graph, loss->op, {"ignored_label", (double)own->ignored_label}) &&
+           wi_loss_reduction_good(graph, loss->op, own->reduction) &&
            wi_loss_number_in(graph, loss->op, "label_smoothing", own->label_smoothing, 0, 1);
 }
 
@@ -329,7 +331,7 @@ static weft_tensor *refuse(const class_loss *loss, const char *what) {
 
 /* ---- the functions ---- */
 
-weft_tensor *weft_cross_entropy_loss(
+static weft_tensor *build_cross_entropy_loss(
     weft_tensor *logits, weft_tensor *labels, const weft_class_loss_options *options) {
     class_loss loss = {.op = "cross_entropy", .inputs = {logits, labels}};
     if (!begin(&loss, options, true) || !wi_takes_logits(loss.op, loss.inputs[0])) return NULL;
@@ -341,11 +343,16 @@ weft_tensor *weft_cross_entropy_loss(
     return finish(&loss, dense ? &dense_cross_entropy : &wi_op_cross_entropy, attributes, !dense);
 }
 
-weft_tensor *weft_cross_entropy(weft_tensor *logits, weft_tensor *labels) {
-    return weft_cross_entropy_loss(logits, labels, NULL);
+weft_tensor *weft_cross_entropy_loss(
+    weft_tensor *logits, weft_tensor *labels, const weft_class_loss_options *options) {
+    return WI_CALL(logits, "weft_cross_entropy_loss", build_cross_entropy_loss(logits, labels, options));
 }
 
-weft_tensor *weft_nll_loss(
+weft_tensor *weft_cross_entropy(weft_tensor *logits, weft_tensor *labels) {
+    return WI_CALL(logits, "weft_cross_entropy", weft_cross_entropy_loss(logits, labels, NULL));
+}
+
+static weft_tensor *build_nll_loss(
     weft_tensor *log_probabilities, weft_tensor *labels, const weft_class_loss_options *options) {
     class_loss loss = {.op = "nll", .inputs = {log_probabilities, labels}};
     if (!begin(&loss, options, false) || !wi_takes_log_probabilities(loss.op, loss.inputs[0])) return NULL;
@@ -353,11 +360,16 @@ weft_tensor *weft_nll_loss(
     return finish(&loss, &wi_op_nll, (wi_class_loss_attributes){0}, true);
 }
 
-weft_tensor *weft_nll(weft_tensor *log_probabilities, weft_tensor *labels) {
-    return weft_nll_loss(log_probabilities, labels, NULL);
+weft_tensor *weft_nll_loss(
+    weft_tensor *log_probabilities, weft_tensor *labels, const weft_class_loss_options *options) {
+    return WI_CALL(log_probabilities, "weft_nll_loss", build_nll_loss(log_probabilities, labels, options));
 }
 
-weft_tensor *weft_multi_margin_loss(
+weft_tensor *weft_nll(weft_tensor *log_probabilities, weft_tensor *labels) {
+    return WI_CALL(log_probabilities, "weft_nll", weft_nll_loss(log_probabilities, labels, NULL));
+}
+
+static weft_tensor *build_multi_margin_loss(
     weft_tensor *scores, weft_tensor *labels, float margin, int p, const weft_class_loss_options *options) {
     class_loss loss = {.op = "multi_margin", .inputs = {scores, labels}};
     if (!begin(&loss, options, false)) return NULL;
@@ -371,6 +383,12 @@ weft_tensor *weft_multi_margin_loss(
     return finish(&loss, &wi_op_multi_margin, attributes, false);
 }
 
+weft_tensor *weft_multi_margin_loss(
+    weft_tensor *scores, weft_tensor *labels, float margin, int p, const weft_class_loss_options *options) {
+    return WI_CALL(
+        scores, "weft_multi_margin_loss", build_multi_margin_loss(scores, labels, margin, p, options));
+}
+
 weft_tensor *weft_multi_margin(weft_tensor *scores, weft_tensor *labels, float margin) {
-    return weft_multi_margin_loss(scores, labels, margin, 1, NULL);
+    return WI_CALL(scores, "weft_multi_margin", weft_multi_margin_loss(scores, labels, margin, 1, NULL));
 }

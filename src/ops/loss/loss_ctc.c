@@ -128,7 +128,7 @@ static bool read_options(
 
 /* ---- the functions ---- */
 
-weft_tensor *weft_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths,
+static weft_tensor *build_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths,
     weft_tensor *target_lengths, const weft_ctc_loss_options *given) {
     weft_tensor *inputs[WI_CTC_INPUTS] = {log_probs, targets, input_lengths, target_lengths};
     weft_ctc_loss_options options;
@@ -148,7 +148,14 @@ weft_tensor *weft_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_te
     return wi_loss_reduce(losses, -1, options.reduction, NULL);
 }
 
+weft_tensor *weft_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths,
+    weft_tensor *target_lengths, const weft_ctc_loss_options *given) {
+    return WI_CALL(
+        log_probs, "weft_ctc_loss", build_ctc_loss(log_probs, targets, input_lengths, target_lengths, given));
+}
+
 weft_tensor *weft_ctc(
     weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths, weft_tensor *target_lengths) {
-    return weft_ctc_loss(log_probs, targets, input_lengths, target_lengths, NULL);
+    return WI_CALL(
+        log_probs, "weft_ctc", weft_ctc_loss(log_probs, targets, input_lengths, target_lengths, NULL));
 }

@@ -9,7 +9,8 @@ static bool begin(
 
 /* ---- hinge ---- */
 
-weft_tensor *weft_hinge_loss(weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options) {
+static weft_tensor *build_hinge_loss(
+    weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options) {
     weft_tensor *inputs[] = {scores, targets};
     if (!begin("hinge", inputs, 2, 1, options)) return NULL;
     scores = inputs[0], targets = inputs[1];
@@ -17,8 +18,12 @@ weft_tensor *weft_hinge_loss(weft_tensor *scores, weft_tensor *targets, const we
     return wi_loss_finish("hinge", wi_loss_clamp_zero(rest), -1, options);
 }
 
+weft_tensor *weft_hinge_loss(weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options) {
+    return WI_CALL(scores, "weft_hinge_loss", build_hinge_loss(scores, targets, options));
+}
+
 weft_tensor *weft_hinge(weft_tensor *scores, weft_tensor *targets) {
-    return weft_hinge_loss(scores, targets, NULL);
+    return WI_CALL(scores, "weft_hinge", weft_hinge_loss(scores, targets, NULL));
 }
 
 /* ---- soft margin: softplus(-t·x), a composite for the sake of its gradient ---- */
@@ -43,7 +48,7 @@ const wi_op wi_op_soft_margin = {.name = "soft_margin",
     .lower = soft_margin_lower,
     .backward = soft_margin_backward};
 
-weft_tensor *weft_soft_margin_loss(
+static weft_tensor *build_soft_margin_loss(
     weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options) {
     weft_tensor *inputs[] = {scores, targets};
     if (!begin("soft_margin", inputs, 2, 0, options)) return NULL;
@@ -52,13 +57,18 @@ weft_tensor *weft_soft_margin_loss(
     return wi_loss_finish("soft_margin", losses, -1, options);
 }
 
+weft_tensor *weft_soft_margin_loss(
+    weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options) {
+    return WI_CALL(scores, "weft_soft_margin_loss", build_soft_margin_loss(scores, targets, options));
+}
+
 weft_tensor *weft_soft_margin(weft_tensor *scores, weft_tensor *targets) {
-    return weft_soft_margin_loss(scores, targets, NULL);
+    return WI_CALL(scores, "weft_soft_margin", weft_soft_margin_loss(scores, targets, NULL));
 }
 
 /* ---- hinge embedding, margin ranking ---- */
 
-weft_tensor *weft_hinge_embedding_loss(
+static weft_tensor *build_hinge_embedding_loss(
     weft_tensor *distances, weft_tensor *targets, float margin, const weft_loss_options *options) {
     weft_tensor *inputs[] = {distances, targets};
     if (!begin("hinge_embedding", inputs, 2, margin, options)) return NULL;
@@ -70,11 +80,18 @@ weft_tensor *weft_hinge_embedding_loss(
     return wi_loss_finish("hinge_embedding", weft_add(unlike, like), -1, options);
 }
 
-weft_tensor *weft_hinge_embedding(weft_tensor *distances, weft_tensor *targets, float margin) {
-    return weft_hinge_embedding_loss(distances, targets, margin, NULL);
+weft_tensor *weft_hinge_embedding_loss(
+    weft_tensor *distances, weft_tensor *targets, float margin, const weft_loss_options *options) {
+    return WI_CALL(distances, "weft_hinge_embedding_loss",
+        build_hinge_embedding_loss(distances, targets, margin, options));
 }
 
-weft_tensor *weft_margin_ranking_loss(
+weft_tensor *weft_hinge_embedding(weft_tensor *distances, weft_tensor *targets, float margin) {
+    return WI_CALL(
+        distances, "weft_hinge_embedding", weft_hinge_embedding_loss(distances, targets, margin, NULL));
+}
+
+static weft_tensor *build_margin_ranking_loss(
     weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin, const weft_loss_options *options) {
     weft_tensor *inputs[] = {a, b, targets};
     if (!begin("margin_ranking", inputs, 3, margin, options)) return NULL;
@@ -83,6 +100,11 @@ weft_tensor *weft_margin_ranking_loss(
     return wi_loss_finish("margin_ranking", wi_loss_clamp_zero(rest), -1, options);
 }
 
+weft_tensor *weft_margin_ranking_loss(
+    weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin, const weft_loss_options *options) {
+    return WI_CALL(a, "weft_margin_ranking_loss", build_margin_ranking_loss(a, b, targets, margin, options));
+}
+
 weft_tensor *weft_margin_ranking(weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin) {
-    return weft_margin_ranking_loss(a, b, targets, margin, NULL);
+    return WI_CALL(a, "weft_margin_ranking", weft_margin_ranking_loss(a, b, targets, margin, NULL));
 }

@@ -33,7 +33,7 @@ static void bce_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
 
 const wi_op wi_op_bce = {.name = "bce", .kind = WI_COMPOSITE, .lower = bce_lower, .backward = bce_backward};
 
-weft_tensor *weft_bce_loss(
+static weft_tensor *build_bce_loss(
     weft_tensor *probabilities, weft_tensor *targets, const weft_loss_options *options) {
     weft_tensor *inputs[] = {probabilities, targets};
     weft_graph *graph = wi_loss_begin("bce", inputs, 2, options);
@@ -42,8 +42,13 @@ weft_tensor *weft_bce_loss(
     return wi_loss_finish("bce", losses, -1, options);
 }
 
+weft_tensor *weft_bce_loss(
+    weft_tensor *probabilities, weft_tensor *targets, const weft_loss_options *options) {
+    return WI_CALL(probabilities, "weft_bce_loss", build_bce_loss(probabilities, targets, options));
+}
+
 weft_tensor *weft_bce(weft_tensor *probabilities, weft_tensor *targets) {
-    return weft_bce_loss(probabilities, targets, NULL);
+    return WI_CALL(probabilities, "weft_bce", weft_bce_loss(probabilities, targets, NULL));
 }
 
 /* ---- bce of logits x ----
@@ -81,7 +86,7 @@ const wi_op wi_op_bce_with_logits = {.name = "bce_with_logits",
     .lower = bce_with_logits_lower,
     .backward = bce_with_logits_backward};
 
-weft_tensor *weft_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets,
+static weft_tensor *build_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets,
     weft_tensor *positive_weight, const weft_loss_options *options) {
     weft_tensor *inputs[] = {logits, targets, positive_weight};
     const int count = positive_weight ? 3 : 2;
@@ -102,13 +107,19 @@ weft_tensor *weft_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets
     return wi_loss_finish("bce_with_logits", losses, -1, options);
 }
 
+weft_tensor *weft_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets,
+    weft_tensor *positive_weight, const weft_loss_options *options) {
+    return WI_CALL(logits, "weft_bce_with_logits_loss",
+        build_bce_with_logits_loss(logits, targets, positive_weight, options));
+}
+
 weft_tensor *weft_bce_with_logits(weft_tensor *logits, weft_tensor *targets) {
-    return weft_bce_with_logits_loss(logits, targets, NULL, NULL);
+    return WI_CALL(logits, "weft_bce_with_logits", weft_bce_with_logits_loss(logits, targets, NULL, NULL));
 }
 
 /* ---- kullback-leibler ---- */
 
-weft_tensor *weft_kl_div_loss(
+static weft_tensor *build_kl_div_loss(
     weft_tensor *log_probabilities, weft_tensor *targets, bool log_target, const weft_loss_options *options) {
     weft_tensor *inputs[] = {log_probabilities, targets};
     weft_graph *graph = wi_loss_begin("kl_div", inputs, 2, options);
@@ -124,6 +135,13 @@ weft_tensor *weft_kl_div_loss(
     return wi_loss_finish("kl_div", weft_mul(t, weft_sub(log_t, log_probabilities)), -1, options);
 }
 
+weft_tensor *weft_kl_div_loss(
+    weft_tensor *log_probabilities, weft_tensor *targets, bool log_target, const weft_loss_options *options) {
+    return WI_CALL(log_probabilities, "weft_kl_div_loss",
+        build_kl_div_loss(log_probabilities, targets, log_target, options));
+}
+
 weft_tensor *weft_kl_div(weft_tensor *log_probabilities, weft_tensor *targets) {
-    return weft_kl_div_loss(log_probabilities, targets, false, NULL);
+    return WI_CALL(
+        log_probabilities, "weft_kl_div", weft_kl_div_loss(log_probabilities, targets, false, NULL));
 }

@@ -1,4 +1,5 @@
 /* Losses of numbers: squared, absolute, Huber's, and the negative log-likelihoods of Poisson and Gauss. */
+#include "graph/length.h"
 #include "ops/loss/loss.h"
 #include <float.h>
 #include <math.h>
@@ -15,22 +16,30 @@ static weft_graph *begin_pair(
 
 /* ---- mse, l1 ---- */
 
-weft_tensor *weft_mse_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
+static weft_tensor *build_mse_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
     if (!begin_pair("mse", &a, &b, options)) return NULL;
     return wi_loss_finish("mse", weft_square(weft_sub(a, b)), -1, options);
 }
 
-weft_tensor *weft_mse(weft_tensor *a, weft_tensor *b) {
-    return weft_mse_loss(a, b, NULL);
+weft_tensor *weft_mse_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
+    return WI_CALL(a, "weft_mse_loss", build_mse_loss(a, b, options));
 }
 
-weft_tensor *weft_l1_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
+weft_tensor *weft_mse(weft_tensor *a, weft_tensor *b) {
+    return WI_CALL(a, "weft_mse", weft_mse_loss(a, b, NULL));
+}
+
+static weft_tensor *build_l1_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
     if (!begin_pair("l1", &a, &b, options)) return NULL;
     return wi_loss_finish("l1", weft_abs(weft_sub(a, b)), -1, options);
 }
 
+weft_tensor *weft_l1_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
+    return WI_CALL(a, "weft_l1_loss", build_l1_loss(a, b, options));
+}
+
 weft_tensor *weft_l1(weft_tensor *a, weft_tensor *b) {
-    return weft_l1_loss(a, b, NULL);
+    return WI_CALL(a, "weft_l1", weft_l1_loss(a, b, NULL));
 }
 
 /* ---- huber, smooth l1 ----
@@ -65,20 +74,25 @@ static weft_tensor *huber(weft_tensor *a, weft_tensor *b, double delta, double s
     return d ? wi_node(d->graph, &wi_op_huber, &d, 1, d->dtype, &d->shape, &attributes) : NULL;
 }
 
-weft_tensor *weft_huber_loss(weft_tensor *a, weft_tensor *b, float delta, const weft_loss_options *options) {
+static weft_tensor *build_huber_loss(
+    weft_tensor *a, weft_tensor *b, float delta, const weft_loss_options *options) {
     weft_graph *graph = begin_pair("huber", &a, &b, options);
-    if (!graph) return NULL;
+    if (!graph || !WI_TAKES_NUMBERS(graph, "huber", {"delta", (double)delta})) return NULL;
     if (!(delta > 0 && delta <= FLT_MAX))
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "huber: delta = %g is not positive and finite", (double)delta);
     return wi_loss_finish("huber", huber(a, b, delta, delta), -1, options);
 }
 
-weft_tensor *weft_huber(weft_tensor *a, weft_tensor *b, float delta) {
-    return weft_huber_loss(a, b, delta, NULL);
+weft_tensor *weft_huber_loss(weft_tensor *a, weft_tensor *b, float delta, const weft_loss_options *options) {
+    return WI_CALL(a, "weft_huber_loss", build_huber_loss(a, b, delta, options));
 }
 
-weft_tensor *weft_smooth_l1_loss(
+weft_tensor *weft_huber(weft_tensor *a, weft_tensor *b, float delta) {
+    return WI_CALL(a, "weft_huber", weft_huber_loss(a, b, delta, NULL));
+}
+
+static weft_tensor *build_smooth_l1_loss(
     weft_tensor *a, weft_tensor *b, float beta, const weft_loss_options *options) {
     weft_graph *graph = begin_pair("smooth_l1", &a, &b, options);
     if (!graph || !wi_loss_number_in(graph, "smooth_l1", "beta", beta, 0, FLT_MAX)) return NULL;
@@ -87,8 +101,13 @@ weft_tensor *weft_smooth_l1_loss(
     return wi_loss_finish("smooth_l1", huber(a, b, beta, 1), -1, options);
 }
 
+weft_tensor *weft_smooth_l1_loss(
+    weft_tensor *a, weft_tensor *b, float beta, const weft_loss_options *options) {
+    return WI_CALL(a, "weft_smooth_l1_loss", build_smooth_l1_loss(a, b, beta, options));
+}
+
 weft_tensor *weft_smooth_l1(weft_tensor *a, weft_tensor *b, float beta) {
-    return weft_smooth_l1_loss(a, b, beta, NULL);
+    return WI_CALL(a, "weft_smooth_l1", weft_smooth_l1_loss(a, b, beta, NULL));
 }
 
 /* ---- poisson ---- */
@@ -101,7 +120,7 @@ static weft_tensor *log_factorial(weft_tensor *n) {
     return weft_where(few, weft_number(n, 0), value);
 }
 
-weft_tensor *weft_poisson_nll_loss(
+static weft_tensor *build_poisson_nll_loss(
     weft_tensor *input, weft_tensor *count, bool log_input, bool full, const weft_loss_options *options) {
     static const double epsilon = 1e-8; /* PyTorch's */
     if (!begin_pair("poisson_nll", &input, &count, options)) return NULL;
@@ -112,8 +131,14 @@ weft_tensor *weft_poisson_nll_loss(
     return wi_loss_finish("poisson_nll", losses, -1, options);
 }
 
+weft_tensor *weft_poisson_nll_loss(
+    weft_tensor *input, weft_tensor *count, bool log_input, bool full, const weft_loss_options *options) {
+    return WI_CALL(
+        input, "weft_poisson_nll_loss", build_poisson_nll_loss(input, count, log_input, full, options));
+}
+
 weft_tensor *weft_poisson_nll(weft_tensor *log_rate, weft_tensor *count) {
-    return weft_poisson_nll_loss(log_rate, count, true, false, NULL);
+    return WI_CALL(log_rate, "weft_poisson_nll", weft_poisson_nll_loss(log_rate, count, true, false, NULL));
 }
 
 /* ---- gauss ----
@@ -161,8 +186,8 @@ static weft_tensor *stretch_variance(weft_tensor *variance, const weft_tensor *m
     return weft_expand(weft_reshape_shape(variance, shape.rank, shape.dims), rank, mean->shape.dims);
 }
 
-weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *target, weft_tensor *variance, bool full,
-    const weft_loss_options *options) {
+static weft_tensor *build_gaussian_nll_loss(weft_tensor *mean, weft_tensor *target, weft_tensor *variance,
+    bool full, const weft_loss_options *options) {
     weft_tensor *inputs[] = {mean, target, variance};
     weft_graph *graph = wi_loss_begin("gaussian_nll", inputs, 3, options);
     if (!graph || !wi_loss_match("gaussian_nll", inputs, 2)) return NULL;
@@ -174,6 +199,12 @@ weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *target, weft
     return wi_loss_finish("gaussian_nll", losses, -1, options);
 }
 
+weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *target, weft_tensor *variance, bool full,
+    const weft_loss_options *options) {
+    return WI_CALL(
+        mean, "weft_gaussian_nll_loss", build_gaussian_nll_loss(mean, target, variance, full, options));
+}
+
 weft_tensor *weft_gaussian_nll(weft_tensor *mean, weft_tensor *target, weft_tensor *variance) {
-    return weft_gaussian_nll_loss(mean, target, variance, false, NULL);
+    return WI_CALL(mean, "weft_gaussian_nll", weft_gaussian_nll_loss(mean, target, variance, false, NULL));
 }

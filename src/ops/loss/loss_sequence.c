@@ -56,7 +56,7 @@ static weft_tensor *flat(weft_tensor *x, int64_t rows, int64_t width) {
     return weft_reshape_shape(x, width ? 2 : 1, (const int64_t[]){rows, width});
 }
 
-weft_tensor *weft_sequence_cross_entropy_loss(
+static weft_tensor *build_sequence_cross_entropy_loss(
     weft_tensor *logits, weft_tensor *labels, weft_tensor *mask, const weft_class_loss_options *options) {
     weft_tensor *inputs[] = {logits, labels, mask};
     if (!wi_inputs_graph("sequence_cross_entropy", inputs, mask ? 3 : 2)) return NULL;
@@ -85,6 +85,13 @@ weft_tensor *weft_sequence_cross_entropy_loss(
     return losses ? weft_reshape_shape(loss, shape.rank, shape.dims) : loss;
 }
 
+weft_tensor *weft_sequence_cross_entropy_loss(
+    weft_tensor *logits, weft_tensor *labels, weft_tensor *mask, const weft_class_loss_options *options) {
+    return WI_CALL(logits, "weft_sequence_cross_entropy_loss",
+        build_sequence_cross_entropy_loss(logits, labels, mask, options));
+}
+
 weft_tensor *weft_sequence_cross_entropy(weft_tensor *logits, weft_tensor *labels, weft_tensor *mask) {
-    return weft_sequence_cross_entropy_loss(logits, labels, mask, NULL);
+    return WI_CALL(
+        logits, "weft_sequence_cross_entropy", weft_sequence_cross_entropy_loss(logits, labels, mask, NULL));
 }

@@ -49,7 +49,7 @@ static weft_tensor *cosine(weft_tensor *a, weft_tensor *b, int axis, double epsi
     return wi_node(a->graph, &wi_op_cosine_similarity, inputs, 2, a->dtype, &shape, &attributes);
 }
 
-weft_tensor *weft_cosine_similarity(weft_tensor *a, weft_tensor *b, int axis, float epsilon) {
+static weft_tensor *build_cosine_similarity(weft_tensor *a, weft_tensor *b, int axis, float epsilon) {
     static const char *const op = "cosine_similarity";
     weft_tensor *inputs[] = {a, b};
     wi_shape shape;
@@ -61,6 +61,10 @@ weft_tensor *weft_cosine_similarity(weft_tensor *a, weft_tensor *b, int axis, fl
     const int index = inputs[0] && inputs[1] ? wi_axis_index(inputs[0], op, axis) : -1;
     if (index < 0) return NULL;
     return wi_loss_drop_axis(cosine(inputs[0], inputs[1], index, epsilon, 0), index);
+}
+
+weft_tensor *weft_cosine_similarity(weft_tensor *a, weft_tensor *b, int axis, float epsilon) {
+    return WI_CALL(a, "weft_cosine_similarity", build_cosine_similarity(a, b, axis, epsilon));
 }
 
 /* ---- cosine embedding ---- */
@@ -77,7 +81,7 @@ static weft_tensor *targets_beside(const char *op, weft_tensor *targets, const w
     return weft_reshape_shape(targets, beside.rank, beside.dims);
 }
 
-weft_tensor *weft_cosine_embedding_loss(
+static weft_tensor *build_cosine_embedding_loss(
     weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin, const weft_loss_options *options) {
     static const char *const op = "cosine_embedding";
     weft_tensor *inputs[] = {a, b, targets};
@@ -95,8 +99,14 @@ weft_tensor *weft_cosine_embedding_loss(
     return wi_loss_finish(op, losses, axis, options);
 }
 
+weft_tensor *weft_cosine_embedding_loss(
+    weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin, const weft_loss_options *options) {
+    return WI_CALL(
+        a, "weft_cosine_embedding_loss", build_cosine_embedding_loss(a, b, targets, margin, options));
+}
+
 weft_tensor *weft_cosine_embedding(weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin) {
-    return weft_cosine_embedding_loss(a, b, targets, margin, NULL);
+    return WI_CALL(a, "weft_cosine_embedding", weft_cosine_embedding_loss(a, b, targets, margin, NULL));
 }
 
 /* ---- triplets ---- */
@@ -138,8 +148,8 @@ static weft_tensor *distance(weft_tensor *a, weft_tensor *b, int p) {
     return wi_node(a->graph, &norm_op, &apart, 1, apart->dtype, &shape, &attributes);
 }
 
-weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive, weft_tensor *negative,
-    float margin, int p, bool swap, const weft_loss_options *options) {
+static weft_tensor *build_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive,
+    weft_tensor *negative, float margin, int p, bool swap, const weft_loss_options *options) {
     static const char *const op = "triplet_margin";
     weft_tensor *inputs[] = {anchor, positive, negative};
     weft_graph *graph = wi_loss_begin(op, inputs, 3, options);
@@ -154,7 +164,14 @@ weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive
     return wi_loss_finish(op, wi_loss_clamp_zero(rest), anchor->shape.rank - 1, options);
 }
 
+weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive, weft_tensor *negative,
+    float margin, int p, bool swap, const weft_loss_options *options) {
+    return WI_CALL(anchor, "weft_triplet_margin_loss",
+        build_triplet_margin_loss(anchor, positive, negative, margin, p, swap, options));
+}
+
 weft_tensor *weft_triplet_margin(
     weft_tensor *anchor, weft_tensor *positive, weft_tensor *negative, float margin) {
-    return weft_triplet_margin_loss(anchor, positive, negative, margin, 2, false, NULL);
+    return WI_CALL(anchor, "weft_triplet_margin",
+        weft_triplet_margin_loss(anchor, positive, negative, margin, 2, false, NULL));
 }

@@ -26,7 +26,8 @@ static weft_tensor *without_axes(weft_tensor *x, uint32_t axes) {
     return weft_reshape_shape(x, shape.rank, shape.dims);
 }
 
-weft_tensor *weft_masked_mean_axes(weft_tensor *x, weft_tensor *mask, const int64_t *axes, bool keep) {
+static weft_tensor *build_masked_mean_axes(
+    weft_tensor *x, weft_tensor *mask, const int64_t *axes, bool keep) {
     weft_tensor *inputs[] = {x, mask};
     uint32_t reduced;
     if (!wi_inputs_graph(op, inputs, 2) || !wi_reduce_float_axes(op, x, axes, &reduced)) return NULL;
@@ -40,4 +41,8 @@ weft_tensor *weft_masked_mean_axes(weft_tensor *x, weft_tensor *mask, const int6
     if (!keep) mean = without_axes(mean, reduced);
     const bool is_whole = reduced == (1u << x->shape.rank) - 1;
     return mean && is_whole ? wi_note_mean(mean, number) : mean;
+}
+
+weft_tensor *weft_masked_mean_axes(weft_tensor *x, weft_tensor *mask, const int64_t *axes, bool keep) {
+    return WI_CALL(x, "weft_masked_mean", build_masked_mean_axes(x, mask, axes, keep));
 }

@@ -190,7 +190,7 @@ static bool check_pad(weft_tensor *x, int axis, int64_t before, int64_t after, w
     return x->graph->status == WEFT_OK;
 }
 
-weft_tensor *weft_pad(
+static weft_tensor *build_pad(
     weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value) {
     static const int8_t modes[] = {[WEFT_PAD_CONSTANT] = WI_PADDING_CONSTANT,
         [WEFT_PAD_REFLECT] = WI_PADDING_REFLECT,
@@ -217,6 +217,11 @@ weft_tensor *weft_pad(
         shape.dims[axis] = wi_counted(graph, shape.dims[axis]) + before[axis] + after[axis];
     }
     return wi_shape_equal(&shape, &x->shape) ? x : padded_node(&wi_op_pad, x, &shape, &attributes);
+}
+
+weft_tensor *weft_pad(
+    weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value) {
+    return WI_CALL(x, "weft_pad", build_pad(x, before, after, mode, value));
 }
 
 /* ---- roll ---- */
@@ -276,7 +281,7 @@ const wi_op wi_op_roll = {.name = "roll",
     .backward = roll_backward,
     .rules = roll_rules};
 
-weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift) {
+static weft_tensor *build_roll(weft_tensor *x, int axis, int64_t shift) {
     weft_graph *graph = wi_inputs_graph("roll", &x, 1);
     if (!graph) return NULL;
     const int index = wi_axis_index(x, "roll", axis);
@@ -287,6 +292,10 @@ weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift) {
     int64_t before[WEFT_MAX_RANK] = {0};
     before[index] = shift;
     return roll(x, before);
+}
+
+weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift) {
+    return WI_CALL(x, "weft_roll", build_roll(x, axis, shift));
 }
 
 /* ---- tile ---- */
@@ -347,7 +356,7 @@ const wi_op wi_op_tile = {.name = "tile",
     .backward = tile_backward,
     .rules = padding_rules};
 
-weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats) {
+static weft_tensor *build_tile(weft_tensor *x, int rank, const int64_t *repeats) {
     weft_graph *graph = wi_inputs_graph("tile", &x, 1);
     if (!graph) return NULL;
     if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !repeats))
@@ -374,4 +383,8 @@ weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats) {
     weft_tensor *wide = weft_expand(x, stretched.rank, stretched.dims);
     if (!wide || wi_shape_equal(&stretched, &shape)) return wide;
     return padded_node(&wi_op_tile, wide, &shape, &attributes);
+}
+
+weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats) {
+    return WI_CALL(x, "weft_tile", build_tile(x, rank, repeats));
 }

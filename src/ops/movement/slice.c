@@ -132,7 +132,7 @@ static weft_tensor *slice_number(weft_tensor *x, int axis, int64_t start, int64_
     return wi_slice_dims(x, axis, from, (to - from - 1) / step + 1, step);
 }
 
-weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
+static weft_tensor *build_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
     weft_graph *graph = wi_inputs_graph("slice", &x, 1);
     if (!graph) return NULL;
     const int index = wi_axis_index(x, "slice", axis);
@@ -146,6 +146,10 @@ weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t en
     if (is_batch && (step > 1 || is_whole)) return slice_batch(x, index, start, end, step);
     if (is_batch && !wi_length_is_batch(graph, "slice")) return NULL;
     return slice_number(x, index, start, end, step);
+}
+
+weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
+    return WI_CALL(x, "weft_slice_step", build_slice_step(x, axis, start, end, step));
 }
 
 weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end) {
@@ -179,7 +183,7 @@ static weft_status split_begin(weft_tensor *x, int axis, size_t count, weft_tens
     return weft_graph_status(x->graph);
 }
 
-weft_status weft_split_sizes(
+static weft_status split_sizes(
     weft_tensor *x, int axis, const int64_t *sizes, size_t count, weft_tensor **outputs) {
     int index = 0;
     WI_TRY(split_begin(x, axis, count, outputs, &index));
@@ -196,7 +200,13 @@ weft_status weft_split_sizes(
     return weft_graph_status(x->graph);
 }
 
-weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **outputs) {
+weft_status weft_split_sizes(
+    weft_tensor *x, int axis, const int64_t *sizes, size_t count, weft_tensor **outputs) {
+    return WI_STATUS_CALL(
+        weft_tensor_graph(x), "weft_split_sizes", split_sizes(x, axis, sizes, count, outputs));
+}
+
+static weft_status split(weft_tensor *x, int axis, size_t count, weft_tensor **outputs) {
     int index = 0;
     WI_TRY(split_begin(x, axis, count, outputs, &index));
     const int64_t size = x->shape.dims[index];
@@ -209,6 +219,10 @@ weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **out
     const int64_t part = size / (int64_t)count;
     for (size_t i = 0; i < count; i++) outputs[i] = wi_slice_dims(x, index, part * (int64_t)i, part, 1);
     return weft_graph_status(x->graph);
+}
+
+weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **outputs) {
+    return WI_STATUS_CALL(weft_tensor_graph(x), "weft_split", split(x, axis, count, outputs));
 }
 
 /* ---- flip ---- */

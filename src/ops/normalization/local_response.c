@@ -1,5 +1,6 @@
 /* Local response normalisation (Krizhevsky et al. 2012): a composite of padded reads along the channels, the
  * last axis in memory, so that forward is one map and the gradient two. */
+#include "graph/length.h"
 #include "ops/pooling/pool.h"
 #include <math.h>
 
@@ -62,7 +63,8 @@ const wi_op wi_op_local_response_norm = {.name = "local_response_norm",
     .lower = response_lower,
     .backward = response_backward};
 
-weft_tensor *weft_local_response_norm(weft_tensor *x, int64_t size, double alpha, double beta, double k) {
+static weft_tensor *build_local_response_norm(
+    weft_tensor *x, int64_t size, double alpha, double beta, double k) {
     static const int most = 64;
     char text[WI_SHAPE_TEXT];
     weft_graph *graph = wi_image_graph("local_response_norm", x);
@@ -70,6 +72,8 @@ weft_tensor *weft_local_response_norm(weft_tensor *x, int64_t size, double alpha
     if (size < 1 || size > most)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "local_response_norm: a window of %lld channels is not in 1..%d", (long long)size, most);
+    if (!WI_TAKES_NUMBERS(graph, "local_response_norm", {"alpha", alpha}, {"beta", beta}, {"k", k}))
+        return NULL;
     if (!isfinite(alpha) || !isfinite(beta) || !isfinite(k))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "local_response_norm: alpha = %g, beta = %g and k = %g are not all finite", alpha, beta, k);
@@ -82,4 +86,8 @@ weft_tensor *weft_local_response_norm(weft_tensor *x, int64_t size, double alpha
     return image ? wi_channels_first(wi_node(
                        graph, &wi_op_local_response_norm, &image, 1, WEFT_F32, &image->shape, &attributes))
                  : NULL;
+}
+
+weft_tensor *weft_local_response_norm(weft_tensor *x, int64_t size, double alpha, double beta, double k) {
+    return WI_CALL(x, "weft_local_response_norm", build_local_response_norm(x, size, alpha, beta, k));
 }

@@ -394,16 +394,18 @@ static weft_tensor *running_norm(const wi_op *op, weft_tensor *x, weft_tensor *w
 
 weft_tensor *weft_batch_norm_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_running *running, float epsilon) {
-    return running_norm(&wi_op_batch_norm, x, weight, bias, running, epsilon, false);
+    return WI_CALL(
+        x, "weft_batch_norm_with", running_norm(&wi_op_batch_norm, x, weight, bias, running, epsilon, false));
 }
 
 weft_tensor *weft_instance_norm_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_running *running, float epsilon) {
-    return running_norm(&wi_op_instance_norm, x, weight, bias, running, epsilon, true);
+    return WI_CALL(x, "weft_instance_norm_with",
+        running_norm(&wi_op_instance_norm, x, weight, bias, running, epsilon, true));
 }
 
 /* (N, C) is seen with one element of space. */
-weft_tensor *weft_group_norm_with(
+static weft_tensor *build_group_norm_with(
     weft_tensor *x, int64_t groups, weft_tensor *weight, weft_tensor *bias, float epsilon) {
     const wi_op *const op = &wi_op_group_norm;
     if (!check_images(op, x, 2)) return NULL;
@@ -421,4 +423,9 @@ weft_tensor *weft_group_norm_with(
         .epsilon = epsilon, .groups = (int32_t)groups, .per_example = true};
     weft_tensor *y = weft_cast(image_norm(op, inputs, attributes), x->dtype);
     return flat ? weft_flatten(y) : y;
+}
+
+weft_tensor *weft_group_norm_with(
+    weft_tensor *x, int64_t groups, weft_tensor *weight, weft_tensor *bias, float epsilon) {
+    return WI_CALL(x, "weft_group_norm_with", build_group_norm_with(x, groups, weight, bias, epsilon));
 }

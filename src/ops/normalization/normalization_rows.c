@@ -109,9 +109,9 @@ static weft_tensor *row_norm(
 
 weft_tensor *weft_layer_norm_with(
     weft_tensor *x, int axes, weft_tensor *weight, weft_tensor *bias, float epsilon) {
-    return row_norm(&wi_op_layer_norm, x, axes, weight, bias, epsilon);
+    return WI_CALL(x, "weft_layer_norm_with", row_norm(&wi_op_layer_norm, x, axes, weight, bias, epsilon));
 }
 
 weft_tensor *weft_rms_norm_with(weft_tensor *x, int axes, weft_tensor *weight, float epsilon) {
-    return row_norm(&wi_op_rms_norm, x, axes, weight, NULL, epsilon);
+    return WI_CALL(x, "weft_rms_norm_with", row_norm(&wi_op_rms_norm, x, axes, weight, NULL, epsilon));
 }

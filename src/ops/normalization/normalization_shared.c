@@ -1,5 +1,6 @@
 /* What the norms share (normalization_shared.h): their nodes, their inputs and the checks of these. */
 #include "ops/normalization/normalization_shared.h"
+#include "graph/length.h"
 #include <math.h>
 
 weft_tensor *wi_norm_scale(weft_tensor *variance, double epsilon) {
@@ -72,7 +73,8 @@ weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shap
         !wi_norm_has_shape(op, "the bias", inputs->bias, shape))
         return NULL;
     widen(inputs);
-    if (graph->status != WEFT_OK) return NULL;
+    if (graph->status != WEFT_OK || !WI_TAKES_NUMBERS(graph, op->name, {"epsilon", (double)epsilon}))
+        return NULL;
     if (epsilon >= 0 && !isinf(epsilon)) return graph;
     wi_graph_fail(
         graph, WEFT_ERROR_ARGUMENT, "%s: epsilon %g is not 0 or more and finite", op->name, (double)epsilon);

@@ -19,7 +19,7 @@ static weft_graph *check(const char *op, weft_tensor *x, int64_t factor) {
 }
 
 /* (N, H, W, C·r·r) → (N, H, r, W, r, C) */
-weft_tensor *weft_pixel_shuffle(weft_tensor *x, int64_t factor) {
+static weft_tensor *build_pixel_shuffle(weft_tensor *x, int64_t factor) {
     char text[WI_SHAPE_TEXT];
     if (!check("pixel_shuffle", x, factor)) return NULL;
     const int64_t *d = x->shape.dims, r = factor, channels = d[1] / (r * r);
@@ -34,8 +34,12 @@ weft_tensor *weft_pixel_shuffle(weft_tensor *x, int64_t factor) {
         parts ? weft_reshape_shape(parts, 4, (const int64_t[]){d[0], d[2] * r, d[3] * r, channels}) : NULL);
 }
 
+weft_tensor *weft_pixel_shuffle(weft_tensor *x, int64_t factor) {
+    return WI_CALL(x, "weft_pixel_shuffle", build_pixel_shuffle(x, factor));
+}
+
 /* (N, H·r, W·r, C) → (N, H, W, C, r, r) */
-weft_tensor *weft_pixel_unshuffle(weft_tensor *x, int64_t factor) {
+static weft_tensor *build_pixel_unshuffle(weft_tensor *x, int64_t factor) {
     char text[WI_SHAPE_TEXT];
     if (!check("pixel_unshuffle", x, factor)) return NULL;
     const int64_t *d = x->shape.dims, r = factor, h = d[2] / r, w = d[3] / r;
@@ -48,4 +52,8 @@ weft_tensor *weft_pixel_unshuffle(weft_tensor *x, int64_t factor) {
     parts = parts ? weft_permute_axes(parts, 6, (const int[]){0, 1, 3, 5, 2, 4}) : NULL;
     return wi_channels_first(
         parts ? weft_reshape_shape(parts, 4, (const int64_t[]){d[0], h, w, d[1] * r * r}) : NULL);
+}
+
+weft_tensor *weft_pixel_unshuffle(weft_tensor *x, int64_t factor) {
+    return WI_CALL(x, "weft_pixel_unshuffle", build_pixel_unshuffle(x, factor));
 }

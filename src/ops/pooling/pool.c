@@ -4,6 +4,8 @@
  * takes what stands where the winners do, and the gradient of that is the first gradient again. */
 #include "ops/pooling/pool.h"
 #include "base/integers.h"
+#include "graph/length.h"
+#include "ops/spatial.h"
 
 /* ---- nodes and gradients ---- */
 
@@ -104,11 +106,22 @@ weft_graph *wi_image_graph(const char *op, weft_tensor *x) {
     return graph;
 }
 
+/* Gives each axis its numbers, in the plurals. */
 bool wi_pool_options_read(
     const char *op, const weft_tensor *x, weft_pool_options *own, const weft_pool_options *given) {
-    if (given) return WI_GRAPH_OPTIONS(x->graph, own, given, op, WEFT_POOL_OPTIONS_INIT);
-    wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: options is NULL, expected a window", op);
-    return false;
+    const int axes = x->shape.rank - 2;
+    if (!given) {
+        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: options is NULL, expected a window", op);
+        return false;
+    }
+    if (!WI_GRAPH_OPTIONS(x->graph, own, given, op, WEFT_POOL_OPTIONS_INIT)) return false;
+    const bool read = wi_spatial_read(x, op, axes, WI_SPATIAL(own, window, false)) &&
+                      wi_spatial_read(x, op, axes, WI_SPATIAL(own, stride, false)) &&
+                      wi_spatial_read(x, op, axes, WI_SPATIAL(own, padding, true)) &&
+                      wi_spatial_read(x, op, axes, WI_SPATIAL(own, dilation, false));
+    own->window = own->stride = own->padding = own->dilation =
+        0; /* they are read again by what this one is made of */
+    return read;
 }
 
 /* A field's entry is in least .. most. */
@@ -116,8 +129,8 @@ static bool in_range(const char *op, const weft_tensor *x, const char *field, in
     int64_t least, int64_t most) {
     char text[WI_SHAPE_TEXT];
     if (value >= least && value <= most) return true;
-    wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: %s[%d] = %lld for axis %d of %s is not in %lld..%lld",
-        op, field, i, (long long)value, i + 2, wi_shape_print(&x->shape, text), (long long)least,
+    wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: a %s of %lld along axis %d of %s is not in %lld..%lld",
+        op, field, (long long)value, i + 2, wi_shape_print(&x->shape, text), (long long)least,
         (long long)most);
     return false;
 }
@@ -126,33 +139,34 @@ static bool in_range(const char *op, const weft_tensor *x, const char *field, in
 static int64_t place_axis(
     const char *op, const weft_tensor *x, const weft_pool_options *o, int i, wi_window *window) {
     const int64_t most = INT64_C(1) << 30, n = x->shape.dims[i + 2];
-    const int64_t stride = o->stride[i] ? o->stride[i] : o->window[i];
-    const int64_t dilation = o->dilation[i] ? o->dilation[i] : 1;
-    if (!in_range(op, x, "window", i, o->window[i], 1, most) ||
+    const int64_t stride = o->strides[i] ? o->strides[i] : o->windows[i];
+    const int64_t dilation = o->dilations[i] ? o->dilations[i] : 1;
+    if (!in_range(op, x, "window", i, o->windows[i], 1, most) ||
         !in_range(op, x, "stride", i, stride, 1, most) || !in_range(op, x, "dilation", i, dilation, 1, most))
         return 0;
-    const int64_t reach = dilation * (o->window[i] - 1) + 1;
-    if (!in_range(op, x, "padding", i, o->padding[i], 0, reach / 2)) return 0;
-    const int64_t room = n + 2 * o->padding[i] - reach;
+    if (!WI_TAKES_NUMBERS(x->graph, op, {"stride", (double)stride})) return 0;
+    const int64_t reach = dilation * (o->windows[i] - 1) + 1;
+    if (!in_range(op, x, "padding", i, o->paddings[i], 0, reach / 2)) return 0;
+    const int64_t room = n + 2 * o->paddings[i] - reach;
     if (room < 0) {
         char text[WI_SHAPE_TEXT];
         wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
             "%s: a window over %lld elements is longer than axis %d of %s with padding %lld", op,
-            (long long)reach, i + 2, wi_shape_print(&x->shape, text), (long long)o->padding[i]);
+            (long long)reach, i + 2, wi_shape_print(&x->shape, text), (long long)o->paddings[i]);
         return 0;
     }
     if (stride > 1 && wi_axis_has_length(x, i + 2)) {
-        wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED, "%s: stride[%d] = %lld along %s, expected 1", op, i,
+        wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED, "%s: a stride of %lld along %s, expected 1", op,
             (long long)stride, wi_length_word(x->graph));
         return 0;
     }
     const int a = i + 5 - x->shape.rank;
-    window->size[a] = (int32_t)o->window[i];
+    window->size[a] = (int32_t)o->windows[i];
     window->stride[a] = (int32_t)stride;
-    window->padding[a] = (int32_t)o->padding[i];
+    window->padding[a] = (int32_t)o->paddings[i];
     window->dilation[a] = (int32_t)dilation;
     const int64_t places = (o->ceil_mode ? wi_divide_up(room, stride) : room / stride) + 1;
-    return o->ceil_mode && (places - 1) * stride >= n + o->padding[i] ? places - 1 : places;
+    return o->ceil_mode && (places - 1) * stride >= n + o->paddings[i] ? places - 1 : places;
 }
 
 static weft_tensor *pool(const wi_op *op, weft_tensor *x, const weft_pool_options *given) {
@@ -163,6 +177,7 @@ static weft_tensor *pool(const wi_op *op, weft_tensor *x, const weft_pool_option
     if (!averages && (options->exclude_padding || options->divisor))
         return wi_graph_fail(
             x->graph, WEFT_ERROR_ARGUMENT, "%s: exclude_padding and divisor are for avg_pool", op->name);
+    if (!WI_TAKES_NUMBERS(x->graph, op->name, {"divisor", (double)options->divisor})) return NULL;
     if (options->divisor < 0 || options->divisor > INT32_MAX)
         return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: a divisor of %lld is not in 0..2^31 - 1",
             op->name, (long long)options->divisor);
@@ -178,8 +193,8 @@ static weft_tensor *pool(const wi_op *op, weft_tensor *x, const weft_pool_option
 }
 
 weft_tensor *weft_max_pool(weft_tensor *x, const weft_pool_options *options) {
-    return pool(&wi_op_max_pool, x, options);
+    return WI_CALL(x, "weft_max_pool", pool(&wi_op_max_pool, x, options));
 }
 weft_tensor *weft_avg_pool(weft_tensor *x, const weft_pool_options *options) {
-    return pool(&wi_op_avg_pool, x, options);
+    return WI_CALL(x, "weft_avg_pool", pool(&wi_op_avg_pool, x, options));
 }

@@ -1,30 +1,32 @@
 /* Other forms of pooling: square windows, adaptive and global ones, and Lp, each made of others. */
+#include "graph/length.h"
 #include "ops/pooling/pool.h"
 #include <math.h>
 #include <weft/convolution.h>
 
 /* ---- square windows ---- */
 
-static weft_tensor *square(const char *op, weft_tensor *x, int64_t size,
-    const weft_square_pool_options *given, weft_tensor *(*pool)(weft_tensor *, const weft_pool_options *)) {
+static weft_tensor *square(const char *op, weft_tensor *x, int64_t size, const weft_pool_options *given,
+    weft_tensor *(*pool)(weft_tensor *, const weft_pool_options *)) {
     char text[WI_SHAPE_TEXT];
-    weft_square_pool_options o;
-    if (!wi_image_graph(op, x) || !WI_GRAPH_OPTIONS(x->graph, &o, given, op, WEFT_SQUARE_POOL_OPTIONS_INIT))
+    weft_pool_options o;
+    if (!wi_image_graph(op, x) || !WI_GRAPH_OPTIONS(x->graph, &o, given, op, WEFT_POOL_OPTIONS_INIT))
         return NULL;
     if (x->shape.rank != 4)
         return wi_graph_fail(
             x->graph, WEFT_ERROR_SHAPE, "%s: %s is not (N, C, H, W)", op, wi_shape_print(&x->shape, text));
-    return pool(
-        x, &(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .window = WEFT_ALL(size),
-               .stride = WEFT_ALL(o.stride), .padding = WEFT_ALL(o.padding), .dilation = WEFT_ALL(o.dilation),
-               .ceil_mode = o.ceil_mode, .exclude_padding = o.exclude_padding, .divisor = o.divisor});
+    if (o.window || o.windows[0] || o.windows[1] || o.windows[2])
+        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "%s: the window is given twice: by the argument `size` and by an option", op);
+    o.windows[0] = o.windows[1] = size;
+    return pool(x, &o);
 }
 
-weft_tensor *weft_max_pool2d_with(weft_tensor *x, int64_t size, const weft_square_pool_options *options) {
-    return square("max_pool2d", x, size, options, weft_max_pool);
+weft_tensor *weft_max_pool2d_with(weft_tensor *x, int64_t size, const weft_pool_options *options) {
+    return WI_CALL(x, "weft_max_pool2d", square("max_pool2d", x, size, options, weft_max_pool));
 }
-weft_tensor *weft_avg_pool2d_with(weft_tensor *x, int64_t size, const weft_square_pool_options *options) {
-    return square("avg_pool2d", x, size, options, weft_avg_pool);
+weft_tensor *weft_avg_pool2d_with(weft_tensor *x, int64_t size, const weft_pool_options *options) {
+    return WI_CALL(x, "weft_avg_pool2d", square("avg_pool2d", x, size, options, weft_avg_pool));
 }
 weft_tensor *(weft_max_pool2d)(weft_tensor *x, int64_t size) {
     return weft_max_pool2d(x, size);
@@ -48,13 +50,14 @@ static weft_tensor *adaptive(const char *name, const wi_op *op, weft_tensor *x, 
 }
 
 weft_tensor *weft_adaptive_max_pool(weft_tensor *x, const int64_t *sizes) {
-    return adaptive("adaptive_max_pool", &wi_op_max_pool, x, sizes);
+    return WI_CALL(x, "weft_adaptive_max_pool", adaptive("adaptive_max_pool", &wi_op_max_pool, x, sizes));
 }
 weft_tensor *weft_adaptive_avg_pool(weft_tensor *x, const int64_t *sizes) {
-    return adaptive("adaptive_avg_pool", &wi_op_avg_pool, x, sizes);
+    return WI_CALL(x, "weft_adaptive_avg_pool", adaptive("adaptive_avg_pool", &wi_op_avg_pool, x, sizes));
 }
 weft_tensor *weft_global_max_pool(weft_tensor *x) {
-    return adaptive("global_max_pool", &wi_op_max_pool, x, (const int64_t[]){1, 1, 1});
+    return WI_CALL(x, "weft_global_max_pool",
+        adaptive("global_max_pool", &wi_op_max_pool, x, (const int64_t[]){1, 1, 1}));
 }
 static weft_tensor *build_global_avg_pool(weft_tensor *x) {
     static const int64_t axes[] = {2, 3, 4, WEFT_END};
@@ -81,13 +84,14 @@ static weft_tensor *build_lp_pool(weft_tensor *x, double p, const weft_pool_opti
     weft_graph *graph = wi_image_graph("lp_pool", x);
     weft_pool_options options;
     if (!graph || !wi_pool_options_read("lp_pool", x, &options, given)) return NULL;
+    if (!WI_TAKES_NUMBERS(graph, "lp_pool", {"p", p})) return NULL;
     if (!(p > 0) || isinf(p))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "lp_pool: p = %g is not a positive number", p);
     if (options.exclude_padding || options.divisor)
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "lp_pool: exclude_padding and divisor are for avg_pool");
     double size = 1;
-    for (int i = 0; i < x->shape.rank - 2; i++) size *= (double)options.window[i];
+    for (int i = 0; i < x->shape.rank - 2; i++) size *= (double)options.windows[i];
     /* Powers of small numbers are zero in f16. */
     weft_tensor *powers = weft_keep_f32(p == 2 ? weft_square(x) : weft_pow_number(x, p));
     weft_tensor *mean = weft_keep_f32(weft_avg_pool(powers, &options));

@@ -1,7 +1,9 @@
 /* Resampling: images at another size, by the nearest element or linearly. Kernels: resample.cl, where indices
  * and weights are described. Both ways are linear in x, so that the gradient's gradient is the op itself. */
 #include "base/integers.h"
+#include "graph/length.h"
 #include "ops/pooling/pool.h"
+#include "ops/spatial.h"
 #include <math.h>
 
 /* ---- gradients ---- */
@@ -61,13 +63,35 @@ static float scale_of(int64_t in, int64_t out, double factor, uint32_t mode) {
     return factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
 }
 
-weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *given) {
+/* Gives each axis its size or its factor, in the plurals. */
+static bool read_axes(const weft_tensor *x, weft_resample_options *o) {
+    const int axes = x->shape.rank - 2;
+    const wi_spatial size = {"size", "sizes", o->size, o->sizes, .may_be_zero = true};
+    if (!wi_spatial_read(x, "resample", axes, &size) ||
+        !WI_TAKES_NUMBERS(x->graph, "resample", {"factor", o->factor}, {"factors[0]", o->factors[0]},
+            {"factors[1]", o->factors[1]}, {"factors[2]", o->factors[2]}))
+        return false;
+    for (int i = 0; i < 3; i++) {
+        if (o->factors[i] != 0 && (o->factor != 0 || i >= axes))
+            return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+                o->factor != 0
+                    ? "resample: factors[%d] = %g beside factor: give one number for all spatial axes, "
+                      "or one for each"
+                    : "resample: factors[%d] = %g, and x has fewer spatial axes",
+                i, o->factors[i]);
+        if (i < axes && o->factor != 0) o->factors[i] = o->factor;
+    }
+    return true;
+}
+
+static weft_tensor *build_resample(weft_tensor *x, const weft_resample_options *given) {
     weft_graph *graph = wi_image_graph("resample", x);
     weft_resample_options own;
     const weft_resample_options *const options = &own;
     if (!graph) return NULL;
     if (!given) return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "resample: options is NULL, expected sizes");
     if (!WI_GRAPH_OPTIONS(graph, &own, given, "resample", WEFT_RESAMPLE_OPTIONS_INIT)) return NULL;
+    if (!read_axes(x, &own)) return NULL;
     if ((unsigned)options->mode > WEFT_RESAMPLE_LINEAR)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "resample: %d is not a mode", (int)options->mode);
     if (options->align_corners && options->mode == WEFT_RESAMPLE_NEAREST)
@@ -87,13 +111,25 @@ weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *given) {
     return wi_pool(&wi_op_resample, x, &attributes, sizes);
 }
 
-weft_tensor *weft_upsample_nearest(weft_tensor *x, int64_t factor) {
+weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *given) {
+    return WI_CALL(x, "weft_resample", build_resample(x, given));
+}
+
+static weft_tensor *build_upsample_nearest(weft_tensor *x, int64_t factor) {
     const double f = (double)factor;
-    return weft_resample(x, &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .factors = {f, f, f}});
+    return weft_resample(x, &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .factor = f});
+}
+
+weft_tensor *weft_upsample_nearest(weft_tensor *x, int64_t factor) {
+    return WI_CALL(x, "weft_upsample_nearest", build_upsample_nearest(x, factor));
+}
+
+static weft_tensor *build_upsample_linear(weft_tensor *x, int64_t factor, bool align_corners) {
+    const double f = (double)factor;
+    return weft_resample(x, &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .mode = WEFT_RESAMPLE_LINEAR,
+                                .factor = f, .align_corners = align_corners});
 }
 
 weft_tensor *weft_upsample_linear(weft_tensor *x, int64_t factor, bool align_corners) {
-    const double f = (double)factor;
-    return weft_resample(x, &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .mode = WEFT_RESAMPLE_LINEAR,
-                                .factors = {f, f, f}, .align_corners = align_corners});
+    return WI_CALL(x, "weft_upsample_linear", build_upsample_linear(x, factor, align_corners));
 }

@@ -4,6 +4,7 @@
  * and its squares. What m's rounding left, the drift d = mean(x - m), is then taken out:
  *   sum (x - mean)² = sum (x - m)² - n d²
  * so that a large mean costs no digits (the corrected two-pass algorithm, Chan, Golub and LeVeque 1983). */
+#include "graph/length.h"
 #include "ops/reduction/reduce.h"
 
 /* What forward and backward share; equal nodes are made once. */
@@ -81,6 +82,7 @@ const wi_op wi_op_std = {.name = "std",
 static weft_tensor *moment(const wi_op *op, weft_tensor *x, int correction, const int64_t *axes, bool keep) {
     uint32_t mask;
     if (!wi_reduce_float_axes(op->name, x, axes, &mask)) return NULL;
+    if (!WI_TAKES_NUMBERS(x->graph, op->name, {"correction", (double)correction})) return NULL;
     if (correction < 0)
         return wi_graph_fail(
             x->graph, WEFT_ERROR_ARGUMENT, "%s: correction %d is below 0", op->name, correction);
@@ -89,14 +91,14 @@ static weft_tensor *moment(const wi_op *op, weft_tensor *x, int correction, cons
 }
 
 weft_tensor *weft_var_with(weft_tensor *x, int correction, const int64_t *axes, bool keep) {
-    return moment(&wi_op_var, x, correction, axes, keep);
+    return WI_CALL(x, "weft_var_with", moment(&wi_op_var, x, correction, axes, keep));
 }
 weft_tensor *weft_std_with(weft_tensor *x, int correction, const int64_t *axes, bool keep) {
-    return moment(&wi_op_std, x, correction, axes, keep);
+    return WI_CALL(x, "weft_std_with", moment(&wi_op_std, x, correction, axes, keep));
 }
 weft_tensor *weft_var_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return weft_var_with(x, 1, axes, keep);
+    return WI_CALL(x, "weft_var", weft_var_with(x, 1, axes, keep));
 }
 weft_tensor *weft_std_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return weft_std_with(x, 1, axes, keep);
+    return WI_CALL(x, "weft_std", weft_std_with(x, 1, axes, keep));
 }

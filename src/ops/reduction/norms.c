@@ -40,7 +40,7 @@ const wi_op wi_op_norm = {.name = "norm",
     .lower = norm_lower,
     .backward = norm_backward};
 
-weft_tensor *weft_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep) {
+static weft_tensor *build_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep) {
     uint32_t mask;
     if (!wi_reduce_float_axes("norm", x, axes, &mask)) return NULL;
     if (order != 1 && order != 2 && order != (double)INFINITY)
@@ -49,8 +49,12 @@ weft_tensor *weft_norm_with(weft_tensor *x, double order, const int64_t *axes, b
     return wi_reduce_composite(&wi_op_norm, x, mask, &attributes, keep);
 }
 
+weft_tensor *weft_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep) {
+    return WI_CALL(x, "weft_norm_with", build_norm_with(x, order, axes, keep));
+}
+
 weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return weft_norm_with(x, 2, axes, keep);
+    return WI_CALL(x, "weft_norm", weft_norm_with(x, 2, axes, keep));
 }
 
 /* ---- logsumexp ---- */
@@ -93,9 +97,13 @@ const wi_op wi_op_logsumexp = {.name = "logsumexp",
     .lower = logsumexp_lower,
     .backward = logsumexp_backward};
 
-weft_tensor *weft_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+static weft_tensor *build_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
     if (!wi_reduce_float_axes("logsumexp", x, axes, &mask)) return NULL;
     const wi_attributes attributes = {.over = {.axes = mask}};
     return wi_reduce_composite(&wi_op_logsumexp, x, mask, &attributes, keep);
+}
+
+weft_tensor *weft_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return WI_CALL(x, "weft_logsumexp", build_logsumexp_axes(x, axes, keep));
 }

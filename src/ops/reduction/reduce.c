@@ -172,10 +172,10 @@ const wi_op wi_op_sum = {.name = "sum",
     .rules = reduce_rules};
 
 weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return reduce(&wi_op_sum, x, axes, keep);
+    return WI_CALL(x, "weft_sum", reduce(&wi_op_sum, x, axes, keep));
 }
 
-weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+static weft_tensor *build_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
     if (!wi_reduce_float_axes("mean", x, axes, &mask)) return NULL;
     int64_t count;
@@ -184,6 +184,10 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     weft_tensor *wide = wi_wide(x), *share = wi_constant_share(x, weft_tensor_dtype(wide), count, power);
     weft_tensor *mean_value = weft_cast(weft_mul(wi_sum_keep(wide, mask), share), x->dtype);
     return keep ? mean_value : drop_axes(mean_value, mask);
+}
+
+weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return WI_CALL(x, "weft_mean", build_mean_axes(x, axes, keep));
 }
 
 /* ---- prod ---- */
@@ -197,7 +201,7 @@ const wi_op wi_op_prod = {.name = "prod",
     .rules = reduce_rules};
 
 weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return reduce(&wi_op_prod, x, axes, keep);
+    return WI_CALL(x, "weft_prod", reduce(&wi_op_prod, x, axes, keep));
 }
 
 /* ---- extremes and their indices ---- */
@@ -238,19 +242,19 @@ const wi_op wi_op_argmin = {.name = "argmin",
     .rules = reduce_rules};
 
 weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return reduce(&wi_op_max, x, axes, keep);
+    return WI_CALL(x, "weft_max", reduce(&wi_op_max, x, axes, keep));
 }
 
 weft_tensor *weft_min_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return reduce(&wi_op_min, x, axes, keep);
+    return WI_CALL(x, "weft_min", reduce(&wi_op_min, x, axes, keep));
 }
 
 weft_tensor *weft_argmax_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return reduce(&wi_op_argmax, x, axes, keep);
+    return WI_CALL(x, "weft_argmax", reduce(&wi_op_argmax, x, axes, keep));
 }
 
 weft_tensor *weft_argmin_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return reduce(&wi_op_argmin, x, axes, keep);
+    return WI_CALL(x, "weft_argmin", reduce(&wi_op_argmin, x, axes, keep));
 }
 
 /* ---- truth: of any dtype, NaN counts as true ---- */
@@ -259,25 +263,37 @@ static weft_tensor *truth(weft_tensor *x) {
     return weft_cast(weft_cast(x, WEFT_BOOL), WEFT_I32);
 }
 
-weft_tensor *weft_any_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+static weft_tensor *build_any_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
     if (!read_axes("any", x, axes, &mask)) return NULL;
     weft_tensor *y = weft_cast(wi_max_keep(truth(x), mask), WEFT_BOOL);
     return keep ? y : drop_axes(y, mask);
 }
 
-weft_tensor *weft_all_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+weft_tensor *weft_any_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return WI_CALL(x, "weft_any", build_any_axes(x, axes, keep));
+}
+
+static weft_tensor *build_all_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
     if (!read_axes("all", x, axes, &mask)) return NULL;
     weft_tensor *y = weft_cast(min_keep(truth(x), mask), WEFT_BOOL);
     return keep ? y : drop_axes(y, mask);
 }
 
-weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+weft_tensor *weft_all_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return WI_CALL(x, "weft_all", build_all_axes(x, axes, keep));
+}
+
+static weft_tensor *build_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
     if (!read_axes("count_nonzero", x, axes, &mask)) return NULL;
     weft_tensor *y = wi_sum_keep(truth(x), mask);
     return keep ? y : drop_axes(y, mask);
+}
+
+weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return WI_CALL(x, "weft_count_nonzero", build_count_nonzero_axes(x, axes, keep));
 }
 
 /* ---- undoing a broadcast ---- */

@@ -92,10 +92,10 @@ weft_tensor *weft_cumprod(weft_tensor *x, int axis) {
     return cumulate(&wi_op_cumprod, x, axis, false, false);
 }
 weft_tensor *weft_cumsum_with(weft_tensor *x, int axis, bool exclusive, bool reverse) {
-    return cumulate(&wi_op_cumsum, x, axis, exclusive, reverse);
+    return WI_CALL(x, "weft_cumsum_with", cumulate(&wi_op_cumsum, x, axis, exclusive, reverse));
 }
 weft_tensor *weft_cumprod_with(weft_tensor *x, int axis, bool exclusive, bool reverse) {
-    return cumulate(&wi_op_cumprod, x, axis, exclusive, reverse);
+    return WI_CALL(x, "weft_cumprod_with", cumulate(&wi_op_cumprod, x, axis, exclusive, reverse));
 }
 
 weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool reverse) {

@@ -3,6 +3,7 @@
  * u is at most 1 - 2^-24, so the product is below the last sum, however it is rounded: a class of probability 0 is never
  * drawn. */
 #include "base/options.h"
+#include "graph/length.h"
 #include "ops/op_table.h"
 #include "ops/prediction_form.h"
 #include <float.h>
@@ -20,7 +21,7 @@ static bool check(weft_tensor *logits, const choice *c) {
     const int64_t top_k = c->top_k;
     char text[WI_SHAPE_TEXT];
     weft_graph *const graph = wi_inputs_graph("categorical", &logits, 1);
-    if (!graph) return false;
+    if (!graph || !WI_TAKES_NUMBERS(graph, "categorical", {"temperature", temperature})) return false;
     const int rank = logits->shape.rank;
     const int64_t classes = rank > 0 ? logits->shape.dims[rank - 1] : 0;
     if (!wi_dtype_is_float(logits->dtype))

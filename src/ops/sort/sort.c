@@ -104,9 +104,13 @@ weft_tensor *weft_argsort(weft_tensor *x, int axis, bool descending) {
     return a < 0 ? NULL : order(&wi_op_argsort, x, a, x->shape.dims[a], descending);
 }
 
-weft_tensor *weft_sort(weft_tensor *x, int axis, bool descending) {
+static weft_tensor *build_sort(weft_tensor *x, int axis, bool descending) {
     const int a = check("sort", x, axis);
     return a < 0 ? NULL : pick(&wi_op_sort, x, weft_argsort(x, a, descending), a);
+}
+
+weft_tensor *weft_sort(weft_tensor *x, int axis, bool descending) {
+    return WI_CALL(x, "weft_sort", build_sort(x, axis, descending));
 }
 
 static weft_tensor *first_k(const char *op, weft_tensor *x, int64_t k, int axis, bool largest, int *found) {
@@ -128,8 +132,12 @@ weft_tensor *weft_topk_indices(weft_tensor *x, int64_t k, int axis, bool largest
     return first_k("topk_indices", x, k, axis, largest, &a);
 }
 
-weft_tensor *weft_topk(weft_tensor *x, int64_t k, int axis, bool largest) {
+static weft_tensor *build_topk(weft_tensor *x, int64_t k, int axis, bool largest) {
     int a;
     weft_tensor *indices = first_k("topk", x, k, axis, largest, &a);
     return indices ? pick(&wi_op_topk, x, indices, a) : NULL;
+}
+
+weft_tensor *weft_topk(weft_tensor *x, int64_t k, int axis, bool largest) {
+    return WI_CALL(x, "weft_topk", build_topk(x, k, axis, largest));
 }

@@ -77,9 +77,9 @@ static things make_things(void) {
     ROW(spatial_batch, weft_conv_with(t.tall, t.w, NULL, NULL), SHAPE, "(2, 6, batch, 4)", "not the batch")  \
     ROW(channel_batch, weft_conv_with(t.wide, t.w, NULL, NULL), SHAPE, "(2, batch, 5, 4)", "not the batch")  \
     ROW(filter_batch, weft_conv_with(t.x, t.wide_w, NULL, NULL), SHAPE, "(batch, 6, 3, 3)", "not the batch") \
-    ROW(window, weft_conv_with(t.x, t.w, NULL, OPTIONS(.dilation = {1, 3})), SHAPE, "spatial axis 1",        \
+    ROW(window, weft_conv_with(t.x, t.w, NULL, OPTIONS(.dilations = {1, 3})), SHAPE, "spatial axis 1",       \
         "a window of 7 is larger than the padded image of 4")                                                \
-    ROW(padded_window, CONV(.dilation = {4, 1}, .padding = {1, 0}), SHAPE, "spatial axis 0",                 \
+    ROW(padded_window, CONV(.dilations = {4, 1}, .paddings = {1, 0}), SHAPE, "spatial axis 0",               \
         "a window of 9 is larger than the padded image of 7")                                                \
     ROW(transposed_flat, weft_conv_transpose_with(t.flat, t.wt, NULL, NULL), SHAPE,                          \
         "conv_transpose: x (batch, 6)", "one to three")                                                      \
@@ -95,7 +95,7 @@ static things make_things(void) {
         "conv_transpose", "the bias is not (F)")                                                             \
     ROW(transposed_batch, weft_conv_transpose_with(t.tall, t.wt, NULL, NULL), SHAPE, "conv_transpose",       \
         "not the batch")                                                                                     \
-    ROW(negative, TRANSPOSE(.padding = {0, 3}), SHAPE, "conv_transpose", "spatial axis 1",                   \
+    ROW(negative, TRANSPOSE(.paddings = {0, 3}), SHAPE, "conv_transpose", "spatial axis 1",                  \
         "would have 0 elements")
 
 #define DTYPES(ROW)                                                                                          \
@@ -116,20 +116,20 @@ static things make_things(void) {
     ROW(mode, CONV(.mode = (weft_conv_padding)3), ARGUMENT, "conv: does not take padding mode 3")            \
     ROW(transposed_mode, TRANSPOSE(.mode = WEFT_PADDING_SAME), ARGUMENT,                                     \
         "conv_transpose: does not take padding mode 2")                                                      \
-    ROW(stride, CONV(.stride = {1, -2}), ARGUMENT, "conv: a stride of -2 along spatial axis 1", MOST)        \
-    ROW(far_stride, CONV(.stride = {INT64_C(1) << 33}), ARGUMENT, "conv: a stride of 8589934592", MOST)      \
-    ROW(dilation, CONV(.dilation = {-1, 1}), ARGUMENT, "a dilation of -1 along spatial axis 0", MOST)        \
-    ROW(far_dilation, CONV(.dilation = {INT64_MAX}), ARGUMENT, "a dilation of 9223372036854775807")          \
-    ROW(padding, CONV(.padding = {0, -1}), ARGUMENT, "a padding of -1 along spatial axis 1", "0 or more")    \
-    ROW(far_padding, CONV(.padding = {INT64_MAX}), ARGUMENT, "a padding of 9223372036854775807")             \
-    ROW(after, CONV(.mode = WEFT_PADDING_EACH, .padding_after = {-1}), ARGUMENT,                             \
+    ROW(stride, CONV(.strides = {1, -2}), ARGUMENT, "conv: a stride of -2 along spatial axis 1", MOST)       \
+    ROW(far_stride, CONV(.stride = INT64_C(1) << 33), ARGUMENT, "conv: a stride of 8589934592", MOST)        \
+    ROW(dilation, CONV(.dilations = {-1, 1}), ARGUMENT, "a dilation of -1 along spatial axis 0", MOST)       \
+    ROW(far_dilation, CONV(.dilation = INT64_MAX), ARGUMENT, "a dilation of 9223372036854775807")         \
+    ROW(padding, CONV(.paddings = {0, -1}), ARGUMENT, "a padding of -1 along spatial axis 1", "0 or more")   \
+    ROW(far_padding, CONV(.paddings = {INT64_MAX}), ARGUMENT, "a padding of 9223372036854775807")            \
+    ROW(after, CONV(.mode = WEFT_PADDING_EACH, .paddings_after = {-1}), ARGUMENT,                            \
         "a padding after the image of -1 along spatial axis 0", "0 or more")                                 \
-    ROW(far_after, CONV(.mode = WEFT_PADDING_EACH, .padding_after = {INT64_MAX}), ARGUMENT,                  \
+    ROW(far_after, CONV(.mode = WEFT_PADDING_EACH, .paddings_after = {INT64_MAX}), ARGUMENT,                 \
         "a padding after the image of 9223372036854775807")                                                  \
-    ROW(output, CONV(.output_padding = {1}), ARGUMENT, "conv: an output padding of 1", "transposed")         \
-    ROW(transposed_output, TRANSPOSE(.output_padding = {0, 2}, .stride = {2, 2}), ARGUMENT,                  \
+    ROW(output, CONV(.output_paddings = {1}), ARGUMENT, "conv: an output padding of 1", "transposed")        \
+    ROW(transposed_output, TRANSPOSE(.output_paddings = {0, 2}, .strides = {2, 2}), ARGUMENT,                \
         "conv_transpose: an output padding of 2 along spatial axis 1", "below the stride or dilation")       \
-    ROW(transposed_negative_output, TRANSPOSE(.output_padding = {-1}), ARGUMENT,                             \
+    ROW(transposed_negative_output, TRANSPOSE(.output_paddings = {-1}), ARGUMENT,                            \
         "conv_transpose: an output padding of -1", "0 or more")                                              \
     ROW(null_x, weft_conv_with(NULL, t.w, NULL, NULL), ARGUMENT, "conv: input 0 is NULL")                    \
     ROW(null_weight, weft_conv_with(t.x, NULL, t.four, NULL), ARGUMENT, "conv: input 1 is NULL")             \
@@ -170,11 +170,11 @@ static void test_two_graphs(void **state) {
 static void test_bounds_are_taken(void **state) {
     (void)state;
     const things t = make_things();
-    const weft_tensor *const y = CONV(.dilation = {3, 2}, .padding = {1, 1}); /* windows of 7 and 5 */
+    const weft_tensor *const y = CONV(.dilations = {3, 2}, .paddings = {1, 1}); /* windows of 7 and 5 */
     assert_non_null(y);
     assert_int_equal(weft_tensor_dimension(y, 2), 1);
     assert_int_equal(weft_tensor_dimension(y, 3), 2);
-    const weft_tensor *const z = TRANSPOSE(.padding = {3, 2}, .output_padding = {0, 1}, .stride = {1, 2});
+    const weft_tensor *const z = TRANSPOSE(.paddings = {3, 2}, .output_paddings = {0, 1}, .strides = {1, 2});
     assert_non_null(z);
     assert_int_equal(weft_tensor_dimension(z, 2), 1);
     assert_int_equal(weft_tensor_dimension(z, 3), 6);

@@ -26,25 +26,25 @@ typedef struct shape {
     { WEFT_CONV_OPTIONS_INIT, __VA_ARGS__ }
 
 static const shape shapes[] = {
-    {"first layer", 2, 3, {19, 17}, 18, {7, 7}, OPTIONS(.stride = {2, 2}, .padding = {3, 3})},
-    {"3 by 3", 3, 33, {9, 7}, 35, {3, 3}, OPTIONS(.padding = {1, 1})},
-    {"one image, stride 2", 1, 40, {8, 9}, 70, {3, 3}, OPTIONS(.stride = {2, 2}, .padding = {1, 1})},
-    {"stride over the window", 2, 17, {11, 10}, 5, {2, 1}, OPTIONS(.stride = {3, 4})},
-    {"dilated, one row of taps", 2, 6, {4, 13}, 9, {1, 5}, OPTIONS(.dilation = {1, 2}, .padding = {0, 3})},
+    {"first layer", 2, 3, {19, 17}, 18, {7, 7}, OPTIONS(.strides = {2, 2}, .paddings = {3, 3})},
+    {"3 by 3", 3, 33, {9, 7}, 35, {3, 3}, OPTIONS(.paddings = {1, 1})},
+    {"one image, stride 2", 1, 40, {8, 9}, 70, {3, 3}, OPTIONS(.strides = {2, 2}, .paddings = {1, 1})},
+    {"stride over the window", 2, 17, {11, 10}, 5, {2, 1}, OPTIONS(.strides = {3, 4})},
+    {"dilated, one row of taps", 2, 6, {4, 13}, 9, {1, 5}, OPTIONS(.dilations = {1, 2}, .paddings = {0, 3})},
     {"1 by 1", 2, 70, {5, 7}, 34, {1, 1}, OPTIONS(.groups = 1)},
     {"1 by 1, two groups", 2, 36, {5, 7}, 38, {1, 1}, OPTIONS(.groups = 2)},
-    {"1 by 1, stride 2", 2, 18, {5, 7}, 34, {1, 1}, OPTIONS(.stride = {2, 2})},
+    {"1 by 1, stride 2", 2, 18, {5, 7}, 34, {1, 1}, OPTIONS(.strides = {2, 2})},
     {"1 by 1, zeros at the end alone", 2, 40, {5, 7}, 34, {1, 1},
-        OPTIONS(.mode = WEFT_PADDING_EACH, .padding_after = {0, 1})},
-    {"two groups", 2, 36, {6, 5}, 38, {3, 3}, OPTIONS(.groups = 2, .padding = {1, 1})},
-    {"a channel a group", 2, 21, {9, 8}, 21, {3, 3}, OPTIONS(.groups = 21, .padding = {1, 1})},
+        OPTIONS(.mode = WEFT_PADDING_EACH, .paddings_after = {0, 1})},
+    {"two groups", 2, 36, {6, 5}, 38, {3, 3}, OPTIONS(.groups = 2, .paddings = {1, 1})},
+    {"a channel a group", 2, 21, {9, 8}, 21, {3, 3}, OPTIONS(.groups = 21, .paddings = {1, 1})},
 };
 
 /* Of Winograd's kernels, and how many of the three results they compute. */
 static const shape straight[] = {
-    {"3 by 3, two groups", 3, 36, {9, 7}, 38, {3, 3}, OPTIONS(.groups = 2, .padding = {1, 1})},
-    {"5 by 5", 2, 17, {6, 9}, 19, {5, 5}, OPTIONS(.padding = {2, 2})},
-    {"one pixel", 1, 16, {1, 1}, 17, {3, 3}, OPTIONS(.padding = {1, 1})},
+    {"3 by 3, two groups", 3, 36, {9, 7}, 38, {3, 3}, OPTIONS(.groups = 2, .paddings = {1, 1})},
+    {"5 by 5", 2, 17, {6, 9}, 19, {5, 5}, OPTIONS(.paddings = {2, 2})},
+    {"one pixel", 1, 16, {1, 1}, 17, {3, 3}, OPTIONS(.paddings = {1, 1})},
 };
 static const int straight_results[] = {3, 3, 2};
 /* In class gpu, where it has no weights' gradients and no rows of 5. */
@@ -153,8 +153,8 @@ static int steps_of(const weft_plan *plan, const char *kernel) {
 /* On class cpu with wide vectors pointwise computes the first identity, the gradient of the second, and what is 1 by 1 without
  * stride and zeros around the image, but for weights' gradients of groups. */
 static void check_pointwise(const weft_plan *plan, const shape *s) {
-    const bool own = s->taps[0] == 1 && s->taps[1] == 1 && s->options.stride[0] <= 1 &&
-                     s->options.mode == WEFT_PADDING_EQUAL;
+    const bool own = s->taps[0] == 1 && s->taps[1] == 1 && s->options.stride <= 1 &&
+                     s->options.strides[0] <= 1 && s->options.mode == WEFT_PADDING_EQUAL;
     if (is_gpu() || wi_context_device(test_context())->caps.quirks & WI_QUIRK_SCALAR_COMPILER) return;
     assert_int_equal(steps_of(plan, "pointwise"), 2 + (own ? RESULTS - (s->options.groups > 1) : 0));
 }

@@ -100,8 +100,7 @@ static void check(const test_case *c, size_t number, const char *name) {
         graph, "x", WEFT_F32, 4, (const int64_t[]){c->images, c->channels, c->height, c->width});
     weft_tensor *const w = weft_input_shape(
         graph, "w", WEFT_F32, 4, (const int64_t[]){c->filters, c->channels / c->groups, c->taps, c->taps});
-    const weft_conv_options options = {
-        WEFT_CONV_OPTIONS_INIT, .padding = WEFT_ALL(c->padding), .groups = c->groups};
+    const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .padding = c->padding, .groups = c->groups};
     weft_tensor *const y = weft_conv_with(x, w, NULL, &options);
     assert_weft_ok(weft_graph_status(graph));
     size_t slopes = 1;

@@ -69,11 +69,11 @@ REFERENCE(adaptive_max_pool, row->sizes)
 REFERENCE(adaptive_avg_pool, row->sizes)
 static f64_array *reference_max_pool2d(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    return f64_max_pool(inputs[0], &(const weft_pool_options){.window = {2, 2}});
+    return f64_max_pool(inputs[0], &(const weft_pool_options){.windows = {2, 2}});
 }
 static f64_array *reference_avg_pool2d(const op_case *c, const f64_array *const *inputs) {
     (void)c;
-    return f64_avg_pool(inputs[0], &(const weft_pool_options){.window = {3, 3}});
+    return f64_avg_pool(inputs[0], &(const weft_pool_options){.windows = {3, 3}});
 }
 static f64_array *reference_global_max_pool(const op_case *c, const f64_array *const *inputs) {
     (void)c;
@@ -86,53 +86,53 @@ static f64_array *reference_global_avg_pool(const op_case *c, const f64_array *c
 
 /* The windows that max and mean are both tried with. */
 #define WINDOW_CASES(op)                                                                                     \
-    CASE("side by side, batch", op, INPUTS(X(WEFT_BATCH, 3, 4, 5)), POOL(.window = {2, 2})),                 \
-        CASE("a small image", op, INPUTS(X(1, 1, 4, 5)), POOL(.window = {2, 3}, .stride = {1, 2})),          \
+    CASE("side by side, batch", op, INPUTS(X(WEFT_BATCH, 3, 4, 5)), POOL(.windows = {2, 2})),                \
+        CASE("a small image", op, INPUTS(X(1, 1, 4, 5)), POOL(.windows = {2, 3}, .strides = {1, 2})),        \
         CASE("overlapping, padded", op, INPUTS(X(2, 17, 9, 7)),                                              \
-            POOL(.window = {3, 3}, .stride = {2, 2}, .padding = {1, 1})),                                    \
+            POOL(.windows = {3, 3}, .strides = {2, 2}, .paddings = {1, 1})),                                 \
         CASE("at every place", op, INPUTS(X(1, 64, 4, 3)),                                                   \
-            POOL(.window = {3, 3}, .stride = {1, 1}, .padding = {1, 1})),                                    \
+            POOL(.windows = {3, 3}, .strides = {1, 1}, .paddings = {1, 1})),                                 \
         CASE("ceil", op, INPUTS(X(1, 64, 7, 6)),                                                             \
-            POOL(.window = {3, 3}, .stride = {2, 2}, .ceil_mode = true)),                                    \
+            POOL(.windows = {3, 3}, .strides = {2, 2}, .ceil_mode = true)),                                  \
         CASE("ceil, padded, steps beyond the window", op, INPUTS(X(2, 3, 8, 11)),                            \
-            POOL(.window = {2, 3}, .stride = {3, 5}, .padding = {1, 1}, .ceil_mode = true)),                 \
+            POOL(.windows = {2, 3}, .strides = {3, 5}, .paddings = {1, 1}, .ceil_mode = true)),              \
         CASE("dilated", op, INPUTS(X(2, 1, 9, 10)),                                                          \
-            POOL(.window = {2, 3}, .stride = {1, 2}, .padding = {1, 2}, .dilation = {3, 2})),                \
-        CASE("an image of 1 x 1", op, INPUTS(X(3, 17, 1, 1)), POOL(.window = {1, 1})),                       \
+            POOL(.windows = {2, 3}, .strides = {1, 2}, .paddings = {1, 2}, .dilations = {3, 2})),            \
+        CASE("an image of 1 x 1", op, INPUTS(X(3, 17, 1, 1)), POOL(.windows = {1, 1})),                      \
         CASE("an image of 1 x 1, padded", op, INPUTS(X(3, 3, 1, 1)),                                         \
-            POOL(.window = {3, 2}, .stride = {1, 1}, .padding = {1, 1})),                                    \
-        CASE("window and image are one", op, INPUTS(X(2, 64, 5, 3)), POOL(.window = {5, 3})),                \
-        CASE(                                                                                                \
-            "signal", op, INPUTS(X(WEFT_BATCH, 3, 17)), POOL(.window = {4}, .stride = {3}, .padding = {2})), \
+            POOL(.windows = {3, 2}, .strides = {1, 1}, .paddings = {1, 1})),                                 \
+        CASE("window and image are one", op, INPUTS(X(2, 64, 5, 3)), POOL(.windows = {5, 3})),               \
+        CASE("signal", op, INPUTS(X(WEFT_BATCH, 3, 17)),                                                     \
+            POOL(.windows = {4}, .strides = {3}, .paddings = {2})),                                          \
         CASE("volume", op, INPUTS(X(2, 20, 4, 5, 3)),                                                        \
-            POOL(.window = {2, 3, 2}, .stride = {2, 1, 1}, .padding = {1, 1, 0})),                           \
+            POOL(.windows = {2, 3, 2}, .strides = {2, 1, 1}, .paddings = {1, 1, 0})),                        \
         CASE("dilated volume, ceil", op, INPUTS(X(1, 3, 5, 6, 7)),                                           \
-            POOL(.window = {2, 2, 3}, .stride = {2, 2, 2}, .dilation = {2, 3, 1}, .ceil_mode = true)),       \
+            POOL(.windows = {2, 2, 3}, .strides = {2, 2, 2}, .dilations = {2, 3, 1}, .ceil_mode = true)),    \
         CASE("of a permuted", op, INPUTS(F32_VIEW(OP_REVERSED, -2, 2, 2, 5, 6, 7)),                          \
-            POOL(.window = {3, 3}, .stride = {2, 2}))
+            POOL(.windows = {3, 3}, .strides = {2, 2}))
 
 static const op_case max_pool_cases[] = {WINDOW_CASES(max_pool)};
 
 static const op_case avg_pool_cases[] = {WINDOW_CASES(avg_pool),
     CASE("without the padding", avg_pool, INPUTS(X(2, 17, 6, 5)),
-        POOL(.window = {3, 3}, .stride = {2, 2}, .padding = {1, 1}, .exclude_padding = true)),
+        POOL(.windows = {3, 3}, .strides = {2, 2}, .paddings = {1, 1}, .exclude_padding = true)),
     CASE("without the padding, dilated, ceil", avg_pool, INPUTS(X(2, 3, 8, 7)),
-        POOL(.window = {3, 2}, .stride = {2, 2}, .padding = {2, 1}, .dilation = {2, 2},
+        POOL(.windows = {3, 2}, .strides = {2, 2}, .paddings = {2, 1}, .dilations = {2, 2},
             .exclude_padding = true, .ceil_mode = true)),
     CASE("ceil behind the padding", avg_pool, INPUTS(X(1, 3, 4, 6)),
-        POOL(.window = {3, 4}, .stride = {2, 3}, .padding = {1, 2}, .ceil_mode = true)),
+        POOL(.windows = {3, 4}, .strides = {2, 3}, .paddings = {1, 2}, .ceil_mode = true)),
     CASE("divisor", avg_pool, INPUTS(X(1, 17, 4, 5)),
-        POOL(.window = {3, 2}, .padding = {1, 1}, .divisor = 5, .exclude_padding = true))};
+        POOL(.windows = {3, 2}, .paddings = {1, 1}, .divisor = 5, .exclude_padding = true))};
 
 static const op_case lp_pool_cases[] = {
-    CASE("p = 1", lp_pool, INPUTS(X(1, 3, 4, 4)), LP(1, .window = {2, 2})),
-    CASE("p = 2", lp_pool, INPUTS(X(WEFT_BATCH, 3, 7, 6)), LP(2, .window = {3, 2}, .stride = {2, 2})),
+    CASE("p = 1", lp_pool, INPUTS(X(1, 3, 4, 4)), LP(1, .windows = {2, 2})),
+    CASE("p = 2", lp_pool, INPUTS(X(WEFT_BATCH, 3, 7, 6)), LP(2, .windows = {3, 2}, .strides = {2, 2})),
     CASE("p = 2, padded, dilated", lp_pool, INPUTS(X(2, 17, 7, 6)),
-        LP(2, .window = {3, 3}, .stride = {2, 1}, .padding = {1, 2}, .dilation = {1, 2})),
+        LP(2, .windows = {3, 3}, .strides = {2, 1}, .paddings = {1, 2}, .dilations = {1, 2})),
     CASE("p = 2.5, ceil", lp_pool, INPUTS(F32(0.25, 2, 2, 3, 7, 8)),
-        LP(2.5, .window = {3, 3}, .stride = {2, 2}, .ceil_mode = true)),
-    CASE("signal", lp_pool, INPUTS(F32(0.25, 2, 2, 3, 9)), LP(3, .window = {4}, .stride = {2})),
-    CASE("volume", lp_pool, INPUTS(X(2, 3, 4, 4, 5)), LP(2, .window = {2, 2, 3}))};
+        LP(2.5, .windows = {3, 3}, .strides = {2, 2}, .ceil_mode = true)),
+    CASE("signal", lp_pool, INPUTS(F32(0.25, 2, 2, 3, 9)), LP(3, .windows = {4}, .strides = {2})),
+    CASE("volume", lp_pool, INPUTS(X(2, 3, 4, 4, 5)), LP(2, .windows = {2, 2, 3}))};
 
 #define ADAPTIVE_CASES(op)                                                                                   \
     CASE("dividing", op, INPUTS(X(WEFT_BATCH, 17, 6, 4)), SIZES(3, 2)),                                      \
@@ -196,7 +196,7 @@ static void test_winners(void **state) {
     (void)state;
     const float inf = INFINITY, nan = NAN;
     const weft_pool_options threes_by_two = {
-        WEFT_POOL_OPTIONS_INIT, .window = {3}, .stride = {2}, .padding = {1}};
+        WEFT_POOL_OPTIONS_INIT, .windows = {3}, .strides = {2}, .paddings = {1}};
     const float x[] = {1, 1, 0, 0, nan, 5, nan, -inf, -inf, -inf, -inf, inf};
     /* windows:        -.1 1 | 1 0 0 | 0 nan 5 | 5 nan -inf | -inf -inf -inf | -inf -inf inf */
     const float y[] = {1, 1, nan, nan, -inf, inf};
@@ -204,14 +204,14 @@ static void test_winners(void **state) {
     for (int64_t channels = 1; channels <= 64; channels = channels == 1 ? 17 : channels + 47)
         check_winners(channels, &threes_by_two, x, 12, y, dx);
     if (test_reduced()) return;
-    const weft_pool_options overlapping = {WEFT_POOL_OPTIONS_INIT, .window = {4}, .stride = {1}};
+    const weft_pool_options overlapping = {WEFT_POOL_OPTIONS_INIT, .windows = {4}, .strides = {1}};
     const float x2[] = {nan, 2, nan, 7, 7, nan, 0, 0};
     const float y2[] = {nan, nan, nan, nan, nan};
     const float dx2[] = {0, 0, 1 + 2, 0, 0, 3 + 4 + 5, 0, 0};
     check_winners(3, &overlapping, x2, 8, y2, dx2);
     /* A window of two taps, both in the padding of a short signal: nothing wins, nothing flows. */
     const weft_pool_options far = {
-        WEFT_POOL_OPTIONS_INIT, .window = {2}, .stride = {1}, .padding = {1}, .dilation = {4}};
+        WEFT_POOL_OPTIONS_INIT, .windows = {2}, .strides = {1}, .paddings = {1}, .dilations = {4}};
     const float x3[] = {4, 5, 6}, y3[] = {-inf}, dx3[] = {0, 0, 0};
     check_winners(3, &far, x3, 3, y3, dx3);
 }
@@ -230,22 +230,22 @@ typedef struct bad_pool {
         return expression;                                                                                   \
     }
 #define OPTIONS(...) (&(const weft_pool_options){WEFT_POOL_OPTIONS_INIT, __VA_ARGS__})
-BAD(too_long, weft_max_pool(x, OPTIONS(.window = {7, 2}, .padding = {1, 0})))
-BAD(too_long_dilated, weft_avg_pool(x, OPTIONS(.window = {2, 3}, .dilation = {1, 3})))
-BAD(much_padding, weft_max_pool(x, OPTIONS(.window = {2, 3}, .padding = {1, 2})))
-BAD(negative_padding, weft_avg_pool(x, OPTIONS(.window = {2, 3}, .padding = {-1, 0})))
-BAD(no_window, weft_max_pool(x, OPTIONS(.window = {2})))
-BAD(negative_stride, weft_lp_pool(x, 2, OPTIONS(.window = {2, 2}, .stride = {1, -1})))
-BAD(negative_dilation, weft_max_pool(x, OPTIONS(.window = {2, 2}, .dilation = {-2, 1})))
+BAD(too_long, weft_max_pool(x, OPTIONS(.windows = {7, 2}, .paddings = {1, 0})))
+BAD(too_long_dilated, weft_avg_pool(x, OPTIONS(.windows = {2, 3}, .dilations = {1, 3})))
+BAD(much_padding, weft_max_pool(x, OPTIONS(.windows = {2, 3}, .paddings = {1, 2})))
+BAD(negative_padding, weft_avg_pool(x, OPTIONS(.windows = {2, 3}, .paddings = {-1, 0})))
+BAD(no_window, weft_max_pool(x, OPTIONS(.stride = 2)))
+BAD(negative_stride, weft_lp_pool(x, 2, OPTIONS(.windows = {2, 2}, .strides = {1, -1})))
+BAD(negative_dilation, weft_max_pool(x, OPTIONS(.windows = {2, 2}, .dilations = {-2, 1})))
 BAD(no_options, weft_avg_pool(x, NULL))
-BAD(old_options, weft_max_pool(x, &(const weft_pool_options){.window = {2, 2}}))
+BAD(old_options, weft_max_pool(x, &(const weft_pool_options){.windows = {2, 2}}))
 BAD(no_lp_options, weft_lp_pool(x, 2, NULL))
-BAD(max_divisor, weft_max_pool(x, OPTIONS(.window = {2, 2}, .divisor = 3)))
-BAD(lp_padding, weft_lp_pool(x, 2, OPTIONS(.window = {2, 2}, .exclude_padding = true)))
-BAD(negative_divisor, weft_avg_pool(x, OPTIONS(.window = {2, 2}, .divisor = -3)))
-BAD(zero_order, weft_lp_pool(x, 0, OPTIONS(.window = {2, 2})))
-BAD(infinite_order, weft_lp_pool(x, INFINITY, OPTIONS(.window = {2, 2})))
-BAD(no_image, weft_max_pool(flat, OPTIONS(.window = {2, 2})))
+BAD(max_divisor, weft_max_pool(x, OPTIONS(.windows = {2, 2}, .divisor = 3)))
+BAD(lp_padding, weft_lp_pool(x, 2, OPTIONS(.windows = {2, 2}, .exclude_padding = true)))
+BAD(negative_divisor, weft_avg_pool(x, OPTIONS(.windows = {2, 2}, .divisor = -3)))
+BAD(zero_order, weft_lp_pool(x, 0, OPTIONS(.windows = {2, 2})))
+BAD(infinite_order, weft_lp_pool(x, INFINITY, OPTIONS(.windows = {2, 2})))
+BAD(no_image, weft_max_pool(flat, OPTIONS(.windows = {2, 2})))
 BAD(no_picture, weft_max_pool2d(weft_flatten_axes(x, 2, 3), 2))
 BAD(batch_axis, weft_global_avg_pool(weft_permute(x, 1, 2, 0, 3)))
 BAD(no_sizes, weft_adaptive_max_pool(x, NULL))
@@ -260,14 +260,14 @@ static const bad_pool bad_pools[] = {
     {WEFT_ERROR_SHAPE,
         "avg_pool: a window over 7 elements is longer than axis 3 of (batch, 3, 4, 6) with padding 0",
         too_long_dilated},
-    {WEFT_ERROR_ARGUMENT, "max_pool: padding[1] = 2 for axis 3 of (batch, 3, 4, 6) is not in 0..1",
+    {WEFT_ERROR_ARGUMENT, "max_pool: a padding of 2 along axis 3 of (batch, 3, 4, 6) is not in 0..1",
         much_padding},
-    {WEFT_ERROR_ARGUMENT, "avg_pool: padding[0] = -1 for axis 2 of (batch, 3, 4, 6) is not in 0..1",
+    {WEFT_ERROR_ARGUMENT, "avg_pool: a padding of -1 along axis 2 of (batch, 3, 4, 6) is not in 0..1",
         negative_padding},
-    {WEFT_ERROR_ARGUMENT, "max_pool: window[1] = 0 for axis 3 of (batch, 3, 4, 6) is not in 1..1073741824",
+    {WEFT_ERROR_ARGUMENT, "max_pool: a window of 0 along axis 2 of (batch, 3, 4, 6) is not in 1..1073741824",
         no_window},
-    {WEFT_ERROR_ARGUMENT, "avg_pool: stride[1] = -1 for axis 3", negative_stride},
-    {WEFT_ERROR_ARGUMENT, "max_pool: dilation[0] = -2 for axis 2", negative_dilation},
+    {WEFT_ERROR_ARGUMENT, "avg_pool: a stride of -1 along axis 3", negative_stride},
+    {WEFT_ERROR_ARGUMENT, "max_pool: a dilation of -2 along axis 2", negative_dilation},
     {WEFT_ERROR_ARGUMENT, "avg_pool: options is NULL, expected a window", no_options},
     {WEFT_ERROR_ARGUMENT, "max_pool: options of 0 bytes, expected ", old_options},
     {WEFT_ERROR_ARGUMENT, "lp_pool: options is NULL, expected a window", no_lp_options},
@@ -282,7 +282,7 @@ static const bad_pool bad_pools[] = {
     {WEFT_ERROR_ARGUMENT, "adaptive_max_pool: sizes is NULL", no_sizes},
     {WEFT_ERROR_ARGUMENT, "adaptive_avg_pool: sizes[1] = 0 is not in 1..2^30", zero_size},
     {WEFT_ERROR_DTYPE, "max_pool2d: takes f32, not i32", integers},
-    {WEFT_ERROR_ARGUMENT, "avg_pool: window[0] = 0 for axis 2", zero_square},
+    {WEFT_ERROR_ARGUMENT, "avg_pool: a window of 0 along axis 2", zero_square},
 };
 
 static void test_bad_input(void **state) {

@@ -21,16 +21,18 @@ typedef struct shape {
 #define WINDOW(...) .options = {WEFT_POOL_OPTIONS_INIT, __VA_ARGS__}
 
 static const shape shapes[] = {
-    {"overlapping, padded", 4, {5, 32, 9, 7}, WINDOW(.window = {3, 3}, .stride = {2, 2}, .padding = {1, 1})},
-    {"side by side, few channels", 4, {4, 3, 8, 6}, WINDOW(.window = {2, 2})},
+    {"overlapping, padded", 4, {5, 32, 9, 7},
+        WINDOW(.windows = {3, 3}, .strides = {2, 2}, .paddings = {1, 1})},
+    {"side by side, few channels", 4, {4, 3, 8, 6}, WINDOW(.windows = {2, 2})},
     {"at every place, one channel", 4, {3, 1, 5, 19},
-        WINDOW(.window = {3, 3}, .stride = {1, 1}, .padding = {1, 1})},
+        WINDOW(.windows = {3, 3}, .strides = {1, 1}, .paddings = {1, 1})},
     {"one image, many channels", 4, {1, 83, 11, 9},
-        WINDOW(.window = {3, 2}, .stride = {2, 1}, .ceil_mode = true)},
+        WINDOW(.windows = {3, 2}, .strides = {2, 1}, .ceil_mode = true)},
     {"dilated, steps beyond the window", 4, {2, 17, 13, 12},
-        WINDOW(.window = {2, 2}, .stride = {5, 4}, .padding = {1, 0}, .dilation = {3, 1})},
-    {"signal", 3, {3, 20, 33}, WINDOW(.window = {4}, .stride = {3}, .padding = {2})},
-    {"volume", 5, {2, 18, 4, 5, 3}, WINDOW(.window = {2, 3, 2}, .stride = {2, 1, 1}, .padding = {1, 1, 0})},
+        WINDOW(.windows = {2, 2}, .strides = {5, 4}, .paddings = {1, 0}, .dilations = {3, 1})},
+    {"signal", 3, {3, 20, 33}, WINDOW(.windows = {4}, .strides = {3}, .paddings = {2})},
+    {"volume", 5, {2, 18, 4, 5, 3},
+        WINDOW(.windows = {2, 3, 2}, .strides = {2, 1, 1}, .paddings = {1, 1, 0})},
     {"adaptive, overlapping", 4, {2, 35, 7, 5}, .sizes = {3, 4}},
 };
 
