@@ -1,6 +1,8 @@
 #!/bin/sh
 # Installs Weft into an empty folder, moves it into one with a blank in its name, and builds and runs programs against it.
 # Usage: use_install.sh cmake|pkg-config BUILD_DIR WORK_DIR CC CXX [FLAGS]   (FLAGS: those of a sanitizer)
+# test.cmake: cmake @build@ @folder@ @cc@ @cxx@ "@flags@"
+# test.pkg-config: pkg-config @build@ @folder@ @cc@ @cxx@ "@flags@"
 set -eu
 how=$1 build=$2 work=$3 cc=$4 cxx=$5 flags=${6-}
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # bench/count_code.py, which counts the tree in which it stands, refuses a sample of twice the length of its twin in PyTorch; and no
 # sample of this tree is longer than 1.6 times its twin. Usage: check_code_length.sh ROOT
+# test: @source@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$1

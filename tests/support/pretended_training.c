@@ -1,5 +1,5 @@
 /* Trainings on devices with small buffers (contract in pretended_training.h). */
-#include "pretended_training.h"
+#include "support/pretended_training.h"
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # A script of tools/ answers --help with its own name, and does nothing else. Usage: check_tools_help.sh TOOL
+# test.{tools}: @source@/tools/{}
 set -u
 tool=$1
 [ -x "$tool" ] || { echo "$tool is not executable"; exit 1; }

@@ -1,7 +1,7 @@
-/* Counts the OpenCL objects that a program holds. The functions that counted_handles.c defines come before those of the
+/* Counts the OpenCL objects that a program holds. The functions that soak_handles.c defines come before those of the
  * loader for all that is linked into the program. */
-#ifndef COUNTED_HANDLES_H
-#define COUNTED_HANDLES_H
+#ifndef SOAK_HANDLES_H
+#define SOAK_HANDLES_H
 
 /* Contexts, queues, buffers, programs, kernels and events: references made less those released. From any thread. */
 long counted_handles(void);

@@ -2,6 +2,7 @@
 # tools/quick-pocl: its ld leaves libraries out for kernels that call nothing of them, and for nothing else; its library of built-in
 # functions has none that nobody declares; and kernels that PoCL compiles with both have the code that they have without.
 # Usage: check_quick_pocl.sh ROOT WORK_DIR CC WEFT COMPILE_KERNEL
+# test compile release: @source@ @folder@ @cc@ @weft_command@ @compile_kernel@
 set -eu
 root=$1 work=$2 cc=$3 weft=$4 compile_kernel=$5
 command -v python3 >/dev/null || { echo "left out: there is no python3"; exit 77; }

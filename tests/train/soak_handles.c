@@ -1,6 +1,6 @@
-/* Functions that count and call the loader's (contract in counted_handles.h). */
+/* Functions that count and call the loader's (contract in train/soak_handles.h). */
 #define _GNU_SOURCE
-#include "train/counted_handles.h"
+#include "train/soak_handles.h"
 
 #include <CL/cl.h>
 #include <dirent.h>

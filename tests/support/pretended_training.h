@@ -2,7 +2,7 @@
 #ifndef PRETENDED_TRAINING_H
 #define PRETENDED_TRAINING_H
 
-#include "pretended.h"
+#include "pretend/pretended.h"
 
 typedef struct trained_network {
     const char *name;

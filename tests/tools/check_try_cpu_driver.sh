@@ -1,6 +1,7 @@
 #!/bin/sh
 # tools/try-cpu-driver with a driver, a build and a ctest that only say what they were asked: what --all runs, and that every
 # failure is one of the whole. Usage: check_try_cpu_driver.sh ROOT WORK_DIR
+# test: @source@ @folder@
 set -eu
 tool=$1/tools/try-cpu-driver work=$2
 rm -rf "$work"

@@ -1,7 +1,7 @@
 /* See hangs.h. */
 #include "support/fixture.h"
 
-#include "faults/hangs.h"
+#include "support/hangs.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
