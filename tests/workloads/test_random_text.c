@@ -47,10 +47,11 @@ static void run_text(const char *text, char *out, size_t capacity) {
     char source[512], command[4096];
     snprintf(source, sizeof source, "%s", test_path("program.c"));
     write_text(source, text);
-    snprintf(command, sizeof command, "%s -std=c11 -Wall -Wextra -Werror -I%s/include %s -o %s.out %s -lm",
-        WEFT_CC, WEFT_SOURCE_DIR, source, source, WEFT_LIBRARY);
+    snprintf(command, sizeof command,
+        "%s -std=c11 -Wall -Wextra -Werror -I'%s/include' '%s' -o '%s.out' %s -lm", WEFT_CC, WEFT_SOURCE_DIR,
+        source, source, WEFT_LIBRARY);
     assert_int_equal(system(command), 0);
-    snprintf(command, sizeof command, "%s.out", source);
+    snprintf(command, sizeof command, "'%s.out'", source);
     FILE *const pipe = popen(command, "r");
     assert_non_null(pipe);
     out[fread(out, 1, capacity - 1, pipe)] = '\0';
