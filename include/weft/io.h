@@ -76,8 +76,8 @@ WEFT_API weft_status weft_weights_load(
 /* ---- checkpoints: all that a training is made of, in one file ----
  * A checkpoint is a safetensors file with the parameters and named states under their names. Everything else has names that
  * begin with "weft.", which no parameter or state has: the state of optimizers "weft.optimizer.ROLE.NAME" (of the second
- * weft_minimize of a graph "weft.optimizer2...."), counts of loss scaling "weft.loss_scale...", states without a name that
- * something assigns to "weft.carried.N", tensors of the caller "weft.extra.NAME", and of a trainer "weft.best.NAME" and
+ * weft_minimize of a graph "weft.optimizer2...."), counts of loss scaling "weft.loss_scale...", the history of
+ * L-BFGS "weft.lbfgs.N", states without a name that something assigns to "weft.carried.N", tensors of the caller "weft.extra.NAME", and of a trainer "weft.best.NAME" and
  * "weft.trainer...". Files of format 1, which had these names without "weft.", are read, too. Its metadata has the counters of updates and
  * random numbers, the values of scalars, Weft's version, a fingerprint of the network and a checksum of the whole file.
  * A training that is saved after any run of its plan, loaded into the same graph in another process, and continued there
