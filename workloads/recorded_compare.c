@@ -5,6 +5,7 @@
 #include "recorded_json.h"
 #include "recorded_ops.h"
 #include <math.h>
+#include <string.h>
 
 extern const char weft_recorded_files[];
 
@@ -19,8 +20,10 @@ cJSON *recorded_cases(void) {
     return files ? cases : NULL;
 }
 
-/* Inputs that nothing reads (the gradient of a step is zero) are no inputs of the plan. */
-static weft_status write_array(weft_plan *plan, weft_tensor *tensor, const cJSON *array, weft_dtype rounded) {
+/* Inputs that nothing reads (the gradient of a step is zero) are no inputs of the plan. `nan`, unless NULL: the bits of a NaN that
+ * replaces every other element of an f32 input. */
+static weft_status write_array(
+    weft_plan *plan, weft_tensor *tensor, const cJSON *array, weft_dtype rounded, const uint32_t *nan) {
     if (!tensor || !wi_value_of_node(&plan->partition, tensor)) return WEFT_OK;
     double memory[RECORDED_ELEMENTS]; /* the widest dtype */
     const weft_dtype dtype = weft_tensor_dtype(tensor);
@@ -32,14 +35,23 @@ static weft_status write_array(weft_plan *plan, weft_tensor *tensor, const cJSON
         const double number = wi_dtype_is_float(dtype) ? (double)(float)item->valuedouble : item->valuedouble;
         wi_format_of(dtype)->put(memory, count++, rounds ? wi_dtype_nearest(rounded, number) : number);
     }
+    for (size_t i = 0; nan && dtype == WEFT_F32 && i < count; i += 2) memcpy((char *)memory + 4 * i, nan, 4);
     return weft_plan_write(plan, tensor, memory, count * weft_dtype_size(dtype));
 }
 
-weft_status recorded_write(const recorded_case *r, weft_plan *plan) {
+static weft_status write_case(const recorded_case *r, weft_plan *plan, const uint32_t *nan) {
     const cJSON *const inputs = member(r->json, "inputs");
     for (size_t i = 0; i < r->input_count; i++)
-        WI_TRY(write_array(plan, r->inputs[i], cJSON_GetArrayItem(inputs, (int)i), r->format.rounded));
-    return write_array(plan, r->weights, member(r->json, "weights"), r->format.rounded);
+        WI_TRY(write_array(plan, r->inputs[i], cJSON_GetArrayItem(inputs, (int)i), r->format.rounded, nan));
+    return write_array(plan, r->weights, member(r->json, "weights"), r->format.rounded, NULL);
+}
+
+weft_status recorded_write(const recorded_case *r, weft_plan *plan) {
+    return write_case(r, plan, NULL);
+}
+
+weft_status recorded_write_nans(const recorded_case *r, weft_plan *plan, uint32_t bits) {
+    return write_case(r, plan, &bits);
 }
 
 /* Dimensions, where that of the batch is as it was recorded, and the dtype; floats may be of the case's format. */
@@ -61,6 +73,24 @@ static weft_status read_numbers(weft_plan *plan, weft_tensor *tensor, size_t cou
     const weft_dtype dtype = weft_tensor_dtype(tensor);
     WI_TRY(weft_plan_read(plan, tensor, memory, count * weft_dtype_size(dtype)));
     for (size_t i = 0; i < count; i++) numbers[i] = wi_format_of(dtype)->get(memory, i);
+    return WEFT_OK;
+}
+
+static weft_status find_nans(
+    weft_plan *plan, weft_tensor *tensor, const cJSON *array, bool *nans, size_t *count) {
+    double numbers[RECORDED_ELEMENTS];
+    const size_t elements = count_of(array);
+    WI_TRY(read_numbers(plan, tensor, elements, numbers));
+    for (size_t i = 0; i < elements; i++) nans[(*count)++] = isnan(numbers[i]);
+    return WEFT_OK;
+}
+
+weft_status recorded_find_nans(const recorded_case *r, weft_plan *plan, bool *nans, size_t *count) {
+    const cJSON *const gradients = member(r->json, "gradients");
+    *count = 0;
+    WI_TRY(find_nans(plan, r->output, member(r->json, "output"), nans, count));
+    for (size_t i = 0; i < r->gradient_count; i++)
+        WI_TRY(find_nans(plan, r->gradients[i], cJSON_GetArrayItem(gradients, (int)i), nans, count));
     return WEFT_OK;
 }
 

@@ -10,7 +10,12 @@
 #include <cjson/cJSON.h>
 #include <weft/weft.h>
 
-enum { RECORDED_INPUTS = 7, RECORDED_ELEMENTS = 512, RECORDED_SHARED = 1024 };
+enum {
+    RECORDED_INPUTS = 7,
+    RECORDED_ELEMENTS = 512,
+    RECORDED_SHARED = 1024,
+    RECORDED_RESULTS = RECORDED_ELEMENTS * (1 + RECORDED_INPUTS)
+};
 
 /* How inputs that were recorded in f32 become inputs of a graph; zeroed: as they were recorded. */
 typedef struct recorded_format {
@@ -49,6 +54,10 @@ weft_status recorded_build(
     recorded_case *recorded, recorded_inputs *shared, weft_graph *graph, const cJSON *json);
 /* Fills the inputs of a plan that has the output and the gradients among its outputs. */
 weft_status recorded_write(const recorded_case *recorded, weft_plan *plan);
+/* The same with the NaN of these bits in place of every other element of the f32 inputs. */
+weft_status recorded_write_nans(const recorded_case *recorded, weft_plan *plan, uint32_t bits);
+/* After a run: which elements of the output, then of the gradients, are NaN. `nans` has room for RECORDED_RESULTS of them. */
+weft_status recorded_find_nans(const recorded_case *recorded, weft_plan *plan, bool *nans, size_t *count);
 /* After a run: the largest errors as shares of the largest number of their array; another shape or dtype and
  * NaN are infinite. gradient_error is NaN when the case has no gradients. */
 weft_status recorded_compare(

@@ -17,6 +17,39 @@ static void check_case(weft_plan *plan, const recorded_case *r) {
     if (gradient > RECORDED_TOLERANCE) fail_msg("%s (%s): a gradient is off by %g", r->op, r->name, gradient);
 }
 
+/* NaNs as files and computations leave them: of both signs, with all bits of the payload or a few of them, and signalling ones. */
+static const uint32_t nan_bits[] = {
+    0x7FC00000, 0xFFC00000, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FC00001, 0xFFD55555, 0x7F800001, 0xFFBFFFFF};
+
+typedef struct nan_places {
+    bool list[RECORDED_RESULTS];
+    size_t count;
+} nan_places;
+
+static void run_with_nans(weft_plan *plan, const recorded_case *cases, size_t count, uint32_t bits) {
+    for (size_t i = 0; i < count; i++) assert_weft_ok(recorded_write_nans(&cases[i], plan, bits));
+    assert_weft_ok(weft_plan_run(plan));
+}
+
+/* Kernels that compute with the bits of a number give NaN for every NaN: where the first of nan_bits has led to NaN, all do. */
+static void check_nans(weft_plan *plan, const recorded_case *cases, size_t count) {
+    nan_places *const usual = calloc(count, sizeof *usual), got;
+    size_t wrong = 0;
+    assert_non_null(usual);
+    for (size_t k = 0; k < sizeof nan_bits / sizeof *nan_bits; k++) {
+        run_with_nans(plan, cases, count, nan_bits[k]);
+        for (size_t i = 0; i < count; i++) {
+            nan_places *const places = k == 0 ? &usual[i] : &got;
+            assert_weft_ok(recorded_find_nans(&cases[i], plan, places->list, &places->count));
+            if (memcmp(places->list, usual[i].list, places->count * sizeof(bool)) == 0) continue;
+            print_error("%s (%s) takes NaN 0x%08X for a number\n", cases[i].op, cases[i].name, nan_bits[k]);
+            wrong++;
+        }
+    }
+    free(usual);
+    if (wrong) fail_msg("NaNs are taken for numbers %zu times", wrong);
+}
+
 /* WEFT_TEST_OP names the only op whose cases are compared: who added one need not wait for all others. */
 static bool is_left_out(const cJSON *c, size_t *seen) {
     const char *const only = getenv("WEFT_TEST_OP");
@@ -51,6 +84,7 @@ static void test_like_pytorch(void **state) {
     for (size_t i = 0; i < count; i++) assert_weft_ok(recorded_write(&cases[i], plan));
     assert_weft_ok(weft_plan_run(plan));
     for (size_t i = 0; i < count; i++) check_case(plan, &cases[i]);
+    check_nans(plan, cases, count);
     weft_plan_release(plan);
     weft_graph_release(graph);
     cJSON_Delete(json);

@@ -4,9 +4,11 @@
 #include "random/random_program.h"
 #include <math.h>
 
-extern const oracle_op oracle_op_relu, oracle_op_neg, oracle_op_add;
+extern const oracle_op oracle_op_relu, oracle_op_neg, oracle_op_add, oracle_op_exp, oracle_op_trunc,
+    oracle_op_tanh, oracle_op_mul;
 
 enum { SEED = 7, PLACES = 60 };
+#define FACTOR 1e4 /* the third source, where a program has one */
 
 static void add_source(program *p) {
     p->values[p->count++] =
@@ -28,15 +30,29 @@ static program begin(void) {
 }
 
 /* Is `slope` accepted as the gradient for the first source, where the sources are these numbers? */
-static bool accepted(const program *p, double first, double second, double slope, bool of_gradient) {
+static bool accepted_on(
+    weft_context *context, const program *p, double first, double second, double slope, bool of_gradient) {
     const oracle_sizes sizes = {.batch = 1, .length = 1};
     program_result result = {0};
     const f64_mark mark = f64_pool_mark();
-    f64_array *sources[PROGRAM_VALUES] = {f64_number(first), f64_number(second)};
+    f64_array *sources[PROGRAM_VALUES] = {f64_number(first), f64_number(second), f64_number(FACTOR)};
     program_evaluate(p, &sizes, sources, 0, 0);
-    const bool right = program_judge_gradient(p, NULL, &sizes, sources, 0, &slope, of_gradient, &result);
+    const bool right = program_judge_gradient(p, context, &sizes, sources, 0, &slope, of_gradient, &result);
     f64_pool_release(mark);
     return right;
+}
+
+static bool accepted(const program *p, double first, double second, double slope, bool of_gradient) {
+    return accepted_on(NULL, p, first, second, slope, of_gradient);
+}
+
+/* A program of one input and these ops, one after the other. */
+static program chain(const oracle_op *first, const oracle_op *second) {
+    program p = begin();
+    add_call(&p, first, 0);
+    p.loss_count = 0;
+    add_call(&p, second, 2);
+    return p;
 }
 
 static double loss_weight(const program *p, int term) {
@@ -82,8 +98,35 @@ static void test_cancelled_slopes(void **state) {
     assert_false(accepted(&p, -4, large, 1e-4, false));
 }
 
+/* The whole part of a number that grows by 5e8 a unit: its gradient is 0, and steps of 1e-6 meet hundreds of its jumps. */
+static void test_stairs(void **state) {
+    (void)state;
+    const program p = chain(&oracle_op_exp, &oracle_op_trunc);
+    assert_true(accepted(&p, 20, 0, 0, false));
+    const program smooth = chain(&oracle_op_exp, &oracle_op_exp);
+    assert_false(accepted(&smooth, 1, 0, 0, false));
+}
+
+/* tanh(FACTOR (x - 1)): f32 has 1 for tanh(9.2), and so 0 for its slope of 4e-8. */
+static void test_saturated(void **state) {
+    (void)state;
+    program p = begin();
+    add_source(&p);
+    add_call(&p, &oracle_op_add, 0);
+    add_call(&p, &oracle_op_mul, 3);
+    p.values[3].call.inputs[1] = 1, p.values[4].call.inputs[1] = 2;
+    p.values[3].call.input_count = p.values[4].call.input_count = 2;
+    p.loss_count = 0;
+    add_call(&p, &oracle_op_tanh, 4);
+    assert_true(accepted_on(test_context(), &p, 1 + 9.2 / FACTOR, -1, 0, false));
+    assert_false(accepted(
+        &p, 1 + 9.2 / FACTOR, -1, 0, false)); /* without a context nothing tells of rounded results */
+    assert_false(accepted_on(test_context(), &p, 1 + 1 / FACTOR, -1, 0, false));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_corners), cmocka_unit_test(test_large_losses),
-        cmocka_unit_test(test_cancelled_slopes)};
+        cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_stairs),
+        cmocka_unit_test(test_saturated)};
     return test_finish(cmocka_run_group_tests_name("slopes of random programs", tests, NULL, NULL));
 }

@@ -45,6 +45,7 @@ static void add_products(query *r) {
 static void normalise(query *r) {
     double top = -INFINITY, total = 0;
     for (size_t j = 0; j < r->keys; j++) top = fmax(top, r->score[j]);
+    for (size_t j = 0; j < r->keys; j++) top = isnan(r->score[j]) ? (double)NAN : top;
     for (size_t j = 0; j < r->keys; j++) total += r->score[j] = top == -INFINITY ? 0 : exp(r->score[j] - top);
     for (size_t j = 0; j < r->keys && total > 0; j++) r->score[j] /= total;
 }

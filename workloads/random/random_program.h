@@ -7,7 +7,7 @@
  *   pairs.c           counts which attributes of ops programs have met at which sizes
  *   random_run.c      plans and runs it in several forms, and has the results judged
  *   judge.c           is a value, or a gradient, within what the oracle allows?
- *   stored.c          what storing results in 16 bits makes of a gradient
+ *   stored.c          what storing results in the program's format makes of a gradient
  *   random_reduce.c   makes a program that fails smaller
  *   print.c           writes calls as lines of C
  *   print_program.c   writes a program as one of C */
@@ -159,12 +159,12 @@ void program_run(const program *p, weft_context *context, program_result *result
 bool program_judge(
     const char *what, weft_dtype dtype, const void *got, const f64_array *wanted, program_result *result);
 /* Compares a gradient of the loss for a source with differences of the oracle's loss. `second`: of the sum of the gradient times
- * the direction that program_direction gives. A slope in 16 bits that differs is judged in this context by what rounded results make
- * of it; NULL: it is not judged. */
+ * the direction that program_direction gives. A slope that differs is judged in this context by what rounded results make of it; NULL:
+ * a slope in 16 bits is not judged then, and one in f32 is wrong. */
 bool program_judge_gradient(const program *p, weft_context *context, const oracle_sizes *sizes,
     f64_array *const *sources, int source, const double *gradient, bool second, program_result *result);
 /* The gradient that the library's rules give in f32 where each result of the forward and the backward pass is rounded to the program's
- * 16 bits, after a move by half the spacing of the format at random. Seed 0: nothing is rounded. NULL: it cannot be computed. */
+ * format, after a move at random by half the spacing of 16 bits, or the whole one of f32. Seed 0: nothing is rounded. NULL: it cannot be computed. */
 f64_array *program_stored_gradient(const program *p, weft_context *context, const oracle_sizes *sizes,
     f64_array *const *sources, int source, bool second, uint64_t seed);
 f64_array *program_direction(const program *p, int source, const f64_array *values);

@@ -1,4 +1,4 @@
-/* What storing results in 16 bits may make of a gradient: see random_program.h.
+/* What storing results, in 16 bits or in f32, may make of a gradient: see random_program.h.
  *
  * The nodes of the gradient are made once more in f32. After each of them that computes, its result is moved to a number beside it and
  * stored in the format: so the library's own rules carry what rounding does to each result of the forward and the backward pass, at
@@ -57,9 +57,13 @@ static weft_tensor *image_of(stored *s, weft_tensor *node) {
     return s->images[node->id] = image;
 }
 
-/* Each result moves by half the spacing of the format, up or down. */
+/* By how much results move, up or down: half the spacing of a 16-bit format, and that of f32, in which half of it is none. */
+static float step_of(weft_dtype format) {
+    return format == WEFT_F32 ? 0x1p-23f : format == WEFT_BF16 ? 0x1p-8f : 0x1p-11f;
+}
+
 static void write_noise(const stored *s, weft_plan *plan, const oracle_sizes *sizes, uint64_t seed) {
-    const float step = program_stored(s->p) == WEFT_BF16 ? 0x1p-8f : 0x1p-11f;
+    const float step = step_of(program_stored(s->p));
     for (uint32_t i = 0; i < s->count; i++) {
         if (!s->noise[i]) continue;
         size_t count = 1;
