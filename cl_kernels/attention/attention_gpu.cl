@@ -359,6 +359,12 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
         weft_attention_put(rest, 1, queries - query, logs.y);
         weft_attention_put(rest, 2, queries - query, logs.z);
         weft_attention_put(rest, 3, queries - query, logs.w);
+        const float4 lost = total == 0.0f ? (float4)(1.0f) : WEFT_ATTENTION_LOST(logs, top, total);
+        __global float *const behind = rest + (long)get_global_size(1) * queries;
+        weft_attention_put(behind, 0, queries - query, lost.x);
+        weft_attention_put(behind, 1, queries - query, lost.y);
+        weft_attention_put(behind, 2, queries - query, lost.z);
+        weft_attention_put(behind, 3, queries - query, lost.w);
     }
     const float4 factors = total == 0.0f ? 0.0f : 1.0f / total;
     WEFT_NAME(store_rows)
