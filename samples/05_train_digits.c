@@ -10,7 +10,7 @@
 #define WEFT_SOURCE_DATA_DIR "data"
 #endif
 
-enum { DATA, MODEL, EPOCHS, BATCH, SEED, SAVE, DEVICE, JSON, OPTIONS };
+enum { DATA, MODEL, EPOCHS, BATCH, SEED, SAVE, ANSWERS, DEVICE, JSON, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = {"--data", OPTION_TEXT, "DIR", "the IDX files", WEFT_SOURCE_DATA_DIR "/digits"},
     [MODEL] = {"--model", OPTION_CHOICE, "cnn|mlp", "convolutions, or linear layers alone", "cnn"},
@@ -18,18 +18,17 @@ static option options[OPTIONS] = {
     [BATCH] = {"--batch", OPTION_COUNT, "N", "digits a step", "32"},
     [SEED] = {"--seed", OPTION_SEED, "S", "of first weights and order", "0"},
     [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "where the weights go; else they are not saved", NULL},
+    [ANSWERS] = {"--answers", OPTION_OUTPUT, "FILE.npy", "what the network reads in the test images", NULL},
     [DEVICE] = {"--device", OPTION_TEXT, "SEL", "gpu, cpu, a part of a name, platform:device", NULL},
     [JSON] = {"--json", OPTION_FLAG, NULL, "the result as a JSON object on the last line", NULL},
 };
 
-static weft_tensor *convolution(weft_tensor *x, int64_t filters) {
-    const weft_conv_layer_options same = {
-        WEFT_CONV_LAYER_OPTIONS_INIT, .conv = {WEFT_CONV_OPTIONS_INIT, .mode = WEFT_PADDING_SAME}};
-    return weft_relu(weft_conv_layer(x, filters, (const int64_t[]){3, 3}, &same));
-}
-
 static weft_tensor *network(weft_tensor *x) {
-    if (strcmp(options[MODEL].text, "cnn") == 0) x = weft_max_pool2d(convolution(convolution(x, 32), 64), 2);
+    if (strcmp(options[MODEL].text, "cnn") == 0) {
+        x = weft_relu(weft_conv2d(x, 32, 3, .padding = 1));
+        x = weft_relu(weft_conv2d(x, 64, 3, .padding = 1));
+        x = weft_max_pool2d(x, 2);
+    }
     return weft_linear(weft_relu(weft_linear(weft_flatten(x), 128)), 10);
 }
 
@@ -47,6 +46,14 @@ static bool print_epoch(void *user, const weft_epoch *e) {
     return true;
 }
 
+static weft_status save_answers(weft_tensor *logits, const weft_dataset *test, const char *path) {
+    static int32_t answers[10000]; /* for the first 10,000 images */
+    const size_t size = weft_dataset_size(test), count = size < 10000 ? size : 10000;
+    const weft_status status = weft_predict(
+        weft_argmax(logits, 1), count, weft_dataset_column(test, 0), 1, answers, count * sizeof *answers);
+    return status ? status : weft_save_npy(path, WEFT_I32, answers, 1, (const int64_t[]){(int64_t)count});
+}
+
 int main(int argc, char **argv) {
     weft_context *context = NULL;
     weft_dataset *digits = NULL, *test = NULL;
@@ -55,11 +62,7 @@ int main(int argc, char **argv) {
     double accuracy = 0;
     weft_status status;
     int stopped = 0;
-    command_line line = {.program = "train_digits",
-        .purpose = "Trains a network on handwritten digits.",
-        .options = options,
-        .option_count = OPTIONS,
-        .trains = true};
+    command_line line = {"train_digits", "Learns handwritten digits.", options, OPTIONS, .trains = true};
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     setvbuf(stdout, NULL, _IONBF, 0);
     const size_t seed = option_count_of(&options[SEED]), epochs = option_count_of(&options[EPOCHS]);
@@ -81,6 +84,7 @@ int main(int argc, char **argv) {
     if ((status = stopping_run(trainer, digits, &line, &stopped)) || stopped) goto done;
     if ((status = weft_trainer_evaluate(trainer, test, NULL, &accuracy))) goto done;
     if (options[SAVE].text && (status = weft_weights_save(graph, options[SAVE].text))) goto done;
+    if (options[ANSWERS].text && (status = save_answers(logits, test, options[ANSWERS].text))) goto done;
     weft_trainer_get_info(trainer, &info);
     const char *const form =
         options[JSON].text ? "{\"device\": \"%s\", \"model\": \"%s\", \"epochs\": %zu, \"seconds\": %.4f, "

@@ -1,5 +1,5 @@
 /* Convolutions whose sub-groups read rows of A together, the variant `together`
- * (docs/decisions/0175-rows-read-together.md), against the naive kernel: tiles in local memory, with k whole
+ * (docs/decisions/products.md), against the naive kernel: tiles in local memory, with k whole
  * and split, and Winograd's products. A tuning choice for each site brings the variant into the plan,
  * whatever the cost model says of these sizes. As in test_gemm, plain reads of local memory stand for those
  * of sub-groups: the layout is the same. */

@@ -1,24 +1,47 @@
 #!/bin/sh
-# Each record of a decision, docs/decisions/NNNN-title.md, begins with its number and title, says its status and date, and has a row
-# with the same title in the list of them. Usage: check_decisions.sh ROOT
+# A page of docs/decisions is one topic: its first line is its title, its second paragraph says for whom and about what it is, and
+# docs/decisions/README.md lists all pages. There are at most 40 pages, and 2,500 lines.
+# Usage: check_decisions.sh ROOT [--write]      (--write: the list in README.md is written anew)
 set -eu
 cd "$1/docs/decisions"
-bad=0 count=0
+bad=0
 
-# needs PATTERN WHAT: among the first lines of the record.
-needs() {
-    head -n 5 "$record" | grep -q "$1" || { echo "docs/decisions/$record: $2"; bad=1; }
+pages() {
+    for page in *.md; do
+        [ "$page" = README.md ] || echo "$page"
+    done
 }
 
-for record in [0-9]*.md; do
-    [ -f "$record" ] || continue
-    count=$((count + 1))
-    number=${record%%-*}
-    needs "^# $number [^ ]" "the first line is not '# $number TITLE'"
-    needs '^- Status: [a-z]' "no line '- Status: '"
-    needs '^- Date: [0-9]*-[0-9][0-9]-[0-9][0-9]' "no line '- Date: YEAR-MONTH-DAY'"
-    title=$(sed -n "1s/^# $number //p" "$record")
-    grep -qF "| [$number]($record) | $title |" README.md || { echo "docs/decisions/README.md: no row of $record with its title"; bad=1; }
+# The rows of the list.
+rows() {
+    for page in $(pages); do
+        awk -v page="$page" '
+            NR == 1 { sub(/^# /, ""); title = $0 }
+            NR > 2 && $0 == "" { exit }
+            NR > 2 { about = about (about == "" ? "" : " ") $0 }
+            END {
+                sub(/^For those who change Weft: (this page decides )?/, "", about)
+                print "| [" title "](" page ") | " about " |"
+            }' "$page"
+    done
+}
+
+# The list without its rows, which begin with "| [".
+frame() {
+    grep -v '^| \[' README.md
+}
+
+for page in $(pages); do
+    head -n 1 "$page" | grep -q '^# [^ ]' || { echo "docs/decisions/$page: the first line is not '# TITLE'"; bad=1; }
+    sed -n 3p "$page" | grep -q '^For those who change Weft: [^ ]' ||
+        { echo "docs/decisions/$page: the third line does not begin with 'For those who change Weft: '"; bad=1; }
 done
+count=$(pages | wc -l) lines=$(cat ./*.md | wc -l)
 [ "$count" -gt 0 ] || { echo "no decisions"; exit 1; }
+[ "$count" -le 40 ] || { echo "docs/decisions: $count pages, at most 40"; bad=1; }
+[ "$lines" -le 2500 ] || { echo "docs/decisions: $lines lines, at most 2500"; bad=1; }
+if [ "${2-}" = --write ]; then
+    { frame; rows; } >README.md.new && mv README.md.new README.md
+fi
+{ frame; rows; } | cmp -s - README.md || { echo "docs/decisions/README.md: the list differs from the pages; see --write"; bad=1; }
 exit $bad

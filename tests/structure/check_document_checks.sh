@@ -36,8 +36,8 @@ expect fail "links of no documents" sh "$here/check_links.sh" "$tree"
 decided() {
     fresh
     mkdir -p "$tree/docs/decisions"
-    printf '# 0007 Words `a`\n\n- Status: valid\n- Date: 2026-11-26\n' >"$tree/docs/decisions/0007-words.md"
-    printf '| [0007](0007-words.md) | Words `a` | valid | Why |\n' >"$tree/docs/decisions/README.md"
+    printf '# Words `a`\n\nFor those who change Weft: what\nwords are.\n\nMore.\n' >"$tree/docs/decisions/words.md"
+    printf '# List\n\n| [Words `a`](words.md) | what words are. |\n' >"$tree/docs/decisions/README.md"
 }
 breaks_decisions() {
     decided
@@ -47,10 +47,10 @@ breaks_decisions() {
 }
 decided
 expect pass "decisions of a good tree" sh "$here/check_decisions.sh" "$tree"
-breaks_decisions "the first line is not '# 0007 TITLE'" 0007-words.md 's/0007 /0007: /'
-breaks_decisions "no line '- Status: '" 0007-words.md '/Status/d'
-breaks_decisions "no line '- Date: YEAR-MONTH-DAY'" 0007-words.md 's/26$//'
-breaks_decisions 'no row of 0007-words.md with its title' README.md 's/Words/Word/'
+breaks_decisions "the first line is not '# TITLE'" words.md 's/^# //'
+breaks_decisions "the third line does not begin with" words.md 's/For those/To those/'
+breaks_decisions 'the list differs from the pages' README.md 's/Words/Word/'
+breaks_decisions 'the list differs from the pages' words.md 's/words are/words were/'
 rm -rf "${tree:?}"/*
 expect fail "decisions of no tree" sh "$here/check_decisions.sh" "$tree"
 

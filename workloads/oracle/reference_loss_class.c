@@ -62,7 +62,7 @@ static bool is_ignored(const f64_class_options *o, double label) {
     return o->ignore && label == o->ignored;
 }
 
-/* The sum over the sum of the labels' weights, for a mean. */
+/* The sum over the sum of the labels' weights, for a mean; where no label counts, as include/weft/losses.h has it, 0. */
 static f64_array *labels_reduced(
     const f64_array *losses, const f64_array *labels, const f64_class_options *o, size_t classes) {
     if (o->reduction != WEFT_LOSS_MEAN) return f64_loss_reduced(losses, o->reduction);
@@ -72,7 +72,8 @@ static f64_array *labels_reduced(
         if (!is_ignored(o, label) && label >= 0 && label < (double)classes)
             total->value[0] += weight_of(o, (size_t)label);
     }
-    return f64_div(f64_sum(losses, NULL, false), total);
+    f64_array *const sum = f64_sum(losses, NULL, false);
+    return total->value[0] == 0 ? sum : f64_div(sum, total);
 }
 
 /* x are log-probabilities. */
