@@ -2,7 +2,7 @@
 """The losses of a sample's first steps beside those of its twin in PyTorch (bench/programs), from the same weights and batches.
 
 usage: compare_losses.py SAMPLE DIR [--losses FILE]
-DIR is what the sample wrote with --trace DIR: weights.safetensors, batches.bin (what it gave to its plans and drew in them)
+DIR is what the sample wrote with --record DIR: weights.safetensors, batches.bin (what it gave to its plans and drew in them)
 and losses.txt. The twin runs as it is, except that its parameters begin as those weights and that what it draws (batches and
 random numbers) comes from the trace, in order. Prints both losses of each step and the largest relative difference, and fails
 beyond 1e-5. With --losses, writes PyTorch's losses to FILE: tests/golden/samples/SAMPLE.losses, which the tests compare with.

@@ -16,8 +16,7 @@ function(weft_add_documents target program what)
 endfunction()
 
 weft_add_documents(
-  docs doxygen "The pages of the API reference" ${CMAKE_COMMAND} -E env WEFT_VERSION=${PROJECT_VERSION}
-  WEFT_DOCS_DIR=${PROJECT_BINARY_DIR}/docs doxygen docs/Doxyfile)
+  docs doxygen "The pages of the API reference" sh cmake/make_reference.sh ${PROJECT_VERSION} ${PROJECT_BINARY_DIR}/docs)
 
 function(weft_add_man_pages)
   list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE files)

@@ -3,6 +3,7 @@
 #include "command_line.h"
 #include "image_network.h"
 #include "json_text.h"
+#include "progress.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +150,8 @@ static void show_classes(const request *r, float *shares) {
 }
 
 static weft_status classify(request *r) {
-    const weft_context_options opened = {WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text};
+    const weft_context_options opened = {
+        WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text, .progress = show_compiling};
     const size_t numbers = (size_t)(r->format.side * r->format.side * r->channels);
     float *const pixels = malloc(numbers * sizeof *pixels), *const shares =
                                                                 malloc(r->classes * sizeof *shares);

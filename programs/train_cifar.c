@@ -164,7 +164,7 @@ static weft_status make_trainer(run *r, const command_line *line) {
         .batch = batch, .seed = option_count_of(&options[SEED]), .logits = logits,
         .validation = r->pictures.test, .user = r, .on_epoch = finish_epoch,
         .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL, .precision = line->precision,
-        .checkpoint = line->checkpoint, .checkpoint_every = line->checkpoint_every};
+        .csv_log = line->csv_log, .checkpoint = line->checkpoint, .checkpoint_every = line->checkpoint_every};
     const weft_status status = weft_graph_status(r->graph);
     if (status) return status;
     if (options[FROM].text) {
@@ -179,9 +179,8 @@ static void show_result(const run *r, double accuracy) {
     weft_trainer_get_info(r->trainer, &info);
     const char *const device = weft_context_device(r->context)->name;
     if (!options[JSON].text) {
-        printf("%s, %s on %s: %zu steps in %.1f s, %.2f ms a step, test accuracy %.4f\n", device,
-            options[MODEL].text, r->pictures.name, info.steps, info.seconds, 1e3 * info.median_step_seconds,
-            accuracy);
+        printf("%s, %s on %s: %zu steps in %.1f s%s, test accuracy %.4f\n", device, options[MODEL].text,
+            r->pictures.name, info.steps, info.seconds, step_time(&info, false), accuracy);
         printf("the weights are in '%s', the classes' names in '%s'\n", r->weights, r->names);
         return;
     }

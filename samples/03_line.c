@@ -1,5 +1,7 @@
 /* Fits a line y = w·x + b to points that lie near 3·x - 2, with a trainer, and prints what it found. */
+#include "progress.h"
 #include "stopping.h"
+#include <math.h>
 #include <stdio.h>
 #include <weft/weft.h>
 
@@ -16,6 +18,7 @@ int main(int argc, char **argv) {
         .purpose = "Fits a line to points that lie near 3x - 2, with a trainer.",
         .trains = true};
     float xs[POINTS], ys[POINTS], w = 0, b = 0;
+    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
     weft_context *context = NULL;
     weft_dataset *points = NULL;
     weft_trainer *trainer = NULL;
@@ -32,7 +35,7 @@ int main(int argc, char **argv) {
         {.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {1}, .data = xs},
         {.name = "y", .dtype = WEFT_F32, .rank = 1, .dims = {1}, .data = ys},
     };
-    if ((status = weft_context_create(&context, NULL)) != WEFT_OK) goto done;
+    if ((status = weft_context_create(&context, &shown)) != WEFT_OK) goto done;
     if ((status = weft_dataset_from_memory(&points, context, POINTS, columns, 2)) != WEFT_OK) goto done;
 
     weft_graph *graph = weft_context_graph(context);
@@ -40,7 +43,7 @@ int main(int argc, char **argv) {
     weft_tensor *loss = weft_mse(line, weft_input(graph, "y", WEFT_F32, 1));
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT,
         .optimizer = weft_sgd_momentum(0.1f, 0.9f, 0.0f), .epochs = 100, .batch = 16, .on_epoch = show,
-        .precision = command.precision, .checkpoint = command.checkpoint,
+        .precision = command.precision, .csv_log = command.csv_log, .checkpoint = command.checkpoint,
         .checkpoint_every = command.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &options)) != WEFT_OK) goto done;
     if ((status = stopping_run(trainer, points, &command, &stopped)) != WEFT_OK || stopped) goto done;
@@ -49,7 +52,7 @@ int main(int argc, char **argv) {
     weft_tensor *bias = weft_graph_find(graph, "linear1.bias");
     if ((status = weft_tensor_read(weight, &w, sizeof w)) != WEFT_OK) goto done;
     if ((status = weft_tensor_read(bias, &b, sizeof b)) != WEFT_OK) goto done;
-    printf("y = %.3f x %+.3f\n", (double)w, (double)b);
+    printf("y = %.3f x %c %.3f\n", (double)w, b < 0 ? '-' : '+', fabs((double)b));
 
 done:
     if (status != WEFT_OK) fprintf(stderr, "line: %s\n", weft_last_error());

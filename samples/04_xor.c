@@ -1,6 +1,7 @@
 /* Learns XOR with two layers, written out without a trainer: a plan whose outputs are the loss and the update
  * of all parameters, run again and again. A checkpoint of the graph has all that the loop needs to go on, and
  * the number of the step beside it. Then weft_predict asks the network. */
+#include "progress.h"
 #include "stopping.h"
 #include <stdio.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@ int main(int argc, char **argv) {
     float answers[4], loss_now = 0;
     int32_t step = 0;
     weft_checkpoint_extra extra = {.name = "step", .dtype = WEFT_I32, .data = &step};
+    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
     weft_context *context = NULL;
     weft_plan *plan = NULL;
     weft_status status;
@@ -22,8 +24,10 @@ int main(int argc, char **argv) {
 
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     const char *const checkpoint = line.checkpoint;
+    FILE *const log = line.csv_log ? fopen(line.csv_log, line.resume ? "a" : "w") : NULL;
+    if (log && !line.resume) fprintf(log, "step,loss\n");
     const int32_t every = (int32_t)line.checkpoint_every.steps;
-    if ((status = weft_context_create(&context, NULL)) != WEFT_OK) goto done;
+    if ((status = weft_context_create(&context, &shown)) != WEFT_OK) goto done;
     weft_graph *graph = weft_context_graph(context);
     if ((status = weft_graph_set_precision(graph, line.precision)) != WEFT_OK) goto done;
     weft_tensor *x = weft_input(graph, "x", WEFT_F32, 2);
@@ -44,7 +48,7 @@ int main(int argc, char **argv) {
         printf("continuing after step %d\n", (int)step);
     }
 
-    if (checkpoint) stopping_begin(NULL); /* SIGINT and SIGTERM end the loop */
+    stopping_begin(NULL); /* SIGINT and SIGTERM end the loop */
     while (step < STEPS && !stopping_wanted()) {
         if ((status = weft_plan_run(plan)) != WEFT_OK) goto done;
         step++;
@@ -54,10 +58,12 @@ int main(int argc, char **argv) {
         if (step % SHOWN) continue;
         if ((status = weft_plan_read(plan, loss, &loss_now, sizeof loss_now)) != WEFT_OK) goto done;
         printf("step %d  loss %.5f\n", (int)step, (double)loss_now);
+        if (log) fprintf(log, "%d,%.9g\n", (int)step, (double)loss_now);
     }
-    if (stopping_wanted() && (status = weft_checkpoint_save(graph, checkpoint, &extra, 1)) != WEFT_OK)
+    if (checkpoint && stopping_wanted() &&
+        (status = weft_checkpoint_save(graph, checkpoint, &extra, 1)) != WEFT_OK)
         goto done;
-    if (checkpoint && (stopped = stopping_end("xor", (size_t)step))) goto done;
+    if ((stopped = stopping_end(&line, (size_t)step))) goto done;
 
     const weft_column column = {.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {2}, .data = inputs};
     if ((status = weft_predict(answer, 4, &column, 1, answers, sizeof answers)) != WEFT_OK) goto done;
@@ -66,6 +72,7 @@ int main(int argc, char **argv) {
 
 done:
     if (status != WEFT_OK) fprintf(stderr, "xor: %s\n", weft_last_error());
+    if (log) fclose(log);
     weft_plan_release(plan);
     weft_context_release(context);
     return status != WEFT_OK ? 1 : stopped;

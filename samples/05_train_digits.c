@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     const weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-3f),
         .seed = seed, .epochs = epochs, .batch = option_count_of(&options[BATCH]), .logits = logits,
         .validation = test, .on_epoch = print_epoch, .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL,
-        .precision = line.precision, .checkpoint = line.checkpoint,
+        .precision = line.precision, .csv_log = line.csv_log, .checkpoint = line.checkpoint,
         .checkpoint_every = line.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &training))) goto done;
     if ((status = stopping_run(trainer, digits, &line, &stopped)) || stopped) goto done;
@@ -87,11 +87,11 @@ int main(int argc, char **argv) {
     if (options[ANSWERS].text && (status = save_answers(logits, test, options[ANSWERS].text))) goto done;
     weft_trainer_get_info(trainer, &info);
     const char *const form =
-        options[JSON].text ? "{\"device\": \"%s\", \"model\": \"%s\", \"epochs\": %zu, \"seconds\": %.4f, "
-                             "\"step_ms\": %.4f, \"test_accuracy\": %.5f, \"first_step_seconds\": %.4f}\n"
-                           : "%s, %s: %zu epochs in %.2f s, %.3f ms a step, test accuracy %.4f\n";
+        options[JSON].text ? "{\"device\": \"%s\", \"model\": \"%s\", \"epochs\": %zu, \"seconds\": %.4f%s, "
+                             "\"test_accuracy\": %.5f, \"first_step_seconds\": %.4f}\n"
+                           : "%s, %s: %zu epochs in %.2f s%s, test accuracy %.4f\n";
     printf(form, weft_context_device(context)->name, options[MODEL].text, epochs, info.seconds,
-        1e3 * info.median_step_seconds, accuracy, info.first_step_seconds);
+        step_time(&info, options[JSON].text), accuracy, info.first_step_seconds);
 done:
     if (status) fprintf(stderr, "train_digits: %s\n", weft_last_error());
     weft_trainer_release(trainer), weft_dataset_release(test), weft_dataset_release(digits);

@@ -2,6 +2,7 @@
  * one token a run: the same network at two lengths. */
 #include "command_line.h"
 #include "language_model.h"
+#include "progress.h"
 
 enum { MODEL, CELL, PROMPT, TEMPERATURE, LENGTH, SEED, OPTIONS };
 static option options[OPTIONS] = {
@@ -39,6 +40,7 @@ static weft_status read_prompt(
 }
 
 int main(int argc, char **argv) {
+    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
     weft_context *context = NULL;
     weft_vocabulary *vocabulary = NULL;
     weft_status status;
@@ -52,7 +54,7 @@ int main(int argc, char **argv) {
     const char *model_file = options[MODEL].text;
     if (!model_file)
         return fprintf(stderr, "generate: --model FILE says which model, one of train_text --save\n"), 2;
-    if ((status = weft_context_create(&context, NULL))) goto done;
+    if ((status = weft_context_create(&context, &shown))) goto done;
     if ((status = load_vocabulary(&vocabulary, context, model_file))) goto done;
 
     weft_graph *graph = weft_context_graph(context);

@@ -1,5 +1,6 @@
 /* A generative adversarial network (I. Goodfellow et al. 2014) learns points near a circle: one discriminator that is used
  * three times, two optimizers with rates of their own, and a plan for each of the two steps that take turns. */
+#include "trace.h"
 #include "training_loop.h"
 #include <stdio.h>
 #include <weft/short_names.h>
@@ -55,12 +56,13 @@ static status train(training_loop *loop) {
             TENSORS(train_step(mean(passed), rule(5e-4f), "generator.*"), reports[0], reports[1], reports[2]),
             NULL);
     if (!error) error = loop_begin(loop, option_count_of(&steps));
+    const value values[] = {VALUE(reports[0], middle), VALUE(reports[1], spread), VALUE(reports[2], seen)};
     while (loop_next(loop, &error)) {
         error = plan_run(discriminate);
         if (!error && !loop_every(loop, 500)) error = plan_run(generate);
         if (error || !loop_every(loop, 500)) continue;
-        error = plan_step(
-            generate, VALUES(VALUE(reports[0], middle), VALUE(reports[1], spread), VALUE(reports[2], seen)));
+        error = plan_step(generate, values, 3);
+        trace_values(values, 3);
         printf("step %5zu: distance %.2f +- %.2f, %.0f of 8 directions\n", loop->step, (double)middle,
             (double)spread, (double)seen);
     }

@@ -8,7 +8,7 @@
 enum { MEANING_COLUMN = 22 };
 
 /* The options of every program that trains. */
-enum { PRECISION, CHECKPOINT, EVERY, RESUME, TRAINER_OPTIONS, TRACE = TRAINER_OPTIONS, LOOP_OPTIONS };
+enum { PRECISION, CHECKPOINT, EVERY, RESUME, LOG, TRAINER_OPTIONS, TRACE = TRAINER_OPTIONS, LOOP_OPTIONS };
 #define PRECISION_OPTION                                                                                     \
     { "--precision", OPTION_CHOICE, "f32|bf16|f16", "what runs through the network is stored so", "f32" }
 static option by_trainer[TRAINER_OPTIONS] = {
@@ -17,13 +17,15 @@ static option by_trainer[TRAINER_OPTIONS] = {
     [EVERY] = {"--checkpoint-every", OPTION_INTERVAL, "N", "steps between them; 2e: epochs, 60s: seconds",
         "1e"},
     [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the newest checkpoint, if there is one", NULL},
+    [LOG] = {"--csv-log", OPTION_OUTPUT, "FILE", "writes a line of figures there for each epoch", NULL},
 };
 static option by_loop[LOOP_OPTIONS] = {
     [PRECISION] = PRECISION_OPTION,
     [CHECKPOINT] = {"--checkpoint", OPTION_OUTPUT, "FILE", "saves a checkpoint in this file", NULL},
     [EVERY] = {"--checkpoint-every", OPTION_COUNT, "N", "steps between two saves", "100"},
     [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the checkpoint, if there is one", NULL},
-    [TRACE] = {"--trace", OPTION_TEXT, "DIR", "writes the first weights, 20 batches and losses there", NULL},
+    [LOG] = {"--csv-log", OPTION_OUTPUT, "FILE", "writes a line there for each step, with its losses", NULL},
+    [TRACE] = {"--record", OPTION_TEXT, "DIR", "writes the first weights, 20 batches and losses there", NULL},
 };
 
 /* NULL: the program does not train. */
@@ -179,6 +181,7 @@ static bool take_training(command_line *line) {
     line->checkpoint = training[CHECKPOINT].text;
     line->checkpoint_every = interval_of(&training[EVERY]);
     line->resume = training[RESUME].text != NULL;
+    line->csv_log = training[LOG].text;
     if (line->traces) line->trace = training[TRACE].text;
     return line->checkpoint || !line->resume ||
            refuse(line, "--resume", "needs --checkpoint, which says where to continue from");

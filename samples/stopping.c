@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ERASED_LINE "\r\033[K"
 enum { SIGNALS = 2, BY_SIGNAL = 128 };
 static const int numbers[SIGNALS] = {SIGINT, SIGTERM};
 
@@ -12,7 +13,10 @@ static weft_trainer *active;
 static volatile sig_atomic_t received;
 
 static void take_signal(int number) {
-    if (received) _exit(BY_SIGNAL + number);
+    if (received) {
+        if (isatty(STDERR_FILENO)) (void)!write(STDERR_FILENO, "\n", 1);
+        _exit(BY_SIGNAL + number);
+    }
     received = number;
     if (active) (void)weft_trainer_stop(active);
 }
@@ -35,12 +39,13 @@ bool stopping_wanted(void) {
     return received != 0;
 }
 
-int stopping_end(const char *program, size_t step) {
+int stopping_end(const command_line *line, size_t step) {
     set_handlers(SIG_DFL);
     active = NULL;
     if (!received) return 0;
-    fprintf(stderr, "%s: stopped by signal %d after step %zu; --resume continues\n", program, (int)received,
-        step);
+    if (isatty(STDERR_FILENO)) fprintf(stderr, ERASED_LINE); /* the terminal's ^C, and a bar */
+    fprintf(stderr, "%s: stopped by signal %d after step %zu%s\n", line->program, (int)received, step,
+        line->checkpoint ? "; --resume continues" : "");
     return BY_SIGNAL + received;
 }
 
@@ -50,7 +55,6 @@ weft_status stopping_run(
     weft_status status = WEFT_OK;
     bool found = false;
     *stopped = 0;
-    if (!line->checkpoint) return weft_trainer_run(trainer, dataset);
     if (line->resume) status = weft_trainer_resume(trainer, line->checkpoint, &found);
     if (status) return status;
     weft_trainer_get_info(trainer, &info);
@@ -58,7 +62,7 @@ weft_status stopping_run(
     stopping_begin(trainer);
     status = weft_trainer_run(trainer, dataset);
     weft_trainer_get_info(trainer, &info);
-    const int ended = stopping_end(line->program, info.steps);
+    const int ended = stopping_end(line, info.steps);
     if (!status) *stopped = ended;
     return status;
 }

@@ -1,11 +1,18 @@
 /* See trace.h. */
 #include "trace.h"
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-enum { LONGEST_PATH = 4096 };
+enum { LONGEST_PATH = 4096, MOST_LOSSES = 16 };
 static FILE *batches, *losses;
 static size_t steps, in_step; /* of the losses file: lines, and numbers in the last one */
+static FILE *table;           /* of --csv-log */
+static double row[MOST_LOSSES];
+static size_t row_length;
+static bool has_header;
 
 static const char *path_in(char path[LONGEST_PATH], const char *folder, const char *name) {
     snprintf(path, LONGEST_PATH, "%s/%s", folder, name);
@@ -24,7 +31,47 @@ weft_status trace_begin(const char *folder, weft_graph *graph) {
     return WEFT_ERROR_FILE;
 }
 
+/* Behind the lines of the steps up to `last`: those after a checkpoint are made again. */
+static void keep_lines(size_t last) {
+    char line[LONGEST_PATH];
+    long end = 0;
+    while (fgets(line, sizeof line, table) && strtoull(line, NULL, 10) <= last) end = ftell(table);
+    fseek(table, end, SEEK_SET);
+    has_header = end > 0 && ftruncate(fileno(table), (off_t)end) == 0;
+}
+
+weft_status trace_log(const char *path, size_t last) {
+    if (!path) return WEFT_OK;
+    table = last > 0 ? fopen(path, "r+") : NULL;
+    if (table) keep_lines(last);
+    if (!table) table = fopen(path, "w");
+    if (!table) return perror(path), WEFT_ERROR_FILE;
+    setvbuf(table, NULL, _IOLBF, 0);
+    return WEFT_OK;
+}
+
+/* step,loss where there is one number; step,value1,value2,... */
+static void write_header(void) {
+    fprintf(table, "step");
+    for (size_t i = 0; i < row_length; i++)
+        row_length == 1 ? fprintf(table, ",loss") : fprintf(table, ",value%zu", i + 1);
+    fputc('\n', table);
+    has_header = true;
+}
+
+static void write_row(size_t step) {
+    if (!table || row_length == 0) return;
+    if (!has_header) write_header();
+    fprintf(table, "%zu", step);
+    for (size_t i = 0; i < row_length; i++) fprintf(table, ",%.9g", row[i]);
+    fputc('\n', table);
+    row_length = 0;
+}
+
 void trace_values(const weft_value *values, size_t count) {
+    for (size_t i = 0; table && i < count; i++)
+        if (!weft_tensor_rank(values[i].tensor) && row_length < MOST_LOSSES)
+            row[row_length++] = (double)*(const float *)values[i].data;
     if (!batches || !losses || steps == TRACED_STEPS) return;
     for (size_t i = 0; i < count; i++) {
         const weft_value *const v = &values[i];
@@ -35,7 +82,8 @@ void trace_values(const weft_value *values, size_t count) {
     }
 }
 
-void trace_end_step(void) {
+void trace_end_step(size_t step) {
+    write_row(step);
     if (!in_step) return;
     fputc('\n', losses);
     in_step = 0;

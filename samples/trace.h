@@ -1,7 +1,7 @@
 /* What a program did in its first steps, so that another framework can be compared with it, and random numbers that are the
  * same on every machine.
  *
- * With --trace DIR the folder gets the first weights (weights.safetensors), and of the first 20 steps that learn what the
+ * With --record DIR the folder gets the first weights (weights.safetensors), and of the first 20 steps that learn what the
  * program gave to its plans and drew in them (batches.bin, one array after the other), and the losses (losses.txt, those of a step
  * on one line). bench/compare_losses.py trains the same network from these weights and batches in PyTorch. */
 #ifndef TRACE_H
@@ -14,10 +14,13 @@ enum { TRACED_STEPS = 20 };
 
 /* After the first plan was made, before its first run. folder NULL: nothing is written, by what follows neither. */
 weft_status trace_begin(const char *folder, weft_graph *graph);
+/* For each step, a line of the losses, or of what else is read as a number alone, goes into this file, behind those of the steps up to `last`, with which
+ * the training goes on; 0: it begins. path NULL: none. */
+weft_status trace_log(const char *path, size_t last);
 /* Of weft_plan_step: numbers alone are losses, all else are batches. */
 void trace_values(const weft_value *values, size_t count);
-/* Ends a step; one without values does not count. */
-void trace_end_step(void);
+/* Ends the step of that number; one without values does not count. */
+void trace_end_step(size_t step);
 
 /* Uniform in 0 <= x < 1; and a whole number below `end`. */
 double draw(void);

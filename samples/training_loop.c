@@ -1,5 +1,6 @@
 /* See training_loop.h. */
 #include "training_loop.h"
+#include "progress.h"
 #include "stopping.h"
 #include "trace.h"
 #include <stdio.h>
@@ -8,7 +9,8 @@
 enum { EXTRAS = 2 + LOOP_KEPT };
 
 static weft_status run(training_loop *loop, weft_status (*train)(training_loop *loop)) {
-    weft_status status = weft_context_create(&loop->context, NULL);
+    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    weft_status status = weft_context_create(&loop->context, &shown);
     if (status) return status;
     loop->graph = weft_context_graph(loop->context);
     status = weft_graph_set_precision(loop->graph, loop->line->precision);
@@ -58,18 +60,19 @@ weft_status loop_begin(training_loop *loop, size_t last) {
         printf("continuing after step %lld\n", (long long)step);
     }
     loop->step = (size_t)step, loop->last = last;
-    return trace_begin(loop->line->trace, loop->graph);
+    const weft_status status = trace_log(loop->line->csv_log, loop->step);
+    return status ? status : trace_begin(loop->line->trace, loop->graph);
 }
 
 bool loop_next(training_loop *loop, weft_status *status) {
-    trace_end_step();
+    trace_end_step(loop->step);
     const bool ended = loop->step >= loop->last, wanted = stopping_wanted();
     const bool due = loop->ran && (ended || loop->step % loop->line->checkpoint_every.steps == 0);
     if (*status) return false;
-    if (loop->line->checkpoint && !loop->listens) stopping_begin(NULL), loop->listens = true;
+    if (!loop->listens) stopping_begin(NULL), loop->listens = true;
     if (loop->line->checkpoint && (due || wanted) && (*status = save(loop))) return false;
     if (!ended && !wanted) return loop->step++, loop->ran = true;
-    if (loop->listens) loop->stopped = stopping_end(loop->line->program, loop->step), loop->listens = false;
+    if (loop->listens) loop->stopped = stopping_end(loop->line, loop->step), loop->listens = false;
     return false;
 }
 

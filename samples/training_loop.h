@@ -1,5 +1,5 @@
 /* Programs with a loop of steps that can be stopped and continued: --precision, --checkpoint, --checkpoint-every, --resume
- * and --trace of the command line, SIGINT and SIGTERM.
+ * --csv-log and --record of the command line, SIGINT and SIGTERM.
  *
  *     static weft_status train(training_loop *loop) {
  *         ...                                                               the network in loop->graph, and its plan

@@ -5,6 +5,7 @@
 #include "advise_predict.h"
 #include "advise_table.h"
 #include "base/memory.h"
+#include "base/platform.h"
 #include "cl/known_devices.h"
 #include "file_network.h"
 #include "in_child.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 
 enum { MOST_NETWORKS = 32, MOST_PRICES = 32, MOST_THREADS = 16, MOST_ROWS = 256, LEAST_WIDTH = 22 };
+enum { SHORT_SECONDS = 40 }; /* after which no further network is begun, where none is named */
 
 typedef struct price {
     char device[ADVISE_TEXT]; /* a selector, or a part of a data sheet's name */
@@ -24,6 +26,7 @@ typedef struct price {
 typedef struct advise {
     bench_network asked[MOST_NETWORKS];
     size_t asked_count;
+    bool is_short; /* nothing is named: a minute's work */
     price prices[MOST_PRICES];
     size_t price_count;
     int64_t threads[MOST_THREADS];
@@ -38,30 +41,10 @@ typedef struct advise {
 
 /* ---- devices and prices ---- */
 
-/* selector: of a device of this machine; "": of a data sheet, all of which are of GPUs. */
-static bool is_of(const char *text, const char *name, const char *selector) {
-    if (selector[0]) return advise_selects(text, selector);
-    return strcmp(text, "gpu") == 0 || advise_names(text, name);
-}
-
 static double price_of(const advise *a, const char *name, const char *selector) {
     for (size_t i = a->price_count; i > 0; i--)
-        if (is_of(a->prices[i - 1].device, name, selector)) return a->prices[i - 1].hourly;
+        if (advise_is_of(a->prices[i - 1].device, name, selector)) return a->prices[i - 1].hourly;
     return (double)NAN;
-}
-
-static bool is_anywhere(const char *text) {
-    size_t count = 0;
-    bool found = false;
-    (void)weft_device_count(&count);
-    for (size_t i = 0; i < count && !found; i++) {
-        weft_device_info info;
-        found = weft_device_get(i, &info) == WEFT_OK && is_of(text, info.name, info.selector);
-    }
-    const wi_known_device *known;
-    for (int i = 0; !found && (known = wi_known_device_row(i)) != NULL; i++)
-        found = known->title && is_of(text, known->title, "");
-    return found;
 }
 
 static advise_row *add_row(advise *a, const char *name, const char *selector) {
@@ -286,8 +269,8 @@ static weft_status run_network(advise *a, const bench_network *network) {
 
 static const char help[] =
     "usage: weft advise [NETWORK|seven|FILE.onnx ...] [option ...]\n"
-    "  NETWORK           of weft bench seven (ResNet-50, LSTM, digits-CNN, ...); seven, and nothing:\n"
-    "                    the seven of its table\n"
+    "  NETWORK           of weft bench seven (ResNet-50, LSTM, digits-CNN, ...); seven: all of its\n"
+    "                    table, in minutes; nothing: the three that take the least time, in a minute\n"
     "  FILE.onnx         a network of your own, with the batch size that the file says, else 16; it is "
     "trained\n"
     "                    on the mean of the squares of its outputs\n"
@@ -338,14 +321,19 @@ static bool add_network(advise *a, const bench_network *network) {
     return true;
 }
 
+static bool ask_for_set(advise *a, bench_set set) {
+    bool good = true;
+    for (size_t i = 0; i < bench_network_count; i++)
+        if (bench_networks[i].sets & set) good = good && add_network(a, &bench_networks[i]);
+    return good;
+}
+
 static bool ask_for(advise *a, const char *name) {
     const bench_network *const network = bench_network_find(name);
     bench_network own;
     if (network) return add_network(a, network);
     if (file_network_is_path(name)) return file_network_open(&own, name) == WEFT_OK && add_network(a, &own);
-    for (size_t i = 0; strcmp(name, "seven") == 0 && i < bench_network_count; i++)
-        if (bench_networks[i].sets & BENCH_SEVEN && !add_network(a, &bench_networks[i])) return false;
-    return strcmp(name, "seven") == 0;
+    return strcmp(name, "seven") == 0 && ask_for_set(a, BENCH_SEVEN);
 }
 
 /* 1: taken; 0: no such option; -1: a bad value. */
@@ -405,10 +393,11 @@ static bool parse(advise *a, int argc, char **argv) {
         i++;
     }
     for (size_t i = 0; i < a->price_count; i++) {
-        if (!is_anywhere(a->prices[i].device))
+        if (!advise_is_anywhere(a->prices[i].device))
             return refuse("--hourly: no device here or of the table is '%s'%s", a->prices[i].device, "");
     }
-    return a->asked_count > 0 || ask_for(a, "seven");
+    a->is_short = a->asked_count == 0;
+    return !a->is_short || ask_for_set(a, BENCH_SHORT);
 }
 
 typedef struct arguments {
@@ -422,7 +411,15 @@ static int run(const void *data) {
     weft_status status = WEFT_OK;
     in_child_say("listing the devices");
     if (!parse(&a, given->count, given->texts)) return 2;
-    for (size_t i = 0; i < a.asked_count && status == WEFT_OK; i++) status = run_network(&a, &a.asked[i]);
+    const double begin = wi_clock_seconds();
+    for (size_t i = 0; i < a.asked_count && status == WEFT_OK; i++) {
+        if (i == 0 || !a.is_short || wi_clock_seconds() - begin < SHORT_SECONDS)
+            status = run_network(&a, &a.asked[i]);
+        else
+            printf("%s is left out, since the minute is over: name it.\n", a.asked[i].name);
+    }
+    if (a.is_short)
+        puts("Networks can be named; 'weft advise seven' measures the larger ones, too, in minutes.");
     if (a.table.network_count > 1) advise_table_print(&a.table);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
     return status != WEFT_OK;

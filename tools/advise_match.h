@@ -7,7 +7,9 @@
 
 /* Does the selector mean the device at this place ("0:1") of the machine? Others may be meant, too. */
 bool advise_selects(const char *selector, const char *place);
-/* Has the name the text in it, whatever the case of the letters? */
-bool advise_names(const char *text, const char *name);
+/* Is the text that device? selector: of a device of this machine; "": it is one of a data sheet, all of which are of GPUs. */
+bool advise_is_of(const char *text, const char *name, const char *selector);
+/* Is it one of this machine or of a data sheet? */
+bool advise_is_anywhere(const char *text);
 
 #endif

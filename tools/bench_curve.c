@@ -107,19 +107,20 @@ static bool parse(curve_options *options, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
         if (strncmp(argv[i], "--", 2) != 0) {
             options->network = bench_network_find(argv[i]);
-            if (!options->network) return refuse("weft: %s is no network%s\n", argv[i], "");
+            if (!options->network)
+                return refuse("weft: %s is no network%s; see weft bench curve --help\n", argv[i], "");
         } else if (!takes_value(argv[i])) {
             return refuse("weft: %s is no option%s; see weft bench curve --help\n", argv[i], "");
         } else if (i + 1 == argc) {
-            return refuse("weft: %s lacks its value%s\n", argv[i], "");
+            return refuse("weft: %s lacks its value%s; see weft bench curve --help\n", argv[i], "");
         } else if (!take_value(options, argv[i], argv[i + 1])) {
-            return refuse("weft: %s cannot be '%s'\n", argv[i], argv[i + 1]);
+            return refuse("weft: %s cannot be '%s'; see weft bench curve --help\n", argv[i], argv[i + 1]);
         } else {
             i++;
         }
     }
     if (options->network && options->batches) return true;
-    return refuse("weft: a network and --batches are needed%s%s\n", "", "");
+    return refuse("weft: a network and --batches are needed%s%s; see weft bench curve --help\n", "", "");
 }
 
 int weft_bench_curve(int argc, char **argv) {

@@ -1,5 +1,7 @@
 /* weft check --random: see check_random.h. */
 #include "check_random.h"
+#include "op_name.h"
+#include "progress.h"
 #include "random/random_program.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -134,7 +136,7 @@ static bool read_argument(random_options *asked, int *i, int argc, char **argv) 
 
 static bool open_context(engine_contexts *contexts, const random_options *asked, const char *engine) {
     const weft_context_options options = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .seed = asked->seed};
+        WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .seed = asked->seed, .progress = show_compiling};
     if (engine) (void)setenv("WEFT_MATRIX_ENGINES", engine, 1);
     const weft_status status = weft_context_create(&contexts->all[contexts->count], &options);
     if (engine) (void)unsetenv("WEFT_MATRIX_ENGINES");
@@ -156,15 +158,24 @@ static bool open_contexts(engine_contexts *contexts, const random_options *asked
     return true;
 }
 
+/* The op of that name, else the first that the name is a form of; NULL: there is none. */
+static const char *op_named(const char *name) {
+    if (oracle_find(name)) return name;
+    for (size_t i = 0; i < oracle_op_count(); i++)
+        if (op_name_matches(name, oracle_op_at(i)->name)) return oracle_op_at(i)->name;
+    return NULL;
+}
+
 static int run_asked(const random_options *asked) {
     engine_contexts contexts = {.count = 0};
     check_totals totals = {0};
-    program_options options = {.seed = asked->seed, .format = WEFT_F32, .only = asked->only};
+    program_options options = {.seed = asked->seed, .format = WEFT_F32};
     if (asked->precision && !program_precision_of(asked->precision, &options)) {
         fprintf(stderr, "weft: --precision of check --random is f32, bf16, f16, mixed or mixed_f16\n");
         return 2;
     }
-    if (asked->only && !oracle_find(asked->only)) {
+    options.only = asked->only ? op_named(asked->only) : NULL;
+    if (asked->only && !options.only) {
         fprintf(stderr, "weft: there is no op \"%s\"\n", asked->only);
         return 2;
     }

@@ -3,6 +3,7 @@
 #include "check_recorded.h"
 #include "check_report.h"
 #include "in_child.h"
+#include "op_name.h"
 #include "recorded_ops.h"
 #include <math.h>
 #include <stdio.h>
@@ -38,8 +39,8 @@ typedef struct check_state {
     weft_context *context;
     check_part *part;
     listed_case *list;
-    size_t list_count;
-    group tested, wanted; /* wanted: in f32 */
+    size_t list_count, before; /* cases of the list; of the format, before these */
+    group tested, wanted;      /* wanted: in f32 */
 } check_state;
 
 /* Four roundings of a narrow float's largest number; of f64 what was rounded to f32 when it was recorded. */
@@ -179,7 +180,8 @@ static void check_list(check_state *s) {
         if (count == 0) continue;
         check_group(s, together, count);
         done += count;
-        check_line("-- %s: %zu of %zu cases\n", weft_dtype_name(s->part->format), done, s->list_count);
+        check_line("-- %s: %zu of %zu cases\n", weft_dtype_name(s->part->format), s->before + done,
+            s->before + s->list_count);
         fflush(stdout);
     }
 }
@@ -216,16 +218,29 @@ static bool is_first(const cJSON *cases, const cJSON *json) {
     return true;
 }
 
+static bool has_op(const cJSON *cases, const char *op) {
+    const cJSON *c;
+    cJSON_ArrayForEach(c, cases) {
+        if (strcmp(op_of(c), op) == 0) return true;
+    }
+    return false;
+}
+
+/* Of the op of that name, else of all that the name is a form of. */
+static bool is_named(const cJSON *cases, const cJSON *json, const char *name) {
+    return has_op(cases, name) ? strcmp(op_of(json), name) == 0 : op_name_matches(name, op_of(json));
+}
+
 static bool is_asked(const check_part *part, const cJSON *cases, const cJSON *json) {
-    if (part->only && strcmp(op_of(json), part->only) != 0) return false;
+    if (part->only && !is_named(cases, json, part->only)) return false;
     return part->all || is_first(cases, json);
 }
 
-bool weft_check_knows(const char *op) {
+bool weft_check_knows(const char *name) {
     cJSON *const cases = recorded_cases();
     const cJSON *c;
     bool known = !cases; /* without memory something else fails */
-    cJSON_ArrayForEach(c, cases) known = known || strcmp(op_of(c), op) == 0;
+    cJSON_ArrayForEach(c, cases) known = known || is_named(cases, c, name);
     cJSON_Delete(cases);
     return known;
 }
@@ -236,13 +251,13 @@ weft_status weft_check_recorded(weft_context *context, check_part *part) {
     check_state *const s = calloc(1, sizeof *s);
     const cJSON *c;
     if (!cases || !s) goto done;
-    *s = (check_state){.context = context, .part = part};
+    *s = (check_state){.context = context, .part = part, .before = part->count};
     s->list = calloc((size_t)cJSON_GetArraySize(cases), sizeof *s->list);
     if (!s->list) goto done;
     cJSON_ArrayForEach(c, cases) {
         if (is_asked(part, cases, c)) list_case(s, c);
     }
-    part->count = s->list_count;
+    part->count += s->list_count;
     check_list(s);
     free(s->list);
     status = WEFT_OK;

@@ -13,16 +13,16 @@
 typedef struct check_part {
     weft_dtype format; /* f32, f64, f16 or bf16 */
     bool all;          /* every recorded case, else the first of each op */
-    const char *only;  /* cases of this op; NULL: of all */
-    /* Results. */
+    const char *only;  /* cases of this op or public function; NULL: of all */
+    /* Results; what is checked is added. */
     size_t count, passed; /* cases that the format has */
     size_t mixed;         /* of these: in mixed precision */
     size_t missing;       /* cases of ops that do not take the format */
     double largest;       /* error of those that passed */
 } check_part;
 
-/* Is a case of this op recorded? */
-bool weft_check_knows(const char *op);
+/* Is a case of this op, or of what this public function is a form of, recorded? */
+bool weft_check_knows(const char *name);
 /* The largest error that passes, as a share of the largest number of an array. */
 double check_allowed(weft_dtype format);
 /* Prints a row a case. */

@@ -1,6 +1,7 @@
 /* See in_child.h. The child writes lines into a pipe; the last one counts. */
 #include "in_child.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,8 +62,15 @@ void in_child(in_child_end *end, int (*run)(const void *data), const void *data)
     }
     listen_to(ends[0], end->said);
     while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
+    in_child_follow(status);
     if (WIFSIGNALED(status))
         end->signal = WTERMSIG(status);
     else
         end->status = WEXITSTATUS(status);
+}
+
+void in_child_follow(int status) {
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGPIPE) return;
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)raise(SIGPIPE);
 }

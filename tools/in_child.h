@@ -15,6 +15,10 @@ typedef struct in_child_end {
  * called before: drivers have threads, which a child lacks. */
 void in_child(in_child_end *end, int (*run)(const void *data), const void *data);
 
+/* Where a child ended since nobody reads what it prints (`weft check | head`), this process ends in the same way, without a word.
+ * status: that of waitpid. */
+void in_child_follow(int status);
+
 /* A process's exit status, of a child or not: not 0 where what it printed could not be written, which is said. */
 int in_child_written(int status);
 

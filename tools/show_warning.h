@@ -2,6 +2,7 @@
 #ifndef SHOW_WARNING_H
 #define SHOW_WARNING_H
 
+#include "progress.h"
 #include <weft/device.h>
 
 #define SHOWN_WARNING "weft: warning: " /* how its lines begin */
@@ -10,6 +11,6 @@
 void show_warning(void *user, weft_log_level level, const char *line);
 
 /* The context options of every command. */
-#define TOOL_CONTEXT_OPTIONS_INIT WEFT_CONTEXT_OPTIONS_INIT, .log = show_warning
+#define TOOL_CONTEXT_OPTIONS_INIT WEFT_CONTEXT_OPTIONS_INIT, .log = show_warning, .progress = show_compiling
 
 #endif

@@ -122,6 +122,7 @@ static int run_child(const tune_options *options, double end) {
     if (w.hangs) kill(process, SIGKILL);
     close(ends[0]);
     waitpid(process, &status, 0);
+    in_child_follow(status);
     if (WIFEXITED(status) && !w.hangs && !blames(&w)) return WEXITSTATUS(status);
     tell(&w, status);
     return write_down(&w) ? -1 : 1;

@@ -5,6 +5,7 @@
 #include "cl/disk_cache.h"
 #include "plan/tune_plan.h"
 #include "show_warning.h"
+#include "tune_sizes.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,17 +33,111 @@ static void introduce(int to, wi_device *device) {
     wi_text_clear(&text);
 }
 
+/* One run of the command. */
+typedef struct tune_run {
+    weft_context *context;
+    const tune_options *options;
+    wi_tuner tuner;
+    tune_sizes sizes;
+    tune_model model; /* of one of the works, */
+    int planned;      /* this one; -1: of none */
+    int changed[TUNE_MOST_WORKS];
+    bool others[TUNE_MOST_WORKS]; /* it has choices of an earlier run */
+    double end;
+} tune_run;
+
+static tune_work work_of(const tune_run *r, int work) {
+    tune_work own = r->options->works[work];
+    own.batch = r->options->batch;
+    own.precision = r->options->precision;
+    return own;
+}
+
+/* Its plan is the one that there is: those of several networks do not fit into a device's memory. */
+static weft_status plan_work(tune_run *r, int work) {
+    const tune_work own = work_of(r, work);
+    if (r->planned == work) return WEFT_OK;
+    tune_model_clear(&r->model);
+    r->planned = -1;
+    WI_TRY(tune_model_create(&r->model, r->context, &own));
+    r->planned = work;
+    return WEFT_OK;
+}
+
+/* ---- the sizes ---- */
+
+static weft_status list_sizes(tune_run *r) {
+    for (int i = 0; i < r->options->count; i++) {
+        if (wi_clock_seconds() >= r->end) {
+            printf("%-13s not measured: the budget is used up\n", r->options->works[i].text);
+            continue;
+        }
+        WI_TRY(plan_work(r, i));
+        r->sizes.work = i;
+        WI_TRY(wi_plan_visit_untuned(r->model.plan, &r->tuner, tune_sizes_add, &r->sizes));
+        r->others[i] = wi_plan_has_other_choices(r->model.plan, &r->tuner);
+    }
+    tune_sizes_sort(&r->sizes);
+    return WEFT_OK;
+}
+
+static weft_status measure_size(tune_run *r, tune_size *size) {
+    const int changed = r->tuner.changed;
+    size->tried = true;
+    WI_TRY(plan_work(r, size->work));
+    r->tuner.only = size->site;
+    WI_TRY(wi_plan_tune(r->model.plan, &r->tuner));
+    size->measured = wi_tuner_has_choice(&r->tuner, size->site);
+    r->changed[size->work] += r->tuner.changed - changed;
+    if (size->measured)
+        printf("%zu of %zu  %s: %s\n", tune_sizes_count(&r->sizes, -1, true), r->sizes.count, size->site,
+            r->tuner.changed > changed ? "another kernel is faster" : "the built-in choice stays");
+    return WEFT_OK;
+}
+
+static void print_counts(const tune_run *r, int work) {
+    const size_t measured = tune_sizes_count(&r->sizes, work, true),
+                 left = tune_sizes_count(&r->sizes, work, false);
+    printf("%-13s %zu size%s measured, %d with another kernel than the built-in choice",
+        r->options->works[work].text, measured, measured == 1 ? "" : "s", r->changed[work]);
+    if (left > 0) printf("; no time for %zu", left);
+    printf("\n");
+}
+
+/* Three tenths of the time that there is are left for the comparison of whole runs, if there is anything to compare. */
+static double deadline_of(const tune_run *r, double begin) {
+    for (int i = 0; i < r->options->count; i++)
+        if (r->changed[i] > 0 || r->others[i]) return begin + 0.7 * (r->end - begin);
+    return r->end;
+}
+
+static weft_status measure_sizes(tune_run *r) {
+    const double begin = wi_clock_seconds();
+    tune_size *size;
+    while ((size = tune_sizes_next(&r->sizes, r->planned)) != NULL) {
+        r->tuner.deadline = deadline_of(r, begin);
+        if (wi_clock_seconds() >= r->tuner.deadline) break;
+        WI_TRY(measure_size(r, size));
+    }
+    for (int i = 0; i < r->options->count; i++) print_counts(r, i);
+    if (r->options->count > 1)
+        printf("%zu of %zu sizes measured, which are expected to take %.0f %% of the time of all\n",
+            tune_sizes_count(&r->sizes, -1, true), r->sizes.count, 1e2 * tune_sizes_share(&r->sizes));
+    return WEFT_OK;
+}
+
+/* ---- whole runs ---- */
+
 /* The whole run with the choices and without them; choices that make it slower are dropped. */
-static weft_status judge(
-    weft_context *context, wi_tuner *tuner, const tune_model *usual, const tune_work *work, double end) {
+static weft_status judge(tune_run *r, const tune_work *work) {
     tune_model tuned;
     double medians[2];
-    wi_choices_use(tuner->device, true);
-    weft_status status = tune_model_create(&tuned, context, work);
-    wi_choices_use(tuner->device, false);
+    wi_choices_use(r->tuner.device, true);
+    weft_status status = tune_model_create(&tuned, r->context, work);
+    wi_choices_use(r->tuner.device, false);
     WI_TRY_DONE(status);
-    tuner->deadline = end;
-    WI_TRY_DONE(wi_plan_judge((weft_plan *const[]){usual->plan, tuned.plan}, tuner, medians));
+    r->tuner.deadline = r->end;
+    WI_TRY_DONE(wi_plan_judge((weft_plan *const[]){r->model.plan, tuned.plan}, &r->tuner, medians));
     printf("%-13s built-in %.3f ms, tuned %.3f ms a run\n", work->text, 1e3 * medians[0], 1e3 * medians[1]);
     if (medians[1] > medians[0]) printf("%-13s not faster: the built-in choices stay\n", work->text);
 done:
@@ -50,53 +145,37 @@ done:
     return status;
 }
 
-static void print_counts(const tune_work *work, int measured, int changed, int left) {
-    printf("%-13s %d size%s measured, %d with another kernel than the built-in choice", work->text, measured,
-        measured == 1 ? "" : "s", changed);
-    if (left > 0) printf("; no time for %d", left);
-    printf("\n");
-}
-
-/* Three tenths of the time that there is for it are left for the comparison of whole runs, which also judges what a process
- * that has ended chose before. */
-static weft_status tune_one(weft_context *context, wi_tuner *tuner, const tune_work *work, double end) {
-    tune_model model;
-    const int sites = tuner->sites, changed = tuner->changed, left = tuner->left;
-    const double now = wi_clock_seconds();
-    weft_status status = tune_model_create(&model, context, work);
-    tuner->deadline = now + 0.7 * (end - now);
-    if (status == WEFT_OK) status = wi_plan_tune(model.plan, tuner);
-    if (status == WEFT_OK)
-        print_counts(work, tuner->sites - sites, tuner->changed - changed, tuner->left - left);
-    if (status == WEFT_OK && wi_plan_has_other_choices(model.plan, tuner))
-        status = judge(context, tuner, &model, work, end);
-    tune_model_clear(&model);
-    return status;
-}
-
-static weft_status tune_all(weft_context *context, const tune_options *options, double end, int to) {
-    wi_device *const device = wi_context_device(context);
-    wi_tuner tuner = {.device = device, .gain = WI_TUNER_GAIN, .trying = trying, .user = &to};
-    WI_TRY(wi_choices_save(device, NULL)); /* what cannot be kept is not measured */
-    if (options->file) WI_TRY(wi_choices_save(device, options->file));
-    introduce(to, device);
-    wi_choices_use(device, false);
-    for (int i = 0; i < options->count; i++) {
-        const double now = wi_clock_seconds(), left = end - now;
-        tune_work work = options->works[i];
-        if (left <= 0.0) {
-            printf("%-13s not measured: the budget is used up\n", work.text);
+/* Of what has choices of this run, or of one that ended before it compared them. */
+static weft_status judge_all(tune_run *r) {
+    for (int i = 0; i < r->options->count; i++) {
+        const tune_work work = work_of(r, i);
+        if (r->changed[i] == 0 && !r->others[i]) continue;
+        if (wi_clock_seconds() >= r->end) {
+            printf("%-13s no time to compare whole runs: a second run does\n", work.text);
             continue;
         }
-        work.batch = options->batch;
-        work.precision = options->precision;
-        WI_TRY(tune_one(context, &tuner, &work, now + left / (options->count - i)));
-        WI_TRY(wi_choices_save(device, NULL));
+        WI_TRY(plan_work(r, i));
+        if (wi_plan_has_other_choices(r->model.plan, &r->tuner)) WI_TRY(judge(r, &work));
+        WI_TRY(wi_choices_save(r->tuner.device, NULL));
     }
-    if (tuner.left > 0)
+    return WEFT_OK;
+}
+
+static weft_status tune_all(tune_run *r, int to) {
+    wi_device *const device = r->tuner.device;
+    const char *const file = r->options->file;
+    WI_TRY(wi_choices_save(device, NULL)); /* what cannot be kept is not measured */
+    if (file) WI_TRY(wi_choices_save(device, file));
+    introduce(to, device);
+    wi_choices_use(device, false);
+    WI_TRY(list_sizes(r));
+    WI_TRY(measure_sizes(r));
+    WI_TRY(judge_all(r));
+    if (tune_sizes_count(&r->sizes, -1, false) > 0)
         puts("Sizes that there was no time for keep the built-in choices: a second run, or a larger "
              "--budget, measures them.");
-    return options->file ? wi_choices_save(device, options->file) : WEFT_OK;
+    WI_TRY(wi_choices_save(device, NULL));
+    return file ? wi_choices_save(device, file) : WEFT_OK;
 }
 
 int tune_measure(const tune_options *options, double end, int to) {
@@ -104,8 +183,15 @@ int tune_measure(const tune_options *options, double end, int to) {
     const weft_context_options how = {
         TOOL_CONTEXT_OPTIONS_INIT, .device = options->device, .tuning_share = -1};
     weft_status status = weft_context_create(&context, &how);
-    if (status == WEFT_OK) status = tune_all(context, options, end, to);
+    tune_run r = {.context = context, .options = options, .planned = -1, .end = end};
+    if (status == WEFT_OK) {
+        r.tuner = (wi_tuner){
+            .device = wi_context_device(context), .gain = WI_TUNER_GAIN, .trying = trying, .user = &to};
+        status = tune_all(&r, to);
+    }
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
+    tune_model_clear(&r.model);
+    tune_sizes_clear(&r.sizes);
     weft_context_release(context);
     fflush(stdout);
     return status == WEFT_OK ? 0 : 1;

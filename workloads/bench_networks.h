@@ -7,8 +7,9 @@
 #include <weft/weft.h>
 
 typedef enum bench_set {
-    BENCH_SEVEN = 1,    /* of the table */
-    BENCH_INFERENCE = 2 /* also measured as it predicts */
+    BENCH_SEVEN = 1,     /* of the table */
+    BENCH_INFERENCE = 2, /* also measured as it predicts */
+    BENCH_SHORT = 4      /* of the seven those that take the least time to compile and to run */
 } bench_set;
 
 typedef struct bench_network {

@@ -79,8 +79,12 @@ typedef enum weft_log_level { WEFT_LOG_DEBUG, WEFT_LOG_INFO, WEFT_LOG_WARNING } 
 /* Receives one line without a newline. May be called from any thread that uses the context. */
 typedef void (*weft_log_function)(void *user, weft_log_level level, const char *line);
 
-/* Receives the progress of long operations (compiling kernels): `done` of `total` items are finished, and
- * `what` names the operation. */
+/* Receives the progress of what takes long the first time: `done` of `total` items are finished, such as 12 of 31 "kernels" of a plan;
+ * `what` names them, or the one program that a device is tested by. The first call of an operation has done == 0 and the last
+ * one done == total, also after an error. It is called by the thread that uses the context, and must not call Weft.
+ *
+ * weft_plan_create compiles the kernels of a plan, and some drivers do so as late as in its first run, which are two operations of the
+ * same number of items. Where a function receives progress, that first run waits for each new kernel. */
 typedef void (*weft_progress_function)(void *user, size_t done, size_t total, const char *what);
 
 #ifdef __cplusplus

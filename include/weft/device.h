@@ -58,7 +58,7 @@ typedef struct weft_context_options {
     const weft_allocator *allocator; /* NULL: malloc; the struct is copied */
     weft_log_function log;           /* NULL: no messages */
     void *log_user;
-    weft_progress_function progress; /* NULL: none */
+    weft_progress_function progress; /* of compiling kernels, see base.h; NULL: none */
     void *progress_user;
     /* OpenCL objects of the embedding program (retained): context and device together, and optionally an
      * in-order queue. NULL: Weft creates its own. */

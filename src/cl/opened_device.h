@@ -71,6 +71,13 @@ typedef struct wi_device_trial {
     bool hangs;             /* something did not end; without a trial: the device computes nothing any more */
 } wi_device_trial;
 
+/* Of the operation in progress, see device_progress.h. */
+typedef struct wi_device_progress {
+    size_t done, total;
+    const char *what;
+    int depth; /* of operations within operations; 0: there is none */
+} wi_device_progress;
+
 enum { WI_HUNG_NAME = 192 };
 
 typedef struct wi_device {
@@ -83,6 +90,7 @@ typedef struct wi_device {
     cl_device_id id;
     cl_command_queue queue; /* in order */
     wi_device_trial trial;
+    wi_device_progress progress;
     char hung[WI_HUNG_NAME];    /* what hangs, for lines of errors */
     struct wi_pending *pending; /* of what has not ended; NULL: waits take any time */
     struct wi_uploads *uploads; /* the second queue; NULL: there is none */

@@ -6,6 +6,7 @@
 
 #include "cl/build_log.h"
 #include "cl/compile.h"
+#include "cl/device_progress.h"
 #include "cl/driver.h"
 #include "cl/matrix_engine.h"
 #include "cl/piece_index.h"
@@ -162,9 +163,9 @@ static weft_status note_failure(wi_device *device, wi_program *program, cl_progr
 
 static weft_status build(wi_device *device, wi_program *program, const char *source, const char *options) {
     wi_compiled made;
-    if (device->host.progress) device->host.progress(device->host.progress_user, 0, 1, program->what);
+    wi_progress_begin(device, 1, program->what);
     weft_status status = wi_compile(&made, device, program->what, source, options);
-    if (device->host.progress) device->host.progress(device->host.progress_user, 1, 1, program->what);
+    wi_progress_end(device);
     if (status != WEFT_OK) return status;
     device->programs->stats.undeclared += made.undeclared;
     if (made.error == CL_SUCCESS) {

@@ -1,5 +1,6 @@
 /* Kernel ops outside of plans (contract in kernel_run.h). */
 #include "kernels/kernel_run.h"
+#include "cl/device_progress.h"
 #include "cl/driver.h"
 #include "cl/kernel_source.h"
 #include "cl/launch.h"
@@ -153,8 +154,10 @@ static weft_status run_prepared(run *r) {
     WI_TRY_DONE(wi_buffer_create(&r->scratch, r->device, bytes));
     WI_TRY_DONE(wi_buffer_create(&r->faults, r->device, sizeof(cl_int)));
     WI_TRY_DONE(wi_buffer_fill_zero(r->device, r->faults.memory, 0, sizeof(cl_int)));
-    WI_TRY_DONE(compile(r));
-    status = launch_all(r);
+    wi_progress_begin(r->device, 1, r->plan.file);
+    status = compile(r);
+    if (status == WEFT_OK) status = launch_all(r);
+    wi_progress_end(r->device);
 done:
     wi_buffer_release(&r->scratch, r->device);
     wi_buffer_release(&r->faults, r->device);

@@ -14,6 +14,8 @@
 
 /* What takes longer than so many times the best at its second run is out. */
 static const double hopeless = 1.5;
+/* What is expected to take more seconds than the first, and so many times those of the built-in choice, is not tried. */
+static const double longest_hopeless = 0.05, out_of_reach = 10;
 
 enum { TRIAL_RUNS = 3, ROUNDS = 7 };
 
@@ -96,9 +98,14 @@ static weft_status keep_bad(tuning *t, char *kernel, const char *why) {
     return wi_choices_set(t->tuner->device, &(wi_choice){.site = t->name, .kernel = kernel, .fault = line});
 }
 
+/* A run of it may take minutes at a large size, which passes for a kernel that hangs. */
+static bool is_out_of_reach(const tuning *t, const wi_candidate *candidate) {
+    return candidate->seconds > longest_hopeless && candidate->seconds > out_of_reach * t->usual->seconds;
+}
+
 static bool may_be_tried(tuning *t, const wi_candidate *candidate, const char *kernel) {
     return candidate->verdict != WI_VERDICT_REFUSED && candidate->verdict != WI_VERDICT_QUARANTINE &&
-           wi_tuner_now(t->tuner) < t->tuner->deadline &&
+           !is_out_of_reach(t, candidate) && wi_tuner_now(t->tuner) < t->tuner->deadline &&
            !wi_choices_fault(t->tuner->device, t->name, kernel);
 }
 

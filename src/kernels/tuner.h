@@ -21,6 +21,7 @@ typedef struct wi_tuner {
     /* Called before each candidate, which may hang or end the process, and with NULL names after it. NULL: nobody asks. */
     void (*trying)(void *user, const char *site, const char *kernel);
     void *user;
+    const char *only;          /* a plan's site of this name alone; NULL: all of them */
     int sites, changed, tried; /* so far */
     int left;                  /* sites that the deadline left without a choice */
 } wi_tuner;

@@ -76,15 +76,18 @@ static weft_status end_launch(const wi_binder *b) {
 }
 
 /* suffix: of one of the piece's kernels. */
-static weft_status make_kernel(const wi_launches *l, int piece, const char *suffix, wi_plan_launch *made) {
+static weft_status make_kernel(wi_launches *l, int piece, const char *suffix, wi_plan_launch *made) {
     const wi_code *code = l->schedule->code;
     wi_launch *launch = &made->launch;
     char name[96];
     snprintf(name, sizeof name, "%s_%s", code->pieces[piece].name, suffix);
     launch->name = wi_arena_string(request_of(l)->arena, name);
     if (!launch->name) return WEFT_ERROR_MEMORY;
-    const size_t first = (size_t)made->run->step->device * code->piece_count;
-    return wi_program_kernel(&launch->kernel, l->programs[first + (size_t)piece], name);
+    const size_t at = (size_t)made->run->step->device * code->piece_count + (size_t)piece;
+    made->first_use = l->unused[at];
+    l->unused[at] = false;
+    l->new_kernels += made->first_use;
+    return wi_program_kernel(&launch->kernel, l->programs[at], name);
 }
 
 static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kernel_text *kernel,
@@ -275,7 +278,7 @@ weft_status wi_plan_launches(
     launches->room =
         wi_arena_take(request_of(launches)->arena, (size_t)2 * WI_MAX_ARGUMENTS * sizeof *launches->room);
     if (!launches->room) return WEFT_ERROR_MEMORY;
-    WI_TRY(wi_plan_programs(schedule, &launches->programs));
+    WI_TRY(wi_plan_programs(schedule, launches));
     for (size_t i = 0; i < runs->run_count; i++) WI_TRY(launch_run(launches, &runs->runs[i]));
     return WEFT_OK;
 }

@@ -69,6 +69,7 @@ typedef struct wi_plan_launch {
     const wi_run *run;
     const wi_bundle *bundle; /* whose steps share the launch; NULL: it is the run's alone */
     bool is_fixed;           /* runs once, and again after a variable was written */
+    bool first_use;          /* of a kernel that was compiled for this plan: some drivers compile it here */
     int argument_count;
     wi_bound_argument *changing; /* SCALAR, DRAWS and ITERATION */
     int changing_count;
@@ -82,8 +83,10 @@ typedef struct wi_launches {
     const wi_schedule *schedule;
     const wi_plan_memory *memory;
     wi_program **programs; /* by device index and piece; NULL: no launch needs it */
+    bool *unused;          /* by device index and piece: compiled for this plan, and no launch has it yet */
     wi_plan_launch *launches;
     size_t count, capacity;
+    size_t new_kernels;      /* launches that are first_use; 0 once they have run */
     wi_bound_argument *room; /* of the launch that is being made: what may be bound, then what may change */
 } wi_launches;
 
@@ -96,8 +99,8 @@ bool wi_has_kernel(const wi_step *step);
 void wi_launches_clear(wi_launches *launches);
 
 /* ---- programs.c ---- */
-/* What no program has is compiled. *programs: by device index and piece of the code. */
-weft_status wi_plan_programs(const wi_schedule *schedule, wi_program ***programs);
+/* What no program has is compiled. Sets `programs` and `unused`. */
+weft_status wi_plan_programs(const wi_schedule *schedule, wi_launches *launches);
 
 /* ---- arguments.c ---- */
 typedef struct wi_binder {

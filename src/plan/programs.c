@@ -5,6 +5,7 @@
  * a plan for training has, and a cold start still compiles everything at once: a program takes long to begin with.
  * Which pieces are missing depends on the plans before, but a device keeps programs on disk, and knows by pieces
  * what they hold. */
+#include "cl/device_progress.h"
 #include "cl/kernel_source.h"
 #include "plan/known_code.h"
 #include "plan/launches.h"
@@ -20,6 +21,7 @@ typedef struct search {
     const wi_code *code;
     wi_program **programs;    /* by piece; NULL: not known, or not needed */
     bool *needed;             /* by piece */
+    bool *unused;             /* by piece: compiled by this search */
     wi_cache_key *keys;       /* by piece */
     wi_text before[PREFIXES]; /* what stands before pieces; empty: not made yet */
 } search;
@@ -109,27 +111,49 @@ static weft_status build_missing(search *s, unsigned quads) {
     append_missing(s, quads, source);
     if (source->failed) return WEFT_ERROR_MEMORY;
     wi_program *built;
+    size_t count = 0;
     WI_TRY(wi_program_get(&built, s->device, "plan", source->data, NULL));
     for (size_t i = 0; i < s->code->piece_count; i++) {
         if (!belongs(s, i, quads)) continue;
         s->programs[i] = built;
         WI_TRY(wi_program_add_piece(s->device, built, s->keys[i]));
+        count++;
     }
+    wi_progress_add(s->device, count);
     return WEFT_OK;
+}
+
+static size_t note_missing(search *s) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->code->piece_count; i++) {
+        s->unused[i] = is_missing(s, i);
+        count += s->unused[i];
+    }
+    return count;
 }
 
 static weft_status find_programs(search *s, const wi_schedule *schedule) {
     find_needed(s, schedule);
     WI_TRY(find_known(s));
-    WI_TRY(build_missing(s, 0));
-    return build_missing(s, WI_NEEDS_QUADS);
+    const size_t missing = note_missing(s);
+    if (missing == 0) return WEFT_OK;
+    wi_progress_begin(s->device, missing, "kernels");
+    weft_status status = build_missing(s, 0);
+    if (status == WEFT_OK) status = build_missing(s, WI_NEEDS_QUADS);
+    wi_progress_end(s->device);
+    return status;
 }
 
-static weft_status search_device(
-    const wi_schedule *schedule, int device, wi_arena *arena, wi_program **programs) {
+static weft_status search_device(const wi_schedule *schedule, int device, wi_launches *launches) {
     const wi_code *code = schedule->code;
     const wi_request *request = code->loops->partition->request;
-    search s = {.device = request->devices.of[device], .index = device, .code = code, .programs = programs};
+    wi_arena *const arena = request->arena;
+    const size_t first = (size_t)device * code->piece_count;
+    search s = {.device = request->devices.of[device],
+        .index = device,
+        .code = code,
+        .programs = launches->programs + first,
+        .unused = launches->unused + first};
     s.needed = wi_arena_take(arena, code->piece_count * sizeof *s.needed);
     s.keys = wi_arena_take(arena, code->piece_count * sizeof *s.keys);
     if (!s.needed || !s.keys) return WEFT_ERROR_MEMORY;
@@ -139,12 +163,12 @@ static weft_status search_device(
     return status;
 }
 
-weft_status wi_plan_programs(const wi_schedule *schedule, wi_program ***programs) {
+weft_status wi_plan_programs(const wi_schedule *schedule, wi_launches *launches) {
     const wi_request *request = schedule->code->loops->partition->request;
-    const size_t pieces = schedule->code->piece_count;
-    *programs = wi_arena_take(request->arena, (size_t)request->devices.count * pieces * sizeof(wi_program *));
-    if (!*programs) return WEFT_ERROR_MEMORY;
-    for (int d = 0; d < request->devices.count; d++)
-        WI_TRY(search_device(schedule, d, request->arena, *programs + (size_t)d * pieces));
+    const size_t count = (size_t)request->devices.count * schedule->code->piece_count;
+    launches->programs = wi_arena_take(request->arena, count * sizeof *launches->programs);
+    launches->unused = wi_arena_take(request->arena, count * sizeof *launches->unused);
+    if (!launches->programs || !launches->unused) return WEFT_ERROR_MEMORY;
+    for (int d = 0; d < request->devices.count; d++) WI_TRY(search_device(schedule, d, launches));
     return WEFT_OK;
 }

@@ -1,5 +1,6 @@
 /* The step loop: a walk over prepared launches. Nothing is allocated, hashed or printed here. */
 #include "cl/device_copy.h"
+#include "cl/device_progress.h"
 #include "cl/driver.h"
 #include "cl/quirks.h"
 #include "plan/profiler.h"
@@ -106,6 +107,14 @@ static weft_status run_iterations(weft_plan *plan, const wi_plan_launch *launch)
     return WEFT_OK;
 }
 
+/* A driver may compile a kernel as late as this, in a thread of its own, and return from the call before that. */
+static weft_status count_kernel(const wi_plan_launch *launch) {
+    if (!launch->first_use) return WEFT_OK;
+    WI_TRY(wi_queue_finish(launch->device));
+    wi_progress_add(launch->device, 1);
+    return WEFT_OK;
+}
+
 /* Some drivers compile at the first launch, so binaries are complete once the first run is over; fetching
  * them may take a second, so it waits for the second run. A plan that runs once leaves it to the context's
  * end. */
@@ -199,17 +208,36 @@ static void note_writes(const weft_plan *plan) {
     }
 }
 
-weft_status wi_plan_walk(weft_plan *plan) {
+static weft_status walk(weft_plan *plan, bool skips_fixed, bool counts) {
     const wi_launches *launches = &plan->launches;
+    for (size_t i = 0; i < launches->count;) {
+        const wi_plan_launch *launch = &launches->launches[i];
+        const size_t together = launch->iterations > 0 ? (size_t)launch->launches_per_iteration : 1;
+        if (!(launch->is_fixed && skips_fixed)) WI_TRY(run_iterations(plan, launch));
+        for (size_t k = 0; counts && k < together; k++) WI_TRY(count_kernel(launch + k));
+        i += together;
+    }
+    return WEFT_OK;
+}
+
+/* The first time, and where somebody looks on. Queues of several devices may wait for one another. */
+static weft_status walk_new(weft_plan *plan, bool skips_fixed) {
+    wi_device *const device = plan->request.devices.of[0];
+    const size_t count = plan->launches.new_kernels;
+    const bool counts = count > 0 && plan->request.devices.count == 1 && wi_progress_is_asked(device);
+    plan->launches.new_kernels = 0;
+    if (counts) wi_progress_begin(device, count, "kernels");
+    const weft_status status = walk(plan, skips_fixed, counts);
+    if (counts) wi_progress_end(device);
+    return status;
+}
+
+weft_status wi_plan_walk(weft_plan *plan) {
     const bool skips = plan->fixed_is_known && count_writes(plan) == plan->fixed_writes;
     note_writes(plan); /* of what fixed launches do not read */
     const uint64_t writes = count_writes(plan);
     plan->fixed_is_known = false;
-    for (size_t i = 0; i < launches->count;) {
-        const wi_plan_launch *launch = &launches->launches[i];
-        if (!(launch->is_fixed && skips)) WI_TRY(run_iterations(plan, launch));
-        i += launch->iterations > 0 ? (size_t)launch->launches_per_iteration : 1;
-    }
+    WI_TRY(walk_new(plan, skips));
     for (int d = 0; d < plan->request.devices.count; d++)
         WI_TRY(wi_pending_end_run(plan->request.devices.of[d]));
     for (int d = 0; d < plan->request.devices.count; d++) WI_TRY(wi_queue_flush(plan->request.devices.of[d]));

@@ -50,15 +50,20 @@ weft_status wi_plan_list_tuned(const weft_plan *plan, const struct wi_step ***st
     return *steps ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
+bool wi_tuner_has_choice(const wi_tuner *tuner, const char *site) {
+    wi_choices_use(tuner->device, true);
+    const wi_choice *const known = wi_choices_find(tuner->device, site);
+    wi_choices_use(tuner->device, false);
+    return known && !known->built_in;
+}
+
 static weft_status tune_step(const wi_partition *p, const wi_step *step, wi_tuner *tuner) {
     char name[WI_SITE_NAME];
     const wi_kernel_site site = wi_step_site(p, step);
     const wi_op *const op = site.node->op;
     wi_site_name(name, op, &site);
-    wi_choices_use(tuner->device, true);
-    const wi_choice *const known = wi_choices_find(tuner->device, name);
-    wi_choices_use(tuner->device, false);
-    if (known && !known->built_in) return WEFT_OK;
+    if (tuner->only && strcmp(name, tuner->only) != 0) return WEFT_OK;
+    if (wi_tuner_has_choice(tuner, name)) return WEFT_OK;
     const weft_status status = wi_tune_site(tuner, op, &site);
     return wi_tuner_passes_over(status) ? WEFT_OK : status;
 }
@@ -70,6 +75,23 @@ weft_status wi_plan_tune(const weft_plan *plan, wi_tuner *tuner) {
     weft_status status = WEFT_OK;
     for (size_t i = 0; status == WEFT_OK && i < count; i++)
         status = tune_step(&plan->partition, steps[i].step, tuner);
+    wi_release(plan->request.context->allocator, steps);
+    return status;
+}
+
+weft_status wi_plan_visit_untuned(const weft_plan *plan, const wi_tuner *tuner,
+    weft_status (*visit)(void *user, const char *site, double seconds), void *user) {
+    const wi_partition *const p = &plan->partition;
+    tuned_step *steps;
+    size_t count;
+    WI_TRY(list_steps(plan, &steps, &count));
+    weft_status status = WEFT_OK;
+    for (size_t i = 0; status == WEFT_OK && i < count; i++) {
+        char name[WI_SITE_NAME];
+        const wi_kernel_site site = wi_step_site(p, steps[i].step);
+        wi_site_name(name, site.node->op, &site);
+        if (!wi_tuner_has_choice(tuner, name)) status = visit(user, name, steps[i].seconds);
+    }
     wi_release(plan->request.context->allocator, steps);
     return status;
 }

@@ -11,6 +11,11 @@ struct wi_partition;
 /* Has the step, of the plan's first device, a site that may have a choice? */
 bool wi_step_may_be_tuned(const struct wi_partition *p, const struct wi_step *step);
 
+/* Has tuning made a choice for the site of that name? */
+bool wi_tuner_has_choice(const wi_tuner *tuner, const char *site);
+/* For each step whose site has no choice yet: the site's name, and the step's estimated seconds in a run. The name is gone after the call. */
+weft_status wi_plan_visit_untuned(const weft_plan *plan, const wi_tuner *tuner,
+    weft_status (*visit)(void *user, const char *site, double seconds), void *user);
 /* The plan was made while choices were not in use. Sites that have a choice already, or whose memory is too little, are
  * passed over; the rest waits for the next time when the deadline comes. */
 weft_status wi_plan_tune(const weft_plan *plan, wi_tuner *tuner);

@@ -3,6 +3,7 @@
 # survivor must neither fail nor warn, nor may those that come later; they find whole entries, and the next that writes
 # removes the temporary files of the killed. From time to time the folder begins empty again.
 # Usage: kill_and_share.sh PROGRAM WORK_FOLDER [KILLS [SEED]]
+# test training: @shared_cache@ @folder@ 12
 set -u
 program=$1 work=$2 kills=${3:-200} seed=${4:-1}
 rm -rf "$work"

@@ -1,5 +1,6 @@
 /* Threads of one process that meet OpenCL for the first time at the same moment. Drivers start up only once in a
  * process, so every round is a process of its own; the parent opens no device. */
+/* test threads */
 #include "support/checks.h"
 #include "support/small_program.h"
 

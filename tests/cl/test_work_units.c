@@ -1,5 +1,6 @@
 /* Work that is cut for a fixed number of compute units: a training has the same bits in processes whose device has one
  * unit and two. Children open the devices: PoCL reads its number of threads when it starts. */
+/* test slow */
 #include "cl/context.h"
 #include "support/checks.h"
 

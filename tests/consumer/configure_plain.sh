@@ -1,6 +1,7 @@
 #!/bin/sh
 # Configured without a preset, without Ninja, in a folder with a blank in its name, Weft is optimised, and each program that
 # docs/programs.md names can be built. Who installs Weft by the README's preset need not build its tests. Usage: configure_plain.sh ROOT WORK_DIR CC
+# test: @source@ @folder@ @cc@
 set -eu
 root=$1 work="$2/a plain build" cc=$3
 rm -rf "$work"

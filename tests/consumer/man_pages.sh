@@ -1,5 +1,6 @@
 #!/bin/sh
 # Man pages are written of programs in a folder with a blank in its name. Usage: man_pages.sh ROOT WORK_DIR
+# test: @source@ @folder@
 set -eu
 root=$1 work="$2/a folder"
 command -v help2man >/dev/null || { echo "skipped: help2man is not installed"; exit 77; }

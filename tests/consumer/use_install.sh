@@ -1,6 +1,8 @@
 #!/bin/sh
-# Installs Weft into an empty folder, moves it, and builds and runs programs against it.
+# Installs Weft into an empty folder, moves it into one with a blank in its name, and builds and runs programs against it.
 # Usage: use_install.sh cmake|pkg-config BUILD_DIR WORK_DIR CC CXX [FLAGS]   (FLAGS: those of a sanitizer)
+# test.cmake: cmake @build@ @folder@ @cc@ @cxx@ "@flags@"
+# test.pkg-config: pkg-config @build@ @folder@ @cc@ @cxx@ "@flags@"
 set -eu
 how=$1 build=$2 work=$3 cc=$4 cxx=$5 flags=${6-}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,8 +13,8 @@ DESTDIR=$work/stage cmake --install "$build" >"$work/install.log"
 found=$(find "$work/stage" -name weft.pc)
 [ -n "$found" ] || { echo "weft.pc was not installed"; exit 1; }
 # What is installed must not know where: DESTDIR already moved it, and moving it again changes nothing.
-mv "$work/stage" "$work/moved"
-pc_dir=$(dirname "$(find "$work/moved" -name weft.pc)")
+mv "$work/stage" "$work/moved here"
+pc_dir=$(dirname "$(find "$work/moved here" -name weft.pc)")
 # pkg-config escapes blanks for the shell.
 variable() {
     eval "printf '%s\n' $(PKG_CONFIG_PATH=$pc_dir pkg-config --variable="$1" weft)"
@@ -21,7 +23,7 @@ prefix=$(cd "$pc_dir" && cd "$(variable prefix)" && pwd)
 
 # The documents that the README leads to are installed beside it.
 find_documents() {
-    documents=$(dirname "$(find "$work/moved" -name CHANGELOG.md)")
+    documents=$(dirname "$(find "$work/moved here" -name CHANGELOG.md)")
     links=$(grep -o '](docs/[^)#]*' "$documents/README.md" | sed 's/](//' | sort -u)
     [ -n "$links" ] || { echo "the README leads to no documents"; exit 1; }
     for link in $links; do
@@ -48,7 +50,7 @@ compile() {
 
 # Samples are installed, too, and can be compiled with what they share.
 compile_samples() {
-    samples=$(dirname "$(find "$work/moved" -name 01_devices.c)")
+    samples=$(dirname "$(find "$work/moved here" -name 01_devices.c)")
     for sample in "$samples"/[0-9]*.c; do
         eval "\$cc $flags $cflags \"\$sample\" \"\$samples\"/[a-z]*.c -o \"\$work/sample\" $1 -lm"
         LD_LIBRARY_PATH=$libdir "$work/sample" --help >"$work/sample.txt"

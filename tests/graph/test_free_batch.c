@@ -1,6 +1,7 @@
 /* A batch axis that is cut: what a plan makes of a network at a batch is what one has that was built with numbers. The batch
  * stands in the place of examples, and in that of the length. Equal nodes are one, but for counts, which plans take as
  * multiples of the batch. */
+/* test once */
 #include "support/free_networks.h"
 
 /* At batch 3, of which one is cut off, a plan leaves out factors of 1, but not a count of 1, which is a multiple of the batch. */

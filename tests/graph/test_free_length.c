@@ -1,6 +1,7 @@
 /* WEFT_LENGTH: what a plan makes of a network at a length is what one has that was built at it. As equal nodes are made
  * once, these are the same nodes: of the value, of a loss, and of its gradients by the input and all parameters. Those of
  * the second are tested by their ops; so these lengths are, too. */
+/* test once slow */
 #include "ops/op_table.h"
 #include "support/free_networks.h"
 #include <stdlib.h>

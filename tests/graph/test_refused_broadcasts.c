@@ -1,4 +1,5 @@
 /* What docs/from-pytorch.md says that Weft refuses where PyTorch broadcasts, and what it says to write instead. */
+/* test once */
 #include "support/fixture.h"
 
 /* Of a row of the table: where its tensors are made, the refused expression, and the one that is written for it. */

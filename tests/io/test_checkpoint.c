@@ -1,5 +1,6 @@
 /* Checkpoints of a graph: a training that goes on from a file ends with the same bits as one that never stopped, for
  * every optimizer and its options, dropout, batch norm and carried state; extras; names in the file. */
+/* test slow */
 #include "base/platform.h"
 #include "graph/nodes.h"
 #include "io/checkpoint_file.h"

@@ -1,5 +1,6 @@
 /* Convolutions: every implementation that accepts a shape against the naive one, which test_conv proves; the
  * choice among them, and that two runs give the same bits. */
+/* test slow gpu:optimised */
 #include "support/fixture.h"
 
 #include "cl/context.h"

@@ -1,6 +1,7 @@
 /* The index arithmetic of convolutions by a matrix engine: the engine's instructions are replaced by a model in plain OpenCL C
  * (cl_kernels/product/amx_model.clh), so that the kernel runs on any device of class cpu, and under interpreters that see
  * every access. */
+/* test slow */
 #include "graph/dtype.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/product/gemm_product.h"

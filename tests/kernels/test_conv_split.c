@@ -1,5 +1,6 @@
 /* Convolutions of class gpu whose sum over channels and taps is split between work-groups: against the naive kernel, as cut for
  * devices of many compute units, with an epilogue; and when they are chosen. */
+/* test gpu:optimised */
 #include "support/fixture.h"
 
 #include "cl/context.h"

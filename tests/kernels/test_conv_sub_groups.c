@@ -3,6 +3,7 @@
  * and split, and Winograd's products. A tuning choice for each site brings the variant into the plan,
  * whatever the cost model says of these sizes. As in test_gemm, plain reads of local memory stand for those
  * of sub-groups: the layout is the same. */
+/* test gpu:optimised */
 #include "support/fixture.h"
 
 #include "cl/context.h"

@@ -2,6 +2,7 @@
  * engine's instruction is replaced by a model in plain OpenCL C (cl_kernels/product/engine_model.clh), as in
  * test_gemm_engine_model. Numbers are eighths up to 1, so that every sum is exact in f32: results are compared with those in double
  * precision bit by bit. */
+/* test gpu:optimised */
 #include "graph/dtype.h"
 #include "kernels/contraction_case.h"
 #include "kernels/convolution/conv_weight.h"

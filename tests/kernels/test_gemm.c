@@ -1,6 +1,6 @@
-/* Matrix products: every implementation that accepts a shape, against sums in float64, with the plain epilogue and with bias
- * and relu; nothing is written outside C, and two runs give the same bits. Numbers are small multiples of 1/8, exact in f32
- * and bf16, and so are all sums here in f32: every order of summation must give exactly the reference. */
+/* Matrix products: every implementation that accepts a shape, against sums in float64, with the plain epilogue and with bias and relu; nothing is
+ * written outside C, and two runs give the same bits. Numbers are small multiples of 1/8: every order of summation must give the reference. */
+/* test slow gpu:optimised */
 #include "cl/quirks.h"
 #include "graph/dtype.h"
 #include "kernels/product/gemm.h"

@@ -1,5 +1,7 @@
 /* f32 products from bf16 parts of the numbers (cl_kernels/product/gemm_cpu_amx_parts.cl, gemm_engine_parts_gpu.cl): as exact as
  * promised, and right at the ends of the range. With the engine, where there is one, and with the model of it. */
+/* test slow gpu:optimised */
+/* test.model formats WEFT_MATRIX_ENGINES=model */
 #include "cl/matrix_engine.h"
 #include "kernels/product/gemm.h"
 #include "kernels/product/gemm_check.h"
@@ -441,7 +443,6 @@ int main(void) {
         cmocka_unit_test(engines_of_gpus_serve_their_precision),
         cmocka_unit_test(six_products_are_as_exact_as_f32),
         cmocka_unit_test(rough_products_are_found_on_first_use),
-
         cmocka_unit_test(a_graph_takes_the_precision),
         cmocka_unit_test(wrong_precisions_are_errors),
     };

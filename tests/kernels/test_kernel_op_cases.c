@@ -1,5 +1,6 @@
 /* The self-test of attention and of recurrent scans: right kernels of every variant, format and engine pass; a broken one is found,
  * the next serves with right numbers, and the log and the findings, which `weft check` prints, say so. */
+/* test slow not_optimised */
 #include "support/broken_kernel.h"
 #include "support/checks.h"
 #include "support/fixture.h"

@@ -96,6 +96,34 @@ static void without_time_nothing_is_kept(void **state) {
     weft_context_release(context);
 }
 
+static void note_naive(void *user, const char *site, const char *kernel) {
+    (void)site;
+    *(bool *)user |= kernel && strncmp(kernel, "naive", 5) == 0;
+}
+
+/* The portable product would take tenths of a second at this size, and minutes at that of a network. */
+static void hopeless_kernels_are_not_run(void **state) {
+    enum { LARGE = 500 };
+    static const wi_gemm_shape sizes[] = {
+        {1, LARGE, LARGE, LARGE, 0, LARGE, 1, 0, LARGE, 1, NULL}, {1, 96, 80, 72, 0, 72, 1, 0, 80, 1, NULL}};
+    scratch_log log = {0};
+    weft_context *const context = scratch_context(*state, &log);
+    for (int i = 0; i < 2; i++) {
+        bool naive = false;
+        const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &sizes[i]};
+        wi_tuner tuner = {.device = wi_context_device(context),
+            .deadline = HUGE_VAL,
+            .gain = WI_TUNER_GAIN,
+            .trying = note_naive,
+            .user = &naive};
+        wi_choices_use(tuner.device, false);
+        assert_ok(wi_tune_site(&tuner, &wi_op_matmul, &site));
+        assert_int_equal(tuner.sites, 1);
+        assert_int_equal(naive, i == 1);
+    }
+    weft_context_release(context);
+}
+
 /* ---- noise ---- */
 
 /* Times as a busy machine gives them: each candidate takes what its name says, up to 1.3 times as much as the built-in choice, which no other
@@ -366,15 +394,50 @@ static void sites_without_a_choice_are_measured(void **state) {
     weft_context_release(context);
 }
 
+static weft_status take_size(void *user, const char *site, double seconds) {
+    assert_true(seconds > 0);
+    note_site(user, site, NULL);
+    return WEFT_OK;
+}
+
+/* Those without a choice are listed, and one of them can be measured alone. */
+static void one_size_is_measured(void **state) {
+    scratch_log log = {0};
+    network n = {0};
+    tried_sites listed = {.count = 0}, left = {.count = 0}, tried = {.count = 0};
+    weft_context *const context = scratch_context(*state, &log);
+    wi_tuner tuner = {.device = wi_context_device(context),
+        .deadline = HUGE_VAL,
+        .gain = WI_TUNER_GAIN,
+        .trying = note_site,
+        .user = &tried};
+    wi_choices_use(tuner.device, false);
+    plan_network(&n, context);
+    assert_ok(wi_plan_visit_untuned(n.plan, &tuner, take_size, &listed));
+    assert_true(listed.count >= 3);
+    tuner.only = listed.names[1];
+    assert_ok(wi_plan_tune(n.plan, &tuner));
+    assert_true(tuner.sites == 1 && tried.count == 1);
+    assert_string_equal(tried.names[0], listed.names[1]);
+    assert_true(wi_tuner_has_choice(&tuner, listed.names[1]));
+    assert_false(wi_tuner_has_choice(&tuner, listed.names[0]));
+    assert_ok(wi_plan_visit_untuned(n.plan, &tuner, take_size, &left));
+    assert_int_equal(left.count, listed.count - 1);
+    weft_plan_release(n.plan);
+    weft_context_release(context);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(tuned_choices_serve_the_next_context),
         SCRATCH_TEST(without_time_nothing_is_kept),
+        SCRATCH_TEST(hopeless_kernels_are_not_run),
         SCRATCH_TEST(a_choice_has_the_first_word),
         SCRATCH_TEST(choices_of_nothing_are_ignored),
         SCRATCH_TEST(wrong_results_are_seen),
         SCRATCH_TEST(noise_chooses_nothing_slower),
         SCRATCH_TEST(sites_without_a_choice_are_measured),
+        SCRATCH_TEST(one_size_is_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

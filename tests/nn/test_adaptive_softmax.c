@@ -1,5 +1,6 @@
 /* Adaptive softmax beside torch.nn.AdaptiveLogSoftmaxWithLoss (tests/golden/adaptive_golden.json), with all
  * rows and with a capacity, and bad input. */
+/* test slow */
 #include "support/fixture.h"
 #include "support/golden_file.h"
 #include <math.h>

@@ -1,5 +1,6 @@
 /* Layers, models and optimizers where memory for a node, a name or a parameter is refused: at whichever it happens, the
  * result is NULL and the graph has that error. */
+/* test once */
 #include "support/fixture.h"
 
 #include "graph/nodes.h"

@@ -1,5 +1,6 @@
 /* Loss scaling in f16: a step whose gradients overflow leaves everything as if it had not been run, whatever the
  * optimizer; the scale shrinks and grows as said; for good, it is an error that names the step and the tensor. */
+/* test once slow */
 #include "support/fixture.h"
 #include <math.h>
 #include <stdio.h>

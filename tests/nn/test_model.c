@@ -1,5 +1,6 @@
 /* The builders of weft/models.h: what their plans cost, names and prefixes, and bad input. Their numbers:
  * test_model_golden.c. */
+/* test once slow */
 #include "support/fixture.h"
 
 #include <math.h>

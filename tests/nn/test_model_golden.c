@@ -5,6 +5,7 @@
  *
  * The kernels of class gpu are slow on a CPU: there, unless the device is a GPU, the networks of 32² alone.
  */
+/* test slow optimised */
 #include "nn/model_values.h"
 #include "support/checks.h"
 #include "support/golden_file.h"

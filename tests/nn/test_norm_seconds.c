@@ -1,4 +1,5 @@
 /* Second gradients of norms with running statistics, whose form only a plan knows. */
+/* test once slow */
 #include "support/fixture.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* Optimizers whose rate changes, against their formulas in double precision, on a loss whose gradient is
  * known: the mean over the batch of the sum of (p - x)²/2, so g = p - mean(x). Two parameters of odd sizes
  * lie in the flat buffer. And what is no optimizer. test_optimizer_golden.c follows all of them. */
+/* test.least device=least reduced short_launches */
 #include "support/checks.h"
 #include "support/fixture.h"
 #include <math.h>

@@ -1,6 +1,7 @@
 /* Every optimizer follows PyTorch's (its paper's, for LAMB and Lion) for 50 runs, computed in float64 and
  * recorded by tests/golden/make_optimizer_golden.py; groups, frozen parameters, clipping, accumulation and
  * averages included. And each of them is as few launches as nn.h says. */
+/* test slow */
 #include "support/checks.h"
 #include "support/golden_file.h"
 #include <math.h>

@@ -1,6 +1,7 @@
 /* Parameters that are updated where their gradient is computed: the same as when all gradients are written
  * down first, which a norm to be clipped asks for. Two large weights have a small one before, between and
  * behind them, so that the flat tensors are cut at each. */
+/* test slow */
 #include "support/checks.h"
 #include "support/fixture.h"
 #include <math.h>

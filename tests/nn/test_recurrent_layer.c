@@ -1,5 +1,6 @@
 /* LSTM, GRU and RNN layers beside PyTorch's (tests/golden/layers), names, lengths out of
  * range, states carried from run to run, launches, bad input. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "support/golden_file.h"

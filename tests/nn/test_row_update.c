@@ -1,5 +1,6 @@
 /* Tables that are updated by rows: beside updates of the whole table where both are the same, beside formulas in double
  * where rows are lazy, what a step costs, and what is refused. */
+/* test slow */
 #include "support/fixture.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* Second gradients of what tests/golden/seconds does not hold: options of attention, recurrent layers and pooling, the
  * same tensor as several inputs, f64. They are compared with central differences of
  * s = sum(g * v), g the first gradients, along a random direction of all inputs at once. */
+/* test once slow */
 #include "support/fixture.h"
 
 #include "cl/context.h"

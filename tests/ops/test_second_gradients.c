@@ -1,6 +1,7 @@
 /* The second gradients of all ops beside PyTorch's, which are recorded in float64 (tests/golden/seconds, written by
  * make_second_golden.py): of sum(g * v) over the gradients g of a recorded case, for fixed random v. An op with
  * gradients has a case here or is one of `first_only`, which say so in an error. */
+/* test once slow */
 #include "support/fixture.h"
 #include "support/golden_file.h"
 

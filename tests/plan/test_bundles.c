@@ -1,5 +1,6 @@
 /* Launches of several steps as one: a plan that trains packs weights and adds gradients' parts up in fewer launches, and computes
  * the same bits as one that has them step by step, which a plan for inference does. */
+/* test gpu:optimised */
 #include "support/fixture.h"
 
 #include "plan/bundles.h"

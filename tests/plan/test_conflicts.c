@@ -1,4 +1,5 @@
 /* Plans whose meaning would depend on the order of their outputs are refused, in one line that names both sides. */
+/* test once */
 #include "support/fixture.h"
 
 static weft_status plan_of(weft_tensor *a, weft_tensor *b) {

@@ -2,6 +2,7 @@
  * views, parts and rows of other images, after the product, before it, and of the weight. A plan of all of it, which fuses what it
  * can, gives what plans of its parts give, each of which begins with inputs and ends with outputs, so that nothing is fused across
  * them. */
+/* test slow */
 #include "support/fixture.h"
 #include "support/op_case.h"
 

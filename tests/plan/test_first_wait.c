@@ -8,7 +8,7 @@
 #include "cl/probe.h"
 #include "cl/quirks.h"
 #include "cl/waiting.h"
-#include "faults/hangs.h"
+#include "support/hangs.h"
 #include "support/scratch.h"
 #include "support/tuned_training.h"
 #include <stdio.h>

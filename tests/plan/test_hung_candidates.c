@@ -4,7 +4,7 @@
 
 #include "cl/choices.h"
 #include "cl/context.h"
-#include "faults/hangs.h"
+#include "support/hangs.h"
 #include "plan/compiled_plan.h"
 #include "support/broken_kernel.h"
 #include "support/checks.h"

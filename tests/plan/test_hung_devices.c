@@ -4,7 +4,7 @@
 
 #include "cl/launch.h"
 #include "cl/quirks.h"
-#include "faults/hangs.h"
+#include "support/hangs.h"
 #include "support/own_training.h"
 #include "support/scratch.h"
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* weft_keep_f32: a network that is kept whole trains as in f32, bit by bit; one layer alone is kept alone. */
+/* test once slow */
 #include "plan/compiled_plan.h"
 #include "support/fixture.h"
 #include <stdio.h>

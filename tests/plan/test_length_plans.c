@@ -1,5 +1,6 @@
 /* Plans of one network at several lengths and batches: values beside float64 ones, what weft_predict and a trainer make of
  * the length of their data, and the lines of what no length or not this one can do. */
+/* test once */
 #include "cl/context.h"
 #include "cl/program.h"
 #include "graph/length.h"

@@ -1,6 +1,7 @@
 /* One network at several lengths, which plans give. Another length costs planning; it is compiled for only where it is the
  * first that another kernel is better for. The same is true of a network that is built again for each length, in a scope
  * that shares, so that parameters and the state of the optimizer are the same. */
+/* test once slow */
 #include "cl/context.h"
 #include "cl/program.h"
 #include "graph/nodes.h"

@@ -6,7 +6,7 @@
 #include "cl/choices.h"
 #include "cl/context.h"
 #include "cl/quirks.h"
-#include "faults/hangs.h"
+#include "support/hangs.h"
 #include "kernels/site_name.h"
 #include "plan/compiled_plan.h"
 #include "plan/tune_plan.h"

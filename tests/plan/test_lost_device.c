@@ -2,7 +2,7 @@
  * an error of the next wait, which names the step, though nothing else of the driver's says so. Then the program goes on. */
 #include "support/two_devices.h"
 
-#include "faults/hangs.h"
+#include "support/hangs.h"
 #include "support/scratch.h"
 #include "support/tuned_training.h"
 #include <stdlib.h>

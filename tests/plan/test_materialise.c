@@ -1,4 +1,5 @@
 /* Limits of memory are met by computing again what is not stored, and no bit of a result changes. */
+/* test once slow */
 #include "support/fixture.h"
 
 #include <cjson/cJSON.h>

@@ -1,4 +1,5 @@
 /* Plans: what a run may change, what a plan tells of itself, what is refused, and what lives how long. */
+/* test gpu:quick gpu:optimised */
 #include "support/fixture.h"
 
 #include "cl/context.h"

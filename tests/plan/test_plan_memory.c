@@ -1,4 +1,5 @@
 /* Plans and memory: the figures that a plan tells, limits, steps that allocate nothing, the embedder's memory. */
+/* test once */
 #include "support/fixture.h"
 
 #include "cl/context.h"

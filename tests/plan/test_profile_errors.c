@@ -1,4 +1,5 @@
 /* Profiles that cannot be: wrong calls, runs that are refused, lack of memory. */
+/* test once */
 #include "support/fixture.h"
 
 #include "cl/context.h"

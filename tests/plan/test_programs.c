@@ -1,6 +1,7 @@
 /* What plans compile: each kernel once, whatever batches, purposes and processes it serves.
  *
  * The test stands between the library and OpenCL: it sees every source that is compiled. */
+/* test slow */
 #undef _POSIX_C_SOURCE
 #define _GNU_SOURCE
 #include "support/fixture.h"

@@ -1,5 +1,12 @@
 /* Random programs over the whole op table, judged by the oracle (workloads/random/random_program.h): some of a fixed seed. CI draws others every
  * day, and `weft check --random SECONDS` as many as one likes. $WEFT_TEST_PROGRAMS: how many. */
+/* test slow */
+/* test.{bf16,f16} format={} WEFT_TEST_PROGRAMS=6 */
+/* test.mixed format=mixed WEFT_TEST_PROGRAMS=6 optimised */
+/* test.mixed_f16 format=mixed_f16 WEFT_TEST_PROGRAMS=6 */
+/* test.mixed.model format=mixed WEFT_MATRIX_ENGINES=model WEFT_TEST_PROGRAMS=6 */
+/* test.mixed.{engines} gpu format=mixed WEFT_MATRIX_ENGINES=model-{} WEFT_TEST_PROGRAMS=4 */
+/* test.buffers128 device=buffers128 reduced short_launches */
 #include "random/random_program.h"
 #include "support/fixture.h"
 

@@ -1,5 +1,6 @@
 /* The names without the prefix, beside the C library's and beside variables of the same names; lists, shapes, options and values
  * in place. */
+/* test once */
 #include "support/checks.h"
 #include "support/fixture.h"
 #include <math.h>

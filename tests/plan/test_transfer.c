@@ -1,4 +1,5 @@
 /* Plans on two devices: the same bits as on one, transfers with exact bytes, memory of each device, errors. */
+/* test once slow */
 #include "support/two_devices.h"
 
 #include "cl/buffer.h"

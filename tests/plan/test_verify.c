@@ -1,5 +1,6 @@
 /* The verifier of plans, on what is decided from the graph: every invariant is broken by hand, once, and the line must
  * say which it was. */
+/* test once */
 #include "support/broken_plan.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* The verifier of plans, on devices: every invariant is broken by hand, once, as in test_verify.c. */
+/* test once */
 #include "support/broken_plan.h"
 #include "support/two_devices.h"
 

@@ -1,6 +1,6 @@
 /* Networks some of whose tensors are larger than the device's largest buffer are computed in micro-batches: what they learn is what
  * they learn on a device without this limit. */
-#include "pretended_training.h"
+#include "support/pretended_training.h"
 #include "support/fixture.h"
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* The networks of `weft bench seven` on devices that are not here, with nothing computed: no launch and no buffer is above
  * a limit, a plan makes as many launches as it says, and products have the kernels that they should.
  * WEFT_PRETEND=full: on all devices; =NAME: on that one. */
+/* test.local16 WEFT_PRETEND=local16 */
 #include "bench_networks.h"
 #include "plan/compiled_plan.h"
 #include "pretended.h"

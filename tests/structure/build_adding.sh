@@ -2,6 +2,7 @@
 # The worked examples of docs/adding do what they say: all are applied to a copy of the tree, which is built, and the
 # tests that concern them pass.
 # Usage: build_adding.sh ROOT FOLDER [CMAKE_ARGUMENT...]: FOLDER is emptied and used
+# test release adding: @source@ @folder@ -G @generator@ -DCMAKE_C_COMPILER=@cc@
 set -eu
 root=$(cd "$1" && pwd)
 copy=$2

@@ -2,6 +2,7 @@
 # The worked examples of docs/adding apply to the tree, each alone and all one after another, and none takes more places
 # than docs/adding.md promises. A place is a run of changed lines, with nothing unchanged between them, or a new file.
 # Usage: check_adding.sh ROOT
+# test: @source@
 set -u
 root=$(cd "$1" && pwd)
 copy=$(mktemp -d) || exit 1

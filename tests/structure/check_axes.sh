@@ -1,6 +1,7 @@
 #!/bin/sh
 # In C++ a bool is no axis, as weft_sum(x, 2, true) means something else than what it says; numbers of any type are.
 # Usage: check_axes.sh INCLUDE_DIR CXX
+# test: @source@/include @cxx@
 set -eu
 include=$1 cxx=$2
 bad=0

@@ -2,6 +2,7 @@
 # Each check of this folder fails on a tree that breaks its rule and passes on one that keeps it. Those of documents are in
 # check_document_checks.sh.
 # Usage: check_checks.sh CC CXX
+# test: @cc@ @cxx@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cc=$1 cxx=$2
@@ -148,19 +149,6 @@ yes '/* one more line */' | head -n 100 >>"$tree/samples/01_one.c"
 expect fail "a sample of 101 lines" sh "$here/check_samples.sh" "$tree"
 rm "$tree/samples/01_one.c"
 expect fail "no samples" sh "$here/check_samples.sh" "$tree"
-
-# The samples beside their twins: bench/count_code.py counts the tree in which it stands.
-if command -v python3 >/dev/null; then
-    fresh
-    mkdir -p "$tree/bench/programs"
-    cp "$here/../../bench/count_code.py" "$tree/bench"
-    expect fail "code of no twins" python3 "$tree/bench/count_code.py"
-    echo 'value = 12345678' >"$tree/bench/programs/one.py"
-    echo 'int value = 12345678;' >"$tree/samples/01_one.c"
-    expect pass "code as long as PyTorch's" python3 "$tree/bench/count_code.py"
-    echo 'int other = 1;' >>"$tree/samples/01_one.c"
-    expect fail "code of twice PyTorch's length" python3 "$tree/bench/count_code.py"
-fi
 
 fresh
 expect fail "habits of no page" sh "$here/check_habits.sh" "$tree"

@@ -2,6 +2,7 @@
 # src/plan and src/ops do not ask for the class of a device: what differs between devices stands in the device's
 # profile (src/cl/device_profile.h), and what runs on which in the records of implementations (src/kernels).
 # Usage: check_classes.sh TREE
+# test: @source@
 set -u
 tree=$1
 bad=0

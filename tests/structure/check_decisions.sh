@@ -2,6 +2,7 @@
 # A page of docs/decisions is one topic: its first line is its title, its second paragraph says for whom and about what it is, and
 # docs/decisions/README.md lists all pages. There are at most 40 pages, and 2,500 lines.
 # Usage: check_decisions.sh ROOT [--write]      (--write: the list in README.md is written anew)
+# test: @source@
 set -eu
 cd "$1/docs/decisions"
 bad=0

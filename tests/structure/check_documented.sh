@@ -6,6 +6,7 @@
 #
 # A function's comment stands on the lines of its declaration, or above it with no blank line and no function that has
 # a comment of its own between them. A heading ("---- ... ----") is no comment.
+# test: @source@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Each call of OpenCL is refused in a child of fork(): the file that calls it includes cl/driver.h, which has a row for the function.
 # Usage: check_driver.sh ROOT
+# test: @source@
 set -eu
 cd "$1"
 gate=src/cl/driver.h

@@ -2,6 +2,7 @@
 # Every variable of the environment that the library reads has a row in a table of docs/concepts.md or docs/internals.md, every row is of
 # a variable that it reads, and the row of a switch has each of its values.
 # Usage: check_environment.sh ROOT
+# test: @source@
 set -eu
 cd "$1"
 bad=0

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Every function that a program can call stands in an example that a test compiles: a sample, a program of docs/examples, or
-# a C program that a page shows whole (weft_add_shown_program in tests/CMakeLists.txt names these pages).
+# a C program that a page shows whole, behind "<!-- prints: PATTERN -->".
 # Usage: check_examples.sh ROOT
+# test: @source@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
@@ -13,8 +14,8 @@ by_macro="weft_input_dims weft_parameter_dims weft_flip_list_ weft_permute_list_
 declared=$(awk -f "$here/public_calls.awk" include/weft/*.h | sort -u)
 [ -n "$declared" ] || { echo "include/weft declares no functions"; exit 1; }
 
-pages=$(sed -nE 's/^weft_add_shown_program\([a-z0-9_]+ ([A-Za-z0-9_./-]+\.md).*/\1/p' tests/CMakeLists.txt | sort -u)
-[ -n "$pages" ] || { echo "tests/CMakeLists.txt names no page with a program"; exit 1; }
+pages=$(grep -l '^<!-- prints: ' README.md docs/*.md docs/tutorial/*.md 2>/dev/null || true)
+[ -n "$pages" ] || { echo "no page shows a program"; exit 1; }
 # Samples with weft/short_names.h, and those that include a header with it, call functions by their short names.
 with_short=$(grep -l 'weft/short_names\.h' samples/*.[ch] || true)
 for header in $(echo "$with_short" | sed -n 's@^samples/\(.*\.h\)$@\1@p'); do

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Each function of OpenCL that the library calls can be made to fail: it stands in the table of the layer that injects failures.
 # Usage: check_fault_functions.sh LIBRARY TABLE
+# test release: @weft@ @source@/tests/faults/fault_functions.h
 set -eu
 library=$1 table=$2
 bad=0

@@ -3,6 +3,7 @@
 # none more than 60; none of cl_kernels has more than 80; no file of code has more than 450, except the generated short_names.h. A file of
 # src or cl_kernels begins with a comment that says what it has.
 # Usage: check_functions.sh ROOT
+# test: @source@
 set -eu
 cd "$1"
 

@@ -2,6 +2,7 @@
 # Every op with inputs says how a gradient passes through it: by a rule, as zero everywhere, or not at all
 # (src/graph/nodes.h).
 # Usage: check_gradients.sh ROOT
+# test: @source@
 set -eu
 cd "$1"
 set -- $(find src -name '*.c' | LC_ALL=C sort)

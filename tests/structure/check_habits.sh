@@ -1,6 +1,7 @@
 #!/bin/sh
 # docs/from-pytorch.md names what programs in PyTorch are made of, so that its reader finds each by searching for it.
 # Usage: check_habits.sh ROOT
+# test: @source@
 set -eu
 page=$1/docs/from-pytorch.md
 [ -f "$page" ] || { echo "$page is not there"; exit 1; }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Release builds are hardened: calls of the checked string functions, canaries on the stacks, and a table of symbols
 # that is resolved at the start and read-only from then on. Usage: check_hardening.sh FILE...
+# test release: @weft@ @test_options@
 set -eu
 bad=0
 for file in "$@"; do

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Each public header compiles alone, in C11 and in C++17. Usage: check_headers.sh INCLUDE_DIR CC CXX
+# test: @source@/include @cc@ @cxx@
 set -eu
 include=$1 cc=$2 cxx=$3
 warnings='-Wall -Wextra -Wpedantic -Werror'

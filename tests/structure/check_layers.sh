@@ -5,6 +5,7 @@
 # images.h, indexing.h, convolution.h, normalization.h, recurrent.h: ops; profile.h: plan; models.h, schedules.h, vectors.h: nn; text.h, image_data.h, metrics.h: train;
 # weft.h stands above all, and short_names.h above it). tools/ may include everything but tests/, tests/ and workloads/ everything but tools/, samples/
 # and programs/ the public headers and their own, programs/ those of samples/, too.
+# test: @source@
 set -eu
 cd "$1"
 

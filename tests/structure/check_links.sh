@@ -4,6 +4,7 @@
 #
 # Looks at [text](target) outside of code blocks in every *.md file. A heading's name is its text in lower case, with
 # hyphens for spaces and without punctuation, as forges make it. Links to other sites are not followed.
+# test: @source@
 set -eu
 cd "$1"
 bad=0 count=0

@@ -1,6 +1,7 @@
 #!/bin/sh
 # A function of the kernels that takes a pointer to local memory is always inlined (common.clh says why).
 # Usage: check_local.sh ROOT
+# test: @source@
 set -eu
 cd "$1"
 set -- $(find cl_kernels -name '*.cl*' | LC_ALL=C sort)

@@ -1,5 +1,6 @@
 #!/bin/sh
 # A file name stands once in the whole tree. Usage: check_names.sh ROOT
+# test: @source@
 set -eu
 cd "$1"
 twice=$(find . \( -path ./.git -o -path ./build -o -path ./.cache \) -prune -o -type f -print |

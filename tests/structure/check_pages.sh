@@ -2,6 +2,7 @@
 # Every block of C that a page shows compiles without a warning: whole programs, functions, and statements, which are
 # put into a function, with the names that shown_names.h declares. So does every call within a page's text, as `weft_relu(x)`,
 # unless it has "..." in it. Decisions are left out: they tell of their time. Usage: check_pages.sh ROOT CC
+# test: @source@ @cc@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$1 cc=$2

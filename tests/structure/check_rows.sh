@@ -4,6 +4,7 @@
 # Usage: check_rows.sh ROOT
 #
 # A form of an op (weft_sum_axes, weft_mse_loss, weft_lstm_cell_layer) has the row of the op.
+# test: @source@
 set -eu
 cd "$1"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # A sample is a program of at most 100 lines. Files without a number are what samples share. Usage: check_samples.sh ROOT
+# test: @source@
 set -eu
 cd "$1/samples"
 bad=0

@@ -1,6 +1,7 @@
 #!/bin/sh
 # include/weft/short_names.h is what write_short_names.awk makes of the other public headers, and has each name that a program
 # can call. Usage: check_short_names.sh ROOT
+# test: @source@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1/include/weft"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What libweft.so exports is what the headers declare, all of it weft_*; and it can neither print, nor exit, nor
 # abort, nor handle signals. Usage: check_symbols.sh LIBRARY INCLUDE_DIR
+# test release: @weft@ @source@/include
 set -eu
 library=$1 include=$2
 bad=0

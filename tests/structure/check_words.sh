@@ -1,6 +1,7 @@
 #!/bin/sh
 # Names that docs/glossary.md has replaced do not come back: each had a word that meant several things.
 # Usage: check_words.sh TREE
+# test: @source@
 set -u
 tree=$1
 here=$(basename "$0")

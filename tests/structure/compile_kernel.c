@@ -1,9 +1,10 @@
-/* Compiles one kernel file on the first device of each platform.
+/* Compiles kernel files on the first device of each platform.
  *
- * Usage: compile_kernel LANES FILE          a template of cl_kernels, for each implementation of the registry that names
+ * Usage: compile_kernel LANES               all files of cl_kernels that are for this number of lanes
+ *        compile_kernel LANES FILE          a template of cl_kernels, for each implementation of the registry that names
  *                                           it, with each variant of its parameters; or a header, for the first
  *                                           implementation and variant: templates are compiled with their headers
- *        compile_kernel LANES COMMON FILE   any other file, after common.clh
+ *        compile_kernel LANES COMMON FILE   any other file, after the file COMMON
  *
  * On PoCL a template is compiled after builtins.clh, which must declare all that it calls; any other file after the driver's
  * own header. Files that a file includes are those embedded in the library. A .cl file must hold at least one kernel. Kernels for
@@ -188,11 +189,72 @@ static int compile_registered(const char *lanes, const char *file) {
     return found > 0 && good;
 }
 
+/* ---- all files ---- */
+
+static int is_included(const char *name) {
+    static char line[256];
+    int found = 0;
+    snprintf(line, sizeof line, "#include \"%.200s\"", name);
+    for (const wi_kernel_file *file = wi_kernel_files; file->name && !found; file++) {
+        char *text = NULL;
+        if (wi_kernel_file_text(&text, file, NULL) == WEFT_OK) found = strstr(text, line) != NULL;
+        wi_release(NULL, text);
+    }
+    return found;
+}
+
+/* What GPUs' matrix engines and asynchronous copies need is read by their compilers (tools/gpu-proofs), and compiled with models of them by
+ * tests of kernels. */
+static int needs_a_gpu(const char *name) {
+    static const char *const beginnings[] = {"async_", "mma", "wmma", "mfma", "xmx"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0) return 1;
+    return strstr(name, "engine") != NULL;
+}
+
+/* A file *_cpu.* or *_cpu_*.* is for the lanes of class cpu, *_gpu.* for those of class gpu, any other for both. */
+static int is_for(const char *lanes, const char *name) {
+    const int cpu = strcmp(lanes, "16") == 0;
+    if (strstr(name, "_cpu.") || strstr(name, "_cpu_")) return cpu;
+    return !(cpu && strstr(name, "_gpu."));
+}
+
+static int is_registered(const char *name) {
+    int found = 0;
+    for (const wi_family *family = wi_families; *family; family++)
+        for (int i = 0; (*family)[i]; i++) found = found || uses((*family)[i], name);
+    return found;
+}
+
+/* Files that no implementation names: generated loops, `weft devices` and benchmarks have them after common.clh. */
+static int compile_after_common(const char *lanes, const char *name) {
+    wi_text source;
+    wi_text_init(&source, NULL);
+    int good = wi_kernel_source_append(&source, "common.clh") == WEFT_OK;
+    if (strcmp(name, "common.clh") != 0) good = good && wi_kernel_source_append(&source, name) == WEFT_OK;
+    good = good && compile_everywhere(source.data, lanes, least_kernels(name));
+    wi_text_clear(&source);
+    return good;
+}
+
+static int compile_all(const char *lanes) {
+    int bad = 0;
+    for (const wi_kernel_file *file = wi_kernel_files; file->name; file++) {
+        const char *const name = file->name;
+        if (needs_a_gpu(name) || !is_for(lanes, name) || is_included(name)) continue;
+        const int good =
+            is_registered(name) ? compile_registered(lanes, name) : compile_after_common(lanes, name);
+        if (!good) fprintf(stderr, "%s with %s lanes: does not compile alone\n", name, lanes), bad++;
+    }
+    return bad == 0;
+}
+
 int main(int argc, char **argv) {
-    if (argc != 3 && argc != 4) {
-        fprintf(stderr, "usage: compile_kernel LANES [COMMON] FILE\n");
+    if (argc < 2 || argc > 4) {
+        fprintf(stderr, "usage: compile_kernel LANES [[COMMON] FILE]\n");
         return 1;
     }
+    if (argc == 2) return !compile_all(argv[1]);
     const int good =
         argc == 3 ? compile_registered(argv[1], argv[2]) : compile_files(argv[1], argv + 2, argc - 2);
     return !good;

@@ -2,6 +2,7 @@
 # Kills a training that saves checkpoints every few steps, with SIGKILL at random moments. After each kill a copy of what is
 # on the disk must go on to the bit-identical end, with the same log, and leave no temporary file; then the training itself
 # goes on until the next kill. Usage: kill_and_resume.sh PROGRAM WORK_FOLDER [KILLS [SEED]]
+# test training: @interrupted_training@ @folder@ 12
 set -u
 program=$1 work=$2 kills=${3:-200} seed=${4:-1}
 rm -rf "$work"

@@ -1,5 +1,6 @@
 /* Training with batches in which nothing counts, with a last window of accumulation that is not full, and without a last
  * batch that is not full. */
+
 #include "support/checks.h"
 #include "support/counted_data.h"
 #include "support/fixture.h"

@@ -1,5 +1,6 @@
 /* What a trainer says of a dataset does not depend on the size of its batches: losses over what counts, accuracies, metrics.
  * Values recorded from PyTorch 2.15 in float64, over the dataset as one batch. */
+
 #include "support/checks.h"
 #include "support/counted_data.h"
 #include "support/fixture.h"

@@ -1,5 +1,6 @@
 /* The digits MLP follows PyTorch's loss curve from the same weights and batches (digits_golden.json, recorded
  * by make_digits_golden.py beside it). */
+
 #include "support/checks.h"
 #include "support/golden_file.h"
 #include <math.h>

@@ -1,5 +1,6 @@
 /* Datasets of images: channels, the same batches for every number of threads, the statistics of random transforms,
  * images in the rest of the library, and misuse. */
+/* test threads */
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/image_examples.h"

@@ -1,4 +1,5 @@
 /* Folders of images: their order and classes, and every way in which folders and files can be wrong. */
+/* test threads */
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/image_bytes.h"

@@ -1,4 +1,5 @@
 /* The loader: which examples come in which order, and how long a batch stays valid. */
+/* test threads */
 #include "support/checks.h"
 #include "support/fixture.h"
 #include <weft/train.h>

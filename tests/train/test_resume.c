@@ -1,5 +1,6 @@
 /* A run that is stopped after any step and resumed in a new trainer, as in a new process, ends with the same bits as one
  * that was never stopped: weights, states and optimizer state. */
+/* test slow */
 #include "base/platform.h"
 #include "support/checks.h"
 #include "support/fixture.h"

@@ -5,7 +5,7 @@
 #include "support/fixture.h"
 #include "support/own_training.h"
 #include "support/scratch.h"
-#include "train/counted_handles.h"
+#include "train/soak_handles.h"
 
 #include <malloc.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* Language models of two layers follow PyTorch's loss curves from the same weights and tokens, with state
  * carried from sequence to sequence (text_golden.json, recorded by make_text_golden.py beside it). */
+/* test slow */
 #include "support/fixture.h"
 #include "support/golden_file.h"
 #include <math.h>

@@ -1,5 +1,6 @@
 /* The trainer's checkpoints: when they are saved, which files are kept, what happens when one cannot be written, and what
  * cannot be resumed. That resumed runs have the same bits is in test_resume. */
+/* test threads */
 #include "base/platform.h"
 #include "support/checks.h"
 #include "support/fixture.h"

@@ -1,5 +1,6 @@
 /* Trainings in several threads, each with a context, loader threads and a writer of checkpoints of its own: none sees
  * the others. The preset `thread` runs this under ThreadSanitizer. */
+/* test threads */
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/own_training.h"

@@ -1,5 +1,6 @@
 /* Networks of ONNX files compute what ONNX's own conformance cases say (Debian's package libonnx-testdata), and files that are damaged
  * or have what is not supported give an error. WEFT_ONNX_CASES: a pattern of names of cases. */
+/* test slow */
 #include "base/file_read.h"
 #include "file_network.h"
 #include "graph/dtype.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 
 extern const oracle_op oracle_op_relu, oracle_op_neg, oracle_op_add, oracle_op_exp, oracle_op_trunc,
-    oracle_op_tanh, oracle_op_mul;
+    oracle_op_tanh, oracle_op_mul, oracle_op_remainder;
 
 enum { SEED = 7, PLACES = 60 };
 #define FACTOR 1e4 /* the third source, where a program has one */
@@ -107,6 +107,17 @@ static void test_stairs(void **state) {
     assert_false(accepted(&smooth, 1, 0, 0, false));
 }
 
+/* The remainder of equal numbers jumps from one end of its range to the other, and what it is multiplied with has a slope on both sides. */
+static void test_jumps_of_second_slopes(void **state) {
+    (void)state;
+    program p = begin();
+    add_call(&p, &oracle_op_remainder, 0);
+    p.values[2].call.inputs[1] = 1;
+    p.values[2].call.input_count = 2;
+    assert_true(accepted(&p, 1.5, 1.5, -0.02, true));
+    assert_false(accepted(&p, 1.25, 1.5, -0.02, true));
+}
+
 /* tanh(FACTOR (x - 1)): f32 has 1 for tanh(9.2), and so 0 for its slope of 4e-8. */
 static void test_saturated(void **state) {
     (void)state;
@@ -127,6 +138,6 @@ static void test_saturated(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_corners), cmocka_unit_test(test_large_losses),
         cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_stairs),
-        cmocka_unit_test(test_saturated)};
+        cmocka_unit_test(test_jumps_of_second_slopes), cmocka_unit_test(test_saturated)};
     return test_finish(cmocka_run_group_tests_name("slopes of random programs", tests, NULL, NULL));
 }

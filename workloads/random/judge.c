@@ -164,7 +164,14 @@ static double rounded(const slope_of *s) {
     return 1e-15 * size / STEP + 1.2e-6 * size / fmax(spread_of(s->sources[s->source]), 1e-3);
 }
 
-/* A corner of the first slope that the steps of a second difference reach gives other widths and other points another value. */
+/* The second difference of steps to either side in one direction. */
+static double pure(const slope_of *s, double along, double across, double h) {
+    return (loss_at(s, along * h, across * h) - 2 * loss_at(s, 0, 0) + loss_at(s, -along * h, -across * h)) /
+           (h * h);
+}
+
+/* A corner of the first slope that the steps of a second difference reach gives other widths and other points another value. A jump at the
+ * point itself may cancel out of these, as that of a remainder of equal numbers, and not of differences in one direction. */
 static double second_bend(const slope_of *s, double value) {
     const double h = SECOND_STEP, far = 4 * h;
     const double others[] = {mixed(s, 0, 0, 2 * h), mixed(s, 0, 0, 0.5 * h), mixed(s, far, 0, h),
@@ -172,6 +179,8 @@ static double second_bend(const slope_of *s, double value) {
     double bend = 0;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         bend = isnan(others[i]) ? NAN : fmax(bend, fabs(others[i] - value));
+    const double jumps[] = {pure(s, 1, 0, h) - pure(s, 1, 0, h / 2), pure(s, 0, 1, h) - pure(s, 0, 1, h / 2)};
+    for (int i = 0; i < 2; i++) bend = isnan(jumps[i]) ? NAN : fmax(bend, fabs(jumps[i]));
     return bend;
 }
 

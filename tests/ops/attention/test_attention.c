@@ -1,5 +1,19 @@
 /* Attention against its definition in float64: lengths across the kernels' blocks, masks, causal, strided
  * inputs, shapes that are composed instead, extreme numbers, bad input. */
+/* test gpu:optimised */
+/* test.mixed format=mixed WEFT_ATTENTION=amx optimised */
+/* test.mixed.model format=mixed WEFT_ATTENTION=amx WEFT_MATRIX_ENGINES=model reduced */
+/* test.mixed.cpu format=mixed WEFT_ATTENTION=cpu WEFT_MATRIX_ENGINES=0 optimised */
+/* test.{workitemloops,auto}.gpu POCL_WORK_GROUP_METHOD={} */
+/* test.workitemrepl.gpu POCL_WORK_GROUP_METHOD=workitemrepl POCL_MAX_WORK_GROUP_SIZE=8 */
+/* test.naive WEFT_ATTENTION=naive */
+/* test.mixed.mma gpu format=mixed WEFT_ATTENTION=gpu_mma WEFT_MATRIX_ENGINES=model-mma optimised */
+/* test.mixed.{wmma,wmma12,mfma,xmx8,xmx16} gpu format=mixed WEFT_ATTENTION=gpu_{} WEFT_MATRIX_ENGINES=model-{} reduced */
+/* test.mixed_f16.{engines} gpu format=mixed_f16 WEFT_ATTENTION=gpu_{} WEFT_MATRIX_ENGINES=model-{} reduced */
+/* test.forward_naive WEFT_ATTENTION=attention_naive reduced */
+/* test.gradient_naive WEFT_ATTENTION=gradient_naive reduced */
+/* test.eights device=eights */
+/* test.{least,group8,group1} device={} reduced short_launches */
 #include "oracle/reference_attention.h"
 #include "support/op_case.h"
 

@@ -2,6 +2,16 @@
  * same elements in a graph of its own: forward and all gradients, over sizes across the kernels' tiles, wider
  * heads than the kernels take; plans for inference; bad input. With WEFT_TEST_FORMAT=mixed the fused one is in mixed
  * precision. */
+/* test slow */
+/* test.mixed format=mixed WEFT_ATTENTION=amx optimised */
+/* test.mixed.model format=mixed WEFT_ATTENTION=amx WEFT_MATRIX_ENGINES=model reduced */
+/* test.mixed.cpu format=mixed WEFT_ATTENTION=cpu WEFT_MATRIX_ENGINES=0 optimised */
+/* test.{workitemloops,auto}.gpu POCL_WORK_GROUP_METHOD={} */
+/* test.workitemrepl.gpu POCL_WORK_GROUP_METHOD=workitemrepl POCL_MAX_WORK_GROUP_SIZE=8 */
+/* test.naive WEFT_ATTENTION=naive */
+/* test.mixed.mma gpu format=mixed WEFT_ATTENTION=gpu_mma WEFT_MATRIX_ENGINES=model-mma */
+/* test.mixed.{wmma,wmma12,mfma,xmx8,xmx16} gpu format=mixed WEFT_ATTENTION=gpu_{} WEFT_MATRIX_ENGINES=model-{} reduced */
+/* test.mixed_f16.{engines} gpu format=mixed_f16 WEFT_ATTENTION=gpu_{} WEFT_MATRIX_ENGINES=model-{} reduced */
 #include "support/fixture.h"
 #include "support/op_case_shared.h"
 

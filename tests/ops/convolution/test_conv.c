@@ -1,6 +1,11 @@
 /* Convolutions and transposed ones over one to three axes: windows, strides, dilations, paddings and groups
  * around the tiles of the kernels. Their gradients, which are convolutions themselves, come with every case.
  */
+/* test slow gpu:optimised */
+/* test.indices64.gpu WEFT_TEST_INDICES=64 WEFT_CONV=conv_naive reduced */
+/* test.winograd WEFT_CONV=winograd slow */
+/* test.winograd.gpu WEFT_CONV=winograd optimised */
+/* test.{least,processor} device={} reduced short_launches */
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"

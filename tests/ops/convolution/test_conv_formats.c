@@ -1,6 +1,8 @@
 /* Mixed precision: every kernel of convolutions and their gradients reads images and gradients that are stored in 16 bits.
  * Numbers are small integers, exact in bf16 with all their sums in f32, so results are those of f32, bit for bit; but
  * those of Winograd's kernels, which transform the numbers, are near them. */
+/* test slow not_optimised */
+/* test.engine.gpu WEFT_MATRIX_ENGINES=model optimised */
 #include "cl/context.h"
 #include "cl/matrix_engine.h"
 #include "cl/quirks.h"

@@ -1,6 +1,9 @@
 /* Weights' gradients of convolutions whose work is cut into several blocks, shares and spans, against sums in
  * float64: with the kernels that a plan takes, and with Winograd's products forced where they accept the
  * shape. Small shapes are in test_conv. */
+/* test slow gpu:optimised */
+/* test.indices64.gpu WEFT_TEST_INDICES=64 WEFT_CONV=conv_naive reduced */
+/* test.{least,processor} device={} reduced short_launches */
 #include "support/fixture.h"
 
 #include "cl/context.h"

@@ -1,4 +1,7 @@
 /* Activations with parameters: values and gradients, the gradients at the kinks, extreme values. */
+/* test.{formats} format={} reduced */
+/* test.{formats}.gpu format={} reduced */
+/* test.least device=least reduced short_launches */
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"

@@ -1,5 +1,7 @@
 /* Elementwise ops: every row of elementwise_rows.h with many shapes, broadcasts, strides and both dtypes, and
  * at the edges of float32. */
+/* test slow */
+/* test.{formats} format={} reduced */
 #include "support/op_case.h"
 
 #include <float.h>

@@ -1,4 +1,8 @@
 /* Products of sparse matrices, and the rows of compressed ones. */
+/* test.{formats} format={} reduced */
+/* test.{formats}.gpu format={} reduced */
+/* test.{mixed,mixed_f16} format={} reduced */
+/* test.{mixed,mixed_f16}.gpu format={} reduced */
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"

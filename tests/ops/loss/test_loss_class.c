@@ -1,4 +1,7 @@
 /* Losses of class labels. */
+/* test slow */
+/* test.{formats} format={} reduced */
+/* test.{formats}.gpu format={} reduced */
 #include "ops/loss/loss_reference.h"
 
 #include "ops/covered_ops.h"

@@ -1,5 +1,8 @@
 /* CTC: against the sum over every path, and against the recursion in float64; corners, faults, long inputs.
  */
+/* test.model-8.gpu WEFT_SUB_GROUPS=model-8 reduced */
+/* test.indices64.gpu WEFT_TEST_INDICES=64 reduced */
+/* test.least device=least reduced short_launches */
 #include "ops/loss/loss_reference.h"
 
 #include "ops/covered_ops.h"

@@ -1,4 +1,6 @@
 /* Losses of numbers and of probabilities. */
+/* test slow */
+/* test.{formats} format={} reduced */
 #include "ops/loss/loss_reference.h"
 
 #include "ops/covered_ops.h"

@@ -1,5 +1,7 @@
 /* Pad, roll and tile: indices that are mapped back, alone, in chains of maps, in reductions, on both sides of
  * products; and how few launches they take. */
+/* test slow */
+/* test.{formats} format={} reduced */
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"

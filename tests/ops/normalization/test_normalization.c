@@ -1,5 +1,10 @@
 /* Norms without running statistics: values and gradients, large means, launches, bad input. Running
  * statistics are test_normalization_layer.c's. */
+/* test slow gpu:optimised */
+/* test.{formats} format={} reduced */
+/* test.{formats}.gpu format={} reduced */
+/* test.model-64.gpu WEFT_SUB_GROUPS=model-64 reduced */
+/* test.least device=least reduced short_launches */
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"

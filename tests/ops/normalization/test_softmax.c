@@ -1,4 +1,8 @@
 /* Softmax and log-softmax. */
+/* test gpu:quick gpu:optimised */
+/* test.{formats} format={} reduced */
+/* test.{formats}.gpu format={} reduced */
+/* test.model-32.gpu WEFT_SUB_GROUPS=model-32 reduced */
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"

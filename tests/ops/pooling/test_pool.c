@@ -1,5 +1,8 @@
 /* Pooling: windows of every kind over images of one, two and three axes; ties, NaN and infinities; bad
  * options. */
+/* test slow gpu:optimised */
+/* test.indices64.gpu WEFT_TEST_INDICES=64 reduced */
+/* test.least device=least reduced short_launches */
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"

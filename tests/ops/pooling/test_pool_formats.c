@@ -1,5 +1,6 @@
 /* Mixed precision: poolings, their gradients and those of gradients with operands and results of 16 bits give what
  * they give in f32 of the rounded input, rounded once, bit for bit. */
+/* test slow not_optimised */
 #include "plan/compiled_plan.h"
 #include "support/fixture.h"
 #include <math.h>

@@ -1,4 +1,6 @@
 /* einsum against the sum that its letters say, over all values of all letters. */
+/* test.{formats} format={} reduced */
+/* test.{formats}.gpu format={} reduced */
 #include "oracle/reference_einsum.h"
 #include "support/op_case.h"
 

@@ -1,4 +1,13 @@
 /* Products of matrices: sizes around the tiles of the kernels, batches, any transposition; linear. */
+/* test gpu:quick gpu:optimised */
+/* test.{formats} format={} reduced */
+/* test.{formats}.gpu format={} reduced */
+/* test.{cpu_small,cpu_thin,cpu_block,naive}.bf16 format=bf16 WEFT_GEMM={} */
+/* test.{cpu_small,cpu_thin,cpu_block,naive}.f16 format=f16 WEFT_GEMM={} */
+/* test.cpu_block WEFT_GEMM=cpu_block */
+/* test.six WEFT_GEMM=cpu_amx_parts WEFT_MATRIX_ENGINES=model reduced */
+/* test.six.gpu WEFT_GEMM=gpu_mma_parts WEFT_MATRIX_ENGINES=model reduced optimised keep_freed */
+/* test.{least,processor} device={} reduced short_launches */
 #include "oracle/reference_product.h"
 #include "support/op_case.h"
 

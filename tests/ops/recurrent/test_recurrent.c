@@ -1,5 +1,18 @@
 /* LSTM, GRU and RNN over time against float64, step by step: options, lengths, states, sizes across the
  * kernels' tiles; single steps; bad input. */
+/* test slow gpu:optimised */
+/* test.mixed format=mixed WEFT_RECURRENT=amx optimised */
+/* test.mixed.model format=mixed WEFT_RECURRENT=amx WEFT_MATRIX_ENGINES=model */
+/* test.mixed.cpu format=mixed WEFT_RECURRENT=cpu WEFT_MATRIX_ENGINES=0 optimised */
+/* test.forward_naive WEFT_RECURRENT=forward_naive reduced */
+/* test.gradient_naive WEFT_RECURRENT=back_naive reduced */
+/* test.{rows8,rows4,rows2,rows4_256,rows2_256,rows4_64} gpu WEFT_RECURRENT=gpu/{} */
+/* test.{rows8,rows4,rows2,rows4_256,rows2_256,rows4_64}.blocks gpu WEFT_RECURRENT=gpu/{} "WEFT_BUILD_OPTIONS=-cl-opt-disable -D WEFT_R_BLOCK_FIRST=1 -D WEFT_R_ALIGNED=1" */
+/* test.mixed.gpu format=mixed */
+/* test.mixed.roomy48.mma device=roomy48 format=mixed WEFT_RECURRENT=gpu_mma WEFT_MATRIX_ENGINES=model-mma optimised */
+/* test.mixed.slow.mma device=slow format=mixed WEFT_RECURRENT=gpu_mma WEFT_MATRIX_ENGINES=model-mma optimised */
+/* test.mixed.roomy48.{wmma,wmma12,mfma,xmx8,xmx16} device=roomy48 format=mixed WEFT_RECURRENT=gpu_{} WEFT_MATRIX_ENGINES=model-{} WEFT_TEST_CASES=*units* optimised */
+/* test.{least,processor,group8,group1} device={} reduced short_launches */
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"

@@ -1,6 +1,7 @@
 /* Scans whose work-items share the units of a step (recurrent_cpu.cl, `helped`), over and over while other
  * threads take the cores away, so that helpers come late, in between, or not at all: the same bits each time,
  * and the numbers of the scan that shares out the rows. */
+/* test slow gpu:optimised */
 #include "support/fixture.h"
 
 #include "base/platform.h"

@@ -1,5 +1,6 @@
 /* Sums of more than a block with an infinity among the elements, or a total beyond the largest number: the result is
  * infinite, not NaN, in all formats, along rows and columns, with maps fused into the loop, and in running sums. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "cl/context.h"

@@ -1,4 +1,6 @@
 /* Norms, and logsumexp. */
+/* test.{formats} format={} reduced */
+/* test.{formats}.gpu format={} reduced */
 #include "oracle/reference_reduce.h"
 #include "support/op_case.h"
 

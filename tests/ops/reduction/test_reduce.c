@@ -1,4 +1,9 @@
 /* Reductions over any axes: sum, mean, max, argmax. */
+/* test slow gpu:optimised */
+/* test.{formats} format={} reduced */
+/* test.{formats}.gpu format={} reduced */
+/* test.model-16.gpu WEFT_SUB_GROUPS=model-16 reduced */
+/* test.{least,group8} device={} reduced short_launches */
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"

@@ -1,5 +1,10 @@
 /* Running sums, products and linear recurrences: values, gradients, gradients of gradients; long lines,
  * zeros, numbers that leave the range of float32 on the way. */
+/* test gpu:optimised */
+/* test.{narrow_formats} format={} reduced */
+/* test.{narrow_formats}.gpu format={} reduced */
+/* test.indices64.gpu WEFT_TEST_INDICES=64 reduced */
+/* test.least device=least reduced short_launches */
 #include "oracle/reference_scan.h"
 #include "support/op_case.h"
 

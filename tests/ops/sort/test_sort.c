@@ -1,5 +1,10 @@
 /* Sorting and the greatest elements: every path of the kernels by length and k, ties, NaN, zeros of both
  * signs, the ends of the integers. Indices compare exactly, so stability is proven with them. */
+/* test gpu:optimised */
+/* test.{narrow_formats} format={} reduced */
+/* test.{narrow_formats}.gpu format={} reduced */
+/* test.indices64.gpu WEFT_TEST_INDICES=64 reduced */
+/* test.{least,processor,group8} device={} reduced short_launches */
 #include "oracle/reference_sort.h"
 #include "support/op_case.h"
 

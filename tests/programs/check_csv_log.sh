@@ -1,0 +1,17 @@
+#!/bin/sh
+# --csv-log of a program with a loop of its own has a line for each step, also where it goes on from a checkpoint that is older than
+# the last line. Usage: check_csv_log.sh PROGRAM FOLDER
+set -u
+program=$1 folder=$2
+rm -rf "$folder"
+mkdir -p "$folder"
+run() {
+    "$program" --csv-log "$folder/log.csv" --checkpoint "$folder/saved.safetensors" --checkpoint-every 10 --resume "$@" \
+        >"$folder/out" 2>"$folder/err" || { echo "it failed: $(cat "$folder/err")"; exit 1; }
+}
+run --steps 10
+printf '11,1\n12,1\n' >>"$folder/log.csv"
+run --steps 20
+{ echo step && seq 20; } >"$folder/wanted"
+cut -d, -f1 "$folder/log.csv" | diff - "$folder/wanted" || { echo "other steps: $(cat "$folder/log.csv")"; exit 1; }
+awk -F, 'NF != 2 || (NR > 1 && !($2 > 0)) { print "line " NR ": " $0; bad = 1 } END { exit bad }' "$folder/log.csv"

@@ -1,0 +1,35 @@
+/* See hangs.h. */
+#include "support/fixture.h"
+
+#include "support/hangs.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static size_t launches; /* clEnqueueNDRangeKernel among the functions of the layer */
+
+void hangs_open(char **argv) {
+    const fault_function *functions;
+    const size_t count = fault_layer_functions(&functions);
+    if (!getenv("OPENCL_LAYERS")) {
+        setenv("OPENCL_LAYERS", FAULT_LAYER_FILE, 1);
+        execv("/proc/self/exe", argv);
+    }
+    while (launches < count && strcmp(functions[launches].name, "clEnqueueNDRangeKernel") != 0) launches++;
+}
+
+void hangs_arm(long nth, bool all) {
+    fault_layer_arm(launches, nth, nth > 0 ? FAULT_HANGS : CL_SUCCESS, all);
+}
+
+void hangs_lose(long nth, cl_int error) {
+    fault_layer_arm(launches, nth, error, true);
+    fault_layer_keep_quiet();
+}
+
+void hangs_assert_nothing_left(void) {
+    char left[256];
+    fault_layer_describe_live(left, sizeof left);
+    if (fault_layer_live() != 0) fail_msg("left behind: %s", left);
+    fault_layer_end_hung();
+}
