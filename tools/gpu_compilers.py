@@ -213,6 +213,23 @@ class Toolbox:
         return max((int(path[-2:]) for path in documents), default=0)
 
 
+def compiler_versions(toolbox):
+    """What the compilers that are used say of their versions; of Intel's, which says it only to files, its name."""
+    found = []
+    try:
+        found.append(run([toolbox.clang("amdgcn--amdhsa.bc")[0], "--version"], env=toolbox.environment).splitlines()[0])
+    except Missing:
+        pass
+    ptxas = toolbox.program("nvidia/cu13/bin/ptxas", "usr/local/cuda/bin/ptxas")
+    if ptxas:
+        found.append("ptxas " + run([ptxas, "--version"]).strip().splitlines()[-1])
+    try:
+        found.append(os.path.basename(intel_command(toolbox)[-1]))
+    except Missing:
+        pass
+    return found
+
+
 def group_sizes(toolbox, library, source):
     """The size of kernels' groups, where the source requires one."""
     clang, _ = toolbox.clang(library)

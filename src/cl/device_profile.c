@@ -17,7 +17,7 @@ typedef struct device_kind {
  * 1000x3000x3000`; f64 has half as many lanes, and 16-bit formats are converted and computed in f32. bandwidth: `weft
  * bench map`. peak_engine: AMX, `weft bench gemm
  * --precision bf16 2048x2048x2048`; peak_vectors: AVX-512 BF16, the same on two cores of AMD's Zen 4. near_bandwidth and wake_seconds: `weft bench gemm` of 8x512x512 and of 64x64x64. prices: weft_sum of
- * 16,777,216 quotients, functions and random numbers (docs/measurements.md). GPUs have the figures of a small one where known_devices.c does
+ * 16,777,216 quotients, functions and random numbers. GPUs have the figures of a small one where known_devices.c does
  * not know better, and
  * the prices of processors, until measurements replace them. One group of the two that hide each other's waits reaches half
  * of the speed. */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The checks of documents (links, decisions, functions, variables of the environment, examples) fail on trees that break their rules and pass on
+# The checks of documents (links, decisions, results, functions, variables of the environment, examples) fail on trees that break their rules and pass on
 # those that keep them.
 # Usage: check_document_checks.sh
 # test: 
@@ -54,6 +54,44 @@ breaks_decisions 'the list differs from the pages' README.md 's/Words/Word/'
 breaks_decisions 'the list differs from the pages' words.md 's/words are/words were/'
 rm -rf "${tree:?}"/*
 expect fail "decisions of no tree" sh "$here/check_decisions.sh" "$tree"
+
+# measured: a tree with this tree's results and the page of them. breaks_results TEXT FILE SCRIPT: with FILE edited by sed's SCRIPT the
+# check fails and TEXT is in what it prints.
+measured() {
+    fresh
+    mkdir -p "$tree/docs" "$tree/bench"
+    cp -r "$here/../../bench/results" "$here/../../bench/targets.json" "$tree/bench/"
+    cp "$here/../../docs/performance.md" "$here/../../docs/performance.svg" "$tree/docs/"
+}
+breaks_results() {
+    measured
+    sed -i "$3" "$tree"/$2
+    expect fail "results: $1, after $3" sh "$here/check_results.sh" "$tree"
+    printed "$1" "$3"
+}
+if command -v python3 >/dev/null; then
+    measured
+    expect pass "a page of the results" sh "$here/check_results.sh" "$tree"
+    breaks_results 'performance.md is not what' docs/performance.md 's/ResNet-50, 16 | [0-9.]*/ResNet-50, 16 | 7/'
+    breaks_results 'performance.svg is not what' docs/performance.svg 's/>AlexNet-R</>AlexNet</'
+    breaks_results 'performance.md is not what' 'bench/results/*.json' '0,/"weft_ms": \[/s//"weft_ms": [7, /'
+    breaks_results 'performance.md is not what' bench/targets.json 's/"ResNet-50 16": [0-9.]*/"ResNet-50 16": 0.01/'
+    breaks_results 'more than 150' docs/performance.md 's/$/\n/'
+    measured
+    rm "$tree"/bench/results/*
+    expect fail "no results" sh "$here/check_results.sh" "$tree"
+    printed 'no results in' "no results are left"
+fi
+
+fresh
+mkdir -p "$tree/docs/tutorial"
+touch "$tree/README.md" "$tree/CONTRIBUTING.md" "$tree/docs/limitations.md" "$tree/docs/performance.md" "$tree/docs/tutorial/one.md"
+expect pass "short documents" sh "$here/check_lengths.sh" "$tree"
+seq 41 >"$tree/docs/limitations.md"
+expect fail "limitations of 41 lines" sh "$here/check_lengths.sh" "$tree"
+seq 40 >"$tree/docs/limitations.md"
+seq 3170 >"$tree/docs/tutorial/one.md"
+expect fail "documents of 3210 lines" sh "$here/check_lengths.sh" "$tree"
 
 # documented: a good tree with two ops and their page.
 documented() {

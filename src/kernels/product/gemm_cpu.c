@@ -145,8 +145,8 @@ static wi_gemm_shape transpose_of(const wi_gemm_shape *shape) {
 }
 
 /* The kernel changes the places of A and B, which are read in one format then. The rows of A share what the
- * transposition of B costs, 18 % of the time with 64 rows, 10 % with 128, 6 % with 256 (docs/measurements.md); to try
- * each cut takes time to plan, for which the last is too little. */
+ * transposition of B costs: with more than MOST_ROWS the gain does not pay for the time in which the planner tries each
+ * cut. */
 static bool may_turn(const wi_kernel_site *site, const wi_gemm_shape *shape) {
     enum { MOST_ROWS = 128 };
     return shape->m <= MOST_ROWS && shape->b_row == 1 && shape->b_column != 1 && shape->a_column == 1 &&
