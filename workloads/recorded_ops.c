@@ -100,6 +100,7 @@ static weft_tensor *build_index(const char *op, const cJSON *c, weft_tensor *con
     if (strcmp(op, "scatter_reduce") == 0) return weft_scatter_reduce(x[0], axis, x[1], x[2], kind, keep);
     if (strcmp(op, "index_reduce") == 0) return weft_index_reduce(x[0], axis, x[1], x[2], kind, keep);
     if (strcmp(op, "sparse_matmul") == 0) return weft_sparse_matmul(x[0], x[1], x[2], size, x[3]);
+    if (strcmp(op, "sparse_rows") == 0) return weft_sparse_rows(x[0], x[1]);
     if (strcmp(op, "gather") == 0) return weft_gather(x[0], axis, x[1]);
     if (strcmp(op, "index_select") == 0) return weft_index_select(x[0], axis, x[1]);
     if (strcmp(op, "scatter_add") == 0) return weft_scatter_add(x[0], axis, x[1], x[2]);
@@ -202,6 +203,8 @@ static weft_tensor *build_other(const char *op, const cJSON *c, weft_tensor *con
     const bool keep = cJSON_IsTrue(member(c, "keep"));
     if (strcmp(op, "sum") == 0) return weft_sum_axes(x[0], axes, keep);
     if (strcmp(op, "mean") == 0) return weft_mean_axes(x[0], axes, keep);
+    if (strcmp(op, "size") == 0) return weft_size(x[0], number(c, "axis"));
+    if (strcmp(op, "masked_mean") == 0) return weft_masked_mean_axes(x[0], x[1], axes, keep);
     if (strcmp(op, "max") == 0) return weft_max_axes(x[0], axes, keep);
     if (strcmp(op, "argmax") == 0) return weft_argmax_axes(x[0], axes, keep);
     if (strcmp(op, "matmul") == 0) return weft_matmul(x[0], x[1]);
@@ -314,6 +317,7 @@ static weft_tensor *build_class_loss(const char *op, const cJSON *c, weft_tensor
     options.ignored_label = member(c, "ignored") ? number(c, "ignored") : -100;
     if (IS("nll")) return weft_nll_loss(x[0], x[1], &options);
     options.label_smoothing = n;
+    if (IS("sequence_cross_entropy")) return weft_sequence_cross_entropy_loss(x[0], x[1], x[2], &options);
     return IS("cross_entropy") ? weft_cross_entropy_loss(x[0], x[1], &options) : NULL;
 }
 

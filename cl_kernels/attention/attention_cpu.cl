@@ -99,7 +99,7 @@ typedef struct weft_attention_blocks {
 #endif
 #include "attention_block_cpu.clh"
 
-/* Work-item (block of queries, n), the last queries first. y: rows of DV; lse behind all of y. */
+/* Work-item (block of queries, n), the last queries first. y: rows of DV; lse behind all of y, and what it lost behind that. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(forward)(__global const float *restrict q, long q_offset,
     __global const float *restrict k, long k_offset, __global const float *restrict v, long v_offset,
     __global float *restrict y, long y_offset, int mask_kind, __global const uchar *restrict mask,
@@ -158,7 +158,10 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(forward)(__global const float *restrict q,
     y += y_offset;
     for (int i = 0; i < nq; i++) {
         rescale[i] = total[i] == 0.0f ? 0.0f : 1.0f / total[i];
-        y[lse + (long)n * queries + query + i] = total[i] == 0.0f ? INFINITY : most[i] + log2(total[i]);
+        const float log_sum = total[i] == 0.0f ? INFINITY : most[i] + log2(total[i]);
+        y[lse + (long)n * queries + query + i] = log_sum;
+        y[lse + (long)(n + get_global_size(1)) * queries + query + i] =
+            weft_attention_lost(log_sum, most[i], total[i]);
     }
     WEFT_PUT_BLOCK(y + a * y_0 + b * y_1 + query * y_row, sums, nq, dv_width, y_row, rescale);
     WEFT_ENGINE_END(own)

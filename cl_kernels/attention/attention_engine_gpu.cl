@@ -131,8 +131,12 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     y += y_offset;
     if (own_part == 0) {
         factors[own_row] = total == 0.0f ? 0.0f : 1.0f / total;
-        if (first + own_row < queries)
-            y[lse + (long)n * queries + first + own_row] = total == 0.0f ? INFINITY : own.top + log2(total);
+        const float log_sum = total == 0.0f ? INFINITY : own.top + log2(total);
+        if (first + own_row < queries) {
+            y[lse + (long)n * queries + first + own_row] = log_sum;
+            y[lse + (long)(n + get_global_size(1)) * queries + first + own_row] =
+                weft_attention_lost(log_sum, own.top, total);
+        }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     y += a * y_0 + b * y_1 + (first + row) * y_row + column;

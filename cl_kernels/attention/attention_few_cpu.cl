@@ -61,7 +61,7 @@ static inline int weft_few_mask(
 #define WEFT_FEW_DV       4
 #endif
 
-/* Work-item (query, n). y: rows of DV; lse behind all of y. */
+/* Work-item (query, n). y: rows of DV; lse behind all of y, and what it lost behind that. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(few)(__global const float *restrict q, long q_offset,
     __global const float *restrict k, long k_offset, __global const float *restrict v, long v_offset,
     __global float *restrict y, long y_offset, int mask_kind, __global const uchar *restrict mask,
@@ -110,7 +110,9 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(few)(__global const float *restrict q, lon
         }
     }
     y += y_offset;
-    y[lse + (long)n * queries + query] = total == 0.0f ? INFINITY : most + log2(total);
+    const float log_sum = total == 0.0f ? INFINITY : most + log2(total);
+    y[lse + (long)n * queries + query] = log_sum;
+    y[lse + (long)(n + get_global_size(1)) * queries + query] = weft_attention_lost(log_sum, most, total);
     y += a * y_0 + b * y_1 + query * y_row;
     const float inverse = total == 0.0f ? 0.0f : 1.0f / total;
     WEFT_UNROLL for (int x = 0; x < WEFT_FEW_DV; ++x) * (__global weft_lanes_f32 *)(y + 16 * x) =

@@ -104,10 +104,6 @@ static inline float weft_attention_number(__global const float *from, int at, in
     return there ? number : 0.0f;
 }
 
-static inline void weft_attention_put(__global float *to, int x, int width, float number) {
-    if (x < width) to[x] = number;
-}
-
 /* The first column of a tile of 4 x 4; the tile with another one in its place, behind the others. */
 #define WEFT_ATTENTION_COLUMN(tile) ((float4)((tile)[0].x, (tile)[1].x, (tile)[2].x, (tile)[3].x))
 #define WEFT_ATTENTION_ROTATE(tile, column)                                                                  \
@@ -355,10 +351,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
     const float4 logs = total == 0.0f ? (float4)(INFINITY) : top + log2(total);
     if (lane == 0) {
         __global float *const rest = y + later.logs + 4 * down;
-        weft_attention_put(rest, 0, queries - query, logs.x);
-        weft_attention_put(rest, 1, queries - query, logs.y);
-        weft_attention_put(rest, 2, queries - query, logs.z);
-        weft_attention_put(rest, 3, queries - query, logs.w);
+        weft_attention_put_rows(rest, queries - query, logs);
+        weft_attention_put_rows(rest + (long)get_global_size(1) * queries, queries - query,
+            total == 0.0f ? (float4)(1.0f) : WEFT_ATTENTION_LOST(logs, top, total));
     }
     const float4 factors = total == 0.0f ? 0.0f : 1.0f / total;
     WEFT_NAME(store_rows)

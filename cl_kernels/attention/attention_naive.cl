@@ -56,7 +56,7 @@ static inline float weft_attention_masked(float score, int kind, __global const 
         weft_attention_dot(query, q_column, other, k_column, d_width) * (scale * WEFT_LOG2E), mask_kind,     \
         mask, mask_offset + (i)*mask_row + (j)*mask_column)
 
-/* Work-item (query, n). y: rows of DV; lse behind all of y. */
+/* Work-item (query, n). y: rows of DV; lse behind all of y, and what it lost behind that. */
 __kernel void WEFT_NAME(forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
     const int n = (int)get_global_id(1), i = (int)get_global_id(0);
     if (i >= queries) return;
@@ -75,7 +75,9 @@ __kernel void WEFT_NAME(forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
         total = total * factor + exp2(score - top);
     }
     y += y_offset;
-    y[lse + (long)n * queries + i] = total == 0.0f ? INFINITY : top + log2(total);
+    const float log_sum = total == 0.0f ? INFINITY : top + log2(total);
+    y[lse + (long)n * queries + i] = log_sum;
+    y[lse + (long)(n + get_global_size(1)) * queries + i] = weft_attention_lost(log_sum, top, total);
     y += a * y_0 + b * y_1 + i * y_row;
     weft_attention_clear(y, dv_width);
     const float inverse = total == 0.0f ? 0.0f : 1.0f / total;

@@ -348,11 +348,11 @@ WEFT_API weft_status weft_tensor_write(weft_tensor *variable, const void *data, 
 WEFT_API weft_status weft_tensor_copy(weft_tensor *to, weft_tensor *from);
 
 /* ---- snapshots: everything that training changes, kept on the device ----
- * A snapshot holds what the graph's parameters and states hold, those of optimizers included, the counters of updates and
- * of random numbers, and the scalars: after weft_snapshot_restore training goes on as it did after weft_snapshot_take, as
- * often as wanted. For the best weights of a training, trials of learning rates, a step that is taken back. It takes as
- * much device memory as the graph's variables (weft_plan_info.variable_bytes). Neither call waits for the device. What
- * was created since the last take keeps its value. */
+ * A snapshot holds what the graph's parameters and states hold, those of optimizers and L-BFGS's history included, the
+ * counters of updates and of random numbers, and the scalars: after weft_snapshot_restore training goes on as it did after
+ * weft_snapshot_take, as often as wanted. For the best weights of a training, trials of learning rates, a step that is taken
+ * back. It takes as much device memory as the graph's variables (weft_plan_info.variable_bytes). Neither call waits for the
+ * device. What was created since the last take keeps its value. */
 typedef struct weft_snapshot weft_snapshot;
 /* An empty one, which retains the graph. */
 WEFT_API weft_status weft_snapshot_create(weft_snapshot **snapshot, weft_graph *graph);

@@ -27,8 +27,10 @@ WEFT_API weft_tensor *weft_gradient_vector(weft_tensor *loss, const char *parame
  * few parameters. What PyTorch's closure does, a plan of the optimizer does: it computes the loss and the gradient vector in
  * the form of training, at each trial point for the same inputs. Dropout draws anew in each, and norms move their running
  * statistics in each; both disturb the search. Directions, the history (2 · history vectors of f32) and the search are on the
- * host, in double precision; the parameters and the plan are on the device. Checkpoints hold the parameters alone: a resumed
- * program, and one that has written parameters itself, makes another optimizer, which begins without a history. */
+ * host, in double precision; the parameters and the plan are on the device. Checkpoints and snapshots of the graph hold the
+ * history: an optimizer that is made before weft_checkpoint_load goes on with the same bits. It begins without a history, which
+ * the log says, if the file has none, or one of other parameters; of a longer history it takes the newest pairs. A
+ * program that has written parameters itself makes another optimizer, as the history is of the old ones. */
 typedef struct weft_lbfgs weft_lbfgs;
 typedef enum weft_line_search {
     WEFT_LINE_SEARCH_STRONG_WOLFE, /* the default: cubic interpolation until the loss and its slope have fallen enough */

@@ -1,7 +1,7 @@
 /* Copies of variables on the device: from one to another, and of all that training changes (contract in graph.h). */
 #include "cl/driver.h"
 #include "cl/launch.h"
-#include "graph/nodes.h"
+#include "graph/host_state.h"
 #include <string.h>
 
 static weft_status copy(
@@ -61,6 +61,7 @@ struct weft_snapshot {
     size_t clock_count;
     wi_scalar *scalars;
     size_t scalar_count, scalar_capacity;
+    wi_host_copies host;
     uint64_t draws;
     bool swapped, taken;
 };
@@ -87,6 +88,7 @@ void weft_snapshot_release(weft_snapshot *snapshot) {
     weft_graph *const graph = snapshot->graph;
     const weft_allocator *const allocator = graph->context->allocator;
     clear_blocks(snapshot);
+    wi_host_copies_clear(graph, &snapshot->host);
     wi_release(allocator, snapshot->blocks);
     wi_release(allocator, snapshot->scalars);
     wi_release(allocator, snapshot);
@@ -120,7 +122,7 @@ static weft_status take_numbers(weft_snapshot *snapshot) {
     snapshot->clock_count = graph->clock_count;
     snapshot->draws = graph->draws;
     snapshot->swapped = graph->swapped;
-    return WEFT_OK;
+    return wi_host_copies_take(snapshot->graph, &snapshot->host);
 }
 
 weft_status weft_snapshot_take(weft_snapshot *snapshot) {
@@ -150,5 +152,5 @@ weft_status weft_snapshot_restore(weft_snapshot *snapshot) {
     for (size_t i = 0; i < snapshot->scalar_count; i++) graph->scalars[i] = snapshot->scalars[i];
     graph->draws = snapshot->draws;
     graph->swapped = snapshot->swapped;
-    return WEFT_OK;
+    return wi_host_copies_restore(graph, &snapshot->host);
 }

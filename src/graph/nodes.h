@@ -275,6 +275,8 @@ typedef struct wi_attachment {
     struct wi_attachment *next;
 } wi_attachment;
 
+typedef struct wi_host_state wi_host_state; /* graph/host_state.h */
+
 typedef struct wi_known_node {
     uint32_t hash;
     weft_tensor *node; /* NULL: unused */
@@ -319,9 +321,11 @@ struct weft_graph {
         told_of_training; /* the log has said that a plan computes in the form for training and updates nothing */
     bool swapped;         /* the parameters hold the average, and the average the parameters */
     wi_attachment *attachments;
-    int64_t length_symbol; /* of the nodes that have the length (graph/shape.h); 0: none has */
-    wi_origins origins;    /* graph/origin.h */
-    weft_status status;    /* the first error */
+    wi_host_state *host_states; /* in order of addition */
+    uint64_t host_state_count;  /* added so far */
+    int64_t length_symbol;      /* of the nodes that have the length (graph/shape.h); 0: none has */
+    wi_origins origins;         /* graph/origin.h */
+    weft_status status;         /* the first error */
     char error[1024];
 };
 

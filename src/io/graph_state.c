@@ -75,6 +75,13 @@ static size_t number_of_saved(const weft_graph *graph, size_t index) {
     return number;
 }
 
+static weft_status list_host_states(wi_saved_list *list, const weft_graph *graph) {
+    size_t number = 0;
+    for (wi_host_state *state = graph->host_states; state; state = state->next)
+        WI_TRY(wi_saved_list_add_state(list, state, number++));
+    return WEFT_OK;
+}
+
 static weft_status list_states(wi_saved_list *list, weft_graph *graph) {
     size_t carried = 0;
     for (size_t i = 0; i < graph->variable_count; i++) {
@@ -86,7 +93,7 @@ static weft_status list_states(wi_saved_list *list, weft_graph *graph) {
         else if (variable->assigned && !variable->transient && *weft_tensor_name(variable->tensor) == '\0')
             WI_TRY(list_numbered(list, variable, "carried", carried++));
     }
-    return WEFT_OK;
+    return list_host_states(list, graph);
 }
 
 /* ---- encodings ---- */

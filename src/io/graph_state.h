@@ -4,6 +4,7 @@
  *   weft.optimizer.ROLE.NAME  what an optimizer keeps of parameter NAME ("m", "v", "momentum", "average", ...); of the
  *                             second weft_minimize of a graph optimizer2, and so on
  *   weft.loss_scale.WHAT.N    what loss scaling counts
+ *   weft.lbfgs.N              what L-BFGS keeps in host memory, in bytes (nn/lbfgs.c), in order of creation
  *   weft.carried.N            states without a name that something assigns to, in order of creation
  *
  * No parameter and no named state has a name that begins with "weft." (WI_RESERVED_PREFIX). A trainer adds

@@ -1,7 +1,7 @@
 /* Lists of what is saved (contract in saved_list.h). */
 #include "io/saved_list.h"
 #include "base/platform.h"
-#include "graph/nodes.h"
+#include "graph/variable_names.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,14 +72,30 @@ weft_status wi_saved_list_note_text(wi_saved_list *list, const char *key, const 
     return WEFT_OK;
 }
 
+weft_status wi_saved_list_add_state(wi_saved_list *list, wi_host_state *state, size_t number) {
+    char name[64];
+    const size_t bytes = state->size(state);
+    snprintf(name, sizeof name, "%s.%zu", state->kind, number);
+    const wi_saved_entry entry = {.name = name,
+        .dtype = WEFT_U8,
+        .rank = 1,
+        .dims = {(int64_t)bytes},
+        .bytes = bytes,
+        .state = state,
+        .is_optional = true};
+    return wi_saved_list_add(list, WI_RESERVED_PREFIX, &entry);
+}
+
 weft_status wi_saved_entry_read(const wi_saved_entry *entry, void *data) {
     if (entry->variable) return wi_variable_read(entry->variable, entry->offset, data, entry->bytes);
-    if (entry->bytes) memcpy(data, entry->host, entry->bytes);
+    if (entry->state) entry->state->save(entry->state, data);
+    if (!entry->state && entry->bytes) memcpy(data, entry->host, entry->bytes);
     return WEFT_OK;
 }
 
 weft_status wi_saved_entry_write(const wi_saved_entry *entry, const void *data) {
     if (entry->variable) return wi_variable_write(entry->variable, entry->offset, data, entry->bytes);
+    if (entry->state) return entry->state->load(entry->state, data, entry->bytes);
     if (entry->bytes) memcpy(entry->host, data, entry->bytes);
     return WEFT_OK;
 }

@@ -5,6 +5,7 @@
 #ifndef WI_SAVED_LIST_H
 #define WI_SAVED_LIST_H
 
+#include "graph/host_state.h"
 #include "io/safetensors.h"
 
 typedef struct wi_saved_entry {
@@ -17,7 +18,8 @@ typedef struct wi_saved_entry {
     weft_tensor *variable; /* whose memory holds it, from `offset` on; NULL: `host` does */
     size_t offset;
     void *host;
-    bool is_optional; /* a checkpoint without it is good: it then begins anew */
+    wi_host_state *state; /* not NULL: it holds the content, in as many bytes of WEFT_U8 as it says */
+    bool is_optional;     /* a checkpoint without it is good: it then begins anew */
 } wi_saved_entry;
 
 typedef struct wi_saved_list {
@@ -37,6 +39,8 @@ void wi_saved_list_empty(wi_saved_list *list);
 /* A whole parameter or state. */
 wi_saved_entry wi_saved_entry_of(weft_tensor *variable);
 weft_status wi_saved_list_add_variable(wi_saved_list *list, weft_tensor *variable);
+/* A state in host memory, as "weft.KIND.NUMBER". */
+weft_status wi_saved_list_add_state(wi_saved_list *list, wi_host_state *state, size_t number);
 /* The entry is copied, and its name becomes prefix + name. */
 weft_status wi_saved_list_add(wi_saved_list *list, const char *prefix, const wi_saved_entry *entry);
 /* A string of the metadata; the value is printed in the C locale. */

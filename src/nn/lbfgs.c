@@ -1,38 +1,12 @@
 /* L-BFGS (contract in vectors.h): the direction from the history by the two-loop recursion (Nocedal and Wright 2006, algorithm
  * 7.4), a line search, and the ends of a step. */
+#include "nn/lbfgs.h"
 #include "base/options.h"
 #include "graph/length.h"
 #include "nn/line_search.h"
-#include "nn/parameter_vector.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-/* How the parameters changed in an iteration, and how the gradient did. */
-typedef struct pair {
-    float *step, *change;
-    double factor; /* 1 / (step · change) */
-} pair;
-
-struct weft_lbfgs {
-    weft_graph *graph;
-    weft_lbfgs_options options;
-    weft_plan *plan;
-    weft_tensor *outputs[2]; /* loss, gradient */
-    weft_tensor **parameters;
-    size_t parameter_count, size;
-    /* size each */
-    double *x, *direction, *gradient, *before; /* before: the gradient of the iteration before */
-    double *points;                            /* of the line search */
-    float *copied;
-    pair *pairs;     /* the oldest first */
-    double *weights; /* one a pair */
-    size_t pair_count;
-    double scale;  /* of the first guess of the inverse Hessian */
-    double length; /* of the latest iteration's step, in directions */
-    double loss;   /* at x, as is the gradient */
-    weft_lbfgs_info info;
-};
 
 /* ---- making one ---- */
 
@@ -105,13 +79,12 @@ static weft_status create(weft_lbfgs **optimizer, weft_tensor *loss, const weft_
     WI_TRY(read_options(&own, options));
     weft_lbfgs *const made = wi_allocate(loss->graph->context->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
-    *made = (weft_lbfgs){.graph = weft_graph_retain(loss->graph),
-        .options = own,
-        .scale = 1,
-        .info = {.loss = (double)NAN, .largest_gradient = (double)NAN}};
+    *made = (weft_lbfgs){.graph = weft_graph_retain(loss->graph), .options = own};
+    wi_lbfgs_begin_anew(made);
     weft_status status = make_plan(made, loss);
     if (status == WEFT_OK) status = allocate(made);
     made->options.parameters = NULL; /* the caller's */
+    if (status == WEFT_OK) wi_lbfgs_keep(made);
     if (status == WEFT_OK)
         *optimizer = made;
     else
@@ -126,6 +99,7 @@ weft_status weft_lbfgs_create(weft_lbfgs **optimizer, weft_tensor *loss, const w
 void weft_lbfgs_release(weft_lbfgs *o) {
     if (!o) return;
     const weft_allocator *const allocator = o->graph->context->allocator;
+    wi_host_state_remove(o->graph, &o->state);
     for (int i = 0; o->pairs && i < o->options.history; i++) {
         wi_release(allocator, o->pairs[i].step);
         wi_release(allocator, o->pairs[i].change);
@@ -210,25 +184,22 @@ static weft_status begin_at_parameters(weft_lbfgs *o) {
 /* ---- the direction ---- */
 
 /* The place of the newest pair; the oldest is given up where there are as many as may be. */
-static weft_status place_pair(weft_lbfgs *o, pair *place) {
-    const weft_allocator *const allocator = o->graph->context->allocator;
+static weft_status place_pair(weft_lbfgs *o, wi_lbfgs_pair *place) {
     const size_t most = (size_t)o->options.history;
-    const pair oldest = o->pairs[0];
+    const wi_lbfgs_pair oldest = o->pairs[0];
     if (o->pair_count == most) {
         memmove(o->pairs, o->pairs + 1, (most - 1) * sizeof *o->pairs);
         o->pairs[--o->pair_count] = oldest;
     }
-    pair *const own = &o->pairs[o->pair_count];
-    if (!own->step) own->step = wi_allocate_array(allocator, o->size, sizeof *own->step);
-    if (!own->change) own->change = wi_allocate_array(allocator, o->size, sizeof *own->change);
-    *place = *own;
-    return own->step && own->change ? WEFT_OK : WEFT_ERROR_MEMORY;
+    WI_TRY(wi_lbfgs_allocate_pair(o, &o->pairs[o->pair_count]));
+    *place = o->pairs[o->pair_count];
+    return WEFT_OK;
 }
 
 /* What the iteration before has shown of the curvature, unless that was none. */
 static weft_status remember(weft_lbfgs *o) {
     double along = 0, squares = 0;
-    pair newest;
+    wi_lbfgs_pair newest;
     for (size_t i = 0; i < o->size; i++) {
         const double change = o->gradient[i] - o->before[i];
         along += change * o->direction[i] * o->length;
@@ -251,13 +222,13 @@ static void set_direction(weft_lbfgs *o) {
     double *const d = o->direction;
     for (size_t i = 0; i < o->size; i++) d[i] = -o->gradient[i];
     for (size_t k = o->pair_count; k-- > 0;) {
-        const pair *const p = &o->pairs[k];
+        const wi_lbfgs_pair *const p = &o->pairs[k];
         o->weights[k] = p->factor * dot_floats(p->step, d, o->size);
         for (size_t i = 0; i < o->size; i++) d[i] -= o->weights[k] * (double)p->change[i];
     }
     for (size_t i = 0; i < o->size; i++) d[i] *= o->scale;
     for (size_t k = 0; k < o->pair_count; k++) {
-        const pair *const p = &o->pairs[k];
+        const wi_lbfgs_pair *const p = &o->pairs[k];
         const double rest = o->weights[k] - p->factor * dot_floats(p->change, d, o->size);
         for (size_t i = 0; i < o->size; i++) d[i] += rest * (double)p->step[i];
     }

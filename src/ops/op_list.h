@@ -152,12 +152,15 @@ WI_FUNCTION_ROW(mean)        /* reduce.c */
 WI_FUNCTION_ROW(any)
 WI_FUNCTION_ROW(all)
 WI_FUNCTION_ROW(count_nonzero)
+WI_FUNCTION_ROW(masked_mean) /* masked_mean.c */
+WI_FUNCTION_ROW(sequence_cross_entropy) /* loss_sequence.c */
 WI_FUNCTION_ROW(linear_with) /* matmul.c */
 WI_FUNCTION_ROW(scatter_add) /* index.c */
 WI_FUNCTION_ROW(index_add)
 WI_FUNCTION_ROW(scatter_reduce) /* scatter_reduce.c */
 WI_FUNCTION_ROW(index_reduce)
 WI_FUNCTION_ROW(sparse_matmul) /* sparse.c */
+WI_FUNCTION_ROW(sparse_rows)
 WI_FUNCTION_ROW(embedding_bag_with) /* embedding_bag.c */
 WI_FUNCTION_ROW(transpose)   /* movement.c */
 WI_FUNCTION_ROW(flatten)
@@ -191,6 +194,7 @@ WI_FUNCTION_ROW(one_hot)
 WI_FUNCTION_ROW(arange)
 WI_FUNCTION_ROW(full)
 WI_FUNCTION_ROW(eye)
+WI_FUNCTION_ROW(size)        /* size.c */
 WI_FUNCTION_ROW(outer)       /* matmul.c */
 WI_FUNCTION_ROW(dot)
 WI_FUNCTION_ROW(mv)

@@ -17,7 +17,8 @@
     X(prod, prod_cases)                                                                                      \
     X(any, any_cases)                                                                                        \
     X(all, all_cases)                                                                                        \
-    X(count_nonzero, count_nonzero_cases)
+    X(count_nonzero, count_nonzero_cases)                                                                    \
+    X(masked_mean, masked_mean_cases)
 #define MOMENT_OPS(X)                                                                                        \
     X(var, var_cases)                                                                                        \
     X(std, std_cases)
@@ -45,6 +46,7 @@
     X(log_softmax, log_softmax_cases)
 #define LOSS_CLASS_OPS(X)                                                                                    \
     X(cross_entropy, cross_entropy_cases)                                                                    \
+    X(sequence_cross_entropy, sequence_cross_entropy_cases)                                                  \
     X(nll, nll_cases)                                                                                        \
     X(multi_margin, multi_margin_cases)
 #define LOSS_REGRESSION_OPS(X)                                                                               \
@@ -92,7 +94,7 @@
     X(scatter_reduce, scatter_reduce_cases)                                                                  \
     X(index_reduce, index_reduce_cases)                                                                      \
     X(index_copy, index_copy_cases)
-#define SPARSE_OPS(X) X(sparse_matmul, sparse_matmul_cases)
+#define SPARSE_OPS(X) X(sparse_matmul, sparse_matmul_cases) X(sparse_rows, sparse_rows_cases)
 #define EMBEDDING_OPS(X)                                                                                     \
     X(embedding, embedding_cases)                                                                            \
     X(embedding_bag_with, embedding_bag_with_cases)
@@ -114,7 +116,8 @@
     X(one_hot, one_hot_cases)                                                                                \
     X(arange, arange_cases)                                                                                  \
     X(full, full_cases)                                                                                      \
-    X(eye, eye_cases)
+    X(eye, eye_cases)                                                                                        \
+    X(size, size_cases)
 #define EINSUM_OPS(X) X(einsum, einsum_cases)
 #define SCAN_OPS(X)                                                                                          \
     X(cumsum, cumsum_cases)                                                                                  \

@@ -59,9 +59,10 @@ static bool names(const char *text, weft_dtype dtype) {
     return wi_dtype_is_float(dtype) && strstr(text, "a float");
 }
 
-/* Labels of a float are classes' probabilities: another shape. */
+/* Labels of a float are classes' probabilities, and lengths of bool a mask: another shape. */
 static bool is_about_shape(const trial *t) {
-    return strcmp(t->op, "cross_entropy") == 0 && t->input == 1 && wi_dtype_is_float(t->dtype);
+    return (strcmp(t->op, "cross_entropy") == 0 && t->input == 1 && wi_dtype_is_float(t->dtype)) ||
+           (strcmp(t->op, "sequence_cross_entropy") == 0 && t->input == 2 && t->dtype == WEFT_BOOL);
 }
 
 /* It names an op, the dtype that it was given, and one that it takes there: that of the recorded case. */

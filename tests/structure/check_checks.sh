@@ -64,6 +64,25 @@ expect pass "expressions with rows" sh "$here/check_calls.sh" "$tree"
 echo 'WEFT_API weft_tensor *weft_other(weft_tensor *x);' >>"$tree/include/weft/device.h"
 expect fail "an expression without a row" sh "$here/check_calls.sh" "$tree"
 
+# with_rows FILE SCRIPT: a tree with the headers and the op table, of which sed's SCRIPT edits FILE.
+with_rows() {
+    fresh
+    mkdir -p "$tree/src/ops"
+    cp "$here"/../../include/weft/*.h "$tree/include/weft"
+    cp "$here/../../src/ops/op_list.h" "$tree/src/ops"
+    sed -i "$2" "$tree/$1"
+}
+with_rows src/ops/op_list.h ''
+expect pass "a row for each function" sh "$here/check_rows.sh" "$tree"
+with_rows src/ops/op_list.h '/(masked_mean)/d'
+expect fail "a function without a row" sh "$here/check_rows.sh" "$tree"
+printed 'weft_masked_mean_axes has no row' 'its row is gone'
+with_rows include/weft/ops.h '/^WEFT_API.*weft_square(/s/^/WEFT_API weft_tensor *weft_cube(weft_tensor *x);\n/'
+expect fail "a new function without a row" sh "$here/check_rows.sh" "$tree"
+printed 'weft_cube has no row' 'its declaration'
+with_rows src/ops/op_list.h 's/(masked_mean)/(keep_f32)/'
+expect fail "a row of a listed function" sh "$here/check_rows.sh" "$tree"
+
 fresh
 touch "$tree/CMakeLists.txt" "$tree/src/CMakeLists.txt"
 expect pass "unique names" sh "$here/check_names.sh" "$tree"

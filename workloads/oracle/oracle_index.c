@@ -223,3 +223,24 @@ ORACLE_EVALUATE(sparse_matmul) {
     return f64_sparse_matmul(in[2], in[1], in[3], oracle_size(call->integers[0], sizes), in[0]);
 }
 ORACLE_OP(sparse_matmul, "weft_sparse_matmul($2, $1, $3, $i0, $0)");
+
+/* ---- the rows of compressed rows; inputs: where each begins, columns ---- */
+
+ORACLE_DRAW(sparse_rows) {
+    const int64_t entries[] = {draw_any_size(draw, draw_most(draw)), WEFT_END};
+    const int64_t starts[] = {2 + draw_below(draw, 40), WEFT_END};
+    call->inputs[0] = draw_source(draw,
+        &(draw_source_options){
+            .dtype = WEFT_I32, .dims = starts, .below = entries[0], .ascending = true, .from_zero = true});
+    call->inputs[1] = draw_shaped(draw, WEFT_I32, entries, 0, 9);
+    return call->inputs[0] >= 0 && call->inputs[1] >= 0;
+}
+ORACLE_BUILD(sparse_rows) {
+    ORACLE_UNUSED;
+    return weft_sparse_rows(in[0], in[1]);
+}
+ORACLE_EVALUATE(sparse_rows) {
+    (void)call, (void)sizes;
+    return f64_sparse_rows(in[0], in[1]);
+}
+ORACLE_OP(sparse_rows, "weft_sparse_rows($0, $1)");

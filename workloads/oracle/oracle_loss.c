@@ -42,6 +42,10 @@ int draw_loss_rank(oracle_draw *draw) {
 }
 
 int draw_narrow(oracle_draw *draw, const int64_t *dims, double low, double high) {
+    return draw_narrow_of(draw, draw_format(draw), dims, low, high);
+}
+
+int draw_narrow_of(oracle_draw *draw, weft_dtype dtype, const int64_t *dims, double low, double high) {
     int64_t narrow[WEFT_MAX_RANK + 1];
     int rank = f64_list_length(dims);
     const int dropped = draw_chance(draw, 40) ? (int)draw_below(draw, rank + 1) : 0;
@@ -50,5 +54,5 @@ int draw_narrow(oracle_draw *draw, const int64_t *dims, double low, double high)
     for (int i = 0; i < rank; i++)
         if (draw_chance(draw, 25)) narrow[i] = 1;
     narrow[rank] = WEFT_END;
-    return draw_shaped(draw, draw_format(draw), narrow, low, high);
+    return draw_shaped(draw, dtype, narrow, low, high);
 }

@@ -18,6 +18,8 @@ bool draw_is_dull(oracle_draw *draw, const oracle_call *call);
 int draw_loss_rank(oracle_draw *draw);
 /* A float that broadcasts to this shape. */
 int draw_narrow(oracle_draw *draw, const int64_t *dims, double low, double high);
+/* The same of this dtype. */
+int draw_narrow_of(oracle_draw *draw, weft_dtype dtype, const int64_t *dims, double low, double high);
 weft_loss_reduction draw_reduction_kind(oracle_draw *draw);
 /* The reduction and the weights of losses of this shape; false: there is no room for weights. */
 bool draw_loss_options(oracle_draw *draw, oracle_call *call, const int64_t *dims);

@@ -146,3 +146,57 @@ ORACLE_EVALUATE(multi_margin) {
     return f64_multi_margin(in[0], in[1], call->numbers[1], (int)call->integers[FORM], &options);
 }
 ORACLE_OP(multi_margin, "weft_multi_margin_loss($0, $1, $n1, $i4, " CLASS_OPTIONS_LINE ")");
+
+/* ---- sequences: input 3 is the mask, bool or i32 lengths ---- */
+
+static bool draw_mask(oracle_draw *draw, oracle_call *call, const int64_t *dims) {
+    const bool lengths = f64_list_length(dims) == 2 && draw_is_number(dims[1]) && draw_chance(draw, 50);
+    const int64_t rows[] = {dims[0], WEFT_END};
+    if (draw_chance(draw, 30)) return true;
+    call->integers[FORM] = lengths;
+    call->inputs[3] =
+        lengths ? draw_source(
+                      draw, &(draw_source_options){.dtype = WEFT_I32, .dims = rows, .high = (double)dims[1]})
+                : draw_narrow_of(draw, WEFT_BOOL, dims, 0, 1);
+    return call->inputs[3] >= 0;
+}
+
+/* Labels follow one another in one list: one dimension alone may be free. */
+static bool has_one_free(const int64_t *dims) {
+    int count = 0;
+    for (int i = 0; dims[i] != WEFT_END; i++) count += !draw_is_number(dims[i]);
+    return count <= 1;
+}
+
+ORACLE_DRAW(sequence_cross_entropy) {
+    int64_t dims[WEFT_MAX_RANK + 1];
+    const int x = call->inputs[0] =
+        draw_value_within(draw, DRAW_FLOAT, draw_chance(draw, 90) ? 2 : 1, 4, -40, 40);
+    if (x < 0 || !draw_is_no_probability(draw, x)) return false;
+    draw_dims(draw, x, dims);
+    const int rank = draw_rank(draw, x);
+    const int64_t classes[] = {dims[rank - 1], WEFT_END};
+    if (classes[0] < 1 || (classes[0] == 1 && draw_chance(draw, 85)) || !has_one_free(dims)) return false;
+    dims[rank - 1] = WEFT_END;
+    call->integers[REDUCTION] = draw_reduction_kind(draw);
+    call->integers[IGNORES] = draw_chance(draw, 40);
+    if (draw_chance(draw, 40)) call->numbers[0] = draw_exact(draw_between(draw, 0.01, 0.9));
+    call->inputs[1] = draw_labels(draw, call, dims, classes[0]);
+    call->integers[WEIGHTED] = draw_chance(draw, 30);
+    if (call->integers[WEIGHTED])
+        call->inputs[2] = draw_source(
+            draw, &(draw_source_options){.dtype = WEFT_I32, .dims = classes, .low = 0, .high = 6});
+    return call->inputs[1] >= 0 && (!call->integers[WEIGHTED] || call->inputs[2] >= 0) &&
+           draw_mask(draw, call, dims);
+}
+ORACLE_BUILD(sequence_cross_entropy) {
+    ORACLE_UNUSED;
+    const weft_class_loss_options options = class_options(call, in);
+    return weft_sequence_cross_entropy_loss(in[0], in[1], in[3], &options);
+}
+ORACLE_EVALUATE(sequence_cross_entropy) {
+    (void)sizes;
+    const f64_class_options options = class_numbers(call, in);
+    return f64_sequence_cross_entropy(in[0], in[1], in[3], call->integers[FORM] != 0, &options);
+}
+ORACLE_OP(sequence_cross_entropy, "weft_sequence_cross_entropy_loss($0, $1, $3, " CLASS_OPTIONS_LINE ")");

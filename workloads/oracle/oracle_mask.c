@@ -164,3 +164,27 @@ ORACLE_EVALUATE(eye) {
     return f64_eye(oracle_size(call->integers[1], sizes), oracle_size(call->integers[2], sizes));
 }
 ORACLE_OP(eye, "weft_eye($g, (weft_dtype)$i0, $i1, $i2)");
+
+/* ---- the size of an axis, integers[0] ---- */
+
+static bool draw_axis_to_ask(oracle_draw *draw, oracle_call *call) {
+    call->inputs[0] = draw_value(draw, DRAW_ANY, 1, 6);
+    if (call->inputs[0] < 0) return false;
+    const int rank = draw_rank(draw, call->inputs[0]);
+    call->integers[0] = draw_from_either_end(draw, draw_axis(draw, call->inputs[0]), rank);
+    return true;
+}
+ORACLE_BUILD(size) {
+    ORACLE_UNUSED;
+    return weft_size(in[0], (int)call->integers[0]);
+}
+ORACLE_EVALUATE(size) {
+    (void)sizes;
+    return f64_number((double)in[0]->dims[oracle_axis(call->integers[0], in[0]->rank)]);
+}
+/* Without ORACLE_OP: draw_size is a function of draw.h. */
+const oracle_op oracle_op_size = {.name = "size",
+    .code = "weft_size($0, $a0)",
+    .draw = draw_axis_to_ask,
+    .build = build_size,
+    .evaluate = evaluate_size};

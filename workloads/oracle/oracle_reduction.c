@@ -1,5 +1,5 @@
 /* Reductions: see oracle.h. */
-#include "oracle/draw.h"
+#include "oracle/oracle_loss.h"
 #include "oracle/reference_reduce.h"
 #include <math.h>
 #include <string.h>
@@ -91,3 +91,23 @@ ORACLE_EVALUATE(norm) {
     return f64_norm(in[0], call->numbers[0], call->dims, call->integers[KEEP] != 0);
 }
 ORACLE_OP(norm, "weft_norm_with($0, $n0, $l, $b0)");
+
+/* ---- a mean under a mask; inputs: x, the mask ---- */
+
+ORACLE_DRAW(masked_mean) {
+    int64_t dims[WEFT_MAX_RANK + 1];
+    if (!draw_reduction(draw, call, DRAW_FLOAT, -100, 100)) return false;
+    draw_dims(draw, call->inputs[0], dims);
+    const bool whole = draw_chance(draw, 30);
+    call->inputs[1] = draw_narrow_of(draw, whole ? WEFT_I32 : WEFT_BOOL, dims, 0, whole ? 2 : 1);
+    return call->inputs[1] >= 0;
+}
+ORACLE_BUILD(masked_mean) {
+    ORACLE_UNUSED;
+    return weft_masked_mean_axes(in[0], in[1], call->dims, call->integers[KEEP] != 0);
+}
+ORACLE_EVALUATE(masked_mean) {
+    (void)sizes;
+    return f64_masked_mean(in[0], in[1], call->dims, call->integers[KEEP] != 0);
+}
+ORACLE_OP(masked_mean, "weft_masked_mean_axes($0, $1, $x, $b0)");

@@ -216,3 +216,11 @@ f64_array *f64_index_copy(const f64_array *x, int64_t axis, const f64_array *ind
     doubt_all(y, index, reach_of(x) + reach_of(source));
     return y;
 }
+
+f64_array *f64_sparse_rows(const f64_array *starts, const f64_array *columns) {
+    f64_array *const rows = f64_zeros(1, columns->dims);
+    for (size_t e = 0; e < rows->count; e++)
+        for (size_t r = 1; r + 1 < starts->count; r++)
+            if (starts->value[r] <= (double)e) rows->value[e] = (double)r;
+    return rows;
+}

@@ -20,6 +20,8 @@ f64_array *f64_reduce_by_index(const f64_array *x, int64_t axis, const f64_array
 /* The sum of values[e]·dense[columns[e]] over e with rows[e] = r, r below size; values NULL: ones. */
 f64_array *f64_sparse_matmul(const f64_array *rows, const f64_array *columns, const f64_array *values,
     int64_t size, const f64_array *dense);
+/* The row of each entry: the last one that begins there or before. */
+f64_array *f64_sparse_rows(const f64_array *starts, const f64_array *columns);
 f64_array *f64_index_copy(const f64_array *x, int64_t axis, const f64_array *index, const f64_array *source);
 
 #endif

@@ -44,6 +44,9 @@ typedef struct f64_class_options {
 f64_array *f64_cross_entropy(const f64_array *x, const f64_array *labels, const f64_class_options *options);
 f64_array *f64_dense_cross_entropy(
     const f64_array *x, const f64_array *targets, const f64_class_options *options);
+/* x (..., classes), labels (...). mask: NULL; flags that broadcast to the labels; or lengths (N) of rows (N, T). */
+f64_array *f64_sequence_cross_entropy(const f64_array *x, const f64_array *labels, const f64_array *mask,
+    bool lengths, const f64_class_options *options);
 f64_array *f64_nll(const f64_array *x, const f64_array *labels, const f64_class_options *options);
 f64_array *f64_multi_margin(
     const f64_array *x, const f64_array *labels, double margin, int p, const f64_class_options *options);

@@ -140,3 +140,29 @@ f64_array *f64_multi_margin(
     }
     return f64_loss_reduced(losses, options->reduction);
 }
+
+/* Those that do not count become the ignored one. mask: NULL, flags that broadcast, or the lengths of rows. */
+static f64_array *labels_that_count(
+    const f64_array *labels, const f64_array *mask, bool lengths, double ignored) {
+    f64_array *const kept = f64_copy(labels);
+    const f64_array *const flags = mask && !lengths ? f64_expand(mask, labels->rank, labels->dims) : NULL;
+    for (size_t i = 0; i < kept->count; i++) {
+        const size_t steps = lengths ? (size_t)labels->dims[1] : 1;
+        const bool counts =
+            lengths ? (double)(i % steps) < mask->value[i / steps] : !flags || flags->value[i] != 0;
+        if (!counts) kept->value[i] = ignored;
+    }
+    return kept;
+}
+
+f64_array *f64_sequence_cross_entropy(const f64_array *x, const f64_array *labels, const f64_array *mask,
+    bool lengths, const f64_class_options *options) {
+    const int64_t classes = x->dims[x->rank - 1], rows = (int64_t)labels->count;
+    f64_class_options own = *options;
+    if (!own.ignore) own.ignored = -100;
+    own.ignore = true;
+    const f64_array *const kept = labels_that_count(labels, mask, lengths, own.ignored);
+    f64_array *const losses = f64_cross_entropy(
+        f64_reshape(x, 2, (const int64_t[]){rows, classes}), f64_reshape(kept, 1, &rows), &own);
+    return own.reduction == WEFT_LOSS_NONE ? f64_reshape(losses, labels->rank, labels->dims) : losses;
+}

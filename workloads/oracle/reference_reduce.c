@@ -150,3 +150,16 @@ f64_array *f64_logsumexp(const f64_array *a, const int64_t *axes, bool keep) {
     const f64_array *const sum = f64_sum(f64_exp(f64_sub(a, top)), axes, true);
     return dropped(f64_add(f64_log(sum), top), a, axes, keep);
 }
+
+static double chosen(double mask, double a, double other) {
+    return mask != 0 ? a : other;
+}
+
+f64_array *f64_masked_mean(const f64_array *a, const f64_array *mask, const int64_t *axes, bool keep) {
+    f64_array *const zero = f64_number(0), *const ones = f64_zeros(a->rank, a->dims);
+    for (size_t i = 0; i < ones->count; i++) ones->value[i] = 1;
+    const f64_array *const sum = f64_sum(f64_map(chosen, mask, a, zero), axes, keep);
+    f64_array *const number = f64_sum(f64_map(chosen, mask, ones, zero), axes, keep);
+    for (size_t i = 0; i < number->count; i++) number->error[i] = 0; /* whole */
+    return f64_div(sum, f64_maximum(number, f64_number(1)));
+}

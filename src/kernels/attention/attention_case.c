@@ -101,7 +101,7 @@ weft_status wi_attention_case(wi_kernel_op_case *small, const wi_kernel_site *si
     WI_TRY(begin(&t, small, site, way, more));
     const wi_attention_sizes *const s = &t.s;
     const int64_t rows = s->n0 * s->n1 * s->queries;
-    WI_TRY(wi_kernel_op_case_result(small, rows * (s->dv + 1)));
+    WI_TRY(wi_kernel_op_case_result(small, rows * (s->dv + 2)));
     for (int64_t row = 0; row < rows; row++) {
         weigh(&t, row / s->queries, row % s->queries);
         for (int64_t c = 0; c < s->dv; c++) {
@@ -109,7 +109,9 @@ weft_status wi_attention_case(wi_kernel_op_case *small, const wi_kernel_site *si
             small->magnitude[row * s->dv + c] = t.sizes[c];
         }
         small->expected[rows * s->dv + row] = t.lse[row];
-        small->magnitude[rows * s->dv + row] = STEEP; /* scores */
+        small->magnitude[rows * s->dv + row] = STEEP;  /* scores */
+        small->expected[rows * (s->dv + 1) + row] = 1; /* nothing is lost */
+        small->magnitude[rows * (s->dv + 1) + row] = STEEP;
     }
     return WEFT_OK;
 }
@@ -157,7 +159,7 @@ weft_status wi_attention_gradient_case(
     const wi_attention_sizes *const s = &t.s;
     const int64_t n = s->n0 * s->n1, rows = n * s->queries;
     double *const y =
-        wi_kernel_op_case_input(small, (wi_shape){.rank = 1, .dims = {rows * (s->dv + 1)}}, 1.0);
+        wi_kernel_op_case_input(small, (wi_shape){.rank = 1, .dims = {rows * (s->dv + 2)}}, 1.0);
     t.dy = wi_kernel_op_case_input(small, shape_of(s, s->queries, s->dv), 1.0);
     if (!y || !t.dy) return WEFT_ERROR_MEMORY;
     WI_TRY(wi_kernel_op_case_result(small, rows * s->d + n * s->keys * (s->d + s->dv)));

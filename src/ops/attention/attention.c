@@ -1,8 +1,8 @@
 /* Scaled dot-product attention: softmax(q kT scale + mask) v, in memory linear in the lengths.
  *
  * The public function brings its inputs to the rank of the kernels, (n0, n1, length, width), and makes a
- * composite. A plan replaces it by a section of `attention_forward`, whose one packed result holds y and, behind
- * it, the logarithms of the rows' sums; the gradients are sections of `attention_gradient`, which holds dq, dk and
+ * composite. A plan replaces it by a section of `attention_forward`, whose one packed result holds y, behind
+ * it the logarithms of the rows' sums, and behind them what rounding took from these; the gradients are sections of `attention_gradient`, which holds dq, dk and
  * dv. Kernels: attention_cpu.cl, attention_gpu.cl and attention_naive.cl. What they do not take (a width above
  * WI_ATTENTION_WIDTH, a length that is the batch) is composed of products and a softmax, with the scores in
  * memory. */
@@ -24,6 +24,17 @@ int64_t wi_attention_length(const wi_shape *shape) {
 
 static wi_shape shape4(const weft_tensor *like, int64_t length, int64_t width) {
     return (wi_shape){.rank = 4, .dims = {like->shape.dims[0], like->shape.dims[1], length, width}};
+}
+
+wi_shape wi_attention_row(const wi_shape *y) {
+    return (wi_shape){.rank = 4, .dims = {y->dims[0], y->dims[1], y->dims[2], 1}};
+}
+
+weft_tensor *wi_attention_lost(weft_tensor *pack, const wi_shape *y) {
+    const wi_shape row = wi_attention_row(y);
+    const int64_t length = wi_attention_length(&row);
+    return weft_reshape_shape(
+        wi_slice_dims(pack, 0, wi_attention_length(y) + length, length, 1), 4, row.dims);
 }
 
 /* Packed results are (n0, n1, length, width), or with heads_inside (n0, length, n1, width), which a layer of
@@ -59,8 +70,9 @@ const wi_op wi_op_attention_forward = {.name = "attention",
 static weft_tensor *forward(const weft_tensor *y, bool inference) {
     wi_attributes attributes = wi_attributes_of(y);
     if (inference) attributes.attention.dropout = 0, attributes.attention.stream = 0;
-    const wi_shape lse = shape4(y, y->shape.dims[2], 1);
-    const wi_shape shape = {.rank = 1, .dims = {wi_attention_length(&y->shape) + wi_attention_length(&lse)}};
+    const wi_shape row = wi_attention_row(&y->shape);
+    const wi_shape shape = {
+        .rank = 1, .dims = {wi_attention_length(&y->shape) + 2 * wi_attention_length(&row)}};
     return wi_node(
         y->graph, &wi_op_attention_forward, y->inputs, y->input_count, WEFT_F32, &shape, &attributes);
 }
@@ -78,29 +90,29 @@ const wi_op wi_op_attention_gradient = {.name = "attention_gradient",
     .contiguous = 1u << WI_ATTENTION_FORWARD};
 
 /* dS itself, which is as large as the mask: ordinary nodes, computed only where a mask is trained. */
-static weft_tensor *mask_gradient(weft_tensor *y, weft_tensor *g, weft_tensor *pack) {
-    weft_tensor *const *x = y->inputs;
+static weft_tensor *mask_gradient(weft_tensor *y, weft_tensor *g) {
     const wi_attention_attributes *const a = &y->attributes->attention;
-    const wi_shape row = shape4(y, y->shape.dims[2], 1);
-    weft_tensor *lse = weft_reshape_shape(
-        wi_slice_dims(pack, 0, wi_attention_length(&y->shape), wi_attention_length(&row), 1), 4, row.dims);
-    weft_tensor *s = weft_mul(
-        weft_matmul(x[WI_ATTENTION_QUERY], weft_transpose(x[WI_ATTENTION_KEY])), weft_number(g, a->scale));
-    weft_tensor *p =
-        weft_exp(weft_sub(weft_add(s, x[WI_ATTENTION_MASK]), weft_mul(lse, weft_number(g, 1 / WI_LOG2_E))));
-    if (a->causal) p = weft_where(wi_attention_allowed(x), p, weft_number(g, 0));
-    weft_tensor *gradient = weft_matmul(g, weft_transpose(x[WI_ATTENTION_VALUE]));
-    if (a->dropout > 0)
-        gradient = weft_mul(gradient, wi_dropout_factors(y->graph, &s->shape, a->dropout, a->stream));
+    weft_tensor *gradient = weft_matmul(g, weft_transpose(y->inputs[WI_ATTENTION_VALUE]));
+    weft_tensor *const p = wi_attention_weights(y->inputs, y->inputs[WI_ATTENTION_MASK], a->scale, a->causal);
+    if (gradient && a->dropout > 0)
+        gradient = weft_mul(gradient, wi_dropout_factors(y->graph, &gradient->shape, a->dropout, a->stream));
     return weft_mul(p, weft_sub(gradient, wi_sum_keep(weft_mul(g, y), 1u << 3)));
+}
+
+/* g so that the kernels' weights add up to 1: a mask of numbers may be so large that the logarithm of a row's sum is not that
+ * of the sum (attention_mask.clh). */
+static weft_tensor *corrected(weft_tensor *y, weft_tensor *g, weft_tensor *pack) {
+    const bool added = y->input_count > WI_ATTENTION_MASK && y->inputs[WI_ATTENTION_MASK]->dtype == WEFT_F32;
+    return added ? weft_mul(g, wi_attention_lost(pack, &y->shape)) : g;
 }
 
 static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *const *x = y->inputs;
     weft_tensor *pack = forward(y, false);
-    weft_tensor *inputs[] = {x[WI_ATTENTION_QUERY], x[WI_ATTENTION_KEY], x[WI_ATTENTION_VALUE], pack, g,
+    weft_tensor *inputs[] = {x[WI_ATTENTION_QUERY], x[WI_ATTENTION_KEY], x[WI_ATTENTION_VALUE], pack,
+        pack && g ? corrected(y, g, pack) : NULL,
         y->input_count > WI_ATTENTION_MASK ? x[WI_ATTENTION_MASK] : NULL};
-    if (!pack || !g) return;
+    if (!pack || !inputs[WI_ATTENTION_OUTPUT_GRADIENT]) return;
     int64_t starts[4] = {0};
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++)
         starts[i + 1] = starts[i] + wi_attention_length(&x[i]->shape);
@@ -110,7 +122,7 @@ static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
     for (int i = WI_ATTENTION_QUERY; all && i <= WI_ATTENTION_VALUE; i++)
         gradients[i] = section_of(y, all, starts[i], x[i]->shape);
     if (y->input_count > WI_ATTENTION_MASK && x[WI_ATTENTION_MASK]->dtype == WEFT_F32)
-        gradients[WI_ATTENTION_MASK] = mask_gradient(y, g, pack);
+        gradients[WI_ATTENTION_MASK] = mask_gradient(y, g);
 }
 
 static const weft_tensor *attention_in_training(const weft_tensor *y) {

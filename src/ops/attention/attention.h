@@ -29,12 +29,18 @@ weft_tensor *wi_attention_allowed(weft_tensor *const *x);
 /* weft_attention of checked inputs, with the scores in memory. */
 weft_tensor *wi_attention_composed(
     weft_tensor *const *x, const weft_attention_options *options, double scale);
+/* softmax(q kT scale + mask), with the scores in memory; mask NULL: none. */
+weft_tensor *wi_attention_weights(weft_tensor *const *x, weft_tensor *mask, double scale, bool causal);
 /* What gradients of the kernels go back through. */
 weft_tensor *wi_attention_forward_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
 weft_tensor *wi_attention_gradient_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
 
 /* Elements as a dimension is written. */
 int64_t wi_attention_length(const wi_shape *shape);
+/* A number for each query of a result of this shape, (n0, n1, queries, 1). */
+wi_shape wi_attention_row(const wi_shape *y);
+/* What the logarithms in a packed result lost by rounding: 1, or less where a mask is of large numbers. */
+weft_tensor *wi_attention_lost(weft_tensor *pack, const wi_shape *y);
 
 /* weft_attention of x = {q, k, v, mask or NULL}; options without their mask. heads_inside: the result lies in
  * memory with its third axis before its second, (batch, length, heads, width), so that heads merge at no

@@ -31,10 +31,14 @@ static weft_tensor *weights_of(weft_tensor *s, bool masked) {
     return weft_where(hidden, weft_number(s, 0), weft_softmax(weft_where(hidden, lowest, near), -1));
 }
 
+weft_tensor *wi_attention_weights(weft_tensor *const *x, weft_tensor *mask, double scale, bool causal) {
+    return weights_of(scores_of(x, mask, scale, causal), mask || causal);
+}
+
 weft_tensor *wi_attention_composed(
     weft_tensor *const *x, const weft_attention_options *options, double scale) {
     weft_tensor *const mask = x[WI_ATTENTION_MASK];
-    weft_tensor *p = weights_of(scores_of(x, mask, scale, options->causal), mask || options->causal);
+    weft_tensor *p = wi_attention_weights(x, mask, scale, options->causal);
     return weft_matmul(options->dropout > 0 ? weft_dropout(p, options->dropout) : p, x[WI_ATTENTION_VALUE]);
 }
 
@@ -76,8 +80,14 @@ weft_tensor *wi_attention_forward_composed(weft_tensor *y, weft_tensor *leaves[W
         weft_mul_number(weft_logsumexp_axes(s.scores, (const int64_t[]){3, WEFT_END}, true), WI_LOG2_E);
     if (!result || !lse) return NULL;
     const int64_t behind = wi_attention_length(&result->shape), length = wi_attention_length(&lse->shape);
-    return weft_add(packed(y, result, 0),
+    return weft_add(packed(y, result, 0), /* nothing is lost here: behind lse no gradient */
         wi_dilate_dims(weft_reshape_shape(lse, 1, &length), 0, behind, 1, y->shape.dims[0]));
+}
+
+/* The kernels' weights need a correction of g, which the weights here do not. */
+static weft_tensor *uncorrected(const weft_tensor *y, weft_tensor *g, const weft_tensor *mask) {
+    if (!mask || mask->dtype != WEFT_F32) return g;
+    return weft_div(g, weft_stop_gradient(wi_attention_lost(y->inputs[WI_ATTENTION_FORWARD], &g->shape)));
 }
 
 /* The forward result among the inputs is a function of the others. */
@@ -89,12 +99,13 @@ weft_tensor *wi_attention_gradient_composed(weft_tensor *y, weft_tensor *leaves[
     weft_tensor *const named[] = {s.q, s.k, s.v, g, mask};
     for (int i = 0; i < 5; i++) leaves[i] = named[i];
     if (!s.dropped) return NULL;
-    weft_tensor *dp = weft_matmul(g, weft_transpose(s.v));
+    weft_tensor *const exact = uncorrected(y, g, mask);
+    weft_tensor *dp = weft_matmul(exact, weft_transpose(s.v));
     if (s.factors) dp = weft_mul(dp, s.factors);
     weft_tensor *ds = weft_mul(s.weights, weft_sub(dp, wi_sum_keep(weft_mul(dp, s.weights), 1u << 3)));
     ds = weft_mul_number(ds, s.scale);
     weft_tensor *const parts[] = {weft_matmul(ds, s.k), weft_matmul(weft_transpose(ds), s.q),
-        weft_matmul(weft_transpose(s.dropped), g)};
+        weft_matmul(weft_transpose(s.dropped), exact)};
     weft_tensor *all = NULL;
     int64_t start = 0;
     for (int i = 0; i < 3; i++) {

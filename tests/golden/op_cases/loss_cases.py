@@ -2,7 +2,7 @@
 import torch
 import torch.nn.functional as F
 
-from op_recorder import add, given, numbers, signs, whole
+from op_recorder import add, flags, given, numbers, signs, whole
 
 for op, function in [("softmax", torch.softmax), ("log_softmax", torch.log_softmax)]:
     add(op, lambda x: function(x, 1), numbers(3, 7, low=-9, high=9), axis=1)
@@ -46,6 +46,21 @@ for smoothing, class_weights, ignored in [(0.1, None, 1), (0.0, [0.5, 2.0, 1.0, 
                                           (0.25, [0.5, 2.0, 1.0, 0.25], 1)]:
     add_loss("cross_entropy", F.cross_entropy, numbers(6, 4, 2), whole(4, 6, 2), label_smoothing=smoothing,
              class_weights=class_weights, ignore_index=ignored)
+
+
+def of_sequence(x, labels, *mask, ignore_index=-100, **options):
+    """Classes last, and a mask or lengths."""
+    if mask:
+        counts = mask[0] if mask[0].dtype == torch.bool else torch.arange(labels.shape[1]) < mask[0][:, None]
+        labels = labels.masked_fill(~counts, ignore_index)
+    return F.cross_entropy(x.movedim(-1, 1), labels, ignore_index=ignore_index, **options)
+
+
+for reduction in ("mean", "sum", "none"):
+    add_loss("sequence_cross_entropy", of_sequence, numbers(3, 5, 4), whole(4, 3, 5), flags(3, 5), reduction=reduction)
+    add_loss("sequence_cross_entropy", of_sequence, numbers(3, 5, 4), whole(4, 3, 5), torch.tensor([5, 0, 2]),
+             reduction=reduction, label_smoothing=0.25, class_weights=[0.5, 2.0, 1.0, 0.25], ignore_index=1)
+add_loss("sequence_cross_entropy", of_sequence, numbers(6, 4), whole(4, 6))
 for reduction in ("sum", "none"):
     add_loss("cross_entropy", F.cross_entropy, numbers(6, 4), whole(4, 6), reduction=reduction, label_smoothing=0.25,
              class_weights=[0.5, 2.0, 1.0, 0.25], ignore_index=1)

@@ -50,6 +50,9 @@ for keep in (True, False):
 add("scatter_reduce", scatter_reduced(2, True), given([[2.0, 0.0, 1.0]]), whole(3, 1, 6).map(
     lambda i: torch.tensor([[0, 0, 0, 1, 2, 2]])), given(tied), axis=1, mode=2, keep=True, case="ties")
 add("sparse_matmul", sparse_product, whole(4, 9), whole(5, 9), numbers(9), numbers(5, 3), start=4)
+add("sparse_rows", lambda starts, columns: torch.repeat_interleave(torch.arange(4), starts.diff()),
+    torch.tensor([0, 3, 3, 7, 9]), whole(5, 9))
+add("size", lambda x: torch.tensor(x.shape[1]), numbers(2, 5), axis=1)
 add("flatten_axes", lambda x: x.flatten(1, 2), numbers(2, 3, 2, 2), list=[1, 2])
 add("squeeze", lambda x: x.squeeze(0).squeeze(1), numbers(1, 3, 1, 2), list=[0, 2])
 add("unsqueeze", lambda x: x.unsqueeze(1), numbers(3, 2), axis=1)

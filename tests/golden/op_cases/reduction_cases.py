@@ -11,6 +11,23 @@ add("max", lambda x: torch.amax(x, dim=[1]), ties, axes=[1], keep=False)
 add("argmax", lambda x: torch.argmax(x, dim=1), numbers(4, 7), axes=[1], keep=False)
 add("argmax", lambda x: torch.argmax(x, dim=0, keepdim=True), ties, axes=[0], keep=True)
 
+
+
+def masked_mean(axes, keep):
+    """x[mask].mean() along axes, where it is of nothing 0."""
+    def of(x, mask):
+        counts = (mask != 0).expand(x.shape)
+        number = counts.sum(dim=axes, keepdim=keep).clamp_min(1)
+        return torch.where(counts, x, 0.0).sum(dim=axes, keepdim=keep) / number
+    return of
+
+
+for axes, keep in [([1], False), ([0, 2], True), ([0, 1, 2], False)]:
+    add("masked_mean", masked_mean(axes, keep), numbers(3, 4, 5), flags(3, 4, 5), axes=axes, keep=keep)
+    add("masked_mean", masked_mean(axes, keep), numbers(3, 4, 5), whole(3, 4, 1), axes=axes, keep=keep)
+add("masked_mean", masked_mean([1], False), numbers(2, 3), torch.tensor([[True, False, True], [False, False, False]]),
+    axes=[1], keep=False, case="nothing counts")
+
 # Reductions of more kinds. `order` and `correction` are parameters; 0 stands for infinity.
 for op, function in [("min", torch.amin), ("prod", None), ("logsumexp", torch.logsumexp)]:
     for axes, keep in [([1], True), ([0, 2], False)]:

@@ -184,34 +184,94 @@ enum { LOW_ROWS = 6 };
         low, low, low, low, lowest, lowest, lowest, lowest, 0, lowest, low, never, never, lowest, lowest,    \
             never, high, high, high, high, never, -1e9f, never, -1e9f                                        \
     }
-static const float low_wanted[LOW_ROWS * 2] = {4, 5, 4, 5, 1, 2, 4, 5, 4, 5, 5, 6};
+static const float low_weights[LOW_ROWS * KEYS] = {0.25f, 0.25f, 0.25f, 0.25f, 0.25f, 0.25f, 0.25f, 0.25f, 1,
+    0, 0, 0, 0, 0.5f, 0.5f, 0, 0.25f, 0.25f, 0.25f, 0.25f, 0, 0.5f, 0, 0.5f};
 
-static void low_masks(int width) {
+/* Results and gradients of what the weights are known of: width is that of q and k. */
+typedef struct low_case {
+    int width;
+    float q[LOW_ROWS * 257], k[KEYS * 257], v[KEYS * WIDTH], dy[LOW_ROWS * WIDTH];
+    float wanted[LOW_ROWS * WIDTH], dq[LOW_ROWS * 257], dk[KEYS * 257], dv[KEYS * WIDTH],
+        dmask[LOW_ROWS * KEYS];
+} low_case;
+
+static void low_gradients(low_case *c, int i, int j) {
+    const float weight = low_weights[i * KEYS + j], scale = 1 / sqrtf((float)c->width);
+    float change = 0;
+    for (int x = 0; x < WIDTH; x++) {
+        change += c->dy[i * WIDTH + x] * (c->v[j * WIDTH + x] - c->wanted[i * WIDTH + x]);
+        c->dv[j * WIDTH + x] += weight * c->dy[i * WIDTH + x];
+    }
+    c->dmask[i * KEYS + j] = weight * change;
+    for (int x = 0; x < c->width; x++) {
+        c->dq[i * c->width + x] += weight * change * scale * c->k[j * c->width + x];
+        c->dk[j * c->width + x] += weight * change * scale * c->q[i * c->width + x];
+    }
+}
+
+static low_case low_numbers(int width) {
+    low_case c = {.width = width};
+    for (int i = 0; i < LOW_ROWS * width; i++) c.q[i] = (float)(i % 3) - 1;
+    for (int i = 0; i < KEYS * width; i++) c.k[i] = (float)(i % 5) - 2;
+    for (int i = 0; i < KEYS * WIDTH; i++) c.v[i] = (float)(1 + i);
+    for (int i = 0; i < LOW_ROWS * WIDTH; i++)
+        c.dy[i] = (float)(i % 4 - 1) / 64; /* f16 has room for the scale of losses */
+    for (int i = 0; i < LOW_ROWS * KEYS; i++)
+        for (int x = 0; x < WIDTH; x++)
+            c.wanted[i / KEYS * WIDTH + x] += low_weights[i] * c.v[i % KEYS * WIDTH + x];
+    for (int i = 0; i < LOW_ROWS * KEYS; i++) low_gradients(&c, i / KEYS, i % KEYS);
+    return c;
+}
+
+/* Within a part of the largest of them. */
+static void assert_near(const char *what, const float *got, const float *wanted, int count, float part) {
+    float largest = 0;
+    for (int i = 0; i < count; i++) largest = fmaxf(largest, fabsf(wanted[i]));
+    for (int i = 0; i < count; i++)
+        if (!(fabsf(got[i] - wanted[i]) <= part * largest))
+            fail_msg("%s: element %d is %.9g, expected %.9g", what, i, (double)got[i], (double)wanted[i]);
+}
+
+static void low_masks(int width, weft_precision precision) {
     weft_graph *const graph = test_graph();
-    const float mask[LOW_ROWS * KEYS] = LOW_MASK, v[KEYS * WIDTH] = {1, 2, 3, 4, 5, 6, 7, 8};
-    float q[LOW_ROWS * 257], k[KEYS * 257], y[LOW_ROWS * WIDTH];
-    for (int i = 0; i < LOW_ROWS * width; i++) q[i] = (float)(i % 3) - 1;
-    for (int i = 0; i < KEYS * width; i++) k[i] = (float)(i % 5) - 2;
-    weft_tensor *const in[] = {weft_array(graph, WEFT_F32, q, 2, (const int64_t[]){LOW_ROWS, width}),
-        weft_array(graph, WEFT_F32, k, 2, (const int64_t[]){KEYS, width}),
-        weft_array(graph, WEFT_F32, v, 2, (const int64_t[]){KEYS, WIDTH}),
-        weft_array(graph, WEFT_F32, mask, 2, (const int64_t[]){LOW_ROWS, KEYS})};
-    weft_tensor *const out = weft_attention(
-        in[0], in[1], in[2], &(weft_attention_options){WEFT_ATTENTION_OPTIONS_INIT, .mask = in[3]});
+    const low_case c = low_numbers(width);
+    const float mask[LOW_ROWS * KEYS] = LOW_MASK;
+    weft_tensor *const in[] = {weft_input_shape(graph, "q", WEFT_F32, 2, (const int64_t[]){LOW_ROWS, width}),
+        weft_input_shape(graph, "k", WEFT_F32, 2, (const int64_t[]){KEYS, width}),
+        weft_input_shape(graph, "v", WEFT_F32, 2, (const int64_t[]){KEYS, WIDTH}),
+        weft_input_shape(graph, "mask", WEFT_F32, 2, (const int64_t[]){LOW_ROWS, KEYS})};
+    const void *const data[] = {c.q, c.k, c.v, mask};
+    const float *const wanted[] = {c.dq, c.dk, c.dv, c.dmask, c.wanted};
+    static const char *const names[] = {"dq", "dk", "dv", "the gradient of the mask", "y"};
+    const int counts[] = {LOW_ROWS * width, KEYS * width, KEYS * WIDTH, LOW_ROWS * KEYS, LOW_ROWS * WIDTH};
+    weft_tensor *outputs[5];
     weft_plan *plan = NULL;
-    assert_weft_ok(weft_plan_create(&plan, &out, 1, NULL));
+    float got[LOW_ROWS * 257];
+    assert_weft_ok(weft_graph_set_precision(graph, precision));
+    outputs[4] = weft_attention(
+        in[0], in[1], in[2], &(weft_attention_options){WEFT_ATTENTION_OPTIONS_INIT, .mask = in[3]});
+    weft_tensor *const dy = weft_array(graph, WEFT_F32, c.dy, 2, (const int64_t[]){LOW_ROWS, WIDTH});
+    assert_weft_ok(weft_gradients(weft_sum(weft_mul(outputs[4], dy)), in, 4, outputs));
+    assert_weft_ok(weft_plan_create(&plan, outputs, 5, NULL));
+    for (int i = 0; i < 4; i++)
+        assert_weft_ok(weft_plan_write(plan, in[i], data[i], (size_t)counts[i] * sizeof(float)));
     assert_weft_ok(weft_plan_run(plan));
-    assert_weft_ok(weft_plan_read(plan, out, y, sizeof y));
-    assert_numbers(y, low_wanted, LOW_ROWS * WIDTH);
+    for (int i = 0; i < 5; i++) {
+        assert_weft_ok(weft_plan_read(plan, outputs[i], got, (size_t)counts[i] * sizeof(float)));
+        assert_near(names[i], got, wanted[i], counts[i], precision == WEFT_PRECISION_F32 ? 2e-6f : 0.02f);
+    }
     weft_plan_release(plan);
     weft_graph_release(graph);
 }
 
 static void test_low_masks(void **state) {
     (void)state;
-    low_masks(8);
-    low_masks(16);
-    low_masks(257); /* composed */
+    static const weft_precision precisions[] = {WEFT_PRECISION_F32, WEFT_PRECISION_BF16, WEFT_PRECISION_F16};
+    for (int i = 0; i < 3; i++) {
+        low_masks(8, precisions[i]);
+        low_masks(16, precisions[i]);
+        low_masks(257, precisions[i]); /* composed */
+    }
 }
 
 /* Logits of ±1e4 and of ±1e30 neither overflow nor vanish; NaN and inf stay in their rows, as in PyTorch. */

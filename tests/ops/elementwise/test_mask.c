@@ -149,6 +149,20 @@ static const op_case eye_cases[] = {
     CASE("in a product", eye, INPUTS(X(3, 5)), .axis = WEFT_F32, .start = 5, .end = 7),
 };
 
+static weft_tensor *build_size(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_mul(inputs[0], weft_cast(weft_size(inputs[0], c->axis), weft_tensor_dtype(inputs[0])));
+}
+static f64_array *reference_size(const op_case *c, const f64_array *const *inputs) {
+    const int axis = c->axis < 0 ? c->axis + inputs[0]->rank : c->axis;
+    return f64_mul(inputs[0], f64_number((double)inputs[0]->dims[axis]));
+}
+static const op_case size_cases[] = {
+    CASE("a number", size, INPUTS(X(3, 7)), .axis = 1),
+    CASE("the batch", size, INPUTS(X(WEFT_BATCH, 7)), .axis = -2),
+    CASE("three times the batch", size, INPUTS(X(5, WEFT_BATCH * 3)), .axis = 1),
+};
+
 int main(void) {
     static const op_cases ops[] = {MASK_OPS(COVERED_CASES)};
     return test_finish(op_suite_run("mask", ops, sizeof ops / sizeof ops[0]));

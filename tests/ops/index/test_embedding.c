@@ -2,6 +2,8 @@
  * outside the vocabulary. */
 /* test.{formats} format={} reduced */
 /* test.{formats}.gpu format={} reduced */
+/* test.{mixed,mixed_f16} format={} reduced */
+/* test.{mixed,mixed_f16}.gpu format={} reduced */
 /* test.indices64.gpu WEFT_TEST_INDICES=64 reduced */
 #include "support/op_case.h"
 

@@ -1,6 +1,8 @@
 /* Picking by index and adding up by index; indices that repeat, and indices out of range. */
 /* test.{formats} format={} reduced */
 /* test.{formats}.gpu format={} reduced */
+/* test.{mixed,mixed_f16} format={} reduced */
+/* test.{mixed,mixed_f16}.gpu format={} reduced */
 /* test.indices64.gpu WEFT_TEST_INDICES=64 reduced */
 /* test.least device=least reduced short_launches */
 #include "support/op_case.h"

@@ -1,6 +1,8 @@
 /* Products of sparse matrices, and the rows of compressed ones. */
 /* test.{formats} format={} reduced */
 /* test.{formats}.gpu format={} reduced */
+/* test.{mixed,mixed_f16} format={} reduced */
+/* test.{mixed,mixed_f16}.gpu format={} reduced */
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
@@ -27,6 +29,25 @@ static const op_case sparse_matmul_cases[] = {
         INPUTS(I32(0, 4, WEFT_BATCH), I32(0, 5, WEFT_BATCH), X(WEFT_BATCH), F32_PARAMETER(-2, 2, 6, 3)),
         .start = 5),
     CASE("ones", sparse_matmul, INPUTS(I32(0, 4, 30), I32(0, 5, 30), X(6, 2, 3)), .start = 5, .keep = true),
+};
+
+/* Where rows begin, one of which is empty. Only the shape of columns counts: the case adds their numbers. */
+static const int32_t begins[] = {0, 3, 3, 9, 17};
+
+static weft_tensor *build_sparse_rows(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    weft_tensor *const starts = weft_array(graph, WEFT_I32, begins, 1, &c->start);
+    return weft_add(weft_sparse_rows(starts, inputs[0]), inputs[0]);
+}
+static f64_array *reference_sparse_rows(const op_case *c, const f64_array *const *inputs) {
+    f64_array *const starts = f64_zeros(1, &c->start);
+    for (size_t i = 0; i < starts->count; i++) starts->value[i] = (double)begins[i];
+    return f64_add(f64_sparse_rows(starts, inputs[0]), inputs[0]);
+}
+static const op_case sparse_rows_cases[] = {
+    CASE("4 rows", sparse_rows, INPUTS(I32(0, 5, 17)), .start = 5, .no_gradient = true),
+    CASE("1 row", sparse_rows, INPUTS(I32(0, 5, 9)), .start = 2, .no_gradient = true),
+    CASE("entries of the batch", sparse_rows, INPUTS(I32(0, 5, WEFT_BATCH * 17)), .start = 5,
+        .no_gradient = true),
 };
 
 /* ---- compressed rows, bad input ---- */

@@ -138,6 +138,34 @@ static const op_case multi_margin_cases[] = {
         INPUTS(F32(-1, 1, WEFT_BATCH, 5, 3), I32(0, 4, WEFT_BATCH, 3)), .row = &margin_none),
 };
 
+/* Sequences: the third input, if there is one, is a mask, or lengths where start is 1. */
+static weft_tensor *build_sequence(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    const loss_setup *const setup = setup_of(c);
+    const weft_class_loss_options options = {WEFT_CLASS_LOSS_OPTIONS_INIT, .reduction = setup->reduction,
+        .ignore = setup->ignore, .ignored_label = setup->ignored, .label_smoothing = (float)setup->number};
+    (void)graph;
+    return c->keep ? weft_sequence_cross_entropy(inputs[0], inputs[1], inputs[2])
+                   : weft_sequence_cross_entropy_loss(inputs[0], inputs[1], inputs[2], &options);
+}
+static f64_array *reference_sequence(const op_case *c, const f64_array *const *inputs) {
+    const f64_class_options options = numbers_of(c, inputs[0]);
+    return f64_sequence_cross_entropy(inputs[0], inputs[1], inputs[2], c->start == 1, &options);
+}
+#define MASK(...)                                                                                            \
+    { WEFT_BOOL, OP_RANDOM, 0, 1, DIMS(__VA_ARGS__), OP_WHOLE }
+static const op_case sequence_cross_entropy_cases[] = {
+    CASE("no mask", sequence, INPUTS(F32(-4, 4, WEFT_BATCH, 5, 7), I32(0, 6, WEFT_BATCH, 5)), SIMPLE),
+    CASE("a mask", sequence,
+        INPUTS(F32(-4, 4, WEFT_BATCH, 5, 7), I32(0, 6, WEFT_BATCH, 5), MASK(WEFT_BATCH, 5)), SIMPLE),
+    CASE("a mask of places, none", sequence, INPUTS(F32(-4, 4, 3, 5, 7), I32(0, 6, 3, 5), MASK(5)),
+        .row = &none),
+    CASE("lengths, smooth", sequence,
+        INPUTS(F32(-4, 4, WEFT_BATCH, 5, 7), I32(0, 6, WEFT_BATCH, 5), I32(0, 5, WEFT_BATCH)), .start = 1,
+        .row = &smooth),
+    CASE("lengths, ignored 2, sum", sequence, INPUTS(F32(-4, 4, 9, 4, 5), I32(0, 4, 9, 4), I32(0, 4, 9)),
+        .start = 1, .row = &(const loss_setup){.reduction = WEFT_LOSS_SUM, .ignore = true, .ignored = 2}),
+};
+
 /* ---- labels that are no class, ignored and weightless examples, large and infinite logits ---- */
 
 enum { EXAMPLES = 2, COUNT = 3 };

@@ -72,6 +72,24 @@ static const op_case any_cases[] = {TRUTHS(any)};
 static const op_case all_cases[] = {TRUTHS(all)};
 static const op_case count_nonzero_cases[] = {TRUTHS(count_nonzero)};
 
+/* ---- under a mask, the second input ---- */
+
+static weft_tensor *build_masked_mean(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_masked_mean_axes(inputs[0], inputs[1], c->list, c->keep);
+}
+static f64_array *reference_masked_mean(const op_case *c, const f64_array *const *inputs) {
+    return f64_masked_mean(inputs[0], inputs[1], c->list, c->keep);
+}
+static const op_case masked_mean_cases[] = {
+    CASE("all", masked_mean, INPUTS(F32(-2, 2, WEFT_BATCH, 17), BOOLS(WEFT_BATCH, 17)), ALL_AXES),
+    CASE("rows, a flag a column", masked_mean, INPUTS(F32(-2, 2, WEFT_BATCH, 33), BOOLS(33)), LIST(1)),
+    CASE("columns, a number a row", masked_mean, INPUTS(F32(-2, 2, 15, 33), I32(0, 2, 15, 1)), LIST(0)),
+    CASE("the middle, kept", masked_mean, INPUTS(F32_VIEW(OP_TRANSPOSED, -2, 2, 4, 33, 5), BOOLS(4, 33, 5)),
+        LIST(1), .keep = true),
+    CASE("long", masked_mean, INPUTS(F32(-2, 2, 3, 5000), BOOLS(3, 5000)), LIST(1)),
+};
+
 /* ---- what the shapes do not show ---- */
 
 enum { ROWS = 5, LONG = 5 };
