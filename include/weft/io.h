@@ -101,10 +101,8 @@ WEFT_API weft_status weft_checkpoint_save(
 /* Loads a checkpoint into a graph that was made in the same way, weft_minimize included, and fills the extras; others in
  * the file are skipped, and so is what an optimizer of the file kept for parameters that the same optimizer of the graph does
  * not train (frozen ones, and those that the loss does not reach). Parameters that came to an optimizer of the graph in a step
- * that was made after the file was saved begin with moments of zero and t = 1. Parameters that a step of the graph trains and the
- * same step of the file did not (unfrozen, or reached by the loss, since) begin with moments of zero and an average of their
- * value, which the log says; t is that of their step: to begin with t = 1 they need a step of their own, made after those
- * that the file knows. Unless everything fits, nothing is changed. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT: not a checkpoint, cut off or damaged, of a newer version, of another network (the line lists the tensors that differ);
+ * that was made after the file was saved begin with moments of zero and t = 1. Unless everything fits, nothing is changed. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT: not a
+ * checkpoint, cut off or damaged, of a newer version, of another network (the line lists the tensors that differ);
  * WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE; WEFT_ERROR_ARGUMENT: the graph draws random numbers, and the context has another
  * seed than the one that saved. */
 WEFT_API weft_status weft_checkpoint_load(

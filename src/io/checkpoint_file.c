@@ -6,7 +6,6 @@
 #include "graph/variable_names.h"
 #include "io/differences.h"
 #include "io/safetensors_write.h"
-#include "nn/update_rules.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -265,21 +264,6 @@ static bool is_of_later_clock(const wi_checkpoint_file *file, const wi_saved_ent
     return false;
 }
 
-static bool has_beginning(const wi_checkpoint_file *file, const char *beginning, size_t length) {
-    for (size_t i = 0; i < file->table.count; i++)
-        if (strncmp(file->table.tensors[i].name, beginning, length) == 0) return true;
-    return false;
-}
-
-/* Is it of a parameter that the optimizer did not train when the file was saved, as it was frozen, or not reached by the loss?
- * The file has the same for other parameters, so that the rule is the same. */
-static bool is_newly_trained(const wi_checkpoint_file *file, const wi_saved_entry *entry) {
-    if (!entry->variable || !entry->variable->variable->role) return false;
-    const char *const own = name_in(file, entry->name), *const end = after_role(entry->name);
-    return end && has_beginning(file, own, strlen(own) - strlen(end)) &&
-           !wi_checkpoint_tensor(file, entry->name);
-}
-
 static void compare(wi_differences *differences, const wi_saved_tensor *saved, const wi_saved_entry *entry) {
     if (!saved && entry->is_optional) return;
     if (saved && entry->state && saved->dtype->dtype == WEFT_U8 && saved->rank == 1)
@@ -310,7 +294,7 @@ weft_status wi_checkpoint_match(
         const bool is_later = is_of_later_clock(file, &list->entries[i]);
         if (saved && is_later) /* moments without their count of updates */
             wi_differences_unexpected(&differences, list->entries[i].name);
-        else if (!is_later && !is_newly_trained(file, &list->entries[i]))
+        else if (!is_later)
             compare(&differences, saved, &list->entries[i]);
     }
     for (size_t i = 0; i < table->count; i++)
@@ -325,21 +309,8 @@ weft_status wi_checkpoint_match(
     return status;
 }
 
-/* An average of a parameter begins with the parameter; NULL: it is another state. */
-static const void *first_average(const wi_checkpoint_file *file, const wi_saved_entry *entry) {
-    const char *const role = entry->variable->variable->role;
-    if (!role || strcmp(role, wi_average_role) != 0) return NULL;
-    const wi_saved_tensor *const parameter = wi_checkpoint_tensor(file, after_role(entry->name));
-    const bool fits =
-        parameter && parameter->dtype->dtype == WEFT_F32 && parameter->end - parameter->begin == entry->bytes;
-    return fits ? file->table.data + parameter->begin : NULL;
-}
-
-/* What a state that the file does not have begins with: f32, the same number everywhere, or an average. */
-static weft_status write_first(const wi_checkpoint_file *file, const wi_saved_entry *entry) {
-    const weft_allocator *const allocator = file->allocator;
-    const void *const average = first_average(file, entry);
-    if (average) return wi_saved_entry_write(entry, average);
+/* What a state that the file does not have begins with: f32, the same number everywhere. */
+static weft_status write_first(const weft_allocator *allocator, const wi_saved_entry *entry) {
     float *const values = wi_allocate_array(allocator, entry->bytes / sizeof *values, sizeof *values);
     if (!values) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < entry->bytes / sizeof *values; i++)
@@ -352,28 +323,12 @@ static weft_status write_first(const wi_checkpoint_file *file, const wi_saved_en
 static weft_status apply_one(const wi_checkpoint_file *file, wi_saved_entry entry) {
     const wi_saved_tensor *const saved = wi_checkpoint_tensor(file, entry.name);
     if (!saved && entry.state) return entry.state->load(entry.state, NULL, 0);
-    if (!saved) return write_first(file, &entry);
+    if (!saved) return write_first(file->allocator, &entry);
     entry.bytes = saved->end - saved->begin; /* another number only of a state in host memory */
     return wi_saved_entry_write(&entry, file->table.data + saved->begin);
 }
 
-static void tell_newly_trained(const wi_checkpoint_file *file, const wi_saved_list *list) {
-    const wi_saved_entry *first = NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        if (is_of_later_clock(file, &list->entries[i]) || !is_newly_trained(file, &list->entries[i]))
-            continue;
-        if (!count++) first = &list->entries[i];
-    }
-    if (first)
-        wi_log_line(&first->variable->graph->context->log, WEFT_LOG_WARNING,
-            "'%s': the optimizer did not train '%.100s' when this was saved: its state begins anew (%zu "
-            "tensors like '%.100s' are not in the file)",
-            file->path, after_role(first->name), count, first->name);
-}
-
 weft_status wi_checkpoint_apply(const wi_checkpoint_file *file, const wi_saved_list *list) {
     for (size_t i = 0; i < list->count; i++) WI_TRY(apply_one(file, list->entries[i]));
-    tell_newly_trained(file, list);
     return WEFT_OK;
 }

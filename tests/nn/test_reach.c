@@ -283,6 +283,12 @@ static void states_of_later_parameters_begin_from_zero(void **state) {
     assert_weft_fails(WEFT_ERROR_FORMAT,
         weft_checkpoint_load(n.graph, test_path("reach.safetensors"), NULL, 0), "another training", "first'");
     weft_graph_release(n.graph);
+    n = make_network(WEFT_PRECISION_F32);
+    (void)weft_optimizer_minimize(weft_optimizer_create(n.graph, &rule), n.loss, NULL);
+    assert_weft_fails(WEFT_ERROR_FORMAT,
+        weft_checkpoint_load(n.graph, test_path("reach.safetensors"), NULL, 0),
+        "second' of the graph is not");
+    weft_graph_release(n.graph);
 }
 
 int main(void) {

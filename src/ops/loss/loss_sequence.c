@@ -34,6 +34,7 @@ static weft_tensor *masked_labels(
     const int64_t dims[] = {mask->shape.dims[0], 1};
     weft_tensor *lengths =
         wi_label(weft_reshape_shape(mask, 2, dims), WI_LABEL_LENGTH, labels->shape.dims[1] + 1, INT64_MIN);
+    if (!lengths) return NULL;
     weft_tensor *place = wi_coordinate(labels->graph, &labels->shape, 1);
     weft_tensor *most = wi_constant_count(labels, lengths->dtype, labels->shape.dims[1], 0),
                 *none = weft_number(lengths, 0);
