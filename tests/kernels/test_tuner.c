@@ -1,5 +1,6 @@
 /* The tuner: what it chooses serves the next context, is right, and is never slower than the built-in choice by its own
  * measurement; what is wrong at the site is remembered; a choice that cannot serve is ignored with one line of the log. */
+/* test slow */
 #include "support/checks.h"
 #include "support/scratch.h"
 

@@ -1,5 +1,6 @@
 /* Every op against what PyTorch computed: values and gradients recorded in tests/golden/ops, built and
  * compared as `weft check` does it (workloads/recorded_ops.h). */
+/* test gpu:quick */
 #include "support/fixture.h"
 
 #include "ops/op_table.h"

@@ -2,6 +2,7 @@
  * long and all that the epilogue reads and writes is contiguous: results against those of the portable kernels, whose epilogues get
  * one element. Numbers are small integers, so that sums are exact, and all bits are compared. Of Winograd's convolutions that holds for
  * tiles of 2 x 2 results, which these images take; test_conv_sub_groups has those of 4 x 4. */
+/* test slow */
 /* test.model.gpu WEFT_MATRIX_ENGINES=model */
 /* test.model-{wmma,wmma12,mfma,xmx8,xmx16}.gpu WEFT_MATRIX_ENGINES=model-{} reduced */
 #include "support/engine_choice.h"

@@ -1,6 +1,7 @@
 /* Kernels that do not end where drivers may compile, or where a plan does not know what is waited for: in a plan's first run, in a self-test,
  * in a question to the device, when a context is made, in a profile, and before copies. Where the program has a longest_wait, each is an
  * error within its limit, and all is released. Several devices and trainings are test_hung_devices's. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "cl/context.h"

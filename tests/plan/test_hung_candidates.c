@@ -1,5 +1,6 @@
 /* Kernels that do not end while a plan is tuned between its runs: the program goes on, the kernel is remembered, the program
  * tunes no more, and nothing is left behind. Launches hang by the layer of faults; in a process of its own a kernel loops for ever. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "cl/choices.h"

@@ -1,5 +1,6 @@
 /* Launches that do not end on one of several devices, whichever is waited for, and in trainings, whose batches and losses are in host memory that
  * the device may use late: an error within the limit of a longest_wait, and all is released. */
+/* test slow */
 #include "support/two_devices.h"
 
 #include "cl/launch.h"

@@ -1,5 +1,6 @@
 /* Ops by index and sparse products in mixed precision, and on numbers of 16 bits: thousands of numbers that meet in one place,
  * forward or in the gradient, add up as in f32. Added up in bf16, ones stay at 256; in f16 at 2048. */
+/* test slow */
 #include "support/fixture.h"
 #include <math.h>
 #include <string.h>

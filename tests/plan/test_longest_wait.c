@@ -1,6 +1,7 @@
 /* Kernels that do not end in a run of a plan, where the program has a longest_wait: the wait is an error that names the step and the kernel,
  * later starts know the kernel, what needs the device fails, and all is released. What is slow, many, or stopped is waited for. Launches hang by
  * the layer of faults; in a process of its own a kernel loops for ever at its fourth run. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "cl/choices.h"

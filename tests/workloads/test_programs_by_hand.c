@@ -1,4 +1,5 @@
 /* Random programs: that every row is drawn, that a program by hand is judged as it should be, and what is printed of it. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "random/drawing.h"

@@ -1,5 +1,6 @@
 /* What random programs judge, by programs that are made by hand. What norms leave in their running statistics is compared; slopes that cancel
  * out, terms that hide them, and numbers that are equal within their errors are no failures. */
+/* test slow */
 #include "oracle/reference_convolution.h"
 #include "oracle/reference_sort.h"
 #include "random/random_program.h"

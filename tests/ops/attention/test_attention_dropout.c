@@ -8,7 +8,7 @@
 /* test.mixed.cpu format=mixed WEFT_ATTENTION=cpu WEFT_MATRIX_ENGINES=0 optimised */
 /* test.{workitemloops,auto}.gpu POCL_WORK_GROUP_METHOD={} */
 /* test.workitemrepl.gpu POCL_WORK_GROUP_METHOD=workitemrepl POCL_MAX_WORK_GROUP_SIZE=8 */
-/* test.naive WEFT_ATTENTION=naive */
+/* test.naive WEFT_ATTENTION=naive slow */
 /* test.mixed.mma gpu format=mixed WEFT_ATTENTION=gpu_mma WEFT_MATRIX_ENGINES=model-mma */
 /* test.mixed.{wmma,wmma12,mfma,xmx8,xmx16} gpu format=mixed WEFT_ATTENTION=gpu_{} WEFT_MATRIX_ENGINES=model-{} reduced */
 /* test.mixed_f16.{engines} gpu format=mixed_f16 WEFT_ATTENTION=gpu_{} WEFT_MATRIX_ENGINES=model-{} reduced */

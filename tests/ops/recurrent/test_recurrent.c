@@ -4,8 +4,8 @@
 /* test.mixed format=mixed WEFT_RECURRENT=amx optimised */
 /* test.mixed.model format=mixed WEFT_RECURRENT=amx WEFT_MATRIX_ENGINES=model */
 /* test.mixed.cpu format=mixed WEFT_RECURRENT=cpu WEFT_MATRIX_ENGINES=0 optimised */
-/* test.forward_naive WEFT_RECURRENT=forward_naive reduced */
-/* test.gradient_naive WEFT_RECURRENT=back_naive reduced */
+/* test.forward_naive WEFT_RECURRENT=forward_naive reduced slow */
+/* test.gradient_naive WEFT_RECURRENT=back_naive reduced slow */
 /* test.{rows8,rows4,rows2,rows4_256,rows2_256,rows4_64} gpu WEFT_RECURRENT=gpu/{} */
 /* test.{rows8,rows4,rows2,rows4_256,rows2_256,rows4_64}.blocks gpu WEFT_RECURRENT=gpu/{} "WEFT_BUILD_OPTIONS=-cl-opt-disable -D WEFT_R_BLOCK_FIRST=1 -D WEFT_R_ALIGNED=1" */
 /* test.mixed.gpu format=mixed */

@@ -1,7 +1,7 @@
 /* Reductions of a million elements, which are cut into parts and put together again, against float64: whole
  * rows, columns, and the same in rows that are too many to be cut. All of a shape share their loops, so that
  * few kernels are compiled. */
-/* test gpu:optimised */
+/* test slow gpu:optimised */
 /* test.model-32.gpu WEFT_SUB_GROUPS=model-32 reduced */
 #include "support/fixture.h"
 

@@ -1,5 +1,6 @@
 /* Reductions over any axes: min, argmin, prod, any, all, count_nonzero. Where axes and strides lie is proved
  * in test_reduce.c; here it is what is reduced, in every form of kernel. */
+/* test slow */
 /* test.model-{8,16,32,64}.gpu WEFT_SUB_GROUPS=model-{} */
 /* test.f64.model-16.gpu format=f64 WEFT_SUB_GROUPS=model-16 */
 /* test.f64.full format=f64 */
