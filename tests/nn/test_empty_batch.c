@@ -1,6 +1,7 @@
 /* A batch in which no label counts leaves everything as it is, whatever the optimizer and the precision: the steps after
  * it are those of a training that never saw it. Windows of accumulation divide by the runs that count in them, and end
  * where weft_accumulation_end says. */
+/* test slow */
 #include "support/fixture.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Networks that cut or lengthen their batch axis, trained at several batches from one graph. Each learns the same as one that
  * is built with numbers for each batch, and further batches compile nothing. */
-/* test once */
+/* test slow once */
 #include "cl/context.h"
 #include "cl/program.h"
 #include "graph/nodes.h"
