@@ -7,6 +7,7 @@ shift
 rm -rf "$folder"
 mkdir -p "$folder"
 bad() { echo "$*"; exit 1; }
+script -qc true /dev/null >/dev/null 2>&1 </dev/null || { echo "skipped: there is no pseudo-terminal"; exit 77; }
 erased=$(printf '\r\033[K')
 
 export POCL_CACHE_DIR="$folder/pocl" WEFT_CACHE_DIR="$folder/weft"

@@ -29,7 +29,7 @@ size=40x200x200
 site="matmul 1,40,200,200 nn f32 f32 f32"
 expect "a budget of 0" '^$' "a budget of 0: nothing is measured" --budget 0 $size
 expect "a budget that is used up" '^weft tuning' "not measured: the budget is used up" --budget 0.001 $size
-expect "a short budget" '^weft tuning' "no time for" --budget 1 AlexNet-S
+expect "a short budget" '^weft tuning' "no time for" --budget 1 digits-CNN
 expect "a product" "^choice$tab$site$tab" "1 size measured" $size
 expect "a convolution" "^choice${tab}conv_weight n2,1,16,16 " "3 sizes measured" 2x8x16x16x3x1
 expect "a product in f16" "^choice$tab${site%f32}f16$tab" "1 size measured" --precision f16 $size
