@@ -2,8 +2,11 @@
  * than its own. Errors are not needlessly large either, and what is exact stays exact. */
 #include "support/fixture.h"
 
+#include "oracle/reference_activation.h"
 #include "oracle/reference_attention.h"
+#include "oracle/reference_ctc.h"
 #include "oracle/reference_einsum.h"
+#include "oracle/reference_loss.h"
 #include "oracle/reference_product.h"
 #include "oracle/reference_reduce.h"
 #include "oracle/reference_scan.h"
@@ -142,8 +145,22 @@ static void test_computed_zeros(void **state) {
     f64_pool_release(mark);
 }
 
+/* No maximum or bound hides a NaN, and a mean over no label is 0. */
+static void test_nan_and_nothing(void **state) {
+    (void)state;
+    const f64_mark mark = f64_pool_mark();
+    const double infinity = (double)INFINITY;
+    assert_true(isnan(f64_clamp(f64_number((double)NAN), -1, 1)->value[0]));
+    assert_true(isnan(ctc_log_sum((double)NAN, -infinity)) && isnan(ctc_log_sum(-infinity, (double)NAN)));
+    f64_array *const logs = f64_zeros(2, (const int64_t[]){1, 2});
+    const f64_class_options ignoring = {.reduction = WEFT_LOSS_MEAN, .ignore = true, .ignored = 1};
+    assert_true(f64_nll(logs, f64_number(1), &ignoring)->value[0] == 0);
+    f64_pool_release(mark);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors_are_carried),
-        cmocka_unit_test(test_exact_inputs), cmocka_unit_test(test_computed_zeros)};
+        cmocka_unit_test(test_exact_inputs), cmocka_unit_test(test_computed_zeros),
+        cmocka_unit_test(test_nan_and_nothing)};
     return test_finish(cmocka_run_group_tests_name("errors of references", tests, NULL, NULL));
 }

@@ -7,7 +7,7 @@
         (void)q;                                                                                             \
         return formula;                                                                                      \
     }
-FORMULA(clamp, fmin(fmax(a, p), q))
+FORMULA(clamp, isnan(a) ? a : fmin(fmax(a, p), q))
 FORMULA(hardtanh, a<p ? p : a> q ? q : a)
 FORMULA(leaky_relu, a > 0 ? a : p * a)
 FORMULA(elu, a > 0 ? a : p * expm1(a))

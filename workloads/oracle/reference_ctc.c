@@ -43,6 +43,7 @@ double ctc_loss_of_paths(const ctc_example *e) {
 
 double ctc_log_sum(double a, double b) {
     const double most = fmax(a, b);
+    if (isnan(a) || isnan(b)) return NAN;
     return most == -(double)INFINITY ? most : most + log(exp(a - most) + exp(b - most));
 }
 

@@ -189,8 +189,13 @@ static double settled_error(const program *p, weft_dtype dtype, double value, do
     return error + program_rounding(program_stored(p), value);
 }
 
+/* Of an integer that has no value, as a remainder by 0, nothing is known. */
 static void settle_errors(const program *p, weft_dtype dtype, f64_array *a) {
-    for (size_t i = 0; i < a->count; i++) a->error[i] = settled_error(p, dtype, a->value[i], a->error[i]);
+    for (size_t i = 0; i < a->count; i++) {
+        const bool is_unknown = dtype == WEFT_I32 && isnan(a->value[i]);
+        if (is_unknown) a->value[i] = 0;
+        a->error[i] = is_unknown ? INFINITY : settled_error(p, dtype, a->value[i], a->error[i]);
+    }
 }
 
 /* Of what stands in base, and of the change from it: slopes that cancel out exactly are noisy in float32 because changes round apart. */
