@@ -5,11 +5,11 @@
 
 #include "cl/choices.h"
 #include "cl/context.h"
-#include "support/hangs.h"
 #include "plan/compiled_plan.h"
 #include "support/broken_kernel.h"
 #include "support/checks.h"
 #include "support/child_test.h"
+#include "support/hangs.h"
 #include "support/scratch.h"
 #include "support/tuned_training.h"
 #include <stdio.h>

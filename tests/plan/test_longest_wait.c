@@ -7,12 +7,12 @@
 #include "cl/choices.h"
 #include "cl/context.h"
 #include "cl/quirks.h"
-#include "support/hangs.h"
 #include "kernels/site_name.h"
 #include "plan/compiled_plan.h"
 #include "plan/tune_plan.h"
 #include "support/broken_kernel.h"
 #include "support/child_test.h"
+#include "support/hangs.h"
 #include "support/scratch.h"
 #include "support/tuned_training.h"
 #include <signal.h>

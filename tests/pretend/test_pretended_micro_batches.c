@@ -1,7 +1,7 @@
 /* Networks some of whose tensors are larger than the device's largest buffer are computed in micro-batches: what they learn is what
  * they learn on a device without this limit. */
-#include "support/pretended_training.h"
 #include "support/fixture.h"
+#include "support/pretended_training.h"
 #include <stdio.h>
 
 /* ---- networks ---- */

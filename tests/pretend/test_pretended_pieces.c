@@ -1,7 +1,7 @@
 /* Parameters, states and gradients that are larger than the device's largest buffer are in pieces: what networks learn is what they
  * learn on a device without this limit. */
-#include "support/pretended_training.h"
 #include "support/fixture.h"
+#include "support/pretended_training.h"
 #include "support/scratch.h"
 #include <stdio.h>
 #include <string.h>

@@ -119,7 +119,7 @@ static things make_things(void) {
     ROW(stride, CONV(.strides = {1, -2}), ARGUMENT, "conv: a stride of -2 along spatial axis 1", MOST)       \
     ROW(far_stride, CONV(.stride = INT64_C(1) << 33), ARGUMENT, "conv: a stride of 8589934592", MOST)        \
     ROW(dilation, CONV(.dilations = {-1, 1}), ARGUMENT, "a dilation of -1 along spatial axis 0", MOST)       \
-    ROW(far_dilation, CONV(.dilation = INT64_MAX), ARGUMENT, "a dilation of 9223372036854775807")         \
+    ROW(far_dilation, CONV(.dilation = INT64_MAX), ARGUMENT, "a dilation of 9223372036854775807")            \
     ROW(padding, CONV(.paddings = {0, -1}), ARGUMENT, "a padding of -1 along spatial axis 1", "0 or more")   \
     ROW(far_padding, CONV(.paddings = {INT64_MAX}), ARGUMENT, "a padding of 9223372036854775807")            \
     ROW(after, CONV(.mode = WEFT_PADDING_EACH, .paddings_after = {-1}), ARGUMENT,                            \
