@@ -5,6 +5,8 @@
 #include <weft/nn.h>
 #include <weft/recurrent.h>
 
+#define MOST_HIDDEN (INT64_C(1) << 40) /* as many numbers as a tensor has at most */
+
 typedef struct cell {
     const char *kind, *call; /* "lstmcell", "weft_lstm_cell_layer" */
     int64_t gates, hidden;
@@ -18,9 +20,9 @@ static bool check(cell *c, weft_tensor *x, const weft_cell_options *given) {
     if (!wi_inputs_graph(c->call, &x, 1) ||
         !WI_GRAPH_OPTIONS(graph, &c->options, given, c->call, WEFT_CELL_OPTIONS_INIT))
         return false;
-    if (c->hidden < 1)
-        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: a hidden width of %" PRId64 ", expected 1 or more",
-            c->call, c->hidden);
+    if (c->hidden < 1 || c->hidden > MOST_HIDDEN)
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "%s: a hidden width of %" PRId64 ", expected 1 or more, and 2^40 at most", c->call, c->hidden);
     else if (c->options.relu && c->gates != 1)
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: relu: only an RNN takes it", c->call);
     else if (c->options.reset_first && c->gates != 3)

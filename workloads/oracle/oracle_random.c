@@ -99,7 +99,9 @@ static f64_array *dropped(
             drops = f64_uniform_of(words) < p;
         }
         y->value[i] = drops ? 0 : x->value[i] * factor;
-        y->error[i] = drops ? 0 : x->error[i] * factor + 3 * f64_ulp(y->value[i]);
+        /* The factor is rounded as results are. */
+        const double rounding = 3 * f64_ulp(y->value[i]) + f64_stored_rounding(y->value[i]);
+        y->error[i] = drops ? 0 : x->error[i] * factor + rounding;
     }
     return y;
 }
