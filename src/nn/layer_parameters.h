@@ -4,6 +4,8 @@
 
 #include "graph/nodes.h"
 
+#define WI_MOST_HIDDEN (INT64_C(1) << 40) /* of recurrent layers: as many numbers as a tensor has at most */
+
 enum { WI_LAYER_NAME = 256 };
 
 /* The given name, or "layerN" (wi_scope_number), both without the prefix of the scope. */

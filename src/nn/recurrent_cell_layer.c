@@ -5,8 +5,6 @@
 #include <weft/nn.h>
 #include <weft/recurrent.h>
 
-#define MOST_HIDDEN (INT64_C(1) << 40) /* as many numbers as a tensor has at most */
-
 typedef struct cell {
     const char *kind, *call; /* "lstmcell", "weft_lstm_cell_layer" */
     int64_t gates, hidden;
@@ -20,7 +18,7 @@ static bool check(cell *c, weft_tensor *x, const weft_cell_options *given) {
     if (!wi_inputs_graph(c->call, &x, 1) ||
         !WI_GRAPH_OPTIONS(graph, &c->options, given, c->call, WEFT_CELL_OPTIONS_INIT))
         return false;
-    if (c->hidden < 1 || c->hidden > MOST_HIDDEN)
+    if (c->hidden < 1 || c->hidden > WI_MOST_HIDDEN)
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "%s: a hidden width of %" PRId64 ", expected 1 or more, and 2^40 at most", c->call, c->hidden);
     else if (c->options.relu && c->gates != 1)

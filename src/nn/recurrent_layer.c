@@ -7,7 +7,6 @@
 #include <weft/recurrent.h>
 
 enum { MOST_LAYERS = 64 };
-#define MOST_HIDDEN (INT64_C(1) << 40) /* as many numbers as a tensor has at most */
 
 typedef weft_recurrent sequence_function(
     weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options);
@@ -35,7 +34,7 @@ static bool fail(const layer *l, const char *what, double value, const char *rul
 static bool check_numbers(const layer *l) {
     const weft_recurrent_options *o = &l->options;
     if (l->hidden < 1) return fail(l, "a hidden width", (double)l->hidden, "1 or more");
-    if (l->hidden > MOST_HIDDEN) return fail(l, "a hidden width", (double)l->hidden, "2^40 at most");
+    if (l->hidden > WI_MOST_HIDDEN) return fail(l, "a hidden width", (double)l->hidden, "2^40 at most");
     if (o->layers < 0 || o->layers > MOST_LAYERS)
         return fail(l, "a number of layers", (double)o->layers, "1 to 64");
     if (!(o->dropout >= 0 && o->dropout < 1))
