@@ -61,9 +61,10 @@ typedef struct weft_image_options {
     size_t transform_count;           /* at most WEFT_MAX_TRANSFORMS */
     weft_image_layout layout;         /* layout of the column; default channels first */
     int channels; /* 3: RGB; 1: grey, 0.299 R + 0.587 G + 0.114 B; default: those of the data, 3 for files */
-    /* The column is f32: (pixel / 255 - mean) / deviation for each channel. */
+    /* The column is f32: (pixel / 255 - mean) / deviation, with a number for each channel. One number alone, as in {0.5f}, is that
+     * of all channels; {0.5f, WEFT_ZERO} is 0 in the channels after the first. */
     float mean[WEFT_MAX_IMAGE_CHANNELS];      /* default 0 */
-    float deviation[WEFT_MAX_IMAGE_CHANNELS]; /* default 1 (all are 0) */
+    float deviation[WEFT_MAX_IMAGE_CHANNELS]; /* default 1 */
     bool bytes;           /* default false; true: the column is u8, 0..255: a quarter of the bytes to copy */
     uint64_t max_pixels;  /* of a file; a larger image is an error, before memory is allocated; default
                              2^26. Also, a progressive JPEG has at most 32 · max_pixels in all its scans */

@@ -95,30 +95,42 @@ static weft_status check_options(const weft_image_options *options, int64_t chan
     return WEFT_OK;
 }
 
-/* The arithmetic of torchvision's ToTensor and Normalize, once for each byte. */
-static weft_status make_tables(wi_image_pipeline *pipeline, const weft_image_options *options) {
-    bool all_zero = true, changes = false;
+/* The number of a channel: the first number is that of all channels where it stands alone, as in torchvision's Normalize. */
+static float channel_number(const float numbers[WEFT_MAX_IMAGE_CHANNELS], int64_t channel) {
+    bool is_alone = true;
+    for (int64_t c = 1; c < WEFT_MAX_IMAGE_CHANNELS; c++) is_alone = is_alone && numbers[c] == 0.0f;
+    const float number = numbers[is_alone ? 0 : channel];
+    return number == (float)WEFT_ZERO ? 0.0f : number;
+}
+
+static weft_status set_channel(wi_image_pipeline *pipeline, int64_t channel, float mean, float deviation) {
+    WI_TRY(WI_CHECK_NUMBERS("images", {"mean", (double)mean}, {"deviation", (double)deviation}));
+    if (!isfinite(mean) || !isfinite(deviation) || deviation <= 0.0f)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "images: channel %" PRId64
+            ": mean %g and deviation %g; expected finite numbers, deviations above 0",
+            channel, (double)mean, (double)deviation);
+    pipeline->mean[channel] = (double)mean;
+    pipeline->deviation[channel] = pipeline->bytes ? 1 / 255.0 : (double)deviation;
+    for (int i = 0; i < 256; i++) {
+        const float scaled = (float)i / 255.0f;
+        pipeline->tables[channel][i] = (scaled - mean) / deviation;
+    }
+    return WEFT_OK;
+}
+
+/* The arithmetic of torchvision's ToTensor and Normalize, computed once for each value of a byte. */
+static weft_status set_channels(wi_image_pipeline *pipeline, const weft_image_options *options) {
+    bool has_deviation = false, changes = false;
     for (int64_t c = 0; c < WEFT_MAX_IMAGE_CHANNELS; c++) {
-        all_zero = all_zero && options->deviation[c] == 0.0f;
-        changes = changes || options->deviation[c] != 0.0f || options->mean[c] != 0.0f;
+        has_deviation = has_deviation || options->deviation[c] != 0.0f;
+        changes = changes || has_deviation || options->mean[c] != 0.0f;
     }
     if (options->bytes && changes)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "images: mean and deviation need an f32 column, not bytes");
-    for (int64_t c = 0; c < pipeline->channels; c++) {
-        const float mean = options->mean[c], deviation = all_zero ? 1.0f : options->deviation[c];
-        WI_TRY(WI_CHECK_NUMBERS("images", {"mean", (double)mean}, {"deviation", (double)deviation}));
-        if (!isfinite(mean) || !isfinite(deviation) || deviation <= 0.0f)
-            WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "images: channel %" PRId64 ": mean %g and deviation %g; expected finite numbers, deviations "
-                "above 0",
-                c, (double)mean, (double)deviation);
-        pipeline->mean[c] = (double)mean;
-        pipeline->deviation[c] = options->bytes ? 1 / 255.0 : (double)deviation;
-        for (int i = 0; i < 256; i++) {
-            const float scaled = (float)i / 255.0f;
-            pipeline->tables[c][i] = (scaled - mean) / deviation;
-        }
-    }
+    for (int64_t c = 0; c < pipeline->channels; c++)
+        WI_TRY(set_channel(pipeline, c, channel_number(options->mean, c),
+            has_deviation ? channel_number(options->deviation, c) : 1.0f));
     return WEFT_OK;
 }
 
@@ -136,7 +148,7 @@ weft_status wi_pipeline_init(wi_image_pipeline *pipeline, const weft_image_optio
         WI_TRY(check_transform(&options->transforms[i], i));
         pipeline->transforms[i] = options->transforms[i];
     }
-    return make_tables(pipeline, options);
+    return set_channels(pipeline, options);
 }
 
 /* ---- sizes ---- */

@@ -249,6 +249,40 @@ static void a_trainer_takes_images(void **state) {
     for (int i = 0; i < 3; i++) assert_true(fabsf(losses[0][i] - losses[1][i]) < 1e-5f * losses[0][i]);
 }
 
+/* ---- numbers for channels ---- */
+
+/* The loaded numbers of one white RGB pixel. */
+static void load_white_pixel(weft_image_options options, float got[3]) {
+    static const unsigned char pixels[3] = {255, 255, 255};
+    const weft_image_block block = {.examples = 1, .channels = 3, .height = 1, .width = 1, .pixels = pixels};
+    const weft_loader_options loading = {WEFT_LOADER_OPTIONS_INIT, .batch = 1};
+    weft_dataset *dataset = NULL;
+    options.struct_size = sizeof options;
+    assert_ok(weft_dataset_from_images(&dataset, test_context(), &block, &options));
+    assert_int_equal(image_examples_load(dataset, &loading, 0, got, NULL), 1);
+    weft_dataset_release(dataset);
+}
+
+static void one_number_holds_for_all_channels(void **state) {
+    (void)state;
+    const struct {
+        weft_image_options options;
+        float expected[3];
+    } rows[] = {
+        {{.mean = {0.5f}, .deviation = {0.25f}}, {2, 2, 2}},
+        {{.mean = {0.5f}}, {0.5f, 0.5f, 0.5f}},
+        {{.mean = {0.5f, 0.25f}}, {0.5f, 0.75f, 1}},
+        {{.mean = {0.5f, WEFT_ZERO}}, {0.5f, 1, 1}},
+        {{.mean = {0, 0.5f}, .deviation = {2}}, {0.5f, 0.25f, 0.5f}},
+        {{.deviation = {0.5f, 1, 2}}, {2, 1, 0.5f}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        float got[3] = {0};
+        load_white_pixel(rows[i].options, got);
+        assert_memory_equal(got, rows[i].expected, sizeof got);
+    }
+}
+
 /* ---- misuse ---- */
 
 static void wrong_options_are_refused(void **state) {
@@ -350,6 +384,7 @@ int main(void) {
         cmocka_unit_test(windows_have_the_areas_and_ratios_asked_for),
         cmocka_unit_test(parts_and_views_share_the_images),
         cmocka_unit_test(a_trainer_takes_images),
+        cmocka_unit_test(one_number_holds_for_all_channels),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(a_crop_larger_than_the_image_is_an_error),
     };
