@@ -23,7 +23,8 @@ typedef struct weft_vocabulary_options {
     size_t struct_size;
     weft_text_level level; /* default characters */
     size_t minimum_count;  /* tokens that occur less often are left out; default 1 */
-    size_t maximum_size; /* keeps the most frequent tokens and the unknown token; 0 (the default): no limit */
+    /* Keeps the most frequent tokens: at most this many, including the unknown token. Default 0: no limit. */
+    size_t maximum_size;
     /* Adds the unknown token, which stands for tokens that are left out: "<unk>" for words, U+FFFD for characters.
      * Default false: it is added only if the text contains it or tokens are left out. */
     bool unknown;
@@ -54,8 +55,8 @@ WEFT_API size_t weft_vocabulary_size(const weft_vocabulary *vocabulary);        
 WEFT_API weft_text_level weft_vocabulary_level(const weft_vocabulary *vocabulary); /* characters or words */
 /* The number of the unknown token; -1: there is none. */
 WEFT_API int32_t weft_vocabulary_unknown(const weft_vocabulary *vocabulary);
-/* The text of a token, borrowed; NULL if there is none of this number. A NUL ends the text; *bytes (bytes may be NULL)
- * is its length without this NUL, as a token may be a NUL, too. */
+/* The text of a token, borrowed; NULL: no token has this number. A NUL ends the text, which may contain NULs, too;
+ * *bytes (bytes may be NULL) is its length without the NUL at the end. */
 WEFT_API const char *weft_vocabulary_token(const weft_vocabulary *vocabulary, int32_t token, size_t *bytes);
 /* The number of the token with this text; -1 if there is none. */
 WEFT_API int32_t weft_vocabulary_find(const weft_vocabulary *vocabulary, const char *token, size_t bytes);
@@ -92,7 +93,7 @@ typedef struct weft_text_options {
  * that is not in a vocabulary without an unknown token, too few tokens for one sequence of each stream). */
 WEFT_API weft_status weft_dataset_open_text(weft_dataset **dataset, weft_context *context, const char *path,
     const weft_vocabulary *vocabulary, const weft_text_options *options);
-/* Tokens in memory, which may be any numbers. */
+/* From tokens in memory, which may be any numbers. */
 WEFT_API weft_status weft_dataset_from_tokens(weft_dataset **dataset, weft_context *context,
     const int32_t *tokens, size_t count, const weft_text_options *options);
 
