@@ -101,10 +101,10 @@ WEFT_API weft_status weft_dataset_open_cifar(weft_dataset **dataset, weft_contex
  * files, and folders whose names begin with a dot, are ignored. The classes are the names of the subfolders, sorted by
  * bytes; files are sorted, too, so that the order of examples is that of torchvision's ImageFolder. Each folder
  * numbers its classes from 0: give `like` if the network was trained with another folder (a trainer maps classes by
- * their names in any case). This call reads only names; files are read when they are loaded. Columns: "image", "label"
- * i32 with the classes as categories. Errors: WEFT_ERROR_FILE (something cannot be read, there is no class, a class
- * has no images or all were left out, a link leads to a folder above it); WEFT_ERROR_ARGUMENT (a class that `classes`
- * or `like` does not have); WEFT_ERROR_UNSUPPORTED (a format that the library was built without). */
+ * their names, also without `like`). This call reads only names; files are read when they are loaded. Columns:
+ * "image", "label" i32 with the classes as categories. Errors: WEFT_ERROR_FILE (something cannot be read, there is no
+ * class, a class has no images or all were left out, a link leads to a folder above it); WEFT_ERROR_ARGUMENT (a class
+ * that `classes` or `like` does not have); WEFT_ERROR_UNSUPPORTED (a format that the library was built without). */
 WEFT_API weft_status weft_dataset_open_image_folder(
     weft_dataset **dataset, weft_context *context, const char *folder, const weft_image_options *options);
 /* How many files were left out (option skip_unreadable). */

@@ -1,4 +1,4 @@
-/* weft/io.h: weights and arrays in files. */
+/* weft/io.h: weights, checkpoints and NumPy arrays in files. */
 #ifndef WEFT_IO_H
 #define WEFT_IO_H
 

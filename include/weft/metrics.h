@@ -90,10 +90,10 @@ typedef struct weft_metric_rows {
 /* Adds rows. A label or length out of range, or a weight that is negative or not finite, is WEFT_ERROR_ARGUMENT: the
  * line names the row, and nothing is added. */
 WEFT_API weft_status weft_metric_add(weft_metric_state *state, const weft_metric_rows *rows);
-/* weft_metric_add of rows with labels and without weights and lengths. Not for mean absolute error and R². */
+/* weft_metric_add for rows that have labels, but no weights and no lengths. Not for mean absolute error and R². */
 WEFT_API weft_status weft_metric_update(
     weft_metric_state *state, size_t rows, const float *outputs, const int32_t *labels);
-/* weft_metric_add of rows with f32 targets and without weights and lengths. */
+/* weft_metric_add for rows that have f32 targets, but no weights and no lengths. */
 WEFT_API weft_status weft_metric_update_values(
     weft_metric_state *state, size_t rows, const float *outputs, const float *targets);
 /* The metric of all rows since the last reset; NaN if there were none (R² without weights: fewer than two). */

@@ -35,8 +35,8 @@ extern "C" {
 /* prefix: the beginning of all names ("teacher."); NULL: none. */
 
 /* 32², grey: convolutions of 6 and 16 filters of 5×5 with tanh and average pooling, linear layers of 120 and 84. Y.
- * LeCun et al. 1998, with all maps connected and a linear output instead of radial basis functions. Sequential;
- * uniform. */
+ * LeCun et al. 1998, but each convolution reads all feature maps, and the output layer is linear instead of radial
+ * basis functions. Sequential; uniform. */
 WEFT_API weft_tensor *weft_lenet5(weft_tensor *x, int64_t classes, const char *prefix);
 /* 227²: A. Krizhevsky et al. 2012 without groups and local response norms, as in the benchmark of S. Shi et al. 2016;
  * dropout 0.5. Sequential; uniform. */

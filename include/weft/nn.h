@@ -21,9 +21,8 @@ WEFT_API weft_initialiser weft_glorot_uniform(void); /* U(±sqrt(6 / (fan_in + f
 WEFT_API weft_initialiser weft_glorot_normal(void);  /* N(0, sqrt(2 / (fan_in + fan_out))) */
 WEFT_API weft_initialiser weft_he_uniform(void);     /* U(±sqrt(6 / fan_in)), for relu */
 WEFT_API weft_initialiser weft_he_normal(void);      /* N(0, sqrt(2 / fan_in)), for relu */
-WEFT_API weft_initialiser weft_lecun_uniform(
-    void); /* U(±sqrt(3 / fan_in)); LeCun et al. 1998, for selu, tanh */
-WEFT_API weft_initialiser weft_lecun_normal(void); /* N(0, 1 / sqrt(fan_in)) */
+WEFT_API weft_initialiser weft_lecun_uniform(void);  /* U(±sqrt(3 / fan_in)), for selu, tanh */
+WEFT_API weft_initialiser weft_lecun_normal(void);   /* N(0, 1 / sqrt(fan_in)); LeCun et al. 1998 */
 /* N(mean, deviation) truncated to [low, high]; as in torch.nn.init.trunc_normal_, low and high are values, not numbers
  * of deviations. */
 WEFT_API weft_initialiser weft_init_truncated_normal(float mean, float deviation, float low, float high);

@@ -52,8 +52,7 @@ WEFT_API weft_schedule weft_exponential_schedule(float factor);            /* ti
 WEFT_API weft_schedule weft_cosine_schedule(uint64_t period, float floor); /* base to floor in one period */
 /* base to floor in each period, then back to base; each period is period_factor times as long as the one before */
 WEFT_API weft_schedule weft_cosine_restarts_schedule(uint64_t period, uint32_t period_factor, float floor);
-WEFT_API weft_schedule weft_one_cycle_schedule(
-    uint64_t steps); /* per step; rise 0.3, divisors 25 and 10,000 */
+WEFT_API weft_schedule weft_one_cycle_schedule(uint64_t steps); /* per step; rise 0.3, divisors 25, 1e4 */
 WEFT_API weft_schedule weft_polynomial_schedule(uint64_t period, float power); /* base to 0 in one period */
 /* times factor after more than `patience` epochs in a row without a better loss; threshold 1e-4, cooldown 0, floor 0.
  * A trainer uses the validation loss of each epoch. */

@@ -66,10 +66,10 @@ typedef struct weft_csv_column {
 typedef struct weft_csv_options {
     size_t struct_size;
     /* Default: one column of the dataset for each column of the table (65,536 at most), with its name ("column1", ...
-     * without a header). The kind of each is that of the column of the same name in `like`; otherwise WEFT_CSV_NUMBER
-     * if all cells that are not missing are numbers, otherwise WEFT_CSV_CATEGORY. But if nine in ten cells or more are
-     * numbers, also in another format ("5 %", "1,200", "21,73"), the cells that are not numbers in the format of these
-     * options are an error that quotes them. */
+     * without a header). Its kind is that of the column of the same name in `like`, if there is one; otherwise
+     * WEFT_CSV_NUMBER if all cells that are not missing are numbers, or else WEFT_CSV_CATEGORY. An error, which quotes
+     * the cells: nine in ten cells or more look like numbers (also "5 %", "1,200", "21,73"), but not all are numbers
+     * in the format of these options. */
     const weft_csv_column *columns;
     size_t column_count;
     char separator;       /* default ',' */
@@ -173,7 +173,7 @@ typedef struct weft_epoch {
     double best;       /* the best value */
 } weft_epoch;
 
-/* Returns false to stop training after this step. */
+/* Returns true to continue, or false to end the run after this step. */
 typedef bool (*weft_progress_callback)(void *user, const weft_epoch *state);
 
 /* A step in progress. The batch is already in the inputs of the plan. */
@@ -191,9 +191,9 @@ typedef struct weft_step {
 } weft_step;
 
 /* Replaces weft_plan_run(step->plan). The callback may write further inputs and set scalars, and run the plan once or
- * several times; or it may do something else and set step->loss. It must write inputs that are not columns of the
- * dataset. The loss is read from the last run of the plan unless has_loss is set; a step with neither is
- * WEFT_ERROR_STATE. Any status other than WEFT_OK ends the training with that status. */
+ * several times; or it may do something else and set step->loss. It must write the inputs that have no column in the
+ * dataset. The loss is read from the last run of the plan unless has_loss is set; if the plan did not run and has_loss
+ * is not set, the step is WEFT_ERROR_STATE. Any status other than WEFT_OK ends the training with this status. */
 typedef weft_status (*weft_step_callback)(void *user, weft_step *step);
 
 /* Watches one value after each epoch, to stop early and to keep the weights of the best epoch. Each run begins without
@@ -240,8 +240,8 @@ typedef struct weft_trainer_options {
      * weft_sequence_cross_entropy) do not count in the accuracy either. Default none. */
     weft_tensor *logits;
     const char *labels; /* name of the label column, i32, or f32 for two classes; default "label" */
-    /* Which labels count in the accuracy, and in metrics that leave these fields unset (weft_metric). If a loss of the
-     * graph reads these labels, an ignored_label other than the one that it ignores is WEFT_ERROR_ARGUMENT. */
+    /* true: the label ignored_label does not count in the accuracy, nor in metrics whose `ignore` is unset
+     * (weft_metric). WEFT_ERROR_ARGUMENT: the loss over these labels ignores another label, or none. */
     bool ignore;
     int32_t ignored_label;
     const char *weights, *lengths;   /* names of columns, as in weft_metric; default none */
@@ -285,8 +285,8 @@ typedef struct weft_trainer_options {
     const weft_checkpoint_extra *checkpoint_extras;
     size_t checkpoint_extra_count;
     /* Default f32: the graph's precision is not changed. Others: as weft_graph_set_precision. In f16 a step whose
-     * gradients overflow is skipped and logged. A schedule by step does not count it, but learns of it only at the
-     * next multiple of 16 steps. */
+     * gradients overflow is skipped and logged. A schedule by step does not count skipped steps, but learns of them
+     * only at each multiple of 16 steps. */
     weft_precision precision;
     /* Default WEFT_MATMUL_PRECISION_HIGHEST: the graph's is not changed. Others: as
      * weft_graph_set_matmul_precision. */
@@ -298,7 +298,7 @@ typedef struct weft_trainer_options {
 #define WEFT_TRAINER_OPTIONS_INIT .struct_size = sizeof(weft_trainer_options)
 
 /* Creates the gradients and updates of loss, and a plan for the batch size. Each input of the graph is fed from the
- * column of the same name. After an error the graph has no optimizer state and its previous precisions. */
+ * column of the same name. After an error the graph has its previous precisions, and no state of the optimizer. */
 WEFT_API weft_status weft_trainer_create(
     weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *options);
 WEFT_API weft_trainer *weft_trainer_retain(weft_trainer *trainer);
@@ -307,9 +307,9 @@ WEFT_API void weft_trainer_release(weft_trainer *trainer);
  * files of the run can be written. A window of accumulation (weft_optimizer.accumulate) ends with its epoch, with an
  * update by the mean over the batches that the window has so far; a run that is stopped within an epoch leaves its
  * window to the next run. A batch in which no label counts (losses.h) changes nothing: it makes no update, and has no
- * part in loss and accuracy. A schedule by step does not count it, but learns of it only at the next multiple of 16
- * steps. Errors: WEFT_ERROR_FILE; labels out of range (with the number of the example); WEFT_ERROR_NOT_FINITE with the
- * first step whose loss is not finite; WEFT_ERROR_CANCELLED. */
+ * part in loss and accuracy. A schedule by step does not count such batches, but learns of them only at each multiple
+ * of 16 steps. Errors: WEFT_ERROR_FILE; labels out of range (with the number of the example); WEFT_ERROR_NOT_FINITE
+ * with the first step whose loss is not finite; WEFT_ERROR_CANCELLED. */
 WEFT_API weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset);
 /* From any thread: the run ends after the step in progress with WEFT_ERROR_CANCELLED, without a checkpoint. */
 WEFT_API weft_status weft_trainer_cancel(weft_trainer *trainer);
@@ -335,8 +335,9 @@ WEFT_API weft_status weft_trainer_resume(weft_trainer *trainer, const char *path
 WEFT_API weft_status weft_trainer_evaluate(
     weft_trainer *trainer, weft_dataset *dataset, double *loss, double *accuracy);
 
-/* The state of metric `index`, for weft_metric_result and weft_metric_values: of the last validation or evaluation, or
- * with `training` of the last epoch's training examples (option training_metrics). Borrowed; NULL if there is none. */
+/* The state of metric `index`, for weft_metric_result and weft_metric_values. training false: of the last validation
+ * or evaluation; true: of the training examples of the last epoch (option training_metrics). Borrowed; NULL if there
+ * is none. */
 WEFT_API const weft_metric_state *weft_trainer_metric(
     const weft_trainer *trainer, size_t index, bool training);
 /* Restores the weights (parameters and named states) of the best epoch. WEFT_ERROR_STATE: none were kept. */

@@ -63,7 +63,7 @@ WEFT_API weft_status weft_lbfgs_create(
 WEFT_API void weft_lbfgs_release(weft_lbfgs *optimizer); /* NULL is allowed */
 /* A step: writes the values to the inputs, and searches from the current parameters. *loss (may be NULL): the loss
  * before the step. Errors: those of the plan; WEFT_ERROR_ARGUMENT (a value is not of an input); WEFT_ERROR_NOT_FINITE
- * (loss or gradient are not finite before the step; the parameters do not change).
+ * (the loss or the gradient is not finite before the step; the parameters do not change).
  *     weft_lbfgs_step(optimizer, WEFT_VALUES(WEFT_VALUE(x, points), WEFT_VALUE(y, targets)), &loss); */
 WEFT_API weft_status weft_lbfgs_step(
     weft_lbfgs *optimizer, const weft_value *values, size_t count, float *loss);
