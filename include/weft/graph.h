@@ -3,11 +3,12 @@
  * Every op takes tensors and returns a borrowed tensor that the graph owns. A tensor has a dtype and a shape, but no
  * values; a plan (plan.h) computes values.
  *
- * An op that fails returns NULL, and so does every op with a NULL argument. The graph keeps the first error, which
- * weft_graph_status() and every later call on this graph that returns a weft_status report. An error inside a call that
- * returns a weft_status (weft_gradients, weft_minimize, weft_plan_create, weft_predict, weft_trainer_create, ...) is an
- * error of this call only: the graph is as it was before, and the call can be repeated. The exceptions, whose errors
- * the graph keeps, are weft_split and the weft_scope_ functions.
+ * An op that fails returns NULL, and so does every op with a NULL argument. The graph keeps the first error:
+ * weft_graph_status() returns it, and so does every later call on this graph that returns a weft_status. An error
+ * inside a call that returns a weft_status (weft_gradients, weft_minimize, weft_plan_create, weft_predict,
+ * weft_trainer_create, ...) is an error of this call only: the graph is as it was before, and the call can be repeated.
+ * The exceptions, whose errors the graph keeps, are weft_split, weft_split_sizes, weft_scope_begin, weft_scope_end and
+ * weft_scope_inference.
  *
  * Only one thread at a time may use a graph. */
 #ifndef WEFT_GRAPH_H
