@@ -28,7 +28,8 @@ extern "C" {
  * the program's header is newer than the library, fields that the library does not know must be zero, otherwise the
  * call is WEFT_ERROR_UNSUPPORTED. A struct_size that no header has (above 1024 bytes, ...) is WEFT_ERROR_ARGUMENT. */
 
-/* Means the number 0 in the fields, integers and floats, whose comments name it. No option needs this value itself. */
+/* Stands for the number 0 in integer and float fields whose comments name WEFT_ZERO. No field needs this value
+ * itself. */
 #define WEFT_ZERO 0x5a455200
 
 /* Functions that can fail return one of these; a function that returns a tensor returns NULL instead (graph.h). After a
@@ -43,7 +44,7 @@ typedef enum weft_status {
     WEFT_ERROR_DEVICE_MEMORY, /* the device has too little memory */
     WEFT_ERROR_MEMORY_LIMIT,  /* a memory_limit would be exceeded; nothing was allocated */
     WEFT_ERROR_NO_DEVICE,     /* no OpenCL platform, or no device matches the selector */
-    WEFT_ERROR_OPENCL,        /* an OpenCL call failed (the line has its name), or a launch timed out */
+    WEFT_ERROR_OPENCL,        /* an OpenCL call failed (the line names the error), or a launch timed out */
     WEFT_ERROR_BUILD,         /* a kernel did not compile; the line contains the start of the build log */
     WEFT_ERROR_FILE,          /* a file could not be opened, read or written */
     WEFT_ERROR_FORMAT,        /* a file's content does not follow its format */
@@ -62,7 +63,7 @@ WEFT_API const char *weft_last_error(void);
 /* "0.1.0" */
 WEFT_API const char *weft_version(void);
 
-/* What the library was built with, for example "clblast=yes png=yes jpeg=no". */
+/* The options that the library was built with, for example "clblast=yes png=yes jpeg=no". */
 WEFT_API const char *weft_build_options(void);
 
 /* Functions that allocate host memory: set all three or none. Weft may call them from several threads at once; they

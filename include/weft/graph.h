@@ -41,7 +41,7 @@ WEFT_API const char *weft_dtype_name(weft_dtype dtype); /* "f32" */
 WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
 
 #define WEFT_MAX_RANK 8
-/* The dimension of the batch, whose size is not part of the network: each plan chooses it. WEFT_BATCH * k is a
+/* The dimension of the batch, whose size is not part of the network: each plan has a batch size. WEFT_BATCH * k is a
  * dimension of k times the batch size, for example after a reshape. A batch axis that is sliced, padded or concatenated
  * has a dimension k * batch + n. weft_tensor_dimension returns a number that stands for this dimension; weft_reshape
  * and similar calls accept the number, and messages print it as (batch - 1, 64). A plan with such a tensor is planned
@@ -141,8 +141,8 @@ typedef struct weft_loss_scaling {
     uint32_t interval; /* default 2000 */
 } weft_loss_scaling;
 #define WEFT_LOSS_SCALING_INIT .struct_size = sizeof(weft_loss_scaling)
-/* Call this before you create gradients in f16, otherwise it is WEFT_ERROR_STATE. WEFT_ERROR_ARGUMENT: graph is NULL or
- * a field is out of its range. */
+/* scaling NULL means all defaults. Errors: WEFT_ERROR_STATE if the graph already has gradients in f16;
+ * WEFT_ERROR_ARGUMENT if graph is NULL or a field is out of its range. */
 WEFT_API weft_status weft_graph_set_loss_scaling(weft_graph *graph, const weft_loss_scaling *scaling);
 typedef struct weft_loss_scale {
     float scale;
@@ -156,8 +156,8 @@ WEFT_API weft_status weft_graph_loss_scale(weft_graph *graph, weft_loss_scale *n
 
 /* The precision of f32 matrix products, with the names and meaning of torch.set_float32_matmul_precision. Tensors and
  * sums stay f32. The settings differ only on a device with a matrix engine that multiplies 16-bit numbers; elsewhere
- * all three multiply in f32. With HIGHEST and HIGH, infinities, NaN and numbers near the ends of the range give what
- * f32 gives. Errors of the three settings, relative to the root mean square of the result: 4e-7, 4e-6, 2e-3. */
+ * all three multiply in f32. With HIGHEST and HIGH, infinities, NaN and numbers near the ends of the range give the
+ * results of f32. Errors of the three settings, relative to the root mean square of the result: 4e-7, 4e-6, 2e-3. */
 typedef enum weft_matmul_precision {
     WEFT_MATMUL_PRECISION_HIGHEST, /* default: in f32, or as six bf16 products if they are faster and as exact */
     WEFT_MATMUL_PRECISION_HIGH,    /* as three bf16 products: operands have 16 bits of fraction */
@@ -247,7 +247,8 @@ WEFT_API weft_tensor *weft_scalar(weft_graph *graph, const char *name, float val
 /* WEFT_ERROR_ARGUMENT: the tensor is not a scalar; or it is an optimizer's rate, and value is below 0 or not finite. */
 WEFT_API weft_status weft_scalar_set(weft_tensor *scalar, float value);
 WEFT_API weft_status weft_scalar_get(const weft_tensor *scalar, float *value);
-/* A tensor of any dtype with a copy of data; the graph keeps it like a state without a name. */
+/* A tensor of any dtype with the elements of data, which are copied; the graph keeps them like a state without a
+ * name. */
 WEFT_API weft_tensor *weft_array(
     weft_graph *graph, weft_dtype dtype, const void *data, int rank, const int64_t *dims);
 
@@ -283,10 +284,10 @@ WEFT_API weft_status weft_scope_end(weft_graph *graph); /* closes the scope that
  *     weft_scope_end(graph);
  * Errors: WEFT_ERROR_STATE (no scope is open), which the graph keeps; WEFT_ERROR_ARGUMENT (graph is NULL). */
 WEFT_API weft_status weft_scope_inference(weft_graph *graph, bool on);
-/* An output of plans whose run moves the parameters and named states of the scope `to` towards those of the same names
- * in the scope `from`: to ← (1 - factor)·to + factor·from, on the device. Factor 1 copies; i32 states are always
- * copied. One launch serves all parameters that are adjacent in memory in both scopes. The name of an inner scope
- * contains dots ("a.b"). For a target network that is built like the network `online`:
+/* Returns an output for a plan. Each run moves the parameters and named states of the scope `to` towards those of the
+ * same names in the scope `from`, on the device: to ← (1 - factor)·to + factor·from. Factor 1 copies; i32 states are
+ * always copied. One launch serves all parameters that are adjacent in memory in both scopes. The name of an inner
+ * scope contains dots ("a.b"). For a target network that is built like the network `online`:
  *     weft_tensor *follow = weft_scope_copy(graph, "online", "target", 0.005f);
  * Every variable of `from` needs a counterpart in `to`; `to` may have more variables. A plan cannot contain this output
  * together with an update of the parameters of `to`. NULL after an error: WEFT_ERROR_ARGUMENT (`from` has no variable,
@@ -316,7 +317,7 @@ WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
  * executes them. To keep weights within bounds:
  *     weft_plan_create(&plan, WEFT_TENSORS(train, weft_assign_after(p, weft_clamp(p, 0, 1))), NULL); */
 WEFT_API weft_tensor *weft_assign_after(weft_tensor *variable, weft_tensor *value);
-/* Returns x; no gradient flows back through it. */
+/* Returns x as a tensor through which no gradient flows back, as Tensor.detach. */
 WEFT_API weft_tensor *weft_stop_gradient(weft_tensor *x);
 /* Returns x (f32) and excludes it from mixed precision: x and its gradient are stored in f32, and products,
  * convolutions, attention and recurrent layers that read x or its gradient multiply in f32.
@@ -330,7 +331,7 @@ WEFT_API weft_dtype weft_tensor_dtype(const weft_tensor *tensor);  /* WEFT_F32 f
 WEFT_API int weft_tensor_rank(const weft_tensor *tensor);          /* -1 for NULL */
 WEFT_API int64_t weft_tensor_dimension(
     const weft_tensor *tensor, int axis); /* axis may be negative; 0 if there is no such axis */
-WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" if it has none */
+WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" if the tensor has no name */
 
 /* ---- the parameters and states of a graph ---- */
 /* The number of parameters, and each parameter in order of creation (borrowed; NULL for an index beyond the last); the
@@ -359,8 +360,8 @@ WEFT_API weft_status weft_tensor_copy(weft_tensor *to, weft_tensor *from);
  * L-BFGS), the counters of updates and of random numbers, and the scalars. After weft_snapshot_restore, training
  * continues exactly as after weft_snapshot_take; a snapshot can be restored any number of times. Uses: the best weights
  * of a training, trials of learning rates, undoing a step. A snapshot needs as much device memory as the graph's
- * variables (weft_plan_info.variable_bytes). Take and restore do not wait for the device. Restoring leaves variables
- * unchanged that were created after the take. */
+ * variables (weft_plan_info.variable_bytes). Take and restore do not wait for the device. Variables that were created
+ * after the take keep their values. */
 typedef struct weft_snapshot weft_snapshot;
 /* Creates an empty snapshot, which retains the graph. */
 WEFT_API weft_status weft_snapshot_create(weft_snapshot **snapshot, weft_graph *graph);

@@ -39,7 +39,7 @@ typedef enum weft_scatter_kind {
     WEFT_SCATTER_MIN   /* PyTorch's amin */
 } weft_scatter_kind;
 /* For axis 1: y[i][r][k] is the sum, mean, maximum or minimum of x[i][r][k] and of all source[i][j][k] with
- * index[i][j][k] = r; index has the shape of source. include_self false: x takes part only where no index is r.
+ * index[i][j][k] = r; index has the shape of source. With include_self false, x is only used where no index is r.
  * Elements that tie, also those of x, share the gradient of a maximum or minimum evenly. As torch.scatter_reduce.
  * Floats or i32. WEFT_ERROR_ARGUMENT: there is no such kind. */
 WEFT_API weft_tensor *weft_scatter_reduce(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source,

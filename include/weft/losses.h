@@ -206,8 +206,8 @@ WEFT_API weft_tensor *weft_sequence_cross_entropy_loss(
  * (N) in [0, T]; target_lengths i32 (N) in [0, S]. N may be WEFT_BATCH and T WEFT_LENGTH; C and S are numbers. The
  * losses are (N); the result is the mean of loss / max(target length, 1). If no path of the input's length gives the
  * labels, the loss is ∞ and the gradient NaN. A length out of range, or a label that is not a class or is the blank, is
- * an error of the next read or wait; the loss of this example is NaN and its gradient 0. The gradient is that with
- * respect to log_probs; PyTorch adds exp(log_probs) to it, which the gradient of log_softmax removes. */
+ * an error of the next read or wait; the loss of this example is NaN and its gradient 0. The gradient is the derivative
+ * with respect to log_probs; PyTorch's also contains exp(log_probs), which the gradient of log_softmax removes. */
 WEFT_API weft_tensor *weft_ctc(
     weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths, weft_tensor *target_lengths);
 

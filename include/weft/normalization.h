@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* ---- layers: ops that create their parameters and states; the N of their names is the number of the layer ---- */
+/* ---- layers: ops that create their parameters and states; N in a name is the number of the layer ---- */
 
 /* Normalises each channel over all other axes; x (N, C), (N, C, L), (N, C, H, W) or (N, C, D, H, W). Parameters
  * "batchnormN.weight" (C), initially 1, and "batchnormN.bias" (C), initially 0; states "batchnormN.running_mean" (C),

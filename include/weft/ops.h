@@ -46,7 +46,7 @@ WEFT_API weft_tensor *weft_where(weft_tensor *condition, weft_tensor *a, weft_te
 
 /* ---- elementwise: floats; errors in f32 are at most 4 units in the last place or 1e-6 of the value ---- */
 WEFT_API weft_tensor *weft_pow(weft_tensor *a, weft_tensor *b); /* a^b; special cases as in C's pow */
-WEFT_API weft_tensor *weft_sqrt(weft_tensor *a);                /* NaN below 0 */
+WEFT_API weft_tensor *weft_sqrt(weft_tensor *a);                /* square root; NaN below 0 */
 WEFT_API weft_tensor *weft_rsqrt(weft_tensor *a);               /* 1 / sqrt(a) */
 WEFT_API weft_tensor *weft_reciprocal(weft_tensor *a);          /* 1 / a */
 WEFT_API weft_tensor *weft_exp(weft_tensor *a);                 /* e^a */
@@ -55,9 +55,9 @@ WEFT_API weft_tensor *weft_expm1(weft_tensor *a);               /* exp(a) - 1, a
 WEFT_API weft_tensor *weft_log(weft_tensor *a);   /* natural logarithm; -inf at 0, NaN below 0 */
 WEFT_API weft_tensor *weft_log2(weft_tensor *a);  /* logarithm to base 2; -inf at 0, NaN below 0 */
 WEFT_API weft_tensor *weft_log1p(weft_tensor *a); /* log(1 + a), accurate for small a */
-WEFT_API weft_tensor *weft_sin(weft_tensor *a);   /* sine; a is in radians, of any magnitude */
-WEFT_API weft_tensor *weft_cos(weft_tensor *a);   /* cosine, likewise */
-WEFT_API weft_tensor *weft_tan(weft_tensor *a);   /* tangent, likewise */
+WEFT_API weft_tensor *weft_sin(weft_tensor *a);   /* sine of a, in radians of any magnitude */
+WEFT_API weft_tensor *weft_cos(weft_tensor *a);   /* cosine; a as in weft_sin */
+WEFT_API weft_tensor *weft_tan(weft_tensor *a);   /* tangent; a as in weft_sin */
 WEFT_API weft_tensor *weft_asin(weft_tensor *a); /* arc sine, in [-π/2, π/2]; NaN for a outside of [-1, 1] */
 WEFT_API weft_tensor *weft_acos(weft_tensor *a); /* arc cosine, in [0, π]; NaN for a outside of [-1, 1] */
 WEFT_API weft_tensor *weft_atan(weft_tensor *a); /* arc tangent, in [-π/2, π/2] */
@@ -103,10 +103,10 @@ WEFT_API weft_tensor *weft_logical_xor(weft_tensor *a, weft_tensor *b); /* exact
 WEFT_API weft_tensor *weft_logical_not(weft_tensor *a);                 /* not a */
 
 /* ---- forms with a number, and casts ---- */
-/* weft_sub_number(a, 1) is a - 1, with the number as the right operand; weft_number_sub(1, a) is 1 - a. With f16 and
- * bf16 the number keeps the precision of f32. WEFT_ERROR_ARGUMENT: a is i32 and the number is not whole, or the number
- * contains WEFT_LENGTH. For the batch size or the length as an operand use weft_size: WEFT_BATCH would be the number
- * -1. */
+/* The number is the right operand: weft_sub_number(a, 1) is a - 1. In weft_number_sub(1, a), which is 1 - a, the number
+ * is the left operand. If a is f16 or bf16, the number keeps the precision of f32. WEFT_ERROR_ARGUMENT: a is i32 and
+ * the number is not whole, or the number contains WEFT_LENGTH. For the batch size or the length as an operand use
+ * weft_size: WEFT_BATCH would be the number -1. */
 WEFT_API weft_tensor *weft_add_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_sub_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_mul_number(weft_tensor *a, double number);
@@ -145,8 +145,9 @@ WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 #define weft_any(...)           WEFT_TAKE_AXES_(weft_any_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_all(...)           WEFT_TAKE_AXES_(weft_all_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_count_nonzero(...) WEFT_TAKE_AXES_(weft_count_nonzero_axes, __VA_ARGS__, WEFT_8_ENDS_)
-/* The same, but reduced axes remain with size 1: PyTorch's keepdim=True. To name an axis twice is WEFT_ERROR_SHAPE.
- * weft_sum(x, 2, true) is not weft_sum_keep(x, 2): C takes true as axis 1 (in C++ it does not compile). */
+/* The same, but reduced axes remain with size 1: PyTorch's keepdim=True. An axis that is named twice is
+ * WEFT_ERROR_SHAPE. weft_sum(x, 2, true) is not weft_sum_keep(x, 2): C takes true as axis 1 (in C++ it does not
+ * compile). */
 #define weft_sum_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_sum_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_mean_keep(...)          WEFT_TAKE_AXES_KEEP_(weft_mean_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_max_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_max_axes, __VA_ARGS__, WEFT_8_ENDS_)
@@ -174,7 +175,8 @@ WEFT_API weft_tensor *weft_argmin_axes(weft_tensor *x, const int64_t *axes, bool
 /* The product of floats or i32 (which wraps around). The gradient is exact even if factors are zero. */
 WEFT_API weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep);
 /* Variance of floats: sum of (x - mean)² / max(n - correction, 0), with correction >= 0; correction is 1 in weft_var,
- * weft_std and the _axes forms. The standard deviation is the square root; its gradient is 0 where it is 0. */
+ * weft_std and the _axes forms. The standard deviation is the square root; the gradient is 0 where the deviation is
+ * 0. */
 WEFT_API weft_tensor *weft_var_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_std_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_var_with(weft_tensor *x, int correction, const int64_t *axes, bool keep);
@@ -259,11 +261,11 @@ WEFT_API weft_tensor *weft_attention(
  * belong to the L new positions position .. position + L - 1; key_cache (..., capacity, d) and value_cache (...,
  * capacity, dv) are states. k and v are written to the caches at these positions, and query i attends to the positions
  * 0 .. position + i: → (..., L, dv). position: i32 of rank 0, an input or a state that the plan increments; one plan
- * decodes a whole text. *update must be an output of the plan: it writes the new rows in place, at a cost that does not
- * depend on the capacity. A plan with L > 1 (a prompt) and one with L = 1 (its continuation) may share the caches. NULL
- * after an error: WEFT_ERROR_SHAPE (a cache is not a state of the dtype and shape of k or v, position is not i32 of
- * rank 0), WEFT_ERROR_ARGUMENT (update is NULL), and the errors of weft_attention. A position beyond the capacity is an
- * error of the next read or wait. */
+ * decodes a whole text. *update, which must be an output of the plan, writes the new rows in place, at a cost that does
+ * not depend on the capacity. A plan with L > 1 (a prompt) and one with L = 1 (its continuation) may share the caches.
+ * NULL after an error: WEFT_ERROR_SHAPE (a cache is not a state of the dtype and shape of k or v, position is not i32
+ * of rank 0), WEFT_ERROR_ARGUMENT (update is NULL), and the errors of weft_attention. A position beyond the capacity is
+ * an error of the next read or wait. */
 WEFT_API weft_tensor *weft_attention_cached(weft_tensor *q, weft_tensor *k, weft_tensor *v,
     weft_tensor *key_cache, weft_tensor *value_cache, weft_tensor *position, weft_tensor **update);
 
@@ -300,13 +302,14 @@ WEFT_API weft_tensor *weft_unsqueeze(
 WEFT_API weft_tensor *weft_swap_axes(
     weft_tensor *x, int axis1, int axis2);                              /* torch.transpose, torch.swapaxes */
 WEFT_API weft_tensor *weft_move_axis(weft_tensor *x, int from, int to); /* torch.movedim */
-/* The elements start to end - 1 of one axis. A negative start or end counts from the end of the axis; WEFT_END is its
- * end. WEFT_ERROR_SHAPE: the slice is empty or reaches outside the axis. If the axis or `end` depends on the batch or
- * on WEFT_LENGTH, weft_plan_create returns this error: weft_slice(x, 0, 1, WEFT_END) of a batch of 1, weft_slice(table,
- * 0, 0, WEFT_LENGTH) of a table with fewer rows. */
+/* The elements start to end - 1 of one axis. A negative start or end counts from the end of the axis; WEFT_END is the
+ * end of the axis. WEFT_ERROR_SHAPE: the slice is empty or reaches outside the axis. If the axis or `end` depends on
+ * the batch or on WEFT_LENGTH, weft_plan_create returns this error: weft_slice(x, 0, 1, WEFT_END) of a batch of 1,
+ * weft_slice(table, 0, 0, WEFT_LENGTH) of a table with fewer rows. */
 WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end);
 /* Every step-th element of the slice, step >= 1: x[start:end:step]. A step above 1 along an axis of k times the batch
- * needs 0 <= start < step, end WEFT_END, and a step that divides k; along WEFT_LENGTH it is an error. */
+ * needs 0 <= start < step, end WEFT_END, and a step that divides k. An axis that depends on WEFT_LENGTH takes only step
+ * 1. */
 WEFT_API weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step);
 /* Divides an axis into `count` slices, outputs[0] to outputs[count - 1]: equal slices, or slices of the given sizes (on
  * a batch axis multiples of WEFT_BATCH), whose sum must be the size of the axis. On an error every outputs[i] is NULL,
@@ -336,8 +339,8 @@ typedef enum weft_pad_mode {
     WEFT_PAD_WRAP      /* continues from the other end, at most n elements; PyTorch's "circular" */
 } weft_pad_mode;
 /* Axis i of size n gets the size before[i] + n + after[i]; before and after have an entry of 0 or more for each axis.
- * On a batch axis, weft_plan_create checks the limit of the mode. value is for WEFT_PAD_CONSTANT; for i64, u8 and bool
- * it must be 0. */
+ * On a batch axis, weft_plan_create checks the limit of the mode. value is for WEFT_PAD_CONSTANT, and must be 0 for
+ * i64, u8 and bool. */
 WEFT_API weft_tensor *weft_pad(
     weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value);
 /* Moves element i to (i + shift) mod n, as torch.roll, along any axis, also the batch. |shift| is at most 2^31 - 1, and

@@ -7,8 +7,8 @@
  * A value that depends only on constants, and on parameters and states that the plan does not change, such as a
  * normalised matrix or the scaled weights of a frozen teacher, is computed in the first run and kept (counted in
  * arena_bytes). The value is computed again in the first run after one of these variables was written, loaded, or
- * changed by another plan. A plan for training keeps such a value only if its bytes are at most four times those that
- * it is computed from. If the values do not fit into the memory limit, every run computes them. */
+ * changed by another plan. A plan for training keeps such a value only if it has at most four times the bytes of the
+ * tensors from which it is computed. If the values do not fit into the memory limit, every run computes them. */
 #ifndef WEFT_PLAN_H
 #define WEFT_PLAN_H
 
@@ -48,8 +48,8 @@ WEFT_API weft_status weft_plan_create(
 WEFT_API weft_plan *weft_plan_retain(weft_plan *plan);
 WEFT_API void weft_plan_release(weft_plan *plan); /* NULL is allowed */
 
-/* Copy whole tensors, row-major; bytes must be the exact size. weft_plan_write has copied the data when it returns; it
- * does not check them: the run finds labels and indices out of range. weft_plan_read waits for the device. If an op
+/* Copy whole tensors, row-major; bytes must be the exact size. weft_plan_write has copied the data when it returns, and
+ * does not look for labels and indices out of range: the run finds them. weft_plan_read waits for the device. If an op
  * found an index or label out of range in a run since the last read or wait, weft_plan_read copies the data all the
  * same, and returns WEFT_ERROR_ARGUMENT with a message that names the op. */
 WEFT_API weft_status weft_plan_write(weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
@@ -59,8 +59,8 @@ WEFT_API weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *
 WEFT_API weft_status weft_plan_write_async(
     weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
 WEFT_API weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, void *data, size_t bytes);
-/* Makes the plan read an input from device memory of the program, which the plan retains, beginning at offset (in
- * bytes, a multiple of the element size). memory NULL: the plan uses its memory for the input again.
+/* From now on, the plan reads the input from device memory of the program, beginning at offset (in bytes, a multiple of
+ * the element size). The plan retains the memory. memory NULL: the input is again in memory of the plan.
  * WEFT_ERROR_UNSUPPORTED: the input is larger than the device's largest buffer, so that the plan stores it in several
  * buffers. */
 WEFT_API weft_status weft_plan_bind(
@@ -94,8 +94,8 @@ typedef struct weft_value {
  * input appears twice, a value has no tensor).
  *     weft_plan_step(plan, (weft_value[]){{image, images, sizeof images}, {loss, &now, sizeof now}}, 2); */
 WEFT_API weft_status weft_plan_step(weft_plan *plan, const weft_value *values, size_t count);
-/* The weft_value of an input whose memory may be const, as it is only read. If `input` is not an input, the value has
- * no tensor, and weft_plan_step returns WEFT_ERROR_ARGUMENT. In C and C++:
+/* A weft_value of an input; its memory is only read, so that data may be const. If `input` is not an input, the value
+ * has no tensor, and weft_plan_step returns WEFT_ERROR_ARGUMENT. In C and C++:
  *     const weft_value values[] = {weft_value_in(image, images, sizeof images), {loss, &now, sizeof now}}; */
 WEFT_API weft_value weft_value_in(weft_tensor *input, const void *data, size_t bytes);
 /* In C: WEFT_VALUES is an array of values and its length; WEFT_VALUE is one value, whose memory is an array or a
