@@ -52,7 +52,8 @@ WEFT_API weft_tensor *weft_index_reduce(weft_tensor *x, int axis, weft_tensor *i
 /* y[r] = sum of values[e]·dense[columns[e]] over all e with rows[e] = r: the product of a sparse matrix (size, C), as
  * lists of coordinates (COO), with dense (C, ...) → (size, ...), as torch.sparse.mm. rows and columns: i32 (E), inputs
  * or constants; values: (E) of the dtype of dense, or NULL for ones. size may be WEFT_BATCH * k. values and dense have
- * gradients, which are computed without a dense (size, C) matrix. */
+ * gradients, which are computed without a dense (size, C) matrix. An index out of range is an error of the next read or
+ * wait. */
 WEFT_API weft_tensor *weft_sparse_matmul(
     weft_tensor *rows, weft_tensor *columns, weft_tensor *values, int64_t size, weft_tensor *dense);
 /* The rows for weft_sparse_matmul from a matrix in compressed rows (CSR) → i32 (E). starts: i32 (rows + 1), the

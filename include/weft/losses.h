@@ -52,8 +52,8 @@ typedef enum weft_loss_reduction {
 typedef struct weft_loss_options {
     size_t struct_size;
     weft_loss_reduction reduction; /* default WEFT_LOSS_MEAN */
-    /* Factors that broadcast to the losses, before the reduction (the mean still divides by the number of losses).
-     * Default NULL: 1. */
+    /* Factors (floats) that broadcast to the losses, before the reduction (the mean still divides by the number of
+     * losses). Default NULL: 1. */
     weft_tensor *weights;
 } weft_loss_options;
 #define WEFT_LOSS_OPTIONS_INIT .struct_size = sizeof(weft_loss_options)

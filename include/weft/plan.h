@@ -49,9 +49,9 @@ WEFT_API weft_plan *weft_plan_retain(weft_plan *plan);
 WEFT_API void weft_plan_release(weft_plan *plan); /* NULL is allowed */
 
 /* Copy whole tensors, row-major; bytes must be the exact size. weft_plan_write has copied the data when it returns, and
- * does not look for labels and indices out of range: the run finds them. weft_plan_read waits for the device. If an op
- * found an index or label out of range in a run since the last read or wait, weft_plan_read copies the data all the
- * same, and returns WEFT_ERROR_ARGUMENT with a message that names the op. */
+ * does not look for labels and indices out of range: the run finds them (trainers check labels before). weft_plan_read
+ * waits for the device. If an op found an index or label out of range in a run since the last read or wait,
+ * weft_plan_read copies the data all the same, and returns WEFT_ERROR_ARGUMENT with a message that names the op. */
 WEFT_API weft_status weft_plan_write(weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
 WEFT_API weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *data, size_t bytes);
 /* The same without waiting: data must stay valid until weft_plan_wait returns. On a device with its own memory, a write
