@@ -53,7 +53,7 @@ WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
  * (batch, length, 64). Arguments that are not sizes (a margin, a rate, a stride, a number of epochs) accept neither
  * these numbers nor the one that stands for a sliced batch axis: WEFT_ERROR_ARGUMENT. A tensor that depends on the
  * length cannot have other dimensions above WEFT_LENGTH / 4 (WEFT_ERROR_SHAPE), and a graph with WEFT_LENGTH cannot
- * slice, pad or concatenate a batch axis (WEFT_ERROR_UNSUPPORTED). */
+ * have a dimension batch + n (WEFT_ERROR_UNSUPPORTED). */
 #define WEFT_LENGTH INT64_C(120748753)
 /* Ends a list of dimensions or axes; the macros append it. */
 #define WEFT_END INT64_MIN

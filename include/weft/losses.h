@@ -17,16 +17,16 @@
  * Logits and log-probabilities: weft_cross_entropy, weft_sequence_cross_entropy and weft_bce_with_logits take logits
  * and convert them to probabilities; weft_nll, weft_kl_div and weft_ctc take log-probabilities. For both, a result of
  * weft_softmax or weft_sigmoid is WEFT_ERROR_ARGUMENT, also behind views, casts and weft_stop_gradient (PyTorch
- * silently computes another loss; to get that loss, pass weft_mul_number(p, 1)). A result of weft_log_softmax fits all
- * of these losses but weft_bce_with_logits.
+ * silently computes another loss; to get that loss, pass a copy of the probabilities: weft_mul_number(p, 1)). A result
+ * of weft_log_softmax fits all of these losses but weft_bce_with_logits.
  *
- * Batches without labels that count: a mean over the labels that are not ignored, over class weights, or over a mask
- * (weft_masked_mean) is a sum divided by a total that depends on the data. If the total is 0, the mean and its
- * gradients are 0 (in PyTorch NaN), and weft_minimize, weft_optimizer_minimize, weft_train_step and trainers make no
- * update: parameters, moments, counters and averages do not change, weights do not decay, and the run does not count
- * for accumulation. This holds for sums and differences of such means, each times or divided by a factor that does not
- * depend on the batch, plus terms that do not depend on the batch (a penalty on weights). If another part of the loss
- * depends on the batch, every run updates. Running statistics of norms are updated in every run, and
+ * Batches without labels that count: a mean over the labels that are not ignored, a mean weighted by class, and a mean
+ * under a mask (weft_masked_mean) are a sum divided by a total that depends on the data. If the total is 0, the mean
+ * and its gradients are 0 (in PyTorch NaN), and weft_minimize, weft_optimizer_minimize, weft_train_step and trainers
+ * make no update: parameters, moments, counters and averages do not change, weights do not decay, and the run does not
+ * count for accumulation. This holds for sums and differences of such means, each multiplied or divided by a factor
+ * that does not depend on the batch, plus terms that do not depend on the batch (a penalty on weights). If another part
+ * of the loss depends on the batch, every run updates. Running statistics of norms are updated in every run, and
  * weft_optimizer_step always uses the gradients that it receives. weft_trainer_evaluate says how such losses are
  * averaged over batches.
  *
@@ -61,10 +61,10 @@ typedef struct weft_loss_options {
 /* ---- the mean under a mask, for losses that you write yourself ---- */
 /* The mean of those elements of x (floats) for which mask is not 0; 0 if there are no such elements.
  * weft_masked_mean(x, mask) is over all axes, weft_masked_mean(x, mask, 1) over axis 1. The mask has any dtype and
- * broadcasts to x. Elements for which mask is 0 may be NaN; their gradient is 0, and that of the others is 1 / the
- * number of the others. The mask has no gradient. If the mean is over all axes and the mask is 0 everywhere, the run
- * makes no update (see above). Errors: WEFT_ERROR_DTYPE; WEFT_ERROR_SHAPE (the mask does not broadcast to x, an axis
- * that x does not have). */
+ * broadcasts to x. Elements for which mask is 0 may be NaN; their gradient is 0, and that of the n other elements is 1
+ * / n. The mask has no gradient. If the mean is over all axes and the mask is 0 everywhere, the run makes no update
+ * (see above). Errors: WEFT_ERROR_DTYPE; WEFT_ERROR_SHAPE (the mask does not broadcast to x, an axis that x does not
+ * have). */
 #define weft_masked_mean(...) WEFT_TAKE_MASKED_AXES_(__VA_ARGS__, WEFT_8_ENDS_)
 /* axes: a list that ends with WEFT_END, or NULL for all axes; keep: reduced axes remain with size 1. */
 WEFT_API weft_tensor *weft_masked_mean_axes(
@@ -112,7 +112,7 @@ WEFT_API weft_tensor *weft_kl_div(weft_tensor *log_probabilities, weft_tensor *t
 /* The same with options. */
 WEFT_API weft_tensor *weft_bce_loss(
     weft_tensor *probabilities, weft_tensor *targets, const weft_loss_options *options);
-/* positive_weight multiplies the term of positive targets, and broadcasts to the logits; NULL: 1. */
+/* positive_weight multiplies the term t·log p of the loss, and broadcasts to the logits; NULL: 1. */
 WEFT_API weft_tensor *weft_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets,
     weft_tensor *positive_weight, const weft_loss_options *options);
 /* log_target: the targets are log-probabilities t, and the loss is exp(t)·(t - x). */

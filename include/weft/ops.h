@@ -165,7 +165,7 @@ WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 /* The full forms. axes: a list that ends with WEFT_END, or NULL for all axes; keep: reduced axes remain with size 1. */
 WEFT_API weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep);  /* floats, i32 */
 WEFT_API weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep); /* floats */
-/* The minimum and the maximum of floats or i32; NaN if an element is NaN. Elements that tie share the gradient evenly,
+/* The minimum or the maximum of floats or i32; NaN if an element is NaN. Elements that tie share the gradient evenly,
  * as in torch.amax. */
 WEFT_API weft_tensor *weft_min_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep);
@@ -188,8 +188,8 @@ WEFT_API weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool k
 WEFT_API weft_tensor *weft_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep);
 /* Of floats: log(sum exp(x)), without overflow; the gradient is softmax(x), and 0 where all elements are -inf. */
 WEFT_API weft_tensor *weft_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep);
-/* Any dtype → bool: true if any element, or if every element, is not 0; → i32: the number of elements that are not 0.
- * NaN is not 0. No gradient. */
+/* Any dtype. any → bool: some element is not 0; all → bool: no element is 0; count_nonzero → i32: how many elements are
+ * not 0. NaN is not 0. No gradient. */
 WEFT_API weft_tensor *weft_any_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_all_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep);
@@ -359,7 +359,8 @@ WEFT_API weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double
 /* i32 labels (...) → (..., classes) of the given dtype: 1 at the label, otherwise 0. A label out of range gives a row
  * of zeros. No gradient. */
 WEFT_API weft_tensor *weft_one_hot(weft_tensor *labels, int64_t classes, weft_dtype dtype);
-/* (n), a float or i32: start, start + step, ..., without end. step may be negative; an empty result is an error. */
+/* (n), a float or i32: start, start + step, ..., up to end, which is left out. step may be negative; an empty result is
+ * an error. */
 WEFT_API weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step);
 /* A float, i32 or bool of the shape dims, whose elements are all `value`. */
 WEFT_API weft_tensor *weft_full(
@@ -377,7 +378,7 @@ WEFT_API weft_tensor *weft_eye(weft_graph *graph, weft_dtype dtype, int64_t rows
 WEFT_API weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims);
 WEFT_API weft_tensor *weft_normal(
     weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims);
-/* Draws a class of each row in each run: logits (..., classes), floats → i32 (...). The probabilities are
+/* Each run draws one class for each row: logits (..., classes), floats → i32 (...). The probabilities are
  * softmax(logits / temperature); temperature 0 takes the most probable class. top_k: only the k most probable classes
  * (0: all). top_p: of these, only the most probable ones, as many as are needed for a total probability of top_p (1:
  * all; Holtzman et al. 2020). A class of probability 0 is never drawn; a row without probabilities (NaN, +inf, or all
