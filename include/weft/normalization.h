@@ -27,7 +27,7 @@ extern "C" {
 /* Normalises each channel over all other axes; x (N, C), (N, C, L), (N, C, H, W) or (N, C, D, H, W). Parameters
  * "batchnormN.weight" (C), initially 1, and "batchnormN.bias" (C), initially 0; states "batchnormN.running_mean" (C),
  * initially 0, and "batchnormN.running_var" (C), initially 1. S. Ioffe and C. Szegedy 2015. A plan for training with
- * one value per channel is an error (WEFT_ERROR_SHAPE), as in PyTorch. */
+ * one value per channel is an error (WEFT_ERROR_SHAPE), as in PyTorch. x is not f64, unless no_running is set. */
 WEFT_API weft_tensor *weft_batch_norm(weft_tensor *x);
 
 typedef struct weft_batch_norm_options {
@@ -96,7 +96,7 @@ WEFT_API weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_option
 /* ---- the same norms with existing weights and states ---- */
 
 typedef struct weft_running {
-    weft_tensor *mean, *var; /* f32 states (C); var: the unbiased variance */
+    weft_tensor *mean, *var; /* states (C), f32, or f64 if x is f64; var is unbiased */
     /* i32 state of rank 0, the number of batches so far, for cumulative means; NULL: `momentum` is used. */
     weft_tensor *batches;
     float momentum; /* as in weft_batch_norm_options, but 0 means 0 */

@@ -120,7 +120,7 @@ WEFT_API weft_tensor *weft_less_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_less_equal_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_greater_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_greater_equal_number(weft_tensor *a, double number);
-/* a^number; the exponents -1, 1, 2 and 3 multiply or divide instead of calling weft_pow. */
+/* a^number, floats only; the exponents -1, 1, 2 and 3 multiply or divide instead of calling weft_pow. */
 WEFT_API weft_tensor *weft_pow_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_number_sub(double number, weft_tensor *a);       /* number - a */
 WEFT_API weft_tensor *weft_number_div(double number, weft_tensor *a);       /* number / a; floats only */
@@ -378,13 +378,13 @@ WEFT_API weft_tensor *weft_eye(weft_graph *graph, weft_dtype dtype, int64_t rows
 WEFT_API weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims);
 WEFT_API weft_tensor *weft_normal(
     weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims);
-/* Each run draws one class for each row: logits (..., classes), floats → i32 (...). The probabilities are
+/* Each run draws one class for each row: logits (..., classes), f32, f16 or bf16 → i32 (...). The probabilities are
  * softmax(logits / temperature); temperature 0 takes the most probable class. top_k: only the k most probable classes
  * (0: all). top_p: of these, only the most probable ones, as many as are needed for a total probability of top_p (1:
  * all; Holtzman et al. 2020). A class of probability 0 is never drawn; a row without probabilities (NaN, +inf, or all
- * -inf) gives -1. No gradient. NULL after an error: WEFT_ERROR_DTYPE (logits are not floats), WEFT_ERROR_SHAPE (no
- * classes), WEFT_ERROR_ARGUMENT (logits are the result of weft_softmax or weft_sigmoid, temperature is below 0, top_k
- * is outside of 0 .. classes, top_p is outside of 0 < top_p <= 1). */
+ * -inf) gives -1. No gradient. NULL after an error: WEFT_ERROR_DTYPE, WEFT_ERROR_SHAPE (no classes),
+ * WEFT_ERROR_ARGUMENT (logits are the result of weft_softmax or weft_sigmoid, temperature is below 0, top_k is outside
+ * of 0 .. classes, top_p is outside of 0 < top_p <= 1). */
 WEFT_API weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p);
 typedef struct weft_categorical_options {
     size_t struct_size;
