@@ -1,5 +1,5 @@
 /* Classes drawn from logits: how often each comes beside the exact probabilities, which come never, and what is refused. */
-/* test gpu:optimised */
+/* test slow gpu:optimised */
 #include "support/fixture.h"
 
 #include <math.h>
