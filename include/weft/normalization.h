@@ -27,7 +27,7 @@ extern "C" {
 /* Normalises each channel over all other axes; x (N, C), (N, C, L), (N, C, H, W) or (N, C, D, H, W). Parameters
  * "batchnormN.weight" (C), initially 1, and "batchnormN.bias" (C), initially 0; states "batchnormN.running_mean" (C),
  * initially 0, and "batchnormN.running_var" (C), initially 1. S. Ioffe and C. Szegedy 2015. A plan for training with
- * one value per channel is an error (WEFT_ERROR_SHAPE), as in PyTorch. x is not f64, unless no_running is set. */
+ * one value per channel is an error (WEFT_ERROR_SHAPE), as in PyTorch. */
 WEFT_API weft_tensor *weft_batch_norm(weft_tensor *x);
 
 typedef struct weft_batch_norm_options {

@@ -378,7 +378,7 @@ WEFT_API weft_tensor *weft_eye(weft_graph *graph, weft_dtype dtype, int64_t rows
 WEFT_API weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims);
 WEFT_API weft_tensor *weft_normal(
     weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims);
-/* Each run draws one class for each row: logits (..., classes), f32, f16 or bf16 → i32 (...). The probabilities are
+/* Each run draws one class for each row: logits (..., classes), floats → i32 (...). The probabilities are
  * softmax(logits / temperature); temperature 0 takes the most probable class. top_k: only the k most probable classes
  * (0: all). top_p: of these, only the most probable ones, as many as are needed for a total probability of top_p (1:
  * all; Holtzman et al. 2020). A class of probability 0 is never drawn; a row without probabilities (NaN, +inf, or all
