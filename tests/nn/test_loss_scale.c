@@ -138,7 +138,7 @@ static void the_scale_grows_and_shrinks(void **state) {
     const weft_optimizer rule = weft_sgd(0.01f);
     assert_weft_ok(weft_minimize(n.loss, &rule, outputs, WEFT_MAX_UPDATES, &updates));
     assert_weft_ok(weft_plan_create(&n.plan, outputs, updates, NULL));
-    assert_weft_fails(WEFT_ERROR_STATE, weft_graph_set_loss_scaling(n.graph, &options), "scaled otherwise");
+    assert_weft_fails(WEFT_ERROR_STATE, weft_graph_set_loss_scaling(n.graph, &options), "with other scaling");
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
         weft_loss_scale now;
         step(&n, weights[i]);

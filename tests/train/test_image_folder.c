@@ -173,7 +173,7 @@ static void one_unreadable_file_is_named(void **state) {
     assert_ok(weft_loader_begin(loader, 0));
     assert_ok(weft_loader_next(loader, &examples, columns));
     assert_int_equal(examples, 1);
-    assert_fails(weft_loader_next(loader, &examples, columns), WEFT_ERROR_FORMAT, "broken PNG");
+    assert_fails(weft_loader_next(loader, &examples, columns), WEFT_ERROR_FORMAT, "the PNG image is damaged");
     weft_loader_release(loader);
     weft_dataset_release(dataset);
     for (size_t i = 0; i < 4; i++) { /* alone, each is named */
@@ -343,7 +343,7 @@ static void large_images_are_refused(void **state) {
     weft_dataset_release(dataset);
     image_tree_put_sized("a/0.png", 50, 40, 10);
     assert_fails(open_with(&dataset, (weft_image_options){.max_pixels = 1999}), WEFT_ERROR_FORMAT,
-        "a/0.png': an image of 40 x 50 pixels, at most 1999 in all are allowed (option max_pixels)");
+        "a/0.png': the image has 40 x 50 pixels, more than the limit of 1999 pixels (option max_pixels)");
 }
 
 static void one_image(void **state) {

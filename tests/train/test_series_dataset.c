@@ -96,7 +96,8 @@ static void test_bad_series(void **state) {
     assert_refused(argument, "x\n1\n2\n", OPTIONS(.fields = (const char *const[]){"y", NULL}), "'y'",
         "not in the header");
     assert_refused(argument, "x\n1\n2\n", OPTIONS(.validation = 1), "validation is 1", "below 1");
-    assert_refused(argument, "x\n1\n2\n", &(weft_series_options){.struct_size = 4}, "options of 4 bytes", "");
+    assert_refused(argument, "x\n1\n2\n", &(weft_series_options){.struct_size = 4},
+        "the options have struct_size 4", "");
     assert_refused(format, "", two, "series.csv'", "");
     weft_dataset *training = NULL;
     assert_weft_fails(WEFT_ERROR_FILE,

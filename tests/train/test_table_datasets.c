@@ -327,7 +327,7 @@ static void arrays_that_do_not_fit_are_refused(void **state) {
         {"y", "two.npy", WEFT_F32, WEFT_ERROR_SHAPE, "holds 3 examples"},
         {"y", "number.npy", WEFT_F32, WEFT_ERROR_SHAPE, "a single number"},
         {"y", "large.npy", WEFT_I32, WEFT_ERROR_FORMAT, "element 1"},
-        {"y", "x.npy", WEFT_I32, WEFT_ERROR_DTYPE, "not read as i32"},
+        {"y", "x.npy", WEFT_I32, WEFT_ERROR_DTYPE, "cannot be read as i32"},
         {"y", "label.npy", WEFT_I64, WEFT_ERROR_DTYPE, "'y' is i64"},
         {"y", "/no/such.npy", WEFT_F32, WEFT_ERROR_FILE, "/no/such.npy"},
         {"x", "x.npy", WEFT_F32, WEFT_ERROR_ARGUMENT, "two columns are called 'x'"},

@@ -126,7 +126,8 @@ static void identifiers_are_not_rounded(void **state) {
                           keeps = {"id", rounds.path, WEFT_I32};
     assert_ok(weft_save_npy(rounds.path, WEFT_I64, wide, 1, count));
     assert_fails(weft_dataset_open_npy(&data, test_context(), &rounds, 1), WEFT_ERROR_FORMAT,
-        "element 1, in row-major order, is 16777217, which f32 rounds: give column 'id' .dtype = WEFT_I32");
+        "element 1 (in row-major order) is 16777217, which f32 would round: set .dtype = WEFT_I32 in column "
+        "'id'");
     assert_ok(weft_dataset_open_npy(&data, test_context(), &keeps, 1));
     assert_int_equal(table_i32(data, 0, 1), 16777217);
     weft_dataset_release(data);
@@ -167,7 +168,7 @@ static void byte_order_marks_are_skipped(void **state) {
                      table_write("wide.txt", "\xff\xfe"
                                              "a"),
                      NULL),
-        WEFT_ERROR_FORMAT, "wide.txt': the file is UTF-16");
+        WEFT_ERROR_FORMAT, "wide.txt' is UTF-16 text");
     weft_dataset_release(dataset);
     weft_vocabulary_release(vocabulary);
 }

@@ -94,7 +94,7 @@ static void test_bad_texts(void **state) {
         weft_dataset_open_text(&dataset, context, test_path("none.txt"), v, NULL), "none.txt");
     assert_weft_fails(WEFT_ERROR_ARGUMENT,
         weft_dataset_from_tokens(&dataset, context, (const int32_t[]){1, 2}, 2, &(weft_text_options){0}),
-        "options of 0 bytes");
+        "the options have struct_size 0");
     assert_weft_fails(WEFT_ERROR_ARGUMENT,
         weft_dataset_from_tokens(
             &dataset, context, (const int32_t[]){1, 2}, 2, TEXT_OPTIONS((size_t)1 << 40, 1)),

@@ -236,7 +236,7 @@ static void test_bad_texts(void **state) {
         WEFT_ERROR_FILE, weft_vocabulary_from_file(&v, test_context(), test_path("none"), NULL), "none");
     assert_weft_fails(WEFT_ERROR_ARGUMENT,
         weft_vocabulary_from_text(&v, test_context(), "a", 1, &(weft_vocabulary_options){.struct_size = 1}),
-        "options of 1 bytes");
+        "the options have struct_size 1");
     const weft_vocabulary_options one = OPTIONS(.maximum_size = 1);
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_vocabulary_from_text(&v, test_context(), "a", 1, &one),
         "a maximum_size of 1 leaves only the unknown token");

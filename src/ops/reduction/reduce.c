@@ -8,7 +8,7 @@ int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
     const int64_t index = axis < 0 ? axis + x->shape.rank : axis;
     if (index >= 0 && index < x->shape.rank) return (int)index;
     char text[WI_SHAPE_TEXT];
-    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %lld is not one of %s", op, (long long)axis,
+    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %lld is not an axis of %s", op, (long long)axis,
         wi_shape_print(&x->shape, text));
     return -1;
 }
