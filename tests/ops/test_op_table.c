@@ -1,8 +1,9 @@
-/* Every op of the library's table has a test, and every test an op. OWN_PROGRAMS: those with a program of their own. */
+/* Every op of the library's table has a test, and every test an op. */
 #include "support/fixture.h"
 
 #include "ops/covered_ops.h"
 #include "ops/op_table.h"
+#include "support/own_program.h"
 #include <string.h>
 
 #define NAME(op, proof)    #op,
@@ -42,7 +43,7 @@ static const char *const covered[] = {
     RANDOM_OPS(NAME)
     CAST_OPS(NAME)
     /* clang-format on */
-    OWN_PROGRAMS};
+};
 enum { COVERED = sizeof covered / sizeof covered[0] };
 
 static size_t find(const char *const *names, size_t count, const char *name) {
@@ -55,9 +56,10 @@ static void test_every_op_is_covered(void **state) {
     (void)state;
     size_t missing = 0;
     for (size_t i = 0; i < wi_op_count; i++) {
-        if (find(covered, COVERED, wi_op_names[i]) < COVERED) continue;
-        print_error("%s has no test: add one to its family in tests/ops, or a program test_%s.c\n",
-            wi_op_names[i], wi_op_names[i]);
+        const char *const name = wi_op_names[i];
+        if (find(covered, COVERED, name) < COVERED || own_program_holds(name, "")) continue;
+        print_error(
+            "%s has no test: add one to its family in tests/ops, or a program test_%s.c\n", name, name);
         missing++;
     }
     assert_int_equal(missing, 0);

@@ -1,10 +1,18 @@
-/* Walks through all faults of a kind in a program. Usage: fault_walk KIND PROGRAM [CASES [SERIES NTH]]
+/* Walks through all faults of a kind in a program. Usage: fault KIND PROGRAM [CASES [SERIES NTH]]
  *
  * KIND: memory, opencl or files; PROGRAM: cnn, lstm, images, readers or devices. CASES: at most so many of each series,
  * spread evenly; "1/3": one of every third series; 0 or $WEFT_FAULTS=full: all, until the program passes untouched. SERIES
  * NTH: this case alone.
  * WEFT_FAULT_JOBS: so many processes share the series.
  * The cases run in a child process, which is started again behind a case that ends it or in which nothing moves. */
+/* test.memory.{{cnn,lstm,images,readers,devices}} faults: memory {} 8 */
+/* test.files.{{cnn,lstm,images}} faults: files {} 1/2 */
+/* test.files.readers faults: files readers 0 */
+/* test.opencl.{{cnn,lstm,images,readers,devices}} faults: opencl {} 1/4 */
+/* With a queue for uploads, with waits that sleep, neither of which the device of this machine asks for, and with limits of waits. */
+/* test.opencl.{cnn,images}.queue faults WEFT_UPLOAD_QUEUE=1: opencl {} 1/12 */
+/* test.opencl.{cnn,images}.sleep faults WEFT_UPLOAD_QUEUE=1 WEFT_WAIT=sleep: opencl {} 1/12 */
+/* test.opencl.{cnn,images}.limit faults WEFT_UPLOAD_QUEUE=1 WEFT_LONGEST_WAIT=60: opencl {} 1/12 */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "fault_case.h"
 #include "fault_layer.h"
@@ -198,7 +206,7 @@ int main(int argc, char **argv) {
     walk w = {.single = argc == 6};
     if (argc < 3 || argc > 6 || argc == 5 || !choose(&w.setting, argv[1], argv[2])) {
         fprintf(stderr,
-            "usage: fault_walk memory|opencl|files cnn|lstm|images|readers|devices [CASES [SERIES NTH]]\n");
+            "usage: fault memory|opencl|files cnn|lstm|images|readers|devices [CASES [SERIES NTH]]\n");
         return 2;
     }
     /* On an unknown driver a build that fails in a self-test is no error: another kernel serves, with other bits. */
