@@ -1,16 +1,16 @@
 /* weft/convolution.h: convolutions over one, two or three spatial axes. The layers are in nn.h.
  *
- * Images are (N, C, spatial...), f32: (N, C, L), (N, C, H, W) or (N, C, D, H, W). In memory they are stored
- * channels-last, and so are the results, so that consecutive convolutions need no layout conversion. Spatial
- * axes are numbered from 0 in that order. The definitions are those of the PyTorch functions of the same
- * names.
+ * Images are (N, C, spatial...), f32: (N, C, L), (N, C, H, W) or (N, C, D, H, W). Images and results are channels-last
+ * in memory, so that consecutive convolutions need no layout conversion. The definitions are those of the PyTorch
+ * functions of the same names.
  *
- * An option in the singular is one number for all spatial axes, and its plural has one for each, where they differ:
- * .stride = 2, or .strides = {2, 1}, where PyTorch has stride=2 and stride=(2, 1). Both of them, an entry for an axis that x does
- * not have, or a 0 beside other entries of anything but a padding is WEFT_ERROR_ARGUMENT.
+ * An option whose name is singular is one number for all spatial axes; the plural has a number for each axis, in the
+ * order of the shape: .stride = 2 or .strides = {2, 1}, where PyTorch has stride=2 or stride=(2, 1).
+ * WEFT_ERROR_ARGUMENT: both are set; an entry is for an axis that x does not have; some entries are 0 and others are
+ * not (except paddings).
  *
- * Errors, as for every expression: WEFT_ERROR_SHAPE (ranks or channels that do not match, a window larger
- * than the padded image, a spatial axis that depends on the batch size), WEFT_ERROR_DTYPE,
+ * A call that fails returns NULL, and the graph keeps the error: WEFT_ERROR_SHAPE (ranks or channels that do not match,
+ * a window larger than the padded image, a spatial axis that depends on the batch), WEFT_ERROR_DTYPE (not f32),
  * WEFT_ERROR_ARGUMENT (an option out of range). */
 #ifndef WEFT_CONVOLUTION_H
 #define WEFT_CONVOLUTION_H
@@ -24,32 +24,34 @@ extern "C" {
 typedef enum weft_conv_padding {
     WEFT_PADDING_EQUAL, /* `padding` zeros on both sides of an axis */
     WEFT_PADDING_EACH,  /* `padding` zeros before an axis and `padding_after` zeros after it */
-    WEFT_PADDING_SAME   /* as many zeros as make the result image / stride long, rounded up; an odd one is
-                           added after; no padding is given */
+    /* As many zeros as give a result of size image / stride, rounded up; of an odd number, the last zero is added after
+     * the axis. padding must not be set. */
+    WEFT_PADDING_SAME
 } weft_conv_padding;
 
 typedef struct weft_conv_options {
     size_t struct_size;
     int64_t stride, strides[3];     /* 0 (the default) means 1 */
     int64_t dilation, dilations[3]; /* 0 (the default) means 1 */
-    weft_conv_padding mode;       /* default WEFT_PADDING_EQUAL; transposed convolutions do not take _SAME */
-    int64_t padding, paddings[3]; /* default 0; transposed: the padding of the corresponding convolution */
+    weft_conv_padding mode;         /* default WEFT_PADDING_EQUAL; transposed: not WEFT_PADDING_SAME */
+    int64_t padding, paddings[3];   /* default 0; transposed: the padding of the corresponding convolution */
     int64_t padding_after, paddings_after[3]; /* default 0; for WEFT_PADDING_EACH */
-    int64_t output_padding,
-        output_paddings[3]; /* default 0; transposed only: added to the end of an axis; less
-                                                   than its stride or dilation */
-    int64_t groups;         /* 0 (the default) means 1; divides the channels of x and of the result */
+    /* Transposed only: elements added at the end of an axis; default 0; less than the larger of stride and dilation. */
+    int64_t output_padding, output_paddings[3];
+    int64_t groups; /* 0 (the default) means 1; divides the channels of x and of the result */
 } weft_conv_options;
 #define WEFT_CONV_OPTIONS_INIT .struct_size = sizeof(weft_conv_options)
 
-/* y[n][f][o] = bias[f] + sum over c, k of x[n][c][o·stride + k·dilation - padding] · weight[f][c][k], where x
- * is 0 outside the image. x (N, C, I...), weight (F, C / groups, K...), bias (F) or NULL → (N, F, O...) with
- * O = (I + paddings - dilation·(K - 1) - 1) / stride + 1, rounded down. options NULL means all defaults. */
+/* y[n][f][o] = bias[f] + sum over c, k of x[n][c][o·stride + k·dilation - padding] · weight[f][c][k], where x is 0
+ * outside the image. x (N, C, I...), weight (F, C/groups, K...), bias (F) or NULL → (N, F, O...) with
+ *     O = (I + paddings - dilation·(K - 1) - 1) / stride + 1, rounded down
+ * paddings is the sum of both sides. options NULL means all defaults. */
 WEFT_API weft_tensor *weft_conv_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *options);
-/* Transposed convolution: the gradient of that convolution with respect to its image, as an op. x (N, C,
- * I...), weight (C, F / groups, K...), bias (F) or NULL → (N, F, O...) with O = (I - 1)·stride - paddings +
- * dilation·(K - 1) + output_padding + 1. */
+/* Transposed convolution: the gradient of weft_conv_with with respect to x, as an op. x (N, C, I...), weight (C,
+ * F/groups, K...), bias (F) or NULL → (N, F, O...) with
+ *     O = (I - 1)·stride - paddings + dilation·(K - 1) + output_padding + 1
+ * options NULL means all defaults. */
 WEFT_API weft_tensor *weft_conv_transpose_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *options);
 

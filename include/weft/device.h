@@ -8,9 +8,9 @@
 extern "C" {
 #endif
 
-/* The class of kernels that a device runs: "cpu" kernels keep a tile in one work-item and use wide vectors,
- * "gpu" kernels share tiles in local memory. $WEFT_DEVICE_CLASS (cpu, gpu, or another kind of
- * device that docs/device-profiles.md lists) overrides the choice. */
+/* The class of kernels that a device runs: kernels of class "cpu" keep a tile in one work-item and use wide vectors;
+ * kernels of class "gpu" share tiles in local memory. $WEFT_DEVICE_CLASS (cpu, gpu, or another kind of device that
+ * docs/device-profiles.md lists) overrides the choice. */
 typedef enum weft_device_class { WEFT_CLASS_CPU, WEFT_CLASS_GPU } weft_device_class;
 
 typedef struct weft_device_info {
@@ -20,8 +20,8 @@ typedef struct weft_device_info {
     char vendor[128];
     char driver[128]; /* the driver's version */
     char opencl[128]; /* CL_DEVICE_VERSION */
-    bool is_gpu;      /* CL_DEVICE_TYPE_GPU; if neither this nor is_cpu is set: an accelerator */
-    bool is_cpu;
+    bool is_gpu;      /* CL_DEVICE_TYPE_GPU */
+    bool is_cpu;      /* CL_DEVICE_TYPE_CPU; if both are false: an accelerator */
     weft_device_class device_class;
     uint32_t compute_units;
     uint32_t clock_mhz;
@@ -30,9 +30,10 @@ typedef struct weft_device_info {
     uint64_t local_memory;       /* bytes per work-group */
 } weft_device_info;
 
-/* The number of devices of all platforms. Without any platform the result is WEFT_OK and a count of 0. */
+/* The number of devices of all platforms. If there is no platform, the result is WEFT_OK and a count of 0. */
 WEFT_API weft_status weft_device_count(size_t *count);
-/* index < count. Platforms are in the order of the OpenCL loader, devices in the order of their platform. */
+/* Device `index`, below the count. Platforms are in the order of the OpenCL loader, devices in the order of their
+ * platform. */
 WEFT_API weft_status weft_device_get(size_t index, weft_device_info *info);
 
 typedef struct weft_context weft_context;
@@ -44,14 +45,14 @@ struct _cl_mem;
 
 typedef struct weft_context_options {
     size_t struct_size;
-    /* "gpu", "cpu", "0:1", or a part of a text in any case: of a platform's name, version or vendor or of the version of
-     * OpenCL ("pocl", "rusticl"); else, if no device has it there, of a device's name; else of its vendor. The best one
-     * that fits is opened: a GPU before a CPU, then by compute units × clock. NULL: $WEFT_DEVICE, else the best device
-     * of this machine. */
+    /* "gpu"; "cpu"; "0:1"; or a text that is searched for in upper or lower case: first in the platform's name,
+     * version and vendor and the version of OpenCL ("pocl", "rusticl"); if no device has it there, in the device's
+     * name; then in the device's vendor. Of several devices the best is opened: GPUs before CPUs, then by compute
+     * units × clock. NULL: $WEFT_DEVICE; if this is unset, the best device of the machine. */
     const char *device;
-    /* The folder for compiled kernels. NULL: $WEFT_CACHE_DIR, else $XDG_CACHE_HOME/weft, else ~/.cache/weft.
-     * "": nothing is cached on disk. A folder or file that is not the user's own, or that others may write to, is
-     * not used, which the log says once; the folder is made with the mode 0700. */
+    /* The folder for compiled kernels. NULL: $WEFT_CACHE_DIR, otherwise $XDG_CACHE_HOME/weft, otherwise ~/.cache/weft.
+     * "": nothing is cached on disk. The folder is created with the mode 0700. Folders and files that do not belong to
+     * the user, or that others may write to, are not used; the log says so once. */
     const char *cache_dir;
     size_t memory_limit; /* bytes of device memory that the context may hold, see plan.h; 0: no limit */
     uint64_t seed;       /* of initialisers and random ops; 0 is an ordinary seed */
@@ -60,71 +61,76 @@ typedef struct weft_context_options {
     void *log_user;
     weft_progress_function progress; /* of compiling kernels, see base.h; NULL: none */
     void *progress_user;
-    /* OpenCL objects of the embedding program (retained): context and device together, and optionally an
-     * in-order queue. NULL: Weft creates its own. */
+    /* OpenCL objects of the program (retained): context and device together, and optionally an in-order queue. NULL:
+     * Weft creates these objects. */
     struct _cl_context *cl_context;
     struct _cl_device_id *cl_device;
     struct _cl_command_queue *cl_queue;
-    /* Default false. If the device is this processor and has Intel's AMX, Weft asks the operating system for the use of its
-     * tile registers (Linux: arch_prctl, ARCH_REQ_XCOMP_PERM). The process keeps the permission: each thread that uses
-     * them needs 8 KiB more wherever the system saves its registers, on the stack of a signal handler, too. true, or
-     * $WEFT_MATRIX_ENGINES=0: Weft does not ask, and multiplies without them, and without AVX-512 BF16. */
+    /* Default false: if the device is this processor and has Intel's AMX, Weft asks the operating system for
+     * permission to use the tile registers (Linux: arch_prctl, ARCH_REQ_XCOMP_PERM). The process keeps the permission:
+     * each thread that uses the registers needs 8 KiB more wherever the system saves them, including the stack of a
+     * signal handler. true, or $WEFT_MATRIX_ENGINES=0: Weft does not ask, and uses neither AMX nor AVX-512 BF16. */
     bool no_matrix_engines;
-    /* What reads files (of data, weights, texts) takes regular files alone, which end. true: pipes and devices, too. */
+    /* Default false: only regular files are read (data, weights, texts), as they have an end. true: also pipes and
+     * devices. */
     bool any_files;
-    /* The most bytes that are taken from a file that does not tell how many there are. 0: 1 GiB from a pipe or a device,
-     * 16 MiB + 100 times its size from a gzip file. */
+    /* The largest number of bytes to read from a file whose length is not known before. 0: 1 GiB from a pipe or a
+     * device, 16 MiB + 100 times the size of the file from a gzip file. */
     size_t file_limit;
-    /* Work is cut into pieces as for so many compute units, and what pieces add up is added in their order: with the same
-     * number, results have the same bits on any number of cores of one kind of processor. At most 4096. 0:
-     * $WEFT_WORK_UNITS, else as many as the device has. */
+    /* Work is divided as for so many compute units, and partial sums are added in a fixed order: with the same number,
+     * results have the same bits on any number of cores of one kind of processor. At most 4096. 0: $WEFT_WORK_UNITS,
+     * otherwise the number of units of the device. */
     size_t work_units;
-    /* Default false: no buffer is larger than what the driver reports as the largest. true: up to the device's memory, which
-     * many drivers grant (NVIDIA's report a quarter of it, Intel's 4 GiB, beyond which their kernels are slower); those
-     * that do not fail when a plan is made. */
+    /* Default false: no buffer is larger than the largest size that the driver reports. true: buffers may be as large
+     * as the device's memory. Many drivers allow this (NVIDIA's report a quarter of the memory; Intel's report 4 GiB,
+     * beyond which kernels are slower); with other drivers weft_plan_create fails. */
     bool large_buffers;
-    /* A tuning file that is shipped with the program (`weft tune --file`): which kernels serve which sizes, for the devices,
-     * drivers and version of Weft that it names. What it says of others, and a file that cannot be read, is ignored, which
-     * the log says. What `weft tune` found on this machine comes first. NULL: $WEFT_TUNING, else none. */
+    /* A tuning file that is shipped with the program (`weft tune --file`): which kernels to use for which sizes, on
+     * the devices, drivers and version of Weft that the file names. Entries for other devices, and a file that cannot
+     * be read, are ignored; the log says so. Results of `weft tune` on this machine have priority. NULL: $WEFT_TUNING,
+     * otherwise none. */
     const char *tuning_file;
-    /* Default false: a device with memory of its own gets inputs on a second queue of the context, while its kernels are at
-     * work, and each plan has a second buffer for each of its inputs (plan.h). What is enqueued on the queue of the kernels
-     * after a write waits for it, on cl_queue, too. Loaders keep their batches in pinned memory of the driver's (at most
-     * 512 MiB), beside what `allocator` gives. true: Weft makes no second queue and no pinned memory. $WEFT_UPLOAD_QUEUE=0
-     * does the same for all contexts, =1 makes them on devices that share the host's memory, too, where they gain nothing. */
+    /* Default false: if the device has its own memory, inputs are copied on a second queue of the context while
+     * kernels run, and plans have a second buffer for each input (plan.h). Commands that are enqueued on the queue of
+     * the kernels (also on cl_queue) after a write wait for this write. Loaders keep batches in the driver's pinned
+     * memory (at most 512 MiB), which does not come from `allocator`. true, or $WEFT_UPLOAD_QUEUE=0: no second queue
+     * and no pinned memory. $WEFT_UPLOAD_QUEUE=1: both also on devices that share the host's memory, where they gain
+     * nothing. */
     bool one_queue;
-    /* Seconds that one launch of a kernel should not exceed, by estimate: longer ones are cut into portions that compute the same
-     * bits. 0: $WEFT_LONGEST_LAUNCH, else half a second on GPUs that may show a display, too (systems reset one that does not
-     * answer for two seconds), and no limit on others. Negative: no limit. Kernels of class "cpu" are never cut. */
+    /* The longest time of one launch in seconds, by estimate: longer launches are cut into portions, which compute the
+     * same bits. 0: $WEFT_LONGEST_LAUNCH, otherwise half a second on GPUs that may also show a display (systems reset
+     * a GPU that does not answer for two seconds) and no limit on other devices. Negative: no limit. Kernels of class
+     * "cpu" are not cut. */
     double longest_launch;
-    /* The share of the time between runs of a plan that may go into measuring kernels of its products and convolutions, as
-     * `weft tune` does: 0.05 for one twentieth, at most 0.5. Such a weft_plan_run waits for what is enqueued. Running plans
-     * keep their kernels and the bits of their results; what is found is kept in the cache folder, and serves plans that are
-     * made later. A kernel that hangs is left behind, and ends the tuning; one that ends the process does so here, while
-     * `weft tune` measures in a process of its own.
-     * 0: $WEFT_TUNING_SHARE, else none. Negative: none. */
+    /* The fraction of the time, at most 0.5, for measuring other kernels for the products and convolutions of a plan
+     * between its runs, as `weft tune` does. A weft_plan_run that measures waits for all enqueued work first. Running
+     * plans keep their kernels and the bits of their results; what is found is stored in the cache folder, and later
+     * plans use it. A kernel that hangs is abandoned, and ends the tuning; a kernel that crashes ends the program,
+     * while `weft tune` measures in a child process. 0: $WEFT_TUNING_SHARE, otherwise none. Negative: none. */
     double tuning_share;
-    /* For long trainings on drivers that may hang: seconds that a launch of a plan may take while the program waits for the device
-     * (weft_plan_read, weft_plan_wait, weft_plan_write, and weft_plan_run once thousands of launches are ahead of the device). After them
-     * the call is WEFT_ERROR_OPENCL, and names the step and its kernel; the cache folder remembers a kernel of a product or
-     * convolution, and plans of later starts take another. All calls that need the device fail from then on; everything can be
-     * released. Memory that was given to weft_plan_write_async or weft_plan_read_async must stay where it is until the process ends. Time in
-     * which the process is stopped does not count. What others put into cl_queue counts. Some drivers do not say how far a run is: give
-     * it many times the longest run. A call of the driver's that does not return itself has no limit.
-     * 0: $WEFT_LONGEST_WAIT, else any time. Negative: any time. */
+    /* For long trainings on drivers that may hang: how many seconds a launch of a plan may take while the program
+     * waits for the device (in weft_plan_read, weft_plan_wait, weft_plan_write, or in weft_plan_run if thousands of
+     * launches are enqueued). After this time the call returns WEFT_ERROR_OPENCL, and names the step and its kernel.
+     * If this is a kernel of a product or convolution, the cache folder remembers it, and later starts use another
+     * kernel. From then on, all calls that need the device fail; everything can be released, but memory given to
+     * weft_plan_write_async or weft_plan_read_async must stay valid until the process ends. Commands of others in
+     * cl_queue count; time in which the process is stopped does not. Some drivers do not report which launch runs:
+     * give many times the time of the longest run. A call of the driver that does not return has no limit. 0:
+     * $WEFT_LONGEST_WAIT, otherwise no limit. Negative: no limit. */
     double longest_wait;
-    /* Where longest_wait is set: seconds for what drivers compile at its first use, which are a plan's first run, and kernels that are
-     * tested before they are used (when a context or a plan is made); and for all that is no launch of a plan. A kernel that does not
-     * end in its test is not used, and remembered; the program goes on, if the device computes anything besides.
-     * 0: $WEFT_LONGEST_FIRST_WAIT, else ten times longest_wait, but at least 300. Negative: any time. */
+    /* With longest_wait: the limit in seconds for the first run of a plan and the test of a kernel before its first
+     * use, in which drivers may compile, and for waits for anything but a launch of a plan. A kernel that does not end
+     * in its test is remembered and not used; the program continues if the device still computes. 0:
+     * $WEFT_LONGEST_FIRST_WAIT, otherwise ten times longest_wait, and at least 300. Negative: no limit. */
     double longest_first_wait;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 
-/* Opens a device. options NULL means all defaults. From the first call on, and from the first list of devices, drivers are in use, which
- * do not work in children that are forked later: there this is WEFT_ERROR_STATE, as are all calls that need a device or a thread, while
- * releasing only frees host memory. Fork first and create contexts in the children, or start children by exec (docs/prefork.md).
- * Errors: WEFT_ERROR_NO_DEVICE, WEFT_ERROR_OPENCL, WEFT_ERROR_STATE, WEFT_ERROR_ARGUMENT, WEFT_ERROR_MEMORY. */
+/* Opens a device. options NULL means all defaults. OpenCL drivers do not work in child processes that fork after the
+ * first call of this function, weft_device_count or weft_device_get: there, all calls that need a device or a thread
+ * are WEFT_ERROR_STATE, and releasing only frees host memory. Fork first and create contexts in the children, or start
+ * children by exec (docs/prefork.md). Errors: WEFT_ERROR_NO_DEVICE, WEFT_ERROR_OPENCL, WEFT_ERROR_STATE,
+ * WEFT_ERROR_ARGUMENT, WEFT_ERROR_MEMORY. */
 WEFT_API weft_status weft_context_create(weft_context **context, const weft_context_options *options);
 WEFT_API weft_context *weft_context_retain(weft_context *context);
 WEFT_API void weft_context_release(weft_context *context); /* NULL is allowed */
@@ -132,14 +138,14 @@ WEFT_API void weft_context_release(weft_context *context); /* NULL is allowed */
 /* The device of the context; borrowed. */
 WEFT_API const weft_device_info *weft_context_device(const weft_context *context);
 
-/* The bytes of device memory that the context holds now, and the most that it has held. Either pointer may be
- * NULL. What a released plan held is kept for the next plans, within a bound: the memory that is held and unused is
- * never more than half of the larger of the largest plan that lives and the largest of the last four plans that were
- * released, each counted as its weft_plan_info.total_bytes. Parameters, states and snapshots are not unused. */
+/* The bytes of device memory that the context holds now, and the most that it has held. Either pointer may be NULL.
+ * The context keeps memory of released plans for later plans. This unused memory is at most half of the largest of
+ * these plans, by weft_plan_info.total_bytes: all living plans, and the last four that were released. Parameters,
+ * states and snapshots do not count as unused. */
 WEFT_API void weft_context_memory(const weft_context *context, size_t *bytes, size_t *peak);
-/* Gives the unused memory back to the driver at once; later plans allocate anew. *freed (may be NULL) is set to how
- * many bytes were given back. It does not wait for the device. Only the thread that uses the context may call it.
- * Errors: WEFT_ERROR_ARGUMENT (context is NULL). */
+/* Gives the unused memory back to the driver at once, without waiting for the device; later plans allocate again.
+ * *freed (may be NULL): the number of bytes given back. Only the thread that uses the context may call this. Errors:
+ * WEFT_ERROR_ARGUMENT (context is NULL). */
 WEFT_API weft_status weft_context_trim(weft_context *context, size_t *freed);
 
 #ifdef __cplusplus

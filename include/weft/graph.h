@@ -1,12 +1,14 @@
 /* weft/graph.h: networks as graphs of symbolic tensors.
  *
- * Every op takes tensors and returns a borrowed tensor that the graph owns. When an op fails it returns NULL;
- * every op that takes NULL returns NULL, and the graph keeps the first error, which weft_graph_status() and
- * every later function of the graph that returns a weft_status report. What fails inside a function that returns
- * a weft_status (weft_gradients, weft_minimize, weft_plan_create, weft_predict, weft_trainer_create, ...) is the error
- * of that call only: the graph is as it was before, without half-created states, and the call may be repeated. The
- * functions that belong to expressions, weft_split and weft_scope_begin with their relatives, say so. A tensor holds no
- * numbers; a plan (plan.h) computes them.
+ * Every op takes tensors and returns a borrowed tensor that the graph owns. A tensor has a dtype and a shape, but no
+ * values; a plan (plan.h) computes values.
+ *
+ * An op that fails returns NULL, and so does every op with a NULL argument. The graph keeps the first error:
+ * weft_graph_status() returns it, and so does every later call on this graph that returns a weft_status. An error
+ * inside a call that returns a weft_status (weft_gradients, weft_minimize, weft_plan_create, weft_predict,
+ * weft_trainer_create, ...) is an error of this call only: the graph is as it was before, and the call can be repeated.
+ * The exceptions, whose errors the graph keeps, are weft_split, weft_split_sizes, weft_scope_begin, weft_scope_end and
+ * weft_scope_inference.
  *
  * Only one thread at a time may use a graph. */
 #ifndef WEFT_GRAPH_H
@@ -21,9 +23,9 @@ extern "C" {
 typedef struct weft_graph weft_graph;
 typedef struct weft_tensor weft_tensor;
 
-/* Number formats. Floats and i32 are computed with: floats narrower than f32 in f32, each result rounded to
- * nearest even; f64 where the device has it (cl_khr_fp64, else WEFT_ERROR_UNSUPPORTED names the device). i64,
- * u8 and bool are stored, moved, and cast (weft_cast) to be computed with. */
+/* Number formats. Ops compute with floats and i32. f16 and bf16 are computed in f32, and each result is rounded to
+ * nearest even. f64 needs a device with cl_khr_fp64; elsewhere WEFT_ERROR_UNSUPPORTED names the device. i64 and u8 are
+ * only stored, moved and cast (weft_cast); bool is the dtype of comparisons, logic and masks. */
 typedef enum weft_dtype {
     WEFT_F32,
     WEFT_I32,
@@ -39,27 +41,28 @@ WEFT_API const char *weft_dtype_name(weft_dtype dtype); /* "f32" */
 WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
 
 #define WEFT_MAX_RANK 8
-/* The dimension of the batch: its size is not part of the network and is chosen when a plan is made.
- * WEFT_BATCH * k is a dimension of k times the batch size, which can result from a reshape. What is cut from a batch axis
- * (weft_slice), added to it (weft_pad) or joined with it (weft_concat) has a dimension k * batch + n, which
- * weft_tensor_dimension gives as a number that stands for it: it may be given to weft_reshape and the like, and shapes are
- * printed as (batch - 1, 64). Plans whose outputs need such a tensor are those of a network with numbers for the batch. */
+/* The dimension of the batch, whose size is not part of the network: each plan has a batch size. WEFT_BATCH * k is a
+ * dimension of k times the batch size, for example after a reshape. A batch axis that is sliced, padded or concatenated
+ * has a dimension k * batch + n. weft_tensor_dimension returns a number that stands for this dimension; weft_reshape
+ * and similar calls accept the number, and messages print it as (batch - 1, 64). A plan with such a tensor is planned
+ * for a fixed batch size, as a network whose batch is a number. */
 #define WEFT_BATCH ((int64_t)-1)
 /* A second dimension whose size is not part of the network: the length of sequences, which weft_plan_options.length
- * gives. Inputs, positions (weft_arange), slices, padding and what is filled may have it, with numbers: WEFT_LENGTH + 1,
- * 2 * WEFT_LENGTH. Parameters and states may not. It is a number that stands for the length, and shapes are printed with
- * the word: (batch, length, 64). What takes a number that is no size (a margin, a rate, a stride, how many epochs) refuses it, and
- * what weft_tensor_dimension gives of a batch axis that is cut, with WEFT_ERROR_ARGUMENT. In a graph that has the length, larger
- * ordinary dimensions than a quarter of it are refused where they meet it, and batch axes are neither cut nor lengthened. */
+ * sets. WEFT_LENGTH is a number that stands for the length, and programs can calculate with it: WEFT_LENGTH * 2 + 1.
+ * Inputs, weft_arange, slices, padding and filled tensors take such sizes; parameters and states do not. Messages print
+ * (batch, length, 64). Arguments that are not sizes (a margin, a rate, a stride, a number of epochs) accept neither
+ * these numbers nor the one that stands for a sliced batch axis: WEFT_ERROR_ARGUMENT. A tensor that depends on the
+ * length cannot have other dimensions above WEFT_LENGTH / 4 (WEFT_ERROR_SHAPE), and a graph with WEFT_LENGTH cannot
+ * have a dimension batch + n (WEFT_ERROR_UNSUPPORTED). */
 #define WEFT_LENGTH INT64_C(120748753)
-/* Ends a list of dimensions or axes; the macros below append it. */
+/* Ends a list of dimensions or axes; the macros append it. */
 #define WEFT_END INT64_MIN
 
-/* ---- lists and options in place, in C: each stands for the arguments of a call that would else be variables ----
- *     weft_concat(WEFT_TENSORS(low, up), 1)                             an array of tensors, and how many they are
+/* ---- lists and options as arguments, in C, without a variable for them ----
+ *     weft_concat(WEFT_TENSORS(low, up), 1)                             an array of tensors, and its length
  *     weft_normal(graph, 0, 1, WEFT_SHAPE(WEFT_BATCH, 16))              the rank of a shape, and its dimensions
- *     weft_linear_layer(x, 10, WEFT_WITH(linear, .name = "head"))       a weft_linear_options; all other fields are 0
- * Each element is evaluated once. What they make lives until the end of the block. */
+ *     weft_linear_layer(x, 10, WEFT_WITH(linear, .name = "head"))       the address of a weft_linear_options
+ * Each element is evaluated once. The arrays and structs live until the end of the enclosing block. */
 #ifndef __cplusplus
 #define WEFT_TENSORS(...)                                                                                    \
     (weft_tensor *const[]){__VA_ARGS__}, sizeof((weft_tensor *const[]){__VA_ARGS__}) / sizeof(weft_tensor *)
@@ -69,8 +72,8 @@ WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
     }
 #define WEFT_WITH(of, ...)                                                                                   \
     (&(const weft_##of##_options){.struct_size = sizeof(weft_##of##_options), __VA_ARGS__})
-/* Layers and pools take the fields of their options as arguments with names, behind those that they always have, in any
- * order (in C; C++ calls the function of the same name that ends with _layer or _with):
+/* In C, layers and pools take the fields of their options as named arguments, in any order, after the other arguments.
+ * (C++ calls the function that takes the struct, whose name ends with _layer or _with.)
  *     weft_linear(x, 10, .name = "head", .no_bias = true)
  *     weft_conv2d(x, 64, 3, .stride = 2, .padding = 1)
  *     weft_max_pool2d(x, 3, .stride = 2, .padding = 1) */
@@ -89,45 +92,46 @@ WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
 WEFT_API weft_status weft_graph_create(weft_graph **graph, weft_context *context);
 WEFT_API weft_graph *weft_graph_retain(weft_graph *graph);
 WEFT_API void weft_graph_release(weft_graph *graph); /* NULL is allowed */
-/* The context's default graph, borrowed; NULL (and the error is recorded) when out of memory. */
+/* The context's default graph, borrowed; NULL, with weft_last_error() set, when out of memory. */
 WEFT_API weft_graph *weft_context_graph(weft_context *context);
 WEFT_API weft_context *weft_graph_context(const weft_graph *graph); /* borrowed */
 /* The first error of the graph's ops, WEFT_OK if there was none. */
 WEFT_API weft_status weft_graph_status(weft_graph *graph);
-/* Errors of the calls that follow say from where on they may come: "(after model.c:42)". An error of an op names the public
- * call that the program made and the open scopes in any case. Gives the graph back, and NULL for NULL.
+/* Marks this line of the program: errors of the following calls end with "(after model.c:42)". Without a mark, errors
+ * of ops still name the public call and the open scopes. Returns the graph, or NULL for NULL.
  *     weft_tensor *x = weft_input(WEFT_HERE(graph), "x", WEFT_F32, 8); */
 #define WEFT_HERE(graph) weft_graph_here((graph), __FILE__, __LINE__)
-/* What WEFT_HERE calls. file: the text must live as long as the graph; NULL: errors name no place. */
+/* The function behind WEFT_HERE. The text `file` must live as long as the graph; NULL: errors name no line. */
 WEFT_API weft_graph *weft_graph_here(weft_graph *graph, const char *file, int line);
 
-/* In which format plans keep what runs through the network. Parameters, their gradients, optimizer state, statistics of
- * norms, losses, inputs and outputs are f32 in each of them, and so are sums and everything in registers. */
+/* The format in which plans store activations and their gradients. In every format, parameters, their gradients,
+ * optimizer state, statistics of norms, losses, inputs and outputs are f32, and so are sums and values in registers. */
 typedef enum weft_precision {
     WEFT_PRECISION_F32, /* as the tensors' dtypes say; the default */
-    /* Mixed precision: f32 activations and their gradients are stored in bf16, and the operands of matrix products are
-     * rounded to bf16 where a matrix engine multiplies them, as are those of convolutions; sums are f32. Exponents are
-     * those of f32, so that losses need no scaling. Attention and recurrent layers read and store f32; the operands of their products
-     * are rounded in the same way. */
+    /* Mixed precision: f32 activations and their gradients are stored in bf16. If the device has a matrix engine, the
+     * operands of matrix products and convolutions are rounded to bf16; sums are f32. bf16 has the exponents of f32, so
+     * that losses need no scaling. Attention and recurrent layers read and store f32; a matrix engine rounds the
+     * operands of their products, too. */
     WEFT_PRECISION_BF16,
-    /* The same in f16, which has three more bits of fraction and a least normal number of 6e-5: weft_gradients scales the
-     * loss (weft_loss_scaling) and gives gradients without the scale, and a step of an optimizer whose gradients
-     * hold an infinity or NaN is skipped. */
+    /* The same in f16, which has three more bits of fraction, but no normal numbers below 6e-5. weft_gradients
+     * therefore multiplies the loss by a scale (weft_loss_scaling) and divides the gradients by it. A step of an
+     * optimizer whose gradients contain an infinity or NaN is skipped. */
     WEFT_PRECISION_F16
 } weft_precision;
-/* Of the plans that are made from now on; those that exist keep theirs. WEFT_PRECISION_F16: before gradients and updates
- * are made. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or precision is none of these; WEFT_ERROR_STATE if there are
- * updates already that would not scale. */
+/* Sets the precision of plans that are created from now on; existing plans keep theirs. Set WEFT_PRECISION_F16 before
+ * you create gradients and updates. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or precision is none of these;
+ * WEFT_ERROR_STATE if the graph has gradients or updates that do not scale the loss. */
 WEFT_API weft_status weft_graph_set_precision(weft_graph *graph, weft_precision precision);
 
-/* How losses are scaled in f16, as by PyTorch's GradScaler. The scale begins with `initial`. A step whose gradients hold
- * an infinity or NaN is skipped, and multiplies the scale by `backoff`; `interval` steps in a row that are not
- * multiply it by `growth`. A step that is skipped with the scale at `least` is WEFT_ERROR_NOT_FINITE at the next read or
- * wait of its plan, with the step and the tensor in which the overflow began. All runs of a graph share one scale.
+/* How losses are scaled in f16, as by PyTorch's GradScaler. The scale begins at `initial`. A step whose gradients
+ * contain an infinity or NaN is skipped and multiplies the scale by `backoff`; `interval` steps in a row without a skip
+ * multiply the scale by `growth`. If a step is skipped while the scale is `least`, the next read or wait of the plan
+ * returns WEFT_ERROR_NOT_FINITE, with the step and the tensor in which the overflow began. All plans of a graph share
+ * one scale.
  *
- * A skipped run changes nothing but the scale: parameters, states of optimizers, averages, running statistics and
- * variables of weft_assign keep their values, and updates do not count it. It leaves out the whole update where gradients
- * are accumulated. */
+ * A skipped run changes nothing but the scale: parameters, optimizer states, averages, running statistics and variables
+ * of weft_assign keep their values, and the run does not count as an update. With accumulated gradients, the whole
+ * update is skipped. */
 typedef struct weft_loss_scaling {
     size_t struct_size;
     float initial;     /* default 65536 */
@@ -137,37 +141,37 @@ typedef struct weft_loss_scaling {
     uint32_t interval; /* default 2000 */
 } weft_loss_scaling;
 #define WEFT_LOSS_SCALING_INIT .struct_size = sizeof(weft_loss_scaling)
-/* A field of 0 is its default. Errors: WEFT_ERROR_STATE after gradients were made in f16; WEFT_ERROR_ARGUMENT if graph is
- * NULL or a field is out of its range. */
+/* scaling NULL means all defaults. Errors: WEFT_ERROR_STATE if the graph already has gradients in f16;
+ * WEFT_ERROR_ARGUMENT if graph is NULL or a field is out of its range. */
 WEFT_API weft_status weft_graph_set_loss_scaling(weft_graph *graph, const weft_loss_scaling *scaling);
 typedef struct weft_loss_scale {
     float scale;
-    uint64_t good_steps;    /* since the scale changed */
-    uint64_t skipped_steps; /* in all */
-    uint64_t steps;         /* in all, the skipped ones included */
+    uint64_t good_steps;    /* steps without a skip since the scale last changed */
+    uint64_t skipped_steps; /* all skipped steps */
+    uint64_t steps;         /* all steps, also the skipped ones */
 } weft_loss_scale;
-/* After the runs so far, for which it waits. Zeros where nothing is scaled. Errors: WEFT_ERROR_ARGUMENT if graph or now is
- * NULL; those of the runs. */
+/* Waits for the runs so far and fills *now; all zeros if the graph scales no loss. Errors: WEFT_ERROR_ARGUMENT if graph
+ * or now is NULL, and errors of the runs. */
 WEFT_API weft_status weft_graph_loss_scale(weft_graph *graph, weft_loss_scale *now);
 
-/* How exactly f32 matrices are multiplied, with the words and the meaning of PyTorch's
- * torch.set_float32_matmul_precision. What is stored stays f32, and sums are f32. It matters where the device has a matrix
- * engine that multiplies 16-bit numbers; elsewhere all three are in f32. Infinities, NaN and numbers near the
- * ends of the range give with `highest` and `high` what f32 gives. Errors relative to the spread of a product's
- * elements, of random matrices: 3e-7, 4e-6, 2e-3. */
+/* The precision of f32 matrix products, with the names and meaning of torch.set_float32_matmul_precision. Tensors and
+ * sums stay f32. The settings differ only on a device with a matrix engine that multiplies 16-bit numbers; elsewhere
+ * all three multiply in f32. With HIGHEST and HIGH, infinities, NaN and numbers near the ends of the range give the
+ * results of f32. Errors of the three settings, relative to the root mean square of the result: 4e-7, 4e-6, 2e-3. */
 typedef enum weft_matmul_precision {
-    WEFT_MATMUL_PRECISION_HIGHEST, /* as exact as f32, by six products in bf16 where they are faster; the default */
-    WEFT_MATMUL_PRECISION_HIGH, /* operands with 16 bits of fraction: matrix products from three products in bf16 */
-    /* Operands rounded to bf16, of matrix products, convolutions, attention and recurrent layers. */
+    WEFT_MATMUL_PRECISION_HIGHEST, /* default: in f32, or as six bf16 products if they are faster and as exact */
+    WEFT_MATMUL_PRECISION_HIGH,    /* as three bf16 products: operands have 16 bits of fraction */
+    /* Operands are rounded to bf16, also those of convolutions, attention and recurrent layers. */
     WEFT_MATMUL_PRECISION_MEDIUM
 } weft_matmul_precision;
-/* Of the plans that are made from now on. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or precision is none of these. */
+/* Sets the precision of plans that are created from now on. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or precision
+ * is none of these. */
 WEFT_API weft_status weft_graph_set_matmul_precision(weft_graph *graph, weft_matmul_precision precision);
 
 /* ---- inputs, parameters, states and constants ---- */
 
-/* The initial values of a parameter. Fans as in PyTorch: a shape (out, in, k...) has fan_in = in·k,
- * fan_out = out·k. */
+/* The distribution of initial values; a, b, c and d are fields of weft_initialiser. Fans are those of PyTorch: a shape
+ * (out, in, k...) has fan_in = in·k, fan_out = out·k. */
 typedef enum weft_initialiser_kind {
     WEFT_INIT_CONSTANT,         /* a */
     WEFT_INIT_UNIFORM,          /* U(a, b) */
@@ -176,85 +180,85 @@ typedef enum weft_initialiser_kind {
     WEFT_INIT_GLOROT_NORMAL,    /* N(0, a·sqrt(2 / (fan_in + fan_out))) */
     WEFT_INIT_HE_UNIFORM,       /* U(±a·sqrt(3 / fan_in)); He et al. 2015, a = sqrt(2) for relu */
     WEFT_INIT_HE_NORMAL,        /* N(0, a / sqrt(fan_in)) */
-    WEFT_INIT_TRUNCATED_NORMAL, /* N(a, b) given that it is in [c, d] */
+    WEFT_INIT_TRUNCATED_NORMAL, /* N(a, b), restricted to [c, d] */
     WEFT_INIT_ORTHOGONAL,       /* a · Q, see weft_init_orthogonal */
     WEFT_INIT_CUSTOM            /* the values that `fill` writes */
 } weft_initialiser_kind;
 
-/* Initialise it by named fields, or use the functions of nn.h (weft_he_normal) and io.h
- * (weft_init_from_file). */
+/* Set the fields by name, or use the functions of nn.h (weft_he_normal) and io.h (weft_init_from_file). */
 typedef struct weft_initialiser weft_initialiser;
 struct weft_initialiser {
     weft_initialiser_kind kind;
     float a, b, c, d;
-    /* CUSTOM: writes all values of a new parameter or state, row-major, while it is created. Any status other
-     * than WEFT_OK becomes the error of the graph. weft_tensor_rank and weft_tensor_dimension return the
-     * shape. */
+    /* For WEFT_INIT_CUSTOM: writes all values of a new parameter or state, row-major, while the variable is created.
+     * weft_tensor_rank and weft_tensor_dimension return its shape. A status other than WEFT_OK becomes the graph's
+     * error. */
     weft_status (*fill)(const weft_initialiser *self, const weft_tensor *variable, float *values);
     void *user;               /* for fill */
     const char *path, *entry; /* used by weft_init_from_file */
 };
 
-/* A tensor that the caller writes before each run. weft_predict and trainers find inputs by name: an output that
- * depends on two of one name is an error there. The dimensions are those of one example; the shape is
- * (batch, dims...):
+/* A tensor that the program writes before a run. weft_predict and trainers find inputs by name: for them, an output
+ * that depends on two inputs of the same name is an error. The dimensions are those of one example, and the batch comes
+ * first:
  *     weft_input(g, "image", WEFT_F32, 1, 8, 8)    has the shape (batch, 1, 8, 8) */
 #define weft_input(...) WEFT_TAKE_INPUT_(__VA_ARGS__, WEFT_8_ENDS_)
-/* The same, but dims are all dimensions of the shape: WEFT_BATCH may be at any position, or absent. */
+/* The same with all dimensions of the shape; WEFT_BATCH may be at any position, or absent. */
 WEFT_API weft_tensor *weft_input_shape(
     weft_graph *graph, const char *name, weft_dtype dtype, int rank, const int64_t *dims);
 
-/* A trainable f32 tensor that belongs to the graph and keeps its values from plan to plan. The dimensions are
- * the whole shape. Parameters may be created at any time: updates that exist already do not train later ones, new ones
- * do. Names, with the scopes around them, are those of one parameter or state (else WEFT_ERROR_ARGUMENT, but for scopes that
- * share), and must not begin with "weft.", which is for what checkpoints keep beside the weights (io.h):
- * WEFT_ERROR_ARGUMENT.
+/* A trainable f32 tensor that belongs to the graph and keeps its values from plan to plan. The dimensions are the whole
+ * shape. A parameter is trained by updates that are created after the parameter, not by earlier ones.
+ * WEFT_ERROR_ARGUMENT: the graph has a parameter or state of this name (with the prefixes of the open scopes), and no
+ * scope shares it; or the name begins with "weft.", as the names of a checkpoint's other entries do (io.h).
  *     weft_parameter(g, "w", weft_glorot_uniform(), 10, 64)    has the shape (10, 64) */
 #define weft_parameter(...) WEFT_TAKE_PARAMETER_(__VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_parameter_shape(
     weft_graph *graph, const char *name, weft_initialiser initialiser, int rank, const int64_t *dims);
-/* The same of any float. weft_minimize and the related functions train f32 parameters only; an error names
- * the others. */
+/* The same with any float dtype. weft_minimize and the other optimizer functions train f32 parameters only; their error
+ * names the others. */
 WEFT_API weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
-/* A tensor that belongs to the graph and is not trained (running statistics, optimizer state, tables); a
- * float, or i32 with a constant initialiser. Names are as of weft_parameter: one that a parameter or state of the graph has is
- * WEFT_ERROR_ARGUMENT, unless a scope shares it. Any number of states may have none (""): checkpoints keep such a state if
- * something assigns to it. */
+/* A tensor that belongs to the graph and is not trained (running statistics, optimizer state, tables). dtype: a float,
+ * or i32 with a constant initialiser. The rules for names are those of weft_parameter. Any number of states may have
+ * the name "" instead; checkpoints contain such a state if a node assigns to it. */
 WEFT_API weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
-/* The same of a state of which no file has anything, neither of weights nor a checkpoint: caches of keys, and what is computed
- * anew in each process. What a file has under its name is passed over. As PyTorch's register_buffer(persistent=False). */
+/* The same for a state that no file contains, neither weights nor checkpoints: caches of keys and values, and tables
+ * that each process computes anew. Loading ignores an entry of this name. As PyTorch's
+ * register_buffer(persistent=False). */
 WEFT_API weft_tensor *weft_transient_state(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
-/* A constant of rank 0, which broadcasts to any shape. A float (rounded to the nearest), i32 or bool. WEFT_LENGTH is no
- * number (WEFT_ERROR_ARGUMENT): weft_size gives it. */
+/* A constant of rank 0, which broadcasts to any shape. dtype: a float (the value is rounded to nearest), i32 or bool.
+ * The value must not contain WEFT_LENGTH (WEFT_ERROR_ARGUMENT); use weft_size. */
 WEFT_API weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value);
 /* A constant with the graph and dtype of x: weft_mul(x, weft_number(x, 0.5)). */
 WEFT_API weft_tensor *weft_number(weft_tensor *x, double value);
-/* The size of an axis as a tensor: i32 of rank 0, which weft_cast makes a float. A number where the size is one; along the
- * batch, WEFT_LENGTH, or an axis that is made of them, the size that each plan has, from one graph. No gradient. NULL after
- * an error: WEFT_ERROR_SHAPE (no such axis).
+/* The size of an axis as a tensor, i32 of rank 0. If the axis depends on the batch or on WEFT_LENGTH, each plan uses
+ * the size that the axis has in this plan. weft_cast converts the size to a float. No gradient. NULL after an error:
+ * WEFT_ERROR_SHAPE (no such axis).
  *     weft_div(weft_sum(x), weft_cast(weft_size(x, 0), WEFT_F32))        a mean over the batch */
 WEFT_API weft_tensor *weft_size(weft_tensor *x, int axis);
 /* An f32 of rank 0 whose value can be changed between runs without a new plan (a learning rate). */
 WEFT_API weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value);
-/* WEFT_ERROR_ARGUMENT: it is no scalar, or the rate of an optimizer and the value is below 0 or not finite. */
+/* WEFT_ERROR_ARGUMENT: the tensor is not a scalar; or it is an optimizer's rate, and value is below 0 or not finite. */
 WEFT_API weft_status weft_scalar_set(weft_tensor *scalar, float value);
 WEFT_API weft_status weft_scalar_get(const weft_tensor *scalar, float *value);
-/* An array of numbers (copied) of any dtype, like a state without a name. */
+/* A tensor of any dtype with the elements of data, which are copied; the graph keeps them like a state without a
+ * name. */
 WEFT_API weft_tensor *weft_array(
     weft_graph *graph, weft_dtype dtype, const void *data, int rank, const int64_t *dims);
 
 /* ---- scopes: names, and layers that are used twice ---- */
-/* Until its weft_scope_end, the names of parameters and states, and so of layers, begin with "name.", within the scopes
- * around it. name NULL or "": they keep their names. Layers without a name are numbered from 1 in each scope.
+/* Opens a scope: until weft_scope_end, the names of new layers, parameters and states begin with "name.", after the
+ * prefixes of the scopes around this one. name NULL or "": no prefix. Layers without a name are numbered from 1 in each
+ * scope.
  *
- * share: a parameter or state whose name exists is that one, and its initialiser is not used again; else it is made. So
- * a function that opens a scope that shares makes one network, however often it is called: the towers of a siamese
+ * share: a call that would create a parameter or state whose name exists returns the existing one, which is not
+ * initialised again. A function that opens such a scope builds the same network each time: the towers of a siamese
  * network, a discriminator for real and generated images, a decoder for training and for sampling.
  *     weft_tensor *tower(weft_graph *graph, weft_tensor *x) {
  *         weft_scope_begin(graph, "tower", true);
@@ -262,60 +266,63 @@ WEFT_API weft_tensor *weft_array(
  *         weft_scope_end(graph);
  *         return y;                                            "tower.linear1.weight", "tower.linear2.weight", ...
  *     }
- * Scopes within one that shares do so, too. A name that is shared with another shape or dtype is WEFT_ERROR_SHAPE,
- * which names both; one that exists and is not shared is WEFT_ERROR_ARGUMENT. Both calls also record their error in
- * the graph, so that their status need not be looked at. Errors of weft_scope_begin: WEFT_ERROR_ARGUMENT (more than 254
- * characters of open scopes); of weft_scope_end: WEFT_ERROR_STATE (no scope is open). */
+ * Scopes inside a scope that shares also share. If the existing variable has another shape or dtype, the error is
+ * WEFT_ERROR_SHAPE and names both; without share, an existing name is WEFT_ERROR_ARGUMENT. Errors of weft_scope_begin:
+ * WEFT_ERROR_ARGUMENT (more than 254 characters of open scopes); of weft_scope_end: WEFT_ERROR_STATE (no scope is
+ * open). The graph keeps the errors of both calls, so that a program need not check their status. */
 WEFT_API weft_status weft_scope_begin(weft_graph *graph, const char *name, bool share);
-WEFT_API weft_status weft_scope_end(weft_graph *graph); /* of the scope that was opened last */
-/* What is made in the innermost open scope from now on, and in scopes within it, is in its form for inference in every plan,
- * those for training included: dropout does nothing, also within attention, recurrent layers and models, and norms with running
- * statistics use them and leave them as they are. It is PyTorch's eval() for a part of a network: a teacher, a frozen body, or
- * with a scope that shares a second use of a network that is trained beside it. Gradients flow, and parameters are
- * trained, as elsewhere (weft_freeze stops that). on false: the forms that plans choose, again.
+WEFT_API weft_status weft_scope_end(weft_graph *graph); /* closes the scope that was opened last */
+/* PyTorch's eval() for a part of a network: a teacher, a frozen body, or, in a scope that shares, a second use of a
+ * network that is also trained. Layers that are created from now on in the innermost open scope, and in scopes inside
+ * it, compute as in inference, also in plans for training: dropout does nothing (also inside attention, recurrent
+ * layers and models), and norms use their running statistics and do not change them. Gradients still flow, and
+ * parameters are still trained (weft_freeze stops both). on false: layers that are created from now on follow the plan
+ * again.
  *     weft_scope_begin(graph, "teacher", false);
  *     weft_scope_inference(graph, true);
  *     weft_tensor *wanted = weft_resnet18(image, 10, NULL);
  *     weft_scope_end(graph);
- * The error is recorded in the graph, too: WEFT_ERROR_STATE (no scope is open), WEFT_ERROR_ARGUMENT (graph is NULL). */
+ * Errors: WEFT_ERROR_STATE (no scope is open), which the graph keeps; WEFT_ERROR_ARGUMENT (graph is NULL). */
 WEFT_API weft_status weft_scope_inference(weft_graph *graph, bool on);
-/* Moves the parameters and named states of the scope `to` towards those of the same names in the scope `from`, as one
- * output of plans: a run does to ← (1 - factor)·to + factor·from, on the device, with one launch for each run of parameters
- * that lie side by side in both; factor 1 copies, and so does every i32 state. Scopes within scopes are written with
- * dots. A target network, with `target` built like `online`:
+/* Returns an output for a plan. Each run moves the parameters and named states of the scope `to` towards those of the
+ * same names in the scope `from`, on the device: to ← (1 - factor)·to + factor·from. Factor 1 copies; i32 states are
+ * always copied. One launch serves all parameters that are adjacent in memory in both scopes. The name of an inner
+ * scope contains dots ("a.b"). For a target network that is built like the network `online`:
  *     weft_tensor *follow = weft_scope_copy(graph, "online", "target", 0.005f);
- * All variables of `from` have their counterpart in `to`; `to` may have more. Not in one plan with an update of the
- * same parameters. NULL after an error: WEFT_ERROR_ARGUMENT (nothing is in the scope, or not its counterpart, a factor
- * outside of 0 < factor <= 1, a scope into itself), WEFT_ERROR_SHAPE (shapes or dtypes differ). */
+ * Every variable of `from` needs a counterpart in `to`; `to` may have more variables. A plan cannot contain this output
+ * together with an update of the parameters of `to`. NULL after an error: WEFT_ERROR_ARGUMENT (`from` has no variable,
+ * a counterpart is missing, factor is not in 0 < factor <= 1, both scopes are the same), WEFT_ERROR_SHAPE (shapes or
+ * dtypes differ). */
 WEFT_API weft_tensor *weft_scope_copy(weft_graph *graph, const char *from, const char *to, float factor);
 
 /* ---- gradients and effects ---- */
 
-/* d loss / d wrt, of the shape and dtype of wrt. loss: a float with one element (of any rank). Adds the nodes
- * of the backward pass, which have gradients themselves; an op on the way that has none (docs/ops.md: the second
- * gradient of CTC) is WEFT_ERROR_UNSUPPORTED. */
+/* d loss / d wrt, of the shape and dtype of wrt. loss: a float with one element (of any rank). Adds the nodes of the
+ * backward pass to the graph; these nodes have gradients themselves. WEFT_ERROR_UNSUPPORTED: an op between wrt and loss
+ * has no gradient (the second gradient of CTC, see docs/ops.md). */
 WEFT_API weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt);
-/* The same for several tensors at once; zeros for those that the loss does not reach. On an error every gradients[i] is NULL, and the graph does not keep the error. */
+/* The same for several tensors at once; zeros for tensors on which the loss does not depend. On an error every
+ * gradients[i] is NULL, and the graph does not keep the error. */
 WEFT_API weft_status weft_gradients(
     weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients);
-/* variable ← value in each run of a plan that has this node among its outputs; both have the same shape and
- * dtype. All other nodes of that run see the old value. The node itself has no value: it is an output of plans, and
- * an error as the input of other nodes. Two assignments to one variable in one plan, or one to a parameter
- * beside an update of weft_minimize, are an error of weft_plan_create. */
+/* variable ← value in each run of a plan that has this node among its outputs; both tensors have the same shape and
+ * dtype. All other nodes of the run see the old value. The node has no value: it can be an output of plans, but not the
+ * input of another node. A plan with two assignments to one variable, or with an assignment to a parameter and an
+ * update of weft_minimize that trains it, is an error of weft_plan_create. */
 WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
-/* The same after everything else that a run does: value sees what the updates and the other assignments of the plan have
- * left in the parameters and states that it is computed from, also those of this variable. Several of them in one plan
- * see the same values, and no other node of the run sees theirs. value depends on no input (WEFT_ERROR_ARGUMENT of
- * weft_plan_create). A step of f16 that is skipped skips them, too; runs that only accumulate gradients do them. Weights
- * and pixels that stay within bounds:
+/* The same at the end of the run: `value` is computed from the parameters and states (also `variable`) as the plan's
+ * updates and other assignments have left them. Several assignments of this kind in one plan read the same values, and
+ * no other node of the run sees their results. value must not depend on an input (WEFT_ERROR_ARGUMENT of
+ * weft_plan_create). A step that is skipped in f16 skips these assignments, too; a run that only accumulates gradients
+ * executes them. To keep weights within bounds:
  *     weft_plan_create(&plan, WEFT_TENSORS(train, weft_assign_after(p, weft_clamp(p, 0, 1))), NULL); */
 WEFT_API weft_tensor *weft_assign_after(weft_tensor *variable, weft_tensor *value);
-/* Returns x; no gradient flows back through it. */
+/* Returns x as a tensor through which no gradient flows back, as Tensor.detach. */
 WEFT_API weft_tensor *weft_stop_gradient(weft_tensor *x);
-/* x (f32), which mixed precision leaves in f32: it and its gradient are stored in f32, and products, convolutions,
- * attention and recurrent layers that read one of them multiply in f32. weft_keep_f32(weft_linear(weft_keep_f32(x), 10))
- * is a layer without 16-bit numbers, forward and backward. The result has x's shape. NULL after an error:
- * WEFT_ERROR_DTYPE if x is not f32. */
+/* Returns x (f32) and excludes it from mixed precision: x and its gradient are stored in f32, and products,
+ * convolutions, attention and recurrent layers that read x or its gradient multiply in f32.
+ * weft_keep_f32(weft_linear(weft_keep_f32(x), 10)) is a layer without 16-bit numbers, forward and backward. NULL after
+ * an error: WEFT_ERROR_DTYPE if x is not f32. */
 WEFT_API weft_tensor *weft_keep_f32(weft_tensor *x);
 
 /* ---- properties of tensors ---- */
@@ -324,46 +331,48 @@ WEFT_API weft_dtype weft_tensor_dtype(const weft_tensor *tensor);  /* WEFT_F32 f
 WEFT_API int weft_tensor_rank(const weft_tensor *tensor);          /* -1 for NULL */
 WEFT_API int64_t weft_tensor_dimension(
     const weft_tensor *tensor, int axis); /* axis may be negative; 0 if there is no such axis */
-WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" if it has none */
+WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" if the tensor has no name */
 
 /* ---- the parameters and states of a graph ---- */
-/* Their number, and each of them in order of creation; borrowed; NULL for an index beyond the last. */
+/* The number of parameters, and each parameter in order of creation (borrowed; NULL for an index beyond the last); the
+ * two functions for states do the same. */
 WEFT_API size_t weft_graph_parameter_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index);
-/* How many numbers the parameters of these names have (a star matches any characters; NULL: all), frozen ones included:
- * sum(p.numel() for p in model.parameters()). 0 if there are none. */
+/* The number of elements of all parameters whose names match the pattern (a star matches any characters; NULL: all),
+ * also of frozen ones: sum(p.numel() for p in model.parameters()). 0 if none matches. */
 WEFT_API int64_t weft_graph_element_count(const weft_graph *graph, const char *parameters);
 WEFT_API size_t weft_graph_state_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_state(const weft_graph *graph, size_t index);
-/* The first parameter or state of that name; NULL, without an error, if there is none. */
+/* The parameter or state of this name; NULL, without an error, if there is none. */
 WEFT_API weft_tensor *weft_graph_find(const weft_graph *graph, const char *name);
-/* The input that was made first of those of that name; NULL, without an error, if there is none. */
+/* The input of this name; the first that was created if there are several; NULL, without an error, if there is none. */
 WEFT_API weft_tensor *weft_graph_find_input(const weft_graph *graph, const char *name);
-/* Copy all elements between host and device, row-major; bytes must be the exact size of the tensor. They wait
- * for the device. */
+/* Copy all elements of a parameter or state between host and device, row-major; bytes must be the exact size of the
+ * tensor. Both calls wait for the device. */
 WEFT_API weft_status weft_tensor_read(weft_tensor *variable, void *data, size_t bytes);
 WEFT_API weft_status weft_tensor_write(weft_tensor *variable, const void *data, size_t bytes);
-/* Copies the elements of a parameter or state to another one on the device, without waiting; both have the same dtype and
- * shape, and may be of different graphs of one context. */
+/* Copies a parameter or state to another one on the device, without waiting. Both have the same dtype and shape; they
+ * may belong to different graphs of one context. */
 WEFT_API weft_status weft_tensor_copy(weft_tensor *to, weft_tensor *from);
 
 /* ---- snapshots: everything that training changes, kept on the device ----
- * A snapshot holds what the graph's parameters and states hold, those of optimizers and L-BFGS's history included, the
- * counters of updates and of random numbers, and the scalars: after weft_snapshot_restore training goes on as it did after
- * weft_snapshot_take, as often as wanted. For the best weights of a training, trials of learning rates, a step that is taken
- * back. It takes as much device memory as the graph's variables (weft_plan_info.variable_bytes). Neither call waits for the
- * device. What was created since the last take keeps its value. */
+ * A snapshot contains the values of all parameters and states of a graph (also those of optimizers, and the history of
+ * L-BFGS), the counters of updates and of random numbers, and the scalars. After weft_snapshot_restore, training
+ * continues exactly as after weft_snapshot_take; a snapshot can be restored any number of times. Uses: the best weights
+ * of a training, trials of learning rates, undoing a step. A snapshot needs as much device memory as the graph's
+ * variables (weft_plan_info.variable_bytes). Take and restore do not wait for the device. Variables that were created
+ * after the take keep their values. */
 typedef struct weft_snapshot weft_snapshot;
-/* An empty one, which retains the graph. */
+/* Creates an empty snapshot, which retains the graph. */
 WEFT_API weft_status weft_snapshot_create(weft_snapshot **snapshot, weft_graph *graph);
 WEFT_API void weft_snapshot_release(weft_snapshot *snapshot); /* NULL is allowed */
-/* Replaces what it held. Errors: WEFT_ERROR_MEMORY_LIMIT, WEFT_ERROR_DEVICE_MEMORY; then it is empty. */
+/* Replaces the content. Errors: WEFT_ERROR_MEMORY_LIMIT, WEFT_ERROR_DEVICE_MEMORY; the snapshot is then empty. */
 WEFT_API weft_status weft_snapshot_take(weft_snapshot *snapshot);
-/* WEFT_ERROR_STATE: nothing has been taken. */
+/* WEFT_ERROR_STATE: the snapshot is empty. */
 WEFT_API weft_status weft_snapshot_restore(weft_snapshot *snapshot);
 
 /* ---- used by the macros ---- */
-/* Dimensions up to the first WEFT_END. */
+/* The dimensions end at the first WEFT_END. */
 WEFT_API weft_tensor *weft_input_dims(weft_graph *graph, const char *name, weft_dtype dtype, int64_t d0,
     int64_t d1, int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6);
 WEFT_API weft_tensor *weft_parameter_dims(weft_graph *graph, const char *name, weft_initialiser initialiser,

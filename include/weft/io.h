@@ -1,4 +1,4 @@
-/* weft/io.h: weights and arrays in files. */
+/* weft/io.h: weights, checkpoints and NumPy arrays in files. */
 #ifndef WEFT_IO_H
 #define WEFT_IO_H
 
@@ -8,32 +8,32 @@
 extern "C" {
 #endif
 
-/* Tries whether weft_weights_save and the like can write a file there, before the work of which it is to have the result. A
- * file of another name is made beside it and removed; what is there stays as it is. Errors: WEFT_ERROR_FILE: the folder is
- * missing or may only be read, or the path is of a folder or a device. */
+/* Tests whether weft_weights_save and similar calls can write a file to this path; call it before long work. It
+ * creates a file with another name in the same folder and removes it; an existing file is not changed.
+ * WEFT_ERROR_FILE: the folder is missing or read-only, or the path is that of a folder or a device. */
 WEFT_API weft_status weft_output_check(const char *path);
 
-/* Saves all parameters and named states of a graph, by name, as a safetensors file (8 bytes of little-endian
- * header length, a JSON header, the data). The file is written completely or not at all. */
+/* Saves all parameters and named states of a graph, by name, as a safetensors file (8 bytes of little-endian header
+ * length, a JSON header, the data). The file is written completely or not at all. */
 WEFT_API weft_status weft_weights_save(weft_graph *graph, const char *path);
-/* The same in half the bytes: f32 tensors are rounded to WEFT_F16 or WEFT_BF16 (WEFT_F32: as they are), others stay.
- * weft_weights_load reads them. WEFT_ERROR_ARGUMENT for another dtype; WEFT_ERROR_NOT_FINITE, with the tensor, where a
- * finite number would become infinite. */
+/* weft_weights_save in half the bytes: rounds f32 tensors to WEFT_F16 or WEFT_BF16 (WEFT_F32: no rounding), and writes
+ * other tensors unchanged. weft_weights_load reads such files. WEFT_ERROR_ARGUMENT: another dtype;
+ * WEFT_ERROR_NOT_FINITE: a finite number would become infinite (the line names the tensor). */
 WEFT_API weft_status weft_weights_save_dtype(weft_graph *graph, const char *path, weft_dtype dtype);
 
 typedef struct weft_weights_save_options {
     size_t struct_size;
-    weft_dtype dtype; /* default f32; f16 and bf16 as of weft_weights_save_dtype */
-    /* As of weft_weights_options: names of the graph that are saved alone (only), or left out (skip). {"*.lora_a",
-     * "*.lora_b", NULL} in only saves the adapters of a network. */
+    weft_dtype dtype; /* default f32; f16 and bf16 as in weft_weights_save_dtype */
+    /* Lists of names of the graph, ended by NULL, in which a star matches any characters. only: saves just the tensors
+     * of these names, as {"*.lora_a", "*.lora_b", NULL}, the adapters of a network. skip: saves all other tensors. */
     const char *const *only, *const *skip;
-    /* Names of the graph that begin with `prefix` begin with `new_prefix` in the file: "body." and "" for a part of a
-     * network. Default NULL: unchanged. */
+    /* Names of the graph that begin with `prefix` begin with `new_prefix` in the file: "body." and "" remove the
+     * prefix "body.". Default NULL: unchanged. */
     const char *prefix, *new_prefix;
 } weft_weights_save_options;
 #define WEFT_WEIGHTS_SAVE_OPTIONS_INIT .struct_size = sizeof(weft_weights_save_options)
-/* Some of the weights, or under other names. options NULL: all defaults. WEFT_ERROR_ARGUMENT: only or skip names nothing
- * that the graph has, or they leave nothing. */
+/* Saves a part of the weights, or saves them under other names. options NULL: all defaults. WEFT_ERROR_ARGUMENT: a
+ * name of only or skip matches nothing in the graph, or nothing is left to save. */
 WEFT_API weft_status weft_weights_save_with(
     weft_graph *graph, const char *path, const weft_weights_save_options *options);
 
@@ -47,64 +47,70 @@ typedef enum weft_weights_difference {
 typedef struct weft_weights_options {
     size_t struct_size;
     bool allow_missing; /* default false: every parameter and named state of the graph must be in the file */
-    bool allow_extra;   /* default false: every tensor of the file must match one of the graph */
-    /* Default false; true: where the shapes differ, the graph's tensor keeps its values. */
+    bool allow_extra;   /* default false: every tensor of the file must have a tensor of the graph */
+    /* Default false: an error. true: a tensor of the graph whose shape differs from that in the file keeps its
+     * values. */
     bool allow_other_shapes;
-    /* Names of the graph, ended by NULL, in which a star matches any characters: all others are left alone (only), or these
-     * are (skip). What the file has for them is not looked at: {"fc.*", NULL} in skip gives a network a new head. */
+    /* Lists of names of the graph, ended by NULL, in which a star matches any characters. only: loads just the tensors
+     * of these names. skip: loads all other tensors, as {"fc.*", NULL} for a network with a new head. Tensors that are
+     * not loaded are not compared. */
     const char *const *only, *const *skip;
-    /* Names of the file that begin with `prefix` begin with `new_prefix` instead: "module." and "" for what PyTorch's
-     * DataParallel saved, "" and "backbone." for a part of a network. Default NULL: unchanged. */
+    /* Names of the file that begin with `prefix` begin with `new_prefix` in the graph: "module." and "" for a file of
+     * PyTorch's DataParallel, "" and "backbone." for a part of a network. Default NULL: unchanged. */
     const char *prefix, *new_prefix;
-    /* A scope of the graph, "backbone" or "a.b", into which the file is loaded: a name of the file stands for the one within the
-     * scope, and the rest of the graph is left alone. Default NULL: the whole graph. */
+    /* The scope of the graph into which the file is loaded, "backbone" or "a.b": "w" of the file is "backbone.w" of
+     * the graph. The rest of the graph is not changed. Default NULL: the whole graph. */
     const char *into;
-    /* Called for each difference that is allowed, when the whole file is valid; default none. */
+    /* Called for each allowed difference, after the whole file was found valid; default none. */
     void (*on_difference)(void *user, weft_weights_difference difference, const char *name);
-    void *user;
+    void *user; /* the first argument of on_difference */
 } weft_weights_options;
 #define WEFT_WEIGHTS_OPTIONS_INIT .struct_size = sizeof(weft_weights_options)
-/* Loads parameters and states by name, from a file of weights or from a checkpoint, whose other tensors are skipped, as
- * are PyTorch's "num_batches_tracked" where the graph has none. Other floats are converted to f32, i64 to i32 if every
- * number fits. The graph is unchanged unless the whole file is valid. Errors name the file and list the tensors that
- * differ, with both shapes or dtypes. What selects nothing is an error, too: a name of only or skip that neither the graph nor
- * the file has, a prefix that no name of the file has (WEFT_ERROR_ARGUMENT), and, whatever is allowed, a file of which nothing
- * is taken (WEFT_ERROR_FORMAT). */
+/* Loads parameters and states by name from a file of weights, or from a checkpoint, whose other tensors are skipped.
+ * PyTorch's "num_batches_tracked" is skipped if the graph has no such state. Other floats are converted to f32, and
+ * i64 to i32 if every number is in range. If the file is not valid, the graph is not changed. Errors name the file and
+ * list the tensors that differ, with both shapes or dtypes. WEFT_ERROR_ARGUMENT: a name of only or skip matches
+ * nothing in the graph nor in the file, or no name of the file has the prefix. WEFT_ERROR_FORMAT: no tensor of the
+ * file is loaded, even if all differences are allowed. */
 WEFT_API weft_status weft_weights_load(
     weft_graph *graph, const char *path, const weft_weights_options *options);
 
-/* ---- checkpoints: all that a training is made of, in one file ----
- * A checkpoint is a safetensors file with the parameters and named states under their names. Everything else has names that
- * begin with "weft.", which no parameter or state has: the state of optimizers "weft.optimizer.ROLE.NAME" (of the second
- * weft_minimize of a graph "weft.optimizer2...."), counts of loss scaling "weft.loss_scale...", the history of
- * L-BFGS "weft.lbfgs.N", states without a name that something assigns to "weft.carried.N", tensors of the caller "weft.extra.NAME", and of a trainer "weft.best.NAME" and
- * "weft.trainer...". Files of format 1, which had these names without "weft.", are read, too. Its metadata has the counters of updates and
- * random numbers, the values of scalars, Weft's version, a fingerprint of the network and a checksum of the whole file.
- * A training that is saved after any run of its plan, loaded into the same graph in another process, and continued there
- * gives the same bits as one that was not interrupted. A trainer saves checkpoints itself (train.h); they can be loaded
- * here too, for what the graph has. */
+/* ---- checkpoints: the whole state of a training in one file ----
+ * A checkpoint is a safetensors file. Parameters and named states have their names; all other tensors have names that
+ * begin with "weft.", which no parameter or state has:
+ *     weft.optimizer.ROLE.NAME         optimizer state of parameter NAME; the graph's second optimizer: weft.optimizer2
+ *     weft.loss_scale..., weft.lbfgs.N the counts of loss scaling, the history of an L-BFGS optimizer
+ *     weft.carried.N, weft.extra.NAME  states without a name that are assigned to, tensors of the caller
+ *     weft.best.NAME, weft.trainer...  the best weights and the metrics of a trainer
+ * The metadata has the counters of updates and random numbers, the values of scalars, Weft's version, a fingerprint of
+ * the network, and a checksum of the whole file. Files of format 1, whose names lack "weft.", are read, too. A
+ * training that is saved after any run of its plan, loaded into the same graph in another process, and continued there
+ * gives the same bits as an uninterrupted training. Checkpoints of a trainer (train.h) can be loaded here, too:
+ * without the state of the trainer. */
 
 /* A tensor of the caller in host memory. */
 typedef struct weft_checkpoint_extra {
     const char *name;
     weft_dtype dtype;
-    int rank; /* loading rank 1 of WEFT_U8: dims[0] is the room, and becomes the number of bytes in the file */
+    int rank;
+    /* A WEFT_U8 extra of rank 1 may have another size in the file: loading takes dims[0] as the size of the memory,
+     * and sets dims[0] to the number of bytes in the file. */
     int64_t dims[WEFT_MAX_RANK];
     void *data; /* row-major */
 } weft_checkpoint_extra;
 
-/* Writes the file completely or not at all, and durably: once this returns, it outlives a power failure. extras may be
- * NULL with count 0. Errors: WEFT_ERROR_FILE; WEFT_ERROR_STATE: a parameter without a name, two tensors of one name;
- * WEFT_ERROR_ARGUMENT: a name that is not UTF-8. */
+/* Writes the file completely or not at all, and synced to the disk: when this returns, a power failure does not harm
+ * the file. extras may be NULL with count 0. Errors: WEFT_ERROR_FILE; WEFT_ERROR_STATE: a parameter without a name, or
+ * two tensors of one name; WEFT_ERROR_ARGUMENT: a name that is not UTF-8. */
 WEFT_API weft_status weft_checkpoint_save(
     weft_graph *graph, const char *path, const weft_checkpoint_extra *extras, size_t count);
-/* Loads a checkpoint into a graph that was made in the same way, weft_minimize included, and fills the extras; others in
- * the file are skipped, and so is what an optimizer of the file kept for parameters that the same optimizer of the graph does
- * not train (frozen ones, and those that the loss does not reach). Parameters that came to an optimizer of the graph in a step
- * that was made after the file was saved begin with moments of zero and t = 1. Unless everything fits, nothing is changed. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT: not a
- * checkpoint, cut off or damaged, of a newer version, of another network (the line lists the tensors that differ);
- * WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE; WEFT_ERROR_ARGUMENT: the graph draws random numbers, and the context has another
- * seed than the one that saved. */
+/* Loads a checkpoint into a graph that was built by the same calls, including weft_minimize, and fills the extras.
+ * Skips extras of the file that are not asked for, and the states of an optimizer for parameters that the same
+ * optimizer of the graph does not train (they are frozen, or the loss does not reach them). Parameters of an optimizer
+ * step that was created after the file was saved begin with moments of zero and t = 1. After an error nothing is
+ * changed. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT: the file is not a checkpoint, truncated, damaged, of a newer
+ * version, or of another network (the line lists the tensors that differ); WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE;
+ * WEFT_ERROR_ARGUMENT: the graph draws random numbers, and the seed of the context is not that of the file. */
 WEFT_API weft_status weft_checkpoint_load(
     weft_graph *graph, const char *path, weft_checkpoint_extra *extras, size_t count);
 
@@ -115,24 +121,24 @@ typedef struct weft_npy_array {
     int64_t dims[WEFT_MAX_RANK];
     size_t bytes;
     void *data;            /* row-major */
-    weft_context *context; /* its allocator allocated the data; NULL: malloc */
+    weft_context *context; /* the context whose allocator allocated the data; NULL: malloc */
 } weft_npy_array;
 
-/* Reads and converts. dtype: WEFT_F32 and WEFT_F64 from f2 f4 f8 i1..i8 u1..u8 b1; WEFT_I32, WEFT_I64,
- * WEFT_U8 from integers and b1 if every number fits; WEFT_F16 from f2; WEFT_BOOL from b1. context may be NULL. Errors:
- * WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (a damaged file, or a number that does not fit); WEFT_ERROR_DTYPE;
+/* Reads an array and converts it to dtype: WEFT_F32 and WEFT_F64 from f2 f4 f8 i1..i8 u1..u8 b1; WEFT_I32, WEFT_I64,
+ * WEFT_U8 from integers and b1, if every number is in range; WEFT_F16 from f2; WEFT_BOOL from b1. context may be NULL.
+ * Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (a damaged file, or a number out of range); WEFT_ERROR_DTYPE;
  * WEFT_ERROR_UNSUPPORTED (strings, records, complex numbers, more than WEFT_MAX_RANK dimensions). */
 WEFT_API weft_status weft_load_npy(
     weft_npy_array *array, weft_context *context, const char *path, weft_dtype dtype);
 WEFT_API void weft_npy_array_release(weft_npy_array *array); /* NULL and a zeroed array are allowed */
-/* Writes version 1.0 in C order, completely or not at all; the bytes are those that NumPy writes for the same
- * array. Any dtype except WEFT_BF16, which NumPy lacks (WEFT_ERROR_DTYPE). */
+/* Writes format version 1.0 in C order, completely or not at all, with the same bytes as NumPy. Any dtype except
+ * WEFT_BF16, which NumPy lacks (WEFT_ERROR_DTYPE). */
 WEFT_API weft_status weft_save_npy(
     const char *path, weft_dtype dtype, const void *data, int rank, const int64_t *dims);
-/* An initialiser that reads one tensor of a safetensors file when the parameter is created: weft_parameter(g,
- * "w", weft_init_from_file("base.safetensors", "encoder.w"), 10, 64). entry NULL: the name of the parameter.
- * f16, bf16 and f64 are converted. If the file or the tensor is missing, or the shape differs, creating the
- * parameter fails with an error that names the file, the tensor and both shapes. */
+/* An initialiser that reads one tensor of a safetensors file when the parameter is created: weft_parameter(g, "w",
+ * weft_init_from_file("base.safetensors", "encoder.w"), 10, 64). entry: the name in the file; NULL: the name of the
+ * parameter. f16, bf16 and f64 are converted. If the file or the tensor is missing, or the shape differs, the call
+ * that creates the parameter fails with an error that names the file, the tensor and both shapes. */
 WEFT_API weft_initialiser weft_init_from_file(const char *path, const char *entry);
 
 #ifdef __cplusplus

@@ -1,38 +1,38 @@
 /* weft/losses.h: losses, as a reference card.
  *
- * weft_x(...) is the mean over all elements, of rank 0. weft_x_loss(..., options) is the same loss with
- * another reduction, with weights, and with the other arguments of the PyTorch function of that name; options
- * NULL means the mean. Definitions, divisors and gradients at kinks are those of PyTorch 1.13 where it has
- * the loss. Everything is f32 except labels, which are i32. Gradients flow to every f32 input except class
- * weights. All losses are stable for logits of any magnitude.
+ * weft_x(...) is the mean over all elements, of rank 0. weft_x_loss(..., options) is the same loss with another
+ * reduction, with weights, and with the other arguments of the PyTorch function of the same name; options NULL means
+ * all defaults. Definitions, divisors and gradients at kinks are those of PyTorch, if it has the loss. Inputs are
+ * floats, except labels (i32); losses are f32, or f64 if an input is f64. All float inputs except class weights have
+ * gradients. All losses are stable for logits of any magnitude.
  *
- * Shapes: a loss compares element by element, and never broadcasts. What is compared (prediction and target, scores and
- * labels, the vectors of a triplet) has the same shape, or shapes that differ by axes of size 1 behind the first axis only:
- * (batch, 1), which weft_linear(h, 1) gives, and (batch), a field of a table, are the same elements, and so are matched.
- * The losses have the shape of the first input. A number (weft_number, weft_constant, weft_scalar) is compared with every
- * element. Any other difference is WEFT_ERROR_SHAPE, which names both shapes: weft_reshape what has the same elements,
- * weft_expand what is to be compared with several (a target (10) with predictions (batch, 10)). What may broadcast says so:
- * the weights of the options, positive_weight, the mask of a sequence, the variance of weft_gaussian_nll; and
- * weft_cosine_similarity, which is no loss.
+ * Shapes: a loss compares element by element, and never broadcasts. The compared tensors (prediction and target, scores
+ * and labels, the vectors of a triplet) have the same shape, except for axes of size 1 after the first axis: (batch,
+ * 1), the result of weft_linear(h, 1), and (batch), a column of a table, are compared element by element. The losses
+ * have the shape of the first input. A number (weft_number, weft_constant, weft_scalar) is compared with every element.
+ * Any other difference is WEFT_ERROR_SHAPE, which names both shapes: use weft_reshape, or weft_expand to compare a
+ * target (10) with predictions (batch, 10). Only these arguments broadcast: the weights of the options,
+ * positive_weight, the mask of a sequence, the variance of weft_gaussian_nll, and the inputs of weft_cosine_similarity.
  *
- * Forms: logits and log-probabilities are no probabilities. What weft_softmax or weft_sigmoid gives is WEFT_ERROR_ARGUMENT as
- * the logits of weft_cross_entropy, weft_sequence_cross_entropy and weft_bce_with_logits, which would convert it a second time,
- * and as the log-probabilities of weft_nll, weft_kl_div and weft_ctc; through views, casts and weft_stop_gradient, too. What
- * weft_log_softmax gives is good for all but weft_bce_with_logits. PyTorch takes each of them and trains on other numbers; for
- * those, copy the probabilities first: weft_mul_number(p, 1).
+ * Logits and log-probabilities: weft_cross_entropy, weft_sequence_cross_entropy and weft_bce_with_logits take logits
+ * and convert them to probabilities; weft_nll, weft_kl_div and weft_ctc take log-probabilities. For both, a result of
+ * weft_softmax or weft_sigmoid is WEFT_ERROR_ARGUMENT, also behind views, casts and weft_stop_gradient (PyTorch
+ * silently computes another loss; to get that loss, pass a copy of the probabilities: weft_mul_number(p, 1)). A result
+ * of weft_log_softmax fits all of these losses but weft_bce_with_logits.
  *
- * Means over what counts: a mean over labels that are not ignored, or weighted by class, or over a mask
- * (weft_masked_mean) is a sum divided by a total that depends on the data. Where the total is 0, as no label of the batch
- * counts, the mean is 0 and so are its gradients; PyTorch has NaN there. weft_minimize, weft_optimizer_minimize,
- * weft_train_step and trainers make no update in such a run: parameters, moments, counters, averages and decay stay as
- * they are, and the run does not count in a window of accumulation. That holds for losses that are sums and differences
- * of such means, times or divided by what does not depend on the batch, plus what does not depend on it (a penalty on
- * weights). If another part of the loss depends on the batch, every run counts. Running statistics of normalization
- * follow the inputs in any case, and weft_optimizer_step uses the gradients that it is given. How such losses are
- * averaged over batches: weft_trainer_evaluate.
+ * Batches without labels that count: a mean over the labels that are not ignored, a mean weighted by class, and a mean
+ * under a mask (weft_masked_mean) are a sum divided by a total that depends on the data. If the total is 0, the mean
+ * and its gradients are 0 (in PyTorch NaN), and weft_minimize, weft_optimizer_minimize, weft_train_step and trainers
+ * make no update: parameters, moments, counters and averages do not change, weights do not decay, and the run does not
+ * count for accumulation. This holds for sums and differences of such means, each multiplied or divided by a factor
+ * that does not depend on the batch, plus terms that do not depend on the batch (a penalty on weights). If another part
+ * of the loss depends on the batch, every run updates. Running statistics of norms are updated in every run, and
+ * weft_optimizer_step always uses the gradients that it receives. weft_trainer_evaluate says how such losses are
+ * averaged over batches.
  *
- * Errors, as for every expression: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE, WEFT_ERROR_ARGUMENT (a number outside
- * of the range that is given here, a margin that is not finite, a wrong struct_size). */
+ * A call that fails returns NULL, and the graph keeps the error: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE,
+ * WEFT_ERROR_ARGUMENT (a number outside of the range that is given here, a margin that is not finite, a wrong
+ * struct_size). */
 #ifndef WEFT_LOSSES_H
 #define WEFT_LOSSES_H
 
@@ -43,7 +43,7 @@ extern "C" {
 #endif
 
 typedef enum weft_loss_reduction {
-    WEFT_LOSS_MEAN,      /* sum / number of losses; for cross-entropy and nll see weft_class_loss_options */
+    WEFT_LOSS_MEAN,      /* sum / number of losses; cross-entropy and nll: see weft_class_loss_options */
     WEFT_LOSS_SUM,       /* rank 0, like the mean */
     WEFT_LOSS_NONE,      /* the losses themselves */
     WEFT_LOSS_BATCH_MEAN /* sum / first dimension of the losses */
@@ -52,17 +52,19 @@ typedef enum weft_loss_reduction {
 typedef struct weft_loss_options {
     size_t struct_size;
     weft_loss_reduction reduction; /* default WEFT_LOSS_MEAN */
-    weft_tensor *weights; /* f32, broadcasts to the losses and multiplies them before the reduction (the mean
-                             still divides by their number); default NULL: none */
+    /* Factors (floats) that broadcast to the losses, before the reduction (the mean still divides by the number of
+     * losses). Default NULL: 1. */
+    weft_tensor *weights;
 } weft_loss_options;
 #define WEFT_LOSS_OPTIONS_INIT .struct_size = sizeof(weft_loss_options)
 
-/* ---- a mean under a mask: for losses of one's own ---- */
-/* The mean of the elements of x where the mask is not 0, and 0 where there are none: weft_masked_mean(x, mask) over all axes,
- * weft_masked_mean(x, mask, 1) over one. x a float; the mask, of any dtype, broadcasts to x. Elements behind the mask may be
- * NaN. The gradient is 1 / their number where the mask is not 0, and 0 elsewhere; the mask has none. Over all axes it is a
- * mean over what counts, as above. Errors: WEFT_ERROR_DTYPE; WEFT_ERROR_SHAPE (the mask has more elements than x);
- * WEFT_ERROR_ARGUMENT (an axis that x does not have). */
+/* ---- the mean under a mask, for losses that you write yourself ---- */
+/* The mean of those elements of x (floats) for which mask is not 0; 0 if there are no such elements.
+ * weft_masked_mean(x, mask) is over all axes, weft_masked_mean(x, mask, 1) over axis 1. The mask has any dtype and
+ * broadcasts to x. Elements for which mask is 0 may be NaN; their gradient is 0, and that of the n other elements is 1
+ * / n. The mask has no gradient. If the mean is over all axes and the mask is 0 everywhere, the run makes no update
+ * (see above). Errors: WEFT_ERROR_DTYPE; WEFT_ERROR_SHAPE (the mask does not broadcast to x, an axis that x does not
+ * have). */
 #define weft_masked_mean(...) WEFT_TAKE_MASKED_AXES_(__VA_ARGS__, WEFT_8_ENDS_)
 /* axes: a list that ends with WEFT_END, or NULL for all axes; keep: reduced axes remain with size 1. */
 WEFT_API weft_tensor *weft_masked_mean_axes(
@@ -71,15 +73,15 @@ WEFT_API weft_tensor *weft_masked_mean_axes(
 /* ---- regression ---- */
 WEFT_API weft_tensor *weft_mse(weft_tensor *a, weft_tensor *b); /* (a - b)² */
 WEFT_API weft_tensor *weft_l1(weft_tensor *a, weft_tensor *b);  /* |a - b|; gradient 0 at 0 */
-/* d²/2 where d = |a - b| < delta, else delta·(d - delta/2); 0 < delta < ∞. */
+/* With d = |a - b|: d²/2 where d < delta, otherwise delta·(d - delta/2); 0 < delta < ∞. */
 WEFT_API weft_tensor *weft_huber(weft_tensor *a, weft_tensor *b, float delta);
-/* d²/(2·beta) where d = |a - b| < beta, else d - beta/2; 0 <= beta < ∞; beta 0 is weft_l1. */
+/* With d = |a - b|: d²/(2·beta) where d < beta, otherwise d - beta/2; 0 <= beta < ∞; beta 0 is weft_l1. */
 WEFT_API weft_tensor *weft_smooth_l1(weft_tensor *a, weft_tensor *b, float beta);
-/* exp(log_rate) - count·log_rate: the negative log-likelihood without the term that does not depend on the
- * rate. */
+/* exp(log_rate) - count·log_rate: the negative log-likelihood without the term that does not depend on the rate. */
 WEFT_API weft_tensor *weft_poisson_nll(weft_tensor *log_rate, weft_tensor *count);
-/* (log v + (mean - target)²/v) / 2, v = max(variance, 1e-6). variance has the shape of mean, or it without the
- * last axis, or with 1 there: one for all elements of the last axis. A negative variance gives NaN. */
+/* (log v + (mean - target)²/v) / 2 with v = max(variance, 1e-6). variance has the shape of mean, or this shape without
+ * the last axis or with a last axis of size 1: one variance for all elements of the last axis. A negative variance
+ * gives NaN. */
 WEFT_API weft_tensor *weft_gaussian_nll(weft_tensor *mean, weft_tensor *target, weft_tensor *variance);
 
 /* The same with options. */
@@ -89,8 +91,8 @@ WEFT_API weft_tensor *weft_huber_loss(
     weft_tensor *a, weft_tensor *b, float delta, const weft_loss_options *options);
 WEFT_API weft_tensor *weft_smooth_l1_loss(
     weft_tensor *a, weft_tensor *b, float beta, const weft_loss_options *options);
-/* log_input false: rate - count·log(rate + 1e-8). full: adds Stirling's approximation of log(count!) where
- * count > 1. */
+/* log_input true: input is log_rate; false: input is the rate, and the loss rate - count·log(rate + 1e-8). full: adds
+ * Stirling's approximation of log(count!) where count > 1. */
 WEFT_API weft_tensor *weft_poisson_nll_loss(
     weft_tensor *input, weft_tensor *count, bool log_input, bool full, const weft_loss_options *options);
 /* full: adds log(2π) / 2. */
@@ -98,18 +100,19 @@ WEFT_API weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *tar
     bool full, const weft_loss_options *options);
 
 /* ---- probabilities ---- */
-/* -(t·log p + (1 - t)·log(1 - p)), logarithms at least -100. p outside of [0, 1] gives NaN. Prefer weft_bce_with_logits. */
+/* -(t·log p + (1 - t)·log(1 - p)), with logarithms clamped to -100 or more; NaN if p is outside of [0, 1]. Prefer
+ * weft_bce_with_logits. */
 WEFT_API weft_tensor *weft_bce(weft_tensor *probabilities, weft_tensor *targets);
-/* max(x, 0) - x·t + log1p(exp(-|x|)): weft_bce of sigmoid(x), stable for x of any magnitude. */
+/* max(x, 0) - x·t + log1p(exp(-|x|)): equals weft_bce of sigmoid(x), and is stable for x of any magnitude. */
 WEFT_API weft_tensor *weft_bce_with_logits(weft_tensor *logits, weft_tensor *targets);
-/* t·(log t - x) with 0·log 0 = 0, of log-probabilities x and probabilities t >= 0. The
- * mathematical divergence is WEFT_LOSS_BATCH_MEAN. */
+/* t·(log t - x) with 0·log 0 = 0, for log-probabilities x and probabilities t >= 0. The reduction WEFT_LOSS_BATCH_MEAN
+ * gives the mathematical divergence. */
 WEFT_API weft_tensor *weft_kl_div(weft_tensor *log_probabilities, weft_tensor *targets);
 
 /* The same with options. */
 WEFT_API weft_tensor *weft_bce_loss(
     weft_tensor *probabilities, weft_tensor *targets, const weft_loss_options *options);
-/* positive_weight multiplies the loss of positive targets, and broadcasts to the logits; NULL: 1. */
+/* positive_weight multiplies the term t·log p of the loss, and broadcasts to the logits; NULL: 1. */
 WEFT_API weft_tensor *weft_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets,
     weft_tensor *positive_weight, const weft_loss_options *options);
 /* log_target: the targets are log-probabilities t, and the loss is exp(t)·(t - x). */
@@ -117,11 +120,10 @@ WEFT_API weft_tensor *weft_kl_div_loss(
     weft_tensor *log_probabilities, weft_tensor *targets, bool log_target, const weft_loss_options *options);
 
 /* ---- classes ----
- * x (batch, classes, ...) or (classes); labels i32 in [0, classes), of the shape of x without the class axis,
- * which is that of the losses. A label out of range is an error of the next read or wait; its loss
- * is NaN. */
-/* -log softmax(logits)[label]. Or, with f32 targets of the shape of the logits: -sum of target·log
- * softmax(logits). */
+ * x (batch, classes, ...) or (classes); labels i32 in [0, classes), of the shape of x without the class axis; the
+ * losses have the shape of the labels. A label out of range is an error of the next read or wait; its loss is NaN. */
+/* -log softmax(logits)[label]. With float targets of the shape of the logits instead of labels: -sum of target·log
+ * softmax(logits) over the classes. */
 WEFT_API weft_tensor *weft_cross_entropy(weft_tensor *logits, weft_tensor *labels);
 WEFT_API weft_tensor *weft_nll(weft_tensor *log_probabilities, weft_tensor *labels); /* -x[label] */
 /* Sum over the other classes j of max(0, margin - x[label] + x[j]), divided by the number of classes. */
@@ -129,30 +131,30 @@ WEFT_API weft_tensor *weft_multi_margin(weft_tensor *scores, weft_tensor *labels
 
 typedef struct weft_class_loss_options {
     size_t struct_size;
-    weft_loss_reduction reduction; /* default WEFT_LOSS_MEAN: sum / sum of the weights of the labels that are
-                                      not ignored, and 0 if that sum is 0 (see above); multi_margin and f32
-                                      targets: sum / number */
-    weft_tensor *class_weights;    /* f32 (classes); default NULL: all 1 */
-    bool ignore;                   /* default false: no label is ignored, not even -100 */
-    int32_t ignored_label;         /* with `ignore`: examples of this label, in range or not, have loss 0 */
-    float label_smoothing; /* e in [0, 1]: the target is (1 - e)·[class = label] + e / classes; default 0 */
+    /* Default WEFT_LOSS_MEAN: the sum of the losses / the sum of the class weights of the labels that are not ignored,
+     * 0 if the latter is 0 (see above); for multi_margin and float targets sum / number of losses. */
+    weft_loss_reduction reduction;
+    weft_tensor *class_weights; /* (classes), floats; default NULL: all 1 */
+    bool ignore;                /* default false: no label is ignored, not even -100 */
+    int32_t ignored_label;      /* with `ignore`: examples with this label, in range or not, have loss 0 */
+    float label_smoothing; /* default 0; e in [0, 1]: the target is (1 - e)·[class = label] + e / classes */
 } weft_class_loss_options;
 #define WEFT_CLASS_LOSS_OPTIONS_INIT .struct_size = sizeof(weft_class_loss_options)
 
-/* The same with options. With f32 targets no label can be ignored. */
+/* The same with options. With float targets no label can be ignored. */
 WEFT_API weft_tensor *weft_cross_entropy_loss(
     weft_tensor *logits, weft_tensor *labels, const weft_class_loss_options *options);
-/* label_smoothing must be 0. */
+/* The same with options, in which label_smoothing must be 0. */
 WEFT_API weft_tensor *weft_nll_loss(
     weft_tensor *log_probabilities, weft_tensor *labels, const weft_class_loss_options *options);
-/* max(...)^p, p = 1 or 2; no label_smoothing and no ignored label. */
+/* The same with max(...)^p, p = 1 or 2, and options; label_smoothing must be 0, and `ignore` false. */
 WEFT_API weft_tensor *weft_multi_margin_loss(
     weft_tensor *scores, weft_tensor *labels, float margin, int p, const weft_class_loss_options *options);
 
-/* ---- margins: targets f32, 1 or -1 ---- */
+/* ---- margins: targets t are floats, 1 or -1 ---- */
 WEFT_API weft_tensor *weft_hinge(weft_tensor *scores, weft_tensor *targets);       /* max(0, 1 - t·x) */
 WEFT_API weft_tensor *weft_soft_margin(weft_tensor *scores, weft_tensor *targets); /* log(1 + exp(-t·x)) */
-/* x where t = 1, max(0, margin - x) where t = -1; for any other t the sum of both. */
+/* Distances x: x where t = 1, max(0, margin - x) where t = -1, for any other t the sum of both. */
 WEFT_API weft_tensor *weft_hinge_embedding(weft_tensor *distances, weft_tensor *targets, float margin);
 /* max(0, margin - t·(a - b)) */
 WEFT_API weft_tensor *weft_margin_ranking(weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin);
@@ -168,58 +170,56 @@ WEFT_API weft_tensor *weft_margin_ranking_loss(
     weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin, const weft_loss_options *options);
 
 /* ---- vectors ---- */
-/* a·b / (max(‖a‖, epsilon)·max(‖b‖, epsilon)) along an axis, which is removed; the inputs broadcast; epsilon
- * >= 0 (PyTorch: 1e-8). It is not a loss and is not reduced. */
+/* a·b / (max(‖a‖, epsilon)·max(‖b‖, epsilon)) along an axis, which the result lacks; a and b broadcast; epsilon >= 0
+ * (PyTorch: 1e-8). This is not a loss: there is no reduction. */
 WEFT_API weft_tensor *weft_cosine_similarity(weft_tensor *a, weft_tensor *b, int axis, float epsilon);
-/* a and b (..., n), targets (...): 1 - cos where t = 1, max(0, cos - margin) where t = -1,
- * 0 for any other t. For cos, 1e-12 is added to both squared norms. */
+/* a and b (..., n), targets (...): 1 - cos where t = 1, max(0, cos - margin) where t = -1, 0 for any other t. cos is
+ * the cosine of a and b, with 1e-12 added to both squared norms. */
 WEFT_API weft_tensor *weft_cosine_embedding(
     weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin);
-/* max(0, d(anchor, positive) - d(anchor, negative) + margin) of vectors (..., n) → losses (...), with d(a,
- * b) = ‖a - b + 1e-6‖. */
+/* max(0, d(anchor, positive) - d(anchor, negative) + margin) with d(a, b) = ‖a - b + 1e-6‖; vectors (..., n) → losses
+ * (...). */
 WEFT_API weft_tensor *weft_triplet_margin(
     weft_tensor *anchor, weft_tensor *positive, weft_tensor *negative, float margin);
 
 /* The same with options. */
 WEFT_API weft_tensor *weft_cosine_embedding_loss(
     weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin, const weft_loss_options *options);
-/* The p-norm, p = 1 or 2. swap: the distance to the negative is that from the anchor or from the positive,
- * whichever is smaller (Balntas et al. 2016). */
+/* The same with options; d is the p-norm, p = 1 or 2. swap: instead of d(anchor, negative), the smaller of d(anchor,
+ * negative) and d(positive, negative) (Balntas et al. 2016). */
 WEFT_API weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive,
     weft_tensor *negative, float margin, int p, bool swap, const weft_loss_options *options);
 
 /* ---- sequences ---- */
-/* Cross-entropy of logits (..., classes) and labels i32 (...): the mean over the labels that are not masked.
- * The label -100 is always masked, as in PyTorch. mask: NULL; or bool that broadcasts to the labels, true
- * where a label counts; or i32 lengths (N) in [0, T] for labels (N, T), where any other length is an error of
- * the next read or wait. */
+/* Cross-entropy of logits (..., classes) and labels i32 (...): the mean over the labels that count. A label of -100
+ * does not count, as in PyTorch. mask: NULL (all others count); or a bool that broadcasts to the labels, true where a
+ * label counts; or i32 lengths (N) for labels (N, T), of which the first ones count. A length outside of 0 .. T is an
+ * error of the next read or wait. */
 WEFT_API weft_tensor *weft_sequence_cross_entropy(
     weft_tensor *logits, weft_tensor *labels, weft_tensor *mask);
-/* The same with options; with `ignore` the label that is masked is ignored_label instead of -100. */
+/* The same with options; with `ignore`, ignored_label takes the place of -100. */
 WEFT_API weft_tensor *weft_sequence_cross_entropy_loss(
     weft_tensor *logits, weft_tensor *labels, weft_tensor *mask, const weft_class_loss_options *options);
-/* Connectionist temporal classification (Graves et al. 2006): -log of the probability of all paths through
- * the classes that become the labels when repetitions and then blanks are removed. log_probs f32 (T, N, C), a
- * result of weft_log_softmax; targets i32 (N, S), each row the labels and then arbitrary values;
- * input_lengths i32 (N) in [0, T]; target_lengths i32 (N) in [0, S]. N may be WEFT_BATCH
- * and T WEFT_LENGTH; C and S are fixed: targets are as many as the most, with target_lengths. The losses are (N); the result is the mean of loss / max(target length, 1). The blank is class
- * 0. If no path of the input's length gives the labels, the loss is ∞ and the gradient NaN. A length out of
- * range, or a label that is not a class or is the blank, is an error of the next read or wait; the loss of
- * that example is NaN and its gradient 0. The gradient is that of log_probs itself; PyTorch's adds
- * exp(log_probs), which the gradient of log_softmax removes. */
+/* Connectionist temporal classification (Graves et al. 2006): -log of the total probability of all paths through the
+ * classes that become the labels when first repetitions and then blanks (class 0) are removed. log_probs f32 (T, N, C),
+ * a result of weft_log_softmax; targets i32 (N, S), in each row the labels and then arbitrary values; input_lengths i32
+ * (N) in [0, T]; target_lengths i32 (N) in [0, S]. N may be WEFT_BATCH and T WEFT_LENGTH; C and S are numbers. The
+ * losses are (N); the result is the mean of loss / max(target length, 1). If no path of the input's length gives the
+ * labels, the loss is ∞ and the gradient NaN. A length out of range, or a label that is not a class or is the blank, is
+ * an error of the next read or wait; the loss of this example is NaN and its gradient 0. The gradient is the derivative
+ * with respect to log_probs; PyTorch's also contains exp(log_probs), which the gradient of log_softmax removes. */
 WEFT_API weft_tensor *weft_ctc(
     weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths, weft_tensor *target_lengths);
 
 typedef struct weft_ctc_loss_options {
     size_t struct_size;
-    weft_loss_reduction
-        reduction;      /* default WEFT_LOSS_MEAN, which divides by the target lengths first; the others do
-                           not */
-    int32_t blank;      /* in [0, C); default 0 */
-    bool zero_infinity; /* infinite losses and their gradients become 0; default false */
+    /* Default WEFT_LOSS_MEAN, which first divides each loss by its target length; the others do not. */
+    weft_loss_reduction reduction;
+    int32_t blank;      /* the class of the blank, in [0, C); default 0 */
+    bool zero_infinity; /* default false; true: infinite losses and their gradients become 0 */
 } weft_ctc_loss_options;
 #define WEFT_CTC_LOSS_OPTIONS_INIT .struct_size = sizeof(weft_ctc_loss_options)
-/* The same with options; NULL means all defaults. (N) for WEFT_LOSS_NONE, else rank 0. */
+/* The same with options; NULL means all defaults. The result is (N) for WEFT_LOSS_NONE, otherwise of rank 0. */
 WEFT_API weft_tensor *weft_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths,
     weft_tensor *target_lengths, const weft_ctc_loss_options *options);
 

@@ -1,14 +1,14 @@
 /* weft/ops.h: the ops, as a reference card.
  *
- * Elementwise ops broadcast as in NumPy and PyTorch: shapes are aligned at the right, and a dimension of 1 is
- * repeated. Axes may be negative (-1 is the last). No op casts implicitly; use weft_cast. Binary
- * ops have forms with a number (weft_add_number); weft_number makes a tensor of a number. Ops are
- * differentiable unless stated otherwise. Results are f32 for f32 inputs, and i32 for i32 inputs where an op
- * takes i32. Shapes are whole shapes, with the batch dimension.
+ * Elementwise ops broadcast as in NumPy and PyTorch: shapes are aligned at the right, and a dimension of 1 is repeated.
+ * Axes may be negative (-1 is the last). "Floats" are f32, f16, bf16 and f64 (docs/number-formats.md). Two floats of
+ * different dtypes are promoted to the dtype that holds both; integers are not promoted: use weft_cast. Results have
+ * the dtype of the inputs, and ops are differentiable, unless stated otherwise. Shapes are whole shapes, with the batch
+ * dimension.
  *
- * Errors are those of the graph (graph.h): WEFT_ERROR_DTYPE, WEFT_ERROR_SHAPE (shapes that do not match, an
- * axis that does not exist), WEFT_ERROR_ARGUMENT (a number outside of the range that is given here).
- * PyTorch's names and the differences: docs/ops.md. */
+ * An op that fails returns NULL, and the graph keeps the error (graph.h): WEFT_ERROR_DTYPE, WEFT_ERROR_SHAPE (shapes
+ * that do not match, an axis that does not exist), WEFT_ERROR_ARGUMENT (a number outside of the range that is given
+ * here). PyTorch's names and the differences: docs/ops.md. */
 #ifndef WEFT_OPS_H
 #define WEFT_OPS_H
 
@@ -18,55 +18,53 @@
 extern "C" {
 #endif
 
-/* ---- elementwise: floats and i32 (graph.h). Floats of different dtypes meet in the one that holds both; tensors
- * of rank 0 widen no other ---- */
+/* ---- elementwise: floats and i32; a tensor of rank 0 does not promote others ---- */
 WEFT_API weft_tensor *weft_add(weft_tensor *a, weft_tensor *b); /* a + b */
 WEFT_API weft_tensor *weft_sub(weft_tensor *a, weft_tensor *b); /* a - b */
 WEFT_API weft_tensor *weft_mul(weft_tensor *a, weft_tensor *b); /* a·b */
 WEFT_API weft_tensor *weft_div(weft_tensor *a, weft_tensor *b); /* a / b; floats only */
 WEFT_API weft_tensor *weft_neg(weft_tensor *a);                 /* -a */
 WEFT_API weft_tensor *weft_square(weft_tensor *a);              /* a² */
-/* The larger and the smaller of two: NaN if either is NaN; equal inputs get half of the gradient each. */
+/* The larger or the smaller of a and b; NaN if one is NaN. Where a and b are equal, each gets half of the gradient. */
 WEFT_API weft_tensor *weft_maximum(weft_tensor *a, weft_tensor *b);
 WEFT_API weft_tensor *weft_minimum(weft_tensor *a, weft_tensor *b);
-/* a - b·floor(a / b): has the sign of b, as in Python and torch.remainder; f32 by 0 is NaN, i32 by 0 is a. */
+/* a - b·floor(a / b), with the sign of b, as in Python and torch.remainder. If b is 0: NaN for floats, a for i32. */
 WEFT_API weft_tensor *weft_remainder(weft_tensor *a, weft_tensor *b);
-WEFT_API weft_tensor *weft_abs(weft_tensor *a);   /* |a|; gradient 0 at 0; the smallest i32 stays as it is */
-WEFT_API weft_tensor *weft_sign(weft_tensor *a);  /* -1, 0 or 1; 0 for NaN, as in torch.sign; gradient 0 */
-WEFT_API weft_tensor *weft_floor(weft_tensor *a); /* rounds down; gradient 0; i32 unchanged, like the next
-                                                     three */
+WEFT_API weft_tensor *weft_abs(weft_tensor *a);  /* |a|; gradient 0 at 0; the smallest i32 is unchanged */
+WEFT_API weft_tensor *weft_sign(weft_tensor *a); /* -1, 0 or 1; 0 for NaN, as in torch.sign; gradient 0 */
+/* Rounding to whole numbers: gradient 0; an i32 is unchanged. */
+WEFT_API weft_tensor *weft_floor(weft_tensor *a); /* rounds down */
 WEFT_API weft_tensor *weft_ceil(weft_tensor *a);  /* rounds up */
 WEFT_API weft_tensor *weft_round(weft_tensor *a); /* rounds to the nearest, halves to even */
 WEFT_API weft_tensor *weft_trunc(weft_tensor *a); /* rounds toward zero */
-/* min(max(x, low), high). An infinite bound is no bound; if low is above high, all are high. Gradient 0 at
- * the bounds. */
+/* min(max(x, low), high). An infinite bound does not limit; if low > high, every element is high. Gradient 0 at the
+ * bounds. */
 WEFT_API weft_tensor *weft_clamp(weft_tensor *x, double low, double high);
-/* condition ? a : b; all three broadcast; condition is bool. No gradient reaches the input that is not
- * chosen. */
+/* condition ? a : b, element by element; condition is bool; all three broadcast. The input that is not chosen has
+ * gradient 0. */
 WEFT_API weft_tensor *weft_where(weft_tensor *condition, weft_tensor *a, weft_tensor *b);
 
-/* ---- elementwise: f32; errors of at most 4 units in the last place or 1e-6 of the value ---- */
+/* ---- elementwise: floats; errors in f32 are at most 4 units in the last place or 1e-6 of the value ---- */
 WEFT_API weft_tensor *weft_pow(weft_tensor *a, weft_tensor *b); /* a^b; special cases as in C's pow */
-WEFT_API weft_tensor *weft_sqrt(weft_tensor *a);                /* NaN below 0 */
+WEFT_API weft_tensor *weft_sqrt(weft_tensor *a);                /* square root; NaN below 0 */
 WEFT_API weft_tensor *weft_rsqrt(weft_tensor *a);               /* 1 / sqrt(a) */
 WEFT_API weft_tensor *weft_reciprocal(weft_tensor *a);          /* 1 / a */
 WEFT_API weft_tensor *weft_exp(weft_tensor *a);                 /* e^a */
 WEFT_API weft_tensor *weft_exp2(weft_tensor *a);                /* 2^a */
 WEFT_API weft_tensor *weft_expm1(weft_tensor *a);               /* exp(a) - 1, accurate for small a */
-WEFT_API weft_tensor *weft_log(weft_tensor *a);                 /* natural; -inf at 0, NaN below 0, as log2 */
-WEFT_API weft_tensor *weft_log2(weft_tensor *a);                /* base 2 */
-WEFT_API weft_tensor *weft_log1p(weft_tensor *a);               /* log(1 + a), accurate for small a */
-WEFT_API weft_tensor *weft_sin(weft_tensor *a);  /* a in radians, of any magnitude, as for cos and tan */
-WEFT_API weft_tensor *weft_cos(weft_tensor *a);  /* cosine */
-WEFT_API weft_tensor *weft_tan(weft_tensor *a);  /* tangent */
-WEFT_API weft_tensor *weft_asin(weft_tensor *a); /* in [-π/2, π/2]; NaN outside of [-1, 1], as acos */
-WEFT_API weft_tensor *weft_acos(weft_tensor *a); /* in [0, π] */
-WEFT_API weft_tensor *weft_atan(weft_tensor *a); /* in [-π/2, π/2] */
-WEFT_API weft_tensor *weft_atan2(weft_tensor *y, weft_tensor *x); /* the angle of the point (x, y) */
+WEFT_API weft_tensor *weft_log(weft_tensor *a);   /* natural logarithm; -inf at 0, NaN below 0 */
+WEFT_API weft_tensor *weft_log2(weft_tensor *a);  /* logarithm to base 2; -inf at 0, NaN below 0 */
+WEFT_API weft_tensor *weft_log1p(weft_tensor *a); /* log(1 + a), accurate for small a */
+WEFT_API weft_tensor *weft_sin(weft_tensor *a);   /* sine of a, in radians of any magnitude */
+WEFT_API weft_tensor *weft_cos(weft_tensor *a);   /* cosine; a as in weft_sin */
+WEFT_API weft_tensor *weft_tan(weft_tensor *a);   /* tangent; a as in weft_sin */
+WEFT_API weft_tensor *weft_asin(weft_tensor *a); /* arc sine, in [-π/2, π/2]; NaN for a outside of [-1, 1] */
+WEFT_API weft_tensor *weft_acos(weft_tensor *a); /* arc cosine, in [0, π]; NaN for a outside of [-1, 1] */
+WEFT_API weft_tensor *weft_atan(weft_tensor *a); /* arc tangent, in [-π/2, π/2] */
+WEFT_API weft_tensor *weft_atan2(weft_tensor *y, weft_tensor *x); /* angle of the point (x, y), in [-π, π] */
 WEFT_API weft_tensor *weft_erf(weft_tensor *a); /* 2/sqrt(π) · integral of exp(-t²) from 0 to a */
 
-/* ---- activations: f32; NaN gives NaN; at -inf gelu, silu, mish, hardswish are NaN, as their formulas
- * ---- */
+/* ---- activations: floats; NaN gives NaN; gelu, silu, mish and hardswish of -inf are NaN, as their formulas ---- */
 WEFT_API weft_tensor *weft_relu(weft_tensor *a);      /* max(a, 0); gradient 0 at 0 */
 WEFT_API weft_tensor *weft_tanh(weft_tensor *a);      /* (exp(2a) - 1) / (exp(2a) + 1) */
 WEFT_API weft_tensor *weft_sigmoid(weft_tensor *a);   /* 1 / (1 + exp(-a)) */
@@ -87,7 +85,7 @@ WEFT_API weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight);
 /* min(max(x, low), high), low < high. Gradient 0 at the bounds. */
 WEFT_API weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high);
 
-/* ---- comparisons: two floats or two i32 → bool; no gradient. With NaN false; weft_not_equal true ---- */
+/* ---- comparisons: two floats or two i32 → bool; no gradient. With NaN only weft_not_equal is true ---- */
 WEFT_API weft_tensor *weft_equal(weft_tensor *a, weft_tensor *b);         /* a == b */
 WEFT_API weft_tensor *weft_not_equal(weft_tensor *a, weft_tensor *b);     /* a != b */
 WEFT_API weft_tensor *weft_less(weft_tensor *a, weft_tensor *b);          /* a < b */
@@ -98,17 +96,17 @@ WEFT_API weft_tensor *weft_isnan(weft_tensor *a);                         /* is 
 WEFT_API weft_tensor *weft_isinf(weft_tensor *a);    /* is infinite, of either sign; false for i32 */
 WEFT_API weft_tensor *weft_isfinite(weft_tensor *a); /* is neither NaN nor infinite; true for i32 */
 
-/* ---- logic: bool → bool (weft_cast makes bool of numbers); no gradient ---- */
+/* ---- logic: bool → bool (weft_cast converts numbers to bool); no gradient ---- */
 WEFT_API weft_tensor *weft_logical_and(weft_tensor *a, weft_tensor *b); /* a and b */
 WEFT_API weft_tensor *weft_logical_or(weft_tensor *a, weft_tensor *b);  /* a or b */
-WEFT_API weft_tensor *weft_logical_xor(weft_tensor *a, weft_tensor *b); /* either a or b */
+WEFT_API weft_tensor *weft_logical_xor(weft_tensor *a, weft_tensor *b); /* exactly one of a and b */
 WEFT_API weft_tensor *weft_logical_not(weft_tensor *a);                 /* not a */
 
 /* ---- forms with a number, and casts ---- */
-/* The number is on the right: weft_mul_number(a, 0.5) is weft_mul(a, weft_number(a, 0.5)). On the left it stands in front:
- * weft_number_sub(1, a) is 1 - a. With i32 the number must be whole (else WEFT_ERROR_ARGUMENT). Sizes that are not part of
- * the network are no numbers: WEFT_LENGTH is refused here and wherever a number is taken, with WEFT_ERROR_ARGUMENT, and
- * WEFT_BATCH is -1; weft_size gives them. */
+/* The number is the right operand: weft_sub_number(a, 1) is a - 1. In weft_number_sub(1, a), which is 1 - a, the number
+ * is the left operand. If a is f16 or bf16, the number keeps the precision of f32. WEFT_ERROR_ARGUMENT: a is i32 and
+ * the number is not whole, or the number contains WEFT_LENGTH. For the batch size or the length as an operand use
+ * weft_size: WEFT_BATCH would be the number -1. */
 WEFT_API weft_tensor *weft_add_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_sub_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_mul_number(weft_tensor *a, double number);
@@ -122,14 +120,14 @@ WEFT_API weft_tensor *weft_less_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_less_equal_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_greater_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_greater_equal_number(weft_tensor *a, double number);
-/* The same; exponents -1, 1, 2 and 3 do not use weft_pow. */
+/* a^number, floats only; the exponents -1, 1, 2 and 3 multiply or divide instead of calling weft_pow. */
 WEFT_API weft_tensor *weft_pow_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_number_sub(double number, weft_tensor *a);       /* number - a */
 WEFT_API weft_tensor *weft_number_div(double number, weft_tensor *a);       /* number / a; floats only */
 WEFT_API weft_tensor *weft_number_remainder(double number, weft_tensor *a); /* has the sign of a */
 WEFT_API weft_tensor *weft_number_pow(double number, weft_tensor *a);       /* number^a; floats only */
-/* Any dtype to any other. To an integer: truncates toward zero (undefined out of range). To a
- * narrower float: rounds to nearest even. To bool: a != 0. Gradients flow between floats. */
+/* Converts any dtype to any other. To an integer: truncates toward zero (undefined out of range). To a narrower float:
+ * rounds to nearest even. To bool: a != 0. Gradients pass between floats only. */
 WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 
 /* ---- reductions: weft_sum(x) over all axes, weft_sum(x, 1) over one, weft_sum(x, 0, 2) over several ---- */
@@ -147,9 +145,9 @@ WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 #define weft_any(...)           WEFT_TAKE_AXES_(weft_any_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_all(...)           WEFT_TAKE_AXES_(weft_all_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_count_nonzero(...) WEFT_TAKE_AXES_(weft_count_nonzero_axes, __VA_ARGS__, WEFT_8_ENDS_)
-/* The same with the reduced axes kept, of size 1: PyTorch's keepdim=True. An axis that is named twice is an error
- * (WEFT_ERROR_SHAPE), and a bool among axes does not compile in C++. C cannot tell weft_sum(x, 2, true), which names the
- * axes 2 and 1, from weft_sum_keep(x, 2). */
+/* The same, but reduced axes remain with size 1: PyTorch's keepdim=True. An axis that is named twice is
+ * WEFT_ERROR_SHAPE. weft_sum(x, 2, true) is not weft_sum_keep(x, 2): C takes true as axis 1 (in C++ it does not
+ * compile). */
 #define weft_sum_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_sum_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_mean_keep(...)          WEFT_TAKE_AXES_KEEP_(weft_mean_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_max_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_max_axes, __VA_ARGS__, WEFT_8_ENDS_)
@@ -164,138 +162,138 @@ WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 #define weft_any_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_any_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_all_keep(...)           WEFT_TAKE_AXES_KEEP_(weft_all_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_count_nonzero_keep(...) WEFT_TAKE_AXES_KEEP_(weft_count_nonzero_axes, __VA_ARGS__, WEFT_8_ENDS_)
-/* The full forms. axes: a list that ends with WEFT_END, or NULL for all axes; keep: reduced axes remain with
- * size 1. */
-WEFT_API weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep);  /* f32, i32 */
-WEFT_API weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep); /* f32 */
-/* The minimum and the maximum; f32, i32; NaN if an element is NaN. Equal elements share the gradient evenly,
+/* The full forms. axes: a list that ends with WEFT_END, or NULL for all axes; keep: reduced axes remain with size 1. */
+WEFT_API weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep);  /* floats, i32 */
+WEFT_API weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep); /* floats */
+/* The minimum or the maximum of floats or i32; NaN if an element is NaN. Elements that tie share the gradient evenly,
  * as in torch.amax. */
 WEFT_API weft_tensor *weft_min_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep);
-/* i32: the index of the first maximum, in row-major order of the reduced axes; no gradient. */
+/* → i32: the index of the first maximum, in row-major order of the reduced axes; no gradient. */
 WEFT_API weft_tensor *weft_argmax_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_argmin_axes(weft_tensor *x, const int64_t *axes, bool keep); /* of the minimum */
-/* f32, i32 (wraps around). The gradient is exact even if factors are zero. */
+/* The product of floats or i32 (which wraps around). The gradient is exact even if factors are zero. */
 WEFT_API weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep);
-/* f32: sum (x - mean)² / max(n - correction, 0), correction >= 0; it is 1 in weft_var and weft_var_axes. The
- * standard deviation is its square root, with gradient 0 where it is 0. */
+/* Variance of floats: sum of (x - mean)² / max(n - correction, 0), with correction >= 0; correction is 1 in weft_var,
+ * weft_std and the _axes forms. The standard deviation is the square root; the gradient is 0 where the deviation is
+ * 0. */
 WEFT_API weft_tensor *weft_var_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_std_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_var_with(weft_tensor *x, int correction, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_std_with(weft_tensor *x, int correction, const int64_t *axes, bool keep);
-/* f32: order 1 is sum |x|, order 2 sqrt(sum x²), INFINITY max |x|; weft_norm and weft_norm_axes use 2.
- * Gradients: sign(x); x / norm, 0 where the norm is 0; sign(x) shared evenly among equal maxima. */
+/* Norm of floats. Order 1: sum |x|, gradient sign(x). Order 2, that of weft_norm and weft_norm_axes: sqrt(sum x²),
+ * gradient x / norm, 0 where the norm is 0. Order INFINITY: max |x|; maxima that tie share the gradient sign(x)
+ * evenly. */
 WEFT_API weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep);
-/* f32: log(sum exp(x)) without overflow; its gradient is softmax(x), 0 where all are -inf. */
+/* Of floats: log(sum exp(x)), without overflow; the gradient is softmax(x), and 0 where all elements are -inf. */
 WEFT_API weft_tensor *weft_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep);
-/* Any dtype → bool: is any, are all elements other than 0; → i32: how many are. NaN is other than 0. No
- * gradient. */
+/* Any dtype. any → bool: some element is not 0; all → bool: no element is 0; count_nonzero → i32: how many elements are
+ * not 0. NaN is not 0. No gradient. */
 WEFT_API weft_tensor *weft_any_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_all_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep);
 
-/* ---- scans along one axis: y has the shape of x; f32, narrower floats or i32 (wraps around) ----
- * Sums and products of floats carry their rounding errors along, and products an exponent, too: results are
- * as accurate as those of twice the precision of f32, then rounded, for any length. NaN propagates to all
- * later elements. Errors: another dtype, no such axis. */
-WEFT_API weft_tensor *weft_cumsum(weft_tensor *x, int axis);  /* y[j] = x[0] + ... + x[j] */
-WEFT_API weft_tensor *weft_cumprod(weft_tensor *x, int axis); /* y[j] = x[0] · ... · x[j]; zeros are
-                                                                 allowed */
-/* exclusive: without x[j] (the first element is 0 or 1); reverse: from the last element to the first. */
+/* ---- scans along one axis: y has the shape of x; f32, f16, bf16 or i32 (which wraps around) ----
+ * Sums and products of floats are compensated (products also store an exponent), so that results for any length are as
+ * accurate as if computed with twice the precision of f32 and then rounded. NaN propagates to all later elements. */
+WEFT_API weft_tensor *weft_cumsum(weft_tensor *x, int axis); /* y[j] = x[0] + ... + x[j] */
+WEFT_API weft_tensor *weft_cumprod(weft_tensor *x, int axis); /* y[j] = x[0] · ... · x[j]; takes zeros, too */
+/* exclusive: y[j] leaves out x[j], so that the first y is 0 (sum) or 1 (product); reverse: from the last element to the
+ * first. */
 WEFT_API weft_tensor *weft_cumsum_with(weft_tensor *x, int axis, bool exclusive, bool reverse);
 WEFT_API weft_tensor *weft_cumprod_with(weft_tensor *x, int axis, bool exclusive, bool reverse);
-/* y[j] = a[j] · y[j-1] + b[j] with y[-1] = 0 (discounted returns, moving averages, state-space models). Where
- * a[j] is 0, earlier elements have no influence, even infinity and NaN. f32; the inputs broadcast. reverse:
- * y[j] = a[j] · y[j+1] + b[j]. */
+/* y[j] = a[j] · y[j-1] + b[j] with y[-1] = 0 (discounted returns, moving averages, state-space models); with reverse,
+ * y[j] = a[j] · y[j+1] + b[j]. An a[j] of 0 cuts off all earlier elements, even infinity and NaN. f32, f16 or bf16; a
+ * and b broadcast. */
 WEFT_API weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool reverse);
 
-/* ---- sorting along one axis; f32, narrower floats or i32; stable: equal elements keep their order ----
- * NaN is the greatest (first when descending), -0 and 0 are equal, denormals are not flushed. Values and
- * indices are two functions with the same arguments, which share one sort. Errors: another dtype, no such
- * axis, k outside of [1, size] or along an axis that depends on the batch size. */
+/* ---- sorting along one axis; f32, f16, bf16 or i32; stable: equal elements keep their order ----
+ * NaN counts as the largest (first when descending), -0 and 0 are equal, denormals are not flushed to 0. Values and
+ * indices are two functions; a plan sorts once for both if their arguments are the same. Errors of topk:
+ * WEFT_ERROR_ARGUMENT (k outside of [1, size]), WEFT_ERROR_SHAPE (the axis depends on the batch). */
 WEFT_API weft_tensor *weft_sort(weft_tensor *x, int axis, bool descending);    /* values, of the shape of x */
 WEFT_API weft_tensor *weft_argsort(weft_tensor *x, int axis, bool descending); /* i32 indices; no gradient */
-/* The k greatest (or smallest) elements, greatest (smallest) first: the first k elements of a sort. The axis
- * becomes k long. A small k costs one pass over x. */
+/* The first k elements of a sort: the k largest elements, beginning with the largest, or the k smallest, beginning with
+ * the smallest. The axis then has size k. A small k costs one pass over x. */
 WEFT_API weft_tensor *weft_topk(weft_tensor *x, int64_t k, int axis, bool largest);
 WEFT_API weft_tensor *weft_topk_indices(weft_tensor *x, int64_t k, int axis, bool largest); /* i32 */
 
 /* ---- products ---- */
-/* (..., m, k) · (..., k, n) → (..., m, n), f32; leading dimensions broadcast. Rank 2 or more. weft_transpose
+/* (..., m, k) · (..., k, n) → (..., m, n), floats; leading dimensions broadcast. Rank 2 or more. weft_transpose
  * transposes an operand at no cost. */
 WEFT_API weft_tensor *weft_matmul(weft_tensor *a, weft_tensor *b);
-/* x·weightᵀ + bias: x (..., in), weight (out, in), bias (out) or NULL → (..., out). weft_linear in nn.h
- * creates the parameters, too. */
+/* x·weightᵀ + bias: x (..., in), weight (out, in), bias (out) or NULL → (..., out). weft_linear in nn.h also creates
+ * the parameters. */
 WEFT_API weft_tensor *weft_linear_with(weft_tensor *x, weft_tensor *weight, weft_tensor *bias);
 
-/* Vectors: a (m), b (n) → (m, n); a (k), b (k) → rank 0; a (..., m, k), x (k) → (..., m). */
-WEFT_API weft_tensor *weft_outer(weft_tensor *a, weft_tensor *b); /* a[i]·b[j]; f32, i32 */
-WEFT_API weft_tensor *weft_dot(weft_tensor *a, weft_tensor *b);   /* sum of a[i]·b[i]; f32, i32 */
-WEFT_API weft_tensor *weft_mv(weft_tensor *a, weft_tensor *x);    /* f32 */
-/* y[o] = bias[o] + sum over i, j of x1[i]·weight[o][i][j]·x2[j]: x1 (..., in1), x2 (..., in2), weight (out,
- * in1, in2), bias (out) or NULL → (..., out). weft_bilinear in nn.h creates the parameters, too. */
+/* Products with vectors: floats; outer and dot also i32. */
+WEFT_API weft_tensor *weft_outer(weft_tensor *a, weft_tensor *b); /* (m), (n) → (m, n): a[i]·b[j] */
+WEFT_API weft_tensor *weft_dot(weft_tensor *a, weft_tensor *b);   /* (k), (k) → rank 0: sum of a[i]·b[i] */
+WEFT_API weft_tensor *weft_mv(weft_tensor *a, weft_tensor *x);    /* (..., m, k), (k) → (..., m) */
+/* y[o] = bias[o] + sum over i, j of x1[i]·weight[o][i][j]·x2[j]: x1 (..., in1), x2 (..., in2), weight (out, in1, in2),
+ * bias (out) or NULL → (..., out). weft_bilinear in nn.h also creates the parameters. */
 WEFT_API weft_tensor *weft_bilinear_with(
     weft_tensor *x1, weft_tensor *x2, weft_tensor *weight, weft_tensor *bias);
-/* Einstein summation of one operand (b is NULL: weft_einsum("ii->i", a, NULL)) or two ("bij,bjk->bik"), as
- * torch.einsum: with spaces, ellipses, implicit outputs, diagonals, and broadcasting of sizes of 1. f32. */
+/* Einstein summation as in torch.einsum, of one operand (weft_einsum("ii->i", a, NULL)) or two ("bij,bjk->bik").
+ * Spaces, ellipses, implicit outputs, diagonals and the broadcasting of sizes of 1 are supported. Floats. */
 WEFT_API weft_tensor *weft_einsum(const char *equation, weft_tensor *a, weft_tensor *b);
 
 /* ---- attention ---- */
 typedef struct weft_attention_options {
     size_t struct_size;
-    weft_tensor *mask; /* default NULL; broadcasts to (..., Lq, Lk): bool (true: attend) or f32 (is added) */
-    bool causal;       /* default false; true: query i attends to keys j <= i, also if Lq is not Lk (as
-                          PyTorch) */
-    float scale;       /* 0 (the default) means 1/sqrt(d); WEFT_ZERO: 0, all keys have the same weight */
-    float dropout;     /* default 0; of the attention weights, as weft_dropout: 0 <= dropout < 1 */
+    /* Default NULL; broadcasts to (..., Lq, Lk): bool (true: the query attends to the key) or f32 (added to the
+     * scores). */
+    weft_tensor *mask;
+    bool causal; /* default false; true: query i attends to keys j <= i, as in PyTorch also if Lq is not Lk */
+    float scale; /* 0 (the default) means 1/sqrt(d); WEFT_ZERO: 0, all keys have the same weight */
+    float dropout; /* default 0; weft_dropout of the attention weights: 0 <= dropout < 1 */
 } weft_attention_options;
 #define WEFT_ATTENTION_OPTIONS_INIT .struct_size = sizeof(weft_attention_options)
 /* softmax(q·kᵀ·scale + mask)·v: q (..., Lq, d), k (..., Lk, d), v (..., Lk, dv), f32 → (..., Lq, dv); leading
- * dimensions broadcast. A query without any key gives 0, and gradients of 0. For d and dv up to 256 and
- * lengths that do not depend on the batch size, the scores are never stored as a whole, neither forward nor
- * backward; otherwise they are. */
+ * dimensions broadcast. A query that attends to no key gives 0, and gradients of 0. If d and dv are at most 256 and the
+ * lengths do not depend on the batch, the scores are never stored as a whole, neither forward nor backward; otherwise
+ * they are. options NULL means all defaults. */
 WEFT_API weft_tensor *weft_attention(
     weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *options);
 
-/* Attention of new queries q (..., L, d) to the keys and values of all positions so far, for decoding token by token; the
- * result is (..., L, d of v). k and v (..., L, d) of the positions position .. position + L - 1 are put into the caches, states (..., capacity, d), and query i attends to
- * what stands at 0 .. position + i. position: i32 of rank 0, an input or a state that the plan counts up; it is data, so
- * one plan decodes a whole text. *update is an output of plans, which keeps the new rows: in place, whatever the capacity.
- * A plan with L > 1 and one with L = 1 may share the caches (first a prompt, then its continuation). NULL after an
- * error: WEFT_ERROR_SHAPE (a cache that is no state of the new rows' dtype and shape, a position that is not i32 of rank
- * 0), WEFT_ERROR_ARGUMENT (update is NULL), and those of weft_attention. Positions beyond the capacity are an error of
- * the next read or wait. */
+/* Attention with a cache of keys and values, to decode token by token. q (..., L, d), k (..., L, d) and v (..., L, dv)
+ * belong to the L new positions position .. position + L - 1; key_cache (..., capacity, d) and value_cache (...,
+ * capacity, dv) are states. k and v are written to the caches at these positions, and query i attends to the positions
+ * 0 .. position + i: → (..., L, dv). position: i32 of rank 0, an input or a state that the plan increments; one plan
+ * decodes a whole text. *update, which must be an output of the plan, writes the new rows in place, at a cost that does
+ * not depend on the capacity. A plan with L > 1 (a prompt) and one with L = 1 (its continuation) may share the caches.
+ * NULL after an error: WEFT_ERROR_SHAPE (a cache is not a state of the dtype and shape of k or v, position is not i32
+ * of rank 0), WEFT_ERROR_ARGUMENT (update is NULL), and the errors of weft_attention. A position beyond the capacity is
+ * an error of the next read or wait. */
 WEFT_API weft_tensor *weft_attention_cached(weft_tensor *q, weft_tensor *k, weft_tensor *v,
     weft_tensor *key_cache, weft_tensor *value_cache, weft_tensor *position, weft_tensor **update);
 
-/* ---- softmax along one axis, of floats; the losses are in losses.h ---- */
-WEFT_API weft_tensor *weft_softmax(weft_tensor *x, int axis);     /* exp(x - max) / sum */
+/* ---- softmax of floats along one axis; the losses are in losses.h ---- */
+WEFT_API weft_tensor *weft_softmax(weft_tensor *x, int axis);     /* exp(x) / sum exp(x) */
 WEFT_API weft_tensor *weft_log_softmax(weft_tensor *x, int axis); /* x - logsumexp(x) */
 
-/* ---- movement: any dtype; views (other strides over the same memory), free, except concat and stack ---- */
-/* weft_reshape(x, WEFT_BATCH, 64): all dimensions of the new shape; the same elements in row-major order. A
- * copy if strides cannot express it (after a permute). */
+/* ---- movement: any dtype; all but concat and stack return views (other strides of the same memory), for free ---- */
+/* weft_reshape(x, WEFT_BATCH, 64) takes all dimensions of the new shape; the elements keep their row-major order. A
+ * copy if strides cannot express the result (after a permute). */
 #define weft_reshape(...) WEFT_TAKE_AXES_(weft_reshape_list_, __VA_ARGS__, WEFT_8_ENDS_)
-/* weft_permute(x, 0, 2, 1): axis i of the result is axis axes[i] of x. */
+/* weft_permute(x, 0, 2, 1): axis i of the result is the axis of x that the i-th argument names. */
 #define weft_permute(...) WEFT_TAKE_AXES_(weft_permute_list_, __VA_ARGS__, WEFT_8_ENDS_)
-/* The full forms: rank and dims; a permutation of all axes. */
+/* The full forms: dims has all `rank` dimensions; axes is a permutation of all `rank` axes. */
 WEFT_API weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims);
 WEFT_API weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes);
-/* Images are (N, C, spatial...) and are stored channels-last. So reading weft_channels_last(x) of the result
- * of an image op needs no layout conversion, and neither does passing (N, spatial..., C) data through
- * weft_channels_first. Ops on the result of weft_channels_first keep the memory order of x, and so does the
- * gradient. */
+/* Image ops take shapes (N, C, spatial...) and store images channels-last. No layout conversion is needed to read
+ * weft_channels_last(y) of the result y of an image op, or to feed (N, spatial..., C) data through weft_channels_first.
+ * Ops on the result of weft_channels_first(x), and the gradients, keep the memory order of x. */
 WEFT_API weft_tensor *weft_channels_last(weft_tensor *x);  /* (N, C, spatial...) → (N, spatial..., C) */
 WEFT_API weft_tensor *weft_channels_first(weft_tensor *x); /* (N, spatial..., C) → (N, C, spatial...) */
-WEFT_API weft_tensor *weft_transpose(weft_tensor *x);      /* the last two axes swapped */
-WEFT_API weft_tensor *weft_flatten(weft_tensor *x);        /* (n, ...) → (n, all others); (n) → (n, 1) */
-/* Broadcasts x to dims (torch.expand, torch.broadcast_to). */
+WEFT_API weft_tensor *weft_transpose(weft_tensor *x);      /* swaps the last two axes */
+WEFT_API weft_tensor *weft_flatten(weft_tensor *x); /* (n, a, b, ...) → (n, a·b·...); (n) → (n, 1) */
+/* Broadcasts x to the shape dims (torch.expand, torch.broadcast_to). */
 WEFT_API weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims);
-/* The axes start to end (inclusive) become one; at most one of them may depend on the batch. */
+/* Merges the axes start to end (inclusive) into one axis; at most one of them may depend on the batch. */
 WEFT_API weft_tensor *weft_flatten_axes(weft_tensor *x, int start, int end);
-/* weft_squeeze(x, 1) removes axes of size 1, another size is an error; weft_squeeze(x) removes all axes of
- * size 1. */
+/* weft_squeeze(x, 1) removes axis 1, whose size must be 1; weft_squeeze(x) removes all axes of size 1. */
 #define weft_squeeze(...) WEFT_TAKE_AXES_(weft_squeeze_list_, __VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_squeeze_axes(
     weft_tensor *x, const int64_t *axes); /* axes: a list up to WEFT_END */
@@ -304,103 +302,109 @@ WEFT_API weft_tensor *weft_unsqueeze(
 WEFT_API weft_tensor *weft_swap_axes(
     weft_tensor *x, int axis1, int axis2);                              /* torch.transpose, torch.swapaxes */
 WEFT_API weft_tensor *weft_move_axis(weft_tensor *x, int from, int to); /* torch.movedim */
-/* The elements start to end - 1 of one axis. Negative start and end count from the end, and WEFT_END is the
- * end itself. An empty slice, or one outside of the axis, is an error. Along the batch, an axis with WEFT_LENGTH, or with an
- * end of it, a plan checks that (WEFT_ERROR_SHAPE of weft_plan_create): weft_slice(x, 0, 1, WEFT_END) of a batch of 1,
- * weft_slice(table, 0, 0, WEFT_LENGTH). */
+/* The elements start to end - 1 of one axis. A negative start or end counts from the end of the axis; WEFT_END is the
+ * end of the axis. WEFT_ERROR_SHAPE: the slice is empty or reaches outside the axis. If the axis or `end` depends on
+ * the batch or on WEFT_LENGTH, weft_plan_create returns this error: weft_slice(x, 0, 1, WEFT_END) of a batch of 1,
+ * weft_slice(table, 0, 0, WEFT_LENGTH) of a table with fewer rows. */
 WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end);
-/* Every step-th of them, step >= 1: x[start:end:step]. On an axis of k times the batch, 0 <= start < step,
- * end is WEFT_END and step divides k; other steps along a batch axis are an error, as is a step along WEFT_LENGTH. */
+/* Every step-th element of the slice, step >= 1: x[start:end:step]. A step above 1 along an axis of k times the batch
+ * needs 0 <= start < step, end WEFT_END, and a step that divides k. An axis that depends on WEFT_LENGTH takes only step
+ * 1. */
 WEFT_API weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step);
-/* outputs[0] to outputs[count - 1] become an axis cut into equal slices, or into slices of the given sizes
- * (WEFT_BATCH * k on a batch axis), whose sum must be the size of the axis. On an error every outputs[i] is
- * NULL, and the graph keeps the error, as it does for an op, so that the status need not be looked at. */
+/* Divides an axis into `count` slices, outputs[0] to outputs[count - 1]: equal slices, or slices of the given sizes (on
+ * a batch axis multiples of WEFT_BATCH), whose sum must be the size of the axis. On an error every outputs[i] is NULL,
+ * and the graph keeps the error, so that a program need not check the status. */
 WEFT_API weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **outputs);
 WEFT_API weft_status weft_split_sizes(
     weft_tensor *x, int axis, const int64_t *sizes, size_t count, weft_tensor **outputs);
-/* weft_flip(x, 0, -1): reverses these axes, which may be the batch; weft_flip(x): all axes. */
+/* weft_flip(x, 0, -1) reverses these axes, also the batch; weft_flip(x) reverses all axes. */
 #define weft_flip(...) WEFT_TAKE_AXES_(weft_flip_list_, __VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_flip_axes(weft_tensor *x, const int64_t *axes); /* axes: a list up to WEFT_END */
-/* x[..., i, ..., i + offset, ...] of two axes as the last axis, the others in their order; offset < 0 is
- * below the main diagonal. A batch axis takes only offset 0, with an axis of the same size. */
+/* The elements whose index along axis1 is i and along axis2 is i + offset, as a new last axis; the other axes keep
+ * their order. offset < 0 is below the main diagonal. With a batch axis, both axes must have the same size, and offset
+ * must be 0. */
 WEFT_API weft_tensor *weft_diagonal(weft_tensor *x, int64_t offset, int axis1, int axis2);
-/* Concatenates `count` tensors along an axis; their other dimensions are equal. Along it the batch and numbers may meet. count 0 gives NULL without an
- * error, as there is no graph that could keep it. */
+/* Concatenates `count` tensors of one dtype along an axis; their other dimensions are equal. Along the axis some
+ * tensors may have the batch and others a number. count 0 returns NULL, but without an error, as no graph could keep
+ * it. */
 WEFT_API weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis);
-/* The same along a new axis; all tensors have the same shape. */
+/* Joins `count` tensors of the same shape along a new axis. */
 WEFT_API weft_tensor *weft_stack(weft_tensor *const *xs, size_t count, int axis);
 
-/* ---- padding: applied where the result is read, or in one launch for any number of axes; any dtype ---- */
+/* ---- padding: any dtype; done by the op that reads the result, or in one launch for all axes ---- */
 typedef enum weft_pad_mode {
     WEFT_PAD_CONSTANT, /* the number `value` */
-    WEFT_PAD_REFLECT,  /* mirrored at the first and last element, at most n - 1 elements: 3 2 | 1 2 3 | 2 1 */
+    WEFT_PAD_REFLECT,  /* mirrors at the first and last element, at most n - 1 elements: 3 2 | 1 2 3 | 2 1 */
     WEFT_PAD_EDGE,     /* repeats the first and last element; PyTorch's "replicate" */
-    WEFT_PAD_WRAP      /* continues with the other end, at most n elements; PyTorch's "circular" */
+    WEFT_PAD_WRAP      /* continues from the other end, at most n elements; PyTorch's "circular" */
 } weft_pad_mode;
-/* Axis i becomes before[i] + n + after[i] long (one entry per axis, 0 or more; of a batch axis plans check the mode's limit).
- * value is used by WEFT_PAD_CONSTANT; it must be 0 for dtypes that are only for storage. */
+/* Axis i of size n gets the size before[i] + n + after[i]; before and after have an entry of 0 or more for each axis.
+ * On a batch axis, weft_plan_create checks the limit of the mode. value is for WEFT_PAD_CONSTANT, and must be 0 for
+ * i64, u8 and bool. */
 WEFT_API weft_tensor *weft_pad(
     weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value);
-/* Element i moves to (i + shift) mod n, as torch.roll; any shift up to 2^31 - 1, any axis, also the batch; up to 2^24 along
- * an axis that has the length. */
+/* Moves element i to (i + shift) mod n, as torch.roll, along any axis, also the batch. |shift| is at most 2^31 - 1, and
+ * at most 2^24 along an axis that depends on WEFT_LENGTH. */
 WEFT_API weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift);
-/* Repeats x repeats[i] times along axis i, as torch.tile and torch.repeat. Shapes are aligned at the
- * right. */
+/* Repeats x repeats[i] times along axis i, as torch.tile and torch.repeat; x and repeats are aligned at the right. */
 WEFT_API weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats);
 
-/* ---- masks: applied where the result is read; any axis may be the batch ---- */
-/* Over the last two axes, a float or i32: x where column - row <= diagonal (triu: >= diagonal), else 0. */
+/* ---- masks and functions of the index: computed by the op that reads the result; any axis may be the batch ---- */
+/* Of the last two axes, floats or i32: x where column - row <= diagonal (triu: >= diagonal), otherwise 0. */
 WEFT_API weft_tensor *weft_tril(weft_tensor *x, int64_t diagonal);
 WEFT_API weft_tensor *weft_triu(weft_tensor *x, int64_t diagonal);
-/* value where mask is true, else x (a float or i32); mask is bool and broadcasts to x. The gradient is 0
- * where mask is true. */
+/* value where mask is true, otherwise x (floats or i32); mask is bool and broadcasts to x. The gradient is 0 where mask
+ * is true. */
 WEFT_API weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value);
-/* i32 labels (...) → (..., classes) of the given dtype: 1 at the label, else 0. A label out of range gives a
- * row of zeros. No gradient. */
+/* i32 labels (...) → (..., classes) of the given dtype: 1 at the label, otherwise 0. A label out of range gives a row
+ * of zeros. No gradient. */
 WEFT_API weft_tensor *weft_one_hot(weft_tensor *labels, int64_t classes, weft_dtype dtype);
-/* (n): start, start + step, ... before end; a float or i32. step may be negative; an empty result is an
- * error. */
+/* (n), a float or i32: start, start + step, ..., up to end, which is left out. step may be negative; an empty result is
+ * an error. */
 WEFT_API weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step);
-/* Every element is value; f32, i32, bool. */
+/* A float, i32 or bool of the shape dims, whose elements are all `value`. */
 WEFT_API weft_tensor *weft_full(
     weft_graph *graph, weft_dtype dtype, double value, int rank, const int64_t *dims);
-/* (rows, columns) of any dtype: 1 where row = column, else 0. */
+/* (rows, columns) of any dtype: 1 where row = column, otherwise 0. */
 WEFT_API weft_tensor *weft_eye(weft_graph *graph, weft_dtype dtype, int64_t rows, int64_t columns);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011), the same numbers on every device ----
- * The numbers depend on the seed of the context, the order of creation and the number of the run, but not on
- * the device or on how a batch is split. */
-/* f32 of the shape dims, in which WEFT_BATCH is allowed, with new numbers in each run: U(low, high); N(mean,
- * deviation). NULL after an error: WEFT_ERROR_ARGUMENT (low above high, a deviation below 0, a number that is not finite),
- * WEFT_ERROR_SHAPE. Whole numbers from low to high - 1: weft_cast(weft_floor(weft_uniform(...)), WEFT_I32). */
+ * The numbers depend on the context's seed, on the order in which the nodes were created, and on the number of the run,
+ * but not on the device or on how a batch is divided. */
+/* f32 of the shape dims, which may contain WEFT_BATCH; each run draws new numbers from U(low, high) or N(mean,
+ * deviation). NULL after an error: WEFT_ERROR_ARGUMENT (low above high, a deviation below 0, a number that is not
+ * finite), WEFT_ERROR_SHAPE. Whole numbers from low to high - 1 are weft_cast(weft_floor(weft_uniform(...)),
+ * WEFT_I32). */
 WEFT_API weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims);
 WEFT_API weft_tensor *weft_normal(
     weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims);
-/* i32 (...): a class drawn from softmax(logits / temperature) of logits (..., classes), with new numbers in each run. top_k:
- * only of the k most probable (0: of all); top_p: of these only the most probable, as many as it takes for their
- * probabilities to add up to top_p (1: of all; Holtzman et al. 2020). Temperature 0 takes the most probable. A class of
- * probability 0 is never drawn; a row without probabilities (NaN, +inf, or all -inf) gives -1. No gradient. NULL after an
- * error: WEFT_ERROR_DTYPE (logits are not floats), WEFT_ERROR_SHAPE (no classes), WEFT_ERROR_ARGUMENT (logits that are the
- * result of weft_softmax or weft_sigmoid, a temperature below 0, top_k outside of 0 .. classes, top_p outside of 0 < top_p <= 1). */
+/* Each run draws one class for each row: logits (..., classes), floats → i32 (...). The probabilities are
+ * softmax(logits / temperature); temperature 0 takes the most probable class. top_k: only the k most probable classes
+ * (0: all). top_p: of these, only the most probable ones, as many as are needed for a total probability of top_p (1:
+ * all; Holtzman et al. 2020). A class of probability 0 is never drawn; a row without probabilities (NaN, +inf, or all
+ * -inf) gives -1. No gradient. NULL after an error: WEFT_ERROR_DTYPE, WEFT_ERROR_SHAPE (no classes),
+ * WEFT_ERROR_ARGUMENT (logits are the result of weft_softmax or weft_sigmoid, temperature is below 0, top_k is outside
+ * of 0 .. classes, top_p is outside of 0 < top_p <= 1). */
 WEFT_API weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p);
 typedef struct weft_categorical_options {
     size_t struct_size;
     float temperature; /* 0 (the default) means 1; WEFT_ZERO: 0, the most probable class */
-    int64_t top_k;     /* default 0: of all */
-    float top_p;       /* above 0, at most 1; default 1: all */
-    float min_p;       /* of the greatest probability, what a class has at least; 0 <= min_p < 1 */
+    int64_t top_k;     /* default 0: all classes */
+    float top_p;       /* above 0, at most 1; default 1: all classes */
+    float min_p;       /* only classes with at least min_p times the largest probability; 0 <= min_p < 1 */
 } weft_categorical_options;
 #define WEFT_CATEGORICAL_OPTIONS_INIT .struct_size = sizeof(weft_categorical_options)
-/* NULL: defaults. */
+/* The same with options; NULL means all defaults. */
 WEFT_API weft_tensor *weft_categorical_with(weft_tensor *logits, const weft_categorical_options *options);
-/* f32. Training: 0 with probability p, else x / (1 - p); the gradient likewise. Inference: x. 0 <= p < 1. */
+/* In plans for training, each element of x (floats) becomes 0 with probability p, otherwise x / (1 - p); the gradient
+ * drops the same elements. In plans with inference: x. 0 <= p < 1. */
 WEFT_API weft_tensor *weft_dropout(weft_tensor *x, float p);
 
 /* ---- used by the macros ---- */
 #define WEFT_TAKE_AXES_(function, ...)      WEFT_TAKE_AXES_LIST_(false, function, __VA_ARGS__)
 #define WEFT_TAKE_AXES_KEEP_(function, ...) WEFT_TAKE_AXES_LIST_(true, function, __VA_ARGS__)
 #ifdef __cplusplus
-} /* in C++ a braced list becomes an array through this struct, and `true` is no axis */
+} /* in C++ this struct holds the list of axes, and a bool among them does not compile */
 struct weft_axis_list_ {
     int64_t axes[9];
 };

@@ -1,16 +1,19 @@
 /* weft/recurrent.h: recurrent networks: cells, sequences, layers.
  *
- * Gates, weights and their names are those of torch.nn.LSTM, GRU and RNN, so that weights can be exchanged
- * unchanged:
+ * Gates, weights and their names are those of torch.nn.LSTM, GRU and RNN, so that weights can be exchanged without
+ * conversion:
  *
- *   LSTM  i, f, o = sigmoid, g = tanh of W_ih x + b_ih + W_hh h + b_hh (gates in the order i, f, g, o);
- *         c' = f·c + i·g, h' = o·tanh(c'), with a projection h' = W_hr (o·tanh(c'))
- *   GRU   r, z = sigmoid (gates in the order r, z, n), n = tanh(W_in x + b_in + r·(W_hn h + b_hn)),
- *         with reset_first n = tanh(W_in x + b_in + W_hn (r·h) + b_hn); h' = (1 - z)·n + z·h
- *   RNN   h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu
+ *     LSTM  gates i, f, g, o (in this order) of W_ih x + b_ih + W_hh h + b_hh; sigmoid of i, f and o, tanh of g;
+ *           c' = f·c + i·g, h' = o·tanh(c'), with a projection h' = W_hr (o·tanh(c'))
+ *     GRU   gates r, z, n (in this order): r and z = sigmoid of W_ih x + b_ih + W_hh h + b_hh,
+ *           n = tanh(W_in x + b_in + r·(W_hn h + b_hn)), with reset_first n = tanh(W_in x + b_in + W_hn (r·h) + b_hn);
+ *           h' = (1 - z)·n + z·h
+ *     RNN   h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu
  *
- * N is the batch, T the number of time steps (a number, or WEFT_LENGTH), I the width of the input, H the hidden width, P the
- * width of h, which is H without a projection. Everything is f32. */
+ * N is the batch, T the number of time steps (a number, or WEFT_LENGTH), I the width of the input, H the hidden width,
+ * and P the width of h: that of the projection, or H without a projection. All tensors are f32, except lengths (i32). A
+ * call that fails returns NULL in y, h and c, and the graph keeps the error: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE,
+ * WEFT_ERROR_ARGUMENT (weights is NULL, or an option is for another kind of cell). */
 #ifndef WEFT_RECURRENT_H
 #define WEFT_RECURRENT_H
 
@@ -20,13 +23,12 @@
 extern "C" {
 #endif
 
-/* y: h of every step, NULL for a cell; h, c: the states after the last step, c is NULL except for an LSTM.
- * All are NULL after an error. */
+/* y: h of every step (NULL from a cell); h and c: the states after the last step (c is NULL if not an LSTM). */
 typedef struct weft_recurrent {
     weft_tensor *y, *h, *c;
 } weft_recurrent;
 
-/* G is the number of gates: LSTM 4, GRU 3, RNN 1. */
+/* G is the number of gates: 4 of an LSTM, 3 of a GRU, 1 of an RNN. */
 typedef struct weft_recurrent_weights {
     weft_tensor *weight_ih; /* (G·H, I) */
     weft_tensor *weight_hh; /* (G·H, P) */
@@ -35,31 +37,31 @@ typedef struct weft_recurrent_weights {
     weft_tensor *weight_hr; /* LSTM: (P, H); NULL: no projection */
 } weft_recurrent_weights;
 
-/* ---- one time step: x (N, I), h (N, P), c (N, H); composed of other ops ---- */
-/* → h, c; without dropout and lengths. Errors of all functions below: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE. */
+/* ---- one time step, composed of other ops: x (N, I), h (N, P), c (N, H) ---- */
+/* → h, c */
 WEFT_API weft_recurrent weft_lstm_cell(
     weft_tensor *x, weft_tensor *h, weft_tensor *c, const weft_recurrent_weights *weights);
 /* → h */
 WEFT_API weft_recurrent weft_gru_cell(
     weft_tensor *x, weft_tensor *h, const weft_recurrent_weights *weights, bool reset_first);
-/* → h; relu false: tanh */
+/* → h; relu true: relu instead of tanh */
 WEFT_API weft_recurrent weft_rnn_cell(
     weft_tensor *x, weft_tensor *h, const weft_recurrent_weights *weights, bool relu);
 
-/* Layers of one step, as torch.nn.LSTMCell, GRUCell and RNNCell: parameters "NAME.weight_ih", "NAME.weight_hh",
- * "NAME.bias_ih" and "NAME.bias_hh", which begin as U(±1/sqrt(H)). A cell that is applied to several steps is called
- * within a scope that shares (weft_scope_begin). */
+/* Layers of one step, as torch.nn.LSTMCell, GRUCell and RNNCell. They create the parameters "NAME.weight_ih",
+ * "NAME.weight_hh", "NAME.bias_ih" and "NAME.bias_hh", initially U(±1/sqrt(H)). To apply one cell to several steps,
+ * call the function once for each step in a scope that shares (weft_scope_begin). */
 typedef struct weft_cell_options {
     size_t struct_size;
     const char *name;                    /* default "lstmcellN", "grucellN", "rnncellN" */
-    bool no_bias;                        /* default false */
+    bool no_bias;                        /* default false; true: no biases */
     bool relu;                           /* RNN: relu instead of tanh; default false */
-    bool reset_first;                    /* GRU: see above; default false, as torch.nn.GRUCell */
+    bool reset_first;                    /* GRU: the formula above; default false, as torch.nn.GRUCell */
     const weft_initialiser *initialiser; /* of all parameters; default U(±1/sqrt(H)) */
 } weft_cell_options;
 #define WEFT_CELL_OPTIONS_INIT .struct_size = sizeof(weft_cell_options)
-/* x (N, I), h and c (N, hidden), or NULL for zeros → h, and c of an LSTM. options NULL means all defaults. Errors, beside
- * those of the cells: WEFT_ERROR_ARGUMENT (a hidden width below 1, an option of another kind of cell). */
+/* x (N, I), h and c (N, hidden), or NULL for zeros → h, and c of an LSTM. options NULL means all defaults.
+ * WEFT_ERROR_ARGUMENT: the hidden width is below 1, or an option is for another kind of cell. */
 WEFT_API weft_recurrent weft_lstm_cell_layer(
     weft_tensor *x, int64_t hidden, weft_tensor *h, weft_tensor *c, const weft_cell_options *options);
 WEFT_API weft_recurrent weft_gru_cell_layer(
@@ -72,20 +74,20 @@ typedef struct weft_sequence_options {
     size_t struct_size;
     weft_tensor *h0; /* (N, P); default NULL: zeros */
     weft_tensor *c0; /* LSTM: (N, H); default NULL: zeros */
-    /* Default NULL: all T steps. i32 (N), each in [0, T]: the valid steps of a row are its first ones (with
-     * left_padded its last ones). In other steps y is 0, the states do not change and no gradient flows; a
-     * length of 0 leaves the states at h0 and c0. The next weft_plan_read or weft_plan_wait reports a length
-     * out of range. */
+    /* i32 (N), each in [0, T]: how many steps of a sequence are valid, from the first step on (with left_padded: up to
+     * the last step). In the other steps y is 0, the states do not change and no gradient flows; with a length of 0 the
+     * states stay h0 and c0. The next weft_plan_read or weft_plan_wait reports a length out of range. Default NULL: all
+     * T steps. */
     weft_tensor *lengths;
-    bool left_padded; /* default false */
+    bool left_padded; /* default false; true: the valid steps are the last ones */
     bool reverse;     /* default false; true: from the last valid step to the first */
-    bool time_major;  /* default false: x (N, T, I), y (N, T, P); true: (T, N, I), (T, N, P), no copies */
-    bool relu;        /* RNN: relu instead of tanh; default false */
-    bool reset_first; /* GRU: see above; default false, as torch.nn.GRU */
+    bool time_major; /* default false: x (N, T, I), y (N, T, P); true: (T, N, I), (T, N, P), without copies */
+    bool relu;       /* RNN: relu instead of tanh; default false */
+    bool reset_first; /* GRU: the formula above; default false, as torch.nn.GRU */
 } weft_sequence_options;
 #define WEFT_SEQUENCE_OPTIONS_INIT .struct_size = sizeof(weft_sequence_options)
-/* → y (N, T, P), h (N, P), c (N, H). options NULL means all defaults. One matrix product for the inputs of
- * all steps, then one scan; in the backward pass one scan, and one product over all steps per weight. */
+/* → y (N, T, P), h (N, P), c (N, H). options NULL means all defaults. Forward: one matrix product for the inputs of all
+ * steps, then one scan; backward: one scan, then one product over all steps for each weight. */
 WEFT_API weft_recurrent weft_lstm_with(
     weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options);
 WEFT_API weft_recurrent weft_gru_with(
@@ -93,21 +95,21 @@ WEFT_API weft_recurrent weft_gru_with(
 WEFT_API weft_recurrent weft_rnn_with(
     weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options);
 
-/* ---- layers: they create their parameters ----
- * "NAME.weight_ih_l0", "NAME.weight_hh_l0", "NAME.bias_ih_l0", "NAME.bias_hh_l0", and with a projection
- * "NAME.weight_hr_l0"; further layers have l1, l2, ..., the reverse direction ends with "_reverse". All begin
- * as U(±1/sqrt(H)). D is the number of directions: 1, or 2 if bidirectional. */
+/* ---- layers: sequences through one or more layers, whose parameters are created ----
+ * Parameters "NAME.weight_ih_l0", "NAME.weight_hh_l0", "NAME.bias_ih_l0", "NAME.bias_hh_l0", and with a projection
+ * "NAME.weight_hr_l0", initially U(±1/sqrt(H)). Further layers have l1, l2, ...; names of the reverse direction end
+ * with "_reverse". D is the number of directions: 1, or 2 if bidirectional. */
 typedef struct weft_recurrent_options {
     size_t struct_size;
-    const char *name;     /* default "lstmN", "gruN", "rnnN" */
-    int64_t layers;       /* 0 (the default) means 1; each further layer reads the one before */
-    bool bidirectional;   /* default false; true: y concatenates both directions */
-    bool no_bias;         /* default false */
-    float dropout;        /* default 0; of the inputs of all layers except the first: 0 <= dropout < 1 */
-    int64_t projection;   /* LSTM: P, less than H; 0 (the default) means none */
-    weft_tensor *h0;      /* (layers·D, N, P), both directions of a layer adjacent; default NULL: zeros */
-    weft_tensor *c0;      /* LSTM: (layers·D, N, H); default NULL: zeros */
-    weft_tensor *lengths; /* this and the next four are those of weft_sequence_options */
+    const char *name;   /* default "lstmN", "gruN", "rnnN" */
+    int64_t layers;     /* 0 (the default) means 1; each further layer reads y of the layer before */
+    bool bidirectional; /* default false; true: y concatenates both directions */
+    bool no_bias;       /* default false; true: no biases */
+    float dropout;      /* default 0; dropout of the inputs of all layers but the first: 0 <= dropout < 1 */
+    int64_t projection; /* LSTM: P, less than H; 0 (the default) means none */
+    weft_tensor *h0;    /* (layers·D, N, P), both directions of a layer side by side; default NULL: zeros */
+    weft_tensor *c0;    /* LSTM: (layers·D, N, H); default NULL: zeros */
+    weft_tensor *lengths; /* this and the next four fields are as in weft_sequence_options */
     bool left_padded;
     bool time_major;
     bool relu;

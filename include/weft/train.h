@@ -13,88 +13,90 @@ extern "C" {
 
 /* ---- datasets: examples with one or more columns, each of a fixed shape and dtype ---- */
 typedef struct weft_dataset weft_dataset;
-/* What the numbers of a column stand for: categories by their texts, or numbers that were normalised. A graph keeps those
- * of the columns that it is trained with, and checkpoints have them; see weft_graph_category. */
+/* What the numbers of a column stand for: the texts of its categories, or the mean and deviation of its normalisation.
+ * A graph keeps the encodings of the columns that it is trained with, checkpoints contain them, and other datasets are
+ * compared with them; see weft_graph_category. */
 typedef struct weft_encoding weft_encoding;
 
 typedef struct weft_column {
-    const char
-        *name; /* the name of the input of the graph that it feeds; two columns for one input are an error */
+    /* The name of the graph's input that the column feeds. Two columns for one input are an error. */
+    const char *name;
     weft_dtype dtype; /* WEFT_F32, WEFT_I32 or WEFT_U8 */
     int rank;         /* of one example; 0: a single number */
     int64_t dims[WEFT_MAX_RANK];
-    const void *data; /* examples × dims, row-major; NULL in a dataset of images, which are made when they are
-                         loaded */
-    const weft_encoding *encoding; /* of a dataset, borrowed from it; NULL: not known, and never compared */
+    /* examples × dims, row-major. NULL in a dataset of images, whose files are decoded when a batch is loaded. */
+    const void *data;
+    const weft_encoding *encoding; /* borrowed from a dataset; NULL: not known, and never compared */
 } weft_column;
 
-/* From memory: `count` columns of `examples` examples; the data is copied, and the encodings of columns that come from
- * another dataset. */
+/* From memory: `count` columns of `examples` examples. Data and encodings of the columns are copied. */
 WEFT_API weft_status weft_dataset_from_memory(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
-/* A folder with the IDX files of MNIST, plain or gzip: PREFIX-images-idx3-ubyte[.gz] and
- * PREFIX-labels-idx1-ubyte[.gz], with the prefix "train" or "t10k". Columns: "image" f32 (1, height, width)
- * in [0, 1], "label" i32. */
+/* A folder with the IDX files of MNIST, plain or in gzip: PREFIX-images-idx3-ubyte[.gz] and
+ * PREFIX-labels-idx1-ubyte[.gz], with the prefix "train" or "t10k". Columns: "image" f32 (1, height, width) in [0, 1],
+ * "label" i32. */
 WEFT_API weft_status weft_dataset_open_idx(
     weft_dataset **dataset, weft_context *context, const char *folder, const char *prefix);
-/* The same of two files of any name. */
+/* Two IDX files of any name; columns as of weft_dataset_open_idx. */
 WEFT_API weft_status weft_dataset_open_idx_files(
     weft_dataset **dataset, weft_context *context, const char *images, const char *labels);
 
-/* What happens with missing values: empty or blank cells; in number and integer columns also NA, N/A, NaN,
- * null, None and ? in any case. */
+/* What happens with missing values. A value is missing if its cell is empty or blank; in number and integer columns
+ * also if it is NA, N/A, NaN, null, None (in upper or lower case) or ?. */
 typedef enum weft_missing { WEFT_MISSING_ERROR, WEFT_MISSING_SKIP_ROW, WEFT_MISSING_FILL } weft_missing;
 typedef enum weft_csv_kind {
     WEFT_CSV_NUMBER,  /* f32 */
     WEFT_CSV_INTEGER, /* i32 */
-    WEFT_CSV_CATEGORY /* text to i32: 0, 1, ... in sorted order (whole numbers first, by value) */
+    WEFT_CSV_CATEGORY /* i32: texts are numbered 0, 1, ... in sorted order (whole numbers first, by value) */
 } weft_csv_kind;
 
-/* A column of the dataset, made from one or more columns of the table (its fields). */
+/* A column of the dataset, which consists of one or more columns of the table (its fields). */
 typedef struct weft_csv_column {
-    const char *name; /* of the column of the dataset, and so of the input of the graph */
+    const char *name; /* of the column of the dataset, and of the graph's input that it feeds */
     weft_csv_kind kind;
-    const char *const *fields; /* names of columns of the table, ended by NULL; default: by position */
-    size_t first, count;       /* index of the first field, and their number; default count 1 */
+    const char *const *fields; /* names of columns of the table, ended by NULL; NULL: `first` and `count` */
+    size_t first, count;       /* index of the first field, and the number of fields; default count 1 */
     int rank; /* rank and dims: the shape of an example; default: () for one field, (fields) for more */
     int64_t dims[WEFT_MAX_RANK];
-    /* Category: its texts in the order of their numbers, ended by NULL; any other text is an error. Default:
-     * those of the option `like`, else those in the table. */
+    /* Of WEFT_CSV_CATEGORY: the texts in the order of their numbers, ended by NULL; any other text is an error.
+     * Default: the categories of the option `like`; without these, the texts of the table. */
     const char *const *categories;
 } weft_csv_column;
 
 typedef struct weft_csv_options {
     size_t struct_size;
-    /* Default: one column for each of the table (65,536 at most), with its name ("column1", ... without a
-     * header): as `like` has it; else numbers if all its cells are numbers, and categories if hardly any are. If at least
-     * nine in ten are, or would be in another form ("1,200", "21,73", "5 %"), the others are an error that quotes them. */
+    /* Default: one column of the dataset for each column of the table (65,536 at most), with its name ("column1", ...
+     * without a header). Its kind is that of the column of the same name in `like`, if there is one; otherwise
+     * WEFT_CSV_NUMBER if all cells that are not missing are numbers, or else WEFT_CSV_CATEGORY. An error, which quotes
+     * the cells: nine in ten cells or more look like numbers (also "5 %", "1,200", "21,73"), but not all are numbers
+     * in the format of these options. */
     const weft_csv_column *columns;
     size_t column_count;
     char separator;       /* default ',' */
     bool no_header;       /* default false: the first row contains names */
     bool trim;            /* default false; true: removes blanks around cells, except within quotes */
     weft_missing missing; /* default: an error that names the row and the column */
-    double fill;          /* for WEFT_MISSING_FILL, in number and integer columns; a missing category stays an
-                             error */
-    char decimal;         /* in numbers: '.' (the default) or ',' */
-    char thousands;       /* between groups of three digits: ',', '.', '\'' or ' '; default none */
-    /* Whole numbers that f32 rounds, as identifiers above 2^24, in number columns: default an error; true: rounded. */
+    double fill; /* for WEFT_MISSING_FILL: of number and integer columns; a missing category stays an error */
+    char decimal;   /* the decimal point of numbers: '.' (the default) or ',' */
+    char thousands; /* between groups of three digits: ',', '.', '\'' or ' '; default none */
+    /* Default false: a whole number in a number column that f32 cannot hold, such as an identifier above 2^24, is an
+     * error. true: it is rounded. */
     bool rounded;
-    const weft_dataset *like; /* its categories are used for columns of the same names; default none */
+    /* Another dataset, such as the training's: columns of the same name get its categories. Default none. */
+    const weft_dataset *like;
 } weft_csv_options;
 #define WEFT_CSV_OPTIONS_INIT .struct_size = sizeof(weft_csv_options)
 
-/* A CSV table (RFC 4180: quotes, doubled quotes, line breaks within quotes; lines end with LF, CR LF or CR; a
- * UTF-8 byte order mark and empty lines are skipped). Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT with line
- * and column. */
+/* A CSV table (RFC 4180: quotes, doubled quotes, line breaks within quotes; lines end with LF, CR LF or CR; a UTF-8
+ * byte order mark and empty lines are skipped). Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT, which names line and
+ * column. */
 WEFT_API weft_status weft_dataset_open_csv(
     weft_dataset **dataset, weft_context *context, const char *path, const weft_csv_options *options);
-/* The number of categories of a column (0 if it has none), and the text of one; NULL if there is none.
- * Borrowed. */
+/* The number of categories of a column (0: none), and the text of one category (NULL: none; borrowed). */
 WEFT_API size_t weft_dataset_category_count(const weft_dataset *dataset, size_t column);
 WEFT_API const char *weft_dataset_category(const weft_dataset *dataset, size_t column, int32_t category);
-/* The same of the columns that a graph was trained with, by the name of the column ("label"). A graph has them from the
- * first run of a trainer, or from a checkpoint. Borrowed until the next of these. */
+/* The same for a column that the graph was trained with, by the column's name ("label"). A graph gets categories from
+ * the first run of each trainer, and from a checkpoint; a text is borrowed until then. */
 WEFT_API size_t weft_graph_category_count(const weft_graph *graph, const char *column);
 WEFT_API const char *weft_graph_category(const weft_graph *graph, const char *column, int32_t category);
 
@@ -102,16 +104,16 @@ WEFT_API const char *weft_graph_category(const weft_graph *graph, const char *co
 typedef struct weft_npy_column {
     const char *name;
     const char *path;
-    weft_dtype
-        dtype; /* WEFT_F32 (from any floats, and whole numbers that it does not round), WEFT_I32 or WEFT_U8 (from
-                         whole numbers that fit) */
+    /* WEFT_F32: from floats, and from whole numbers that f32 holds exactly. WEFT_I32 or WEFT_U8: from whole numbers in
+     * the range of this dtype. */
+    weft_dtype dtype;
 } weft_npy_column;
 /* One .npy file per column (see weft_load_npy), all with the same number of examples. */
 WEFT_API weft_status weft_dataset_open_npy(
     weft_dataset **dataset, weft_context *context, const weft_npy_column *columns, size_t count);
 
-/* Splits a dataset into two new ones: `count` examples drawn at random (determined by the seed), and all
- * others; both in the order of the dataset. */
+/* Splits a dataset into two new ones: `count` examples drawn at random (by the seed), and all other examples. Both
+ * keep the order of the dataset. */
 WEFT_API weft_status weft_dataset_split(
     weft_dataset **drawn, weft_dataset **others, const weft_dataset *dataset, size_t count, uint64_t seed);
 WEFT_API weft_dataset *weft_dataset_retain(weft_dataset *dataset);
@@ -120,7 +122,7 @@ WEFT_API size_t weft_dataset_size(const weft_dataset *dataset);         /* examp
 WEFT_API size_t weft_dataset_column_count(const weft_dataset *dataset); /* columns */
 WEFT_API const weft_column *weft_dataset_column(const weft_dataset *dataset, size_t index); /* borrowed */
 
-/* ---- loader: shuffled batches, made in advance by threads ---- */
+/* ---- loader: shuffled batches, which threads prepare in advance ---- */
 typedef struct weft_loader weft_loader;
 
 typedef struct weft_loader_options {
@@ -128,91 +130,91 @@ typedef struct weft_loader_options {
     size_t batch;    /* default 32 */
     bool shuffle;    /* default false */
     bool drop_last;  /* default false: the last batch of an epoch may be smaller */
-    uint64_t seed;   /* of shuffle and augmentation; it determines every batch, together with the number of
-                        the epoch */
-    size_t prefetch; /* number of batches made in advance, 1 or more; default 2 */
-    size_t threads;  /* threads that make them; default 1, for images one per processor and at most 8. Batches
-                        do not depend on their number */
+    uint64_t seed;   /* of shuffle and augmentation; seed and number of the epoch determine every batch */
+    size_t prefetch; /* number of batches prepared in advance, 1 or more; default 2 */
+    /* Threads that prepare batches; default 1; for images one per processor, at most 8. The content of batches does
+     * not depend on the number of threads. */
+    size_t threads;
 } weft_loader_options;
 #define WEFT_LOADER_OPTIONS_INIT .struct_size = sizeof(weft_loader_options)
 
-/* The dataset is retained. options NULL means all defaults. Errors: WEFT_ERROR_ARGUMENT,
- * WEFT_ERROR_MEMORY. */
+/* The dataset is retained. options NULL means all defaults. Errors: WEFT_ERROR_ARGUMENT, WEFT_ERROR_MEMORY. */
 WEFT_API weft_status weft_loader_create(
     weft_loader **loader, weft_dataset *dataset, const weft_loader_options *options);
 WEFT_API void weft_loader_release(weft_loader *loader); /* NULL is allowed */
 /* Begins an epoch; the first one is 0. */
 WEFT_API weft_status weft_loader_begin(weft_loader *loader, uint64_t epoch);
-/* Returns the next batch: *examples is its number of examples (0: the epoch has ended), columns[i] points to
- * the data of column i, valid until the prefetch-th next call. An image that cannot be read is an error that
- * names its file, and stays one until weft_loader_begin. */
+/* Returns the next batch. *examples: its number of examples; 0: the epoch has ended. columns[i]: the data of column i,
+ * valid until weft_loader_next has been called `prefetch` more times. An image that cannot be read is an error that
+ * names its file; every further call returns this error until weft_loader_begin. */
 WEFT_API weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void **columns);
 
 /* ---- trainer ---- */
 typedef struct weft_trainer weft_trainer;
 
 typedef struct weft_epoch {
-    size_t epoch;  /* from 0 */
-    size_t epochs; /* in all */
-    size_t step;   /* steps finished, in all */
+    size_t epoch;  /* the current epoch, from 0 */
+    size_t epochs; /* number of epochs of the run */
+    size_t step;   /* finished steps, over all runs */
     size_t steps_per_epoch;
-    size_t step_in_epoch; /* steps finished in this epoch */
-    double loss; /* of the epoch so far, as weft_trainer_evaluate puts batches together; NaN until the first
-                               values are read back */
-    double accuracy; /* of the training labels that count, so far; NaN without logits, or before the first */
-    double validation_loss; /* NaN without validation, or before the epoch's end */
+    size_t step_in_epoch; /* finished steps of this epoch */
+    /* Over the steps of this epoch that were read back so far, averaged as by weft_trainer_evaluate; NaN before the
+     * first. accuracy counts labels as the option `logits` says, and is NaN without it. */
+    double loss;
+    double accuracy;
+    double validation_loss; /* NaN without validation, and before the end of the epoch */
     double validation_accuracy;
     double seconds;       /* since the run began */
     double learning_rate; /* now; NaN if there is none */
-    /* In the order of the option `metrics`, after an epoch, else NaN. Borrowed, valid until the next
-     * epoch. */
+    /* Values in the order of the option `metrics`; NaN before the end of the epoch. Borrowed until the next epoch. */
     size_t metric_count;
     const double *training_metrics, *validation_metrics;
-    size_t best_epoch; /* with the best value that early stopping watches; SIZE_MAX: none, or not watched */
-    double best;       /* the value in that epoch */
+    size_t best_epoch; /* of the best value (early_stopping); SIZE_MAX: none, or nothing is watched */
+    double best;       /* the best value */
 } weft_epoch;
 
-/* Returns false to stop training after this step. */
+/* Returns true to continue, or false to end the run after this step. */
 typedef bool (*weft_progress_callback)(void *user, const weft_epoch *state);
 
-/* A step in progress: the inputs of the plan contain the batch. */
+/* A step in progress. The batch is already in the inputs of the plan. */
 typedef struct weft_step {
     weft_trainer *trainer;
-    weft_plan *plan; /* of loss, metrics and update at this batch size */
+    weft_plan *plan; /* computes loss, metrics and update at this batch size */
     size_t step;     /* from 0, over all runs */
     size_t epoch;    /* from 0, of this run */
     size_t examples; /* of the batch */
     weft_dataset *dataset;
-    const void *const *columns; /* the batch as weft_loader_next gives it; valid for the call */
-    /* Set by a callback that does not run the plan: the mean loss of the batch. */
+    const void *const *columns; /* the batch as returned by weft_loader_next; valid during the callback */
+    /* A callback that does not run the plan sets has_loss, and loss to the mean loss of the batch. */
     bool has_loss;
     float loss;
 } weft_step;
 
-/* Replaces weft_plan_run(step->plan). It can run the plan once or several times, after writing further inputs
- * or setting scalars, or do something else and set step->loss. The loss is read from the last run of the plan
- * unless has_loss is set; a step with neither is WEFT_ERROR_STATE. Any status other than WEFT_OK ends the
- * training with that status. The callback must write inputs that are not columns of the dataset. */
+/* Replaces weft_plan_run(step->plan). The callback may write further inputs and set scalars, and run the plan once or
+ * several times; or it may do something else and set step->loss. It must write the inputs that have no column in the
+ * dataset. The loss is read from the last run of the plan unless has_loss is set; if the plan did not run and has_loss
+ * is not set, the step is WEFT_ERROR_STATE. Any status other than WEFT_OK ends the training with this status. */
 typedef weft_status (*weft_step_callback)(void *user, weft_step *step);
 
-/* Watches a value from epoch to epoch: early stopping, and the weights of the best epoch. Everything restarts
- * with each run; NaN is never best. */
+/* Watches one value after each epoch, to stop early and to keep the weights of the best epoch. Each run begins without
+ * a best value; a resumed run has that of its checkpoint. NaN is never the best value. */
 typedef enum weft_mode { WEFT_MODE_AUTO, WEFT_MODE_MIN, WEFT_MODE_MAX } weft_mode;
 typedef struct weft_early_stopping {
-    /* "loss", "accuracy", the name of a metric (with `training_metrics`), or one of these after
-     * "validation_". Default "validation_loss"; without validation "loss". */
+    /* The watched value: "loss", "accuracy", the name of a metric (with `training_metrics`), or one of these with the
+     * prefix "validation_". Default "validation_loss"; without validation "loss". */
     const char *monitor;
-    weft_mode mode; /* default auto: minimum of losses, errors and perplexity, else maximum */
-    size_t
-        patience; /* epochs without an improvement before it stops; 0 (the default): never; WEFT_ZERO: at the
-                              first one, as 1 */
+    /* Default auto: the smallest loss, error or perplexity is the best, and the largest of any other value. */
+    weft_mode mode;
+    /* Ends the run after this many epochs in a row without an improvement. Default 0: never. WEFT_ZERO: as 1. */
+    size_t patience;
     double minimum_change; /* an improvement must be larger than this; default 0 */
     bool keep_best;        /* keeps the best weights in host memory, for weft_trainer_restore_best */
-    bool restore_best;     /* keeps them, and restores them at the end of a run, however it ends */
-    const char *best_file; /* saves the best weights there (weft_weights_save); default none */
+    bool restore_best;     /* as keep_best, and restores the best weights when a run ends, also by an error */
+    const char *best_file; /* path to which the best weights are saved (weft_weights_save); default none */
 } weft_early_stopping;
 
-/* When a trainer saves a checkpoint: whenever one of these has passed since the last one. All 0: after each epoch. */
+/* When a trainer saves a checkpoint: as soon as one of these has passed since the last checkpoint. All 0: after each
+ * epoch. */
 typedef struct weft_checkpoint_every {
     size_t steps;
     size_t epochs;
@@ -229,64 +231,65 @@ typedef struct weft_trainer_options {
     uint64_t seed;            /* of the shuffle and of the augmentation of images; default 0 */
     size_t loader_threads;    /* as weft_loader_options.threads */
     bool keep_order;          /* default false: shuffled */
-    bool drop_last; /* default false: the last batch of an epoch may be smaller; true: it is left out, and a
-                                 dataset smaller than a batch is WEFT_ERROR_ARGUMENT. Validation leaves nothing out */
-    /* Logits f32 (batch, ..., classes), or (batch, classes, ...) as weft_cross_entropy takes them, for the accuracy: a
-     * WEFT_ACCURACY with regard to `labels`. (batch, 1) and (batch) are logits of two classes: class 1 above 0. The
-     * accuracy counts the labels that the loss counts: without those that the loss over `labels` ignores or masks
-     * (weft_cross_entropy_loss, weft_nll_loss, weft_sequence_cross_entropy). Default none */
+    /* Default false: the last batch of an epoch may be smaller. true: a smaller last batch is left out, and a dataset
+     * smaller than a batch is WEFT_ERROR_ARGUMENT. Validation uses all examples in either case. */
+    bool drop_last;
+    /* Logits f32 (batch, ..., classes), or (batch, classes, ...) as weft_cross_entropy takes them, whose accuracy
+     * (WEFT_ACCURACY, for the column `labels`) is measured. (batch, 1) and (batch): one logit per row, class 1 if it
+     * is above 0. Labels that the loss ignores or masks (weft_cross_entropy_loss, weft_nll_loss,
+     * weft_sequence_cross_entropy) do not count in the accuracy either. Default none. */
     weft_tensor *logits;
     const char *labels; /* name of the label column, i32, or f32 for two classes; default "label" */
-    /* What counts in the accuracy, and in metrics that do not say otherwise. ignore with a label that the loss over the same
-     * labels does not ignore, too, is WEFT_ERROR_ARGUMENT. */
+    /* true: the label ignored_label does not count in the accuracy, nor in metrics whose `ignore` is unset
+     * (weft_metric). WEFT_ERROR_ARGUMENT: the loss over these labels ignores another label, or none. */
     bool ignore;
     int32_t ignored_label;
-    const char *weights,
-        *lengths; /* columns, as in weft_metric, and as there no others than the loss has; default none */
+    const char *weights, *lengths;   /* names of columns, as in weft_metric; default none */
     weft_dataset *validation;        /* default none; retained */
-    weft_progress_callback on_epoch; /* after each epoch, validation included */
-    weft_progress_callback on_step;  /* after each step; loss and accuracy may be a few steps old */
-    void *user;
-    weft_not_finite not_finite; /* on a NaN or infinite loss; default stop, with WEFT_ERROR_NOT_FINITE */
-    const weft_metric *metrics; /* copied; for validation and evaluation */
-    size_t metric_count;        /* at most WEFT_MAX_METRICS */
-    bool training_metrics;      /* default false; true: for the training examples of each epoch, too */
-    weft_tensor *output;        /* read by metrics without an output of their own; default `logits` */
+    weft_progress_callback on_epoch; /* called after each epoch and its validation */
+    weft_progress_callback on_step;  /* called after each step; loss and accuracy may be a few steps old */
+    void *user;                      /* the first argument of the callbacks */
+    weft_not_finite not_finite;      /* of a NaN or infinite loss; default: stop with WEFT_ERROR_NOT_FINITE */
+    const weft_metric *metrics;      /* copied; for validation and evaluation */
+    size_t metric_count;             /* at most WEFT_MAX_METRICS */
+    bool training_metrics; /* default false; true: metrics are also measured on the training examples */
+    weft_tensor *output;   /* for metrics whose `output` is unset; default `logits` */
     weft_early_stopping early_stopping;
-    /* Logs, written by whole lines; opened when the first run begins, closed with the trainer. A resumed training
-     * continues them, without what was written after the checkpoint, since that is written again. One line per
-     * epoch: "event" (epoch or step), "epoch" and "step" (from 1), the values that early_stopping.monitor can
-     * name, "learning_rate", "seconds". A number that is not finite is nan, inf or empty in CSV, and null in
-     * JSON. */
-    const char *csv_log, *json_log; /* paths; default none */
-    bool log_steps;                 /* a line per step, too: loss and accuracy of its batch, and its rate */
-    bool append_logs;               /* default false: replaces an existing file */
-    weft_step_callback step;        /* default: weft_plan_run */
-    weft_tensor *const *updates;    /* assignments that train, instead of those of the optimizer */
-    size_t update_count;            /* at most WEFT_MAX_UPDATES */
-    weft_tensor *const *carries;    /* further assignments of every step, also in validation and evaluation:
-                                       state that is carried to the next batch (text.h) */
-    size_t carry_count;             /* at most WEFT_MAX_CARRIES */
-    weft_schedule
-        schedule; /* default constant, with which callbacks may set weft_minimize_rate. Counts the epochs or
-                     updates of the trainer over all runs; a plateau uses the validation loss */
-    size_t memory_limit; /* of each of its plans, as in weft_plan_options; default none */
-    /* The folder for checkpoints (io.h), which is made if it is missing; default none. step-N.safetensors is the state
-     * after N steps; best-N.safetensors the same after the epoch with the best value, if early_stopping watches one.
-     * Besides those that are due, one is saved when a run ends or is stopped. The step loop only copies to host memory; a
-     * thread writes the file, and while it does no other one is begun, except after the last or the best epoch. If it
-     * fails, the run ends with its error. */
+    /* Paths of logs; default none. A log has one line per epoch: "event" (epoch or step), "epoch" and "step" (from 1),
+     * the values that early_stopping.monitor can name, "learning_rate", "seconds". Numbers that are not finite are
+     * nan, inf or empty in CSV, and null in JSON. Each line is written as a whole. Logs are opened by the first run
+     * and closed with the trainer. A resumed training removes the lines after its checkpoint and continues there. */
+    const char *csv_log, *json_log;
+    bool log_steps;              /* also one line per step: loss and accuracy of its batch, learning rate */
+    bool append_logs;            /* default false: replaces an existing file */
+    weft_step_callback step;     /* default: weft_plan_run */
+    weft_tensor *const *updates; /* assignments (weft_optimizer_step, weft_assign) that replace `optimizer` */
+    size_t update_count;         /* at most WEFT_MAX_UPDATES */
+    /* Further assignments of every step, also in validation and evaluation: state for the next batch (text.h). */
+    weft_tensor *const *carries;
+    size_t carry_count; /* at most WEFT_MAX_CARRIES */
+    /* Counts epochs or updates over all runs; a plateau uses the validation loss. Default constant: callbacks may then
+     * set the scalar weft_minimize_rate. */
+    weft_schedule schedule;
+    size_t memory_limit; /* of each plan of the trainer, as in weft_plan_options; default none */
+    /* The folder for checkpoints (io.h), created if it is missing; default none. step-N.safetensors is the state after
+     * N steps; best-N.safetensors is the state after the best epoch, if early_stopping watches a value. A checkpoint
+     * is also saved when a run ends or is stopped. The training only waits for a copy to host memory; a thread writes
+     * the file, and an error of the thread ends the run. While a file is being written, a checkpoint that is due
+     * within an epoch is put off, and one at the end of an epoch or run waits for the file. */
     const char *checkpoint;
     weft_checkpoint_every checkpoint_every;
     size_t checkpoint_keep; /* the newest files that are kept, besides the best; default 3; SIZE_MAX: all */
-    /* Tensors of the caller, copied without their data, which is read at each checkpoint and written by
-     * weft_trainer_resume; at most WEFT_MAX_EXTRAS. */
+    /* Tensors of the caller; at most WEFT_MAX_EXTRAS. The structs are copied, not the data: each checkpoint reads the
+     * data, and weft_trainer_resume writes it. */
     const weft_checkpoint_extra *checkpoint_extras;
     size_t checkpoint_extra_count;
-    /* default f32, which leaves the graph's; others: weft_graph_set_precision. In f16 a step that is skipped is logged, and
-     * schedules by step do not count it, from the next multiple of 16 steps on. */
+    /* Default f32: the graph's precision is not changed. Others: as weft_graph_set_precision. In f16 a step whose
+     * gradients overflow is skipped and logged. A schedule by step does not count skipped steps, but learns of them
+     * only at each multiple of 16 steps. */
     weft_precision precision;
-    /* Default WEFT_MATMUL_PRECISION_HIGHEST, which leaves the graph's; others: weft_graph_set_matmul_precision. */
+    /* Default WEFT_MATMUL_PRECISION_HIGHEST: the graph's is not changed. Others: as
+     * weft_graph_set_matmul_precision. */
     weft_matmul_precision matmul_precision;
 } weft_trainer_options;
 #define WEFT_MAX_EXTRAS           16
@@ -294,80 +297,81 @@ typedef struct weft_trainer_options {
 #define WEFT_MAX_CARRIES          16
 #define WEFT_TRAINER_OPTIONS_INIT .struct_size = sizeof(weft_trainer_options)
 
-/* Creates the gradient and update nodes of loss, and a plan for the first batch size. The inputs of the graph
- * are fed from the columns of the same names in the dataset. After an error the graph has no state of the
- * optimizer, and the precisions that it had before. */
+/* Creates the gradients and updates of loss, and a plan for the batch size. Each input of the graph is fed from the
+ * column of the same name. After an error the graph has its previous precisions, and no state of the optimizer. */
 WEFT_API weft_status weft_trainer_create(
     weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *options);
 WEFT_API weft_trainer *weft_trainer_retain(weft_trainer *trainer);
 WEFT_API void weft_trainer_release(weft_trainer *trainer);
-/* Trains for the epochs of the options; call it again to continue. All files that it will write are tried before anything
- * else. A window of accumulation (weft_optimizer.accumulate) ends with its epoch: the last update of an epoch is by the mean
- * over the batches that its window holds. A run that is stopped within an epoch leaves its window open for the next run. A
- * batch in which no label counts (losses.h) changes nothing: no update, no step of a schedule (from the next multiple of 16
- * steps on), no part of loss and accuracy. Errors: WEFT_ERROR_FILE; labels out of range (with the number of the example),
- * WEFT_ERROR_NOT_FINITE with the step at which it began, WEFT_ERROR_CANCELLED. */
+/* Trains for the epochs of the options; another call continues the training. Before anything else, tests whether all
+ * files of the run can be written. A window of accumulation (weft_optimizer.accumulate) ends with its epoch, with an
+ * update by the mean over the batches that the window has so far; a run that is stopped within an epoch leaves its
+ * window to the next run. A batch in which no label counts (losses.h) changes nothing: it makes no update, and has no
+ * part in loss and accuracy. A schedule by step does not count such batches, but learns of them only at each multiple
+ * of 16 steps. Errors: WEFT_ERROR_FILE; labels out of range (with the number of the example); WEFT_ERROR_NOT_FINITE
+ * with the first step whose loss is not finite; WEFT_ERROR_CANCELLED. */
 WEFT_API weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset);
-WEFT_API weft_status weft_trainer_cancel(weft_trainer *trainer); /* from any thread; the run ends soon */
+/* From any thread: the run ends after the step in progress with WEFT_ERROR_CANCELLED, without a checkpoint. */
+WEFT_API weft_status weft_trainer_cancel(weft_trainer *trainer);
 /* From any thread, a callback or a signal handler: the run ends after the step in progress with WEFT_OK, and saves a
- * checkpoint if there is a folder for them. Before a run: that run ends after its first step. */
+ * checkpoint if the option `checkpoint` is set. If no run is in progress, the next run ends after its first step. */
 WEFT_API weft_status weft_trainer_stop(weft_trainer *trainer);
-/* Restores a training from a checkpoint, or from the newest one in a folder; then weft_trainer_run continues the run that
- * was interrupted, in the same epoch, after the same step. With the same options and data the weights after it have the
- * same bits as if it had not been interrupted; the number of epochs may be another. A newest file that is damaged is
- * logged, and the one before it is used. *found: false, and nothing happens, if the folder has no checkpoint or does not
- * exist; with found NULL that is an error. Errors, after which nothing has changed: those of weft_checkpoint_load;
- * WEFT_ERROR_ARGUMENT: another seed, batch or order. */
+/* Loads a checkpoint, or the newest checkpoint of a folder. weft_trainer_run then continues the interrupted run in the
+ * same epoch, after the same step. With the same options and data the weights get the same bits as in an uninterrupted
+ * run; only the number of epochs may differ. If the newest file is damaged, the log says so, and the file before it is
+ * used. *found becomes false if the folder has no checkpoint or does not exist, and nothing is changed; with found
+ * NULL this is an error. Errors, which change nothing: those of weft_checkpoint_load; WEFT_ERROR_ARGUMENT: another
+ * seed, batch, order or drop_last. */
 WEFT_API weft_status weft_trainer_resume(weft_trainer *trainer, const char *path, bool *found);
 /* Loss and accuracy over a dataset, without training. Either pointer may be NULL.
  *
- * The loss does not depend on the size of batches: a mean over what counts (losses.h) is the sum over the dataset divided by
- * the total over the dataset, not the mean of the batches' means. That holds for sums and differences of up to eight such
- * means, times or divided by what does not depend on the batch. The rest of a loss, and so every loss that is not such a
- * sum, is the mean over the batches weighted by their examples: exact for means over all examples (weft_mse, weft_mean),
- * not for sums over a batch, for quotients and functions of means that the program writes itself (weft_masked_mean is the
- * mean under a mask), or for losses between the examples of a batch. NaN if nothing counts in the whole dataset. */
+ * A mean over what counts (losses.h) is the sum over the dataset divided by the total over the dataset, so that it
+ * does not depend on the batch size. This holds for losses that are sums and differences of up to eight such means,
+ * multiplied or divided by values that do not depend on the batch. All other parts of a loss are averaged over the
+ * batches, weighted by their examples. This average is exact for means over all examples (weft_mse, weft_mean). It is
+ * not exact for sums over a batch, losses between the examples of a batch, and quotients and functions of means that
+ * the program writes itself (for the mean under a mask use weft_masked_mean). NaN if nothing counts in the whole
+ * dataset. */
 WEFT_API weft_status weft_trainer_evaluate(
     weft_trainer *trainer, weft_dataset *dataset, double *loss, double *accuracy);
 
-/* The state of metric `index` after the last validation or evaluation (training: after the last epoch, with
- * `training_metrics`), for weft_metric_result and weft_metric_values. Borrowed; NULL if there is none. */
+/* The state of metric `index`, for weft_metric_result and weft_metric_values. training false: of the last validation
+ * or evaluation; true: of the training examples of the last epoch (option training_metrics). Borrowed; NULL if there
+ * is none. */
 WEFT_API const weft_metric_state *weft_trainer_metric(
     const weft_trainer *trainer, size_t index, bool training);
-/* Restores the weights (parameters and named states) of the best epoch. WEFT_ERROR_STATE if none were
- * kept. */
+/* Restores the weights (parameters and named states) of the best epoch. WEFT_ERROR_STATE: none were kept. */
 WEFT_API weft_status weft_trainer_restore_best(weft_trainer *trainer);
 
 typedef struct weft_training_info {
-    size_t steps;               /* finished, in all */
-    double seconds;             /* of the runs so far */
+    size_t steps;               /* finished steps, over all runs */
+    double seconds;             /* over all runs */
     double first_step_seconds;  /* from the start of weft_trainer_create to the end of the first step */
-    double median_step_seconds; /* of the last run, for whole steps with loading */
-    size_t not_finite_step;     /* the step, from 0, at which the loss first became NaN or infinite; SIZE_MAX:
-                                   never */
-    bool stopped_early;         /* the last run ended because the watched value did not improve */
+    double median_step_seconds; /* of the last run; includes loading */
+    size_t not_finite_step;     /* the first step, from 0, whose loss is NaN or infinite; SIZE_MAX: none */
+    bool stopped_early;         /* early stopping ended the last run */
     size_t best_epoch;          /* of the last run, from 0; SIZE_MAX: none */
     double best;                /* the watched value in that epoch; NaN: none */
-    bool stopped;               /* the last run was ended by weft_trainer_stop or by a callback */
-    size_t skipped_steps;       /* in f16: those whose gradients overflowed, which changed nothing */
-    size_t empty_steps;         /* those in which no label counts, which changed nothing */
+    bool stopped;               /* weft_trainer_stop or a callback ended the last run */
+    size_t skipped_steps;       /* steps in f16 whose gradients overflowed, which changed nothing */
+    size_t empty_steps;         /* steps in which no label counts, which changed nothing */
     double loss_scale;          /* after the last step; 0: losses are not scaled */
 } weft_training_info;
 /* Figures of the runs so far. trainer NULL: those of a trainer that has not run. */
 WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info);
 
-/* Inference on a batch of any size: inputs by name, one output. Plans are kept per batch size, and per length where inputs
- * have WEFT_LENGTH, which is that of the columns. The data of
- * inputs is `batch` examples, row-major; `bytes` is the exact size of the output at that batch. */
+/* Inference on a batch of any size. inputs: columns that feed the inputs of the same names, each with `batch`
+ * examples, row-major. data: `bytes` bytes, exactly the size of the output at this batch. Plans are kept for the next
+ * calls, by batch size and, where inputs have WEFT_LENGTH, by length; the shapes of the columns give the length. */
 WEFT_API weft_status weft_predict(
     weft_tensor *output, size_t batch, const weft_column *inputs, size_t count, void *data, size_t bytes);
-/* One of several outputs: where its values go, and their exact bytes. */
+/* One of several outputs, and the memory for its values: exactly their bytes. */
 typedef struct weft_prediction {
     weft_tensor *output;
     void *data;
     size_t bytes;
 } weft_prediction;
-/* The same with several outputs, 16 at most, in one run: what they have in common is computed once. */
+/* weft_predict with up to 16 outputs in one run, which computes nodes that several outputs use once. */
 WEFT_API weft_status weft_predict_all(const weft_prediction *outputs, size_t output_count, size_t batch,
     const weft_column *inputs, size_t count);
 

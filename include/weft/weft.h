@@ -1,4 +1,4 @@
-/* weft/weft.h: all of Weft. */
+/* weft/weft.h: includes all public headers except weft/short_names.h. */
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
 

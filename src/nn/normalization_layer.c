@@ -35,9 +35,11 @@ static void make_affine(norm_layer *layer, bool bias, int rank, const int64_t *d
     if (bias) layer->bias = parameter(layer, "bias", 0, rank, dims);
 }
 
-static void make_running(norm_layer *layer, const int64_t *channels, float momentum, bool cumulative) {
-    layer->running = (weft_running){.mean = state(layer, "running_mean", WEFT_F32, 0, 1, channels),
-        .var = state(layer, "running_var", WEFT_F32, 1, 1, channels),
+static void make_running(
+    norm_layer *layer, const weft_tensor *x, const int64_t *channels, float momentum, bool cumulative) {
+    const weft_dtype dtype = weft_tensor_dtype(x) == WEFT_F64 ? WEFT_F64 : WEFT_F32;
+    layer->running = (weft_running){.mean = state(layer, "running_mean", dtype, 0, 1, channels),
+        .var = state(layer, "running_var", dtype, 1, 1, channels),
         .momentum = WI_OPTION(momentum, 0.1f)};
     if (cumulative) layer->running.batches = state(layer, "num_batches_tracked", WEFT_I32, 0, 0, NULL);
 }
@@ -90,7 +92,7 @@ static weft_tensor *build_batch_norm_layer(weft_tensor *x, const weft_batch_norm
     const int64_t channels = weft_tensor_dimension(x, 1);
     wi_layer_name(layer.name, layer.graph, "batchnorm", options->name);
     if (!options->no_affine) make_affine(&layer, true, 1, &channels);
-    if (!options->no_running) make_running(&layer, &channels, options->momentum, options->cumulative);
+    if (!options->no_running) make_running(&layer, x, &channels, options->momentum, options->cumulative);
     layer.running.fixed = options->fixed;
     return layer.failed
                ? NULL
@@ -118,7 +120,7 @@ static weft_tensor *build_instance_norm_layer(weft_tensor *x, const weft_instanc
     const int64_t channels = weft_tensor_dimension(x, 1);
     wi_layer_name(layer.name, layer.graph, "instancenorm", options->name);
     if (options->affine) make_affine(&layer, true, 1, &channels);
-    if (options->running) make_running(&layer, &channels, options->momentum, options->cumulative);
+    if (options->running) make_running(&layer, x, &channels, options->momentum, options->cumulative);
     return layer.failed ? NULL
                         : weft_instance_norm_with(x, layer.weight, layer.bias,
                               options->running ? &layer.running : NULL, WI_OPTION(options->epsilon, 1e-5f));

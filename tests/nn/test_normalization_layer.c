@@ -1,4 +1,5 @@
 /* Layers of norms: what they are in training, validation, files and best weights, and bad input. */
+#include "cl/context.h"
 #include "support/fixture.h"
 
 #include <math.h>
@@ -253,6 +254,33 @@ static void one_value_a_channel(void **state) {
     weft_graph_release(graph);
 }
 
+/* The statistics of f64 examples are f64. */
+static void statistics_of_f64(void **state) {
+    (void)state;
+    if (!wi_context_device(test_context())->caps.fp64) {
+        print_message("SKIPPED: the device has no f64\n");
+        return;
+    }
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F64, 1);
+    weft_tensor *const y = weft_batch_norm(x);
+    const double values[2] = {1e10 + 1, 1e10 + 3}; /* f32 has multiples of 1024 here */
+    double mean = 0, var = 0, got[2];
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, &y, 1, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = 2}));
+    assert_weft_ok(weft_plan_write(plan, x, values, sizeof values));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, y, got, sizeof got));
+    assert_weft_ok(weft_tensor_read(weft_graph_find(graph, "batchnorm1.running_mean"), &mean, sizeof mean));
+    assert_weft_ok(weft_tensor_read(weft_graph_find(graph, "batchnorm1.running_var"), &var, sizeof var));
+    const double scaled = 1 / sqrt(1 + 1e-5);
+    assert_true(fabs(got[0] + scaled) < 1e-9 && fabs(got[1] - scaled) < 1e-9);
+    assert_true(fabs(mean - (double)0.1f * (1e10 + 2)) < 1e-3);
+    assert_true(fabs(var - (1 - (double)0.1f + (double)0.1f * 2)) < 1e-9);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 enum { PASSES = 2, ROWS_OF_PASS = 4 };
 
 /* One norm, two batches in a plan: as PyTorch's layer that is called twice, in the order of the calls, whatever the
@@ -409,7 +437,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(trainer_moves_them),
         cmocka_unit_test(best_weights_have_them), cmocka_unit_test(files_have_them),
         cmocka_unit_test(fixed_stay), cmocka_unit_test(folded_into_convolutions), cmocka_unit_test(names),
-        cmocka_unit_test(one_value_a_channel), cmocka_unit_test(shared_statistics),
-        cmocka_unit_test(frozen_statistics_stay), BAD(BAD_ENTRY)};
+        cmocka_unit_test(one_value_a_channel), cmocka_unit_test(statistics_of_f64),
+        cmocka_unit_test(shared_statistics), cmocka_unit_test(frozen_statistics_stay), BAD(BAD_ENTRY)};
     return test_finish(cmocka_run_group_tests_name("layers of norms", tests, NULL, NULL));
 }

@@ -96,13 +96,19 @@ static weft_tensor *drawn_of_sorted(weft_tensor *x, weft_tensor *classes, const 
     return weft_where(weft_less_number(place, 0), place, chosen);
 }
 
+/* Sorts and cumulative sums take no f64: f64 logits are rounded relative to the largest of their row, so that none overflows. */
+static weft_tensor *in_f32(weft_tensor *logits) {
+    if (logits->dtype != WEFT_F64) return wi_wide(logits);
+    return weft_cast(weft_sub(logits, wi_max_keep(logits, 1u << (logits->shape.rank - 1))), WEFT_F32);
+}
+
 static weft_tensor *build_categorical(weft_tensor *logits, const choice *c) {
     if (!check(logits, c)) return NULL;
     const int axis = logits->shape.rank - 1;
     const int64_t axes[] = {axis, WEFT_END}, classes = logits->shape.dims[axis];
     const bool all = c->top_k == 0 || c->top_k == classes;
-    weft_tensor *const x = wi_wide(logits);
-    if (c->temperature <= 0) return weft_argmax_axes(x, axes, false);
+    if (c->temperature <= 0) return weft_argmax_axes(wi_wide(logits), axes, false);
+    weft_tensor *const x = in_f32(logits);
     if (c->top_p >= 1 && all) return without_last(drawn_place(cooled(x, c->temperature), c));
     weft_tensor *const sorted = all ? weft_sort(x, axis, true) : weft_topk(x, c->top_k, axis, true);
     weft_tensor *const order = all ? weft_argsort(x, axis, true) : weft_topk_indices(x, c->top_k, axis, true);

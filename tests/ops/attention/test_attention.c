@@ -1,6 +1,6 @@
 /* Attention against its definition in float64: lengths across the kernels' blocks, masks, causal, strided
  * inputs, shapes that are composed instead, extreme numbers, bad input. */
-/* test gpu:optimised */
+/* test slow gpu:optimised */
 /* test.mixed format=mixed WEFT_ATTENTION=amx optimised */
 /* test.mixed.model format=mixed WEFT_ATTENTION=amx WEFT_MATRIX_ENGINES=model reduced */
 /* test.mixed.cpu format=mixed WEFT_ATTENTION=cpu WEFT_MATRIX_ENGINES=0 optimised */

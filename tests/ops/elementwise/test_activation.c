@@ -1,4 +1,5 @@
 /* Activations with parameters: values and gradients, the gradients at the kinks, extreme values. */
+/* test slow */
 /* test.{formats} format={} reduced */
 /* test.{formats}.gpu format={} reduced */
 /* test.least device=least reduced short_launches */

@@ -1,5 +1,6 @@
 /* Casts between all dtypes, bit for bit against the tests' own conversions, alone and inside fused
  * expressions. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "cl/context.h"

@@ -1,4 +1,5 @@
 /* Triangles, masks, one-hot rows; tensors that are a function of their indices. */
+/* test slow */
 /* test.{formats} format={} reduced */
 #include "support/op_case.h"
 

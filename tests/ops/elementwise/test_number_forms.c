@@ -1,4 +1,5 @@
 /* Binary ops with a number on the right are what they stand for. */
+/* test slow */
 /* test.{formats} format={} reduced */
 #include "support/op_case.h"
 

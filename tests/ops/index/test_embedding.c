@@ -1,5 +1,6 @@
 /* Rows picked by token: values and gradients, the padding index, the layer's table, tied tables, tokens
  * outside the vocabulary. */
+/* test slow */
 /* test.{formats} format={} reduced */
 /* test.{formats}.gpu format={} reduced */
 /* test.{mixed,mixed_f16} format={} reduced */

@@ -1,4 +1,5 @@
 /* Picking by index and adding up by index; indices that repeat, and indices out of range. */
+/* test slow */
 /* test.{formats} format={} reduced */
 /* test.{formats}.gpu format={} reduced */
 /* test.{mixed,mixed_f16} format={} reduced */

@@ -1,4 +1,5 @@
 /* Losses of scores against 1 and -1, and of vectors. */
+/* test slow */
 /* test.{formats} format={} reduced */
 #include "ops/loss/loss_reference.h"
 

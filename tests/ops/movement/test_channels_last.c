@@ -1,5 +1,6 @@
 /* Images in memory: the two views, and a tower of maps, norms, pads, slices and joins between ops of images
  * against float64. In test_layout_conversions.c it is counted what such towers cost. */
+/* test slow */
 /* test.{formats} format={} reduced */
 #include "support/image_tower.h"
 #include "support/op_case.h"

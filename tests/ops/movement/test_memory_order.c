@@ -4,6 +4,7 @@
  * the layout, forward or backward, and from (N, C, spatial...) memory, the ordinary way, whose numbers stand
  * against float64 in the ops' own tests. test_channels_last.c has a tower of such expressions against
  * float64. */
+/* test slow */
 #include "support/op_case.h"
 
 #include "ops/op_table.h"

@@ -1,4 +1,5 @@
 /* Movement: views that cost nothing, and concat. Their gradients move back. */
+/* test slow */
 /* test.{formats} format={} reduced */
 #include "support/op_case.h"
 

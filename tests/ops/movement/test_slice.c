@@ -1,4 +1,5 @@
 /* Slices with steps, splits, flips, diagonals: views with any strides, read by every kind of kernel. */
+/* test slow */
 /* test.{formats} format={} reduced */
 #include "support/op_case.h"
 

@@ -1,5 +1,5 @@
 /* Softmax and log-softmax. */
-/* test gpu:quick gpu:optimised */
+/* test gpu:optimised */
 /* test.{formats} format={} reduced */
 /* test.{formats}.gpu format={} reduced */
 /* test.model-32.gpu WEFT_SUB_GROUPS=model-32 reduced */

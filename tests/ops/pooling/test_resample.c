@@ -1,4 +1,5 @@
 /* Resampling, pixel shuffles, local response normalisation, and the shortcut of CIFAR ResNets. */
+/* test slow */
 /* test.indices64.gpu WEFT_TEST_INDICES=64 reduced */
 #include "support/op_case.h"
 

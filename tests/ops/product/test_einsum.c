@@ -1,4 +1,5 @@
 /* einsum against the sum that its letters say, over all values of all letters. */
+/* test slow */
 /* test.{formats} format={} reduced */
 /* test.{formats}.gpu format={} reduced */
 #include "oracle/reference_einsum.h"

@@ -1,5 +1,5 @@
 /* Products of matrices: sizes around the tiles of the kernels, batches, any transposition; linear. */
-/* test gpu:quick gpu:optimised */
+/* test slow gpu:optimised */
 /* test.{formats} format={} reduced */
 /* test.{formats}.gpu format={} reduced */
 /* test.{cpu_small,cpu_thin,cpu_block,naive}.bf16 format=bf16 WEFT_GEMM={} */

@@ -1,4 +1,5 @@
 /* Norms, and logsumexp. */
+/* test slow */
 /* test.{formats} format={} reduced */
 /* test.{formats}.gpu format={} reduced */
 #include "oracle/reference_reduce.h"

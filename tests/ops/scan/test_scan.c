@@ -1,6 +1,6 @@
 /* Running sums, products and linear recurrences: values, gradients, gradients of gradients; long lines,
  * zeros, numbers that leave the range of float32 on the way. */
-/* test gpu:optimised */
+/* test slow gpu:optimised */
 /* test.{narrow_formats} format={} reduced */
 /* test.{narrow_formats}.gpu format={} reduced */
 /* test.indices64.gpu WEFT_TEST_INDICES=64 reduced */

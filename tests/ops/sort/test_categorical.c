@@ -1,5 +1,6 @@
 /* Classes drawn from logits: how often each comes beside the exact probabilities, which come never, and what is refused. */
-/* test gpu:optimised */
+/* test slow gpu:optimised */
+#include "cl/context.h"
 #include "support/fixture.h"
 
 #include <math.h>
@@ -97,6 +98,36 @@ static void classes_come_as_often_as_they_should(void **state) {
     weft_graph_release(graph);
 }
 
+/* f64 logits that f32 would round to one number: their differences count. */
+static void logits_may_be_f64(void **state) {
+    (void)state;
+    static double logits[ROWS][CLASSES];
+    static int32_t got[ROWS];
+    if (!wi_context_device(test_context())->caps.fp64) {
+        print_message("SKIPPED: the device has no f64\n");
+        return;
+    }
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 0; k < CLASSES; k++) logits[i][k] = (double)logits_of_a_row[k] * 64 + 0x1p40;
+    for (int i = 0; i < CHOICES; i++) {
+        weft_graph *const graph = test_graph();
+        weft_plan *plan = NULL;
+        choice c = choices[i];
+        c.temperature *= 64;
+        weft_tensor *const x = weft_input(graph, "logits", WEFT_F64, CLASSES);
+        weft_tensor *const drawn = draw(x, &c);
+        c.temperature /= 64;
+        const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = ROWS, .inference = true};
+        assert_weft_ok(weft_plan_create(&plan, &drawn, 1, &options));
+        assert_weft_ok(weft_plan_write(plan, x, logits, sizeof logits));
+        assert_weft_ok(weft_plan_run(plan));
+        assert_weft_ok(weft_plan_read(plan, drawn, got, sizeof got));
+        assert_drawn(&c, got);
+        weft_plan_release(plan);
+        weft_graph_release(graph);
+    }
+}
+
 /* Many classes of which all but a few are impossible, and rows that no class can be drawn from. */
 static void what_is_impossible_never_comes(void **state) {
     (void)state;
@@ -166,6 +197,7 @@ static void what_leaves_no_class_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(classes_come_as_often_as_they_should),
-        cmocka_unit_test(what_is_impossible_never_comes), cmocka_unit_test(what_leaves_no_class_is_refused)};
+        cmocka_unit_test(logits_may_be_f64), cmocka_unit_test(what_is_impossible_never_comes),
+        cmocka_unit_test(what_leaves_no_class_is_refused)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
