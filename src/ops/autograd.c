@@ -172,7 +172,7 @@ static bool same_view(
 }
 
 /* The zeros of what the loss does not reach: a node of its own, so that they are not taken for zeros of the program. */
-static const wi_op wi_op_unreached = {.name = "gradient of what the loss does not reach",
+static const wi_op wi_op_unreached = {.name = "zero gradient",
     .kind = WI_VIEW,
     .zero_gradient = true,
     .view = same_view,

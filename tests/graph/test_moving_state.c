@@ -280,11 +280,11 @@ static void an_output_becomes_the_next_input(void **state) {
     assert_weft_ok(weft_plan_read(other, later, chosen, sizeof chosen));
     assert_true(chosen[0] == 12 && chosen[1] == 10);
     assert_weft_fails(
-        WEFT_ERROR_DTYPE, weft_plan_feed(other, label, plan, next), "'label' is i32, the output f32");
+        WEFT_ERROR_DTYPE, weft_plan_feed(other, label, plan, next), "'label' is i32, but the output is f32");
     assert_weft_fails(
-        WEFT_ERROR_ARGUMENT, weft_plan_feed(plan, x, plan, label), "not among the plan's outputs");
+        WEFT_ERROR_ARGUMENT, weft_plan_feed(plan, x, plan, label), "not one of the plan's outputs");
     assert_weft_fails(
-        WEFT_ERROR_ARGUMENT, weft_plan_feed(plan, label, plan, names), "not among the plan's inputs");
+        WEFT_ERROR_ARGUMENT, weft_plan_feed(plan, label, plan, names), "not one of the plan's inputs");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_feed(plan, NULL, plan, names), "NULL");
     weft_plan_release(plan);
     weft_plan_release(other);
@@ -300,7 +300,7 @@ static void other_sizes_are_refused(void **state) {
     assert_weft_ok(weft_plan_write(two, x, numbers, 24));
     assert_weft_ok(weft_plan_run(two));
     assert_weft_fails(
-        WEFT_ERROR_ARGUMENT, weft_plan_feed(four, x, two, next), "48 bytes at batch 4, 24 were given");
+        WEFT_ERROR_ARGUMENT, weft_plan_feed(four, x, two, next), "48 bytes at batch 4, but 24 were given");
     weft_plan_release(two);
     weft_plan_release(four);
     weft_graph_release(graph);

@@ -120,7 +120,7 @@ static void tensors_without_a_name_are_described(void **state) {
     float got[3];
     assert_weft_ok(weft_plan_create(&plan, &z, 1, NULL));
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, y, got, sizeof got),
-        "weft_plan_read: add (batch, 3) (in weft_linear, scope 'head') is not among the plan's outputs");
+        "weft_plan_read: add (batch, 3) (in weft_linear, scope 'head') is not one of the plan's outputs");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, z, got, 4), "relu (batch, 3) has 12 bytes");
     weft_plan_release(plan);
     weft_graph_release(graph);

@@ -285,13 +285,12 @@ static void overflow_for_good_is_an_error(void **state) {
     begin_images(&n, 1);
     for (int i = 0; i < 3; i++) assert_weft_ok(step_images(&n, 0, 1, &loss));
     for (int i = 0; i < 30; i++) assert_weft_ok(step_images(&n, 0, (double)INFINITY, &loss));
-    assert_weft_fails(WEFT_ERROR_NOT_FINITE, step_images(&n, 0, (double)INFINITY, &loss), "from step 3 on",
+    assert_weft_fails(WEFT_ERROR_NOT_FINITE, step_images(&n, 0, (double)INFINITY, &loss), "since step 3 ",
         "6.1", "input 'x'");
     end_images(&n);
     begin_images(&n, 1e7f);
     for (int i = 0; i < 30; i++) assert_weft_ok(step_images(&n, 0, 1, &loss));
-    assert_weft_fails(
-        WEFT_ERROR_NOT_FINITE, step_images(&n, 0, 1, &loss), "from step 0 on", "with 'linear1.");
+    assert_weft_fails(WEFT_ERROR_NOT_FINITE, step_images(&n, 0, 1, &loss), "since step 0 ", "with 'linear1.");
     end_images(&n);
 }
 

@@ -89,7 +89,7 @@ static void hang_and_go_on(const char *folder, const char *said) {
     tuned_training_run(&t, AFTERWARDS, losses + steps);
     assert_memory_equal(losses, usual, (size_t)(steps + AFTERWARDS) * sizeof *losses);
     assert_non_null(strstr(log.text, said));
-    assert_non_null(strstr(log.text, "tuning between runs has ended"));
+    assert_non_null(strstr(log.text, "tuning between runs has stopped"));
     weft_plan *const next = tuned_training_plan(&t);
     assert_null(next->background);
     weft_plan_release(next);

@@ -254,8 +254,8 @@ static void lengths_that_do_not_fit(void **state) {
         int output;
         int64_t length;
         const char *line;
-    } cases[] = {{0, 0, "depends on WEFT_LENGTH: set the length of weft_plan_options"},
-        {0, -1, "a length of -1"},
+    } cases[] = {{0, 0, "depends on WEFT_LENGTH, so set length in weft_plan_options"},
+        {0, -1, "length is -1"},
         {0, ROWS + 1,
             "at length 13, slice of shape (length, 4): slice: 0..13 of axis 0 is outside 'places' (12, 4)"},
         {1, 2, "at length 2, slice of shape (batch, length - 2, 4)"}, {2, 2, "slice: -1..1 of axis 1"},

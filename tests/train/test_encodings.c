@@ -87,7 +87,8 @@ static void unknown_categories_are_refused(void **state) {
     judge j = make_judge(NULL, NULL);
     assert_ok(weft_trainer_run(j.trainer, training));
     assert_fails(weft_trainer_evaluate(j.trainer, other, NULL, NULL), WEFT_ERROR_ARGUMENT,
-        "column 'label': example 1 is 'wolf', which is not one of the 3 categories of the training: 'cat', "
+        "column 'label': example 1 is 'wolf', which is not one of the 3 categories of the training data: "
+        "'cat', "
         "'dog', 'fox'");
     assert_fails(weft_trainer_run(j.trainer, other), WEFT_ERROR_ARGUMENT, "example 1 is 'wolf'");
     assert_ok(weft_trainer_evaluate(j.trainer, wide, NULL, &accuracy));
@@ -232,7 +233,7 @@ static void series_take_the_scale_of_the_training(void **state) {
     assert_true(fabs((double)table_f32(alike, 0, 0) - 7 / sqrt(5)) < 1e-6); /* mean 4, deviation sqrt 5 */
     options.keep_scale = true;
     assert_fails(weft_dataset_open_series(&wrong, NULL, NULL, test_context(), later, &options),
-        WEFT_ERROR_ARGUMENT, "give one of them");
+        WEFT_ERROR_ARGUMENT, "set one of them");
     weft_graph *const graph = test_graph();
     weft_trainer *const trainer = make_mean_trainer(graph, "window", 2, 1, 0);
     assert_ok(weft_trainer_run(trainer, training));

@@ -193,7 +193,8 @@ static void schedules_refuse_sizes(void **state) {
         OF(cooldown, U64));
     weft_schedule steps = weft_multi_step_schedule(milestones, 2, 0.5f);
     steps.milestones[1] = (uint64_t)stand_ins[0];
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, rate_of(steps), "schedule: milestone = 120748753 is a placeholder");
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, rate_of(steps), "schedule: milestone = 120748753 is a placeholder");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_schedule_rate(&steps, (float)stand_ins[0], 0, &rate),
         "is a placeholder for a size");
 #undef OF

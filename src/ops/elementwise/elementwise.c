@@ -166,7 +166,7 @@ static weft_tensor *map_of_reshapes(wi_rewrite *rewrite, const weft_tensor *y, w
 
 static const wi_rule map_rules[] = {{"simplify", WI_STAGE_FORM, simplify},
     {"map of reshapes", WI_STAGE_FORM, map_of_reshapes},
-    {"order of memory", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
+    {"memory order", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
 
 /* ---- the rows ---- */
 

@@ -136,7 +136,7 @@ static weft_tensor *reshape_again(const weft_tensor *y, weft_tensor *const *inpu
 }
 
 static const wi_rule reshape_rules[] = {{"reshape of reshape", WI_STAGE_FORM, reshape_of_reshape},
-    {"order of memory", WI_STAGE_FORM, reshape_in_order}, {0}};
+    {"memory order", WI_STAGE_FORM, reshape_in_order}, {0}};
 const wi_op wi_op_reshape = {.name = "reshape",
     .kind = WI_VIEW,
     .view = reshape_view,
@@ -285,7 +285,7 @@ static weft_tensor *expand_again(const weft_tensor *y, weft_tensor *const *input
     return weft_expand(inputs[0], shape->rank, shape->dims);
 }
 
-static const wi_rule expand_rules[] = {{"order of memory", WI_STAGE_FORM, expand_in_order},
+static const wi_rule expand_rules[] = {{"memory order", WI_STAGE_FORM, expand_in_order},
     {"expand of expand", WI_STAGE_FORM, expand_of_expand}, {0}};
 const wi_op wi_op_expand = {.name = "expand",
     .kind = WI_VIEW,
@@ -350,7 +350,7 @@ static weft_tensor *concat_in_order(wi_rewrite *rewrite, const weft_tensor *y, w
     return wi_from_memory(&order, weft_concat(lying, count, order.axes[y->attributes->along.axis]));
 }
 
-static const wi_rule concat_rules[] = {{"order of memory", WI_STAGE_FORM, concat_in_order}, {0}};
+static const wi_rule concat_rules[] = {{"memory order", WI_STAGE_FORM, concat_in_order}, {0}};
 const wi_op wi_op_concat = {.name = "concat",
     .kind = WI_JOIN,
     .attribute_bytes = sizeof(wi_along_attributes),

@@ -18,7 +18,7 @@ static void same_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = g;
 }
 
-const wi_op wi_op_in_memory = {.name = "in memory",
+const wi_op wi_op_in_memory = {.name = "stored value",
     .kind = WI_VIEW,
     .view = same_view,
     .backward = same_backward,
@@ -92,8 +92,8 @@ static weft_tensor *padding_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
     return wi_from_memory(&order, wi_node(y->graph, y->op, &memory, 1, y->dtype, &lying, &in_memory));
 }
 
-static const wi_rule padding_rules[] = {
-    {"cut number", WI_STAGE_FORM, outside_number}, {"order of memory", WI_STAGE_FORM, padding_in_order}, {0}};
+static const wi_rule padding_rules[] = {{"padded constant", WI_STAGE_FORM, outside_number},
+    {"memory order", WI_STAGE_FORM, padding_in_order}, {0}};
 
 /* ---- zeros between ---- */
 
@@ -275,7 +275,8 @@ static weft_tensor *roll_again(const weft_tensor *y, weft_tensor *const *inputs,
 }
 
 static const wi_rule roll_rules[] = {{"roll of roll", WI_STAGE_FORM, roll_of_roll},
-    {"cut number", WI_STAGE_FORM, outside_number}, {"order of memory", WI_STAGE_FORM, padding_in_order}, {0}};
+    {"padded constant", WI_STAGE_FORM, outside_number}, {"memory order", WI_STAGE_FORM, padding_in_order},
+    {0}};
 const wi_op wi_op_roll = {.name = "roll",
     .kind = WI_MAP,
     .attribute_bytes = sizeof(wi_padding_attributes),

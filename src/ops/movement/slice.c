@@ -47,7 +47,7 @@ static weft_tensor *slice_of_expand(wi_rewrite *rewrite, const weft_tensor *y, w
 }
 
 static const wi_rule slice_rules[] = {{"slice of expand", WI_STAGE_FORM, slice_of_expand},
-    {"order of memory", WI_STAGE_FORM, slice_in_order}, {0}};
+    {"memory order", WI_STAGE_FORM, slice_in_order}, {0}};
 /* Multiples of the batch follow it, and are checked when they are made. */
 static weft_status slice_fits(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
@@ -265,7 +265,7 @@ static weft_tensor *flip_in_order(wi_rewrite *rewrite, const weft_tensor *y, wef
 }
 
 static const wi_rule flip_rules[] = {
-    {"flip of flip", WI_STAGE_FORM, flip_of_flip}, {"order of memory", WI_STAGE_FORM, flip_in_order}, {0}};
+    {"flip of flip", WI_STAGE_FORM, flip_of_flip}, {"memory order", WI_STAGE_FORM, flip_in_order}, {0}};
 const wi_op wi_op_flip = {.name = "flip",
     .kind = WI_VIEW,
     .attribute_bytes = sizeof(wi_over_attributes),

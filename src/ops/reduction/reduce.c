@@ -112,7 +112,7 @@ static weft_tensor *reduce_in_order(wi_rewrite *rewrite, const weft_tensor *y, w
         &order, reduce_keep(y->op, inputs[0]->inputs[0], wi_axes_in_memory(&order, axes), y->dtype));
 }
 
-static const wi_rule reduce_rules[] = {{"order of memory", WI_STAGE_FORM, reduce_in_order}, {0}};
+static const wi_rule reduce_rules[] = {{"memory order", WI_STAGE_FORM, reduce_in_order}, {0}};
 
 weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_sum, x, axes, x->dtype) : NULL;
