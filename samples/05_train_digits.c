@@ -13,16 +13,12 @@
 enum { DATA, MODEL, EPOCHS, BATCH, SEED, SAVE, ANSWERS, DEVICE, JSON, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = {"--data", OPTION_TEXT, "DIR", "folder of the IDX files", WEFT_SOURCE_DATA_DIR "/digits"},
-    [MODEL] = {"--model", OPTION_CHOICE, "cnn|mlp", "a network with convolutions, or with linear layers only",
-        "cnn"},
+    [MODEL] = {"--model", OPTION_CHOICE, "cnn|mlp", "network: convolutions, or linear layers only", "cnn"},
     [EPOCHS] = {"--epochs", OPTION_COUNT, "N", "passes over the training digits", "20"},
     [BATCH] = {"--batch", OPTION_COUNT, "N", "digits per step", "32"},
-    [SEED] = {"--seed", OPTION_SEED, "S", "random seed of the initial weights and the order of examples",
-        "0"},
-    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "file in which the trained weights are saved; default none",
-        NULL},
-    [ANSWERS] = {"--answers", OPTION_OUTPUT, "FILE.npy",
-        "NumPy file for the digits that the network predicts for the test images", NULL},
+    [SEED] = {"--seed", OPTION_SEED, "S", "random seed of the initial weights and order", "0"},
+    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "file for the trained weights; default none", NULL},
+    [ANSWERS] = {"--answers", OPTION_OUTPUT, "FILE.npy", "file for the predictions of the test images", NULL},
     [DEVICE] = {"--device", OPTION_TEXT, "SEL", "device: gpu, cpu, part of a name, or platform:device", NULL},
     [JSON] = {"--json", OPTION_FLAG, NULL, "prints the result as a JSON object on the last line", NULL},
 };

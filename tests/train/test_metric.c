@@ -270,7 +270,7 @@ static void misuse_is_refused(void **state) {
         {{.kind = WEFT_TOP_K, .k = 3}, 1, "k is 3 of only 2 classes"},
         {{.kind = WEFT_F1, .average = WEFT_AVERAGE_BINARY}, 3, "a binary average needs 2 classes, not 3"},
         {{.kind = WEFT_PERPLEXITY}, 1, "perplexity needs a width of one logit per class"},
-        {{.kind = WEFT_ACCURACY}, 0, "width 0"},
+        {{.kind = WEFT_ACCURACY}, 0, "width is 0"},
         {{.kind = WEFT_ACCURACY, .name = ""}, 3, "name"},
     };
     weft_metric_state *it = NULL;
