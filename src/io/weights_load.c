@@ -125,8 +125,8 @@ static weft_status list_candidates(load *l) {
     for (size_t i = 1; i < count; i++)
         if (by_name(&l->candidates[i - 1], &l->candidates[i]) == 0)
             WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "'%s': after its prefix is replaced, two tensors are called '%.100s'", l->path,
-                l->candidates[i].name);
+                "'%s': after the options prefix and into are applied, two tensors are called '%.100s'",
+                l->path, l->candidates[i].name);
     return WEFT_OK;
 }
 

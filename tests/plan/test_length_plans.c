@@ -351,8 +351,7 @@ static void ops_that_take_none_say_so(void **state) {
         {scaled_by_width, "the option scale must be set if the width depends on the batch or WEFT_LENGTH"},
         {smoothed, "label_smoothing"}, {second_gradient, "a second gradient needs a fixed number of steps"},
         {tails, "a capacity is 0.5, expected 1 because the number of rows depends on WEFT_LENGTH"},
-        {often, "reshape: the number of elements of (batch, length, length, length) has a too high power of "
-                "WEFT_LENGTH"},
+        {often, "reshape: too many axes of (batch, length, length, length) depend on WEFT_LENGTH"},
         {too_large_beside_it, "expand: (batch, length, 40249584) has a size"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -161,7 +161,7 @@ weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     wi_shape_count(&shape, &count_y, &power_y);
     if (count_x == INT64_MAX)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "reshape: the number of elements of %s has a too high power of %s",
+            "reshape: too many axes of %s depend on %s to count its elements",
             wi_shape_print(&x->shape, text_x), wi_length_word(graph));
     if (count_x != count_y || power_x != power_y)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s and %s have different numbers of elements",
