@@ -23,8 +23,8 @@ static weft_status measure_shape(wi_measure *item, const weft_metric *metric, co
     if (output->has_length && wi_shape_has_length(&output->shape, output->graph->length_symbol)) {
         char text[WI_SHAPE_TEXT];
         WI_FAIL(WEFT_ERROR_SHAPE,
-            "trainer: the output of the metric '%s' has the shape %s; it may depend on the batch, but not on "
-            "WEFT_LENGTH",
+            "trainer: the output of the metric '%s' has the shape %s, expected no variable size except the "
+            "batch",
             metric->name, wi_shape_print(&output->shape, text));
     }
     item->rows = 1;

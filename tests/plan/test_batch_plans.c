@@ -126,7 +126,7 @@ static void a_trainer_of_changes(void **state) {
     options.metrics = &metric;
     options.metric_count = 1;
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_trainer_create(&trainer, loss, &options),
-        "the metric 'mean_absolute_error' is of (batch - 1)");
+        "the output of the metric 'mean_absolute_error' has the shape (batch - 1)");
     weft_dataset_release(dataset);
     weft_graph_release(graph);
 }
