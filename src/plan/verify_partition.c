@@ -188,6 +188,15 @@ static weft_status check_sums(const wi_partition *p, const wi_step *step) {
     return WEFT_OK;
 }
 
+/* All reductions of a loop are over the loop's axes. */
+static weft_status check_axes(const wi_step *step, const wi_value *member) {
+    const bool reduces =
+        step->kind == WI_STEP_LOOP && member->node->op->kind == WI_REDUCE && member->copy_of < 0;
+    WI_REQUIRE(!reduces || (step->reduced != 0 && member->node->attributes->over.axes == step->reduced),
+        WI_PASS_PARTITION, "step", step->index, "a member reduces other axes than the step");
+    return WEFT_OK;
+}
+
 static weft_status check_step(const wi_partition *p, size_t index) {
     const wi_step *step = p->steps[index];
     WI_REQUIRE(
@@ -201,6 +210,7 @@ static weft_status check_step(const wi_partition *p, size_t index) {
         const wi_value *member = &p->values[value];
         WI_REQUIRE(member->state == WI_VALUE_MEMBER && member->step == (int)index && member->place == m,
             WI_PASS_PARTITION, "step", index, "a member belongs to another step, or is in it twice");
+        WI_TRY(check_axes(step, member));
         WI_TRY(check_inputs(p, step, m));
         WI_TRY(check_place_of(p, step, member));
     }
