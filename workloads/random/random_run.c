@@ -30,7 +30,7 @@ static void write_sources(run *r) {
 
 static bool fail(run *r, weft_status status) {
     const bool too_large =
-        status == WEFT_ERROR_DEVICE_MEMORY && strstr(weft_last_error(), "the largest buffer that") != NULL;
+        status == WEFT_ERROR_DEVICE_MEMORY && strstr(weft_last_error(), "the largest buffer of") != NULL;
     const bool refused = too_large || status == WEFT_ERROR_UNSUPPORTED || status == WEFT_ERROR_SHAPE ||
                          status == WEFT_ERROR_MEMORY_LIMIT || status == WEFT_ERROR_ARGUMENT;
     r->result->verdict = refused ? PROGRAM_REFUSED : PROGRAM_INTERNAL;

@@ -8,7 +8,7 @@ int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
     const int64_t index = axis < 0 ? axis + x->shape.rank : axis;
     if (index >= 0 && index < x->shape.rank) return (int)index;
     char text[WI_SHAPE_TEXT];
-    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %lld is not one of %s", op, (long long)axis,
+    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %lld is not an axis of %s", op, (long long)axis,
         wi_shape_print(&x->shape, text));
     return -1;
 }
@@ -114,7 +114,7 @@ static weft_tensor *reduce_in_order(wi_rewrite *rewrite, const weft_tensor *y, w
         &order, reduce_keep(y->op, inputs[0]->inputs[0], wi_axes_in_memory(&order, axes), y->dtype));
 }
 
-static const wi_rule reduce_rules[] = {{"order of memory", WI_STAGE_FORM, reduce_in_order}, {0}};
+static const wi_rule reduce_rules[] = {{"memory order", WI_STAGE_FORM, reduce_in_order}, {0}};
 
 weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_sum, x, axes, x->dtype) : NULL;
