@@ -143,7 +143,7 @@ static weft_status fail_with_name(weft_plan *plan) {
     if (s.found) name_node(s.found, where);
     WI_FAIL(WEFT_ERROR_NOT_FINITE,
         "loss scaling: since step %" PRIu64 " (counted from 0) the gradients have inf or NaN even at the "
-                                            "smallest loss scale, %g; the overflow begins in %s",
+        "smallest loss scale, %g; the overflow begins in %s",
         (uint64_t)began, (double)scaling->options.least, where);
 }
 

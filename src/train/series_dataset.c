@@ -133,9 +133,9 @@ static weft_status read_options(weft_series_options *options, const weft_series_
             "weft_dataset_open_series: validation is %g, expected 0 or more and below 1",
             options->validation);
     if (options->like && options->keep_scale)
-        WI_FAIL(
-            WEFT_ERROR_ARGUMENT, "weft_dataset_open_series: the options like, which normalises the numbers, "
-                                 "and keep_scale, which does not, are both set: set one of them");
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_open_series: the options like, which normalises the numbers, "
+            "and keep_scale, which does not, are both set: set one of them");
     if (options->window > INT32_MAX || options->horizon > INT32_MAX || options->stride > INT32_MAX)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_series: window, horizon or stride is above %d",
             INT32_MAX);
