@@ -1,4 +1,5 @@
-/* Assignments beside readers of the old value in one step: a reduction whose result replaces a state, and what compares the two. */
+/* Assigned values that lie in their state's memory, and those that may not: a sum that replaces a state, beside readers of the old value in
+ * the same step; and a sum that is an output, too. */
 #include "support/fixture.h"
 
 #include <stdlib.h>
@@ -9,23 +10,24 @@ enum { ROWS = 7, RUNS = 3 };
 typedef struct sums {
     weft_graph *graph;
     weft_plan *plan;
-    weft_tensor *x, *last, *change, *product;
+    weft_tensor *x, *last, *sum, *change, *product;
     int64_t columns;
     bool transposed;
 } sums;
 
-static sums sums_of(int64_t columns, bool transposed) {
+/* shows: the sum is an output, too. */
+static sums sums_of(int64_t columns, bool transposed, bool shows) {
     sums s = {.graph = test_graph(), .columns = columns, .transposed = transposed};
     const int64_t wide[] = {ROWS, columns}, high[] = {columns, ROWS};
     const int64_t row[] = {1, columns}, column[] = {columns, 1}, axis[] = {transposed, WEFT_END};
     s.x = weft_input_shape(s.graph, "x", WEFT_F32, 2, transposed ? high : wide);
     s.last = weft_state_shape(s.graph, "last", WEFT_F32, (weft_initialiser){.kind = WEFT_INIT_CONSTANT}, 2,
         transposed ? column : row);
-    weft_tensor *const sum = weft_sum_axes(s.x, axis, true);
-    s.change = weft_sub(sum, s.last);
-    s.product = weft_mul(s.last, sum);
-    weft_tensor *const outputs[] = {sum, s.change, s.product, weft_assign(s.last, sum)};
-    assert_weft_ok(weft_plan_create(&s.plan, outputs, 4, NULL));
+    s.sum = weft_sum_axes(s.x, axis, true);
+    s.change = weft_sub(s.sum, s.last);
+    s.product = weft_mul(s.last, s.sum);
+    weft_tensor *const outputs[] = {s.change, s.product, weft_assign(s.last, s.sum), s.sum};
+    assert_weft_ok(weft_plan_create(&s.plan, outputs, shows ? 4 : 3, NULL));
     return s;
 }
 
@@ -75,7 +77,7 @@ static void test_readers_of_a_replaced_sum(void **state) {
     static const int64_t sizes[] = {1, 15, 16, 40, 300};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int transposed = 0; transposed < 2; transposed++) {
-            const sums s = sums_of(sizes[i], transposed);
+            const sums s = sums_of(sizes[i], transposed, false);
             for (int run = 0; run < RUNS; run++) {
                 run_once(&s, run);
                 assert_old_value_was_read(&s, run);
@@ -85,7 +87,32 @@ static void test_readers_of_a_replaced_sum(void **state) {
         }
 }
 
+/* An output that is assigned to a state, too, stays as the run left it when another plan, or the program, changes the state. */
+static void test_output_stays(void **state) {
+    (void)state;
+    enum { COLUMNS = 16 };
+    const sums s = sums_of(COLUMNS, false, true);
+    weft_plan *other = NULL;
+    weft_tensor *const changes[] = {weft_assign(s.last, weft_add_number(s.last, 1))};
+    float wanted[COLUMNS], got[COLUMNS];
+    assert_weft_ok(weft_plan_create(&other, changes, 1, NULL));
+    run_once(&s, 0);
+    assert_weft_ok(weft_plan_run(other));
+    assert_weft_ok(weft_plan_read(s.plan, s.sum, got, sizeof got));
+    for (int i = 0; i < COLUMNS; i++) assert_true(got[i] == sum_in(0, i));
+    assert_weft_ok(weft_tensor_read(s.last, got, sizeof got));
+    for (int i = 0; i < COLUMNS; i++) assert_true(got[i] == sum_in(0, i) + 1);
+    for (int i = 0; i < COLUMNS; i++) wanted[i] = -1;
+    assert_weft_ok(weft_tensor_write(s.last, wanted, sizeof wanted));
+    assert_weft_ok(weft_plan_read(s.plan, s.sum, got, sizeof got));
+    for (int i = 0; i < COLUMNS; i++) assert_true(got[i] == sum_in(0, i));
+    weft_plan_release(other);
+    weft_plan_release(s.plan);
+    weft_graph_release(s.graph);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_readers_of_a_replaced_sum)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_readers_of_a_replaced_sum), cmocka_unit_test(test_output_stays)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
