@@ -1,9 +1,10 @@
-/* What a save replaces: links, modes, and what a killed process left. */
+/* What a save replaces: links, modes, what a killed process left, and a disk that reports late that it could not write. */
 #include "base/file_target.h"
 #include "base/platform.h"
 #include "base/trusted_file.h"
 #include "support/checks.h"
 #include "support/scratch.h"
+#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -135,6 +136,27 @@ static void a_kept_file_is_no_link(void **state) {
     assert_true(!distrusted && !data);
 }
 
+/* In the place of the C library's. */
+static bool disk_fails;
+int fsync(int file) {
+    if (!disk_fails) return fdatasync(file);
+    errno = EIO;
+    return -1;
+}
+
+/* What was written, as far as write() knows, and did not reach the disk. */
+static void what_the_disk_lost_replaces_nothing(void **state) {
+    (void)state;
+    put("lost", "old");
+    disk_fails = true;
+    const weft_status atomic = save("lost", "new"), private = save_private("lost");
+    disk_fails = false;
+    assert_int_equal(atomic, WEFT_ERROR_FILE);
+    assert_fails(private, WEFT_ERROR_FILE, "cannot write '");
+    assert_holds("lost", "old");
+    assert_int_equal(scratch_count(folder, "lost", NULL), 1);
+}
+
 static void what_is_no_file_stays(void **state) {
     (void)state;
     assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
@@ -171,6 +193,7 @@ int main(void) {
         cmocka_unit_test(a_file_keeps_its_mode),
         cmocka_unit_test(a_private_file_replaces_what_has_its_name),
         cmocka_unit_test(a_kept_file_is_no_link),
+        cmocka_unit_test(what_the_disk_lost_replaces_nothing),
         cmocka_unit_test(what_is_no_file_stays),
         cmocka_unit_test(only_our_temporaries_are_removed),
         cmocka_unit_test(names_of_temporaries),

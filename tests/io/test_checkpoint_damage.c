@@ -182,6 +182,31 @@ static void other_networks_are_told_apart(void **state) {
     weft_graph_release(longer);
 }
 
+/* Nothing of a file that is refused stays, be it of another network or damaged. */
+static void what_is_refused_is_let_go(void **state) {
+    (void)state;
+    char path[PATH_ROOM];
+    keep_path(path, "refused");
+    scratch_allocator allocator;
+    scratch_allocator_init(&allocator, -1);
+    weft_context *const context =
+        test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .allocator = &allocator.hooks});
+    weft_graph *graphs[2] = {NULL};
+    for (int i = 0; i < 2; i++) {
+        assert_ok(weft_graph_create(&graphs[i], context));
+        assert_non_null(weft_parameter(graphs[i], "w", weft_fill(1), 4 + i));
+    }
+    assert_ok(weft_checkpoint_save(graphs[0], path, NULL, 0));
+    const long before = atomic_load(&allocator.live);
+    assert_ok(weft_checkpoint_load(graphs[0], path, NULL, 0));
+    assert_fails(weft_checkpoint_load(graphs[1], path, NULL, 0), WEFT_ERROR_SHAPE, "tensor 'w'");
+    write_bytes(path, "damaged", 7);
+    assert_fails(weft_checkpoint_load(graphs[0], path, NULL, 0), WEFT_ERROR_FORMAT, path);
+    assert_int_equal(atomic_load(&allocator.live), before);
+    for (int i = 0; i < 2; i++) weft_graph_release(graphs[i]);
+    weft_context_release(context);
+}
+
 static void another_seed_is_refused_where_it_matters(void **state) {
     (void)state;
     char path[PATH_ROOM];
@@ -280,6 +305,7 @@ int main(void) {
         cmocka_unit_test(every_cut_and_every_flipped_byte_is_noticed),
         cmocka_unit_test(signed_nonsense_is_refused),
         cmocka_unit_test(other_networks_are_told_apart),
+        cmocka_unit_test(what_is_refused_is_let_go),
         cmocka_unit_test(another_seed_is_refused_where_it_matters),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
         cmocka_unit_test(folders_that_cannot_be_written_are_named),

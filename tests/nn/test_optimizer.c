@@ -37,13 +37,23 @@ typedef struct element {
 } element;
 
 static void reference_step(element *e, double g, int t, double rate, const weft_optimizer *o) {
-    g += (double)o->weight_decay * e->p;
+    const double decay = (double)o->weight_decay;
+    if (o->kind == WEFT_ADAMW || o->kind == WEFT_LION)
+        e->p -= rate * decay * e->p;
+    else
+        g += decay * e->p;
     if (o->kind == WEFT_SGD) {
         e->v = t == 1 ? g : (double)o->momentum * e->v + g;
         e->p -= rate * e->v;
         return;
     }
     const double beta1 = (double)o->beta1, beta2 = (double)o->beta2;
+    if (o->kind == WEFT_LION) {
+        const double blend = beta1 * e->m + (1.0 - beta1) * g;
+        e->p -= rate * ((blend > 0) - (blend < 0));
+        e->m = beta2 * e->m + (1.0 - beta2) * g;
+        return;
+    }
     e->m = beta1 * e->m + (1.0 - beta1) * g;
     e->v = beta2 * e->v + (1.0 - beta2) * g * g;
     const double m = e->m / (1.0 - pow(beta1, t)), v = e->v / (1.0 - pow(beta2, t));
@@ -100,6 +110,13 @@ static void the_rate_may_change_between_runs(void **state) {
     decayed.weight_decay = 0.2f;
     follow(test_context(), weft_sgd_momentum(0.1f, 0.8f, 0.3f), 0.02f);
     follow(test_context(), decayed, 0.01f);
+}
+
+/* A decoupled decay shrinks the parameters and stays out of the gradient. */
+static void decay_may_be_decoupled(void **state) {
+    (void)state;
+    follow(test_context(), weft_adamw(0.05f, 0.4f), 0.02f);
+    follow(test_context(), weft_lion(0.05f, 0.4f), 0.02f);
 }
 
 /* ---- centered RMSprop: gradients that hardly change, or not at all ---- */
@@ -373,6 +390,7 @@ int main(void) {
         cmocka_unit_test(constant_gradients_take_bounded_steps),
         cmocka_unit_test(nearly_constant_gradients_keep_their_variance),
         cmocka_unit_test(the_rate_may_change_between_runs),
+        cmocka_unit_test(decay_may_be_decoupled),
         cmocka_unit_test(constructors_give_the_defaults),
         cmocka_unit_test(the_update_is_one_launch),
         cmocka_unit_test(fields_out_of_range_are_refused),

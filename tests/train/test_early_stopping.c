@@ -112,6 +112,34 @@ static void patience_ends_the_training(void **state) {
     }
 }
 
+static bool stop_after_four(void *user, const weft_epoch *state) {
+    return note_epoch(user, state) && state->epoch != 3;
+}
+
+/* The third epoch is the best; one without an improvement is before the stop, and the second one behind it. */
+static void patience_goes_on_after_a_checkpoint(void **state) {
+    (void)state;
+    static const float weights[EPOCHS] = {4, 3, 2, 3, 3, 3, 3, 3};
+    char *const folder = scratch_make();
+    weft_training_info info;
+    for (int resumed = 0; resumed < 2; resumed++) {
+        course it = make_course(weights);
+        weft_trainer *trainer = NULL;
+        const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .epochs = EPOCHS, .batch = 2,
+            .validation = it.data, .early_stopping = {.patience = 2}, .step = write_weight,
+            .on_epoch = stop_after_four, .user = &it, .checkpoint = folder};
+        assert_ok(weft_trainer_create(&trainer, it.loss, &options));
+        if (resumed) assert_ok(weft_trainer_resume(trainer, folder, NULL));
+        assert_ok(weft_trainer_run(trainer, it.data));
+        weft_trainer_get_info(trainer, &info);
+        assert_int_equal(it.epochs, resumed ? 1 : 4);
+        assert_int_equal(info.stopped_early, resumed);
+        assert_int_equal(info.best_epoch, 2);
+        end(&it, trainer);
+    }
+    scratch_remove(folder);
+}
+
 static void the_best_weights_come_back(void **state) {
     (void)state;
     static const float weights[EPOCHS] = {4, 3, 2, 3, 1.5f, 3, 3, 3}, no_good[EPOCHS] = {NAN, NAN, NAN, NAN};
@@ -224,6 +252,7 @@ static void misuse_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patience_ends_the_training),
+        cmocka_unit_test(patience_goes_on_after_a_checkpoint),
         cmocka_unit_test(the_best_weights_come_back),
         cmocka_unit_test(they_come_back_after_an_error_too),
         cmocka_unit_test(named_states_are_weights_too),

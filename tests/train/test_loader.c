@@ -2,6 +2,7 @@
 /* test threads */
 #include "support/checks.h"
 #include "support/fixture.h"
+#include <unistd.h>
 #include <weft/train.h>
 
 enum { EXAMPLES = 103, BATCH = 10 };
@@ -204,6 +205,39 @@ static void an_epoch_may_be_abandoned(void **state) {
     weft_loader_release(NULL);
 }
 
+/* Several threads make a batch together: they are amid one of an epoch when the next epoch begins. */
+static void threads_amid_a_batch_begin_anew(void **state) {
+    (void)state;
+    enum { MANY = 4096, WIDTH = 512, AHEAD = 15, ROUNDS = 10, SECONDS = 60 };
+    static int32_t numbers[MANY];
+    static float rows[MANY][WIDTH]; /* so wide that batches take their time */
+    weft_dataset *dataset = NULL;
+    weft_loader *loader = NULL;
+    const weft_column columns[] = {{.name = "number", .dtype = WEFT_I32, .data = numbers},
+        {.name = "row", .dtype = WEFT_F32, .rank = 1, .dims = {WIDTH}, .data = rows}};
+    const weft_loader_options options = {
+        WEFT_LOADER_OPTIONS_INIT, .batch = MANY / (AHEAD + 1), .threads = 4, .prefetch = AHEAD};
+    for (int32_t i = 0; i < MANY; i++) numbers[i] = i;
+    assert_ok(weft_dataset_from_memory(&dataset, test_context(), MANY, columns, 2));
+    assert_ok(weft_loader_create(&loader, dataset, &options));
+    alarm(SECONDS); /* a batch that is never whole is waited for without end */
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        size_t examples = 0, seen = 0;
+        const void *batch[2];
+        assert_ok(weft_loader_begin(loader, 2 * round));
+        assert_ok(weft_loader_next(loader, &examples, batch));
+        assert_ok(weft_loader_begin(loader, 2 * round + 1));
+        while (assert_ok(weft_loader_next(loader, &examples, batch)), examples) {
+            assert_memory_equal(batch[0], numbers + seen, examples * sizeof *numbers);
+            seen += examples;
+        }
+        assert_int_equal(seen, MANY);
+    }
+    alarm(0);
+    weft_loader_release(loader);
+    weft_dataset_release(dataset);
+}
+
 static void misuse_is_refused(void **state) {
     (void)state;
     weft_loader *loader = NULL;
@@ -239,6 +273,7 @@ int main(void) {
         cmocka_unit_test(last_batch),
         cmocka_unit_test(batches_stay_valid),
         cmocka_unit_test(an_epoch_may_be_abandoned),
+        cmocka_unit_test(threads_amid_a_batch_begin_anew),
         cmocka_unit_test(misuse_is_refused),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <weft/weft.h>
 
-enum { POINTS = 160, BATCH = 8, STEPS = 60, EVERY = 3, INPUTS = 6, UNITS = 12 };
+enum { POINTS = 160, BATCH = 8, STEPS = 60, EVERY = 3, INTERVAL = 5, INPUTS = 6, UNITS = 12 };
 
 typedef struct training {
     weft_context *context;
@@ -28,7 +28,10 @@ static void note_line(void *user, weft_log_level level, const char *line) {
 
 static bool on_step(void *user, const weft_epoch *state) {
     training *const t = user;
+    weft_loss_scale now;
     assert_weft_ok(weft_scalar_get(weft_minimize_rate(t->graph), &t->rates[state->step - 1]));
+    assert_weft_ok(weft_graph_loss_scale(t->graph, &now));
+    assert_true(now.good_steps < INTERVAL); /* with the last of them the scale has grown */
     return state->step != t->stop_at;
 }
 
@@ -47,7 +50,7 @@ static weft_dataset *make_dataset(weft_context *context) {
     return dataset;
 }
 
-/* The scale doubles every five steps, so that it overflows again and again. */
+/* The scale doubles every INTERVAL steps, so that it overflows again and again. */
 static void begin(training *t, const char *folder, size_t stop_at) {
     *t = (training){.stop_at = stop_at};
     t->context = test_context_open(
@@ -55,7 +58,7 @@ static void begin(training *t, const char *folder, size_t stop_at) {
     t->dataset = make_dataset(t->context);
     assert_weft_ok(weft_graph_create(&t->graph, t->context));
     assert_weft_ok(weft_graph_set_loss_scaling(
-        t->graph, &(weft_loss_scaling){WEFT_LOSS_SCALING_INIT, .initial = 0x1p20f, .interval = 5}));
+        t->graph, &(weft_loss_scaling){WEFT_LOSS_SCALING_INIT, .initial = 0x1p20f, .interval = INTERVAL}));
     weft_tensor *const x = weft_input(t->graph, "x", WEFT_F32, INPUTS);
     weft_tensor *const h = weft_relu(weft_batch_norm(weft_linear(x, UNITS)));
     weft_tensor *const logits = weft_linear(weft_dropout(weft_tanh(weft_linear(h, UNITS)), 0.1f), 2);
