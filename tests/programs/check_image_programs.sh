@@ -50,7 +50,7 @@ wait $running
 [ $? -eq 143 ] || fail "SIGTERM: not the exit status 143"
 grep -q "stopped by signal 15 after step [1-9][0-9]*; --resume continues" "$work/stopped.err" ||
     fail "SIGTERM: $(cat "$work/stopped.err")"
-refused 1 "is a checkpoint of another training" $two --save "$work/parts.safetensors" --checkpoint "$folder"
+refused 1 "already has a checkpoint of another training" $two --save "$work/parts.safetensors" --checkpoint "$folder"
 "$train" $two --save "$work/parts.safetensors" --checkpoint "$folder" --resume >"$work/resumed.txt" ||
     fail "--resume failed"
 grep -q "continuing after step [1-9]" "$work/resumed.txt" || fail "--resume did not continue"
@@ -67,7 +67,7 @@ program=$classify
 helps "--weights FILE"
 refused 2 "--weights is missing" "$image"
 refused 2 "IMAGE is missing" --weights "$weights"
-refused 2 "no model 'resnet21'; there are lenet5" --weights "$weights" --model resnet21 "$image"
+refused 2 "there is no model 'resnet21'; the models are lenet5" --weights "$weights" --model resnet21 "$image"
 refused 2 "--classes is 7, but there are 10 names of classes" --weights "$weights" --classes 7 "$image"
 refused 2 "--size is 5000, but must be at most 4096" --weights "$weights" --size 5000 "$image"
 refused 2 "cannot read '$work/none'" --weights "$weights" --names "$work/none" "$image"

@@ -40,9 +40,9 @@ tensors() {
     tail -c +$((length + 9)) "$1"
 }
 
-# What the user is told about the training, without times.
+# What the user is told about the training, without times: a run that was stopped after its last step has no time of a step.
 told() {
-    grep -v -e '^continuing after step' "$work/$1.out" | sed -E 's/[0-9.]+ m?s( |,|$)/TIME\1/g'
+    grep -v -e '^continuing after step' "$work/$1.out" | sed -E -e 's/[0-9.]+ m?s( |,|$)/TIME\1/g' -e 's/, TIME a step//'
 }
 
 # stop_after_save OPTION...: a run of parts that gets SIGTERM once it has saved a checkpoint.
