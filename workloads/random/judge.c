@@ -138,6 +138,11 @@ static double loss_at(const slope_of *s, double along, double across) {
     return loss_with_size(s, along, across, NULL);
 }
 
+/* The larger one; NaN where one of them is NaN, which says that nothing is known. */
+static double most_of(double a, double b) {
+    return isnan(a) || isnan(b) ? NAN : fmax(a, b);
+}
+
 /* The second difference with steps of this width in both directions, at a point that is moved along them. */
 static double mixed(const slope_of *s, double along, double across, double h) {
     return (loss_at(s, along + h, across + h) - loss_at(s, along + h, across - h) -
@@ -170,17 +175,17 @@ static double pure(const slope_of *s, double along, double across, double h) {
            (h * h);
 }
 
-/* A corner of the first slope that the steps of a second difference reach gives other widths and other points another value. A jump at the
+/* A corner of the first slope that the steps of a second difference reach gives other widths and other points another value, as does a
+ * slope that bends much within the steps; the end of the domain makes it NaN. A jump at the
  * point itself may cancel out of these, as that of a remainder of equal numbers, and not of differences in one direction. */
 static double second_bend(const slope_of *s, double value) {
     const double h = SECOND_STEP, far = 4 * h;
     const double others[] = {mixed(s, 0, 0, 2 * h), mixed(s, 0, 0, 0.5 * h), mixed(s, far, 0, h),
         mixed(s, -far, 0, h), mixed(s, 0, far, h), mixed(s, 0, -far, h)};
     double bend = 0;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        bend = isnan(others[i]) ? NAN : fmax(bend, fabs(others[i] - value));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) bend = most_of(bend, fabs(others[i] - value));
     const double jumps[] = {pure(s, 1, 0, h) - pure(s, 1, 0, h / 2), pure(s, 0, 1, h) - pure(s, 0, 1, h / 2)};
-    for (int i = 0; i < 2; i++) bend = isnan(jumps[i]) ? NAN : fmax(bend, fabs(jumps[i]));
+    for (int i = 0; i < 2; i++) bend = most_of(bend, fabs(jumps[i]));
     return bend;
 }
 
@@ -193,8 +198,7 @@ static double jump(const slope_of *s, double value, double least) {
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         const double h = steps[i];
         if (h < STEP && 1e-15 * size / h > 0.1 * least) continue;
-        const double off = fabs((loss_at(s, h, 0) - loss_at(s, -h, 0)) / (2 * h) - value);
-        most = isnan(off) ? NAN : fmax(most, off);
+        most = most_of(most, fabs((loss_at(s, h, 0) - loss_at(s, -h, 0)) / (2 * h) - value));
     }
     return most;
 }
@@ -202,7 +206,7 @@ static double jump(const slope_of *s, double value, double least) {
 /* By which slopes on either side differ: large where the loss has a corner. */
 static double bend_of(const slope_of *s, double value, double least) {
     if (s->across) return second_bend(s, value);
-    return fmax(fabs(loss_at(s, STEP, 0) - 2 * loss_at(s, 0, 0) + loss_at(s, -STEP, 0)) / STEP,
+    return most_of(fabs(loss_at(s, STEP, 0) - 2 * loss_at(s, 0, 0) + loss_at(s, -STEP, 0)) / STEP,
         jump(s, value, least));
 }
 
@@ -211,10 +215,7 @@ static double conditioned(slope_of s, double value) {
     double most = 0;
     const weft_dtype stored = program_stored(s.p);
     s.noise = stored == WEFT_F32 ? 4e-7 : stored == WEFT_BF16 ? 8e-3 : 1e-3;
-    for (s.noise_seed = 1; s.noise_seed <= 2; s.noise_seed++) {
-        const double off = fabs(measure(&s) - value);
-        most = isnan(off) ? NAN : fmax(most, off);
-    }
+    for (s.noise_seed = 1; s.noise_seed <= 2; s.noise_seed++) most = most_of(most, fabs(measure(&s) - value));
     return 6 * most;
 }
 
@@ -234,9 +235,8 @@ static double stored_interval(const slope_of *s) {
             s->stored[i] = program_stored_gradient(
                 s->p, s->context, s->sizes, s->sources, s->source, s->across != NULL, i);
         if (!s->stored[i]) return NAN;
-        const double off =
-            fabs(product_of(s->stored[i], s->direction) - product_of(s->stored[0], s->direction));
-        most = isnan(off) ? NAN : fmax(most, off);
+        most = most_of(
+            most, fabs(product_of(s->stored[i], s->direction) - product_of(s->stored[0], s->direction)));
     }
     return 4 * most;
 }
