@@ -9,7 +9,7 @@
 #include <string.h>
 
 extern const oracle_op oracle_op_batch_norm, oracle_op_instance_norm, oracle_op_layer_norm, oracle_op_exp,
-    oracle_op_mul, oracle_op_tanh, oracle_op_less, oracle_op_logical_and;
+    oracle_op_mul, oracle_op_tanh, oracle_op_less, oracle_op_logical_and, oracle_op_var, oracle_op_add;
 
 enum { X, MEAN, VARIANCE, BATCHES, NORM, VALUES };
 
@@ -153,6 +153,40 @@ static void test_other_terms(void **state) {
         program_run(&p, test_context(), &result);
         f64_pool_release(mark);
         if (result.verdict != PROGRAM_RIGHT) fail_msg("program %d: %s", (int)p.number, result.line);
+    }
+}
+
+static program_value call_of(const oracle_op *op, int a, int b) {
+    program_value value = {.is_call = true, .source = {.dtype = WEFT_F32}};
+    value.call = (oracle_call){.op = op, .inputs = {a, b}, .input_count = 1 + (b >= 0), .dims = {WEFT_END}};
+    return value;
+}
+
+/* Two numbers have an infinite variance with the correction 2. What is added to it has a gradient, as has what is added to the terms beside it;
+ * of an infinite loss no difference tells this. The terms beside it are judged. */
+static void test_infinite_terms(void **state) {
+    (void)state;
+    program p = {.seed = 1, .format = WEFT_F32, .batch = 1, .length = 1, .count = 5};
+    p.values[0] = source_of(PROGRAM_INPUT, WEFT_F32, 2, WEFT_END);
+    p.values[1] = source_of(PROGRAM_INPUT, WEFT_F32, 3, WEFT_END);
+    p.values[2] = call_of(&oracle_op_var, 0, -1);
+    p.values[2].call.integers[2] = 2;
+    p.values[3] = call_of(&oracle_op_add, 2, 1);
+    p.values[4] = call_of(&oracle_op_exp, 1, -1);
+    p.loss[0] = 3, p.loss[1] = 4;
+    p.loss_count = 2;
+    oracle_op wrong = oracle_op_exp;
+    wrong.evaluate = oracle_op_tanh.evaluate;
+    for (p.number = 0; p.number < 12; p.number++) {
+        program_result result;
+        const f64_mark mark = f64_pool_mark();
+        p.values[4].call.op = &oracle_op_exp;
+        program_run(&p, test_context(), &result);
+        if (result.verdict != PROGRAM_RIGHT) fail_msg("program %d: %s", (int)p.number, result.line);
+        p.values[4].call.op = &wrong;
+        program_run(&p, test_context(), &result);
+        assert_int_equal(result.verdict, PROGRAM_WRONG);
+        f64_pool_release(mark);
     }
 }
 
@@ -316,9 +350,9 @@ static void test_empty_results(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_effects),
         cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_cancelled_factor),
-        cmocka_unit_test(test_other_terms), cmocka_unit_test(test_rounded_slopes),
-        cmocka_unit_test(test_uncertain_answers), cmocka_unit_test(test_edges_of_domains),
-        cmocka_unit_test(test_rounded_on_the_way), cmocka_unit_test(test_equal_within_errors),
-        cmocka_unit_test(test_empty_results)};
+        cmocka_unit_test(test_other_terms), cmocka_unit_test(test_infinite_terms),
+        cmocka_unit_test(test_rounded_slopes), cmocka_unit_test(test_uncertain_answers),
+        cmocka_unit_test(test_edges_of_domains), cmocka_unit_test(test_rounded_on_the_way),
+        cmocka_unit_test(test_equal_within_errors), cmocka_unit_test(test_empty_results)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

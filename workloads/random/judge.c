@@ -123,7 +123,7 @@ static double loss_with_size(const slope_of *s, double along, double across, dou
     for (int term = 0; term < s->p->loss_count; term++) {
         if (!program_depends(s->p, s->p->loss[term], s->source)) continue;
         const f64_array *const value = values[s->p->loss[term]], *const before = s->sources[s->p->loss[term]];
-        const f64_array *const weights = program_loss_weights(s->p, term, value);
+        const f64_array *const weights = program_loss_weights(s->p, term, before);
         for (size_t i = 0; i < value->count; i++) {
             if (!isfinite(before->value[i])) continue;
             loss += (value->value[i] - before->value[i]) * weights->value[i];

@@ -114,6 +114,8 @@ f64_array *program_loss_weights(const program *p, int term, const f64_array *val
     program_random random = program_random_of(p->seed, p->number, 2000 + (uint64_t)term);
     for (size_t i = 0; i < weights->count; i++)
         weights->value[i] = program_nearest(program_stored(p), program_random_between(&random, -1, 1));
+    for (size_t i = 0; i < weights->count; i++)
+        if (!isfinite(value->value[i])) weights->value[i] = 0;
     return weights;
 }
 

@@ -113,7 +113,8 @@ f64_array *program_source_values(const program *p, int value, const oracle_sizes
  * shows how far roundings may carry. */
 void program_evaluate(
     const program *p, const oracle_sizes *sizes, f64_array **values, double noise, uint64_t noise_seed);
-/* The elements of the weights that the loss has for its term. */
+/* The elements of the weights that the loss has for its term: 0 where this value of it is not finite, as no difference of the loss tells
+ * a gradient by such a term, which a rule may give. */
 f64_array *program_loss_weights(const program *p, int term, const f64_array *value);
 /* Does the value depend on the other one? */
 bool program_depends(const program *p, int value, int on);
