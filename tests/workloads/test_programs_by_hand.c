@@ -189,6 +189,14 @@ static void test_axes_as_text(void **state) {
     memcpy(flip.dims, (int64_t[]){-1, 0, WEFT_END}, 3 * sizeof *flip.dims);
     add_call(&p, flip, WEFT_F32, true);
     assert_printed(&p, "weft_flip_axes(v0, (const int64_t[]){-1, 0, WEFT_END})");
+    oracle_call var = call_of(oracle_find("var"), x, -1, -1), norm = call_of(oracle_find("norm"), x, -1, -1);
+    memcpy(var.dims, (int64_t[]){-2, 1, WEFT_END}, 3 * sizeof *var.dims);
+    memcpy(norm.dims, var.dims, sizeof norm.dims);
+    norm.numbers[0] = 2;
+    add_call(&p, var, WEFT_F32, true);
+    add_call(&p, norm, WEFT_F32, true);
+    assert_printed(&p, "weft_var_with(v0, 0, (const int64_t[]){-2, 1, WEFT_END}, false)");
+    assert_printed(&p, "weft_norm_with(v0, 2, (const int64_t[]){-2, 1, WEFT_END}, false)");
     oracle_call split = call_of(oracle_find("split"), x, -1, -1);
     memcpy(split.integers, (int64_t[]){1, 2, 3}, 3 * sizeof *split.integers);
     add_call(&p, split, WEFT_F32, true);
