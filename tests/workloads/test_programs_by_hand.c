@@ -132,6 +132,27 @@ static void test_stored_sums(void **state) {
     if (result.verdict != PROGRAM_RIGHT) fail_msg("%s", result.line);
 }
 
+/* The two terms of a binary cross-entropy cancel out where targets are above 1: rounding is relative to the terms. */
+static void test_cancelling_losses(void **state) {
+    (void)state;
+    static const struct {
+        const char *op;
+        double low, high;
+    } rows[] = {{"bce", 0.01, 0.99}, {"bce_with_logits", -6, 6}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        program p = begin();
+        const int x = add_input(&p, WEFT_F32, 64, 63), t = add_input(&p, WEFT_F32, 64, 63);
+        p.values[x].source.low = rows[i].low, p.values[x].source.high = rows[i].high;
+        p.values[t].source.low = 1, p.values[t].source.high = 4;
+        oracle_call call = call_of(oracle_find(rows[i].op), x, t, -1);
+        call.integers[0] = WEFT_LOSS_NONE;
+        add_call(&p, call, WEFT_F32, true);
+        const program_result result = run(&p);
+        if (result.verdict != PROGRAM_RIGHT) fail_msg("%s: %s", rows[i].op, result.line);
+        assert_int_equal(result.tally.unjudged, 0);
+    }
+}
+
 /* ---- making smaller ---- */
 
 /* A random op of which zeros are wanted. */
@@ -310,6 +331,7 @@ int main(void) {
         cmocka_unit_test(test_corner_of_a_gradient),
         cmocka_unit_test(test_jumps_of_values),
         cmocka_unit_test(test_stored_sums),
+        cmocka_unit_test(test_cancelling_losses),
         cmocka_unit_test(test_streams_of_a_smaller_program),
         cmocka_unit_test(test_axes_as_text),
         cmocka_unit_test(test_offsets),

@@ -60,7 +60,8 @@ static double carried_if_equal(f64_function *f, const double *x, const double *e
     return fmax(distance(f(x[0], x[0], 0), y), distance(f(x[1], x[1], 0), y));
 }
 
-f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *b, const f64_array *c) {
+f64_array *f64_map_sum(
+    f64_function *function, f64_function *size, const f64_array *a, const f64_array *b, const f64_array *c) {
     const f64_array *const inputs[3] = {a, b, c};
     int rank = 0;
     int64_t dims[WEFT_MAX_RANK] = {0}, index[WEFT_MAX_RANK] = {0};
@@ -75,13 +76,17 @@ f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *
         }
         y->value[at] = function(x[0], x[1], x[2]);
         if (f64_tracks_errors()) {
-            y->error[at] = rounding(y->value[at]);
+            y->error[at] = rounding(size(x[0], x[1], x[2]));
             for (int i = 0; i < 3; i++) y->error[at] += carried(function, x, i, errors[i], y->value[at]);
             if (b && !c) y->error[at] += carried_if_equal(function, x, errors, y->value[at]);
         }
         f64_next(index, rank, dims);
     }
     return y;
+}
+
+f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *b, const f64_array *c) {
+    return f64_map_sum(function, function, a, b, c);
 }
 
 #define ELEMENTWISE(name, formula)                                                                           \

@@ -59,6 +59,9 @@ int f64_axis(int64_t axis, int rank);
 typedef double f64_function(double a, double b, double c);
 /* NULL for the inputs that the function does not use. */
 f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *b, const f64_array *c);
+/* The same where the function adds up terms that may cancel out: `size` is the sum of their absolute values, which rounding is relative to. */
+f64_array *f64_map_sum(
+    f64_function *function, f64_function *size, const f64_array *a, const f64_array *b, const f64_array *c);
 f64_array *f64_add(const f64_array *a, const f64_array *b);
 f64_array *f64_sub(const f64_array *a, const f64_array *b);
 f64_array *f64_mul(const f64_array *a, const f64_array *b);
