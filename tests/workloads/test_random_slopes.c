@@ -5,7 +5,7 @@
 #include <math.h>
 
 extern const oracle_op oracle_op_relu, oracle_op_neg, oracle_op_add, oracle_op_exp, oracle_op_trunc,
-    oracle_op_tanh, oracle_op_mul, oracle_op_remainder, oracle_op_log;
+    oracle_op_tanh, oracle_op_mul, oracle_op_remainder, oracle_op_log, oracle_op_norm;
 
 enum { SEED = 7, PLACES = 60 };
 #define FACTOR 1e4 /* the third source, where a program has one */
@@ -159,10 +159,19 @@ static void test_saturated(void **state) {
     assert_false(accepted_on(test_context(), &p, 1 + 1 / FACTOR, -1, 0, false));
 }
 
+/* The norm of exp(60) is in the range of f32 and its square is not: the gradient is 0 or NaN there, which is not reported. */
+static void test_beyond_the_range(void **state) {
+    (void)state;
+    program p = chain(&oracle_op_exp, &oracle_op_norm);
+    p.values[3].call.numbers[0] = 2;
+    assert_true(accepted(&p, 60, 0, 0, false));
+    assert_false(accepted(&p, 20, 0, 0, false));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_corners), cmocka_unit_test(test_large_losses),
         cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_stairs),
         cmocka_unit_test(test_jumps_of_second_slopes), cmocka_unit_test(test_ends_of_domains),
-        cmocka_unit_test(test_saturated)};
+        cmocka_unit_test(test_saturated), cmocka_unit_test(test_beyond_the_range)};
     return test_finish(cmocka_run_group_tests_name("slopes of random programs", tests, NULL, NULL));
 }

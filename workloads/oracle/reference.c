@@ -32,7 +32,8 @@ static void broadcast_into(const f64_array *a, int *rank, int64_t *dims) {
 /* ---- elementwise ---- */
 
 static double rounding(double value) {
-    return isfinite(value) ? fmax(4 * f64_ulp(value), 1e-6 * fabs(value)) + f64_stored_rounding(value) : 0;
+    if (!isfinite(value)) return 0;
+    return fmax(4 * f64_ulp(value), 1e-6 * fabs(value)) + f64_stored_rounding(value) + f64_overflow(value);
 }
 
 /* From y to another value. Where one of them alone is NaN nothing is known: an argument lies within its error of the edge of the domain. */
@@ -154,14 +155,17 @@ static f64_array *reduction_end(const reduction *r, bool keep) {
 static f64_array *sum_over(const f64_array *a, const int64_t *axes, bool keep, bool mean) {
     const reduction r = reduction_begin(a, axes);
     const double divisor = mean ? r.length : 1, allowed = 1e-6 * log2(r.length);
+    f64_array *const sizes = f64_copy(r.result);
     int64_t index[WEFT_MAX_RANK] = {0};
     for (size_t i = 0; i < a->count; i++, f64_next(index, a->rank, a->dims)) {
         const size_t at = broadcast_offset(r.result, a->rank, index);
         r.result->value[at] += a->value[i] / divisor;
         r.result->error[at] += (a->error[i] + allowed * fabs(a->value[i])) / divisor;
+        sizes->value[at] += fabs(a->value[i]);
     }
     for (size_t i = 0; i < r.result->count; i++)
-        r.result->error[i] += f64_ulp(r.result->value[i]) + f64_stored_rounding(r.result->value[i]);
+        r.result->error[i] += f64_ulp(r.result->value[i]) + f64_stored_rounding(r.result->value[i]) +
+                              f64_overflow(sizes->value[i]);
     return reduction_end(&r, keep);
 }
 
@@ -217,15 +221,16 @@ static void dot(f64_array *y, size_t at, const f64_array *a, size_t row, const f
     const size_t k = (size_t)a->dims[a->rank - 1], n = (size_t)b->dims[b->rank - 1];
     const double allowed = 1e-6 * log2((double)k);
     const double *const x = a->value + row * k, *const y_column = b->value + column;
-    double sum = 0, error = 0;
+    double sum = 0, terms = 0, error = 0;
     for (size_t i = 0; i < k; i++) sum += x[i] * y_column[i * n];
     y->value[at] = sum;
     for (size_t i = 0; i < k && f64_tracks_errors(); i++) {
         const double of_a = a->error[row * k + i], of_b = b->error[column + i * n];
         const double size = fabs(y_column[i * n]);
         error += allowed * fabs(x[i]) * size + of_a * (size + of_b) + of_b * fabs(x[i]);
+        terms += fabs(x[i]) * size;
     }
-    y->error[at] = error + f64_ulp(sum) + f64_stored_rounding(sum);
+    y->error[at] = error + f64_ulp(sum) + f64_stored_rounding(sum) + f64_overflow(terms);
 }
 
 f64_array *f64_matmul(const f64_array *a, const f64_array *b) {

@@ -90,6 +90,10 @@ double f64_ulp(double value) {
     return ldexp(1, ilogb(size) - 23);
 }
 
+double f64_overflow(double size) {
+    return isfinite(size) && fabs(size) > F64_LARGEST ? INFINITY : 0;
+}
+
 bool f64_may_meet(double gap, double error) {
     return !isfinite(error) || (error > 1e-37 ? gap <= error : gap != 0 && gap < 1e-37);
 }

@@ -21,15 +21,10 @@ static double spread_of(const f64_array *a) {
     return a->count ? sqrt(squares / (double)a->count) : 0;
 }
 
-/* Beyond it a format has infinities, or rounds to them on the way. */
-static double largest_of(weft_dtype dtype) {
-    return dtype == WEFT_F16 ? 60000 : 3e38;
-}
-
 /* How far the element may be off; negative where that is so far that nothing is judged by it. */
 static double allowance(weft_dtype dtype, double wanted, double error, double spread) {
     if (is_whole(dtype)) return error < 0.5 ? 0 : -1;
-    if (isfinite(wanted) && fabs(wanted) + error > largest_of(dtype)) return -1;
+    if (isfinite(wanted) && fabs(wanted) + error > program_largest(dtype)) return -1;
     if (isnan(error) || error > 0.05 * fmax(fabs(wanted), spread)) return error < 1e-30 ? 1e-30 : -1;
     return error + 2 * program_rounding(dtype, wanted) + 1e-37;
 }
@@ -242,16 +237,20 @@ static double stored_interval(const slope_of *s) {
 }
 
 /* Is something NaN between the source and the loss? A comparison or a maximum may hide it: the loss's differences are those of another
- * function then. */
-static bool hides_nan(const slope_of *s) {
+ * function then. With `unknown`: or something of which nothing is known in f32, as where numbers on the way are beyond its range. */
+static bool hides_nan(const slope_of *s, bool unknown) {
     const f64_mark mark = f64_pool_mark();
     f64_array *values[PROGRAM_VALUES];
     bool nan = false;
     memcpy(values, s->sources, (size_t)s->p->count * sizeof *values);
+    f64_track_errors(unknown);
     program_evaluate(s->p, s->sizes, values, 0, 0);
+    f64_track_errors(false);
     for (int i = s->source; i < s->p->count; i++) {
         if (!program_depends(s->p, i, s->source)) continue;
-        for (size_t k = 0; k < values[i]->count; k++) nan = nan || isnan(values[i]->value[k]);
+        for (size_t k = 0; k < values[i]->count; k++)
+            nan = nan || isnan(values[i]->value[k]) ||
+                  (unknown && isfinite(values[i]->value[k]) && !isfinite(values[i]->error[k]));
     }
     f64_pool_release(mark);
     return nan;
@@ -270,11 +269,11 @@ static slope_verdict judge_slope(const slope_of *s, double along, double expecte
     const double rough = stored == WEFT_F32 ? 1e-4 : stored == WEFT_BF16 ? 4e-2 : 5e-3;
     const double allowed = rough * size + 1e-7 + (s->across ? 1e-3 * fabs(expected) + 1e-4 : 0);
     const double off = fabs(along - expected);
-    if (off <= allowed || (isnan(along) && (isnan(expected) || hides_nan(s)))) return SLOPE_RIGHT;
+    if (off <= allowed || (isnan(along) && (isnan(expected) || hides_nan(s, false)))) return SLOPE_RIGHT;
     const double uncertain = allowed + conditioned(*s, expected), interval = uncertain + rounded(s);
     if (!is_small(uncertain, expected, size)) return SLOPE_UNJUDGED;
     if (off <= interval) return SLOPE_RIGHT;
-    if (!(bend_of(s, expected, 0.2 * off) <= 0.2 * off) || hides_nan(s)) return SLOPE_UNJUDGED;
+    if (!(bend_of(s, expected, 0.2 * off) <= 0.2 * off) || hides_nan(s, true)) return SLOPE_UNJUDGED;
     if (s->cancels) return SLOPE_UNJUDGED;
     const double stored_too = stored_interval(s);
     if (isnan(stored_too) && stored == WEFT_F32) return SLOPE_WRONG;

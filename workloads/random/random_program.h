@@ -128,6 +128,8 @@ int program_draws_before(const program *p, int value);
 double program_nearest(weft_dtype dtype, double value);
 /* The format that results may be stored in: that of its floats, or of mixed precision. */
 weft_dtype program_stored(const program *p);
+/* Beyond it a format has infinities, or rounds to them on the way. */
+double program_largest(weft_dtype dtype);
 /* The spacing of numbers of a 16-bit format around the value; 0 for other formats. */
 double program_rounding(weft_dtype dtype, double value);
 
