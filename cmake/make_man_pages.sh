@@ -6,9 +6,7 @@ shift 2
 mkdir -p "$folder"
 for program; do
     name=$(basename "$program")
-    purpose=$("$program" --help | sed -n 2p)
-    # The usage of the command "weft" is a list; the other programs say in their second line what they do.
-    [ "$name" != weft ] || purpose="lists OpenCL devices, checks that they compute right, and measures."
+    purpose=$("$program" --help | sed -n 2p) # the sentence after the usage
     purpose=$(printf '%s' "${purpose%.}" | sed 's/^./\L&/')
     # help2man gives the program's path to a shell as it is: from the program's folder it has no blank.
     (cd "$(dirname "$program")" &&

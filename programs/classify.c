@@ -14,15 +14,20 @@ enum { WEIGHTS, MODEL, NAMES, CLASSES, TOP, SIZE, GREY, DEVICE, JSON, OPTIONS };
 
 static const char program[] = "classify";
 static option options[OPTIONS] = {
-    [WEIGHTS] = {"--weights", OPTION_TEXT, "FILE", "a safetensors file; needed", NULL},
-    [MODEL] = {"--model", OPTION_TEXT, "NAME", "alexnet, or a network of weft/models.h", "resnet20"},
-    [NAMES] = {"--names", OPTION_TEXT, "FILE", "a class's name a line; default the weights' .names", NULL},
-    [CLASSES] = {"--classes", OPTION_COUNT, "N", "how many; default as there are names, else 10", NULL},
-    [TOP] = {"--top", OPTION_COUNT, "N", "how many are told", "5"},
-    [SIZE] = {"--size", OPTION_COUNT, "N", "side of the network's input; default as the model has it", NULL},
-    [GREY] = {"--grey", OPTION_FLAG, NULL, "the network takes one channel", NULL},
-    [DEVICE] = {"--device", OPTION_TEXT, "SEL", "gpu, cpu, a part of a name, platform:device", NULL},
-    [JSON] = {"--json", OPTION_FLAG, NULL, "a JSON object", NULL},
+    [WEIGHTS] = {"--weights", OPTION_TEXT, "FILE", "safetensors file with the network's weights; required",
+        NULL},
+    [MODEL] = {"--model", OPTION_TEXT, "NAME", "network: alexnet, or one of weft/models.h", "resnet20"},
+    [NAMES] = {"--names", OPTION_TEXT, "FILE",
+        "file with one class name per line; default FILE.names of the weights", NULL},
+    [CLASSES] = {"--classes", OPTION_COUNT, "N", "number of classes; default the number of names, else 10",
+        NULL},
+    [TOP] = {"--top", OPTION_COUNT, "N", "number of classes to show", "5"},
+    [SIZE] = {"--size", OPTION_COUNT, "N", "height and width of the network's input; default the model's",
+        NULL},
+    [GREY] = {"--grey", OPTION_FLAG, NULL, "converts the image to grey, for networks with one input channel",
+        NULL},
+    [DEVICE] = {"--device", OPTION_TEXT, "SEL", "device: gpu, cpu, part of a name, or platform:device", NULL},
+    [JSON] = {"--json", OPTION_FLAG, NULL, "prints the result as a JSON object", NULL},
 };
 
 /* What was asked for, checked. */
@@ -49,7 +54,7 @@ static bool count_classes(request *r) {
     r->top = option_count_of(&options[TOP]);
     if (r->top > r->classes) r->top = r->classes;
     if (!named || named == r->classes) return true;
-    fprintf(stderr, "%s: --classes is %zu, but there are names of %zu\n", program, asked, named);
+    fprintf(stderr, "%s: --classes is %zu, but there are %zu names of classes\n", program, asked, named);
     return false;
 }
 
@@ -64,7 +69,9 @@ static bool make_request(request *r, const char *image) {
     r->format = image_format_of(r->model);
     if (options[SIZE].text) r->format.side = (int64_t)option_count_of(&options[SIZE]);
     if (r->format.side <= LARGEST) return true;
-    return fprintf(stderr, "%s: --size is %s, at most %d\n", program, options[SIZE].text, LARGEST), false;
+    return fprintf(
+               stderr, "%s: --size is %s, but must be at most %d\n", program, options[SIZE].text, LARGEST),
+           false;
 }
 
 /* The middle of the image. A large network sees 7/8 of the shorter side, as it was trained; a small one all.
@@ -162,7 +169,7 @@ static weft_status classify(request *r) {
     if (!status) show_classes(r, shares);
     if (status) fprintf(stderr, "%s: %s", program, *weft_last_error() ? weft_last_error() : "out of memory");
     if (r->weights_differ)
-        fprintf(stderr, "; are these weights of %s for %zu classes?", r->model, r->classes);
+        fprintf(stderr, "; check that the weights belong to %s with %zu classes", r->model, r->classes);
     if (status) fprintf(stderr, "\n");
     weft_context_release(context);
     free(pixels);
@@ -172,7 +179,7 @@ static weft_status classify(request *r) {
 
 int main(int argc, char **argv) {
     command_line line = {.program = program,
-        .purpose = "Tells what is in a PNG or JPEG image.",
+        .purpose = "Classifies a PNG or JPEG image with a trained network.",
         .options = options,
         .option_count = OPTIONS,
         .operand_sign = "IMAGE"};

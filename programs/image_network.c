@@ -9,7 +9,7 @@ bool image_network_known(const char *program, const char *model) {
     size_t i = 0;
     while (weft_model_name(i) && strcmp(weft_model_name(i), model) != 0) i++;
     if (weft_model_name(i)) return true;
-    fprintf(stderr, "%s: no model '%s'; there are", program, model);
+    fprintf(stderr, "%s: there is no model '%s'; the models are", program, model);
     for (i = 0; weft_model_name(i); i++) fprintf(stderr, "%s %s", i ? "," : "", weft_model_name(i));
     fprintf(stderr, "\n");
     return false;
@@ -77,8 +77,7 @@ bool class_names_read(class_names *names, const char *program, const char *path)
     if (!names->text || !cut_lines(names)) {
         fprintf(stderr, "%s: cannot read '%s': %s\n", program, path, strerror(errno));
     } else if (names->count == 0) {
-        fprintf(
-            stderr, "%s: '%s' is empty; it should hold the name of a class on each line\n", program, path);
+        fprintf(stderr, "%s: '%s' is empty, expected the name of one class on each line\n", program, path);
     } else {
         return true;
     }

@@ -20,18 +20,19 @@ enum { DATA, MODEL, EPOCHS, BATCH, RATE, SEED, FROM, SAVE, DEVICE, JSON, OPTIONS
 
 static const char program[] = "train_cifar";
 static option options[OPTIONS] = {
-    [DATA] = {"--data", OPTION_TEXT, "DIR", "the folder of CIFAR's binary files; without it, the digits",
+    [DATA] = {"--data", OPTION_TEXT, "DIR", "folder of CIFAR's binary files; default the digits of Weft",
         NULL},
-    [MODEL] = {"--model", OPTION_CHOICE, "alexnet|resnet20|resnet56", "the network", "resnet20"},
+    [MODEL] = {"--model", OPTION_CHOICE, "alexnet|resnet20|resnet56", "network to train", "resnet20"},
     [EPOCHS] = {"--epochs", OPTION_COUNT, "N", "passes over the training images", "20"},
-    [BATCH] = {"--batch", OPTION_COUNT, "N", "images a step", "128"},
-    [RATE] = {"--rate", OPTION_RATE, "R", "falls from this to 0 by a cosine; default 0.1, alexnet 0.01",
+    [BATCH] = {"--batch", OPTION_COUNT, "N", "images per step", "128"},
+    [RATE] = {"--rate", OPTION_RATE, "R",
+        "first learning rate, which falls to 0 by a cosine; default 0.1, alexnet 0.01", NULL},
+    [SEED] = {"--seed", OPTION_SEED, "S", "random seed of the initial weights, order and augmentation", "0"},
+    [FROM] = {"--from", OPTION_TEXT, "FILE", "file of initial weights, saved by an earlier run", NULL},
+    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "file for the trained weights; default MODEL.safetensors",
         NULL},
-    [SEED] = {"--seed", OPTION_SEED, "S", "of first weights, order and augmentation", "0"},
-    [FROM] = {"--from", OPTION_TEXT, "FILE", "weights to begin with, as saved before", NULL},
-    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "where the weights go; default NAME.safetensors", NULL},
-    [DEVICE] = {"--device", OPTION_TEXT, "SEL", "gpu, cpu, a part of a name, platform:device", NULL},
-    [JSON] = {"--json", OPTION_FLAG, NULL, "the result as a JSON object on the last line", NULL},
+    [DEVICE] = {"--device", OPTION_TEXT, "SEL", "device: gpu, cpu, part of a name, or platform:device", NULL},
+    [JSON] = {"--json", OPTION_FLAG, NULL, "prints the result as a JSON object on the last line", NULL},
 };
 
 /* What there is to learn. */
@@ -77,7 +78,7 @@ static weft_status open_cifar(run *r, const char *folder) {
     if (!ten && !hundred) {
         fprintf(stderr,
             "%s: '%s' has neither data_batch_1.bin (CIFAR-10) nor train.bin (CIFAR-100); unpack the binary "
-            "version from https://www.cs.toronto.edu/~kriz/cifar.html there\n",
+            "version of https://www.cs.toronto.edu/~kriz/cifar.html in this folder\n",
             program, folder);
         r->said = true;
         return WEFT_ERROR_FILE;
@@ -204,7 +205,7 @@ static weft_status train(run *r, const command_line *line) {
     if (!status) status = folder ? open_cifar(r, folder) : open_all_digits(r);
     if (!status) status = make_trainer(r, line);
     if (status) return status;
-    printf("%s: %zu images for training, %zu for the test\n", r->pictures.name,
+    printf("%s: %zu training images, %zu test images\n", r->pictures.name,
         weft_dataset_size(r->pictures.training), weft_dataset_size(r->pictures.test));
     r->said = !class_names_write(r->pictures.training, 1, r->pictures.classes, program, r->names);
     if (r->said) return WEFT_ERROR_FILE;

@@ -12,15 +12,15 @@
 
 enum { DATA, MODEL, EPOCHS, BATCH, SEED, SAVE, ANSWERS, DEVICE, JSON, OPTIONS };
 static option options[OPTIONS] = {
-    [DATA] = {"--data", OPTION_TEXT, "DIR", "the IDX files", WEFT_SOURCE_DATA_DIR "/digits"},
-    [MODEL] = {"--model", OPTION_CHOICE, "cnn|mlp", "convolutions, or linear layers alone", "cnn"},
+    [DATA] = {"--data", OPTION_TEXT, "DIR", "folder of the IDX files", WEFT_SOURCE_DATA_DIR "/digits"},
+    [MODEL] = {"--model", OPTION_CHOICE, "cnn|mlp", "network: convolutions, or linear layers only", "cnn"},
     [EPOCHS] = {"--epochs", OPTION_COUNT, "N", "passes over the training digits", "20"},
-    [BATCH] = {"--batch", OPTION_COUNT, "N", "digits a step", "32"},
-    [SEED] = {"--seed", OPTION_SEED, "S", "of first weights and order", "0"},
-    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "where the weights go; else they are not saved", NULL},
-    [ANSWERS] = {"--answers", OPTION_OUTPUT, "FILE.npy", "what the network reads in the test images", NULL},
-    [DEVICE] = {"--device", OPTION_TEXT, "SEL", "gpu, cpu, a part of a name, platform:device", NULL},
-    [JSON] = {"--json", OPTION_FLAG, NULL, "the result as a JSON object on the last line", NULL},
+    [BATCH] = {"--batch", OPTION_COUNT, "N", "digits per step", "32"},
+    [SEED] = {"--seed", OPTION_SEED, "S", "random seed of the initial weights and order", "0"},
+    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "file for the trained weights; default none", NULL},
+    [ANSWERS] = {"--answers", OPTION_OUTPUT, "FILE.npy", "file for the predictions of the test images", NULL},
+    [DEVICE] = {"--device", OPTION_TEXT, "SEL", "device: gpu, cpu, part of a name, or platform:device", NULL},
+    [JSON] = {"--json", OPTION_FLAG, NULL, "prints the result as a JSON object on the last line", NULL},
 };
 
 static weft_tensor *network(weft_tensor *x) {

@@ -46,7 +46,7 @@ static weft_status print_confusion(const weft_metric_state *confusion, const wef
     size_t count = 0;
     weft_status status = weft_metric_values(confusion, counts, sizeof counts / sizeof *counts, &count);
     for (size_t i = 0; i < kinds && kinds <= MOST_KINDS && status == WEFT_OK; i++) {
-        printf("%-16s is taken for", weft_dataset_category(rows, 1, (int32_t)i));
+        printf("%-16s is classified as", weft_dataset_category(rows, 1, (int32_t)i));
         for (size_t j = 0; j < kinds; j++) printf(" %4.0f", counts[i * kinds + j]);
         printf("\n");
     }
@@ -56,7 +56,7 @@ static weft_status print_confusion(const weft_metric_state *confusion, const wef
 int main(int argc, char **argv) {
     const char *built_here = WEFT_SOURCE_DATA_DIR "/fruit/fruit.csv";
     command_line line = {.program = "train_table",
-        .purpose = "Learns the kind of a fruit from its measures, in a CSV table.",
+        .purpose = "Learns the kind of a fruit from its measurements, which a CSV table gives.",
         .operand_sign = "TABLE.csv",
         .operand = access(built_here, R_OK) == 0 ? built_here : "data/fruit/fruit.csv",
         .trains = true};

@@ -7,15 +7,15 @@
 enum { STREAMS = 16, STEPS = 32 };
 enum { DATA, LEVEL, CELL, EPOCHS, SEED, LENGTH, SAVE, JSON, OPTIONS };
 static option options[OPTIONS] = {
-    [DATA] = {"--data", OPTION_TEXT, "FILE", "the text; else the one that comes with Weft", NULL},
-    [LEVEL] = {"--level", OPTION_CHOICE, "char|word", "what is predicted", "char"},
-    [CELL] = {"--cell", OPTION_CHOICE, "lstm|gru|rnn", "the recurrent layers", "lstm"},
+    [DATA] = {"--data", OPTION_TEXT, "FILE", "text file; default the text that comes with Weft", NULL},
+    [LEVEL] = {"--level", OPTION_CHOICE, "char|word", "unit of text that the model predicts", "char"},
+    [CELL] = {"--cell", OPTION_CHOICE, "lstm|gru|rnn", "kind of the recurrent layers", "lstm"},
     [EPOCHS] = {"--epochs", OPTION_COUNT, "N", "passes over the text", "20"},
-    [SEED] = {"--seed", OPTION_SEED, "S", "of first weights and of the text that is written", "0"},
-    [LENGTH] = {"--length", OPTION_COUNT, "N", "how many characters or words are written", "300"},
-    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "where the model goes, for generate; else it is not saved",
+    [SEED] = {"--seed", OPTION_SEED, "S", "random seed of the initial weights and of the written text", "0"},
+    [LENGTH] = {"--length", OPTION_COUNT, "N", "number of characters or words to write", "300"},
+    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "file in which the model is saved for generate; default none",
         NULL},
-    [JSON] = {"--json", OPTION_FLAG, NULL, "the result as a JSON object on the last line", NULL},
+    [JSON] = {"--json", OPTION_FLAG, NULL, "prints the result as a JSON object on the last line", NULL},
 };
 static bool terminal = false;
 
@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
     weft_status status;
     int stopped = 0;
     command_line line = {.program = "train_text",
-        .purpose = "Trains a language model on a text and writes some more of it.",
+        .purpose = "Trains a language model on a text and writes more text with it.",
         .options = options,
         .option_count = OPTIONS,
         .trains = true};

@@ -6,12 +6,15 @@
 
 enum { MODEL, CELL, PROMPT, TEMPERATURE, LENGTH, SEED, OPTIONS };
 static option options[OPTIONS] = {
-    [MODEL] = {"--model", OPTION_TEXT, "FILE", "what train_text --save has left; needed", NULL},
-    [CELL] = {"--cell", OPTION_CHOICE, "lstm|gru|rnn", "as it was trained", "lstm"},
-    [PROMPT] = {"--prompt", OPTION_TEXT, "TEXT", "what it goes on from; else a new line", NULL},
-    [TEMPERATURE] = {"--temperature", OPTION_AMOUNT, "T", "0 always takes the likeliest", "0.7"},
-    [LENGTH] = {"--length", OPTION_COUNT, "N", "how many characters or words", "300"},
-    [SEED] = {"--seed", OPTION_SEED, "S", "of the choices", "0"},
+    [MODEL] = {"--model", OPTION_TEXT, "FILE", "model file that train_text --save wrote; required", NULL},
+    [CELL] = {"--cell", OPTION_CHOICE, "lstm|gru|rnn",
+        "kind of the recurrent layers with which it was trained", "lstm"},
+    [PROMPT] = {"--prompt", OPTION_TEXT, "TEXT",
+        "beginning of the text, which the model continues; default a new line", NULL},
+    [TEMPERATURE] = {"--temperature", OPTION_AMOUNT, "T",
+        "randomness; 0 always takes the most probable token", "0.7"},
+    [LENGTH] = {"--length", OPTION_COUNT, "N", "number of characters or words to write", "300"},
+    [SEED] = {"--seed", OPTION_SEED, "S", "random seed of the choices", "0"},
 };
 
 /* All but the last of its tokens, in order, change the state of the model; *last is what the next one follows. */
@@ -46,14 +49,16 @@ int main(int argc, char **argv) {
     weft_status status;
     int end = 0;
     command_line line = {.program = "generate",
-        .purpose = "Writes text with a model that train_text has trained.",
+        .purpose = "Writes text with a model that was trained by train_text.",
         .options = options,
         .option_count = OPTIONS};
 
     if (!command_line_read(&line, argc, argv, &end)) return end;
     const char *model_file = options[MODEL].text;
     if (!model_file)
-        return fprintf(stderr, "generate: --model FILE says which model, one of train_text --save\n"), 2;
+        return fprintf(stderr,
+                   "generate: --model FILE is missing; it must name a model that train_text --save wrote\n"),
+               2;
     if ((status = weft_context_create(&context, &shown))) goto done;
     if ((status = load_vocabulary(&vocabulary, context, model_file))) goto done;
 

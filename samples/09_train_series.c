@@ -39,11 +39,11 @@ static weft_status print_forecasts(
         const double target = (double)targets[i], before = (double)windows[i * WINDOW + WINDOW - SEASON];
         errors += fabs((double)next - target) * deviation;
         seasonal += fabs(before - target) * deviation;
-        printf("row %2zu: forecast %8.1f, was %8.1f\n", i + 1, (double)next * deviation + mean,
+        printf("row %2zu: forecast %8.1f, actual %8.1f\n", i + 1, (double)next * deviation + mean,
             target * deviation + mean);
     }
-    printf("mean absolute error %.1f; of the value a season ago %.1f\n", errors / (double)count,
-        seasonal / (double)count);
+    printf("mean absolute error %.1f; of a forecast by the value one season earlier %.1f\n",
+        errors / (double)count, seasonal / (double)count);
     return WEFT_OK;
 }
 
@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     const char *shipped = WEFT_SOURCE_DATA_DIR "/series/passengers.csv";
     command_line line = {.program = "train_series",
         .purpose =
-            "Learns to forecast a series of numbers by month, and shows its forecasts of the last rows.",
+            "Learns to forecast a series of monthly numbers, and shows its forecasts of the last rows.",
         .operand_sign = "SERIES.csv",
         .operand = access(shipped, R_OK) == 0 ? shipped : "data/series/passengers.csv",
         .trains = true};

@@ -6,7 +6,7 @@
 #include <weft/short_names.h>
 
 enum { BATCH_SIZE = 128, CODE = 4, WIDTH = 64 };
-static option steps = {"--steps", OPTION_COUNT, "N", "steps of each network", "2000"};
+static option steps = {"--steps", OPTION_COUNT, "N", "training steps of each network", "2000"};
 
 /* Two hidden layers; in a scope that shares, each call of one name is the same network. */
 static tensor *network(graph *g, const char *name, tensor *x, int64_t units) {
@@ -72,7 +72,7 @@ static status train(training_loop *loop) {
 
 int main(int argc, char **argv) {
     command_line line = {"gan",
-        "Two networks learn by each other: one to draw points near a circle, one to tell them from real "
+        "Trains two networks against each other: one draws points near a circle, one tells them from real "
         "ones.",
         &steps, 1, .loops = true};
     return loop_main(&line, argc, argv, train);

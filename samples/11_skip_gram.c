@@ -12,10 +12,11 @@
 enum { WINDOW = 4, PICKED = 6, WIDTH = 64 }; /* picked: a word of the context, and five others */
 enum { DATA, STEPS, PAIRS, TABLE, OPTIONS };
 static option options[OPTIONS] = {
-    [DATA] = {"--data", OPTION_TEXT, "FILE", "a text of words", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "2000"},
-    [PAIRS] = {"--batch", OPTION_COUNT, "N", "pairs of words in each", "256"},
-    [TABLE] = {"--table", OPTION_COUNT, "N", "rows of the tables, of which the text uses the first", "1"},
+    [DATA] = {"--data", OPTION_TEXT, "FILE", "text file", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "2000"},
+    [PAIRS] = {"--batch", OPTION_COUNT, "N", "pairs of words per update", "256"},
+    [TABLE] = {"--table", OPTION_COUNT, "N", "rows of the embedding tables; the text uses only the first",
+        "1"},
 };
 
 /* A batch: words, and for each one of its neighbours, then words from anywhere. */
@@ -76,6 +77,6 @@ done:
 
 int main(int argc, char **argv) {
     command_line line = {
-        "skip_gram", "Learns vectors of the words of a text.", options, OPTIONS, .loops = true};
+        "skip_gram", "Learns a vector for each word of a text.", options, OPTIONS, .loops = true};
     return loop_main(&line, argc, argv, train);
 }

@@ -10,17 +10,20 @@
 #endif
 enum { DATA, STEPS, SEQUENCES, LAYERS, WIDTH, HEADS, PLACES, PROMPT, TEMPERATURE, LIKELIEST, SHARE, OPTIONS };
 static option options[OPTIONS] = {
-    [DATA] = {"--data", OPTION_TEXT, "FILE", "the text", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "1000"},
-    [SEQUENCES] = {"--batch", OPTION_COUNT, "N", "sequences in each", "16"},
-    [LAYERS] = {"--layers", OPTION_COUNT, "N", "blocks", "2"},
-    [WIDTH] = {"--width", OPTION_COUNT, "N", "numbers for each character", "64"},
-    [HEADS] = {"--heads", OPTION_COUNT, "N", "heads of attention, a divisor of the width", "4"},
-    [PLACES] = {"--context", OPTION_COUNT, "N", "characters of a sequence, and of what it writes", "64"},
-    [PROMPT] = {"--prompt", OPTION_TEXT, "TEXT", "what it goes on from", "Alice "},
-    [TEMPERATURE] = {"--temperature", OPTION_AMOUNT, "T", "0 always takes the likeliest", "0.8"},
-    [LIKELIEST] = {"--top-k", OPTION_COUNT, "K", "draws among the K likeliest", "20"},
-    [SHARE] = {"--top-p", OPTION_RATE, "P", "of these, among the likeliest that add up to P", "0.95"},
+    [DATA] = {"--data", OPTION_TEXT, "FILE", "text file", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "1000"},
+    [SEQUENCES] = {"--batch", OPTION_COUNT, "N", "sequences per update", "16"},
+    [LAYERS] = {"--layers", OPTION_COUNT, "N", "number of transformer blocks", "2"},
+    [WIDTH] = {"--width", OPTION_COUNT, "N", "size of the vector of each character", "64"},
+    [HEADS] = {"--heads", OPTION_COUNT, "N", "attention heads; must divide the width", "4"},
+    [PLACES] = {"--context", OPTION_COUNT, "N", "characters of a sequence, and of the written text", "64"},
+    [PROMPT] = {"--prompt", OPTION_TEXT, "TEXT", "beginning of the text, which the model continues",
+        "Alice "},
+    [TEMPERATURE] = {"--temperature", OPTION_AMOUNT, "T",
+        "randomness; 0 always takes the most probable character", "0.8"},
+    [LIKELIEST] = {"--top-k", OPTION_COUNT, "K", "draws among the K most probable characters", "20"},
+    [SHARE] = {"--top-p", OPTION_RATE, "P", "of these, among the most probable with total probability P",
+        "0.95"},
 };
 
 static int64_t count_of(int i) {
@@ -74,7 +77,7 @@ static status train(training_loop *loop) {
     const gpt_sampling how = {options[PROMPT].text, strtod(options[TEMPERATURE].text, NULL),
         strtod(options[SHARE].text, NULL), count_of(LIKELIEST)};
     if (dataset_size(text) <= (size_t)m.length) {
-        fprintf(stderr, "gpt: the text is not longer than the context\n");
+        fprintf(stderr, "gpt: the text must be longer than --context\n");
         loop->stopped = 1;
         goto done;
     }
@@ -86,7 +89,7 @@ done:
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"gpt", "Learns the characters of a text, and writes on from a prompt.", options,
+    command_line line = {"gpt", "Trains a GPT on the characters of a text, then continues a prompt.", options,
         OPTIONS, .loops = true};
     return loop_main(&line, argc, argv, train);
 }

@@ -6,7 +6,8 @@
 #include <weft/short_names.h>
 
 enum { WIDTH = 128, FIRST = 500, LONGEST = 500 };
-static option steps = {"--steps", OPTION_COUNT, "N", "steps of the cart, the first 500 at random", "8000"};
+static option steps = {
+    "--steps", OPTION_COUNT, "N", "steps of the cart, of which the first 500 are random", "8000"};
 
 static tensor *network(graph *g, const char *scope, tensor *seen) {
     scope_begin(g, scope, true);
@@ -78,6 +79,7 @@ static status train(training_loop *loop) {
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"dqn", "Learns to balance a pole on a cart.", &steps, 1, .loops = true};
+    command_line line = {
+        "dqn", "Learns to balance a pole on a cart, by deep Q-learning.", &steps, 1, .loops = true};
     return loop_main(&line, argc, argv, train);
 }

@@ -8,8 +8,9 @@
 #endif
 enum { DATA, STEPS, OPTIONS };
 static option options[OPTIONS] = {
-    [DATA] = {"--data", OPTION_TEXT, "FILE", "a text, for its words", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "600"},
+    [DATA] = {"--data", OPTION_TEXT, "FILE", "text file, whose words are learned",
+        WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "600"},
 };
 
 /* word i32 (batch, LONGEST), given i32 (batch, STEPS_OUT) → logits (batch, STEPS_OUT, TOKENS). */
@@ -50,7 +51,7 @@ static status train(training_loop *loop) {
     float now = 0;
     const size_t count = read_words(options[DATA].text, words);
     if (!count) {
-        fprintf(stderr, "seq2seq: %s has no words\n", options[DATA].text);
+        fprintf(stderr, "seq2seq: '%s' has no words\n", options[DATA].text);
         return loop->stopped = 1, OK;
     }
 

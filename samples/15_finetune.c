@@ -7,8 +7,8 @@ enum { BATCH_SIZE = 64, TESTED = 640, CLASSES = 5 };
 enum { DATA, STEPS, HEAD_STEPS, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_SEED, "N", "updates of the whole network", "100"},
-    [HEAD_STEPS] = {"--head-steps", OPTION_COUNT, "N", "updates of the new layer", "200"},
+    [STEPS] = {"--steps", OPTION_SEED, "N", "number of updates of the whole network", "100"},
+    [HEAD_STEPS] = {"--head-steps", OPTION_COUNT, "N", "number of updates of the new layer", "200"},
 };
 
 static status train(training_loop *loop) {
@@ -54,8 +54,7 @@ static status train(training_loop *loop) {
         error = plan_step(classify[i],
             VALUES(VALUE(image, unseen_images), VALUE(label, unseen_labels), VALUE(rights[i], right)));
         if (!error)
-            printf(
-                "digits from %d on: loss %.3f, %d of %d are told apart\n", first, (double)now, right, TESTED);
+            printf("digits from %d on: loss %.3f, %d of %d are right\n", first, (double)now, right, TESTED);
     }
     for (int i = 0; i < 2; i++) plan_release(learn[i]), plan_release(classify[i]);
     dataset_release(seen), dataset_release(unseen);
@@ -63,7 +62,8 @@ static status train(training_loop *loop) {
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"finetune", "Learns five digits, then five others by the features of the first.",
-        options, OPTIONS, .loops = true};
+    command_line line = {"finetune",
+        "Learns five digits, then five others with the features learned from the first.", options, OPTIONS,
+        .loops = true};
     return loop_main(&line, argc, argv, train);
 }

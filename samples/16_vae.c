@@ -7,7 +7,7 @@ enum { BATCH_SIZE = 64, WIDTH = 128, CODE = 8 };
 enum { DATA, STEPS, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "2000"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "2000"},
 };
 
 /* Logits of pixels; in a scope that shares, all calls are one network. */
@@ -57,6 +57,7 @@ static status train(training_loop *loop) {
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"vae", "Learns to write digits from random codes.", options, OPTIONS, .loops = true};
+    command_line line = {"vae", "Trains a variational autoencoder, which writes digits from random codes.",
+        options, OPTIONS, .loops = true};
     return loop_main(&line, argc, argv, train);
 }

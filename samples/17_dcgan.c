@@ -6,7 +6,7 @@ enum { BATCH_SIZE = 64 };
 enum { DATA, STEPS, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "steps of each network", "1500"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "training steps of each network", "1500"},
 };
 
 /* Logits: above 0 for what it takes for a real digit. */
@@ -63,7 +63,8 @@ static status train(training_loop *loop) {
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"dcgan", "Learns to write digits with two networks that learn by each other.",
-        options, OPTIONS, .loops = true};
+    command_line line = {"dcgan",
+        "Trains two convolutional networks against each other, so that one learns to write digits.", options,
+        OPTIONS, .loops = true};
     return loop_main(&line, argc, argv, train);
 }

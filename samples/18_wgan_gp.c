@@ -6,7 +6,7 @@ enum { BATCH_SIZE = 64, ROUND = 6 }; /* five steps of the critic to one of the g
 enum { DATA, STEPS, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "steps, of which each sixth is the generator's", "3000"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "training steps; every sixth trains the generator", "3000"},
 };
 
 static tensor *critic(graph *g, tensor *image) {
@@ -72,7 +72,8 @@ static status train(training_loop *loop) {
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"wgan_gp", "Learns to write digits with a critic whose gradient is kept near 1.",
-        options, OPTIONS, .loops = true};
+    command_line line = {"wgan_gp",
+        "Learns to write digits with a critic whose gradient norm is kept near 1.", options, OPTIONS,
+        .loops = true};
     return loop_main(&line, argc, argv, train);
 }

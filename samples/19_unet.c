@@ -8,8 +8,9 @@ enum { WIDTH = 16 };
 enum { DATA, STEPS, NOISE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "500"},
-    [NOISE] = {"--noise", OPTION_AMOUNT, "S", "its deviation; strokes are 1, paper is 0", "0.5"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "500"},
+    [NOISE] = {"--noise", OPTION_AMOUNT, "S", "standard deviation of the noise; strokes are 1, paper is 0",
+        "0.5"},
 };
 
 static tensor *twice(tensor *x, int64_t filters) {

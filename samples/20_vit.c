@@ -7,7 +7,7 @@ enum { BATCH_SIZE = 64, TESTED = 640, WIDTH = 32, HEADS = 4, PATCHES = 16, LAYER
 enum { DATA, STEPS, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "1000"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "1000"},
 };
 
 /* image (batch, 1, 8, 8) → logits (batch, 10). */
@@ -52,14 +52,15 @@ static status train(training_loop *loop) {
     if (!error && !loop->stopped && draw_digits(unseen, 0, 9, TESTED, unseen_images, unseen_labels)) {
         error = plan_step(
             classify, VALUES(VALUE(image, unseen_images), VALUE(label, unseen_labels), VALUE(right, count)));
-        if (!error) printf("%d of %d digits that it has not seen are right\n", count, TESTED);
+        if (!error) printf("%d of %d test digits are right\n", count, TESTED);
     }
     plan_release(learn), plan_release(classify), dataset_release(seen), dataset_release(unseen);
     return error;
 }
 
 int main(int argc, char **argv) {
-    command_line line = {
-        "vit", "Learns digits from patches that attend to one another.", options, OPTIONS, .loops = true};
+    command_line line = {"vit",
+        "Trains a vision transformer, which reads digits as patches that attend to one another.", options,
+        OPTIONS, .loops = true};
     return loop_main(&line, argc, argv, train);
 }

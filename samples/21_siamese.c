@@ -7,7 +7,7 @@ enum { BATCH_SIZE = 128, WIDTH = 128, POINT = 8, LAST = 4 }; /* of ten digits fe
 enum { DATA, STEPS, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "600"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "600"},
 };
 
 /* In a scope that shares, both calls are one network. */
@@ -47,7 +47,7 @@ static status train(training_loop *loop) {
     }
     if (!error && !loop->stopped && draw_digits(unseen, 0, LAST, 2 * BATCH_SIZE, images, labels)) {
         error = plan_step(compare, VALUES(values[0], values[1], VALUE(right, count)));
-        if (!error) printf("%d of %d pairs of digits that it has not seen are right\n", count, BATCH_SIZE);
+        if (!error) printf("%d of %d test pairs are right\n", count, BATCH_SIZE);
     }
     plan_release(learn), plan_release(compare), dataset_release(seen), dataset_release(unseen);
     return error;

@@ -7,7 +7,7 @@ enum { BATCH_SIZE = 64, WIDTH = 32 };
 enum { DATA, STEPS, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "1000"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "1000"},
 };
 
 /* (batch, 1, 4, 4) → (batch, 1, 8, 8). */
@@ -46,7 +46,7 @@ static status train(training_loop *loop) {
             plan_step(enlarge, VALUES(values[0], values[1], VALUE(large, drawn), VALUE(smoothed, smooth)));
         if (!error) {
             show_digits(images, BATCH_SIZE), show_digits(drawn, BATCH_SIZE);
-            printf("mean square error %.4f, by linear interpolation %.4f\n", (double)now, (double)smooth);
+            printf("mean squared error %.4f; with linear interpolation %.4f\n", (double)now, (double)smooth);
         }
     }
     plan_release(learn), plan_release(enlarge), dataset_release(seen), dataset_release(unseen);

@@ -6,7 +6,7 @@ enum { BATCH_SIZE = 64, TESTED = 640, WIDTH = 128 };
 enum { DATA, STEPS, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "1000"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "1000"},
 };
 
 static status train(training_loop *loop) {
@@ -41,7 +41,7 @@ static status train(training_loop *loop) {
         error = plan_step(test, VALUES(VALUE(image, unseen_images), VALUE(label, unseen_labels),
                                     VALUE(right, count), VALUE(away, error_of_ink)));
         if (!error)
-            printf("%d of %d digits that it has not seen are right, their ink within %.3f\n", count, TESTED,
+            printf("%d of %d test digits are right; the mean error of the ink is %.3f\n", count, TESTED,
                 (double)error_of_ink);
     }
     plan_release(learn), plan_release(test), dataset_release(seen), dataset_release(unseen);

@@ -7,7 +7,7 @@
 #include <weft/short_names.h>
 
 enum { POINTS = 64, WIDTH = 32 };
-static option steps = {"--steps", OPTION_COUNT, "N", "updates", "3000"};
+static option steps = {"--steps", OPTION_COUNT, "N", "number of updates", "3000"};
 
 static tensor *network(graph *g, tensor *t) {
     scope_begin(g, "y", true); /* both calls are one network */
@@ -41,7 +41,7 @@ static status train(training_loop *loop) {
     for (int i = 0; i < POINTS; i++) times[i] = 3 * (float)i / (POINTS - 1);
     if (!error && !loop->stopped) error = plan_step(find, VALUES(VALUE(t, times), VALUE(y, found)));
     for (int i = 0; i < POINTS; i++) worst = fmaxf(worst, fabsf(found[i] - sinf(times[i])));
-    if (!error && !loop->stopped) printf("largest distance from the sine %.4f\n", (double)worst);
+    if (!error && !loop->stopped) printf("largest difference from the sine: %.4f\n", (double)worst);
     plan_release(learn), plan_release(find);
     return error;
 }

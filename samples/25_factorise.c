@@ -5,7 +5,7 @@
 #include <weft/short_names.h>
 
 enum { WIDTH = 8 };
-static option steps = {"--steps", OPTION_COUNT, "N", "updates", "2000"};
+static option steps = {"--steps", OPTION_COUNT, "N", "number of updates", "2000"};
 
 /* Rows of a table of its own. */
 static tensor *rows(tensor *numbers, int64_t count, int64_t width) {
@@ -40,13 +40,14 @@ static status train(training_loop *loop) {
     if (!error && !loop->stopped) {
         error = plan_step(test, VALUES(VALUE(user, unseen.users), VALUE(item, unseen.items),
                                     VALUE(rating, unseen.ratings), VALUE(loss, away)));
-        if (!error) printf("mean square error of ratings that it has not seen %.4f\n", (double)away);
+        if (!error) printf("mean squared error of the test ratings: %.4f\n", (double)away);
     }
     plan_release(learn), plan_release(test);
     return error;
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"factorise", "Learns users and items from ratings.", &steps, 1, .loops = true};
+    command_line line = {
+        "factorise", "Learns a vector for each user and item from ratings.", &steps, 1, .loops = true};
     return loop_main(&line, argc, argv, train);
 }

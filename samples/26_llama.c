@@ -10,9 +10,10 @@
 enum { BATCH_SIZE = 16 };
 enum { DATA, STEPS, PROMPT, OPTIONS };
 static option options[OPTIONS] = {
-    [DATA] = {"--data", OPTION_TEXT, "FILE", "the text", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "500"},
-    [PROMPT] = {"--prompt", OPTION_TEXT, "TEXT", "what it goes on from", "Alice "},
+    [DATA] = {"--data", OPTION_TEXT, "FILE", "text file", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "500"},
+    [PROMPT] = {"--prompt", OPTION_TEXT, "TEXT", "beginning of the text, which the model continues",
+        "Alice "},
 };
 
 /* Sequences from random places; each character's target is the next one. */
@@ -48,7 +49,8 @@ static status generate(llama m, tensor *tokens, tensor *logits, const vocabulary
         printf("%s", vocabulary_token(letters, text[i], NULL));
         alike += i >= begin && text[i] == likeliest[i - 1];
     }
-    if (!error) printf("\n%zu of %zu characters are the same without caches\n", alike, CONTEXT - begin);
+    if (!error)
+        printf("\n%zu of %zu characters are the same when computed without caches\n", alike, CONTEXT - begin);
     plan_release(read), plan_release(write);
     return error;
 }
@@ -85,7 +87,7 @@ static status train(training_loop *loop) {
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"llama", "Learns the characters of a text, and writes on from a prompt.", options,
-        OPTIONS, .loops = true};
+    command_line line = {"llama", "Trains a LLaMA on the characters of a text, then continues a prompt.",
+        options, OPTIONS, .loops = true};
     return loop_main(&line, argc, argv, train);
 }

@@ -7,9 +7,10 @@ enum { BATCH_SIZE = 64, TESTED = 640, WIDTH = 128, RANK = 4 };
 enum { DATA, STEPS, ADAPTER_STEPS, SAVE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates of the network", "400"},
-    [ADAPTER_STEPS] = {"--adapter-steps", OPTION_COUNT, "N", "updates of the adapters", "600"},
-    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "saves the adapters alone in this file", NULL},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates of the network", "400"},
+    [ADAPTER_STEPS] = {"--adapter-steps", OPTION_COUNT, "N", "number of updates of the adapters", "600"},
+    [SAVE] = {"--save", OPTION_OUTPUT, "FILE", "file in which only the adapters are saved; default none",
+        NULL},
 };
 
 /* A linear layer, and a product of low rank that is added to what it gives. */
@@ -78,10 +79,13 @@ static status train(training_loop *loop) {
         error = plan_step(
             classify, VALUES(VALUE(image, unseen_images), VALUE(label, unseen_labels),
                           VALUE(rights[0], upright), VALUE(rights[1], before), VALUE(rights[2], turned)));
-        if (!error) printf("%d of %d digits are right, turned ones %d\n", upright, TESTED, before);
+        if (!error)
+            printf("%d of %d digits are right, and %d of the rotated ones\n", upright, TESTED, before);
         const long long all = graph_element_count(g, NULL), rest = graph_element_count(g, layers[0]);
         if (!error)
-            printf("%d turned ones with adapters: %lld numbers beside %lld\n", turned, all - rest, rest);
+            printf("with adapters %d of the rotated ones are right; the adapters have %lld parameters, the "
+                   "network %lld\n",
+                turned, all - rest, rest);
     }
     for (int i = 0; i < 2; i++) plan_release(learn[i]);
     plan_release(classify), dataset_release(seen), dataset_release(unseen);
@@ -89,7 +93,7 @@ static status train(training_loop *loop) {
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"lora", "Learns digits, then turned digits by adapters of low rank.", options,
+    command_line line = {"lora", "Learns digits, then rotated digits with low-rank adapters.", options,
         OPTIONS, .loops = true};
     return loop_main(&line, argc, argv, train);
 }

@@ -7,7 +7,7 @@ enum { BATCH_SIZE = 64, TIMES = 100, WIDTH = 32 };
 enum { DATA, STEPS, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "600"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "600"},
 };
 
 /* Two convolutions; the time is added between them. */
@@ -90,6 +90,6 @@ static status train(training_loop *loop) {
 
 int main(int argc, char **argv) {
     command_line line = {
-        "ddpm", "Learns to draw digits by taking noise away.", options, OPTIONS, .loops = true};
+        "ddpm", "Learns to draw digits by removing noise step by step.", options, OPTIONS, .loops = true};
     return loop_main(&line, argc, argv, train);
 }

@@ -7,8 +7,8 @@ enum { BATCH_SIZE = 64, TESTED = 640, TEMPERATURE = 4 };
 enum { DATA, STEPS, STUDENT_STEPS, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates of the teacher", "200"},
-    [STUDENT_STEPS] = {"--student-steps", OPTION_COUNT, "N", "updates of the student", "1500"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates of the teacher", "200"},
+    [STUDENT_STEPS] = {"--student-steps", OPTION_COUNT, "N", "number of updates of the student", "1500"},
 };
 
 static tensor *make_teacher(tensor *image, bool inference) {
@@ -81,7 +81,7 @@ static status train(training_loop *loop) {
         error = plan_step(classify, VALUES(VALUE(image, unseen_images), VALUE(label, unseen_labels),
                                         VALUE(rights[0], right[0]), VALUE(rights[1], right[1])));
         for (int i = 0; i < 2 && !error; i++)
-            printf("%s of %lld numbers: %d of %d are right\n", names[i],
+            printf("%s of %lld parameters: %d of %d digits are right\n", names[i],
                 (long long)graph_element_count(g, i ? "student.*" : "teacher.*"), right[i], TESTED);
     }
     plan_release(learn[0]), plan_release(learn[1]), plan_release(classify);
@@ -90,7 +90,8 @@ static status train(training_loop *loop) {
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"distillation", "A large network learns digits, and a small one learns from it.",
-        options, OPTIONS, .loops = true};
+    command_line line = {"distillation",
+        "Trains a large network on digits, and a small one on the large one's predictions.", options, OPTIONS,
+        .loops = true};
     return loop_main(&line, argc, argv, train);
 }

@@ -8,8 +8,8 @@ enum { SIZE = 32, WIDTH = 16, LEVELS = 3 };
 enum { DATA, STEPS, STYLE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "200"},
-    [STYLE] = {"--style", OPTION_AMOUNT, "W", "how much the style counts", "30"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of updates", "200"},
+    [STYLE] = {"--style", OPTION_AMOUNT, "W", "weight of the style in the loss", "30"},
 };
 
 /* What the network sees at three sizes of the image; in a scope that shares, all calls are one network. */

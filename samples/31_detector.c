@@ -4,7 +4,7 @@
 #include "training_loop.h"
 #include <weft/short_names.h>
 
-static option steps = {"--steps", OPTION_COUNT, "N", "updates", "600"};
+static option steps = {"--steps", OPTION_COUNT, "N", "number of updates", "600"};
 
 static tensor *network(tensor *h) {
     for (int i = 0; i < 3; i++) h = max_pool2d(relu(conv2d(h, 16 << i, 3, .padding = 1)), 2);

@@ -9,7 +9,7 @@
 
 /* LONGEST: sounds of a word; FRAMES: of the longest one. */
 enum { BATCH_SIZE = 32, BANDS = 16, SOUNDS = 8, HIDDEN = 48, LONGEST = 6, FRAMES = 48 };
-static option steps = {"--steps", OPTION_COUNT, "N", "updates", "300"};
+static option steps = {"--steps", OPTION_COUNT, "N", "number of updates", "300"};
 
 typedef struct recordings {
     float spectra[BATCH_SIZE][FRAMES][BANDS];
@@ -81,13 +81,14 @@ static status train(training_loop *loop) {
         error = plan_step(
             listen, VALUES(VALUE(spectra, r.spectra), VALUE(lengths, r.lengths), VALUE(best, found)));
         for (int i = 0; i < BATCH_SIZE; i++) right += is_right(&r, i, found[i]);
-        if (!error) printf("%d of %d words that it has not heard are right\n", right, BATCH_SIZE);
+        if (!error) printf("%d of %d test words are right\n", right, BATCH_SIZE);
     }
     plan_release(learn), plan_release(listen);
     return error;
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"speech", "Learns which sounds words have.", &steps, 1, .loops = true};
+    command_line line = {"speech", "Learns to recognise the sounds of spoken words, with the CTC loss.",
+        &steps, 1, .loops = true};
     return loop_main(&line, argc, argv, train);
 }

@@ -8,8 +8,8 @@
 enum { WAVES = 24, SEEN = 40, FUTURE = 20, HIDDEN = 24 };
 enum { STEPS, ITERATIONS, OPTIONS };
 static option options[OPTIONS] = {
-    [STEPS] = {"--steps", OPTION_COUNT, "N", "of L-BFGS", "20"},
-    [ITERATIONS] = {"--iterations", OPTION_COUNT, "N", "of each step, at most", "10"},
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "number of steps of L-BFGS", "20"},
+    [ITERATIONS] = {"--iterations", OPTION_COUNT, "N", "most iterations per step", "10"},
 };
 
 /* Sine waves that begin anywhere. */
@@ -61,7 +61,8 @@ static status train(training_loop *loop) {
     draw_waves(SEEN + FUTURE, unseen);
     if (!error && !loop->stopped) {
         error = plan_step(test, VALUES(VALUE(other, unseen), VALUE(away, far)));
-        if (!error) printf("%d numbers of waves that it has not seen are within %.3f\n", FUTURE, (double)far);
+        if (!error)
+            printf("the next %d values of test waves are predicted within %.3f\n", FUTURE, (double)far);
     }
     plan_release(test), lbfgs_release(search);
     return error;

@@ -6,7 +6,7 @@
 #include <weft/short_names.h>
 
 enum { NODES = 400, LINKS = 1600, FEATURES = 16, COMMUNITIES = 4, TOLD = 20, HIDDEN = 16 };
-static option steps = {"--steps", OPTION_COUNT, "N", "updates", "200"};
+static option steps = {"--steps", OPTION_COUNT, "N", "number of updates", "200"};
 
 /* Most edges join nodes of one community; node i is of the community i % COMMUNITIES. */
 typedef struct network {
@@ -76,7 +76,7 @@ static status train(training_loop *loop) {
     }
     if (!error && !loop->stopped) {
         error = plan_step(test, VALUES(VALUE(right, count)));
-        if (!error) printf("%d of %d nodes that it was not told are right\n", count, NODES - TOLD);
+        if (!error) printf("%d of %d nodes whose community was not given are right\n", count, NODES - TOLD);
     }
     plan_release(learn), plan_release(test);
     return error;

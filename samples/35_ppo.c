@@ -6,7 +6,7 @@
 
 enum { EPOCHS = 10, WIDTH = 64 };
 static const double GAMMA = 0.99, LAMBDA = 0.95, CLIP = 0.2;
-static option steps = {"--steps", OPTION_COUNT, "N", "times that it plays and learns from it", "40"};
+static option steps = {"--steps", OPTION_COUNT, "N", "rounds of playing and learning from it", "40"};
 
 typedef struct learner {
     tensor *seen, *action, *old, *alive, *now, *next; /* what was played; next: the values a step later */
@@ -94,6 +94,7 @@ static status train(training_loop *loop) {
 }
 
 int main(int argc, char **argv) {
-    command_line line = {"ppo", "Learns to balance a pole on a cart.", &steps, 1, .loops = true};
+    command_line line = {"ppo", "Learns to balance a pole on a cart, by proximal policy optimisation.",
+        &steps, 1, .loops = true};
     return loop_main(&line, argc, argv, train);
 }

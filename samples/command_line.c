@@ -10,22 +10,28 @@ enum { MEANING_COLUMN = 22 };
 /* The options of every program that trains. */
 enum { PRECISION, CHECKPOINT, EVERY, RESUME, LOG, TRAINER_OPTIONS, TRACE = TRAINER_OPTIONS, LOOP_OPTIONS };
 #define PRECISION_OPTION                                                                                     \
-    { "--precision", OPTION_CHOICE, "f32|bf16|f16", "what runs through the network is stored so", "f32" }
+    {                                                                                                        \
+        "--precision", OPTION_CHOICE, "f32|bf16|f16",                                                        \
+            "number format in which the network stores activations", "f32"                                   \
+    }
 static option by_trainer[TRAINER_OPTIONS] = {
     [PRECISION] = PRECISION_OPTION,
-    [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "DIR", "saves checkpoints in this folder", NULL},
-    [EVERY] = {"--checkpoint-every", OPTION_INTERVAL, "N", "steps between them; 2e: epochs, 60s: seconds",
-        "1e"},
-    [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the newest checkpoint, if there is one", NULL},
-    [LOG] = {"--csv-log", OPTION_OUTPUT, "FILE", "writes a line of figures there for each epoch", NULL},
+    [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "DIR", "folder in which the training saves checkpoints",
+        NULL},
+    [EVERY] = {"--checkpoint-every", OPTION_INTERVAL, "N",
+        "steps between two checkpoints; 2e: epochs, 60s: seconds", "1e"},
+    [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the newest checkpoint if there is one", NULL},
+    [LOG] = {"--csv-log", OPTION_OUTPUT, "FILE", "CSV file for the loss and accuracy of each epoch", NULL},
 };
 static option by_loop[LOOP_OPTIONS] = {
     [PRECISION] = PRECISION_OPTION,
-    [CHECKPOINT] = {"--checkpoint", OPTION_OUTPUT, "FILE", "saves a checkpoint in this file", NULL},
-    [EVERY] = {"--checkpoint-every", OPTION_COUNT, "N", "steps between two saves", "100"},
-    [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the checkpoint, if there is one", NULL},
-    [LOG] = {"--csv-log", OPTION_OUTPUT, "FILE", "writes a line there for each step, with its losses", NULL},
-    [TRACE] = {"--record", OPTION_TEXT, "DIR", "writes the first weights, 20 batches and losses there", NULL},
+    [CHECKPOINT] = {"--checkpoint", OPTION_OUTPUT, "FILE", "file in which the training saves checkpoints",
+        NULL},
+    [EVERY] = {"--checkpoint-every", OPTION_COUNT, "N", "steps between two checkpoints", "100"},
+    [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the checkpoint if there is one", NULL},
+    [LOG] = {"--csv-log", OPTION_OUTPUT, "FILE", "CSV file for the losses of each step", NULL},
+    [TRACE] = {"--record", OPTION_TEXT, "DIR", "folder for the initial weights, 20 batches and their losses",
+        NULL},
 };
 
 /* NULL: the program does not train. */
@@ -142,9 +148,9 @@ static option *find_option(const command_line *line, const char *name) {
 }
 
 static bool take_operand(command_line *line, const char *word, bool *given) {
-    if (word[0] == '-' && word[1] != '\0') return refuse(line, word, "is no option");
+    if (word[0] == '-' && word[1] != '\0') return refuse(line, word, "is not an option");
     if (!line->operand_sign) return refuse(line, word, "is not expected");
-    if (*given) return refuse(line, word, "is one too many");
+    if (*given) return refuse(line, word, "is a second argument, but only one is expected");
     line->operand = word;
     return *given = true;
 }
@@ -152,7 +158,7 @@ static bool take_operand(command_line *line, const char *word, bool *given) {
 /* value: the next word, or NULL. */
 static bool take_option(const command_line *line, option *o, const char *value) {
     if (o->kind == OPTION_FLAG) return o->text = o->name, true;
-    if (!value) return refuse(line, o->name, "lacks its value");
+    if (!value) return refuse(line, o->name, "needs a value");
     const char *const right = wanted(o, value);
     if (right) {
         fprintf(stderr, "%s: %s is '%s', but must be %s%s\n", line->program, o->name, value,

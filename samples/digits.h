@@ -12,7 +12,7 @@
 #define WEFT_SOURCE_DATA_DIR "data"
 #endif
 #define DIGITS_OPTION                                                                                        \
-    { "--data", OPTION_TEXT, "DIR", "the folder of the digits", WEFT_SOURCE_DATA_DIR "/digits" }
+    { "--data", OPTION_TEXT, "DIR", "folder of the digits", WEFT_SOURCE_DATA_DIR "/digits" }
 enum { DIGIT_PIXELS = 64 }; /* 8 by 8, from 0 to 1 */
 
 /* Draws digits from `first` to `last`; labels count from `first`, and may be NULL. False: there are none. */
@@ -74,7 +74,8 @@ static inline void report_digits(const weft_dataset *digits, float (*images)[DIG
         kinds += !seen[label];
         seen[label] = true;
     }
-    printf("distance to the nearest real digits %.2f, which are of %d kinds\n", distance, kinds);
+    printf("mean distance to the nearest real digit %.2f; the nearest digits are of %d kinds\n", distance,
+        kinds);
 }
 
 #endif

@@ -105,7 +105,7 @@ static inline void report(const scenes *real, const scenes *found) {
         for (int k = 0; k < count; k++) right += any_same(&all[k], guesses, guessed);
         there += count, said += guessed;
     }
-    printf("%d of %d shapes are found, by %d boxes\n", right, there, said);
+    printf("%d of %d shapes are found, with %d boxes\n", right, there, said);
 }
 
 #endif

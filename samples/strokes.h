@@ -37,7 +37,8 @@ static inline double overlap(const batch *b, float (*images)[DIGIT_PIXELS]) {
 /* Shows some of the noisy digits and what was found in them. */
 static inline void report_strokes(batch *b, float (*found)[DIGIT_PIXELS]) {
     show_digits(b->noisy, BATCH_SIZE), show_digits(found, BATCH_SIZE);
-    printf("overlap with the strokes %.2f, by a threshold %.2f\n", overlap(b, found), overlap(b, b->noisy));
+    printf("overlap with the strokes: %.2f; with a threshold instead of the network: %.2f\n",
+        overlap(b, found), overlap(b, b->noisy));
 }
 
 #endif

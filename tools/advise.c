@@ -111,7 +111,8 @@ static weft_status measure_here(advise *a, const bench_network *network, char *f
     }
     if (*first) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_NO_DEVICE,
-        a->device ? "no device is '%s'; see weft devices" : "no OpenCL device on this machine%s",
+        a->device ? "no device matches '%s'; 'weft devices' lists the devices"
+                  : "there is no OpenCL device on this machine%s",
         a->device ? a->device : "");
 }
 
@@ -171,7 +172,7 @@ static void print_row(const advise *a, const bench_network *network, const advis
 
 static void print_table(const advise *a, const bench_network *network) {
     const int width = advise_title_width(a->rows, a->count, LEAST_WIDTH);
-    printf("%s: a training step of %lld examples, an epoch of %lld\n", network->name,
+    printf("%s: training steps of %lld examples, epochs of %lld examples\n", network->name,
         (long long)(a->batch ? a->batch : network->batch), (long long)a->examples);
     printf("%-*s%8s%12s%12s%12s%12s%12s\n", width, "device", "units", "step ms", "first s", "MiB", "epoch s",
         "epoch cost");
@@ -207,15 +208,15 @@ static void advise_by_time(const advise *a, const bench_network *network) {
         printf("No device of this machine could be measured.\n");
         return;
     }
-    printf("Use ");
+    const double steps = steps_of(a, network), epoch = here->step * steps;
+    printf("Fastest device of this machine: ");
     print_name(here);
-    const double epoch = here->step * steps_of(a, network);
-    printf(": an epoch takes %.*f s.", epoch < 100 ? 2 : 0, epoch);
+    printf(", %.*f s per epoch.", epoch < 100 ? 2 : 0, epoch);
     if (other && other->step * 2 > here->step)
-        printf(" No device of the table is expected to be twice as fast: you need no other for this.\n");
+        printf(" No other device is expected to be twice as fast.\n");
     else if (other)
-        printf(" The fastest of the table, %s, is expected to take %.2g of that time.\n", other->name,
-            other->step / here->step);
+        printf(" Fastest of the other devices: %s, expected %.2g s per epoch.\n", other->name,
+            other->step * steps);
     else
         printf("\n");
 }
@@ -225,23 +226,22 @@ static void advise_by_cost(const advise *a, const bench_network *network) {
     const advise_row *const best =
         !here || (other && other->hourly * other->step < here->hourly * here->step) ? other : here;
     if (!best) return;
-    printf("Of those with a price, ");
+    printf("Cheapest of the devices with a price: ");
     print_name(best);
-    printf(" has the cheapest epoch%s: %.3g.\n", best->expected ? ", if it takes what is expected" : "",
-        cost_of(a, network, best));
+    printf(", %s%.3g per epoch.\n", best->expected ? "expected " : "", cost_of(a, network, best));
 }
 
 /* How far expected times may be off, as far as that is known. */
 static void print_error(const advise *a) {
-    puts("Expected times are estimates from data sheets, for kernels as fast as a vendor's own: of ResNet-50 "
-         "in f32");
-    puts("on a V100 they are those that NVIDIA publishes of its library. No GPU has run Weft, whose kernels "
-         "may be slower.");
+    puts("Expected times are estimates from data sheets for kernels as fast as the vendor's own: for "
+         "ResNet-50 in f32");
+    puts("on a V100 they agree with the times that NVIDIA publishes. Weft's kernels have not run on a GPU "
+         "and may be slower.");
     if (a->least_ratio == 0) return;
-    printf("On devices of this machine estimates from their measured peak and bandwidth are %.2f",
+    printf("On the devices of this machine, estimates from measured peak and bandwidth are %.2f",
         a->least_ratio);
     if (a->most_ratio > a->least_ratio) printf(" to %.2f", a->most_ratio);
-    printf(" of what was measured.\n");
+    printf(" times the measured times.\n");
 }
 
 static void print_advice(const advise *a, const bench_network *network) {
@@ -268,21 +268,21 @@ static weft_status run_network(advise *a, const bench_network *network) {
 /* ---- options ---- */
 
 static const char help[] =
-    "usage: weft advise [NETWORK|seven|FILE.onnx ...] [option ...]\n"
-    "  NETWORK           of weft bench seven (ResNet-50, LSTM, digits-CNN, ...); seven: all of its\n"
-    "                    table, in minutes; nothing: the three that take the least time, in a minute\n"
-    "  FILE.onnx         a network of your own, with the batch size that the file says, else 16; it is "
-    "trained\n"
-    "                    on the mean of the squares of its outputs\n"
-    "  --hourly DEVICE=PRICE  what an hour costs: DEVICE is gpu, cpu, a part of a name, or a place\n"
-    "                    such as 0:1; may be repeated, the last that fits counts\n"
-    "  --examples N      examples of an epoch; else 100000\n"
-    "  --threads N,N,... of processors with PoCL; else 1, 2, 4, ... and all\n"
-    "  --batch N         instead of the network's batch size\n"
-    "  --steps N         timed steps; else 3\n"
-    "  --device SEL      these devices alone: gpu, cpu, a part of a name, or a place\n"
+    "usage: weft advise [OPTION]... [NETWORK|seven|FILE.onnx]...\n"
     "Measures a training step on every device of this machine, each in a process of its own, and\n"
-    "says what the planner expects of others from their data sheets.\n";
+    "estimates the time on other devices from their data sheets.\n"
+    "  NETWORK           a network of 'weft bench seven' (ResNet-50, LSTM, digits-CNN, ...), or seven:\n"
+    "                    all networks of its table, which takes minutes; default: three small ones\n"
+    "  FILE.onnx         a network of your own, with the batch size of the file, else 16; the loss is\n"
+    "                    the mean of the squares of its outputs\n"
+    "  --hourly DEVICE=PRICE\n"
+    "                    price of an hour on a device: gpu, cpu, part of a name, or a position such\n"
+    "                    as 0:1; can be repeated, and the last that matches a device counts\n"
+    "  --examples N      examples per epoch; default 100000\n"
+    "  --threads N,N,... thread counts to measure, of processors with PoCL; default 1, 2, 4, ... all\n"
+    "  --batch N         batch size; default that of each network\n"
+    "  --steps N         measured steps; default 3\n"
+    "  --device SEL      measures only these devices: gpu, cpu, part of a name, or a position\n";
 
 static bool read_whole(int64_t *number, const char *text, char end, const char **rest) {
     char *stop;
@@ -367,8 +367,9 @@ static bool refuse_value(const char *name, const char *value) {
     if (strcmp(name, "--hourly") == 0)
         return refuse("%s '%s' is not DEVICE=PRICE with a price of 0 or more", name, value);
     if (strcmp(name, "--threads") == 0)
-        return refuse("%s '%s' is not a list of whole numbers, 1 or more, with commas between", name, value);
-    if (strcmp(name, "--device") == 0) return refuse("%s '%s' is no device", name, value);
+        return refuse(
+            "%s '%s' is not a list of whole numbers of 1 or more, separated by commas", name, value);
+    if (strcmp(name, "--device") == 0) return refuse("%s '%s' is not a device", name, value);
     return refuse("%s '%s' is not a whole number of 1 or more, or is too large", name, value);
 }
 
@@ -376,7 +377,7 @@ static bool refuse_value(const char *name, const char *value) {
 static bool refuse_network(const char *name) {
     if (!file_network_is_path(name))
         return refuse(
-            "'%s' is no network of weft bench seven, and no file whose name ends in .onnx%s", name, "");
+            "'%s' is neither a network of weft bench seven nor a file whose name ends in .onnx%s", name, "");
     fprintf(stderr, "weft: %s\n", weft_last_error());
     return false;
 }
@@ -387,14 +388,15 @@ static bool parse(advise *a, int argc, char **argv) {
         if (name[0] != '-' && !ask_for(a, name)) return refuse_network(name);
         if (name[0] != '-') continue;
         const int taken = take_value(a, name, value ? value : "");
-        if (taken == 0) return refuse("%s is no option%s", name, "");
-        if (!value) return refuse("%s lacks its value%s", name, "");
+        if (taken == 0) return refuse("%s is not an option%s", name, "");
+        if (!value) return refuse("%s needs a value%s", name, "");
         if (taken < 0) return refuse_value(name, value);
         i++;
     }
     for (size_t i = 0; i < a->price_count; i++) {
         if (!advise_is_anywhere(a->prices[i].device))
-            return refuse("--hourly: no device here or of the table is '%s'%s", a->prices[i].device, "");
+            return refuse("--hourly: neither a device of this machine nor one of the table matches '%s'%s",
+                a->prices[i].device, "");
     }
     a->is_short = a->asked_count == 0;
     return !a->is_short || ask_for_set(a, BENCH_SHORT);
@@ -416,10 +418,12 @@ static int run(const void *data) {
         if (i == 0 || !a.is_short || wi_clock_seconds() - begin < SHORT_SECONDS)
             status = run_network(&a, &a.asked[i]);
         else
-            printf("%s is left out, since the minute is over: name it.\n", a.asked[i].name);
+            printf(
+                "%s is left out to keep the time below a minute; name it to measure it.\n", a.asked[i].name);
     }
     if (a.is_short)
-        puts("Networks can be named; 'weft advise seven' measures the larger ones, too, in minutes.");
+        puts("To measure other networks, name them; 'weft advise seven' measures the larger ones, too, in "
+             "some minutes.");
     if (a.table.network_count > 1) advise_table_print(&a.table);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
     return status != WEFT_OK;

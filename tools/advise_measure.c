@@ -60,7 +60,7 @@ static weft_status start(pid_t *process, FILE **output, char *const *arguments, 
     WI_TRY(fill_surroundings(&s, threads));
     if (pipe(ends) != 0) {
         wi_release(NULL, s.variables);
-        WI_FAIL(WEFT_ERROR_FILE, "cannot make a pipe: %s", strerror(errno));
+        WI_FAIL(WEFT_ERROR_FILE, "cannot create a pipe: %s", strerror(errno));
     }
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -75,7 +75,7 @@ static weft_status start(pid_t *process, FILE **output, char *const *arguments, 
     *output = error == 0 ? fdopen(ends[0], "r") : NULL;
     if (error == 0 && *output) return WEFT_OK;
     close(ends[0]);
-    WI_FAIL(WEFT_ERROR_FILE, "cannot start a process of weft: %s", strerror(error ? error : errno));
+    WI_FAIL(WEFT_ERROR_FILE, "cannot start a child process of weft: %s", strerror(error ? error : errno));
 }
 
 /* ---- what it prints ---- */
@@ -115,9 +115,9 @@ static void read_output(advise_row *row, FILE *output) {
 static void judge_end(advise_row *row, int end) {
     if (WIFSIGNALED(end))
         snprintf(
-            row->failure, sizeof row->failure, "its driver ended the process with signal %d", WTERMSIG(end));
+            row->failure, sizeof row->failure, "the driver ended the process with signal %d", WTERMSIG(end));
     else if (!(row->step > 0) && row->failure[0] == '\0')
-        snprintf(row->failure, sizeof row->failure, "no figures came back");
+        snprintf(row->failure, sizeof row->failure, "the measurement returned no results");
     else if (row->step > 0 && WEXITSTATUS(end) == 0)
         row->failure[0] = '\0';
 }

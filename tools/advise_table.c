@@ -63,7 +63,7 @@ static void print_rows(const advise_table *table, int width, bool expected) {
 
 void advise_table_print(const advise_table *table) {
     const int width = advise_title_width(table->rows, table->row_count, LEAST_WIDTH);
-    printf("%-*s%6s", width, "ms of a step", "units");
+    printf("%-*s%6s", width, "ms per step", "units");
     for (size_t k = 0; k < table->network_count; k++) printf("%11s", table->networks[k]);
     printf("\n");
     print_rows(table, width, false);

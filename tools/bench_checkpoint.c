@@ -104,10 +104,9 @@ static void show(const measurement *m, bool json) {
     printf(
         json ? "{\"megabytes\": %.1f, \"step_ms\": %.1f, \"copy_ms\": %.1f, \"step_while_writing_ms\": %.1f, "
                "\"file_mb_s\": %.1f, \"disk_mb_s\": %.1f, \"fraction\": %.3f}\n"
-             : "checkpoint of %.1f MB, medians of rounds: a step %.1f ms, the copy in the step loop %.1f ms, "
-               "a "
-               "step while the file is written %.1f ms\nthe file with checksum and sync %.1f MB/s, the same "
-               "bytes as dd writes them %.1f MB/s: %.3f of it\n",
+             : "checkpoint of %.1f MB, medians of all rounds: training step %.1f ms, copy of the state %.1f "
+               "ms, training step while the file is written %.1f ms\nwriting the file with checksum and sync "
+               "%.1f MB/s, writing the same bytes like dd %.1f MB/s, ratio %.3f\n",
         mega, 1e3 * step, 1e3 * copy, 1e3 * busy, mega / file, mega / disk,
         median(m, offsetof(times, fraction)));
 }
@@ -127,18 +126,23 @@ int weft_bench_checkpoint(int argc, char **argv) {
     const char *folder = ".";
     bool json = false;
     if (argc == 1 && strcmp(argv[0], "--help") == 0)
-        return puts("usage: weft bench checkpoint [--json] [--folder DIR] [--network NAME] [--device SEL]\n"
-                    "  saving a checkpoint with momentum in DIR, else in the current folder, beside writing\n"
-                    "  as many bytes; NAME is a network of weft bench seven, else FCN-S") < 0;
+        return puts("usage: weft bench checkpoint [OPTION]...\nMeasures saving a checkpoint of a training "
+                    "with momentum, compared with writing as many bytes.\n  --folder DIR    folder for the "
+                    "files; default the current folder\n  --network NAME  network of 'weft bench seven'; "
+                    "default FCN-S\n  --device SEL    device; see weft --help\n  --json          prints one "
+                    "JSON object per line") < 0;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--folder") == 0 && i + 1 < argc)
             folder = argv[++i];
         else if (strcmp(argv[i], "--network") == 0 && i + 1 < argc)
             network = bench_network_find(argv[++i]);
         else if (!bench_take_option(argc, argv, &i, &json, &options))
-            return fprintf(stderr, "weft: '%s' is no option of bench checkpoint\n", argv[i]), 2;
+            return fprintf(stderr,
+                       "weft: '%s' is not an option of bench checkpoint; see weft bench checkpoint --help\n",
+                       argv[i]),
+                   2;
     }
-    if (!network) return fprintf(stderr, "weft: --network takes one of 'weft bench seven'\n"), 2;
+    if (!network) return fprintf(stderr, "weft: --network must be a network of 'weft bench seven'\n"), 2;
     measurement *const m = calloc(1, sizeof *m);
     if (!m) return 1;
     snprintf(m->path, sizeof m->path, "%s/weft_bench.checkpoint", folder);

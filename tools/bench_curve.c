@@ -19,16 +19,16 @@ typedef struct curve_options {
 } curve_options;
 
 static const char help[] =
-    "usage: weft bench curve NETWORK --batches FILE [option ...]\n"
-    "  trains a network of `weft bench seven` by SGD and prints the loss of each step\n"
-    "  --batches FILE    for each step the examples (f32, channels last; i32 of tokens), then\n"
-    "                    the labels (i32), as they lie in memory\n"
-    "  --weights FILE    writes the first weights there (safetensors)\n"
-    "  --steps N         else 300\n"
-    "  --batch N         instead of the network's batch size\n"
-    "  --rate R          of the optimizer; else that of `weft bench seven`\n"
-    "  --precision NAME  f32, or mixed precision: bf16 or f16\n"
-    "  --device SEL      as of weft check\n";
+    "usage: weft bench curve NETWORK --batches FILE [OPTION]...\n"
+    "Trains a network of 'weft bench seven' by SGD on given batches and prints the loss of each step.\n"
+    "  --batches FILE    raw arrays, for each step: the examples (f32, channels last; tokens i32),\n"
+    "                    then the labels (i32)\n"
+    "  --weights FILE    writes the initial weights to this safetensors file\n"
+    "  --steps N         number of steps; default 300\n"
+    "  --batch N         batch size; default that of the network\n"
+    "  --rate R          learning rate; default that of 'weft bench seven'\n"
+    "  --precision NAME  f32, or mixed precision: bf16 or f16; default f32\n"
+    "  --device SEL      device; see weft --help\n";
 
 /* ---- training ---- */
 
@@ -41,7 +41,8 @@ static weft_status read_source(const bench_model *model, int source, FILE *file,
         whole ? weft_plan_write(model->plan, model->sources[source].tensor, values, count * sizeof *values)
               : WEFT_ERROR_FILE;
     wi_release(NULL, values);
-    if (!whole) WI_FAIL(WEFT_ERROR_FILE, "'%s' holds fewer batches than steps", path);
+    if (!whole)
+        WI_FAIL(WEFT_ERROR_FILE, "'%s' has fewer batches than steps; see weft bench curve --help", path);
     return status;
 }
 
@@ -108,11 +109,11 @@ static bool parse(curve_options *options, int argc, char **argv) {
         if (strncmp(argv[i], "--", 2) != 0) {
             options->network = bench_network_find(argv[i]);
             if (!options->network)
-                return refuse("weft: %s is no network%s; see weft bench curve --help\n", argv[i], "");
+                return refuse("weft: %s is not a network%s; see weft bench curve --help\n", argv[i], "");
         } else if (!takes_value(argv[i])) {
-            return refuse("weft: %s is no option%s; see weft bench curve --help\n", argv[i], "");
+            return refuse("weft: %s is not an option%s; see weft bench curve --help\n", argv[i], "");
         } else if (i + 1 == argc) {
-            return refuse("weft: %s lacks its value%s; see weft bench curve --help\n", argv[i], "");
+            return refuse("weft: %s needs a value%s; see weft bench curve --help\n", argv[i], "");
         } else if (!take_value(options, argv[i], argv[i + 1])) {
             return refuse("weft: %s cannot be '%s'; see weft bench curve --help\n", argv[i], argv[i + 1]);
         } else {
@@ -120,7 +121,7 @@ static bool parse(curve_options *options, int argc, char **argv) {
         }
     }
     if (options->network && options->batches) return true;
-    return refuse("weft: a network and --batches are needed%s%s; see weft bench curve --help\n", "", "");
+    return refuse("weft: a network and --batches are required%s%s; see weft bench curve --help\n", "", "");
 }
 
 int weft_bench_curve(int argc, char **argv) {

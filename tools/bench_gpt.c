@@ -77,9 +77,8 @@ static void print_decode(const bench_options *options, const weft_plan_info *inf
             (long long)options->layers, (long long)options->width, bytes, 1e3 * token, 1e3 * least,
             1e-9 * bytes / token, 1e-9 * read, bytes / token / read, info->launches);
     else
-        printf("a token: %.2f ms (least %.2f), %.0f MB of weights at %.1f GB/s; reads alone %.1f GB/s; "
-               "%.0f%% of them; "
-               "%zu launches\n",
+        printf("one token: median %.2f ms, minimum %.2f ms; %.0f MB of weights at %.1f GB/s; a kernel that "
+               "only reads: %.1f GB/s; ratio %.0f%%; %zu launches\n",
             1e3 * token, 1e3 * least, 1e-6 * bytes, 1e-9 * bytes / token, 1e-9 * read,
             100 * bytes / token / read, info->launches);
 }
@@ -191,7 +190,7 @@ static weft_status train(bench_state *bench) {
         printf(options->json
                    ? "{\"gpt\": \"train\", \"median_ms\": %.2f, \"least_ms\": %.2f, \"gflops\": %.1f, "
                      "\"launches\": %zu}\n"
-                   : "a step: %.1f ms (least %.1f), %.1f GFLOP/s, %zu launches\n",
+                   : "one training step: median %.1f ms, minimum %.1f ms; %.1f GFLOP/s, %zu launches\n",
             1e3 * median, 1e3 * seconds[0], 1e-9 * info.flops / median, info.launches);
     }
     weft_plan_release(step.plan);
@@ -216,14 +215,14 @@ static weft_status lengths(bench_state *bench) {
         weft_plan_release(step.plan);
         if (status) break;
         if (!options->json)
-            printf("length %lld: plan %.2f ms, %zu kernels compiled\n", (long long)length, 1e3 * step.seconds,
-                added);
+            printf("length %lld: planning took %.2f ms, %zu kernels were compiled\n", (long long)length,
+                1e3 * step.seconds, added);
         if (added == 0) plans[count++] = step.seconds;
     }
     if (!status && count > 0) {
         const double plan = wi_median(plans, count); /* sorts them */
         printf(options->json ? "{\"gpt\": \"lengths\", \"plan_ms\": %.3f, \"least_plan_ms\": %.3f}\n"
-                             : "a new length: plan %.2f ms (least %.2f)\n",
+                             : "planning a new length: median %.2f ms, minimum %.2f ms\n",
             1e3 * plan, 1e3 * plans[0]);
     }
     return status;
@@ -231,16 +230,22 @@ static weft_status lengths(bench_state *bench) {
 
 /* ---- options ---- */
 
-static const char help[] = "usage: weft bench gpt [decode|train|lengths] [option ...]\n"
-                           "  decode          a token at batch 1, with caches of keys and values\n"
-                           "  train           a training step with AdamW\n"
-                           "  lengths         planning a training step at lengths from --length down\n"
-                           "  --layers N      12      --width N    768      --vocabulary N  50257\n"
-                           "  --context N     1024    --batch N    1        --length N      256\n"
-                           "  --steps N       rounds, else 20\n"
-                           "  --profile       where the time goes\n"
-                           "  --device SEL    as of weft check\n"
-                           "  --json          an object a line\n";
+static const char help[] =
+    "usage: weft bench gpt [decode|train|lengths] [OPTION]...\n"
+    "Measures a GPT: by default decode.\n"
+    "  decode          generates a token at batch size 1, with caches of keys and values\n"
+    "  train           computes a training step with AdamW\n"
+    "  lengths         plans a training step at new lengths, from --length downwards\n"
+    "  --layers N      transformer blocks; default 12\n"
+    "  --width N       width; default 768\n"
+    "  --vocabulary N  size of the vocabulary; default 50257\n"
+    "  --context N     capacity of the caches, in tokens; default 1024\n"
+    "  --batch N       sequences of a training step; default 1\n"
+    "  --length N      tokens of a training sequence; default 256\n"
+    "  --steps N       measured rounds; default 20\n"
+    "  --profile       prints the time of each step of the plan\n"
+    "  --device SEL    device; see weft --help\n"
+    "  --json          prints one JSON object per line\n";
 
 static bool take_value(bench_options *options, const char *name, const char *text) {
     struct {
@@ -269,7 +274,10 @@ static bool parse(bench_options *options, int argc, char **argv) {
         else if (argv[i][0] != '-')
             options->what = argv[i];
         else if (i + 1 == argc || !take_value(options, argv[i], argv[i + 1]))
-            return fprintf(stderr, "weft: cannot take %s; see weft bench gpt --help\n", argv[i]), false;
+            return fprintf(stderr,
+                       "weft: '%s' is not an option, or its value is not valid; see weft bench gpt --help\n",
+                       argv[i]),
+                   false;
         else
             i++;
     }

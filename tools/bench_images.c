@@ -96,8 +96,10 @@ int weft_bench_images(int argc, char **argv) {
     bench b = {0};
     const char *device = NULL;
     if (argc == 1 && strcmp(argv[0], "--help") == 0)
-        return puts("usage: weft bench images [--json] [--folder DIR] [--device SEL]\n"
-                    "  loading and augmentation by threads: of the images of DIR, else of CIFAR's size") < 0;
+        return puts("usage: weft bench images [OPTION]...\nMeasures loading and augmentation of images, with "
+                    "different numbers of threads.\n  --folder DIR    folder of images; default: images of "
+                    "CIFAR's size from memory\n  --device SEL    device; see weft --help\n  --json          "
+                    "prints one JSON object per line") < 0;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
             b.json = true;

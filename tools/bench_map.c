@@ -233,14 +233,13 @@ static const char *parse(
 }
 
 static void print_usage(FILE *to, const char *what) {
-    fprintf(to,
-        "usage: weft bench %s [--json] [--device SELECTOR] [--elements N (a multiple of %d)] [OP ...]\n",
+    fprintf(to, "usage: weft bench %s [--json] [--device SEL] [--elements N (a multiple of %d)] [OP]...\n",
         what, COLUMNS);
 }
 
 static int print_help(const char *what, const bench_row *rows, size_t count) {
     print_usage(stdout, what);
-    printf("  share is what was reached of the speed of a copy of as many bytes. The ops:\n");
+    printf("Measures ops; 'share' is their speed divided by that of a copy of as many bytes. The ops:\n");
     for (size_t i = 0; i < count; i++) printf("%s%s", rows[i].op, i + 1 == count || i % 8 == 7 ? "\n" : " ");
     return 0;
 }

@@ -39,10 +39,11 @@ static bool read_line(figure *f, const char *line) {
 
 static weft_status take(double *milliseconds, const figure *f, int64_t batch) {
     if (!isnan(f->batch) && f->batch != (double)batch)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "the peer measured %s at batch %g, not %lld", f->net, f->batch,
-            (long long)batch);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "the compared command measured %s at batch size %g, not %lld", f->net,
+            f->batch, (long long)batch);
     if (!(f->milliseconds > 0) || isinf(f->milliseconds))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "the peer says that %s takes %g ms", f->net, f->milliseconds);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "the compared command printed an impossible time: %s takes %g ms",
+            f->net, f->milliseconds);
     *milliseconds = f->milliseconds;
     return WEFT_OK;
 }
@@ -79,7 +80,7 @@ static weft_status run(double *milliseconds, const char *command, const char *ne
         WI_FAIL(WEFT_ERROR_FILE, "'%s' ended with status %d", command,
             WIFEXITED(end) ? WEXITSTATUS(end) : 128 + WTERMSIG(end));
     if (status == WEFT_OK && *milliseconds <= 0)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "no line of '%s' has the milliseconds of %s", command, net);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "no line that '%s' printed has the milliseconds of %s", command, net);
     return status;
 }
 

@@ -124,10 +124,10 @@ static weft_status print(const bench_options *options, const bench_table *tables
         weft_status status = weft_plan_get_info(tables[i].plan, &info);
         if (!status && options->profile) status = print_profile(&tables[i], options->batch, tokens);
         if (status) return status;
-        printf(options->json
-                   ? "{\"rule\": \"%s\", \"rows\": %lld, \"median_ms\": %.3f, \"least_ms\": %.3f, "
-                     "\"launches\": %zu, \"of_first\": %.3f}\n"
-                   : "%s, %lld rows: %.3f ms (least %.3f), %zu launches, %.2f of the first table's\n",
+        printf(options->json ? "{\"rule\": \"%s\", \"rows\": %lld, \"median_ms\": %.3f, \"least_ms\": %.3f, "
+                               "\"launches\": %zu, \"of_first\": %.3f}\n"
+                             : "%s, %lld rows: median %.3f ms, minimum %.3f ms, %zu launches, %.2f times the "
+                               "first table's time\n",
             options->rule_name, (long long)tables[i].rows, 1e3 * median, 1e3 * tables[i].seconds[0],
             info.launches, median / first);
     }
@@ -154,13 +154,16 @@ static weft_status measure(const bench_options *options, weft_context *context, 
     return status;
 }
 
-static const char help[] = "usage: weft bench rows [option ...]\n"
-                           "  --rule NAME     adam, adagrad or sgd, else adam\n"
-                           "  --rows N        of a table; may be repeated, else 20000 and 200000\n"
-                           "  --width N       128     --batch N   1024     --steps N   200\n"
-                           "  --profile       where the time goes: means of 64 steps\n"
-                           "  --device SEL    as of weft check\n"
-                           "  --json          an object a line\n";
+static const char help[] = "usage: weft bench rows [OPTION]...\n"
+                           "Measures training steps that update only the used rows of an embedding table.\n"
+                           "  --rule NAME     optimizer: adam, adagrad or sgd; default adam\n"
+                           "  --rows N        rows of the table; can be repeated; default 20000 and 200000\n"
+                           "  --width N       width of the table; default 128\n"
+                           "  --batch N       tokens per step; default 1024\n"
+                           "  --steps N       measured steps; default 200\n"
+                           "  --profile       prints the mean time of each step of the plan over 64 runs\n"
+                           "  --device SEL    device; see weft --help\n"
+                           "  --json          prints one JSON object per line\n";
 
 static bool take_rule(bench_options *options, const char *name) {
     options->rule_name = name;
@@ -198,7 +201,10 @@ int weft_bench_rows(int argc, char **argv) {
         else if (i + 1 < argc && take_value(&options, argv[i], argv[i + 1]))
             i++;
         else
-            return fprintf(stderr, "weft: cannot take %s; see weft bench rows --help\n", argv[i]), 2;
+            return fprintf(stderr,
+                       "weft: '%s' is not an option, or its value is not valid; see weft bench rows --help\n",
+                       argv[i]),
+                   2;
     }
     if (options.tables == 0) options.rows[0] = 20000, options.rows[1] = 200000, options.tables = 2;
     weft_status status = weft_context_create(&context, &options.context);

@@ -188,7 +188,8 @@ static weft_status print_figure(const bench_state *bench, const bench_model *mod
         1e3 * f->first, 1e3 * model->plan_seconds, f->info.flops / f->median * 1e-9,
         100 * f->info.flops / f->median / f->peak, f->info.bytes_moved / f->median * 1e-9, 100 * roofline(f),
         peak_bytes(&f->info) / (1 << 20), f->info.launches);
-    printf("  beside it: peak %.1f GFLOP/s, copy %.1f GB/s\n", f->peak * 1e-9, f->bandwidth * 1e-9);
+    printf("  measured in the same rounds: peak %.1f GFLOP/s, copy %.1f GB/s\n", f->peak * 1e-9,
+        f->bandwidth * 1e-9);
     if (f->pairs > 0) printf("  median ratio of %zu pairs: %.3f\n", f->pairs, median_ratio(f));
     if (!bench->options.profile) return WEFT_OK;
     char *text = NULL;
@@ -228,7 +229,7 @@ static weft_status add_profile(cJSON *object, const bench_figure *f) {
     if (status != WEFT_OK) return status;
     if (profile && cJSON_AddItemToObject(object, "profile", profile)) return WEFT_OK;
     cJSON_Delete(profile);
-    WI_FAIL(WEFT_ERROR_MEMORY, "no memory to print a profile");
+    WI_FAIL(WEFT_ERROR_MEMORY, "out of memory while printing a profile");
 }
 
 static weft_status print_json(const bench_state *bench, const bench_model *model, const bench_figure *f) {
@@ -244,7 +245,7 @@ static weft_status print_json(const bench_state *bench, const bench_model *model
     if (text) printf("%s\n", text);
     cJSON_free(text);
     cJSON_Delete(object);
-    if (status == WEFT_OK && !text) WI_FAIL(WEFT_ERROR_MEMORY, "no memory to print a figure");
+    if (status == WEFT_OK && !text) WI_FAIL(WEFT_ERROR_MEMORY, "out of memory while printing a result");
     return status;
 }
 
@@ -297,25 +298,26 @@ static weft_status run(bench_state *bench) {
 /* ---- options ---- */
 
 static const char help[] =
-    "usage: weft bench seven [option ...]\n"
-    "  --only NAME       this network (may be repeated); else the seven of the table:\n"
-    "                    FCN-S AlexNet-S ResNet-50 FCN-R AlexNet-R ResNet-56 LSTM;\n"
-    "                    or an ONNX file, by its name, which ends with .onnx\n"
-    "  --all             VGG-16, GoogLeNet, MobileNet-v2, digits-MLP and digits-CNN, too\n"
-    "  --inference       predictions instead of training steps, at batch 1 and 32;\n"
-    "                    else of AlexNet-S, ResNet-50 and LSTM\n"
-    "  --batch N         instead of the network's batch size\n"
-    "  --steps N         timed steps a network, or a pair; else 5\n"
-    "  --compare COMMAND runs the command in turn with our steps and prints the ratios of\n"
-    "                    our time to its; {net} in it stands for the network's name\n"
-    "  --pairs N         of --compare: 5 (as without it) or more\n"
-    "  --memory-limit N  of a plan, in bytes, or with % in percent of what it takes without\n"
-    "  --device SEL      as of weft check\n"
-    "  --profile         where the time goes: a row a step of the plan, of the\n"
-    "                    quickest of three runs\n"
-    "  --precision NAME  f32, or mixed precision: bf16 or f16\n"
-    "  --trace FILE      of one network: that run for ui.perfetto.dev or chrome://tracing\n"
-    "  --json            an object a line\n";
+    "usage: weft bench seven [OPTION]...\n"
+    "Measures training steps of whole networks.\n"
+    "  --only NAME       measures this network, or an ONNX file whose name ends in .onnx; can be\n"
+    "                    repeated; default the seven networks of the table: FCN-S AlexNet-S\n"
+    "                    ResNet-50 FCN-R AlexNet-R ResNet-56 LSTM\n"
+    "  --all             adds VGG-16, GoogLeNet, MobileNet-v2, digits-MLP and digits-CNN\n"
+    "  --inference       measures predictions instead of training steps, at batch sizes 1 and 32,\n"
+    "                    by default of AlexNet-S, ResNet-50 and LSTM\n"
+    "  --batch N         batch size; default that of each network\n"
+    "  --steps N         measured steps of each network, or of each pair; default 5\n"
+    "  --compare COMMAND runs a command alternately with our steps and prints the ratios of our\n"
+    "                    time to its time; {net} in the command is replaced by the network's name\n"
+    "  --pairs N         pairs of measurements for --compare, 5 or more; default 5\n"
+    "  --memory-limit N  memory limit of the plan in bytes, or N% of the memory without a limit\n"
+    "  --device SEL      device; see weft --help\n"
+    "  --profile         prints the time of each step of the plan, of the fastest of three runs\n"
+    "  --precision NAME  f32, or mixed precision: bf16 or f16; default f32\n"
+    "  --trace FILE      writes the profiled run of one network for ui.perfetto.dev or\n"
+    "                    chrome://tracing\n"
+    "  --json            prints one JSON object per line\n";
 
 static bool read_whole(int64_t *number, const char *text, int64_t least, int64_t most) {
     char *end;
@@ -383,14 +385,15 @@ static bool parse(bench_options *options, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
         if (take_flag(options, argv[i])) continue;
         if (!takes_value(argv[i]))
-            return fprintf(stderr, "weft: %s is no option; see weft bench seven --help\n", argv[i]), false;
-        if (i + 1 == argc) return fprintf(stderr, "weft: %s lacks its value\n", argv[i]), false;
+            return fprintf(stderr, "weft: %s is not an option; see weft bench seven --help\n", argv[i]),
+                   false;
+        if (i + 1 == argc) return fprintf(stderr, "weft: %s needs a value\n", argv[i]), false;
         if (!take_value(options, argv[i], argv[i + 1]))
             return fprintf(stderr, "weft: %s cannot be '%s'\n", argv[i], argv[i + 1]), false;
         i++;
     }
     if (can_trace(options)) return true;
-    fprintf(stderr, "weft: --trace takes one network (--only), and with --inference one --batch\n");
+    fprintf(stderr, "weft: --trace needs exactly one network (--only), and with --inference one --batch\n");
     return false;
 }
 

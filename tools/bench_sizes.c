@@ -121,7 +121,7 @@ static const char *parse(const bench_op *op, bench_state *bench, size_list *size
 }
 
 static void print_usage(FILE *to, const bench_op *op) {
-    fprintf(to, "usage: weft bench %s [--json]%s%s%s%s%s [--device SELECTOR] [%s ...]\n", op->name,
+    fprintf(to, "usage: weft bench %s [--json]%s%s%s%s%s [--device SEL] [%s]...\n", op->name,
         op->flag ? " [" : "", op->flag ? op->flag : "", op->flag ? "]" : "",
         op->precisions ? " [--precision f32|f16|bf16]" : "",
         op->products ? " [--matmul-precision highest|high|medium]" : "", op->numbers);
@@ -129,9 +129,10 @@ static void print_usage(FILE *to, const bench_op *op) {
 
 static int print_help(const bench_op *op) {
     print_usage(stdout, op);
-    printf("  without sizes: %d usual ones. A figure is the median of %d rounds; peak is that of the\n"
-           "  device's arithmetic%s, measured in each round, and share what was reached of it\n",
-        op->usual_count, ROUNDS, op->precisions ? " (bf16: of its matrix engine, if it has one)" : "");
+    printf("Measures the given sizes, by default %d usual ones; times are medians of %d rounds.\n'peak' is "
+           "the speed of the device's arithmetic%s, measured in the same rounds;\n'share' is the speed "
+           "divided by this peak.\n",
+        op->usual_count, ROUNDS, op->precisions ? " (bf16: of its matrix engine if it has one)" : "");
     return 0;
 }
 

@@ -246,7 +246,8 @@ static size_t show_quarantine(weft_context *context) {
     size_t count, wrong = 0;
     const wi_finding *const all = wi_findings_all(wi_context_device(context), &count);
     for (size_t i = 0; i < count; i++) wrong += all[i].fault != NULL;
-    check_line("\nself-test: %zu of %zu kernels that were tested so far on driver %s are in quarantine\n",
+    check_line("\nself-tests: %zu of the %zu kernels tested so far on driver %s failed and are not used "
+               "(quarantine)\n",
         wrong, count, weft_context_device(context)->driver);
     for (size_t i = 0; i < count; i++) {
         if (all[i].fault) check_line("%s: %s\n", all[i].name, all[i].fault);
@@ -267,25 +268,25 @@ static weft_status check_format(weft_context *context, check_part *part) {
         part->count = CASES;
         part->passed = check_cases(context, a, b);
     }
-    check_line("\nevery op%s, with its gradients, in %s\n", part->all ? "" : ", one case each",
+    check_line("\ntesting every op%s, with its gradients, in %s\n", part->all ? "" : ", one case each",
         weft_dtype_name(part->format));
     return weft_check_recorded(context, part);
 }
 
 static void show_table(weft_context *context, const check_part *parts, size_t count) {
     check_line("\n%-7s%7s%7s%9s%7s  %s\n", "format", "cases", "mixed", "missing", "wrong",
-        "largest error that passed, allowed");
+        "largest error of passed cases, allowed error");
     for (size_t i = 0; i < count; i++) {
         const check_part *const p = &parts[i];
         check_line("%-7s", weft_dtype_name(p->format));
         if (!has_format(context, p->format))
-            check_line(" the device has none\n");
+            check_line(" not supported by the device\n");
         else
             check_line("%7zu%7zu%9zu%7zu  %.1e, %.0e\n", p->count, p->mixed, p->missing, p->count - p->passed,
                 p->largest, check_allowed(p->format));
     }
-    check_line("mixed: how many of the cases are of ops that take f32 alone, which mixed precision computes "
-               "in the format;\nmissing: further cases, of ops that the format does not have\n");
+    check_line("mixed: how many of these cases are of ops that only take f32, which mixed precision computes "
+               "in the format;\nmissing: further cases, of ops that do not support the format\n");
 }
 
 /* Kernels in quarantine are no failure: others serve in their place. */
@@ -307,7 +308,7 @@ static int check_context(weft_context *context, const weft_check_options *asked)
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_status_name(status));
     (void)show_quarantine(context);
     show_table(context, parts, part_count);
-    check_line("%zu of %zu work\n", passed, count);
+    check_line("%zu of %zu cases are correct\n", passed, count);
     return passed == count && count > 0 && status == WEFT_OK ? 0 : 1;
 }
 
@@ -349,13 +350,16 @@ static int run_check(const void *data) {
 static void tell_of_crash(FILE *to, const in_child_end *end) {
     fprintf(to, "weft: the driver ended the process with signal %d%s%s%s\n", end->signal,
         end->said[0] ? " while " : "", end->said,
-        strchr(end->said, ',') ? "; weft check --only OP finds out which" : "");
+        strchr(end->said, ',') ? "; 'weft check --only OP' tests single ops, to find the one that fails"
+                               : "");
 }
 
 int weft_check(const weft_check_options *asked) {
     in_child_end end;
     if (asked->only && !weft_check_knows(asked->only)) {
-        fprintf(stderr, "weft: no op '%s' is checked; docs/ops.md names the ops, in Weft and in PyTorch\n",
+        fprintf(stderr,
+            "weft: there is no test for an op '%s'; docs/ops.md lists the names of the ops, in Weft and in "
+            "PyTorch\n",
             asked->only);
         return 2;
     }
@@ -373,6 +377,6 @@ int weft_check(const weft_check_options *asked) {
 weft_status weft_check_forget(void) {
     size_t forgotten = 0;
     const weft_status status = wi_disk_cache_forget_failures(NULL, NULL, &forgotten);
-    if (status == WEFT_OK) printf("%zu kernels that did not compile will be tried again\n", forgotten);
+    if (status == WEFT_OK) printf("%zu kernels that did not compile will be tested again\n", forgotten);
     return status;
 }

@@ -61,7 +61,7 @@ static void show_failure(weft_context *context, program *p, program_result *resu
     fflush(stdout);
     if (tries > 0) {
         program_reduce(p, context, result, tries);
-        printf("made smaller: %s\n", result->line);
+        printf("a smaller program that fails: %s\n", result->line);
     }
     show_program(p, &result->sizes);
     fflush(stdout);
@@ -86,7 +86,8 @@ static void run_programs(const engine_contexts *contexts, const random_options *
         if (totals->pairs) program_cover(totals->pairs, &p);
         const bool failed = result.verdict == PROGRAM_WRONG || result.verdict == PROGRAM_INTERNAL;
         if (result.verdict == PROGRAM_REFUSED)
-            printf("program %" PRIu64 " of seed %" PRIu64 " is refused: %s\n", p.number, p.seed, result.line);
+            printf("program %" PRIu64 " of seed %" PRIu64 " is not supported: %s\n", p.number, p.seed,
+                result.line);
         if (failed && shown++ < MOST_SHOWN)
             show_failure(context, &p, &result, asked->stop ? 0 : REDUCING_TRIES);
         if (failed && asked->stop) break;
@@ -106,8 +107,8 @@ static void print_totals(const check_totals *t, const random_options *asked) {
         slopes > 0 ? 100 * (double)t->tally.unjudged_slopes / slopes : 0,
         judged > 0 ? 100 * unjudged / (judged + slopes) : 0);
     if (t->pairs)
-        printf("pairs of attribute and size covered: %zu of %zu that were drawn\n",
-            program_pairs_covered(t->pairs), program_pairs_known(t->pairs));
+        printf("pairs of attribute and size covered: %zu of %zu\n", program_pairs_covered(t->pairs),
+            program_pairs_known(t->pairs));
 }
 
 /* One argument, and its value where it has one; false: it is none. */
@@ -171,7 +172,7 @@ static int run_asked(const random_options *asked) {
     check_totals totals = {0};
     program_options options = {.seed = asked->seed, .format = WEFT_F32};
     if (asked->precision && !program_precision_of(asked->precision, &options)) {
-        fprintf(stderr, "weft: --precision of check --random is f32, bf16, f16, mixed or mixed_f16\n");
+        fprintf(stderr, "weft: --precision of check --random must be f32, bf16, f16, mixed or mixed_f16\n");
         return 2;
     }
     options.only = asked->only ? op_named(asked->only) : NULL;
@@ -193,7 +194,10 @@ int weft_check_random(int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
         const char *const name = argv[i];
         if (read_argument(&asked, &i, argc, argv)) continue;
-        fprintf(stderr, "weft: check --random does not take '%s' so; see weft check --help\n", name);
+        fprintf(stderr,
+            "weft: '%s' is not an option of check --random, or its value is not valid; see weft check "
+            "--help\n",
+            name);
         return 2;
     }
     return run_asked(&asked);

@@ -99,7 +99,7 @@ static void describe_expected(const wi_device *device) {
     static const char *const levels[] = {[WI_KNOWN_DEVICE] = "its name",
         [WI_KNOWN_ARCHITECTURE] = "its architecture",
         [WI_KNOWN_VENDOR] = "its vendor",
-        [WI_KNOWN_NOT] = "its kind alone"};
+        [WI_KNOWN_NOT] = "only its kind"};
     const wi_device_profile *const profile = &device->profile;
     fprintf(report, "\nknown by %s: architecture '%s', board '%s', %lld units, %.4g f32 GFLOP/s, %.4g GB/s\n",
         levels[profile->known], device->caps.architecture, device->caps.board, (long long)profile->units,

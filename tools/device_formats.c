@@ -21,10 +21,10 @@ static void show_engines(unsigned engines, double rate) {
         printf("%s%s", before, known[i].name);
         before = ", ";
     }
-    printf(engines ? "\n" : "     matrix engines: none that Weft uses\n");
+    printf(engines ? "\n" : "     matrix engines: none that Weft supports\n");
     if (engines == 0 && rate > 0.0)
-        printf("     AVX-512 BF16 is there, at %.2f of the speed of f32 multiply-adds: used only with "
-               "WEFT_MATRIX_ENGINES=avx512\n",
+        printf("     AVX-512 BF16 is available at %.2f times the speed of f32 multiply-adds; it is used only "
+               "with WEFT_MATRIX_ENGINES=avx512\n",
             rate);
 }
 
@@ -38,7 +38,7 @@ weft_status device_formats_show(const weft_device_info *info) {
     printf("     f32 native; f64 %s", device->caps.fp64 ? "native" : "missing");
     for (int i = 0; i < 2; i++)
         printf("; %s %s", weft_dtype_name(narrow[i]),
-            wi_engines_multiply(&device->profile, narrow[i]) ? "products native, else computed in f32"
+            wi_engines_multiply(&device->profile, narrow[i]) ? "products native, other ops computed in f32"
                                                              : "computed in f32");
     printf("\n");
     show_engines(device->profile.engines, device->caps.engine_rate);

@@ -22,19 +22,18 @@
 enum { MOST_CHILDREN = 16, QUIET_SECONDS = 600 };
 
 static const char help[] =
-    "usage: weft tune [option ...] [NETWORK or SIZES ...]\n"
-    "  chooses the fastest kernels for a device by measurement, and keeps the choices\n"
-    "  NETWORK           training steps of a network of `weft bench seven`\n"
-    "  SIZES             MxNxK[:NN|:NT|:TN|:TT], a matrix product, or\n"
-    "                    BATCHxSIZExCHANNELSxFILTERSxWINDOW[xSTRIDE[xGROUPS]],\n"
-    "                    a convolution and its gradients\n"
-    "  without these: the seven networks of the table\n"
-    "  --budget SECONDS  for all of it; else 60\n"
-    "  --batch N         instead of the networks' batch size\n"
-    "  --precision NAME  f32, or mixed precision: bf16 or f16\n"
-    "  --limit SECONDS   that one kernel may take before it counts as hanging; else 30\n"
-    "  --file FILE       also writes the choices to a file, to be merged and shipped\n"
-    "  --device SEL      as of weft check\n";
+    "usage: weft tune [OPTION]... [NETWORK|SIZES]...\n"
+    "Measures which kernels are the fastest on a device and saves the choices for later programs.\n"
+    "  NETWORK           tunes the training step of a network of 'weft bench seven'\n"
+    "  SIZES             tunes a matrix product, MxNxK[:NN|:NT|:TN|:TT], or a convolution and its\n"
+    "                    gradients, BATCHxSIZExCHANNELSxFILTERSxWINDOW[xSTRIDE[xGROUPS]];\n"
+    "                    default: the seven networks of the table\n"
+    "  --budget SECONDS  time for all measurements; default 60\n"
+    "  --batch N         batch size; default that of each network\n"
+    "  --precision NAME  f32, or mixed precision: bf16 or f16; default f32\n"
+    "  --limit SECONDS   time after which a kernel counts as hanging; default 30\n"
+    "  --file FILE       also writes the choices to this file, which can be merged and shipped\n"
+    "  --device SEL      device; see weft --help\n";
 
 /* What the child said: the file, the head of the section, and the kernel that it tries. */
 typedef struct watch {
@@ -84,7 +83,7 @@ static bool write_down(const watch *w) {
     if (status != WEFT_OK && !distrusted) return false;
     wi_text_init(&text, NULL);
     wi_text_append(&text, "%sweft tuning 1\n%s\n%s\t%s\n", old ? old : "", w->text[1], w->text[2],
-        w->hangs ? "it did not end in time" : "it ended the process");
+        w->hangs ? "it did not finish in time" : "it ended the process");
     const bool written =
         !text.failed && wi_file_write_private(NULL, w->text[0], text.data, text.length) == WEFT_OK;
     wi_text_clear(&text);
@@ -95,14 +94,16 @@ static bool write_down(const watch *w) {
 static void tell(const watch *w, int status) {
     const char *const site = w->text[2] + strlen("bad\t"), *const kernel = strrchr(w->text[2], '\t');
     if (!blames(w) && w->hangs)
-        fprintf(stderr, "weft: the driver was silent for %d seconds, with no kernel tried\n", QUIET_SECONDS);
+        fprintf(stderr, "weft: the driver did not respond for %d seconds while no kernel was tested\n",
+            QUIET_SECONDS);
     else if (!blames(w))
         fprintf(stderr,
-            "weft: the driver ended the process with signal %d, with no kernel tried; see weft check\n",
+            "weft: the driver ended the process with signal %d while no kernel was tested; run 'weft check' "
+            "to test the driver\n",
             WIFSIGNALED(status) ? WTERMSIG(status) : 0);
     else
         fprintf(stderr, "weft: %.*s by %s: %s\n", (int)(kernel - site), site, kernel + 1,
-            w->hangs ? "it did not end in time" : "it ended the process");
+            w->hangs ? "it did not finish in time" : "it ended the process");
 }
 
 /* -1: the child hung or crashed in a kernel that is written down; else its exit status. */
@@ -154,14 +155,14 @@ static int read_option(tune_options *options, const char *name, const char *valu
     if (strcmp(name, "--budget") == 0)
         return read_number(&options->budget, value, 0.0)
                    ? 0
-                   : refuse("--budget", value, " is not a number of seconds, 0 or more");
+                   : refuse("--budget", value, " is not a number of seconds of 0 or more");
     if (strcmp(name, "--limit") == 0)
         return read_number(&options->limit, value, 1.0)
                    ? 0
-                   : refuse("--limit", value, " is not a number of seconds, 1 or more");
+                   : refuse("--limit", value, " is not a number of seconds of 1 or more");
     if (strcmp(name, "--batch") == 0) {
         if (!read_number(&batch, value, 1.0) || batch != floor(batch))
-            return refuse("--batch", value, " is not a whole number, 1 or more");
+            return refuse("--batch", value, " is not a whole number of 1 or more");
         options->batch = (int64_t)batch;
     } else if (strcmp(name, "--precision") == 0) {
         if (!bench_read_precision(&options->precision, value))
@@ -191,7 +192,7 @@ static int read_arguments(tune_options *options, int argc, char **argv) {
             i++;
         } else if (options->count == TUNE_MOST_WORKS ||
                    !tune_work_parse(&options->works[options->count++], argv[i])) {
-            return refuse("no network of weft bench seven and no size is", argv[i], "");
+            return refuse("neither a network of weft bench seven nor a size:", argv[i], "");
         }
     }
     if (options->count == 0) add_the_seven(options);
@@ -205,7 +206,7 @@ int weft_tune(int argc, char **argv) {
     if (bad) return bad;
     const double end = wi_clock_seconds() + options.budget;
     int result = -1;
-    if (options.budget <= 0.0) puts("a budget of 0: nothing is measured");
+    if (options.budget <= 0.0) puts("the budget is 0, so nothing is measured");
     for (int i = 0; i < MOST_CHILDREN && result < 0 && wi_clock_seconds() < end; i++)
         result = run_child(&options, end);
     return result < 0 ? 0 : result;

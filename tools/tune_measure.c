@@ -91,7 +91,7 @@ static weft_status measure_size(tune_run *r, tune_size *size) {
     r->changed[size->work] += r->tuner.changed - changed;
     if (size->measured)
         printf("%zu of %zu  %s: %s\n", tune_sizes_count(&r->sizes, -1, true), r->sizes.count, size->site,
-            r->tuner.changed > changed ? "another kernel is faster" : "the built-in choice stays");
+            r->tuner.changed > changed ? "another kernel is faster" : "the built-in choice is kept");
     return WEFT_OK;
 }
 
@@ -100,7 +100,7 @@ static void print_counts(const tune_run *r, int work) {
                  left = tune_sizes_count(&r->sizes, work, false);
     printf("%-13s %zu size%s measured, %d with another kernel than the built-in choice",
         r->options->works[work].text, measured, measured == 1 ? "" : "s", r->changed[work]);
-    if (left > 0) printf("; no time for %zu", left);
+    if (left > 0) printf("; no time was left for %zu", left);
     printf("\n");
 }
 
@@ -121,7 +121,7 @@ static weft_status measure_sizes(tune_run *r) {
     }
     for (int i = 0; i < r->options->count; i++) print_counts(r, i);
     if (r->options->count > 1)
-        printf("%zu of %zu sizes measured, which are expected to take %.0f %% of the time of all\n",
+        printf("%zu of %zu sizes measured; they are expected to take %.0f %% of the time of all sizes\n",
             tune_sizes_count(&r->sizes, -1, true), r->sizes.count, 1e2 * tune_sizes_share(&r->sizes));
     return WEFT_OK;
 }
@@ -138,8 +138,9 @@ static weft_status judge(tune_run *r, const tune_work *work) {
     WI_TRY_DONE(status);
     r->tuner.deadline = r->end;
     WI_TRY_DONE(wi_plan_judge((weft_plan *const[]){r->model.plan, tuned.plan}, &r->tuner, medians));
-    printf("%-13s built-in %.3f ms, tuned %.3f ms a run\n", work->text, 1e3 * medians[0], 1e3 * medians[1]);
-    if (medians[1] > medians[0]) printf("%-13s not faster: the built-in choices stay\n", work->text);
+    printf("%-13s built-in choices %.3f ms per run, tuned choices %.3f ms per run\n", work->text,
+        1e3 * medians[0], 1e3 * medians[1]);
+    if (medians[1] > medians[0]) printf("%-13s not faster, so the built-in choices are kept\n", work->text);
 done:
     tune_model_clear(&tuned);
     return status;
@@ -151,7 +152,8 @@ static weft_status judge_all(tune_run *r) {
         const tune_work work = work_of(r, i);
         if (r->changed[i] == 0 && !r->others[i]) continue;
         if (wi_clock_seconds() >= r->end) {
-            printf("%-13s no time to compare whole runs: a second run does\n", work.text);
+            printf("%-13s no time was left to compare whole runs; run weft tune again to compare them\n",
+                work.text);
             continue;
         }
         WI_TRY(plan_work(r, i));
@@ -172,8 +174,8 @@ static weft_status tune_all(tune_run *r, int to) {
     WI_TRY(measure_sizes(r));
     WI_TRY(judge_all(r));
     if (tune_sizes_count(&r->sizes, -1, false) > 0)
-        puts("Sizes that there was no time for keep the built-in choices: a second run, or a larger "
-             "--budget, measures them.");
+        puts("Sizes that were not measured keep the built-in choices; run weft tune again, or with a larger "
+             "--budget, to measure them.");
     WI_TRY(wi_choices_save(device, NULL));
     return file ? wi_choices_save(device, file) : WEFT_OK;
 }

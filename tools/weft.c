@@ -22,45 +22,50 @@
 #include <weft/weft.h>
 
 static const char usage[] =
-    "usage: weft devices               list the OpenCL devices of this machine\n"
-    "       weft check [--help]        test that a device computes every op right; with --random\n"
-    "                                  SECONDS whole programs, drawn at random\n"
-    "       weft tune [--help]         choose the fastest kernels for networks on a device\n"
-    "       weft bench seven [--help]  measure training steps of whole networks\n"
-    "       weft bench gemm|conv|map|reduce|attention|lstm [--help]   measure products,\n"
-    "                                  convolutions, elementwise ops and reductions beside a\n"
-    "                                  copy, attention and an LSTM layer, with their gradients\n"
-    "       weft bench gpt|rows [--help]  measure a GPT, or updates of tables by rows\n"
-    "       weft bench curve NETWORK --batches FILE   train it on these batches, a loss a line\n"
-    "       weft bench images|checkpoint [--help]   measure loading and augmentation of\n"
-    "                                  images, or saving a checkpoint\n"
-    "       weft advise [NETWORK|seven|FILE.onnx ...] [--help]  measure a training step on every\n"
-    "                                  device, say what it costs, and what other devices are\n"
-    "                                  expected to take\n"
-    "       weft --help | --version\n"
-    "SEL: gpu, cpu, a part of a name, or platform:device as 'weft devices' shows it;\n"
-    "     else $WEFT_DEVICE, else the best device\n";
+    "usage: weft COMMAND [ARGUMENT]...\n"
+    "Tests, tunes and measures Weft on the OpenCL devices of this machine.\n"
+    "\n"
+    "  devices             lists the devices\n"
+    "  check               tests that a device computes every op correctly; with\n"
+    "                      --random SECONDS it tests programs drawn at random\n"
+    "  tune                measures which kernels are the fastest on a device and saves the choices\n"
+    "  advise              measures training steps on every device, and estimates their time on others\n"
+    "  bench seven         measures training steps of whole networks\n"
+    "  bench gemm|conv|attention|lstm\n"
+    "                      measures products, convolutions, attention or an LSTM layer\n"
+    "  bench map|reduce    measures elementwise ops or reductions, compared with a copy\n"
+    "  bench gpt|rows      measures a GPT, or sparse updates of embedding tables\n"
+    "  bench curve         trains a network on given batches and prints the loss of each step\n"
+    "  bench images|checkpoint\n"
+    "                      measures loading of images, or saving of checkpoints\n"
+    "  --version           prints the version\n"
+    "\n"
+    "weft COMMAND --help explains the options of a command. Where they take a device SEL, it is gpu,\n"
+    "cpu, part of a name, or platform:device as 'weft devices' prints it; without it WEFT_DEVICE or\n"
+    "the best device is used.\n";
 
 static const char check_usage[] =
-    "usage: weft check [option ...]\n"
-    "  computes every op on a device, and compares it with recorded and with float64 results\n"
-    "  --device SEL      see weft --help\n"
-    "  --precision NAME  f32 (the default), bf16, f16, f64 or all of them\n"
-    "  --only OP         one op, or a public function: conv, conv2d, weft_conv2d\n"
-    "  --all             all recorded cases of an op, not one\n"
-    "  --forget          kernels that did not compile or failed their self-test are tried again\n"
-    "  --report FILE     writes results and devices, for a bug report\n"
-    "usage: weft check --random SECONDS [option ...]\n"
-    "  computes programs drawn at random, and compares them with float64 on the host\n"
-    "  --device SEL      see weft --help\n"
-    "  --precision NAME  f32 (the default), bf16, f16, or mixed precision: mixed (bf16), mixed_f16\n"
-    "  --engine NAME     with this model of a matrix engine: as WEFT_MATRIX_ENGINES; all by turns\n"
-    "  --only OP         programs that have this op\n"
-    "  --seed N          other programs; the default is today, in days since 1970\n"
-    "  --first N         begins with the program of this number; --count N: so many of them\n"
+    "usage: weft check [OPTION]...\n"
+    "Computes every op on a device and compares the results with recorded ones and with float64.\n"
+    "  --device SEL      device; see weft --help\n"
+    "  --precision NAME  f32, bf16, f16, f64 or all; default f32\n"
+    "  --only OP         tests one op, by its name or a public function: conv, conv2d, weft_conv2d\n"
+    "  --all             tests all recorded cases of an op; default one case\n"
+    "  --forget          tests kernels again that failed to compile or failed their self-test\n"
+    "  --report FILE     writes the results and the devices to a file, for a bug report\n"
+    "\n"
+    "usage: weft check --random SECONDS [OPTION]...\n"
+    "Computes random programs of ops on a device and compares the results with float64.\n"
+    "  --device SEL      device; see weft --help\n"
+    "  --precision NAME  f32, bf16, f16, mixed (bf16) or mixed_f16; default f32\n"
+    "  --engine NAME     emulates this matrix engine (as WEFT_MATRIX_ENGINES), or all in turn\n"
+    "  --only OP         tests only programs with this op\n"
+    "  --seed N          seed of the programs; default today, in days since 1970\n"
+    "  --first N         number of the first program; default 0\n"
+    "  --count N         number of programs; default as many as the seconds allow\n"
     "  --show            prints the programs as C, with their numbers\n"
-    "  --stop            ends at the first that fails\n"
-    "  --progress        says which program begins\n";
+    "  --stop            stops at the first program that fails\n"
+    "  --progress        prints the number of each program before it is computed\n";
 
 static int fail(void) {
     fprintf(stderr, "weft: %s\n", weft_last_error());
@@ -102,9 +107,8 @@ static int list_devices(const void *first) {
     int failed = 0;
     if (weft_device_count(&count) != WEFT_OK) return fail();
     if (count == 0) {
-        fprintf(stderr,
-            "weft: no OpenCL device on this machine: install an OpenCL driver, such as the package "
-            "pocl-opencl-icd, which runs on any CPU\n");
+        fprintf(stderr, "weft: there is no OpenCL device on this machine: install an OpenCL driver, such as "
+                        "the package pocl-opencl-icd, which runs on any CPU\n");
         return 1;
     }
     for (size_t i = *(const size_t *)first; i < count; i++) {
@@ -134,7 +138,7 @@ static int bad_check_argument(const char *argument) {
     static const char *const with_value[] = {"--device", "--precision", "--only", "--report"};
     for (size_t i = 0; i < sizeof with_value / sizeof *with_value; i++) {
         if (strcmp(argument, with_value[i]) != 0) continue;
-        fprintf(stderr, "weft: %s lacks its value; see weft check --help\n", argument);
+        fprintf(stderr, "weft: %s needs a value; see weft check --help\n", argument);
         return 2;
     }
     fprintf(stderr, "weft: check has no option '%s'; see weft check --help\n", argument);
@@ -160,7 +164,7 @@ static int check(int argc, char **argv) {
         else if (strcmp(argv[i], "--precision") != 0 || i + 1 == argc)
             return bad_check_argument(argv[i]);
         else if (!weft_check_read_precision(&asked.formats, argv[++i]))
-            return bad_usage("--precision of check is f32, bf16, f16, f64 or all");
+            return bad_usage("--precision of check must be f32, bf16, f16, f64 or all");
     }
     if (forget && weft_check_forget() != WEFT_OK) return fail();
     return weft_check(&asked);
@@ -205,7 +209,7 @@ static int run(int argc, char **argv) {
     if (strcmp(command, "advise") == 0) return weft_advise(argc - 2, argv + 2);
     if (strcmp(command, "--version") == 0) return printf("weft %s\n", weft_version()) < 0;
     if (strcmp(command, "--help") != 0) {
-        fprintf(stderr, "weft: '%s' is no command; see weft --help\n", command);
+        fprintf(stderr, "weft: '%s' is not a command; see weft --help\n", command);
         return 2;
     }
     fputs(usage, argc > 1 ? stdout : stderr);

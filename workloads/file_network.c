@@ -47,7 +47,7 @@ weft_status file_network_build(bench_model *model) {
     onnx_network_clear(&own);
     onnx_file_release(file);
     if (status == WEFT_OK && !model->loss)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s has no output of floats", model->network->file);
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s has no output with a float dtype", model->network->file);
     return status;
 }
 #else

@@ -33,7 +33,7 @@ weft_status onnx_file_read(Onnx__ModelProto **model, const char *path) {
     if (*model && (*model)->graph) return WEFT_OK;
     onnx_file_release(*model);
     *model = NULL;
-    WI_FAIL(WEFT_ERROR_FORMAT, "%s is no ONNX file", path);
+    WI_FAIL(WEFT_ERROR_FORMAT, "%s is not an ONNX file", path);
 }
 
 void onnx_file_release(Onnx__ModelProto *model) {
@@ -43,8 +43,8 @@ void onnx_file_release(Onnx__ModelProto *model) {
 weft_status onnx_dtype(weft_dtype *dtype, int number, const char *what) {
     const int type = type_of(number);
     if (type < 0)
-        WI_FAIL(
-            WEFT_ERROR_UNSUPPORTED, "ONNX: '%s' is of type %d of ONNX, which is not supported", what, number);
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "ONNX: '%s' has the ONNX data type %d, which is not supported", what,
+            number);
     *dtype = types[type].dtype;
     return WEFT_OK;
 }
@@ -58,7 +58,7 @@ weft_status onnx_tensor_describe(onnx_numbers *numbers, const Onnx__TensorProto 
     *numbers = (onnx_numbers){.rank = (int)tensor->n_dims, .count = 1};
     WI_TRY(onnx_dtype(&numbers->dtype, tensor->data_type, name));
     if (tensor->n_dims > WEFT_MAX_RANK)
-        WI_FAIL(WEFT_ERROR_SHAPE, "ONNX: '%s' has %zu dimensions; the most is %d", name, tensor->n_dims,
+        WI_FAIL(WEFT_ERROR_SHAPE, "ONNX: '%s' has %zu dimensions, expected at most %d", name, tensor->n_dims,
             WEFT_MAX_RANK);
     for (size_t i = 0; i < tensor->n_dims; i++) {
         const int64_t size = tensor->dims[i];
@@ -100,20 +100,22 @@ weft_status onnx_tensor_read(onnx_numbers *numbers, wi_arena *arena, const Onnx_
     const char *const name = name_of(tensor);
     WI_TRY(onnx_tensor_describe(numbers, tensor));
     if (tensor->data_location == 1)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "ONNX: the numbers of '%s' are in another file", name);
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+            "ONNX: the data of '%s' is in another file, which is not supported: save the model in one file",
+            name);
     const wi_format *const format = wi_format_of(types[type_of(tensor->data_type)].stored);
     const size_t raw = tensor->raw_data.len;
     const listed from = tensor->has_raw_data ? (listed){raw / format->size, tensor->raw_data.data, false}
                                              : listed_of(tensor, types[type_of(tensor->data_type)].stored);
     if (from.count != numbers->count || (tensor->has_raw_data && raw % format->size != 0))
-        WI_FAIL(WEFT_ERROR_FORMAT, "ONNX: '%s' has not as much data as its shape says", name);
+        WI_FAIL(WEFT_ERROR_FORMAT, "ONNX: '%s' has less data than its shape needs", name);
     numbers->data = wi_arena_take(arena, (numbers->count + 1) * sizeof *numbers->data);
     if (!numbers->data) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < numbers->count; i++) {
         numbers->data[i] = number_at(&from, format, i);
         if (numbers->dtype == WEFT_F32 && isfinite(numbers->data[i]) && !isfinite((float)numbers->data[i]))
-            WI_FAIL(WEFT_ERROR_NOT_FINITE, "ONNX: '%s': element %zu, %g, does not fit f32", name, i,
-                numbers->data[i]);
+            WI_FAIL(WEFT_ERROR_NOT_FINITE, "ONNX: '%s': element %zu is %g, which does not fit into f32", name,
+                i, numbers->data[i]);
     }
     return WEFT_OK;
 }

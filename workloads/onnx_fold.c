@@ -227,5 +227,6 @@ bool onnx_fold(onnx_network *n, onnx_node *node) {
 }
 
 weft_tensor *onnx_unfolded(onnx_network *n, onnx_node *node) {
-    return onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it is supported where the file says its numbers");
+    return onnx_fail(
+        n, node, WEFT_ERROR_UNSUPPORTED, "it is supported only if its values are constants in the file");
 }

@@ -187,8 +187,7 @@ static weft_tensor *build_resize(onnx_network *n, onnx_node *node) {
     if (!x) return NULL;
     const int rank = weft_tensor_rank(x);
     if (!known || known->count != (size_t)rank || rank < 3 || rank > 5)
-        return onnx_fail(
-            n, node, WEFT_ERROR_UNSUPPORTED, "it needs sizes or factors of all axes that are known");
+        return onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "it needs constant sizes or factors for all axes");
     if (!r.known || !resize_axes(&options, &r, x, known, sized))
         return onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED,
             "its mode is not supported; nearest with asymmetric and floor, and linear are");

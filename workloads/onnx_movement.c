@@ -154,7 +154,7 @@ static weft_tensor *build_slice(onnx_network *n, onnx_node *node) {
         const int axis = onnx_axis(i < axes.count ? axes.of[i] : i, weft_tensor_rank(x));
         const int64_t step = i < steps.count ? steps.of[i] : 1;
         if (axis < 0 || axis >= weft_tensor_rank(x) || i >= ends.count || step == 0)
-            return onnx_fail(n, node, WEFT_ERROR_SHAPE, "its axes, ends or steps do not fit");
+            return onnx_fail(n, node, WEFT_ERROR_SHAPE, "its axes, ends or steps do not match its starts");
         x = slice_axis(x, axis, starts.of[i], ends.of[i], step);
     }
     return n->status == WEFT_OK ? x : NULL;

@@ -94,7 +94,7 @@ static onnx_value *value_of(onnx_network *n, onnx_node *node, size_t index) {
     if (!value && !onnx_has(node, index))
         onnx_fail(n, node, WEFT_ERROR_FORMAT, "input %zu is missing", index);
     else if (!value)
-        onnx_fail(n, node, WEFT_ERROR_FORMAT, "no node before it makes '%s'", node->input[index]);
+        onnx_fail(n, node, WEFT_ERROR_FORMAT, "no earlier node computes '%s'", node->input[index]);
     return value;
 }
 
@@ -141,7 +141,7 @@ double onnx_get_number(onnx_network *n, onnx_node *node, size_t index, double ot
     if (!onnx_has(node, index)) return otherwise;
     const onnx_numbers *const known = onnx_known(n, node, index);
     if (known && known->count == 1) return known->data[0];
-    onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "input %zu must be a number of the file", index);
+    onnx_fail(n, node, WEFT_ERROR_UNSUPPORTED, "input %zu must be a constant number in the file", index);
     return otherwise;
 }
 
@@ -156,7 +156,7 @@ void onnx_bound(onnx_network *n, onnx_node *node, size_t index, int64_t bound) {
 static onnx_value *output_of(onnx_network *n, onnx_node *node, size_t index) {
     if (n->status != WEFT_OK || index >= node->n_output || !node->output[index][0]) return NULL;
     onnx_value *const value = add(n, node->output[index]);
-    if (!value) onnx_fail(n, node, WEFT_ERROR_MEMORY, "no memory");
+    if (!value) onnx_fail(n, node, WEFT_ERROR_MEMORY, "out of memory");
     return value;
 }
 
@@ -195,7 +195,7 @@ static void find_batch(onnx_network *n, const Onnx__GraphProto *graph) {
 static weft_status check_batch(const onnx_network *n) {
     if (n->batch_name || n->batch_in_file == 0 || n->batch == n->batch_in_file) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "ONNX: the file is for a batch of %lld, not %lld: export the network with a batch that is open",
+        "ONNX: the file is for a batch of %lld, not %lld: export the network with a dynamic batch axis",
         (long long)n->batch_in_file, (long long)n->batch);
 }
 
@@ -210,8 +210,8 @@ static weft_status input_dims(const onnx_network *n, const Onnx__ValueInfoProto 
         dims[d] = is_batch ? n->batch : dim->dim_value;
         if (!is_batch && !dim->has_dim_value)
             WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-                "ONNX: dimension %zu of the input '%s' ('%s') has no size, and '%s' is the batch: export the "
-                "network with a size for it",
+                "ONNX: dimension %zu of the input '%s' ('%s') has no fixed size, and '%s' is already the "
+                "batch: export the network with a fixed size for it",
                 d, info->name, name, n->batch_name);
     }
     return WEFT_OK;
@@ -297,7 +297,7 @@ static weft_status take_outputs(onnx_network *n, const Onnx__GraphProto *graph) 
     for (size_t i = 0; i < graph->n_output && n->output_count < ONNX_MOST_OUTPUTS; i++) {
         const char *const name = graph->output[i]->name;
         const onnx_value *const value = name ? find(n, name) : NULL;
-        if (!value) WI_FAIL(WEFT_ERROR_FORMAT, "ONNX: no node makes the output '%s'", name ? name : "");
+        if (!value) WI_FAIL(WEFT_ERROR_FORMAT, "ONNX: no node computes the output '%s'", name ? name : "");
         if (value->tensor) n->outputs[n->output_count++] = value->tensor;
     }
     if (n->output_count > 0) return WEFT_OK;

@@ -10,8 +10,8 @@ static bool begins_with(const char *bytes, size_t size, const char *text) {
 
 weft_status wi_file_refuse_pointer(const char *path, const char *bytes, size_t size) {
     if (begins_with(bytes, size, "version https://git-lfs.github.com/spec/"))
-        WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': a pointer of Git LFS in place of the file, which 'git lfs pull' fetches", path);
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s' is only a Git LFS pointer; run 'git lfs pull' to download the file",
+            path);
     return WEFT_OK;
 }
 
@@ -22,8 +22,10 @@ weft_status wi_file_refuse_page(const char *path, const char *bytes, size_t size
     while (at < size && bytes[at] && strchr(" \t\r\n", bytes[at])) at++;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
         if (begins_with(bytes + at, size - at, pages[i]))
-            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': an HTML page in place of the file: the download failed", path);
+            WI_FAIL(WEFT_ERROR_FORMAT,
+                "'%s' is an HTML page, so the download of the file has failed; download it again", path);
     if (begins_with(bytes + at, size - at, "<?xml"))
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': an XML document in place of the file: the download failed", path);
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s' is an XML document, so the download of the file has failed; download it again", path);
     return WEFT_OK;
 }

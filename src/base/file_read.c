@@ -72,7 +72,8 @@ static weft_status read_all(const source *s, const weft_allocator *allocator, ch
         if (status == WEFT_OK) used += got;
         if (status == WEFT_OK && used > s->limit)
             status = wi_fail(WEFT_ERROR_FILE,
-                "'%s' gives more than %zu bytes, the limit of what tells no length (option file_limit)",
+                "'%s' gives more than %zu bytes, the limit for a pipe or device, whose size is unknown "
+                "(option file_limit of weft_context_options)",
                 s->path, s->limit);
         if (status == WEFT_OK && used == capacity) status = grow_buffer(allocator, &buffer, &capacity);
     }

@@ -13,13 +13,15 @@ weft_status wi_options_read(void *own, size_t known, const void *given, const ch
     if (given) {
         memcpy(&size, given, sizeof size);
         if (!is_possible(size))
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: options of %zu bytes, expected %zu (use %s)", call, size, known,
-                macro);
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "%s: the options have struct_size %zu, expected %zu (initialise them with %s)", call, size,
+                known, macro);
         const unsigned char *const bytes = given;
         for (size_t i = known; i < size; i++) {
             if (bytes[i] != 0)
                 WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-                    "%s: an option is set that Weft %s does not know: its options have %zu bytes, not %zu",
+                    "%s: an option is set that Weft %s does not know: its options struct has %zu bytes, the "
+                    "caller's has %zu; use the library that matches the caller's headers",
                     call, weft_version(), known, size);
         }
         memcpy(own, given, size < known ? size : known);

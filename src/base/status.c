@@ -118,7 +118,7 @@ void wi_cause_forget(const void *owner) {
 
 weft_status wi_fail_null(const char *call, const char *what) {
     if (!cause_owner) WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s is NULL", call, what);
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s is NULL, as a call before failed: %s", call, what, cause);
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s is NULL because an earlier call failed: %s", call, what, cause);
 }
 
 bool wi_is_lack_of_memory(weft_status status) {

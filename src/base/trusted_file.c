@@ -10,7 +10,8 @@
 
 static weft_status check(const char *path, const struct stat *state) {
     if (state->st_uid != geteuid()) WI_FAIL(WEFT_ERROR_FILE, "'%s' belongs to another user", path);
-    if (state->st_mode & (S_IWGRP | S_IWOTH)) WI_FAIL(WEFT_ERROR_FILE, "others may write to '%s'", path);
+    if (state->st_mode & (S_IWGRP | S_IWOTH))
+        WI_FAIL(WEFT_ERROR_FILE, "users other than the owner may write to '%s'", path);
     return WEFT_OK;
 }
 
@@ -30,7 +31,7 @@ static weft_status read_opened(
     int file, const weft_allocator *allocator, const char *path, char **data, size_t *bytes) {
     struct stat state;
     if (fstat(file, &state) != 0) return wi_file_fail("open", path, errno);
-    if (!S_ISREG(state.st_mode)) WI_FAIL(WEFT_ERROR_FILE, "'%s' is no file", path);
+    if (!S_ISREG(state.st_mode)) WI_FAIL(WEFT_ERROR_FILE, "'%s' is not a regular file", path);
     return wi_file_read_opened(file, &(wi_file_rules){.allocator = allocator}, path, data, bytes);
 }
 

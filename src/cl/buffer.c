@@ -45,10 +45,12 @@ size_t wi_buffer_largest(const wi_device *device) {
 weft_status wi_buffer_check_largest(const wi_device *device, size_t bytes, const char *what) {
     const size_t largest = wi_buffer_largest(device);
     if (bytes <= largest) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_DEVICE_MEMORY, "%s of %zu bytes: the largest buffer that %s allows is %zu; %s", what,
-        bytes, device->info.name, largest,
-        device->caps.large_buffers ? "its memory has no more"
-                                   : "a smaller batch or tensor is needed, or the option large_buffers");
+    WI_FAIL(WEFT_ERROR_DEVICE_MEMORY,
+        "%s of %zu bytes is too large: the largest buffer of %s has %zu bytes; %s", what, bytes,
+        device->info.name, largest,
+        device->caps.large_buffers
+            ? "the device has no more memory"
+            : "use a smaller batch or tensor, or set the option large_buffers of weft_context_options");
 }
 
 /* What drivers return when the device's memory does not suffice; other errors are faults of a call. */
@@ -56,8 +58,8 @@ static weft_status fail_create(const wi_buffer_pool *pool, size_t bytes, cl_int 
     const bool full = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
                       error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE;
     return wi_fail(full ? WEFT_ERROR_DEVICE_MEMORY : WEFT_ERROR_OPENCL,
-        "a buffer of %zu bytes, %zu held already: %s (%d)", bytes, atomic_load(&pool->held),
-        wi_cl_error_name(error), error);
+        "creating a buffer of %zu bytes, with %zu bytes already allocated: %s (%d)", bytes,
+        atomic_load(&pool->held), wi_cl_error_name(error), error);
 }
 
 /* What lies behind the numbers of a buffer in large pages. */
@@ -112,7 +114,7 @@ static weft_status create(wi_buffer *buffer, wi_device *device, size_t bytes, si
     wi_buffer_pool *const pool = device->buffers;
     *buffer = (wi_buffer){0};
     WI_TRY(wi_process_check_driver());
-    if (bytes == 0) WI_FAIL(WEFT_ERROR_ARGUMENT, "a buffer of 0 bytes");
+    if (bytes == 0) WI_FAIL(WEFT_ERROR_ARGUMENT, "a buffer of 0 bytes was requested, expected 1 or more");
     if (wi_buffer_pool_take(pool, buffer, bytes, waste)) return WEFT_OK;
     WI_TRY(wi_buffer_check_limit(device, bytes, "a buffer"));
     WI_TRY(wi_buffer_check_largest(device, bytes, "a buffer"));

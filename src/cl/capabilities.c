@@ -124,7 +124,8 @@ static weft_status probe(wi_device *device, bool fp64, bool fp16) {
     wi_program_forget(device, program);
     if (status != WEFT_OK) return status;
     if (!numbers_are_right(out, fp64, fp16))
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s (%s %s) computes wrong numbers", device->info.name,
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+            "%s (%s %s) cannot be used: it computes wrong numbers in a test kernel", device->info.name,
             device->info.platform, device->info.driver);
     return WEFT_OK;
 }
@@ -179,7 +180,8 @@ static bool find_formats(wi_device *device, const char *name, unsigned *found) {
     if (!wi_device_value_get(device, name, &known)) return false;
     *found = known >= FOUND_FLOAT && known <= FOUND_ALL ? (unsigned)known : 0;
     if (*found & FOUND_FLOAT) return true;
-    wi_log_line(device->host.log, WEFT_LOG_WARNING, "cache folder: '%s' is no answer, and is ignored", name);
+    wi_log_line(device->host.log, WEFT_LOG_WARNING,
+        "cache folder: the entry '%s' is not a valid test result and is ignored", name);
     return false;
 }
 

@@ -218,7 +218,9 @@ static void take_found(wi_device *device, const reader *r, const char *name) {
         (void)set(device->host.allocator, &device->choices->list, &r->found.all[i]);
     if (r->skipped > 0 && r->level == OF_FILE)
         wi_log_line(device->host.log, WEFT_LOG_INFO,
-            "tuning file '%s': %zu lines are of another device, driver or version of Weft", name, r->skipped);
+            "tuning file '%s': %zu lines are ignored because they were measured on another device, driver or "
+            "version of Weft",
+            name, r->skipped);
 }
 
 static void take(wi_device *device, char *text, const char *name, list_level level) {
@@ -238,8 +240,9 @@ static void take(wi_device *device, char *text, const char *name, list_level lev
         take_found(device, &r, name);
     else
         wi_log_line(device->host.log, WEFT_LOG_WARNING,
-            r.newer ? "tuning file '%s': line %d is of another version of the format; the file is not used"
-                    : "tuning file '%s': line %d is damaged; the file is not used",
+            r.newer
+                ? "tuning file '%s': line %d names another version of the file format; the file is not used"
+                : "tuning file '%s': line %d is damaged; the file is not used",
             name, right ? 1 : number - 1);
     clear_list(device->host.allocator, &r.found);
 }
@@ -270,11 +273,12 @@ static void read_file(wi_device *device, const char *path, bool own) {
     if (status == WEFT_OK && !text) return;
     if (status == WEFT_OK && strlen(text) < bytes)
         wi_log_line(device->host.log, WEFT_LOG_WARNING,
-            "tuning file '%s' has a byte of 0; the file is not used", path);
+            "tuning file '%s' has a zero byte, so it is not text; the file is not used", path);
     else if (status == WEFT_OK)
         wi_choices_take(device, text, path);
     else
-        wi_log_line(device->host.log, WEFT_LOG_WARNING, "tuning file: %s; it is not used", weft_last_error());
+        wi_log_line(
+            device->host.log, WEFT_LOG_WARNING, "tuning file: %s; the file is not used", weft_last_error());
     wi_release(device->host.allocator, text);
 }
 
@@ -350,7 +354,9 @@ weft_status wi_choices_save(wi_device *device, const char *file) {
     wi_text text;
     wi_disk_cache_file(device, own_file, true, path, sizeof path);
     if (file) snprintf(path, sizeof path, "%s", file);
-    if (!*path) WI_FAIL(WEFT_ERROR_STATE, "tuning: there is no cache folder to keep choices in");
+    if (!*path)
+        WI_FAIL(WEFT_ERROR_STATE,
+            "tuning: there is no cache folder to save the results in; set WEFT_CACHE_DIR or name a file");
     WI_TRY(wi_tuning_file_read(&old, device->host.allocator, path, file != NULL));
     wi_text_init(&text, device->host.allocator);
     wi_text_append(&text, "%s\n", WI_TUNING_FIRST_LINE);

@@ -38,7 +38,8 @@ static weft_status drop_refused(wi_compiled *made, const wi_device *device, cons
     if (made->error != CL_BUILD_PROGRAM_FAILURE) return WEFT_OK;
     WI_TRY(wi_build_log_read(&log, device, made->program, made->error));
     if (wi_build_log_is_verdict(log)) {
-        wi_log_line(device->host.log, WEFT_LOG_DEBUG, "%s does not compile in the form for this driver: %s",
+        wi_log_line(device->host.log, WEFT_LOG_DEBUG,
+            "%s does not compile with the source changes for this driver, and is compiled without them: %s",
             what, log);
         clReleaseProgram(made->program);
         made->program = NULL;

@@ -11,13 +11,17 @@
 static weft_status check_options(const weft_context_options *options) {
     const weft_allocator *const allocator = options->allocator;
     if (allocator && (!allocator->allocate || !allocator->reallocate || !allocator->release))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: an allocator needs all of its three functions");
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_context_create: the allocator lacks one of its functions allocate, reallocate and release");
     if (!options->cl_context != !options->cl_device)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_context and cl_device go together");
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_context_create: only one of cl_context and cl_device is set; set both or neither");
     if (options->cl_queue && !options->cl_context)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_queue needs cl_context and cl_device");
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_context_create: cl_queue is set without cl_context and cl_device; set all three");
     if (options->cl_context && options->device)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: a device selector beside cl_device");
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_context_create: the options device and cl_device are both set; set one of them");
     return WEFT_OK;
 }
 
@@ -46,7 +50,9 @@ weft_status wi_context_open_device(weft_context *context, const weft_context_opt
         .all_count = &context->device_count};
     const int index = context->device_count;
     if (index == WI_MAX_DEVICES)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "a context has at most %d devices", WI_MAX_DEVICES);
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_context_create: more than %d devices are selected, the maximum for a context",
+            WI_MAX_DEVICES);
     WI_TRY(wi_device_open(&context->devices[index], &host, index, options));
     context->device_count++;
     return WEFT_OK;

@@ -235,8 +235,8 @@ weft_status weft_device_get(size_t index, weft_device_info *info) {
     wi_device_list list;
     weft_status status = wi_device_list_read(&list, NULL);
     if (status == WEFT_OK && index >= list.count)
-        status = wi_fail(
-            WEFT_ERROR_ARGUMENT, "weft_device_get: there is no device %zu, there are %zu", index, list.count);
+        status = wi_fail(WEFT_ERROR_ARGUMENT,
+            "weft_device_get: index is %zu, but this machine has %zu devices", index, list.count);
     if (status == WEFT_OK) *info = list.entries[index].info;
     if (status == WEFT_OK && list.entries[index].status != WEFT_OK) {
         status = list.entries[index].status;

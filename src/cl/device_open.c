@@ -137,7 +137,7 @@ static weft_status make_queue(wi_device *device) {
     wi_driver_lock();
     device->queue = clCreateCommandQueue(device->cl, device->id, 0, &error);
     wi_driver_unlock();
-    return wi_cl_check(error, "making a command queue");
+    return wi_cl_check(error, "creating a command queue");
 }
 
 static weft_status make_context(wi_device *device, cl_platform_id platform) {
@@ -146,7 +146,7 @@ static weft_status make_context(wi_device *device, cl_platform_id platform) {
     wi_driver_lock();
     device->cl = clCreateContext(properties, 1, &device->id, NULL, NULL, &error);
     wi_driver_unlock();
-    return wi_cl_check(error, "making an OpenCL context");
+    return wi_cl_check(error, "creating an OpenCL context");
 }
 
 static weft_status check_usable(const wi_device_entry *entry) {
@@ -157,8 +157,8 @@ static weft_status check_usable(const wi_device_entry *entry) {
         return entry->status;
     }
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-        "%s (%s, %s): Weft needs an available device with a compiler and OpenCL 1.2", info->name,
-        info->platform, info->opencl);
+        "%s (%s, %s) cannot be used: Weft needs an available device with a compiler and OpenCL 1.2 or newer",
+        info->name, info->platform, info->opencl);
 }
 
 static weft_status open_entry(
@@ -194,7 +194,7 @@ static weft_status check_own_device(cl_context cl, cl_device_id device) {
         WI_TRY(descends_from(&descends, device, devices[i]));
         if (descends) return WEFT_OK;
     }
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_device is not of cl_context");
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_device is not a device of cl_context");
 }
 
 static weft_status check_own_queue(const weft_context_options *options) {
@@ -208,9 +208,11 @@ static weft_status check_own_queue(const weft_context_options *options) {
     WI_CL(clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL),
         "reading the given cl_queue");
     if (cl != options->cl_context || device != options->cl_device)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_queue is not of cl_context and cl_device");
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "weft_context_create: cl_queue does not belong to cl_context and cl_device");
     if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_queue executes out of order");
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_queue executes out of order; create it without "
+                                     "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE");
     return WEFT_OK;
 }
 
@@ -250,11 +252,11 @@ static weft_status open_given(wi_device *device, const weft_context_options *opt
 /* What could not be listed or described is not tried before another, but it is told. */
 static void log_unknown(const wi_device *device, const wi_device_list *list) {
     if (list->status != WEFT_OK)
-        wi_log_line(device->host.log, WEFT_LOG_WARNING, "a platform is passed over: %s", list->error);
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "an OpenCL platform is ignored: %s", list->error);
     for (size_t i = 0; i < list->count; i++) {
         if (list->entries[i].status != WEFT_OK)
             wi_log_line(
-                device->host.log, WEFT_LOG_WARNING, "a device is passed over: %s", list->entries[i].error);
+                device->host.log, WEFT_LOG_WARNING, "a device is ignored: %s", list->entries[i].error);
     }
 }
 
@@ -279,7 +281,7 @@ static weft_status open_selected(wi_device *device, const weft_context_options *
             goto done;
         }
         if (list.entries[i].status == WEFT_OK)
-            wi_log_line(device->host.log, WEFT_LOG_WARNING, "device %s is passed over: %s",
+            wi_log_line(device->host.log, WEFT_LOG_WARNING, "device %s is ignored: %s",
                 list.entries[i].info.selector, weft_last_error());
         if (i == 0) {
             status = opened;

@@ -70,8 +70,8 @@ bool wi_device_value_get(wi_device *device, const char *name, double *value) {
     const bool found = entry.data && entry.kind == WI_CACHE_VALUE && entry.bytes == sizeof *value;
     if (found) memcpy(value, entry.data, sizeof *value);
     if (entry.data && !found)
-        wi_log_line(
-            device->host.log, WEFT_LOG_WARNING, "cache folder: '%s' is no value, and is ignored", name);
+        wi_log_line(device->host.log, WEFT_LOG_WARNING,
+            "cache folder: the entry '%s' is not a valid value and is ignored", name);
     wi_release(device->host.allocator, entry.data);
     if (found) remember(device, key, *value);
     return found;

@@ -77,7 +77,7 @@ weft_status wi_kernel_file_text(char **text, const wi_kernel_file *file, const w
     if (unpack(*text, file)) return WEFT_OK;
     wi_release(allocator, *text);
     *text = NULL;
-    WI_FAIL(WEFT_ERROR_MEMORY, "no memory to unpack the kernel file '%s'", file->name);
+    WI_FAIL(WEFT_ERROR_MEMORY, "out of host memory while unpacking the kernel file '%s'", file->name);
 }
 
 static weft_status append_embedded(wi_text *source, const wi_kernel_file *file, int depth) {
@@ -119,7 +119,7 @@ static weft_status append(wi_text *source, const char *name, int depth) {
     if (folder && look(path, sizeof path, folder, file ? file->path : name) == OWN_FILE)
         return append_file(source, path, depth);
     wi_error_restore(error);
-    if (!file) WI_FAIL(WEFT_ERROR_INTERNAL, "there is no kernel file '%s'", name);
+    if (!file) WI_FAIL(WEFT_ERROR_INTERNAL, "the library has no kernel file '%s'", name);
     return append_embedded(source, file, depth);
 }
 
@@ -133,13 +133,13 @@ void wi_kernel_source_check(const wi_log *log) {
         const own_file found = look(path, sizeof path, folder, file->path);
         any = any || found != NO_FILE;
         if (found != OTHER_FILE) continue;
-        wi_log_line(log, WEFT_LOG_WARNING, "WEFT_KERNEL_DIR: %s; it is not used, nor is any other such file",
+        wi_log_line(log, WEFT_LOG_WARNING, "WEFT_KERNEL_DIR: %s; this file and others like it are not used",
             weft_last_error());
         break;
     }
     if (!any)
         wi_log_line(log, WEFT_LOG_WARNING,
-            "WEFT_KERNEL_DIR: '%s' has no kernel file; those of the library are used", folder);
+            "WEFT_KERNEL_DIR: '%s' has no kernel file; the library's own files are used", folder);
     wi_error_restore(error);
 }
 

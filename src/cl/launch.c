@@ -101,5 +101,5 @@ weft_status wi_queue_finish(wi_device *device) {
 }
 
 weft_status wi_queue_flush(wi_device *device) {
-    return wi_cl_check(clFlush(device->queue), "handing work to the device");
+    return wi_cl_check(clFlush(device->queue), "submitting work to the device");
 }

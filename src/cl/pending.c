@@ -85,9 +85,10 @@ static size_t oldest_that_tells(wi_pending *pending) {
 /* The event stays ours while it is waited for, which forgets what has ended. */
 static weft_status wait_for(wi_device *device, size_t index) {
     cl_event const event = at(device->pending, index)->event;
-    WI_CL(clFlush(device->queue), "handing work to the device");
-    WI_CL(clRetainEvent(event), "keeping an event");
-    const weft_status status = wi_wait_for_event(device, event, "making room for launches");
+    WI_CL(clFlush(device->queue), "submitting work to the device");
+    WI_CL(clRetainEvent(event), "retaining an event");
+    const weft_status status =
+        wi_wait_for_event(device, event, "waiting until earlier launches have finished");
     clReleaseEvent(event);
     return status;
 }
@@ -228,10 +229,11 @@ weft_status wi_pending_fail(wi_device *device, const char *what) {
     wi_suspects suspects = {.seconds = wi_pending_limit(device)};
     wi_device *const hung = find_oldest(device);
     note_all(device);
-    wi_note_hung(device, "what it had been given before %s", what);
+    wi_note_hung(device, "the work submitted before %s", what);
     if (!hung)
         WI_FAIL(WEFT_ERROR_OPENCL,
-            "%s: %s did not end in %g seconds what it had been given before, and computes nothing any more",
+            "%s: the work submitted earlier to %s did not finish within %g seconds, and the device can no "
+            "longer be used",
             what, device->info.name, suspects.seconds);
     find_suspects(hung->pending, !(hung->caps.quirks & WI_QUIRK_HELD_EVENTS), &suspects);
     const wi_pending_owner *const owner = oldest(hung)->owner;

@@ -53,9 +53,9 @@ weft_status wi_probe_run(const wi_probe *probe, wi_device *device, wi_program *p
     cl_mem results = NULL;
     weft_status status = WEFT_OK;
     cl_mem inputs = clCreateBuffer(device->cl, CL_MEM_READ_ONLY, probe->input_bytes, NULL, &error);
-    WI_TRY_DONE(wi_cl_check(error, "making the probe's input"));
+    WI_TRY_DONE(wi_cl_check(error, "creating the probe's input"));
     results = clCreateBuffer(device->cl, CL_MEM_READ_WRITE, probe->result_bytes, NULL, &error);
-    WI_TRY_DONE(wi_cl_check(error, "making the probe's output"));
+    WI_TRY_DONE(wi_cl_check(error, "creating the probe's output"));
     status = run(probe, device, program, inputs, results);
 done:
     if (inputs) clReleaseMemObject(inputs);
@@ -85,7 +85,8 @@ static bool find_answer(bool *right, wi_device *device, const char *name) {
     if (!wi_device_value_get(device, name, &known)) return false;
     *right = known == 1.0;
     if (known == 0.0 || known == 1.0) return true;
-    wi_log_line(device->host.log, WEFT_LOG_WARNING, "cache folder: '%s' is no answer, and is ignored", name);
+    wi_log_line(device->host.log, WEFT_LOG_WARNING,
+        "cache folder: the entry '%s' is not a valid test result and is ignored", name);
     return false;
 }
 

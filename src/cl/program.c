@@ -101,7 +101,7 @@ static weft_status fail_build(const wi_device *device, const wi_program *program
     char path[PATH_MAX] = "";
     if (remembered) wi_disk_cache_path(device, program->key, path, sizeof path);
     WI_FAIL(WEFT_ERROR_BUILD, "%s did not compile on %s%s%s: %s", program->what, device->info.name,
-        *path ? ", as remembered in " : "", path, program->failure);
+        *path ? ", as recorded in " : "", path, program->failure);
 }
 
 static weft_status build_binary(
@@ -119,7 +119,8 @@ static weft_status build_binary(
         return WEFT_OK;
     }
     if (loaded) clReleaseProgram(loaded);
-    wi_log_line(device->host.log, WEFT_LOG_WARNING, "kernel cache: the driver rejects the binary of %s (%s)",
+    wi_log_line(device->host.log, WEFT_LOG_WARNING,
+        "kernel cache: the driver rejects the binary of %s (%s); the program is compiled again",
         program->what, wi_cl_error_name(error != CL_SUCCESS ? error : state));
     return WEFT_OK;
 }
@@ -155,8 +156,8 @@ static weft_status note_failure(wi_device *device, wi_program *program, cl_progr
     if (error == CL_BUILD_PROGRAM_FAILURE) return fail_build(device, program, false);
     const char *const asked = wi_environment("WEFT_BUILD_OPTIONS");
     if (error == CL_INVALID_BUILD_OPTIONS && asked)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "the compiler of %s refuses WEFT_BUILD_OPTIONS=%s", device->info.name,
-            asked);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "the OpenCL compiler of %s rejects the options WEFT_BUILD_OPTIONS=%s",
+            device->info.name, asked);
     snprintf(what, sizeof what, "building %s", program->what);
     return wi_cl_check(error, what);
 }
@@ -293,7 +294,7 @@ weft_status wi_program_kernel(cl_kernel *kernel, wi_program *program, const char
     if (error != CL_SUCCESS) {
         char what[256];
         *kernel = NULL;
-        snprintf(what, sizeof what, "making kernel %s of %s", name, program->what);
+        snprintf(what, sizeof what, "creating kernel %s of %s", name, program->what);
         return wi_cl_check(error, what);
     }
     program->kernels_made = true;

@@ -83,22 +83,24 @@ bool wi_driver_is_proven(const weft_device_info *info) {
 const char *wi_quirk_text(unsigned quirk) {
     switch (quirk) {
     case WI_QUIRK_LARGE_FLAG:
-        return "takes buffers above its largest with a flag, and kernels with an option";
+        return "allows buffers above its stated largest if a flag and a compiler option are given";
     case WI_QUIRK_PRIVATE_FRAGMENTS:
-        return "keeps what attention's matrix instructions multiply in private memory: multiply-adds serve";
-    case WI_QUIRK_TURNING_WAIT: return "calls that wait turn round: Weft sleeps first";
-    case WI_QUIRK_FEW_REGISTERS: return "has registers for 32 sums of a work-item, not for 64";
-    case WI_QUIRK_BINARY_LATE: return "program binaries are complete only after the kernels ran";
+        return "keeps the operands of attention's matrix instructions in slow private memory: multiply-adds "
+               "are used";
+    case WI_QUIRK_TURNING_WAIT: return "waits by polling, which keeps a core busy: Weft sleeps first";
+    case WI_QUIRK_FEW_REGISTERS: return "has registers for 32 accumulators per work-item, not for 64";
+    case WI_QUIRK_BINARY_LATE: return "program binaries are complete only after the kernels have run";
     case WI_QUIRK_NO_CLBLAST: return "CLBlast takes too long to build here";
     case WI_QUIRK_SCALAR_COMPILER: return "takes minutes to compile large kernels of wide vectors";
     case WI_QUIRK_LOOSE_EDGES: return "loses the sign of zeros and the infinity of a division by zero";
-    case WI_QUIRK_OWN_CACHE: return "keeps compiled kernels itself, and compiles each anew for its binary";
-    case WI_QUIRK_GROUP_SIZES: return "compiles a kernel anew for each size of its groups";
-    case WI_QUIRK_SLOW_HEADER: return "reads a header of all built-in functions for each program";
-    case WI_QUIRK_KERNEL_COPIES: return "compiles a kernel three times: Weft keeps it from that";
-    case WI_QUIRK_HELD_EVENTS: return "does not say of a launch whether it runs";
-    case WI_QUIRK_SINGLE_ITEMS: return "computes loops with barriers wrongly in groups of one work-item";
-    case WI_QUIRK_EARLY_FINISH: return "returns from clFinish before what was flushed is done";
+    case WI_QUIRK_OWN_CACHE:
+        return "caches compiled kernels itself, and compiles each again to return its binary";
+    case WI_QUIRK_GROUP_SIZES: return "compiles a kernel again for each work-group size";
+    case WI_QUIRK_SLOW_HEADER: return "parses a header of all built-in functions for each program";
+    case WI_QUIRK_KERNEL_COPIES: return "would compile each kernel three times: Weft prevents this";
+    case WI_QUIRK_HELD_EVENTS: return "does not report whether a launch has started";
+    case WI_QUIRK_SINGLE_ITEMS: return "computes loops with barriers wrongly in work-groups of one work-item";
+    case WI_QUIRK_EARLY_FINISH: return "returns from clFinish before the flushed work has finished";
     case WI_QUIRK_UNOPTIMISED_HALF:
         return "reads f16 wrongly where kernels are compiled with " WI_OPTION_UNOPTIMISED;
     default: return "unknown quirk";

@@ -16,7 +16,7 @@ weft_status wi_trial_begin(wi_device *device, double seconds) {
     wi_driver_lock();
     cl_command_queue const queue = clCreateCommandQueue(device->cl, device->id, 0, &error);
     wi_driver_unlock();
-    WI_TRY(wi_cl_check(error, "making a queue for a trial"));
+    WI_TRY(wi_cl_check(error, "creating a queue for a trial"));
     device->trial = (wi_device_trial){.usual = device->queue, .limit = seconds};
     device->queue = queue;
     return WEFT_OK;

@@ -23,8 +23,8 @@ static weft_status read_named(char **old, const weft_allocator *allocator, const
     const bool newer = strncmp(*old, word, sizeof word - 1) == 0;
     wi_release(allocator, *old);
     *old = NULL;
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s' is %s, and is not overwritten", path,
-        newer ? "a tuning file of another version of the format" : "no tuning file");
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s' is %s and is not overwritten", path,
+        newer ? "a tuning file of another version of the format" : "not a tuning file");
 }
 
 weft_status wi_tuning_file_read(char **old, const weft_allocator *allocator, const char *path, bool named) {

@@ -22,8 +22,8 @@ static cl_command_queue make_queue(wi_device *device) {
     wi_driver_unlock();
     if (error == CL_SUCCESS) return queue;
     wi_log_line(device->host.log, WEFT_LOG_WARNING,
-        "there is no second queue for uploads, which wait for kernels: %s (%d)", wi_cl_error_name(error),
-        error);
+        "creating a second queue for uploads failed, so uploads wait for kernels: %s (%d)",
+        wi_cl_error_name(error), error);
     return NULL;
 }
 
@@ -59,7 +59,7 @@ weft_status wi_uploads_mark(wi_device *device, cl_event *mark) {
 }
 
 static weft_status flush(wi_device *device) {
-    return wi_cl_check(clFlush(device->uploads->queue), "handing uploads to the device");
+    return wi_cl_check(clFlush(device->uploads->queue), "submitting uploads to the device");
 }
 
 /* ---- what nothing has waited for ---- */
@@ -67,7 +67,8 @@ static weft_status flush(wi_device *device) {
 /* Waiting may ask for the events' states alone, which begins nothing. */
 static weft_status wait_for(wi_device *device, cl_uint count, const cl_event *events) {
     if (device->trial.hangs)
-        WI_FAIL(WEFT_ERROR_OPENCL, "data that is copied to the device waits for a kernel that does not end");
+        WI_FAIL(WEFT_ERROR_OPENCL,
+            "data cannot be copied to the device because an earlier kernel does not finish");
     WI_TRY(flush(device));
     return wi_wait_for_events(device, count, events, "waiting for data that is copied to the device");
 }
@@ -165,8 +166,8 @@ void wi_pinned_create(wi_pinned *pinned, wi_device *device, size_t bytes) {
     const cl_int error = create(pinned, device, bytes);
     if (error != CL_SUCCESS) {
         *pinned = (wi_pinned){0};
-        wi_log_line(device->host.log, WEFT_LOG_INFO, "there is no pinned memory of %zu bytes: %s (%d)", bytes,
-            wi_cl_error_name(error), error);
+        wi_log_line(device->host.log, WEFT_LOG_INFO, "allocating %zu bytes of pinned memory failed: %s (%d)",
+            bytes, wi_cl_error_name(error), error);
     }
 }
 

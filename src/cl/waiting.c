@@ -22,7 +22,7 @@ static const double most_counted = 10e-3;
 weft_status wi_check_computing(const wi_device *device) {
     WI_TRY(wi_process_check_driver());
     if (device->trial.hangs)
-        WI_FAIL(WEFT_ERROR_OPENCL, "%s computes nothing any more: %s does not end", device->info.name,
+        WI_FAIL(WEFT_ERROR_OPENCL, "%s can no longer be used: %s did not finish", device->info.name,
             *device->hung ? device->hung : "a kernel");
     return WEFT_OK;
 }
@@ -97,7 +97,7 @@ weft_status wi_wait_for_event(wi_device *device, cl_event event, const char *wha
     if (sleep_until_done(device, event)) return WEFT_OK;
     if (!is_trial) return wi_pending_fail(device, what);
     device->trial.hangs = true;
-    WI_FAIL(WEFT_ERROR_OPENCL, "it did not end in %g seconds", limit_of(device));
+    WI_FAIL(WEFT_ERROR_OPENCL, "it did not finish within %g seconds", limit_of(device));
 }
 
 /* Something of a run that failed on its way has no mark behind it yet. */

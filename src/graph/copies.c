@@ -18,15 +18,16 @@ static weft_status check_pair(const weft_tensor *to, const weft_tensor *from) {
     char text_to[WI_SHAPE_TEXT], text_from[WI_SHAPE_TEXT];
     if (!to || !from) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: to or from is NULL");
     if (!to->variable || !from->variable)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: a %s is neither parameter nor state",
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: a %s is neither a parameter nor a state",
             (to->variable ? from : to)->op->name);
     if (to->graph->context != from->graph->context)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: '%s' and '%s' belong to different contexts",
             weft_tensor_name(to), weft_tensor_name(from));
     if (to->dtype != from->dtype || !wi_shape_equal(&to->shape, &from->shape))
-        WI_FAIL(WEFT_ERROR_SHAPE, "weft_tensor_copy: '%s' is %s %s, '%s' %s %s", weft_tensor_name(to),
-            weft_dtype_name(to->dtype), wi_shape_print(&to->shape, text_to), weft_tensor_name(from),
-            weft_dtype_name(from->dtype), wi_shape_print(&from->shape, text_from));
+        WI_FAIL(WEFT_ERROR_SHAPE,
+            "weft_tensor_copy: '%s' is %s %s, but '%s' is %s %s; dtype and shape must be equal",
+            weft_tensor_name(to), weft_dtype_name(to->dtype), wi_shape_print(&to->shape, text_to),
+            weft_tensor_name(from), weft_dtype_name(from->dtype), wi_shape_print(&from->shape, text_from));
     return WEFT_OK;
 }
 
@@ -141,7 +142,9 @@ weft_status weft_snapshot_restore(weft_snapshot *snapshot) {
     if (!snapshot) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_snapshot_restore: snapshot is NULL");
     weft_graph *const graph = snapshot->graph;
     WI_TRY(weft_graph_status(graph));
-    if (!snapshot->taken) WI_FAIL(WEFT_ERROR_STATE, "weft_snapshot_restore: nothing has been taken");
+    if (!snapshot->taken)
+        WI_FAIL(
+            WEFT_ERROR_STATE, "weft_snapshot_restore: the snapshot is empty; call weft_snapshot_take first");
     for (size_t i = 0; i < snapshot->block_count; i++) {
         const wi_buffer *const kept = &snapshot->blocks[i];
         if (!kept->memory) continue;

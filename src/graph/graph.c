@@ -95,13 +95,14 @@ weft_status weft_graph_set_precision(weft_graph *graph, weft_precision precision
     case WEFT_PRECISION_BF16: graph->precision = WEFT_BF16; return WEFT_OK;
     case WEFT_PRECISION_F16:
         if (graph->scaling.has_plain)
-            WI_FAIL(WEFT_ERROR_STATE, "weft_graph_set_precision: the graph has updates that do not scale "
-                                      "their loss: set f16 before "
-                                      "weft_minimize, weft_gradients and weft_optimizer_step");
+            WI_FAIL(WEFT_ERROR_STATE,
+                "weft_graph_set_precision: the graph already has updates without loss scaling, which f16 "
+                "needs: set f16 before weft_minimize, weft_gradients and weft_optimizer_step");
         graph->precision = WEFT_F16;
         return WEFT_OK;
     }
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_graph_set_precision: %d is no weft_precision", (int)precision);
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_graph_set_precision: precision is %d, which is not a weft_precision",
+        (int)precision);
 }
 
 weft_status weft_graph_set_matmul_precision(weft_graph *graph, weft_matmul_precision precision) {
@@ -111,7 +112,8 @@ weft_status weft_graph_set_matmul_precision(weft_graph *graph, weft_matmul_preci
     case WEFT_MATMUL_PRECISION_HIGH:
     case WEFT_MATMUL_PRECISION_MEDIUM: graph->matmul_precision = precision; return WEFT_OK;
     }
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_graph_set_matmul_precision: %d is no weft_matmul_precision",
+    WI_FAIL(WEFT_ERROR_ARGUMENT,
+        "weft_graph_set_matmul_precision: precision is %d, which is not a weft_matmul_precision",
         (int)precision);
 }
 
@@ -177,7 +179,7 @@ weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int coun
     for (int i = 0; graph && i < count; i++) {
         if (inputs[i]->op->kind != WI_ASSIGN) continue;
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "%s: input %d is an assignment, which has no value; use the tensor that is assigned", op, i);
+            "%s: input %d is an assignment, which has no value; use the assigned tensor instead", op, i);
         return NULL;
     }
     return graph && graph->status == WEFT_OK ? graph : NULL;

@@ -68,16 +68,17 @@ static weft_status check(const wi_variable *variable) {
         WI_TRY(check_gain(how, name));
         if (variable->tensor->shape.rank < 2)
             WI_FAIL(WEFT_ERROR_SHAPE,
-                "initialiser of '%s': an orthogonal matrix needs rank 2 or more, not %d", name,
-                variable->tensor->shape.rank);
+                "initialiser of '%s': an orthogonal initialiser needs a tensor of rank 2 or more, not %d",
+                name, variable->tensor->shape.rank);
         return WEFT_OK;
     case WEFT_INIT_CONSTANT:
         if (variable->tensor->dtype == WEFT_I32 && !(how->a >= -0x1p31f && how->a < 0x1p31f))
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "initialiser of '%s': %g is no i32", name, (double)how->a);
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "initialiser of '%s': %g is outside the range of i32", name,
+                (double)how->a);
         return WEFT_OK;
     case WEFT_INIT_CUSTOM:
         if (!how->fill)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "initialiser of '%s': a custom one without a function", name);
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "initialiser of '%s': the custom initialiser has no function", name);
         return WEFT_OK;
     default: return WEFT_OK;
     }

@@ -11,7 +11,8 @@ const char *wi_length_word(const weft_graph *graph) {
 
 static bool fail_both(weft_graph *graph, const char *op) {
     wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED,
-        "%s: a graph that cuts or lengthens a batch axis takes no WEFT_LENGTH beside it", op);
+        "%s: a graph cannot both use WEFT_LENGTH and change the size of a batch axis by slice, pad or concat",
+        op);
     return false;
 }
 
@@ -50,8 +51,8 @@ static weft_status check_named(const char *op, const char *name, double value) {
     const bool is_length = stands_for_size(value, WEFT_LENGTH);
     if (!is_length && !stands_for_size(value, WI_BATCH_SYMBOL)) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "%s: %s%s%.0f stands for a size that plans give (%s), and is no number; weft_size(x, axis) gives the "
-        "size as a tensor",
+        "%s: %s%s%.0f is a placeholder for a size that only plans know (%s), not a number; weft_size(x, "
+        "axis) gives the size as a tensor",
         op, name, *name ? " = " : "", value, is_length ? "WEFT_LENGTH" : "of a batch axis");
 }
 
@@ -117,8 +118,8 @@ static bool check_sizes(
         good = !(op->dimensions >> word & 1) || is_told_apart(word_of(attributes, word), symbol);
     if (!good)
         wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "%s: %s has a size that is no multiple of the %s and a number, or too large beside it", op->name,
-            wi_shape_print(shape, text), symbol == WI_BATCH_SYMBOL ? "batch" : "length");
+            "%s: %s has a size that is too large, or is no multiple of the %s plus a number of at most 2^20",
+            op->name, wi_shape_print(shape, text), symbol == WI_BATCH_SYMBOL ? "batch" : "length");
     return good;
 }
 

@@ -150,7 +150,8 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
     if (graph->status != WEFT_OK) return NULL;
     if ((attributes != NULL) != (op->attribute_bytes > 0))
         return wi_graph_fail(graph, WEFT_ERROR_INTERNAL,
-            "%s: a node %s attributes, and its op says otherwise", op->name, attributes ? "has" : "lacks");
+            "%s: a node %s attributes, but its op declares the opposite", op->name,
+            attributes ? "has" : "lacks");
     const wi_shape whole = whole_multiples(graph, shape);
     const wanted w = {op, inputs, count, dtype, &whole, attributes};
     weft_tensor *const youngest = youngest_of(&w);

@@ -52,7 +52,8 @@ bool wi_scalar_has_rule(const weft_tensor *scalar) {
 static weft_status check_scalar(const weft_tensor *scalar) {
     if (!scalar) WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: the tensor is NULL");
     if (scalar->op != &wi_op_scalar)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: a %s is not a scalar", scalar->op->name);
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "scalar: the tensor is a %s, expected one of weft_scalar", scalar->op->name);
     return WEFT_OK;
 }
 
@@ -62,7 +63,7 @@ weft_status weft_scalar_set(weft_tensor *scalar, float value) {
     wi_scalar *const own = &scalar->graph->scalars[scalar->attributes->scalar.index];
     if (own->is_rate && !(value >= 0 && value < INFINITY))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_scalar_set: a learning rate is %g, expected at least 0 and below inf", (double)value);
+            "weft_scalar_set: the learning rate is %g, expected 0 or more and finite", (double)value);
     own->value = value;
     return WEFT_OK;
 }

@@ -24,7 +24,8 @@ static weft_status open_scope(weft_graph *graph, const char *name, bool share) {
     const char *const around = outer ? outer->prefix : "";
     const size_t length = strlen(around) + strlen(name) + 2;
     if (length > WI_SCOPE_PREFIX)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scope_begin: '%s%s': scopes of more than %d characters together",
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_scope_begin: '%s%s': the names of the open scopes have more than %d characters together",
             around, name, WI_SCOPE_PREFIX - 2);
     wi_scope *const made = wi_arena_take(&graph->arena, sizeof *made);
     char *const prefix = wi_arena_take(&graph->arena, length);
@@ -116,8 +117,8 @@ static weft_tensor *refuse(
     const weft_tensor *known, const char *what, weft_dtype dtype, const wi_shape *shape) {
     char text_known[WI_SHAPE_TEXT], text[WI_SHAPE_TEXT];
     return wi_graph_fail(known->graph, WEFT_ERROR_SHAPE,
-        "%s '%s': the name is shared with a %s %s %s, and %s %s is wanted: give it another name, or the same "
-        "shape",
+        "%s '%s': the graph already has a %s of this name with %s %s, which cannot be shared as %s %s: use "
+        "another name, or the same dtype and shape",
         what, weft_tensor_name(known), known->op->name, weft_dtype_name(known->dtype),
         wi_shape_print(&known->shape, text_known), weft_dtype_name(dtype), wi_shape_print(shape, text));
 }
@@ -129,8 +130,8 @@ weft_tensor *wi_scope_find(
     if (!known) return NULL;
     if (!wi_scope_shares(graph))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "%s '%s': the graph has a %s of that name (to use it again, open a scope that shares: "
-            "weft_scope_begin)",
+            "%s '%s': the graph already has a %s of this name; use another name, or share it in a scope "
+            "opened by weft_scope_begin(graph, name, true)",
             what, full_name, known->op->name);
     if (known->variable->trainable == trainable && known->dtype == dtype &&
         wi_shape_equal(&known->shape, shape))

@@ -166,7 +166,8 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
             op->name, name ? name : "");
     if (wi_shape_has_length(shape, graph->length_symbol))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "%s '%s': its shape %s cannot depend on %s; make it as long as the longest, and weft_slice it",
+            "%s '%s': its shape %s cannot depend on %s; give it the largest size that occurs and use a "
+            "weft_slice of it",
             op->name, name ? name : "", wi_shape_print(shape, text), wi_length_word(graph));
     const wi_attributes attributes = {.source = {.number = graph->node_count}};
     weft_tensor *tensor = wi_node(graph, op, NULL, 0, dtype, shape, &attributes);
@@ -214,7 +215,7 @@ static weft_tensor *find_or_make(weft_graph *graph, const wi_op *op, const char 
     if (wi_name_is_reserved(full))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "%s '%.100s': names that begin with \"" WI_RESERVED_PREFIX
-            "\" are those of what checkpoints keep; give it another name",
+            "\" are reserved for the entries of checkpoints; use another name",
             op->name, full);
     weft_tensor *const known = wi_scope_find(graph, full, trainable, dtype, shape);
     if (known || graph->status != WEFT_OK) return graph->status == WEFT_OK ? known : NULL;
@@ -233,8 +234,8 @@ static weft_tensor *build_parameter_dtype(weft_graph *graph, const char *name, w
     wi_shape shape;
     if (!graph) return NULL;
     if (!name || !wi_initialiser_known(initialiser.kind))
-        return wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "parameter: the name is NULL or the initialiser unknown");
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "parameter: name is NULL, or the initialiser does not come from a weft_init function");
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "parameter '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
@@ -269,8 +270,8 @@ static weft_tensor *build_state_shape(weft_graph *graph, const char *name, weft_
     wi_shape shape;
     if (!graph) return NULL;
     if (!name || !wi_initialiser_known(initialiser.kind))
-        return wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "state: the name is NULL or the initialiser unknown");
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "state: name is NULL, or the initialiser does not come from a weft_init function");
     const bool whole = dtype == WEFT_I32 && initialiser.kind == WEFT_INIT_CONSTANT;
     if (!whole && (!wi_dtype_valid(dtype) || !wi_dtype_is_float(dtype)))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "state '%s': takes %s, or i32 with a constant, not %s",

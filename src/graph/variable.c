@@ -178,11 +178,12 @@ static weft_status check_variable(
     if (!tensor || !data) WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: tensor or data is NULL", call);
     WI_TRY(weft_graph_status(tensor->graph));
     if (!tensor->variable)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: a %s is neither parameter nor state; read it from a plan", call,
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "%s: a %s is neither a parameter nor a state; read it from a plan with weft_plan_read", call,
             tensor->op->name);
     if (bytes != tensor->variable->bytes)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: '%s' has %zu bytes, %zu were given", call, weft_tensor_name(tensor),
-            tensor->variable->bytes, bytes);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: '%s' has %zu bytes, but %zu were given", call,
+            weft_tensor_name(tensor), tensor->variable->bytes, bytes);
     return WEFT_OK;
 }
 

@@ -7,8 +7,8 @@ static weft_status check_extra(const weft_checkpoint_extra *extra, size_t index,
     if (!extra->name || !*extra->name)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "checkpoint: extra %zu has no name", index);
     if (!wi_dtype_valid(extra->dtype) || extra->rank < 0 || extra->rank > WEFT_MAX_RANK)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "checkpoint: extra '%.100s': dtype %d, rank %d", extra->name,
-            (int)extra->dtype, extra->rank);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "checkpoint: extra '%.100s': dtype %d or rank %d is not valid",
+            extra->name, (int)extra->dtype, extra->rank);
     *bytes = weft_dtype_size(extra->dtype);
     for (int axis = 0; axis < extra->rank; axis++) {
         const int64_t dimension = extra->dims[axis];
@@ -27,7 +27,8 @@ static bool is_blob(weft_dtype dtype, int rank) {
 }
 
 weft_status wi_list_extras(wi_saved_list *list, const weft_checkpoint_extra *extras, size_t count) {
-    if (count && !extras) WI_FAIL(WEFT_ERROR_ARGUMENT, "checkpoint: %zu extras, but extras is NULL", count);
+    if (count && !extras)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "checkpoint: the count of extras is %zu, but extras is NULL", count);
     for (size_t i = 0; i < count; i++) {
         const weft_checkpoint_extra *const extra = &extras[i];
         wi_saved_entry entry = {

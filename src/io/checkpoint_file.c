@@ -31,7 +31,7 @@ static void hash_entry(XXH3_state_t *state, const wi_saved_entry *entry) {
 weft_status wi_checkpoint_note_head(wi_saved_list *list, size_t weights) {
     static const char zeros[DIGITS + 1] = "00000000000000000000000000000000";
     XXH3_state_t *const state = XXH3_createState();
-    if (!state) WI_FAIL(WEFT_ERROR_MEMORY, "out of memory while listing a checkpoint");
+    if (!state) WI_FAIL(WEFT_ERROR_MEMORY, "out of host memory while listing the contents of a checkpoint");
     XXH3_64bits_reset(state);
     for (size_t i = 0; i < weights; i++) hash_entry(state, &list->entries[i]);
     const uint64_t network = XXH3_64bits_digest(state);
@@ -48,7 +48,8 @@ static weft_status make_room(wi_checkpoint_image *image, size_t bytes, const cha
         image->capacity = 0;
         image->bytes = wi_allocate(image->allocator, bytes);
         if (!image->bytes)
-            WI_FAIL(WEFT_ERROR_MEMORY, "out of memory for the %zu bytes of checkpoint '%s'", bytes, path);
+            WI_FAIL(WEFT_ERROR_MEMORY, "out of host memory: %zu bytes were requested for checkpoint '%s'",
+                bytes, path);
         image->capacity = bytes;
     }
     image->size = bytes;
@@ -126,7 +127,8 @@ static weft_status check_sum(const char *path, char *bytes, size_t size) {
     memcpy(bytes + digits_at, saved, DIGITS);
     if (memcmp(saved, found, DIGITS) == 0) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_FORMAT,
-        "'%s': the checksum does not match its %zu bytes: it was cut off or changed after it was written",
+        "'%s': the checksum does not match the %zu bytes: the file was truncated or changed after it was "
+        "written",
         path, size);
 }
 
@@ -135,7 +137,7 @@ static weft_status check_version(const wi_checkpoint_file *file) {
     const uint64_t format = file->format;
     if (format >= WI_CHECKPOINT_FIRST_FORMAT && format <= WI_CHECKPOINT_FORMAT) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_FORMAT,
-        "'%s': a checkpoint of format %" PRIu64
+        "'%s' is a checkpoint of format %" PRIu64
         ", written by Weft %.40s; this is Weft %s, which reads formats %d to %d",
         file->path, format, version ? version : "of an unknown version", weft_version(),
         WI_CHECKPOINT_FIRST_FORMAT, WI_CHECKPOINT_FORMAT);
@@ -186,7 +188,7 @@ weft_status wi_checkpoint_count(const wi_checkpoint_file *file, const char *key,
     errno = 0;
     if (length && strspn(text, "0123456789") == length) *value = strtoull(text, NULL, 10);
     if (length && strspn(text, "0123456789") == length && errno == 0) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': its metadata has no whole number '%s'", file->path, key);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the metadata lacks the entry '%s', a whole number", file->path, key);
 }
 
 weft_status wi_checkpoint_number(const wi_checkpoint_file *file, const char *key, double *value) {
@@ -197,7 +199,7 @@ weft_status wi_checkpoint_number(const wi_checkpoint_file *file, const char *key
     if (text) *value = strtod(text, &end);
     wi_locale_leave(&locale);
     if (text && end != text && *end == '\0') return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': its metadata has no number '%s'", file->path, key);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the metadata lacks the entry '%s', a number", file->path, key);
 }
 
 /* ---- matching ---- */

@@ -55,7 +55,7 @@ static weft_status quoted_cell(scan *s) {
     for (;;) {
         if (s->from == s->end) {
             s->line = first_line;
-            return bad_row(s, "a quote that is never closed");
+            return bad_row(s, "a quoted cell is never closed");
         }
         if (*s->from == '"' && s->from + 1 < s->end && s->from[1] == '"')
             s->from++;
@@ -125,7 +125,7 @@ static weft_status read_rows(scan *s) {
         WI_TRY(read_row(s, &cells));
         WI_TRY(add_row(s, line, cells));
     }
-    if (s->table->rows == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': there are no rows of data", s->table->path);
+    if (s->table->rows == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s' has no rows of data", s->table->path);
     return WEFT_OK;
 }
 
@@ -142,8 +142,8 @@ static weft_status take_names(wi_csv *table) {
 static weft_status check_text(const wi_csv *table, size_t size) {
     const char *const nul = memchr(table->bytes, '\0', size);
     if (nul)
-        WI_FAIL(
-            WEFT_ERROR_FORMAT, "'%s': byte %zu is 0: not a text", table->path, (size_t)(nul - table->bytes));
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': byte %zu is 0, so the file is not text", table->path,
+            (size_t)(nul - table->bytes));
     return WEFT_OK;
 }
 

@@ -70,9 +70,9 @@ static weft_status fail_categories(
     const char *name, const weft_encoding *given, const weft_encoding *trained) {
     const size_t i = first_difference(given, trained);
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "column '%.100s': category %zu is '%.60s', and in the training '%.60s' (%zu categories, and %zu in "
-        "the "
-        "training); the option like gives a dataset the categories of another",
+        "column '%.100s': category %zu is '%.60s', but in the training data it is '%.60s' (%zu categories "
+        "here, %zu in the training data); open this dataset with the option like = the training dataset, to "
+        "use its categories",
         name, i, text_at(given, i), text_at(trained, i), given->count, trained->count);
 }
 
@@ -80,19 +80,19 @@ weft_status wi_encoding_check(const char *name, const weft_encoding *given, cons
     const char *const what = given->kind == WI_PIXELS ? "channel" : "field";
     if (wi_encoding_equal(given, trained)) return WEFT_OK;
     if (given->kind != trained->kind || (given->kind != WI_CATEGORIES && given->count != trained->count))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "column '%.100s' has %s (%zu), and had %s (%zu) in the training", name,
-            kind_name(given), given->count, kind_name(trained), trained->count);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "column '%.100s' has %s (%zu), but in the training data it has %s (%zu)",
+            name, kind_name(given), given->count, kind_name(trained), trained->count);
     if (given->kind == WI_CATEGORIES) return fail_categories(name, given, trained);
     if (given->height != trained->height || given->width != trained->width)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "column '%.100s': images of %" PRId64 " x %" PRId64 " pixels, and %" PRId64 " x %" PRId64
-            " in the training; give both datasets transforms to one size",
+            "column '%.100s' has images of %" PRId64 " x %" PRId64
+            " pixels, but the training data has images of %" PRId64 " x %" PRId64
+            "; resize or crop the images of both datasets to one size",
             name, given->height, given->width, trained->height, trained->width);
     const size_t i = first_difference(given, trained);
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "column '%.100s': %s %zu is normalised by mean %.9g and deviation %.9g, and was by %.9g and %.9g in "
-        "the "
-        "training; give both datasets the same (%s)",
+        "column '%.100s': %s %zu is normalised by mean %.9g and deviation %.9g, but the training data by "
+        "%.9g and %.9g; use the same numbers for both datasets (%s)",
         name, what, i, given->mean[i], given->deviation[i], trained->mean[i], trained->deviation[i],
         given->kind == WI_PIXELS ? "options mean and deviation" : "option like");
 }

@@ -16,8 +16,9 @@ static int by_name(const void *a, const void *b) {
 static weft_status fail_without_name(const wi_variable *parameter) {
     char text[WI_SHAPE_TEXT];
     WI_FAIL(WEFT_ERROR_STATE,
-        "weights are kept by name, and parameter %zu of the graph, of shape %s, has none", parameter->number,
-        wi_shape_print(&parameter->tensor->shape, text));
+        "parameter %zu of the graph, of shape %s, has no name, but weights are saved by name; create the "
+        "parameter with a name",
+        parameter->number, wi_shape_print(&parameter->tensor->shape, text));
 }
 
 weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph) {
@@ -203,19 +204,19 @@ static weft_status check_counts(const weft_graph *graph, const wi_checkpoint_fil
     WI_TRY(wi_checkpoint_count(file, "graph.seed", &seed));
     if (schedules != count_schedules(graph))
         WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': a checkpoint of another training: %" PRIu64
+            "'%s' is a checkpoint of another training: it has %" PRIu64
             " optimizers with a schedule, the graph has %" PRIu64,
             file->path, schedules, count_schedules(graph));
     const bool is_same = clocks == graph->clock_count && scalars == count_scalars(graph);
     if (!is_same && (clocks >= graph->clock_count || scalars > count_scalars(graph)))
         WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': a checkpoint of another training: %" PRIu64 " optimizers and %" PRIu64
+            "'%s' is a checkpoint of another training: it has %" PRIu64 " optimizers and %" PRIu64
             " scalars, the graph has %zu and %zu",
             file->path, clocks, scalars, graph->clock_count, count_scalars(graph));
     if (graph->streams && seed != graph->context->seed)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "'%s': the graph draws random numbers, and was trained with the seed %" PRIu64
-            "; this context has the seed %" PRIu64,
+            "'%s' was saved with the seed %" PRIu64 ", but this context has the seed %" PRIu64
+            "; the graph draws random numbers, so create the context with the seed of the checkpoint",
             file->path, seed, graph->context->seed);
     return WEFT_OK;
 }

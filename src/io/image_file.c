@@ -17,11 +17,13 @@ void wi_picture_clear(wi_picture *picture) {
 weft_status wi_picture_resize(
     wi_picture *picture, const char *name, uint64_t height, uint64_t width, uint64_t max_pixels) {
     if (height == 0 || width == 0)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': an image of %" PRIu64 " x %" PRIu64 " pixels", name, width, height);
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s': the image has %" PRIu64 " x %" PRIu64 " pixels, expected 1 or more each way", name, width,
+            height);
     if (width > max_pixels / height || height * width > SIZE_MAX / 3)
         WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': an image of %" PRIu64 " x %" PRIu64 " pixels, at most %" PRIu64
-            " in all are allowed (option max_pixels)",
+            "'%s': the image has %" PRIu64 " x %" PRIu64 " pixels, more than the limit of %" PRIu64
+            " pixels (option max_pixels)",
             name, width, height, max_pixels);
     const size_t bytes = (size_t)(height * width) * 3;
     if (bytes > picture->capacity) {
@@ -38,7 +40,8 @@ weft_status wi_picture_resize(
 /* Only the name of the option that was off, where it was. */
 static weft_status without(const char *name, const char *kind, const char *option) {
     return wi_fail(WEFT_ERROR_UNSUPPORTED,
-        "'%s' is a %s image, and this library was built without it (CMake option %s)", name, kind, option);
+        "'%s' is a %s image, but this library was built without support for it (CMake option %s)", name, kind,
+        option);
 }
 
 #ifndef WEFT_WITH_PNG
@@ -72,19 +75,20 @@ weft_status wi_picture_decode(
     if (bytes >= sizeof jpeg && memcmp(data, jpeg, sizeof jpeg) == 0)
         return wi_picture_decode_jpeg(picture, name, data, bytes, max_pixels);
     WI_TRY(wi_file_refuse_page(name, data, bytes));
-    if (bytes == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': empty, expected a PNG or JPEG image", name);
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu bytes that are neither a PNG nor a JPEG image", name, bytes);
+    if (bytes == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s' is empty, expected a PNG or JPEG image", name);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s', of %zu bytes, is neither a PNG nor a JPEG image", name, bytes);
 }
 
 /* So that neither a pipe nor a file of any length is read. */
 static weft_status check_file(const char *path, uint64_t max_pixels) {
     wi_path_info info;
     WI_TRY(wi_path_look(&info, path, NULL));
-    if (info.kind != WI_PATH_FILE) WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': not a file", path);
+    if (info.kind != WI_PATH_FILE)
+        WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': it is not a regular file", path);
     if (info.bytes > FILE_BYTES_BESIDES &&
         (info.bytes - FILE_BYTES_BESIDES) / FILE_BYTES_PER_PIXEL > max_pixels)
         WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': %" PRIu64 " bytes, too many for an image of at most %" PRIu64
+            "'%s' has %" PRIu64 " bytes, too many for an image of at most %" PRIu64
             " pixels (option max_pixels)",
             path, info.bytes, max_pixels);
     return WEFT_OK;

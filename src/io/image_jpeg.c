@@ -42,7 +42,7 @@ static void fail_at(j_common_ptr common) {
     if (r->status == WEFT_OK) {
         const bool memory = common->err->msg_code == JERR_OUT_OF_MEMORY;
         r->status = wi_fail(memory ? WEFT_ERROR_MEMORY : WEFT_ERROR_FORMAT,
-            "'%s': a broken or unusual JPEG image: %s", r->name, message);
+            "'%s': the JPEG image is damaged or of an unsupported kind: %s", r->name, message);
     }
     longjmp(r->back, 1);
 }
@@ -70,8 +70,8 @@ static void count_scans(j_common_ptr common) {
     const uint64_t scans = r->jpeg.input_scan_number > 0 ? (uint64_t)r->jpeg.input_scan_number : 0;
     if (scans <= MAX_SCANS && scans * pixels / SCANS_OF_LARGEST <= r->max_pixels) return;
     r->status = wi_fail(WEFT_ERROR_FORMAT,
-        "'%s': a JPEG image of %u x %u pixels in %" PRIu64
-        " scans or more; at most %d, and %d times max_pixels in all, are allowed",
+        "'%s': the JPEG image of %u x %u pixels has %" PRIu64
+        " scans or more; allowed are at most %d scans, and at most %d times max_pixels over all scans",
         r->name, r->jpeg.image_width, r->jpeg.image_height, scans, MAX_SCANS, SCANS_OF_LARGEST);
     longjmp(r->back, 1);
 }

@@ -24,7 +24,7 @@ typedef struct reading {
 static void fail_at(png_structp png, png_const_charp message) {
     reading *const r = png_get_error_ptr(png);
     if (r->status == WEFT_OK)
-        r->status = wi_fail(WEFT_ERROR_FORMAT, "'%s': a broken PNG image: %s", r->name, message);
+        r->status = wi_fail(WEFT_ERROR_FORMAT, "'%s': the PNG image is damaged: %s", r->name, message);
     png_longjmp(png, 1);
 }
 
@@ -46,7 +46,7 @@ static void release(png_structp png, png_voidp block) {
 
 static void read_bytes(png_structp png, png_bytep target, size_t bytes) {
     reading *const r = png_get_io_ptr(png);
-    if (bytes > r->bytes - r->used) png_error(png, "it ends too soon");
+    if (bytes > r->bytes - r->used) png_error(png, "the file ends too soon");
     memcpy(target, r->data + r->used, bytes);
     r->used += bytes;
 }
@@ -68,7 +68,8 @@ static void read_image(reading *r) {
     ask_for_rgb(r->png);
     const int passes = png_set_interlace_handling(r->png);
     png_read_update_info(r->png, r->info);
-    if (png_get_rowbytes(r->png, r->info) != (size_t)width * 3) png_error(r->png, "it has no 8-bit RGB form");
+    if (png_get_rowbytes(r->png, r->info) != (size_t)width * 3)
+        png_error(r->png, "the image cannot be converted to 8-bit RGB");
     for (int pass = 0; pass < passes; pass++)
         for (png_uint_32 y = 0; y < height; y++)
             png_read_row(r->png, r->picture->pixels + (size_t)y * width * 3, NULL);
@@ -94,7 +95,7 @@ weft_status wi_picture_decode_png(
         png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &r, fail_at, ignore_warning, &r, allocate, release);
     if (r.png) decode(&r);
     if (r.status == WEFT_OK && (!r.png || !r.info))
-        r.status = wi_fail(WEFT_ERROR_MEMORY, "'%s': libpng did not start", name);
+        r.status = wi_fail(WEFT_ERROR_MEMORY, "'%s': out of host memory while starting libpng", name);
     png_destroy_read_struct(&r.png, &r.info, NULL);
     return r.status;
 }

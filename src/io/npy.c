@@ -102,15 +102,15 @@ static bool write_element(const wi_npy *npy, const wi_format *format, uint64_t b
 
 weft_status wi_npy_convert(const wi_npy *npy, weft_dtype dtype, void *target) {
     if (!converts(npy, dtype))
-        WI_FAIL(WEFT_ERROR_DTYPE, "'%s': an array of %c%zu is not read as %s", npy->path, npy->kind,
-            npy->size, weft_dtype_name(dtype));
+        WI_FAIL(WEFT_ERROR_DTYPE, "'%s': the array has the NumPy dtype %c%zu, which cannot be read as %s",
+            npy->path, npy->kind, npy->size, weft_dtype_name(dtype));
     const wi_format *format = wi_format_of(dtype);
     walk w = begin_walk(npy);
     for (size_t i = 0; i < npy->elements; i++) {
         char *const element = (char *)target + i * format->size;
         if (!write_element(npy, format, element_bits(npy, w.offset), element))
-            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': element %zu, in row-major order, does not fit %s", npy->path, i,
-                weft_dtype_name(dtype));
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': element %zu (in row-major order) does not fit into %s",
+                npy->path, i, weft_dtype_name(dtype));
         next_element(&w, npy);
     }
     return WEFT_OK;
@@ -123,8 +123,8 @@ weft_status wi_npy_check_exact(const wi_npy *npy, const char *column) {
         const double value = as_double(npy, element_bits(npy, w.offset));
         if (value != (double)(float)value)
             WI_FAIL(WEFT_ERROR_FORMAT,
-                "'%s': element %zu, in row-major order, is %.0f, which f32 rounds: give column '%s' .dtype = "
-                "WEFT_I32, or save floats",
+                "'%s': element %zu (in row-major order) is %.0f, which f32 would round: set .dtype = "
+                "WEFT_I32 in column '%s', or save the array as floats",
                 npy->path, i, value, column);
         next_element(&w, npy);
     }
@@ -146,7 +146,8 @@ weft_status weft_load_npy(weft_npy_array *array, weft_context *context, const ch
     if (!array) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_load_npy: array is NULL");
     *array = (weft_npy_array){0};
     if (!path) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_load_npy: path is NULL");
-    if (!wi_dtype_valid(dtype)) WI_FAIL(WEFT_ERROR_DTYPE, "weft_load_npy: %d is not a dtype", (int)dtype);
+    if (!wi_dtype_valid(dtype))
+        WI_FAIL(WEFT_ERROR_DTYPE, "weft_load_npy: dtype is %d, which is not a weft_dtype", (int)dtype);
     const weft_allocator *const allocator = context ? context->allocator : NULL;
     char *bytes = NULL;
     size_t size = 0;
@@ -203,8 +204,8 @@ static size_t make_header(char header[HEADER], weft_dtype dtype, int rank, const
 
 static weft_status check_array(weft_dtype dtype, int rank, const int64_t *dims, size_t *bytes) {
     if (!wi_dtype_valid(dtype) || !wi_format_of(dtype)->numpy)
-        WI_FAIL(WEFT_ERROR_DTYPE, "weft_save_npy: NumPy has no %s",
-            wi_dtype_valid(dtype) ? weft_dtype_name(dtype) : "such dtype");
+        WI_FAIL(WEFT_ERROR_DTYPE, "weft_save_npy: NumPy has no dtype for %s",
+            wi_dtype_valid(dtype) ? weft_dtype_name(dtype) : "this weft_dtype");
     if (rank < 0 || rank > WEFT_MAX_RANK || (rank && !dims))
         WI_FAIL(
             WEFT_ERROR_SHAPE, "weft_save_npy: rank %d is not in 0..%d, or dims is NULL", rank, WEFT_MAX_RANK);

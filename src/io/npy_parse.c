@@ -38,9 +38,10 @@ static bool take_word(cursor *c, const char *word) {
 static weft_status take_string(cursor *c, char text[TEXT]) {
     const char quote = take(c, '\'') ? '\'' : '"';
     size_t length = 0;
-    if (quote == '"' && !take(c, '"')) return bad(c, "has something else where a string is expected");
+    if (quote == '"' && !take(c, '"')) return bad(c, "lacks a quoted string where one is expected");
     while (c->at < c->end && *c->at != quote) {
-        if (*c->at == '\\' || length + 1 == TEXT) return bad(c, "has a string that is not in the format");
+        if (*c->at == '\\' || length + 1 == TEXT)
+            return bad(c, "has a string with a character that is not allowed");
         text[length++] = *c->at++;
     }
     if (!take(c, quote)) return bad(c, "has a string without an end");
@@ -50,7 +51,8 @@ static weft_status take_string(cursor *c, char text[TEXT]) {
 
 static weft_status unsupported(const cursor *c, const char *descr) {
     return wi_fail(WEFT_ERROR_UNSUPPORTED,
-        "'%s': dtype %s; read are f2 f4 f8, i1 i2 i4 i8, u1 u2 u4 u8 and b1", c->path, descr);
+        "'%s': the dtype is %s; the supported dtypes are f2 f4 f8, i1 i2 i4 i8, u1 u2 u4 u8 and b1", c->path,
+        descr);
 }
 
 static weft_status take_descr(cursor *c, wi_npy *npy) {
@@ -90,7 +92,8 @@ static weft_status take_shape(cursor *c, wi_npy *npy) {
         int64_t value = 0;
         WI_TRY(take_dimension(c, &value));
         if (npy->rank == WEFT_MAX_RANK)
-            WI_FAIL(WEFT_ERROR_UNSUPPORTED, "'%s': more than %d dimensions", c->path, WEFT_MAX_RANK);
+            WI_FAIL(WEFT_ERROR_UNSUPPORTED, "'%s': the array has more than %d dimensions", c->path,
+                WEFT_MAX_RANK);
         npy->dims[npy->rank++] = value;
         if (take(c, ',')) continue;
         if (npy->rank == 1) return bad(c, "has a shape that is not a tuple");
@@ -136,16 +139,17 @@ static weft_status find_header(cursor *c, const char *path, const char *bytes, s
     const unsigned char *const b = (const unsigned char *)bytes;
     WI_TRY(wi_file_refuse_page(path, bytes, size));
     if (size < VERSION_END || memcmp(bytes, "\x93NUMPY", MAGIC_BYTES) != 0)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu bytes that do not begin as a .npy file", path, size);
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s', of %zu bytes, does not begin as a .npy file", path, size);
     if (b[6] < 1 || b[6] > 3 || b[7] != 0)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "'%s': version %u.%u of the format, read are 1.0 to 3.0", path, b[6],
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+            "'%s' has version %u.%u of the .npy format; the supported versions are 1.0 to 3.0", path, b[6],
             b[7]);
     const size_t field = b[6] == 1 ? 2 : 4;
     size_t length = 0;
     for (size_t i = field; i-- > 0 && size >= VERSION_END + field;) length = length << 8 | b[VERSION_END + i];
     if (size < VERSION_END + field || length > size - VERSION_END - field)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header should take %zu bytes, the file holds %zu", path, length,
-            size);
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header should have %zu bytes, but the file has only %zu", path,
+            length, size);
     *c = (cursor){bytes + VERSION_END + field, bytes + VERSION_END + field + length, path};
     return WEFT_OK;
 }
@@ -157,13 +161,13 @@ static weft_status check_size(wi_npy *npy, size_t bytes) {
     for (int axis = 0; axis < npy->rank; axis++) empty = empty || npy->dims[axis] == 0;
     for (int axis = 0; axis < npy->rank && !empty; axis++) {
         if ((uint64_t)npy->dims[axis] > PTRDIFF_MAX / needed)
-            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the dimensions overflow", npy->path);
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the array has too many elements", npy->path);
         needed *= (size_t)npy->dims[axis];
     }
     npy->elements = empty ? 0 : needed / npy->size;
     if (npy->elements * npy->size != bytes)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header says %zu bytes of data, the file holds %zu", npy->path,
-            npy->elements * npy->size, bytes);
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header announces %zu bytes of data, but the file has %zu",
+            npy->path, npy->elements * npy->size, bytes);
     return WEFT_OK;
 }
 

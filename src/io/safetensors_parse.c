@@ -128,8 +128,9 @@ static weft_status check_size(const parse *p, const wi_saved_tensor *tensor) {
     if (tensor->elements <= SIZE_MAX / tensor->dtype->size && tensor->elements * tensor->dtype->size == bytes)
         return WEFT_OK;
     wi_shape_text(shape, sizeof shape, tensor->rank, tensor->dims);
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': tensor '%.100s': %s %s does not take the %zu bytes of its offsets",
-        p->path, tensor->name, tensor->dtype->name, shape, bytes);
+    WI_FAIL(WEFT_ERROR_FORMAT,
+        "'%s': tensor '%.100s': %s %s does not have the %zu bytes that its data_offsets give", p->path,
+        tensor->name, tensor->dtype->name, shape, bytes);
 }
 
 /* Members that the format does not have are passed over. */
@@ -247,11 +248,12 @@ static weft_status header_length(const parse *p, const char *bytes, size_t size,
     uint64_t value = 0;
     for (int i = LENGTH_BYTES - 1; i >= 0; i--) value = value << 8 | (unsigned char)bytes[i];
     if (value > HEADER_LIMIT)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header should take %" PRIu64 " bytes; the format allows %d",
-            p->path, value, HEADER_LIMIT);
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s': the header should have %" PRIu64 " bytes, but the format allows at most %d", p->path,
+            value, HEADER_LIMIT);
     if (value > size - LENGTH_BYTES)
         WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': the header should take %" PRIu64 " bytes, but the file holds %zu after its length",
+            "'%s': the header should have %" PRIu64 " bytes, but only %zu bytes follow its length field",
             p->path, value, size - LENGTH_BYTES);
     *length = (size_t)value;
     return WEFT_OK;
@@ -265,7 +267,7 @@ static weft_status parse_file(parse *p, char *bytes, size_t size) {
     p->file->data = (const unsigned char *)header + length;
     p->file->data_bytes = size - LENGTH_BYTES - length;
     if (!wi_json_check(header, length, &at))
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header is not JSON: see byte %zu of the file", p->path,
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header is not valid JSON at byte %zu of the file", p->path,
             at + LENGTH_BYTES);
     p->json = (wi_json){header, header + length};
     return parse_entries(p);

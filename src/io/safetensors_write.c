@@ -21,14 +21,14 @@ static weft_status check_names(const char *path, const wi_saved_list *list) {
         if (!wi_utf8_is_text(names[i], strlen(names[i])))
             status = wi_fail(WEFT_ERROR_ARGUMENT, "'%s': the name of tensor %zu is not UTF-8", path, i);
         else if (strcmp(names[i], "__metadata__") == 0)
-            status = wi_fail(
-                WEFT_ERROR_ARGUMENT, "'%s': safetensors files allow no tensor called '__metadata__'", path);
+            status = wi_fail(WEFT_ERROR_ARGUMENT,
+                "'%s': a tensor cannot be called '__metadata__' in a safetensors file", path);
     }
     if (status == WEFT_OK && list->count) qsort((void *)names, list->count, sizeof *names, by_name);
     for (size_t i = 1; i < list->count && status == WEFT_OK; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
-            status = wi_fail(
-                WEFT_ERROR_STATE, "'%s': tensors are kept by name, and two are called '%s'", path, names[i]);
+            status = wi_fail(WEFT_ERROR_STATE,
+                "'%s': two tensors are called '%s', but tensors are saved by name", path, names[i]);
     wi_release(list->arena.allocator, (void *)names);
     return status;
 }

@@ -60,7 +60,7 @@ weft_status wi_snapshot_take(wi_snapshot *snapshot) {
 }
 
 weft_status wi_snapshot_restore(const wi_snapshot *snapshot) {
-    if (!snapshot->taken) WI_FAIL(WEFT_ERROR_STATE, "no best weights were kept");
+    if (!snapshot->taken) WI_FAIL(WEFT_ERROR_STATE, "no best weights were saved");
     return copy(snapshot, restore_one);
 }
 

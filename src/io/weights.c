@@ -37,8 +37,8 @@ static weft_status round_numbers(const wi_saved_entry *entry, void *data, const 
         const double value = from->get(data, i);
         to->put(data, i, value);
         if (isfinite(value) && !isfinite(to->get(data, i)))
-            WI_FAIL(WEFT_ERROR_NOT_FINITE, "'%s': tensor '%s': element %zu, %g, does not fit %s", path,
-                entry->name, i, value, to->name);
+            WI_FAIL(WEFT_ERROR_NOT_FINITE, "'%s': tensor '%s': element %zu is %g, which does not fit into %s",
+                path, entry->name, i, value, to->name);
     }
     return WEFT_OK;
 }
@@ -72,8 +72,8 @@ static weft_status check_patterns(
         while (i < list->count && !wi_pattern_matches(*patterns, list->entries[i].name)) i++;
         if (i == list->count)
             WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "'%s': the graph has no parameter or state '%.100s', which the option %s names", path,
-                *patterns, option);
+                "'%s': the option %s names '%.100s', but the graph has no such parameter or state", path,
+                option, *patterns);
     }
     return WEFT_OK;
 }
@@ -94,14 +94,15 @@ static weft_status choose_entries(
     }
     if (all && list->count == 0)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "'%s': the options only and skip leave none of the graph's %zu parameters and states", path, all);
+            "'%s': the options only and skip exclude all %zu parameters and states of the graph", path, all);
     return WEFT_OK;
 }
 
 static weft_status read_options(weft_weights_save_options *options, const weft_weights_save_options *given) {
     WI_TRY(WI_OPTIONS(options, given, "weft_weights_save_with", WEFT_WEIGHTS_SAVE_OPTIONS_INIT));
     if (options->dtype != WEFT_F32 && !wi_dtype_valid(options->dtype))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_save_dtype: %d is no weft_dtype", (int)options->dtype);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_save_dtype: dtype is %d, which is not a weft_dtype",
+            (int)options->dtype);
     if (options->dtype != WEFT_F32 && !wi_dtype_rounds(options->dtype))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_save_dtype: weights are saved in f32, f16 or bf16, not %s",
             weft_dtype_name(options->dtype));
@@ -143,7 +144,7 @@ weft_status weft_weights_save_with(
     WI_TRY_DONE(list_chosen(&list, graph, path, &options));
     WI_TRY_DONE(wi_saved_header(&header, path, &list, &bytes));
     scratch = wi_allocate(allocator, largest_bytes(&list));
-    if (!scratch) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "out of memory while writing '%s'", path);
+    if (!scratch) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "out of host memory while writing '%s'", path);
     WI_TRY_DONE(wi_file_writer_begin(&writer, allocator, path));
     WI_TRY_DONE(wi_file_writer_append(writer, header.data, header.length));
     WI_TRY_DONE(append_data(writer, &list, path, scratch));

@@ -67,8 +67,9 @@ weft_status wi_saved_check_f32(const wi_saved_tensor *saved, const unsigned char
         double value = 0;
         memcpy(&value, data + sizeof value * i, sizeof value);
         if (isfinite(value) && !isfinite((float)value))
-            WI_FAIL(WEFT_ERROR_NOT_FINITE, "'%s': tensor '%s': element %zu, %g, does not fit f32", path,
-                saved->name, i, value);
+            WI_FAIL(WEFT_ERROR_NOT_FINITE,
+                "'%s': tensor '%s': element %zu is %g, which does not fit into f32", path, saved->name, i,
+                value);
     }
     return WEFT_OK;
 }
@@ -77,7 +78,8 @@ static weft_status check_i64(const wi_saved_tensor *saved, const unsigned char *
     for (size_t i = 0; i < saved->elements; i++) {
         const int64_t value = i64_value(data + 8 * i);
         if (value < INT32_MIN || value > INT32_MAX)
-            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': tensor '%s': element %zu, %" PRId64 ", does not fit i32", path,
+            WI_FAIL(WEFT_ERROR_FORMAT,
+                "'%s': tensor '%s': element %zu is %" PRId64 ", which does not fit into i32", path,
                 saved->name, i, value);
     }
     return WEFT_OK;
@@ -122,7 +124,8 @@ static weft_status list_candidates(load *l) {
     if (count) qsort(l->candidates, count, sizeof *l->candidates, by_name);
     for (size_t i = 1; i < count; i++)
         if (by_name(&l->candidates[i - 1], &l->candidates[i]) == 0)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "'%s': with the prefix changed two tensors are called '%.100s'",
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "'%s': after the options prefix and into are applied, two tensors are called '%.100s'",
                 l->path, l->candidates[i].name);
     return WEFT_OK;
 }
@@ -204,8 +207,8 @@ static weft_status check_patterns(const load *l, const char *const *patterns, co
     for (; patterns && *patterns; patterns++)
         if (!names_any(l, *patterns))
             WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "'%s': neither the graph nor the file has a tensor '%.100s', which the option %s names",
-                l->path, *patterns, option);
+                "'%s': the option %s names '%.100s', but neither the graph nor the file has such a tensor",
+                l->path, option, *patterns);
     return WEFT_OK;
 }
 
@@ -215,8 +218,8 @@ static weft_status check_prefix(const load *l) {
     for (size_t i = 0; i < l->file.count; i++)
         if (strncmp(l->file.tensors[i].name, prefix, strlen(prefix)) == 0) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "'%s': no tensor of the file has the prefix '%.100s'; the first is called '%.100s'", l->path, prefix,
-        l->file.count ? l->file.tensors[0].name : "");
+        "'%s': no tensor of the file has a name that begins with '%.100s'; the first is called '%.100s'",
+        l->path, prefix, l->file.count ? l->file.tensors[0].name : "");
 }
 
 static weft_status check_taken(const load *l) {
@@ -226,8 +229,8 @@ static weft_status check_taken(const load *l) {
         if (!wanted && is_wanted(l->options, l->list.entries[i].name)) wanted = l->list.entries[i].name;
     }
     if (!wanted) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the file has nothing that the graph wants of it, such as '%.100s'",
-        l->path, wanted);
+    WI_FAIL(WEFT_ERROR_FORMAT,
+        "'%s': the file has none of the tensors that the graph needs, such as '%.100s'", l->path, wanted);
 }
 
 static weft_status check_selection(const load *l) {
@@ -268,7 +271,7 @@ static weft_status load_file(load *l, weft_graph *graph) {
     for (size_t i = 0; i < l->list.count; i++)
         if (l->list.entries[i].bytes > largest) largest = l->list.entries[i].bytes;
     void *const scratch = wi_allocate(l->list.arena.allocator, largest);
-    if (!scratch) WI_FAIL(WEFT_ERROR_MEMORY, "out of memory while loading '%s'", l->path);
+    if (!scratch) WI_FAIL(WEFT_ERROR_MEMORY, "out of host memory while loading '%s'", l->path);
     weft_status status = WEFT_OK;
     for (size_t i = 0; i < l->list.count && status == WEFT_OK; i++)
         if (l->chosen[i]) status = write_entry(&l->list.entries[i], l->chosen[i], l->file.data, scratch);
@@ -282,7 +285,8 @@ weft_status weft_weights_load(weft_graph *graph, const char *path, const weft_we
     WI_TRY(WI_OPTIONS(&options, given, "weft_weights_load", WEFT_WEIGHTS_OPTIONS_INIT));
     WI_TRY(weft_graph_status(graph));
     if (options.into && (!*options.into || !wi_variable_names_has_layer(graph, options.into)))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_load: nothing in the graph is within the scope '%s'",
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_weights_load: the graph has no parameter or state in the scope '%s' (option into)",
             options.into);
     const weft_allocator *const allocator = graph->context->allocator;
     load l = {.options = &options, .path = path};

@@ -157,7 +157,8 @@ weft_status wi_kernel_plan_check(const wi_kernel_plan *plan, const char *op) {
                 launch->dimensions <= 3 && launch->global[0] > 0;
         for (int a = 0; whole && a < launch->argument_count; a++) {
             if (!fits_int(&launch->arguments[a]))
-                WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s: a size of %lld is more than a kernel counts", op,
+                WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+                    "%s: a size of %lld is too large for a kernel, which counts in 32 bits", op,
                     (long long)launch->arguments[a].number);
         }
     }

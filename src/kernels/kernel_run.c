@@ -31,7 +31,8 @@ static weft_status build(run *r, const wi_text *piece, wi_cache_key key) {
     wi_text_append(&source, "#define WEFT_NAME(suffix) %s_##suffix\n", r->name);
     wi_text_append_bytes(&source, piece->data, piece->length);
     wi_text_append(&source, "#undef WEFT_NAME\n");
-    if (source.failed) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "no memory for the source of %s", r->plan.file);
+    if (source.failed)
+        WI_FAIL_DONE(WEFT_ERROR_MEMORY, "out of host memory for the source of %s", r->plan.file);
     WI_TRY_DONE(wi_program_get(&r->program, r->device, "plan", source.data, NULL));
     status = wi_program_add_piece(r->device, r->program, key);
 done:

@@ -180,8 +180,8 @@ static wi_candidate *tuned_choice(
         return candidate;
     }
     if (!choice->noted)
-        wi_log_line(device->host.log, WEFT_LOG_WARNING, "tuning file: %s cannot serve %s, and is ignored",
-            choice->kernel, name);
+        wi_log_line(device->host.log, WEFT_LOG_WARNING,
+            "tuning file: kernel %s cannot compute %s, so its line is ignored", choice->kernel, name);
     choice->noted = true;
     return NULL;
 }
@@ -191,11 +191,13 @@ static weft_status fail_none(
     for (int i = 0; i < selection->count; i++) {
         if (selection->candidates[i].verdict == WI_VERDICT_QUARANTINE)
             WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-                "%s: no kernel computes it right on this device and driver; see weft check", op->name);
+                "%s: every kernel for this op computes wrong numbers on this device and driver; 'weft check' "
+                "shows details",
+                op->name);
     }
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-        "%s: no kernel takes these sizes on a device with groups of %zu work-items and %zu bytes of local "
-        "memory",
+        "%s: no kernel supports these sizes on a device with work-groups of %zu work-items and %zu bytes of "
+        "local memory",
         op->name, device->max_group, device->local_bytes);
 }
 

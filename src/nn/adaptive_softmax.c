@@ -47,8 +47,8 @@ static bool check(weft_graph *graph, int64_t width, int64_t classes, const int64
         good = cutoffs[i] > (i ? cutoffs[i - 1] : 0) && cutoffs[i] < classes;
     if (!good) {
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_adaptive_softmax: expected 1 to %d cutoffs that rise from 1 or more to below the %" PRId64
-            " classes, and a width of 1 or more",
+            "weft_adaptive_softmax: the cutoffs or the width of x are not valid: expected 1 to %d cutoffs in "
+            "ascending order, each from 1 to below the %" PRId64 " classes, and a width of 1 or more",
             WEFT_MAX_CLUSTERS, classes);
         return false;
     }
@@ -89,8 +89,9 @@ static bool make_parameters(weft_adaptive_softmax *a, const weft_adaptive_softma
         const int64_t narrow = (int64_t)((double)a->width / pow(divisor, i + 1));
         if (narrow < 1) {
             wi_graph_fail(a->graph, WEFT_ERROR_ARGUMENT,
-                "weft_adaptive_softmax: tail %d of width %" PRId64 " / %g^%d has no columns left", i,
-                a->width, divisor, i + 1);
+                "weft_adaptive_softmax: cluster %d would have the width %" PRId64
+                " / %g^%d, which is below 1; use fewer cutoffs or a smaller divisor",
+                i, a->width, divisor, i + 1);
             return false;
         }
         snprintf(what, sizeof what, "tail.%d.0.weight", i);
@@ -186,8 +187,8 @@ static weft_adaptive_softmax *build_with(int64_t classes, const int64_t *cutoffs
         return NULL;
     if (options.name || options.divisor != 0 || options.head_bias) {
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_adaptive_softmax_with: name, divisor and head_bias are of layers that make their "
-            "parameters");
+            "weft_adaptive_softmax_with: the options name, divisor and head_bias must not be set when the "
+            "parameters are given");
         return NULL;
     }
     weft_adaptive_softmax *const a =
@@ -277,8 +278,8 @@ static weft_tensor *tail_loss(const tail *t, weft_tensor *x, weft_tensor *labels
     const int64_t most = room(t, rows);
     if (most != rows && x->has_length && wi_has_length(rows, x->graph->length_symbol))
         return wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED,
-            "weft_adaptive_softmax: a capacity of %g of as many rows as %s, expected 1", (double)t->capacity,
-            wi_length_word(x->graph));
+            "weft_adaptive_softmax: a capacity is %g, expected 1 because the number of rows depends on %s",
+            (double)t->capacity, wi_length_word(x->graph));
     if (most != rows) {
         weft_tensor *chosen = wi_chosen_rows(weft_cast(inside, WEFT_I32), most);
         x = weft_index_select(x, 0, chosen);

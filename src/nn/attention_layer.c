@@ -83,8 +83,9 @@ static bool check_inputs(const layer *l) {
     const int rank = l->query->shape.rank;
     for (int i = 0; i < 3; i++) {
         if (inputs[i]->shape.rank != rank || rank < 2 || rank > 3)
-            return fail_inputs(l, "each needs rank 3 (batch, length, width), or each rank 2");
-        if (weft_tensor_dimension(inputs[i], -1) < 1) return fail_inputs(l, "the width is the batch");
+            return fail_inputs(l, "expected rank 3 (batch, length, width) for each, or rank 2 for each");
+        if (weft_tensor_dimension(inputs[i], -1) < 1)
+            return fail_inputs(l, "the width must be a number, not the batch");
         if (rank == 3 && inputs[i]->shape.dims[0] != l->query->shape.dims[0])
             return fail_inputs(l, "the batches differ");
     }
@@ -100,7 +101,7 @@ static bool check_key_mask(const layer *l) {
     wanted.rank--;
     if (!mask || (mask->dtype == WEFT_BOOL && wi_shape_equal(&mask->shape, &wanted))) return true;
     return wi_graph_fail(weft_tensor_graph(l->query), WEFT_ERROR_SHAPE,
-        "weft_multi_head_attention: key_mask %s %s, expected bool %s", weft_dtype_name(mask->dtype),
+        "weft_multi_head_attention: key_mask is %s %s, expected bool %s", weft_dtype_name(mask->dtype),
         wi_shape_print(&mask->shape, text_m), wi_shape_print(&wanted, text_w));
 }
 
@@ -180,7 +181,8 @@ static weft_tensor *build_multi_head_attention_with(weft_tensor *query, weft_ten
             graph, WEFT_ERROR_ARGUMENT, "weft_multi_head_attention_with: weights must not be NULL");
     if (l.options.name || l.options.no_bias)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_multi_head_attention_with: name and no_bias are of layers that make their parameters");
+            "weft_multi_head_attention_with: the options name and no_bias must not be set when the "
+            "parameters are given");
     return check_weights(&l, weights) ? attend(&l, weights) : NULL;
 }
 

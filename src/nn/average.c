@@ -66,11 +66,13 @@ static weft_status check_averages(const weft_graph *graph) {
         if (!average) continue;
         WI_TRY(count_updates(&graph->clocks[average->clock], &updates));
         if (updates == 0)
-            WI_FAIL(WEFT_ERROR_STATE, "weft_average_swap: nothing is averaged before the first update");
+            WI_FAIL(WEFT_ERROR_STATE,
+                "weft_average_swap: there is no average before the first update of the parameters");
         kept++;
     }
     if (kept == 0)
-        WI_FAIL(WEFT_ERROR_STATE, "weft_average_swap: no average is kept; set the optimizer's average_decay");
+        WI_FAIL(WEFT_ERROR_STATE,
+            "weft_average_swap: the optimizer computes no average; set its option average_decay");
     return WEFT_OK;
 }
 

@@ -17,8 +17,8 @@ static bool weight_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *x, int6
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "weft_conv_layer: axis 1 of x, the channels, must be a number, not the batch");
     if (filters <= 0)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "weft_conv_layer: %" PRId64 " filters, expected 1 or more", filters);
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_conv_layer: filters is %" PRId64 ", expected 1 or more", filters);
     if (groups <= 0 || channels % groups || filters % groups)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "weft_conv_layer: %" PRId64 " groups do not divide both %" PRId64 " channels and %" PRId64
@@ -30,8 +30,8 @@ static bool weight_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *x, int6
         dims[i] = size[i - 2];
         if (dims[i] <= 0)
             return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-                "weft_conv_layer: a window of %" PRId64 " along spatial axis %d, expected 1 or more", dims[i],
-                i - 2);
+                "weft_conv_layer: the window size is %" PRId64 " along spatial axis %d, expected 1 or more",
+                dims[i], i - 2);
     }
     return true;
 }
@@ -42,8 +42,8 @@ static bool take_number(
     if (!number) return true;
     if (*one || (many && (many[0] || many[1] || many[2])))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_conv_layer: %s = %" PRId64 " beside conv.%s%s: give one of them", what, number, what,
-            *one ? "" : "s");
+            "weft_conv_layer: the options %s = %" PRId64 " and conv.%s%s are both set: set one of them", what,
+            number, what, *one ? "" : "s");
     *one = number;
     return true;
 }
@@ -51,11 +51,13 @@ static bool take_number(
 static bool take_numbers(weft_graph *graph, weft_conv_layer_options *own) {
     weft_conv_options *const conv = &own->conv;
     if (own->same && conv->mode != WEFT_PADDING_EQUAL && conv->mode != WEFT_PADDING_SAME)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "weft_conv_layer: same beside another conv.mode: give one of them");
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_conv_layer: the option same is set together with a different conv.mode: set one of them");
     if (own->same && own->padding)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_conv_layer: padding = %" PRId64 " beside same, which computes the padding", own->padding);
+            "weft_conv_layer: padding = %" PRId64
+            " is set together with same, which computes the padding: set one of them",
+            own->padding);
     if (own->same) conv->mode = WEFT_PADDING_SAME;
     return take_number(graph, "stride", own->stride, &conv->stride, conv->strides) &&
            take_number(graph, "padding", own->padding, &conv->padding, conv->paddings) &&
@@ -73,7 +75,8 @@ static bool read_options(
     if (conv->struct_size == sizeof *conv) /* what follows it is not of its type */
         return take_numbers(graph, own);
     return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-        "weft_conv_layer: conv: options of %zu bytes, expected %zu (use WEFT_CONV_OPTIONS_INIT)",
+        "weft_conv_layer: the options conv have struct_size %zu, expected %zu (initialise them with "
+        "WEFT_CONV_OPTIONS_INIT)",
         conv->struct_size, sizeof *conv);
 }
 
@@ -86,7 +89,8 @@ static weft_tensor *build_conv_layer(
     if (!read_options(graph, &own, given)) return NULL;
     if (size && options->size)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_conv_layer: the window is given twice: by the argument and by the option `size`");
+            "weft_conv_layer: the window size is given twice, by the argument and by the option size: give "
+            "it once");
     const int64_t one_size[] = {options->size, options->size, options->size};
     if (!size) size = one_size;
     const weft_conv_options conv = own.conv;
@@ -144,7 +148,7 @@ static weft_tensor *strided(weft_tensor *x, const char *op, int64_t filters, int
     weft_conv_layer_options options) {
     if (x && stride < 1) /* 0 is a default of the options */
         return wi_graph_fail(weft_tensor_graph(x), WEFT_ERROR_ARGUMENT,
-            "%s: a stride of %" PRId64 ", expected 1 or more", op, stride);
+            "%s: stride is %" PRId64 ", expected 1 or more", op, stride);
     options.stride = stride;
     return plain(x, op, 2, filters, size, &options);
 }
@@ -168,7 +172,8 @@ static weft_tensor *build_conv_transpose2d_layer(weft_tensor *x, int64_t filters
         return NULL;
     if ((own.stride && own.stride != stride) || (own.padding && own.padding != padding))
         return wi_graph_fail(weft_tensor_graph(x), WEFT_ERROR_ARGUMENT,
-            "%s: stride and padding are arguments, and the options name other ones", call);
+            "%s: the options stride and padding differ from the arguments of the same names: give each once",
+            call);
     own.padding = padding;
     own.transposed = true;
     return strided(x, call, filters, size, stride, own);

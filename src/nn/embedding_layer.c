@@ -11,8 +11,8 @@ static bool check(
     weft_graph *graph, int64_t vocabulary, int64_t width, const weft_embedding_options *options) {
     if (vocabulary < 1 || width < 1) {
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_embedding: %" PRId64 " tokens of width %" PRId64 ", expected 1 or more of both", vocabulary,
-            width);
+            "weft_embedding: vocabulary is %" PRId64 " and width is %" PRId64 ", expected 1 or more for both",
+            vocabulary, width);
         return false;
     }
     if (!WI_TAKES_NUMBERS(graph, "weft_embedding", {"max_norm", (double)options->max_norm})) return false;
@@ -36,8 +36,9 @@ static weft_tensor *given_table(
     char text[WI_SHAPE_TEXT], text_wanted[WI_SHAPE_TEXT];
     if (options->name || options->initialiser || table->graph != graph)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "weft_embedding: %s",
-            table->graph != graph ? "the table is of another graph"
-                                  : "name and initialiser are of layers that make their table");
+            table->graph != graph
+                ? "the table belongs to another graph"
+                : "the options name and initialiser must not be set when the table is given");
     if (table->dtype != WEFT_F32 || !wi_shape_equal(&table->shape, &wanted))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "weft_embedding: the table is %s %s, expected f32 %s",
             weft_dtype_name(table->dtype), wi_shape_print(&table->shape, text),
@@ -45,7 +46,7 @@ static weft_tensor *given_table(
     if (!options->sparse && !(options->max_norm > 0)) return table;
     if (table->op != &wi_op_parameter)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_embedding: a table that is updated by rows, or has a max_norm, must be a parameter");
+            "weft_embedding: with sparse updates or max_norm the table must be a parameter");
     table->variable->sparse = true;
     if (options->max_norm > 0) table->variable->max_norm = options->max_norm;
     return table;

@@ -47,24 +47,28 @@ static bool names_any(const weft_graph *graph, const weft_parameter_group *group
 }
 
 static weft_status check_group(const weft_graph *graph, const weft_parameter_group *group, size_t index) {
-    if (!group->parameters) WI_FAIL(WEFT_ERROR_ARGUMENT, "group %zu: parameters must not be NULL", index);
+    if (!group->parameters)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: group %zu: parameters must not be NULL", index);
     WI_TRY(WI_CHECK_NUMBERS(
         "group", {"rate_factor", (double)group->rate_factor}, {"weight_decay", (double)group->weight_decay}));
     if (!(group->rate_factor > 0) || !isfinite(group->rate_factor))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "group '%s': rate_factor is %g, expected above 0 (weft_freeze stops training)", group->parameters,
-            (double)group->rate_factor);
+            "optimizer: group '%s': rate_factor is %g, expected above 0 (use weft_freeze to stop training "
+            "parameters)",
+            group->parameters, (double)group->rate_factor);
     if (!(group->weight_decay >= 0) || !isfinite(group->weight_decay))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "group '%s': weight_decay is %g, expected at least 0", group->parameters,
-            (double)group->weight_decay);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: group '%s': weight_decay is %g, expected 0 or more",
+            group->parameters, (double)group->weight_decay);
     if (graph && !names_any(graph, group))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "group '%s': the graph has no such parameter", group->parameters);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: group '%s': the graph has no parameter of such a name",
+            group->parameters);
     return WEFT_OK;
 }
 
 weft_status wi_groups_check(const weft_graph *graph, const weft_optimizer *optimizer) {
     if (optimizer->group_count > 0 && !optimizer->groups)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: groups is NULL, group_count %zu", optimizer->group_count);
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "optimizer: groups is NULL, but group_count is %zu", optimizer->group_count);
     for (size_t i = 0; i < optimizer->group_count; i++) WI_TRY(check_group(graph, &optimizer->groups[i], i));
     return WEFT_OK;
 }

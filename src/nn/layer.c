@@ -44,7 +44,7 @@ static weft_tensor *build_linear_layer(weft_tensor *x, int64_t units, const weft
             weft_tensor_rank(x));
     if (units <= 0)
         return wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "weft_linear: %" PRId64 " units, expected 1 or more", units);
+            graph, WEFT_ERROR_ARGUMENT, "weft_linear: units is %" PRId64 ", expected 1 or more", units);
 
     char name[WI_LAYER_NAME];
     wi_layer_name(name, graph, "linear", options->name);
@@ -74,7 +74,7 @@ static weft_tensor *build_bilinear_layer(
             "weft_bilinear: the last dimensions of x1 and x2 must be numbers of features, not the batch");
     if (units <= 0)
         return wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "weft_bilinear: %" PRId64 " units, expected 1 or more", units);
+            graph, WEFT_ERROR_ARGUMENT, "weft_bilinear: units is %" PRId64 ", expected 1 or more", units);
     char name[WI_LAYER_NAME];
     wi_layer_name(name, graph, "bilinear", options.name);
     const first_values first = first_values_of(&options, in1);

@@ -59,9 +59,8 @@ static weft_status make_plan(weft_lbfgs *o, weft_tensor *loss) {
         WI_FAIL(WEFT_ERROR_DTYPE, "weft_lbfgs_create: the loss is %s, expected f32",
             weft_dtype_name(loss->dtype));
     if (o->graph->precision == WEFT_F16)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-            "weft_lbfgs_create: in f16 losses are scaled, and steps skipped, which a line search does not "
-            "know: take f32 or bf16");
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_lbfgs_create: L-BFGS does not support f16 precision, which "
+                                        "scales losses and skips steps: use f32 or bf16");
     WI_TRY(
         wi_vector_parameters(o->graph, o->options.parameters, &o->parameters, &o->parameter_count, &o->size));
     o->outputs[0] = loss;
@@ -178,7 +177,7 @@ static weft_status begin_at_parameters(weft_lbfgs *o) {
     WI_TRY(evaluate_here(o, &o->loss, o->gradient));
     if (is_finite(o->loss, o->gradient, o->size)) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_NOT_FINITE,
-        "weft_lbfgs_step: the loss is %g before the step, or its gradient not finite", o->loss);
+        "weft_lbfgs_step: before the step the loss is %g, or its gradient is not finite", o->loss);
 }
 
 /* ---- the direction ---- */
@@ -285,7 +284,7 @@ static weft_status iterate(weft_lbfgs *o, bool is_last, bool *over) {
 static weft_status write_values(weft_lbfgs *o, const weft_value *values, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (!values || !values[i].tensor || values[i].tensor->op != &wi_op_input)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_lbfgs_step: value %zu is no input", i);
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_lbfgs_step: value %zu is not for an input tensor", i);
         WI_TRY(weft_plan_write(o->plan, values[i].tensor, values[i].data, values[i].bytes));
     }
     return WEFT_OK;

@@ -117,7 +117,7 @@ static weft_status load_state(wi_host_state *state, const unsigned char *bytes, 
                       head.pairs <= size / bytes_of_pair(o) && size == bytes_of_state(o, (size_t)head.pairs);
     if (fits) return load_fitting(o, &head, bytes);
     wi_log_line(&o->graph->context->log, WEFT_LOG_WARNING, "L-BFGS begins without a history: %s",
-        bytes ? "the one that was saved is of other parameters" : "the checkpoint has none");
+        bytes ? "the saved one belongs to other parameters" : "the checkpoint has none");
     return WEFT_OK;
 }
 

@@ -56,15 +56,17 @@ static weft_tensor *build_model(
     wi_model model = {.row = row_of(name), .graph = graph, .classes = classes};
     if (!model.row)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_model: no network is named '%s', expected one of weft_model_name", name ? name : "");
+            "weft_model: there is no network '%s'; weft_model_name lists the names", name ? name : "");
     if (!WI_GRAPH_OPTIONS(graph, &options, given, "weft_model", WEFT_MODEL_OPTIONS_INIT)) return NULL;
     if (classes < 0)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_%s: %" PRId64 " classes, expected 1 or more, or 0 for the features", name, classes);
+            "weft_%s: classes is %" PRId64
+            ", expected 1 or more, or 0 to get the features without a classifier",
+            name, classes);
     const char *const prefix = options.prefix ? options.prefix : "";
     if (strlen(prefix) > WI_MODEL_SCOPE / 2)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_%s: a prefix of %zu characters, expected %d at most", name, strlen(prefix),
+            "weft_%s: the prefix has %zu characters, expected at most %d", name, strlen(prefix),
             WI_MODEL_SCOPE / 2);
     if (!check_image(&model, x)) return NULL;
     model.no_dropout = options.no_dropout;

@@ -45,7 +45,7 @@ static bool is_new(const wi_model *model, const char *layer) {
     snprintf(weight, sizeof weight, "%s%s.weight", wi_scope_prefix(model->graph), layer);
     if (wi_scope_shares(model->graph) || !weft_graph_find(model->graph, weight)) return true;
     wi_graph_fail(model->graph, WEFT_ERROR_ARGUMENT,
-        "weft_%s: the graph has a parameter '%s' already, expected another prefix", model->row->name, weight);
+        "weft_%s: the graph already has a parameter '%s'; use another prefix", model->row->name, weight);
     return false;
 }
 
@@ -56,7 +56,8 @@ static bool fits(const wi_model *model, const weft_tensor *x, const char *name, 
         return true;
     full_name(layer, model, name);
     wi_graph_fail(model->graph, WEFT_ERROR_SHAPE,
-        "weft_%s: the image is too small: layer %s has a window of %" PRId64 " x %" PRId64 " and gets %s",
+        "weft_%s: the image is too small: layer %s has a window of %" PRId64 " x %" PRId64
+        ", but its input is %s",
         model->row->name, layer, w->size[0], w->size[1], wi_shape_print(&x->shape, text));
     return false;
 }

@@ -65,10 +65,11 @@ static bool check_momentum(const norm_layer *layer, float momentum, bool given_e
     if (is_in_range && !(momentum != 0 && given_elsewise)) return true;
     if (is_in_range)
         wi_graph_fail(layer->graph, WEFT_ERROR_ARGUMENT,
-            "%s: momentum %g and a cumulative mean, or no running statistics to move", layer->call,
-            (double)WI_OPTION(momentum, 0.0f));
+            "%s: momentum is %g, but the running mean is cumulative or there are no running statistics; "
+            "leave momentum at 0",
+            layer->call, (double)WI_OPTION(momentum, 0.0f));
     else
-        wi_graph_fail(layer->graph, WEFT_ERROR_ARGUMENT, "%s: momentum %g is not in 0..1", layer->call,
+        wi_graph_fail(layer->graph, WEFT_ERROR_ARGUMENT, "%s: momentum is %g, expected 0 to 1", layer->call,
             (double)momentum);
     return false;
 }
@@ -86,7 +87,8 @@ static weft_tensor *build_batch_norm_layer(weft_tensor *x, const weft_batch_norm
         return NULL;
     if (options->no_running && (options->cumulative || options->fixed))
         return wi_graph_fail(layer.graph, WEFT_ERROR_ARGUMENT,
-            "weft_batch_norm: cumulative or fixed, but there are no running statistics");
+            "weft_batch_norm: the option cumulative or fixed is set, but there are no running statistics "
+            "(option no_running)");
     const int64_t channels = weft_tensor_dimension(x, 1);
     wi_layer_name(layer.name, layer.graph, "batchnorm", options->name);
     if (!options->no_affine) make_affine(&layer, true, 1, &channels);
@@ -113,7 +115,8 @@ static weft_tensor *build_instance_norm_layer(weft_tensor *x, const weft_instanc
         return NULL;
     if (options->cumulative && !options->running)
         return wi_graph_fail(layer.graph, WEFT_ERROR_ARGUMENT,
-            "weft_instance_norm: cumulative, but there are no running statistics");
+            "weft_instance_norm: the option cumulative is set, but there are no running statistics (option "
+            "running)");
     const int64_t channels = weft_tensor_dimension(x, 1);
     wi_layer_name(layer.name, layer.graph, "instancenorm", options->name);
     if (options->affine) make_affine(&layer, true, 1, &channels);
@@ -171,8 +174,9 @@ static int last_axes(
     }
     if (good) return count;
     wi_graph_fail(layer->graph, WEFT_ERROR_SHAPE,
-        "%s: over the last %d axes, which must be there and not hold the batch (rank %d)", layer->call, count,
-        rank);
+        "%s: normalising the last %d axes needs axes that exist and do not depend on the batch (x has rank "
+        "%d)",
+        layer->call, count, rank);
     return 0;
 }
 
@@ -206,8 +210,8 @@ static weft_tensor *build_rms_norm_layer(weft_tensor *x, const weft_norm_options
         !WI_GRAPH_OPTIONS(layer.graph, &own, given, layer.call, WEFT_NORM_OPTIONS_INIT))
         return NULL;
     if (options->no_bias)
-        return wi_graph_fail(
-            layer.graph, WEFT_ERROR_ARGUMENT, "weft_rms_norm: no_bias is set, but there is no bias");
+        return wi_graph_fail(layer.graph, WEFT_ERROR_ARGUMENT,
+            "weft_rms_norm: the option no_bias is set, but RMS norm never has a bias");
     const int axes = last_axes(&layer, x, options, dims);
     if (!axes) return NULL;
     wi_layer_name(layer.name, layer.graph, "rmsnorm", options->name);

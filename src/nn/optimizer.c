@@ -133,12 +133,12 @@ static weft_status check_field(
     memcpy(&value, (const char *)optimizer + field->offset, sizeof value);
     if (!(field->use & (row->uses | ALWAYS))) {
         if (value == 0) return WEFT_OK;
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: %s is %g, but %s has none: expected 0", field->name,
-            (double)value, row->name);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: %s is %g, but %s has no such option: expected 0",
+            field->name, (double)value, row->name);
     }
     WI_TRY(WI_CHECK_NUMBERS("optimizer", {field->name, (double)value}));
     if (value >= 0 && value < field->end) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: %s is %g, expected at least 0 and below %g", field->name,
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: %s is %g, expected 0 or more and below %g", field->name,
         (double)value, (double)field->end);
 }
 
@@ -151,14 +151,15 @@ static weft_status check_flags(const optimizer_row *row, const weft_optimizer *o
         {"amsgrad", o->amsgrad, AMSGRAD}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (flags[i].set && !(row->uses & flags[i].use))
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: %s is set, but %s has none", flags[i].name, row->name);
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: %s is set, but %s has no such option", flags[i].name,
+                row->name);
     if (o->nesterov && (!(o->momentum > 0) || o->dampening > 0))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "optimizer: nesterov needs momentum above 0 and dampening 0; they are %g and %g",
             (double)o->momentum, (double)o->dampening);
     if (row->uses & POSITIVE_EPSILON && !(o->epsilon > 0))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: epsilon is %g, %s needs one above 0", (double)o->epsilon,
-            row->name);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: epsilon is %g, but %s needs a value above 0",
+            (double)o->epsilon, row->name);
     return WEFT_OK;
 }
 
@@ -171,11 +172,11 @@ static weft_status check_schedule(const weft_optimizer *o) {
     if (!wi_optimizer_is_scheduled(o)) return WEFT_OK;
     if (o->schedule.kind == WEFT_SCHEDULE_PLATEAU)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "optimizer: its schedule is a plateau, which follows losses: weft_plateau_rate, and "
-            "weft_scalar_set of the rate");
+            "optimizer: a plateau schedule depends on losses and cannot be the schedule of an optimizer: "
+            "compute the rate with weft_plateau_rate and set it with weft_scalar_set");
     if (!o->schedule.per_step)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: its schedule counts epochs, which only a trainer knows: "
-                                     "weft_per_step counts updates");
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: the schedule counts epochs, which only a trainer knows: use "
+                                     "weft_per_step to count updates instead");
     return weft_schedule_rate(&o->schedule, o->rate, 0, &first);
 }
 

@@ -19,8 +19,8 @@ static weft_optimizer_state *make_optimizer(weft_graph *graph, const weft_optimi
 static weft_status new_clock(weft_graph *graph, uint32_t every, size_t *clock) {
     if (graph->clock_count == WI_MAX_CLOCKS)
         WI_FAIL(WEFT_ERROR_STATE,
-            "optimizer: the graph counts the updates of %d sets of parameters already, and has no more "
-            "counters: step parameters together",
+            "optimizer: the graph already has %d separately updated sets of parameters, the maximum: update "
+            "more parameters together in one weft_optimizer_step",
             WI_MAX_CLOCKS);
     *clock = graph->clock_count++;
     graph->clocks[*clock] = (wi_clock){.every = every > 1 ? every : 1};
@@ -193,7 +193,8 @@ static weft_status check_pair(const weft_graph *graph, const weft_tensor *p, con
             "weft_optimizer_step: the gradient of '%s' is an assignment, which has no value",
             weft_tensor_name(p));
     if (g->dtype != p->dtype || !wi_shape_equal(&g->shape, &p->shape))
-        WI_FAIL(WEFT_ERROR_SHAPE, "weft_optimizer_step: the gradient of '%s' is %s %s, the parameter %s %s",
+        WI_FAIL(WEFT_ERROR_SHAPE,
+            "weft_optimizer_step: the gradient of '%s' is %s %s, but the parameter is %s %s",
             weft_tensor_name(p), weft_dtype_name(g->dtype), wi_shape_print(&g->shape, text_g),
             weft_dtype_name(p->dtype), wi_shape_print(&p->shape, text_p));
     return WEFT_OK;
@@ -205,14 +206,16 @@ static weft_status sort_gradients(weft_graph *graph, weft_tensor *const *paramet
     size_t left_out = 0;
     if (count == 0 || !parameters || !gradients)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_optimizer_step: %zu parameters, expected 1 or more, and parameters and gradients not NULL",
+            "weft_optimizer_step: count is %zu, expected 1 or more, and parameters and gradients must not be "
+            "NULL",
             count);
     for (size_t i = 0; i < count; i++) {
         WI_TRY(check_pair(graph, parameters[i], gradients[i], i));
         weft_tensor **const own = &sorted[parameters[i]->variable->number];
         if (*own)
             WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "weft_optimizer_step: parameter '%s' is in the list twice: add its gradients",
+                "weft_optimizer_step: parameter '%s' is in the list twice: list it once, with the sum of its "
+                "gradients",
                 weft_tensor_name(parameters[i]));
         *own = gradients[i];
     }
@@ -224,7 +227,9 @@ static weft_status sort_gradients(weft_graph *graph, weft_tensor *const *paramet
     }
     if (left_out == count)
         WI_FAIL(WEFT_ERROR_STATE,
-            "weft_optimizer_step: each of the %zu parameters is frozen, or not reached by the loss", count);
+            "weft_optimizer_step: nothing to update: each of the %zu parameters is frozen or does not affect "
+            "the loss",
+            count);
     return WEFT_OK;
 }
 
@@ -297,7 +302,7 @@ static weft_status gradients_of_loss(
     if (count) WI_TRY(weft_gradients(loss, chosen, count, gradients));
     WI_TRY(spread_gradients(chosen, count, gradients, &reached));
     if (reached) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_STATE, "%s: the loss depends on no parameter '%s' that is not frozen", call,
+    WI_FAIL(WEFT_ERROR_STATE, "%s: the loss depends on no trainable parameter with a name like '%s'", call,
         names ? names : "*");
 }
 
@@ -374,7 +379,8 @@ static weft_status minimize(
     WI_TRY(wi_optimizer_check(rule));
     const size_t needed = wi_optimizer_writes(rule);
     if (capacity < needed)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: %zu updates, room for %zu", needed, capacity);
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_minimize: there are %zu updates, but the array updates has room for %zu", needed, capacity);
     WI_TRY(check_parameters(graph));
     WI_TRY(wi_groups_check(graph, rule));
     const wi_attempt attempt = wi_attempt_begin(graph);

@@ -25,13 +25,14 @@ weft_status wi_vector_parameters(
         weft_tensor *const parameter = weft_graph_parameter(graph, i);
         if (!is_meant(parameter, names)) continue;
         if (parameter->dtype != WEFT_F32)
-            status = wi_fail(WEFT_ERROR_DTYPE, "parameters as a vector are f32, and '%s' is %s",
+            status = wi_fail(WEFT_ERROR_DTYPE, "parameters as a vector must be f32, but '%s' is %s",
                 weft_tensor_name(parameter), weft_dtype_name(parameter->dtype));
         list[(*count)++] = parameter;
         *size += wi_elements_of(parameter);
     }
     if (status == WEFT_OK && *count == 0)
-        status = wi_fail(WEFT_ERROR_STATE, "parameters as a vector: no parameter '%s' that is not frozen",
+        status = wi_fail(WEFT_ERROR_STATE,
+            "parameters as a vector: the graph has no trainable parameter with a name like '%s'",
             names ? names : "*");
     if (status != WEFT_OK) wi_release(graph->context->allocator, list);
     return status;
@@ -64,8 +65,8 @@ weft_status wi_vector_set(weft_tensor *const *parameters, size_t count, const fl
 
 static weft_status check_size(const char *call, const void *data, size_t given, size_t size) {
     if (data && given == size) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s, the vector has %zu elements and %zu were given", call,
-        data ? "another size" : "data is NULL", size, given);
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s: the vector has %zu elements, and %zu were given", call,
+        data ? "the sizes differ" : "data is NULL", size, given);
 }
 
 weft_status weft_vector_read(weft_graph *graph, const char *parameters, float *data, size_t size) {

@@ -83,11 +83,12 @@ static weft_status check_period(const weft_schedule *s, uint64_t least) {
 
 static weft_status check_milestones(const weft_schedule *s) {
     if (s->milestone_count < 1 || s->milestone_count > WEFT_MAX_MILESTONES)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "schedule: %zu milestones, expected 1 to %d", s->milestone_count,
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "schedule: milestone_count is %zu, expected 1 to %d", s->milestone_count,
             WEFT_MAX_MILESTONES);
     for (size_t i = 1; i < s->milestone_count; i++)
         if (s->milestones[i] < s->milestones[i - 1])
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "schedule: milestone %zu is %llu, after %llu: expected ascending", i,
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "schedule: milestone %zu is %llu, but the one before is %llu: expected ascending order", i,
                 (unsigned long long)s->milestones[i], (unsigned long long)s->milestones[i - 1]);
     return WEFT_OK;
 }
@@ -99,16 +100,19 @@ static weft_status check_one_cycle(const weft_schedule *s) {
     WI_TRY(check_range("rise", s->rise, 0, 1));
     if (wi_fraction(s->rise) * (double)s->period > 1 && s->rise < 1) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "schedule: rise is %g of %llu steps, expected below 1 and more than one step of them",
+        "schedule: rise is %g with a period of %llu steps, expected below 1 and so large that the rise takes "
+        "more than one step",
         (double)s->rise, (unsigned long long)s->period);
 }
 
 static weft_status check_plateau(const weft_schedule *s) {
     WI_TRY(check_factor(s));
     if (s->factor >= 1)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "schedule: factor is %g, a plateau's is below 1", (double)s->factor);
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "schedule: factor is %g, expected below 1 for a plateau", (double)s->factor);
     if (s->per_step || s->warmup > 0)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "schedule: a plateau goes by epochs, without a warm-up");
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "schedule: a plateau counts epochs and has no warm-up; leave per_step and warmup at 0");
     WI_TRY(check_range("threshold", s->threshold, 0, 0.999999));
     return check_range("floor", s->floor, 0, HUGE_VAL);
 }
@@ -130,7 +134,7 @@ static weft_status check_kind(const weft_schedule *s) {
         return check_range("power", s->power, 0, HUGE_VAL);
     case WEFT_SCHEDULE_PLATEAU: return check_plateau(s);
     }
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "schedule: kind %d is not one of WEFT_SCHEDULE_*", (int)s->kind);
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "schedule: kind is %d, which is not a weft_schedule_kind", (int)s->kind);
 }
 
 static weft_status check_numbers(const weft_schedule *s, float base) {
@@ -211,7 +215,8 @@ weft_status weft_schedule_rate(const weft_schedule *schedule, float base, uint64
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_schedule_rate: schedule and rate must not be NULL");
     WI_TRY(check(schedule, base));
     if (schedule->kind == WEFT_SCHEDULE_PLATEAU)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_schedule_rate: a plateau follows losses: weft_plateau_rate");
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_schedule_rate: the rate of a plateau depends on losses; use weft_plateau_rate");
     if (t < schedule->warmup) {
         const double start = (double)schedule->warmup_start, part = (double)t / (double)schedule->warmup;
         *rate = (float)((double)base * (start + (1 - start) * part));

@@ -19,12 +19,14 @@ static bool check(cell *c, weft_tensor *x, const weft_cell_options *given) {
         !WI_GRAPH_OPTIONS(graph, &c->options, given, c->call, WEFT_CELL_OPTIONS_INIT))
         return false;
     if (c->hidden < 1 || c->hidden > WI_MOST_HIDDEN)
-        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "%s: a hidden width of %" PRId64 ", expected 1 or more, and 2^40 at most", c->call, c->hidden);
+        wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "%s: hidden is %" PRId64 ", expected 1 to 2^40", c->call, c->hidden);
     else if (c->options.relu && c->gates != 1)
-        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: relu: only an RNN takes it", c->call);
+        wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "%s: the option relu is set, but only an RNN has it", c->call);
     else if (c->options.reset_first && c->gates != 3)
-        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: reset_first: only a GRU takes it", c->call);
+        wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "%s: the option reset_first is set, but only a GRU has it", c->call);
     else if (x->dtype != WEFT_F32 || x->shape.rank != 2 || x->shape.dims[1] < 1)
         wi_graph_fail(graph, x->dtype == WEFT_F32 ? WEFT_ERROR_SHAPE : WEFT_ERROR_DTYPE,
             "%s: x is %s %s, expected f32 (N, I)", c->call, weft_dtype_name(x->dtype),

@@ -27,22 +27,22 @@ static const weft_recurrent nothing = {NULL, NULL, NULL};
 
 static bool fail(const layer *l, const char *what, double value, const char *rule) {
     wi_graph_fail(
-        l->graph, WEFT_ERROR_ARGUMENT, "weft_%s: %s of %g, expected %s", l->kind, what, value, rule);
+        l->graph, WEFT_ERROR_ARGUMENT, "weft_%s: %s is %g, expected %s", l->kind, what, value, rule);
     return false;
 }
 
 static bool check_numbers(const layer *l) {
     const weft_recurrent_options *o = &l->options;
-    if (l->hidden < 1) return fail(l, "a hidden width", (double)l->hidden, "1 or more");
-    if (l->hidden > WI_MOST_HIDDEN) return fail(l, "a hidden width", (double)l->hidden, "2^40 at most");
+    if (l->hidden < 1) return fail(l, "hidden", (double)l->hidden, "1 or more");
+    if (l->hidden > WI_MOST_HIDDEN) return fail(l, "hidden", (double)l->hidden, "at most 2^40");
     if (o->layers < 0 || o->layers > MOST_LAYERS)
-        return fail(l, "a number of layers", (double)o->layers, "1 to 64");
+        return fail(l, "the option layers", (double)o->layers, "1 to 64");
     if (!(o->dropout >= 0 && o->dropout < 1))
-        return fail(l, "a dropout", (double)o->dropout, "0 or more and below 1");
+        return fail(l, "the option dropout", (double)o->dropout, "at least 0 and below 1");
     if (o->projection < 0 || o->projection >= l->hidden)
-        return fail(l, "a projection", (double)o->projection, "less than the hidden width");
+        return fail(l, "the option projection", (double)o->projection, "at least 0 and less than hidden");
     if (o->projection > 0 && l->gates != 4)
-        return fail(l, "a projection", (double)o->projection, "none: only an LSTM has one");
+        return fail(l, "the option projection", (double)o->projection, "0, as only an LSTM has one");
     return true;
 }
 

@@ -15,7 +15,8 @@ weft_status weft_sparse_updates(weft_graph *graph, const char *parameters, bool 
         weft_tensor *const p = weft_graph_parameter(graph, i);
         if (!wi_pattern_matches(parameters, weft_tensor_name(p))) continue;
         if (sparse && (p->shape.rank != 2 || p->dtype != WEFT_F32))
-            WI_FAIL(WEFT_ERROR_SHAPE, "weft_sparse_updates: '%s' is not an f32 table (rows, width)",
+            WI_FAIL(WEFT_ERROR_SHAPE,
+                "weft_sparse_updates: parameter '%s' must be an f32 table of shape (rows, width)",
                 weft_tensor_name(p));
         p->variable->sparse = sparse;
         found = true;
@@ -61,7 +62,7 @@ static weft_status check_rule(const weft_optimizer *rule, const weft_tensor *par
                                                           : NULL;
     if (!without) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-        "optimizer: '%s' is updated by rows (weft_sparse_updates), and %s needs the whole of it",
+        "optimizer: '%s' has sparse updates (weft_sparse_updates), which %s does not support",
         weft_tensor_name(parameter), without);
 }
 
@@ -72,12 +73,12 @@ weft_status wi_row_gradient(wi_update *u, weft_tensor *gradient) {
     const bool all_collected = collect(gradient, NULL, &p);
     if (!all_collected && p.count == MAX_PARTS)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-            "optimizer: '%s' is updated by rows (weft_sparse_updates), and more than %d embeddings read it",
+            "optimizer: '%s' has sparse updates (weft_sparse_updates), but more than %d embeddings read it",
             weft_tensor_name(parameter), MAX_PARTS);
     if (!all_collected)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "optimizer: '%s' is updated by rows (weft_sparse_updates), but its gradient has parts that "
-            "are not those of an embedding (%s)",
+            "optimizer: '%s' has sparse updates (weft_sparse_updates), so only embeddings may use it, but "
+            "its gradient also comes from another op (%s)",
             weft_tensor_name(parameter), gradient->op->name);
     weft_tensor *const all = weft_concat(p.index, p.count, 0), *const source =
                                                                    weft_concat(p.rows, p.count, 0);

@@ -21,12 +21,12 @@ static const char *within(const char *name, const char *scope) {
 static weft_status check_pair(const follower *f, const weft_tensor *source, const weft_tensor *target) {
     char text_from[WI_SHAPE_TEXT], text_to[WI_SHAPE_TEXT];
     if (!target)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scope_copy: scope '%s' has no counterpart of '%s'", f->to,
-            weft_tensor_name(source));
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scope_copy: scope '%s' has no tensor that corresponds to '%s'",
+            f->to, weft_tensor_name(source));
     if (target->dtype == source->dtype && wi_shape_equal(&target->shape, &source->shape) &&
         target->variable->trainable == source->variable->trainable)
         return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_SHAPE, "weft_scope_copy: %s '%s' is %s %s, %s '%s' %s %s", source->op->name,
+    WI_FAIL(WEFT_ERROR_SHAPE, "weft_scope_copy: %s '%s' is %s %s, but %s '%s' is %s %s", source->op->name,
         weft_tensor_name(source), weft_dtype_name(source->dtype), wi_shape_print(&source->shape, text_from),
         target->op->name, weft_tensor_name(target), weft_dtype_name(target->dtype),
         wi_shape_print(&target->shape, text_to));
@@ -54,7 +54,8 @@ static weft_status find_pairs(follower *f) {
         f->count++;
     }
     if (f->count == 0)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scope_copy: the graph has nothing in scope '%s'", f->from);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scope_copy: the graph has no parameter or state in scope '%s'",
+            f->from);
     return WEFT_OK;
 }
 
@@ -114,8 +115,10 @@ static weft_status make(follower *f, weft_tensor **update) {
 static weft_status check(weft_graph *graph, const char *from, const char *to, float factor) {
     WI_TRY(weft_graph_status(graph));
     if (!from || !to || !*from || !*to)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scope_copy: from and to are names of scopes, not NULL or empty");
-    if (strcmp(from, to) == 0) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scope_copy: scope '%s' into itself", from);
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "weft_scope_copy: from and to must be names of scopes, not NULL or empty");
+    if (strcmp(from, to) == 0)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scope_copy: from and to are both '%s', expected two scopes", from);
     if (!(factor > 0 && factor <= 1))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scope_copy: factor is %g, expected above 0 and at most 1",
             (double)factor);

@@ -58,11 +58,10 @@ static void mark(walk *w, weft_tensor *loss) {
 static weft_status fail_without(const weft_tensor *node) {
     const char *const way_out = node->op->no_gradient;
     if (!way_out)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_gradients: op %s does not say what its gradient is",
-            node->op->name);
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_gradients: op %s has no gradient rule", node->op->name);
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-        "weft_gradients: %s, between the loss and what is differentiated, has no gradient: %s, or take "
-        "weft_stop_gradient of it, which makes the gradient zero there",
+        "weft_gradients: the loss depends on %s, which has no gradient: %s, or wrap it in "
+        "weft_stop_gradient, which makes its gradient zero",
         node->op->name, way_out);
 }
 
@@ -146,7 +145,9 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
     char text[WI_SHAPE_TEXT];
     for (int i = 0; i < loss->shape.rank; i++) {
         if (loss->shape.dims[i] != 1)
-            WI_FAIL(WEFT_ERROR_SHAPE, "weft_gradients: the loss has shape %s, not one element",
+            WI_FAIL(WEFT_ERROR_SHAPE,
+                "weft_gradients: the loss has shape %s, expected a single element; take its mean or sum "
+                "first",
                 wi_shape_print(&loss->shape, text));
     }
     if (!wi_dtype_is_float(loss->dtype))
@@ -171,7 +172,7 @@ static bool same_view(
 }
 
 /* The zeros of what the loss does not reach: a node of its own, so that they are not taken for zeros of the program. */
-static const wi_op wi_op_unreached = {.name = "gradient of what the loss does not reach",
+static const wi_op wi_op_unreached = {.name = "zero gradient",
     .kind = WI_VIEW,
     .zero_gradient = true,
     .view = same_view,
@@ -264,7 +265,7 @@ static const wi_op wi_op_stop_gradient = {.name = "stop_gradient",
     .zero_gradient = true,
     .view = same_view,
     .rules = wi_elementwise_rules};
-static const char what_is_assigned[] = "take that of the value that is assigned";
+static const char what_is_assigned[] = "use the gradient of the assigned value";
 const wi_op wi_op_assign = {.name = "assign", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
 
 weft_tensor *weft_stop_gradient(weft_tensor *x) {
@@ -297,10 +298,10 @@ static weft_tensor *assign(const wi_op *op, weft_tensor *variable, weft_tensor *
     if (!graph) return NULL;
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     if (!variable->variable && variable->op != &wi_op_flat)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "assign: a %s is neither parameter nor state", variable->op->name);
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "assign: a %s is neither a parameter nor a state",
+            variable->op->name);
     if (variable->dtype != value->dtype || !wi_shape_equal(&variable->shape, &value->shape))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "assign: '%s' is %s %s, the value %s %s",
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "assign: '%s' is %s %s, but the value is %s %s",
             weft_tensor_name(variable), weft_dtype_name(variable->dtype),
             wi_shape_print(&variable->shape, text_a), weft_dtype_name(value->dtype),
             wi_shape_print(&value->shape, text_b));
@@ -325,7 +326,7 @@ weft_tensor *weft_assign_after(weft_tensor *variable, weft_tensor *value) {
 const wi_op wi_op_flat_gradients = {.name = "flat gradients",
     .kind = WI_JOIN,
     .attribute_bytes = sizeof(wi_flat_gradients_attributes),
-    .no_gradient = "take that of weft_gradients"};
+    .no_gradient = "use the gradients that weft_gradients returns"};
 
 weft_tensor *wi_flat_gradients(
     weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows) {

@@ -15,7 +15,7 @@ static weft_status check_options(const weft_loss_scaling *o) {
     const bool ordered = o->least > 0 && o->least <= o->initial && isfinite(o->initial);
     if (ordered && o->growth >= 1 && isfinite(o->growth) && o->backoff > 0 && o->backoff < 1) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "weft_graph_set_loss_scaling: initial %g, least %g, growth %g, backoff %g; expected "
+        "weft_graph_set_loss_scaling: the options are initial %g, least %g, growth %g, backoff %g; expected "
         "0 < least <= initial, 1 <= growth, 0 < backoff < 1, all finite",
         (double)o->initial, (double)o->least, (double)o->growth, (double)o->backoff);
 }
@@ -36,7 +36,8 @@ weft_status weft_graph_set_loss_scaling(weft_graph *graph, const weft_loss_scali
     WI_TRY(check_options(&own));
     if (graph->scaling.scale)
         WI_FAIL(WEFT_ERROR_STATE,
-            "weft_graph_set_loss_scaling: the graph has gradients already that are scaled otherwise");
+            "weft_graph_set_loss_scaling: the graph already has gradients with other scaling: call this "
+            "before weft_minimize, weft_gradients and weft_optimizer_step");
     graph->scaling.options = own;
     return WEFT_OK;
 }

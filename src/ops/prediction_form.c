@@ -11,8 +11,8 @@ bool wi_takes_logits(const char *op, const weft_tensor *x) {
     const char *const made_by = wi_probabilities_of(x);
     if (!made_by) return true;
     wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-        "%s: the logits are probabilities, which %s gives, and %s converts logits itself; give it what %s is "
-        "given",
+        "%s: expected logits, but the input is the output of %s, which are probabilities; %s converts logits "
+        "itself: pass the input of %s instead",
         op, made_by, op, made_by);
     return false;
 }
@@ -21,8 +21,8 @@ bool wi_takes_log_probabilities(const char *op, const weft_tensor *x) {
     const char *const made_by = wi_probabilities_of(x);
     if (!made_by) return true;
     wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-        "%s: takes logarithms of probabilities, and %s gives probabilities; weft_log_softmax gives their "
-        "logarithms",
+        "%s: expected log-probabilities, but the input is the output of %s, which are probabilities; use "
+        "weft_log_softmax instead",
         op, made_by);
     return false;
 }

@@ -6,21 +6,21 @@ enum { AXES = 3 };
 
 static bool fail_both(const weft_tensor *x, const char *op, const wi_spatial *f) {
     wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-        "%s: %s = %" PRId64 " beside %s: give one number for all spatial axes, or one for each", op, f->one,
-        f->number, f->many);
+        "%s: %s = %" PRId64 " and %s are both set: give one number for all spatial axes, or one for each", op,
+        f->one, f->number, f->many);
     return false;
 }
 
 static bool fail_axis(const weft_tensor *x, const char *op, const wi_spatial *f, int axis, int axes) {
     if (axis < axes)
         wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-            "%s: %s[%d] is 0 beside other numbers: give one for each of the %d spatial axes, or %s for all "
-            "of "
-            "them",
+            "%s: %s[%d] is 0, but it is set for other axes: give a number for each of the %d spatial axes, "
+            "or %s for all of them",
             op, f->many, axis, axes, f->one);
     else
-        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: %s[%d] = %" PRId64 ", and x has %d spatial ax%s",
-            op, f->many, axis, f->numbers[axis], axes, axes == 1 ? "is" : "es");
+        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "%s: %s[%d] is %" PRId64 ", but x has only %d spatial ax%s", op, f->many, axis, f->numbers[axis],
+            axes, axes == 1 ? "is" : "es");
     return false;
 }
 

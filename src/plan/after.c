@@ -34,8 +34,9 @@ static weft_status check_sources(const weft_plan *after) {
     for (size_t i = 0; i < p->value_count; i++)
         if (p->values[i].node->op == &wi_op_input)
             WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "weft_assign_after: its value depends on the input '%s'; it takes parameters, states and "
-                "constants: weft_assign a state to what is needed of the input",
+                "weft_assign_after: the value depends on the input '%s', but may depend only on parameters, "
+                "states and constants: store what is needed of the input in a state with weft_assign, and "
+                "use the state",
                 weft_tensor_name(p->values[i].node));
     return WEFT_OK;
 }

@@ -121,8 +121,8 @@ static weft_status save(wi_device *device) {
 static void leave_hung(wi_background *b) {
     wi_device *const device = b->tuner.device;
     wi_log_line(device->host.log, WEFT_LOG_WARNING,
-        "tuning between runs has ended: %s at %s did not end in %g seconds", b->tried, b->site->name,
-        b->limit);
+        "tuning between runs has stopped: kernel %s at site '%s' did not finish within %g seconds", b->tried,
+        b->site->name, b->limit);
     wi_note_hung(device, "%s at %s", b->tried, b->site->name);
     device->tuning_share = 0.0;
     b->site->ended = b->ended = true;
@@ -161,7 +161,7 @@ static void measure_one(wi_background *b, const weft_plan *plan) {
         b->ended = !wi_tuner_passes_over(status);
     }
     if (b->ended && status != WEFT_OK)
-        wi_log_line(b->tuner.device->host.log, WEFT_LOG_WARNING, "tuning between runs has ended: %s",
+        wi_log_line(b->tuner.device->host.log, WEFT_LOG_WARNING, "tuning between runs has stopped: %s",
             weft_last_error());
     wi_error_restore(error);
 }

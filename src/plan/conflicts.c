@@ -61,10 +61,10 @@ static const char *writers_of(const wi_request *request, const weft_tensor *vari
         if (output->op->kind == WI_ASSIGN && output->inputs[0] == variable) outputs[count++] = i;
     }
     if (count == 2)
-        snprintf(text, 96, "by outputs %zu and %zu of the plan", outputs[0], outputs[1]);
+        snprintf(text, 96, "by its outputs %zu and %zu", outputs[0], outputs[1]);
     else if (count == 1)
-        snprintf(
-            text, 96, "by output %zu of the plan and by a layer, as a norm moves its statistics", outputs[0]);
+        snprintf(text, 96, "by its output %zu and by a layer, such as a norm that updates its statistics",
+            outputs[0]);
     else
         snprintf(text, 96, "by two layers");
     return text;
@@ -74,21 +74,19 @@ static const char *writers_of(const wi_request *request, const weft_tensor *vari
 static weft_status fail_writers(const wi_request *request, const written *a, const written *b) {
     if (is_update(a) && is_update(b))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "plan: '%s' is updated twice in one plan (by weft_minimize or an optimizer's steps), and a run "
-            "has no order "
-            "between them: add the gradients and step once, or use two plans",
+            "plan: '%s' is updated twice in one plan (by weft_minimize or optimizer steps), but the order of "
+            "two updates in a run is undefined: add the gradients and update once, or use two plans",
             parameter_at(a, b->first));
     const char *const name = weft_tensor_name(is_update(a) ? b->variable : a->variable);
     if (is_update(a) || is_update(b))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "plan: an update (of weft_minimize or an optimizer's step) and an assignment both write '%s', "
-            "and a "
-            "run has no order between them: weft_assign_after assigns after the update",
+            "plan: an update (of weft_minimize or an optimizer step) and an assignment both write '%s', but "
+            "their order in a run is undefined: use weft_assign_after to assign after the update",
             name);
     char writers[96];
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "plan: '%s' is assigned twice in one plan (%s), and a run has no order between them: assign one "
-        "value, or assign the second by weft_assign_after",
+        "plan: '%s' is assigned twice in one plan (%s), but the order of two assignments in a run is "
+        "undefined: assign one value, or make the second assignment with weft_assign_after",
         name, writers_of(request, a->variable, writers));
 }
 

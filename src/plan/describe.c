@@ -104,8 +104,8 @@ static void describe_rematerialised(const weft_plan *plan, wi_text *text) {
     const weft_plan_info *info = &plan->info;
     if (info->rematerialised_bytes == 0) return;
     wi_text_append(text,
-        "  %zu bytes less than with every intermediate stored: %zu steps run again, %.0f floating-point "
-        "operations and %.0f bytes moved more, estimated %.3f ms of %.3f ms\n",
+        "  rematerialisation saves %zu bytes: %zu steps run again, with %.0f more floating-point operations "
+        "and %.0f more bytes moved, which takes an estimated %.3f of %.3f ms\n",
         info->rematerialised_bytes, info->rematerialised_steps, info->rematerialised_flops,
         plan->runs.bytes_moved, 1e3 * info->rematerialised_seconds,
         1e3 * (plan->runs.whole_seconds + info->rematerialised_seconds));
@@ -128,13 +128,13 @@ static void describe_text(const weft_plan *plan, wi_text *text) {
     if (info->micro_batches > 1)
         wi_text_append(text, "large tensors in %lld micro-batches\n", (long long)info->micro_batches);
     wi_text_append(text,
-        "  %zu steps, %zu launches, %zu kernels, %zu conversions, %zu layout conversions of images\n",
+        "  %zu steps, %zu launches, %zu kernels, %zu dtype conversions, %zu layout conversions of images\n",
         info->steps, info->launches, info->kernels, info->conversions, info->layout_conversions);
     wi_text_append(
         text, "  %.0f floating-point operations, %.0f bytes moved\n", info->flops, info->bytes_moved);
     wi_text_append(text,
-        "  %zu bytes: %zu intermediates (no arena has less than %zu), %zu inputs; and %zu of the graph's "
-        "parameters and states\n",
+        "  %zu bytes: %zu for intermediates (at least %zu are needed), %zu for inputs; in addition, %zu for "
+        "the graph's parameters and states\n",
         info->total_bytes, info->arena_bytes, info->arena_lower_bound, info->io_bytes, info->variable_bytes);
     describe_rematerialised(plan, text);
     describe_devices(plan, text);
@@ -242,7 +242,8 @@ weft_status weft_plan_describe(
     if (!plan || (!buffer && capacity > 0))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: plan or buffer is NULL");
     if (format != WEFT_FORMAT_TEXT && format != WEFT_FORMAT_JSON)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: %d is not a format", (int)format);
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "weft_plan_describe: format is %d, which is not a weft_format", (int)format);
     wi_text text;
     wi_text_init(&text, plan->request.context->allocator);
     weft_status status = WEFT_OK;

@@ -31,7 +31,7 @@ static void remember(const weft_plan *plan, const wi_suspects *suspects) {
     const bool is_sure = suspects->count == 1;
     bool known = false;
     char fault[64];
-    snprintf(fault, sizeof fault, "it did not end in %g seconds of a run", suspects->seconds);
+    snprintf(fault, sizeof fault, "it did not finish within %g seconds of a run", suspects->seconds);
     for (size_t i = 0; i < suspects->count; i++) {
         const wi_plan_launch *const launch = suspects->launches[i];
         if (!launch->bundle) known |= remember_step(plan, launch->run->step, is_sure, fault);
@@ -45,7 +45,7 @@ static void remember(const weft_plan *plan, const wi_suspects *suspects) {
 static void describe(const weft_plan *plan, const wi_plan_launch *launch, char *text, size_t capacity) {
     const wi_step *const step = launch->run->step;
     const bool varies = step->selection && *step->selection->variant->name;
-    const char *const name = launch->launch.name ? launch->launch.name : "not one of Weft's";
+    const char *const name = launch->launch.name ? launch->launch.name : "a kernel of another library";
     if (step->kind == WI_STEP_TRANSFER)
         snprintf(text, capacity, "the copy between devices");
     else
@@ -66,8 +66,8 @@ static weft_status fail(void *user, const wi_suspects *suspects) {
             suspects->count - 1, last->run->step->index);
     wi_note_hung(first->device, "%s%s", kernel, others);
     const weft_status status =
-        wi_fail(WEFT_ERROR_OPENCL, "%s%s did not end in %g seconds, and %s computes nothing any more", kernel,
-            others, suspects->seconds, first->device->info.name);
+        wi_fail(WEFT_ERROR_OPENCL, "%s%s did not finish within %g seconds, and %s can no longer be used",
+            kernel, others, suspects->seconds, first->device->info.name);
     return wi_plan_name_step(plan, first->run, status);
 }
 

@@ -21,7 +21,7 @@ static weft_status add_operand(const finder *f, wi_operand operand) {
             return WEFT_OK;
     }
     if (loop->operand_count == WI_MAX_OPERANDS)
-        WI_FAIL(WEFT_ERROR_INTERNAL, "a fused step has more than %d operands", WI_MAX_OPERANDS);
+        WI_FAIL(WEFT_ERROR_INTERNAL, "plan: a fused step has more than %d operands", WI_MAX_OPERANDS);
     loop->operands[loop->operand_count++] = operand;
     return WEFT_OK;
 }

@@ -138,7 +138,8 @@ static void whole_space(wi_loop *loop) {
 static weft_status check_space(const wi_space *space) {
     for (int i = 0; i < space->rank; i++) {
         if (space->dims[i].actual > INT32_MAX / 2)
-            WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a dimension of %lld elements is more than a kernel counts",
+            WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+                "plan: a dimension of %lld elements is too large: a kernel counts at most 2^30",
                 (long long)space->dims[i].actual);
     }
     return WEFT_OK;

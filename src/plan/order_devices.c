@@ -9,7 +9,7 @@
 const wi_op wi_op_transfer = {.name = "transfer",
     .kind = WI_TRANSFER,
     .attribute_bytes = sizeof(wi_transfer_attributes),
-    .no_gradient = "plans make it"};
+    .no_gradient = "only plans create it"};
 
 /* ---- what was asked for ---- */
 
@@ -19,7 +19,8 @@ weft_status wi_wishes_make(wi_wishes *wishes, const wi_request *request) {
     const wi_plan_devices *asked = &request->devices;
     for (size_t i = 0; i < asked->wanted_count && asked->wanted; i++) {
         if (asked->wanted[i] >= asked->count)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "plan: node %zu is for device %d of %d", i, asked->wanted[i],
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "plan: node %zu is assigned to device %d, but the plan has %d devices", i, asked->wanted[i],
                 asked->count);
         if (asked->wanted[i] >= 0) wi_wish(wishes, i, asked->wanted[i]);
     }

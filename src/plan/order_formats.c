@@ -183,7 +183,8 @@ static void tell_of_emulation(const wi_request *request) {
         return;
     context->told |= bit;
     wi_log_line(&context->log, WEFT_LOG_INFO,
-        "the device has no matrix engine for %s that Weft uses: it is stored in 16 bits and computed in f32",
+        "Weft has no kernels for a matrix engine of this device for %s: values are stored in 16 bits and "
+        "computed in f32",
         weft_dtype_name(format));
 }
 

@@ -68,10 +68,12 @@ static weft_status check_whole(const wi_batching *c, const weft_tensor *node, co
     const wi_batched_image *const own = wi_batched_image_of(c, node);
     char what[WI_NODE_TEXT + 64], text[WI_NODE_TEXT];
     if (own->whole) return WEFT_OK;
-    snprintf(what, sizeof what, "plan: %s, which %s reads whole,", wi_node_print(node, text), reader);
+    snprintf(what, sizeof what, "plan: %s, which %s needs in one buffer,", wi_node_print(node, text), reader);
     if (own->outer == 0 || own->flat == node)
         WI_FAIL(WEFT_ERROR_DEVICE_MEMORY,
-            "%s is in micro-batches; a smaller batch is needed, or the option large_buffers", what);
+            "%s is divided into micro-batches; use a smaller batch, or set the option large_buffers of "
+            "weft_context_options",
+            what);
     return wi_buffer_check_largest(c->request->devices.of[0], (size_t)wi_batched_bytes(c, node), what);
 }
 

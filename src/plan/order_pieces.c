@@ -22,7 +22,7 @@ weft_status wi_piecing_status(const wi_piecing *c) {
 weft_status wi_check_whole_piece(const wi_piecing *c, const weft_tensor *node, const char *reader) {
     if (!wi_is_too_large(c, node)) return WEFT_OK;
     char what[WI_NODE_TEXT + 64], text[WI_NODE_TEXT];
-    snprintf(what, sizeof what, "plan: %s, which %s reads whole,", wi_node_print(node, text), reader);
+    snprintf(what, sizeof what, "plan: %s, which %s needs in one buffer,", wi_node_print(node, text), reader);
     return wi_buffer_check_largest(
         c->request->devices.of[0], (size_t)wi_node_bytes(node, c->request->batch), what);
 }
@@ -389,8 +389,8 @@ weft_status wi_order_pieces(wi_node_order *order, bool *any) {
     if (!*any) return WEFT_OK;
     if (request->devices.count > 1)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-            "plan: a parameter or state is larger than the largest buffer of %s, and plans on several "
-            "devices have none in pieces",
+            "plan: a parameter or state is larger than the largest buffer of %s, and only plans on one "
+            "device can store it in several buffers",
             request->devices.of[0]->info.name);
     c.images = wi_arena_take(request->arena, order->count * sizeof *c.images);
     c.wanted = wi_arena_take(request->arena, order->count * sizeof *c.wanted);

@@ -51,7 +51,7 @@ static weft_status share_inputs(const weft_plan *plan, weft_plan *other) {
         weft_tensor *const node = (weft_tensor *)p->values[i].node;
         if (node->op != &wi_op_input || p->values[i].copy_of >= 0 || p->values[i].storage < 0) continue;
         const wi_value *const own = wi_value_of_node(&plan->partition, node);
-        if (!own) return wi_fail(WEFT_ERROR_INTERNAL, "the input is not of the plan");
+        if (!own) return wi_fail(WEFT_ERROR_INTERNAL, "overflow search: an input is missing in the plan");
         const wi_location at =
             wi_locate_value(&plan->memory, &plan->runs.end, (int)(own - plan->partition.values));
         WI_TRY(weft_plan_bind(other, node, at.memory, at.offset));
@@ -136,15 +136,14 @@ static void name_node(const weft_tensor *node, char text[NAME]) {
 static weft_status fail_with_name(weft_plan *plan) {
     const wi_loss_scaling *const scaling = &plan->request.graph->scaling;
     overflow_search s = {.plan = plan};
-    char where[NAME] = "a tensor that is finite when it is computed again";
+    char where[NAME] = "a tensor that is finite when recomputed";
     float began = 0;
     WI_TRY(wi_loss_scale_read(scaling->began, &began));
     WI_TRY(search(&s));
     if (s.found) name_node(s.found, where);
     WI_FAIL(WEFT_ERROR_NOT_FINITE,
-        "loss scaling: from step %" PRIu64 " on (counted from 0) gradients hold inf or NaN, down to the "
-        "least scale of %g; the overflow begins in "
-        "%s",
+        "loss scaling: since step %" PRIu64 " (counted from 0) the gradients have inf or NaN even at the "
+        "smallest loss scale, %g; the overflow begins in %s",
         (uint64_t)began, (double)scaling->options.least, where);
 }
 

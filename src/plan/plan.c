@@ -51,11 +51,11 @@ static size_t left_of_context(const weft_plan *plan) {
 static weft_status refuse(const weft_plan *plan, size_t limit, size_t least) {
     if (limit && least > limit)
         WI_FAIL(WEFT_ERROR_MEMORY_LIMIT,
-            "plan: needs at least %zu bytes (%zu of them inputs), memory_limit is %zu; storing everything it "
-            "needs %zu",
+            "plan: needs at least %zu bytes (%zu of them for inputs), but memory_limit is %zu; without "
+            "rematerialisation the plan needs %zu bytes",
             least, plan->placement.io_bytes, limit, plan->placement.arena_bytes + plan->placement.io_bytes);
-    return wi_buffer_check_limit(
-        plan->request.devices.of[0], least + wi_missing_bytes(&plan->partition), "plan, at its least,");
+    return wi_buffer_check_limit(plan->request.devices.of[0], least + wi_missing_bytes(&plan->partition),
+        "plan, with as few stored values as possible,");
 }
 
 static weft_status materialise(weft_plan *plan, size_t limit) {
@@ -178,8 +178,8 @@ static void tell_of_training(const weft_plan *plan) {
     if (!order->in_training || plan->partition.trains || graph->told_of_training) return;
     graph->told_of_training = true;
     wi_log_line(&plan->request.context->log, WEFT_LOG_WARNING,
-        "plan: it updates no parameter, and computes %s (%s) in the form for training: set inference of "
-        "weft_plan_options, or make the layer in a scope of weft_scope_inference",
+        "plan: it updates no parameter but computes %s (%s) as in training: set inference in "
+        "weft_plan_options, or create the layer in a scope with weft_scope_inference",
         order->in_training->op->name, wi_node_print(order->names_it, text));
 }
 
@@ -203,7 +203,9 @@ static weft_status build(weft_plan *plan, const weft_plan_options *options) {
 /* ---- the public calls ---- */
 
 static weft_status check_outputs(weft_tensor *const *outputs, size_t count) {
-    if (!outputs || count == 0) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: there are no outputs");
+    if (!outputs || count == 0)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_plan_create: outputs is NULL or count is 0, expected 1 or more outputs");
     weft_graph *graph = NULL;
     for (size_t i = 0; i < count; i++) {
         if (!outputs[i]) continue;
@@ -226,10 +228,10 @@ static weft_status read_options(weft_plan_options *own, const weft_plan_options 
     WI_TRY(WI_OPTIONS(own, given, "weft_plan_create", WEFT_PLAN_OPTIONS_INIT));
     if (own->batch == 0) own->batch = 1;
     if (own->batch < 1 || own->batch > INT32_MAX)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: a batch of %lld is not in 1..2^31-1",
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: batch is %lld, expected 1 to 2^31 - 1",
             (long long)own->batch);
     if (own->length < 0 || own->length > WI_LENGTH_ORDINARY)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: a length of %lld is not in 1..%lld",
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: length is %lld, expected 1 to %lld",
             (long long)own->length, (long long)WI_LENGTH_ORDINARY);
     return WEFT_OK;
 }
@@ -244,7 +246,7 @@ static weft_status take_length(wi_request *request, int64_t length) {
     const bool is_batch = symbol == WI_BATCH_SYMBOL;
     if (!is_batch && length == 0)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_plan_create: output %zu, a %s, depends on WEFT_LENGTH: set the length of weft_plan_options",
+            "weft_plan_create: output %zu, a %s, depends on WEFT_LENGTH, so set length in weft_plan_options",
             first, outputs[first]->op->name);
     request->given = (wi_given){symbol, is_batch ? request->batch : length, request->batch};
     return WEFT_OK;

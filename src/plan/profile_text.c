@@ -41,7 +41,7 @@ static void describe_text(const weft_profile *profile, const weft_roofline *roof
         .bytes = info->bytes};
     wi_text_append(text, "%-36s", "all steps");
     append_numbers(&sum, roofline, text);
-    wi_text_append(text, "\nwall %.4f ms, of which the host was enqueueing for %.4f ms\n",
+    wi_text_append(text, "\nwall time %.4f ms, of which the host spent %.4f ms on enqueueing\n",
         1e3 * info->wall_seconds, 1e3 * info->enqueue_seconds);
 }
 
@@ -104,9 +104,12 @@ weft_status weft_profile_describe(const weft_profile *profile, weft_format forma
     if (!profile || (!buffer && capacity > 0))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_describe: profile or buffer is NULL");
     if (format != WEFT_FORMAT_TEXT && format != WEFT_FORMAT_JSON)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_describe: %d is not a format", (int)format);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_describe: format is %d, which is not a weft_format",
+            (int)format);
     if (roofline && !(roofline->flops_per_second > 0 && roofline->bytes_per_second > 0))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_describe: a roofline of %g flops and %g bytes a second",
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_profile_describe: the roofline is %g flops and %g bytes per second, expected numbers above "
+            "0",
             roofline->flops_per_second, roofline->bytes_per_second);
     wi_text text;
     wi_text_init(&text, profile->context->allocator);

@@ -163,8 +163,8 @@ static weft_status check_inputs(weft_plan *plan) {
         const wi_place_memory *const own = &plan->memory.of[value->storage];
         if (!own->written && own->memory == own->buffer.memory)
             WI_FAIL(WEFT_ERROR_STATE,
-                "weft_plan_run: the input '%s' was never written: weft_plan_write it, or weft_plan_bind "
-                "memory",
+                "weft_plan_run: the input '%s' was never written: call weft_plan_write or weft_plan_bind "
+                "first",
                 weft_tensor_name(value->node));
     }
     plan->inputs_known = true;
@@ -177,8 +177,8 @@ weft_status wi_plan_begin_run(weft_plan *plan) {
     WI_TRY(wi_plan_check_devices(plan));
     WI_TRY(wi_plan_compile(plan));
     if (p->trains && graph->swapped)
-        WI_FAIL(WEFT_ERROR_STATE,
-            "weft_plan_run: the parameters hold their average; weft_average_swap them back before training");
+        WI_FAIL(WEFT_ERROR_STATE, "weft_plan_run: the parameters hold their average; call weft_average_swap "
+                                  "to swap them back before training");
     WI_TRY(check_inputs(plan));
     for (size_t i = 0; i < graph->clock_count; i++)
         if (p->clocks >> i & 1) wi_clock_run(&graph->clocks[i]);

@@ -143,8 +143,8 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
     const wi_device_profile *device = &wi_step_device(p, step)->profile;
     cutter c = {.partition = p, .loop = loop, .device = device, .s = sizes_of(loop), .own = own};
     if (c.s.kept > INT32_MAX / 2)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
-            (long long)c.s.kept);
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+            "plan: a step with %lld results is too large: a kernel counts at most 2^30", (long long)c.s.kept);
     own->work[WI_WORK_RESULTS] = (int)c.s.kept;
     const int elements = wi_step_elements(p, loop);
     if (device->item_walks)

@@ -60,16 +60,16 @@ static const char *named(const weft_tensor *tensor, char text[WI_NODE_TEXT]) {
 
 static weft_status fail_unknown(const char *call, const weft_tensor *tensor, bool output) {
     char text[WI_NODE_TEXT];
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s is not among the plan's %s%s", call, named(tensor, text),
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s is not one of the plan's %s%s", call, named(tensor, text),
         output ? "outputs" : "inputs",
-        output ? ": give it to weft_plan_create" : ": no output of the plan depends on it");
+        output ? "; pass it to weft_plan_create as an output" : ": no output of the plan depends on it");
 }
 
 static weft_status check_bytes(
     const weft_plan *plan, const char *call, const weft_tensor *tensor, size_t own, size_t bytes) {
     char text[WI_NODE_TEXT];
     if (bytes != own)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s has %zu bytes at batch %lld, %zu were given", call,
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s has %zu bytes at batch %lld, but %zu were given", call,
             named(tensor, text), own, (long long)plan->request.batch, bytes);
     return WEFT_OK;
 }
@@ -99,8 +99,8 @@ static weft_status find_value(
         return fail_unknown(call, tensor, output);
     if (find_part(plan, tensor, output, 1, &next, &bytes))
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
-            "%s: %s is in several buffers, as none of the device may be so large; weft_plan_write and "
-            "weft_plan_read copy them",
+            "%s: %s is stored in several buffers, as it is larger than the device's largest buffer; use "
+            "weft_plan_write or weft_plan_read",
             call, named(tensor, text));
     return WEFT_OK;
 }
@@ -257,13 +257,13 @@ weft_status weft_plan_step(weft_plan *plan, const weft_value *values, size_t cou
         const weft_value *v = &values[i];
         if (!v->tensor)
             WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "weft_plan_step: value %zu has no tensor: it is NULL, or no input where weft_value_in names "
-                "one",
+                "weft_plan_step: value %zu has no tensor: the tensor is NULL, or weft_value_in names an "
+                "input that the graph does not have",
                 i);
         if (v->tensor->op != &wi_op_input) continue;
         for (size_t k = 0; k < i; k++)
             if (values[k].tensor == v->tensor)
-                WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_step: values %zu and %zu are both of the input '%s'",
+                WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_step: values %zu and %zu are both for the input '%s'",
                     k, i, weft_tensor_name(v->tensor));
         WI_TRY(weft_plan_write(plan, v->tensor, v->data, v->bytes));
     }
@@ -290,7 +290,8 @@ weft_status weft_plan_feed(weft_plan *plan, weft_tensor *input, weft_plan *from,
     WI_TRY(find_value(from, "weft_plan_feed", output, true, &from_value));
     WI_TRY(find_value(plan, "weft_plan_feed", input, false, &to_value));
     if (input->dtype != output->dtype)
-        WI_FAIL(WEFT_ERROR_DTYPE, "weft_plan_feed: input '%s' is %s, the output %s; weft_cast converts",
+        WI_FAIL(WEFT_ERROR_DTYPE,
+            "weft_plan_feed: input '%s' is %s, but the output is %s; weft_cast converts",
             weft_tensor_name(input), weft_dtype_name(input->dtype), weft_dtype_name(output->dtype));
     const size_t bytes = wi_value_bytes(from_value);
     const size_t own = (size_t)wi_extent_count(to_value->extent).actual * weft_dtype_size(input->dtype);

@@ -80,19 +80,19 @@ static weft_status check_place(const check *c, size_t index) {
     size_t hops = 0;
     for (int at = (int)index; m->places[at].alias >= 0; at = m->places[at].alias) {
         WI_REQUIRE((size_t)m->places[at].alias < m->place_count, WI_PASS_MEMORY, "place", index,
-            "it is in one that does not exist");
-        WI_REQUIRE(++hops < m->place_count, WI_PASS_MEMORY, "place", index, "it is in itself");
+            "the place that contains it does not exist");
+        WI_REQUIRE(++hops < m->place_count, WI_PASS_MEMORY, "place", index, "it contains itself");
     }
     WI_REQUIRE(place->alias < 0 || m->places[place->alias].device == place->device, WI_PASS_MEMORY, "place",
-        index, "it is in one on another device");
+        index, "the place that contains it is on another device");
     if (place->alias >= 0) {
         const size_t whole = m->places[place->alias].bytes;
         WI_REQUIRE(place->alias_offset <= whole && place->bytes <= whole - place->alias_offset,
-            WI_PASS_MEMORY, "place", index, "it does not fit into the one that it is in");
+            WI_PASS_MEMORY, "place", index, "it does not fit into the place that contains it");
     }
     if (!is_root(m, index)) return WEFT_OK;
     WI_REQUIRE(place->chunk < m->chunk_count && place->offset + place->bytes <= m->chunk_bytes[place->chunk],
-        WI_PASS_MEMORY, "place", index, "it reaches beyond its chunk");
+        WI_PASS_MEMORY, "place", index, "it reaches beyond the end of its chunk");
     WI_REQUIRE(m->chunk_device[place->chunk] == place->device, WI_PASS_MEMORY, "place", index,
         "its chunk is on another device");
     return WEFT_OK;
@@ -105,8 +105,8 @@ static weft_status check_reuse(const check *c, size_t index) {
     const bool here = over >= 0 && owner_of(c, (int)index) == (int)index;
     if (!here || m->places[over].kind != WI_STORAGE_ARENA) return WEFT_OK;
     const life own = c->lives[index], other = c->lives[owner_of(c, over)];
-    WI_REQUIRE(other.last <= own.first, WI_PASS_MEMORY, "place", index,
-        "it is written over what is still to be read");
+    WI_REQUIRE(
+        other.last <= own.first, WI_PASS_MEMORY, "place", index, "it overwrites data that is read later");
     return WEFT_OK;
 }
 
@@ -137,7 +137,7 @@ static weft_status check_overlaps(const check *c) {
         for (size_t k = 0; k < i && whole[i].first >= 0; k++) {
             if (!is_root(m, k) || whole[k].first < 0 || !overlap(&m->places[i], &m->places[k])) continue;
             WI_REQUIRE(whole[i].last < whole[k].first || whole[k].last < whole[i].first, WI_PASS_MEMORY,
-                "place", i, "it overlaps another that is in use at the same time");
+                "place", i, "it overlaps another place with an overlapping live range");
         }
     }
     return WEFT_OK;
@@ -158,7 +158,7 @@ static weft_status check_all_scratch(const wi_placement *m) {
         WI_TRY(check_scratch(m, i, m->fixed[i], own->fixed_bytes));
         WI_TRY(check_scratch(m, i, m->cells[m->runs->runs[i].step->device], own->cell_bytes));
         WI_REQUIRE(own->fixed_bytes == 0 || own->packed_by || m->places[m->fixed[i]].keep, WI_PASS_MEMORY,
-            "run", i, "what it packs once is not kept");
+            "run", i, "data that is packed once is not kept");
     }
     return WEFT_OK;
 }
@@ -181,10 +181,10 @@ static weft_status check_changing(
     const wi_placement *m = l->memory->placement;
     const size_t run = (size_t)launch->run->index;
     WI_REQUIRE(argument->index < launch->argument_count, WI_PASS_LAUNCHES, "run", run,
-        "an argument that changes does not exist");
+        "an argument that changes between runs does not exist");
     WI_REQUIRE(!bound || ((size_t)argument->which < m->place_count &&
                              m->places[argument->which].kind == WI_STORAGE_INPUT),
-        WI_PASS_LAUNCHES, "run", run, "an argument is bound to what is no input");
+        WI_PASS_LAUNCHES, "run", run, "an argument is bound to a value that is not an input");
     return WEFT_OK;
 }
 
@@ -196,14 +196,14 @@ static weft_status check_launch(const wi_launches *l, const wi_plan_launch *laun
     WI_REQUIRE(launch->device == wi_step_device(p, launch->run->step), WI_PASS_LAUNCHES, "run", run,
         "it is launched on another device");
     WI_REQUIRE(!own->kernel == !wi_has_kernel(launch->run->step), WI_PASS_LAUNCHES, "run", run,
-        "a launch has no kernel, or a library's product has one");
+        "a launch has no kernel, or a product by a library has a kernel");
     if (!own->kernel) return WEFT_OK;
     WI_CL(clGetKernelInfo(own->kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL), "clGetKernelInfo");
     WI_REQUIRE(launch->argument_count == (int)wanted, WI_PASS_LAUNCHES, "run", run,
         "not every argument of a kernel is bound");
     for (cl_uint d = 0; d < own->dimensions; d++)
         WI_REQUIRE(own->global[d] > 0 && (own->local[d] == 0 || own->global[d] % own->local[d] == 0),
-            WI_PASS_LAUNCHES, "run", run, "a launch's work is not whole groups");
+            WI_PASS_LAUNCHES, "run", run, "the work-items of a launch are not a multiple of its group size");
     for (int i = 0; i < launch->changing_count; i++)
         WI_TRY(check_changing(l, launch, &launch->changing[i], false));
     for (int i = 0; i < launch->bound_count; i++) WI_TRY(check_changing(l, launch, &launch->bound[i], true));
@@ -230,6 +230,6 @@ weft_status wi_verify_launches(const wi_launches *launches) {
         WI_REQUIRE(count_launches(launches, &at, (int)i) + wi_launches_left_out(launches->schedule,
                                                                launches->memory->placement, &runs->runs[i]) ==
                        launches->schedule->of[runs->runs[i].step->index].launch_count,
-            WI_PASS_LAUNCHES, "run", i, "its launches are not those of the schedule, in order");
+            WI_PASS_LAUNCHES, "run", i, "its launches differ from those of the schedule");
     return WEFT_OK;
 }

@@ -6,21 +6,23 @@
 /* Marks what has been met. */
 static weft_status check_node(const wi_node_order *order, size_t at, bool *met) {
     const weft_tensor *node = order->nodes[at];
-    WI_REQUIRE(node->id < order->id_count, WI_PASS_ORDER, "node", at, "its number is beyond the table's end");
+    WI_REQUIRE(node->id < order->id_count, WI_PASS_ORDER, "node", at,
+        "its number is larger than the table of nodes");
     WI_REQUIRE(!met[node->id], WI_PASS_ORDER, "node", at, "it is in the order twice");
-    WI_REQUIRE(node->op->kind != WI_COMPOSITE, WI_PASS_ORDER, "node", at, "a composite is not replaced");
+    WI_REQUIRE(
+        node->op->kind != WI_COMPOSITE, WI_PASS_ORDER, "node", at, "a composite node was not replaced");
     for (int i = 0; i < node->input_count; i++) {
         const weft_tensor *input = node->inputs[i];
         WI_REQUIRE(input->id < order->id_count && met[input->id], WI_PASS_ORDER, "node", at,
             "it comes before one of its inputs");
         WI_REQUIRE(wi_is_ordered(order, input) && order->readers[wi_place_of(order, input)] > 0,
-            WI_PASS_ORDER, "node", at, "it is not counted among the readers of an input");
+            WI_PASS_ORDER, "node", at, "it is missing in the list of readers of one of its inputs");
     }
     WI_REQUIRE(
         wi_node_device(order, node) >= 0 && wi_node_device(order, node) < order->request->devices.count,
         WI_PASS_ORDER, "node", at, "its device does not exist");
     WI_REQUIRE(wi_is_ordered(order, node) && wi_place_of(order, node) == at, WI_PASS_ORDER, "node", at,
-        "its place is another one");
+        "its position in the order is recorded wrongly");
     met[node->id] = true;
     return WEFT_OK;
 }
@@ -47,8 +49,8 @@ static weft_status check_storage(const wi_partition *p, size_t index) {
     size_t hops = 0;
     for (int at = (int)index; p->storages[at].alias >= 0; at = p->storages[at].alias) {
         WI_REQUIRE(is_storage(p, p->storages[at].alias), WI_PASS_PARTITION, "storage", index,
-            "it is in one that does not exist");
-        WI_REQUIRE(++hops < p->storage_count, WI_PASS_PARTITION, "storage", index, "it is in itself");
+            "the storage that contains it does not exist");
+        WI_REQUIRE(++hops < p->storage_count, WI_PASS_PARTITION, "storage", index, "it contains itself");
     }
     const wi_storage *own = &p->storages[index];
     WI_REQUIRE(own->device >= 0 && own->device < p->request->devices.count, WI_PASS_PARTITION, "storage",
@@ -56,9 +58,9 @@ static weft_status check_storage(const wi_partition *p, size_t index) {
     const wi_storage *whole = own->alias >= 0 ? &p->storages[own->alias] : own;
     const size_t offset = own->alias >= 0 ? own->alias_offset : 0;
     WI_REQUIRE(offset <= whole->bytes && own->bytes <= whole->bytes - offset, WI_PASS_PARTITION, "storage",
-        index, "it does not fit into the one that it is in");
-    WI_REQUIRE(
-        own->device == whole->device, WI_PASS_PARTITION, "storage", index, "it is in one on another device");
+        index, "it does not fit into the storage that contains it");
+    WI_REQUIRE(own->device == whole->device, WI_PASS_PARTITION, "storage", index,
+        "the storage that contains it is on another device");
     return WEFT_OK;
 }
 
@@ -71,7 +73,7 @@ static weft_status check_member(const wi_partition *p, size_t index) {
     const wi_step *step = p->steps[value->step];
     WI_REQUIRE(
         value->place >= 0 && value->place < step->member_count && step->members[value->place] == (int)index,
-        WI_PASS_PARTITION, "value", index, "its step does not have it among its members");
+        WI_PASS_PARTITION, "value", index, "it is missing in the list of its step's members");
     return WEFT_OK;
 }
 
@@ -109,7 +111,7 @@ static weft_status check_inline(
     const wi_partition *p, const wi_step *step, int place, const wi_value *value) {
     const weft_tensor *node = wi_inline_node(value);
     WI_REQUIRE(node && (node->op->kind == WI_MAP || node->input_count == 0), WI_PASS_PARTITION, "step",
-        step->index, "it reads what another step has in registers");
+        step->index, "it reads a value that another step does not store");
     for (int i = 0; i < node->input_count && !wi_is_uniform_inline(value); i++)
         WI_TRY(check_read(p, step, place, wi_value_index(p, node->inputs[i])));
     return WEFT_OK;
@@ -126,11 +128,11 @@ static weft_status check_read(const wi_partition *p, const wi_step *step, int pl
         return WEFT_OK;
     }
     WI_REQUIRE(value->step < step->index, WI_PASS_PARTITION, "step", step->index,
-        "it reads what neither it nor an earlier step has made");
+        "it reads a value that neither it nor an earlier step computes");
     const int storage = wi_base_storage(p, index);
-    WI_REQUIRE(storage >= 0, WI_PASS_PARTITION, "step", step->index, "it reads what has no memory");
+    WI_REQUIRE(storage >= 0, WI_PASS_PARTITION, "step", step->index, "it reads a value without memory");
     WI_REQUIRE(step->kind == WI_STEP_TRANSFER || p->storages[storage].device == step->device,
-        WI_PASS_PARTITION, "step", step->index, "it reads what is on another device");
+        WI_PASS_PARTITION, "step", step->index, "it reads a value on another device");
     return WEFT_OK;
 }
 
@@ -139,7 +141,7 @@ static weft_status check_sources(const wi_partition *p, const wi_step *step) {
     for (int i = 0; i < count; i++) {
         WI_TRY(check_index(p, step, step->sources[i]));
         WI_REQUIRE(!wi_is_inline_in(&p->values[step->sources[i]], step->index), WI_PASS_PARTITION, "step",
-            step->index, "a source is not in memory");
+            step->index, "a source has no memory");
         WI_TRY(check_read(p, step, 0, step->sources[i]));
     }
     return WEFT_OK;
@@ -163,7 +165,8 @@ static weft_status check_transfer(const wi_partition *p, const wi_step *step) {
     WI_REQUIRE(wi_layout_is_contiguous(from->layout, from->extent) &&
                    wi_layout_is_contiguous(copy->layout, copy->extent) &&
                    wi_value_bytes(from) == wi_value_bytes(copy),
-        WI_PASS_PARTITION, "step", step->index, "what a transfer copies is not whole");
+        WI_PASS_PARTITION, "step", step->index,
+        "a transfer copies a value that is not contiguous, or only a part of it");
     return WEFT_OK;
 }
 
@@ -179,15 +182,25 @@ static weft_status check_sums(const wi_partition *p, const wi_step *step) {
     for (int m = 0; m < step->member_count; m++)
         sums += p->values[step->members[m]].node->op->kind == WI_REDUCE;
     WI_REQUIRE(step->sums == (step->kind == WI_STEP_PRODUCT ? sums : 0), WI_PASS_PARTITION, "step",
-        step->index, "it has other sums than it says");
+        step->index, "its column sums differ from those that it declares");
     WI_REQUIRE(step->sums == 0 || (step->selection->chosen && step->selection->chosen->sums),
-        WI_PASS_PARTITION, "step", step->index, "its implementation adds up no columns");
+        WI_PASS_PARTITION, "step", step->index, "its implementation cannot compute column sums");
+    return WEFT_OK;
+}
+
+/* All reductions of a loop are over the loop's axes. */
+static weft_status check_axes(const wi_step *step, const wi_value *member) {
+    const bool reduces =
+        step->kind == WI_STEP_LOOP && member->node->op->kind == WI_REDUCE && member->copy_of < 0;
+    WI_REQUIRE(!reduces || (step->reduced != 0 && member->node->attributes->over.axes == step->reduced),
+        WI_PASS_PARTITION, "step", step->index, "a member reduces other axes than the step");
     return WEFT_OK;
 }
 
 static weft_status check_step(const wi_partition *p, size_t index) {
     const wi_step *step = p->steps[index];
-    WI_REQUIRE(step->index == (int)index, WI_PASS_PARTITION, "step", index, "it has another number");
+    WI_REQUIRE(
+        step->index == (int)index, WI_PASS_PARTITION, "step", index, "its number differs from its index");
     WI_REQUIRE(step->member_count > 0 && step->member_count <= WI_MAX_MEMBERS, WI_PASS_PARTITION, "step",
         index, "it has no members, or more than fit");
     for (int m = 0; m < step->member_count; m++) {
@@ -197,6 +210,7 @@ static weft_status check_step(const wi_partition *p, size_t index) {
         const wi_value *member = &p->values[value];
         WI_REQUIRE(member->state == WI_VALUE_MEMBER && member->step == (int)index && member->place == m,
             WI_PASS_PARTITION, "step", index, "a member belongs to another step, or is in it twice");
+        WI_TRY(check_axes(step, member));
         WI_TRY(check_inputs(p, step, m));
         WI_TRY(check_place_of(p, step, member));
     }
@@ -216,7 +230,7 @@ static weft_status check_outputs(const wi_partition *p) {
     for (size_t i = 0; i < p->assignment_count; i++) {
         const int variable = wi_base_storage(p, p->assignments[i].variable);
         WI_REQUIRE(is_storage(p, variable) && p->storages[variable].kind == WI_STORAGE_BLOCK,
-            WI_PASS_PARTITION, "assignment", i, "it writes to what is no variable");
+            WI_PASS_PARTITION, "assignment", i, "it writes to a value that is not a variable");
         WI_REQUIRE(wi_base_storage(p, p->assignments[i].value) >= 0, WI_PASS_PARTITION, "assignment", i,
             "the new value has no memory");
     }
@@ -237,8 +251,8 @@ weft_status wi_verify_selection(const wi_partition *p) {
         const wi_selection *selection = p->steps[i]->selection;
         const wi_step_kind kind = p->steps[i]->kind;
         const bool selects = kind == WI_STEP_PRODUCT || kind == WI_STEP_KERNEL;
-        WI_REQUIRE(
-            selects == (selection != NULL), WI_PASS_SELECT, "step", i, "it has no selection, or needs none");
+        WI_REQUIRE(selects == (selection != NULL), WI_PASS_SELECT, "step", i,
+            "it lacks a selection, or has one that it does not need");
         WI_REQUIRE(!selection || selection->chosen, WI_PASS_SELECT, "step", i, "no implementation is chosen");
     }
     return WEFT_OK;

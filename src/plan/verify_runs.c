@@ -36,7 +36,7 @@ static weft_status check_read(const check *c, const wi_run *run, const char *thi
     const int base = c->partition->values[value].base;
     if (c->partition->values[base].state != WI_VALUE_MEMBER) return WEFT_OK;
     WI_REQUIRE(is_written(c, base, wi_place_of_value(c->runs, run, base, NULL)), WI_PASS_MATERIALISE, thing,
-        index, "it reads what no run before it has made");
+        index, "it reads a value that no earlier run computes");
     return WEFT_OK;
 }
 
@@ -46,7 +46,7 @@ static weft_status check_instances(const check *c, const wi_run *run, int index)
         const size_t place = (size_t)run->instances[i].place;
         WI_REQUIRE(place >= first && place - first < c->runs->instance_count &&
                        c->runs->instance_of[place - first] == run->instances[i].storage,
-            WI_PASS_MATERIALISE, "run", index, "an instance is of another storage");
+            WI_PASS_MATERIALISE, "run", index, "an instance belongs to another storage");
     }
     return WEFT_OK;
 }
@@ -69,7 +69,7 @@ static weft_status check_values(check *c, const wi_run *run) {
         const wi_operand *operand = &loop->operands[o];
         if (!operand->is_output) continue;
         WI_REQUIRE(!run->is_repeated || !outlives_the_plan(c->partition, operand->value), WI_PASS_MATERIALISE,
-            "run", run->index, "a step that assigns runs again");
+            "run", run->index, "a step that assigns a variable runs twice");
         WI_TRY(write_value(c, run, operand->value));
     }
     return WEFT_OK;
@@ -77,9 +77,10 @@ static weft_status check_values(check *c, const wi_run *run) {
 
 static weft_status check_run(check *c, size_t index) {
     const wi_run *run = &c->runs->runs[index];
-    WI_REQUIRE(run->index == (int)index, WI_PASS_MATERIALISE, "run", index, "it has another number");
+    WI_REQUIRE(
+        run->index == (int)index, WI_PASS_MATERIALISE, "run", index, "its number differs from its index");
     WI_REQUIRE(run->is_repeated == c->ran[run->step->index], WI_PASS_MATERIALISE, "run", index,
-        "it says that its step ran before, or that it did not");
+        "it records wrongly whether its step ran before");
     WI_TRY(check_instances(c, run, (int)index));
     WI_TRY(check_values(c, run));
     c->ran[run->step->index] = true;

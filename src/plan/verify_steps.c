@@ -22,7 +22,7 @@ static weft_status check_operand(const wi_partition *p, const wi_loop *loop, int
     const wi_step *step = loop->step;
     if (operand->value < 0) {
         WI_REQUIRE(operand->generator && !operand->is_output, WI_PASS_LOOPS, "step", step->index,
-            "an operand is neither memory nor a generator");
+            "an operand is neither stored nor a generator");
         return WEFT_OK;
     }
     WI_REQUIRE((size_t)operand->value < p->value_count && wi_base_storage(p, operand->value) >= 0,
@@ -32,7 +32,7 @@ static weft_status check_operand(const wi_partition *p, const wi_loop *loop, int
                    p->storages[wi_base_storage(p, operand->value)].device == step->device,
         WI_PASS_LOOPS, "step", step->index, "an operand is on another device");
     WI_REQUIRE(operand->is_output ? value->step == step->index : value->step < step->index, WI_PASS_LOOPS,
-        "step", step->index, "an operand is read before it is made, or written by another step");
+        "step", step->index, "an operand is read before it is computed, or is written by another step");
     WI_REQUIRE(step->kind == WI_STEP_KERNEL || stays_inside(p, loop, operand), WI_PASS_LOOPS, "step",
         step->index, "an operand reaches beyond its storage");
     return WEFT_OK;
@@ -44,9 +44,9 @@ static weft_status check_stored(const wi_loops *loops, const wi_loop *loop, int 
     const wi_step *step = loop->step;
     if (value->storage < 0) return WEFT_OK;
     WI_REQUIRE(wi_loop_operand(loop, member, true) >= 0, WI_PASS_LOOPS, "step", step->index,
-        "a member with memory is not written");
+        "a member with memory is not stored");
     WI_REQUIRE(step->kind != WI_STEP_LOOP || loops->sweep[member] < loop->sweeps, WI_PASS_LOOPS, "step",
-        step->index, "a member is written after the last sweep");
+        step->index, "a member is stored after the last sweep");
     return WEFT_OK;
 }
 
@@ -60,7 +60,7 @@ static weft_status check_space(const wi_loop *loop) {
         "step", step->index, "merging its dimensions has changed the number of points");
     WI_REQUIRE(loop->staged < 0 || (loop->staging >= 0 && loop->staging < loop->operand_count &&
                                        loop->operands[loop->staging].is_output),
-        WI_PASS_LOOPS, "step", step->index, "what a sweep keeps for the next has no memory");
+        WI_PASS_LOOPS, "step", step->index, "a value that a sweep stores for a later sweep has no memory");
     return WEFT_OK;
 }
 
@@ -68,7 +68,7 @@ weft_status wi_verify_loops(const wi_loops *loops) {
     const wi_partition *p = loops->partition;
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_loop *loop = &loops->of[i];
-        WI_REQUIRE(loop->step == p->steps[i], WI_PASS_LOOPS, "step", i, "its loop is that of another");
+        WI_REQUIRE(loop->step == p->steps[i], WI_PASS_LOOPS, "step", i, "its loop belongs to another step");
         WI_REQUIRE(loop->operand_count >= 0 && loop->operand_count <= WI_MAX_OPERANDS, WI_PASS_LOOPS, "step",
             i, "it has more operands than fit");
         WI_TRY(check_space(loop));
@@ -112,7 +112,7 @@ static weft_status check_kernel(const wi_code *code, size_t step, const wi_kerne
         "its kernel has more arguments than fit");
     for (int i = 0; i < kernel->argument_count; i++)
         WI_REQUIRE(is_bound(&code->loops->of[step], &kernel->arguments[i]), WI_PASS_CODE, "step", step,
-            "an argument is of no operand or dimension");
+            "an argument belongs to no operand or dimension");
     return WEFT_OK;
 }
 
@@ -135,7 +135,7 @@ weft_status wi_verify_code(const wi_code *code) {
     for (size_t i = 0; i < code->piece_count; i++) {
         for (size_t k = 0; k < i; k++)
             WI_REQUIRE(strcmp(code->pieces[i].name, code->pieces[k].name) != 0, WI_PASS_CODE, "piece", i,
-                "another has its name");
+                "another one has the same name");
     }
     return WEFT_OK;
 }
@@ -183,9 +183,9 @@ static weft_status check_loop_schedule(
     const counts c = count(loop);
     const int index = loop->step->index, splits = own->work[WI_WORK_SPLITS];
     WI_REQUIRE(splits == 1 || (splits > 1 && loop->may_split), WI_PASS_SCHEDULE, "step", index,
-        "its reduction is split, and it has no kernel for that");
+        "its reduction is split, but its kernel cannot be split");
     WI_REQUIRE(covers(own, c, &wi_step_device(p, loop->step)->profile, wi_step_elements(p, loop)),
-        WI_PASS_SCHEDULE, "step", index, "its work-items do not reach every result");
+        WI_PASS_SCHEDULE, "step", index, "its work-items do not compute every result");
     const size_t needed = splits > 1 ? split_bytes(p, loop->step) * (size_t)c.kept * (size_t)splits : 0;
     WI_REQUIRE((own->cell_bytes > 0 ? own->cell_bytes : own->scratch_bytes) >= needed, WI_PASS_SCHEDULE,
         "step", index, "its splits do not fit into the scratch memory");
@@ -202,9 +202,9 @@ weft_status wi_verify_schedule(const wi_schedule *schedule) {
             "it has no launches");
         if (p->steps[i]->kind == WI_STEP_LOOP) WI_TRY(check_loop_schedule(p, &code->loops->of[i], own));
         WI_REQUIRE(p->steps[i]->sums == 0 || (own->work[WI_WORK_SPLITS] > 0 && own->cell_bytes > 0),
-            WI_PASS_SCHEDULE, "step", i, "its sums have no cells");
+            WI_PASS_SCHEDULE, "step", i, "its column sums have no cells");
         WI_REQUIRE(!kernel || own->scratch_bytes >= kernel->scratch_bytes, WI_PASS_SCHEDULE, "step", i,
-            "it has less scratch memory than its launches ask for");
+            "it has less scratch memory than its launches need");
     }
     return WEFT_OK;
 }

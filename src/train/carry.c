@@ -36,7 +36,7 @@ static weft_tensor *build_carry_start(weft_tensor *state, weft_tensor *carry, in
             graph, WEFT_ERROR_DTYPE, "weft_carry_start: carry is %s, not f32", weft_dtype_name(carry->dtype));
     if (a < 0 || a >= rank || carry->shape.rank != 1 || carry->shape.dims[0] != state->shape.dims[a])
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "weft_carry_start: carry %s is not one number for each index of axis %d of the state %s",
+            "weft_carry_start: carry is %s, expected one number for each index of axis %d of the state %s",
             wi_shape_print(&carry->shape, text_carry), axis, wi_shape_print(&state->shape, text));
     int64_t dims[WEFT_MAX_RANK];
     for (int i = 0; i < rank; i++) dims[i] = i == a ? carry->shape.dims[0] : 1;

@@ -21,7 +21,8 @@ weft_status wi_checkpointer_init(
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_trainer_create: checkpoint_every is %g seconds, expected 0 or more", c->every.seconds);
     if (c->folder && !*c->folder)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: checkpoint is the name of a folder, not \"\"");
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "weft_trainer_create: checkpoint is \"\", expected the name of a folder");
     if (!c->every.steps && !c->every.epochs && !(c->every.seconds > 0)) c->every.epochs = 1;
     return WEFT_OK;
 }
@@ -130,8 +131,8 @@ static weft_status refuse_others(const wi_checkpointer *c) {
     weft_status status = wi_checkpoint_names(&names, &count, &arena, c->folder);
     if (status == WEFT_OK && count)
         status = wi_fail(WEFT_ERROR_STATE,
-            "'%s' is a checkpoint of another training: weft_trainer_resume continues it; else choose another "
-            "folder",
+            "the folder of the option checkpoint already has a checkpoint of another training, '%s': "
+            "continue that training with weft_trainer_resume, or choose another folder",
             names[0].path);
     wi_arena_clear(&arena);
     return status;
@@ -154,7 +155,7 @@ weft_status wi_checkpointer_try(const wi_checkpointer *c) {
     }
     if (info.kind != WI_PATH_FOLDER || !wi_path_can_be_written(path))
         WI_FAIL(WEFT_ERROR_FILE, "cannot write the folder for checkpoints '%s': '%s' %s", c->folder, path,
-            info.kind == WI_PATH_FOLDER ? "may only be read" : "is no folder");
+            info.kind == WI_PATH_FOLDER ? "is read-only" : "is not a folder");
     return WEFT_OK;
 }
 
@@ -174,7 +175,8 @@ weft_status wi_checkpointer_begin(wi_checkpointer *c) {
     WI_TRY(wi_directory_create(c->folder, 0777));
     if (!c->owns) WI_TRY(refuse_others(c));
     if ((size_t)snprintf(path, sizeof path, "%s/%s", c->folder, prefixes[0]) >= sizeof path - 64)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "the name of the folder for checkpoints is too long: '%.100s...'", path);
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: the path of the folder for checkpoints is too long: '%.100s...'", path);
     WI_TRY(weft_output_check(path));
     c->owns = true;
     c->saved_at = wi_clock_seconds();

@@ -77,11 +77,13 @@ static weft_status check_lengths(const cifar_kind *kind, const char *folder) {
         wi_path_info info;
         WI_TRY(join(path, folder, kind->files[i]));
         WI_TRY(wi_path_look(&info, path, NULL));
-        if (info.kind != WI_PATH_FILE) WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': not a file", path);
+        if (info.kind != WI_PATH_FILE)
+            WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': it is not a regular file", path);
         if (info.bytes != expected) WI_TRY(refuse_page(path));
         if (info.bytes != expected)
-            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %" PRIu64 " bytes, expected %" PRIu64 " (%zu records of %zu)",
-                path, info.bytes, expected, kind->records, kind->label_count + PIXELS);
+            WI_FAIL(WEFT_ERROR_FORMAT,
+                "'%s' has %" PRIu64 " bytes, expected %" PRIu64 " (%zu records of %zu bytes)", path,
+                info.bytes, expected, kind->records, kind->label_count + PIXELS);
     }
     return WEFT_OK;
 }
@@ -104,7 +106,8 @@ static weft_status read_records(const cifar_kind *kind, FILE *file, const char *
     for (size_t i = 0; i < kind->records; i++) {
         if (fread(record, 1, bytes, file) != bytes) {
             if (ferror(file)) return wi_file_fail("read", path, errno);
-            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': it ended at record %zu, while it was read", path, i);
+            WI_FAIL(
+                WEFT_ERROR_FORMAT, "'%s' became shorter while it was read: it ended at record %zu", path, i);
         }
         WI_TRY(take_labels(kind, record, dataset, first + i, path, i));
         memcpy(store->pixels + (first + i) * PIXELS, record + kind->label_count, PIXELS);
@@ -147,7 +150,7 @@ static weft_status set_names(
     WI_TRY(wi_text_file_begin(path, text, strlen(text), &begin));
     const size_t count = split_lines(text + begin, lines, 100);
     if (count == (size_t)classes) return wi_dataset_set_categories(dataset, column, lines, count);
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu names of classes, expected %" PRId32, path, count, classes);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s' has %zu names of classes, expected %" PRId32, path, count, classes);
 }
 
 static weft_status read_names(

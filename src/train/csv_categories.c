@@ -25,7 +25,7 @@ static int by_text(const void *a, const void *b) {
 
 static weft_status add_category(const wi_csv_builder *b, wi_csv_chosen *column, const char *text) {
     if (column->category_count >= INT32_MAX)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': too many categories", b->table.path);
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': a column has more than 2^31 - 1 categories", b->table.path);
     WI_TRY(wi_grow(b->allocator, (void **)&column->categories, &column->category_capacity,
         column->category_count + 1, sizeof *column->categories));
     column->categories[column->category_count] = (wi_csv_category){text, (int32_t)column->category_count};

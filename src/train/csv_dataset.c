@@ -47,8 +47,8 @@ static weft_status choose_fields(wi_csv_builder *b, wi_csv_chosen *column) {
     if (column->count == 0 || column->count > MOST_FIELDS ||
         (!spec->fields && (spec->first >= b->table.fields || column->count > b->table.fields - spec->first)))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "'%s': column '%s' names %zu fields from index %zu on; the table has %zu", b->table.path,
-            spec->name, column->count, spec->first, b->table.fields);
+            "'%s': column '%s' takes %zu fields, the first with index %zu, but the table has only %zu fields",
+            b->table.path, spec->name, column->count, spec->first, b->table.fields);
     column->fields = wi_arena_take(&b->arena, column->count * sizeof *column->fields);
     if (!column->fields) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < column->count; i++) {
@@ -71,7 +71,8 @@ static weft_status choose_shape(const wi_csv_builder *b, wi_csv_chosen *column) 
         numbers *= (uint64_t)spec->dims[axis];
     }
     if (!good || numbers != column->count)
-        WI_FAIL(WEFT_ERROR_SHAPE, "'%s': the shape of column '%s' does not hold %zu fields", b->table.path,
+        WI_FAIL(WEFT_ERROR_SHAPE,
+            "'%s': the dims of column '%s' do not multiply to the number of its fields, %zu", b->table.path,
             spec->name, column->count);
     return WEFT_OK;
 }
@@ -90,7 +91,8 @@ static weft_status take_all_fields(wi_csv_builder *b) {
     b->count = b->table.fields;
     if (b->count > MOST_COLUMNS)
         WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': %zu fields, more than the %d that become a column each; the option columns gathers fields",
+            "'%s' has %zu fields, but only up to %d can become one column each; use the option columns to "
+            "combine fields",
             b->table.path, b->count, MOST_COLUMNS);
     b->columns = wi_allocate_array(b->allocator, b->count, sizeof *b->columns);
     if (!b->columns) return WEFT_ERROR_MEMORY;
@@ -111,7 +113,8 @@ static weft_status take_given_columns(wi_csv_builder *b) {
         if (!spec->name || !*spec->name)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: column %zu has no name", i);
         if ((unsigned)spec->kind > WEFT_CSV_CATEGORY)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: column '%s': kind is %d", spec->name,
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "weft_dataset_open_csv: column '%s': kind is %d, which is not a weft_csv_kind", spec->name,
                 (int)spec->kind);
     }
     return WEFT_OK;
@@ -152,7 +155,7 @@ static weft_status look_at_rows(wi_csv_builder *b) {
         WI_TRY(wi_csv_gather_categories(b));
     }
     if (b->kept == 0)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': every row has missing values; nothing is left", b->table.path);
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': every row has missing values, so no row is left", b->table.path);
     for (size_t c = 0; c < b->count; c++) wi_csv_number_categories(&b->columns[c]);
     return WEFT_OK;
 }
@@ -181,15 +184,16 @@ static weft_status write_number(const wi_csv_builder *b, size_t row, size_t fiel
     if ((double)*target == value || b->options->rounded || !wi_csv_is_whole(&b->form, b->cells[field]))
         return WEFT_OK;
     return bad_cell(b, row, field,
-        "is a whole number that f32 rounds: the kind WEFT_CSV_INTEGER (an input of .dtype = WEFT_I32) keeps "
-        "numbers up to 2147483647, WEFT_CSV_CATEGORY any, and the option rounded allows it");
+        "is a whole number that f32 would round: use the kind WEFT_CSV_INTEGER (and an i32 input) for "
+        "numbers up to 2147483647, the kind WEFT_CSV_CATEGORY for any, or the option rounded to allow "
+        "rounding");
 }
 
 static weft_status write_integer(const wi_csv_builder *b, size_t row, size_t field, int32_t *target) {
     double value = 0.0;
     WI_TRY(cell_number(b, row, field, &value));
     if (!(value >= INT32_MIN && value <= INT32_MAX) || value != floor(value))
-        return bad_cell(b, row, field, "is not a whole number of i32");
+        return bad_cell(b, row, field, "is not a whole number that fits into an i32");
     *target = (int32_t)value;
     return WEFT_OK;
 }
@@ -293,13 +297,14 @@ static weft_status read_options(weft_csv_options *options, const weft_csv_option
     WI_TRY(WI_OPTIONS(options, given, "weft_dataset_open_csv", WEFT_CSV_OPTIONS_INIT));
     WI_TRY(WI_CHECK_NUMBERS("csv", {"fill", options->fill}));
     if ((unsigned)options->missing > WEFT_MISSING_FILL)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: missing is %d", (int)options->missing);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: missing is %d, which is not a weft_missing",
+            (int)options->missing);
     if (options->separator == '"' || options->separator == '\n' || options->separator == '\r')
         WI_FAIL(
             WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: the separator cannot be a quote or a line break");
     WI_TRY(wi_csv_check_form("weft_dataset_open_csv", &(wi_csv_form){options->decimal, options->thousands}));
     if (!options->columns != !options->column_count)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: %zu columns, and columns is %sNULL",
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: column_count is %zu, but columns is %sNULL",
             options->column_count, options->columns ? "not " : "");
     return WEFT_OK;
 }

@@ -66,8 +66,8 @@ static weft_status fail_almost(const wi_csv_builder *b, const field_cells *field
         snprintf(cells + used, sizeof cells - used, " and %zu more", others - field->quoted);
     wi_csv_field_name(b, index, name);
     WI_FAIL(WEFT_ERROR_FORMAT,
-        "'%s': column %s: %zu of %zu cells are numbers, and not %s; %s%scorrect them, or give columns and "
-        "declare it with the kind WEFT_CSV_CATEGORY",
+        "'%s': column %s: %zu of %zu cells are numbers, but not %s; %s%scorrect these cells, or declare the "
+        "column in the option columns with the kind WEFT_CSV_CATEGORY",
         b->table.path, name, field->numbers, field->count, cells, hint ? hint : "", hint ? ", or " : "");
 }
 

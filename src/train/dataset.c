@@ -49,11 +49,12 @@ static weft_status check_column(const weft_column *column, size_t examples) {
             WI_FAIL(WEFT_ERROR_SHAPE, "dataset: column '%s': dimension %d is %" PRId64 ", expected 1 or more",
                 column->name, axis, dimension);
         if (bytes > SIZE_MAX / (size_t)dimension)
-            WI_FAIL(WEFT_ERROR_SHAPE, "dataset: column '%s': the dimensions overflow", column->name);
+            WI_FAIL(WEFT_ERROR_SHAPE, "dataset: column '%s': an example has too many elements", column->name);
         bytes *= (size_t)dimension;
     }
     if (bytes > PTRDIFF_MAX / examples)
-        WI_FAIL(WEFT_ERROR_SHAPE, "dataset: column '%s': %zu examples of %zu bytes overflow", column->name,
+        WI_FAIL(WEFT_ERROR_SHAPE,
+            "dataset: column '%s': %zu examples of %zu bytes are more than memory can address", column->name,
             examples, bytes);
     return WEFT_OK;
 }

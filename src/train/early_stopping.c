@@ -28,7 +28,8 @@ weft_status wi_watch_init(
     watch->active = options->monitor || options->patience || options->keep_best || options->restore_best ||
                     options->best_file;
     if ((unsigned)options->mode > WEFT_MODE_MAX)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "early_stopping: mode is %d", (int)options->mode);
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "early_stopping: mode is %d, which is not a weft_mode", (int)options->mode);
     WI_TRY(WI_CHECK_NUMBERS("early_stopping", {"patience", (double)options->patience},
         {"minimum_change", options->minimum_change}));
     if (!(options->minimum_change >= 0.0 && options->minimum_change < (double)INFINITY))

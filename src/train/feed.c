@@ -36,7 +36,8 @@ static weft_status add_input(wi_feed *feed, weft_tensor *node) {
     }
     if (shape->dims[0] > 0) {
         if (feed->fixed && feed->fixed != shape->dims[0])
-            WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' takes %" PRId64 " examples a step, another input %" PRId64,
+            WI_FAIL(WEFT_ERROR_SHAPE,
+                "input '%s' takes %" PRId64 " examples per step, but another input takes %" PRId64,
                 weft_tensor_name(node), shape->dims[0], feed->fixed);
         feed->fixed = shape->dims[0];
     }
@@ -117,7 +118,7 @@ static int by_name(const void *a, const void *b) {
 static weft_status fail_names(const weft_tensor *first, const weft_tensor *second) {
     char text[2][WI_SHAPE_TEXT];
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "two inputs are named '%s', %s %s and %s %s: give each a name of its own, or use one tensor for both",
+        "two inputs are named '%s', %s %s and %s %s: give them different names, or use one tensor for both",
         weft_tensor_name(first), weft_dtype_name(first->dtype), wi_shape_print(&first->shape, text[0]),
         weft_dtype_name(second->dtype), wi_shape_print(&second->shape, text[1]));
 }
@@ -197,21 +198,22 @@ static wi_shape fed_shape(const wi_feed *feed, const weft_tensor *input) {
 static weft_status check_fit(const wi_feed *feed, const weft_tensor *input, const weft_column *column) {
     if (column->dtype != input->dtype && column->encoding && column->encoding->kind == WI_CATEGORIES)
         WI_FAIL(WEFT_ERROR_DTYPE,
-            "input '%s' is %s, its column has %zu categories, which are i32: '%.60s', ...", column->name,
-            weft_dtype_name(input->dtype), column->encoding->count,
+            "input '%s' is %s, but its column has %zu categories, whose numbers are i32: '%.60s', ...; make "
+            "the input i32",
+            column->name, weft_dtype_name(input->dtype), column->encoding->count,
             column->encoding->count ? column->encoding->texts[0] : "");
     if (column->dtype != input->dtype)
-        WI_FAIL(WEFT_ERROR_DTYPE, "input '%s' is %s, its column %s", column->name,
+        WI_FAIL(WEFT_ERROR_DTYPE, "input '%s' is %s, but its column is %s", column->name,
             weft_dtype_name(input->dtype), weft_dtype_name(column->dtype));
     if (column->rank < 0 || column->rank >= WEFT_MAX_RANK)
-        WI_FAIL(WEFT_ERROR_SHAPE, "input '%s': its column has rank %d, expected 0 to %d", column->name,
-            column->rank, WEFT_MAX_RANK - 1);
+        WI_FAIL(WEFT_ERROR_SHAPE, "input '%s': the column of this name has rank %d, expected 0 to %d",
+            column->name, column->rank, WEFT_MAX_RANK - 1);
     wi_shape shape = {.rank = column->rank + 1, .dims = {input->shape.dims[0]}};
     for (int axis = 0; axis < column->rank; axis++) shape.dims[axis + 1] = column->dims[axis];
     const wi_shape wanted = fed_shape(feed, input);
     if (!wi_shape_equal(&shape, &wanted)) {
         char expected[WI_SHAPE_TEXT], got[WI_SHAPE_TEXT];
-        WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' is %s, its column %s", column->name,
+        WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' is %s, but its column is %s", column->name,
             wi_shape_print(&wanted, expected), wi_shape_print(&shape, got));
     }
     return WEFT_OK;
@@ -255,11 +257,13 @@ weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count
         if (c == count) {
             char names[256];
             list_names(names, sizeof names, columns, count);
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "input '%s' has no column of its name; there are %s", name,
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "input '%s': the dataset has no column of this name; its columns are %s", name,
                 count ? names : "none");
         }
         if (find_column(columns, c + 1, count, name) < count)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "input '%s' has two columns of its name: rename one", name);
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "input '%s': the dataset has two columns of this name; rename one of them", name);
         find_length(feed, input->tensor, &columns[c]);
         WI_TRY(check_fit(feed, input->tensor, &columns[c]));
         input->column = c;
@@ -271,7 +275,8 @@ weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count
 weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples) {
     if (feed->fixed == 0 || (uint64_t)feed->fixed == examples) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_SHAPE,
-        "a batch of %zu examples, but the network's inputs are fixed to %" PRId64 " (streams of a text)",
+        "the batch has %zu examples, but the network's inputs are fixed to %" PRId64
+        " (the streams of a text)",
         examples, feed->fixed);
 }
 

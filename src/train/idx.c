@@ -56,8 +56,8 @@ static bool is_member(const z_stream *stream) {
 
 static weft_status fail_inflate(const idx_file *file, int code) {
     if (code == Z_MEM_ERROR) WI_FAIL(WEFT_ERROR_MEMORY, "out of host memory while reading '%s'", file->path);
-    WI_FAIL(WEFT_ERROR_FORMAT, "cannot read '%s': %s", file->path,
-        code == Z_BUF_ERROR || !file->stream.msg ? "its compressed data ends too soon" : file->stream.msg);
+    WI_FAIL(WEFT_ERROR_FORMAT, "cannot decompress '%s': %s", file->path,
+        code == Z_BUF_ERROR || !file->stream.msg ? "the compressed data ends too soon" : file->stream.msg);
 }
 
 static void copy_some(idx_file *file) {
@@ -104,8 +104,8 @@ static weft_status check_limit(const idx_file *file) {
     const uint64_t limit = wi_file_unpacked_limit(file->rules, file->raw_bytes);
     if (file->bytes <= limit) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_FORMAT,
-        "'%s': the header says %zu bytes of data, and %" PRIu64
-        " at most are taken from a file of %zu (option file_limit of the context)",
+        "'%s': the header announces %zu bytes of data, more than the limit of %" PRIu64
+        " for a compressed file of %zu bytes (option file_limit of weft_context_options)",
         file->path, file->bytes, limit, file->raw_bytes);
 }
 
@@ -115,23 +115,26 @@ static weft_status read_header(idx_file *file, unsigned rank) {
     size_t got = 0;
     WI_TRY(read_some(file, header, bytes, &got));
     if (got < bytes)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu bytes, too few for the header of %zu", file->path, got, bytes);
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s' has %zu bytes, too few for its header of %zu bytes", file->path, got,
+            bytes);
     if (big_endian(header) != (0x0800u | rank))
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': begins with 0x%08x, expected 0x%08x (bytes in %u dimensions)",
-            file->path, big_endian(header), 0x0800u | rank, rank);
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s' begins with 0x%08x, expected 0x%08x (an IDX file of bytes with %u dimensions)", file->path,
+            big_endian(header), 0x0800u | rank, rank);
     file->bytes = 1;
     for (unsigned axis = 0; axis < rank; axis++) {
         file->dims[axis] = big_endian(header + 4 + 4 * axis);
         if (file->dims[axis] == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': dimension %u is 0", file->path, axis);
         if (file->bytes > PTRDIFF_MAX / file->dims[axis])
-            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the dimensions in the header overflow", file->path);
+            WI_FAIL(
+                WEFT_ERROR_FORMAT, "'%s': the dimensions in the header give too many elements", file->path);
         file->bytes *= file->dims[axis];
     }
     return check_limit(file);
 }
 
 static weft_status wrong_size(const idx_file *file, size_t got, const char *more) {
-    return wi_fail(WEFT_ERROR_FORMAT, "'%s': the header says %zu bytes of data, the file holds %s%zu",
+    return wi_fail(WEFT_ERROR_FORMAT, "'%s': the header announces %zu bytes of data, but the file has %s%zu",
         file->path, file->bytes, more, got);
 }
 
@@ -195,8 +198,8 @@ static weft_status make_dataset(
         {.name = "label", .dtype = WEFT_I32},
     };
     if (images->dims[0] != labels->dims[0])
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s' holds %u images, '%s' %u labels", images->path, images->dims[0],
-            labels->path, labels->dims[0]);
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s' has %u images, but '%s' has %u labels", images->path,
+            images->dims[0], labels->path, labels->dims[0]);
     WI_TRY(wi_dataset_create(dataset, context, images->dims[0], columns, 2));
     float *const pixels = wi_dataset_data(*dataset, 0);
     int32_t *const classes = wi_dataset_data(*dataset, 1);

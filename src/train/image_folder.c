@@ -13,7 +13,7 @@
 
 enum { MAX_CHECKERS = 8, ERROR_LINE = 2048 };
 
-#define IN_A_CIRCLE "'%s' leads to a folder that holds it: links in a circle"
+#define IN_A_CIRCLE "'%s' is a link to a folder that contains the link itself"
 
 typedef struct listing {
     wi_image_store *store;
@@ -47,7 +47,7 @@ static weft_status leave_out(listing *l, weft_status status) {
     const bool unreadable = status == WEFT_ERROR_FILE || status == WEFT_ERROR_FORMAT;
     if (!l->skip || !unreadable) return status;
     l->skipped++;
-    wi_log_line(l->log, WEFT_LOG_WARNING, "left out: %s", weft_last_error());
+    wi_log_line(l->log, WEFT_LOG_WARNING, "an image is left out: %s", weft_last_error());
     return WEFT_OK;
 }
 
@@ -80,7 +80,7 @@ static weft_status add_entry(
     }
     if (!image) return WEFT_OK;
     if (info.kind != WI_PATH_FILE)
-        return leave_out(l, wi_fail(WEFT_ERROR_FILE, "cannot read '%s': not a file", path));
+        return leave_out(l, wi_fail(WEFT_ERROR_FILE, "cannot read '%s': it is not a regular file", path));
     if (readable != WEFT_OK) return wi_is_image_name(path, &readable) ? readable : WEFT_OK;
     return add_file(l, folder, name, label);
 }
@@ -127,7 +127,7 @@ static weft_status find_class(listing *l, const char *path, const char *name, in
     while (c < l->class_count && strcmp(l->classes[c], name) != 0) c++;
     if (c == l->class_count)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "'%s' is a folder of a class that is not one of the %zu of the option classes or like", path,
+            "the folder '%s' is not one of the %zu classes that the option classes or like gives", path,
             l->class_count);
     *label = (int32_t)c;
     return WEFT_OK;
@@ -153,7 +153,8 @@ static weft_status add_classes(listing *l, const char *folder, const char *const
         WI_TRY(find_class(l, path, names[i], &label));
         WI_TRY(add_class(l, path, &(level){NULL, root.device, root.number}, &info, label));
     }
-    if (l->class_count == 0) WI_FAIL(WEFT_ERROR_FILE, "'%s' has no folders of classes with images", folder);
+    if (l->class_count == 0)
+        WI_FAIL(WEFT_ERROR_FILE, "'%s' has no folders with images; expected one folder per class", folder);
     return WEFT_OK;
 }
 
@@ -229,14 +230,15 @@ static weft_status drop_unreadable(listing *l, uint64_t max_pixels) {
 static weft_status check_classes(const listing *l, const char *folder) {
     const wi_image_store *const store = l->store;
     if (store->count == 0)
-        WI_FAIL(WEFT_ERROR_FILE, "'%s': no image can be read, %zu were left out", folder, l->skipped);
+        WI_FAIL(
+            WEFT_ERROR_FILE, "'%s': none of the images can be read; %zu were left out", folder, l->skipped);
     for (size_t c = 0; c < l->class_count && !l->fixed; c++) {
         size_t i = 0;
         while (i < store->count && store->files[i].label != (int32_t)c) i++;
         if (i == store->count)
             WI_FAIL(WEFT_ERROR_FILE,
-                "'%s': the class '%s' has no image that can be read; the option classes keeps a class "
-                "without images, and its number",
+                "'%s': the class '%s' has no image that can be read; list the classes in the option classes "
+                "to allow classes without images",
                 folder, l->classes[c]);
     }
     return WEFT_OK;
@@ -261,8 +263,8 @@ static weft_status take_classes(listing *l, const weft_image_options *options, s
     const size_t column = options->like ? wi_dataset_find(options->like, "label") : SIZE_MAX;
     size_t count = options->like ? weft_dataset_category_count(options->like, column) : 0;
     if (options->like && options->classes)
-        WI_FAIL(
-            WEFT_ERROR_ARGUMENT, "weft_dataset_open_image_folder: give one of the options classes and like");
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_open_image_folder: the options classes and like are both set; set one of them");
     if (options->like && count == 0)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_dataset_open_image_folder: the dataset of the option like has no categories in a column "

@@ -160,17 +160,21 @@ static weft_status check_block(const weft_image_block *images) {
     const int64_t c = images->channels, h = images->height, w = images->width;
     if (c < 1 || c > WEFT_MAX_IMAGE_CHANNELS || h < 1 || w < 1)
         WI_FAIL(WEFT_ERROR_SHAPE,
-            "weft_dataset_from_images: %" PRId64 " channels of %" PRId64 " x %" PRId64
-            " pixels; expected 1 to %d, and sides of 1 or more",
+            "weft_dataset_from_images: the images have %" PRId64 " channels of %" PRId64 " x %" PRId64
+            " pixels, expected 1 to %d channels and sides of 1 or more",
             c, h, w, WEFT_MAX_IMAGE_CHANNELS);
     if (h > INT32_MAX || w > INT32_MAX || images->examples > PTRDIFF_MAX / (size_t)(h * w) / (size_t)c)
         WI_FAIL(WEFT_ERROR_SHAPE,
-            "weft_dataset_from_images: %zu images of %" PRId64 " x %" PRId64 " x %" PRId64 " bytes overflow",
+            "weft_dataset_from_images: %zu images of %" PRId64 " x %" PRId64 " x %" PRId64
+            " bytes are more than memory can address",
             images->examples, c, h, w);
     if (images->layout != WEFT_CHANNELS_FIRST && images->layout != WEFT_CHANNELS_LAST)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_images: a layout of %d", (int)images->layout);
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_from_images: layout is %d, which is not a weft_image_layout", (int)images->layout);
     if (images->examples == 0 || !images->pixels)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_images: %zu images, pixels %s; expected some",
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_from_images: examples is %zu and pixels is %s, expected 1 or more images and their "
+            "pixels",
             images->examples, images->pixels ? "given" : "NULL");
     return WEFT_OK;
 }
@@ -242,7 +246,7 @@ weft_status weft_dataset_with_image_options(
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_with_image_options: dataset and images must not be NULL");
     *dataset = NULL;
     if (!images->source || images->source->make != make_example)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_with_image_options: this is not a dataset of images");
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_with_image_options: the dataset is not one of images");
     image_source *source = NULL;
     WI_TRY(make_source(&source, ((image_source *)(void *)images->source)->store, options));
     const weft_status status = create_like(dataset, images, source);
@@ -267,8 +271,8 @@ static weft_status load(
     pipeline->width = width;
     if (wi_pipeline_bytes(pipeline) != bytes)
         WI_FAIL(WEFT_ERROR_SHAPE,
-            "weft_load_image: '%s' becomes %" PRId64 " channels of %" PRId64 " x %" PRId64
-            " pixels, %zu bytes; there is room for %zu",
+            "weft_load_image: '%s' gives %" PRId64 " channels of %" PRId64 " x %" PRId64
+            " pixels, %zu bytes, but data has %zu bytes",
             path, pipeline->channels, height, width, wi_pipeline_bytes(pipeline), bytes);
     return wi_pipeline_run(pipeline, view, 3, path, &(wi_example){0}, workspace, data);
 }

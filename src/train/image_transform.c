@@ -61,36 +61,41 @@ static weft_status check_transform(const weft_transform *t, size_t i) {
     const char *const name = names[t->kind];
     if (t->kind == WEFT_TRANSFORM_RANDOM_FLIP) {
         if (!(t->probability >= 0 && t->probability <= 1))
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "images: transform %zu, %s: a probability of %g, not in 0..1", i,
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "images: transform %zu, %s: probability is %g, expected 0 to 1", i,
                 name, t->probability);
         return WEFT_OK;
     }
     if (t->height < 1 || t->width < 1 || t->height > MAX_SIDE || t->width > MAX_SIDE)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "images: transform %zu, %s: a size of %" PRId64 " x %" PRId64 ", sides must be in 1..%d", i, name,
-            t->height, t->width, MAX_SIDE);
+            "images: transform %zu, %s: the size is %" PRId64 " x %" PRId64 ", expected sides of 1 to %d", i,
+            name, t->height, t->width, MAX_SIDE);
     if (t->padding < 0 || t->padding > MAX_SIDE)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "images: transform %zu, %s: a padding of %" PRId64 ", not in 0..%d", i,
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "images: transform %zu, %s: padding is %" PRId64 ", expected 0 to %d", i,
             name, t->padding, MAX_SIDE);
     WI_TRY(WI_CHECK_NUMBERS("images", {"least_ratio", t->least_ratio}, {"most_ratio", t->most_ratio}));
     if (t->kind == WEFT_TRANSFORM_RANDOM_RESIZED_CROP &&
         !(t->least_area > 0 && t->least_area <= t->most_area && t->most_area <= 1 && t->least_ratio > 0 &&
             t->least_ratio <= t->most_ratio && t->most_ratio < INFINITY))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "images: transform %zu, %s: areas %g..%g must lie in 0..1, ratios %g..%g above 0", i, name,
-            t->least_area, t->most_area, t->least_ratio, t->most_ratio);
+            "images: transform %zu, %s: the areas are %g to %g and the ratios %g to %g, expected areas from "
+            "above 0 to 1 and ratios above 0, in ascending order",
+            i, name, t->least_area, t->most_area, t->least_ratio, t->most_ratio);
     return WEFT_OK;
 }
 
 static weft_status check_options(const weft_image_options *options, int64_t channels) {
     if (options->transform_count > WEFT_MAX_TRANSFORMS || (options->transform_count && !options->transforms))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "images: %zu transforms, expected at most %d and not NULL",
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "images: transform_count is %zu, expected at most %d, and transforms must not be NULL",
             options->transform_count, WEFT_MAX_TRANSFORMS);
     if (options->layout != WEFT_CHANNELS_FIRST && options->layout != WEFT_CHANNELS_LAST)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "images: a layout of %d", (int)options->layout);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "images: layout is %d, which is not a weft_image_layout",
+            (int)options->layout);
     if (options->channels && options->channels != channels &&
         !((options->channels == 1 && channels == 3) || (options->channels == 3 && channels == 1)))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "images: %d channels of %" PRId64 "; only 3 become 1, and 1 becomes 3",
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "images: the option channels is %d, but the images have %" PRId64
+            "; only 3 channels can be converted to 1, and 1 to 3",
             options->channels, channels);
     return WEFT_OK;
 }
@@ -127,7 +132,7 @@ static weft_status set_channels(wi_image_pipeline *pipeline, const weft_image_op
         changes = changes || has_deviation || options->mean[c] != 0.0f;
     }
     if (options->bytes && changes)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "images: mean and deviation need an f32 column, not bytes");
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "images: the options mean and deviation need f32 images, not bytes");
     for (int64_t c = 0; c < pipeline->channels; c++)
         WI_TRY(set_channel(pipeline, c, channel_number(options->mean, c),
             has_deviation ? channel_number(options->deviation, c) : 1.0f));
@@ -228,7 +233,8 @@ static weft_status resize(running *r, int64_t height, int64_t width) {
     const wi_resize_blocks blocks = {
         .target = WI_BLOCK_RESIZED + second, .rows = WI_BLOCK_ROWS, .weights = WI_BLOCK_WEIGHTS};
     if (height > MAX_SIDE || width > MAX_SIDE)
-        WI_FAIL(WEFT_ERROR_SHAPE, "'%s': resized to %" PRId64 " x %" PRId64 " pixels, sides may have %d",
+        WI_FAIL(WEFT_ERROR_SHAPE,
+            "'%s' would be resized to %" PRId64 " x %" PRId64 " pixels, but a side may have at most %d",
             r->name, height, width, MAX_SIDE);
     return wi_view_resize(&r->view, r->channels, height, width, r->workspace, &blocks);
 }
@@ -238,8 +244,8 @@ static weft_status random_crop(running *r, const weft_transform *t, const uint32
     const int64_t right = r->view.width + 2 * t->padding - t->width;
     if (down < 0 || right < 0)
         WI_FAIL(WEFT_ERROR_SHAPE,
-            "'%s': %" PRId64 " x %" PRId64 " pixels with a padding of %" PRId64
-            ", too small for a random_crop of %" PRId64 " x %" PRId64,
+            "'%s' has %" PRId64 " x %" PRId64 " pixels, which with a padding of %" PRId64
+            " is too small for a random_crop of %" PRId64 " x %" PRId64,
             r->name, r->view.height, r->view.width, t->padding, t->height, t->width);
     const int64_t top = below(words[0], down + 1), left = below(words[1], right + 1);
     wi_view_crop(&r->view, top - t->padding, left - t->padding, t->height, t->width);
@@ -367,8 +373,8 @@ weft_status wi_pipeline_run(const wi_image_pipeline *pipeline, wi_image_view vie
     if (r.channels < pipeline->channels) r.view.channel = 0; /* grey for each colour */
     if (r.view.height != pipeline->height || r.view.width != pipeline->width)
         WI_FAIL(WEFT_ERROR_SHAPE,
-            "'%s' becomes %" PRId64 " x %" PRId64 " pixels, the dataset's images are %" PRId64 " x %" PRId64
-            " (resize or crop them to one size)",
+            "'%s' gives %" PRId64 " x %" PRId64 " pixels, but the dataset's images are %" PRId64 " x %" PRId64
+            "; resize or crop all images to one size",
             name, r.view.height, r.view.width, pipeline->height, pipeline->width);
     return write_result(&r, target);
 }

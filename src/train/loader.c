@@ -199,14 +199,17 @@ static weft_status read_options(
     const weft_dataset *dataset, weft_loader_options *options, const weft_loader_options *given) {
     WI_TRY(WI_OPTIONS(options, given, "weft_loader_create", WEFT_LOADER_OPTIONS_INIT));
     if (dataset->examples > UINT32_MAX)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "loader: %zu examples, at most %u", dataset->examples, UINT32_MAX);
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "loader: the dataset has %zu examples, expected at most %u",
+            dataset->examples, UINT32_MAX);
     WI_TRY(WI_CHECK_NUMBERS("loader", {"batch", (double)options->batch},
         {"prefetch", (double)options->prefetch}, {"threads", (double)options->threads}));
     if (options->drop_last && options->batch > dataset->examples)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "loader: a batch of %zu with drop_last, but only %zu examples",
-            options->batch, dataset->examples);
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "loader: batch is %zu with drop_last, but the dataset has only %zu examples", options->batch,
+            dataset->examples);
     if (options->threads > MAX_THREADS)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "loader: %zu threads, at most %d", options->threads, MAX_THREADS);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "loader: threads is %zu, expected at most %d", options->threads,
+            MAX_THREADS);
     return WEFT_OK;
 }
 
@@ -313,7 +316,8 @@ weft_status weft_loader_create(
     pthread_cond_init(&made->ready, NULL);
     weft_status status = WEFT_OK;
     if (made->prefetch > SIZE_MAX / 4 / dataset->count)
-        status = wi_fail(WEFT_ERROR_ARGUMENT, "loader: a prefetch of %zu batches", made->prefetch);
+        status = wi_fail(WEFT_ERROR_ARGUMENT,
+            "loader: prefetch is %zu batches, which is more than memory can address", made->prefetch);
     made->slots = 2 * made->prefetch;
     if (status == WEFT_OK) status = allocate_ring(made);
     if (status == WEFT_OK) status = start_threads(made);
@@ -367,7 +371,7 @@ weft_status wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch
 weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void **columns) {
     if (!loader || !examples || !columns)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_loader_next: loader, examples and columns must not be NULL");
-    if (!loader->begun) WI_FAIL(WEFT_ERROR_STATE, "weft_loader_next: weft_loader_begin was not called");
+    if (!loader->begun) WI_FAIL(WEFT_ERROR_STATE, "weft_loader_next: call weft_loader_begin first");
     WI_TRY(wi_process_check_driver());
     *examples = 0;
     weft_status status = WEFT_OK;

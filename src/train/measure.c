@@ -23,8 +23,9 @@ static weft_status measure_shape(wi_measure *item, const weft_metric *metric, co
     if (output->has_length && wi_shape_has_length(&output->shape, output->graph->length_symbol)) {
         char text[WI_SHAPE_TEXT];
         WI_FAIL(WEFT_ERROR_SHAPE,
-            "trainer: the metric '%s' is of %s; it takes no size that plans give but the batch", metric->name,
-            wi_shape_print(&output->shape, text));
+            "trainer: the output of the metric '%s' has the shape %s, expected no variable size except the "
+            "batch",
+            metric->name, wi_shape_print(&output->shape, text));
     }
     item->rows = 1;
     for (int axis = 1; axis < rank && good; axis++) {
@@ -71,8 +72,7 @@ static weft_status follow_loss(weft_metric *metric, const wi_feed_input *labels)
     if (metric->ignore && !labels->differs && labels->counted_ignored != metric->ignored_label)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "trainer: the metric '%s' ignores the label %" PRId32
-            " of '%s', and the loss %s: they would count "
-            "different labels",
+            " of '%s', but the loss ignores %s: they would count different labels",
             metric->name, metric->ignored_label, metric->target, ignored_text(labels->counted_ignored, text));
     if (metric->ignore || labels->differs || labels->counted_ignored == INT64_MIN) return WEFT_OK;
     metric->ignore = true;
@@ -89,10 +89,9 @@ static weft_status check_lengths(const weft_metric *metric, const wi_feed_input 
     if (mask ? strcmp(mask, metric->lengths) == 0 : !unmasked || labels->counted_ignored != INT64_MIN)
         return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "trainer: the metric '%s' counts the labels '%s' by the lengths '%s', and the loss %s%s%s: they "
-        "would "
-        "count different labels",
-        metric->name, metric->target, metric->lengths, mask ? "by '" : "counts all of them", mask ? mask : "",
+        "trainer: the metric '%s' counts the labels '%s' by the lengths '%s', but the loss counts %s%s%s: "
+        "they would count different labels",
+        metric->name, metric->target, metric->lengths, mask ? "them by '" : "all of them", mask ? mask : "",
         mask ? "'" : "");
 }
 
@@ -102,8 +101,8 @@ static weft_status check_weights(const weft_metric *metric, const wi_feed_input 
     const char *const name = weft_tensor_name(target->weights);
     if (strcmp(name, metric->weights) == 0) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "trainer: the metric '%s' weights '%s' by '%s', and the loss by '%s': they would weight the same "
-        "examples differently",
+        "trainer: the metric '%s' weights '%s' by '%s', but the loss weights it by '%s': they would weight "
+        "the same examples differently",
         metric->name, metric->target, metric->weights, name);
 }
 
@@ -195,7 +194,7 @@ static weft_status check_shape(const wi_measure *item, const weft_column *column
              given = {.rank = column->rank + 1, .dims = {WEFT_BATCH}};
     for (int i = 0; i < rank; i++) wanted.dims[i + 1] = dims[i];
     for (int i = 0; i < column->rank; i++) given.dims[i + 1] = column->dims[i];
-    WI_FAIL(WEFT_ERROR_SHAPE, "trainer: the target '%s' of the metric '%s' is %s, its output needs %s",
+    WI_FAIL(WEFT_ERROR_SHAPE, "trainer: the target '%s' of the metric '%s' is %s, but its output needs %s",
         item->target, item->name, wi_shape_print(&given, got), wi_shape_print(&wanted, expected));
 }
 
@@ -211,9 +210,8 @@ static weft_status bind_weights(wi_measure *item, const weft_dataset *dataset) {
     const size_t numbers = numbers_of(column);
     if (column->dtype != WEFT_F32 || (numbers != 1 && !same_dims(column, item->dims, item->rank)))
         WI_FAIL(WEFT_ERROR_SHAPE,
-            "trainer: the weights '%s' of the metric '%s' are %zu numbers of %s an example, expected f32, 1 "
-            "or one "
-            "for each of its %zu rows",
+            "trainer: the weights '%s' of the metric '%s' have %zu numbers of %s per example, expected f32 "
+            "and one number, or one for each of the %zu rows of the target",
             item->weights, item->name, numbers, weft_dtype_name(column->dtype), item->rows);
     item->rows_per_weight = item->rows / numbers;
     return WEFT_OK;
@@ -225,7 +223,7 @@ static weft_status bind_lengths(wi_measure *item, const weft_dataset *dataset) {
     WI_TRY(find_column(item, dataset, "column of lengths", item->lengths, &item->length_column));
     const weft_column *const column = &dataset->columns[item->length_column];
     if (column->dtype == WEFT_I32 && numbers_of(column) == 1) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_SHAPE, "trainer: the lengths '%s' of the metric '%s' are not one i32 an example",
+    WI_FAIL(WEFT_ERROR_SHAPE, "trainer: the lengths '%s' of the metric '%s' must be one i32 per example",
         item->lengths, item->name);
 }
 

@@ -78,13 +78,13 @@ static bool is_per_class(weft_metric_kind kind) {
 
 weft_status wi_metric_check(const weft_metric *metric) {
     if (metric->kind < WEFT_ACCURACY || metric->kind > WEFT_PERPLEXITY)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: unknown kind %d", (int)metric->kind);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: kind is %d, not a weft_metric_kind", (int)metric->kind);
     if ((unsigned)metric->average > WEFT_AVERAGE_BINARY)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: unknown average %d", (int)metric->average);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: average is %d, not a weft_average", (int)metric->average);
     WI_TRY(WI_CHECK_NUMBERS(
         "metric", {"k", (double)metric->k}, {"ignored_label", (double)metric->ignored_label}));
     if (metric->kind == WEFT_TOP_K && metric->k < 1)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: top-k with k = %" PRId64 ", expected 1 or more", metric->k);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: top-k: k is %" PRId64 ", expected 1 or more", metric->k);
     if (metric->name && (!*metric->name || strlen(metric->name) >= WI_METRIC_NAME))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: the name '%.80s' is not 1 to %d bytes long", metric->name,
             WI_METRIC_NAME - 1);
@@ -107,15 +107,16 @@ void wi_metric_name(const weft_metric *metric, char name[WI_METRIC_NAME]) {
 static weft_status check_width(const weft_metric *metric, int64_t width) {
     const int64_t classes = width == 1 ? 2 : width;
     if (width < 1 || width > INT32_MAX)
-        WI_FAIL(
-            WEFT_ERROR_ARGUMENT, "weft_metric_create: width %" PRId64 ", expected 1 to %d", width, INT32_MAX);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_create: width is %" PRId64 ", expected 1 to %d", width,
+            INT32_MAX);
     if (metric->kind == WEFT_TOP_K && metric->k > classes)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_create: top-k with k = %" PRId64 " of %" PRId64 " classes",
-            metric->k, classes);
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_metric_create: top-k: k is %" PRId64 " of only %" PRId64 " classes", metric->k, classes);
     if (is_per_class(metric->kind) && metric->average == WEFT_AVERAGE_BINARY && classes != 2)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_create: a binary average of %" PRId64 " classes", classes);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_create: a binary average needs 2 classes, not %" PRId64,
+            classes);
     if (metric->kind == WEFT_PERPLEXITY && width == 1)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_create: perplexity of width 1, expected a logit a class");
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_create: perplexity needs a width of one logit per class");
     return WEFT_OK;
 }
 
@@ -326,10 +327,10 @@ static weft_status check_rows(
 static weft_status check_targets(const char *call, const weft_metric_state *state, bool labels) {
     if (labels && wi_metric_takes_values(state->metric.kind))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "%s: mean absolute error and R² have no labels; use targets, or weft_metric_update_values", call);
+            "%s: mean absolute error and R² take no labels; use targets, or weft_metric_update_values", call);
     if (!labels && !wi_metric_takes_values(state->metric.kind) && state->width != 1)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: a metric of %zu classes counts labels; use weft_metric_update",
-            call, state->classes);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: a metric of %zu classes needs labels; use weft_metric_update", call,
+            state->classes);
     return WEFT_OK;
 }
 
@@ -340,11 +341,11 @@ weft_status weft_metric_add(weft_metric_state *state, const weft_metric_rows *gi
     const void *const targets = rows.labels ? (const void *)rows.labels : rows.targets;
     WI_TRY(check_rows(call, state, rows.rows, rows.outputs, targets));
     if (rows.labels && rows.targets)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: labels and targets are given; expected one of them", call);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: labels and targets are both given; give one of them", call);
     if (targets) WI_TRY(check_targets(call, state, rows.labels != NULL));
     if (rows.lengths && (rows.length == 0 || rows.rows % rows.length))
-        WI_FAIL(
-            WEFT_ERROR_ARGUMENT, "%s: %zu rows are not sequences of %zu rows", call, rows.rows, rows.length);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %zu rows cannot be divided into sequences of length %zu", call,
+            rows.rows, rows.length);
     const wi_metric_rows own = {
         rows.rows, rows.outputs, NULL, rows.labels, rows.targets, rows.weights, 1, rows.lengths, rows.length};
     return wi_metric_add(call, state, &own);

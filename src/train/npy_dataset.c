@@ -22,7 +22,7 @@ static weft_status read_source(
     WI_TRY(wi_file_read_by(rules, spec->path, &it->bytes, &size));
     WI_TRY(wi_npy_parse(&it->npy, spec->path, it->bytes, size));
     if (it->npy.rank == 0)
-        WI_FAIL(WEFT_ERROR_SHAPE, "'%s': a single number, expected an array of (examples, ...)", spec->path);
+        WI_FAIL(WEFT_ERROR_SHAPE, "'%s' has a single number, expected an array (examples, ...)", spec->path);
     if (spec->dtype == WEFT_F32) WI_TRY(wi_npy_check_exact(&it->npy, spec->name));
     *column = (weft_column){.name = spec->name, .dtype = spec->dtype, .rank = it->npy.rank - 1};
     memcpy(column->dims, it->npy.dims + 1, (size_t)column->rank * sizeof *column->dims);
@@ -35,7 +35,7 @@ static weft_status build(weft_dataset **dataset, weft_context *context, const we
         WI_TRY(check_column(&specs[i], i));
         WI_TRY(read_source(&sources[i], &context->files, &specs[i], &columns[i]));
         if (sources[i].npy.dims[0] != sources[0].npy.dims[0])
-            WI_FAIL(WEFT_ERROR_SHAPE, "'%s' holds %" PRId64 " examples, '%s' %" PRId64, specs[0].path,
+            WI_FAIL(WEFT_ERROR_SHAPE, "'%s' has %" PRId64 " examples, but '%s' has %" PRId64, specs[0].path,
                 sources[0].npy.dims[0], specs[i].path, sources[i].npy.dims[0]);
     }
     WI_TRY(wi_dataset_create(dataset, context, (size_t)sources[0].npy.dims[0], columns, count));

@@ -118,7 +118,9 @@ static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
         pass->full = pass->rest = NULL;
     }
     WI_TRY(status);
-    if (pass->feed.waits) WI_FAIL(WEFT_ERROR_SHAPE, "no column of the dataset says how long WEFT_LENGTH is");
+    if (pass->feed.waits)
+        WI_FAIL(WEFT_ERROR_SHAPE,
+            "no column of the dataset has an axis for WEFT_LENGTH, so the length of the batch is unknown");
     WI_TRY(wi_measures_bind(&pass->measures, dataset));
     WI_TRY(recode(pass, dataset));
     return wi_feed_check_labels(&pass->feed, pass->dataset);
@@ -149,14 +151,15 @@ weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
         pass->drop_last ? dataset->examples - dataset->examples % pass->batch : dataset->examples;
     if (pass->drop_last && examples == 0)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "a dataset of %zu examples has no batch of %zu, and with drop_last no other is trained",
+            "the dataset has only %zu examples, fewer than one batch of %zu, and drop_last skips smaller "
+            "batches",
             dataset->examples, pass->batch);
     if (examples >= pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, pass->batch));
     if (examples % pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, examples % pass->batch));
     const bool stale = pass->known && pass->known_version != wi_graph_encodings_version(pass->known);
     if (pass->given != dataset || stale) {
         if (dataset->count > WI_PASS_COLUMNS)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "a dataset of %zu columns; a trainer takes at most %d",
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "the dataset has %zu columns, but a trainer takes at most %d",
                 dataset->count, WI_PASS_COLUMNS);
         forget_dataset(pass);
         const weft_status status = bind(pass, dataset);

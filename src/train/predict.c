@@ -77,11 +77,12 @@ static weft_status get_plan(weft_plan **plan, plan_cache *cache, const wanted *w
 static weft_status bind_inputs(
     wi_feed *feed, const weft_graph *graph, const weft_column *inputs, size_t count, const void **data) {
     if (count > MAX_INPUTS)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: %zu inputs, at most %d", count, MAX_INPUTS);
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "weft_predict: count is %zu inputs, expected at most %d", count, MAX_INPUTS);
     WI_TRY(wi_feed_bind(feed, inputs, count));
     for (size_t i = 0; i < count; i++) {
         if (!inputs[i].name || !wi_feed_find(feed, inputs[i].name))
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: the output has no input '%s'",
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: the outputs do not depend on an input '%s'",
                 inputs[i].name ? inputs[i].name : "(NULL)");
         if (!inputs[i].data)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: input '%s' has no data", inputs[i].name);
@@ -102,8 +103,8 @@ static void wait_after_failure(weft_plan *plan) {
 
 static weft_status check_outputs(wanted *w, const weft_prediction *outputs, size_t count) {
     if (!outputs || count == 0 || count > MAX_OUTPUTS)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: %zu outputs, expected 1 to %d", outputs ? count : 0,
-            MAX_OUTPUTS);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: the number of outputs is %zu, expected 1 to %d",
+            outputs ? count : 0, MAX_OUTPUTS);
     *w = (wanted){.count = count};
     for (size_t i = 0; i < count; i++) {
         if (!outputs[i].output) return wi_fail_null("weft_predict", "output");
@@ -128,7 +129,7 @@ weft_status weft_predict_all(const weft_prediction *outputs, size_t output_count
     wanted w;
     WI_TRY(check_outputs(&w, outputs, output_count));
     if ((!inputs && count) || batch == 0 || batch > INT32_MAX)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: inputs must not be NULL, batch (%zu) in 1..%d", batch,
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: inputs is NULL, or batch is %zu, expected 1 to %d", batch,
             INT32_MAX);
     w.batch = batch;
     weft_graph *const graph = w.outputs[0]->graph;

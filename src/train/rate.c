@@ -32,23 +32,22 @@ weft_status wi_rate_init(wi_rate *rate, weft_graph *graph, weft_tensor *const *u
         .accumulate = accumulate > 1 ? accumulate : 1,
         .scalar = rates_of(graph, updates, &count)};
     if (!rate->scalar && (rate->schedule.kind != WEFT_SCHEDULE_CONSTANT || rate->schedule.warmup))
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_trainer_create: a schedule changes the rate of weft_minimize, which has not been called");
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: the option schedule changes the rate of "
+                                     "weft_minimize, which has not been called");
     if (count > 1 && (rate->schedule.kind != WEFT_SCHEDULE_CONSTANT || rate->schedule.warmup))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_trainer_create: a schedule changes one rate, and the updates are of %zu optimizers: set "
-            "their "
-            "rates in a step callback, by weft_schedule_rate and weft_scalar_set",
+            "weft_trainer_create: the option schedule changes one rate, but there are %zu optimizers: set "
+            "their rates in a step callback with weft_schedule_rate and weft_scalar_set",
             count);
     if (rate->scalar && wi_scalar_has_rule(rate->scalar) &&
         (rate->schedule.kind != WEFT_SCHEDULE_CONSTANT || rate->schedule.warmup))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: the optimizer has a schedule of its own, and the "
-                                     "trainer another: set one of "
-                                     "them");
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: the optimizer and the trainer both have a schedule: set one of them");
     if (rate->schedule.kind != WEFT_SCHEDULE_PLATEAU)
         return weft_schedule_rate(&rate->schedule, rate->base, 0, &first);
     if (!options->validation)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: a plateau schedule needs a validation dataset");
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: a plateau schedule needs the option validation, a dataset");
     weft_plateau probe = {0};
     return weft_plateau_rate(&rate->schedule, &probe, rate->base, 0, &first);
 }

@@ -33,8 +33,8 @@ static weft_status fail_unknown(
         used += wrote > 0 ? (size_t)wrote : 0;
     }
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "column '%.100s': example %zu is '%.100s', which is not one of the %zu categories of the training: "
-        "%s",
+        "column '%.100s': example %zu is '%.100s', which is not one of the %zu categories of the training "
+        "data: %s",
         column->name, example, column->encoding->texts[number], known->count, names);
 }
 

@@ -46,7 +46,8 @@ static weft_status measure(series *s, const char *path, bool keep) {
         double sum = 0, squares = 0;
         for (size_t r = 0; r < s->count; r++)
             if (!isfinite(s->rows[r * s->fields + f]))
-                WI_FAIL(WEFT_ERROR_FORMAT, "'%s': row %zu of the data: a number is not finite", path, r + 1);
+                WI_FAIL(WEFT_ERROR_FORMAT, "'%s': row %zu of the data has a number that is not finite", path,
+                    r + 1);
         for (size_t r = 0; r < s->split; r++) sum += (double)s->rows[r * s->fields + f];
         const double mean = sum / (double)s->split;
         for (size_t r = 0; r < s->split; r++) {
@@ -111,10 +112,10 @@ static weft_status make_parts(weft_dataset **training, weft_dataset **validation
     const size_t train = window_count(s, 0, s->split), rest = window_count(s, first, s->count);
     if (train == 0)
         WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': %zu rows to train on are too few for a window of %zu and %zu to forecast", path, s->split,
-            s->window, s->horizon);
+            "'%s': %zu rows for training are too few for a window of %zu rows and a horizon of %zu", path,
+            s->split, s->window, s->horizon);
     if (s->split < s->count && rest == 0)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu rows to validate with are too few for %zu to forecast", path,
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu rows for validation are too few for a horizon of %zu", path,
             s->count - s->split, s->horizon);
     WI_TRY(make_windows(training, context, s, 0, train));
     if (!validation || s->split == s->count) return WEFT_OK;
@@ -129,10 +130,12 @@ static weft_status read_options(weft_series_options *options, const weft_series_
     WI_TRY(WI_OPTIONS(options, given, "weft_dataset_open_series", WEFT_SERIES_OPTIONS_INIT));
     if (!(options->validation >= 0 && options->validation < 1))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_dataset_open_series: validation is %g, expected 0 or more, below 1", options->validation);
+            "weft_dataset_open_series: validation is %g, expected 0 or more and below 1",
+            options->validation);
     if (options->like && options->keep_scale)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_series: like normalises the numbers, and keep_scale "
-                                     "does not: give one of them");
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_open_series: the options like, which normalises the numbers, "
+            "and keep_scale, which does not, are both set: set one of them");
     if (options->window > INT32_MAX || options->horizon > INT32_MAX || options->stride > INT32_MAX)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_series: window, horizon or stride is above %d",
             INT32_MAX);
@@ -158,7 +161,8 @@ weft_status weft_dataset_open_series(weft_dataset **training, weft_dataset **val
     s.split = s.count - (size_t)((double)s.count * options->validation);
     weft_status status = WEFT_OK;
     if (s.fields > WEFT_MAX_SERIES)
-        status = wi_fail(WEFT_ERROR_ARGUMENT, "weft_dataset_open_series: %zu fields, at most %d", s.fields,
+        status = wi_fail(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_open_series: the file has %zu fields, expected at most %d", s.fields,
             WEFT_MAX_SERIES);
     if (status == WEFT_OK) status = measure(&s, path, options->keep_scale);
     if (status == WEFT_OK && options->like) status = take_scale(&s, options->like);

@@ -47,7 +47,8 @@ weft_status weft_dataset_split(
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_split: drawn, others and dataset must not be NULL");
     *drawn = *others = NULL;
     if (count == 0 || count >= dataset->examples)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_split: %zu of %zu examples; both parts need at least one",
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_split: count is %zu of %zu examples, but both parts need at least one example",
             count, dataset->examples);
     const weft_allocator *const allocator = dataset->context->allocator;
     bool *const mask = wi_allocate_array(allocator, dataset->examples, sizeof *mask);

@@ -12,8 +12,8 @@ static weft_status read_options(
     const char *call, weft_text_options *options, const weft_text_options *given) {
     WI_TRY(WI_OPTIONS(options, given, call, WEFT_TEXT_OPTIONS_INIT));
     if (options->streams > INT32_MAX || options->steps > INT32_MAX)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %zu streams of %zu steps, expected at most %d of each", call,
-            options->streams, options->steps, INT32_MAX);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: streams is %zu and steps is %zu, expected at most %d for each",
+            call, options->streams, options->steps, INT32_MAX);
     return WEFT_OK;
 }
 

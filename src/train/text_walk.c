@@ -56,8 +56,9 @@ weft_status wi_text_check(weft_text_level level, const char *name, const char *t
         length = wi_utf8_length(text + at, bytes - at);
         if (length == 0)
             WI_FAIL(WEFT_ERROR_FORMAT,
-                "%s: line %zu, byte %zu of the text (from 0): 0x%02X is not UTF-8, which words must be", name,
-                line, at, (unsigned)(unsigned char)text[at]);
+                "%s: line %zu, byte %zu of the text (counted from 0): 0x%02X is not valid UTF-8, which words "
+                "need",
+                name, line, at, (unsigned)(unsigned char)text[at]);
         if (text[at] == '\n') line++;
     }
     return WEFT_OK;
@@ -73,8 +74,8 @@ static weft_status unknown_token(const wi_text_walk *walk, wi_token token) {
     }
     shown[used] = '\0';
     WI_FAIL(WEFT_ERROR_FORMAT,
-        "%s: line %zu, byte %zu of the text (from 0): '%s' is not in the vocabulary, which has no token for "
-        "unknown ones",
+        "%s: line %zu, byte %zu of the text (counted from 0): '%s' is not in the vocabulary, which has no "
+        "unknown token",
         walk->name, walk->line, walk->begin, shown);
 }
 

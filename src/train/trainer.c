@@ -14,8 +14,9 @@
 static weft_status check_assignments(
     const weft_tensor *loss, const char *what, weft_tensor *const *assignments, size_t count, size_t most) {
     if (count > most || (count && !assignments))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: %zu %ss, expected at most %zu and not NULL", count,
-            what, most);
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: there are %zu %ss, expected at most %zu, and the array must not be NULL",
+            count, what, most);
     for (size_t i = 0; i < count; i++) {
         const weft_tensor *const assignment = assignments[i];
         if (!assignment) return wi_fail_null("weft_trainer_create", *what == 'u' ? "an update" : "a carry");
@@ -29,7 +30,8 @@ static weft_status check_assignments(
 
 static weft_status check_options(weft_tensor *loss, const weft_trainer_options *options) {
     if (options->not_finite != WEFT_NOT_FINITE_STOP && options->not_finite != WEFT_NOT_FINITE_CONTINUE)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: not_finite is %d", (int)options->not_finite);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: not_finite is %d, which is not a weft_not_finite",
+            (int)options->not_finite);
     WI_TRY(WI_CHECK_NUMBERS("weft_trainer_create", {"epochs", (double)options->epochs},
         {"batch", (double)options->batch}, {"ignored_label", (double)options->ignored_label},
         {"loader_threads", (double)options->loader_threads},
@@ -38,16 +40,19 @@ static weft_status check_options(weft_tensor *loss, const weft_trainer_options *
         {"checkpoint_every.seconds", options->checkpoint_every.seconds},
         {"checkpoint_keep", (double)options->checkpoint_keep}));
     if (options->batch > INT32_MAX)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: a batch of %zu", options->batch);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: batch is %zu, expected at most 2^31 - 1",
+            options->batch);
     if (options->logits && weft_tensor_graph(options->logits) != weft_tensor_graph(loss))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: loss and logits are of different graphs");
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: loss and logits belong to different graphs");
     if (options->metric_count > WEFT_MAX_METRICS || (options->metric_count && !options->metrics))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: %zu metrics, expected at most %d and not NULL",
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: metric_count is %zu, expected at most %d, and metrics must not be NULL",
             options->metric_count, WEFT_MAX_METRICS);
     if (options->checkpoint_extra_count > WEFT_MAX_EXTRAS ||
         (options->checkpoint_extra_count && !options->checkpoint_extras))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_trainer_create: %zu checkpoint_extras, expected at most %d and not NULL",
+            "weft_trainer_create: checkpoint_extra_count is %zu, expected at most %d, and checkpoint_extras "
+            "must not be NULL",
             options->checkpoint_extra_count, WEFT_MAX_EXTRAS);
     WI_TRY(check_assignments(loss, "update", options->updates, options->update_count, WEFT_MAX_UPDATES));
     return check_assignments(loss, "carry", options->carries, options->carry_count, WEFT_MAX_CARRIES);
@@ -123,13 +128,12 @@ static weft_status keep_metrics(weft_trainer *trainer) {
         if (!metric->output) metric->output = options->output ? options->output : options->logits;
         if (!metric->output)
             WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "weft_trainer_create: the metric '%s' has no output, and there is no option output nor "
-                "logits",
+                "weft_trainer_create: the metric '%s' has no output to measure; set its field output, or the "
+                "option output or logits",
                 metric->name);
         if (weft_tensor_graph(metric->output) != trainer->graph)
             WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "weft_trainer_create: loss and the output of the metric '%s' are of "
-                "different graphs",
+                "weft_trainer_create: the loss and the output of the metric '%s' belong to different graphs",
                 metric->name);
     }
     options->metrics = trainer->metrics;
@@ -143,9 +147,8 @@ static weft_status check_output_form(const char *metric, const weft_tensor *outp
     const bool single = weft_tensor_rank(output) == 0 || weft_tensor_dimension(output, -1) == 1;
     if (!made_by || !(single || is_perplexity)) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "weft_trainer_create: the metric '%s' takes logits, and its output is what %s gives; give it what %s "
-        "is "
-        "given",
+        "weft_trainer_create: the metric '%s' takes logits, but its output comes from %s; give it the input "
+        "of %s instead",
         metric, made_by, made_by);
 }
 

@@ -39,10 +39,10 @@ static weft_status run_callback(
     wi_error_restore("");
     const weft_status status = trainer->options.step(trainer->options.user, &step);
     if (status != WEFT_OK && *weft_last_error() == '\0')
-        WI_FAIL(status, "the step callback gave %s at step %zu", weft_status_name(status), step.step);
+        WI_FAIL(status, "the step callback returned %s at step %zu", weft_status_name(status), step.step);
     if (status == WEFT_OK && !step.has_loss && plan->run_count == runs)
-        WI_FAIL(WEFT_ERROR_STATE, "the step callback neither ran the plan nor gave a loss at step %zu",
-            step.step);
+        WI_FAIL(
+            WEFT_ERROR_STATE, "the step callback neither ran the plan nor set a loss at step %zu", step.step);
     if (step.has_loss) {
         record->loss = step.loss;
         record->measured = false;
@@ -141,7 +141,7 @@ static weft_status log_step(weft_trainer *trainer, const wi_record *record, size
 static weft_status note_skipped(weft_trainer *trainer, const wi_record *record, size_t step) {
     trainer->info.skipped_steps++;
     wi_log_line(&trainer->context->log, WEFT_LOG_INFO,
-        "step %zu was skipped: its gradients hold inf or NaN; the loss scale is %g now", step,
+        "step %zu was skipped because its gradients have inf or NaN; the loss scale is now %g", step,
         (double)record->scale);
     return WEFT_OK;
 }
@@ -295,7 +295,8 @@ static weft_status try_outputs(const weft_trainer *trainer) {
 static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
     if (trainer->resume.pending && trainer->resume.examples != dataset->examples)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_trainer_run: the checkpoint is of a training over %zu examples, the dataset has %zu",
+            "weft_trainer_run: the checkpoint comes from a training with %zu examples, but the dataset has "
+            "%zu",
             trainer->resume.examples, dataset->examples);
     if (!trainer->knows) trainer->training.known = NULL;
     WI_TRY(wi_pass_prepare(&trainer->training, dataset));

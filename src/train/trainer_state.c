@@ -262,16 +262,18 @@ static weft_status check_options(
     const weft_trainer *trainer, const wi_checkpoint_file *file, const numbers *n) {
     if (n->batch != trainer->options.batch || n->shuffle != trainer->training.shuffle)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "'%s': a training with batches of %zu, %s; this trainer has batches of %zu, %s", file->path,
-            n->batch, n->shuffle ? "shuffled" : "in order", trainer->options.batch,
+            "'%s' comes from a training with batches of %zu examples, %s; this trainer has batches of %zu, "
+            "%s",
+            file->path, n->batch, n->shuffle ? "shuffled" : "in order", trainer->options.batch,
             trainer->training.shuffle ? "shuffled" : "in order");
     if (n->drop_last != trainer->options.drop_last)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "'%s': a training with%s drop_last; this trainer is with%s it",
-            file->path, n->drop_last ? "" : "out", trainer->options.drop_last ? "" : "out");
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "'%s' comes from a training with%s drop_last; this trainer is with%s drop_last", file->path,
+            n->drop_last ? "" : "out", trainer->options.drop_last ? "" : "out");
     if (n->seed != trainer->options.seed)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "'%s': a training with the seed %" PRIu64 "; this trainer has the seed %" PRIu64, file->path,
-            n->seed, trainer->options.seed);
+            "'%s' comes from a training with the seed %" PRIu64 "; this trainer has the seed %" PRIu64,
+            file->path, n->seed, trainer->options.seed);
     return WEFT_OK;
 }
 
@@ -279,7 +281,7 @@ static weft_status read_numbers(const weft_trainer *trainer, const wi_checkpoint
     number_row rows[ROWS];
     const size_t count = list_rows(n, rows);
     if (!wi_checkpoint_find(file, "trainer.steps"))
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s' was not saved by a trainer; weft_checkpoint_load reads what it has",
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s' was not saved by a trainer; use weft_checkpoint_load to read it",
             file->path);
     for (size_t i = 0; i < count; i++) WI_TRY(read_row(file, &rows[i]));
     WI_TRY(read_logs(file, &n->logs));

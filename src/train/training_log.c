@@ -67,7 +67,10 @@ static weft_status check_header(wi_training_log *log, const char *path) {
                       memcmp(data, log->line.data, log->line.length) == 0;
     wi_release(log->allocator, data);
     if (!same)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': its columns are not those of this training; not appended to", path);
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s' is a log with other columns than this training has, so nothing is appended; choose another "
+            "file",
+            path);
     return WEFT_OK;
 }
 
@@ -128,9 +131,8 @@ static weft_status cut_file(wi_training_log *log, int which) {
     wi_release(log->allocator, data);
     if (!fits)
         WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s' is not the log of the training that is resumed: its lines from byte %zu on are not those "
-            "after "
-            "step %zu",
+            "'%s' is not the log of the resumed training: its lines from byte %zu on do not belong to steps "
+            "after step %zu",
             log->paths[which], (size_t)at->bytes[which], at->step);
     return longer ? wi_line_file_cut(log->files[which], at->bytes[which]) : WEFT_OK;
 }

@@ -47,7 +47,8 @@ static char *take_texts(weft_vocabulary *v, const wi_token *tokens, size_t count
 
 weft_status wi_vocabulary_fill(weft_vocabulary *v, const wi_token *tokens, size_t count) {
     if (count == 0 || count >= INT32_MAX / 4)
-        WI_FAIL(WEFT_ERROR_FORMAT, "vocabulary: %zu tokens, expected 1 to %d", count, INT32_MAX / 4);
+        WI_FAIL(
+            WEFT_ERROR_FORMAT, "vocabulary: there are %zu tokens, expected 1 to %d", count, INT32_MAX / 4);
     v->slot_count = 16;
     while (v->slot_count < 2 * count) v->slot_count *= 2;
     v->tokens = wi_allocate_array(v->context->allocator, count, sizeof *v->tokens);
@@ -199,7 +200,8 @@ static weft_status count_tokens(
 static weft_status read_options(weft_vocabulary_options *options, const weft_vocabulary_options *given) {
     WI_TRY(WI_OPTIONS(options, given, "vocabulary", WEFT_VOCABULARY_OPTIONS_INIT));
     if ((unsigned)options->level > WEFT_TEXT_WORDS)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "vocabulary: level is %d", (int)options->level);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "vocabulary: level is %d, which is not a weft_text_level",
+            (int)options->level);
     if (options->maximum_size == 1)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "vocabulary: a maximum_size of 1 leaves only the unknown token");
     return WEFT_OK;

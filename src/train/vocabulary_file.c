@@ -80,12 +80,12 @@ static bool read_token(wi_json *json, wi_token *token) {
 static weft_status read_tokens(loaded *l, const weft_allocator *allocator) {
     wi_json *const json = &l->list;
     const size_t count = wi_json_peek(json) == '[' ? wi_json_count(json) : 0;
-    if (count == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': there is no list \"tokens\", or it is empty", l->path);
+    if (count == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the list \"tokens\" is missing or empty", l->path);
     l->tokens = wi_allocate_array(allocator, count, sizeof *l->tokens);
     if (!l->tokens) return WEFT_ERROR_MEMORY;
     for (bool more = wi_json_enter(json, '['); more; more = wi_json_more(json), l->count++)
         if (!read_token(json, &l->tokens[l->count]))
-            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': token %zu is neither a text nor a byte", l->path, l->count);
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': token %zu is neither a string nor a byte", l->path, l->count);
     return WEFT_OK;
 }
 
@@ -95,7 +95,7 @@ static weft_status read_members(loaded *l) {
     WI_TRY(wi_file_refuse_page(l->path, l->text, l->bytes));
     wi_json json = {l->text + begin, l->text + l->bytes};
     if (!wi_json_check(l->text + begin, l->bytes - begin, &at))
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': not JSON: see byte %zu", l->path, at + begin);
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': not valid JSON at byte %zu", l->path, at + begin);
     for (bool more = wi_json_enter(&json, '{'); more; more = wi_json_more(&json)) {
         const char *const name = wi_json_name(&json, &bytes);
         if (strcmp(name, "weft_vocabulary") == 0) l->has_version = wi_json_integer(&json, &l->version);
@@ -110,10 +110,12 @@ static weft_status read_members(loaded *l) {
 
 static weft_status read_level(const loaded *l, weft_text_level *level) {
     if (!l->has_version)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': no vocabulary: it has no number \"weft_vocabulary\"", l->path);
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s' is not a vocabulary: the number \"weft_vocabulary\" is missing",
+            l->path);
     if (l->version != VERSION)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': a vocabulary of version %" PRId64 "; this library reads version %d",
-            l->path, l->version, VERSION);
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s' is a vocabulary of version %" PRId64 "; this library reads version %d", l->path, l->version,
+            VERSION);
     for (int i = 0; l->level && i < 2; i++) {
         if (strcmp(l->level, level_names[i]) != 0) continue;
         *level = (weft_text_level)i;
@@ -126,8 +128,8 @@ static weft_status set_unknown(const loaded *l, weft_vocabulary *v) {
     const wi_token unknown = wi_unknown_token(v->level);
     v->unknown = weft_vocabulary_find(v, unknown.text, unknown.bytes);
     if (l->has_unknown && l->unknown == v->unknown) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': \"unknown\" is not %d, the number of '%s'", l->path, (int)v->unknown,
-        unknown.text);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': \"unknown\" must be %d, the number of the token '%s'", l->path,
+        (int)v->unknown, unknown.text);
 }
 
 static weft_status read_all(weft_vocabulary **vocabulary, weft_context *context, loaded *l) {

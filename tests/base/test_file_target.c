@@ -130,7 +130,8 @@ static void a_kept_file_is_no_link(void **state) {
     assert_true(!distrusted && !data);
     assert_int_equal(mkdir(path_of("kept folder"), 0700), 0);
     snprintf(path, sizeof path, "%s", path_of("kept folder"));
-    assert_fails(wi_kept_file_read(NULL, path, &data, &bytes, &distrusted), WEFT_ERROR_FILE, "is no file");
+    assert_fails(
+        wi_kept_file_read(NULL, path, &data, &bytes, &distrusted), WEFT_ERROR_FILE, "is not a regular file");
     assert_true(!distrusted && !data);
 }
 

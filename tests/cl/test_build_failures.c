@@ -141,7 +141,8 @@ static void asked_options_reach_the_compiler(void **state) {
     setenv("WEFT_BUILD_OPTIONS", "-weft-unknown", 1);
     if (wi_context_device(context)->caps.quirks &
         WI_QUIRK_SLOW_HEADER) /* others may pass over it, or name it in a log */
-        assert_fails(get(context, source), WEFT_ERROR_ARGUMENT, "refuses WEFT_BUILD_OPTIONS=-weft-unknown");
+        assert_fails(get(context, source), WEFT_ERROR_ARGUMENT,
+            "rejects the options WEFT_BUILD_OPTIONS=-weft-unknown");
     unsetenv("WEFT_BUILD_OPTIONS");
     weft_context_release(context);
     scratch_remove(folder);

@@ -59,12 +59,12 @@ static void bad_options_are_refused(void **state) {
     assert_fails(weft_context_create(&context, OPTIONS(.device = "no such device")), WEFT_ERROR_NO_DEVICE,
         "'no such device'; available: 0:0");
     assert_fails(weft_context_create(&context, OPTIONS(.cl_context = (cl_context)&half)), WEFT_ERROR_ARGUMENT,
-        "go together");
+        "only one of cl_context and cl_device is set");
     assert_fails(weft_context_create(&context, OPTIONS(.cl_queue = (cl_command_queue)&half)),
-        WEFT_ERROR_ARGUMENT, "cl_queue needs");
+        WEFT_ERROR_ARGUMENT, "cl_queue is set without");
     assert_fails(weft_context_create(&context, OPTIONS(.device = "cpu", .cl_context = (cl_context)&half,
                                                    .cl_device = (cl_device_id)&half)),
-        WEFT_ERROR_ARGUMENT, "selector beside");
+        WEFT_ERROR_ARGUMENT, "device and cl_device are both set");
     assert_null(context);
 }
 
@@ -266,7 +266,7 @@ static void objects_that_do_not_fit_are_refused(void **state) {
     const cl_uint before = queue_references(other.queue);
     assert_fails(weft_context_create(&context,
                      OPTIONS(.cl_context = own.cl, .cl_device = own.device, .cl_queue = other.queue)),
-        WEFT_ERROR_ARGUMENT, "cl_queue is not of");
+        WEFT_ERROR_ARGUMENT, "cl_queue does not belong to");
     assert_null(context);
     assert_int_equal(queue_references(other.queue), before);
     cl_command_queue const loose =
@@ -283,7 +283,7 @@ static void objects_that_do_not_fit_are_refused(void **state) {
         if (list.entries[i].device == own.device) continue;
         assert_fails(
             weft_context_create(&context, OPTIONS(.cl_context = own.cl, .cl_device = list.entries[i].device)),
-            WEFT_ERROR_ARGUMENT, "cl_device is not of cl_context");
+            WEFT_ERROR_ARGUMENT, "cl_device is not a device of cl_context");
     }
     wi_device_list_clear(&list);
     close_embedder(&own);

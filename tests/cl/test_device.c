@@ -206,7 +206,7 @@ static void devices_describe_themselves(void **state) {
         assert_true(info.compute_units > 0 && info.global_memory > 0 && info.largest_allocation > 0);
         assert_true(info.largest_allocation <= info.global_memory);
     }
-    assert_fails(weft_device_get(count, &info), WEFT_ERROR_ARGUMENT, "there is no device");
+    assert_fails(weft_device_get(count, &info), WEFT_ERROR_ARGUMENT, "index is");
     assert_fails(weft_device_get(0, NULL), WEFT_ERROR_ARGUMENT, "info is NULL");
     assert_fails(weft_device_count(NULL), WEFT_ERROR_ARGUMENT, "count is NULL");
 }

@@ -56,7 +56,7 @@ static void a_folder_without_kernels_is_told_of(void **state) {
     assert_ok(wi_file_write_atomic(scratch_path(folder, "weave.cl"), "of no kernel", 12));
     setenv("WEFT_KERNEL_DIR", folder, 1);
     wi_kernel_source_check(&to);
-    assert_non_null(strstr(log.text, "has no kernel file; those of the library are used"));
+    assert_non_null(strstr(log.text, "has no kernel file; the library's own files are used"));
     log = (scratch_log){0};
     assert_ok(wi_file_write_atomic(scratch_path(folder, "common.clh"), "of all kernels", 14));
     wi_kernel_source_check(&to);

@@ -107,7 +107,7 @@ static void damaged_answers_are_tried_anew(void **state) {
         weft_context_release(context);
         assert_true(ask(*state, "one", &log, &trials));
         assert_int_equal(trials, 1);
-        assert_non_null(strstr(log.text, "is no answer, and is ignored"));
+        assert_non_null(strstr(log.text, "is not a valid test result and is ignored"));
     }
 }
 

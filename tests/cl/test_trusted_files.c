@@ -82,7 +82,7 @@ static void entries_that_others_may_write_are_not_used(void **state) {
         change_entries(*state, modes[i], 0);
         assert_false(use(*state, &log));
         assert_said_once(&log, "such entries are not used");
-        assert_non_null(strstr(log.text, "others may write to"));
+        assert_non_null(strstr(log.text, "users other than the owner may write to"));
         assert_true(use(*state, &log)); /* it was replaced by a good one */
     }
 }
@@ -246,7 +246,7 @@ static void kernel_files_that_others_may_write_are_not_used(void **state) {
     for (int i = 0; i < 3; i++) {
         assert_int_equal(chmod(parts[i], i == 0 ? 0664 : 0777), 0);
         assert_false(replaces(root, &log));
-        assert_said_once(&log, "WEFT_KERNEL_DIR: others may write to");
+        assert_said_once(&log, "WEFT_KERNEL_DIR: users other than the owner may write to");
         assert_int_equal(chmod(parts[i], 0755), 0);
         assert_true(replaces(root, &log));
         if (geteuid() != 0) continue;
@@ -260,7 +260,7 @@ static void kernel_files_that_others_may_write_are_not_used(void **state) {
     weft_context *const context = open_logged("", &log); /* a context says it */
     weft_context_release(context);
     unsetenv("WEFT_KERNEL_DIR");
-    assert_said_once(&log, "WEFT_KERNEL_DIR: others may write to");
+    assert_said_once(&log, "WEFT_KERNEL_DIR: users other than the owner may write to");
 }
 
 #define WITH_SCRATCH(test) SCRATCH_TEST(test)

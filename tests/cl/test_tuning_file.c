@@ -113,7 +113,7 @@ static void links_lead_to_named_files_only(void **state) {
     assert_int_equal(symlink(shipped, named), 0);
     context = open_context(*state, NULL, &log);
     assert_null(wi_choices_find(wi_context_device(context), site_a));
-    assert_non_null(strstr(log.text, "tuning.txt' is a symbolic link; it is not used"));
+    assert_non_null(strstr(log.text, "tuning.txt' is a symbolic link; the file is not used"));
     assert_ok(wi_choices_begin_trial(wi_context_device(context), site_b, slow));
     assert_null(strstr(read_text(target), site_b));
     assert_is_file(own, 0600);
@@ -183,7 +183,8 @@ static void other_sections_are_passed_over_and_kept(void **state) {
     weft_context_release(context);
     context = open_context(*state, file, &log);
     assert_string_equal(wi_choices_find(wi_context_device(context), site_a)->kernel, fast);
-    assert_non_null(strstr(log.text, "5 lines are of another device, driver or version of Weft"));
+    assert_non_null(strstr(log.text,
+        "5 lines are ignored because they were measured on another device, driver or version of Weft"));
     assert_int_equal(log.warnings, 0);
     assert_ok(wi_choices_save(wi_context_device(context), file));
     old = read_text(file);
@@ -300,13 +301,13 @@ static void damaged_files_are_ignored(void **state) {
     write_text(file, "");
     expect_ignored(*state, file, "line 1 is damaged");
     write_text(file, "weft tuning 2\ndevice\tof another kind\n");
-    expect_ignored(*state, file, "line 1 is of another version of the format");
+    expect_ignored(*state, file, "line 1 names another version of the file format");
     weft_context_release(context);
 }
 
 static void files_that_cannot_be_read_are_ignored(void **state) {
-    expect_ignored(*state, "/nonexistent/tuning.txt", "it is not used");
-    expect_ignored(*state, "/", "it is not used");
+    expect_ignored(*state, "/nonexistent/tuning.txt", "the file is not used");
+    expect_ignored(*state, "/", "the file is not used");
 }
 
 /* The cache folder's own file is put right by the next save; another file is left alone. */
@@ -327,11 +328,11 @@ static void a_save_replaces_only_tuning_files(void **state) {
     expect_both(wi_context_device(context));
     write_text(notes, "mine\n");
     assert_fails(wi_choices_save(wi_context_device(context), notes), WEFT_ERROR_FORMAT,
-        "is no tuning file, and is not overwritten");
+        "is not a tuning file and is not overwritten");
     assert_string_equal(read_text(notes), "mine\n");
     write_text(notes, "weft tuning 9\n");
     assert_fails(wi_choices_save(wi_context_device(context), notes), WEFT_ERROR_FORMAT,
-        "is a tuning file of another version of the format, and is not overwritten");
+        "is a tuning file of another version of the format and is not overwritten");
     assert_int_equal(log.warnings, 0);
     weft_context_release(context);
 }

@@ -32,8 +32,8 @@ static void variables_are_copied(void **state) {
     assert_weft_ok(weft_tensor_read(b, got, sizeof got));
     assert_true(got[0] == 3 && got[4] == 3);
     assert_weft_fails(
-        WEFT_ERROR_SHAPE, weft_tensor_copy(a, line(graph, "d", 1, 4)), "'a' is f32 (5)", "'d' f32 (4)");
-    assert_weft_fails(WEFT_ERROR_SHAPE, weft_tensor_copy(a, counter), "'n' i32 ()");
+        WEFT_ERROR_SHAPE, weft_tensor_copy(a, line(graph, "d", 1, 4)), "'a' is f32 (5)", "'d' is f32 (4)");
+    assert_weft_fails(WEFT_ERROR_SHAPE, weft_tensor_copy(a, counter), "'n' is i32 ()");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_tensor_copy(a, weft_neg(b)), "a neg is neither");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_tensor_copy(NULL, b), "NULL");
     weft_graph_release(graph);
@@ -136,10 +136,10 @@ static void parameters_side_by_side_are_one_loop(void **state) {
 
 static void scopes_that_do_not_match_are_refused(void **state) {
     (void)state;
-    assert_copy_fails(WEFT_ERROR_ARGUMENT, "e", "b", 1, "nothing in scope 'e'");
-    assert_copy_fails(WEFT_ERROR_ARGUMENT, "a", "d", 1, "scope 'd' has no counterpart of 'a.w'");
-    assert_copy_fails(WEFT_ERROR_SHAPE, "a", "c", 1, "'a.w' is f32 (4)", "'c.w' f32 (5)");
-    assert_copy_fails(WEFT_ERROR_ARGUMENT, "a", "a", 1, "into itself");
+    assert_copy_fails(WEFT_ERROR_ARGUMENT, "e", "b", 1, "no parameter or state in scope 'e'");
+    assert_copy_fails(WEFT_ERROR_ARGUMENT, "a", "d", 1, "scope 'd' has no tensor that corresponds to 'a.w'");
+    assert_copy_fails(WEFT_ERROR_SHAPE, "a", "c", 1, "'a.w' is f32 (4)", "'c.w' is f32 (5)");
+    assert_copy_fails(WEFT_ERROR_ARGUMENT, "a", "a", 1, "from and to are both");
     assert_copy_fails(WEFT_ERROR_ARGUMENT, "a", "b", 0, "factor is 0");
     assert_copy_fails(WEFT_ERROR_ARGUMENT, "a", "b", 1.5f, "factor is 1.5");
     assert_copy_fails(WEFT_ERROR_ARGUMENT, "a", "b", NAN, "factor is");
@@ -187,7 +187,7 @@ static void training_goes_on_from_a_snapshot(void **state) {
     weft_snapshot *snapshot = NULL;
     float losses[3][STEPS], rate;
     assert_weft_ok(weft_snapshot_create(&snapshot, t.graph));
-    assert_weft_fails(WEFT_ERROR_STATE, weft_snapshot_restore(snapshot), "nothing has been taken");
+    assert_weft_fails(WEFT_ERROR_STATE, weft_snapshot_restore(snapshot), "the snapshot is empty");
     run_steps(&t, losses[0]);
     assert_weft_ok(weft_snapshot_take(snapshot));
     run_steps(&t, losses[0]);
@@ -280,11 +280,11 @@ static void an_output_becomes_the_next_input(void **state) {
     assert_weft_ok(weft_plan_read(other, later, chosen, sizeof chosen));
     assert_true(chosen[0] == 12 && chosen[1] == 10);
     assert_weft_fails(
-        WEFT_ERROR_DTYPE, weft_plan_feed(other, label, plan, next), "'label' is i32, the output f32");
+        WEFT_ERROR_DTYPE, weft_plan_feed(other, label, plan, next), "'label' is i32, but the output is f32");
     assert_weft_fails(
-        WEFT_ERROR_ARGUMENT, weft_plan_feed(plan, x, plan, label), "not among the plan's outputs");
+        WEFT_ERROR_ARGUMENT, weft_plan_feed(plan, x, plan, label), "not one of the plan's outputs");
     assert_weft_fails(
-        WEFT_ERROR_ARGUMENT, weft_plan_feed(plan, label, plan, names), "not among the plan's inputs");
+        WEFT_ERROR_ARGUMENT, weft_plan_feed(plan, label, plan, names), "not one of the plan's inputs");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_feed(plan, NULL, plan, names), "NULL");
     weft_plan_release(plan);
     weft_plan_release(other);
@@ -300,7 +300,7 @@ static void other_sizes_are_refused(void **state) {
     assert_weft_ok(weft_plan_write(two, x, numbers, 24));
     assert_weft_ok(weft_plan_run(two));
     assert_weft_fails(
-        WEFT_ERROR_ARGUMENT, weft_plan_feed(four, x, two, next), "48 bytes at batch 4, 24 were given");
+        WEFT_ERROR_ARGUMENT, weft_plan_feed(four, x, two, next), "48 bytes at batch 4, but 24 were given");
     weft_plan_release(two);
     weft_plan_release(four);
     weft_graph_release(graph);

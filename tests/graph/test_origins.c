@@ -91,7 +91,7 @@ static void null_outputs_tell_what_made_them(void **state) {
     weft_plan *plan = NULL;
     weft_trainer *trainer = NULL;
     const char *const cause =
-        "as a call before failed: add: shapes (batch, 3) and (batch, 4) do not broadcast";
+        "because an earlier call failed: add: shapes (batch, 3) and (batch, 4) do not broadcast";
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_create(&plan, &sum, 1, NULL),
         "weft_plan_create: output 0 is NULL", cause);
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT};
@@ -99,7 +99,8 @@ static void null_outputs_tell_what_made_them(void **state) {
         "weft_trainer_create: loss is NULL", cause);
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_gradients(sum, &sum, 1, &gradient), "loss is NULL", cause);
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_create(&plan, &sum, 1, NULL), "output 0 is NULL", cause);
-    assert_null(strstr(strstr(weft_last_error(), "before failed") + 1, "before failed")); /* once */
+    assert_null(
+        strstr(strstr(weft_last_error(), "earlier call failed") + 1, "earlier call failed")); /* once */
     weft_graph_release(graph);
     assert_int_equal(weft_plan_create(&plan, (weft_tensor *[]){NULL}, 1, NULL), WEFT_ERROR_ARGUMENT);
     assert_string_equal(weft_last_error(), "weft_plan_create: output 0 is NULL"); /* the graph is gone */
@@ -119,7 +120,7 @@ static void tensors_without_a_name_are_described(void **state) {
     float got[3];
     assert_weft_ok(weft_plan_create(&plan, &z, 1, NULL));
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, y, got, sizeof got),
-        "weft_plan_read: add (batch, 3) (in weft_linear, scope 'head') is not among the plan's outputs");
+        "weft_plan_read: add (batch, 3) (in weft_linear, scope 'head') is not one of the plan's outputs");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, z, got, 4), "relu (batch, 3) has 12 bytes");
     weft_plan_release(plan);
     weft_graph_release(graph);

@@ -68,7 +68,8 @@ static void check_refused(size_t taker, double number) {
     weft_tensor *const x = weft_input(graph, "x", WEFT_F32, WEFT_LENGTH);
     assert_null(takers[taker].build(x, number));
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_graph_status(graph), takers[taker].line,
-        "stands for a size that plans give (WEFT_LENGTH), and is no number; weft_size(x, axis) gives the "
+        "is a placeholder for a size that only plans know (WEFT_LENGTH), not a number; weft_size(x, axis) "
+        "gives the "
         "size");
     weft_graph_release(graph);
 }
@@ -140,7 +141,7 @@ static void sizes_are_those_of_each_plan(void **state) {
     check_sizes(graph, outputs, 49, 49);
     assert_null(weft_size(x, 3));
     assert_weft_fails(
-        WEFT_ERROR_SHAPE, weft_graph_status(graph), "size: axis 3 is not one of (batch, length, 3)");
+        WEFT_ERROR_SHAPE, weft_graph_status(graph), "size: axis 3 is not an axis of (batch, length, 3)");
     weft_graph_release(graph);
 }
 

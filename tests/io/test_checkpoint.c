@@ -296,8 +296,8 @@ static void misuse_is_refused(void **state) {
     assert_fails(weft_checkpoint_save(t.graph, path, &extra, 1), WEFT_ERROR_ARGUMENT, "data is NULL");
     extra.data = &number;
     const weft_checkpoint_extra twice[] = {extra, extra};
-    assert_fails(
-        weft_checkpoint_save(t.graph, path, twice, 2), WEFT_ERROR_STATE, "two are called 'weft.extra.n'");
+    assert_fails(weft_checkpoint_save(t.graph, path, twice, 2), WEFT_ERROR_STATE,
+        "two tensors are called 'weft.extra.n'");
     assert_false(wi_file_exists(path));
     end_training(&t);
 }

@@ -96,7 +96,7 @@ static void every_cut_and_every_flipped_byte_is_noticed(void **state) {
                 counts.refused >= counts.tries - 3); /* a swap of equal bytes changes nothing */
     fill(r.graph, 3);
     write_bytes(r.path, bytes, size / 2);
-    assert_fails(weft_checkpoint_load(r.graph, r.path, NULL, 0), WEFT_ERROR_FORMAT, "cut off or changed");
+    assert_fails(weft_checkpoint_load(r.graph, r.path, NULL, 0), WEFT_ERROR_FORMAT, "truncated or changed");
     assert_filled(r.graph, 3);
     assert_true(load_bytes(&r, bytes, size));
     assert_filled(r.graph, 7);
@@ -112,20 +112,22 @@ static void signed_nonsense_is_refused(void **state) {
     } rows[] = {
         {"\"weft.checkpoint\":\"2\"", "\"weft.checkpoint\":\"3\"", "format 3, written by Weft 0."},
         {"\"weft.checkpoint\":\"2\"", "\"weft.checkpoint\":\"0\"", "which reads formats 1 to 2"},
-        {"\"weft.checkpoint\":\"2\"", "\"weft.checkpoint\":\"x\"", "no whole number 'weft.checkpoint'"},
-        {"\"weft.checkpoint\":\"2\"", "\"weft.checkpoinT\":\"2\"", "no whole number 'weft.checkpoint'"},
-        {"\"graph.draws\":\"0\"", "\"graph.drawn\":\"0\"", "no whole number 'graph.draws'"},
-        {"\"graph.draws\":\"0\"", "\"graph.draws\":\"-\"", "no whole number 'graph.draws'"},
+        {"\"weft.checkpoint\":\"2\"", "\"weft.checkpoint\":\"x\"",
+            "lacks the entry 'weft.checkpoint', a whole number"},
+        {"\"weft.checkpoint\":\"2\"", "\"weft.checkpoinT\":\"2\"",
+            "lacks the entry 'weft.checkpoint', a whole number"},
+        {"\"graph.draws\":\"0\"", "\"graph.drawn\":\"0\"", "lacks the entry 'graph.draws', a whole number"},
+        {"\"graph.draws\":\"0\"", "\"graph.draws\":\"-\"", "lacks the entry 'graph.draws', a whole number"},
         {"\"graph.draws\":\"0\"", "\"graph.draws\": 0 ", "a value of \"__metadata__\" is not a string"},
         {"\"graph.clock.0\"", "\"graph.scalars\"", "a key is in \"__metadata__\" twice"},
         {"\"graph.clocks\":\"1\"", "\"graph.clocks\":\"9\"", "9 optimizers and"},
-        {"\"graph.scalar.0\":\"0.", "\"graph.scalar.0\":\"x.", "no number 'graph.scalar.0'"},
+        {"\"graph.scalar.0\":\"0.", "\"graph.scalar.0\":\"x.", "lacks the entry 'graph.scalar.0', a number"},
         {"\"weft.optimizer.m.a\"", "\"weft.optimizer.m.b\"", "the name is in the header twice"},
         {"\"weft.optimizer.m.a\"", "\"__metadata__\"      ", "is in the header twice"},
         {"\"weft.optimizer.m.a\"", "\"weft.optimizer.m.x\"",
             "another training: tensor 'weft.optimizer.m.a' of the graph"},
-        {"[3],\"data_offsets\":[0,12]", "[9],\"data_offsets\":[0,12]", "does not take the 12 bytes"},
-        {"\"data_offsets\":[0,12]", "\"data_offsets\":[4,12]", "does not take the 8 bytes"},
+        {"[3],\"data_offsets\":[0,12]", "[9],\"data_offsets\":[0,12]", "does not have the 12 bytes"},
+        {"\"data_offsets\":[0,12]", "\"data_offsets\":[4,12]", "does not have the 8 bytes"},
         {"\"F32\"", "\"X32\"", "tensor 'a' is X32 in the file and F32 in the graph"},
     };
     reader r = {.graph = make_graph(2, false)};
@@ -151,7 +153,7 @@ static void signed_nonsense_is_refused(void **state) {
     memcpy(changed + 8, bytes + 8, size - 8);
     sign(changed, size);
     assert_false(load_bytes(&r, changed, size));
-    check_line("the header should take", __FILE__, __LINE__);
+    check_line("the header should have", __FILE__, __LINE__);
     free(changed);
     wi_release(NULL, bytes);
     weft_graph_release(r.graph);
@@ -197,7 +199,7 @@ static void another_seed_is_refused_where_it_matters(void **state) {
             if (i == 1 && !draws) assert_ok(weft_checkpoint_load(graph, path, NULL, 0));
             if (i == 1 && draws)
                 assert_fails(weft_checkpoint_load(graph, path, NULL, 0), WEFT_ERROR_ARGUMENT,
-                    "trained with the seed 1; this context has the seed 2");
+                    "was saved with the seed 1, but this context has the seed 2");
             weft_graph_release(graph);
             weft_context_release(contexts[i]);
         }

@@ -132,8 +132,8 @@ static void bad_tables_are_refused(void **state) {
         {"1,2\n3\n", 0, PLAIN, "line 2 has 1 cells, expected 2"},
         {"1,2\n\n3,4,5\n", 0, PLAIN, "line 3 has 3 cells, expected 2"},
         {"a,b\n1\n", 0, HEADER, "line 2 has 1 cells"},
-        {"1,2\n3,\"4\n5\n", 0, PLAIN, "line 2: a quote that is never closed"},
-        {"\"", 0, PLAIN, "line 1: a quote that is never closed"},
+        {"1,2\n3,\"4\n5\n", 0, PLAIN, "line 2: a quoted cell is never closed"},
+        {"\"", 0, PLAIN, "line 1: a quoted cell is never closed"},
         {"\"a\"b,2\n", 0, PLAIN, "line 1: there is text between"},
         {"\"a\" ,2\n", 0, PLAIN, "line 1: there is text between"},
         {"\xff\xfe"

@@ -226,14 +226,14 @@ static void large_images_are_refused_before_memory_is_taken(void **state) {
     wi_picture picture = {.allocator = &allocator.hooks};
     image_bytes file = image_bytes_png(8, 8, PNG_COLOR_TYPE_RGB, 8, false, false, pixels);
     assert_fails(wi_picture_decode(&picture, "big.png", file.data, file.size, 63), WEFT_ERROR_FORMAT,
-        "'big.png': an image of 8 x 8 pixels, at most 63");
+        "'big.png': the image has 8 x 8 pixels, more than the limit of 63");
     assert_ok(wi_picture_decode(&picture, "big.png", file.data, file.size, 64));
     wi_picture_clear(&picture);
     put_big_endian(file.data + 16, 0xffffff); /* the width, the height, and their checksum */
     put_big_endian(file.data + 20, 0xffffff);
     put_big_endian(file.data + 29, (uint32_t)crc32(0, file.data + 12, 17));
     assert_fails(wi_picture_decode(&picture, "big.png", file.data, file.size, 1 << 26), WEFT_ERROR_FORMAT,
-        "16777215 x 16777215 pixels, at most 67108864");
+        "16777215 x 16777215 pixels, more than the limit of 67108864");
     put_big_endian(file.data + 16, 0x7fffffff);
     put_big_endian(file.data + 29, (uint32_t)crc32(0, file.data + 12, 17));
     assert_fails(wi_picture_decode(&picture, "big.png", file.data, file.size, 1 << 26), WEFT_ERROR_FORMAT,
@@ -271,10 +271,10 @@ static void many_scans_of_many_pixels_are_refused(void **state) {
     const image_bytes longer = repeat_scan(&file, 40), endless = repeat_scan(&file, 1000);
     assert_ok(wi_picture_decode(&picture, "x", file.data, file.size, SIDE * SIDE));
     assert_fails(wi_picture_decode(&picture, "x", longer.data, longer.size, SIDE * SIDE), WEFT_ERROR_FORMAT,
-        "'x': a JPEG image of 64 x 64 pixels in 33 scans or more");
+        "'x': the JPEG image of 64 x 64 pixels has 33 scans or more");
     assert_ok(wi_picture_decode(&picture, "x", longer.data, longer.size, 2 * SIDE * SIDE));
     assert_fails(wi_picture_decode(&picture, "x", endless.data, endless.size, 1 << 26), WEFT_ERROR_FORMAT,
-        "in 1001 scans");
+        "has 1001 scans");
     wi_picture_clear(&picture);
     free(file.data);
     free(longer.data);
@@ -353,11 +353,12 @@ static void other_content_is_refused(void **state) {
     (void)state;
     wi_picture picture = {NULL, NULL, 0, 0, 0};
     assert_fails(wi_picture_decode(&picture, "a.png", "GIF89a", 6, MAX_PIXELS), WEFT_ERROR_FORMAT,
-        "'a.png': 6 bytes that are neither a PNG nor a JPEG image");
+        "'a.png', of 6 bytes, is neither a PNG nor a JPEG image");
     assert_fails(
-        wi_picture_decode(&picture, "a.png", "", 0, MAX_PIXELS), WEFT_ERROR_FORMAT, "'a.png': empty");
+        wi_picture_decode(&picture, "a.png", "", 0, MAX_PIXELS), WEFT_ERROR_FORMAT, "'a.png' is empty");
     assert_fails(wi_picture_read(&picture, test_path("none.png"), MAX_PIXELS), WEFT_ERROR_FILE, "none.png");
-    assert_fails(wi_picture_read(&picture, test_folder(), MAX_PIXELS), WEFT_ERROR_FILE, "not a file");
+    assert_fails(
+        wi_picture_read(&picture, test_folder(), MAX_PIXELS), WEFT_ERROR_FILE, "it is not a regular file");
     /* 100 MB that are no image are not read for one pixel */
     const char *const path = test_path("long.png");
     image_bytes_save(path, "", 0);

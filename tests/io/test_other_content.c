@@ -7,8 +7,7 @@
 static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n",
                   page[] = "\n <!DOCTYPE html>\n<html><head><title>404</title></head></html>\n",
                   xml[] = "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>";
-static const char *const said[] = {"a pointer of Git LFS in place of the file",
-    "an HTML page in place of the file", "an XML document in place of the file"};
+static const char *const said[] = {"is only a Git LFS pointer", "is an HTML page", "is an XML document"};
 
 static weft_status load_weights(const char *path) {
     weft_graph *const graph = test_graph();
@@ -111,10 +110,10 @@ static void numbers_that_f32_cannot_hold_are_named(void **state) {
     snprintf(path, sizeof path, "%s", test_path("wide.npy"));
     assert_ok(weft_save_npy(path, WEFT_F64, values, 1, &two));
     assert_fails(weft_load_npy(&array, NULL, path, WEFT_F32), WEFT_ERROR_FORMAT,
-        "element 1, in row-major order, does not fit f32");
+        "element 1 (in row-major order) does not fit into f32");
     const weft_npy_column column = {"x", path, WEFT_F32};
-    assert_fails(
-        weft_dataset_open_npy(&dataset, test_context(), &column, 1), WEFT_ERROR_FORMAT, "does not fit f32");
+    assert_fails(weft_dataset_open_npy(&dataset, test_context(), &column, 1), WEFT_ERROR_FORMAT,
+        "does not fit into f32");
     assert_ok(weft_save_npy(path, WEFT_F64, infinite, 1, &two));
     assert_ok(weft_load_npy(&array, NULL, path, WEFT_F32));
     assert_true(isinf(((const float *)array.data)[1]));

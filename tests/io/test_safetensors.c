@@ -65,18 +65,18 @@ static void bad_headers_are_refused(void **state) {
         size_t data;
         const char *part;
     } rows[] = {
-        {"", 0, "not JSON"},
-        {"{", 0, "not JSON"},
-        {"nonsense", 0, "not JSON"},
-        {"{\"t\":{\"dtype\":\"F32\"", 0, "not JSON"},
+        {"", 0, "not valid JSON"},
+        {"{", 0, "not valid JSON"},
+        {"nonsense", 0, "not valid JSON"},
+        {"{\"t\":{\"dtype\":\"F32\"", 0, "not valid JSON"},
         {"[]", 0, "not a JSON object"},
         {"\"text\"", 0, "not a JSON object"},
         {"null", 0, "not a JSON object"},
-        {"{} x", 0, "not JSON: see byte 11 of the file"},
-        {"{}{}", 0, "not JSON"},
+        {"{} x", 0, "not valid JSON at byte 11 of the file"},
+        {"{}{}", 0, "not valid JSON"},
         {"{\"\\u0000\":{}}", 0, "holds a NUL"},
-        {"{\"\\ud800\":{}}", 0, "not JSON"},
-        {"{\"\xff\":{}}", 0, "not JSON"},
+        {"{\"\\ud800\":{}}", 0, "not valid JSON"},
+        {"{\"\xff\":{}}", 0, "not valid JSON"},
         {"{\"__metadata__\":{\"a\":\"\\u0000\"}}", 0, "holds a NUL"},
         {"{\"t\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}}", 0, "'t': a key is in its entry twice"},
         {"{\"__metadata__\":1}", 0, "__metadata__"},
@@ -95,7 +95,7 @@ static void bad_headers_are_refused(void **state) {
         {"{" TENSOR("\"F32\"", "[1e300]", "[0,4]") "}", 4, "not a whole number"},
         {"{" TENSOR("\"F32\"", "[1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4, "more than 8"},
         {"{" TENSOR("\"F32\"", "[4294967296,4294967296,4]", "[0,4]") "}", 4, "overflow"},
-        {"{" TENSOR("\"F32\"", "[4611686018427387904]", "[0,0]") "}", 0, "does not take the 0 bytes"},
+        {"{" TENSOR("\"F32\"", "[4611686018427387904]", "[0,0]") "}", 0, "does not have the 0 bytes"},
         {"{" TENSOR("\"F32\"", "[9223372036854775808]", "[0,0]") "}", 0, "not a whole number"},
         {"{" TENSOR("\"F32\"", "[4503599627370496,2048]", "[0,0]") "}", 0, "F32 (4503599627370496, 2048)"},
         {"{" TENSOR("\"F32\"", "[1]", "[0]") "}", 4, "data_offsets"},
@@ -105,8 +105,8 @@ static void bad_headers_are_refused(void **state) {
         {"{" TENSOR("\"F32\"", "[1]", "[4,0]") "}", 4, "4 to 0 are not within the 4 bytes"},
         {"{" TENSOR("\"F32\"", "[1]", "[0,4]") "}", 3, "0 to 4 are not within the 3 bytes"},
         {"{" TENSOR("\"F32\"", "[2]", "[0,9007199254740992]") "}", 8, "not within the 8 bytes"},
-        {"{" TENSOR("\"F32\"", "[2]", "[0,4]") "}", 4, "F32 (2) does not take the 4 bytes"},
-        {"{" TENSOR("\"F32\"", "[]", "[0,8]") "}", 8, "F32 () does not take the 8 bytes"},
+        {"{" TENSOR("\"F32\"", "[2]", "[0,4]") "}", 4, "F32 (2) does not have the 4 bytes"},
+        {"{" TENSOR("\"F32\"", "[]", "[0,8]") "}", 8, "F32 () does not have the 8 bytes"},
         {"{" TENSOR("\"F32\"", "[1]", "[0,4]") "}", 5, "1 bytes of data belong to no tensor"},
         {"{" TENSOR("\"F32\"", "[1]", "[4,8]") "}", 8, "hole"},
         {"{" TENSOR("\"F32\"", "[1]", "[0,4]") "," OTHER("3", "7") "}", 7, "overlaps"},
@@ -133,11 +133,11 @@ static void bad_lengths_are_refused(void **state) {
     assert_fails(wi_safetensors_parse(&file, NULL, "x", tiny, 7), WEFT_ERROR_FORMAT, "7 bytes are too few");
     assert_fails(wi_safetensors_parse(&file, NULL, "x", tiny, 0), WEFT_ERROR_FORMAT, "0 bytes are too few");
     assert_fails(wi_safetensors_parse(&file, NULL, "x", "\3\0\0\0\0\0\0\0{}", 10), WEFT_ERROR_FORMAT,
-        "take 3 bytes, but the file holds 2");
+        "have 3 bytes, but only 2 bytes follow its length field");
     assert_fails(wi_safetensors_parse(&file, NULL, "x", "\377\377\377\377\377\377\377\377{}", 10),
-        WEFT_ERROR_FORMAT, "take 18446744073709551615 bytes");
+        WEFT_ERROR_FORMAT, "have 18446744073709551615 bytes");
     assert_fails(
-        wi_safetensors_parse(&file, NULL, "x", "\0\0\0\0\0\0\0\0", 8), WEFT_ERROR_FORMAT, "not JSON");
+        wi_safetensors_parse(&file, NULL, "x", "\0\0\0\0\0\0\0\0", 8), WEFT_ERROR_FORMAT, "not valid JSON");
 }
 
 static void escapes_are_decoded(void **state) {
@@ -188,7 +188,7 @@ static void deep_nesting_is_refused(void **state) {
     memset(header, '[', DEPTH);
     header[DEPTH] = '\0';
     char *const bytes = make_file(header, 0, &size);
-    assert_fails(wi_safetensors_parse(&file, NULL, "x", bytes, size), WEFT_ERROR_FORMAT, "not JSON");
+    assert_fails(wi_safetensors_parse(&file, NULL, "x", bytes, size), WEFT_ERROR_FORMAT, "not valid JSON");
     free(bytes);
     free(header);
 }

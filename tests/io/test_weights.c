@@ -125,7 +125,7 @@ static void numbers_that_do_not_fit_are_named(void **state) {
     assert_ok(weft_tensor_write(weft_graph_find(graph, "w"), large, sizeof large));
     assert_weft_fails(WEFT_ERROR_NOT_FINITE,
         weft_weights_save_dtype(graph, test_path("narrow.safetensors"), WEFT_F16), "narrow.safetensors",
-        "'w': element 4, -65520, does not fit f16");
+        "'w': element 4 is -65520, which does not fit into f16");
     assert_ok(weft_weights_load(graph, test_path("narrow.safetensors"), NULL)); /* the old file */
     assert_ok(weft_tensor_read(weft_graph_find(graph, "w"), w, sizeof w));
     assert_true(w[0] == 5.0f);
@@ -136,7 +136,8 @@ static void numbers_that_do_not_fit_are_named(void **state) {
     assert_true(isinf(w[2]) && w[4] == -65536);
     const char *const path = test_path("narrow.safetensors");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_weights_save_dtype(graph, path, WEFT_F64), "not f64");
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_weights_save_dtype(graph, path, (weft_dtype)99), "99 is no");
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_weights_save_dtype(graph, path, (weft_dtype)99), "dtype is 99");
     weft_graph_release(graph);
 }
 
@@ -191,11 +192,12 @@ static void other_types_are_converted(void **state) {
     data.wide[1] = -1e300;
     write_file(path, header, &data, sizeof data);
     assert_fails(weft_weights_load(graph, path, NULL), WEFT_ERROR_NOT_FINITE,
-        "tensor 'wide': element 1, -1e+300, does not fit f32");
+        "tensor 'wide': element 1 is -1e+300, which does not fit into f32");
     assert_ok(weft_tensor_read(half, halves, sizeof halves));
     assert_true(halves[0] == 1.0f);
     (void)weft_parameter_shape(graph, "begun", weft_init_from_file(path, "wide"), 1, &two);
-    assert_fails(weft_graph_status(graph), WEFT_ERROR_NOT_FINITE, "element 1, -1e+300, does not fit f32");
+    assert_fails(
+        weft_graph_status(graph), WEFT_ERROR_NOT_FINITE, "element 1 is -1e+300, which does not fit into f32");
     weft_graph_release(graph);
     assert_ok(weft_graph_create(&graph, test_context()));
     (void)weft_parameter_shape(graph, "wide", weft_zeros(), 1, &two);
@@ -205,7 +207,7 @@ static void other_types_are_converted(void **state) {
     write_file(path, header, &data, sizeof data);
     assert_fails(weft_weights_load(
                      graph, path, &(weft_weights_options){WEFT_WEIGHTS_OPTIONS_INIT, .allow_extra = true}),
-        WEFT_ERROR_FORMAT, "'integer': element 1, 2147483648, does not fit i32");
+        WEFT_ERROR_FORMAT, "'integer': element 1 is 2147483648, which does not fit into i32");
     weft_graph_release(graph);
 }
 
@@ -233,7 +235,7 @@ static void files_that_do_not_fit_change_nothing(void **state) {
         {"{" W "," RUNNING ",\"count\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[36,48]}}", 48,
             WEFT_ERROR_DTYPE, "'count' is F32 in the file and I32 in the graph"},
         {"{" W "," RUNNING "," COUNT "}", 47, WEFT_ERROR_FORMAT, "not within the 47 bytes"},
-        {"{" W "," RUNNING "," COUNT, 48, WEFT_ERROR_FORMAT, "not JSON"},
+        {"{" W "," RUNNING "," COUNT, 48, WEFT_ERROR_FORMAT, "not valid JSON"},
     };
     static const unsigned char zeros[64];
     char path[4096];

@@ -156,7 +156,7 @@ static void names_that_could_not_be_read_are_not_saved(void **state) {
     (void)state;
     static const struct {
         const char *name, *part;
-    } rows[] = {{"__metadata__", "allow no tensor called '__metadata__'"}, {"w\xff", "is not UTF-8"}};
+    } rows[] = {{"__metadata__", "a tensor cannot be called '__metadata__'"}, {"w\xff", "is not UTF-8"}};
     for (size_t i = 0; i < 2; i++) {
         weft_graph *const graph = test_graph();
         weft_parameter(graph, rows[i].name, weft_zeros(), 1);
@@ -174,8 +174,7 @@ static void what_selects_nothing_is_refused(void **state) {
     save(path, "", 4, 10);
     weft_graph *const graph = make_graph("", 4, 0), *const other = make_graph("net.", 4, 0);
     const char *const typo[] = {"bdoy.*", NULL}, *const both[] = {"fc.*", "bdoy.*", NULL};
-    static const char names_typo[] =
-        "neither the graph nor the file has a tensor 'bdoy.*', which the option ";
+    static const char names_typo[] = "'bdoy.*', but neither the graph nor the file has such a tensor";
     weft_weights_options options = {WEFT_WEIGHTS_OPTIONS_INIT, .allow_missing = true, .allow_extra = true};
     options.only = typo;
     assert_fails(weft_weights_load(graph, path, &options), WEFT_ERROR_ARGUMENT, names_typo);
@@ -185,10 +184,10 @@ static void what_selects_nothing_is_refused(void **state) {
     assert_fails(weft_weights_load(graph, path, &options), WEFT_ERROR_ARGUMENT, "the option skip names");
     options.skip = NULL, options.prefix = "module.";
     assert_fails(weft_weights_load(graph, path, &options), WEFT_ERROR_ARGUMENT,
-        "no tensor of the file has the prefix 'module.'");
+        "no tensor of the file has a name that begins with 'module.'");
     options.prefix = NULL;
     assert_fails(weft_weights_load(other, path, &options), WEFT_ERROR_FORMAT,
-        "the file has nothing that the graph wants of it, such as 'net.body.");
+        "the file has none of the tensors that the graph needs, such as 'net.body.");
     assert_float_equal(first_of(graph, "body.weight"), 0, 0);
     assert_ok(weft_weights_load(graph, path, &options));
     assert_float_equal(first_of(graph, "body.weight"), 10, 0);

@@ -47,14 +47,14 @@ static void adapters_are_saved_alone(void **state) {
     assert_true(first_of(other, "body.w") == 10 && first_of(other, "head.w") == 13);
     options = (weft_weights_save_options){WEFT_WEIGHTS_SAVE_OPTIONS_INIT, .only = nothing};
     assert_fails(weft_weights_save_with(trained, path, &options), WEFT_ERROR_ARGUMENT,
-        "the graph has no parameter or state 'other.*', which the option only names");
+        "the option only names 'other.*', but the graph has no such parameter or state");
     options.only = options.skip = adapters;
     assert_fails(weft_weights_save_with(trained, path, &options), WEFT_ERROR_ARGUMENT,
-        "only and skip leave none of the graph's 4 parameters and states");
+        "only and skip exclude all 4 parameters and states of the graph");
     options =
         (weft_weights_save_options){WEFT_WEIGHTS_SAVE_OPTIONS_INIT, .prefix = "head.", .new_prefix = "body."};
     assert_fails(
-        weft_weights_save_with(trained, path, &options), WEFT_ERROR_STATE, "two are called 'body.w'");
+        weft_weights_save_with(trained, path, &options), WEFT_ERROR_STATE, "two tensors are called 'body.w'");
     assert_ok(weft_weights_load(other, path, &renamed)); /* what did not succeed left the file */
     weft_graph_release(trained);
     weft_graph_release(other);
@@ -83,7 +83,7 @@ static void a_file_goes_into_a_scope(void **state) {
     assert_true(first_of(graph, "head.w") == 7);
     options.into = "bod";
     assert_fails(weft_weights_load(graph, path, &options), WEFT_ERROR_ARGUMENT,
-        "nothing in the graph is within the scope 'bod'");
+        "the graph has no parameter or state in the scope 'bod'");
     options.into = "";
     assert_status(weft_weights_load(graph, path, &options), WEFT_ERROR_ARGUMENT);
     weft_graph_release(base);

@@ -252,7 +252,7 @@ static void no_right_kernel_is_an_error(void **state) {
         wi_findings_add(device, name, "somebody\tsays\nso");
     }
     assert_fails(wi_select(&selection, device, &wi_op_matmul, &site), WEFT_ERROR_UNSUPPORTED,
-        "matmul: no kernel computes it right on this device and driver");
+        "matmul: every kernel for this op computes wrong numbers on this device and driver");
     weft_context_release(context);
 }
 

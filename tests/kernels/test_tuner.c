@@ -257,7 +257,7 @@ static void choices_of_nothing_are_ignored(void **state) {
         assert_true(selection.chosen == usual.chosen && selection.variant == usual.variant);
     }
     assert_int_equal(log.warnings, 1);
-    assert_non_null(strstr(log.text, "tuning file: gone/forever cannot serve matmul 1,96,80,72 nn"));
+    assert_non_null(strstr(log.text, "tuning file: kernel gone/forever cannot compute matmul 1,96,80,72 nn"));
     weft_context_release(context);
 }
 

@@ -232,18 +232,19 @@ static void test_bad_input(void **state) {
     const weft_status argument = WEFT_ERROR_ARGUMENT;
     const int64_t good[] = {2, 5}, falling[] = {5, 2}, zero[] = {0, 5};
     const float none[] = {1, 0};
-    const char *const cutoffs = "expected 1 to 16 cutoffs that rise from 1 or more to below the 8 classes";
+    const char *const cutoffs =
+        "expected 1 to 16 cutoffs in ascending order, each from 1 to below the 8 classes";
     assert_refused(argument, cutoffs, 4, 8, falling, 2, OPTIONS(.divisor = 2));
     assert_refused(argument, cutoffs, 4, 8, zero, 2, OPTIONS(.divisor = 2));
     assert_refused(argument, cutoffs, 4, 8, good, 0, OPTIONS(.divisor = 2));
     assert_refused(argument, "below the 5 classes", 4, 5, good, 2, OPTIONS(.divisor = 2));
     assert_refused(argument, "divisor is 0.5, expected 1 or more", 4, 8, good, 2, OPTIONS(.divisor = 0.5f));
-    assert_refused(
-        argument, "tail 1 of width 4 / 4^2 has no columns left", 4, 8, good, 2, OPTIONS(.divisor = 0));
+    assert_refused(argument, "cluster 1 would have the width 4 / 4^2, which is below 1", 4, 8, good, 2,
+        OPTIONS(.divisor = 0));
     assert_refused(argument, "capacity 1 is 0, expected above 0, at most 1", 4, 8, good, 2,
         OPTIONS(.divisor = 2, .capacities = none));
-    assert_refused(
-        argument, "options of 1 bytes", 4, 8, good, 2, (weft_adaptive_softmax_options){.struct_size = 1});
+    assert_refused(argument, "the options have struct_size 1", 4, 8, good, 2,
+        (weft_adaptive_softmax_options){.struct_size = 1});
     weft_graph *graph = test_graph();
     weft_adaptive_softmax *softmax =
         weft_adaptive_softmax_layer(graph, 4, 8, good, 2, &OPTIONS(.divisor = 2));
@@ -307,7 +308,8 @@ static void assert_weights_refused(const char *line, bool no_tails, weft_adaptiv
 static void test_bad_weights(void **state) {
     (void)state;
     assert_weights_refused("tail_weights[0] is NULL", true, OPTIONS(.divisor = 0));
-    assert_weights_refused("name, divisor and head_bias are of layers", false, OPTIONS(.divisor = 2));
+    assert_weights_refused(
+        "the options name, divisor and head_bias must not be set", false, OPTIONS(.divisor = 2));
     const int64_t cutoff = 2;
     assert_null(weft_adaptive_softmax_with(8, &cutoff, 1, NULL, NULL));
 }

@@ -214,12 +214,12 @@ static void bad_inputs(void **state) {
         {WEFT_ERROR_ARGUMENT, "weft_multi_head_attention: 4 heads do not divide a width of 6", 0},
         {WEFT_ERROR_ARGUMENT, "weft_multi_head_attention: 0 heads do not divide a width of 6", 1},
         {WEFT_ERROR_SHAPE, "value (batch, 4, 6): the lengths of key and value differ", 2},
-        {WEFT_ERROR_SHAPE, "each needs rank 3 (batch, length, width), or each rank 2", 3},
+        {WEFT_ERROR_SHAPE, "expected rank 3 (batch, length, width) for each, or rank 2 for each", 3},
         {WEFT_ERROR_SHAPE, "value (3, 5, 6): the batches differ", 4},
-        {WEFT_ERROR_SHAPE, "weft_multi_head_attention: key_mask bool (batch, 4), expected bool (batch, 5)",
+        {WEFT_ERROR_SHAPE, "weft_multi_head_attention: key_mask is bool (batch, 4), expected bool (batch, 5)",
             5},
-        {WEFT_ERROR_SHAPE, "attention: mask (batch, 5, 6) does not broadcast to (batch, 2, 5, 5)", 6},
-        {WEFT_ERROR_ARGUMENT, "use WEFT_MULTI_HEAD_OPTIONS_INIT", 7},
+        {WEFT_ERROR_SHAPE, "attention: the mask (batch, 5, 6) does not broadcast to (batch, 2, 5, 5)", 6},
+        {WEFT_ERROR_ARGUMENT, "initialise them with WEFT_MULTI_HEAD_OPTIONS_INIT", 7},
         {WEFT_ERROR_ARGUMENT, "weft_multi_head_attention: input 2 is NULL", 8},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

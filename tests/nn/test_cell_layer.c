@@ -124,8 +124,8 @@ static void bad_cells_are_refused(void **state) {
         int64_t hidden;
         weft_cell_options options;
         const char *line;
-    } rows[] = {{0, {WEFT_CELL_OPTIONS_INIT}, "weft_gru_cell_layer: a hidden width of 0, expected 1 or more"},
-        {4, {WEFT_CELL_OPTIONS_INIT, .relu = true}, "relu: only an RNN takes it"}};
+    } rows[] = {{0, {WEFT_CELL_OPTIONS_INIT}, "weft_gru_cell_layer: hidden is 0, expected 1 to 2^40"},
+        {4, {WEFT_CELL_OPTIONS_INIT, .relu = true}, "the option relu is set, but only an RNN has it"}};
     for (size_t i = 0; i < 2; i++) {
         weft_graph *const graph = test_graph();
         weft_tensor *const x = weft_input(graph, "x", WEFT_F32, IN);

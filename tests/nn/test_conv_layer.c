@@ -75,8 +75,8 @@ static void strided_layers(void **state) {
 
 static void bad_strides_are_refused(void **state) {
     (void)state;
-    static const char *const parts[] = {"weft_conv2d_strided: a stride of 0",
-        "weft_conv_transpose2d: a stride of -1", "weft_conv2d_strided: x has rank 3", "a padding of -1"};
+    static const char *const parts[] = {"weft_conv2d_strided: stride is 0",
+        "weft_conv_transpose2d: stride is -1", "weft_conv2d_strided: x has rank 3", "a padding of -1"};
     for (int i = 0; i < 4; i++) {
         weft_graph *const graph = test_graph();
         weft_tensor *const image = weft_input(graph, "image", WEFT_F32, 2, 5, 4);
@@ -199,17 +199,20 @@ static void bad_layers_are_refused(void **state) {
     } rows[] = {
         {2, 4, three_by_three, LAYER(.no_bias = true), WEFT_ERROR_SHAPE, "x has rank 2, expected (N, C"},
         {6, 4, three_by_three, LAYER(.no_bias = true), WEFT_ERROR_SHAPE, "x has rank 6, expected (N, C"},
-        {4, 0, three_by_three, LAYER(.no_bias = true), WEFT_ERROR_ARGUMENT, "0 filters, expected 1 or more"},
-        {4, -4, three_by_three, LAYER(.transposed = true), WEFT_ERROR_ARGUMENT, "-4 filters"},
+        {4, 0, three_by_three, LAYER(.no_bias = true), WEFT_ERROR_ARGUMENT,
+            "filters is 0, expected 1 or more"},
+        {4, -4, three_by_three, LAYER(.transposed = true), WEFT_ERROR_ARGUMENT, "filters is -4"},
         {4, 4, three_by_three, CONV(.groups = 4), WEFT_ERROR_ARGUMENT,
             "4 groups do not divide both 6 channels and 4 filters"},
         {4, 4, three_by_three, CONV(.groups = 3), WEFT_ERROR_ARGUMENT, "3 groups do not divide both"},
         {4, 4, three_by_three, CONV(.groups = -1), WEFT_ERROR_ARGUMENT, "-1 groups do not divide"},
-        {4, 4, NULL, LAYER(.no_bias = true), WEFT_ERROR_ARGUMENT, "a window of 0 along spatial axis 0"},
-        {4, 4, no_window, LAYER(.no_bias = true), WEFT_ERROR_ARGUMENT, "a window of 0 along spatial axis 1"},
+        {4, 4, NULL, LAYER(.no_bias = true), WEFT_ERROR_ARGUMENT,
+            "the window size is 0 along spatial axis 0"},
+        {4, 4, no_window, LAYER(.no_bias = true), WEFT_ERROR_ARGUMENT,
+            "the window size is 0 along spatial axis 1"},
         {4, 4, three_by_three, {.struct_size = 3}, WEFT_ERROR_ARGUMENT, "WEFT_CONV_LAYER_OPTIONS_INIT"},
         {4, 4, three_by_three, LAYER(.conv = {.struct_size = 3}), WEFT_ERROR_ARGUMENT,
-            "conv: options of 3 bytes"},
+            "the options conv have struct_size 3"},
         {4, 4, three_by_three, CONV(.stride = -1), WEFT_ERROR_ARGUMENT, "conv: a stride of -1"},
         {4, 4, (const int64_t[]){6, 1}, LAYER(.no_bias = true), WEFT_ERROR_SHAPE,
             "a window of 6 is larger than the padded image of 5"},

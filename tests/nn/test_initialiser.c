@@ -301,7 +301,7 @@ static void bad_values_are_refused(void **state) {
         {weft_init_orthogonal(0), 2, WEFT_ERROR_ARGUMENT, "gain 0"},
         {weft_init_orthogonal(NAN), 2, WEFT_ERROR_ARGUMENT, "gain nan"},
         {weft_init_orthogonal(1), 1, WEFT_ERROR_SHAPE, "rank 2 or more, not 1"},
-        {{.kind = WEFT_INIT_CUSTOM}, 2, WEFT_ERROR_ARGUMENT, "without a function"},
+        {{.kind = WEFT_INIT_CUSTOM}, 2, WEFT_ERROR_ARGUMENT, "has no function"},
     };
     const int64_t dims[] = {3, 3};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

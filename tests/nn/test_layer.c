@@ -137,8 +137,8 @@ static void bad_layers_are_refused(void **state) {
         weft_status status;
         const char *part;
     } rows[] = {
-        {0, false, {WEFT_LINEAR_OPTIONS_INIT}, WEFT_ERROR_ARGUMENT, "linear: 0 units"},
-        {-3, false, {WEFT_LINEAR_OPTIONS_INIT}, WEFT_ERROR_ARGUMENT, "linear: -3 units"},
+        {0, false, {WEFT_LINEAR_OPTIONS_INIT}, WEFT_ERROR_ARGUMENT, "linear: units is 0"},
+        {-3, false, {WEFT_LINEAR_OPTIONS_INIT}, WEFT_ERROR_ARGUMENT, "linear: units is -3"},
         {3, true, {WEFT_LINEAR_OPTIONS_INIT}, WEFT_ERROR_SHAPE, "linear"},
         {3, false, {.struct_size = 3}, WEFT_ERROR_ARGUMENT, "_INIT"},
     };

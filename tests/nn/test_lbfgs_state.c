@@ -119,8 +119,8 @@ static void what_does_not_fit_begins_anew(void **state) {
         assert_ok(weft_checkpoint_load(loaders[i]->graph, path, NULL, 0));
         weft_lbfgs_get_info(loaders[i]->optimizer, &info);
         assert_true(info.iterations == 0 && isnan(info.loss));
-        assert_non_null(strstr(
-            log.text, "L-BFGS begins without a history: the one that was saved is of other parameters"));
+        assert_non_null(
+            strstr(log.text, "L-BFGS begins without a history: the saved one belongs to other parameters"));
         run(loaders[i], 1);
     }
     release(&all), release(&some), release(&others);

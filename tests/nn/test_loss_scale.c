@@ -138,7 +138,7 @@ static void the_scale_grows_and_shrinks(void **state) {
     const weft_optimizer rule = weft_sgd(0.01f);
     assert_weft_ok(weft_minimize(n.loss, &rule, outputs, WEFT_MAX_UPDATES, &updates));
     assert_weft_ok(weft_plan_create(&n.plan, outputs, updates, NULL));
-    assert_weft_fails(WEFT_ERROR_STATE, weft_graph_set_loss_scaling(n.graph, &options), "scaled otherwise");
+    assert_weft_fails(WEFT_ERROR_STATE, weft_graph_set_loss_scaling(n.graph, &options), "with other scaling");
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
         weft_loss_scale now;
         step(&n, weights[i]);
@@ -285,13 +285,12 @@ static void overflow_for_good_is_an_error(void **state) {
     begin_images(&n, 1);
     for (int i = 0; i < 3; i++) assert_weft_ok(step_images(&n, 0, 1, &loss));
     for (int i = 0; i < 30; i++) assert_weft_ok(step_images(&n, 0, (double)INFINITY, &loss));
-    assert_weft_fails(WEFT_ERROR_NOT_FINITE, step_images(&n, 0, (double)INFINITY, &loss), "from step 3 on",
+    assert_weft_fails(WEFT_ERROR_NOT_FINITE, step_images(&n, 0, (double)INFINITY, &loss), "since step 3 ",
         "6.1", "input 'x'");
     end_images(&n);
     begin_images(&n, 1e7f);
     for (int i = 0; i < 30; i++) assert_weft_ok(step_images(&n, 0, 1, &loss));
-    assert_weft_fails(
-        WEFT_ERROR_NOT_FINITE, step_images(&n, 0, 1, &loss), "from step 0 on", "with 'linear1.");
+    assert_weft_fails(WEFT_ERROR_NOT_FINITE, step_images(&n, 0, 1, &loss), "since step 0 ", "with 'linear1.");
     end_images(&n);
 }
 

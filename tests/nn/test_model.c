@@ -249,14 +249,15 @@ static void bad_input_is_an_error(void **state) {
     assert_refused(WEFT_ERROR_SHAPE, weft_alexnet_r(x, 10, "a."), "layer a.8", "3 x 3");
     assert_refused(WEFT_ERROR_SHAPE, weft_vgg11(x, 10, NULL), "layer features.15", "2 x 2");
     assert_refused(WEFT_ERROR_SHAPE, weft_inception_v3(x, 10, NULL), "layer maxpool1", "3 x 3");
-    assert_refused(WEFT_ERROR_ARGUMENT, weft_resnet50(x, -7, NULL), "weft_resnet50", "-7 classes");
-    assert_refused(WEFT_ERROR_ARGUMENT, weft_lenet5(x, -1, NULL), "weft_lenet5", "-1 classes");
+    assert_refused(WEFT_ERROR_ARGUMENT, weft_resnet50(x, -7, NULL), "weft_resnet50", "classes is -7");
+    assert_refused(WEFT_ERROR_ARGUMENT, weft_lenet5(x, -1, NULL), "weft_lenet5", "classes is -1");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_resnet20(x, 10, prefix), "199 characters");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_add(weft_resnet20(x, 10, NULL), weft_resnet20(x, 10, NULL)),
         "weft_resnet20", "'0.weight'", "prefix");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_model(x, "resnet51", 10, NULL), "resnet51");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_model(x, NULL, 10, NULL), "no network");
-    assert_refused(WEFT_ERROR_ARGUMENT, weft_model(x, "resnet20", 10, &old), "options of 1 bytes");
+    assert_refused(
+        WEFT_ERROR_ARGUMENT, weft_model(x, "resnet20", 10, &old), "the options have struct_size 1");
     assert_refused(
         WEFT_ERROR_SHAPE, weft_resnet18(weft_flatten(x), 10, NULL), "weft_resnet18", "(N, C, H, W)");
     assert_refused(WEFT_ERROR_SHAPE, weft_resnet18(weft_swap_axes(x, 0, 1), 10, NULL), "may be the batch");

@@ -92,13 +92,15 @@ static void numbers_given_twice_are_refused(void **state) {
         const char *line;
     } rows[] = {
         {{WEFT_CONV_LAYER_OPTIONS_INIT, .stride = 2, .conv = {.strides = {1, 2}}}, (const int64_t[]){3, 3},
-            "stride = 2 beside conv.strides: give one of them"},
+            "the options stride = 2 and conv.strides are both set: set one of them"},
         {{WEFT_CONV_LAYER_OPTIONS_INIT, .groups = 2, .conv = {.groups = 2}}, (const int64_t[]){3, 3},
-            "groups = 2 beside conv.groups"},
-        {{WEFT_CONV_LAYER_OPTIONS_INIT, .size = 3}, (const int64_t[]){3, 3}, "the window is given twice"},
-        {{WEFT_CONV_LAYER_OPTIONS_INIT, .size = 3, .same = true, .padding = 1}, NULL, "beside same"},
+            "the options groups = 2 and conv.groups are both set"},
+        {{WEFT_CONV_LAYER_OPTIONS_INIT, .size = 3}, (const int64_t[]){3, 3},
+            "the window size is given twice"},
+        {{WEFT_CONV_LAYER_OPTIONS_INIT, .size = 3, .same = true, .padding = 1}, NULL,
+            "is set together with same"},
         {{WEFT_CONV_LAYER_OPTIONS_INIT, .size = 3, .same = true, .conv = {.mode = WEFT_PADDING_EACH}}, NULL,
-            "same beside another conv.mode"},
+            "the option same is set together with a different conv.mode"},
         {{WEFT_CONV_LAYER_OPTIONS_INIT, .size = 3, .stride = -1}, NULL,
             "a stride of -1 along spatial axis 0"},
     };

@@ -348,17 +348,17 @@ static void shared_statistics(void **state) {
 /* ROW(name, expression over x (batch, 6, 5), status, texts of the line...): each is a test. */
 #define BAD(ROW)                                                                                             \
     ROW(batch_size, weft_batch_norm_layer(x, &(weft_batch_norm_options){.struct_size = 1}), ARGUMENT,        \
-        "weft_batch_norm", "1 bytes")                                                                        \
+        "weft_batch_norm", "struct_size 1")                                                                  \
     ROW(instance_size, weft_instance_norm_layer(x, &(weft_instance_norm_options){.struct_size = 1}),         \
-        ARGUMENT, "weft_instance_norm", "1 bytes")                                                           \
+        ARGUMENT, "weft_instance_norm", "struct_size 1")                                                     \
     ROW(layer_size, weft_layer_norm_layer(x, &(weft_norm_options){.struct_size = 1}), ARGUMENT,              \
-        "weft_layer_norm", "1 bytes")                                                                        \
-    ROW(momentum, BATCH(.momentum = 2), ARGUMENT, "weft_batch_norm", "momentum 2")                           \
-    ROW(two_momenta, BATCH(.momentum = 0.5f, .cumulative = true), ARGUMENT, "momentum 0.5", "cumulative")    \
+        "weft_layer_norm", "struct_size 1")                                                                  \
+    ROW(momentum, BATCH(.momentum = 2), ARGUMENT, "weft_batch_norm", "momentum is 2")                        \
+    ROW(two_momenta, BATCH(.momentum = 0.5f, .cumulative = true), ARGUMENT, "momentum is 0.5", "cumulative") \
     ROW(idle_momentum, INSTANCE(.momentum = 0.5f), ARGUMENT, "weft_instance_norm", "no running")             \
     ROW(idle_count, INSTANCE(.cumulative = true), ARGUMENT, "weft_instance_norm", "no running")              \
     ROW(idle_fixed, BATCH(.no_running = true, .fixed = true), ARGUMENT, "weft_batch_norm", "no running")     \
-    ROW(epsilon, BATCH(.epsilon = -1), ARGUMENT, "batch_norm", "epsilon -1")                                 \
+    ROW(epsilon, BATCH(.epsilon = -1), ARGUMENT, "batch_norm", "epsilon is -1")                              \
     ROW(channels, weft_batch_norm(weft_permute(x, 1, 0, 2)), SHAPE, "weft_batch_norm", "channels")           \
     ROW(groups, weft_group_norm(x, 5), ARGUMENT, "group_norm", "5 groups", "6 channels")                     \
     ROW(group_axes, weft_group_norm_layer(x, 2, NORM(.axes = 1)), ARGUMENT, "weft_group_norm", "axes")       \

@@ -279,33 +279,33 @@ static void fields_out_of_range_are_refused(void **state) {
     const bad_value rows[] = {
         {unknown, "kind 99"},
         {none, "kind 0"},
-        {WITH(sgd, rate, NAN), "rate is nan, expected at least 0"},
+        {WITH(sgd, rate, NAN), "rate is nan, expected 0 or more"},
         {WITH(sgd, rate, -0.1f), "rate is -0.1"},
         {WITH(adam, rate, INFINITY), "rate is inf"},
-        {WITH(sgd, momentum, 1), "momentum is 1, expected at least 0 and below 1"},
+        {WITH(sgd, momentum, 1), "momentum is 1, expected 0 or more and below 1"},
         {WITH(sgd, momentum, NAN), "momentum"},
         {WITH(sgd, weight_decay, -1), "weight_decay is -1"},
         {WITH(sgd, dampening, 1.5f), "dampening is 1.5"},
         {WITH(sgd, clip_norm, -1), "clip_norm is -1"},
         {WITH(sgd, clip_value, NAN), "clip_value"},
         {WITH(sgd, average_decay, 1), "average_decay is 1"},
-        {WITH(sgd, beta1, 0.9f), "beta1 is 0.9, but SGD has none: expected 0"},
-        {WITH(sgd, epsilon, NAN), "epsilon is nan, but SGD has none"},
+        {WITH(sgd, beta1, 0.9f), "beta1 is 0.9, but SGD has no such option: expected 0"},
+        {WITH(sgd, epsilon, NAN), "epsilon is nan, but SGD has no such option"},
         {WITH(adam, beta1, 1), "beta1 is 1"},
         {WITH(adam, beta2, -0.5f), "beta2 is -0.5"},
         {WITH(adam, epsilon, -1), "epsilon is -1"},
-        {WITH(adam, momentum, 0.9f), "but Adam has none"},
+        {WITH(adam, momentum, 0.9f), "but Adam has no such option"},
         {WITH(weft_rmsprop(1), rho, 1), "rho is 1"},
-        {WITH(weft_adadelta(1), epsilon, 0), "epsilon is 0, Adadelta needs one above 0"},
-        {WITH(weft_lamb(1, 0), epsilon, 0), "epsilon is 0, LAMB needs one above 0"},
+        {WITH(weft_adadelta(1), epsilon, 0), "epsilon is 0, but Adadelta needs a value above 0"},
+        {WITH(weft_lamb(1, 0), epsilon, 0), "epsilon is 0, but LAMB needs a value above 0"},
         {WITH(weft_nadam(1), momentum_decay, -1), "momentum_decay is -1"},
         {WITH(grad, rate_decay, NAN), "rate_decay"},
         {WITH(grad, first_sum, -1), "first_sum is -1"},
         {nesterov, "nesterov needs momentum above 0"},
         {heavy, "nesterov needs momentum above 0 and dampening 0"},
-        {wrong_nesterov, "nesterov is set, but RMSprop has none"},
-        {centered, "centered is set, but Adam has none"},
-        {amsgrad, "amsgrad is set, but Lion has none"},
+        {wrong_nesterov, "nesterov is set, but RMSprop has no such option"},
+        {centered, "centered is set, but Adam has no such option"},
+        {amsgrad, "amsgrad is set, but Lion has no such option"},
     };
     refuse(&net, rows, sizeof rows / sizeof *rows);
     weft_graph_release(net.graph);
@@ -324,15 +324,15 @@ static void groups_out_of_range_are_refused(void **state) {
     const weft_parameter_group groups[] = {{"p", 1, 0}, {"*", 1, 0}, {"r", 1, 0}, {NULL, 1, 0}, {"p", 0, 0},
         {"p", NAN, 0}, {"p", 1, -1}, {"p", INFINITY, 0}, {"p", 1, NAN}, {"", 1, 0}};
     const bad_value rows[] = {
-        {grouped(groups + 2, 1), "group 'r': the graph has no such parameter"},
+        {grouped(groups + 2, 1), "group 'r': the graph has no parameter of such a name"},
         {grouped(groups + 3, 1), "group 0: parameters must not be NULL"},
-        {grouped(groups + 4, 1), "group 'p': rate_factor is 0, expected above 0 (weft_freeze"},
+        {grouped(groups + 4, 1), "group 'p': rate_factor is 0, expected above 0 (use weft_freeze"},
         {grouped(groups + 5, 1), "rate_factor is nan"},
         {grouped(groups + 6, 1), "group 'p': weight_decay is -1"},
         {grouped(groups + 7, 1), "rate_factor is inf"},
         {grouped(groups + 8, 1), "weight_decay is nan"},
-        {grouped(groups + 9, 1), "group '': the graph has no such parameter"},
-        {grouped(NULL, 1), "groups is NULL, group_count 1"},
+        {grouped(groups + 9, 1), "group '': the graph has no parameter of such a name"},
+        {grouped(NULL, 1), "groups is NULL, but group_count is 1"},
     };
     refuse(&net, rows, sizeof rows / sizeof *rows);
     weft_graph_release(net.graph);
@@ -344,8 +344,8 @@ static void bad_calls_are_refused(void **state) {
     weft_tensor *updates[WEFT_MAX_UPDATES];
     size_t count = 0;
     const weft_optimizer adam = weft_adam(1e-3f);
-    assert_fails(
-        weft_minimize(net.loss, &adam, updates, 2, &count), WEFT_ERROR_ARGUMENT, "3 updates, room for 2");
+    assert_fails(weft_minimize(net.loss, &adam, updates, 2, &count), WEFT_ERROR_ARGUMENT,
+        "there are 3 updates, but the array updates has room for 2");
     assert_status(weft_minimize(NULL, &adam, updates, 8, &count), WEFT_ERROR_ARGUMENT);
     assert_status(weft_minimize(net.loss, NULL, updates, 8, &count), WEFT_ERROR_ARGUMENT);
     assert_status(weft_minimize(net.loss, &adam, NULL, 8, &count), WEFT_ERROR_ARGUMENT);
@@ -355,7 +355,7 @@ static void bad_calls_are_refused(void **state) {
     assert_status(weft_freeze(NULL, "p", true), WEFT_ERROR_ARGUMENT);
     assert_status(weft_freeze(net.graph, NULL, true), WEFT_ERROR_ARGUMENT);
     assert_status(weft_average_swap(NULL), WEFT_ERROR_ARGUMENT);
-    assert_fails(weft_average_swap(net.graph), WEFT_ERROR_STATE, "no average is kept");
+    assert_fails(weft_average_swap(net.graph), WEFT_ERROR_STATE, "the optimizer computes no average");
     assert_ok(weft_freeze(net.graph, "*", true));
     assert_fails(
         weft_minimize(net.loss, &adam, updates, 8, &count), WEFT_ERROR_STATE, "all 2 parameters are frozen");

@@ -179,7 +179,7 @@ static void bad_schedules_are_refused(void **state) {
     weft_tensor *const loss = weft_sum(weft_parameter(graph, "p", weft_zeros(), 1));
     weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = rule_of(1)};
     options.schedule = weft_exponential_schedule(0.5f);
-    assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_ARGUMENT, "schedule of its own");
+    assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_ARGUMENT, "both have a schedule");
     weft_graph_release(graph);
 }
 

@@ -161,7 +161,7 @@ static void nothing_to_train_is_an_error(void **state) {
     (void)state;
     weft_tensor *const loss = weft_sum(weft_square(weft_stop_gradient(n.of[FIRST])));
     assert_weft_fails(WEFT_ERROR_STATE, weft_minimize(loss, &rule, updates, WEFT_MAX_UPDATES, &count),
-        "weft_minimize: the loss depends on no parameter");
+        "weft_minimize: the loss depends on no trainable parameter");
     weft_tensor *const parameters[] = {n.of[OTHER], n.of[ICE]};
     assert_weft_ok(weft_gradients(n.loss, parameters, 2, gradients));
     weft_optimizer_state *const optimizer = weft_optimizer_create(n.graph, &rule);

@@ -293,21 +293,23 @@ static weft_tensor *narrow_table(weft_tensor *x) {
 static void another_shape_is_refused(void **state) {
     (void)state;
     refuse(WEFT_ERROR_SHAPE,
-        "parameter 'tower.linear1.weight': the name is shared with a parameter f32 (8, 6), and f32 (5, 6) is "
-        "wanted",
+        "parameter 'tower.linear1.weight': the graph already has a parameter of this name with f32 (8, 6), "
+        "which cannot be shared as f32 (5, 6)",
         true, linear, wider);
-    refuse(WEFT_ERROR_SHAPE, "shared with a parameter f32 (3), and f32 (3)", true, table, table_state);
-    refuse(WEFT_ERROR_SHAPE, "shared with a parameter f32 (3), and bf16 (3)", true, table, narrow_table);
-    refuse(WEFT_ERROR_ARGUMENT, "parameter 'tower.table': the graph has a parameter of that name", false,
-        table, table);
-    refuse(WEFT_ERROR_ARGUMENT, "state 'tower.table': the graph has a parameter of that name", false, table,
-        table_state);
-    refuse(WEFT_ERROR_ARGUMENT, "state 'tower.table': the graph has a state of that name", false, table_state,
-        table_state);
-    refuse(WEFT_ERROR_ARGUMENT, "parameter 'tower.table': the graph has a state of that name", false,
+    refuse(WEFT_ERROR_SHAPE, "has a parameter of this name with f32 (3), which cannot be shared as f32 (3)",
+        true, table, table_state);
+    refuse(WEFT_ERROR_SHAPE, "has a parameter of this name with f32 (3), which cannot be shared as bf16 (3)",
+        true, table, narrow_table);
+    refuse(WEFT_ERROR_ARGUMENT, "parameter 'tower.table': the graph already has a parameter of this name",
+        false, table, table);
+    refuse(WEFT_ERROR_ARGUMENT, "state 'tower.table': the graph already has a parameter of this name", false,
+        table, table_state);
+    refuse(WEFT_ERROR_ARGUMENT, "state 'tower.table': the graph already has a state of this name", false,
+        table_state, table_state);
+    refuse(WEFT_ERROR_ARGUMENT, "parameter 'tower.table': the graph already has a state of this name", false,
         table_state, table);
-    refuse(
-        WEFT_ERROR_ARGUMENT, "parameter 'tower.net.0.weight' already", false, whole_network, whole_network);
+    refuse(WEFT_ERROR_ARGUMENT, "the graph already has a parameter 'tower.net.0.weight'", false,
+        whole_network, whole_network);
 }
 
 /* States without a name are no weights, and may be as many as the program likes. */

@@ -122,7 +122,7 @@ typedef struct lines {
 
 static void note(void *user, weft_log_level level, const char *line) {
     lines *const it = user;
-    if (level != WEFT_LOG_WARNING || !strstr(line, "in the form for training")) return;
+    if (level != WEFT_LOG_WARNING || !strstr(line, "as in training")) return;
     it->count++;
     strncpy(it->last, line, sizeof it->last - 1);
 }

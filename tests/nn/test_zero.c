@@ -98,7 +98,8 @@ static void momentum_may_be_zero(void **state) {
     weft_graph *const graph = test_graph();
     assert_null(weft_batch_norm_layer(
         make_x(graph), WEFT_WITH(batch_norm, .momentum = WEFT_ZERO, .cumulative = true)));
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_graph_status(graph), "momentum 0 and a cumulative mean");
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_graph_status(graph), "momentum is 0, but the running mean is cumulative");
     weft_graph_release(graph);
 }
 

@@ -86,25 +86,26 @@ REFUSED(size_and_factor, weft_resample(image, RESAMPLE(.size = 5, .factor = 2)))
 static void what_leaves_an_axis_out_is_refused(void **state) {
     (void)state;
     refused(first_stride,
-        "conv: strides[1] is 0 beside other numbers: give one for each of the 2 spatial axes, "
+        "conv: strides[1] is 0, but it is set for other axes: give a number for each of the 2 spatial axes, "
         "or stride for all of them (in weft_conv_with)");
-    refused(first_dilation, "conv: dilations[1] is 0 beside other numbers");
-    refused(both_paddings, "conv: padding = 1 beside paddings: give one number for all spatial axes, or one");
-    refused(third_stride, "conv: strides[2] = 2, and x has 2 spatial axes");
-    refused(third_padding, "conv: paddings[2] = 1, and x has 2 spatial axes");
-    refused(after_equal, "conv: padding_after is for mode WEFT_PADDING_EACH");
-    refused(padded_same, "conv: a padding beside mode WEFT_PADDING_SAME");
-    refused(first_window, "max_pool: windows[1] is 0 beside other numbers");
-    refused(pool_stride, "max_pool: strides[1] is 0 beside other numbers");
-    refused(pool_dilation, "avg_pool: dilations[0] is 0 beside other numbers");
-    refused(lp_window, "lp_pool: windows[1] is 0 beside other numbers");
-    refused(window_twice, "max_pool2d: the window is given twice");
-    refused(windows_twice, "avg_pool2d: the window is given twice");
-    refused(first_size, "resample: sizes[1] = 0 and factors[1] = 0, expected one of them");
-    refused(both_sizes, "resample: size = 5 beside sizes");
-    refused(both_factors, "resample: factors[0] = 2 beside factor");
-    refused(third_factor, "resample: factors[2] = 2, and x has fewer spatial axes");
-    refused(size_and_factor, "resample: sizes[0] = 5 and factors[0] = 2, expected one of them");
+    refused(first_dilation, "conv: dilations[1] is 0, but it is set for other axes");
+    refused(both_paddings,
+        "conv: padding = 1 and paddings are both set: give one number for all spatial axes, or one");
+    refused(third_stride, "conv: strides[2] is 2, but x has only 2 spatial axes");
+    refused(third_padding, "conv: paddings[2] is 1, but x has only 2 spatial axes");
+    refused(after_equal, "conv: padding_after is set, but only mode WEFT_PADDING_EACH uses it");
+    refused(padded_same, "conv: padding is set together with mode WEFT_PADDING_SAME");
+    refused(first_window, "max_pool: windows[1] is 0, but it is set for other axes");
+    refused(pool_stride, "max_pool: strides[1] is 0, but it is set for other axes");
+    refused(pool_dilation, "avg_pool: dilations[0] is 0, but it is set for other axes");
+    refused(lp_window, "lp_pool: windows[1] is 0, but it is set for other axes");
+    refused(window_twice, "max_pool2d: the window size is given twice");
+    refused(windows_twice, "avg_pool2d: the window size is given twice");
+    refused(first_size, "resample: sizes[1] is 0 and factors[1] is 0: set exactly one of the two");
+    refused(both_sizes, "resample: size = 5 and sizes are both set");
+    refused(both_factors, "resample: factors[0] = 2 and factor are both set");
+    refused(third_factor, "resample: factors[2] is 2, but x has fewer spatial axes");
+    refused(size_and_factor, "resample: sizes[0] is 5 and factors[0] is 2: set exactly one of the two");
 }
 
 int main(void) {

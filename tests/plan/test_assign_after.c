@@ -140,7 +140,7 @@ static void they_may_be_alone_and_are_refused(void **state) {
     weft_tensor *const missing[] = {twice, NULL};
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_create(&plan, missing, 2, NULL), "output 1 is NULL");
     assert_null(weft_assign_after(n.x, n.x));
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_graph_status(n.graph), "neither parameter nor state");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_graph_status(n.graph), "neither a parameter nor a state");
     weft_graph_release(n.graph);
 }
 

@@ -126,7 +126,7 @@ static void a_trainer_of_changes(void **state) {
     options.metrics = &metric;
     options.metric_count = 1;
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_trainer_create(&trainer, loss, &options),
-        "the metric 'mean_absolute_error' is of (batch - 1)");
+        "the output of the metric 'mean_absolute_error' has the shape (batch - 1)");
     weft_dataset_release(dataset);
     weft_graph_release(graph);
 }
@@ -164,7 +164,9 @@ static void batches_that_do_not_fit(void **state) {
         {1, 3, "at batch 3, slice of shape (5, 3): slice: 0..5 of axis 0 is outside 'x' (3, 3)"},
         {2, 3, "at batch 3, slice of shape (3, 3): slice: -1..2 of axis 0 is outside 'x' (3, 3)"},
         {3, 5, "at batch 5, slice of shape (batch - 8, 3): slice: dimension 0 of (0, 3) is zero"},
-        {4, 3, "at batch 3, pad of shape (batch + 3, 3): pad: (3, 0) of axis 0 of 3 elements, at most 2"},
+        {4, 3,
+            "at batch 3, pad of shape (batch + 3, 3): pad: the padding (3, 0) of axis 0, which has 3 "
+            "elements, is negative or more than 2"},
         {5, 3, "k = 3 is not in 1..2"}};
     assert_weft_ok(weft_graph_status(graph));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -240,18 +242,20 @@ static void what_is_refused_says_so(void **state) {
         refused *build;
         const char *line;
     } cases[] = {{stepped, "slice: step 2 of axis 0 of (batch, 3) depends on the batch size"},
-        {stepped_cut, "slice: step 2 of axis 0 of (batch - 1, 3): what depends on the batch takes step 1"},
+        {stepped_cut, "slice: step 2 of axis 0 of (batch - 1, 3): an axis that depends on the batch can only "
+                      "be sliced with step 1"},
         {reversed, "slice: 3..2 of axis 0 is empty or outside (batch, 3)"},
         {reversed_from_the_end, "slice: -1..-2 of axis 0 is empty or outside (batch, 3)"},
-        {halved, "has a size that is no multiple of the batch and a number"},
-        {split, "split: the 2 sizes do not make up axis 0 of (batch, 3)"},
+        {halved, "has a size that is too large, or is no multiple of the batch plus a number"},
+        {split, "split: the 2 sizes do not add up to axis 0 of (batch, 3)"},
         {greatest, "topk: axis 0 of (batch, 3) depends on the batch size"},
         {other_sizes, "(batch, 3) and (batch - 1, 3) do not broadcast"},
         {parameter, "its shape (2, batch - 1) cannot depend on the batch"},
-        {length_after, "input: a graph that cuts or lengthens a batch axis takes no WEFT_LENGTH beside it"},
-        {length_before, "slice: a graph that cuts or lengthens a batch axis takes no WEFT_LENGTH beside it"},
-        {length_and_pad, "pad: a graph that cuts"}, {length_and_rows, "concat: a graph that cuts"},
-        {channels, "group_norm: (1, batch - 1, 3)"}, {resampled, "resample: axis 2 follows the batch"}};
+        {length_after, "input: a graph cannot both use WEFT_LENGTH and change the size of a batch axis"},
+        {length_before, "slice: a graph cannot both use WEFT_LENGTH and change the size of a batch axis"},
+        {length_and_pad, "pad: a graph cannot both"}, {length_and_rows, "concat: a graph cannot both"},
+        {channels, "group_norm: x is (1, batch - 1, 3)"},
+        {resampled, "resample: the size of axis 2 depends on the batch"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         weft_graph *const graph = test_graph();

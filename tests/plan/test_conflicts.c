@@ -60,7 +60,7 @@ static void two_assignments_and_two_updates(void **state) {
     weft_tensor *updates[WEFT_MAX_UPDATES];
     (void)state;
     assert_weft_fails(WEFT_ERROR_ARGUMENT, plan_of(t.assign, twice),
-        "'w' is assigned twice in one plan (by outputs 0 and 1 of the plan)", "weft_assign_after");
+        "'w' is assigned twice in one plan (by its outputs 0 and 1)", "weft_assign_after");
     assert_weft_ok(plan_of(t.assign, t.assign));
     assert_weft_ok(plan_of(t.assign, else_where));
     assert_weft_ok(weft_minimize(t.loss, &sgd, updates, WEFT_MAX_UPDATES, &count));
@@ -76,7 +76,7 @@ static void a_norm_and_an_assignment(void **state) {
                                                    weft_graph_find(graph, "batchnorm1.running_mean");
     (void)state;
     assert_weft_fails(WEFT_ERROR_ARGUMENT, plan_of(y, weft_assign(mean, weft_neg(mean))),
-        "'batchnorm1.running_mean' is assigned twice in one plan (by output 1 of the plan and by a layer");
+        "'batchnorm1.running_mean' is assigned twice in one plan (by its output 1 and by a layer");
     weft_graph_release(graph);
 }
 
@@ -95,9 +95,9 @@ static void an_input_that_was_never_written(void **state) {
     assert_weft_fails(WEFT_ERROR_STATE, weft_plan_run(plan), "input 'a' was never written");
     weft_tensor *const unused = weft_input(graph, "unused", WEFT_F32, 2);
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_write(plan, unused, numbers, sizeof numbers),
-        "'unused' is not among the plan's inputs: no output of the plan depends on it");
+        "'unused' is not one of the plan's inputs: no output of the plan depends on it");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, b, got, sizeof got),
-        "'b' is not among the plan's outputs: give it to weft_plan_create");
+        "'b' is not one of the plan's outputs; pass it to weft_plan_create");
     assert_weft_ok(weft_plan_write(plan, a, numbers, sizeof numbers));
     assert_weft_fails(WEFT_ERROR_STATE, weft_plan_run(plan), "input 'b' was never written");
     assert_weft_fails(WEFT_ERROR_STATE, weft_profile_run(&profile, plan), "input 'b'");

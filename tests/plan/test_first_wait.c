@@ -25,7 +25,7 @@ static double first_limit;  /* drivers compile in it */
 static char first_said[64]; /* first_said */
 static bool tells;          /* the driver says how far it is in a run */
 
-static const char *const nothing_more = "computes nothing any more";
+static const char *const nothing_more = "can no longer be used";
 
 static weft_context_options options_with(const char *folder, scratch_log *log) {
     return (weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder, .tuning_share = -1,
@@ -192,7 +192,7 @@ static void a_self_test_may_hang(void **state) {
     assert_soon(begun);
     assert_true(fault_layer_hit());
     tuned_training_run(&t, STEPS, losses);
-    if (!strstr(log.text, "it fails: it did not end") || !strstr(log.text, first_said))
+    if (!strstr(log.text, "it fails: it did not finish") || !strstr(log.text, first_said))
         fail_msg("%s", log.text);
     assert_int_equal(count_faults(&t), 1);
     tuned_training_end(&t);
@@ -220,7 +220,7 @@ static void a_self_test_may_occupy_the_device(void **state) {
     hangs_arm(1, true);
     const double begun = wi_clock_seconds();
     assert_weft_fails(
-        WEFT_ERROR_OPENCL, weft_plan_create(&plan, outputs, 1, NULL), nothing_more, " by ", "does not end");
+        WEFT_ERROR_OPENCL, weft_plan_create(&plan, outputs, 1, NULL), nothing_more, " by ", "did not finish");
     assert_null(plan);
     weft_graph_release(graph);
     weft_context_release(context);
@@ -276,7 +276,7 @@ static void a_question_may_hang(void **state) {
     hangs_arm(1, false);
     assert_false(ask(context));
     assert_true(fault_layer_hit());
-    if (!strstr(log.text, "what is asked for is not used: it did not end")) fail_msg("%s", log.text);
+    if (!strstr(log.text, "what is asked for is not used: it did not finish")) fail_msg("%s", log.text);
     assert_weft_ok(wi_check_computing(wi_context_device(context)));
     weft_context_release(context);
     hangs_assert_nothing_left();
@@ -313,7 +313,7 @@ static int choose_limit(void **state) {
     tells = !(wi_context_device(context)->caps.quirks & WI_QUIRK_HELD_EVENTS);
     weft_context_release(context);
     first_limit = tells ? 2.0 : 10.0;
-    snprintf(first_said, sizeof first_said, "did not end in %g seconds", first_limit);
+    snprintf(first_said, sizeof first_said, "did not finish within %g seconds", first_limit);
     return 0;
 }
 

@@ -89,7 +89,7 @@ static void hang_and_go_on(const char *folder, const char *said) {
     tuned_training_run(&t, AFTERWARDS, losses + steps);
     assert_memory_equal(losses, usual, (size_t)(steps + AFTERWARDS) * sizeof *losses);
     assert_non_null(strstr(log.text, said));
-    assert_non_null(strstr(log.text, "tuning between runs has ended"));
+    assert_non_null(strstr(log.text, "tuning between runs has stopped"));
     weft_plan *const next = tuned_training_plan(&t);
     assert_null(next->background);
     weft_plan_release(next);
@@ -120,12 +120,12 @@ static void a_kernel_may_hang_at_its_site(void **state) {
     tune_others(*state, NULL);
     assert_int_equal(scratch_count(*state, "tuning.txt", path), 1);
     assert_int_equal(unlink(path), 0);
-    hang_and_go_on(*state, "did not end in 0.4 seconds");
+    hang_and_go_on(*state, "did not finish within 0.4 seconds");
     scratch_log log = {0};
     tuned_training t = begin(*state, -1, &log);
     const char *const fault = wi_choices_fault(wi_context_device(t.context), watch.site, watch.kernel);
     assert_non_null(fault);
-    assert_string_equal(fault, "it did not end in 0.4 seconds");
+    assert_string_equal(fault, "it did not finish within 0.4 seconds");
     tuned_training_end(&t);
     tune_others(*state, watch.kernel);
 }
@@ -140,10 +140,10 @@ static void a_kernel_may_occupy_the_device(void **state) {
     const int steps = tune(&t, 2, &status, losses);
     watch.all = false;
     assert_int_equal(status, WEFT_ERROR_OPENCL);
-    if (!strstr(weft_last_error(), "computes nothing any more")) fail_msg("%s", weft_last_error());
+    if (!strstr(weft_last_error(), "can no longer be used")) fail_msg("%s", weft_last_error());
     assert_true(steps > 0);
     assert_weft_fails(WEFT_ERROR_OPENCL, weft_plan_read(t.plan, t.outputs[0], losses, sizeof *losses),
-        "computes nothing any more");
+        "can no longer be used");
     tuned_training_end(&t);
     hangs_arm(0, false);
     hangs_assert_nothing_left();
@@ -175,10 +175,10 @@ static int tune_beside_a_loop(const char *folder) {
     tuned_training t = begin(scratch_path(folder, "cache"), 0.5, &log);
     const int steps = tune(&t, 0, &status, losses);
     if (status == WEFT_OK) status = weft_plan_run(t.plan);
-    const bool answered = status == WEFT_OK || strstr(weft_last_error(), "computes nothing any more") != NULL;
+    const bool answered = status == WEFT_OK || strstr(weft_last_error(), "can no longer be used") != NULL;
     printf("beside a kernel that loops, %d steps: %s\n", steps,
         status == WEFT_OK ? "the program goes on" : weft_last_error());
-    const bool known = strstr(log.text, "naive") && strstr(log.text, "did not end in 0.4 seconds");
+    const bool known = strstr(log.text, "naive") && strstr(log.text, "did not finish within 0.4 seconds");
     if (!known) printf("the log has no line of that kernel:\n%s\n", log.text);
     tuned_training_end(&t);
     fflush(stdout);

@@ -18,7 +18,7 @@ static bool tells;    /* the driver says how far it is in a run */
 static double limit;  /* of a launch, or of a run where it does not */
 static char said[64]; /* "did not end in 0.4 seconds" */
 
-static const char *const nothing_more = "computes nothing any more";
+static const char *const nothing_more = "can no longer be used";
 
 /* The limit counts only what the process waits for; a machine that is busy takes longer. */
 static void assert_soon(double begun) {
@@ -159,7 +159,7 @@ static int find_driver(void **state) {
     tells = !(wi_context_device(context)->caps.quirks & WI_QUIRK_HELD_EVENTS);
     weft_context_release(context);
     limit = tells ? 0.4 : 4.0;
-    snprintf(said, sizeof said, "did not end in %g seconds", limit);
+    snprintf(said, sizeof said, "did not finish within %g seconds", limit);
     return 0;
 }
 

@@ -254,12 +254,13 @@ static void lengths_that_do_not_fit(void **state) {
         int output;
         int64_t length;
         const char *line;
-    } cases[] = {{0, 0, "depends on WEFT_LENGTH: set the length of weft_plan_options"},
-        {0, -1, "a length of -1"},
+    } cases[] = {{0, 0, "depends on WEFT_LENGTH, so set length in weft_plan_options"},
+        {0, -1, "length is -1"},
         {0, ROWS + 1,
             "at length 13, slice of shape (length, 4): slice: 0..13 of axis 0 is outside 'places' (12, 4)"},
         {1, 2, "at length 2, slice of shape (batch, length - 2, 4)"}, {2, 2, "slice: -1..1 of axis 1"},
-        {3, 3, "pad: (3, 0) of axis 1 of 3 elements, at most 2"}, {4, 2, "k = 3 is not in 1..2"}};
+        {3, 3, "pad: the padding (3, 0) of axis 1, which has 3 elements, is negative or more than 2"},
+        {4, 2, "k = 3 is not in 1..2"}};
     assert_weft_ok(weft_graph_status(graph));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         weft_plan *plan = NULL;
@@ -341,14 +342,16 @@ static void ops_that_take_none_say_so(void **state) {
         const char *line;
     } cases[] = {{parameter, "parameter 'w': its shape (length, 2) cannot depend on WEFT_LENGTH"},
         {wide, "cannot depend on WEFT_LENGTH"}, {halves, "slice: step 2 of axis 1 of (batch, length, 4)"},
-        {strided, "along an axis whose size plans give the stride must be 1"},
-        {pooled, "max_pool: a stride of 2 along WEFT_LENGTH"},
-        {resampled, "resample: axis 2 follows WEFT_LENGTH"}, {paired, "reshape: (batch, length) and"},
+        {strided, "the stride must be 1"},
+        {pooled, "max_pool: the stride is 2 along an axis that depends on WEFT_LENGTH"},
+        {resampled, "resample: the size of axis 2 depends on WEFT_LENGTH"},
+        {paired, "reshape: (batch, length) and"},
         {other_length, "shapes (batch, length, 4) and (5, 4) do not broadcast"},
-        {channels, "group_norm: (batch, length, 4)"}, {scaled_by_width, "WEFT_LENGTH needs a scale"},
+        {channels, "group_norm: x is (batch, length, 4)"},
+        {scaled_by_width, "the option scale must be set if the width depends on the batch or WEFT_LENGTH"},
         {smoothed, "label_smoothing"}, {second_gradient, "a second gradient needs a fixed number of steps"},
-        {tails, "a capacity of 0.5 of as many rows as WEFT_LENGTH"},
-        {often, "reshape: (batch, length, length, length) has WEFT_LENGTH too often"},
+        {tails, "a capacity is 0.5, expected 1 because the number of rows depends on WEFT_LENGTH"},
+        {often, "reshape: too many axes of (batch, length, length, length) depend on WEFT_LENGTH"},
         {too_large_beside_it, "expand: (batch, length, 40249584) has a size"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

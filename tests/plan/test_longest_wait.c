@@ -55,14 +55,14 @@ static void hang_at(tuned_training *t, long launch) {
     hangs_arm(launch, false);
     assert_weft_ok(weft_plan_run(t->plan));
     assert_true(fault_layer_hit());
-    snprintf(within, sizeof within, "did not end in %g seconds", limit);
+    snprintf(within, sizeof within, "did not finish within %g seconds", limit);
     snprintf(first, sizeof first, "plan: step %d (", step->index);
     assert_weft_fails(WEFT_ERROR_OPENCL, weft_plan_read(t->plan, t->outputs[0], losses, sizeof *losses),
-        first, wi_step_implementation_name(t->plan, step), within, "computes nothing any more");
+        first, wi_step_implementation_name(t->plan, step), within, "can no longer be used");
 }
 
 static void assert_nothing_works(tuned_training *t) {
-    static const char *const said = "computes nothing any more";
+    static const char *const said = "can no longer be used";
     weft_plan *plan = NULL;
     float loss;
     assert_weft_fails(WEFT_ERROR_OPENCL, weft_plan_run(t->plan), said);
@@ -121,7 +121,7 @@ static void a_contraction_may_hang(void **state) {
     t = begin(*state, limit);
     const char *const fault = wi_choices_fault(wi_context_device(t.context), site, tuned);
     assert_non_null(fault);
-    assert_string_equal(fault, "it did not end in 0.4 seconds of a run");
+    assert_string_equal(fault, "it did not finish within 0.4 seconds of a run");
     assert_int_equal(count_faults(&t), 1);
     get_kernel(t.plan, kernel);
     assert_string_not_equal(kernel, tuned);
@@ -150,7 +150,7 @@ static void a_write_may_wait(void **state) {
     weft_status status = WEFT_OK;
     for (int i = 0; status == WEFT_OK && i < 3; i++) status = weft_plan_write(t.plan, t.x, x, sizeof x);
     assert_int_equal(status, WEFT_ERROR_OPENCL);
-    if (!strstr(weft_last_error(), "did not end in 0.4 seconds")) fail_msg("%s", weft_last_error());
+    if (!strstr(weft_last_error(), "did not finish within 0.4 seconds")) fail_msg("%s", weft_last_error());
     tuned_training_end(&t);
     hangs_assert_nothing_left();
 }
@@ -164,7 +164,7 @@ static void a_release_ends(void **state) {
     weft_status status = WEFT_OK;
     for (int run = 0; status == WEFT_OK && run < 5000; run++) status = weft_plan_run(t.plan);
     assert_int_equal(status, WEFT_ERROR_OPENCL);
-    if (!strstr(weft_last_error(), "did not end in 0.4 seconds")) fail_msg("%s", weft_last_error());
+    if (!strstr(weft_last_error(), "did not finish within 0.4 seconds")) fail_msg("%s", weft_last_error());
     tuned_training_end(&t);
     hangs_assert_nothing_left();
 
@@ -263,7 +263,7 @@ static bool is_right(const tuned_training *t, weft_status status) {
     const char *const said = weft_last_error();
     const bool alone = strstr(said, "launches after it") == NULL;
     return status == WEFT_ERROR_OPENCL && strstr(said, "plan: step") && strstr(said, "the kernel naive (") &&
-           strstr(said, "did not end in 0.4 seconds") && alone == tells(t) && count_faults(t) == alone;
+           strstr(said, "did not finish within 0.4 seconds") && alone == tells(t) && count_faults(t) == alone;
 }
 
 /* The simplest product, by what the input's first number is in a later run. */

@@ -178,15 +178,15 @@ static void test_step(void **state) {
     const weft_value short_input[] = {{x, given, sizeof *given}, {y, got, sizeof got}};
     got[0] = 7;
     assert_weft_fails(
-        WEFT_ERROR_ARGUMENT, weft_plan_step(plan, short_input, 2), "12 bytes at batch 3, 4 were");
+        WEFT_ERROR_ARGUMENT, weft_plan_step(plan, short_input, 2), "12 bytes at batch 3, but 4 were");
     assert_true(got[0] == 7);
     const weft_value no_output[] = {{rate, got, sizeof *got}}, no_tensor[] = {{NULL, got, sizeof got}};
     assert_weft_fails(
-        WEFT_ERROR_ARGUMENT, weft_plan_step(plan, no_output, 1), "not among the plan's outputs");
+        WEFT_ERROR_ARGUMENT, weft_plan_step(plan, no_output, 1), "not one of the plan's outputs");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_step(plan, no_tensor, 1), "value 0 has no tensor");
     const weft_value input_twice[] = {out_and_in[1], out_and_in[0], {x, got, sizeof got}};
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_step(plan, input_twice, 3),
-        "values 0 and 2 are both of the input 'x'");
+        "values 0 and 2 are both for the input 'x'");
     static const float fixed[3] = {4, 5, 6};
     assert_weft_ok(weft_plan_step(plan, WEFT_VALUES(WEFT_VALUE_IN(x, fixed), WEFT_VALUE(y, got))));
     assert_true(got[0] == 12 && got[1] == 15 && got[2] == 18);

@@ -295,8 +295,8 @@ static void what_is_no_precision_is_refused(void **state) {
     weft_graph *graph;
     (void)state;
     assert_weft_ok(weft_graph_create(&graph, test_context()));
-    assert_weft_fails(
-        WEFT_ERROR_ARGUMENT, weft_graph_set_precision(graph, (weft_precision)7), "7 is no weft_precision");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_graph_set_precision(graph, (weft_precision)7),
+        "precision is 7, which is not a weft_precision");
     assert_weft_fails(
         WEFT_ERROR_ARGUMENT, weft_graph_set_precision(NULL, WEFT_PRECISION_BF16), "graph is NULL");
     weft_graph_release(graph);

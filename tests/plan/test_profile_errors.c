@@ -31,9 +31,11 @@ static void test_errors(void **state) {
     assert_weft_fails(WEFT_ERROR_ARGUMENT,
         weft_profile_describe(profile, WEFT_FORMAT_TEXT, NULL, NULL, 8, NULL), "is NULL");
     assert_weft_fails(WEFT_ERROR_ARGUMENT,
-        weft_profile_describe(profile, (weft_format)7, NULL, text, sizeof text, NULL), "7 is not a format");
+        weft_profile_describe(profile, (weft_format)7, NULL, text, sizeof text, NULL),
+        "format is 7, which is not a weft_format");
     assert_weft_fails(WEFT_ERROR_ARGUMENT,
-        weft_profile_describe(profile, WEFT_FORMAT_TEXT, &none, text, sizeof text, NULL), "a roofline of 0");
+        weft_profile_describe(profile, WEFT_FORMAT_TEXT, &none, text, sizeof text, NULL),
+        "the roofline is 0");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_profile_trace(NULL, "x"), "weft_profile_trace");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_profile_trace(profile, NULL), "weft_profile_trace");
     assert_weft_fails(

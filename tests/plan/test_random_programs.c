@@ -19,7 +19,7 @@ static void show(program *p, program_result *result) {
     print_error("program %llu: %s\n", (unsigned long long)p->number, result->line);
     program_reduce(p, test_context(), result, TRIES);
     char *const text = program_text(p, &result->sizes);
-    print_error("made smaller: %s\n%s", result->line, text ? text : "");
+    print_error("a smaller program that fails: %s\n%s", result->line, text ? text : "");
     free(text);
 }
 

@@ -209,7 +209,8 @@ static void test_errors(void **state) {
     weft_plan *plan = NULL;
     char line[64];
     n.wanted[0] = 2;
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, two_halves_plan(&plan, &n, 2), "node 0 is for device 2 of 2");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, two_halves_plan(&plan, &n, 2),
+        "node 0 is assigned to device 2, but the plan has 2 devices");
     n.wanted[0] = 0;
     assert_weft_ok(two_halves_plan(&plan, &n, 2));
     size_t bad = 0;

@@ -81,13 +81,14 @@ static void launch_on_other(weft_plan *plan) {
 static const breakage breakages[] = {
     {WI_PASS_ORDER, order_nowhere, "its device does not exist"},
     {WI_PASS_PARTITION, store_nowhere, "its device does not exist"},
-    {WI_PASS_PARTITION, lay_over_other, "it is in one on another device"},
-    {WI_PASS_PARTITION, read_other, "it reads what is on another device"},
+    {WI_PASS_PARTITION, lay_over_other, "the storage that contains it is on another device"},
+    {WI_PASS_PARTITION, read_other, "it reads a value on another device"},
     {WI_PASS_PARTITION, write_other, "it writes to another device"},
     {WI_PASS_PARTITION, copy_nothing, "a transfer copies no value, or more than one"},
-    {WI_PASS_PARTITION, copy_strided, "what a transfer copies is not whole"},
+    {WI_PASS_PARTITION, copy_strided,
+        "a transfer copies a value that is not contiguous, or only a part of it"},
     {WI_PASS_LOOPS, address_other, "an operand is on another device"},
-    {WI_PASS_MEMORY, place_on_other, "it is in one on another device"},
+    {WI_PASS_MEMORY, place_on_other, "the place that contains it is on another device"},
     {WI_PASS_MEMORY, move_chunk, "its chunk is on another device"},
     {WI_PASS_LAUNCHES, launch_on_other, "it is launched on another device"},
 };

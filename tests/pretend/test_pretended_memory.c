@@ -85,28 +85,31 @@ static void a_tensor_above_the_limit_is_an_error(void **state) {
     (void)state;
     weft_tensor *const y = weft_cumsum(x, 0);
     assert_fails(weft_plan_create(&plan, &y, 1, &options), WEFT_ERROR_DEVICE_MEMORY,
-        "plan: input 'x' (batch, 1000), which cumsum reads whole, of 1200000 bytes: the largest buffer that "
-        "Pretended tiny allows is "
-        "1048576; "
-        "a smaller batch");
+        "plan: input 'x' (batch, 1000), which cumsum needs in one buffer, of 1200000 bytes is too large: the "
+        "largest "
+        "buffer of Pretended tiny has 1048576 bytes; use a smaller batch");
     weft_tensor *const wide = weft_exp(weft_input(graph, "wide", WEFT_F32, 300000));
     assert_fails(weft_plan_create(&plan, &wide, 1, &options), WEFT_ERROR_DEVICE_MEMORY,
-        "(batch, 300000) of 360000000 bytes: the largest");
+        "(batch, 300000) of 360000000 bytes is too large: the largest");
     weft_tensor *const rows = weft_sum(weft_parameter(graph, "rows", weft_zeros(), 2, 300000));
     assert_fails(weft_plan_create(&plan, &rows, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
-        "parameter 'rows' (2, 300000) of 2400000 bytes: the largest");
+        "parameter 'rows' (2, 300000) of 2400000 bytes is too large: the largest");
     weft_tensor *const table = weft_parameter(graph, "table", weft_zeros(), 600, 1000);
     weft_tensor *const sums = weft_sum(weft_cumsum(table, 0));
     assert_fails(weft_plan_create(&plan, &sums, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
-        "plan: parameter 'table' (600, 1000), which cumsum reads whole, of 2400000 bytes: the largest");
+        "plan: parameter 'table' (600, 1000), which cumsum needs in one buffer, of 2400000 bytes is too "
+        "large: the "
+        "largest");
     weft_tensor *const index = weft_array(graph, WEFT_I32, (int32_t[]){1}, 1, (int64_t[]){1});
     weft_tensor *const line = weft_parameter(graph, "line", weft_zeros(), 1, 300000);
     weft_tensor *const added = weft_sum(weft_index_sum(line, 0, index, 2));
     assert_fails(weft_plan_create(&plan, &added, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
-        "plan: index_sum (2, 300000), which the plan reads whole, of 2400000 bytes: the largest");
+        "plan: index_sum (2, 300000), which the plan needs in one buffer, of 2400000 bytes is too large: the "
+        "largest");
     weft_tensor *const turned = weft_neg(weft_transpose(table));
     assert_fails(weft_plan_create(&plan, &turned, 1, NULL), WEFT_ERROR_DEVICE_MEMORY,
-        "plan: neg (1000, 600), which the caller reads whole, of 2400000 bytes: the largest");
+        "plan: neg (1000, 600), which the caller needs in one buffer, of 2400000 bytes is too large: the "
+        "largest");
     assert_ok(weft_graph_status(graph));
     assert_int_equal(pretend_layer_record().above, 0);
     weft_context_release(context);
@@ -147,7 +150,7 @@ static void large_buffers_are_asked_for(void **state) {
     const pretend_record record = pretend_layer_record();
     assert_int_equal(record.above, 0);
     assert_true(record.flags > 0 && record.options == record.builds);
-    assert_fails(compute_large(context, 20000000), WEFT_ERROR_DEVICE_MEMORY, "its memory has no more");
+    assert_fails(compute_large(context, 20000000), WEFT_ERROR_DEVICE_MEMORY, "the device has no more memory");
     weft_context_release(context);
     context = pretended_open("flagged"); /* not asked for */
     assert_fails(compute_large(context, 300000), WEFT_ERROR_DEVICE_MEMORY, "the option large_buffers");

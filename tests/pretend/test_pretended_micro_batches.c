@@ -135,11 +135,11 @@ static void assert_some_calls_refuse(const prediction *p) {
     struct _cl_mem *memory;
     size_t offset;
     assert_fails(weft_plan_memory(p->plan, p->output, &memory, &offset), WEFT_ERROR_UNSUPPORTED,
-        "weft_plan_memory: softmax (batch, 300) is in several buffers");
+        "weft_plan_memory: softmax (batch, 300) is stored in several buffers");
     assert_fails(weft_plan_bind(p->plan, p->input, NULL, 0), WEFT_ERROR_UNSUPPORTED,
-        "input 'x' is in several buffers");
+        "input 'x' is stored in several buffers");
     assert_fails(weft_plan_write(p->plan, p->input, &offset, 1200000), WEFT_ERROR_ARGUMENT,
-        "has 1201200 bytes at batch 1001, 1200000 were given");
+        "has 1201200 bytes at batch 1001, but 1200000 were given");
 }
 
 /* One row is computed in one order of sums, however many there are. */

@@ -68,7 +68,7 @@ case $(cat "$folder/trace.json") in '{"traceEvents":['*'"ph":"X"'*) ;; *) bad "n
 "$weft" bench seven --only digits-MLP --steps 1 --precision bf16 >"$folder/output" || bad "--precision failed"
 "$weft" bench seven --only digits-MLP --steps 1 --profile >"$folder/output" || bad "--profile failed"
 grep -q "all steps .*100.0%" "$folder/output" || bad "no sum in $(cat "$folder/output")"
-grep -q "wall .* ms, of which the host was enqueueing" "$folder/output" || bad "no wall in $(cat "$folder/output")"
+grep -q "wall time .* ms, of which the host spent" "$folder/output" || bad "no wall in $(cat "$folder/output")"
 
 refused "no/such" --trace no/such/trace.json
 refused "ended with status 7" --compare "sh '$folder/peer' '$folder/fail' fail"
@@ -77,5 +77,5 @@ refused "takes 0 ms" --compare "sh '$folder/peer' '$folder/zero' zero"
 # Memory that copies are measured with is filled before a network's plan, whose time would else have that in it.
 got=$(OPENCL_LAYERS=$layer FAULT_OPENCL="clEnqueueFillBuffer 1 -5 later" "$weft" bench seven --only digits-MLP --steps 1 2>/dev/null)
 [ $? -eq 1 ] && [ -z "$got" ] || bad "a plan was made before the memory was filled: $got"
-refused "at batch 32, not 16" --batch 16 --compare "sh '$folder/peer' '$folder/batch' text"
+refused "at batch size 32, not 16" --batch 16 --compare "sh '$folder/peer' '$folder/batch' text"
 exit 0

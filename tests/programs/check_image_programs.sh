@@ -18,9 +18,9 @@ helps "--model alexnet|resnet20|resnet56"
 refused 2 "--model is 'vgg11', but must be one of alexnet|resnet20|resnet56" --model vgg11
 refused 2 "--epochs is '0', but must be a whole number from 1" --epochs 0
 refused 2 "--rate is 'fast', but must be a number above 0" --rate fast
-refused 2 "--batch lacks its value" --batch
+refused 2 "--batch needs a value" --batch
 refused 2 "--precision is 'f64', but must be one of f32|bf16|f16" --precision f64
-refused 2 "--colour is no option" --colour
+refused 2 "--colour is not an option" --colour
 refused 2 "here is not expected" here
 refused 2 "--resume needs --checkpoint" --resume
 refused 2 "--checkpoint-every is '2x', but must be a whole number of steps" --checkpoint-every 2x
@@ -68,12 +68,12 @@ helps "--weights FILE"
 refused 2 "--weights is missing" "$image"
 refused 2 "IMAGE is missing" --weights "$weights"
 refused 2 "no model 'resnet21'; there are lenet5" --weights "$weights" --model resnet21 "$image"
-refused 2 "--classes is 7, but there are names of 10" --weights "$weights" --classes 7 "$image"
-refused 2 "--size is 5000, at most 4096" --weights "$weights" --size 5000 "$image"
+refused 2 "--classes is 7, but there are 10 names of classes" --weights "$weights" --classes 7 "$image"
+refused 2 "--size is 5000, but must be at most 4096" --weights "$weights" --size 5000 "$image"
 refused 2 "cannot read '$work/none'" --weights "$weights" --names "$work/none" "$image"
 refused 1 "none.png" --weights "$weights" --model alexnet "$work/none.png"
 refused 1 "none.safetensors" --weights "$work/none.safetensors" --model alexnet "$image"
-refused 1 "; are these weights of lenet5 for 10 classes?" --weights "$weights" --model lenet5 "$image"
+refused 1 "; check that the weights belong to lenet5 with 10 classes" --weights "$weights" --model lenet5 "$image"
 
 # Five lines, from the most probable on; of all ten the probabilities add up to 1.
 told=$("$classify" --weights "$weights" --model alexnet "$image") || fail "classify failed"

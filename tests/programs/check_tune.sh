@@ -27,9 +27,9 @@ expect() {
 tab=$(printf '\t')
 size=40x200x200
 site="matmul 1,40,200,200 nn f32 f32 f32"
-expect "a budget of 0" '^$' "a budget of 0: nothing is measured" --budget 0 $size
+expect "a budget of 0" '^$' "the budget is 0, so nothing is measured" --budget 0 $size
 expect "a budget that is used up" '^weft tuning' "not measured: the budget is used up" --budget 0.001 $size
-expect "a short budget" '^weft tuning' "no time for" --budget 1 digits-CNN
+expect "a short budget" '^weft tuning' "no time was left for" --budget 1 digits-CNN
 expect "a product" "^choice$tab$site$tab" "1 size measured" $size
 expect "a convolution" "^choice${tab}conv_weight n2,1,16,16 " "3 sizes measured" 2x8x16x16x3x1
 expect "a product in f16" "^choice$tab${site%f32}f16$tab" "1 size measured" --precision f16 $size
@@ -41,7 +41,7 @@ echo "$got" | grep -q "0 sizes measured" || complain "a second time" "expected n
 # A choice that a process left without the comparison of whole runs.
 sed "s|^\(choice$tab$site$tab\)[^$tab]*|\1naive/|" "$folder/shipped.txt" >"$WEFT_CACHE_DIR/tuning.txt"
 got=$("$weft" tune $size 2>&1)
-echo "$got" | grep -q "built-in .* tuned .* a run" || complain "a choice of before" "expected whole runs to be compared: $got"
+echo "$got" | grep -q "built-in choices .* tuned choices .* per run" || complain "a choice of before" "expected whole runs to be compared: $got"
 
 # change TEXT: what the portable product does before it stores.
 change() {
@@ -52,7 +52,7 @@ change() {
 export WEFT_KERNEL_DIR="$folder/kernels"
 blame="^bad$tab$site${tab}naive/$tab"
 change 'for (volatile int wait = 1; wait;) ;'
-expect "a kernel that hangs" "${blame}it did not end in time" "naive/: it did not end in time" --limit 3 --file "$folder/hung.txt" $size
+expect "a kernel that hangs" "${blame}it did not finish in time" "naive/: it did not finish in time" --limit 3 --file "$folder/hung.txt" $size
 grep -lF "$folder/hung.txt" /proc/[0-9]*/cmdline 2>/dev/null && complain "a kernel that hangs" "a process is left"
 ls "$folder" "$WEFT_CACHE_DIR" | grep '[.]tmp$' && complain "a kernel that hangs" "a file is left"
 grep -q "^choice$tab$site" "$WEFT_CACHE_DIR/tuning.txt" || complain "a kernel that hangs" "expected the others to be measured"
@@ -93,7 +93,7 @@ for work in 1x2 1x2x3x4 0x1x1 1x1x1048577 1x1x1:NX 1x1x1x 2x8x16x16x3:NN 2x8x16x
 refused --budget
 refused --budget x 8x8x8
 refused --budget -1 8x8x8
-echo "$got" | grep -qF "'-1' is not a number of seconds, 0 or more" || complain "--budget -1" "expected to read what is allowed: $got"
+echo "$got" | grep -qF "'-1' is not a number of seconds of 0 or more" || complain "--budget -1" "expected to read what is allowed: $got"
 refused --budget inf 8x8x8
 refused --limit 0 8x8x8
 refused --batch 1.5 8x8x8

@@ -36,7 +36,7 @@ check_set() {
     mkdir -p "$folder/$1/pocl" "$folder/$1/weft"
     begin=$(date +%s)
     run "$1" "$build/bin/weft" check
-    grep -E '^([0-9]+) of \1 work$' "$folder/$1/log" >/dev/null || { tail -n 3 "$folder/$1/log" >&2; exit 1; }
+    grep -E '^([0-9]+) of \1 cases are correct$' "$folder/$1/log" >/dev/null || { tail -n 3 "$folder/$1/log" >&2; exit 1; }
     for test in $tests; do run "$1" "$build/tests/$test"; done
     # A program that is wrong is printed, and the command fails.
     run "$1" "$build/bin/weft" check --random 600 --seed 20261129 --count 6

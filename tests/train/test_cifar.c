@@ -174,22 +174,22 @@ static void wrong_files_are_refused(void **state) {
     fails(context, WEFT_CIFAR_10_TRAIN, WEFT_ERROR_FILE, "data_batch_4.bin");
     make_file("data_batch_4.bin", 9999, RECORD_10);
     fails(context, WEFT_CIFAR_10_TRAIN, WEFT_ERROR_FORMAT,
-        "data_batch_4.bin': 30726927 bytes, expected 30730000 (10000 records of 3073)");
+        "data_batch_4.bin' has 30726927 bytes, expected 30730000 (10000 records of 3073 bytes)");
     make_file("data_batch_4.bin", 10000, RECORD_100);
     fails(context, WEFT_CIFAR_10_TRAIN, WEFT_ERROR_FORMAT, "30740000 bytes, expected 30730000");
     make_file("test.bin", 1, 1);
     fails(context, WEFT_CIFAR_100_TEST, WEFT_ERROR_FORMAT,
-        "test.bin': 1 bytes, expected 30740000 (10000 records of 3074)");
+        "test.bin' has 1 bytes, expected 30740000 (10000 records of 3074 bytes)");
     put_record("test_batch.bin", 9998, -1, 10, 0);
     fails(context, WEFT_CIFAR_10_TEST, WEFT_ERROR_FORMAT,
         "test_batch.bin': the label of record 9998 is 10, not in 0..9");
     make_file("test_batch.bin", 10000, RECORD_10);
     put_text("batches.meta.txt", "one\ntwo\n");
-    fails(
-        context, WEFT_CIFAR_10_TEST, WEFT_ERROR_FORMAT, "batches.meta.txt': 2 names of classes, expected 10");
+    fails(context, WEFT_CIFAR_10_TEST, WEFT_ERROR_FORMAT,
+        "batches.meta.txt' has 2 names of classes, expected 10");
     unlink(test_path("test_batch.bin"));
     assert_int_equal(mkdir(test_path("test_batch.bin"), 0700), 0);
-    fails(context, WEFT_CIFAR_10_TEST, WEFT_ERROR_FILE, "not a file");
+    fails(context, WEFT_CIFAR_10_TEST, WEFT_ERROR_FILE, "it is not a regular file");
     make_file("test.bin", 10000, RECORD_100);
     put_record("test.bin", 3, 20, 1, 0);
     fails(

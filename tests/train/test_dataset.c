@@ -56,9 +56,9 @@ static void bad_columns_are_refused(void **state) {
         {{.name = "x", .dtype = WEFT_F32, .rank = 1, .data = x}, 2, WEFT_ERROR_SHAPE, "dimension 0 is 0"},
         {{.name = "x", .dtype = WEFT_F32, .rank = 2, .dims = {1, -4}, .data = x}, 2, WEFT_ERROR_SHAPE, "-4"},
         {{.name = "x", .dtype = WEFT_F32, .rank = 2, .dims = {INT64_MAX, 3}, .data = x}, 2, WEFT_ERROR_SHAPE,
-            "overflow"},
+            "too many elements"},
         {{.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {INT64_MAX / 8}, .data = x}, 64,
-            WEFT_ERROR_SHAPE, "overflow"},
+            WEFT_ERROR_SHAPE, "are more than memory can address"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         weft_dataset *dataset = (weft_dataset *)&dataset;
@@ -152,7 +152,7 @@ static void idx_files_have_any_names(void **state) {
     check_contents(dataset, 30);
     weft_dataset_release(dataset);
     assert_fails(weft_dataset_open_idx_files(&dataset, test_context(), labels, images), WEFT_ERROR_FORMAT,
-        "what they show': begins with 0x00000801, expected 0x00000803");
+        "what they show' begins with 0x00000801, expected 0x00000803");
     assert_fails(weft_dataset_open_idx_files(&dataset, test_context(), images, test_path("none")),
         WEFT_ERROR_FILE, "none'");
     assert_null(dataset);
@@ -182,13 +182,13 @@ static void bad_idx_files_are_refused(void **state) {
     } rows[] = {
         {"magic", 0x801, {7, 3, 2}, 42, "0x00000801, expected 0x00000803"},
         {"text", 0x3c68746d, {7, 3, 2}, 42, "0x3c68746d"},
-        {"short", 0x803, {7, 3, 2}, 41, "says 42 bytes of data, the file holds 41"},
-        {"empty", 0x803, {7, 3, 2}, 0, "says 42 bytes of data, the file holds 0"},
-        {"long", 0x803, {7, 3, 2}, 43, "says 42 bytes of data, the file holds more than 42"},
+        {"short", 0x803, {7, 3, 2}, 41, "announces 42 bytes of data, but the file has 41"},
+        {"empty", 0x803, {7, 3, 2}, 0, "announces 42 bytes of data, but the file has 0"},
+        {"long", 0x803, {7, 3, 2}, 43, "announces 42 bytes of data, but the file has more than 42"},
         {"zero", 0x803, {7, 0, 2}, 0, "dimension 1 is 0"},
-        {"huge", 0x803, {0xffffffff, 0x7fffffff, 1}, 42, "at most are taken from a file of"},
-        {"overflow", 0x803, {0xffffffff, 0xffffffff, 0xffffffff}, 42, "overflow"},
-        {"count", 0x803, {8, 3, 2}, 48, "holds 8 images"},
+        {"huge", 0x803, {0xffffffff, 0x7fffffff, 1}, 42, "for a compressed file of"},
+        {"overflow", 0x803, {0xffffffff, 0xffffffff, 0xffffffff}, 42, "give too many elements"},
+        {"count", 0x803, {8, 3, 2}, 48, "has 8 images"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int gzip = 0; gzip < 2; gzip++) {
@@ -228,8 +228,8 @@ static void what_gzip_may_become_is_limited(void **state) {
     write_zeros("bomb-images-idx3-ubyte.gz", 0x803, 3, dims, (size_t)COUNT * PIXELS);
     write_zeros("bomb-labels-idx1-ubyte.gz", 0x801, 1, dims, COUNT);
     assert_fails(weft_dataset_open_idx(&dataset, test_context(), test_folder(), "bomb"), WEFT_ERROR_FORMAT,
-        "the header says 22528000 bytes of data, and ");
-    assert_non_null(strstr(weft_last_error(), "(option file_limit of the context)"));
+        "the header announces 22528000 bytes of data, more than the limit of ");
+    assert_non_null(strstr(weft_last_error(), "(option file_limit of weft_context_options)"));
     assert_null(dataset);
     weft_context *const patient = test_context_open(
         (weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .file_limit = (size_t)COUNT * PIXELS});
@@ -259,7 +259,7 @@ static void missing_and_damaged_files_are_refused(void **state) {
         "half-labels-idx1-ubyte");
     write_bytes("half-labels-idx1-ubyte", "\0\0\010", 3);
     assert_fails(weft_dataset_open_idx(&dataset, test_context(), test_folder(), "half"), WEFT_ERROR_FORMAT,
-        "3 bytes, too few for the header of 8");
+        "has 3 bytes, too few for its header of 8");
 
     /* A gzip file that was cut, and one with a wrong checksum. */
     write_images("whole.gz", true, 300);

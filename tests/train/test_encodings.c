@@ -87,7 +87,8 @@ static void unknown_categories_are_refused(void **state) {
     judge j = make_judge(NULL, NULL);
     assert_ok(weft_trainer_run(j.trainer, training));
     assert_fails(weft_trainer_evaluate(j.trainer, other, NULL, NULL), WEFT_ERROR_ARGUMENT,
-        "column 'label': example 1 is 'wolf', which is not one of the 3 categories of the training: 'cat', "
+        "column 'label': example 1 is 'wolf', which is not one of the 3 categories of the training data: "
+        "'cat', "
         "'dog', 'fox'");
     assert_fails(weft_trainer_run(j.trainer, other), WEFT_ERROR_ARGUMENT, "example 1 is 'wolf'");
     assert_ok(weft_trainer_evaluate(j.trainer, wide, NULL, &accuracy));
@@ -186,8 +187,8 @@ static void images_of_other_statistics_are_refused(void **state) {
     assert_ok(weft_trainer_run(trainer, training));
     assert_ok(weft_trainer_evaluate(trainer, flipped, NULL, NULL));
     assert_fails(weft_trainer_evaluate(trainer, plain, NULL, NULL), WEFT_ERROR_ARGUMENT,
-        "column 'image': channel 0 is normalised by mean 0 and deviation 1, and was by 0.5 and 0.25 in the "
-        "training");
+        "column 'image': channel 0 is normalised by mean 0 and deviation 1, but the training data by 0.5 and "
+        "0.25");
     weft_trainer_release(trainer);
     weft_graph_release(graph);
     weft_dataset_release(training);
@@ -211,7 +212,7 @@ static void checkpoints_have_the_size_of_images(void **state) {
     trainer = make_mean_trainer(graph, "image", 3, 9, 6);
     assert_ok(weft_checkpoint_load(graph, path, NULL, 0));
     assert_fails(weft_trainer_evaluate(trainer, large, NULL, NULL), WEFT_ERROR_ARGUMENT,
-        "images of 9 x 6 pixels, and 5 x 6 in the training");
+        "images of 9 x 6 pixels, but the training data has images of 5 x 6");
     weft_trainer_release(trainer);
     weft_graph_release(graph);
     weft_dataset_release(small);
@@ -232,13 +233,14 @@ static void series_take_the_scale_of_the_training(void **state) {
     assert_true(fabs((double)table_f32(alike, 0, 0) - 7 / sqrt(5)) < 1e-6); /* mean 4, deviation sqrt 5 */
     options.keep_scale = true;
     assert_fails(weft_dataset_open_series(&wrong, NULL, NULL, test_context(), later, &options),
-        WEFT_ERROR_ARGUMENT, "give one of them");
+        WEFT_ERROR_ARGUMENT, "set one of them");
     weft_graph *const graph = test_graph();
     weft_trainer *const trainer = make_mean_trainer(graph, "window", 2, 1, 0);
     assert_ok(weft_trainer_run(trainer, training));
     assert_ok(weft_trainer_evaluate(trainer, alike, NULL, NULL));
     assert_fails(weft_trainer_evaluate(trainer, own, NULL, NULL), WEFT_ERROR_ARGUMENT,
-        "field 0 is normalised by mean 14.5 and deviation 2.95803989, and was by 4 and 2.23606798");
+        "field 0 is normalised by mean 14.5 and deviation 2.95803989, but the training data by 4 and "
+        "2.23606798");
     weft_trainer_release(trainer);
     weft_graph_release(graph);
     weft_dataset_release(training);
@@ -303,8 +305,8 @@ static void predictions_compare_too(void **state) {
     assert_ok(weft_predict(output, 3, weft_dataset_column(training, 0), 1, result, sizeof result));
     assert_fails(weft_predict(output, 3, weft_dataset_column(other, 0), 1, result, sizeof result),
         WEFT_ERROR_ARGUMENT,
-        "column 'colour': category 0 is 'green', and in the training 'blue' (2 categories, and 3 in the "
-        "training)");
+        "column 'colour': category 0 is 'green', but in the training data it is 'blue' (2 categories here, 3 "
+        "in the training data)");
     weft_dataset *copy = NULL; /* carries on what the column stands for */
     assert_ok(weft_dataset_from_memory(&copy, test_context(), 3, weft_dataset_column(other, 0), 1));
     assert_string_equal(weft_dataset_category(copy, 0, 1), "red");

@@ -188,7 +188,7 @@ static void another_label_than_the_loss_is_refused(void **state) {
     weft_trainer_options options = {
         WEFT_TRAINER_OPTIONS_INIT, .logits = n.logits, .ignore = true, .ignored_label = 0};
     assert_fails(weft_trainer_create(&trainer, n.loss, &options), WEFT_ERROR_ARGUMENT,
-        "'accuracy' ignores the label 0 of 'label', and the loss -100");
+        "'accuracy' ignores the label 0 of 'label', but the loss ignores -100");
     const weft_metric top = {.kind = WEFT_TOP_K, .k = 2, .ignore = true, .ignored_label = 2};
     options = (weft_trainer_options){
         WEFT_TRAINER_OPTIONS_INIT, .logits = n.logits, .metrics = &top, .metric_count = 1};
@@ -197,7 +197,8 @@ static void another_label_than_the_loss_is_refused(void **state) {
     n.loss = weft_cross_entropy(n.logits, n.label);
     options = (weft_trainer_options){
         WEFT_TRAINER_OPTIONS_INIT, .logits = n.logits, .ignore = true, .ignored_label = 0};
-    assert_fails(weft_trainer_create(&trainer, n.loss, &options), WEFT_ERROR_ARGUMENT, "and the loss none");
+    assert_fails(
+        weft_trainer_create(&trainer, n.loss, &options), WEFT_ERROR_ARGUMENT, "but the loss ignores none");
     assert_null(trainer);
     weft_graph_release(n.graph);
 }
@@ -304,7 +305,8 @@ static void columns_that_do_not_fit(void **state) {
             "'no' of the metric 'accuracy' is not a column"},
         {{.logits = n.logits, .weights = "x"}, WEFT_ERROR_SHAPE, "weights 'x'"},
         {{.logits = n.logits, .lengths = "weight"}, WEFT_ERROR_SHAPE, "lengths 'weight'"},
-        {{.logits = n.logits, .labels = "series"}, WEFT_ERROR_SHAPE, "(batch, 4), its output needs (batch)"},
+        {{.logits = n.logits, .labels = "series"}, WEFT_ERROR_SHAPE,
+            "(batch, 4), but its output needs (batch)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         weft_trainer *const trainer = counted_trainer(&n, rows[i].options);

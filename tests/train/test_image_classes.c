@@ -41,11 +41,11 @@ static void classes_can_be_given(void **state) {
     weft_dataset_release(second);
     image_tree_folder("wolf");
     assert_fails(open_with(&second, (weft_image_options){.like = first}), WEFT_ERROR_ARGUMENT,
-        "wolf' is a folder of a class that is not one of the 3");
+        "wolf' is not one of the 3 classes");
     assert_fails(open_with(&second, (weft_image_options){.classes = twice}), WEFT_ERROR_ARGUMENT,
         "the class 'cat' is given twice");
     assert_fails(open_with(&second, (weft_image_options){.classes = three, .like = first}),
-        WEFT_ERROR_ARGUMENT, "one of the options classes and like");
+        WEFT_ERROR_ARGUMENT, "the options classes and like are both set");
     weft_dataset_release(first);
     weft_dataset *const plain = image_examples_make(NULL, 2, 3, SIDE, SIDE);
     assert_fails(open_with(&second, (weft_image_options){.like = plain}), WEFT_ERROR_ARGUMENT,
@@ -99,7 +99,8 @@ static void a_class_that_is_not_tested_changes_no_number(void **state) {
     assert_ok(weft_trainer_evaluate(trainer, testing, NULL, &accuracy));
     assert_true(accuracy == 1);
     assert_fails(weft_trainer_evaluate(trainer, other, NULL, NULL), WEFT_ERROR_ARGUMENT,
-        "example 1 is 'wolf', which is not one of the 3 categories of the training: 'cat', 'dog', 'fox'");
+        "example 1 is 'wolf', which is not one of the 3 categories of the training data: 'cat', 'dog', "
+        "'fox'");
     weft_trainer_release(trainer);
     weft_graph_release(graph);
     weft_dataset_release(training);

@@ -116,7 +116,7 @@ static void sizes_must_agree(void **state) {
     assert_ok(weft_loader_create(&loader, dataset, NULL));
     assert_ok(weft_loader_begin(loader, 0));
     assert_fails(weft_loader_next(loader, &examples, columns), WEFT_ERROR_SHAPE,
-        "a/3.png' becomes 9 x 7 pixels, the dataset's images are 7 x 9");
+        "a/3.png' gives 9 x 7 pixels, but the dataset's images are 7 x 9");
     weft_loader_release(loader);
     weft_dataset_release(dataset);
     assert_ok(open_with(&dataset, (weft_image_options){.transforms = &shorter, .transform_count = 1}));
@@ -173,7 +173,7 @@ static void one_unreadable_file_is_named(void **state) {
     assert_ok(weft_loader_begin(loader, 0));
     assert_ok(weft_loader_next(loader, &examples, columns));
     assert_int_equal(examples, 1);
-    assert_fails(weft_loader_next(loader, &examples, columns), WEFT_ERROR_FORMAT, "broken PNG");
+    assert_fails(weft_loader_next(loader, &examples, columns), WEFT_ERROR_FORMAT, "the PNG image is damaged");
     weft_loader_release(loader);
     weft_dataset_release(dataset);
     for (size_t i = 0; i < 4; i++) { /* alone, each is named */
@@ -248,7 +248,7 @@ static void unreadable_files_are_left_out_when_asked(void **state) {
     unlink(image_tree_path("a/5.jpg"));
     unlink(image_tree_path("b/1.png"));
     assert_fails(weft_dataset_open_image_folder(&dataset, context, image_tree_root(), &options),
-        WEFT_ERROR_FILE, "no image can be read, 8 were left out");
+        WEFT_ERROR_FILE, "none of the images can be read; 8 were left out");
     weft_context_release(context);
 }
 
@@ -261,9 +261,9 @@ static void refused(const char *part) {
 static void wrong_folders_are_refused(void **state) {
     (void)state;
     image_tree_begin("wrong");
-    refused("has no folders of classes");
+    refused("has no folders with images");
     image_tree_put("image.png", 10);
-    refused("has no folders of classes");
+    refused("has no folders with images");
     image_tree_folder("a");
     refused("/a' has no images");
     image_tree_folder("a/b");
@@ -271,13 +271,13 @@ static void wrong_folders_are_refused(void **state) {
     refused("/a' has no images");
     image_tree_put("a/b/1.png", 10);
     assert_int_equal(symlink("..", image_tree_path("a/b/up")), 0);
-    refused("a/b/up' leads to a folder that holds it");
+    refused("a/b/up' is a link to a folder that contains the link");
     unlink(image_tree_path("a/b/up"));
     assert_int_equal(symlink("../..", image_tree_path("a/b/up")), 0);
-    refused("a/b/up' leads to a folder that holds it");
+    refused("a/b/up' is a link to a folder that contains the link");
     unlink(image_tree_path("a/b/up"));
     assert_int_equal(symlink(".", image_tree_path("self")), 0);
-    refused("self' leads to a folder that holds it");
+    refused("self' is a link to a folder that contains the link");
     unlink(image_tree_path("self"));
     assert_int_equal(symlink("loop", image_tree_path("loop")), 0);
     refused("loop'");
@@ -289,7 +289,7 @@ static void wrong_folders_are_refused(void **state) {
     refused("a/gone.jpg'");
     unlink(image_tree_path("a/gone.jpg"));
     assert_int_equal(mkfifo(image_tree_path("a/pipe.png"), 0600), 0);
-    refused("a/pipe.png': not a file");
+    refused("a/pipe.png': it is not a regular file");
     image_tree_name("nowhere at all");
     refused("nowhere at all'");
 }
@@ -343,7 +343,7 @@ static void large_images_are_refused(void **state) {
     weft_dataset_release(dataset);
     image_tree_put_sized("a/0.png", 50, 40, 10);
     assert_fails(open_with(&dataset, (weft_image_options){.max_pixels = 1999}), WEFT_ERROR_FORMAT,
-        "a/0.png': an image of 40 x 50 pixels, at most 1999 in all are allowed (option max_pixels)");
+        "a/0.png': the image has 40 x 50 pixels, more than the limit of 1999 pixels (option max_pixels)");
 }
 
 static void one_image(void **state) {
@@ -357,7 +357,7 @@ static void one_image(void **state) {
     assert_ok(weft_load_image(test_context(), image_tree_path("x.png"), &options, image, sizeof image));
     for (int i = 0; i < 18; i++) assert_true(image[i] == (float)(51 + 20 * (i % 3)) / 255.0f);
     assert_fails(weft_load_image(test_context(), image_tree_path("x.png"), &options, image, 71),
-        WEFT_ERROR_SHAPE, "becomes 3 channels of 2 x 3 pixels, 72 bytes; there is room for 71");
+        WEFT_ERROR_SHAPE, "gives 3 channels of 2 x 3 pixels, 72 bytes, but data has 71 bytes");
     assert_status(weft_load_image(test_context(), NULL, NULL, image, 72), WEFT_ERROR_ARGUMENT);
     assert_status(weft_load_image(NULL, "x", NULL, image, 72), WEFT_ERROR_ARGUMENT);
     assert_status(weft_load_image(test_context(), "x", NULL, NULL, 72), WEFT_ERROR_ARGUMENT);

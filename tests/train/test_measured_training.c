@@ -212,7 +212,7 @@ static void misuse_is_refused(void **state) {
         weft_status status;
         const char *part;
     } rows[] = {
-        {{{.kind = (weft_metric_kind)77}}, 1, false, net.loss, WEFT_ERROR_ARGUMENT, "kind 77"},
+        {{{.kind = (weft_metric_kind)77}}, 1, false, net.loss, WEFT_ERROR_ARGUMENT, "kind is 77"},
         {{weft_metric_accuracy()}, 1, true, net.loss, WEFT_ERROR_ARGUMENT, "'accuracy' has no output"},
         {{weft_metric_f1(0), weft_metric_f1(1)}, 2, false, net.loss, WEFT_ERROR_ARGUMENT,
             "two values are called 'validation_f1'"},
@@ -221,8 +221,9 @@ static void misuse_is_refused(void **state) {
         {{{.kind = WEFT_ACCURACY, .output = other.logits}}, 1, false, net.loss, WEFT_ERROR_ARGUMENT,
             "different graphs"},
         {{{.kind = WEFT_ACCURACY, .output = whole}}, 1, true, other.loss, WEFT_ERROR_SHAPE, "(batch, ...)"},
-        {{weft_metric_top_k(3)}, 1, false, net.loss, WEFT_ERROR_ARGUMENT, "k = 3 of 2 classes"},
-        {{weft_metric_accuracy()}, WEFT_MAX_METRICS + 1, false, net.loss, WEFT_ERROR_ARGUMENT, "17 metrics"},
+        {{weft_metric_top_k(3)}, 1, false, net.loss, WEFT_ERROR_ARGUMENT, "k is 3 of only 2 classes"},
+        {{weft_metric_accuracy()}, WEFT_MAX_METRICS + 1, false, net.loss, WEFT_ERROR_ARGUMENT,
+            "metric_count is 17"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT,
@@ -243,7 +244,7 @@ static void misuse_is_refused(void **state) {
         {{.kind = WEFT_R_SQUARED}, WEFT_ERROR_DTYPE,
             "'label' of the metric 'r_squared' is i32, expected f32"},
         {{.kind = WEFT_R_SQUARED, .output = weft_slice(net.logits, 1, 0, 1), .target = "x"}, WEFT_ERROR_SHAPE,
-            "'x' of the metric 'r_squared' is (batch, 2), its output needs (batch, 1)"},
+            "'x' of the metric 'r_squared' is (batch, 2), but its output needs (batch, 1)"},
     };
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         trainer = make_trainer(&net, (weft_trainer_options){.logits = net.logits,

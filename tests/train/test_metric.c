@@ -262,15 +262,15 @@ static void misuse_is_refused(void **state) {
         int64_t width;
         const char *part;
     } rows[] = {
-        {{.kind = (weft_metric_kind)0}, 3, "kind 0"},
-        {{.kind = (weft_metric_kind)99}, 3, "kind 99"},
-        {{.kind = WEFT_F1, .average = (weft_average)9}, 3, "average 9"},
-        {{.kind = WEFT_TOP_K}, 3, "k = 0"},
-        {{.kind = WEFT_TOP_K, .k = 4}, 3, "k = 4 of 3 classes"},
-        {{.kind = WEFT_TOP_K, .k = 3}, 1, "k = 3 of 2 classes"},
-        {{.kind = WEFT_F1, .average = WEFT_AVERAGE_BINARY}, 3, "binary average of 3 classes"},
-        {{.kind = WEFT_PERPLEXITY}, 1, "perplexity of width 1"},
-        {{.kind = WEFT_ACCURACY}, 0, "width 0"},
+        {{.kind = (weft_metric_kind)0}, 3, "kind is 0"},
+        {{.kind = (weft_metric_kind)99}, 3, "kind is 99"},
+        {{.kind = WEFT_F1, .average = (weft_average)9}, 3, "average is 9"},
+        {{.kind = WEFT_TOP_K}, 3, "k is 0"},
+        {{.kind = WEFT_TOP_K, .k = 4}, 3, "k is 4 of only 3 classes"},
+        {{.kind = WEFT_TOP_K, .k = 3}, 1, "k is 3 of only 2 classes"},
+        {{.kind = WEFT_F1, .average = WEFT_AVERAGE_BINARY}, 3, "a binary average needs 2 classes, not 3"},
+        {{.kind = WEFT_PERPLEXITY}, 1, "perplexity needs a width of one logit per class"},
+        {{.kind = WEFT_ACCURACY}, 0, "width is 0"},
         {{.kind = WEFT_ACCURACY, .name = ""}, 3, "name"},
     };
     weft_metric_state *it = NULL;
@@ -364,7 +364,8 @@ static void lengths_and_an_ignored_label(void **state) {
     assert_fails(weft_metric_update(it, 1, outputs[0], hundred), WEFT_ERROR_ARGUMENT,
         "-100"); /* not ignored any more */
     rows.length = 4;
-    assert_fails(weft_metric_add(it, &rows), WEFT_ERROR_ARGUMENT, "6 rows are not sequences of 4");
+    assert_fails(weft_metric_add(it, &rows), WEFT_ERROR_ARGUMENT,
+        "6 rows cannot be divided into sequences of length 4");
     rows.length = 3;
     rows.lengths = (const int32_t[]){2, 4};
     assert_fails(weft_metric_add(it, &rows), WEFT_ERROR_ARGUMENT, "length 1 is 4, not in 0..3");

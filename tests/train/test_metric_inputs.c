@@ -29,9 +29,8 @@ static void make(weft_tensor *loss, weft_trainer_options options, const char *re
 
 static void lengths_are_those_of_the_loss(void **state) {
     (void)state;
-    const char *const both =
-        "the metric 'accuracy' counts the labels 'series' by the lengths 'other', and the "
-        "loss by 'length': they would count different labels";
+    const char *const both = "the metric 'accuracy' counts the labels 'series' by the lengths 'other', but "
+                             "the loss counts them by 'length': they would count different labels";
     begin();
     make(weft_sequence_cross_entropy(logits, series, lengths),
         (weft_trainer_options){.logits = logits, .labels = "series", .lengths = "length"}, NULL);
@@ -43,13 +42,13 @@ static void lengths_are_those_of_the_loss(void **state) {
         .kind = WEFT_TOP_K, .k = 2, .output = logits, .target = "series", .lengths = "other"};
     make(weft_sequence_cross_entropy(logits, series, lengths),
         (weft_trainer_options){.metrics = &own, .metric_count = 1},
-        "'top_2' counts the labels 'series' by the lengths 'other', and the loss by 'length'");
+        "'top_2' counts the labels 'series' by the lengths 'other', but the loss counts them by 'length'");
     /* Another mask than lengths. */
     begin();
     weft_tensor *const mask = weft_cast(weft_input(graph, "mask", WEFT_I32, STEPS), WEFT_BOOL);
     make(weft_sequence_cross_entropy(logits, series, mask),
         (weft_trainer_options){.logits = logits, .labels = "series", .lengths = "length"},
-        "the loss by 'mask'");
+        "the loss counts them by 'mask'");
 }
 
 /* A loss that ignores a label may have it behind the lengths; one that ignores none counts them all. */
@@ -62,7 +61,7 @@ static void lengths_beside_a_loss_without_any(void **state) {
     weft_tensor *const turned = weft_swap_axes(logits, 1, 2);
     make(weft_cross_entropy(turned, series),
         (weft_trainer_options){.logits = turned, .labels = "series", .lengths = "length"},
-        "by the lengths 'length', and the loss counts all of them");
+        "by the lengths 'length', but the loss counts all of them");
     /* Two losses that differ say nothing. */
     begin();
     weft_tensor *const two = weft_add(weft_sequence_cross_entropy(logits, series, lengths),
@@ -82,7 +81,8 @@ static void weights_are_those_of_the_loss(void **state) {
         weft_tensor *const weights = weft_input(graph, differ ? "importance" : "weight", WEFT_F32);
         make(weft_mse_loss(answer, y, WEFT_WITH(loss, .weights = weft_reshape(weights, WEFT_BATCH, 1))),
             (weft_trainer_options){.metrics = &error, .metric_count = 1},
-            differ ? "'mean_absolute_error' weights 'answer' by 'weight', and the loss by 'importance': they "
+            differ ? "'mean_absolute_error' weights 'answer' by 'weight', but the loss weights it by "
+                     "'importance': they "
                      "would"
                    : NULL);
         begin();
@@ -92,7 +92,8 @@ static void weights_are_those_of_the_loss(void **state) {
                 loss, .weights = weft_reshape(
                           weft_input(graph, differ ? "importance" : "weight", WEFT_F32), WEFT_BATCH, 1)));
         make(bce, (weft_trainer_options){.logits = flat, .labels = "answer", .weights = "weight"},
-            differ ? "'accuracy' weights 'answer' by 'weight', and the loss by 'importance'" : NULL);
+            differ ? "'accuracy' weights 'answer' by 'weight', but the loss weights it by 'importance'"
+                   : NULL);
     }
 }
 
@@ -108,7 +109,8 @@ static void weights_beside_other_losses(void **state) {
         weft_tensor *const weights = weft_input(graph, differ ? "importance" : "weight", WEFT_F32);
         make(weft_mean(weft_mul(losses, weights)),
             (weft_trainer_options){.logits = scores, .weights = "weight"},
-            differ ? "'accuracy' weights 'label' by 'weight', and the loss by 'importance'" : NULL);
+            differ ? "'accuracy' weights 'label' by 'weight', but the loss weights it by 'importance'"
+                   : NULL);
     }
     begin();
     weft_tensor *const scores = weft_linear(weft_input(graph, "row", WEFT_F32, 4), CLASSES);

@@ -85,22 +85,23 @@ static void misuse_is_refused(void **state) {
         weft_status status;
         const char *part;
     } rows[] = {
-        {{good_a, good_b}, 2, 0, 4, WEFT_ERROR_ARGUMENT, "batch (0)"},
-        {{good_a}, 1, 1, 4, WEFT_ERROR_ARGUMENT, "input 'b' has no column"},
+        {{good_a, good_b}, 2, 0, 4, WEFT_ERROR_ARGUMENT, "batch is 0"},
+        {{good_a}, 1, 1, 4, WEFT_ERROR_ARGUMENT, "input 'b': the dataset has no column"},
         {{good_a, good_b, {.name = "c", .dtype = WEFT_F32, .data = b}}, 3, 1, 4, WEFT_ERROR_ARGUMENT,
-            "no input 'c'"},
+            "do not depend on an input 'c'"},
         {{good_a, {.name = "b", .dtype = WEFT_F32}}, 2, 1, 4, WEFT_ERROR_ARGUMENT, "'b' has no data"},
         {{good_a, {.name = "b", .dtype = WEFT_I32, .data = b}}, 2, 1, 4, WEFT_ERROR_DTYPE, "'b' is f32"},
         {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = 1, .dims = {4}, .data = a}}, 2, 1, 4,
             WEFT_ERROR_SHAPE, "(batch, 4)"},
         {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = 99, .dims = {3}, .data = a}}, 2, 1, 4,
-            WEFT_ERROR_SHAPE, "input 'a': its column has rank 99, expected 0 to 7"},
+            WEFT_ERROR_SHAPE, "input 'a': the column of this name has rank 99, expected 0 to 7"},
         {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = -1, .dims = {3}, .data = a}}, 2, 1, 4,
             WEFT_ERROR_SHAPE, "rank -1"},
         {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = INT32_MAX, .dims = {3}, .data = a}}, 2, 1, 4,
             WEFT_ERROR_SHAPE, "rank 2147483647"},
         {{good_a, good_b}, 2, 1, 8, WEFT_ERROR_ARGUMENT, "8"},
-        {{good_a, good_b, good_a}, 3, 1, 4, WEFT_ERROR_ARGUMENT, "input 'a' has two columns of its name"},
+        {{good_a, good_b, good_a}, 3, 1, 4, WEFT_ERROR_ARGUMENT,
+            "input 'a': the dataset has two columns of this name"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_fails(weft_predict(net.sum, rows[i].batch, rows[i].columns, rows[i].count, got, rows[i].bytes),
@@ -138,8 +139,10 @@ static void several_outputs_of_one_run(void **state) {
     const weft_prediction nowhere[] = {{net.sum, NULL, sizeof got[0]}};
     assert_fails(
         weft_predict_all(nowhere, 1, 2, columns, 2), WEFT_ERROR_ARGUMENT, "data of output 0 is NULL");
-    assert_fails(weft_predict_all(outputs, 0, 2, columns, 2), WEFT_ERROR_ARGUMENT, "0 outputs");
-    assert_fails(weft_predict_all(outputs, 17, 2, columns, 2), WEFT_ERROR_ARGUMENT, "17 outputs");
+    assert_fails(
+        weft_predict_all(outputs, 0, 2, columns, 2), WEFT_ERROR_ARGUMENT, "the number of outputs is 0");
+    assert_fails(
+        weft_predict_all(outputs, 17, 2, columns, 2), WEFT_ERROR_ARGUMENT, "the number of outputs is 17");
     weft_graph_release(other);
     weft_graph_release(net.graph);
 }

@@ -88,15 +88,16 @@ static void test_bad_series(void **state) {
         format, "t,x\n1,2\n2,3\n3,n/a\n", two, "line 4 (row 3 of the data), column 'x'", "missing");
     assert_refused(format, "t,x\n1,2\n2,up\n3,4\n", two, "line 3 (row 2 of the data), column 'x'",
         "'up' is not a number");
-    assert_refused(format, "x\n1\n2\ninf\n4\n", two, "row 3 of the data", "a number is not finite");
+    assert_refused(format, "x\n1\n2\ninf\n4\n", two, "row 3 of the data", "has a number that is not finite");
     assert_refused(
-        format, "x\n1\n2\n", two, "2 rows to train on are too few for a window of 2", "1 to forecast");
+        format, "x\n1\n2\n", two, "2 rows for training are too few for a window of 2", "a horizon of 1");
     assert_refused(format, "x\n1\n2\n3\n4\n5\n6\n", OPTIONS(.window = 1, .horizon = 2, .validation = 0.2),
-        "1 rows to validate with are too few for 2 to forecast", "");
+        "1 rows for validation are too few for a horizon of 2", "");
     assert_refused(argument, "x\n1\n2\n", OPTIONS(.fields = (const char *const[]){"y", NULL}), "'y'",
         "not in the header");
     assert_refused(argument, "x\n1\n2\n", OPTIONS(.validation = 1), "validation is 1", "below 1");
-    assert_refused(argument, "x\n1\n2\n", &(weft_series_options){.struct_size = 4}, "options of 4 bytes", "");
+    assert_refused(argument, "x\n1\n2\n", &(weft_series_options){.struct_size = 4},
+        "the options have struct_size 4", "");
     assert_refused(format, "", two, "series.csv'", "");
     weft_dataset *training = NULL;
     assert_weft_fails(WEFT_ERROR_FILE,

@@ -108,7 +108,7 @@ static void set(void *options, const field *f, double value) {
 }
 
 static void judge(const char *of, const field *f, double value, weft_status status) {
-    if (status == WEFT_ERROR_ARGUMENT && strstr(weft_last_error(), "stands for a size") &&
+    if (status == WEFT_ERROR_ARGUMENT && strstr(weft_last_error(), "is a placeholder for a size") &&
         strstr(weft_last_error(), f->name))
         return;
     print_error("%s.%s = %.0f: %s, '%s'\n", of, f->name, value, weft_status_name(status),
@@ -193,9 +193,10 @@ static void schedules_refuse_sizes(void **state) {
         OF(cooldown, U64));
     weft_schedule steps = weft_multi_step_schedule(milestones, 2, 0.5f);
     steps.milestones[1] = (uint64_t)stand_ins[0];
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, rate_of(steps), "schedule: milestone = 120748753 stands for");
     assert_weft_fails(
-        WEFT_ERROR_ARGUMENT, weft_schedule_rate(&steps, (float)stand_ins[0], 0, &rate), "stands for a size");
+        WEFT_ERROR_ARGUMENT, rate_of(steps), "schedule: milestone = 120748753 is a placeholder");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_schedule_rate(&steps, (float)stand_ins[0], 0, &rate),
+        "is a placeholder for a size");
 #undef OF
     assert_int_equal(wrong, 0);
 }

@@ -98,7 +98,7 @@ static void inputs_and_scalars_may_be_set(void **state) {
     weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_sgd(0.5f), .batch = 4,
         .on_epoch = note_rate, .user = &it};
     assert_ok(weft_trainer_create(&trainer, loss, &options));
-    assert_fails(weft_trainer_run(trainer, data), WEFT_ERROR_ARGUMENT, "'scale' has no column");
+    assert_fails(weft_trainer_run(trainer, data), WEFT_ERROR_ARGUMENT, "'scale': the dataset has no column");
     weft_trainer_release(trainer);
     options.step = write_scale;
     options.epochs = 3;
@@ -169,8 +169,8 @@ static void what_it_does_wrong_is_an_error(void **state) {
     static const struct {
         weft_status status;
         const char *part;
-    } rows[] = {{WEFT_ERROR_STATE, "neither ran the plan nor gave a loss at step 2"},
-        {WEFT_ERROR_UNSUPPORTED, "the step callback gave WEFT_ERROR_UNSUPPORTED at step 2"},
+    } rows[] = {{WEFT_ERROR_STATE, "neither ran the plan nor set a loss at step 2"},
+        {WEFT_ERROR_UNSUPPORTED, "the step callback returned WEFT_ERROR_UNSUPPORTED at step 2"},
         {WEFT_ERROR_ARGUMENT, "weft_plan_run: plan is NULL"}};
     const problem p = make_problem();
     const network net = make_network(test_context());

@@ -161,7 +161,7 @@ static void bad_cells_and_columns_are_named(void **state) {
             "line 3 (row 2 of the data), column 'a': 'two' is not a number"},
         {{.name = "x", .first = 1}, false, WEFT_ERROR_FORMAT, "'1e39' is out of the range of f32"},
         {{.name = "x", .first = 1, .kind = WEFT_CSV_INTEGER}, false, WEFT_ERROR_FORMAT,
-            "row 1 of the data), column 'b': '2.5' is not a whole number of i32"},
+            "row 1 of the data), column 'b': '2.5' is not a whole number that fits into an i32"},
         {{.name = "x", .first = 2, .kind = WEFT_CSV_INTEGER}, false, WEFT_ERROR_FORMAT,
             "'3000000000' is not a whole"},
         {{.name = "x"}, true, WEFT_ERROR_FORMAT,
@@ -171,16 +171,17 @@ static void bad_cells_and_columns_are_named(void **state) {
         {{.name = "x", .fields = twice}, false, WEFT_ERROR_ARGUMENT,
             "field 'b', which is in the header twice"},
         {{.name = "x", .fields = twice}, true, WEFT_ERROR_ARGUMENT, "the table has no header"},
-        {{.name = "x", .fields = none}, false, WEFT_ERROR_ARGUMENT, "names 0 fields"},
+        {{.name = "x", .fields = none}, false, WEFT_ERROR_ARGUMENT, "takes 0 fields"},
         {{.name = "x", .first = 3}, false, WEFT_ERROR_ARGUMENT,
-            "names 1 fields from index 3 on; the table has 3"},
-        {{.name = "x", .first = 1, .count = SIZE_MAX}, false, WEFT_ERROR_ARGUMENT, "the table has 3"},
+            "takes 1 fields, the first with index 3, but the table has only 3 fields"},
+        {{.name = "x", .first = 1, .count = SIZE_MAX}, false, WEFT_ERROR_ARGUMENT,
+            "the table has only 3 fields"},
         {{.name = "x", .count = 2, .rank = 2, .dims = {2, 2}}, false, WEFT_ERROR_SHAPE,
-            "does not hold 2 fields"},
-        {{.name = "x", .rank = 1}, false, WEFT_ERROR_SHAPE, "does not hold 1 fields"},
-        {{.name = "x", .rank = 8}, false, WEFT_ERROR_SHAPE, "does not hold"},
+            "do not multiply to the number of its fields, 2"},
+        {{.name = "x", .rank = 1}, false, WEFT_ERROR_SHAPE, "do not multiply to the number of its fields, 1"},
+        {{.name = "x", .rank = 8}, false, WEFT_ERROR_SHAPE, "do not multiply to"},
         {{.name = "x", .rank = 3, .dims = {INT64_MAX, INT64_MAX, 4}}, false, WEFT_ERROR_SHAPE,
-            "does not hold"},
+            "do not multiply to"},
         {{.name = "x", .kind = (weft_csv_kind)5}, false, WEFT_ERROR_ARGUMENT, "kind is 5"},
         {{.name = NULL}, false, WEFT_ERROR_ARGUMENT, "column 0 has no name"},
         {{.name = "x", .kind = WEFT_CSV_CATEGORY, .categories = same}, false, WEFT_ERROR_ARGUMENT,
@@ -204,7 +205,7 @@ static void bad_cells_and_columns_are_named(void **state) {
         {{WEFT_CSV_OPTIONS_INIT, .missing = (weft_missing)9}, "missing is 9"},
         {{WEFT_CSV_OPTIONS_INIT, .separator = '"'}, "separator"},
         {{WEFT_CSV_OPTIONS_INIT, .separator = '\n'}, "separator"},
-        {{WEFT_CSV_OPTIONS_INIT, .column_count = 1}, "1 columns, and columns is NULL"}};
+        {{WEFT_CSV_OPTIONS_INIT, .column_count = 1}, "column_count is 1, but columns is NULL"}};
     for (size_t i = 0; i < sizeof misuse / sizeof *misuse; i++)
         assert_fails(weft_dataset_open_csv(&data, test_context(), path, &misuse[i].options),
             WEFT_ERROR_ARGUMENT, misuse[i].part);
@@ -324,10 +325,10 @@ static void arrays_that_do_not_fit_are_refused(void **state) {
         weft_status status;
         const char *part;
     } rows[] = {
-        {"y", "two.npy", WEFT_F32, WEFT_ERROR_SHAPE, "holds 3 examples"},
+        {"y", "two.npy", WEFT_F32, WEFT_ERROR_SHAPE, "has 3 examples"},
         {"y", "number.npy", WEFT_F32, WEFT_ERROR_SHAPE, "a single number"},
         {"y", "large.npy", WEFT_I32, WEFT_ERROR_FORMAT, "element 1"},
-        {"y", "x.npy", WEFT_I32, WEFT_ERROR_DTYPE, "not read as i32"},
+        {"y", "x.npy", WEFT_I32, WEFT_ERROR_DTYPE, "cannot be read as i32"},
         {"y", "label.npy", WEFT_I64, WEFT_ERROR_DTYPE, "'y' is i64"},
         {"y", "/no/such.npy", WEFT_F32, WEFT_ERROR_FILE, "/no/such.npy"},
         {"x", "x.npy", WEFT_F32, WEFT_ERROR_ARGUMENT, "two columns are called 'x'"},

@@ -17,18 +17,19 @@ static void refused(const char *text, weft_csv_options options, const char *part
 static void almost_numbers_are_no_categories(void **state) {
     (void)state;
     refused("x;y\n21,73;a\n5,1;b\n", (weft_csv_options){.separator = ';'},
-        "column 'x': 0 of 2 cells are numbers, and not '21,73' (line 2), '5,1' (line 3); the option decimal "
+        "column 'x': 0 of 2 cells are numbers, but not '21,73' (line 2), '5,1' (line 3); the option decimal "
         "= "
-        "',' reads such numbers, or correct them, or give columns and declare it with the kind "
+        "',' reads such numbers, or correct these cells, or declare the column in the option columns with "
+        "the kind "
         "WEFT_CSV_CATEGORY");
     refused("x\n\"1,200\"\n7\n8.5\n", (weft_csv_options){0},
-        "column 'x': 2 of 3 cells are numbers, and not '1,200' (line 2); the option thousands = ',' reads");
+        "column 'x': 2 of 3 cells are numbers, but not '1,200' (line 2); the option thousands = ',' reads");
     refused("x\n\"1.200,5\"\n7\n", (weft_csv_options){0}, "decimal = ',' and thousands = '.' read");
     refused(
         "x\n1 200\n7,5\n", (weft_csv_options){.separator = ';'}, "decimal = ',' and thousands = ' ' read");
     refused("x\n1'200\n7.5\n", (weft_csv_options){0}, "thousands = '\\'' reads");
-    refused("x\n12 %\n7 %\n", (weft_csv_options){0}, "0 of 2 cells are numbers, and not '12 %' (line 2)");
-    refused("x\n\342\202\25412\n$7.5\n", (weft_csv_options){0}, "0 of 2 cells are numbers, and not");
+    refused("x\n12 %\n7 %\n", (weft_csv_options){0}, "0 of 2 cells are numbers, but not '12 %' (line 2)");
+    refused("x\n\342\202\25412\n$7.5\n", (weft_csv_options){0}, "0 of 2 cells are numbers, but not");
     refused("x\n0,5\n", (weft_csv_options){.separator = ';', .thousands = ','}, "the option decimal = ','");
 }
 
@@ -37,12 +38,13 @@ static void nine_of_ten_cells_are_enough(void **state) {
     static const char most[] = "n,x\n1,1\n1,2\n1,3\n1,4\n1,NA\n1,5\n1,6\n1,7\n1,8\n1,9\n1,low\n";
     const weft_csv_column declared = {.name = "x", .kind = WEFT_CSV_CATEGORY, .first = 1};
     const weft_csv_options skip = {.missing = WEFT_MISSING_SKIP_ROW};
-    refused(most, skip, "column 'x': 9 of 10 cells are numbers, and not 'low' (line 12); correct them");
+    refused(
+        most, skip, "column 'x': 9 of 10 cells are numbers, but not 'low' (line 12); correct these cells");
     refused("x\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n1\n2\n3\n4\n5\n6\n7\n8\n9\n20\n21\n22\n23\n24\n25\n26\n27\n28"
             "\n29\n30\n"
             "31\n32\n33\n34\n35\n36\n37\n38\n39\n40\na\nb\nc\nd\n",
         (weft_csv_options){0},
-        "40 of 44 cells are numbers, and not 'a' (line 42), 'b' (line 43), 'c' (line 44) "
+        "40 of 44 cells are numbers, but not 'a' (line 42), 'b' (line 43), 'c' (line 44) "
         "and 1 more");
     weft_csv_options options = skip;
     options.columns = &declared, options.column_count = 1;
@@ -113,8 +115,8 @@ static void identifiers_are_not_rounded(void **state) {
     (void)state;
     static const char ids[] = "id,v\n16777216,1\n16777217,2\n";
     refused(ids, (weft_csv_options){0},
-        "line 3 (row 2 of the data), column 'id': '16777217' is a whole number that f32 rounds: the kind "
-        "WEFT_CSV_INTEGER (an input of .dtype = WEFT_I32)");
+        "line 3 (row 2 of the data), column 'id': '16777217' is a whole number that f32 would round: use the "
+        "kind WEFT_CSV_INTEGER (and an i32 input)");
     weft_dataset *data = table_open_csv(ids, (weft_csv_options){.rounded = true});
     assert_true(table_f32(data, 0, 1) == 16777216.0f);
     weft_dataset_release(data);
@@ -126,7 +128,8 @@ static void identifiers_are_not_rounded(void **state) {
                           keeps = {"id", rounds.path, WEFT_I32};
     assert_ok(weft_save_npy(rounds.path, WEFT_I64, wide, 1, count));
     assert_fails(weft_dataset_open_npy(&data, test_context(), &rounds, 1), WEFT_ERROR_FORMAT,
-        "element 1, in row-major order, is 16777217, which f32 rounds: give column 'id' .dtype = WEFT_I32");
+        "element 1 (in row-major order) is 16777217, which f32 would round: set .dtype = WEFT_I32 in column "
+        "'id'");
     assert_ok(weft_dataset_open_npy(&data, test_context(), &keeps, 1));
     assert_int_equal(table_i32(data, 0, 1), 16777217);
     weft_dataset_release(data);
@@ -167,7 +170,7 @@ static void byte_order_marks_are_skipped(void **state) {
                      table_write("wide.txt", "\xff\xfe"
                                              "a"),
                      NULL),
-        WEFT_ERROR_FORMAT, "wide.txt': the file is UTF-16");
+        WEFT_ERROR_FORMAT, "wide.txt' is UTF-16 text");
     weft_dataset_release(dataset);
     weft_vocabulary_release(vocabulary);
 }
@@ -181,7 +184,7 @@ static void categories_are_told_where_numbers_are_wanted(void **state) {
     assert_ok(weft_trainer_create(
         &trainer, weft_mean(weft_mul(x, weft_parameter(graph, "w", weft_zeros()))), NULL));
     assert_fails(weft_trainer_run(trainer, data), WEFT_ERROR_DTYPE,
-        "input 'x' is f32, its column has 2 categories, which are i32: 'high', ...");
+        "input 'x' is f32, but its column has 2 categories, whose numbers are i32: 'high', ...");
     weft_trainer_release(trainer);
     weft_graph_release(graph);
     weft_dataset_release(data);

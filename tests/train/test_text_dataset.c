@@ -94,7 +94,7 @@ static void test_bad_texts(void **state) {
         weft_dataset_open_text(&dataset, context, test_path("none.txt"), v, NULL), "none.txt");
     assert_weft_fails(WEFT_ERROR_ARGUMENT,
         weft_dataset_from_tokens(&dataset, context, (const int32_t[]){1, 2}, 2, &(weft_text_options){0}),
-        "options of 0 bytes");
+        "the options have struct_size 0");
     assert_weft_fails(WEFT_ERROR_ARGUMENT,
         weft_dataset_from_tokens(
             &dataset, context, (const int32_t[]){1, 2}, 2, TEXT_OPTIONS((size_t)1 << 40, 1)),
@@ -240,14 +240,14 @@ static void test_bad_carries(void **state) {
     weft_dataset *const text = counting(40, 3, STEPS);
     assert_weft_ok(weft_trainer_create(&trainer, loss, &options));
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_trainer_run(trainer, text),
-        "a batch of 3 examples, but the network's inputs are fixed to 2");
+        "the batch has 3 examples, but the network's inputs are fixed to 2");
     weft_trainer_release(trainer);
     weft_dataset_release(text);
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_carry_reset(n.w), "a parameter is not a state");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_carry_reset(NULL), "state is NULL");
     assert_null(weft_carry_start(n.state, n.carry, 0));
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_graph_status(n.graph),
-        "carry (2) is not one number for each index of axis 0 of the state (1, 2)");
+        "carry is (2), expected one number for each index of axis 0 of the state (1, 2)");
     assert_null(weft_carry_start(n.state, NULL, 0)); /* which would be the state */
     weft_graph_release(n.graph);
     weft_graph *const graph = test_graph();

@@ -202,8 +202,8 @@ static void bad_options_are_refused(void **state) {
     assert_fails(weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_ARGUMENT, "-1 seconds");
     options.checkpoint_every.seconds = 0;
     options.checkpoint_extra_count = 1;
-    assert_fails(
-        weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_ARGUMENT, "1 checkpoint_extras");
+    assert_fails(weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_ARGUMENT,
+        "checkpoint_extra_count is 1");
     weft_graph_release(net.graph);
     setup s = begin_in(test_context(), (weft_trainer_options){.epochs = 1}, "/proc/self/weft");
     weft_training_info info;
@@ -220,14 +220,14 @@ static void foreign_folders_and_files_are_refused(void **state) {
     assert_ok(weft_trainer_run(s.trainer, s.data));
     setup other = begin_in(test_context(), (weft_trainer_options){.epochs = 1, .seed = 2}, s.folder);
     assert_fails(weft_trainer_run(other.trainer, other.data), WEFT_ERROR_STATE,
-        "is a checkpoint of another training: weft_trainer_resume continues it");
+        "continue that training with weft_trainer_resume");
     assert_fails(weft_trainer_resume(other.trainer, s.folder, &found), WEFT_ERROR_ARGUMENT,
         "a training with the seed 1; this trainer has the seed 2");
     assert_false(found);
     end(&other);
     other = begin_in(test_context(), (weft_trainer_options){.epochs = 1, .seed = 1, .batch = 9}, NULL);
     assert_fails(weft_trainer_resume(other.trainer, s.folder, NULL), WEFT_ERROR_ARGUMENT,
-        "batches of 8, shuffled; this trainer has batches of 9, shuffled");
+        "batches of 8 examples, shuffled; this trainer has batches of 9, shuffled");
     found = true;
     assert_ok(weft_trainer_resume(other.trainer, other.folder, &found)); /* empty */
     assert_false(found);
@@ -247,7 +247,7 @@ static void foreign_folders_and_files_are_refused(void **state) {
     assert_ok(weft_dataset_from_memory(&data, test_context(), 90, columns, 2));
     assert_ok(weft_trainer_resume(other.trainer, s.folder, NULL));
     assert_fails(weft_trainer_run(other.trainer, data), WEFT_ERROR_ARGUMENT,
-        "a training over 100 examples, the dataset has 90");
+        "a training with 100 examples, but the dataset has 90");
     weft_dataset_release(data);
     end(&other);
     end(&s);

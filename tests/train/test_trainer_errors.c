@@ -85,11 +85,11 @@ static void columns_that_do_not_fit_are_named(void **state) {
         const char *part;
     } rows[] = {
         {{.name = "y", .dtype = WEFT_F32, .rank = 1, .dims = {2}, .data = p.xs}, WEFT_ERROR_ARGUMENT,
-            "'x' has no column of its name; there are 'y', 'label'"},
+            "'x': the dataset has no column of this name; its columns are 'y', 'label'"},
         {{.name = "x", .dtype = WEFT_I32, .rank = 1, .dims = {2}, .data = p.xs}, WEFT_ERROR_DTYPE,
-            "'x' is f32, its column i32"},
+            "'x' is f32, but its column is i32"},
         {{.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {1}, .data = p.xs}, WEFT_ERROR_SHAPE,
-            "'x' is (batch, 2), its column (batch, 1)"},
+            "'x' is (batch, 2), but its column is (batch, 1)"},
         {{.name = "x", .dtype = WEFT_F32, .rank = 2, .dims = {2, 1}, .data = p.xs}, WEFT_ERROR_SHAPE,
             "(batch, 2, 1)"},
     };
@@ -271,8 +271,8 @@ static void probabilities_are_no_logits(void **state) {
     const struct {
         weft_metric metric;
         const char *said;
-    } rows[] = {{accuracy, "'accuracy' takes logits, and its output is what sigmoid gives"},
-        {perplexity, "'perplexity' takes logits, and its output is what softmax gives"}};
+    } rows[] = {{accuracy, "'accuracy' takes logits, but its output comes from sigmoid"},
+        {perplexity, "'perplexity' takes logits, but its output comes from softmax"}};
     for (size_t i = 0; i < 2; i++) {
         weft_trainer *trainer = NULL;
         const weft_trainer_options options = {

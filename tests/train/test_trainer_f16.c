@@ -21,7 +21,8 @@ typedef struct training {
 static void note_line(void *user, weft_log_level level, const char *line) {
     training *const t = user;
     (void)level;
-    t->logged += strstr(line, "was skipped: its gradients hold inf or NaN; the loss scale is") != NULL;
+    t->logged +=
+        strstr(line, "was skipped because its gradients have inf or NaN; the loss scale is now") != NULL;
     t->emulations += strstr(line, "f16") != NULL && strstr(line, "computed in f32") != NULL;
 }
 

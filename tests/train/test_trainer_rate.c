@@ -131,7 +131,7 @@ static void bad_schedules_are_refused(void **state) {
     assert_fails(weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_ARGUMENT, "period is 0");
     options.schedule = weft_plateau_schedule(0.5f, 2);
     assert_fails(weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_ARGUMENT,
-        "a plateau schedule needs a validation dataset");
+        "a plateau schedule needs the option validation");
     assert_null(trainer);
     weft_graph_release(net.graph);
 }

@@ -211,7 +211,8 @@ static void bad_paths_come_before_training(void **state) {
         {{.csv_log = "/no/such/folder/log.csv"}, WEFT_ERROR_FILE, "/no/such/folder/log.csv"},
         {{.json_log = "/no/such/folder/log"}, WEFT_ERROR_FILE, "/no/such/folder/log"},
         {{.json_log = test_folder()}, WEFT_ERROR_FILE, "directory"},
-        {{.csv_log = csv_path, .append_logs = true}, WEFT_ERROR_FORMAT, "its columns are not those"},
+        {{.csv_log = csv_path, .append_logs = true}, WEFT_ERROR_FORMAT,
+            "other columns than this training has"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         weft_trainer *const trainer = make_trainer(&net, rows[i].options);

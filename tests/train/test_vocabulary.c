@@ -222,21 +222,21 @@ static void test_bad_texts(void **state) {
     assert_no_text("the text is empty", "", 0, words);
     assert_no_text("the text is empty", "", 0, OPTIONS(.level = WEFT_TEXT_CHARACTERS));
     assert_no_text("the text is empty: there are only blanks", " \t ", 3, words);
-    assert_no_text("line 2, byte 7 of the text (from 0): 0xFF is not UTF-8, which words must be",
+    assert_no_text("line 2, byte 7 of the text (counted from 0): 0xFF is not valid UTF-8, which words need",
         "one\ntwo\xFF\n", 9, words);
-    assert_no_text("line 1, byte 3 of the text (from 0): 0xE2", "abc\xE2\x82", 5, words);
+    assert_no_text("line 1, byte 3 of the text (counted from 0): 0xE2", "abc\xE2\x82", 5, words);
     weft_vocabulary *v = of_text("one two\n", OPTIONS(WORDS));
     size_t count = 0;
     assert_weft_fails(WEFT_ERROR_FORMAT, weft_vocabulary_encode(v, "one\n two three", 14, NULL, 0, &count),
-        "line 2, byte 9 of the text (from 0): 'three' is not in the vocabulary, which has no token for "
-        "unknown");
+        "line 2, byte 9 of the text (counted from 0): 'three' is not in the vocabulary, which has no unknown "
+        "token");
     weft_vocabulary_release(v);
     v = NULL;
     assert_weft_fails(
         WEFT_ERROR_FILE, weft_vocabulary_from_file(&v, test_context(), test_path("none"), NULL), "none");
     assert_weft_fails(WEFT_ERROR_ARGUMENT,
         weft_vocabulary_from_text(&v, test_context(), "a", 1, &(weft_vocabulary_options){.struct_size = 1}),
-        "options of 1 bytes");
+        "the options have struct_size 1");
     const weft_vocabulary_options one = OPTIONS(.maximum_size = 1);
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_vocabulary_from_text(&v, test_context(), "a", 1, &one),
         "a maximum_size of 1 leaves only the unknown token");
@@ -247,28 +247,28 @@ static void test_bad_files(void **state) {
     static const struct {
         const char *json, *line;
     } bad[] = {
-        {"", "not JSON"},
-        {"{\"weft_vocabulary\": 1", "not JSON"},
-        {"{\"weft_vocabulary\": 1, \"tokens\": [\"\xC3(\"]}", "not JSON: see byte 35"},
-        {"{\"weft_vocabulary\": 1, \"tokens\": [\"\\ud800\"]}", "not JSON: see byte 35"},
-        {"[1]", "no vocabulary: it"},
-        {"{}", "no vocabulary: it has no number \"weft_vocabulary\""},
+        {"", "not valid JSON"},
+        {"{\"weft_vocabulary\": 1", "not valid JSON"},
+        {"{\"weft_vocabulary\": 1, \"tokens\": [\"\xC3(\"]}", "not valid JSON at byte 35"},
+        {"{\"weft_vocabulary\": 1, \"tokens\": [\"\\ud800\"]}", "not valid JSON at byte 35"},
+        {"[1]", "is not a vocabulary: the number"},
+        {"{}", "is not a vocabulary: the number \"weft_vocabulary\" is missing"},
         {"{\"weft_vocabulary\": 2}", "a vocabulary of version 2; this library reads version 1"},
         {"{\"weft_vocabulary\": 1, \"level\": \"lines\"}", "the level is neither"},
-        {"{\"weft_vocabulary\": 1, \"level\": \"words\"}", "no list \"tokens\""},
-        {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": []}", "or it is empty"},
+        {"{\"weft_vocabulary\": 1, \"level\": \"words\"}", "the list \"tokens\" is missing"},
+        {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": []}", "is missing or empty"},
         {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": [\"a\", true]}", "token 1 is neither"},
         {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": [\"a\", 256]}", "token 1 is neither"},
         {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": [\"a\", 1.5]}", "token 1 is neither"},
         {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": [\"a\", \"\"]}", "token 1 is neither"},
-        {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": 3}", "no list \"tokens\""},
+        {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": 3}", "the list \"tokens\" is missing"},
         {"{\"weft_vocabulary\": 3, \"tokens\": [{}]}", "a vocabulary of version 3"},
         {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": [\"a\", \"b\", \"a\"]}",
             "tokens 0 and 2 are both 'a'"},
         {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"unknown\": 0, \"tokens\": [\"a\"]}",
-            "\"unknown\" is not -1"},
+            "\"unknown\" must be -1"},
         {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"unknown\": -1, \"tokens\": [\"<unk>\"]}",
-            "\"unknown\" is not 0"},
+            "\"unknown\" must be 0"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         weft_vocabulary *v = NULL;

@@ -229,10 +229,10 @@ static void test_errors(void **state) {
     assert_non_null(page);
     assert_true(fputs("<html>404</html>", page) >= 0);
     assert_int_equal(fclose(page), 0);
-    assert_weft_fails(
-        WEFT_ERROR_FORMAT, build(test_path("page.onnx"), 0), "page.onnx", "an HTML page in place");
+    assert_weft_fails(WEFT_ERROR_FORMAT, build(test_path("page.onnx"), 0), "page.onnx", "is an HTML page");
     assert_weft_fails(WEFT_ERROR_FILE, build("nowhere.onnx", 0), "nowhere.onnx");
-    assert_weft_fails(WEFT_ERROR_FORMAT, build(WEFT_SOURCE_DIR "/README.md", 0), "README.md is no ONNX file");
+    assert_weft_fails(
+        WEFT_ERROR_FORMAT, build(WEFT_SOURCE_DIR "/README.md", 0), "README.md is not an ONNX file");
     assert_weft_fails(WEFT_ERROR_UNSUPPORTED, build(ROOT "node/test_nonzero_example/model.onnx", 0),
         "(NonZero): this op is not supported");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, build(ROOT "pytorch-converted/test_Conv2d/model.onnx", 7),

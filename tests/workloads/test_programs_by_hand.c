@@ -265,6 +265,25 @@ static void test_whole_numbers(void **state) {
     f64_pool_release(mark);
 }
 
+/* The gradient of x in concat(x, y, y), y = roll(x), has three terms. A fixed size may tell that the roll moves nothing: y is x then, and
+ * the terms are added in another order. */
+static void test_terms_of_a_roll(void **state) {
+    (void)state;
+    program p = begin();
+    p.free_length = true;
+    p.length = 8;
+    const int x = add_input(&p, WEFT_F32, WEFT_LENGTH, WEFT_LENGTH);
+    oracle_call roll = call_of(oracle_find("roll"), x, -1, -1);
+    roll.integers[0] = 1;
+    roll.integers[1] = 16;
+    const int y = add_call(&p, roll, WEFT_F32, false);
+    oracle_call concat = call_of(oracle_find("concat"), x, y, y);
+    concat.integers[1] = 3;
+    p.loss[p.loss_count++] = add_call(&p, concat, WEFT_F32, true);
+    const program_result result = run(&p);
+    if (result.verdict != PROGRAM_RIGHT) fail_msg("%s", result.line);
+}
+
 /* A gradient that is not that of the value is no part of the loss. */
 static void test_gradient_of_a_padding(void **state) {
     (void)state;
@@ -336,6 +355,7 @@ int main(void) {
         cmocka_unit_test(test_axes_as_text),
         cmocka_unit_test(test_offsets),
         cmocka_unit_test(test_whole_numbers),
+        cmocka_unit_test(test_terms_of_a_roll),
         cmocka_unit_test(test_gradient_of_a_padding),
         cmocka_unit_test(test_rows_are_drawn),
         cmocka_unit_test(test_row_major_values),

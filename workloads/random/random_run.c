@@ -1,5 +1,6 @@
 /* Plans and runs programs: see random_program.h. */
 #include "graph/nodes.h"
+#include "ops/op_table.h"
 #include "oracle/dtype_values.h"
 #include "random/trained.h"
 #include <math.h>
@@ -29,7 +30,7 @@ static void write_sources(run *r) {
 
 static bool fail(run *r, weft_status status) {
     const bool too_large =
-        status == WEFT_ERROR_DEVICE_MEMORY && strstr(weft_last_error(), "the largest buffer that") != NULL;
+        status == WEFT_ERROR_DEVICE_MEMORY && strstr(weft_last_error(), "the largest buffer of") != NULL;
     const bool refused = too_large || status == WEFT_ERROR_UNSUPPORTED || status == WEFT_ERROR_SHAPE ||
                          status == WEFT_ERROR_MEMORY_LIMIT || status == WEFT_ERROR_ARGUMENT;
     r->result->verdict = refused ? PROGRAM_REFUSED : PROGRAM_INTERNAL;
@@ -197,11 +198,14 @@ static size_t count_of(const run *r, const weft_tensor *tensor) {
     return count;
 }
 
-/* Is it computed by something that adds up numbers, whose order may differ? */
+/* Is it computed by something that adds up numbers, whose order may differ? So may that of three terms of a gradient: at a fixed
+ * size a roll may move nothing, and its term joins another. */
 static bool sums(const weft_tensor *x) {
     if (x->op->kind == WI_REDUCE || x->op->kind == WI_PRODUCT || x->op->kind == WI_KERNEL ||
         x->op->kind == WI_COMPOSITE)
         return true;
+    for (int i = 0; i < x->input_count && x->op == &wi_op_add; i++)
+        if (x->inputs[i]->op == &wi_op_add) return true;
     for (int i = 0; i < x->input_count; i++)
         if (sums(x->inputs[i])) return true;
     return false;

@@ -23,7 +23,8 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv_geometry *const w = shape->convolution;
     const double rows = wi_conv_positions(w);
     if (rows > INT32_MAX - 16 || w->filters * w->groups > INT32_MAX - 16)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a convolution with %.0f elements a channel is too large", rows);
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+            "conv: a convolution with %.0f elements per channel is too large for a kernel", rows);
     const int64_t items = (int64_t)rows * w->groups * wi_divide_up(w->filters, site->device->lanes);
     const int64_t group = wi_min64(site->device->group, (int64_t)site->device->max_group);
     wi_kernel_index_type(plan, site, (double)items);

@@ -23,7 +23,8 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const size_t lanes = (size_t)site->device->lanes;
     if (shape->n > INT32_MAX - 16 || shape->m > INT32_MAX || shape->batch > INT32_MAX)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a matrix product of (%lld, %lld) elements a batch is too large",
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+            "matmul: a product with a result of (%lld, %lld) elements is too large for a kernel",
             (long long)shape->m, (long long)shape->n);
     /* A driver that compiles anew for each size of groups gets only one to see; a GPU's chooses better than we do. */
     const size_t local = site->device->group == 1 || (site->device->quirks & WI_QUIRK_GROUP_SIZES);

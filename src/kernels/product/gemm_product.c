@@ -84,7 +84,7 @@ static weft_status build(wi_program **program, const wi_gemm_product *product, w
     wi_kernel_macros_define(plan, &source);
     WI_TRY_DONE(wi_kernel_headers_append(plan, &source));
     WI_TRY_DONE(wi_kernel_source_append(&source, file));
-    if (source.failed) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "no memory for the source of %s", file);
+    if (source.failed) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "out of host memory for the source of %s", file);
     status = wi_program_get(program, device, file, source.data, NULL);
 done:
     wi_text_clear(&source);

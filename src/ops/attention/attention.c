@@ -190,7 +190,7 @@ static bool check_mask(weft_tensor *const *x, const wi_shape *lead) {
             weft_dtype_name(mask->dtype));
     if (!wi_shape_broadcast(&mask->shape, &scores, &both) || !wi_shape_equal(&both, &scores))
         return wi_graph_fail(mask->graph, WEFT_ERROR_SHAPE,
-            "attention: mask %s does not broadcast to %s, the shape of q kT",
+            "attention: the mask %s does not broadcast to %s, the shape of the scores",
             wi_shape_print(&mask->shape, text_m), wi_shape_print(&scores, text_s));
     return true;
 }
@@ -209,8 +209,7 @@ static weft_graph *check(weft_tensor *const *x, const weft_attention_options *op
     if (!WI_TAKES_NUMBERS(graph, "attention", {"scale", (double)options->scale})) return NULL;
     if (!(options->scale >= 0) || isinf(options->scale)) {
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "attention: a scale of %g, expected a positive number, or 0 for 1/sqrt(d)",
-            (double)options->scale);
+            "attention: scale is %g, expected a positive number, or 0 for 1/sqrt(d)", (double)options->scale);
         return NULL;
     }
     if (!(options->dropout >= 0 && options->dropout < 1)) {
@@ -253,7 +252,8 @@ weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *o
     const int64_t d = end_dim(x[WI_ATTENTION_QUERY], 1), dv = end_dim(x[WI_ATTENTION_VALUE], 1),
                   queries = end_dim(x[WI_ATTENTION_QUERY], 2), keys = end_dim(x[WI_ATTENTION_KEY], 2);
     if (options->scale == 0 && (d < 0 || end_has_length(x[WI_ATTENTION_QUERY], 1)))
-        return fail_shapes(x, "a width that is the batch or WEFT_LENGTH needs a scale");
+        return fail_shapes(
+            x, "the option scale must be set if the width depends on the batch or WEFT_LENGTH");
     const double scale = WI_OPTION((double)options->scale, 1.0 / sqrt((double)d));
     const float dropout = wi_scope_is_inference(x[WI_ATTENTION_QUERY]->graph) ? 0 : options->dropout;
     if (!fits(x, &lead)) return wi_attention_composed(x, options, scale);

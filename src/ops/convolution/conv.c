@@ -138,11 +138,13 @@ static bool read_paddings(weft_conv_options *o, const char *op, const weft_tenso
     const wi_spatial after = {
         "padding_after", "paddings_after", o->padding_after, o->paddings_after, .may_be_zero = true};
     if (o->mode != WEFT_PADDING_EACH && is_given(o->padding_after, o->paddings_after))
-        return wi_graph_fail(
-            x->graph, WEFT_ERROR_ARGUMENT, "%s: padding_after is for mode WEFT_PADDING_EACH", op);
+        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "%s: padding_after is set, but only mode WEFT_PADDING_EACH uses it", op);
     if (o->mode == WEFT_PADDING_SAME && is_given(o->padding, o->paddings))
         return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-            "%s: a padding beside mode WEFT_PADDING_SAME, which computes the padding", op);
+            "%s: padding is set together with mode WEFT_PADDING_SAME, which computes the padding: set one of "
+            "them",
+            op);
     if (!read_field(x, op, axes, WI_SPATIAL(o, padding, true), "a padding", 0) ||
         !read_field(x, op, axes, &after, "a padding after the image", 0))
         return false;
@@ -157,7 +159,8 @@ static bool read_output_paddings(
         const int64_t bound = o->strides[i] > o->dilations[i] ? o->strides[i] : o->dilations[i];
         const int64_t more = o->output_paddings[i];
         if (more != 0 && !transposed)
-            return fail_axis(x, op, "an output padding", more, i, "0: it is of transposed ones");
+            return fail_axis(
+                x, op, "an output padding", more, i, "0, as only transposed convolutions have it");
         if (more < 0 || (more >= bound && transposed))
             return fail_axis(x, op, "an output padding", more, i, "0 or more, below the stride or dilation");
     }
@@ -170,11 +173,11 @@ static bool read_options(weft_conv_options *options, const weft_conv_options *gi
     if (!WI_GRAPH_OPTIONS(x->graph, options, given, op, WEFT_CONV_OPTIONS_INIT)) return false;
     if (options->groups == 0) options->groups = 1;
     if (options->groups < 0 || options->groups > MOST)
-        return wi_graph_fail(
-            x->graph, WEFT_ERROR_ARGUMENT, "%s: %" PRId64 " groups, expected 1 or more", op, options->groups);
+        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: groups is %" PRId64 ", expected 1 or more",
+            op, options->groups);
     if ((unsigned)options->mode > WEFT_PADDING_SAME || (transposed && options->mode == WEFT_PADDING_SAME))
         return wi_graph_fail(
-            x->graph, WEFT_ERROR_ARGUMENT, "%s: does not take padding mode %d", op, (int)options->mode);
+            x->graph, WEFT_ERROR_ARGUMENT, "%s: padding mode %d is not supported", op, (int)options->mode);
     return read_field(x, op, axes, WI_SPATIAL(options, stride, false), "a stride", 1) &&
            read_field(x, op, axes, WI_SPATIAL(options, dilation, false), "a dilation", 1) &&
            read_paddings(options, op, x, axes) && read_output_paddings(options, op, x, axes, transposed);
@@ -219,8 +222,8 @@ static bool check_operands(
             weft_dtype_name(x->dtype), weft_dtype_name(weight->dtype), bias ? ", " : "",
             bias ? weft_dtype_name(bias->dtype) : "");
     if (rank < 3 || rank > 5 || weight->shape.rank != rank)
-        return fail_shapes(
-            op, x, weight, "needs x (N, C, spatial...) of one to three spatial axes and a weight as long");
+        return fail_shapes(op, x, weight,
+            "expected x (N, C, spatial...) with one to three spatial axes, and a weight of the same rank");
     for (int i = 0; i < rank; i++) {
         if (weight->shape.dims[i] <= 0 || (i > 0 && x->shape.dims[i] <= 0))
             return fail_shapes(op, x, weight, "channels and spatial sizes must be numbers, not the batch");
@@ -228,15 +231,15 @@ static bool check_operands(
     const int64_t channels = x->shape.dims[1], first = weight->shape.dims[0], second = weight->shape.dims[1];
     if (transposed ? channels != first || first % groups : channels != second * groups || first % groups) {
         char rule[160];
-        snprintf(rule, sizeof rule, "with %" PRId64 " group%s the weight is %s", groups,
+        snprintf(rule, sizeof rule, "with %" PRId64 " group%s the weight must be %s", groups,
             groups == 1 ? "" : "s",
-            transposed ? "(C, F / groups, K...) and groups divide C"
-                       : "(F, C / groups, K...) and groups divide C and F");
+            transposed ? "(C, F / groups, K...), and groups must divide C"
+                       : "(F, C / groups, K...), and groups must divide C and F");
         return fail_shapes(op, x, weight, rule);
     }
     const int64_t filters = transposed ? second * groups : first;
     if (bias && (bias->shape.rank != 1 || bias->shape.dims[0] != filters))
-        return fail_shapes(op, weight, bias, "the bias is not (F)");
+        return fail_shapes(op, weight, bias, "the bias must be (F)");
     return true;
 }
 
@@ -255,7 +258,7 @@ static weft_tensor *build_conv_with(
     if (!graph) return NULL;
     const int axes = x->shape.rank - 2;
     if (axes < 1 || axes > 3)
-        return fail_shapes("conv", x, weight, "needs x (N, C, spatial...) of one to three spatial axes");
+        return fail_shapes("conv", x, weight, "expected x (N, C, spatial...) with one to three spatial axes");
     if (!read_options(&options, given, "conv", x, axes, false)) return NULL;
     if (!check_operands("conv", x, weight, bias, options.groups, false)) return NULL;
     wi_shape result = {.rank = x->shape.rank};
@@ -274,7 +277,8 @@ static weft_tensor *build_conv_with(
             return fail_shapes("conv", x, weight, rule);
         }
         if (options.strides[i] > 1 && wi_axis_has_length(x, 2 + i))
-            return fail_shapes("conv", x, weight, "along an axis whose size plans give the stride must be 1");
+            return fail_shapes("conv", x, weight,
+                "along an axis whose size depends on WEFT_LENGTH or the batch the stride must be 1");
         result.dims[1 + i] = room / options.strides[i] + 1;
     }
     const wi_attributes attributes = window_of(&options, weight, axes);
@@ -295,7 +299,7 @@ static weft_tensor *build_conv_transpose_with(
     const int axes = x->shape.rank - 2;
     if (axes < 1 || axes > 3)
         return fail_shapes(
-            "conv_transpose", x, weight, "needs x (N, C, spatial...) of one to three spatial axes");
+            "conv_transpose", x, weight, "expected x (N, C, spatial...) with one to three spatial axes");
     if (!read_options(&options, given, "conv_transpose", x, axes, true)) return NULL;
     if (!check_operands("conv_transpose", x, weight, bias, options.groups, true)) return NULL;
     wi_shape result = {.rank = x->shape.rank};

@@ -54,7 +54,7 @@ static weft_tensor *fail_dtype(const wi_op *op, types rule, weft_tensor *const *
         op->name, rule == WHERE ? "bool, then " : "",
         rule == LOGIC ? "bool"
                       : wi_dtypes_text(WI_TAKES_FLOATS | (takes_floats_only(rule) ? 0 : WI_TAKES_INTEGERS)),
-        rule == LOGIC || takes_floats_only(rule) ? "" : ", floats or integers alike", given);
+        rule == LOGIC || takes_floats_only(rule) ? "" : ", all inputs either floats or integers", given);
 }
 
 static weft_tensor *fail_shape(const wi_op *op, const wi_shape *a, const weft_tensor *b) {
@@ -166,7 +166,7 @@ static weft_tensor *map_of_reshapes(wi_rewrite *rewrite, const weft_tensor *y, w
 
 static const wi_rule map_rules[] = {{"simplify", WI_STAGE_FORM, simplify},
     {"map of reshapes", WI_STAGE_FORM, map_of_reshapes},
-    {"order of memory", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
+    {"memory order", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
 
 /* ---- the rows ---- */
 

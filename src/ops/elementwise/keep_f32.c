@@ -18,8 +18,8 @@ static weft_tensor *is_f32_anyway(wi_rewrite *rewrite, const weft_tensor *y, wef
     return wi_dtype_rounds(rewrite->graph->precision) ? NULL : inputs[0];
 }
 
-static const wi_rule rules[] = {{"is f32 anyway", WI_STAGE_FORM, is_f32_anyway},
-    {"order of memory", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
+static const wi_rule rules[] = {{"keep_f32 without effect", WI_STAGE_FORM, is_f32_anyway},
+    {"memory order", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
 
 const wi_op wi_op_keep_f32 = {
     .name = "keep_f32", .kind = WI_VIEW, .backward = keep_backward, .view = keep_view, .rules = rules};

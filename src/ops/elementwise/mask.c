@@ -49,7 +49,7 @@ static weft_tensor *build_masked_fill(weft_tensor *x, weft_tensor *mask, double 
     wi_shape both;
     char text_x[WI_SHAPE_TEXT], text_mask[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&x->shape, &mask->shape, &both) || !wi_shape_equal(&both, &x->shape))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "masked_fill: a mask %s does not broadcast to %s",
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "masked_fill: the mask %s does not broadcast to %s",
             wi_shape_print(&mask->shape, text_mask), wi_shape_print(&x->shape, text_x));
     return weft_where(mask, weft_number(x, value), x);
 }
@@ -67,7 +67,8 @@ static weft_tensor *build_one_hot(weft_tensor *labels, int64_t classes, weft_dty
             graph, WEFT_ERROR_DTYPE, "one_hot: takes i32 labels, not %s", weft_dtype_name(labels->dtype));
     if (classes < 1 || classes > INT32_MAX / 2 || labels->shape.rank == WEFT_MAX_RANK)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "one_hot: %lld classes of labels %s; there must be 1 or more, and rank %d at most",
+            "one_hot: classes is %lld and the labels are %s; expected 1 or more classes, and labels of rank "
+            "%d at most",
             (long long)classes, wi_shape_print(&labels->shape, text), WEFT_MAX_RANK - 1);
     wi_shape shape = labels->shape;
     shape.dims[shape.rank++] = classes;
@@ -89,7 +90,7 @@ static weft_tensor *build_arange(weft_graph *graph, weft_dtype dtype, double sta
     if (!graph) return NULL;
     const double count = ceil((end - start) / step);
     if (!wi_dtype_valid(dtype) || !wi_dtype_computes(dtype))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "arange: makes %s, not %s",
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "arange: creates %s, not %s",
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(dtype));
     if (!(count >= 1 && count <= INT32_MAX / 2))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
@@ -97,7 +98,8 @@ static weft_tensor *build_arange(weft_graph *graph, weft_dtype dtype, double sta
     if (!wi_takes_number(graph, "arange", start) || !wi_takes_number(graph, "arange", step)) return NULL;
     if (dtype == WEFT_I32 && (!is_whole(start) || !is_whole(step) || !is_whole(start + (count - 1) * step)))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "arange: i32 from %g in steps of %g are not all whole numbers of 32 bits", start, step);
+            "arange: from %g in steps of %g not all elements are whole numbers that fit into an i32", start,
+            step);
     const wi_shape shape = {.rank = 1, .dims = {(int64_t)count}};
     weft_tensor *index = weft_cast(wi_coordinate(graph, &shape, 0), wi_format_of(dtype)->compute);
     return weft_cast(weft_add(weft_mul(index, weft_number(index, step)), weft_number(index, start)), dtype);

@@ -10,8 +10,10 @@ static weft_tensor *number_like(const char *op, weft_tensor *a, double number) {
         return wi_graph_fail(a->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s; weft_cast converts", op,
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(a->dtype));
     if (a->dtype == WEFT_I32 && !(number == floor(number) && fabs(number) <= 2147483648.0))
-        return wi_graph_fail(
-            a->graph, WEFT_ERROR_ARGUMENT, "%s: %g is not an i32; weft_cast converts the tensor", op, number);
+        return wi_graph_fail(a->graph, WEFT_ERROR_ARGUMENT,
+            "%s: the number %g is not a whole number that fits into an i32; weft_cast converts the tensor to "
+            "floats",
+            op, number);
     if (!wi_takes_number(a->graph, op, number)) return NULL;
     const weft_dtype dtype = wi_format_of(a->dtype)->compute;
     return weft_constant(a->graph, dtype, number);

@@ -91,7 +91,7 @@ static const weft_tensor *dropout_in_training(const weft_tensor *y) {
     return y->attributes->dropout.probability > 0 ? y : NULL;
 }
 
-static const wi_rule dropout_rules[] = {{"order of memory", WI_STAGE_FORM, dropout_in_order}, {0}};
+static const wi_rule dropout_rules[] = {{"memory order", WI_STAGE_FORM, dropout_in_order}, {0}};
 const wi_op wi_op_dropout = {.name = "dropout",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_dropout_attributes),

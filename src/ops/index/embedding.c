@@ -47,7 +47,7 @@ static weft_tensor *pick_rows(weft_tensor *table, weft_tensor *tokens, wi_index_
     wi_shape_count(&tokens->shape, &count, &power);
     if (power > 1 || tokens->shape.rank + 1 > WEFT_MAX_RANK)
         return wi_graph_fail(table->graph, WEFT_ERROR_SHAPE,
-            "embedding: tokens %s have more than one batch or too many axes",
+            "embedding: tokens %s have more than one batch axis or too many axes",
             wi_shape_print(&tokens->shape, text));
     const int64_t length = power ? -count : count, width = table->shape.dims[1];
     const wi_shape flat = {.rank = 2, .dims = {length, width}};

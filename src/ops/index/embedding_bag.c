@@ -13,14 +13,15 @@ static bool check_shapes(weft_graph *graph, const weft_tensor *tokens, const wef
     const weft_tensor *const offsets = o->offsets, *const weights = o->weights;
     if (offsets && (offsets->shape.rank != 1 || tokens->shape.rank != 1))
         wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "embedding_bag: tokens %s and offsets %s, expected one axis of both",
+            "embedding_bag: tokens are %s and offsets are %s, expected one axis for both",
             wi_shape_print(&tokens->shape, text), wi_shape_print(&offsets->shape, other));
     else if (!offsets && tokens->shape.rank < 2)
         wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "embedding_bag: tokens %s without offsets, expected (..., tokens of a bag)",
+            "embedding_bag: tokens are %s; without offsets, expected (..., tokens per bag)",
             wi_shape_print(&tokens->shape, text));
     else if (weights && !wi_shape_equal(&weights->shape, &tokens->shape))
-        wi_graph_fail(graph, WEFT_ERROR_SHAPE, "embedding_bag: weights %s of tokens %s, expected the same",
+        wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "embedding_bag: weights are %s and tokens are %s, expected the same shape",
             wi_shape_print(&weights->shape, text), wi_shape_print(&tokens->shape, other));
     else
         return true;
@@ -29,14 +30,15 @@ static bool check_shapes(weft_graph *graph, const weft_tensor *tokens, const wef
 
 static bool check_options(weft_graph *graph, weft_dtype dtype, const weft_bag_options *o) {
     if (o->mode != WEFT_BAG_MEAN && o->mode != WEFT_BAG_SUM && o->mode != WEFT_BAG_MAX)
-        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "embedding_bag: there is no mode %d", (int)o->mode);
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "embedding_bag: mode is %d, which is not a weft_bag_mode",
+            (int)o->mode);
     else if (o->weights && o->mode != WEFT_BAG_SUM)
-        wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "embedding_bag: weights are for WEFT_BAG_SUM, not for other modes");
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "embedding_bag: weights are given, but only mode WEFT_BAG_SUM takes them");
     else if (o->weights && o->weights->dtype != dtype)
         wi_graph_fail(graph, WEFT_ERROR_DTYPE,
-            "embedding_bag: the table is %s, the weights %s; weft_cast converts", weft_dtype_name(dtype),
-            weft_dtype_name(o->weights->dtype));
+            "embedding_bag: the table is %s, but the weights are %s; weft_cast converts",
+            weft_dtype_name(dtype), weft_dtype_name(o->weights->dtype));
     else if (o->offsets && o->offsets->dtype != WEFT_I32)
         wi_graph_fail(graph, WEFT_ERROR_DTYPE, "embedding_bag: offsets are i32, not %s; weft_cast converts",
             weft_dtype_name(o->offsets->dtype));

@@ -148,7 +148,7 @@ weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index) {
     if (!check(&wi_op_index_select, x, index, axis, &a)) return NULL;
     int64_t length;
     if (!one_axis(&index->shape, &length))
-        return fail_shapes("index_select", x, index, "the index has a size of batch^2");
+        return fail_shapes("index_select", x, index, "the index has more than one batch axis");
     const int more = index->shape.rank;
     if (x->shape.rank - 1 + more > WEFT_MAX_RANK)
         return fail_shapes("index_select", x, index, "the result has too many axes");
@@ -173,8 +173,9 @@ static bool check_copy(weft_tensor *x, int axis, weft_tensor *index, weft_tensor
     if (!wi_inputs_graph("index_copy", inputs, 3) || !check(&wi_op_index_copy, x, index, axis, found))
         return false;
     if (source->dtype != x->dtype) {
-        wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "index_copy: x is %s, the source %s; weft_cast converts",
-            weft_dtype_name(x->dtype), weft_dtype_name(source->dtype));
+        wi_graph_fail(x->graph, WEFT_ERROR_DTYPE,
+            "index_copy: x is %s, but the source is %s; weft_cast converts", weft_dtype_name(x->dtype),
+            weft_dtype_name(source->dtype));
         return false;
     }
     wi_shape wanted = x->shape;
@@ -215,7 +216,7 @@ weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index,
     wi_shape shape;
     if (!check_sum(&wi_op_scatter_sum, source, index, axis, size, &a, &shape)) return NULL;
     if (!wi_shape_equal(&source->shape, &index->shape))
-        return fail_shapes("scatter_sum", source, index, "they differ");
+        return fail_shapes("scatter_sum", source, index, "the shapes must be equal");
     weft_tensor *sum =
         make(&wi_op_scatter_sum, wi_wide(source), index, &shape, (wi_index_attributes){.axis = a});
     return weft_cast(sum, source->dtype);
@@ -226,7 +227,8 @@ weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, i
     wi_shape shape;
     if (!check_sum(&wi_op_index_sum, source, index, axis, size, &a, &shape)) return NULL;
     if (index->shape.rank != 1 || index->shape.dims[0] != source->shape.dims[a])
-        return fail_shapes("index_sum", source, index, "the index is not one axis as long as the source's");
+        return fail_shapes(
+            "index_sum", source, index, "the index must have one axis, as long as that axis of the source");
     weft_tensor *sum =
         make(&wi_op_index_sum, wi_wide(source), index, &shape, (wi_index_attributes){.axis = a});
     return weft_cast(sum, source->dtype);
@@ -244,8 +246,9 @@ static weft_tensor *add_to(const char *op, weft_tensor *x, weft_tensor *sum, wef
     char text_x[WI_SHAPE_TEXT], text_source[WI_SHAPE_TEXT];
     if (!sum) return NULL;
     if (!wi_shape_equal(&x->shape, &sum->shape))
-        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: %s and source %s differ outside axis %d", op,
-            wi_shape_print(&x->shape, text_x), wi_shape_print(&source->shape, text_source), axis);
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
+            "%s: x %s and source %s differ in axes other than %d", op, wi_shape_print(&x->shape, text_x),
+            wi_shape_print(&source->shape, text_source), axis);
     return weft_add(x, sum);
 }
 

@@ -101,7 +101,8 @@ static bool check(reduction *r, int axis, weft_scatter_kind kind) {
     if (!graph || (r->axis = wi_axis_index(r->x, r->op, axis)) < 0) return false;
     const bool floats = kind == WEFT_SCATTER_MEAN;
     if ((unsigned)kind > WEFT_SCATTER_MIN)
-        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %d is no weft_scatter_kind", r->op, (int)kind);
+        wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "%s: kind is %d, which is not a weft_scatter_kind", r->op, (int)kind);
     else if (r->index->dtype != WEFT_I32)
         wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: indices are i32, not %s; weft_cast converts", r->op,
             weft_dtype_name(r->index->dtype));
@@ -110,7 +111,7 @@ static bool check(reduction *r, int axis, weft_scatter_kind kind) {
             wi_dtypes_text(floats ? WI_TAKES_FLOATS : WI_TAKES_FLOATS | WI_TAKES_INTEGERS),
             weft_dtype_name(r->x->dtype));
     else if (r->x->dtype != r->source->dtype)
-        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: x is %s, the source %s; weft_cast converts", r->op,
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: x is %s, but the source is %s; weft_cast converts", r->op,
             weft_dtype_name(r->x->dtype), weft_dtype_name(r->source->dtype));
     else
         return true;
@@ -129,8 +130,8 @@ static weft_tensor *build_scatter_reduce(weft_tensor *x, int axis, weft_tensor *
     reduction r = {.op = "scatter_reduce", .x = x, .index = index, .source = source};
     if (!check(&r, axis, kind)) return NULL;
     if (!wi_shape_equal(&index->shape, &source->shape))
-        return fail_shapes(&r, "the index has another shape than the source");
-    if (!fits(&r)) return fail_shapes(&r, "x and the source differ outside the axis of the index");
+        return fail_shapes(&r, "the index and the source must have the same shape");
+    if (!fits(&r)) return fail_shapes(&r, "x and the source differ in axes other than the indexed one");
     return reduce(&r, kind, include_self);
 }
 
@@ -144,9 +145,9 @@ static weft_tensor *build_index_reduce(weft_tensor *x, int axis, weft_tensor *in
     weft_scatter_kind kind, bool include_self) {
     reduction r = {.op = "index_reduce", .x = x, .index = index, .source = source};
     if (!check(&r, axis, kind)) return NULL;
-    if (!fits(&r)) return fail_shapes(&r, "x and the source differ outside the axis of the index");
+    if (!fits(&r)) return fail_shapes(&r, "x and the source differ in axes other than the indexed one");
     if (index->shape.rank != 1 || index->shape.dims[0] != source->shape.dims[r.axis])
-        return fail_shapes(&r, "the index is not one axis as long as the source's");
+        return fail_shapes(&r, "the index must have one axis, as long as that axis of the source");
     int64_t dims[WEFT_MAX_RANK];
     for (int i = 0; i < x->shape.rank; i++) dims[i] = i == r.axis ? index->shape.dims[0] : 1;
     weft_tensor *const line = weft_reshape_shape(index, x->shape.rank, dims);

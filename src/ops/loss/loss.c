@@ -24,7 +24,8 @@ static bool widen(const char *op, weft_tensor **inputs, int count) {
 
 bool wi_loss_reduction_good(weft_graph *graph, const char *op, weft_loss_reduction reduction) {
     if ((int)reduction >= WEFT_LOSS_MEAN && (int)reduction <= WEFT_LOSS_BATCH_MEAN) return true;
-    wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %d is not a weft_loss_reduction", op, (int)reduction);
+    wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: reduction is %d, which is not a weft_loss_reduction", op,
+        (int)reduction);
     return false;
 }
 
@@ -80,9 +81,8 @@ bool wi_loss_match(const char *op, weft_tensor **inputs, int count) {
             inputs[i] = weft_expand(inputs[i], shape.rank, shape.dims);
         } else {
             wi_graph_fail(inputs[0]->graph, WEFT_ERROR_SHAPE,
-                "%s: shapes %s and %s are not the same, and a loss does not broadcast: weft_reshape what has "
-                "the "
-                "same elements, weft_expand what is to be compared with several",
+                "%s: shapes %s and %s differ, and losses do not broadcast: use weft_reshape if the elements "
+                "correspond one to one, or weft_expand to compare one tensor with several",
                 op, wi_shape_print(&shape, text_a), wi_shape_print(&inputs[i]->shape, text_b));
             return false;
         }

@@ -246,8 +246,9 @@ static bool weights_good(const class_loss *loss) {
         wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: class weights are %s, not %s", loss->op,
             weft_dtype_name(weights->dtype), wi_dtypes_text(WI_TAKES_FLOATS));
     else if (!wi_shape_equal(&weights->shape, &wanted))
-        wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: class weights %s are not (%lld), one a class",
-            loss->op, wi_shape_print(&weights->shape, text), (long long)wanted.dims[0]);
+        wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
+            "%s: the class weights are %s, expected (%lld), one per class", loss->op,
+            wi_shape_print(&weights->shape, text), (long long)wanted.dims[0]);
     return weft_graph_status(x->graph) == WEFT_OK;
 }
 
@@ -263,8 +264,8 @@ static bool shapes_good(const class_loss *loss, bool dense) {
         dense ? wi_shape_equal(&wanted, &labels->shape) : wi_loss_shapes_match(&wanted, &labels->shape);
     if (x->shape.rank >= 1 && x->shape.dims[axis] >= 1 && fits) return true;
     wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
-        "%s: %s needs a fixed number of classes on axis 1 (or alone), and labels %s its shape without that "
-        "axis",
+        "%s: the predictions are %s and the labels %s: expected a fixed number of classes on axis 1 of the "
+        "predictions (or on their only axis), and labels of that shape without the axis of classes",
         loss->op, wi_shape_print(&x->shape, text_a), wi_shape_print(&labels->shape, text_b));
     return false;
 }
@@ -298,7 +299,7 @@ static bool begin(class_loss *loss, const weft_class_loss_options *options, bool
     if (inputs[2] && !wi_inputs_graph(loss->op, inputs, 3)) return false;
     const bool dense = takes_dense && wi_dtype_is_float(inputs[1]->dtype);
     if (!wi_dtype_is_float(inputs[0]->dtype) || (inputs[1]->dtype != WEFT_I32 && !dense)) {
-        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes (a float, i32)%s, not (%s, %s)", loss->op,
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes (a float, i32)%s as dtypes, not (%s, %s)", loss->op,
             takes_dense ? " or (a float, a float)" : "", weft_dtype_name(inputs[0]->dtype),
             weft_dtype_name(inputs[1]->dtype));
         return false;
@@ -326,7 +327,8 @@ static weft_tensor *finish(
 }
 
 static weft_tensor *refuse(const class_loss *loss, const char *what) {
-    return wi_graph_fail(loss->inputs[0]->graph, WEFT_ERROR_ARGUMENT, "%s: has no %s", loss->op, what);
+    return wi_graph_fail(
+        loss->inputs[0]->graph, WEFT_ERROR_ARGUMENT, "%s: does not support %s", loss->op, what);
 }
 
 /* ---- the functions ---- */
@@ -336,9 +338,10 @@ static weft_tensor *build_cross_entropy_loss(
     class_loss loss = {.op = "cross_entropy", .inputs = {logits, labels}};
     if (!begin(&loss, options, true) || !wi_takes_logits(loss.op, loss.inputs[0])) return NULL;
     const bool dense = wi_dtype_is_float(labels->dtype);
-    if (dense && loss.options.ignore) return refuse(&loss, "ignored label where targets are probabilities");
+    if (dense && loss.options.ignore)
+        return refuse(&loss, "an ignored label if the targets are probabilities");
     if (loss.options.label_smoothing > 0 && wi_axis_has_length(loss.inputs[0], 1))
-        return refuse(&loss, "label_smoothing over as many classes as plans say");
+        return refuse(&loss, "label_smoothing if the number of classes depends on WEFT_LENGTH or the batch");
     const wi_class_loss_attributes attributes = {.smoothing = loss.options.label_smoothing};
     return finish(&loss, dense ? &dense_cross_entropy : &wi_op_cross_entropy, attributes, !dense);
 }
@@ -375,7 +378,7 @@ static weft_tensor *build_multi_margin_loss(
     if (!begin(&loss, options, false)) return NULL;
     weft_graph *graph = loss.inputs[0]->graph;
     if (loss.options.label_smoothing > 0) return refuse(&loss, "label_smoothing");
-    if (loss.options.ignore) return refuse(&loss, "ignored label");
+    if (loss.options.ignore) return refuse(&loss, "an ignored label");
     if (p != 1 && p != 2)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "multi_margin: p = %d is neither 1 nor 2", p);
     if (!wi_loss_finite(graph, loss.op, "margin", margin)) return NULL;

@@ -9,7 +9,7 @@
 /* ---- the losses ---- */
 
 static const char first_gradient_only[] =
-    "weft_ctc has a first gradient only, so leave it out of what is differentiated twice";
+    "weft_ctc can be differentiated only once, so leave it out of second gradients";
 
 #define WALK_OP                                                                                              \
     {                                                                                                        \
@@ -84,9 +84,8 @@ static bool shapes_good(weft_tensor *const *inputs) {
     char text[WI_CTC_INPUTS][WI_SHAPE_TEXT];
     for (int i = 0; i < WI_CTC_INPUTS; i++) (void)wi_shape_print(&inputs[i]->shape, text[i]);
     wi_graph_fail(inputs[0]->graph, WEFT_ERROR_SHAPE,
-        "ctc: log_probs %s, targets %s, input_lengths %s, target_lengths %s are not (T, N, C), (N, S), (N), "
-        "(N) "
-        "with fixed C and S, and T fixed or WEFT_LENGTH",
+        "ctc: log_probs %s, targets %s, input_lengths %s, target_lengths %s: expected (T, N, C), (N, S), "
+        "(N), (N) with fixed C and S, and T fixed or WEFT_LENGTH",
         text[0], text[1], text[2], text[3]);
     return false;
 }
@@ -98,7 +97,8 @@ static bool table_fits(weft_tensor *const *inputs) {
     const int64_t most = INT64_C(1) << 28;
     if (wi_axis_has_length(inputs[WI_CTC_TARGETS], 1)) {
         wi_graph_fail(inputs[0]->graph, WEFT_ERROR_UNSUPPORTED,
-            "ctc: targets (N, %s): make them as many as the most, with target_lengths",
+            "ctc: targets are (N, %s): pad them to a fixed number of labels and give their lengths in "
+            "target_lengths",
             wi_length_word(inputs[0]->graph));
         return false;
     }

@@ -181,7 +181,8 @@ static weft_tensor *stretch_variance(weft_tensor *variance, const weft_tensor *m
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     if (!good)
         return wi_graph_fail(mean->graph, WEFT_ERROR_SHAPE,
-            "gaussian_nll: variance %s is neither the mean's shape %s, nor that with 1 or nothing at the end",
+            "gaussian_nll: the variance is %s, expected the mean's shape %s, or that shape with the last "
+            "axis 1 or left out",
             wi_shape_print(&variance->shape, text_a), wi_shape_print(&mean->shape, text_b));
     return weft_expand(weft_reshape_shape(variance, shape.rank, shape.dims), rank, mean->shape.dims);
 }

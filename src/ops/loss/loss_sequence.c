@@ -30,7 +30,7 @@ static weft_tensor *masked_labels(
             "sequence_cross_entropy: a mask is bool, or i32 lengths, not %s", weft_dtype_name(mask->dtype));
     if (labels->shape.rank != 2 || mask->shape.rank != 1 || mask->shape.dims[0] != labels->shape.dims[0] ||
         labels->shape.dims[1] < 1)
-        return fail_shapes(logits, labels, mask, "lengths are (N) for labels (N, T)");
+        return fail_shapes(logits, labels, mask, "lengths must be (N) for labels (N, T)");
     const int64_t dims[] = {mask->shape.dims[0], 1};
     weft_tensor *lengths =
         wi_label(weft_reshape_shape(mask, 2, dims), WI_LABEL_LENGTH, labels->shape.dims[1] + 1, INT64_MIN);
@@ -49,7 +49,8 @@ static bool shapes_good(const weft_tensor *logits, const weft_tensor *labels) {
     if (logits->shape.rank >= 1 && logits->shape.dims[wanted.rank] >= 1 &&
         wi_loss_shapes_match(&wanted, &labels->shape))
         return true;
-    fail_shapes(logits, labels, NULL, "labels have the logits' shape without the last axis, the classes");
+    fail_shapes(logits, labels, NULL,
+        "labels must have the shape of the logits without their last axis, the classes");
     return false;
 }
 

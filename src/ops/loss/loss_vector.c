@@ -76,7 +76,8 @@ static weft_tensor *targets_beside(const char *op, weft_tensor *targets, const w
     wanted.rank--;
     beside.dims[beside.rank - 1] = 1;
     if (!wi_loss_shapes_match(&targets->shape, &wanted))
-        return wi_graph_fail(vectors->graph, WEFT_ERROR_SHAPE, "%s: targets %s are not %s, one a vector", op,
+        return wi_graph_fail(vectors->graph, WEFT_ERROR_SHAPE,
+            "%s: the targets are %s, expected %s, one per vector", op,
             wi_shape_print(&targets->shape, text_a), wi_shape_print(&wanted, text_b));
     return weft_reshape_shape(targets, beside.rank, beside.dims);
 }
@@ -157,7 +158,9 @@ static weft_tensor *build_triplet_margin_loss(weft_tensor *anchor, weft_tensor *
     if (p != 1 && p != 2)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %d is neither 1 nor 2", op, p);
     anchor = inputs[0], positive = inputs[1], negative = inputs[2];
-    if (anchor->shape.rank == 0) return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: () is not a vector", op);
+    if (anchor->shape.rank == 0)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_SHAPE, "%s: the anchor has shape (), expected vectors (..., d)", op);
     weft_tensor *near = distance(anchor, positive, p), *far = distance(anchor, negative, p);
     if (swap) far = weft_minimum(far, distance(positive, negative, p));
     weft_tensor *rest = weft_add(weft_sub(near, far), weft_number(anchor, margin));

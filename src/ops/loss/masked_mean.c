@@ -11,7 +11,7 @@ static weft_tensor *counting(weft_tensor *x, weft_tensor *mask) {
     char text_x[WI_SHAPE_TEXT], text_mask[WI_SHAPE_TEXT];
     wi_shape both;
     if (!wi_shape_broadcast(&x->shape, &mask->shape, &both) || !wi_shape_equal(&both, &x->shape))
-        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: a mask %s does not broadcast to %s", op,
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: the mask %s does not broadcast to %s", op,
             wi_shape_print(&mask->shape, text_mask), wi_shape_print(&x->shape, text_x));
     if (mask->dtype != WEFT_BOOL) mask = weft_cast(mask, WEFT_BOOL);
     return weft_expand(mask, x->shape.rank, x->shape.dims);

@@ -134,8 +134,7 @@ weft_tensor *wi_elementwise_in_memory_order(
     return wi_from_memory(&order, wi_node_over(y, lying, &lying_shape));
 }
 
-const wi_rule wi_elementwise_rules[] = {
-    {"order of memory", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
+const wi_rule wi_elementwise_rules[] = {{"memory order", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
 
 /* ---- what only a reader in another order reads ---- */
 

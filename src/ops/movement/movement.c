@@ -136,7 +136,7 @@ static weft_tensor *reshape_again(const weft_tensor *y, weft_tensor *const *inpu
 }
 
 static const wi_rule reshape_rules[] = {{"reshape of reshape", WI_STAGE_FORM, reshape_of_reshape},
-    {"order of memory", WI_STAGE_FORM, reshape_in_order}, {0}};
+    {"memory order", WI_STAGE_FORM, reshape_in_order}, {0}};
 const wi_op wi_op_reshape = {.name = "reshape",
     .kind = WI_VIEW,
     .view = reshape_view,
@@ -160,7 +160,8 @@ weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     wi_shape_count(&x->shape, &count_x, &power_x);
     wi_shape_count(&shape, &count_y, &power_y);
     if (count_x == INT64_MAX)
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s has %s too often to be counted",
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "reshape: too many axes of %s depend on %s to count its elements",
             wi_shape_print(&x->shape, text_x), wi_length_word(graph));
     if (count_x != count_y || power_x != power_y)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s and %s have different numbers of elements",
@@ -191,7 +192,8 @@ weft_tensor *weft_flatten_axes(weft_tensor *x, int start, int end) {
     if (first < 0 || last < 0) return NULL;
     char text[WI_SHAPE_TEXT];
     if (last < first)
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "flatten: axis %d of %s comes before axis %d", last,
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "flatten: the last axis, %d of %s, comes before the first, %d", last,
             wi_shape_print(&x->shape, text), first);
     uint32_t axes = 0;
     for (int i = first; i <= last; i++) axes |= 1u << i;
@@ -237,7 +239,8 @@ weft_tensor *weft_unsqueeze(weft_tensor *x, int axis) {
     const int rank = x->shape.rank, index = axis < 0 ? axis + rank + 1 : axis;
     char text[WI_SHAPE_TEXT];
     if (index < 0 || index > rank || rank == WEFT_MAX_RANK)
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "unsqueeze: %s takes no axis %d, rank %d at most",
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "unsqueeze: %s has no place for a new axis %d; the rank is at most %d",
             wi_shape_print(&x->shape, text), axis, WEFT_MAX_RANK);
     wi_shape shape = {.rank = rank + 1};
     for (int i = 0; i <= rank; i++)
@@ -282,7 +285,7 @@ static weft_tensor *expand_again(const weft_tensor *y, weft_tensor *const *input
     return weft_expand(inputs[0], shape->rank, shape->dims);
 }
 
-static const wi_rule expand_rules[] = {{"order of memory", WI_STAGE_FORM, expand_in_order},
+static const wi_rule expand_rules[] = {{"memory order", WI_STAGE_FORM, expand_in_order},
     {"expand of expand", WI_STAGE_FORM, expand_of_expand}, {0}};
 const wi_op wi_op_expand = {.name = "expand",
     .kind = WI_VIEW,
@@ -347,7 +350,7 @@ static weft_tensor *concat_in_order(wi_rewrite *rewrite, const weft_tensor *y, w
     return wi_from_memory(&order, weft_concat(lying, count, order.axes[y->attributes->along.axis]));
 }
 
-static const wi_rule concat_rules[] = {{"order of memory", WI_STAGE_FORM, concat_in_order}, {0}};
+static const wi_rule concat_rules[] = {{"memory order", WI_STAGE_FORM, concat_in_order}, {0}};
 const wi_op wi_op_concat = {.name = "concat",
     .kind = WI_JOIN,
     .attribute_bytes = sizeof(wi_along_attributes),
@@ -375,8 +378,10 @@ static bool share_dtype(weft_graph *graph, const char *op, weft_tensor *const *x
 weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
     if (!xs || count == 0 || count > WI_MOST_JOINED) {
         weft_graph *graph = xs && count && xs[0] ? xs[0]->graph : NULL;
-        return graph ? wi_graph_fail(
-                           graph, WEFT_ERROR_ARGUMENT, "concat: %zu tensors are too few or too many", count)
+        return graph ? wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+                           "concat: count is %zu, which is more tensors than one concat can join; join them "
+                           "in several calls",
+                           count)
                      : NULL;
     }
     weft_graph *graph = wi_inputs_graph("concat", xs, (int)count);
@@ -388,7 +393,8 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     for (size_t i = 1; i < count; i++) {
         if (!joins(xs[0], xs[i], index))
-            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "concat: %s %s and %s %s do not join along axis %d",
+            return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+                "concat: %s %s and %s %s cannot be joined along axis %d: the other axes must be equal",
                 weft_dtype_name(xs[0]->dtype), wi_shape_print(&xs[0]->shape, text_a),
                 weft_dtype_name(xs[i]->dtype), wi_shape_print(&xs[i]->shape, text_b), index);
     }
@@ -411,7 +417,8 @@ static weft_tensor *build_stack(weft_tensor *const *xs, size_t count, int axis) 
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     for (size_t i = 0; i < count; i++) {
         if (!wi_shape_equal(&xs[i]->shape, &xs[0]->shape))
-            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "stack: %s %s and %s %s are not alike",
+            return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+                "stack: %s %s and %s %s differ; all tensors must have one dtype and shape",
                 weft_dtype_name(xs[0]->dtype), wi_shape_print(&xs[0]->shape, text_a),
                 weft_dtype_name(xs[i]->dtype), wi_shape_print(&xs[i]->shape, text_b));
         parts[i] = weft_unsqueeze(xs[i], axis);

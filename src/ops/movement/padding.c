@@ -18,7 +18,7 @@ static void same_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = g;
 }
 
-const wi_op wi_op_in_memory = {.name = "in memory",
+const wi_op wi_op_in_memory = {.name = "stored value",
     .kind = WI_VIEW,
     .view = same_view,
     .backward = same_backward,
@@ -36,7 +36,9 @@ static weft_status padding_fits(const weft_tensor *y, weft_tensor *const *inputs
         if (n < 0 || a->mode[axis] == WI_PADDING_NONE) continue;
         if (a->mode[axis] == WI_PADDING_INTERIOR || (a->mode[axis] == WI_PADDING_WRAP && !wraps)) continue;
         if (before < 0 || after < 0 || before > most || after > most)
-            WI_FAIL(WEFT_ERROR_SHAPE, "pad: (%lld, %lld) of axis %d of %lld elements, at most %lld",
+            WI_FAIL(WEFT_ERROR_SHAPE,
+                "pad: the padding (%lld, %lld) of axis %d, which has %lld elements, is negative or more than "
+                "%lld",
                 (long long)before, (long long)after, axis, (long long)n, (long long)most);
     }
     return WEFT_OK;
@@ -90,8 +92,8 @@ static weft_tensor *padding_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
     return wi_from_memory(&order, wi_node(y->graph, y->op, &memory, 1, y->dtype, &lying, &in_memory));
 }
 
-static const wi_rule padding_rules[] = {
-    {"cut number", WI_STAGE_FORM, outside_number}, {"order of memory", WI_STAGE_FORM, padding_in_order}, {0}};
+static const wi_rule padding_rules[] = {{"padded constant", WI_STAGE_FORM, outside_number},
+    {"memory order", WI_STAGE_FORM, padding_in_order}, {0}};
 
 /* ---- zeros between ---- */
 
@@ -182,11 +184,12 @@ static bool check_pad(weft_tensor *x, int axis, int64_t before, int64_t after, w
     char text[WI_SHAPE_TEXT];
     if (before < 0 || after < 0)
         wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-            "pad: (%lld, %lld) of axis %d is negative; weft_slice cuts", (long long)before, (long long)after,
-            axis);
+            "pad: the padding (%lld, %lld) of axis %d is negative; use weft_slice to remove elements",
+            (long long)before, (long long)after, axis);
     else if (more > 0 && more > most)
-        wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "pad: (%lld, %lld) of axis %d of %s is more than %lld",
-            (long long)before, (long long)after, axis, wi_shape_print(&x->shape, text), (long long)most);
+        wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
+            "pad: the padding (%lld, %lld) of axis %d of %s is more than %lld", (long long)before,
+            (long long)after, axis, wi_shape_print(&x->shape, text), (long long)most);
     return x->graph->status == WEFT_OK;
 }
 
@@ -199,13 +202,15 @@ static weft_tensor *build_pad(
     weft_graph *graph = wi_inputs_graph("pad", &x, 1);
     if (!graph) return NULL;
     if ((unsigned)mode > WEFT_PAD_WRAP)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: %d is not a mode", (int)mode);
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "pad: mode is %d, which is not a weft_pad_mode", (int)mode);
     if (x->shape.rank > 0 && (!before || !after))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: before or after is NULL");
     const bool computes = wi_dtype_computes(x->dtype) || x->dtype == WEFT_BOOL;
     if (mode == WEFT_PAD_CONSTANT && !wi_takes_number(graph, "pad", value)) return NULL;
     if (mode == WEFT_PAD_CONSTANT && value != 0 && !computes)
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "pad: %s is padded with 0, not %g; weft_cast converts",
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE,
+            "pad: a tensor of %s can only be padded with 0, not %g; use weft_cast to convert it first",
             weft_dtype_name(x->dtype), value);
     wi_shape shape = x->shape;
     wi_attributes attributes = {.padding = {.outside = mode == WEFT_PAD_CONSTANT ? value : 0}};
@@ -270,7 +275,8 @@ static weft_tensor *roll_again(const weft_tensor *y, weft_tensor *const *inputs,
 }
 
 static const wi_rule roll_rules[] = {{"roll of roll", WI_STAGE_FORM, roll_of_roll},
-    {"cut number", WI_STAGE_FORM, outside_number}, {"order of memory", WI_STAGE_FORM, padding_in_order}, {0}};
+    {"padded constant", WI_STAGE_FORM, outside_number}, {"memory order", WI_STAGE_FORM, padding_in_order},
+    {0}};
 const wi_op wi_op_roll = {.name = "roll",
     .kind = WI_MAP,
     .attribute_bytes = sizeof(wi_padding_attributes),

@@ -114,7 +114,7 @@ static weft_tensor *transposed_product(
 }
 
 static const wi_rule permute_rules[] = {{"transposed product", WI_STAGE_MATCH, transposed_product},
-    {"made for its reader", WI_STAGE_MATCH, wi_made_for_reader},
+    {"created in memory order", WI_STAGE_MATCH, wi_made_for_reader},
     {"permute of expand", WI_STAGE_FORM, permute_of_expand},
     {"permute of permute", WI_STAGE_FORM, permute_of_permute}, {0}};
 const wi_op wi_op_permute = {.name = "permute",

@@ -47,7 +47,7 @@ static weft_tensor *slice_of_expand(wi_rewrite *rewrite, const weft_tensor *y, w
 }
 
 static const wi_rule slice_rules[] = {{"slice of expand", WI_STAGE_FORM, slice_of_expand},
-    {"order of memory", WI_STAGE_FORM, slice_in_order}, {0}};
+    {"memory order", WI_STAGE_FORM, slice_in_order}, {0}};
 /* Multiples of the batch follow it, and are checked when they are made. */
 static weft_status slice_fits(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
@@ -123,8 +123,8 @@ static weft_tensor *slice_number(weft_tensor *x, int axis, int64_t start, int64_
     char text[WI_SHAPE_TEXT];
     if (step > 1 && (is_free || wi_axis_has_length(x, axis)))
         return wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED,
-            "slice: step %lld of axis %d of %s: what depends on %s takes step 1", (long long)step, axis,
-            wi_shape_print(&x->shape, text), wi_length_word(graph));
+            "slice: step %lld of axis %d of %s: an axis that depends on %s can only be sliced with step 1",
+            (long long)step, axis, wi_shape_print(&x->shape, text), wi_length_word(graph));
     if (from < 0 || (to > size && !is_free) || from >= to)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "slice: %lld..%lld of axis %d is empty or outside %s",
             (long long)start, (long long)(end == WEFT_END ? size : end), axis,
@@ -170,7 +170,7 @@ static weft_status check_sizes(const weft_tensor *x, int axis, const int64_t *si
         if (fits) left -= sizes[i];
     }
     if (fits && left == 0) return WEFT_OK;
-    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "split: the %zu sizes do not make up axis %d of %s", count,
+    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "split: the %zu sizes do not add up to axis %d of %s", count,
         axis, wi_shape_print(&x->shape, text));
     return weft_graph_status(x->graph);
 }
@@ -265,7 +265,7 @@ static weft_tensor *flip_in_order(wi_rewrite *rewrite, const weft_tensor *y, wef
 }
 
 static const wi_rule flip_rules[] = {
-    {"flip of flip", WI_STAGE_FORM, flip_of_flip}, {"order of memory", WI_STAGE_FORM, flip_in_order}, {0}};
+    {"flip of flip", WI_STAGE_FORM, flip_of_flip}, {"memory order", WI_STAGE_FORM, flip_in_order}, {0}};
 const wi_op wi_op_flip = {.name = "flip",
     .kind = WI_VIEW,
     .attribute_bytes = sizeof(wi_over_attributes),
@@ -339,7 +339,7 @@ static weft_status diagonal_fits(const weft_tensor *y, weft_tensor *const *input
     (void)y;
     if (shape->dims[shape->rank - 1] == diagonal_length(dims[a->rows], dims[a->columns], a->offset))
         return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_SHAPE, "diagonal: its length would be none or another one's");
+    WI_FAIL(WEFT_ERROR_SHAPE, "diagonal: at this size the diagonal does not exist or has another length");
 }
 
 const wi_op wi_op_diagonal = {.name = "diagonal",
@@ -361,7 +361,8 @@ weft_tensor *weft_diagonal(weft_tensor *x, int64_t offset, int axis1, int axis2)
     const int64_t length = diagonal_length(x->shape.dims[first], x->shape.dims[second], offset);
     if (length == 0)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "diagonal: axes %d and %d of %s have no diagonal %lld (a batch axis only 0, with its like)",
+            "diagonal: axes %d and %d of %s have no diagonal with offset %lld (a batch axis only with "
+            "another batch axis of the same size and offset 0)",
             first, second, wi_shape_print(&x->shape, text), (long long)offset);
     wi_shape shape = {0};
     for (int i = 0; i < x->shape.rank; i++) {

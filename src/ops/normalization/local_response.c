@@ -71,7 +71,7 @@ static weft_tensor *build_local_response_norm(
     if (!graph) return NULL;
     if (size < 1 || size > most)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "local_response_norm: a window of %lld channels is not in 1..%d", (long long)size, most);
+            "local_response_norm: size is %lld channels, expected 1 to %d", (long long)size, most);
     if (!WI_TAKES_NUMBERS(graph, "local_response_norm", {"alpha", alpha}, {"beta", beta}, {"k", k}))
         return NULL;
     if (!isfinite(alpha) || !isfinite(beta) || !isfinite(k))

@@ -219,7 +219,8 @@ static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool 
     wi_shape shape = y->shape; /* (N, C, spatial...) */
     for (int i = 1; i < shape.rank; i++) shape.dims[i] = y->shape.dims[i == 1 ? shape.rank - 1 : i - 1];
     WI_FAIL(WEFT_ERROR_SHAPE,
-        "%s: %s at batch %lld has one value per channel, which has no variance; more are needed%s",
+        "%s: %s at batch %lld has only one value per channel, so there is no variance; use a larger batch or "
+        "more spatial positions%s",
         y->op->name, wi_shape_print(&shape, text), (long long)batch,
         y->attributes->norm.inputs & WI_NORM_RUNNING ? " in training" : "");
 }
@@ -336,7 +337,7 @@ static bool check_images(const wi_op *op, weft_tensor *x, int least) {
     if (x->shape.rank >= least && x->shape.rank <= 5 && x->shape.dims[1] > 0 && !wi_axis_has_length(x, 1))
         return true;
     wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
-        "%s: %s is not (N, C%s...) of rank %d to 5 with a number of channels", op->name,
+        "%s: x is %s, expected (N, C%s...) of rank %d to 5 with a fixed number of channels", op->name,
         wi_shape_print(&x->shape, text), least > 2 ? ", L" : "", least);
     return false;
 }
@@ -359,8 +360,8 @@ static bool check_running(const wi_op *op, const weft_running *running, const wi
     if (running->batches)
         return check_state(op, "the count of batches", running->batches, &number, WEFT_I32, graph);
     if (running->momentum >= 0 && running->momentum <= 1) return true;
-    wi_graph_fail(
-        graph, WEFT_ERROR_ARGUMENT, "%s: momentum %g is not in 0..1", op->name, (double)running->momentum);
+    wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: momentum is %g, expected 0 to 1", op->name,
+        (double)running->momentum);
     return false;
 }
 

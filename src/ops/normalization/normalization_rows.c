@@ -92,14 +92,15 @@ static weft_tensor *row_norm(
     char text[WI_SHAPE_TEXT];
     const int rank = x->shape.rank;
     if (axes < 1 || axes > rank)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %d axes, expected 1 or more and at most %d",
-            op->name, axes, rank);
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "%s: axes is %d, expected 1 to %d", op->name, axes, rank);
     wi_shape shape = {.rank = axes};
     for (int i = 0; i < axes; i++) {
         shape.dims[i] = x->shape.dims[rank - axes + i];
         if (shape.dims[i] < 0)
-            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: the last %d axes of %s hold the batch",
-                op->name, axes, wi_shape_print(&x->shape, text));
+            return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+                "%s: the last %d axes of %s depend on the batch; only fixed axes can be normalised", op->name,
+                axes, wi_shape_print(&x->shape, text));
     }
     wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
     if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;

@@ -76,7 +76,7 @@ weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shap
     if (graph->status != WEFT_OK || !WI_TAKES_NUMBERS(graph, op->name, {"epsilon", (double)epsilon}))
         return NULL;
     if (epsilon >= 0 && !isinf(epsilon)) return graph;
-    wi_graph_fail(
-        graph, WEFT_ERROR_ARGUMENT, "%s: epsilon %g is not 0 or more and finite", op->name, (double)epsilon);
+    wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: epsilon is %g, expected 0 or more and finite", op->name,
+        (double)epsilon);
     return NULL;
 }

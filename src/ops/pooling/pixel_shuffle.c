@@ -12,7 +12,7 @@ static weft_graph *check(const char *op, weft_tensor *x, int64_t factor) {
     }
     if (factor < 1 || factor > INT16_MAX) {
         wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "%s: a factor of %lld is not in 1..32767", op, (long long)factor);
+            graph, WEFT_ERROR_ARGUMENT, "%s: the factor is %lld, expected 1 to 32767", op, (long long)factor);
         return NULL;
     }
     return graph;

@@ -99,8 +99,8 @@ weft_graph *wi_image_graph(const char *op, weft_tensor *x) {
     }
     for (int i = 2; i < x->shape.rank; i++) {
         if (x->shape.dims[i] > 0 && x->shape.dims[i] <= longest) continue;
-        wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s is not a number up to 2^30", op, i,
-            wi_shape_print(&x->shape, text));
+        wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s must be a fixed size of at most 2^30", op,
+            i, wi_shape_print(&x->shape, text));
         return NULL;
     }
     return graph;
@@ -111,7 +111,8 @@ bool wi_pool_options_read(
     const char *op, const weft_tensor *x, weft_pool_options *own, const weft_pool_options *given) {
     const int axes = x->shape.rank - 2;
     if (!given) {
-        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: options is NULL, expected a window", op);
+        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "%s: options is NULL; set its field size or sizes, the window", op);
         return false;
     }
     if (!WI_GRAPH_OPTIONS(x->graph, own, given, op, WEFT_POOL_OPTIONS_INIT)) return false;
@@ -156,8 +157,9 @@ static int64_t place_axis(
         return 0;
     }
     if (stride > 1 && wi_axis_has_length(x, i + 2)) {
-        wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED, "%s: a stride of %lld along %s, expected 1", op,
-            (long long)stride, wi_length_word(x->graph));
+        wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED,
+            "%s: the stride is %lld along an axis that depends on %s, expected 1", op, (long long)stride,
+            wi_length_word(x->graph));
         return 0;
     }
     const int a = i + 5 - x->shape.rank;
@@ -175,11 +177,11 @@ static weft_tensor *pool(const wi_op *op, weft_tensor *x, const weft_pool_option
     const weft_pool_options *const options = &own;
     const bool averages = op == &wi_op_avg_pool;
     if (!averages && (options->exclude_padding || options->divisor))
-        return wi_graph_fail(
-            x->graph, WEFT_ERROR_ARGUMENT, "%s: exclude_padding and divisor are for avg_pool", op->name);
+        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "%s: the options exclude_padding and divisor are only for avg_pool", op->name);
     if (!WI_TAKES_NUMBERS(x->graph, op->name, {"divisor", (double)options->divisor})) return NULL;
     if (options->divisor < 0 || options->divisor > INT32_MAX)
-        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: a divisor of %lld is not in 0..2^31 - 1",
+        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: divisor is %lld, expected 0 to 2^31 - 1",
             op->name, (long long)options->divisor);
     wi_attributes attributes = {.pool = {.divisor = (int32_t)options->divisor,
                                     .exclude_padding = options->exclude_padding,

@@ -17,7 +17,7 @@ static weft_tensor *square(const char *op, weft_tensor *x, int64_t size, const w
             x->graph, WEFT_ERROR_SHAPE, "%s: %s is not (N, C, H, W)", op, wi_shape_print(&x->shape, text));
     if (o.window || o.windows[0] || o.windows[1] || o.windows[2])
         return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-            "%s: the window is given twice: by the argument `size` and by an option", op);
+            "%s: the window size is given twice, by the argument size and by an option: give it once", op);
     o.windows[0] = o.windows[1] = size;
     return pool(x, &o);
 }
@@ -88,8 +88,8 @@ static weft_tensor *build_lp_pool(weft_tensor *x, double p, const weft_pool_opti
     if (!(p > 0) || isinf(p))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "lp_pool: p = %g is not a positive number", p);
     if (options.exclude_padding || options.divisor)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "lp_pool: exclude_padding and divisor are for avg_pool");
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "lp_pool: the options exclude_padding and divisor are only for avg_pool");
     double size = 1;
     for (int i = 0; i < x->shape.rank - 2; i++) size *= (double)options.windows[i];
     /* Powers of small numbers are zero in f16. */

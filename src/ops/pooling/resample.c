@@ -39,18 +39,18 @@ static int64_t size_of(const weft_tensor *x, const weft_resample_options *o, int
     const double factor = o->factors[i], scaled = floor((double)x->shape.dims[i + 2] * factor);
     if (wi_axis_has_length(x, i + 2))
         wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED,
-            "resample: axis %d follows %s; build the network for each size of it", i + 2,
+            "resample: the size of axis %d depends on %s; build one graph for each size instead", i + 2,
             wi_length_word(x->graph));
     else if ((size != 0) == (factor != 0))
         wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-            "resample: sizes[%d] = %lld and factors[%d] = %g, expected one of them", i, (long long)size, i,
-            factor);
+            "resample: sizes[%d] is %lld and factors[%d] is %g: set exactly one of the two", i,
+            (long long)size, i, factor);
     else if (size != 0 && (size < 0 || size > most))
         wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "resample: sizes[%d] = %lld is not in 1..2^30", i,
             (long long)size);
     else if (size == 0 && !(factor > 0 && scaled >= 1 && scaled <= (double)most))
         wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-            "resample: factors[%d] = %g makes an axis of %lld no size in 1..2^30", i, factor,
+            "resample: factors[%d] = %g gives an axis of %lld elements a size outside 1..2^30", i, factor,
             (long long)x->shape.dims[i + 2]);
     else
         return size ? size : (int64_t)scaled;
@@ -74,10 +74,9 @@ static bool read_axes(const weft_tensor *x, weft_resample_options *o) {
     for (int i = 0; i < 3; i++) {
         if (o->factors[i] != 0 && (o->factor != 0 || i >= axes))
             return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-                o->factor != 0
-                    ? "resample: factors[%d] = %g beside factor: give one number for all spatial axes, "
-                      "or one for each"
-                    : "resample: factors[%d] = %g, and x has fewer spatial axes",
+                o->factor != 0 ? "resample: factors[%d] = %g and factor are both set: give one number for "
+                                 "all spatial axes, or one for each"
+                               : "resample: factors[%d] is %g, but x has fewer spatial axes",
                 i, o->factors[i]);
         if (i < axes && o->factor != 0) o->factors[i] = o->factor;
     }
@@ -89,14 +88,17 @@ static weft_tensor *build_resample(weft_tensor *x, const weft_resample_options *
     weft_resample_options own;
     const weft_resample_options *const options = &own;
     if (!graph) return NULL;
-    if (!given) return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "resample: options is NULL, expected sizes");
+    if (!given)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "resample: options is NULL; set sizes, factor or factors");
     if (!WI_GRAPH_OPTIONS(graph, &own, given, "resample", WEFT_RESAMPLE_OPTIONS_INIT)) return NULL;
     if (!read_axes(x, &own)) return NULL;
     if ((unsigned)options->mode > WEFT_RESAMPLE_LINEAR)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "resample: %d is not a mode", (int)options->mode);
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "resample: mode is %d, which is not a weft_resample_mode", (int)options->mode);
     if (options->align_corners && options->mode == WEFT_RESAMPLE_NEAREST)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "resample: align_corners is for WEFT_RESAMPLE_LINEAR");
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "resample: align_corners is set, but only mode WEFT_RESAMPLE_LINEAR uses it");
     const uint32_t mode = options->mode == WEFT_RESAMPLE_NEAREST ? WI_RESAMPLE_NEAREST
                           : options->align_corners               ? WI_RESAMPLE_LINEAR_CORNERS
                                                                  : WI_RESAMPLE_LINEAR;

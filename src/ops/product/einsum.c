@@ -77,7 +77,7 @@ static bool read_equation(einsum *e, bool *has_output) {
     if (!*has_output) return true;
     e->at += 2;
     if (!read_term(e, &e->terms[MOST_OPERANDS])) return false;
-    return *e->at == '\0' || fail_at(e, e->at, "expected the end after the output");
+    return *e->at == '\0' || fail_at(e, e->at, "unexpected characters after the output");
 }
 
 /* ---- what the labels stand for ---- */
@@ -321,13 +321,13 @@ static weft_tensor *multiply(const einsum *e, weft_tensor *a, term *ta, weft_ten
 
 static bool check_operands(einsum *e, weft_tensor *b) {
     if ((e->operand_count == 2) != (b != NULL)) {
-        wi_graph_fail(e->graph, WEFT_ERROR_ARGUMENT, "einsum: '%s' has %d operand%s, %d given", e->equation,
-            e->operand_count, e->operand_count == 1 ? "" : "s", b ? 2 : 1);
+        wi_graph_fail(e->graph, WEFT_ERROR_ARGUMENT, "einsum: '%s' has %d operand%s, but %d given",
+            e->equation, e->operand_count, e->operand_count == 1 ? "" : "s", b ? 2 : 1);
         return false;
     }
     for (int i = 0; i < e->operand_count; i++) {
         if (wi_dtype_is_float(e->operands[i]->dtype)) continue;
-        wi_graph_fail(e->graph, WEFT_ERROR_DTYPE, "einsum: takes %s, operand %d is %s",
+        wi_graph_fail(e->graph, WEFT_ERROR_DTYPE, "einsum: takes %s, but operand %d is %s",
             wi_dtypes_text(WI_TAKES_FLOATS), i, weft_dtype_name(e->operands[i]->dtype));
         return false;
     }

@@ -37,10 +37,10 @@ static weft_tensor *product(weft_tensor *a, weft_tensor *b, weft_dtype *dtype) {
     if (!graph || !common_dtype(&a, &b, dtype)) return NULL;
     weft_tensor *inputs[] = {a, b};
     const int rank_a = a->shape.rank, rank_b = b->shape.rank;
-    if (rank_a < 2 || rank_b < 2) return fail_shapes("matmul", a, b, "each needs rank 2 or more");
+    if (rank_a < 2 || rank_b < 2) return fail_shapes("matmul", a, b, "both must have rank 2 or more");
     if (a->shape.dims[rank_a - 1] != b->shape.dims[rank_b - 2])
         return fail_shapes(
-            "matmul", a, b, "the last dimension of the first is not the last but one of the second");
+            "matmul", a, b, "the last dimension of the first must equal the second-to-last of the second");
     wi_shape lead_a = a->shape, lead_b = b->shape, shape;
     lead_a.rank -= 2;
     lead_b.rank -= 2;
@@ -65,9 +65,9 @@ static weft_tensor *build_linear_with(weft_tensor *x, weft_tensor *weight, weft_
     if (!graph) return NULL;
     if (weight->shape.rank != 2 || x->shape.rank < 1 ||
         x->shape.dims[x->shape.rank - 1] != weight->shape.dims[1])
-        return fail_shapes("linear", x, weight, "needs x (..., in) and weight (out, in)");
+        return fail_shapes("linear", x, weight, "expected x (..., in) and weight (out, in)");
     if (bias && (bias->shape.rank != 1 || bias->shape.dims[0] != weight->shape.dims[0]))
-        return fail_shapes("linear", weight, bias, "the bias is not (out)");
+        return fail_shapes("linear", weight, bias, "the bias must be (out)");
     wi_shape rows = {.rank = x->shape.rank - 1}, result = x->shape;
     for (int i = 0; i < rows.rank; i++) rows.dims[i] = x->shape.dims[i];
     int64_t count;
@@ -95,7 +95,7 @@ weft_tensor *weft_linear_with(weft_tensor *x, weft_tensor *weight, weft_tensor *
 static weft_tensor *build_outer(weft_tensor *a, weft_tensor *b) {
     weft_tensor *inputs[] = {a, b};
     if (!wi_inputs_graph("outer", inputs, 2)) return NULL;
-    if (a->shape.rank != 1 || b->shape.rank != 1) return fail_shapes("outer", a, b, "each needs rank 1");
+    if (a->shape.rank != 1 || b->shape.rank != 1) return fail_shapes("outer", a, b, "both must have rank 1");
     return weft_mul(weft_unsqueeze(a, 1), weft_unsqueeze(b, 0));
 }
 
@@ -107,7 +107,7 @@ static weft_tensor *build_dot(weft_tensor *a, weft_tensor *b) {
     weft_tensor *inputs[] = {a, b};
     if (!wi_inputs_graph("dot", inputs, 2)) return NULL;
     if (a->shape.rank != 1 || !wi_shape_equal(&a->shape, &b->shape))
-        return fail_shapes("dot", a, b, "needs two vectors of one length");
+        return fail_shapes("dot", a, b, "expected two vectors of equal length");
     weft_tensor *sum = weft_sum_axes(weft_mul(wi_wide(a), wi_wide(b)), NULL, false);
     const bool floats = wi_dtype_is_float(a->dtype) && wi_dtype_is_float(b->dtype);
     return floats ? weft_cast(sum, wi_dtype_wider(a->dtype, b->dtype)) : sum;
@@ -121,7 +121,7 @@ static weft_tensor *build_mv(weft_tensor *a, weft_tensor *x) {
     weft_tensor *inputs[] = {a, x};
     if (!wi_inputs_graph("mv", inputs, 2)) return NULL;
     if (a->shape.rank < 2 || x->shape.rank != 1 || a->shape.dims[a->shape.rank - 1] != x->shape.dims[0])
-        return fail_shapes("mv", a, x, "needs a matrix (..., m, k) and a vector (k)");
+        return fail_shapes("mv", a, x, "expected a matrix (..., m, k) and a vector (k)");
     weft_tensor *y = weft_matmul(a, weft_unsqueeze(x, 1));
     return y ? weft_squeeze_axes(y, (const int64_t[]){-1, WEFT_END}) : NULL;
 }
@@ -140,7 +140,7 @@ static weft_tensor *build_bilinear_with(
     if (!graph) return NULL;
     const int rank = x1->shape.rank;
     if (rank < 1 || rank >= WEFT_MAX_RANK || x2->shape.rank != rank)
-        return fail_shapes("bilinear", x1, x2, "needs (..., in1) and (..., in2), of rank 7 at most");
+        return fail_shapes("bilinear", x1, x2, "expected (..., in1) and (..., in2), of rank 7 at most");
     for (int i = 0; i < rank - 1; i++) {
         if (x1->shape.dims[i] != x2->shape.dims[i])
             return fail_shapes("bilinear", x1, x2, "the leading dimensions differ");
@@ -148,7 +148,7 @@ static weft_tensor *build_bilinear_with(
     const int64_t in1 = x1->shape.dims[rank - 1], in2 = x2->shape.dims[rank - 1];
     if (weight->shape.rank != 3 || weight->shape.dims[1] != in1 || weight->shape.dims[2] != in2 || in1 < 0 ||
         in2 < 0)
-        return fail_shapes("bilinear", x1, weight, "the weight is not (out, in1, in2)");
+        return fail_shapes("bilinear", x1, weight, "the weight must be (out, in1, in2)");
     weft_tensor *pairs = weft_mul(weft_unsqueeze(x1, rank), weft_unsqueeze(x2, rank - 1));
     weft_tensor *flat = weft_reshape_shape(weight, 2, (const int64_t[]){weight->shape.dims[0], in1 * in2});
     return weft_linear_with(weft_flatten_axes(pairs, rank - 1, rank), flat, bias);

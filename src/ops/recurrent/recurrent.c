@@ -76,8 +76,8 @@ static bool begin(call *c, const weft_recurrent_weights *weights, weft_tensor *c
         if (further[i]) inputs[next++] = further[i];
     if (!wi_inputs_graph(c->op, inputs, next)) return false;
     if (c->w.weight_hr && c->cell != WI_CELL_LSTM) {
-        wi_graph_fail(
-            c->x->graph, WEFT_ERROR_ARGUMENT, "%s: weight_hr: only an LSTM has a projection", c->op);
+        wi_graph_fail(c->x->graph, WEFT_ERROR_ARGUMENT,
+            "%s: weight_hr is given, but only an LSTM has a projection", c->op);
         return false;
     }
     c->gates = wi_cell_gates(c->cell);
@@ -134,12 +134,12 @@ static bool check_sequence(call *c, const weft_sequence_options *o) {
 
 static bool check_options(const call *c, const weft_sequence_options *o) {
     const char *wrong = NULL;
-    if (o->c0 && c->cell != WI_CELL_LSTM) wrong = "c0: only an LSTM has cells";
+    if (o->c0 && c->cell != WI_CELL_LSTM) wrong = "c0 is given, but only an LSTM has a cell state";
     if (o->relu && c->cell != WI_CELL_RNN_TANH && c->cell != WI_CELL_RNN_RELU)
-        wrong = "relu: only an RNN takes it";
+        wrong = "the option relu is set, but only an RNN has it";
     if (o->reset_first && c->cell != WI_CELL_GRU && c->cell != WI_CELL_GRU_RESET_FIRST)
-        wrong = "reset_first: only a GRU takes it";
-    if (o->left_padded && !o->lengths) wrong = "left_padded without lengths";
+        wrong = "the option reset_first is set, but only a GRU has it";
+    if (o->left_padded && !o->lengths) wrong = "the option left_padded is set without lengths";
     if (wrong) wi_graph_fail(c->x->graph, WEFT_ERROR_ARGUMENT, "%s: %s", c->op, wrong);
     return !wrong;
 }

@@ -85,7 +85,7 @@ static weft_tensor *moment(const wi_op *op, weft_tensor *x, int correction, cons
     if (!WI_TAKES_NUMBERS(x->graph, op->name, {"correction", (double)correction})) return NULL;
     if (correction < 0)
         return wi_graph_fail(
-            x->graph, WEFT_ERROR_ARGUMENT, "%s: correction %d is below 0", op->name, correction);
+            x->graph, WEFT_ERROR_ARGUMENT, "%s: correction is %d, expected 0 or more", op->name, correction);
     const wi_attributes attributes = {.variance = {.axes = mask, .correction = correction}};
     return wi_reduce_composite(op, x, mask, &attributes, keep);
 }

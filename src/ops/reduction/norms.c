@@ -44,7 +44,8 @@ static weft_tensor *build_norm_with(weft_tensor *x, double order, const int64_t 
     uint32_t mask;
     if (!wi_reduce_float_axes("norm", x, axes, &mask)) return NULL;
     if (order != 1 && order != 2 && order != (double)INFINITY)
-        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "norm: order %g is not 1, 2 or INFINITY", order);
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_ARGUMENT, "norm: order is %g, expected 1, 2 or INFINITY", order);
     const wi_attributes attributes = {.vector_norm = {.axes = mask, .order = (float)order}};
     return wi_reduce_composite(&wi_op_norm, x, mask, &attributes, keep);
 }

@@ -8,7 +8,7 @@ int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
     const int64_t index = axis < 0 ? axis + x->shape.rank : axis;
     if (index >= 0 && index < x->shape.rank) return (int)index;
     char text[WI_SHAPE_TEXT];
-    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %lld is not one of %s", op, (long long)axis,
+    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %lld is not an axis of %s", op, (long long)axis,
         wi_shape_print(&x->shape, text));
     return -1;
 }
@@ -90,10 +90,12 @@ static bool keeps_sequence(const wi_memory_order *order, uint32_t axes) {
     return true;
 }
 
+/* A reduction has an axis: a step without reduced axes may later join a reduction of others. One element alone has index 0. */
 static weft_tensor *reduce_keep(const wi_op *op, weft_tensor *x, uint32_t axes, weft_dtype dtype) {
     const wi_shape shape = kept_shape(&x->shape, axes);
     const wi_attributes attributes = {.over = {.axes = real_axes(x, axes)}};
-    if (attributes.over.axes == 0 && !gives_index(op)) return x;
+    if (attributes.over.axes == 0)
+        return gives_index(op) ? weft_full(x->graph, dtype, 0, shape.rank, shape.dims) : x;
     return wi_node(x->graph, op, &x, 1, dtype, &shape, &attributes);
 }
 
@@ -112,7 +114,7 @@ static weft_tensor *reduce_in_order(wi_rewrite *rewrite, const weft_tensor *y, w
         &order, reduce_keep(y->op, inputs[0]->inputs[0], wi_axes_in_memory(&order, axes), y->dtype));
 }
 
-static const wi_rule reduce_rules[] = {{"order of memory", WI_STAGE_FORM, reduce_in_order}, {0}};
+static const wi_rule reduce_rules[] = {{"memory order", WI_STAGE_FORM, reduce_in_order}, {0}};
 
 weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_sum, x, axes, x->dtype) : NULL;

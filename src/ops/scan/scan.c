@@ -104,7 +104,8 @@ weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool rev
     if (!graph) return NULL;
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     if (wi_format_of(a->dtype)->compute != WEFT_F32 || wi_format_of(b->dtype)->compute != WEFT_F32)
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "linear_scan: takes %s and the same, not %s and %s",
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE,
+            "linear_scan: takes two tensors of one dtype, %s, not %s and %s",
             wi_dtypes_text(WI_TAKES_SINGLES), weft_dtype_name(a->dtype), weft_dtype_name(b->dtype));
     const weft_dtype dtype = wi_dtype_wider(a->dtype, b->dtype);
     wi_shape shape;

@@ -29,7 +29,7 @@ static bool check(weft_tensor *logits, const choice *c) {
             wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(logits->dtype));
     else if (classes < 1)
         wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "categorical: logits %s, expected (..., classes) with a number of classes",
+            "categorical: the logits are %s, expected (..., classes) with a fixed number of classes",
             wi_shape_print(&logits->shape, text));
     else if (!(temperature >= 0) || isinf(temperature))
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
@@ -40,12 +40,12 @@ static bool check(weft_tensor *logits, const choice *c) {
             classes);
     else if (!(top_p > 0 && top_p <= 1))
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "categorical: top_p is %g, expected above 0 (0 would leave no class: temperature 0 takes "
-            "the most probable) and at most 1 (all)",
+            "categorical: top_p is %g, expected above 0 and at most 1 (all classes); use temperature 0 to "
+            "always get the most probable class",
             top_p);
     else if (!(c->min_p >= 0 && c->min_p < 1))
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "categorical: min_p is %g, expected 0 (all) or more and below 1", c->min_p);
+            "categorical: min_p is %g, expected at least 0 (all classes) and below 1", c->min_p);
     return graph->status == WEFT_OK && wi_takes_logits("categorical", logits);
 }
 

@@ -346,11 +346,11 @@ static void test_bad_input(void **state) {
         {WEFT_ERROR_SHAPE, "k (3, 5, 6), v (3, 5, 6): the leading dimensions do not broadcast"},
         {WEFT_ERROR_DTYPE, "attention: takes f32, not (f32, i32, f32)"},
         {WEFT_ERROR_SHAPE,
-            "attention: mask (batch, 5, 4) does not broadcast to (batch, 5, 5), the shape of q kT"},
+            "attention: the mask (batch, 5, 4) does not broadcast to (batch, 5, 5), the shape of the scores"},
         {WEFT_ERROR_DTYPE, "attention: a mask is bool or f32, not i32"},
-        {WEFT_ERROR_ARGUMENT, "attention: a scale of -1, expected a positive number, or 0 for 1/sqrt(d)"},
-        {WEFT_ERROR_ARGUMENT, "attention: a scale of inf"},
-        {WEFT_ERROR_ARGUMENT, "attention: options of 4 bytes"},
+        {WEFT_ERROR_ARGUMENT, "attention: scale is -1, expected a positive number, or 0 for 1/sqrt(d)"},
+        {WEFT_ERROR_ARGUMENT, "attention: scale is inf"},
+        {WEFT_ERROR_ARGUMENT, "attention: the options have struct_size 4"},
         {WEFT_ERROR_ARGUMENT, "attention: input 1 is NULL"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -66,14 +66,14 @@ static things make_things(void) {
     ROW(flat, weft_conv_with(t.flat, t.w, NULL, NULL), SHAPE, "conv: x (batch, 6)", "one to three")          \
     ROW(deep, weft_conv_with(t.deep, t.w, NULL, NULL), SHAPE, "conv: x (batch, 6, 2, 2, 2, 2)",              \
         "one to three")                                                                                      \
-    ROW(short_weight, weft_conv_with(t.x, t.line, NULL, NULL), SHAPE, "weight (4, 6, 3)", "as long")         \
+    ROW(short_weight, weft_conv_with(t.x, t.line, NULL, NULL), SHAPE, "weight (4, 6, 3)", "the same rank")   \
     ROW(channels, weft_conv_with(t.x, t.wt, NULL, NULL), SHAPE, "(batch, 6, 5, 4)", "weight (6, 4, 3, 3)",   \
-        "with 1 group the weight is (F, C / groups, K...)")                                                  \
+        "with 1 group the weight must be (F, C / groups, K...)")                                             \
     ROW(no_divisor_of_filters, CONV(.groups = 3), SHAPE, "with 3 groups", "divide C and F")                  \
     ROW(no_divisor, weft_conv_with(t.x, F32_OF(t.graph, 5, 3, 3, 3), NULL, OPTIONS(.groups = 2)), SHAPE,     \
         "with 2 groups", "(5, 3, 3, 3)")                                                                     \
-    ROW(bias, weft_conv_with(t.x, t.w, t.three, NULL), SHAPE, "weight (3)", "the bias is not (F)")           \
-    ROW(bias_rank, weft_conv_with(t.x, t.w, t.w, NULL), SHAPE, "the bias is not (F)")                        \
+    ROW(bias, weft_conv_with(t.x, t.w, t.three, NULL), SHAPE, "weight (3)", "the bias must be (F)")          \
+    ROW(bias_rank, weft_conv_with(t.x, t.w, t.w, NULL), SHAPE, "the bias must be (F)")                       \
     ROW(spatial_batch, weft_conv_with(t.tall, t.w, NULL, NULL), SHAPE, "(2, 6, batch, 4)", "not the batch")  \
     ROW(channel_batch, weft_conv_with(t.wide, t.w, NULL, NULL), SHAPE, "(2, batch, 5, 4)", "not the batch")  \
     ROW(filter_batch, weft_conv_with(t.x, t.wide_w, NULL, NULL), SHAPE, "(batch, 6, 3, 3)", "not the batch") \
@@ -88,11 +88,11 @@ static things make_things(void) {
     ROW(transposed_channels, weft_conv_transpose_with(t.x, t.w, NULL, NULL), SHAPE, "conv_transpose",        \
         "weight (4, 6, 3, 3)", "(C, F / groups, K...)")                                                      \
     ROW(transposed_groups, TRANSPOSE(.groups = 4), SHAPE, "conv_transpose", "with 4 groups",                 \
-        "groups divide C")                                                                                   \
+        "groups must divide C")                                                                              \
     ROW(transposed_bias, weft_conv_transpose_with(t.x, t.wt, t.three, NULL), SHAPE, "conv_transpose",        \
-        "the bias is not (F)")                                                                               \
+        "the bias must be (F)")                                                                              \
     ROW(transposed_bias_of_groups, weft_conv_transpose_with(t.x, t.wt, t.four, OPTIONS(.groups = 2)), SHAPE, \
-        "conv_transpose", "the bias is not (F)")                                                             \
+        "conv_transpose", "the bias must be (F)")                                                            \
     ROW(transposed_batch, weft_conv_transpose_with(t.tall, t.wt, NULL, NULL), SHAPE, "conv_transpose",       \
         "not the batch")                                                                                     \
     ROW(negative, TRANSPOSE(.paddings = {0, 3}), SHAPE, "conv_transpose", "spatial axis 1",                  \
@@ -107,15 +107,15 @@ static things make_things(void) {
 
 #define MOST "1 or more"
 #define ARGUMENTS(ROW)                                                                                       \
-    ROW(size, weft_conv_with(t.x, t.w, NULL, SMALL), ARGUMENT, "conv: options of 1 bytes",                   \
+    ROW(size, weft_conv_with(t.x, t.w, NULL, SMALL), ARGUMENT, "conv: the options have struct_size 1",       \
         "WEFT_CONV_OPTIONS_INIT")                                                                            \
     ROW(transposed_size, weft_conv_transpose_with(t.x, t.wt, NULL, SMALL), ARGUMENT,                         \
-        "conv_transpose: options")                                                                           \
-    ROW(groups, CONV(.groups = -1), ARGUMENT, "conv: -1 groups", MOST)                                       \
-    ROW(many_groups, CONV(.groups = INT64_C(1) << 32), ARGUMENT, "conv: 4294967296 groups")                  \
-    ROW(mode, CONV(.mode = (weft_conv_padding)3), ARGUMENT, "conv: does not take padding mode 3")            \
+        "conv_transpose: the options")                                                                       \
+    ROW(groups, CONV(.groups = -1), ARGUMENT, "conv: groups is -1", MOST)                                    \
+    ROW(many_groups, CONV(.groups = INT64_C(1) << 32), ARGUMENT, "conv: groups is 4294967296")               \
+    ROW(mode, CONV(.mode = (weft_conv_padding)3), ARGUMENT, "conv: padding mode 3 is not supported")         \
     ROW(transposed_mode, TRANSPOSE(.mode = WEFT_PADDING_SAME), ARGUMENT,                                     \
-        "conv_transpose: does not take padding mode 2")                                                      \
+        "conv_transpose: padding mode 2 is not supported")                                                   \
     ROW(stride, CONV(.strides = {1, -2}), ARGUMENT, "conv: a stride of -2 along spatial axis 1", MOST)       \
     ROW(far_stride, CONV(.stride = INT64_C(1) << 33), ARGUMENT, "conv: a stride of 8589934592", MOST)        \
     ROW(dilation, CONV(.dilations = {-1, 1}), ARGUMENT, "a dilation of -1 along spatial axis 0", MOST)       \

@@ -279,10 +279,11 @@ static void test_bad_input(void **state) {
     check_line(WEFT_ERROR_DTYPE, "embedding: takes a table of f32, f16", float_tokens);
     check_line(
         WEFT_ERROR_SHAPE, "embedding: the table is (4, 3, 2), expected (vocabulary, width)", deep_table);
-    check_line(WEFT_ERROR_ARGUMENT, "weft_embedding: 4 tokens of width 0, expected 1 or more", no_width);
+    check_line(
+        WEFT_ERROR_ARGUMENT, "weft_embedding: vocabulary is 4 and width is 0, expected 1 or more", no_width);
     check_line(WEFT_ERROR_ARGUMENT, "embedding: padding index 4 is not in -4..3", bad_padding);
     check_line(WEFT_ERROR_ARGUMENT, "weft_embedding: padding index -5 is not in -4..3", bad_layer_padding);
-    check_line(WEFT_ERROR_ARGUMENT, "weft_embedding_layer: options of 3 bytes", bad_options);
+    check_line(WEFT_ERROR_ARGUMENT, "weft_embedding_layer: the options have struct_size 3", bad_options);
 }
 
 static weft_tensor *bag(weft_graph *graph, const weft_bag_options *options) {
@@ -325,18 +326,20 @@ static weft_tensor *bag_own_padding(weft_graph *graph) {
 static void test_bad_bags(void **state) {
     (void)state;
     const weft_status shape = WEFT_ERROR_SHAPE, argument = WEFT_ERROR_ARGUMENT, dtype = WEFT_ERROR_DTYPE;
-    check_line(shape, "embedding_bag: tokens (batch) without offsets, expected (..., tokens of a bag)",
+    check_line(shape, "embedding_bag: tokens are (batch); without offsets, expected (..., tokens per bag)",
         bag_without_axis);
-    check_line(shape, "embedding_bag: tokens (batch, 5) and offsets (batch, 5), expected one axis of both",
+    check_line(shape,
+        "embedding_bag: tokens are (batch, 5) and offsets are (batch, 5), expected one axis for both",
         bag_of_two_axes);
     check_line(dtype, "embedding_bag: offsets are i32, not f32; weft_cast converts", bag_of_float_offsets);
-    check_line(
-        argument, "embedding_bag: weights are for WEFT_BAG_SUM, not for other modes", bag_weights_of_mean);
-    check_line(
-        dtype, "embedding_bag: the table is f32, the weights i32; weft_cast converts", bag_whole_weights);
-    check_line(shape, "embedding_bag: weights (batch, 4) of tokens (batch, 5), expected the same",
+    check_line(argument, "embedding_bag: weights are given, but only mode WEFT_BAG_SUM takes them",
+        bag_weights_of_mean);
+    check_line(dtype, "embedding_bag: the table is f32, but the weights are i32; weft_cast converts",
+        bag_whole_weights);
+    check_line(shape,
+        "embedding_bag: weights are (batch, 4) and tokens are (batch, 5), expected the same shape",
         bag_short_weights);
-    check_line(argument, "embedding_bag: there is no mode 3", bag_mode);
+    check_line(argument, "embedding_bag: mode is 3, which is not a weft_bag_mode", bag_mode);
     check_line(argument, "embedding: padding index -5 is not in -4..3", bag_padding);
     check_line(argument, "embedding_bag: padding index 4 is not in -4..3", bag_own_padding);
 }

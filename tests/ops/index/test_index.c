@@ -238,22 +238,23 @@ static weft_tensor *reduce_other_source(weft_tensor *x, weft_tensor *i2, weft_te
     return weft_index_reduce(x, 0, i1, x, WEFT_SCATTER_MAX, true);
 }
 static const bad_index bad_indices[] = {
-    {WEFT_ERROR_ARGUMENT, "scatter_reduce: 9 is no weft_scatter_kind", reduce_no_kind},
+    {WEFT_ERROR_ARGUMENT, "scatter_reduce: kind is 9, which is not a weft_scatter_kind", reduce_no_kind},
     {WEFT_ERROR_DTYPE, "scatter_reduce: takes f32, f16", reduce_mean_of_i32},
-    {WEFT_ERROR_SHAPE, "index_reduce: x (4, 3), index (9) and source (4, 3): the index is not one axis",
+    {WEFT_ERROR_SHAPE, "index_reduce: x (4, 3), index (9) and source (4, 3): the index must have one axis",
         reduce_other_source},
     {WEFT_ERROR_SHAPE, "index_copy: shape (4, 3)", copy_other_source},
-    {WEFT_ERROR_DTYPE, "index_copy: x is f32, the source i32", copy_other_dtype},
+    {WEFT_ERROR_DTYPE, "index_copy: x is f32, but the source is i32", copy_other_dtype},
     {WEFT_ERROR_SHAPE, "expected an index of one axis", copy_two_axes},
     {WEFT_ERROR_DTYPE, "gather: indices are i32, not f32; weft_cast converts", float_index},
-    {WEFT_ERROR_SHAPE, "gather: axis 2 is not one of (4, 3)", no_axis},
+    {WEFT_ERROR_SHAPE, "gather: axis 2 is not an axis of (4, 3)", no_axis},
     {WEFT_ERROR_SHAPE, "gather: shape (4, 3) and index (9): the ranks differ", other_rank},
     {WEFT_ERROR_SHAPE, "gather: shape (4, 2) and index (4, 3): the index is larger along another axis",
         larger_index},
     {WEFT_ERROR_SHAPE,
-        "index_sum: shape (4, 3) and index (9): the index is not one axis as long as the source's",
+        "index_sum: shape (4, 3) and index (9): the index must have one axis, as long as that axis of the "
+        "source",
         long_index},
-    {WEFT_ERROR_SHAPE, "scatter_add: (4, 2) and source (4, 3) differ outside axis 0", other_source},
+    {WEFT_ERROR_SHAPE, "scatter_add: x (4, 2) and source (4, 3) differ in axes other than 0", other_source},
     {WEFT_ERROR_SHAPE, "scatter_sum: dimension 0 of (0, 3) is zero", no_size},
     {WEFT_ERROR_DTYPE, "scatter_sum: takes f32, f16", bool_source},
 };

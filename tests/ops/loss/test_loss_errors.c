@@ -68,7 +68,7 @@ static things make_things(void) {
     ROW(cross_entropy_batch, weft_cross_entropy(input(t.graph, WEFT_F32, 1, WEFT_BATCH, 0), t.labels),       \
         SHAPE, "cross_entropy", "classes", "(batch)")                                                        \
     ROW(class_weights, weft_cross_entropy_loss(t.x, t.labels, CLASSES(.class_weights = t.row)), SHAPE,       \
-        "cross_entropy", "class weights (5)", "(3)")                                                         \
+        "cross_entropy", "class weights are (5)", "(3)")                                                     \
     ROW(nll, weft_nll(t.x, t.whole), SHAPE, "nll", "(batch, 3)")                                             \
     ROW(nll_weights, weft_nll_loss(t.x, t.labels, CLASSES(.class_weights = t.x)), SHAPE, "nll", "(3)")       \
     ROW(multi_margin, weft_multi_margin(t.x, t.whole, 1), SHAPE, "multi_margin", "(batch, 3)")               \

@@ -177,13 +177,14 @@ static void test_bad_input(void **state) {
     assert_refused(
         WEFT_ERROR_DTYPE, "sequence_cross_entropy: labels are i32, not f32", WEFT_F32, T, WEFT_I32, 1, 0);
     assert_refused(WEFT_ERROR_SHAPE,
-        "logits (batch, 5, 7), labels (batch, 4): labels have the logits' shape without the last axis",
+        "logits (batch, 5, 7), labels (batch, 4): labels must have the shape of the logits without their "
+        "last axis",
         WEFT_I32, 4, WEFT_I32, 1, 0);
     assert_refused(WEFT_ERROR_SHAPE, "mask (batch, 4): the mask does not broadcast to the labels", WEFT_I32,
         T, WEFT_BOOL, 2, 4);
     assert_refused(WEFT_ERROR_DTYPE, "a mask is bool, or i32 lengths, not f32", WEFT_I32, T, WEFT_F32, 2, T);
-    assert_refused(
-        WEFT_ERROR_SHAPE, "mask (batch, 5): lengths are (N) for labels (N, T)", WEFT_I32, T, WEFT_I32, 2, T);
+    assert_refused(WEFT_ERROR_SHAPE, "mask (batch, 5): lengths must be (N) for labels (N, T)", WEFT_I32, T,
+        WEFT_I32, 2, T);
 }
 
 int main(void) {

@@ -88,8 +88,8 @@ static void test_message_names_both_ops(void **state) {
     weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 3);
     assert_null(weft_bce_with_logits(weft_sigmoid(x), targets(x)));
     assert_string_equal(weft_last_error(),
-        "bce_with_logits: the logits are probabilities, which sigmoid gives, and bce_with_logits converts "
-        "logits itself; give it what sigmoid is given");
+        "bce_with_logits: expected logits, but the input is the output of sigmoid, which are probabilities; "
+        "bce_with_logits converts logits itself: pass the input of sigmoid instead");
     weft_graph_release(graph);
 }
 

@@ -107,9 +107,39 @@ static void test_special_values(void **state) {
     weft_graph_release(graph);
 }
 
+/* Axes of one element beside a reduction of other axes, in one step: each has index 0. */
+static void test_index_of_single_elements(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 1, 5);
+    weft_tensor *const y = weft_mul(x, x);
+    weft_tensor *const outputs[] = {
+        weft_argmax_axes(y, (const int64_t[]){1, WEFT_END}, true), weft_argmin(y, 1), weft_softmax(y, 2)};
+    float values[2][5], shares[2][5];
+    int32_t indices[2][2][5];
+    weft_plan *plan = NULL;
+    for (int i = 0; i < 10; i++) values[i / 5][i % 5] = (float)(i % 5 - i / 5);
+    assert_weft_ok(
+        weft_plan_create(&plan, outputs, 3, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = 2}));
+    assert_weft_ok(weft_plan_write(plan, x, values, sizeof values));
+    assert_weft_ok(weft_plan_run(plan));
+    for (int i = 0; i < 2; i++)
+        assert_weft_ok(weft_plan_read(plan, outputs[i], indices[i], sizeof indices[i]));
+    assert_weft_ok(weft_plan_read(plan, outputs[2], shares, sizeof shares));
+    for (int i = 0; i < 20; i++) assert_int_equal(indices[i / 10][i / 5 % 2][i % 5], 0);
+    for (int row = 0; row < 2; row++) {
+        double sum = 0;
+        for (int i = 0; i < 5; i++) sum += (double)shares[row][i];
+        assert_true(fabs(sum - 1) < 1e-5);
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 int main(void) {
     static const op_cases ops[] = {REDUCE_OPS(COVERED_CASES)};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_special_values)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_special_values), cmocka_unit_test(test_index_of_single_elements)};
     return test_finish(op_suite_run("reduce", ops, sizeof ops / sizeof ops[0]) +
                        cmocka_run_group_tests_name("reduce, special values", tests, NULL, NULL));
 }

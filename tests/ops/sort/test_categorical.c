@@ -172,8 +172,8 @@ static void what_is_impossible_never_comes(void **state) {
 
 static void what_leaves_no_class_is_refused(void **state) {
     (void)state;
-    assert_refused(
-        WEFT_ERROR_ARGUMENT, weft_categorical(x, 1, 0, 0), "top_p is 0", "leave no class", "temperature 0");
+    assert_refused(WEFT_ERROR_ARGUMENT, weft_categorical(x, 1, 0, 0), "top_p is 0", "use temperature 0",
+        "temperature 0");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_categorical(x, 1, 0, -0.5), "top_p is -0.5");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_categorical(x, 1, 0, 1.5), "top_p is 1.5");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_categorical(x, 1, 0, NAN), "top_p is");
