@@ -21,8 +21,8 @@ WEFT_API weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index);
 WEFT_API weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index);
 /* For axis 1: y = x, then y[i][index[j]][k] = source[i][j][k]. index (n); if an index appears twice, the last one
  * counts. source has the dtype and shape of x, but n elements along the axis. Any dtype. weft_assign(x,
- * weft_index_copy(x, ...)) of a parameter or state writes only the rows, in place, unless another output of the plan
- * still reads the old x. */
+ * weft_index_copy(x, ...)) of a parameter or state writes only the rows, in place, unless the result is an output of
+ * the plan, too, or another output still reads the old x. */
 WEFT_API weft_tensor *weft_index_copy(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
 /* For axis 1: y = x, then y[i][index[i][j][k]][k] += source[i][j][k]; index has the shape of source. The sum has the
  * order of j, so that every run gives the same bits. Floats or i32. */

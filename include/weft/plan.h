@@ -50,7 +50,8 @@ WEFT_API void weft_plan_release(weft_plan *plan); /* NULL is allowed */
 
 /* Copy whole tensors, row-major; bytes must be the exact size. weft_plan_write has copied the data when it returns, and
  * does not look for labels and indices out of range: the run finds them (trainers check labels before). weft_plan_read
- * waits for the device. If an op found an index or label out of range in a run since the last read or wait,
+ * waits for the device; outputs stay as the last run left them until the plan runs again, whatever is assigned to
+ * states meanwhile. If an op found an index or label out of range in a run since the last read or wait,
  * weft_plan_read copies the data all the same, and returns WEFT_ERROR_ARGUMENT with a message that names the op. */
 WEFT_API weft_status weft_plan_write(weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
 WEFT_API weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *data, size_t bytes);

@@ -136,6 +136,7 @@ typedef struct reading {
 typedef struct readings {
     reading *of;
     size_t count, capacity;
+    bool *is_output; /* by storage: does the program read it after a run? */
 } readings;
 
 static weft_status add_reading(
@@ -168,7 +169,10 @@ static int by_place(const void *a, const void *b) {
 static weft_status find_readings(readings *r, const wi_loops *loops, size_t step_count) {
     const wi_partition *const p = loops->partition;
     bool *const assigned = wi_arena_take(p->request->arena, p->storage_count * sizeof *assigned);
-    if (!assigned) return WEFT_ERROR_MEMORY;
+    r->is_output = wi_arena_take(p->request->arena, p->storage_count * sizeof *r->is_output);
+    if (!assigned || !r->is_output) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < p->order->output_count; i++)
+        if (p->output_values[i] >= 0) r->is_output[wi_base_storage(p, p->output_values[i])] = true;
     for (size_t i = 0; i < p->assignment_count; i++)
         assigned[wi_base_storage(p, p->assignments[i].variable)] = true;
     for (size_t i = 0; i < step_count; i++) WI_TRY(add_step(r, loops, assigned, (int)i));
@@ -207,12 +211,15 @@ static bool is_read_after(const wi_partition *p, const readings *r, int variable
 
 /* ---- assignments ---- */
 
-/* Is the new value computed in the variable's memory, where no one needs the old one afterwards? */
+/* Is the new value computed in the variable's memory, where no one needs the old one afterwards? An output is not: it stays as the run
+ * left it when something else changes the variable. */
 static bool may_be_in_place(const wi_loops *loops, const wi_assignment *assignment, const readings *r) {
     const wi_partition *p = loops->partition;
     const size_t step = (size_t)p->values[assignment->value].step;
     const int own = wi_base_storage(p, assignment->value), over = wi_base_storage(p, assignment->variable);
-    if (p->storages[own].alias >= 0 || !writes_over(p, &loops->of[step], assignment, over)) return false;
+    if (p->storages[own].alias >= 0 || r->is_output[own] ||
+        !writes_over(p, &loops->of[step], assignment, over))
+        return false;
     if (disturbs_kernels(p, assignment, own)) return false;
     return !is_read_after(p, r, assignment->variable, (int)step);
 }

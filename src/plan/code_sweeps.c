@@ -152,14 +152,17 @@ static void emit_row_store(wi_emitter *e, int m, int temp) {
     if (e->inner_is_reduced && !e->walks) wi_text_append(&e->text, "}\n");
 }
 
+/* All are computed before the first is stored, as a result may lie where an operand lay. */
 void wi_emit_row_values(wi_emitter *e, int sweep) {
     wi_emit_vectors_begin(e);
-    for (int m = 0; m < e->step->member_count; m++) {
-        const wi_value *value = wi_emitted_member(e, m);
-        if (!value->in_row || e->loops->sweep[e->step->members[m]] != sweep) continue;
-        const int temp =
-            wi_is_reduction(value) ? wi_emit_result(e, m) : wi_emit_member(e, e->step->members[m]);
-        if (value->storage >= 0) emit_row_store(e, m, temp);
+    for (int store = 0; store < 2; store++) {
+        for (int m = 0; m < e->step->member_count; m++) {
+            const wi_value *value = wi_emitted_member(e, m);
+            if (!value->in_row || e->loops->sweep[e->step->members[m]] != sweep) continue;
+            const bool totals = !store && wi_is_reduction(value);
+            const int temp = totals ? wi_emit_result(e, m) : wi_emit_member(e, e->step->members[m]);
+            if (store && value->storage >= 0) emit_row_store(e, m, temp);
+        }
     }
     wi_emit_vectors_end(e);
 }

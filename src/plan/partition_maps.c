@@ -262,12 +262,19 @@ weft_status wi_take_map(wi_partition *p, int index, size_t at) {
 
 /* ---- reductions ---- */
 
+/* Not by step->reduced: an argmax over axes of size 1 alone reduces none. */
+static bool has_reductions(const wi_partition *p, const wi_step *step) {
+    for (int m = 0; m < step->member_count; m++)
+        if (p->values[step->members[m]].node->op->kind == WI_REDUCE) return true;
+    return false;
+}
+
 static bool reduce_joins(const wi_partition *p, int index, const weft_tensor *node) {
     if (index < 0 || p->request->plain) return false;
     const wi_step *step = p->steps[index];
     const wi_value *input = &p->values[wi_value_index(p, node->inputs[0])];
     if (step->kind != WI_STEP_LOOP || input->state != WI_VALUE_MEMBER || input->in_row) return false;
-    if (step->reduced && step->reduced != node->attributes->over.axes) return false;
+    if (step->reduced != node->attributes->over.axes && has_reductions(p, step)) return false;
     if (input->chain >= WI_MAX_CHAIN) return false;
     if (!wi_has_room(p, step, node)) return false;
     wi_step probe = *step;

@@ -192,8 +192,8 @@ static weft_status check_sums(const wi_partition *p, const wi_step *step) {
 static weft_status check_axes(const wi_step *step, const wi_value *member) {
     const bool reduces =
         step->kind == WI_STEP_LOOP && member->node->op->kind == WI_REDUCE && member->copy_of < 0;
-    WI_REQUIRE(!reduces || (step->reduced != 0 && member->node->attributes->over.axes == step->reduced),
-        WI_PASS_PARTITION, "step", step->index, "a member reduces other axes than the step");
+    WI_REQUIRE(!reduces || member->node->attributes->over.axes == step->reduced, WI_PASS_PARTITION, "step",
+        step->index, "a member reduces other axes than the step");
     return WEFT_OK;
 }
 

@@ -10,4 +10,4 @@ printf '#!/bin/sh\necho "usage: $(basename "$0")"\necho "  does one thing"\n' | 
 chmod +x "$work/one" "$work/weft"
 sh "$root/cmake/make_man_pages.sh" 1.2 "$work/man1" "$work/one" "$work/weft"
 grep -q 'one .*does one thing' "$work/man1/one.1"
-grep -q 'weft .*lists OpenCL devices' "$work/man1/weft.1"
+grep -q 'weft .*does one thing' "$work/man1/weft.1"

@@ -5,7 +5,7 @@
 #include <math.h>
 
 extern const oracle_op oracle_op_relu, oracle_op_neg, oracle_op_add, oracle_op_exp, oracle_op_trunc,
-    oracle_op_tanh, oracle_op_mul, oracle_op_remainder, oracle_op_log, oracle_op_norm;
+    oracle_op_tanh, oracle_op_mul, oracle_op_remainder, oracle_op_softplus, oracle_op_log, oracle_op_norm;
 
 enum { SEED = 7, PLACES = 60 };
 #define FACTOR 1e4 /* the third source, where a program has one */
@@ -168,10 +168,62 @@ static void test_beyond_the_range(void **state) {
     assert_false(accepted(&p, 20, 0, 0, false));
 }
 
+/* relu of elements that are all `x`: is a gradient of `slope` times the loss's weights accepted for them? */
+static bool accepts_elements(uint64_t number, double x, double slope) {
+    enum { ELEMENTS = 16 };
+    program p = {.seed = SEED, .number = number, .format = WEFT_F32, .batch = 1, .length = 1};
+    const oracle_sizes sizes = {.batch = 1, .length = 1};
+    program_result result = {0};
+    double gradient[ELEMENTS];
+    add_source(&p);
+    add_call(&p, &oracle_op_relu, 0);
+    const f64_mark mark = f64_pool_mark();
+    f64_array *sources[PROGRAM_VALUES] = {f64_zeros(1, (const int64_t[]){ELEMENTS})};
+    for (int i = 0; i < ELEMENTS; i++) sources[0]->value[i] = x;
+    program_evaluate(&p, &sizes, sources, 0, 0);
+    const f64_array *const weights = program_loss_weights(&p, 0, sources[1]);
+    for (int i = 0; i < ELEMENTS; i++) gradient[i] = slope * weights->value[i];
+    const bool right = program_judge_gradient(&p, NULL, &sizes, sources, 0, gradient, false, &result);
+    f64_pool_release(mark);
+    return right;
+}
+
+/* Corners of several elements at once may cancel out of the differences in a direction: whatever the direction, slopes there are not
+ * judged, and those beside a corner are. */
+static void test_corners_that_cancel(void **state) {
+    (void)state;
+    for (uint64_t number = 0; number < PLACES; number++) {
+        assert_true(accepts_elements(number, 0, 0));
+        assert_true(accepts_elements(number, 0, 1));
+        assert_true(accepts_elements(number, 1, 1));
+        assert_false(accepts_elements(number, 1, 0.5));
+        assert_false(accepts_elements(number, 1e-4, 0));
+    }
+}
+
+/* An op of the product of the first source, which is 0, and a factor. With a large one the op bends within less than any step, and its slope
+ * there is larger than every difference. */
+static void test_narrow_bends(void **state) {
+    (void)state;
+    program p = chain(&oracle_op_mul, &oracle_op_tanh);
+    p.values[2].call.inputs[1] = 1;
+    p.values[2].call.input_count = 2;
+    const double weight = loss_weight(&p, 0);
+    assert_true(accepted(&p, 0, 1e16, 1e16 * weight, false));
+    assert_true(accepted(&p, 0, 100, 100 * weight, false));
+    assert_false(accepted(&p, 0, 100, 150 * weight, false));
+    p.values[3].call.op = &oracle_op_softplus;
+    const double curve = weight * direction_of(&p, 0) / 4;
+    assert_true(accepted(&p, 0, 1e12, 1e24 * curve, true));
+    assert_true(accepted(&p, 0, 10, 100 * curve, true));
+    assert_false(accepted(&p, 0, 10, 150 * curve, true));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_corners), cmocka_unit_test(test_large_losses),
         cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_stairs),
         cmocka_unit_test(test_jumps_of_second_slopes), cmocka_unit_test(test_ends_of_domains),
-        cmocka_unit_test(test_saturated), cmocka_unit_test(test_beyond_the_range)};
+        cmocka_unit_test(test_saturated), cmocka_unit_test(test_beyond_the_range),
+        cmocka_unit_test(test_corners_that_cancel), cmocka_unit_test(test_narrow_bends)};
     return test_finish(cmocka_run_group_tests_name("slopes of random programs", tests, NULL, NULL));
 }

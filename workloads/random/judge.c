@@ -93,6 +93,9 @@ typedef struct slope_of {
     int source;
     const f64_array *direction;
     const f64_array *across; /* of second gradients: the direction of the first; NULL: there is none */
+    const f64_array
+        *shift; /* where the point is: so far away from the source, times `shifted`; NULL: there */
+    double shifted;
     weft_context *context;
     bool cancels; /* a slope of the loss may be what rounding leaves where it cancels out */
     f64_array *
@@ -111,6 +114,7 @@ static double loss_with_size(const slope_of *s, double along, double across, dou
     for (size_t i = 0; i < moved->count; i++) {
         moved->value[i] += along * s->direction->value[i];
         if (s->across) moved->value[i] += across * s->across->value[i];
+        if (s->shift) moved->value[i] += s->shifted * s->shift->value[i];
     }
     values[s->source] = moved;
     program_evaluate(s->p, s->sizes, values, s->noise, s->noise_seed);
@@ -150,9 +154,21 @@ enum { STORED_SAMPLES = 5 }; /* the first is not rounded */
 #define STEP        1e-6
 #define SECOND_STEP 1e-4
 
+static double step_of(const slope_of *s) {
+    return s->across ? SECOND_STEP : STEP;
+}
+
+static double difference(const slope_of *s, double h) {
+    return s->across ? mixed(s, 0, 0, h) : (loss_at(s, h, 0) - loss_at(s, -h, 0)) / (2 * h);
+}
+
 static double measure(const slope_of *s) {
-    if (s->across) return mixed(s, 0, 0, SECOND_STEP);
-    return (loss_at(s, STEP, 0) - loss_at(s, -STEP, 0)) / (2 * STEP);
+    return difference(s, step_of(s));
+}
+
+/* What roundings of float64 losses of this size are in a difference. */
+static double lost(const slope_of *s, double size, double h) {
+    return 1e-15 * size / (s->across ? h * h : h);
 }
 
 /* What roundings are in slopes: those of float64 losses in their difference; and where the slope of a large loss cancels out, those that
@@ -160,8 +176,18 @@ static double measure(const slope_of *s) {
 static double rounded(const slope_of *s) {
     double size = 0;
     (void)loss_with_size(s, 0, 0, &size);
-    if (s->across) return 1e-15 * size / (SECOND_STEP * SECOND_STEP);
-    return 1e-15 * size / STEP + 1.2e-6 * size / fmax(spread_of(s->sources[s->source]), 1e-3);
+    const double cancelled = s->across ? 0 : 1.2e-6 * size / fmax(spread_of(s->sources[s->source]), 1e-3);
+    return lost(s, size, step_of(s)) + cancelled;
+}
+
+/* Where a function bends within less than a step, as a softplus of 10^12 times the source, its difference grows as the step becomes
+ * shorter, and is none of its slope. That of a function which the steps resolve changes less with each shorter one. */
+static bool settles(const slope_of *s, double value) {
+    const double h = step_of(s), change = fabs(difference(s, h / 2) - value);
+    double size = 0;
+    (void)loss_with_size(s, 0, 0, &size);
+    const double noise = fmax(16 * lost(s, size, h / 2), 0.01 * fabs(value));
+    return change <= fmax(fabs(value - difference(s, 2 * h)), noise);
 }
 
 /* The second difference of steps to either side in one direction. */
@@ -171,8 +197,8 @@ static double pure(const slope_of *s, double along, double across, double h) {
 }
 
 /* A corner of the first slope that the steps of a second difference reach gives other widths and other points another value, as does a
- * slope that bends much within the steps; the end of the domain makes it NaN. A jump at the
- * point itself may cancel out of these, as that of a remainder of equal numbers, and not of differences in one direction. */
+ * slope that bends much within the steps; the end of the domain makes it NaN. A jump at the point itself may cancel out of
+ * these, as that of a remainder of equal numbers, and not of differences in one direction. */
 static double second_bend(const slope_of *s, double value) {
     const double h = SECOND_STEP, far = 4 * h;
     const double others[] = {mixed(s, 0, 0, 2 * h), mixed(s, 0, 0, 0.5 * h), mixed(s, far, 0, h),
@@ -203,6 +229,35 @@ static double bend_of(const slope_of *s, double value, double least) {
     if (s->across) return second_bend(s, value);
     return most_of(fabs(loss_at(s, STEP, 0) - 2 * loss_at(s, 0, 0) + loss_at(s, -STEP, 0)) / STEP,
         jump(s, value, least));
+}
+
+/* By how much the slopes at two points to either side of this one differ. */
+static double apart(slope_of s, double by) {
+    s.shifted = by;
+    const double there = measure(&s);
+    s.shifted = -by;
+    return (there - measure(&s)) / 2;
+}
+
+/* By how much corners at the point turn the slope. Corners of several elements may cancel out of differences in one direction, but not
+ * of the slopes at all points that are moved by other signs in each element. What a smooth slope changes by grows with the distance, and
+ * is taken off. */
+static double turn(const slope_of *s) {
+    enum { POINTS = 8 };
+    const f64_mark mark = f64_pool_mark();
+    f64_array *const shift = f64_copy(s->direction);
+    slope_of beside = *s;
+    double most = 0;
+    beside.shift = shift;
+    for (uint64_t point = 0; point < POINTS; point++) {
+        program_random random = program_random_of(s->p->seed, s->p->number, 7000 + point);
+        for (size_t i = 0; i < shift->count; i++)
+            shift->value[i] = step_of(s) * program_random_between(&random, 4, 8) *
+                              (program_random_bits(&random) & 1 ? 1 : -1);
+        most = most_of(most, fabs(2 * apart(beside, 0.5) - apart(beside, 1)));
+    }
+    f64_pool_release(mark);
+    return most;
 }
 
 /* How far the slope moves where results are rounded as f32, or the format, rounds them. NaN: some of it is NaN then. */
@@ -274,7 +329,7 @@ static slope_verdict judge_slope(const slope_of *s, double along, double expecte
     if (!is_small(uncertain, expected, size)) return SLOPE_UNJUDGED;
     if (off <= interval) return SLOPE_RIGHT;
     if (!(bend_of(s, expected, 0.2 * off) <= 0.2 * off) || hides_nan(s, true)) return SLOPE_UNJUDGED;
-    if (s->cancels) return SLOPE_UNJUDGED;
+    if (s->cancels || !settles(s, expected) || !(turn(s) <= 0.2 * off)) return SLOPE_UNJUDGED;
     const double stored_too = stored_interval(s);
     if (isnan(stored_too) && stored == WEFT_F32) return SLOPE_WRONG;
     if (!is_small(uncertain + stored_too, expected, size)) return SLOPE_UNJUDGED;

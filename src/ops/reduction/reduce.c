@@ -90,12 +90,10 @@ static bool keeps_sequence(const wi_memory_order *order, uint32_t axes) {
     return true;
 }
 
-/* A reduction has an axis: a step without reduced axes may later join a reduction of others. One element alone has index 0. */
 static weft_tensor *reduce_keep(const wi_op *op, weft_tensor *x, uint32_t axes, weft_dtype dtype) {
     const wi_shape shape = kept_shape(&x->shape, axes);
     const wi_attributes attributes = {.over = {.axes = real_axes(x, axes)}};
-    if (attributes.over.axes == 0)
-        return gives_index(op) ? weft_full(x->graph, dtype, 0, shape.rank, shape.dims) : x;
+    if (attributes.over.axes == 0 && !gives_index(op)) return x;
     return wi_node(x->graph, op, &x, 1, dtype, &shape, &attributes);
 }
 
