@@ -250,6 +250,34 @@ static void test_refused_doubles(void **state) {
     weft_graph_release(g);
 }
 
+/* ---- rows that begin anywhere ---- */
+
+/* Rows of an odd length begin at addresses of which a vector of 16 bits knows nothing, and a driver knows the numbers of a padding. */
+static void pad_odd_rows(weft_dtype dtype) {
+    enum { WIDTH = 127, ROWS = 3 };
+    weft_graph *const g = test_graph();
+    weft_tensor *const x = INPUT(g, dtype, 1, WIDTH);
+    weft_tensor *const y =
+        weft_pad(x, (const int64_t[]){1, 0}, (const int64_t[]){1, 0}, WEFT_PAD_CONSTANT, 0);
+    weft_plan *plan = NULL;
+    uint16_t row[WIDTH], padded[ROWS * WIDTH];
+    for (int i = 0; i < WIDTH; i++) row[i] = (uint16_t)(1 + i);
+    memset(padded, 0xff, sizeof padded);
+    assert_weft_ok(weft_plan_create(&plan, (weft_tensor *const[]){y}, 1, NULL));
+    assert_weft_ok(weft_plan_write(plan, x, row, sizeof row));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, y, padded, sizeof padded));
+    for (int i = 0; i < ROWS * WIDTH; i++) assert_int_equal(padded[i], i / WIDTH == 1 ? row[i % WIDTH] : 0);
+    weft_plan_release(plan);
+    weft_graph_release(g);
+}
+
+static void test_odd_rows(void **state) {
+    (void)state;
+    pad_odd_rows(WEFT_F16);
+    pad_odd_rows(WEFT_BF16);
+}
+
 /* Where the device has no f64 the first node of it says so. */
 static void test_doubles(void **state) {
     (void)state;
@@ -276,6 +304,7 @@ int main(void) {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_refused_doubles),
         cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_odd_rows),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

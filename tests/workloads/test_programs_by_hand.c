@@ -132,6 +132,27 @@ static void test_stored_sums(void **state) {
     if (result.verdict != PROGRAM_RIGHT) fail_msg("%s", result.line);
 }
 
+/* The two terms of a binary cross-entropy cancel out where targets are above 1: rounding is relative to the terms. */
+static void test_cancelling_losses(void **state) {
+    (void)state;
+    static const struct {
+        const char *op;
+        double low, high;
+    } rows[] = {{"bce", 0.01, 0.99}, {"bce_with_logits", -6, 6}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        program p = begin();
+        const int x = add_input(&p, WEFT_F32, 64, 63), t = add_input(&p, WEFT_F32, 64, 63);
+        p.values[x].source.low = rows[i].low, p.values[x].source.high = rows[i].high;
+        p.values[t].source.low = 1, p.values[t].source.high = 4;
+        oracle_call call = call_of(oracle_find(rows[i].op), x, t, -1);
+        call.integers[0] = WEFT_LOSS_NONE;
+        add_call(&p, call, WEFT_F32, true);
+        const program_result result = run(&p);
+        if (result.verdict != PROGRAM_RIGHT) fail_msg("%s: %s", rows[i].op, result.line);
+        assert_int_equal(result.tally.unjudged, 0);
+    }
+}
+
 /* ---- making smaller ---- */
 
 /* A random op of which zeros are wanted. */
@@ -189,6 +210,14 @@ static void test_axes_as_text(void **state) {
     memcpy(flip.dims, (int64_t[]){-1, 0, WEFT_END}, 3 * sizeof *flip.dims);
     add_call(&p, flip, WEFT_F32, true);
     assert_printed(&p, "weft_flip_axes(v0, (const int64_t[]){-1, 0, WEFT_END})");
+    oracle_call var = call_of(oracle_find("var"), x, -1, -1), norm = call_of(oracle_find("norm"), x, -1, -1);
+    memcpy(var.dims, (int64_t[]){-2, 1, WEFT_END}, 3 * sizeof *var.dims);
+    memcpy(norm.dims, var.dims, sizeof norm.dims);
+    norm.numbers[0] = 2;
+    add_call(&p, var, WEFT_F32, true);
+    add_call(&p, norm, WEFT_F32, true);
+    assert_printed(&p, "weft_var_with(v0, 0, (const int64_t[]){-2, 1, WEFT_END}, false)");
+    assert_printed(&p, "weft_norm_with(v0, 2, (const int64_t[]){-2, 1, WEFT_END}, false)");
     oracle_call split = call_of(oracle_find("split"), x, -1, -1);
     memcpy(split.integers, (int64_t[]){1, 2, 3}, 3 * sizeof *split.integers);
     add_call(&p, split, WEFT_F32, true);
@@ -321,6 +350,7 @@ int main(void) {
         cmocka_unit_test(test_corner_of_a_gradient),
         cmocka_unit_test(test_jumps_of_values),
         cmocka_unit_test(test_stored_sums),
+        cmocka_unit_test(test_cancelling_losses),
         cmocka_unit_test(test_streams_of_a_smaller_program),
         cmocka_unit_test(test_axes_as_text),
         cmocka_unit_test(test_offsets),

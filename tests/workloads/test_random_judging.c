@@ -2,6 +2,7 @@
  * out, terms that hide them, and numbers that are equal within their errors are no failures. */
 /* test slow */
 #include "oracle/reference_convolution.h"
+#include "oracle/reference_normalization.h"
 #include "oracle/reference_sort.h"
 #include "random/random_program.h"
 #include "support/fixture.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 extern const oracle_op oracle_op_batch_norm, oracle_op_instance_norm, oracle_op_layer_norm, oracle_op_exp,
-    oracle_op_mul, oracle_op_tanh, oracle_op_less, oracle_op_logical_and;
+    oracle_op_mul, oracle_op_tanh, oracle_op_less, oracle_op_logical_and, oracle_op_var, oracle_op_add;
 
 enum { X, MEAN, VARIANCE, BATCHES, NORM, VALUES };
 
@@ -156,6 +157,88 @@ static void test_other_terms(void **state) {
     }
 }
 
+static program_value call_of(const oracle_op *op, int a, int b) {
+    program_value value = {.is_call = true, .source = {.dtype = WEFT_F32}};
+    value.call = (oracle_call){.op = op, .inputs = {a, b}, .input_count = 1 + (b >= 0), .dims = {WEFT_END}};
+    return value;
+}
+
+/* Two numbers have an infinite variance with the correction 2. What is added to it has a gradient, as has what is added to the terms beside it;
+ * of an infinite loss no difference tells this. The terms beside it are judged. */
+static void test_infinite_terms(void **state) {
+    (void)state;
+    program p = {.seed = 1, .format = WEFT_F32, .batch = 1, .length = 1, .count = 5};
+    p.values[0] = source_of(PROGRAM_INPUT, WEFT_F32, 2, WEFT_END);
+    p.values[1] = source_of(PROGRAM_INPUT, WEFT_F32, 3, WEFT_END);
+    p.values[2] = call_of(&oracle_op_var, 0, -1);
+    p.values[2].call.integers[2] = 2;
+    p.values[3] = call_of(&oracle_op_add, 2, 1);
+    p.values[4] = call_of(&oracle_op_exp, 1, -1);
+    p.loss[0] = 3, p.loss[1] = 4;
+    p.loss_count = 2;
+    oracle_op wrong = oracle_op_exp;
+    wrong.evaluate = oracle_op_tanh.evaluate;
+    for (p.number = 0; p.number < 12; p.number++) {
+        program_result result;
+        const f64_mark mark = f64_pool_mark();
+        p.values[4].call.op = &oracle_op_exp;
+        program_run(&p, test_context(), &result);
+        if (result.verdict != PROGRAM_RIGHT) fail_msg("program %d: %s", (int)p.number, result.line);
+        p.values[4].call.op = &wrong;
+        program_run(&p, test_context(), &result);
+        assert_int_equal(result.verdict, PROGRAM_WRONG);
+        f64_pool_release(mark);
+    }
+}
+
+static f64_array *two_numbers(double first, double second) {
+    f64_array *const x = f64_zeros(1, (const int64_t[]){2});
+    x->value[0] = first;
+    x->value[1] = second;
+    return x;
+}
+
+/* A row of the same size, whose squares add up to more than float32 has. */
+static void test_norms_beyond_the_range(void **state) {
+    (void)state;
+    const f64_norm norm = {.epsilon = 1e-5};
+    const f64_mark mark = f64_pool_mark();
+    for (int beyond = 0; beyond < 2; beyond++) {
+        f64_array *const x = two_numbers(beyond ? 1.7e19 : 2, beyond ? -1.7e19 : -2);
+        const double errors[] = {f64_layer_norm(x, 1, &norm)->error[0], f64_rms_norm(x, 1, &norm)->error[1]};
+        for (int i = 0; i < 2; i++) assert_true(beyond ? !(errors[i] < 1e6) : errors[i] < 1e-4);
+        x->value[0] = x->value[1] = beyond ? 2.9e38 : 2;
+        assert_true(isinf(f64_layer_norm(x, 1, &norm)->error[0]) == beyond);
+    }
+    f64_pool_release(mark);
+}
+
+/* The variance of 84 numbers of about 10^19 is in the range of f32, the sum of their squares is not; nor is exp(90), which an input of
+ * about 10^-4 makes small again. */
+static void test_beyond_the_range(void **state) {
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        program p = {.seed = 1, .format = WEFT_F32, .batch = 1, .length = 1, .count = 4};
+        p.values[0] = source_of(PROGRAM_INPUT, WEFT_F32, 14, 6);
+        p.values[1] = source_of(PROGRAM_INPUT, WEFT_F32, 14, 6);
+        p.values[1].source.low = 1e-4, p.values[1].source.high = 2e-4;
+        p.values[2] = call_of(&oracle_op_exp, 0, -1);
+        p.values[3] = way == 0 ? call_of(&oracle_op_var, 2, -1) : call_of(&oracle_op_mul, 2, 1);
+        p.values[3].shown = true;
+        for (int beyond = 0; beyond < 2; beyond++) {
+            program_result result;
+            p.values[0].source.low = way == 0 ? 42 + 2 * beyond : 85 + 5 * beyond;
+            p.values[0].source.high = p.values[0].source.low + 0.4;
+            const f64_mark mark = f64_pool_mark();
+            program_run(&p, test_context(), &result);
+            f64_pool_release(mark);
+            if (result.verdict != PROGRAM_RIGHT) fail_msg("%s", result.line);
+            assert_true(result.tally.judged + result.tally.unjudged > 0);
+            assert_true(beyond ? result.tally.judged == 0 : result.tally.unjudged == 0);
+        }
+    }
+}
+
 /* In 16 bits, of one op of (14, 6) elements in low .. high, whose value is not judged: only its slope. */
 static program_result run_slope(const oracle_op *op, const char *precision, double low, double high) {
     program_options options = {.seed = 1};
@@ -244,13 +327,6 @@ static double acos_of(double a, double b, double c) {
     return acos(a);
 }
 
-static f64_array *two_numbers(double first, double second) {
-    f64_array *const x = f64_zeros(1, (const int64_t[]){2});
-    x->value[0] = first;
-    x->value[1] = second;
-    return x;
-}
-
 /* Nothing is known of an acos of about -1, whether it is a number or NaN, nor of what is sorted with it; of one of 0 it is. */
 static void test_edges_of_domains(void **state) {
     (void)state;
@@ -316,9 +392,10 @@ static void test_empty_results(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_effects),
         cmocka_unit_test(test_cancelled_slopes), cmocka_unit_test(test_cancelled_factor),
-        cmocka_unit_test(test_other_terms), cmocka_unit_test(test_rounded_slopes),
-        cmocka_unit_test(test_uncertain_answers), cmocka_unit_test(test_edges_of_domains),
-        cmocka_unit_test(test_rounded_on_the_way), cmocka_unit_test(test_equal_within_errors),
-        cmocka_unit_test(test_empty_results)};
+        cmocka_unit_test(test_other_terms), cmocka_unit_test(test_infinite_terms),
+        cmocka_unit_test(test_beyond_the_range), cmocka_unit_test(test_norms_beyond_the_range),
+        cmocka_unit_test(test_rounded_slopes), cmocka_unit_test(test_uncertain_answers),
+        cmocka_unit_test(test_edges_of_domains), cmocka_unit_test(test_rounded_on_the_way),
+        cmocka_unit_test(test_equal_within_errors), cmocka_unit_test(test_empty_results)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -6,7 +6,10 @@
 #include "oracle/reference_attention.h"
 #include "oracle/reference_ctc.h"
 #include "oracle/reference_einsum.h"
+#include "oracle/reference_embedding.h"
+#include "oracle/reference_index.h"
 #include "oracle/reference_loss.h"
+#include "oracle/reference_pooling.h"
 #include "oracle/reference_product.h"
 #include "oracle/reference_reduce.h"
 #include "oracle/reference_scan.h"
@@ -145,6 +148,70 @@ static void test_computed_zeros(void **state) {
     f64_pool_release(mark);
 }
 
+/* ---- beyond the range of float32 ---- */
+
+static f64_array *mean_by_index(const f64_array *x) {
+    const f64_array *const first = f64_zeros(1, (const int64_t[]){N});
+    return f64_slice(f64_reduce_by_index(x, 0, first, x, WEFT_SCATTER_MEAN, false), 0, 0, 1);
+}
+static f64_array *mean_of_bags(const f64_array *x) {
+    f64_array *const tokens = f64_zeros(2, (const int64_t[]){1, N});
+    for (size_t i = 0; i < N; i++) tokens->value[i] = (double)(i % 2);
+    return f64_embedding_bag(x, tokens, &(f64_bags){.mode = WEFT_BAG_MEAN, .padding = -1});
+}
+static f64_array *image(const f64_array *x) {
+    return f64_reshape(x, 4, (const int64_t[]){1, 1, N, N});
+}
+static f64_array *channels(const f64_array *x) {
+    return f64_reshape(x, 4, (const int64_t[]){1, N * N, 1, 1});
+}
+
+#define WIDE(X)                                                                                              \
+    X(wide_sum, f64_sum(x, NULL, false))                                                                     \
+    X(wide_mean, f64_mean(x, last, false))                                                                   \
+    X(wide_var, f64_var(x, 0, last, false))                                                                  \
+    X(wide_std, f64_std(x, 1, NULL, false))                                                                  \
+    X(wide_norm, f64_norm(x, 2, lead, false))                                                                \
+    X(wide_exp, f64_exp(f64_log(f64_mul(x, f64_number(3)))))                                                 \
+    X(wide_matmul, f64_matmul(x, f64_sub(f64_number(2), x)))                                                 \
+    X(wide_einsum, f64_einsum("ij,jk->ik", x, x))                                                            \
+    X(wide_cumsum, f64_slice(f64_cumsum(x, forward), 0, 1, N))                                               \
+    X(wide_scan, f64_slice(f64_linear_scan(f64_div(x, x), x, 0, false), 0, 1, N))                            \
+    X(wide_pool, f64_avg_pool(image(x), &(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .window = 2}))          \
+    X(wide_response, f64_local_response_norm(channels(x), 5, 1e-30, 0.25, 1))                                \
+    X(wide_index, mean_by_index(x))                                                                          \
+    X(wide_bags, mean_of_bags(x))
+#define WIDE_FUNCTION(name, formula)                                                                         \
+    static f64_array *apply_##name(const f64_array *x) {                                                     \
+        return formula;                                                                                      \
+    }
+WIDE(WIDE_FUNCTION)
+
+static const struct wide {
+    const char *name;
+    f64_array *(*apply)(const f64_array *x);
+} wide[] = {
+#define WIDE_ROW(name, formula) {#name, apply_##name},
+    WIDE(WIDE_ROW)};
+
+/* Sums and squares of 2·10^38 are beyond float32, whose result may be infinite, however small the result is in float64. */
+static void test_beyond_float32(void **state) {
+    (void)state;
+    const f64_mark mark = f64_pool_mark();
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+        for (int beyond = 0; beyond < 2; beyond++) {
+            f64_array *const x = f64_zeros(2, (const int64_t[]){N, N});
+            for (size_t k = 0; k < x->count; k++)
+                x->value[k] = (beyond ? 2e38 : 2) * (1 + 0.1 * (double)(k % 3) + 0.05 * (double)(k / N));
+            const f64_array *const y = wide[i].apply(x);
+            for (size_t k = 0; k < y->count; k++)
+                if (beyond ? !isinf(y->error[k]) : !(y->error[k] < 1e-4 * fmax(fabs(y->value[k]), 1)))
+                    fail_msg("%s: an error of %g of %g", wide[i].name, y->error[k], y->value[k]);
+        }
+    }
+    f64_pool_release(mark);
+}
+
 /* No maximum or bound hides a NaN, and a mean over no label is 0. */
 static void test_nan_and_nothing(void **state) {
     (void)state;
@@ -161,6 +228,6 @@ static void test_nan_and_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_errors_are_carried),
         cmocka_unit_test(test_exact_inputs), cmocka_unit_test(test_computed_zeros),
-        cmocka_unit_test(test_nan_and_nothing)};
+        cmocka_unit_test(test_beyond_float32), cmocka_unit_test(test_nan_and_nothing)};
     return test_finish(cmocka_run_group_tests_name("errors of references", tests, NULL, NULL));
 }

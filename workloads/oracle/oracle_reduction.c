@@ -73,7 +73,7 @@ REDUCTION(count_nonzero, DRAW_ANY, -1000, 1000)
         (void)sizes;                                                                                         \
         return f64_##op(in[0], (double)call->integers[CORRECTION], call->dims, call->integers[KEEP] != 0);   \
     }                                                                                                        \
-    ORACLE_OP(op, "weft_" #op "_with($0, $i2, $l, $b0)");
+    ORACLE_OP(op, "weft_" #op "_with($0, $i2, $x, $b0)");
 MOMENT(var)
 MOMENT(std)
 
@@ -90,7 +90,7 @@ ORACLE_EVALUATE(norm) {
     (void)sizes;
     return f64_norm(in[0], call->numbers[0], call->dims, call->integers[KEEP] != 0);
 }
-ORACLE_OP(norm, "weft_norm_with($0, $n0, $l, $b0)");
+ORACLE_OP(norm, "weft_norm_with($0, $n0, $x, $b0)");
 
 /* ---- a mean under a mask; inputs: x, the mask ---- */
 

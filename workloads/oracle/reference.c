@@ -1,109 +1,9 @@
-/* float64 arrays with error bounds: see reference.h. */
+/* Functions of float64 arrays with error bounds: see reference.h. */
 #include "oracle/reference.h"
 
 #include <assert.h>
-#include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* ---- the pool ---- */
-
-struct f64_block {
-    struct f64_block *previous;
-    f64_array array;
-    double numbers[];
-};
-
-static struct f64_block *pool;
-static bool tracking = true;
-static int stored_bits; /* 0: float32 */
-
-f64_mark f64_pool_mark(void) {
-    return pool;
-}
-
-void f64_pool_release(f64_mark mark) {
-    while (pool != mark) {
-        struct f64_block *const block = pool;
-        pool = block->previous;
-        free(block);
-    }
-}
-
-void f64_track_errors(bool track) {
-    tracking = track;
-}
-
-bool f64_tracks_errors(void) {
-    return tracking;
-}
-
-void f64_store_with(int fraction_bits) {
-    stored_bits = fraction_bits;
-}
-
-double f64_stored_rounding(double value) {
-    return stored_bits && isfinite(value) ? ldexp(fabs(value), -stored_bits - 1) : 0;
-}
-
-/* ---- making arrays ---- */
-
-f64_array *f64_zeros(int rank, const int64_t *dims) {
-    assert(rank >= 0 && rank <= WEFT_MAX_RANK);
-    size_t count = 1;
-    for (int i = 0; i < rank; i++) count *= (size_t)dims[i];
-    struct f64_block *const block = calloc(1, sizeof *block + 2 * count * sizeof(double));
-    if (!block) abort();
-    block->previous = pool;
-    pool = block;
-    f64_array *const array = &block->array;
-    array->rank = rank;
-    for (int i = 0; i < rank; i++) array->dims[i] = dims[i];
-    array->count = count;
-    array->value = block->numbers;
-    array->error = block->numbers + count;
-    return array;
-}
-
-f64_array *f64_number(double value) {
-    f64_array *const array = f64_zeros(0, NULL);
-    array->value[0] = value;
-    return array;
-}
-
-f64_array *f64_copy(const f64_array *a) {
-    return f64_reshape(a, a->rank, a->dims);
-}
-
-bool f64_next(int64_t *index, int rank, const int64_t *dims) {
-    for (int axis = rank - 1; axis >= 0; axis--) {
-        if (++index[axis] < dims[axis]) return true;
-        index[axis] = 0;
-    }
-    return false;
-}
-
-double f64_ulp(double value) {
-    const double size = fabs(value);
-    if (!(size >= FLT_MIN)) return ldexp(1, -149);
-    if (size > FLT_MAX) return ldexp(1, 104);
-    return ldexp(1, ilogb(size) - 23);
-}
-
-bool f64_may_meet(double gap, double error) {
-    return !isfinite(error) || (error > 1e-37 ? gap <= error : gap != 0 && gap < 1e-37);
-}
-
-int f64_list_length(const int64_t *list) {
-    int length = 0;
-    while (length < WEFT_MAX_RANK && list[length] != WEFT_END) length++;
-    return length;
-}
-
-int f64_axis(int64_t axis, int rank) {
-    return (int)(axis < 0 ? axis + rank : axis);
-}
 
 /* Where in `a` the element lies that broadcasting puts at `index` of a shape of this rank. */
 static size_t broadcast_offset(const f64_array *a, int rank, const int64_t *index) {
@@ -132,7 +32,8 @@ static void broadcast_into(const f64_array *a, int *rank, int64_t *dims) {
 /* ---- elementwise ---- */
 
 static double rounding(double value) {
-    return isfinite(value) ? fmax(4 * f64_ulp(value), 1e-6 * fabs(value)) + f64_stored_rounding(value) : 0;
+    if (!isfinite(value)) return 0;
+    return fmax(4 * f64_ulp(value), 1e-6 * fabs(value)) + f64_stored_rounding(value) + f64_overflow(value);
 }
 
 /* From y to another value. Where one of them alone is NaN nothing is known: an argument lies within its error of the edge of the domain. */
@@ -160,7 +61,8 @@ static double carried_if_equal(f64_function *f, const double *x, const double *e
     return fmax(distance(f(x[0], x[0], 0), y), distance(f(x[1], x[1], 0), y));
 }
 
-f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *b, const f64_array *c) {
+f64_array *f64_map_sum(
+    f64_function *function, f64_function *size, const f64_array *a, const f64_array *b, const f64_array *c) {
     const f64_array *const inputs[3] = {a, b, c};
     int rank = 0;
     int64_t dims[WEFT_MAX_RANK] = {0}, index[WEFT_MAX_RANK] = {0};
@@ -174,14 +76,18 @@ f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *
             errors[i] = inputs[i]->error[offset];
         }
         y->value[at] = function(x[0], x[1], x[2]);
-        if (tracking) {
-            y->error[at] = rounding(y->value[at]);
+        if (f64_tracks_errors()) {
+            y->error[at] = rounding(size(x[0], x[1], x[2]));
             for (int i = 0; i < 3; i++) y->error[at] += carried(function, x, i, errors[i], y->value[at]);
             if (b && !c) y->error[at] += carried_if_equal(function, x, errors, y->value[at]);
         }
         f64_next(index, rank, dims);
     }
     return y;
+}
+
+f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *b, const f64_array *c) {
+    return f64_map_sum(function, function, a, b, c);
 }
 
 #define ELEMENTWISE(name, formula)                                                                           \
@@ -249,14 +155,17 @@ static f64_array *reduction_end(const reduction *r, bool keep) {
 static f64_array *sum_over(const f64_array *a, const int64_t *axes, bool keep, bool mean) {
     const reduction r = reduction_begin(a, axes);
     const double divisor = mean ? r.length : 1, allowed = 1e-6 * log2(r.length);
+    f64_array *const sizes = f64_copy(r.result);
     int64_t index[WEFT_MAX_RANK] = {0};
     for (size_t i = 0; i < a->count; i++, f64_next(index, a->rank, a->dims)) {
         const size_t at = broadcast_offset(r.result, a->rank, index);
         r.result->value[at] += a->value[i] / divisor;
         r.result->error[at] += (a->error[i] + allowed * fabs(a->value[i])) / divisor;
+        sizes->value[at] += fabs(a->value[i]);
     }
     for (size_t i = 0; i < r.result->count; i++)
-        r.result->error[i] += f64_ulp(r.result->value[i]) + f64_stored_rounding(r.result->value[i]);
+        r.result->error[i] += f64_ulp(r.result->value[i]) + f64_stored_rounding(r.result->value[i]) +
+                              f64_overflow(sizes->value[i]);
     return reduction_end(&r, keep);
 }
 
@@ -294,7 +203,7 @@ static f64_array *maximum_over(const f64_array *a, const int64_t *axes, bool kee
         if (!want_place) r.result->error[at] = fmax(r.result->error[at], a->error[i]);
         seen->value[at]++;
     }
-    if (want_place && tracking) mark_uncertain(a, best, seen, &r);
+    if (want_place && f64_tracks_errors()) mark_uncertain(a, best, seen, &r);
     return reduction_end(&r, keep);
 }
 
@@ -312,15 +221,16 @@ static void dot(f64_array *y, size_t at, const f64_array *a, size_t row, const f
     const size_t k = (size_t)a->dims[a->rank - 1], n = (size_t)b->dims[b->rank - 1];
     const double allowed = 1e-6 * log2((double)k);
     const double *const x = a->value + row * k, *const y_column = b->value + column;
-    double sum = 0, error = 0;
+    double sum = 0, terms = 0, error = 0;
     for (size_t i = 0; i < k; i++) sum += x[i] * y_column[i * n];
     y->value[at] = sum;
-    for (size_t i = 0; i < k && tracking; i++) {
+    for (size_t i = 0; i < k && f64_tracks_errors(); i++) {
         const double of_a = a->error[row * k + i], of_b = b->error[column + i * n];
         const double size = fabs(y_column[i * n]);
         error += allowed * fabs(x[i]) * size + of_a * (size + of_b) + of_b * fabs(x[i]);
+        terms += fabs(x[i]) * size;
     }
-    y->error[at] = error + f64_ulp(sum) + f64_stored_rounding(sum);
+    y->error[at] = error + f64_ulp(sum) + f64_stored_rounding(sum) + f64_overflow(terms);
 }
 
 f64_array *f64_matmul(const f64_array *a, const f64_array *b) {

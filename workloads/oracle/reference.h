@@ -19,6 +19,9 @@
 #include <stdint.h>
 #include <weft/graph.h>
 
+/* Beyond it float32 has infinities, or rounds to them on the way. */
+#define F64_LARGEST 3e38
+
 typedef struct f64_array {
     int rank;
     int64_t dims[WEFT_MAX_RANK];
@@ -47,6 +50,9 @@ f64_array *f64_copy(const f64_array *a);
 bool f64_next(int64_t *index, int rank, const int64_t *dims);
 /* The spacing of float32 numbers around a value. */
 double f64_ulp(double value);
+/* What a number on the way adds to the error of what is made of it: 0, or INFINITY where it is finite and beyond float32, which has an
+ * infinity there. Of a sum this is that of its terms' absolute values, as partial sums may be as large. */
+double f64_overflow(double size);
 /* May float32 numbers that should be `gap` apart, with errors of this sum, come out equal or in the other order? Errors of
  * denormal size are none, so that zeros that were computed are as equal as zeros that were given. */
 bool f64_may_meet(double gap, double error);
@@ -59,6 +65,9 @@ int f64_axis(int64_t axis, int rank);
 typedef double f64_function(double a, double b, double c);
 /* NULL for the inputs that the function does not use. */
 f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *b, const f64_array *c);
+/* The same where the function adds up terms that may cancel out: `size` is the sum of their absolute values, which rounding is relative to. */
+f64_array *f64_map_sum(
+    f64_function *function, f64_function *size, const f64_array *a, const f64_array *b, const f64_array *c);
 f64_array *f64_add(const f64_array *a, const f64_array *b);
 f64_array *f64_sub(const f64_array *a, const f64_array *b);
 f64_array *f64_mul(const f64_array *a, const f64_array *b);

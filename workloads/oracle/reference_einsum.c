@@ -106,7 +106,7 @@ static void add_term(const contraction *c, const size_t *at, double *value, doub
         most *= fabs(c->operands[i]->value[at[i]]) + c->operands[i]->error[at[i]];
     }
     *value += product;
-    *error += most - fabs(product) + c->allowed * most;
+    *error += most - fabs(product) + c->allowed * most + f64_overflow(most);
 }
 
 static void add_terms(const contraction *c, int depth, const size_t *from, double *value, double *error) {

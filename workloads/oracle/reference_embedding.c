@@ -44,6 +44,7 @@ static void finish_bags(f64_array *y, const f64_array *counts, weft_bag_mode mod
     const size_t width = (size_t)y->dims[y->rank - 1];
     for (size_t i = 0; i < y->count && mode != WEFT_BAG_MAX; i++) {
         const double n = counts->value[i / width], divisor = mode == WEFT_BAG_MEAN && n > 1 ? n : 1;
+        y->error[i] += f64_overflow(y->value[i]);
         y->value[i] /= divisor;
         y->error[i] = y->error[i] * fmax(log2(n + 1), 1) / divisor + 4 * f64_ulp(y->value[i]);
     }

@@ -120,7 +120,8 @@ static f64_array *added(
             }
     for (size_t i = 0; i < y->count; i++) {
         const double size = sums->value[i] + fabs(x->value[i]);
-        if (sums->error[i] > 0) y->error[i] += 1e-6 * log2(sums->error[i] + 1) * size + f64_ulp(y->value[i]);
+        if (sums->error[i] > 0)
+            y->error[i] += 1e-6 * log2(sums->error[i] + 1) * size + f64_ulp(y->value[i]) + f64_overflow(size);
     }
     doubt_all(y, index, reach_of(source) * (double)t.from.along);
     return y;

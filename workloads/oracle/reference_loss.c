@@ -29,9 +29,13 @@ FORMULA(bounded_log, x < 0 ? NAN : fmax(log(x), -100))
 FORMULA(bounded_log1p, x < -1 ? NAN : fmax(log1p(x), -100))
 FORMULA(bce, -y *formula_bounded_log(x, 0, 0) - (1 - y) * formula_bounded_log1p(-x, 0, 0))
 FORMULA(bce_with_logits, (1 - y) * formula_softplus(x, 0, 0) + z * y * formula_softplus(-x, 0, 0))
-#define MAP1(formula, x)       f64_map(formula_##formula, x, NULL, NULL)
-#define MAP2(formula, x, y)    f64_map(formula_##formula, x, y, NULL)
-#define MAP3(formula, x, y, z) f64_map(formula_##formula, x, y, z)
+/* A target may be outside 0 .. 1, and a weight below 0: the two terms then have other signs. */
+FORMULA(bce_size, fabs(y *formula_bounded_log(x, 0, 0)) + fabs((1 - y) * formula_bounded_log1p(-x, 0, 0)))
+FORMULA(
+    bce_with_logits_size, fabs(1 - y) * formula_softplus(x, 0, 0) + fabs(z * y) * formula_softplus(-x, 0, 0))
+#define MAP1(formula, x)          f64_map(formula_##formula, x, NULL, NULL)
+#define MAP2(formula, x, y)       f64_map(formula_##formula, x, y, NULL)
+#define MAP_SUM(formula, x, y, z) f64_map_sum(formula_##formula, formula_##formula##_size, x, y, z)
 
 f64_array *f64_mse(const f64_array *a, const f64_array *b) {
     return f64_square(f64_sub(a, b));
@@ -66,10 +70,10 @@ f64_array *f64_gaussian_nll(
 }
 
 f64_array *f64_bce(const f64_array *p, const f64_array *t) {
-    return MAP2(bce, p, t);
+    return MAP_SUM(bce, p, t, NULL);
 }
 f64_array *f64_bce_with_logits(const f64_array *x, const f64_array *t, const f64_array *positive_weight) {
-    return MAP3(bce_with_logits, x, t, positive_weight ? positive_weight : f64_number(1));
+    return MAP_SUM(bce_with_logits, x, t, positive_weight ? positive_weight : f64_number(1));
 }
 f64_array *f64_kl_div(const f64_array *x, const f64_array *t, bool log_target) {
     if (log_target) return f64_mul(f64_exp(t), f64_sub(t, x));

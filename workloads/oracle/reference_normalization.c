@@ -43,20 +43,28 @@ static f64_array *one_a_set(const f64_array *x, const sets *s) {
 
 static statistics statistics_of(const f64_array *x, const sets *s) {
     const statistics t = {one_a_set(x, s), one_a_set(x, s), one_a_set(x, s)};
+    f64_array *const sizes = one_a_set(x, s);
     double *const count = t.count->value, *const mean = t.mean->value, *const variance = t.variance->value;
     for (size_t i = 0; i < x->count; i++) {
         const int64_t set = set_of(s, (int64_t)i);
         count[set]++;
-        if (s->centred) mean[set] += x->value[i], t.mean->error[set] += x->error[i];
+        if (!s->centred) continue;
+        mean[set] += x->value[i];
+        t.mean->error[set] += x->error[i];
+        sizes->value[set] += fabs(x->value[i]);
     }
-    for (size_t i = 0; i < t.mean->count; i++) mean[i] /= count[i], t.mean->error[i] /= count[i];
+    for (size_t i = 0; i < t.mean->count; i++) {
+        mean[i] /= count[i];
+        t.mean->error[i] = t.mean->error[i] / count[i] + f64_overflow(sizes->value[i]);
+    }
     for (size_t i = 0; i < x->count; i++) {
         const int64_t set = set_of(s, (int64_t)i);
         const double near = x->value[i] - mean[set], error = x->error[i] + t.mean->error[set];
         variance[set] += near * near / count[set];
         t.variance->error[set] += (2 * fabs(near) + error) * error / count[set];
     }
-    for (size_t i = 0; i < t.mean->count; i++) t.variance->error[i] += 1e-6 * log2(count[i]) * variance[i];
+    for (size_t i = 0; i < t.mean->count; i++)
+        t.variance->error[i] += 1e-6 * log2(count[i]) * variance[i] + f64_overflow(count[i] * variance[i]);
     return t;
 }
 

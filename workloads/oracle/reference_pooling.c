@@ -114,7 +114,7 @@ static void find_mean(const window *w, double divisor, double *value, double *er
     }
     const double count = (double)(s[0].count * s[1].count * s[2].count);
     *value = sum / divisor;
-    *error = count > 0 ? (carried + 1e-6 * (1 + log2(count)) * size) / divisor : 0;
+    *error = count > 0 ? (carried + 1e-6 * (1 + log2(count)) * size) / divisor + f64_overflow(size) : 0;
 }
 
 /* Three spatial sizes of x and of the result. */

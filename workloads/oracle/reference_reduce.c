@@ -126,8 +126,9 @@ f64_array *f64_var(const f64_array *a, double correction, const int64_t *axes, b
     }
     for (size_t i = 0; i < kept->count; i++) {
         const double shift = n > 1 ? n * mean->error[i] * mean->error[i] : 0;
+        const double overflow = f64_overflow(kept->value[i]);
         kept->value[i] /= divisor;
-        kept->error[i] = (kept->error[i] + shift) / divisor + f64_ulp(kept->value[i]);
+        kept->error[i] = (kept->error[i] + shift) / divisor + f64_ulp(kept->value[i]) + overflow;
     }
     return dropped(kept, a, axes, keep);
 }

@@ -146,7 +146,7 @@ f64_array *f64_local_response_norm(const f64_array *x, int64_t size, double alph
         const double s = k + share * sum, power = pow(s, -beta);
         y->value[at] = x->value[at] * power;
         y->error[at] = x->error[at] * power + 4e-6 * fabs(y->value[at]) +
-                       fabs(y->value[at] * beta / s * share) * (carried + allowed * sum);
+                       fabs(y->value[at] * beta / s * share) * (carried + allowed * sum) + f64_overflow(sum);
     }
     return y;
 }

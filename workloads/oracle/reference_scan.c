@@ -51,7 +51,7 @@ static f64_array *cumulate(
             total = step(total, x->value[at], x->error[at]);
             const partial here = scan.exclusive ? before : total;
             y->value[at] = here.value;
-            y->error[at] = f64_scan_rounding(l.n) * here.size + here.error;
+            y->error[at] = f64_scan_rounding(l.n) * here.size + here.error + f64_overflow(here.size);
         }
     }
     return y;
@@ -73,7 +73,7 @@ static void recur(f64_array *y, const f64_array *a, const f64_array *b, f64_line
         state = a->value[at] * state + b->value[at];
         size = fabs(a->value[at]) * size + fabs(b->value[at]);
         y->value[at] = state;
-        y->error[at] = f64_scan_rounding(l.n) * size + error;
+        y->error[at] = f64_scan_rounding(l.n) * size + error + f64_overflow(size);
     }
 }
 

@@ -21,15 +21,10 @@ static double spread_of(const f64_array *a) {
     return a->count ? sqrt(squares / (double)a->count) : 0;
 }
 
-/* Beyond it a format has infinities, or rounds to them on the way. */
-static double largest_of(weft_dtype dtype) {
-    return dtype == WEFT_F16 ? 60000 : 3e38;
-}
-
 /* How far the element may be off; negative where that is so far that nothing is judged by it. */
 static double allowance(weft_dtype dtype, double wanted, double error, double spread) {
     if (is_whole(dtype)) return error < 0.5 ? 0 : -1;
-    if (isfinite(wanted) && fabs(wanted) + error > largest_of(dtype)) return -1;
+    if (isfinite(wanted) && fabs(wanted) + error > program_largest(dtype)) return -1;
     if (isnan(error) || error > 0.05 * fmax(fabs(wanted), spread)) return error < 1e-30 ? 1e-30 : -1;
     return error + 2 * program_rounding(dtype, wanted) + 1e-37;
 }
@@ -127,7 +122,7 @@ static double loss_with_size(const slope_of *s, double along, double across, dou
     for (int term = 0; term < s->p->loss_count; term++) {
         if (!program_depends(s->p, s->p->loss[term], s->source)) continue;
         const f64_array *const value = values[s->p->loss[term]], *const before = s->sources[s->p->loss[term]];
-        const f64_array *const weights = program_loss_weights(s->p, term, value);
+        const f64_array *const weights = program_loss_weights(s->p, term, before);
         for (size_t i = 0; i < value->count; i++) {
             if (!isfinite(before->value[i])) continue;
             loss += (value->value[i] - before->value[i]) * weights->value[i];
@@ -140,6 +135,11 @@ static double loss_with_size(const slope_of *s, double along, double across, dou
 
 static double loss_at(const slope_of *s, double along, double across) {
     return loss_with_size(s, along, across, NULL);
+}
+
+/* The larger one; NaN where one of them is NaN, which says that nothing is known. */
+static double most_of(double a, double b) {
+    return isnan(a) || isnan(b) ? NAN : fmax(a, b);
 }
 
 /* The second difference with steps of this width in both directions, at a point that is moved along them. */
@@ -196,17 +196,17 @@ static double pure(const slope_of *s, double along, double across, double h) {
            (h * h);
 }
 
-/* A corner of the first slope that the steps of a second difference reach gives other widths and other points another value. A jump at the
- * point itself may cancel out of these, as that of a remainder of equal numbers, and not of differences in one direction. */
+/* A corner of the first slope that the steps of a second difference reach gives other widths and other points another value, as does a
+ * slope that bends much within the steps; the end of the domain makes it NaN. A jump at the point itself may cancel out of
+ * these, as that of a remainder of equal numbers, and not of differences in one direction. */
 static double second_bend(const slope_of *s, double value) {
     const double h = SECOND_STEP, far = 4 * h;
     const double others[] = {mixed(s, 0, 0, 2 * h), mixed(s, 0, 0, 0.5 * h), mixed(s, far, 0, h),
         mixed(s, -far, 0, h), mixed(s, 0, far, h), mixed(s, 0, -far, h)};
     double bend = 0;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        bend = isnan(others[i]) ? NAN : fmax(bend, fabs(others[i] - value));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) bend = most_of(bend, fabs(others[i] - value));
     const double jumps[] = {pure(s, 1, 0, h) - pure(s, 1, 0, h / 2), pure(s, 0, 1, h) - pure(s, 0, 1, h / 2)};
-    for (int i = 0; i < 2; i++) bend = isnan(jumps[i]) ? NAN : fmax(bend, fabs(jumps[i]));
+    for (int i = 0; i < 2; i++) bend = most_of(bend, fabs(jumps[i]));
     return bend;
 }
 
@@ -219,8 +219,7 @@ static double jump(const slope_of *s, double value, double least) {
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         const double h = steps[i];
         if (h < STEP && 1e-15 * size / h > 0.1 * least) continue;
-        const double off = fabs((loss_at(s, h, 0) - loss_at(s, -h, 0)) / (2 * h) - value);
-        most = isnan(off) ? NAN : fmax(most, off);
+        most = most_of(most, fabs((loss_at(s, h, 0) - loss_at(s, -h, 0)) / (2 * h) - value));
     }
     return most;
 }
@@ -228,7 +227,7 @@ static double jump(const slope_of *s, double value, double least) {
 /* By which slopes on either side differ: large where the loss has a corner. */
 static double bend_of(const slope_of *s, double value, double least) {
     if (s->across) return second_bend(s, value);
-    return fmax(fabs(loss_at(s, STEP, 0) - 2 * loss_at(s, 0, 0) + loss_at(s, -STEP, 0)) / STEP,
+    return most_of(fabs(loss_at(s, STEP, 0) - 2 * loss_at(s, 0, 0) + loss_at(s, -STEP, 0)) / STEP,
         jump(s, value, least));
 }
 
@@ -255,8 +254,7 @@ static double turn(const slope_of *s) {
         for (size_t i = 0; i < shift->count; i++)
             shift->value[i] = step_of(s) * program_random_between(&random, 4, 8) *
                               (program_random_bits(&random) & 1 ? 1 : -1);
-        const double off = fabs(2 * apart(beside, 0.5) - apart(beside, 1));
-        most = isnan(off) ? NAN : fmax(most, off);
+        most = most_of(most, fabs(2 * apart(beside, 0.5) - apart(beside, 1)));
     }
     f64_pool_release(mark);
     return most;
@@ -267,10 +265,7 @@ static double conditioned(slope_of s, double value) {
     double most = 0;
     const weft_dtype stored = program_stored(s.p);
     s.noise = stored == WEFT_F32 ? 4e-7 : stored == WEFT_BF16 ? 8e-3 : 1e-3;
-    for (s.noise_seed = 1; s.noise_seed <= 2; s.noise_seed++) {
-        const double off = fabs(measure(&s) - value);
-        most = isnan(off) ? NAN : fmax(most, off);
-    }
+    for (s.noise_seed = 1; s.noise_seed <= 2; s.noise_seed++) most = most_of(most, fabs(measure(&s) - value));
     return 6 * most;
 }
 
@@ -290,24 +285,27 @@ static double stored_interval(const slope_of *s) {
             s->stored[i] = program_stored_gradient(
                 s->p, s->context, s->sizes, s->sources, s->source, s->across != NULL, i);
         if (!s->stored[i]) return NAN;
-        const double off =
-            fabs(product_of(s->stored[i], s->direction) - product_of(s->stored[0], s->direction));
-        most = isnan(off) ? NAN : fmax(most, off);
+        most = most_of(
+            most, fabs(product_of(s->stored[i], s->direction) - product_of(s->stored[0], s->direction)));
     }
     return 4 * most;
 }
 
 /* Is something NaN between the source and the loss? A comparison or a maximum may hide it: the loss's differences are those of another
- * function then. */
-static bool hides_nan(const slope_of *s) {
+ * function then. With `unknown`: or something of which nothing is known in f32, as where numbers on the way are beyond its range. */
+static bool hides_nan(const slope_of *s, bool unknown) {
     const f64_mark mark = f64_pool_mark();
     f64_array *values[PROGRAM_VALUES];
     bool nan = false;
     memcpy(values, s->sources, (size_t)s->p->count * sizeof *values);
+    f64_track_errors(unknown);
     program_evaluate(s->p, s->sizes, values, 0, 0);
+    f64_track_errors(false);
     for (int i = s->source; i < s->p->count; i++) {
         if (!program_depends(s->p, i, s->source)) continue;
-        for (size_t k = 0; k < values[i]->count; k++) nan = nan || isnan(values[i]->value[k]);
+        for (size_t k = 0; k < values[i]->count; k++)
+            nan = nan || isnan(values[i]->value[k]) ||
+                  (unknown && isfinite(values[i]->value[k]) && !isfinite(values[i]->error[k]));
     }
     f64_pool_release(mark);
     return nan;
@@ -326,11 +324,11 @@ static slope_verdict judge_slope(const slope_of *s, double along, double expecte
     const double rough = stored == WEFT_F32 ? 1e-4 : stored == WEFT_BF16 ? 4e-2 : 5e-3;
     const double allowed = rough * size + 1e-7 + (s->across ? 1e-3 * fabs(expected) + 1e-4 : 0);
     const double off = fabs(along - expected);
-    if (off <= allowed || (isnan(along) && (isnan(expected) || hides_nan(s)))) return SLOPE_RIGHT;
+    if (off <= allowed || (isnan(along) && (isnan(expected) || hides_nan(s, false)))) return SLOPE_RIGHT;
     const double uncertain = allowed + conditioned(*s, expected), interval = uncertain + rounded(s);
     if (!is_small(uncertain, expected, size)) return SLOPE_UNJUDGED;
     if (off <= interval) return SLOPE_RIGHT;
-    if (!(bend_of(s, expected, 0.2 * off) <= 0.2 * off) || hides_nan(s)) return SLOPE_UNJUDGED;
+    if (!(bend_of(s, expected, 0.2 * off) <= 0.2 * off) || hides_nan(s, true)) return SLOPE_UNJUDGED;
     if (s->cancels || !settles(s, expected) || !(turn(s) <= 0.2 * off)) return SLOPE_UNJUDGED;
     const double stored_too = stored_interval(s);
     if (isnan(stored_too) && stored == WEFT_F32) return SLOPE_WRONG;

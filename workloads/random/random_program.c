@@ -61,6 +61,10 @@ weft_dtype program_stored(const program *p) {
                                                 : p->format;
 }
 
+double program_largest(weft_dtype dtype) {
+    return dtype == WEFT_F16 ? 60000 : F64_LARGEST;
+}
+
 double program_rounding(weft_dtype dtype, double value) {
     size_t count;
     const f64_narrow_format *const narrow = f64_narrow_formats(&count);
@@ -114,6 +118,8 @@ f64_array *program_loss_weights(const program *p, int term, const f64_array *val
     program_random random = program_random_of(p->seed, p->number, 2000 + (uint64_t)term);
     for (size_t i = 0; i < weights->count; i++)
         weights->value[i] = program_nearest(program_stored(p), program_random_between(&random, -1, 1));
+    for (size_t i = 0; i < weights->count; i++)
+        if (!isfinite(value->value[i])) weights->value[i] = 0;
     return weights;
 }
 
@@ -182,11 +188,13 @@ weft_status program_build(
 /* ---- float64 ---- */
 
 /* Whole numbers are exact or off by whole numbers, and a boolean that is uncertain is the other one; floats may be changed by storing them
- * in a format of 16 bits. */
+ * in a format of 16 bits, and by any format that has no number as large: nothing is known then, as of what follows from them. */
 static double settled_error(const program *p, weft_dtype dtype, double value, double error) {
     if (dtype == WEFT_BOOL) return error < 0.5 ? 0 : 1;
     if (dtype == WEFT_I32) return nearbyint(error);
-    return error + program_rounding(program_stored(p), value);
+    const weft_dtype stored = program_stored(p);
+    if (isfinite(value) && fabs(value) + error > program_largest(stored)) return INFINITY;
+    return error + program_rounding(stored, value);
 }
 
 /* Of an integer that has no value, as a remainder by 0, nothing is known. */

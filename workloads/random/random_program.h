@@ -113,7 +113,8 @@ f64_array *program_source_values(const program *p, int value, const oracle_sizes
  * shows how far roundings may carry. */
 void program_evaluate(
     const program *p, const oracle_sizes *sizes, f64_array **values, double noise, uint64_t noise_seed);
-/* The elements of the weights that the loss has for its term. */
+/* The elements of the weights that the loss has for its term: 0 where this value of it is not finite, as no difference of the loss tells
+ * a gradient by such a term, which a rule may give. */
 f64_array *program_loss_weights(const program *p, int term, const f64_array *value);
 /* Does the value depend on the other one? */
 bool program_depends(const program *p, int value, int on);
@@ -127,6 +128,8 @@ int program_draws_before(const program *p, int value);
 double program_nearest(weft_dtype dtype, double value);
 /* The format that results may be stored in: that of its floats, or of mixed precision. */
 weft_dtype program_stored(const program *p);
+/* Beyond it a format has infinities, or rounds to them on the way. */
+double program_largest(weft_dtype dtype);
 /* The spacing of numbers of a 16-bit format around the value; 0 for other formats. */
 double program_rounding(weft_dtype dtype, double value);
 

@@ -286,7 +286,7 @@ static bool run_plan(run *r, int times) {
     for (int i = 0; i < times && right; i++) {
         r->sizes.runs = r->t->runs++;
         if (i == 0 || changes(r->p)) program_evaluate(r->p, &r->sizes, r->values, 0, 0);
-        if (i == 0) program_write_directions(r->t, r->p, r->plan, r->values);
+        program_write_directions(r->t, r->p, r->plan, r->values);
         right = check_run(r) && (!r->keeps_bits || i > 0 || check_bits(r));
         assign_states(r);
     }
