@@ -252,8 +252,8 @@ static things make_things(void) {
     ROW(groups, weft_group_norm_with(t.x, 4, NULL, NULL, 0), ARGUMENT, "group_norm", "4 groups",             \
         "6 channels")                                                                                        \
     ROW(no_groups, weft_group_norm_with(t.x, 0, NULL, NULL, 0), ARGUMENT, "group_norm", "0 groups")          \
-    ROW(axes, weft_layer_norm_with(t.x, 4, NULL, NULL, 0), ARGUMENT, "layer_norm", "axes is 4", "3")            \
-    ROW(no_axes, weft_layer_norm_with(t.x, 0, NULL, NULL, 0), ARGUMENT, "layer_norm", "axes is 0")              \
+    ROW(axes, weft_layer_norm_with(t.x, 4, NULL, NULL, 0), ARGUMENT, "layer_norm", "axes is 4", "3")         \
+    ROW(no_axes, weft_layer_norm_with(t.x, 0, NULL, NULL, 0), ARGUMENT, "layer_norm", "axes is 0")           \
     ROW(batch_axis, weft_rms_norm_with(t.x, 3, NULL, 0), SHAPE, "rms_norm", "(batch, 6, 5)")                 \
     ROW(row_weight, weft_layer_norm_with(t.x, 1, t.six, NULL, 0), SHAPE, "layer_norm", "(6)", "(5)")         \
     ROW(no_state, weft_batch_norm_with(t.x, NULL, NULL, RUNNING(.mean = t.six, .var = t.mean), 0), ARGUMENT, \
