@@ -50,13 +50,13 @@ static weft_tensor *build(weft_graph *graph, weft_tensor **x) {
     return weft_matmul(weft_sort(rows, 1, false), weft_transpose(rows));
 }
 
-/* NULL where kernels do not compile: drivers refuse an option by different errors. */
-static weft_plan *plan_for(weft_graph *graph, bool compiles) {
+/* NULL: its kernels do not compile. */
+static weft_plan *plan_for(weft_graph *graph) {
     static const float values[SIZE] = {1, 2, 3};
     weft_plan *plan = NULL;
     weft_tensor *x = NULL, *const y = build(graph, &x);
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = ROWS};
-    assert_int_equal(weft_plan_create(&plan, &y, 1, &options) == WEFT_OK, compiles);
+    (void)weft_plan_create(&plan, &y, 1, &options);
     if (plan) assert_ok(weft_plan_write(plan, x, values, sizeof values));
     return plan;
 }
@@ -64,7 +64,8 @@ static weft_plan *plan_for(weft_graph *graph, bool compiles) {
 static void kernels_are_counted_twice(void **state) {
     heard h = {0};
     weft_context *const context = open_with(*state, hear, &h);
-    weft_plan *const plan = plan_for(weft_context_graph(context), true);
+    weft_plan *const plan = plan_for(weft_context_graph(context));
+    assert_non_null(plan);
     assert_int_equal(h.begun, 1);
     assert_int_equal(h.ended, 1);
     assert_true(h.total >= 3);
@@ -77,21 +78,23 @@ static void kernels_are_counted_twice(void **state) {
     assert_ok(weft_plan_run(plan));
     assert_int_equal(h.begun, 2);
     weft_plan_release(plan);
-    weft_plan_release(plan_for(weft_context_graph(context), true)); /* they are there */
+    weft_plan_release(plan_for(weft_context_graph(context))); /* they are there */
     assert_int_equal(h.begun, 2);
     weft_context_release(context);
 }
 
-/* Nothing stays open where a compiler refuses its options. */
+/* Nothing stays open where a compiler refuses its options: drivers do so by different errors, and Rusticl takes any option. */
 static void an_operation_ends_after_an_error(void **state) {
     heard h = {0};
     weft_context *const context = open_with(*state, hear, &h);
     const char *const before = getenv("WEFT_BUILD_OPTIONS");
     char *const kept = before ? strdup(before) : NULL;
     assert_int_equal(setenv("WEFT_BUILD_OPTIONS", "-no-such-option", 1), 0);
-    assert_null(plan_for(weft_context_graph(context), false));
+    weft_plan *const plan = plan_for(weft_context_graph(context));
     assert_int_equal(kept ? setenv("WEFT_BUILD_OPTIONS", kept, 1) : unsetenv("WEFT_BUILD_OPTIONS"), 0);
     free(kept);
+    if (plan) print_message("SKIPPED: the driver takes an unknown option\n");
+    weft_plan_release(plan);
     assert_int_equal(h.begun, 1);
     assert_int_equal(h.ended, 1);
     weft_context_release(context);
