@@ -83,7 +83,8 @@ static void kernels_are_counted_twice(void **state) {
     weft_context_release(context);
 }
 
-/* Nothing stays open where a compiler refuses its options: drivers do so by different errors, and Rusticl takes any option. */
+/* Nothing stays open where a compiler refuses its options: drivers do so by different errors, some in a kernel's self-test, before the plan's kernels are
+ * compiled. */
 static void an_operation_ends_after_an_error(void **state) {
     heard h = {0};
     weft_context *const context = open_with(*state, hear, &h);
@@ -93,10 +94,8 @@ static void an_operation_ends_after_an_error(void **state) {
     weft_plan *const plan = plan_for(weft_context_graph(context));
     assert_int_equal(kept ? setenv("WEFT_BUILD_OPTIONS", kept, 1) : unsetenv("WEFT_BUILD_OPTIONS"), 0);
     free(kept);
-    if (plan) print_message("SKIPPED: the driver takes an unknown option\n");
-    weft_plan_release(plan);
-    assert_int_equal(h.begun, 1);
-    assert_int_equal(h.ended, 1);
+    assert_null(plan);
+    assert_int_equal(h.begun, h.ended);
     weft_context_release(context);
 }
 
