@@ -152,17 +152,23 @@ static void emit_row_store(wi_emitter *e, int m, int temp) {
     if (e->inner_is_reduced && !e->walks) wi_text_append(&e->text, "}\n");
 }
 
-/* All are computed before the first is stored, as a result may lie where an operand lay. */
+static bool is_row_value(wi_emitter *e, int m, int sweep) {
+    return wi_emitted_member(e, m)->in_row && e->loops->sweep[e->step->members[m]] == sweep;
+}
+
+/* All values of a row are computed before the first one is stored, because a result may lie where an operand lay. */
 void wi_emit_row_values(wi_emitter *e, int sweep) {
     wi_emit_vectors_begin(e);
-    for (int store = 0; store < 2; store++) {
-        for (int m = 0; m < e->step->member_count; m++) {
-            const wi_value *value = wi_emitted_member(e, m);
-            if (!value->in_row || e->loops->sweep[e->step->members[m]] != sweep) continue;
-            const bool totals = !store && wi_is_reduction(value);
-            const int temp = totals ? wi_emit_result(e, m) : wi_emit_member(e, e->step->members[m]);
-            if (store && value->storage >= 0) emit_row_store(e, m, temp);
-        }
+    for (int m = 0; m < e->step->member_count; m++) {
+        if (!is_row_value(e, m, sweep)) continue;
+        if (wi_is_reduction(wi_emitted_member(e, m)))
+            wi_emit_result(e, m);
+        else
+            wi_emit_member(e, e->step->members[m]);
+    }
+    for (int m = 0; m < e->step->member_count; m++) {
+        if (is_row_value(e, m, sweep) && wi_emitted_member(e, m)->storage >= 0)
+            emit_row_store(e, m, wi_emit_member(e, e->step->members[m]));
     }
     wi_emit_vectors_end(e);
 }
