@@ -68,8 +68,8 @@ static void waiting_takes_no_processor_time(void **state) {
         assert_ok(weft_plan_run(t.plan));
         assert_ok(weft_plan_wait(t.plan)); /* what is left of the run is not what is measured */
         pretend_layer_begin();
-        pretend_layer_delay(0.4);
         const double processor = processor_seconds(), clock = clock_seconds();
+        pretend_layer_delay(0.4);
         assert_ok(reads ? weft_plan_read(t.plan, t.outputs[0], &loss, sizeof loss) : weft_plan_wait(t.plan));
         pretend_layer_delay(0);
         assert_true(clock_seconds() - clock >= 0.4);
@@ -94,8 +94,8 @@ static weft_status wait_by(training *t, int way) {
 static long turns_of(training *t, int way) {
     assert_ok(weft_plan_run(t->plan));
     pretend_layer_begin();
+    const double processor = processor_seconds(), clock = clock_seconds(); /* before the device has work */
     pretend_layer_turn(0.1);
-    const double processor = processor_seconds(), clock = clock_seconds();
     assert_ok(wait_by(t, way));
     const double passed = clock_seconds() - clock, taken = processor_seconds() - processor;
     pretend_layer_turn(0);
