@@ -5,10 +5,10 @@
  * NTH: this case alone.
  * WEFT_FAULT_JOBS: so many processes share the series.
  * The cases run in a child process, which is started again behind a case that ends it or in which nothing moves. */
-/* test.memory.{{cnn,lstm,images,readers,devices}} faults: memory {} 8 */
-/* test.files.{{cnn,lstm,images}} faults: files {} 1/2 */
+/* test.memory.{cnn,lstm,images,readers,devices} faults: memory {} 8 */
+/* test.files.{cnn,lstm,images} faults: files {} 1/2 */
 /* test.files.readers faults: files readers 0 */
-/* test.opencl.{{cnn,lstm,images,readers,devices}} faults: opencl {} 1/4 */
+/* test.opencl.{cnn,lstm,images,readers,devices} faults: opencl {} 1/4 */
 /* With a queue for uploads, with waits that sleep, neither of which the device of this machine asks for, and with limits of waits. */
 /* test.opencl.{cnn,images}.queue faults WEFT_UPLOAD_QUEUE=1: opencl {} 1/12 */
 /* test.opencl.{cnn,images}.sleep faults WEFT_UPLOAD_QUEUE=1 WEFT_WAIT=sleep: opencl {} 1/12 */
