@@ -9,10 +9,9 @@
 /* test.files.{cnn,lstm,images} faults: files {} 1/2 */
 /* test.files.readers faults: files readers 0 */
 /* test.opencl.{cnn,lstm,images,readers,devices} faults: opencl {} 1/4 */
-/* With a queue for uploads, with waits that sleep, neither of which the device of this machine asks for, and with limits of waits. */
+/* With a queue for uploads, and with waits that sleep: the device of this machine asks for neither. */
 /* test.opencl.{cnn,images}.queue faults WEFT_UPLOAD_QUEUE=1: opencl {} 1/12 */
 /* test.opencl.{cnn,images}.sleep faults WEFT_UPLOAD_QUEUE=1 WEFT_WAIT=sleep: opencl {} 1/12 */
-/* test.opencl.{cnn,images}.limit faults WEFT_UPLOAD_QUEUE=1 WEFT_LONGEST_WAIT=60: opencl {} 1/12 */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "fault_case.h"
 #include "fault_layer.h"

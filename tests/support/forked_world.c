@@ -6,7 +6,7 @@
 #include "support/scratch.h"
 #include <stdio.h>
 
-enum { THREADS = 3, LONGEST_WAIT = 60 };
+enum { THREADS = 3 };
 
 weft_column world_column(world *w) {
     return (weft_column){.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {SMALL_NET_IN}, .data = w->x};
@@ -44,23 +44,22 @@ static void make_network(world *w) {
     small_net_fill(w->x, WORLD_BATCH * SMALL_NET_IN, 7);
 }
 
-static weft_context *open_context(const char *folder, bool guarded) {
+static weft_context *open_context(const char *folder, bool two_queues) {
     weft_context *context = NULL;
-    weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder};
-    if (guarded) options.longest_wait = LONGEST_WAIT;
-    if (guarded) setenv("WEFT_UPLOAD_QUEUE", "1", 1);
+    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder};
+    if (two_queues) setenv("WEFT_UPLOAD_QUEUE", "1", 1);
     const weft_status status = weft_context_create(&context, &options);
-    if (guarded) unsetenv("WEFT_UPLOAD_QUEUE");
+    if (two_queues) unsetenv("WEFT_UPLOAD_QUEUE");
     assert_ok(status);
     return context;
 }
 
-void world_open(world *w, bool guarded, weft_progress_callback step) {
+void world_open(world *w, bool two_queues, weft_progress_callback step) {
     const weft_loader_options options = {
         WEFT_LOADER_OPTIONS_INIT, .batch = WORLD_BATCH, .shuffle = true, .threads = THREADS};
     const weft_metric accuracy = weft_metric_accuracy();
     *w = (world){.folder = scratch_make()};
-    w->context = open_context(w->folder, guarded);
+    w->context = open_context(w->folder, two_queues);
     make_network(w);
     w->plan = small_net_plan(w->net.y, WORLD_BATCH);
     for (int i = 0; i < 3; i++) small_net_compute(w->plan, &w->net, w->x, WORLD_BATCH, w->y);

@@ -29,9 +29,9 @@ typedef struct world {
     int failures;
 } world;
 
-/* guarded: with a limit of waits, for which the driver calls back, and a second queue. Numbers of the parameter `later`, a square of
- * WORLD_SIDE, take seconds to draw, and nothing needs them yet. */
-void world_open(world *w, bool guarded, weft_progress_callback step);
+/* two_queues: with a second queue, for uploads. Numbers of the parameter `later`, a square of WORLD_SIDE, take seconds to draw, and
+ * nothing needs them yet. */
+void world_open(world *w, bool two_queues, weft_progress_callback step);
 /* All objects, but not the folder; for children. */
 void world_release(world *w);
 void world_close(world *w);

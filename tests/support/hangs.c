@@ -22,9 +22,8 @@ void hangs_arm(long nth, bool all) {
     fault_layer_arm(launches, nth, nth > 0 ? FAULT_HANGS : CL_SUCCESS, all);
 }
 
-void hangs_lose(long nth, cl_int error) {
-    fault_layer_arm(launches, nth, error, true);
-    fault_layer_keep_quiet();
+void hangs_lose(long nth) {
+    fault_layer_arm(launches, nth, CL_OUT_OF_RESOURCES, true);
 }
 
 void hangs_assert_nothing_left(void) {

@@ -8,8 +8,8 @@
 void hangs_open(char **argv);
 /* The nth launch of a kernel from now on, from 1; all: those after it, too. 0: none. */
 void hangs_arm(long nth, bool all);
-/* The nth launch is dropped; the driver tells nobody but its event, which has the error. */
-void hangs_lose(long nth, cl_int error);
+/* The nth launch is dropped, and the next call that waits fails with CL_OUT_OF_RESOURCES. */
+void hangs_lose(long nth);
 /* Nothing that the program had is left, though the launch still hangs; then it ends. */
 void hangs_assert_nothing_left(void);
 

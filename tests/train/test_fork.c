@@ -215,10 +215,10 @@ static void children_of_a_parent_without_driver_compute(void **state) {
     for (int i = 0; i < 2; i++) assert_true(forked_run(train, NULL, SECONDS));
 }
 
-static void refuse_child(bool guarded) {
+static void refuse_child(bool two_queues) {
     world w;
     float y[WORLD_BATCH * SMALL_NET_OUT];
-    world_open(&w, guarded, NULL);
+    world_open(&w, two_queues, NULL);
     memcpy(y, w.y, sizeof y);
     assert_true(forked_run(be_child, &w, SECONDS));
     assert_int_equal(scratch_count(w.folder, "run", NULL), 0);
@@ -232,7 +232,7 @@ static void a_child_is_refused_what_needs_the_driver(void **state) {
     refuse_child(false);
 }
 
-static void a_child_of_a_guarded_context_is_refused_it_too(void **state) {
+static void a_child_of_a_context_with_two_queues_is_refused_it_too(void **state) {
     (void)state;
     refuse_child(true);
 }
@@ -431,7 +431,7 @@ int main(void) {
         cmocka_unit_test(
             children_of_a_parent_without_driver_compute), /* first: the parent has no driver yet */
         cmocka_unit_test(a_child_is_refused_what_needs_the_driver),
-        cmocka_unit_test(a_child_of_a_guarded_context_is_refused_it_too),
+        cmocka_unit_test(a_child_of_a_context_with_two_queues_is_refused_it_too),
         cmocka_unit_test(forks_beside_a_loader_that_loads),
         cmocka_unit_test(a_child_writes_nothing_to_the_cache),
         cmocka_unit_test(a_child_of_a_child_is_refused_it_too),
