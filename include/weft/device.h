@@ -108,21 +108,6 @@ typedef struct weft_context_options {
      * plans use it. A kernel that hangs is abandoned, and ends the tuning; a kernel that crashes ends the program,
      * while `weft tune` measures in a child process. 0: $WEFT_TUNING_SHARE, otherwise none. Negative: none. */
     double tuning_share;
-    /* For long trainings on drivers that may hang: how many seconds a launch of a plan may take while the program
-     * waits for the device (in weft_plan_read, weft_plan_wait, weft_plan_write, or in weft_plan_run if thousands of
-     * launches are enqueued). After this time the call returns WEFT_ERROR_OPENCL, and names the step and its kernel.
-     * If this is a kernel of a product or convolution, the cache folder remembers it, and later starts use another
-     * kernel. From then on, all calls that need the device fail; everything can be released, but memory given to
-     * weft_plan_write_async or weft_plan_read_async must stay valid until the process ends. Commands of others in
-     * cl_queue count; time in which the process is stopped does not. Some drivers do not report which launch runs:
-     * give many times the time of the longest run. A call of the driver that does not return has no limit. 0:
-     * $WEFT_LONGEST_WAIT, otherwise no limit. Negative: no limit. */
-    double longest_wait;
-    /* With longest_wait: the limit in seconds for the first run of a plan and the test of a kernel before its first
-     * use, in which drivers may compile, and for waits for anything but a launch of a plan. A kernel that does not end
-     * in its test is remembered and not used; the program continues if the device still computes. 0:
-     * $WEFT_LONGEST_FIRST_WAIT, otherwise ten times longest_wait, and at least 300. Negative: no limit. */
-    double longest_first_wait;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

@@ -161,7 +161,7 @@ static weft_status check_copy(cl_int error, const char *doing, size_t offset, si
 
 weft_status wi_buffer_write(wi_device *device, cl_mem memory, size_t offset, const void *data, size_t bytes) {
     if (bytes == 0) return WEFT_OK;
-    WI_TRY(wi_wait_for_queue(device, device->queue, "writing to a buffer"));
+    WI_TRY(wi_wait_for_queue(device, device->queue));
     return check_copy(
         clEnqueueWriteBuffer(device->queue, memory, CL_TRUE, offset, bytes, data, 0, NULL, NULL), "writing",
         offset, bytes);
@@ -169,7 +169,7 @@ weft_status wi_buffer_write(wi_device *device, cl_mem memory, size_t offset, con
 
 weft_status wi_buffer_read(wi_device *device, cl_mem memory, size_t offset, void *data, size_t bytes) {
     if (bytes == 0) return WEFT_OK;
-    WI_TRY(wi_wait_for_queue(device, device->queue, "reading a buffer"));
+    WI_TRY(wi_wait_for_queue(device, device->queue));
     return check_copy(clEnqueueReadBuffer(device->queue, memory, CL_TRUE, offset, bytes, data, 0, NULL, NULL),
         "reading", offset, bytes);
 }

@@ -139,9 +139,8 @@ static void apply(wi_capabilities *caps, unsigned found) {
 }
 
 /* Whether the device may do with fewer formats what failed. */
-static bool is_for_format(weft_status status, const wi_device *device) {
-    return status != WEFT_OK && !device->trial.hangs && status != WEFT_ERROR_MEMORY &&
-           status != WEFT_ERROR_DEVICE_MEMORY;
+static bool is_for_format(weft_status status) {
+    return status != WEFT_OK && status != WEFT_ERROR_MEMORY && status != WEFT_ERROR_DEVICE_MEMORY;
 }
 
 /* What the driver says; it is tried then. */
@@ -160,8 +159,8 @@ static weft_status probe_formats(wi_device *device, const char *name, bool fp64,
     char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     weft_status status = probe(device, fp64, fp16);
-    if (is_for_format(status, device) && fp16) status = probe(device, fp64, fp16 = false);
-    if (is_for_format(status, device) && fp64) status = probe(device, fp64 = false, fp16);
+    if (is_for_format(status) && fp16) status = probe(device, fp64, fp16 = false);
+    if (is_for_format(status) && fp64) status = probe(device, fp64 = false, fp16);
     if (status != WEFT_OK) return status;
     wi_error_restore(error);
     const unsigned found = FOUND_FLOAT | (fp64 ? FOUND_FP64 : 0u) | (fp16 ? FOUND_FP16 : 0u);

@@ -45,9 +45,7 @@ weft_status wi_context_open_device(weft_context *context, const weft_context_opt
     const wi_device_host host = {.allocator = context->allocator,
         .log = &context->log,
         .progress = context->progress,
-        .progress_user = context->progress_user,
-        .all = context->devices,
-        .all_count = &context->device_count};
+        .progress_user = context->progress_user};
     const int index = context->device_count;
     if (index == WI_MAX_DEVICES)
         WI_FAIL(WEFT_ERROR_ARGUMENT,

@@ -60,9 +60,8 @@ static weft_status copy_through_host(
     const wi_device_range *to, const wi_device_range *from, size_t bytes, cl_event *event) {
     cl_command_queue const queue = from->device->queue;
     cl_int error = CL_SUCCESS;
-    WI_TRY(wi_wait_for_queue(from->device, queue, "reading data that is copied to another device"));
-    WI_TRY(
-        wi_wait_for_queue(to->device, to->device->queue, "writing data that is copied from another device"));
+    WI_TRY(wi_wait_for_queue(from->device, queue));
+    WI_TRY(wi_wait_for_queue(to->device, to->device->queue));
     void *const data = clEnqueueMapBuffer(
         queue, from->memory, CL_TRUE, CL_MAP_READ, from->offset, bytes, 0, NULL, NULL, &error);
     WI_TRY(check(error, to, from, bytes));

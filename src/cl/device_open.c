@@ -17,12 +17,10 @@
 #include "cl/gpu_engines.h"
 #include "cl/launch.h"
 #include "cl/matrix_engine.h"
-#include "cl/pending.h"
 #include "cl/program.h"
 #include "cl/program_cache.h"
 #include "cl/quirks.h"
 #include "cl/uploads.h"
-#include "cl/waiting.h"
 
 #include <string.h>
 
@@ -35,15 +33,12 @@ static void close_parts(wi_device *device) {
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
     wi_uploads_close(device);
-    wi_pending_close(device);
     wi_driver_lock();
     if (device->queue) clReleaseCommandQueue(device->queue);
     if (device->cl) clReleaseContext(device->cl);
     wi_driver_unlock();
     device->queue = NULL;
     device->cl = NULL;
-    device->trial = (wi_device_trial){0};
-    *device->hung = '\0';
 }
 
 /* Measured once for a device and driver, so that all processes choose the same kernels. */
@@ -112,7 +107,6 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     device->caps.work_units = (cl_uint)options->work_units;
     device->caps.longest_launch = options->longest_launch;
     device->tuning_share = options->tuning_share;
-    WI_TRY(wi_pending_open(device, options));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_device_values_open(device));
@@ -125,7 +119,6 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     device->profile = wi_device_profile_of(&device->caps);
     WI_TRY(wi_exchange_find(device));
     wi_uploads_open(device);
-    WI_TRY(wi_check_computing(device)); /* beside a kernel of a probe that hangs */
     wi_log_line(device->host.log, WEFT_LOG_INFO, "device %s %s (%s, driver %s), of kind %s",
         device->info.selector, device->info.name, device->info.platform, device->info.driver,
         device->profile.name);

@@ -105,9 +105,6 @@ weft_status wi_environment_read(weft_context_options *options) {
     for (int i = 0; i < WI_SWITCHES; i++) WI_TRY(check_switch((wi_switch)i));
     WI_TRY(read_work_units(&options->work_units));
     WI_TRY(read_number(&options->longest_launch, "longest_launch", "WEFT_LONGEST_LAUNCH", (double)INFINITY));
-    WI_TRY(read_number(&options->longest_wait, "longest_wait", "WEFT_LONGEST_WAIT", (double)INFINITY));
-    WI_TRY(read_number(
-        &options->longest_first_wait, "longest_first_wait", "WEFT_LONGEST_FIRST_WAIT", (double)INFINITY));
     WI_TRY(read_number(&options->tuning_share, "tuning_share", "WEFT_TUNING_SHARE", most_tuning_share));
     if (!options->device) options->device = wi_environment("WEFT_DEVICE");
     return WEFT_OK;

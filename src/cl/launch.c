@@ -82,7 +82,7 @@ void wi_launch_clear(wi_launch *launch) {
 }
 
 static weft_status finish_kernels(wi_device *device) {
-    WI_TRY(wi_wait_for_queue(device, device->queue, "waiting for the device"));
+    WI_TRY(wi_wait_for_queue(device, device->queue));
     if (device->caps.quirks & WI_QUIRK_EARLY_FINISH) {
         cl_event last = NULL;
         WI_CL(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &last), "marking the end of the queue");
@@ -95,7 +95,6 @@ static weft_status finish_kernels(wi_device *device) {
 
 weft_status wi_queue_finish(wi_device *device) {
     const weft_status copied = wi_uploads_finish(device);
-    if (device->trial.hangs && copied != WEFT_OK) return copied; /* its line says what hangs */
     const weft_status finished = finish_kernels(device);
     return finished != WEFT_OK ? finished : copied;
 }

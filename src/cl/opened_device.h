@@ -59,9 +59,6 @@ typedef struct wi_device_host {
     const wi_log *log;
     weft_progress_function progress; /* NULL: none */
     void *progress_user;
-    struct wi_device *const
-        *all; /* devices of the context, which may wait for one another; this one, too, once it is open */
-    const int *all_count;
 } wi_device_host;
 
 /* What is tried beside the work of a program, see trial.h. */
@@ -78,8 +75,6 @@ typedef struct wi_device_progress {
     int depth; /* of operations within operations; 0: there is none */
 } wi_device_progress;
 
-enum { WI_HUNG_NAME = 192 };
-
 typedef struct wi_device {
     wi_device_host host;
     int index; /* among the context's devices */
@@ -91,8 +86,6 @@ typedef struct wi_device {
     cl_command_queue queue; /* in order */
     wi_device_trial trial;
     wi_device_progress progress;
-    char hung[WI_HUNG_NAME];    /* what hangs, for lines of errors */
-    struct wi_pending *pending; /* of what has not ended; NULL: waits take any time */
     struct wi_uploads *uploads; /* the second queue; NULL: there is none */
     struct wi_disk_cache *disk;
     struct wi_device_values *values; /* device_values.h */

@@ -6,7 +6,6 @@
 #include "cl/driver.h"
 #include "cl/kernel_source.h"
 #include "cl/program_cache.h"
-#include "cl/trial.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,18 +94,14 @@ static bool is_answer(weft_status status, const wi_device *device) {
     return status == WEFT_OK || (status == WEFT_ERROR_BUILD && wi_programs_stats(device)->interrupted == 0);
 }
 
-/* A kernel that does not end is an answer, too: the next start does without it. */
 static weft_status answer(bool *right, wi_device *device, const wi_question *question, const char *name) {
-    bool begun;
-    WI_TRY(wi_trial_begin_first(device, &begun));
     const weft_status status = question->answer(right, device, question->user);
-    const bool hung = begun && wi_trial_end_first(device, question->name);
     *right = status == WEFT_OK && *right;
     if (wi_is_lack_of_memory(status)) return status;
     if (!*right)
         wi_log_line(device->host.log, WEFT_LOG_WARNING, "%s: %s", question->unused,
             status == WEFT_OK ? question->fault : weft_last_error());
-    if (hung || is_answer(status, device)) wi_device_value_set(device, name, *right ? 1.0 : 0.0);
+    if (is_answer(status, device)) wi_device_value_set(device, name, *right ? 1.0 : 0.0);
     return WEFT_OK;
 }
 

@@ -25,8 +25,8 @@ static const quirk_row quirk_rows[] = {
     {"rusticl", "llvmpipe", "22.3", WI_QUIRK_SINGLE_ITEMS},
     {"rusticl", "softpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
     /* Mesa 22.3 compiles OpenCL C without NIR's preservation of signed zeros, infinities and NaN; its
-       clFinish waits for what it flushes itself, an event for what was flushed before, too; an event is locked while its command is at work */
-    {"rusticl", "", "", WI_QUIRK_LOOSE_EDGES | WI_QUIRK_EARLY_FINISH | WI_QUIRK_HELD_EVENTS},
+       clFinish waits for what it flushes itself, an event for what was flushed before, too */
+    {"rusticl", "", "", WI_QUIRK_LOOSE_EDGES | WI_QUIRK_EARLY_FINISH},
     {"oclgrind", "", "", WI_QUIRK_NO_CLBLAST},
     /* github.com/intel/compute-runtime/issues/627; not their runtime for processors */
     {"intel(r) opencl graphics", "", "", WI_QUIRK_LARGE_FLAG},
@@ -98,7 +98,6 @@ const char *wi_quirk_text(unsigned quirk) {
     case WI_QUIRK_GROUP_SIZES: return "compiles a kernel again for each work-group size";
     case WI_QUIRK_SLOW_HEADER: return "parses a header of all built-in functions for each program";
     case WI_QUIRK_KERNEL_COPIES: return "would compile each kernel three times: Weft prevents this";
-    case WI_QUIRK_HELD_EVENTS: return "does not report whether a launch has started";
     case WI_QUIRK_SINGLE_ITEMS: return "computes loops with barriers wrongly in work-groups of one work-item";
     case WI_QUIRK_EARLY_FINISH: return "returns from clFinish before the flushed work has finished";
     case WI_QUIRK_UNOPTIMISED_HALF:

@@ -22,8 +22,7 @@ enum {
     WI_QUIRK_TURNING_WAIT = 1 << 12, /* calls that wait turn round */
     WI_QUIRK_KERNEL_COPIES =
         1 << 13, /* compiles a kernel three times: alone, and as a part of two functions that call it */
-    WI_QUIRK_HELD_EVENTS = 1 << 14,  /* to ask for the state of a launch that runs waits for its end */
-    WI_QUIRK_SINGLE_ITEMS = 1 << 15, /* computes loops with barriers wrongly in groups of one item */
+    WI_QUIRK_SINGLE_ITEMS = 1 << 14, /* computes loops with barriers wrongly in groups of one item */
 };
 
 #define WI_OPTION_UNOPTIMISED "-cl-opt-disable"

@@ -3,13 +3,6 @@
 #include "cl/capabilities.h"
 #include "cl/device_list.h"
 #include "cl/driver.h"
-#include "cl/launch.h"
-#include "cl/pending.h"
-#include "cl/waiting.h"
-#include <math.h>
-
-/* Seconds at most for something small, which tells whether the device computes. */
-static const double longest_check = 30.0;
 
 weft_status wi_trial_begin(wi_device *device, double seconds) {
     cl_int error = CL_SUCCESS;
@@ -45,21 +38,5 @@ bool wi_trial_end(wi_device *device, double seconds) {
     clReleaseCommandQueue(own);
     wi_driver_unlock();
     if (hung) check_that_it_computes(device, seconds);
-    return hung;
-}
-
-weft_status wi_trial_begin_first(wi_device *device, bool *begun) {
-    *begun = false;
-    if (wi_pending_first_limit(device) <= 0.0 || device->trial.usual || device->trial.limit > 0.0)
-        return WEFT_OK;
-    WI_TRY(wi_queue_finish(device));
-    WI_TRY(wi_trial_begin(device, wi_pending_first_limit(device)));
-    *begun = true;
-    return WEFT_OK;
-}
-
-bool wi_trial_end_first(wi_device *device, const char *name) {
-    const bool hung = wi_trial_end(device, fmin(wi_pending_first_limit(device), longest_check));
-    if (hung) wi_note_hung(device, "%s", name);
     return hung;
 }

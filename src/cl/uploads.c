@@ -66,9 +66,6 @@ static weft_status flush(wi_device *device) {
 
 /* Waiting may ask for the events' states alone, which begins nothing. */
 static weft_status wait_for(wi_device *device, cl_uint count, const cl_event *events) {
-    if (device->trial.hangs)
-        WI_FAIL(WEFT_ERROR_OPENCL,
-            "data cannot be copied to the device because an earlier kernel does not finish");
     WI_TRY(flush(device));
     return wi_wait_for_events(device, count, events, "waiting for data that is copied to the device");
 }
@@ -77,8 +74,7 @@ static weft_status wait_for(wi_device *device, cl_uint count, const cl_event *ev
 static weft_status retire(wi_device *device, cl_uint count) {
     wi_uploads *const uploads = device->uploads;
     weft_status status = count > 0 ? wait_for(device, count, uploads->pending) : WEFT_OK;
-    for (cl_uint i = 0; i < count && status != WEFT_OK && !device->trial.hangs; i++)
-        (void)clWaitForEvents(1, &uploads->pending[i]);
+    for (cl_uint i = 0; i < count && status != WEFT_OK; i++) (void)clWaitForEvents(1, &uploads->pending[i]);
     for (cl_uint i = 0; i < count; i++) clReleaseEvent(uploads->pending[i]);
     for (cl_uint i = count; i < uploads->count; i++) uploads->pending[i - count] = uploads->pending[i];
     uploads->count -= count;
@@ -140,7 +136,7 @@ weft_status wi_upload(
 static bool ends(wi_device *device) {
     char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
-    (void)wi_wait_for_queue(device, device->uploads->queue, "waiting for pinned memory");
+    (void)wi_wait_for_queue(device, device->uploads->queue);
     wi_error_restore(error);
     return !device->trial.hangs;
 }

@@ -5,7 +5,6 @@
 #include "cl/kernel_source.h"
 #include "cl/program.h"
 #include "cl/quirks.h"
-#include "cl/trial.h"
 #include "kernels/contraction_case.h"
 #include "kernels/kernel_op_case.h"
 #include "kernels/product/gemm_product.h"
@@ -234,15 +233,6 @@ static void test_it(self_test *test, const wi_op *op, const wi_kernel_site *site
     if (!wi_is_lack_of_memory(status)) wi_findings_add(test->device, name, *test->fault ? test->fault : NULL);
 }
 
-/* Where the device computes nothing, nothing is found. */
-static void test_in_trial(self_test *test, const wi_op *op, const wi_kernel_site *site, const char *name) {
-    wi_device *const device = test->device;
-    bool begun;
-    (void)wi_trial_begin_first(device, &begun); /* without a queue for it, there is none */
-    if (!device->trial.hangs) test_it(test, op, site, name);
-    if (begun) (void)wi_trial_end_first(device, name);
-}
-
 static bool ask(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
     const wi_op *op, const wi_kernel_site *site) {
     char name[WI_SELF_TEST_NAME], error[WI_ERROR_LINE];
@@ -250,7 +240,7 @@ static bool ask(wi_device *device, const wi_implementation *implementation, cons
     if (wi_self_test_name(name, device, implementation, variant, op, site) &&
         !wi_findings_find(device, name)) {
         self_test test = {.device = device, .implementation = implementation, .variant = variant};
-        test_in_trial(&test, op, site, name);
+        test_it(&test, op, site, name);
     }
     wi_finding *const finding = wi_findings_find(device, name);
     const bool failed = finding && finding->fault;

@@ -2,7 +2,6 @@
 #include "plan/background.h"
 #include "cl/choices.h"
 #include "cl/trial.h"
-#include "cl/waiting.h"
 #include "plan/compiled_plan.h"
 #include "plan/tune_plan.h"
 #include <math.h>
@@ -123,7 +122,6 @@ static void leave_hung(wi_background *b) {
     wi_log_line(device->host.log, WEFT_LOG_WARNING,
         "tuning between runs has stopped: kernel %s at site '%s' did not finish within %g seconds", b->tried,
         b->site->name, b->limit);
-    wi_note_hung(device, "%s at %s", b->tried, b->site->name);
     device->tuning_share = 0.0;
     b->site->ended = b->ended = true;
 }

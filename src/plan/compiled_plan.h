@@ -4,12 +4,11 @@
  *   transfer.c       copies between host and device, and the embedder's memory
  *   after.c          assignments after all others
  *   background.c     tuning between runs
- *   run.c            the step loop; faults.c: what kernels report; overflow.c: what loss scaling does; hung.c: launches that do not end
+ *   run.c            the step loop; faults.c: what kernels report; overflow.c: what loss scaling does
  *   describe.c       as text and JSON; profile.c, profile_text.c: a run with the device's times */
 #ifndef WI_COMPILED_PLAN_H
 #define WI_COMPILED_PLAN_H
 
-#include "cl/pending.h"
 #include "plan/background.h"
 #include "plan/dump.h"
 #include <weft/plan.h>
@@ -37,7 +36,6 @@ struct weft_plan {
     bool inputs_known;            /* each input has been written, or is the embedder's memory */
     weft_plan *after;             /* runs behind each run (after.h); NULL: nothing does */
     wi_background *background;    /* tunes between runs; NULL: nobody asks */
-    wi_pending_owner owner;       /* of its launches (hung.c) */
     struct wi_profiler *profiler; /* notes what is enqueued; NULL: nobody asks */
     size_t run_count;
     size_t fixed_launches; /* not among info.launches */
@@ -59,12 +57,8 @@ weft_status wi_plan_compile(weft_plan *plan);
 weft_status wi_plan_begin_run(weft_plan *plan);
 /* Enqueues every launch. */
 weft_status wi_plan_walk(weft_plan *plan);
-/* The current error, as that of a run's step. */
-weft_status wi_plan_name_step(const weft_plan *plan, const wi_run *run, weft_status status);
-/* Fails where a device computes nothing any more: planning would take its kernels for wrong. */
+/* Fails where a device computes nothing any more: planning would take its kernels for wrong, and copies would never end. */
 weft_status wi_plan_check_devices(const weft_plan *plan);
-/* Notes a launch that was enqueued, whose event is taken, where waits have a limit (cl/pending.h). */
-weft_status wi_plan_note_launch(weft_plan *plan, const wi_plan_launch *launch, cl_event event);
 /* Waits for all devices, after an error too. */
 weft_status wi_plan_finish_queues(const weft_plan *plan);
 /* Fails with the line of the first fault that a run has noted since the last call, and forgets it. */

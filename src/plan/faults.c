@@ -40,7 +40,7 @@ static weft_status check_device(weft_plan *plan, int index) {
     for (int first = 0; first < count_all && status == WEFT_OK; first += FAULTS_READ) {
         cl_int slots[FAULTS_READ];
         const int left = count_all - first, count = left < FAULTS_READ ? left : FAULTS_READ;
-        WI_TRY(wi_wait_for_queue(device, device->queue, "reading whether inputs are out of range"));
+        WI_TRY(wi_wait_for_queue(device, device->queue));
         WI_CL(
             clEnqueueReadBuffer(device->queue, at.memory, CL_TRUE, at.offset + (size_t)first * sizeof(cl_int),
                 (size_t)count * sizeof(cl_int), slots, 0, NULL, NULL),

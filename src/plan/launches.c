@@ -208,7 +208,6 @@ static weft_status launch_bundle(wi_launches *l, const wi_run *run, const wi_bun
     wi_launch *launch = &b.launch->launch;
     snprintf(suffix, sizeof suffix, "%s_bundle", kernel->suffix);
     WI_TRY(make_kernel(l, bundle->piece, suffix, b.launch));
-    b.launch->bundle = bundle;
     wi_bind_bundle(&b, wi_bundle_rows(l->schedule, bundle, number), bundle->count, &buffers);
     launch->dimensions = kernel->dimensions;
     for (int i = 0; i < 3; i++) launch->global[i] = launch->local[i] = kernel->local[i];

@@ -67,9 +67,8 @@ typedef struct wi_plan_launch {
     wi_launch launch; /* no kernel: a library's product, or a transfer */
     wi_device *device;
     const wi_run *run;
-    const wi_bundle *bundle; /* whose steps share the launch; NULL: it is the run's alone */
-    bool is_fixed;           /* runs once, and again after a variable was written */
-    bool first_use;          /* of a kernel that was compiled for this plan: some drivers compile it here */
+    bool is_fixed;  /* runs once, and again after a variable was written */
+    bool first_use; /* of a kernel that was compiled for this plan: some drivers compile it here */
     int argument_count;
     wi_bound_argument *changing; /* SCALAR, DRAWS and ITERATION */
     int changing_count;

@@ -24,7 +24,6 @@ static void plan_destroy(weft_plan *plan) {
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
     finish_for_good(plan);
     weft_plan_release(plan->after);
-    for (int d = 0; d < plan->request.devices.count; d++) wi_pending_clear(plan->request.devices.of[d]);
     wi_background_clear(plan->background, plan);
     wi_launches_clear(&plan->launches);
     wi_plan_memory_clear(&plan->memory);
@@ -190,7 +189,6 @@ static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     WI_TRY(wi_forced_check());
     WI_TRY(make_steps(plan));
     tell_of_training(plan);
-    WI_TRY(wi_plan_check_devices(plan)); /* beside a kernel that hangs in its self-test */
     WI_TRY(materialise(plan, options->memory_limit));
     WI_TRY(finish(plan, WI_PASS_MATERIALISE));
     WI_TRY(finish(plan, WI_PASS_MEMORY));

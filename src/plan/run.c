@@ -3,6 +3,7 @@
 #include "cl/device_progress.h"
 #include "cl/driver.h"
 #include "cl/quirks.h"
+#include "cl/waiting.h"
 #include "plan/profiler.h"
 
 static float scalar_value(weft_graph *graph, int index) {
@@ -69,7 +70,7 @@ static weft_status enqueue(
 }
 
 /* Only the plan knows which step a kernel or a copy belongs to. */
-weft_status wi_plan_name_step(const weft_plan *plan, const wi_run *run, weft_status status) {
+static weft_status name_step(const weft_plan *plan, const wi_run *run, weft_status status) {
     char error[1024];
     wi_text ops;
     wi_error_save(error, sizeof error);
@@ -84,12 +85,10 @@ weft_status wi_plan_name_step(const weft_plan *plan, const wi_run *run, weft_sta
 static weft_status run_portion(
     weft_plan *plan, const wi_plan_launch *launch, int portion, int64_t iteration) {
     wi_profiled *const noted = plan->profiler ? wi_profiler_next(plan->profiler, launch) : NULL;
-    cl_event pending = NULL;
-    cl_event *const event = noted ? &noted->event : launch->device->pending ? &pending : NULL;
-    const weft_status status = enqueue(plan, launch, portion, iteration, event);
-    if (status != WEFT_OK) return wi_plan_name_step(plan, launch->run, status);
+    const weft_status status = enqueue(plan, launch, portion, iteration, noted ? &noted->event : NULL);
+    if (status != WEFT_OK) return name_step(plan, launch->run, status);
     if (noted) noted->end = wi_clock_seconds();
-    return pending ? wi_plan_note_launch(plan, launch, pending) : WEFT_OK;
+    return WEFT_OK;
 }
 
 static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t iteration) {
@@ -153,6 +152,12 @@ weft_status wi_plan_finish_queues(const weft_plan *plan) {
             finish_queue(plan->request.devices.of[d]);
     }
     return status;
+}
+
+weft_status wi_plan_check_devices(const weft_plan *plan) {
+    for (int d = 0; d < plan->request.devices.count; d++)
+        WI_TRY(wi_check_computing(plan->request.devices.of[d]));
+    return WEFT_OK;
 }
 
 static weft_status check_inputs(weft_plan *plan) {
@@ -238,8 +243,6 @@ weft_status wi_plan_walk(weft_plan *plan) {
     const uint64_t writes = count_writes(plan);
     plan->fixed_is_known = false;
     WI_TRY(walk_new(plan, skips));
-    for (int d = 0; d < plan->request.devices.count; d++)
-        WI_TRY(wi_pending_end_run(plan->request.devices.of[d]));
     for (int d = 0; d < plan->request.devices.count; d++) WI_TRY(wi_queue_flush(plan->request.devices.of[d]));
     plan->fixed_is_known = true;
     plan->fixed_writes = writes;

@@ -186,7 +186,7 @@ static weft_status write_part(
     } else {
         size_t offset;
         const cl_mem memory = memory_of(plan, value, &offset);
-        if (wait) WI_TRY(wi_wait_for_queue(device_of(plan, value), queue_of(plan, value), "weft_plan_write"));
+        if (wait) WI_TRY(wi_wait_for_queue(device_of(plan, value), queue_of(plan, value)));
         WI_CL(clEnqueueWriteBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
             "clEnqueueWriteBuffer");
     }
@@ -200,6 +200,7 @@ static weft_status write_input(
     const char *from = data;
     size_t own;
     WI_TRY(check_host(plan, "weft_plan_write", input, false, data, bytes));
+    WI_TRY(wi_plan_check_devices(plan));
     for (size_t i = 0; find_part(plan, input, false, i, &value, &own); i++, from += own)
         if (value) WI_TRY(write_part(plan, value, from, own, wait));
     return WEFT_OK;
@@ -217,7 +218,7 @@ static weft_status read_part(
     const weft_plan *plan, const wi_value *value, void *data, size_t bytes, cl_bool wait) {
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
-    if (wait) WI_TRY(wi_wait_for_queue(device_of(plan, value), queue_of(plan, value), "weft_plan_read"));
+    if (wait) WI_TRY(wi_wait_for_queue(device_of(plan, value), queue_of(plan, value)));
     return wi_cl_check(
         clEnqueueReadBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueReadBuffer");
@@ -228,6 +229,7 @@ static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data,
     char *to = data;
     size_t own;
     WI_TRY(check_host(plan, "weft_plan_read", output, true, data, bytes));
+    WI_TRY(wi_plan_check_devices(plan));
     for (size_t i = 0; find_part(plan, output, true, i, &value, &own); i++, to += own)
         WI_TRY(read_part(plan, value, to, own, wait));
     return WEFT_OK;

@@ -15,7 +15,8 @@ typedef struct tuned_step {
     double seconds; /* estimated */
 } tuned_step;
 
-bool wi_step_may_be_tuned(const wi_partition *p, const wi_step *step) {
+/* Has the step, of the plan's first device, a site that may have a choice? */
+static bool may_be_tuned(const wi_partition *p, const wi_step *step) {
     const wi_op *const op = p->values[step->members[0]].node->op;
     return step->selection && step->device == 0 &&
            ((step->kind == WI_STEP_PRODUCT && !step->by_segments) || op == &wi_op_conv_weight);
@@ -33,7 +34,7 @@ static weft_status list_steps(const weft_plan *plan, tuned_step **steps, size_t 
     *steps = wi_allocate_array(plan->request.context->allocator, p->step_count + 1, sizeof **steps);
     if (!*steps) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < p->step_count; i++) {
-        if (wi_step_may_be_tuned(p, p->steps[i]))
+        if (may_be_tuned(p, p->steps[i]))
             (*steps)[(*count)++] = (tuned_step){p->steps[i], plan->schedule.of[i].seconds};
     }
     qsort(*steps, *count, sizeof **steps, more_first);
@@ -137,7 +138,7 @@ bool wi_plan_has_other_choices(const weft_plan *plan, wi_tuner *tuner) {
     char name[WI_SITE_NAME], kernel[WI_KERNEL_NAME];
     wi_choice own = {.site = name, .kernel = kernel};
     for (size_t i = 0; i < p->step_count; i++) {
-        if (wi_step_may_be_tuned(p, p->steps[i]) && other_choice(p, p->steps[i], tuner, &own)) return true;
+        if (may_be_tuned(p, p->steps[i]) && other_choice(p, p->steps[i], tuner, &own)) return true;
     }
     return false;
 }
@@ -148,7 +149,7 @@ static weft_status keep_own(const wi_partition *p, wi_tuner *tuner) {
     wi_choice own = {.site = name, .kernel = kernel};
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_choice *const other =
-            wi_step_may_be_tuned(p, p->steps[i]) ? other_choice(p, p->steps[i], tuner, &own) : NULL;
+            may_be_tuned(p, p->steps[i]) ? other_choice(p, p->steps[i], tuner, &own) : NULL;
         if (!other) continue;
         own.seconds = own.usual = other->usual;
         WI_TRY(wi_choices_set(tuner->device, &own));

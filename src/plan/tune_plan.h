@@ -6,10 +6,6 @@
 #include <weft/plan.h>
 
 struct wi_step;
-struct wi_partition;
-
-/* Has the step, of the plan's first device, a site that may have a choice? */
-bool wi_step_may_be_tuned(const struct wi_partition *p, const struct wi_step *step);
 
 /* Has tuning made a choice for the site of that name? */
 bool wi_tuner_has_choice(const wi_tuner *tuner, const char *site);

@@ -296,15 +296,11 @@ weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *datase
     return WEFT_OK;
 }
 
-weft_status wi_feed_write(
-    const wi_feed *feed, weft_plan *plan, const void *const *columns, size_t examples, bool wait) {
+weft_status wi_feed_write(const wi_feed *feed, weft_plan *plan, const void *const *columns, size_t examples) {
     for (size_t i = 0; i < feed->count; i++) {
         const wi_feed_input *const input = &feed->inputs[i];
         if (input->column == SIZE_MAX) continue;
-        const void *const data = columns[input->column];
-        const size_t bytes = examples * input->bytes;
-        WI_TRY(wait ? weft_plan_write(plan, input->tensor, data, bytes)
-                    : weft_plan_write_async(plan, input->tensor, data, bytes));
+        WI_TRY(weft_plan_write_async(plan, input->tensor, columns[input->column], examples * input->bytes));
     }
     return WEFT_OK;
 }

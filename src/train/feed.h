@@ -49,8 +49,7 @@ weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples);
 /* Every label of the dataset lies in its range, or an error that names the first that does not. */
 weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset);
 /* Enqueues the copies of all inputs; columns[i] holds `examples` examples and stays valid until
- * weft_plan_wait. wait: they are copied when this returns. */
-weft_status wi_feed_write(
-    const wi_feed *feed, weft_plan *plan, const void *const *columns, size_t examples, bool wait);
+ * weft_plan_wait. */
+weft_status wi_feed_write(const wi_feed *feed, weft_plan *plan, const void *const *columns, size_t examples);
 
 #endif

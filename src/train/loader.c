@@ -17,7 +17,6 @@
 #include "base/splitmix.h"
 #include "cl/context.h"
 #include "cl/uploads.h"
-#include "cl/waiting.h"
 #include "graph/length.h"
 #include "train/dataset.h"
 #include <string.h>
@@ -335,12 +334,11 @@ void weft_loader_release(weft_loader *loader) {
     destroy_locks(loader);
     weft_dataset *const dataset = loader->dataset;
     const weft_allocator *const allocator = loader->allocator;
-    wi_device *const device = wi_context_device(dataset->context);
     wi_release(allocator, loader->order);
     wi_release(allocator, loader->offsets);
     wi_release(allocator, loader->left);
-    if (!loader->pinned.data) wi_leave_to_device(device, allocator, loader->storage);
-    wi_pinned_release(&loader->pinned, device);
+    if (!loader->pinned.data) wi_release(allocator, loader->storage);
+    wi_pinned_release(&loader->pinned, wi_context_device(dataset->context));
     wi_release(allocator, loader);
     weft_dataset_release(dataset);
 }

@@ -1,7 +1,5 @@
 /* The loop over a dataset (contract in pass.h). */
 #include "train/pass.h"
-#include "cl/context.h"
-#include "cl/waiting.h"
 #include "ops/loss_scale.h"
 #include "train/recode.h"
 #include <math.h>
@@ -39,10 +37,9 @@ weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const w
 }
 
 static void forget_dataset(wi_pass *pass) {
-    if (pass->dataset)
-        wi_leave_to_device(wi_context_device(pass->dataset->context), pass->allocator, pass->measured);
     weft_loader_release(pass->loader);
     weft_dataset_release(pass->dataset);
+    wi_release(pass->allocator, pass->measured);
     pass->loader = NULL;
     pass->dataset = NULL;
     pass->given = NULL;
@@ -226,7 +223,7 @@ static weft_status enqueue_step(
     const size_t step = pass->pending++;
     wi_record *const record = &pass->records[step];
     *record = (wi_record){.examples = examples, .rate = NAN, .judged = WI_UPDATE_IS_LATER};
-    WI_TRY(wi_feed_write(&pass->feed, plan, columns, examples, false));
+    WI_TRY(wi_feed_write(&pass->feed, plan, columns, examples));
     WI_TRY(run_plan(pass, plan, columns, record, hooks));
     WI_TRY(read_scaling(pass, record));
     if (!record->measured) return WEFT_OK;

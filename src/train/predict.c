@@ -1,6 +1,5 @@
 /* Inference on a batch of any size. The plans are kept with the graph, the least recently used makes room;
  * they do not hold the graph themselves, since it holds them. */
-#include "cl/context.h"
 #include "graph/nodes.h"
 #include "plan/compiled_plan.h"
 #include "train/feed.h"
@@ -144,9 +143,7 @@ weft_status weft_predict_all(const weft_prediction *outputs, size_t output_count
     if (status == WEFT_OK) status = get_cache(&cache, graph);
     w.length = feed.length;
     if (status == WEFT_OK) status = get_plan(&plan, cache, &w);
-    /* Where waits may end early, no copy may come later than this call. */
-    const bool waits = wi_context_device(graph->context)->pending != NULL;
-    if (status == WEFT_OK) status = wi_feed_write(&feed, plan, columns, batch, waits);
+    if (status == WEFT_OK) status = wi_feed_write(&feed, plan, columns, batch);
     if (status == WEFT_OK) status = run(plan, outputs, output_count);
     if (status != WEFT_OK && plan) wait_after_failure(plan);
     wi_feed_clear(&feed);

@@ -3,7 +3,6 @@
 #include "base/options.h"
 #include "base/platform.h"
 #include "cl/context.h"
-#include "cl/waiting.h"
 #include "graph/attempt.h"
 #include "graph/length.h"
 #include "ops/prediction_form.h"
@@ -299,7 +298,7 @@ void weft_trainer_release(weft_trainer *trainer) {
     weft_dataset_release(trainer->options.validation);
     weft_graph_release(trainer->graph);
     wi_release(context->allocator, trainer->times);
-    wi_leave_to_device(wi_context_device(context), context->allocator, trainer); /* its records are read to */
+    wi_release(context->allocator, trainer);
     weft_context_release(context);
 }
 

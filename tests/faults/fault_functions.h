@@ -32,7 +32,6 @@
     row(clCreateBuffer, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_INVALID_BUFFER_SIZE, \
         CL_INVALID_HOST_PTR, CL_MEM_OBJECT_ALLOCATION_FAILURE, RESOURCES) \
     row(clRetainMemObject, false, CL_INVALID_MEM_OBJECT, RESOURCES) \
-    row(clRetainEvent, false, CL_INVALID_EVENT, RESOURCES) \
     row(clReleaseMemObject, false, CL_INVALID_MEM_OBJECT, RESOURCES) \
     row(clSetMemObjectDestructorCallback, false, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, RESOURCES) \
     row(clGetMemObjectInfo, false, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, RESOURCES) \
@@ -54,7 +53,6 @@
     row(clWaitForEvents, false, CL_INVALID_VALUE, CL_INVALID_CONTEXT, CL_INVALID_EVENT, \
         CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, LOST, RESOURCES) \
     row(clGetEventInfo, false, CL_INVALID_VALUE, CL_INVALID_EVENT, LOST, RESOURCES) \
-    row(clSetEventCallback, false, CL_INVALID_VALUE, CL_INVALID_EVENT, RESOURCES) \
     row(clReleaseEvent, false, CL_INVALID_EVENT, RESOURCES) \
     row(clGetEventProfilingInfo, false, CL_PROFILING_INFO_NOT_AVAILABLE, CL_INVALID_VALUE, CL_INVALID_EVENT, \
         RESOURCES) \

@@ -27,7 +27,7 @@ static struct {
     atomic_size_t function; /* that is to fail */
     atomic_long remaining;  /* calls until then; 0: none */
     atomic_int error;
-    atomic_bool later, hit, quiet;
+    atomic_bool later, hit;
     atomic_int pending; /* what the next call that waits returns */
     _Atomic(cl_program) unbuilt;
     _Atomic(cl_event) hung;              /* what a command waits for that hangs */
@@ -49,17 +49,12 @@ EXPORT void fault_layer_arm(size_t function, long nth, cl_int error, bool later)
     for (int i = 0; i < COUNT; i++) atomic_store(&layer.calls[i], 0);
     atomic_store(&layer.hit, false);
     atomic_store(&layer.pending, CL_SUCCESS);
-    atomic_store(&layer.quiet, false);
     atomic_store(&layer.unbuilt, NULL);
     for (int i = 0; i < MOST_ENDED; i++) atomic_store(&layer.ended[i], NULL);
     atomic_store(&layer.function, function);
     atomic_store(&layer.error, error);
     atomic_store(&layer.later, later);
     atomic_store(&layer.remaining, nth);
-}
-
-EXPORT void fault_layer_keep_quiet(void) {
-    atomic_store(&layer.quiet, true);
 }
 
 EXPORT bool fault_layer_hit(void) {
@@ -161,9 +156,6 @@ PLAIN(clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void 
     (kernel, index, size, value))
 PLAIN(clSetMemObjectDestructorCallback,
     (cl_mem memory, void(CL_CALLBACK *notify)(cl_mem, void *), void *user), (memory, notify, user))
-PLAIN(clSetEventCallback,
-    (cl_event event, cl_int state, void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *user),
-    (event, state, notify, user))
 PLAIN(clFlush, (cl_command_queue queue), (queue))
 
 static cl_int CL_API_CALL own_clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
@@ -270,7 +262,6 @@ CREATES(cl_kernel, clCreateKernel, KERNELS, (cl_program program, const char *nam
 RETAINS(cl_context, clRetainContext, CONTEXTS)
 RETAINS(cl_command_queue, clRetainCommandQueue, QUEUES)
 RETAINS(cl_mem, clRetainMemObject, BUFFERS)
-RETAINS(cl_event, clRetainEvent, EVENTS)
 RELEASES(cl_context, clReleaseContext, CONTEXTS)
 RELEASES(cl_command_queue, clReleaseCommandQueue, QUEUES)
 RELEASES(cl_mem, clReleaseMemObject, BUFFERS)
@@ -306,7 +297,7 @@ static cl_event ended_event(cl_command_queue queue, cl_int error) {
 /* The command is dropped. A blocking one knows so at once. */
 static cl_int drop(cl_command_queue queue, bool blocking, cl_int error, cl_event *event) {
     if (!atomic_load(&layer.later) || blocking) return error;
-    if (!atomic_load(&layer.quiet)) atomic_store(&layer.pending, error);
+    atomic_store(&layer.pending, error);
     if (!event) return CL_SUCCESS;
     depth++;
     *event = ended_event(queue, error);

@@ -22,8 +22,6 @@ size_t fault_layer_functions(const fault_function **functions);
  * is dropped, its event (if one was asked for) has the error, and so has the next call that waits for the queue. */
 void fault_layer_arm(size_t function, long nth, cl_int error, bool later);
 #define FAULT_HANGS (-100000)
-/* Until the layer is armed anew: with `later`, nobody but the event has the error. */
-void fault_layer_keep_quiet(void);
 bool fault_layer_hit(void);
 /* Ends what hangs. With `later`, all calls after the nth one hang, too. */
 void fault_layer_end_hung(void);
