@@ -55,18 +55,24 @@ static void check_values(
     float x[BATCH * FREE_WIDTH], distances[FREE_RESULTS];
     const int32_t tokens[BATCH] = {3, 4}, lengths[BATCH] = {0, 0}, ones[BATCH] = {1, 1};
     weft_tensor *outputs[FREE_RESULTS];
+    size_t which[FREE_RESULTS], count = 0;
     weft_plan *plan = NULL;
+    for (size_t i = 0; i < given->count; i++) { /* equal nodes have equal values */
+        if (free_other_node(fixed->graph, &given->of[i], &direct->of[i], 1, BATCH)) continue;
+        which[count] = i;
+        outputs[count++] = distance(given->of[i], direct->of[i]);
+    }
+    if (count == 0) return;
     for (int i = 0; i < BATCH * FREE_WIDTH; i++) x[i] = (float)(i * i % 7 - 3) * 0.25f + 0.1f;
-    for (size_t i = 0; i < given->count; i++) outputs[i] = distance(given->of[i], direct->of[i]);
-    assert_weft_ok(weft_plan_create(&plan, outputs, given->count, &options));
+    assert_weft_ok(weft_plan_create(&plan, outputs, count, &options));
     (void)weft_plan_write(plan, fixed->x, x, sizeof x); /* what does not depend on it has no input of it */
     (void)weft_plan_write(plan, fixed->tokens, tokens, sizeof tokens);
     (void)weft_plan_write(plan, fixed->lengths, n->takes_places ? lengths : ones, sizeof lengths);
     assert_weft_ok(weft_plan_run(plan));
-    for (size_t i = 0; i < given->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         assert_weft_ok(weft_plan_read(plan, outputs[i], &distances[i], sizeof *distances));
         if (distances[i] <= 2e-5f) continue;
-        print_error("%s: result %d differs by %g\n", n->name, (int)i, (double)distances[i]);
+        print_error("%s: result %zu differs by %g\n", n->name, which[i], (double)distances[i]);
         fail();
     }
     weft_plan_release(plan);

@@ -1,7 +1,7 @@
 /* A batch in which no label counts leaves everything as it is, whatever the optimizer and the precision: the steps after
  * it are those of a training that never saw it. Windows of accumulation divide by the runs that count in them, and end
  * where weft_accumulation_end says. */
-/* test slow */
+/* test once slow */
 #include "support/fixture.h"
 #include <math.h>
 #include <stdlib.h>
@@ -149,11 +149,12 @@ static weft_optimizer rule_of(int i) {
 }
 
 static void check_rules(weft_precision precision) {
-    for (int i = 0; rule_of(i).kind; i++)
-        for (int made = BY_MINIMIZE; made <= BY_STEP; made++) {
-            const training t = {class_loss, precision, rule_of(i), (made_by)made};
-            assert_unseen(&t, precision == WEFT_PRECISION_F32 ? 4e-6f : 1e-4f, "a rule");
-        }
+    for (int i = 0; rule_of(i).kind; i++) {
+        const made_by made =
+            (i + (int)precision) % 2 ? BY_STEP : BY_MINIMIZE; /* each rule is made both ways */
+        const training t = {class_loss, precision, rule_of(i), made};
+        assert_unseen(&t, precision == WEFT_PRECISION_F32 ? 4e-6f : 1e-4f, "a rule");
+    }
 }
 
 static void test_rules(void **state) {
@@ -262,12 +263,14 @@ static weft_optimizer accumulating(weft_optimizer rule, uint32_t runs) {
     return rule;
 }
 
-/* Windows of three runs, of which some do not count: the update is by the mean of the others. */
+/* Windows of three runs, of which some do not count: the update is by the mean of the others. Of 16 bits some rules stand for all:
+ * sums of a window are f32 whatever the precision. */
 static void test_windows(void **state) {
     (void)state;
     static const weft_precision precisions[] = {WEFT_PRECISION_F32, WEFT_PRECISION_BF16, WEFT_PRECISION_F16};
     for (int p = 0; p < 3; p++)
         for (int i = 0; rule_of(i).kind; i++) {
+            if (p && i % 3 != p) continue;
             const float allowed = p ? 1e-4f : 4e-6f;
             const training three = {class_loss, precisions[p], accumulating(rule_of(i), 3), BY_MINIMIZE},
                            two = {class_loss, precisions[p], accumulating(rule_of(i), 2), BY_STEP};

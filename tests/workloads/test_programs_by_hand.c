@@ -9,8 +9,19 @@
 
 enum { SEED = 5, DRAWN = 12, EVERY = 16 }; /* those programs depend on no others */
 
-static weft_context *context_of_seed(void) {
-    return test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .seed = SEED});
+/* One for all: each program has a graph, and random numbers begin with the graph. */
+static weft_context *context;
+
+static int open_context(void **state) {
+    (void)state;
+    context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .seed = SEED});
+    return 0;
+}
+
+static int close_context(void **state) {
+    (void)state;
+    weft_context_release(context);
+    return 0;
 }
 
 /* ---- programs by hand ---- */
@@ -48,12 +59,10 @@ static oracle_call uniform_of(int64_t rows, int64_t columns) {
 }
 
 static program_result run(const program *p) {
-    weft_context *const context = context_of_seed();
     program_result result;
     const f64_mark mark = f64_pool_mark();
     program_run(p, context, &result);
     f64_pool_release(mark);
-    weft_context_release(context);
     return result;
 }
 
@@ -168,7 +177,6 @@ static void test_streams_of_a_smaller_program(void **state) {
     (void)state;
     oracle_op wrong = *oracle_find("uniform");
     wrong.evaluate = evaluate_wrong;
-    weft_context *const context = context_of_seed();
     const f64_mark mark = f64_pool_mark();
     program p = begin();
     add_call(&p, uniform_of(5, 7), WEFT_F32, true);
@@ -184,7 +192,6 @@ static void test_streams_of_a_smaller_program(void **state) {
     assert_ptr_equal(p.values[0].call.op, &wrong);
     assert_int_equal(p.values[0].call.draws, 0);
     f64_pool_release(mark);
-    weft_context_release(context);
 }
 
 /* ---- as text ---- */
@@ -360,5 +367,5 @@ int main(void) {
         cmocka_unit_test(test_rows_are_drawn),
         cmocka_unit_test(test_row_major_values),
     };
-    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+    return test_finish(cmocka_run_group_tests(tests, open_context, close_context));
 }

@@ -2,6 +2,7 @@
  * at the edges of float32. */
 /* test slow */
 /* test.{formats} format={} reduced */
+#include "cl/context.h"
 #include "support/op_case.h"
 
 #include <float.h>
@@ -78,7 +79,7 @@ static bool takes_i32(const row *r) {
 }
 
 /* Shapes, strides and broadcasts are the work of one mechanism: these ops of each kind prove it, the others
- * go through the shapes marked `all`. */
+ * go through the shapes marked `all` or `each`. */
 static bool is_thorough(const row *r) {
     static const char *const ops[] = {"neg", "exp", "add", "div", "where", "less", "logical_and"};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
@@ -100,7 +101,8 @@ typedef struct pattern {
     const char *name;
     int64_t dims[3][WEFT_MAX_RANK + 1];
     op_view views[3];
-    bool with_i32, all;
+    bool with_i32, all,
+        each; /* each: all ops where maps compute strided elements one by one, by other functions */
 } pattern;
 
 static const pattern patterns1[] = {
@@ -115,7 +117,7 @@ static const pattern patterns1[] = {
     {.name = "1000", .dims = {DIMS(1000)}},
     {.name = "a number", .dims = {{WEFT_END}}},
     {.name = "batch", .dims = {DIMS(WEFT_BATCH, 5)}},
-    {.name = "transposed", .dims = {DIMS(5, 7)}, .views = {OP_TRANSPOSED}, .all = true},
+    {.name = "transposed", .dims = {DIMS(5, 7)}, .views = {OP_TRANSPOSED}, .each = true},
     {.name = "reversed, rank 3", .dims = {DIMS(3, 4, 17)}, .views = {OP_REVERSED}},
     {.name = "sliced", .dims = {DIMS(WEFT_BATCH, 18)}, .views = {OP_SLICED}},
     {.name = "rank 8", .dims = {DIMS(2, 1, 3, 1, 2, 1, 1, 3)}},
@@ -134,7 +136,7 @@ static const pattern patterns2[] = {
     {.name = "whole and transposed",
         .dims = {DIMS(5, 7), DIMS(5, 7)},
         .views = {OP_WHOLE, OP_TRANSPOSED},
-        .all = true},
+        .each = true},
     {.name = "sliced and reversed",
         .dims = {DIMS(2, 3, 16), DIMS(2, 3, 16)},
         .views = {OP_SLICED, OP_REVERSED}},
@@ -188,10 +190,12 @@ static size_t make_cases(const row *r, op_case *cases) {
     const pattern *const patterns[] = {NULL, patterns1, patterns2, patterns3};
     const size_t counts[] = {0, sizeof patterns1 / sizeof patterns1[0],
         sizeof patterns2 / sizeof patterns2[0], sizeof patterns3 / sizeof patterns3[0]};
+    /* Reduced tests have the smallest cases of each op, and 257 elements are many. */
+    const bool each = wi_context_device(test_context())->profile.loops.map_elements > 1 || test_reduced();
     size_t count = 0;
     for (size_t i = 0; i < counts[arity(r)]; i++) {
         const pattern *const p = &patterns[arity(r)][i];
-        if (!p->all && !is_thorough(r)) continue;
+        if (!p->all && !(p->each && each) && !is_thorough(r)) continue;
         cases[count++] = make_case(r, p, is_logic(r) ? WEFT_BOOL : WEFT_F32);
         if (p->with_i32 && takes_i32(r)) cases[count++] = make_case(r, p, WEFT_I32);
     }
