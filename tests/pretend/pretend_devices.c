@@ -146,6 +146,7 @@ static const pretend_device devices[] = {
         .largest = 256 * MIB,
         .parameter = 1024,
         .plain = true},
+    {.name = "narrow_processor", .group = 64, .largest = 256 * KIB, .global = 64 * MIB},
     {.name = "tiny_processor", .group = 64, .largest = MIB, .global = 64 * MIB},
 };
 enum { DEVICES = sizeof devices / sizeof *devices };

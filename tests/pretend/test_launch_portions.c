@@ -62,6 +62,17 @@ static weft_plan *make_plan(weft_context *context, weft_tensor *outputs[]) {
     return plan;
 }
 
+/* Each portion is a launch of the profile. */
+static void assert_profiled(weft_plan *plan) {
+    weft_profile *profile = NULL;
+    weft_profile_info info;
+    pretend_layer_begin();
+    assert_ok(weft_profile_run(&profile, plan));
+    assert_ok(weft_profile_get_info(profile, &info));
+    assert_int_equal(info.launches, pretend_layer_record().launches + pretend_layer_record().copies);
+    weft_profile_release(profile);
+}
+
 static outcome train(const char *device, double longest) {
     outcome o = {.launches = 0};
     weft_tensor *outputs[1 + WEFT_MAX_UPDATES];
@@ -76,6 +87,7 @@ static outcome train(const char *device, double longest) {
     }
     o.launches = pretend_layer_record().launches + pretend_layer_record().copies;
     o.above = pretend_layer_record().above;
+    assert_profiled(plan);
     const size_t last = weft_graph_parameter_count(graph) - 1;
     assert_ok(weft_tensor_read(weft_graph_parameter(graph, 0), o.first, sizeof o.first));
     assert_ok(weft_tensor_read(weft_graph_parameter(graph, last), o.last, sizeof o.last));
@@ -101,25 +113,6 @@ static void portions_compute_the_same_bits(void **state) {
         assert_memory_equal(others[i]->first, whole.first, sizeof whole.first);
         assert_memory_equal(others[i]->last, whole.last, sizeof whole.last);
     }
-}
-
-/* Each portion is a launch of the profile, and their times add up to their step's. */
-static void portions_are_in_profiles(void **state) {
-    weft_tensor *outputs[1 + WEFT_MAX_UPDATES];
-    weft_profile *profile = NULL;
-    weft_profile_info info;
-    (void)state;
-    weft_context *const context = open_limited("groups64", 1e-9);
-    weft_plan *const plan = make_plan(context, outputs);
-    assert_ok(weft_plan_run(plan));
-    assert_ok(weft_plan_wait(plan));
-    pretend_layer_begin();
-    assert_ok(weft_profile_run(&profile, plan));
-    assert_ok(weft_profile_get_info(profile, &info));
-    assert_int_equal(info.launches, pretend_layer_record().launches + pretend_layer_record().copies);
-    weft_profile_release(profile);
-    weft_plan_release(plan);
-    weft_context_release(context);
 }
 
 /* ---- which devices ---- */
@@ -188,7 +181,6 @@ static void the_environment_says_it_too(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(portions_compute_the_same_bits),
-        cmocka_unit_test(portions_are_in_profiles),
         cmocka_unit_test(slow_devices_with_a_display_are_cut),
         cmocka_unit_test(the_environment_says_it_too),
     };

@@ -1,5 +1,6 @@
 /* Weights' gradients that share a launch where what they read is in more buffers than the launch has arguments for: in several launches,
  * with the same numbers as in one. */
+/* test optimised */
 #include "plan/bundles.h"
 #include "plan/compiled_plan.h"
 #include "pretended.h"

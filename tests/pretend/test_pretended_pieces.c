@@ -87,21 +87,17 @@ static const trained_network networks[] = {
 };
 static const trained_network *const on_processors = &networks[5];
 /* Those whose rows of results, or numbers of each row that the optimizer adds up, exceed 128 KiB. */
-static const trained_network *const with_long_rows[] = {&networks[0], &networks[1], &networks[6]};
-
-static void same_on_a_gpu(void **state) {
-    trained cut, whole;
-    assert_same_training(*state, "tiny", "largest256", &cut, &whole);
+static bool has_long_rows(const trained_network *n) {
+    return n == &networks[0] || n == &networks[1] || n == &networks[6];
 }
 
-static void same_in_small_buffers(void **state) {
-    trained cut, whole;
-    assert_same_training(*state, "buffers128", "largest256", &cut, &whole);
-}
-
-static void same_on_a_processor(void **state) {
-    trained cut, whole;
-    assert_same_training(*state, "tiny_processor", "processor", &cut, &whole);
+static void same_in_pieces(void **state) {
+    const trained_network *const n = *state;
+    const char *devices[3] = {"tiny"};
+    size_t count = 1;
+    if (has_long_rows(n)) devices[count++] = "buffers128";
+    if (n >= on_processors && !test_reduced()) devices[count++] = "tiny_processor";
+    assert_same_training(n, devices, count);
 }
 
 /* ---- reading, writing, copies and files ---- */
@@ -184,8 +180,7 @@ static void outputs_are_in_pieces(void **state) {
 
 int main(int argc, char **argv) {
     enum { NETWORKS = sizeof networks / sizeof *networks };
-    enum { WITH_LONG_ROWS = sizeof with_long_rows / sizeof *with_long_rows };
-    struct CMUnitTest tests[2 * NETWORKS + WITH_LONG_ROWS + 2] = {
+    struct CMUnitTest tests[NETWORKS + 2] = {
         SCRATCH_TEST(variables_are_whole_to_callers), cmocka_unit_test(outputs_are_in_pieces)};
     size_t count = 2;
     adam = weft_adam(0.01f);
@@ -194,14 +189,8 @@ int main(int argc, char **argv) {
     grouped = adam_of_groups();
     lamb = weft_lamb(0.01f, 0.01f);
     if (test_reduced()) printf("class cpu is left out: WEFT_TEST_REDUCED asks for the host's code\n");
-    for (const trained_network *n = networks; n < networks + NETWORKS; n++) {
-        tests[count++] = (struct CMUnitTest){n->name, same_on_a_gpu, NULL, NULL, (void *)n};
-        if (n >= on_processors && !test_reduced())
-            tests[count++] = (struct CMUnitTest){n->name, same_on_a_processor, NULL, NULL, (void *)n};
-    }
-    for (int i = 0; i < WITH_LONG_ROWS; i++)
-        tests[count++] = (struct CMUnitTest){
-            with_long_rows[i]->name, same_in_small_buffers, NULL, NULL, (void *)with_long_rows[i]};
+    for (const trained_network *n = networks; n < networks + NETWORKS; n++)
+        tests[count++] = (struct CMUnitTest){n->name, same_in_pieces, NULL, NULL, (void *)n};
     (void)argc;
     pretended_start(argv);
     return _cmocka_run_group_tests("pieces", tests, count, NULL, NULL);

@@ -1,14 +1,13 @@
 /* Cases that prove an op: its value and its gradients against float64 references.
  *
  * A case is an expression written twice: once with the library (build) and once with reference.h (reference).
- * A suite puts all its cases into one graph and computes all their outputs and gradients with one plan per
- * batch size, so that few programs are compiled; then every case is a test of its own:
+ * A suite puts all its cases into one graph and computes all their outputs and gradients with one plan, and
+ * those of the cases with a batch dimension with one plan for each further batch size, so that few programs
+ * are compiled; then every case is a test of its own:
  *
  *   value      each element within the error that the reference allows
  *   gradients  of sum(output · weights) for fixed random weights, with regard to each f32 input: in several
  *              random directions against the central difference of the reference in float64
- *
- * Batch dimensions are computed with several batch sizes from the same graph.
  *
  * With $WEFT_TEST_FORMAT (f16, bf16 or f64) inputs of f32 become inputs of that format, and what is allowed of
  * errors is the format's. */

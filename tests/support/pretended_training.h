@@ -13,22 +13,15 @@ typedef struct trained_network {
     const weft_optimizer *optimizer; /* NULL: SGD with momentum */
     weft_precision precision;        /* WEFT_PRECISION_F32 */
     const char *sparse;              /* the parameters that are updated by rows; NULL: none */
+    size_t buffer;                   /* bytes of the devices' largest; 0: 1 MiB */
     bool unlabelled;                 /* the loss reads no label */
+    bool micro_batches; /* the plans of these devices have several, and the parameters are whole */
 } trained_network;
 
 enum { TRAINED_STEPS = 2 };
 
-typedef struct trained {
-    float losses[TRAINED_STEPS], *parameters;
-    size_t
-        count; /* of the numbers of parameters, and behind them of their averages, where the optimizer keeps any */
-    pretend_record record;
-    weft_plan_info info;
-} trained;
-
-/* Asserts that losses and parameters are those of the device without the limit, that nothing was above a limit, and that a buffer
- * of the first device is 1 MiB at most, where the other's are larger. The records are there for what the caller asserts. */
-void assert_same_training(
-    const trained_network *n, const char *limited, const char *unlimited, trained *cut, trained *whole);
+/* Asserts that losses and parameters on each of these devices are those of a device of class gpu without the limit, that nothing was
+ * above a limit, and that a buffer of these devices is as large as their largest at most, where the other's are larger. */
+void assert_same_training(const trained_network *n, const char *const *limited, size_t count);
 
 #endif
