@@ -8,8 +8,7 @@
  *   code_slices.c  kernels of several loops, slice by slice (slices.h)
  *   code_sweeps.c   sweeps over the elements of a row
  *   code_product.c  epilogues of products
- *   code_kernel.c   ops with kernels of their own
- *   code_bundle.c   kernels of launches that several steps share */
+ *   code_kernel.c   ops with kernels of their own */
 #ifndef WI_CODE_H
 #define WI_CODE_H
 
@@ -17,11 +16,6 @@
 #include "plan/loops.h"
 
 enum { WI_MAX_ARGUMENTS = 160 };
-/* Numbers of a row of a bundle's table before those of arguments: the first work-group, and items along each dimension. */
-enum { WI_BUNDLE_FACTS = 4 };
-/* Buffers that pointers of a bundle's rows may lead to: the number of a pointer has that of its buffer in its last bits, and its
- * offset before them. */
-enum { WI_BUNDLE_BITS = 3, WI_BUNDLE_BUFFERS = 1 << WI_BUNDLE_BITS };
 
 /* Of the kernels of loops: WEFT_NAME(suffix). */
 #define WI_LOOP_SUFFIX    "loop"
@@ -94,12 +88,11 @@ enum {
 
 typedef struct wi_code_piece {
     char name[WI_PIECE_NAME];
-    int number;         /* among the pieces that the graph knows (known_code.h) */
-    const char *text;   /* the graph's */
-    size_t length;      /* of the text */
-    unsigned needs;     /* WI_NEEDS_: which files must stand before it */
-    wi_cache_key hash;  /* of the text */
-    wi_cache_key alone; /* of its template, without the kernels of bundles after it; without any: the same */
+    int number;        /* among the pieces that the graph knows (known_code.h) */
+    const char *text;  /* the graph's */
+    size_t length;     /* of the text */
+    unsigned needs;    /* WI_NEEDS_: which files must stand before it */
+    wi_cache_key hash; /* of the text */
 } wi_code_piece;
 
 typedef struct wi_code {
@@ -110,23 +103,19 @@ typedef struct wi_code {
     wi_sliced *sliced;  /* all of them */
     wi_key_map kernels; /* by implementation and site */
     struct wi_known_code *known;
-    bool draws;   /* a kernel op takes random numbers */
-    bool bundles; /* some piece has kernels of bundles */
+    bool draws; /* a kernel op takes random numbers */
 } wi_code;
 
 weft_status wi_plan_code(const wi_loops *loops, wi_code *code);
 void wi_code_clear(wi_code *code);
 
 /* ---- for the files of this pass ---- */
-/* An equal piece that is there already is used instead. alone: the length of a template, which kernels of bundles may
- * follow. */
-weft_status wi_add_piece(wi_code *code, const wi_text *text, size_t alone, unsigned needs, int *piece);
+/* An equal piece that is there already is used instead. */
+weft_status wi_add_piece(wi_code *code, const wi_text *text, unsigned needs, int *piece);
 /* Of a template, by what it reads and makes. */
 unsigned wi_step_needs(const wi_partition *p, const wi_step *step);
 weft_status wi_code_loop(wi_code *code, const wi_step *step);
 weft_status wi_code_product(wi_code *code, const wi_step *step);
 weft_status wi_code_kernel(wi_code *code, const wi_step *step);
-/* Kernels for the launches that may be bundled (bundles.h), after their template. */
-void wi_code_bundles(const wi_kernel_plan *kernel, wi_text *source);
 
 #endif

@@ -212,7 +212,7 @@ static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form,
     wi_emit_parameters(&e, &whole, false);
     wi_text_append(&whole, ") {\n%s}\n", e.text.data ? e.text.data : "");
     const weft_status status =
-        e.text.failed ? WEFT_ERROR_MEMORY : wi_add_piece(code, &whole, whole.length, e.needs, &kernel->piece);
+        e.text.failed ? WEFT_ERROR_MEMORY : wi_add_piece(code, &whole, e.needs, &kernel->piece);
     wi_emitter_end(&e);
     wi_text_clear(&whole);
     return status;

@@ -80,7 +80,7 @@ static weft_status add_kernel(writer *w) {
         "const int first = (int)get_global_id(0) * slices;\n"
         "for (int slice = first; slice < first + slices; slice++) {\n%s}\n}\n",
         w->parameters.data, w->calls.data);
-    WI_TRY(wi_add_piece(w->code, &w->functions, w->functions.length, w->needs, &piece));
+    WI_TRY(wi_add_piece(w->code, &w->functions, w->needs, &piece));
     for (int i = 0; i < w->sliced->count; i++) w->sliced->kernels[i].piece = piece;
     return WEFT_OK;
 }

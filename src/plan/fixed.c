@@ -111,10 +111,9 @@ void wi_find_fixed(wi_schedule *schedule) {
 
 bool wi_schedule_unfix(wi_schedule *schedule) {
     const size_t steps = schedule->code->loops->partition->step_count;
-    bool any = schedule->bundles != NULL;
+    bool any = false;
     for (size_t i = 0; i < steps; i++)
         any = any || schedule->of[i].sliced || schedule->of[i].fixed_launches > 0;
-    wi_schedule_unbundle(schedule);
     wi_schedule_unslice(schedule);
     for (size_t i = 0; i < steps; i++) {
         schedule->of[i].fixed_launches = 0;

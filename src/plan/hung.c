@@ -2,7 +2,6 @@
 #include "cl/choices.h"
 #include "cl/waiting.h"
 #include "kernels/site_name.h"
-#include "plan/bundles.h"
 #include "plan/compiled_plan.h"
 #include "plan/tune_plan.h"
 #include <stdio.h>
@@ -34,9 +33,7 @@ static void remember(const weft_plan *plan, const wi_suspects *suspects) {
     snprintf(fault, sizeof fault, "it did not finish within %g seconds of a run", suspects->seconds);
     for (size_t i = 0; i < suspects->count; i++) {
         const wi_plan_launch *const launch = suspects->launches[i];
-        if (!launch->bundle) known |= remember_step(plan, launch->run->step, is_sure, fault);
-        for (const wi_bundled *s = launch->bundle ? launch->bundle->steps : NULL; s; s = s->next)
-            known |= remember_step(plan, plan->partition.steps[s->step], is_sure, fault);
+        known |= remember_step(plan, launch->run->step, is_sure, fault);
     }
     if (known) (void)wi_choices_save(plan->request.devices.of[0], NULL);
 }

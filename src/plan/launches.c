@@ -1,8 +1,6 @@
 /* From steps to launches: kernels with all arguments set. */
 #include "plan/launches.h"
 #include "base/integers.h"
-#include "cl/buffer.h"
-#include "plan/bundles.h"
 #include "plan/slices.h"
 #include <math.h>
 #include <stdio.h>
@@ -54,16 +52,6 @@ static void cut(const wi_binder *b, const wi_kernel_launch *kernel, int64_t repe
     if (longest > 0.0)
         wi_launch_cut(&b->launch->launch, seconds_of(b->launches, b->run->step, repetitions), longest,
             kernel ? kernel->whole : 0);
-}
-
-/* All steps of a bundle. */
-static void cut_bundle(const wi_binder *b, const wi_bundle *bundle) {
-    const wi_launches *const l = b->launches;
-    const double longest = b->launch->device->profile.longest_launch;
-    double seconds = 0;
-    for (const wi_bundled *s = bundle->steps; s; s = s->next)
-        seconds += seconds_of(l, l->schedule->code->loops->partition->steps[s->step], 1);
-    if (longest > 0.0) wi_launch_cut(&b->launch->launch, seconds, longest, 0);
 }
 
 /* All arguments are set: what was noted of them leaves the room for the next launch. */
@@ -172,51 +160,6 @@ int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placem
     return count > 0 && is_in_place(placement, run) ? count : 0;
 }
 
-/* Writes the rows of a bundle's launch, and counts its groups. Runs are the steps: what has bundles repeats none. */
-static weft_status write_rows(
-    const wi_launches *l, const wi_bundle *bundle, int number, size_t *groups, wi_bundle_buffers *buffers) {
-    const wi_location table = wi_locate_place(l->memory, l->memory->placement->table);
-    const size_t width = wi_bundle_row(wi_bundled_launch(l->schedule, bundle, bundle->first, number));
-    const size_t bytes = (size_t)bundle->count * width * sizeof(int64_t);
-    int64_t *const rows = wi_arena_take(request_of(l)->arena, bytes), *row = rows;
-    if (!rows) return WEFT_ERROR_MEMORY;
-    *groups = 0;
-    for (const wi_bundled *s = bundle->steps; s; s = s->next, row += width) {
-        const wi_kernel_launch *const launch = wi_bundled_launch(l->schedule, bundle, s->step, number);
-        size_t own = 1;
-        row[0] = (int64_t)*groups;
-        for (int i = 0; i < 3; i++) {
-            row[1 + i] = (int64_t)launch->global[i];
-            own *= launch->global[i] / launch->local[i];
-        }
-        *groups += own;
-        WI_TRY(wi_bundle_fill(l, &l->memory->placement->runs->runs[s->step], launch, buffers, row));
-    }
-    return wi_buffer_write(request_of(l)->devices.of[0], table.memory,
-        table.offset + wi_bundle_rows(l->schedule, bundle, number) * sizeof(int64_t), rows, bytes);
-}
-
-/* One of the launches of a bundle's steps, for all of them. */
-static weft_status launch_bundle(wi_launches *l, const wi_run *run, const wi_bundle *bundle, int number) {
-    const wi_kernel_launch *const kernel = wi_bundled_launch(l->schedule, bundle, run->step->index, number);
-    char suffix[64];
-    size_t groups;
-    wi_bundle_buffers buffers = {.count = 0};
-    wi_binder b;
-    WI_TRY(write_rows(l, bundle, number, &groups, &buffers));
-    WI_TRY(new_launch(l, run, &b));
-    wi_launch *launch = &b.launch->launch;
-    snprintf(suffix, sizeof suffix, "%s_bundle", kernel->suffix);
-    WI_TRY(make_kernel(l, bundle->piece, suffix, b.launch));
-    b.launch->bundle = bundle;
-    wi_bind_bundle(&b, wi_bundle_rows(l->schedule, bundle, number), bundle->count, &buffers);
-    launch->dimensions = kernel->dimensions;
-    for (int i = 0; i < 3; i++) launch->global[i] = launch->local[i] = kernel->local[i];
-    launch->global[0] = groups * kernel->local[0];
-    cut_bundle(&b, bundle);
-    return end_launch(&b);
-}
-
 static int64_t repetitions_of(const wi_kernel_plan *kernel, int launch) {
     for (int i = launch; i >= 0; i--) {
         const wi_kernel_launch *const first = kernel->launches[i];
@@ -228,17 +171,10 @@ static int64_t repetitions_of(const wi_kernel_plan *kernel, int launch) {
 static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
     const wi_kernel_plan *kernel = l->schedule->code->of[run->step->index].kernel;
     const wi_step_schedule *own = &l->schedule->of[run->step->index];
-    const int step = run->step->index, count = kernel->count - (own->ended_by ? own->ended_by->launches : 0);
-    int i = wi_launches_left_out(l->schedule, l->memory->placement, run);
-    if (own->packed_by && wi_bundle_place(own->packed_by) == step)
-        WI_TRY(launch_bundle(l, run, own->packed_by, 0));
-    if (own->packed_by && i == 0) i = 1;
-    for (; i < count; i++) {
+    for (int i = wi_launches_left_out(l->schedule, l->memory->placement, run); i < kernel->count; i++) {
         WI_TRY(launch_kernel(l, run, kernel->launches[i], repetitions_of(kernel, i)));
         l->launches[l->count - 1].is_fixed = i < own->fixed_launches;
     }
-    const bool ends = own->ended_by && wi_bundle_place(own->ended_by) == step;
-    for (i = 0; ends && i < own->ended_by->launches; i++) WI_TRY(launch_bundle(l, run, own->ended_by, i));
     return WEFT_OK;
 }
 

@@ -67,9 +67,8 @@ typedef struct wi_plan_launch {
     wi_launch launch; /* no kernel: a library's product, or a transfer */
     wi_device *device;
     const wi_run *run;
-    const wi_bundle *bundle; /* whose steps share the launch; NULL: it is the run's alone */
-    bool is_fixed;           /* runs once, and again after a variable was written */
-    bool first_use;          /* of a kernel that was compiled for this plan: some drivers compile it here */
+    bool is_fixed;  /* runs once, and again after a variable was written */
+    bool first_use; /* of a kernel that was compiled for this plan: some drivers compile it here */
     int argument_count;
     wi_bound_argument *changing; /* SCALAR, DRAWS and ITERATION */
     int changing_count;
@@ -116,15 +115,5 @@ typedef struct wi_binder {
 void wi_bind_described(wi_binder *b, const wi_argument *argument);
 void wi_bind_int(wi_binder *b, int number);
 void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument);
-/* The buffers that a bundle's rows point to. */
-typedef struct wi_bundle_buffers {
-    cl_mem of[WI_BUNDLE_BUFFERS];
-    int count;
-} wi_bundle_buffers;
-
-/* The numbers of a run's row after the first WI_BUNDLE_FACTS, and all arguments of the launch whose first row is given. */
-weft_status wi_bundle_fill(const wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel,
-    wi_bundle_buffers *buffers, int64_t *row);
-void wi_bind_bundle(wi_binder *b, size_t row, int count, const wi_bundle_buffers *buffers);
 
 #endif
