@@ -108,7 +108,7 @@ static bool of_operand(wi_argument_kind kind) {
 
 void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     const wi_loop *loop = &b->launches->schedule->code->loops->of[b->run->step->index];
-    const int *const work = b->work;
+    const int *const work = b->launches->schedule->of[b->run->step->index].work;
     const wi_operand *operand = of_operand(argument->kind) ? &loop->operands[argument->a] : NULL;
     const float single = (float)argument->number;
     switch (argument->kind) {
@@ -134,10 +134,6 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
         break;
     case WI_ARGUMENT_CELLS: set_cells(b); break;
     }
-}
-
-void wi_bind_int(wi_binder *b, int number) {
-    set_int(b, number);
 }
 
 static void set_value(wi_binder *b, int value) {

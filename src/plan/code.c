@@ -1,6 +1,5 @@
 /* The pieces of source that a plan's programs are put together from. */
 #include "plan/known_code.h"
-#include "plan/slices.h"
 #include "plan/step_key.h"
 #include "plan/verify.h"
 
@@ -184,7 +183,6 @@ weft_status wi_plan_code(const wi_loops *loops, wi_code *code) {
     wi_locale_enter(&locale);
     weft_status status = WEFT_OK;
     for (size_t i = 0; i < p->step_count && status == WEFT_OK; i++) status = add_step(code, p->steps[i]);
-    if (status == WEFT_OK) status = wi_code_slices(code);
     wi_locale_leave(&locale);
     return status;
 }

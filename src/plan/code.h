@@ -5,7 +5,6 @@
  *   code_loop.c     kernels of loop steps (expressions in expression.c, padded reads in padded_read.c, picked ones in
  *                   picked_read.c, reductions in
  *                   accumulators.c)
- *   code_slices.c  kernels of several loops, slice by slice (slices.h)
  *   code_sweeps.c   sweeps over the elements of a row
  *   code_product.c  epilogues of products
  *   code_kernel.c   ops with kernels of their own */
@@ -21,7 +20,6 @@ enum { WI_MAX_ARGUMENTS = 160 };
 #define WI_LOOP_SUFFIX    "loop"
 #define WI_PARTIAL_SUFFIX "partial"
 #define WI_COMBINE_SUFFIX "combine"
-#define WI_SLICES_SUFFIX  "slices"
 
 /* The numbers of a step's work split (code_loop.c), w0, w1, ... in kernels. */
 enum {
@@ -66,13 +64,10 @@ typedef struct wi_kernel_text {
     wi_argument *arguments; /* in the arena of the plan */
 } wi_kernel_text;
 
-typedef struct wi_sliced wi_sliced;
-
 typedef struct wi_step_code {
     wi_kernel_text whole, partial, combine; /* PRODUCT and KERNEL: `whole` alone */
     wi_kernel_plan *kernel;                 /* PRODUCT and KERNEL: launches and macros; NULL: a library's */
     const void *template;                   /* stands for all of it that the text depends on */
-    wi_sliced *sliced; /* LOOP: the launch that may have it, too; NULL: none (slices.h) */
 } wi_step_code;
 
 /* Source that stands for itself: one kernel, or a template with all that it defines. Its text says WEFT_NAME(suffix)
@@ -100,7 +95,6 @@ typedef struct wi_code {
     wi_step_code *of;      /* by step */
     wi_code_piece *pieces; /* distinct */
     size_t piece_count, piece_capacity;
-    wi_sliced *sliced;  /* all of them */
     wi_key_map kernels; /* by implementation and site */
     struct wi_known_code *known;
     bool draws; /* a kernel op takes random numbers */

@@ -1,7 +1,6 @@
 /* From steps to launches: kernels with all arguments set. */
 #include "plan/launches.h"
 #include "base/integers.h"
-#include "plan/slices.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -17,8 +16,7 @@ static weft_status new_launch(wi_launches *l, const wi_run *run, wi_binder *b) {
         request->context->allocator, (void **)&l->launches, &l->capacity, l->count + 1, sizeof *l->launches));
     wi_plan_launch *launch = &l->launches[l->count++];
     *launch = (wi_plan_launch){.run = run, .device = request->devices.of[run->step->device]};
-    *b = (wi_binder){
-        .launches = l, .run = run, .work = l->schedule->of[run->step->index].work, .launch = launch};
+    *b = (wi_binder){.launches = l, .run = run, .launch = launch};
     launch->bound = l->room;
     launch->changing = l->room + WI_MAX_ARGUMENTS;
     return WEFT_OK;
@@ -93,26 +91,6 @@ static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kerne
     launch->local[1] = launch->local[2] = 1;
     b.launch->is_fixed = wi_step_is_fixed(l->schedule, run->step);
     cut(&b, NULL, 1);
-    return end_launch(&b);
-}
-
-/* All loops of a launch that does them slice by slice. Runs are the steps. */
-static weft_status launch_slices(wi_launches *l, const wi_run *run, const wi_sliced *sliced) {
-    wi_binder b;
-    WI_TRY(new_launch(l, run, &b));
-    wi_launch *launch = &b.launch->launch;
-    WI_TRY(make_kernel(l, sliced->kernels[0].piece, WI_SLICES_SUFFIX, b.launch));
-    wi_bind_int(&b, sliced->slices);
-    for (int i = 0; i < sliced->count; i++) {
-        const wi_kernel_text *const kernel = &sliced->kernels[i];
-        b.run = &l->memory->placement->runs->runs[sliced->steps[i]];
-        b.work = sliced->work[i];
-        for (int a = 0; a < kernel->argument_count; a++) wi_bind_described(&b, &kernel->arguments[a]);
-    }
-    launch->dimensions = 1;
-    launch->global[0] = sliced->items;
-    launch->local[0] = (size_t)b.launch->device->profile.group;
-    for (int i = 1; i < 3; i++) launch->global[i] = launch->local[i] = 1;
     return end_launch(&b);
 }
 
@@ -195,8 +173,6 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     const wi_step_schedule *own = &l->schedule->of[step->index];
     if (!wi_has_kernel(step)) return launch_without_kernel(l, run);
     if (step->kind != WI_STEP_LOOP) return launch_kernels(l, run);
-    if (own->sliced)
-        return wi_first_sliced(own->sliced) == step->index ? launch_slices(l, run, own->sliced) : WEFT_OK;
     if (!wi_is_split(step, own))
         return launch_loop(l, run, &code->whole, WI_LOOP_SUFFIX, own->items,
             own->cell_bytes > 0 ? (size_t)own->work[WI_WORK_SPLITS] : 1);

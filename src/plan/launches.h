@@ -105,7 +105,6 @@ weft_status wi_plan_programs(const wi_schedule *schedule, wi_launches *launches)
 typedef struct wi_binder {
     const wi_launches *launches;
     const wi_run *run;
-    const int *work; /* of its loop */
     wi_plan_launch *launch;
     cl_uint next; /* argument */
     weft_status status;
@@ -113,7 +112,6 @@ typedef struct wi_binder {
 
 /* All set the binder's next argument (or several), unless an earlier one failed. */
 void wi_bind_described(wi_binder *b, const wi_argument *argument);
-void wi_bind_int(wi_binder *b, int number);
 void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument);
 
 #endif

@@ -2,7 +2,6 @@
  * output may be written over what the step reads last; offsets are given to the largest first. */
 #include "plan/placement.h"
 #include "cl/buffer.h"
-#include "plan/slices.h"
 #include <stdlib.h>
 
 enum { ALIGNMENT = 128 };
@@ -27,16 +26,6 @@ static int place_of(const wi_placement *m, const wi_run *run, int value) {
     return wi_place_of_value(m->runs, run, value, NULL);
 }
 
-/* What sliced loops read and write is there as long as their launch runs. */
-static void touch_sliced(wi_placement *m, const wi_loop *loop, const wi_run *run) {
-    const wi_sliced *const sliced = m->runs->schedule->of[run->step->index].sliced;
-    for (int o = 0; sliced && o < loop->operand_count; o++) {
-        if (loop->operands[o].value < 0) continue;
-        touch(m, place_of(m, run, loop->operands[o].value), wi_first_sliced(sliced));
-        touch(m, place_of(m, run, loop->operands[o].value), wi_last_sliced(sliced));
-    }
-}
-
 static void touch_run(wi_placement *m, const wi_loop *loop, const wi_run *run) {
     const wi_step *step = run->step;
     for (int o = 0; o < loop->operand_count; o++) {
@@ -44,7 +33,6 @@ static void touch_run(wi_placement *m, const wi_loop *loop, const wi_run *run) {
     }
     if (m->scratch[run->index] >= 0) touch(m, m->scratch[run->index], run->index);
     if (m->fixed[run->index] >= 0) touch(m, m->fixed[run->index], run->index);
-    touch_sliced(m, loop, run);
     if (step->kind != WI_STEP_PRODUCT) return;
     touch(m, place_of(m, run, step->sources[0]), run->index);
     touch(m, place_of(m, run, step->sources[1]), run->index);

@@ -16,8 +16,6 @@ typedef struct wi_step_schedule {
     int fixed_launches;
     size_t fixed_bytes;
     int launch_count; /* repetitions included */
-    const wi_sliced
-        *sliced; /* LOOP: the launch that has it, in the place of the first of its steps; NULL: its own */
     double flops, bytes_moved;
     double seconds; /* estimated */
 } wi_step_schedule;

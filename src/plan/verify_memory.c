@@ -1,6 +1,5 @@
 /* What must hold of the placement and of the launches. */
 #include "cl/driver.h"
-#include "plan/slices.h"
 #include "plan/verify.h"
 
 /* ---- places ---- */
@@ -41,13 +40,6 @@ static void use_run(check *c, const wi_loop *loop, const wi_run *run) {
         use_value(c, run, run->step->sources[i]);
     if (c->placement->scratch[run->index] >= 0) use(c, c->placement->scratch[run->index], run->index);
     if (c->placement->fixed[run->index] >= 0) use(c, c->placement->fixed[run->index], run->index);
-    const wi_step_schedule *const own = &c->placement->runs->schedule->of[run->step->index];
-    for (int o = 0; o < loop->operand_count && own->sliced; o++) {
-        if (loop->operands[o].value < 0) continue;
-        const int place = wi_place_of_value(c->placement->runs, run, loop->operands[o].value, NULL);
-        use(c, place, wi_first_sliced(own->sliced));
-        use(c, place, wi_last_sliced(own->sliced));
-    }
 }
 
 static void count_lives(check *c) {
