@@ -48,23 +48,14 @@ CORES += [("4x8.[12].*.sums.cl", "sums_tiles", "sm_*", 0.79, 0.37), ("4x8.3.*.su
 MOST_REGISTERS += [("8x8.*.sums.cl", "sums_tiles", "sm_*", 128), ("4x8.[12].*.sums.cl", "sums_tiles", "sm_*", 80)]
 CORES += [("4x8.*.sums.cl", "sums_tiles", target, share, 0.25) for target, share in (("dg2", 0.70), ("bmg", 0.71), ("pvc", 0.60))]
 
-# Weights' gradients: alone in tiles of a quarter's size, and in bundles, which read four quads of local memory more in a step on NVIDIA's GPUs.
-# Debian 12's clang 15 makes nine instructions more for CDNA (0.72, and 0.59 of the smallest tiles in bundles).
+# Weights' gradients in tiles of a quarter's size. Debian 12's clang 15 makes nine instructions more for CDNA (0.72).
 QUARTERS_OF_WEIGHTS = [("sm_*", 0.76, 0.31), ("gfx90a", 0.71, 0.30), ("gfx900", 0.73, 0.30), ("gfx942", 0.73, 0.30),
                        ("gfx1[01]??", 0.75, 0.50), ("gfx12??", 0.71, 0.50)]
-BARS_OF_BUNDLES = [("4x8", target, share - 0.01 * target.startswith("sm"), occupancy) for target, share, occupancy in QUARTERS_OF_WEIGHTS]
-BARS_OF_BUNDLES += [("8x8", "sm_*", 0.80, 0.25), ("8x8", "gfx900", 0.80, 0.20), ("8x8", "gfx90a", OLD_COMPILER[("conv_gpu_weight", "gfx90a")], 0.25),
-                    ("8x8", "gfx942", 0.80, 0.25), ("8x8", "gfx1*", 0.79, 0.50), ("4x4", "sm_*", 0.62, 0.43), ("4x4", "gfx1*", 0.59, 0.50)]
-BARS_OF_BUNDLES += [("together.8x4", "dg2", 0.74, 1.0), ("4x8", "dg2", 0.69, 1.0), ("4x8", "bmg", 0.69, 1.0), ("4x8", "pvc", 0.60, 1.0),
-                    ("4x4", "dg2", 0.56, 1.0), ("4x4", "bmg", 0.57, 1.0), ("4x4", "pvc", 0.46, 1.0)]
 CORES += [("conv_gpu_weight.quarter.*", "conv_weight_tiles", *bar) for bar in QUARTERS_OF_WEIGHTS]
-CORES += [(f"{tile}.*.bundles.cl", "bundle_tiles_bundle", *bar) for tile, *bar in BARS_OF_BUNDLES]
-MOST_REGISTERS += [(f"{tile}.*.bundles.cl", "bundle_tiles_bundle", "sm_*", most) for tile, most in (("8x8", 128), ("4x8", 80), ("4x4", 72))]
 
 # Main loops: the least share of multiply-adds, and the kernels' least occupancy.
 OF_ATTENTION = ("attention_forward", "attention_backward")
 LOOPS = [("attention_gpu.*", name, "*", 0.6, 0.0) for name in OF_ATTENTION]
-LOOPS += [("4x4.*.bundles.cl", "bundle_tiles_bundle", target, least, 0.0) for target, least in (("gfx900", 0.60), ("gfx90a", 0.58), ("gfx942", 0.60))]
 # Of attention in groups of 256 items.
 BARS_OF_HEADS = [("sm_75", 0.50), ("sm_86", 0.33), ("sm_[89]0", 0.25), ("sm_100", 0.25), ("gfx900", 0.20), ("gfx90a", 0.25), ("gfx942", 0.25), ("gfx10*", 0.37),
                  ("gfx1[12]*", 0.50)]

@@ -141,18 +141,18 @@ __attribute__((always_inline)) static inline void WEFT_NAME(copy)(
 #undef WEFT_WINDOW_T
 
 /* Work-item (panel, sixteen channels read, group). */
-static void WEFT_NAME(pack_item)(const int3 item, const int3 items, WEFT_OPERANDS_B *w, long w_offset,
-    __global float *panels, long panels_offset, int channels, int filters, int taps0, int taps1, int taps2,
-    int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0,
-    int before1, int before2, int transposed, long w_group, long w_filter, long w_channel, long w0, long w1,
-    long w2) {
+__kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, __global float *panels,
+    long panels_offset, int channels, int filters, int taps0, int taps1, int taps2, int stride0, int stride1,
+    int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1, int before2,
+    int transposed, long w_group, long w_filter, long w_channel, long w0, long w1, long w2) {
     if (WEFT_CONV_AXES < 3) taps0 = stride0 = dilation0 = 1, before0 = 0;
-    const int panel = item.x, first = item.y * 16, group = item.z;
+    const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * 16,
+              group = (int)get_global_id(2);
     const int columns = min(WEFT_CONV_COLUMNS, filters - WEFT_CONV_COLUMNS * panel),
               last = min(channels, first + 16);
     const long k = (long)taps0 * taps1 * taps2 * channels;
     w += w_offset + group * w_group + WEFT_CONV_COLUMNS * panel * w_filter;
-    panels += panels_offset + ((long)group * items.x + panel) * k * WEFT_CONV_COLUMNS;
+    panels += panels_offset + ((long)group * (int)get_global_size(0) + panel) * k * WEFT_CONV_COLUMNS;
     for (int t0 = 0; t0 < taps0; ++t0) {
         const int phase0 = WEFT_CONV_PHASES ? weft_conv_modulo(t0 * dilation0 - before0, stride0) : 0;
         const weft_conv_axis a0 = weft_conv_taps(
@@ -181,18 +181,6 @@ static void WEFT_NAME(pack_item)(const int3 item, const int3 items, WEFT_OPERAND
             }
         }
     }
-}
-
-__kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w, long w_offset, __global float *panels,
-    long panels_offset, int channels, int filters, int taps0, int taps1, int taps2, int stride0, int stride1,
-    int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1, int before2,
-    int transposed, long w_group, long w_filter, long w_channel, long w0, long w1, long w2) {
-    WEFT_NAME(pack_item)
-    ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
-        (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), w, w_offset,
-        panels, panels_offset, channels, filters, taps0, taps1, taps2, stride0, stride1, stride2, dilation0,
-        dilation1, dilation2, before0, before1, before2, transposed, w_group, w_filter, w_channel, w0, w1,
-        w2);
 }
 
 /* Work-item (phase and strip, span, group). */

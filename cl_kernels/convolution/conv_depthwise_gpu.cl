@@ -118,24 +118,15 @@ static weft_depthwise_axis weft_depthwise_taps(
     WEFT_STORE(value, batch, row, column, WEFT_DEPTHWISE_LANES);
 #endif
 
-#define WEFT_DEPTHWISE_PACK_PARAMETERS                                                                       \
-    WEFT_OPERANDS_B *w, long w_offset, __global float *panels, long panels_offset, int groups, int taps0,    \
-        int taps1, int taps2, long w_group, long w0, long w1, long w2
-
-/* at.x: (tap, channel). */
-WEFT_APART static void WEFT_NAME(pack_item)(const int3 at, const int3 size, WEFT_DEPTHWISE_PACK_PARAMETERS) {
-    const int channel = at.x % groups, tap = at.x / groups;
+/* Work-item (tap, channel). */
+__kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void WEFT_NAME(pack)(
+    WEFT_OPERANDS_B *w, long w_offset, __global float *panels, long panels_offset, int groups, int taps0,
+    int taps1, int taps2, long w_group, long w0, long w1, long w2) {
+    const int item = (int)get_global_id(0), channel = item % groups, tap = item / groups;
     if (tap >= taps0 * taps1 * taps2) return;
-    panels[panels_offset + at.x] =
+    panels[panels_offset + item] =
         WEFT_OF_B(WEFT_GET_)(w, w_offset + channel * w_group + tap / taps2 / taps1 * w0 +
                                     tap / taps2 % taps1 * w1 + tap % taps2 * w2);
-}
-
-__kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void WEFT_NAME(pack)(
-    WEFT_DEPTHWISE_PACK_PARAMETERS) {
-    WEFT_NAME(pack_item)
-    ((int3)((int)get_global_id(0), 0, 0), (int3)((int)get_global_size(0), 1, 1), w, w_offset, panels,
-        panels_offset, groups, taps0, taps1, taps2, w_group, w0, w1, w2);
 }
 
 /* Work-group (channels, strips, rows). first2: the first pixel of the first strip; advance2: pixels from strip to strip; every0 .. 2: how many
@@ -213,7 +204,6 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) WEFT_
 #undef WEFT_DEPTHWISE_INNER
 #undef WEFT_DEPTHWISE_OUTER
 #undef WEFT_DEPTHWISE_STORE
-#undef WEFT_DEPTHWISE_PACK_PARAMETERS
 
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE

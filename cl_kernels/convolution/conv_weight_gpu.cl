@@ -38,38 +38,29 @@ typedef struct weft_conv_weight_walk {
     uint slope, pixel;
 } weft_conv_weight_walk;
 
-/* What all items have in common: how a walk advances, in the last number of each quad the quads of `digits`, those of a block of slopes,
- * and two strides; and the results of a tile. */
-typedef struct weft_conv_weight_common {
-    int4 digits, rows;
-    uint4 back;
-    int4 image;
-    __global float *sums;
-    int depth, channels, filters, taps, sum_tap, sum_channel, top, left;
-} weft_conv_weight_common;
-
 #define WEFT_CONV_WEIGHT_PIXEL(images, at)                                                                   \
     ((((uint)(images) * (uint)image0 + (uint)(at).x) * (uint)image1 + (uint)(at).y) * (uint)image2 +         \
         (uint)(at).z)
 
 /* STEP positions further: along each axis as far as a digit says, and at its end back by a row of positions, which is one further
- * along the axis before. All digits are so many quads, the end of each axis is `back` quads. Nothing is multiplied. */
+ * along the axis before. All digits are `pixel_step` quads, the end of each axis is `back` quads, and a block of slopes has `slope_block`.
+ * Nothing is multiplied. */
 #define WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, axis, digit)                                                    \
     (walk).at.axis += (digit);                                                                               \
     const int weft_end_##axis = (walk).at.axis >= (walk).end.axis;                                           \
-    (walk).at.axis -= weft_end_##axis ? own.rows.axis : 0;                                                   \
-    (walk).pixel += weft_end_##axis ? own.back.axis : 0u;
+    (walk).at.axis -= weft_end_##axis ? rows.axis : 0;                                                       \
+    (walk).pixel += weft_end_##axis ? back.axis : 0u;
 #define WEFT_CONV_WEIGHT_ADVANCE_WALK(walk)                                                                  \
     {                                                                                                        \
-        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, z, own.digits.z)                                                \
-        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, y, own.digits.y + (weft_end_z ? own.image.w : 0))               \
-        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, x, own.digits.x + (weft_end_y ? (int)own.back.w : 0))           \
-        (walk).pixel += (uint)own.digits.w;                                                                  \
-        (walk).slope += (uint)own.rows.w;                                                                    \
+        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, z, digits.z)                                                    \
+        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, y, digits.y + (weft_end_z ? stride1 : 0))                       \
+        WEFT_CONV_WEIGHT_ADVANCE_ALONG(walk, x, digits.x + (weft_end_y ? stride0 : 0))                       \
+        (walk).pixel += pixel_step;                                                                          \
+        (walk).slope += slope_block;                                                                         \
     }
 #define WEFT_CONV_WEIGHT_INSIDE(walk)                                                                        \
-    (((uint)(walk).at.x < (uint)own.image.x) & ((uint)(walk).at.y < (uint)own.image.y) &                     \
-        ((uint)(walk).at.z < (uint)own.image.z))
+    (((uint)(walk).at.x < (uint)image0) & ((uint)(walk).at.y < (uint)image1) &                               \
+        ((uint)(walk).at.z < (uint)image2))
 
 /* Quad `number` of memory of a factor, by its address in bytes: in elements, AMD's compiler scales it before it selects. Either half of the
  * bytes is shifted by itself: a number that is made longer first takes one instruction more of NVIDIA's and Intel's GPUs. */
@@ -126,7 +117,6 @@ typedef struct weft_conv_weight_common {
         WEFT_CONV_WEIGHT_COPY(s) for (; rest > 0; rest -= WEFT_GEMM_STEP) {                                  \
         WEFT_ASYNC_WAIT(WEFT_GEMM_STAGES - 2);                                                               \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
-        if (keeps) own = *kept;                                                                              \
         WEFT_CONV_WEIGHT_COPY(last)                                                                          \
         WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc,                                      \
             block + now * WEFT_CONV_WEIGHT_BLOCK,                                                            \
@@ -167,14 +157,15 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) 
     WEFT_CONV_STAGE(WEFT_OF_B(WEFT_GET_), WEFT_OF_B(WEFT_PUT_), from, to)
 }
 
-/* Work-group place (columns, filters, split and group). Offsets count units, steps of pixels and slopes are bytes; a filter's
- * sums are where its taps and channels have these strides. keeps, a constant: what all items have in common waits in local memory,
- * behind the blocks, wherever it is not needed. */
-__attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local float4 *block,
-    const int keeps, const int3 place, WEFT_CONV_WEIGHT_TILES_PARAMETERS(WEFT_OPERANDS_A, WEFT_OPERANDS_B)) {
+/* Work-group (columns, filters, split and group). Offsets count units, steps of pixels and slopes are bytes; a filter's sums are
+ * where its taps and channels have these strides. */
+__kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(
+    WEFT_CONV_WEIGHT_TILES_PARAMETERS(WEFT_OPERANDS_A, WEFT_OPERANDS_B)) {
+    __local float4 shared[WEFT_CONV_WEIGHT_SHARED];
+    __local float4 *block = shared;
     WEFT_GEMM_ITEM
-    const int group = place.z % groups, split = place.z / groups;
-    const int top = place.y * WEFT_GEMM_HEIGHT, left = place.x * WEFT_GEMM_WIDTH;
+    const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;
+    const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
     const int taps = taps0 * taps1 * taps2, begin = split * length, end = min(positions, begin + length);
     const int filter = min(top + WEFT_GEMM_ROW_OF(item, WEFT_GEMM_HEIGHT, 0), width - 4);
     const int column = min(left + WEFT_GEMM_ROW_OF(item, WEFT_GEMM_WIDTH, 0), taps * depth - 4);
@@ -193,15 +184,9 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
         (uint3)((uint)(image0 - rows.x) * (uint)image1 * (uint)image2,
             (uint)(stride0 * image1 - rows.y) * (uint)image2, (uint)(stride1 * image2 - rows.z)) *
         pixel_quads;
-    weft_conv_weight_common own = {
-        (int4)(digits, (int)(WEFT_CONV_WEIGHT_PIXEL(step_image, digits) * pixel_quads)),
-        (int4)(rows, WEFT_GEMM_STEP * (int)slope_quads), (uint4)(back, (uint)stride0),
-        (int4)(image0, image1, image2, stride1),
-        sums + sums_offset + ((long)split * groups + group) * filters * channels * taps, depth, channels,
-        filters, taps, sum_tap, sum_channel, top, left};
-    __local weft_conv_weight_common *const kept =
-        (__local weft_conv_weight_common *)(block + WEFT_CONV_WEIGHT_SHARED);
-    if (keeps && item == 0) *kept = own;
+    const uint pixel_step = WEFT_CONV_WEIGHT_PIXEL(step_image, digits) * pixel_quads,
+               slope_block = WEFT_GEMM_STEP * slope_quads;
+    sums += sums_offset + ((long)split * groups + group) * filters * channels * taps;
     weft_conv_weight_walk walk;
     walk.at = (int3)(at.x * stride0, at.y * stride1, at.z * stride2) + reach;
     walk.end = rows + reach;
@@ -221,7 +206,6 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
     WEFT_CONV_WEIGHT_PUT(block)
     barrier(CLK_LOCAL_MEM_FENCE);
     for (; rest > 0; rest -= WEFT_GEMM_STEP) { /* after the last block zeros are read */
-        if (keeps) own = *kept;
         WEFT_CONV_WEIGHT_ADVANCE_WALK(walk)
         WEFT_CONV_WEIGHT_READ(WEFT_GEMM_STEP)
         WEFT_GEMM_ADD_BLOCK(WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED), acc, block,
@@ -232,29 +216,21 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tiles_group)(__local
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #endif
-    if (keeps) own = *kept;
-    const int whole = WEFT_CONV_WEIGHT_WHOLE(own.sums, own.sum_channel, own.channels);
+    const int whole = WEFT_CONV_WEIGHT_WHOLE(sums, sum_channel, channels);
     WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS / 4; ++j) {
-        const int c = own.left + (j * WEFT_GEMM_ACROSS + x) * 4;
-        const int channel = c % own.depth, tap_of = c / own.depth;
-        const int there = tap_of < own.taps ? own.channels - channel : 0;
+        const int c = left + (j * WEFT_GEMM_ACROSS + x) * 4;
+        const int channel = c % depth, tap_of = c / depth;
+        const int there = tap_of < taps ? channels - channel : 0;
         WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
-            const int f = own.top + WEFT_GEMM_ROW(i);
-            if (f < own.filters) {
-                __global float *const to = own.sums + (f * own.channels * own.taps + tap_of * own.sum_tap +
-                                                          channel * own.sum_channel);
+            const int f = top + WEFT_GEMM_ROW(i);
+            if (f < filters) {
+                __global float *const to =
+                    sums + (f * channels * taps + tap_of * sum_tap + channel * sum_channel);
                 WEFT_CONV_WEIGHT_STORE(
-                    to, acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], there, own.sum_channel, whole)
+                    to, acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], there, sum_channel, whole)
             }
         }
     }
-}
-
-__kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(
-    WEFT_CONV_WEIGHT_TILES_PARAMETERS(WEFT_OPERANDS_A, WEFT_OPERANDS_B)) {
-    __local float4 shared[WEFT_CONV_WEIGHT_SHARED];
-    const int3 place = (int3)((int)get_group_id(0), (int)get_group_id(1), (int)get_group_id(2));
-    WEFT_NAME(tiles_group)(shared, 0, place, WEFT_CONV_WEIGHT_TILES_NAMES);
 }
 
 #include "conv_weight_combine_gpu.clh"

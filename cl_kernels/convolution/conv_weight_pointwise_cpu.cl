@@ -194,9 +194,10 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, W
 }
 
 /* Work-item (sixty-four channels, sixteen filters, group). */
-static void WEFT_NAME(combine_item)(const int3 item, const int3 items, __global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int splits, int channels, int filters) {
-    const int begin = item.x * WEFT_POINTWISE_COMBINED, left = item.y * 16, group = item.z, groups = items.z;
+__kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long sums_offset,
+    __global float *w, long w_offset, int splits, int channels, int filters) {
+    const int begin = (int)get_global_id(0) * WEFT_POINTWISE_COMBINED, left = (int)get_global_id(1) * 16;
+    const int group = (int)get_global_id(2), groups = (int)get_global_size(2);
     const int tiles = (channels + WEFT_POINTWISE_TILE - 1) / WEFT_POINTWISE_TILE,
               rows = tiles * WEFT_POINTWISE_TILE, kept = rows - WEFT_POINTWISE_TILE;
     const long sum_row = (filters + 15) / 16 * 16, partial_sums = rows * sum_row * groups;
@@ -223,14 +224,6 @@ static void WEFT_NAME(combine_item)(const int3 item, const int3 items, __global 
                 for (int c = 0; c < count; ++c) to[c] = ((const float *)&v[j])[c];
         }
     }
-}
-
-__kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long sums_offset,
-    __global float *w, long w_offset, int splits, int channels, int filters) {
-    WEFT_NAME(combine_item)
-    ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
-        (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), sums, sums_offset,
-        w, w_offset, splits, channels, filters);
 }
 
 #ifdef WEFT_POINTWISE_ANY_WIDTH

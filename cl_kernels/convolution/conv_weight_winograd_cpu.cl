@@ -265,10 +265,11 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x, long x_offset, W
 }
 
 /* Work-item (tile, panel, group). */
-static void WEFT_NAME(combine_item)(const int3 item, const int3 items, __global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int splits, int channels, int filters, int rows) {
-    const int tile = item.x, tiles = items.x, panel = item.y, panels = items.y, group = item.z,
-              groups = items.z;
+__kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long sums_offset,
+    __global float *w, long w_offset, int splits, int channels, int filters, int rows) {
+    const int tile = (int)get_global_id(0), tiles = (int)get_global_size(0);
+    const int panel = (int)get_global_id(1), panels = (int)get_global_size(1);
+    const int group = (int)get_global_id(2), groups = (int)get_global_size(2);
     const int taps = WEFT_CONV_WEIGHT_SQUARE ? 9 : rows * WEFT_TAPS,
               columns = min(WEFT_WIDE, filters - WEFT_WIDE * panel);
     const int first = tile * WEFT_CONV_WEIGHT_TILE, count = min(WEFT_CONV_WEIGHT_TILE, channels - first);
@@ -304,14 +305,6 @@ static void WEFT_NAME(combine_item)(const int3 item, const int3 items, __global 
             }
         }
     }
-}
-
-__kernel WEFT_ITEMS(1) void WEFT_NAME(combine)(__global const float *sums, long sums_offset,
-    __global float *w, long w_offset, int splits, int channels, int filters, int rows) {
-    WEFT_NAME(combine_item)
-    ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
-        (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), sums, sums_offset,
-        w, w_offset, splits, channels, filters, rows);
 }
 
 #undef WEFT_TAPS

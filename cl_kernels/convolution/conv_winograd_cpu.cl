@@ -159,15 +159,16 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tile_pixels)(
 }
 
 /* Work-item (panel, sixteen channels read, group). */
-static void WEFT_NAME(weights_item)(const int3 item, const int3 items, WEFT_OPERANDS_B *w, long w_offset,
-    __global float *panels, long panels_offset, int channels, int filters, int reversed, long w_group,
-    long w_filter, long w_channel, long w1, long w2) {
-    const int panel = item.x, first = item.y * 16, group = item.z;
+__kernel WEFT_ITEMS(1) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w, long w_offset, __global float *panels,
+    long panels_offset, int channels, int filters, int reversed, long w_group, long w_filter, long w_channel,
+    long w1, long w2) {
+    const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * 16,
+              group = (int)get_global_id(2);
     const int last = min(channels, first + 16),
               columns = min(WEFT_WINOGRAD_COLUMNS, filters - WEFT_WINOGRAD_COLUMNS * panel);
     const int point = weft_winograd_panel_point(channels);
     w += w_offset + group * w_group + WEFT_WINOGRAD_COLUMNS * panel * w_filter;
-    panels += panels_offset + ((long)group * items.x + panel) * WEFT_WINOGRAD_POINTS * point;
+    panels += panels_offset + ((long)group * (int)get_global_size(0) + panel) * WEFT_WINOGRAD_POINTS * point;
     if (reversed) {
         w += 2 * w1 + 2 * w2;
         w1 = -w1;
@@ -201,15 +202,6 @@ static void WEFT_NAME(weights_item)(const int3 item, const int3 items, WEFT_OPER
         __global float16 *to = (__global float16 *)(panels + (long)n * point + first * WEFT_WINOGRAD_COLUMNS);
         for (int i = 0; i < 2 * (last - first); ++i) to[i] = all[33 * n + i];
     }
-}
-
-__kernel WEFT_ITEMS(1) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w, long w_offset, __global float *panels,
-    long panels_offset, int channels, int filters, int reversed, long w_group, long w_filter, long w_channel,
-    long w1, long w2) {
-    WEFT_NAME(weights_item)
-    ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
-        (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), w, w_offset,
-        panels, panels_offset, channels, filters, reversed, w_group, w_filter, w_channel, w1, w2);
 }
 
 /* Work-item (strip, span, group). */

@@ -42,14 +42,6 @@
 /* How tiles lie in images: of results, along each axis; of one block, and of all images. */
 #define WEFT_WINOGRAD_TILES int tiles1, int tiles2, int block, int tiles
 
-#define WEFT_WINOGRAD_WEIGHTS_PARAMETERS                                                                     \
-    WEFT_OPERANDS_B *w, long w_offset, __global float *panels, long panels_offset, int elements,             \
-        int channels, int filters, int depth, int width, int reversed, long w_group, long w_filter,          \
-        long w_channel, long w1, long w2
-#define WEFT_WINOGRAD_WEIGHTS_NAMES                                                                          \
-    w, w_offset, panels, panels_offset, elements, channels, filters, depth, width, reversed, w_group,        \
-        w_filter, w_channel, w1, w2
-
 /* An item's quads of the blocks that it has come to. */
 #define WEFT_WINOGRAD_READ                                                                                   \
     {                                                                                                        \
@@ -97,10 +89,14 @@
 #define WEFT_CONV_ALONE
 #endif
 
-/* at.x: a channel and a column of a group's panels. */
-static void WEFT_NAME(weights_item)(const int3 at, const int3 size, WEFT_WINOGRAD_WEIGHTS_PARAMETERS) {
-    if (at.x >= elements) return;
-    const int column = at.x % width, row = at.x / width, channel = row % depth, group = row / depth;
+/* Work-item: a channel and a column of a group's panels. */
+__kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void WEFT_NAME(weights)(
+    WEFT_OPERANDS_B *w, long w_offset, __global float *panels, long panels_offset, int elements, int channels,
+    int filters, int depth, int width, int reversed, long w_group, long w_filter, long w_channel, long w1,
+    long w2) {
+    const int item = (int)get_global_id(0);
+    if (item >= elements) return;
+    const int column = item % width, row = item / width, channel = row % depth, group = row / depth;
     const int there = channel < channels && column < filters;
     float g[9], across[3 * WEFT_WINOGRAD_SIDE];
     w += w_offset + group * w_group + (there ? column * w_filter + channel * w_channel : 0);
@@ -117,12 +113,6 @@ static void WEFT_NAME(weights_item)(const int3 at, const int3 size, WEFT_WINOGRA
         WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i)
             panels[(long)(WEFT_WINOGRAD_SIDE * i + j) * depth * width] = all[i];
     }
-}
-
-__kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_ITEMS, 1, 1))) void WEFT_NAME(weights)(
-    WEFT_WINOGRAD_WEIGHTS_PARAMETERS) {
-    WEFT_NAME(weights_item)
-    ((int3)((int)get_global_id(0), 0, 0), (int3)((int)get_global_size(0), 1, 1), WEFT_WINOGRAD_WEIGHTS_NAMES);
 }
 
 /* Work-item: a channel of a tile of a group. Pixels outside of the image are read as those at its edge, which are there, and

@@ -187,14 +187,15 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(float16 *s
 }
 
 /* Work-item (panel, STEPS of k, batch). */
-static void WEFT_NAME(pack_item)(const int3 item, const int3 items, WEFT_OPERANDS_B *b, long b_offset,
-    __global float *panels, long panels_offset, int n, int k, long b_batch, long b_row, long b_column) {
-    const int panel = item.x, first = item.y * WEFT_DIRECT_STEPS;
+__kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *b, long b_offset, __global float *panels,
+    long panels_offset, int n, int k, long b_batch, long b_row, long b_column) {
+    const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * WEFT_DIRECT_STEPS;
+    const long batch = (long)get_global_id(2);
     const int vectors = (n + 15) / 16, left = panel * (16 * WEFT_DIRECT_VECTORS);
     const int wide = min(WEFT_DIRECT_VECTORS, vectors - panel * WEFT_DIRECT_VECTORS) * 16;
     const int steps = min(WEFT_DIRECT_STEPS, k - first);
-    b += b_offset + (long)item.z * b_batch + left * b_column + first * b_row;
-    panels += panels_offset + ((long)item.z * vectors * 16 + left) * k + (long)first * wide;
+    b += b_offset + batch * b_batch + left * b_column + first * b_row;
+    panels += panels_offset + (batch * vectors * 16 + left) * k + (long)first * wide;
     for (int j = 0; j < wide; j += 16) {
         const int lanes = min(16, n - left - j);
         int p = 0;
@@ -215,14 +216,6 @@ static void WEFT_NAME(pack_item)(const int3 item, const int3 items, WEFT_OPERAND
                     i < lanes ? WEFT_OF_B(WEFT_GET_)(b, p * b_row + (j + i) * b_column) : 0.0f;
         }
     }
-}
-
-__kernel WEFT_ITEMS(1) void WEFT_NAME(pack)(WEFT_OPERANDS_B *b, long b_offset, __global float *panels,
-    long panels_offset, int n, int k, long b_batch, long b_row, long b_column) {
-    WEFT_NAME(pack_item)
-    ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
-        (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), b, b_offset,
-        panels, panels_offset, n, k, b_batch, b_row, b_column);
 }
 
 /* Work-item (strip, span, batch). Row i is row i % width of batch get_global_id(2) * batch_step + i / width

@@ -133,15 +133,6 @@ void wi_kernel_packs(wi_kernel_plan *plan, uint32_t inputs, size_t bytes) {
     plan->pack_bytes = bytes;
 }
 
-void wi_kernel_bundles(wi_kernel_launch *launch) {
-    launch->bundles = true;
-}
-
-void wi_kernel_bundles_groups(wi_kernel_launch *launch, size_t quads) {
-    launch->bundles = true;
-    launch->shared = quads;
-}
-
 static bool fits_int(const wi_kernel_argument *argument) {
     return argument->kind != WI_KERNEL_INT ||
            (argument->number >= INT32_MIN && argument->number <= INT32_MAX);

@@ -44,10 +44,7 @@ typedef struct wi_kernel_argument {
 typedef struct wi_kernel_launch {
     const char *suffix; /* the kernel is WEFT_NAME(suffix) */
     bool has_epilogue;  /* of a matrix product: takes the epilogue's parameters after its own */
-    bool bundles; /* the template has WEFT_NAME(suffix_item), see wi_kernel_bundles; or, with `shared`, */
-    size_t
-        shared; /* float4 of local memory of WEFT_NAME(suffix_group), see wi_kernel_bundles_groups; 0: it has not */
-    bool copies; /* only copies input 0 to the result: left out where they are the same memory */
+    bool copies;        /* only copies input 0 to the result: left out where they are the same memory */
     unsigned
         whole; /* dimensions, a bit each, whose size the kernel asks for: it is not cut there (cl/launch.h) */
     cl_uint dimensions;
@@ -123,16 +120,6 @@ void wi_kernel_iteration(wi_kernel_launch *launch);
 void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t iterations);
 /* The launches so far pack these inputs (a bit each) into so many bytes at the beginning of the scratch memory. */
 void wi_kernel_packs(wi_kernel_plan *plan, uint32_t inputs, size_t bytes);
-/* The launch may become part of one over the items of several steps that have this kernel: its groups extend along the first
- * dimension alone, it has no epilogue, and takes nothing but inputs, the result, scratch memory and whole numbers. Beside the
- * kernel the template has a function WEFT_NAME(suffix_item), which takes a work-item and how many there are, each an int3,
- * before the kernel's own parameters, and has no barrier. Only the first launch of a step may be moved to
- * an earlier step, if it is all that packs, and only its last ones to a later step. */
-void wi_kernel_bundles(wi_kernel_launch *launch);
-/* The same of work-groups that share local memory, and have any dimensions: the function is WEFT_NAME(suffix_group), always inlined.
- * It takes local memory of so many float4, whether the kernel's arguments cost each item registers, and the group's number, an int3,
- * before the kernel's own parameters, and asks for no size or number but those of items in their group. */
-void wi_kernel_bundles_groups(wi_kernel_launch *launch, size_t quads);
 /* The file is named, everything fitted, and sizes are positive; `op` begins the line. */
 weft_status wi_kernel_plan_check(const wi_kernel_plan *plan, const char *op);
 

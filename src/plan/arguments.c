@@ -2,8 +2,6 @@
 #include "cl/driver.h"
 #include "plan/launches.h"
 
-#include "plan/bundles.h"
-
 static const wi_partition *partition_of(const wi_binder *b) {
     return b->launches->memory->placement->partition;
 }
@@ -49,22 +47,17 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
     set_long(b, elements + (int64_t)(at.offset / size));
 }
 
-/* What is filled for all runs, or by a bundle, comes first, and is elsewhere than the rest. There may be no rest: an argument
- * of no bytes then points behind the first part. */
-static wi_location locate_scratch(const wi_launches *l, const wi_run *run, size_t bytes) {
-    const wi_placement *placement = l->memory->placement;
-    const wi_step_schedule *own = &l->schedule->of[run->step->index];
-    const bool is_fixed = bytes < own->fixed_bytes || placement->scratch[run->index] < 0;
-    wi_location at =
-        wi_locate_place(l->memory, (is_fixed ? placement->fixed : placement->scratch)[run->index]);
-    at.offset += is_fixed ? own->packed_at + bytes : own->ended_at + bytes - own->fixed_bytes;
-    return at;
-}
-
+/* What is filled for all runs comes first, and is elsewhere than the rest. There may be no rest: an argument of no bytes then
+ * points behind the first part. */
 static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
-    const wi_location at = locate_scratch(b->launches, b->run, (size_t)elements * size);
+    const wi_placement *placement = b->launches->memory->placement;
+    const size_t bytes = (size_t)elements * size,
+                 fixed_bytes = b->launches->schedule->of[b->run->step->index].fixed_bytes;
+    const bool is_fixed = bytes < fixed_bytes || placement->scratch[b->run->index] < 0;
+    const wi_location at = wi_locate_place(
+        b->launches->memory, (is_fixed ? placement->fixed : placement->scratch)[b->run->index]);
     set_argument(b, sizeof at.memory, &at.memory);
-    set_long(b, (int64_t)(at.offset / size));
+    set_long(b, (int64_t)((at.offset + bytes - (is_fixed ? 0 : fixed_bytes)) / size));
 }
 
 static void set_cells(wi_binder *b) {
@@ -115,7 +108,7 @@ static bool of_operand(wi_argument_kind kind) {
 
 void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     const wi_loop *loop = &b->launches->schedule->code->loops->of[b->run->step->index];
-    const int *const work = b->work;
+    const int *const work = b->launches->schedule->of[b->run->step->index].work;
     const wi_operand *operand = of_operand(argument->kind) ? &loop->operands[argument->a] : NULL;
     const float single = (float)argument->number;
     switch (argument->kind) {
@@ -143,10 +136,6 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     }
 }
 
-void wi_bind_int(wi_binder *b, int number) {
-    set_int(b, number);
-}
-
 static void set_value(wi_binder *b, int value) {
     set_memory(b, value);
     set_offset(b, value, partition_of(b)->values[value].layout->offset.actual);
@@ -167,55 +156,4 @@ void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument) {
         break;
     case WI_KERNEL_ITERATION: set_changing(b, &(wi_argument){.kind = WI_ARGUMENT_ITERATION}); break;
     }
-}
-
-/* ---- bundles ---- */
-
-/* Where an argument of one of the steps points to. *size: of the elements that its offset counts. */
-static bool locate_argument(const wi_launches *l, const wi_run *run, const wi_kernel_argument *argument,
-    wi_location *at, size_t *size) {
-    const wi_partition *const p = l->memory->placement->partition;
-    *size = sizeof(float);
-    if (argument->kind == WI_KERNEL_SCRATCH) {
-        *at = locate_scratch(l, run, (size_t)argument->number * *size);
-        return true;
-    }
-    if (argument->kind != WI_KERNEL_INPUT && argument->kind != WI_KERNEL_RESULT) return false;
-    const int value =
-        argument->kind == WI_KERNEL_INPUT ? run->step->sources[argument->number] : run->step->members[0];
-    *size = weft_dtype_size(p->values[value].format);
-    *at = wi_locate_value(l->memory, run, value);
-    at->offset += (size_t)p->values[value].layout->offset.actual * *size;
-    return true;
-}
-
-/* The number of a buffer among those of a bundle; wi_bundles_part has seen to it that there is room for all. */
-static int number_of(wi_bundle_buffers *buffers, cl_mem memory) {
-    int i = 0;
-    while (i < buffers->count && buffers->of[i] != memory) i++;
-    if (i == buffers->count && i < WI_BUNDLE_BUFFERS) buffers->of[buffers->count++] = memory;
-    return i;
-}
-
-weft_status wi_bundle_fill(const wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel,
-    wi_bundle_buffers *buffers, int64_t *row) {
-    for (int i = 0; i < kernel->argument_count; i++) {
-        wi_location at;
-        size_t size;
-        row[WI_BUNDLE_FACTS + i] = kernel->arguments[i].number;
-        if (!locate_argument(l, run, &kernel->arguments[i], &at, &size)) continue;
-        const int number = number_of(buffers, at.memory);
-        if (number >= WI_BUNDLE_BUFFERS) WI_FAIL(WEFT_ERROR_INTERNAL, "a bundle has too many buffers");
-        row[WI_BUNDLE_FACTS + i] = (int64_t)(at.offset / size) << WI_BUNDLE_BITS | number;
-    }
-    return WEFT_OK;
-}
-
-void wi_bind_bundle(wi_binder *b, size_t row, int count, const wi_bundle_buffers *buffers) {
-    const wi_location table = wi_locate_place(b->launches->memory, b->launches->memory->placement->table);
-    set_argument(b, sizeof table.memory, &table.memory);
-    set_long(b, (int64_t)(table.offset / sizeof(int64_t) + row));
-    set_int(b, count);
-    for (int i = 0; i < WI_BUNDLE_BUFFERS; i++)
-        set_argument(b, sizeof(cl_mem), &buffers->of[i < buffers->count ? i : 0]);
 }

@@ -1,9 +1,7 @@
 /* The pieces of source that a plan's programs are put together from. */
 #include "plan/known_code.h"
-#include "plan/slices.h"
 #include "plan/step_key.h"
 #include "plan/verify.h"
-#include <string.h>
 
 /* The place in the plan of a piece that the graph knows; -1: none. */
 static weft_status take_piece(wi_code *code, int number, int *index) {
@@ -13,18 +11,15 @@ static weft_status take_piece(wi_code *code, int number, int *index) {
     if (number < 0 || (size_t)*index < code->piece_count) return WEFT_OK;
     WI_TRY(wi_grow(code->loops->partition->request->context->allocator, (void **)&code->pieces,
         &code->piece_capacity, code->piece_count + 1, sizeof *code->pieces));
-    const wi_code_piece *const known = &code->known->pieces[number];
-    code->pieces[code->piece_count++] = *known;
-    code->bundles = code->bundles || !wi_cache_key_equal(known->alone, known->hash);
+    code->pieces[code->piece_count++] = code->known->pieces[number];
     return WEFT_OK;
 }
 
-weft_status wi_add_piece(wi_code *code, const wi_text *text, size_t alone, unsigned needs, int *index) {
+weft_status wi_add_piece(wi_code *code, const wi_text *text, unsigned needs, int *index) {
     if (text->failed) return WEFT_ERROR_MEMORY;
     int number;
     const wi_cache_key hash = wi_text_key(text->data, text->length);
     wi_code_piece piece = {.text = text->data, .length = text->length, .needs = needs, .hash = hash};
-    piece.alone = alone < text->length ? wi_text_key(text->data, alone) : hash;
     wi_piece_name(piece.name, hash);
     WI_TRY(wi_known_piece(code->known, &piece, &number));
     return take_piece(code, number, index);
@@ -174,32 +169,6 @@ static weft_status add_step(wi_code *code, const wi_step *step) {
     return keep(code, step, known);
 }
 
-/* ---- bundles ---- */
-
-/* The longest piece that has all of this one, and more kernels of bundles of its template; none: itself. */
-static int find_bundled(const wi_code *code, int piece) {
-    const wi_code_piece *const own = &code->pieces[piece];
-    size_t longest = own->length;
-    for (size_t i = 0; i < code->piece_count; i++) {
-        const wi_code_piece *const other = &code->pieces[i];
-        if (other->length <= longest || !wi_cache_key_equal(other->alone, own->alone) ||
-            memcmp(other->text, own->text, own->length) != 0)
-            continue;
-        longest = other->length;
-        piece = (int)i;
-    }
-    return piece;
-}
-
-/* A template is compiled once, however many of the launches of its steps may be bundled. */
-static void join_bundled(wi_code *code) {
-    const size_t steps = code->bundles ? code->loops->partition->step_count : 0;
-    for (size_t i = 0; i < steps; i++) {
-        int *const piece = &code->of[i].whole.piece;
-        if (*piece >= 0) *piece = find_bundled(code, *piece);
-    }
-}
-
 /* ---- the pass ---- */
 
 /* OpenCL C has a decimal point, whatever the program's locale has. */
@@ -214,8 +183,6 @@ weft_status wi_plan_code(const wi_loops *loops, wi_code *code) {
     wi_locale_enter(&locale);
     weft_status status = WEFT_OK;
     for (size_t i = 0; i < p->step_count && status == WEFT_OK; i++) status = add_step(code, p->steps[i]);
-    if (status == WEFT_OK) status = wi_code_slices(code);
-    if (status == WEFT_OK) join_bundled(code);
     wi_locale_leave(&locale);
     return status;
 }

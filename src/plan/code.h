@@ -5,11 +5,9 @@
  *   code_loop.c     kernels of loop steps (expressions in expression.c, padded reads in padded_read.c, picked ones in
  *                   picked_read.c, reductions in
  *                   accumulators.c)
- *   code_slices.c  kernels of several loops, slice by slice (slices.h)
  *   code_sweeps.c   sweeps over the elements of a row
  *   code_product.c  epilogues of products
- *   code_kernel.c   ops with kernels of their own
- *   code_bundle.c   kernels of launches that several steps share */
+ *   code_kernel.c   ops with kernels of their own */
 #ifndef WI_CODE_H
 #define WI_CODE_H
 
@@ -17,17 +15,11 @@
 #include "plan/loops.h"
 
 enum { WI_MAX_ARGUMENTS = 160 };
-/* Numbers of a row of a bundle's table before those of arguments: the first work-group, and items along each dimension. */
-enum { WI_BUNDLE_FACTS = 4 };
-/* Buffers that pointers of a bundle's rows may lead to: the number of a pointer has that of its buffer in its last bits, and its
- * offset before them. */
-enum { WI_BUNDLE_BITS = 3, WI_BUNDLE_BUFFERS = 1 << WI_BUNDLE_BITS };
 
 /* Of the kernels of loops: WEFT_NAME(suffix). */
 #define WI_LOOP_SUFFIX    "loop"
 #define WI_PARTIAL_SUFFIX "partial"
 #define WI_COMBINE_SUFFIX "combine"
-#define WI_SLICES_SUFFIX  "slices"
 
 /* The numbers of a step's work split (code_loop.c), w0, w1, ... in kernels. */
 enum {
@@ -72,13 +64,10 @@ typedef struct wi_kernel_text {
     wi_argument *arguments; /* in the arena of the plan */
 } wi_kernel_text;
 
-typedef struct wi_sliced wi_sliced;
-
 typedef struct wi_step_code {
     wi_kernel_text whole, partial, combine; /* PRODUCT and KERNEL: `whole` alone */
     wi_kernel_plan *kernel;                 /* PRODUCT and KERNEL: launches and macros; NULL: a library's */
     const void *template;                   /* stands for all of it that the text depends on */
-    wi_sliced *sliced; /* LOOP: the launch that may have it, too; NULL: none (slices.h) */
 } wi_step_code;
 
 /* Source that stands for itself: one kernel, or a template with all that it defines. Its text says WEFT_NAME(suffix)
@@ -94,12 +83,11 @@ enum {
 
 typedef struct wi_code_piece {
     char name[WI_PIECE_NAME];
-    int number;         /* among the pieces that the graph knows (known_code.h) */
-    const char *text;   /* the graph's */
-    size_t length;      /* of the text */
-    unsigned needs;     /* WI_NEEDS_: which files must stand before it */
-    wi_cache_key hash;  /* of the text */
-    wi_cache_key alone; /* of its template, without the kernels of bundles after it; without any: the same */
+    int number;        /* among the pieces that the graph knows (known_code.h) */
+    const char *text;  /* the graph's */
+    size_t length;     /* of the text */
+    unsigned needs;    /* WI_NEEDS_: which files must stand before it */
+    wi_cache_key hash; /* of the text */
 } wi_code_piece;
 
 typedef struct wi_code {
@@ -107,26 +95,21 @@ typedef struct wi_code {
     wi_step_code *of;      /* by step */
     wi_code_piece *pieces; /* distinct */
     size_t piece_count, piece_capacity;
-    wi_sliced *sliced;  /* all of them */
     wi_key_map kernels; /* by implementation and site */
     struct wi_known_code *known;
-    bool draws;   /* a kernel op takes random numbers */
-    bool bundles; /* some piece has kernels of bundles */
+    bool draws; /* a kernel op takes random numbers */
 } wi_code;
 
 weft_status wi_plan_code(const wi_loops *loops, wi_code *code);
 void wi_code_clear(wi_code *code);
 
 /* ---- for the files of this pass ---- */
-/* An equal piece that is there already is used instead. alone: the length of a template, which kernels of bundles may
- * follow. */
-weft_status wi_add_piece(wi_code *code, const wi_text *text, size_t alone, unsigned needs, int *piece);
+/* An equal piece that is there already is used instead. */
+weft_status wi_add_piece(wi_code *code, const wi_text *text, unsigned needs, int *piece);
 /* Of a template, by what it reads and makes. */
 unsigned wi_step_needs(const wi_partition *p, const wi_step *step);
 weft_status wi_code_loop(wi_code *code, const wi_step *step);
 weft_status wi_code_product(wi_code *code, const wi_step *step);
 weft_status wi_code_kernel(wi_code *code, const wi_step *step);
-/* Kernels for the launches that may be bundled (bundles.h), after their template. */
-void wi_code_bundles(const wi_kernel_plan *kernel, wi_text *source);
 
 #endif

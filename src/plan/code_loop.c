@@ -60,27 +60,11 @@ static void emit_body(wi_emitter *e, wi_form form) {
     e->memo_count = remembered;
 }
 
-/* In a slice, vectors of all columns if they are few and the same for every batch: accumulators stay in registers. 0: not so. */
-static int count_vectors(const wi_emitter *e, wi_form form) {
-    enum { MOST = 8 };
-    const wi_size columns = e->loop->space.dims[e->loop->space.rank - 1];
-    const bool all = form == WI_FORM_SLICE && e->step->reduced && e->loop->sweeps == 1 &&
-                     columns.general == columns.actual && columns.actual % e->lanes == 0;
-    return all && columns.actual / e->lanes <= MOST ? (int)(columns.actual / e->lanes) : 0;
-}
-
 /* Columns along which an item walks: vectors of 16, then the tail. A reduction in one sweep takes several vectors
  * along from row to row, so that it reads whole runs of memory. */
 static void emit_column_vectors(wi_emitter *e, wi_form form) {
     const bool wide = e->step->reduced && e->loop->sweeps == 1 && form != WI_FORM_COMBINE;
-    const int most = wi_reduction_vectors(e->partition, e->step), all = count_vectors(e, form);
-    if (all > 0) {
-        wi_text_append(&e->text, "const int first = 0, vectors = %d;\n", all);
-        e->wide = all;
-        emit_body(e, form);
-        e->wide = 0;
-        return;
-    }
+    const int most = wi_reduction_vectors(e->partition, e->step);
     wi_text_append(&e->text, "int j = begin;\n");
     if (!wi_never_whole(e) && wide) {
         wi_text_append(&e->text,
@@ -111,11 +95,8 @@ static void emit_walking(wi_emitter *e, wi_form form) {
     const int last = e->loop->space.rank - 1;
     e->has_j = true;
     need_work(e, WI_WORK_RESULTS, columns ? WI_WORK_SPAN : WI_WORK_ROWS);
-    if (wi_form_has_splits(form)) need_work(e, WI_WORK_SPLITS, WI_WORK_SPLITS);
-    if (form == WI_FORM_SLICE)
-        wi_text_append(&e->text, "int item = slice;\n");
-    else
-        wi_text_append(&e->text, "int item = (int)get_global_id(0);\n");
+    if (form != WI_FORM_WHOLE) need_work(e, WI_WORK_SPLITS, WI_WORK_SPLITS);
+    wi_text_append(&e->text, "int item = (int)get_global_id(0);\n");
     if (form == WI_FORM_PARTIAL) wi_text_append(&e->text, "const int split = item %% w4;\nitem /= w4;\n");
     if (columns) {
         wi_emit_argument(e, WI_ARGUMENT_DIM, last, 0, 0);
@@ -168,7 +149,7 @@ static void emit_neighbours(wi_emitter *e, wi_form form) {
     const bool group = e->inner_is_reduced && form != WI_FORM_COMBINE;
     e->has_j = e->inner_is_reduced;
     need_work(e, WI_WORK_RESULTS, WI_WORK_RESULTS);
-    if (wi_form_has_splits(form)) need_work(e, WI_WORK_SPLITS, WI_WORK_SPLITS);
+    if (form != WI_FORM_WHOLE) need_work(e, WI_WORK_SPLITS, WI_WORK_SPLITS);
     if (group) {
         wi_text_append(&e->text,
             "__local float shared_f[2 * WEFT_SHARED];\n__local int shared_i[2 * WEFT_SHARED];\n"
@@ -184,10 +165,6 @@ static void emit_neighbours(wi_emitter *e, wi_form form) {
     wi_emit_decode(e, false, "row");
     wi_emit_addresses(e, false);
     emit_body(e, form);
-}
-
-void wi_emit_slice(wi_emitter *e) {
-    emit_walking(e, WI_FORM_SLICE);
 }
 
 /* ---- whole kernels ---- */
@@ -212,7 +189,7 @@ static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form,
     wi_emit_parameters(&e, &whole, false);
     wi_text_append(&whole, ") {\n%s}\n", e.text.data ? e.text.data : "");
     const weft_status status =
-        e.text.failed ? WEFT_ERROR_MEMORY : wi_add_piece(code, &whole, whole.length, e.needs, &kernel->piece);
+        e.text.failed ? WEFT_ERROR_MEMORY : wi_add_piece(code, &whole, e.needs, &kernel->piece);
     wi_emitter_end(&e);
     wi_text_clear(&whole);
     return status;

@@ -304,8 +304,7 @@ static void define_epilogue(wi_text *source, const epilogue *own) {
 }
 
 /* The template with this epilogue and its macros. */
-static weft_status append_template(
-    wi_text *source, const epilogue *own, const wi_kernel_plan *kernel, size_t *alone) {
+static weft_status append_template(wi_text *source, const epilogue *own, const wi_kernel_plan *kernel) {
     define_epilogue(source, own);
     wi_kernel_macros_define(kernel, source);
     WI_TRY(wi_kernel_headers_append(kernel, source));
@@ -321,8 +320,6 @@ static weft_status append_template(
         "#undef WEFT_EPILOGUE_REQUEST\n"
         "#undef WEFT_SOURCE\n#undef WEFT_SOURCE_REQUEST\n");
     wi_kernel_macros_undefine(kernel, source);
-    *alone = source->length;
-    wi_code_bundles(kernel, source);
     return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
@@ -356,14 +353,13 @@ weft_status wi_code_product(wi_code *code, const wi_step *step) {
     wi_step_code *const own = &code->of[step->index];
     epilogue stored;
     wi_text source;
-    size_t alone = 0;
     wi_emitter_begin(&stored.e, code->loops, step, &own->whole);
     wi_text_init(&source, stored.e.text.allocator);
     emit_epilogue(&stored);
     const bool failed = stored.e.text.failed || stored.parameters.failed || stored.names.failed;
     const unsigned needs = stored.e.needs | wi_step_needs(code->loops->partition, step);
-    weft_status status = failed ? WEFT_ERROR_MEMORY : append_template(&source, &stored, own->kernel, &alone);
-    if (status == WEFT_OK) status = wi_add_piece(code, &source, alone, needs, &own->whole.piece);
+    weft_status status = failed ? WEFT_ERROR_MEMORY : append_template(&source, &stored, own->kernel);
+    if (status == WEFT_OK) status = wi_add_piece(code, &source, needs, &own->whole.piece);
     wi_emitter_end(&stored.e);
     wi_text_clear(&stored.store);
     wi_text_clear(&stored.join);

@@ -5,21 +5,10 @@
 #include "plan/accumulators.h"
 
 /* The kernels of a loop: one that does all, whether split or not; or one that does all where it is not split,
- * one that leaves partial results, and one that combines those. Of a sliced loop, a function that does one slice. */
-typedef enum wi_form {
-    WI_FORM_JOINED,
-    WI_FORM_WHOLE,
-    WI_FORM_SLICE,
-    WI_FORM_PARTIAL,
-    WI_FORM_COMBINE
-} wi_form;
+ * one that leaves partial results, and one that combines those. */
+typedef enum wi_form { WI_FORM_JOINED, WI_FORM_WHOLE, WI_FORM_PARTIAL, WI_FORM_COMBINE } wi_form;
 static inline bool wi_form_splits(wi_form form) {
     return form == WI_FORM_JOINED || form == WI_FORM_PARTIAL;
-}
-
-/* Does its kernel know of splits? */
-static inline bool wi_form_has_splits(wi_form form) {
-    return form != WI_FORM_WHOLE && form != WI_FORM_SLICE;
 }
 
 /* What the size of the last dimension says for every batch: no whole vector, or no tail. */
@@ -38,9 +27,6 @@ void wi_emit_decode_first(wi_emitter *e, const char *from);
 void wi_emit_decode_next(wi_emitter *e);
 /* p<o> from the kept indices, or q<o> from p<o> and the reduced ones. */
 void wi_emit_addresses(wi_emitter *e, bool reduced);
-
-/* The body of a function for a slice of a loop that items walk along; its number is `slice`. */
-void wi_emit_slice(wi_emitter *e);
 
 /* The range of rounds, or of the row when there are none, that this item works on. */
 void wi_emit_ranges(wi_emitter *e, wi_form form);

@@ -45,8 +45,6 @@ typedef struct wi_emitter {
     bool inner_is_reduced;
     int wide; /* vectors of 16 columns at once, at most: accumulators are arrays over the vectors u; 0: one
                  vector */
-    const char *suffix; /* behind the names of parameters */
-    bool requests;      /* rows that are picked are requested early */
     int temps;
     int group_calls; /* reductions of a group so far: those that follow each other have different sides (group.clh) */
     wi_memo *memo; /* values that are in variables here, and forgotten at the end of a scope */

@@ -7,7 +7,7 @@
  * training keeps no more than a few times what it is computed from. Under a limit of memory that this does not fit into,
  * every launch runs every time. */
 #include "plan/conflicts.h"
-#include "plan/slices.h"
+#include "plan/schedule.h"
 
 bool wi_is_fixed(const wi_partition *p, int value) {
     if (!p->request->inference || p->request->devices.count > 1) return false;
@@ -111,12 +111,9 @@ void wi_find_fixed(wi_schedule *schedule) {
 
 bool wi_schedule_unfix(wi_schedule *schedule) {
     const size_t steps = schedule->code->loops->partition->step_count;
-    bool any = schedule->bundles != NULL;
-    for (size_t i = 0; i < steps; i++)
-        any = any || schedule->of[i].sliced || schedule->of[i].fixed_launches > 0;
-    wi_schedule_unbundle(schedule);
-    wi_schedule_unslice(schedule);
+    bool any = false;
     for (size_t i = 0; i < steps; i++) {
+        any = any || schedule->of[i].fixed_launches > 0;
         schedule->of[i].fixed_launches = 0;
         schedule->of[i].fixed_bytes = 0;
     }

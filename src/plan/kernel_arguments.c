@@ -41,7 +41,6 @@ int wi_emit_scalar(wi_emitter *e, int index) {
 
 void wi_emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument *argument, bool names_only) {
     const int a = argument->a, b = argument->b;
-    const char *const end = e->suffix;
     const char *const an_int = names_only ? "" : "const int ",
                       *const a_long = names_only ? "" : "const long ",
                       *const a_float = names_only ? "" : "const float ";
@@ -49,43 +48,38 @@ void wi_emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument *ar
     case WI_ARGUMENT_BUFFER:
         if (!names_only)
             wi_text_append(text, "__global WEFT_T_%s *", weft_dtype_name(e->loop->operands[a].dtype));
-        wi_text_append(text, "b%d%s", a, end);
+        wi_text_append(text, "b%d", a);
         break;
-    case WI_ARGUMENT_OFFSET: wi_text_append(text, "%sf%d%s", a_long, a, end); break;
-    case WI_ARGUMENT_STRIDE: wi_text_append(text, "%ss%d_%d%s", a_long, a, b, end); break;
+    case WI_ARGUMENT_OFFSET: wi_text_append(text, "%sf%d", a_long, a); break;
+    case WI_ARGUMENT_STRIDE: wi_text_append(text, "%ss%d_%d", a_long, a, b); break;
     case WI_ARGUMENT_PADDING:
         for (int i = 0; i < 3; i++)
-            wi_text_append(text, "%s%s%c%d_%d%s", i ? ", " : "", an_int, "lhv"[i], a, b, end);
+            wi_text_append(text, "%s%s%c%d_%d", i ? ", " : "", an_int, "lhv"[i], a, b);
         break;
     case WI_ARGUMENT_PICK:
-        wi_text_append(text, "%srows%d%s, %scount%d%s, %swidth%d%s, %sskipped%d%s", an_int, a, end, an_int, a,
-            end, an_int, a, end, an_int, a, end);
+        wi_text_append(
+            text, "%srows%d, %scount%d, %swidth%d, %sskipped%d", an_int, a, an_int, a, an_int, a, an_int, a);
         break;
-    case WI_ARGUMENT_DIM: wi_text_append(text, "%sn%d%s", an_int, a, end); break;
-    case WI_ARGUMENT_WORK: wi_text_append(text, "%sw%d%s", an_int, a, end); break;
-    case WI_ARGUMENT_FLOAT: wi_text_append(text, "%sc%d%s", a_float, a, end); break;
-    case WI_ARGUMENT_DOUBLE:
-        wi_text_append(text, "%sc%d%s", names_only ? "" : "const double ", a, end);
-        break;
-    case WI_ARGUMENT_WHOLE: wi_text_append(text, "%sc%d%s", an_int, a, end); break;
-    case WI_ARGUMENT_SCALAR: wi_text_append(text, "%su%d%s", a_float, (int)argument->number, end); break;
-    case WI_ARGUMENT_DRAWS: wi_text_append(text, "%sdraws%s", names_only ? "" : "const uint ", end); break;
+    case WI_ARGUMENT_DIM: wi_text_append(text, "%sn%d", an_int, a); break;
+    case WI_ARGUMENT_WORK: wi_text_append(text, "%sw%d", an_int, a); break;
+    case WI_ARGUMENT_FLOAT: wi_text_append(text, "%sc%d", a_float, a); break;
+    case WI_ARGUMENT_DOUBLE: wi_text_append(text, "%sc%d", names_only ? "" : "const double ", a); break;
+    case WI_ARGUMENT_WHOLE: wi_text_append(text, "%sc%d", an_int, a); break;
+    case WI_ARGUMENT_SCALAR: wi_text_append(text, "%su%d", a_float, (int)argument->number); break;
+    case WI_ARGUMENT_DRAWS: wi_text_append(text, "%sdraws", names_only ? "" : "const uint "); break;
     case WI_ARGUMENT_ITERATION: break; /* of ops with kernels of their own */
     case WI_ARGUMENT_SEED:
         for (int i = 0; i < 2; i++)
-            wi_text_append(text, "%s%sseed%d%s", i ? ", " : "", names_only ? "" : "const uint ", i, end);
+            wi_text_append(text, "%s%sseed%d", i ? ", " : "", names_only ? "" : "const uint ", i);
         break;
     case WI_ARGUMENT_FAULT:
-        wi_text_append(
-            text, "%sfaults%d%s, %sfault%d%s", names_only ? "" : "__global int *", a, end, a_long, a, end);
+        wi_text_append(text, "%sfaults%d, %sfault%d", names_only ? "" : "__global int *", a, a_long, a);
         break;
     case WI_ARGUMENT_SCRATCH:
-        wi_text_append(
-            text, "%sx%d%s, %sy%d%s", names_only ? "" : "__global float *", a, end, a_long, a, end);
+        wi_text_append(text, "%sx%d, %sy%d", names_only ? "" : "__global float *", a, a_long, a);
         break;
     case WI_ARGUMENT_CELLS:
-        wi_text_append(text, "%scells%s, %scells_offset%s", names_only ? "" : "volatile __global int *", end,
-            a_long, end);
+        wi_text_append(text, "%scells, %scells_offset", names_only ? "" : "volatile __global int *", a_long);
         break;
     }
 }

@@ -52,22 +52,12 @@ static void add_macros(wi_key_map *map, const wi_kernel_plan *kernel) {
     }
 }
 
-static void add_bundle(wi_key_map *map, const wi_kernel_launch *launch) {
-    wi_key_add_address(map, launch->suffix);
-    wi_key_add(map, launch->shared);
-    for (int d = 0; d < 3; d++) wi_key_add(map, launch->local[d]);
-    wi_key_add(map, (uint64_t)launch->argument_count);
-    for (int i = 0; i < launch->argument_count; i++) wi_key_add(map, (uint64_t)launch->arguments[i].kind);
-}
-
 const void *wi_known_template(wi_known_code *known, const wi_kernel_plan *kernel) {
     wi_key_map *const map = &known->templates;
     wi_key_begin(map);
     wi_key_add_address(map, kernel->file);
     wi_key_add_address(map, kernel->headers);
     add_macros(map, kernel);
-    for (int i = 0; i < kernel->count; i++)
-        if (kernel->launches[i]->bundles) add_bundle(map, kernel->launches[i]);
     return wi_key_end(map);
 }
 

@@ -33,7 +33,7 @@ typedef struct wi_known_code {
 } wi_known_code;
 
 weft_status wi_known_code_of(weft_graph *graph, wi_known_code **known);
-/* What stands for the file, the macros and the bundles of a kernel; NULL: out of memory. */
+/* What stands for the file and the macros of a kernel; NULL: out of memory. */
 const void *wi_known_template(wi_known_code *known, const wi_kernel_plan *kernel);
 /* The number of the piece with this text. */
 weft_status wi_known_piece(wi_known_code *known, const wi_code_piece *piece, int *number);

@@ -1,9 +1,6 @@
 /* From steps to launches: kernels with all arguments set. */
 #include "plan/launches.h"
 #include "base/integers.h"
-#include "cl/buffer.h"
-#include "plan/bundles.h"
-#include "plan/slices.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -19,8 +16,7 @@ static weft_status new_launch(wi_launches *l, const wi_run *run, wi_binder *b) {
         request->context->allocator, (void **)&l->launches, &l->capacity, l->count + 1, sizeof *l->launches));
     wi_plan_launch *launch = &l->launches[l->count++];
     *launch = (wi_plan_launch){.run = run, .device = request->devices.of[run->step->device]};
-    *b = (wi_binder){
-        .launches = l, .run = run, .work = l->schedule->of[run->step->index].work, .launch = launch};
+    *b = (wi_binder){.launches = l, .run = run, .launch = launch};
     launch->bound = l->room;
     launch->changing = l->room + WI_MAX_ARGUMENTS;
     return WEFT_OK;
@@ -54,16 +50,6 @@ static void cut(const wi_binder *b, const wi_kernel_launch *kernel, int64_t repe
     if (longest > 0.0)
         wi_launch_cut(&b->launch->launch, seconds_of(b->launches, b->run->step, repetitions), longest,
             kernel ? kernel->whole : 0);
-}
-
-/* All steps of a bundle. */
-static void cut_bundle(const wi_binder *b, const wi_bundle *bundle) {
-    const wi_launches *const l = b->launches;
-    const double longest = b->launch->device->profile.longest_launch;
-    double seconds = 0;
-    for (const wi_bundled *s = bundle->steps; s; s = s->next)
-        seconds += seconds_of(l, l->schedule->code->loops->partition->steps[s->step], 1);
-    if (longest > 0.0) wi_launch_cut(&b->launch->launch, seconds, longest, 0);
 }
 
 /* All arguments are set: what was noted of them leaves the room for the next launch. */
@@ -105,26 +91,6 @@ static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kerne
     launch->local[1] = launch->local[2] = 1;
     b.launch->is_fixed = wi_step_is_fixed(l->schedule, run->step);
     cut(&b, NULL, 1);
-    return end_launch(&b);
-}
-
-/* All loops of a launch that does them slice by slice. Runs are the steps. */
-static weft_status launch_slices(wi_launches *l, const wi_run *run, const wi_sliced *sliced) {
-    wi_binder b;
-    WI_TRY(new_launch(l, run, &b));
-    wi_launch *launch = &b.launch->launch;
-    WI_TRY(make_kernel(l, sliced->kernels[0].piece, WI_SLICES_SUFFIX, b.launch));
-    wi_bind_int(&b, sliced->slices);
-    for (int i = 0; i < sliced->count; i++) {
-        const wi_kernel_text *const kernel = &sliced->kernels[i];
-        b.run = &l->memory->placement->runs->runs[sliced->steps[i]];
-        b.work = sliced->work[i];
-        for (int a = 0; a < kernel->argument_count; a++) wi_bind_described(&b, &kernel->arguments[a]);
-    }
-    launch->dimensions = 1;
-    launch->global[0] = sliced->items;
-    launch->local[0] = (size_t)b.launch->device->profile.group;
-    for (int i = 1; i < 3; i++) launch->global[i] = launch->local[i] = 1;
     return end_launch(&b);
 }
 
@@ -172,50 +138,6 @@ int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placem
     return count > 0 && is_in_place(placement, run) ? count : 0;
 }
 
-/* Writes the rows of a bundle's launch, and counts its groups. Runs are the steps: what has bundles repeats none. */
-static weft_status write_rows(
-    const wi_launches *l, const wi_bundle *bundle, int number, size_t *groups, wi_bundle_buffers *buffers) {
-    const wi_location table = wi_locate_place(l->memory, l->memory->placement->table);
-    const size_t width = wi_bundle_row(wi_bundled_launch(l->schedule, bundle, bundle->first, number));
-    const size_t bytes = (size_t)bundle->count * width * sizeof(int64_t);
-    int64_t *const rows = wi_arena_take(request_of(l)->arena, bytes), *row = rows;
-    if (!rows) return WEFT_ERROR_MEMORY;
-    *groups = 0;
-    for (const wi_bundled *s = bundle->steps; s; s = s->next, row += width) {
-        const wi_kernel_launch *const launch = wi_bundled_launch(l->schedule, bundle, s->step, number);
-        size_t own = 1;
-        row[0] = (int64_t)*groups;
-        for (int i = 0; i < 3; i++) {
-            row[1 + i] = (int64_t)launch->global[i];
-            own *= launch->global[i] / launch->local[i];
-        }
-        *groups += own;
-        WI_TRY(wi_bundle_fill(l, &l->memory->placement->runs->runs[s->step], launch, buffers, row));
-    }
-    return wi_buffer_write(request_of(l)->devices.of[0], table.memory,
-        table.offset + wi_bundle_rows(l->schedule, bundle, number) * sizeof(int64_t), rows, bytes);
-}
-
-/* One of the launches of a bundle's steps, for all of them. */
-static weft_status launch_bundle(wi_launches *l, const wi_run *run, const wi_bundle *bundle, int number) {
-    const wi_kernel_launch *const kernel = wi_bundled_launch(l->schedule, bundle, run->step->index, number);
-    char suffix[64];
-    size_t groups;
-    wi_bundle_buffers buffers = {.count = 0};
-    wi_binder b;
-    WI_TRY(write_rows(l, bundle, number, &groups, &buffers));
-    WI_TRY(new_launch(l, run, &b));
-    wi_launch *launch = &b.launch->launch;
-    snprintf(suffix, sizeof suffix, "%s_bundle", kernel->suffix);
-    WI_TRY(make_kernel(l, bundle->piece, suffix, b.launch));
-    wi_bind_bundle(&b, wi_bundle_rows(l->schedule, bundle, number), bundle->count, &buffers);
-    launch->dimensions = kernel->dimensions;
-    for (int i = 0; i < 3; i++) launch->global[i] = launch->local[i] = kernel->local[i];
-    launch->global[0] = groups * kernel->local[0];
-    cut_bundle(&b, bundle);
-    return end_launch(&b);
-}
-
 static int64_t repetitions_of(const wi_kernel_plan *kernel, int launch) {
     for (int i = launch; i >= 0; i--) {
         const wi_kernel_launch *const first = kernel->launches[i];
@@ -227,17 +149,10 @@ static int64_t repetitions_of(const wi_kernel_plan *kernel, int launch) {
 static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
     const wi_kernel_plan *kernel = l->schedule->code->of[run->step->index].kernel;
     const wi_step_schedule *own = &l->schedule->of[run->step->index];
-    const int step = run->step->index, count = kernel->count - (own->ended_by ? own->ended_by->launches : 0);
-    int i = wi_launches_left_out(l->schedule, l->memory->placement, run);
-    if (own->packed_by && wi_bundle_place(own->packed_by) == step)
-        WI_TRY(launch_bundle(l, run, own->packed_by, 0));
-    if (own->packed_by && i == 0) i = 1;
-    for (; i < count; i++) {
+    for (int i = wi_launches_left_out(l->schedule, l->memory->placement, run); i < kernel->count; i++) {
         WI_TRY(launch_kernel(l, run, kernel->launches[i], repetitions_of(kernel, i)));
         l->launches[l->count - 1].is_fixed = i < own->fixed_launches;
     }
-    const bool ends = own->ended_by && wi_bundle_place(own->ended_by) == step;
-    for (i = 0; ends && i < own->ended_by->launches; i++) WI_TRY(launch_bundle(l, run, own->ended_by, i));
     return WEFT_OK;
 }
 
@@ -258,8 +173,6 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     const wi_step_schedule *own = &l->schedule->of[step->index];
     if (!wi_has_kernel(step)) return launch_without_kernel(l, run);
     if (step->kind != WI_STEP_LOOP) return launch_kernels(l, run);
-    if (own->sliced)
-        return wi_first_sliced(own->sliced) == step->index ? launch_slices(l, run, own->sliced) : WEFT_OK;
     if (!wi_is_split(step, own))
         return launch_loop(l, run, &code->whole, WI_LOOP_SUFFIX, own->items,
             own->cell_bytes > 0 ? (size_t)own->work[WI_WORK_SPLITS] : 1);

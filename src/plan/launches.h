@@ -105,7 +105,6 @@ weft_status wi_plan_programs(const wi_schedule *schedule, wi_launches *launches)
 typedef struct wi_binder {
     const wi_launches *launches;
     const wi_run *run;
-    const int *work; /* of its loop */
     wi_plan_launch *launch;
     cl_uint next; /* argument */
     weft_status status;
@@ -113,17 +112,6 @@ typedef struct wi_binder {
 
 /* All set the binder's next argument (or several), unless an earlier one failed. */
 void wi_bind_described(wi_binder *b, const wi_argument *argument);
-void wi_bind_int(wi_binder *b, int number);
 void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument);
-/* The buffers that a bundle's rows point to. */
-typedef struct wi_bundle_buffers {
-    cl_mem of[WI_BUNDLE_BUFFERS];
-    int count;
-} wi_bundle_buffers;
-
-/* The numbers of a run's row after the first WI_BUNDLE_FACTS, and all arguments of the launch whose first row is given. */
-weft_status wi_bundle_fill(const wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel,
-    wi_bundle_buffers *buffers, int64_t *row);
-void wi_bind_bundle(wi_binder *b, size_t row, int count, const wi_bundle_buffers *buffers);
 
 #endif

@@ -1,7 +1,7 @@
 /* Meeting a limit of memory: steps are run again, and moved, until the placement fits (contract in
  * materialise.h). The search knows what is in use when; the placement what that takes with its gaps, so the
  * target goes down by what is missing until it fits. */
-#include "plan/bundles.h"
+#include "plan/placement.h"
 #include "plan/rematerialise.h"
 
 enum { MOST_ROUNDS = 10 };
@@ -90,23 +90,13 @@ static weft_status keep(
     return wi_plan_placement(m, f->schedule->code->loops->partition->request->arena, placement);
 }
 
-static weft_status place_all(
-    wi_schedule *schedule, wi_arena *arena, wi_materialised *m, wi_placement *placement) {
-    bool parted;
-    do {
-        WI_TRY(wi_run_all(schedule, arena, m));
-        WI_TRY(wi_plan_placement(m, arena, placement));
-        WI_TRY(wi_bundles_part(schedule, placement, &parted));
-    } while (parted);
-    return WEFT_OK;
-}
-
 weft_status wi_plan_materialise(
     wi_schedule *schedule, size_t limit, wi_materialised *m, wi_placement *placement, size_t *least) {
     const wi_request *request = schedule->code->loops->partition->request;
     *least = 0;
     do {
-        WI_TRY(place_all(schedule, request->arena, m, placement));
+        WI_TRY(wi_run_all(schedule, request->arena, m));
+        WI_TRY(wi_plan_placement(m, request->arena, placement));
         if (limit == 0 || bytes_of(placement) <= limit) return WEFT_OK;
     } while (wi_schedule_unfix(schedule));
     wi_arena arena;

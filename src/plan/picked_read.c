@@ -56,7 +56,7 @@ static void emit_row(wi_emitter *e, int o, char at, char inside) {
         o, index, at, index, inside, o, o, o, o, inside, o, o, o, pick->fault, pick->fault, at, index);
     if (!e->narrow) wi_text_append(&e->text, " - f%d", index);
     wi_text_append(&e->text, ");\n");
-    if (e->walks && e->requests) emit_request(e, o, at);
+    if (e->walks) emit_request(e, o, at);
 }
 
 bool wi_emit_picked_row(wi_emitter *e, int o, bool reduced) {

@@ -2,8 +2,6 @@
  * output may be written over what the step reads last; offsets are given to the largest first. */
 #include "plan/placement.h"
 #include "cl/buffer.h"
-#include "plan/bundles.h"
-#include "plan/slices.h"
 #include <stdlib.h>
 
 enum { ALIGNMENT = 128 };
@@ -28,28 +26,6 @@ static int place_of(const wi_placement *m, const wi_run *run, int value) {
     return wi_place_of_value(m->runs, run, value, NULL);
 }
 
-/* The first step's bundle fills what the others read; the last one's reads what the others left, and what they would have
- * read themselves. */
-static void touch_bundles(wi_placement *m, const wi_loop *loop, const wi_run *run) {
-    const wi_step_schedule *const own = &m->runs->schedule->of[run->step->index];
-    if (own->packed_by) touch(m, m->fixed[run->index], own->packed_by->first);
-    if (!own->ended_by) return;
-    if (m->scratch[run->index] >= 0) touch(m, m->scratch[run->index], own->ended_by->last);
-    for (int o = 0; o < loop->operand_count && own->ended_by->reads; o++)
-        if (loop->operands[o].value >= 0)
-            touch(m, place_of(m, run, loop->operands[o].value), own->ended_by->last);
-}
-
-/* What sliced loops read and write is there as long as their launch runs. */
-static void touch_sliced(wi_placement *m, const wi_loop *loop, const wi_run *run) {
-    const wi_sliced *const sliced = m->runs->schedule->of[run->step->index].sliced;
-    for (int o = 0; sliced && o < loop->operand_count; o++) {
-        if (loop->operands[o].value < 0) continue;
-        touch(m, place_of(m, run, loop->operands[o].value), wi_first_sliced(sliced));
-        touch(m, place_of(m, run, loop->operands[o].value), wi_last_sliced(sliced));
-    }
-}
-
 static void touch_run(wi_placement *m, const wi_loop *loop, const wi_run *run) {
     const wi_step *step = run->step;
     for (int o = 0; o < loop->operand_count; o++) {
@@ -57,8 +33,6 @@ static void touch_run(wi_placement *m, const wi_loop *loop, const wi_run *run) {
     }
     if (m->scratch[run->index] >= 0) touch(m, m->scratch[run->index], run->index);
     if (m->fixed[run->index] >= 0) touch(m, m->fixed[run->index], run->index);
-    touch_bundles(m, loop, run);
-    touch_sliced(m, loop, run);
     if (step->kind != WI_STEP_PRODUCT) return;
     touch(m, place_of(m, run, step->sources[0]), run->index);
     touch(m, place_of(m, run, step->sources[1]), run->index);
@@ -316,16 +290,6 @@ static int make_scratch(wi_placement *m, int device, size_t bytes, bool keep) {
     return (int)m->place_count++;
 }
 
-static weft_status make_bundles(wi_placement *m, const wi_schedule *schedule) {
-    m->bundles = wi_arena_take(m->arena, (size_t)(schedule->bundle_count + 1) * sizeof *m->bundles);
-    if (!m->bundles) return WEFT_ERROR_MEMORY;
-    for (const wi_bundle *b = schedule->bundles; b; b = b->next)
-        m->bundles[b->number] = make_scratch(m, 0, b->bytes, false);
-    m->table = make_scratch(m, 0, schedule->bundle_numbers * sizeof(int64_t), true);
-    if (m->table >= 0) m->places[m->table].cleared = true;
-    return WEFT_OK;
-}
-
 static void make_cells(wi_placement *m, const wi_schedule *schedule) {
     const wi_partition *p = m->partition;
     size_t bytes[WI_MAX_DEVICES] = {0};
@@ -340,19 +304,13 @@ static void make_cells(wi_placement *m, const wi_schedule *schedule) {
     }
 }
 
-static int scratch_of(wi_placement *m, const wi_step_schedule *own, int device) {
-    if (own->ended_by) return m->bundles[own->ended_by->number];
-    return make_scratch(m, device, own->scratch_bytes - own->fixed_bytes, false);
-}
-
-/* A place for each storage, one for each further instance, one for each bundle and one for their table, the
- * cells of each device, and those for the scratch memory of each run that has some. */
+/* A place for each storage, one for each further instance, the cells of each device, and those for the scratch memory of
+ * each run that has some. */
 static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     const wi_partition *p = m->partition;
     const wi_materialised *runs = m->runs;
-    m->places = wi_arena_take(m->arena, (p->storage_count + runs->instance_count + 2 * runs->run_count +
-                                            (size_t)schedule->bundle_count + 2 + WI_MAX_DEVICES) *
-                                            sizeof *m->places);
+    m->places = wi_arena_take(m->arena,
+        (p->storage_count + runs->instance_count + 2 * runs->run_count + WI_MAX_DEVICES) * sizeof *m->places);
     m->scratch = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->scratch);
     m->fixed = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->fixed);
     if (!m->places || !m->scratch || !m->fixed) return WEFT_ERROR_MEMORY;
@@ -360,14 +318,12 @@ static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     m->place_count = p->storage_count;
     for (size_t i = 0; i < runs->instance_count; i++)
         take_storage(&m->places[m->place_count++], &p->storages[runs->instance_of[i]]);
-    WI_TRY(make_bundles(m, schedule));
     make_cells(m, schedule);
     for (size_t i = 0; i < runs->run_count; i++) {
         const int device = runs->runs[i].step->device;
         const wi_step_schedule *own = &schedule->of[runs->runs[i].step->index];
-        m->fixed[i] = own->packed_by ? m->bundles[own->packed_by->number]
-                                     : make_scratch(m, device, own->fixed_bytes, true);
-        m->scratch[i] = scratch_of(m, own, device);
+        m->fixed[i] = make_scratch(m, device, own->fixed_bytes, true);
+        m->scratch[i] = make_scratch(m, device, own->scratch_bytes - own->fixed_bytes, false);
     }
     return WEFT_OK;
 }

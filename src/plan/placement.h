@@ -26,9 +26,7 @@ typedef struct wi_placement {
     wi_place *places; /* the partition's storages, further instances, then scratch memory */
     size_t place_count;
     int *scratch; /* by run: a place; -1: none */
-    int *fixed;   /* the same, of the scratch memory that is filled for all runs, or by a bundle */
-    int *bundles; /* by number: the place of a bundle's scratch memory */
-    int table;    /* the place of the bundles' tables; -1: there are none */
+    int *fixed;   /* the same, of the scratch memory that is filled for all runs */
     /* By device: where steps join their splits, one after another; every launch leaves zeros. -1: none does. */
     int cells[WI_MAX_DEVICES];
     size_t *chunk_bytes; /* of the arena's buffers */

@@ -9,7 +9,6 @@
 #include "cl/kernel_source.h"
 #include "plan/known_code.h"
 #include "plan/launches.h"
-#include "plan/slices.h"
 #include <string.h>
 
 enum { PREFIXES = 16 }; /* by what pieces need */
@@ -37,7 +36,7 @@ static void find_needed(search *s, const wi_schedule *schedule) {
         if (p->steps[i]->device != s->index) continue;
         const bool cut = wi_is_split(p->steps[i], &schedule->of[i]);
         const wi_step_code *own = &s->code->of[i];
-        if (!cut) need(s, schedule->of[i].sliced ? &schedule->of[i].sliced->kernels[0] : &own->whole);
+        if (!cut) need(s, &own->whole);
         if (cut) need(s, &own->partial);
         if (cut) need(s, &own->combine);
     }

@@ -41,7 +41,7 @@ typedef struct wi_request {
     bool inference;
     /* Every gain that is optional is left out: rewrites that simplify, maps that join steps or are computed where they are read, loops
      * that become one, sums in epilogues, rows that are gathered where they are read, results that are written straight into
-     * a concatenation, exchanged loops, bundled launches. Tests compare other plans with such ones. */
+     * a concatenation, exchanged loops. Tests compare other plans with such ones. */
     bool plain;
     weft_dtype
         precision; /* of what runs through the network, stored and multiplied; f32: all as the graph says */

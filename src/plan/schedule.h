@@ -5,8 +5,6 @@
 
 #include "plan/code.h"
 
-typedef struct wi_bundle wi_bundle;
-
 typedef struct wi_step_schedule {
     int work[WI_WORK_NUMBERS]; /* LOOP: the work split. PRODUCT with sums: columns and splits */
     size_t items, combine_items;
@@ -14,16 +12,10 @@ typedef struct wi_step_schedule {
     size_t
         cell_bytes; /* of the device's cells (placement.h), in which a launch joins its own splits; 0: it has none */
     /* Of the launches, the first that need not run again until a variable is written (fixed.c); of the scratch memory, the
-     * first bytes, which these fill for all runs, or a bundle before the step. */
+     * first bytes, which these fill for all runs. */
     int fixed_launches;
     size_t fixed_bytes;
-    int launch_count; /* repetitions included; of a bundle's one, by the step that launches it */
-    /* The bundle (bundles.h) that has the launch that packs, and the one that has the last launch, or NULL; where the first
-     * bytes of scratch memory, or the others, begin in the bundle's. */
-    const wi_bundle *packed_by, *ended_by;
-    size_t packed_at, ended_at;
-    const wi_sliced
-        *sliced; /* LOOP: the launch that has it, in the place of the first of its steps; NULL: its own */
+    int launch_count; /* repetitions included */
     double flops, bytes_moved;
     double seconds; /* estimated */
 } wi_step_schedule;
@@ -31,9 +23,6 @@ typedef struct wi_step_schedule {
 typedef struct wi_schedule {
     const wi_code *code;
     wi_step_schedule *of; /* by step */
-    wi_bundle *bundles;
-    int bundle_count;
-    size_t bundle_numbers; /* in the bundles' tables */
 } wi_schedule;
 
 weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule);
@@ -41,9 +30,6 @@ weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule);
 void wi_find_fixed(wi_schedule *schedule);
 bool wi_schedule_unfix(wi_schedule *schedule);
 bool wi_step_is_fixed(const wi_schedule *schedule, const wi_step *step);
-/* bundles.c: which launches are bundled; none is, from now on. */
-weft_status wi_find_bundles(wi_schedule *schedule);
-void wi_schedule_unbundle(wi_schedule *schedule);
 /* Has the step's reduction two launches, of which one combines the splits? */
 bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule);
 

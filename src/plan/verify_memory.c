@@ -1,7 +1,5 @@
 /* What must hold of the placement and of the launches. */
 #include "cl/driver.h"
-#include "plan/bundles.h"
-#include "plan/slices.h"
 #include "plan/verify.h"
 
 /* ---- places ---- */
@@ -42,21 +40,6 @@ static void use_run(check *c, const wi_loop *loop, const wi_run *run) {
         use_value(c, run, run->step->sources[i]);
     if (c->placement->scratch[run->index] >= 0) use(c, c->placement->scratch[run->index], run->index);
     if (c->placement->fixed[run->index] >= 0) use(c, c->placement->fixed[run->index], run->index);
-    const wi_step_schedule *const own = &c->placement->runs->schedule->of[run->step->index];
-    for (int o = 0; o < loop->operand_count && own->sliced; o++) {
-        if (loop->operands[o].value < 0) continue;
-        const int place = wi_place_of_value(c->placement->runs, run, loop->operands[o].value, NULL);
-        use(c, place, wi_first_sliced(own->sliced));
-        use(c, place, wi_last_sliced(own->sliced));
-    }
-    if (own->packed_by) use(c, c->placement->fixed[run->index], own->packed_by->first);
-    if (!own->ended_by) return;
-    if (c->placement->scratch[run->index] >= 0)
-        use(c, c->placement->scratch[run->index], own->ended_by->last);
-    for (int o = 0; o < loop->operand_count && own->ended_by->reads; o++)
-        if (loop->operands[o].value >= 0)
-            use(c, wi_place_of_value(c->placement->runs, run, loop->operands[o].value, NULL),
-                own->ended_by->last);
 }
 
 static void count_lives(check *c) {
@@ -157,8 +140,8 @@ static weft_status check_all_scratch(const wi_placement *m) {
         WI_TRY(check_scratch(m, i, m->scratch[i], own->scratch_bytes - own->fixed_bytes));
         WI_TRY(check_scratch(m, i, m->fixed[i], own->fixed_bytes));
         WI_TRY(check_scratch(m, i, m->cells[m->runs->runs[i].step->device], own->cell_bytes));
-        WI_REQUIRE(own->fixed_bytes == 0 || own->packed_by || m->places[m->fixed[i]].keep, WI_PASS_MEMORY,
-            "run", i, "data that is packed once is not kept");
+        WI_REQUIRE(own->fixed_bytes == 0 || m->places[m->fixed[i]].keep, WI_PASS_MEMORY, "run", i,
+            "data that is packed once is not kept");
     }
     return WEFT_OK;
 }

@@ -198,8 +198,7 @@ weft_status wi_verify_schedule(const wi_schedule *schedule) {
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_step_schedule *own = &schedule->of[i];
         const wi_kernel_plan *kernel = code->of[i].kernel;
-        WI_REQUIRE(own->launch_count > 0 || own->ended_by || own->sliced, WI_PASS_SCHEDULE, "step", i,
-            "it has no launches");
+        WI_REQUIRE(own->launch_count > 0, WI_PASS_SCHEDULE, "step", i, "it has no launches");
         if (p->steps[i]->kind == WI_STEP_LOOP) WI_TRY(check_loop_schedule(p, &code->loops->of[i], own));
         WI_REQUIRE(p->steps[i]->sums == 0 || (own->work[WI_WORK_SPLITS] > 0 && own->cell_bytes > 0),
             WI_PASS_SCHEDULE, "step", i, "its column sums have no cells");

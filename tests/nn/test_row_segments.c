@@ -260,8 +260,7 @@ static void gradients_are_computed_where_they_are_added_up(void **state) {
             const two_tables two = make_two(widths[w], batches[b], &rule);
             weft_plan_info info;
             assert_weft_ok(weft_plan_get_info(two.n.plan, &info));
-            assert_int_equal(
-                info.launches, sorts ? 10 : 7); /* of class cpu: one for both readers of the second table */
+            assert_int_equal(info.launches, sorts ? 10 : 8);
             for (int step = 0; step < 2; step++) {
                 run_two(&two, &own, step);
                 step_two(&two, &own);

@@ -56,20 +56,6 @@ static void test_least_memory_of_views(void **state) {
     weft_graph_release(graph);
 }
 
-/* Two loops gather the rows of one table and run in slices; a limit takes the slices away once, and not again and again. */
-static void test_least_memory_of_slices(void **state) {
-    (void)state;
-    weft_graph *const graph = test_graph();
-    weft_tensor *const table = input(graph, "table", 2, (const int64_t[]){1, 65});
-    weft_tensor *const tokens = weft_input_shape(graph, "tokens", WEFT_I32, 1, (const int64_t[]){31});
-    weft_tensor *const rows = weft_embedding_with(table, tokens);
-    weft_tensor *const outputs[] = {weft_softsign(rows), weft_logical_not(weft_equal(rows, rows))};
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .memory_limit = 1};
-    weft_plan *plan = NULL;
-    assert_weft_fails(WEFT_ERROR_MEMORY_LIMIT, weft_plan_create(&plan, outputs, 2, &options), "at least");
-    weft_graph_release(graph);
-}
-
 /* ---- the length, where no value had it before ---- */
 
 typedef weft_tensor *sized(weft_graph *graph, weft_tensor *x, weft_tensor *index);
@@ -151,7 +137,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outputs_over_one_input),
         cmocka_unit_test(test_least_memory_of_views),
-        cmocka_unit_test(test_least_memory_of_slices),
         cmocka_unit_test(test_length_begins),
         cmocka_unit_test(test_many_lengths),
     };

@@ -107,12 +107,12 @@ static void assert_output(const net *n, int output, const int32_t *tokens, const
 }
 
 typedef struct row {
-    int forms[MOST_OUTPUTS], count, launches, launches_of_cpu;
+    int forms[MOST_OUTPUTS], count, launches;
 } row;
 
-/* Two loops pick rows themselves, in one launch where items walk (slices.h); for three they are stored. */
-static const row rows_of[] = {{{MAP}, 1, 1, 1}, {{COLUMNS}, 1, 1, 1}, {{PLACES}, 1, 1, 1},
-    {{BATCHES}, 1, 1, 1}, {{PLACES, COLUMNS}, 2, 2, 1}, {{BATCHES, PLACES, COLUMNS}, 3, 4, 4}};
+/* Two loops pick rows themselves; for three they are stored. */
+static const row rows_of[] = {{{MAP}, 1, 1}, {{COLUMNS}, 1, 1}, {{PLACES}, 1, 1}, {{BATCHES}, 1, 1},
+    {{PLACES, COLUMNS}, 2, 2}, {{BATCHES, PLACES, COLUMNS}, 3, 4}};
 
 static void loops_pick_rows(void **state) {
     (void)state;
@@ -122,8 +122,7 @@ static void loops_pick_rows(void **state) {
     for (size_t w = 0; w < count; w++)
         for (size_t r = 0; r < sizeof rows_of / sizeof *rows_of; r++) {
             const net n = make_net(widths[w], rows_of[r].forms, rows_of[r].count);
-            const bool walks = n.plan->request.devices.of[0]->profile.item_walks;
-            assert_int_equal(launches(&n), walks ? rows_of[r].launches_of_cpu : rows_of[r].launches);
+            assert_int_equal(launches(&n), rows_of[r].launches);
             write_all(&n, some_tokens, &own);
             assert_weft_ok(weft_plan_run(n.plan));
             for (int i = 0; i < n.count; i++) assert_output(&n, i, some_tokens, &own);

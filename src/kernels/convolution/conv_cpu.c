@@ -78,7 +78,6 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     plan->scratch_bytes = (size_t)(w->groups * panels * steps * p[COLUMNS]) * sizeof(float);
     wi_kernel_launch *const pack = wi_conv_panels_launch(plan, "pack", w, panels);
     wi_conv_add_weight(pack, w);
-    wi_kernel_bundles(pack);
     wi_kernel_packs(plan, WI_CONV_WEIGHT, plan->scratch_bytes);
     wi_kernel_launch *const launch = wi_kernel_launch_3d(plan, "windows", phases * strips, spans, w->groups);
     launch->has_epilogue = true;

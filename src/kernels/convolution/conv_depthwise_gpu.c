@@ -156,7 +156,6 @@ static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t gr
     wi_kernel_ints(launch, w->taps, 3);
     wi_kernel_long(launch, w->w_group);
     wi_kernel_longs(launch, w->w_tap, 3);
-    wi_kernel_bundles(launch);
     plan->scratch_bytes = (size_t)(w->groups * wi_conv_taps(w->taps)) * sizeof(float);
     wi_kernel_packs(plan, WI_CONV_WEIGHT, plan->scratch_bytes);
 }

@@ -71,7 +71,6 @@ static void add_pack(
                                p->read.pitch, p->width, p->spare, p->phases));
     wi_kernel_ints(launch, p->read.step, 3);
     wi_conv_add_weight(launch, w);
-    wi_kernel_bundles(launch);
 }
 
 void wi_conv_packing_pack(

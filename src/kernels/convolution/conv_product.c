@@ -111,7 +111,6 @@ wi_kernel_launch *wi_conv_winograd_weights_launch(
     wi_kernel_long(launch, geometry->w_filter);
     wi_kernel_long(launch, geometry->w_channel);
     for (int i = 1; i < 3; i++) wi_kernel_long(launch, geometry->w_tap[i]);
-    wi_kernel_bundles(launch);
     return launch;
 }
 

@@ -93,7 +93,6 @@ static void tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) 
     wi_kernel_result(launch);
     wi_kernel_ints(launch,
         (const int64_t[]){cut->splits, cut->joined, conv->channels, conv->filters, rows, conv->taps[2]}, 6);
-    wi_kernel_bundles(launch);
 }
 
 static double cost(const wi_kernel_site *site) {

@@ -78,8 +78,8 @@ static void add_digits(wi_kernel_launch *launch, const wi_conv *conv, int64_t nu
     wi_kernel_ints(launch, digits, 4);
 }
 
-wi_kernel_launch *wi_conv_weight_tiles_launch(wi_kernel_plan *plan, const wi_conv *conv,
-    const wi_conv_weight_cut *cut, int64_t step, const size_t local[2]) {
+void wi_conv_weight_tiles_launch(wi_kernel_plan *plan, const wi_conv *conv, const wi_conv_weight_cut *cut,
+    int64_t step, const size_t local[2]) {
     const int64_t taps = wi_conv_taps(conv->taps);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", 1, 1);
     launch->dimensions = 3;
@@ -102,7 +102,6 @@ wi_kernel_launch *wi_conv_weight_tiles_launch(wi_kernel_plan *plan, const wi_con
     add_digits(launch, conv, step);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(cut->positions, cut->length));
     wi_conv_weight_add_sizes(launch, conv);
-    return launch;
 }
 
 void wi_conv_weight_combine(
@@ -113,5 +112,4 @@ void wi_conv_weight_combine(
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(weights, cut->splits, conv->channels, wi_conv_taps(conv->taps)));
-    wi_kernel_bundles(launch);
 }

@@ -36,7 +36,7 @@ void wi_conv_weight_stage(wi_kernel_plan *plan, const wi_conv_weight_cut *cut, i
 void wi_conv_weight_combine(
     wi_kernel_plan *plan, const wi_conv *conv, const wi_conv_weight_cut *cut, int64_t packed);
 /* The launch of the tiles, by groups of so many items, with its arguments. */
-wi_kernel_launch *wi_conv_weight_tiles_launch(wi_kernel_plan *plan, const wi_conv *conv,
-    const wi_conv_weight_cut *cut, int64_t step, const size_t local[2]);
+void wi_conv_weight_tiles_launch(wi_kernel_plan *plan, const wi_conv *conv, const wi_conv_weight_cut *cut,
+    int64_t step, const size_t local[2]);
 
 #endif

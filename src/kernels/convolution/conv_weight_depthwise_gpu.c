@@ -116,7 +116,6 @@ static void add_combine(wi_kernel_plan *plan, const wi_conv *conv, int64_t split
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(weights, splits, 1, weights / conv->groups));
-    wi_kernel_bundles(launch);
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {

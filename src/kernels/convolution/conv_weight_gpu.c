@@ -69,8 +69,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     plan->flops = wi_conv_flops(&conv);
     plan->scratch_bytes = (size_t)cut.scratch * sizeof(float);
     wi_conv_weight_stage(plan, &cut, p[COMBINED]);
-    wi_kernel_launch *const tiles = wi_conv_weight_tiles_launch(plan, &conv, &cut, p[WI_TILE_STEP], local);
-    wi_kernel_bundles_groups(tiles, wi_tile_limits(p).local_bytes / (4 * sizeof(float)));
+    wi_conv_weight_tiles_launch(plan, &conv, &cut, p[WI_TILE_STEP], local);
     wi_conv_weight_combine(plan, &conv, &cut, p[COMBINED]);
     return WEFT_OK;
 }

@@ -102,7 +102,6 @@ static weft_status pointwise(const wi_kernel_site *site, const wi_conv *conv, wi
     wi_kernel_int(launch, cut.splits);
     wi_kernel_int(launch, conv->channels);
     wi_kernel_int(launch, conv->filters);
-    wi_kernel_bundles(launch);
     return WEFT_OK;
 }
 

@@ -99,7 +99,6 @@ static weft_status winograd(const wi_conv *conv, const wi_device_profile *device
     wi_kernel_int(launch, conv->channels);
     wi_kernel_int(launch, conv->filters);
     wi_kernel_int(launch, cut.lines);
-    wi_kernel_bundles(launch);
     return WEFT_OK;
 }
 

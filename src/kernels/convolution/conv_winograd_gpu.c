@@ -154,7 +154,6 @@ static void add_weights(wi_kernel_plan *plan, const wi_conv_geometry *w, const c
         launch, WI_KERNEL_NUMBERS(elements, w->channels, w->filters, cut->depth, cut->width, w->transposed));
     wi_kernel_longs(
         launch, WI_KERNEL_NUMBERS(w->w_group, w->w_filter, w->w_channel, w->w_tap[1], w->w_tap[2]));
-    wi_kernel_bundles(launch);
 }
 
 static void add_tiles(wi_kernel_launch *launch, const cutting *cut) {

@@ -124,7 +124,6 @@ weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gem
     wi_kernel_long(launch, shape->b_batch);
     wi_kernel_long(launch, shape->b_row);
     wi_kernel_long(launch, shape->b_column);
-    wi_kernel_bundles(launch);
     wi_kernel_packs(plan, WI_GEMM_RIGHT, plan->scratch_bytes);
     launch = wi_kernel_launch_3d(plan, "rows", cut.strips, cut.spans, shape->batch);
     launch->has_epilogue = true;
