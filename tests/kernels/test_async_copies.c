@@ -19,6 +19,7 @@
 enum { UNITS = 512, MOST = 1 << 18 };
 
 static const char *const models[] = {"model", "model-late"};
+enum { MODELS = sizeof models / sizeof *models };
 
 /* ---- convolutions ---- */
 
@@ -46,6 +47,20 @@ static weft_context *context_with(const char *copies, scratch_log *log) {
     return context;
 }
 
+/* Opening a context takes longer than most kernels: the tests share one of each model. */
+static weft_context *shared[MODELS];
+
+static weft_context *context_of(int model) {
+    if (!shared[model]) shared[model] = context_with(models[model], NULL);
+    return shared[model];
+}
+
+static int close_contexts(void **state) {
+    (void)state;
+    for (int i = 0; i < MODELS; i++) weft_context_release(shared[i]);
+    return 0;
+}
+
 static void has_stages(const wi_step *step) {
     assert_int_equal(step->selection->variant->values[WI_TILE_STAGES], 3);
 }
@@ -55,15 +70,9 @@ static void look(const conv_cases *k, const weft_plan *plan, const wi_step *step
     if (k == &conv_split) assert_in_range(conv_net_splits(plan, step), 2, 32);
 }
 
-static void try_convolutions(const conv_cases *k, const char *model) {
-    weft_context *const context = context_with(model, NULL);
-    conv_cases_compare(k, "async", context, look);
-    weft_context_release(context);
-}
-
 static void try_all(const conv_cases *k) {
     if (skipped()) skip();
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) try_convolutions(k, models[i]);
+    for (int i = 0; i < MODELS; i++) conv_cases_compare(k, "async", context_of(i), look);
 }
 
 static void convolutions_are_right(void **state) {
@@ -171,10 +180,10 @@ static void assert_chosen(const char *own, const wi_step *const *steps, size_t c
     }
 }
 
-static void try_products(const char *model, const char *own) {
+static void try_products(int model, const char *own) {
     static float wanted[MOST], got[MOST];
     const wi_step *steps[PRODUCTS];
-    weft_context *const context = context_with(model, NULL);
+    weft_context *const context = context_of(model);
     product_net net = products_in(weft_context_graph(context));
     weft_plan *const naive = plan_of(&net, "naive");
     conv_net_choose(wi_context_device(context), own, "async", naive, steps, product_steps(naive, steps));
@@ -186,18 +195,17 @@ static void try_products(const char *model, const char *own) {
         assert_weft_ok(weft_plan_read(tiles, net.outputs[i], got, bytes));
         for (size_t e = 0; e < bytes / sizeof(float); e++)
             if (got[e] != wanted[e])
-                fail_msg("%s: product %d, element %zu is %g, not %g", model, i, e, (double)got[e],
+                fail_msg("%s: product %d, element %zu is %g, not %g", models[model], i, e, (double)got[e],
                     (double)wanted[e]);
     }
     weft_plan_release(naive);
     weft_plan_release(tiles);
-    weft_context_release(context);
 }
 
 static void products_are_right(void **state) {
     (void)state;
     if (is_on_processor()) skip();
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) try_products(models[i], "gpu_tiled");
+    for (int i = 0; i < MODELS; i++) try_products(i, "gpu_tiled");
 }
 
 /* ---- which kernels serve ---- */
@@ -212,10 +220,12 @@ static const char *chosen(weft_context *context, const weft_dtype formats[2]) {
         .formats = {formats[0], formats[1]},
         .precision = WEFT_F32};
     static wi_selection selection;
+    const bool is_processor = device->profile.is_processor;
     device->profile.is_processor = false;
     setenv("WEFT_GEMM", "gpu_tiled", 1);
     assert_weft_ok(wi_select(&selection, device, &wi_op_matmul, &site));
     unsetenv("WEFT_GEMM");
+    device->profile.is_processor = is_processor;
     return selection.variant->name;
 }
 
@@ -225,20 +235,16 @@ static const weft_dtype whole[] = {WEFT_F32, WEFT_F32}, narrow[] = {WEFT_F32, WE
 static void they_serve_large_products_of_f32(void **state) {
     (void)state;
     if (skipped()) skip();
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        weft_context *const context = context_with(models[i], NULL);
-        assert_string_equal(chosen(context, whole), "async");
-        assert_string_not_equal(chosen(context, narrow), "async");
-        weft_context_release(context);
+    for (int i = 0; i < MODELS; i++) {
+        assert_string_equal(chosen(context_of(i), whole), "async");
+        assert_string_not_equal(chosen(context_of(i), narrow), "async");
     }
-    weft_context *const without = context_with(NULL, NULL);
-    assert_string_not_equal(chosen(without, whole), "async");
-    weft_context_release(without);
+    assert_string_not_equal(chosen(test_context(), whole), "async");
 }
 
-/* The second context knows it from the file. */
-static void assert_refused(const char *copies, const char *why) {
-    for (int start = 0; start < 2; start++) {
+/* The second start knows it from the file. */
+static void assert_refused(const char *copies, const char *why, int starts) {
+    for (int start = 0; start < starts; start++) {
         scratch_log log = {0};
         weft_context *const context = context_with(copies, &log);
         wi_device *const device = wi_context_device(context);
@@ -256,7 +262,7 @@ static void assert_refused(const char *copies, const char *why) {
 static void a_compiler_without_them_does_not_have_to_take_them(void **state) {
     (void)state;
     if (skipped()) skip();
-    assert_refused(NULL, "asynchronous copies are not used: ");
+    assert_refused(NULL, "asynchronous copies are not used: ", 2);
 }
 
 /* The file with another text where the part is, in a folder that takes the place of cl_kernels. */
@@ -286,7 +292,7 @@ static void wrong_numbers_are_found(void **state) {
     (void)state;
     if (skipped()) skip();
     replace_kernel("async_copy_model.clh", ": 0.0f;", ": 1.0f;");
-    assert_refused("model", "asynchronous copies by a model are not used: they write wrong numbers");
+    assert_refused("model", "asynchronous copies by a model are not used: they write wrong numbers", 1);
     unsetenv("WEFT_KERNEL_DIR");
 }
 
@@ -297,5 +303,5 @@ int main(void) {
         cmocka_unit_test(a_compiler_without_them_does_not_have_to_take_them),
         cmocka_unit_test(wrong_numbers_are_found)};
     setenv("WEFT_SELF_TEST", "0", 1); /* a choice of what is wrong is compared here, and not left out */
-    return test_finish(cmocka_run_group_tests_name("asynchronous copies", tests, NULL, NULL));
+    return test_finish(cmocka_run_group_tests_name("asynchronous copies", tests, NULL, close_contexts));
 }

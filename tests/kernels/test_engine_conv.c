@@ -24,22 +24,23 @@ typedef struct layer {
 
 #define FLAT(a, b)                                                                                           \
     { 1, a, b }
-#define BOTH(format)     {WEFT_##format, WEFT_##format}, WEFT_##format
 #define STORED(a, b, as) {WEFT_##a, WEFT_##b}, WEFT_##as
 #define UNPADDED                                                                                             \
     { 0, 0, 0 }
 #define ONES                                                                                                 \
     { 1, 1, 1 }
 
+/* Each pair of formats is a program: most layers have the one of mixed precision in bf16; each format is read as image and as weight, and
+ * rounded to each precision, by one other. */
 static const layer layers[] = {
-    {"one number", 1, 1, 1, 1, FLAT(1, 1), ONES, ONES, ONES, UNPADDED, BOTH(BF16)},
-    {"first layer", 1, 1, 3, 18, FLAT(13, 11), FLAT(7, 7), FLAT(2, 2), ONES, {0, 3, 3},
-        STORED(F32, F32, BF16)},
+    {"one number", 1, 1, 1, 1, FLAT(1, 1), ONES, ONES, ONES, UNPADDED, STORED(BF16, F32, BF16)},
     {"chunks where they are", 2, 1, 16, 24, FLAT(7, 9), FLAT(3, 3), ONES, ONES, {0, 1, 1},
         STORED(BF16, F32, BF16)},
     {"a tap in several blocks", 1, 1, 72, 67, FLAT(9, 8), FLAT(3, 3), ONES, ONES, {0, 1, 1},
         STORED(BF16, F32, BF16)},
     {"whole blocks", 1, 1, 64, 70, FLAT(11, 12), ONES, ONES, ONES, UNPADDED, STORED(F16, F16, F16)},
+    {"first layer", 1, 1, 3, 18, FLAT(13, 11), FLAT(7, 7), FLAT(2, 2), ONES, {0, 3, 3},
+        STORED(F32, BF16, BF16)},
     {"positions of weights in splits", 4, 1, 16, 24, FLAT(9, 10), FLAT(3, 3), ONES, ONES, {0, 1, 1},
         STORED(BF16, F32, BF16)},
     {"the same of odd channels", 4, 1, 7, 70, FLAT(9, 10), FLAT(3, 3), ONES, ONES, {0, 1, 1},
@@ -49,7 +50,7 @@ static const layer layers[] = {
     {"odd channels of f16", 2, 1, 21, 9, FLAT(6, 5), FLAT(3, 2), ONES, ONES, {0, 1, 0},
         STORED(F16, F32, F16)},
     {"stride 2, phases of 1, 2 and 4 taps", 1, 1, 24, 33, FLAT(13, 10), FLAT(3, 3), FLAT(2, 2), ONES,
-        {0, 1, 1}, STORED(BF16, BF16, BF16)},
+        {0, 1, 1}, STORED(BF16, F32, BF16)},
     {"stride 3 over one tap, phases without taps", 1, 1, 40, 17, FLAT(10, 8), ONES, FLAT(3, 3), ONES,
         UNPADDED, STORED(BF16, F32, BF16)},
     {"dilation", 2, 1, 8, 16, FLAT(12, 9), FLAT(3, 3), ONES, FLAT(2, 3), {0, 2, 3}, STORED(F16, BF16, BF16)},
@@ -57,12 +58,12 @@ static const layer layers[] = {
         STORED(F32, BF16, F16)},
     {"groups", 2, 3, 16, 24, FLAT(6, 7), FLAT(3, 3), ONES, ONES, {0, 1, 1}, STORED(BF16, F32, BF16)},
     {"groups of odd channels", 1, 2, 5, 7, FLAT(8, 6), FLAT(2, 2), FLAT(2, 1), ONES, {0, 1, 0},
-        STORED(BF16, BF16, BF16)},
+        STORED(BF16, F32, BF16)},
     {"more padding than image", 1, 1, 8, 5, FLAT(2, 3), FLAT(2, 2), ONES, ONES, {0, 4, 3},
         STORED(BF16, F32, BF16)},
     {"three axes", 1, 1, 9, 10, {4, 5, 3}, {2, 3, 2}, {1, 2, 1}, ONES, {1, 0, 1}, STORED(BF16, F32, BF16)},
 };
-enum { LAYERS = sizeof layers / sizeof *layers, SOME = 5 };
+enum { LAYERS = sizeof layers / sizeof *layers, SOME = 4 };
 /* One tile, not full in any direction, and two blocks of k in the products of all three kinds. */
 static const layer small_layer = {
     "one tile", 1, 1, 5, 6, FLAT(6, 7), FLAT(3, 3), ONES, ONES, {0, 1, 1}, STORED(BF16, F32, BF16)};
@@ -290,13 +291,25 @@ static int layers_of(const char *engine) {
     return strcmp(engine, "mma") == 0 || strcmp(engine, "xmx16") == 0 ? LAYERS : SOME;
 }
 
+/* What reads formats and rounds them is the templates' business, too: by one engine all are tried, by the others one of each precision. */
+static layer layer_for(const char *engine, int i) {
+    layer l = layers[i];
+    if (strcmp(engine, "mma") == 0) return l;
+    l.formats[0] = l.precision;
+    l.formats[1] = l.precision == WEFT_BF16 ? WEFT_F32 : WEFT_F16;
+    return l;
+}
+
 static void every_layer(void **state) {
     (void)state;
     skip_unless_gpu();
     if (test_reduced()) skip();
     for (int engine = 0; engine < ENGINES; engine++) {
         if (is_miscompiled(engines[engine])) continue;
-        for (int i = 0; i < layers_of(engines[engine]); i++) try_layer(engines[engine], 1, &layers[i]);
+        for (int i = 0; i < layers_of(engines[engine]); i++) {
+            const layer l = layer_for(engines[engine], i);
+            try_layer(engines[engine], 1, &l);
+        }
     }
 }
 
@@ -305,7 +318,10 @@ static void every_weight(void **state) {
     skip_unless_gpu();
     if (test_reduced()) skip();
     for (int engine = 0; engine < ENGINES; engine++) {
-        for (int i = 0; i < layers_of(engines[engine]); i++) try_weight(engines[engine], 1, &layers[i]);
+        for (int i = 0; i < layers_of(engines[engine]); i++) {
+            const layer l = layer_for(engines[engine], i);
+            try_weight(engines[engine], 1, &l);
+        }
     }
 }
 
@@ -319,7 +335,8 @@ static void one_tile(void **state) {
     try_weight(engine, 1, &small_quads);
 }
 
-/* Several tiles each way. */
+/* Several tiles each way, of the image or of the weight: both templates have the tiles of each engine from one table, and every_layer and
+ * every_weight have the smaller ones in both. */
 static void large_tiles(void **state) {
     static const layer large = {
         "large", 1, 1, 40, 140, FLAT(13, 12), FLAT(3, 3), ONES, ONES, {0, 1, 1}, STORED(BF16, F32, BF16)};
@@ -327,8 +344,10 @@ static void large_tiles(void **state) {
     skip_unless_gpu();
     if (test_reduced()) skip();
     for (int engine = 0; engine < ENGINES; engine++) {
-        if (!is_miscompiled(engines[engine])) try_layer(engines[engine], 0, &large);
-        try_weight(engines[engine], 0, &large);
+        if (engine % 2)
+            try_weight(engines[engine], 0, &large);
+        else if (!is_miscompiled(engines[engine]))
+            try_layer(engines[engine], 0, &large);
     }
 }
 

@@ -71,28 +71,31 @@ static void every_engine_layout_and_format(void **state) {
     }
 }
 
-static void every_variant(void **state) {
+/* Of every second engine; those of the others are tried with k split, and small tiles above. */
+static void large_tiles(void **state) {
     static const weft_dtype formats[] = {WEFT_BF16, WEFT_F32};
     (void)state;
     if (!is_of_class_gpu() || test_reduced()) skip();
-    for (int engine = 0; engine < MODELS; engine++) {
+    for (int engine = 0; engine < MODELS; engine += 2) {
         const char *headers[3] = {NULL};
         const wi_implementation model = modelled(models[engine][0], models[engine][1], headers);
-        const wi_variant *variant;
-        for (int v = 0; (variant = wi_implementation_variant(&model, v)) != NULL; v++) {
-            const wi_gemm_shape shape = shape_of(ROWS, COLUMNS, DEPTH, v & 1, !(v & 1));
-            check_engine_product(&model, variant, &shape, formats, WEFT_BF16);
+        const wi_variant *const large = wi_implementation_variant(&model, 0);
+        assert_string_equal(large->name, "large");
+        for (int layout = 1; layout < 3; layout++) {
+            const wi_gemm_shape shape = shape_of(ROWS, COLUMNS, DEPTH, layout & 1, layout & 2);
+            check_engine_product(&model, large, &shape, formats, WEFT_BF16);
         }
     }
 }
 
-/* For interpreters: one work-group and a tail in each direction. Reduced runs have one engine, unless another is asked for. */
+/* For interpreters: one work-group and a tail in each direction. Reduced runs have one engine, unless another is asked for. Others have
+ * larger products by the same kernels, above and in test_gemm_parts. */
 static void check_one_group(
     const char *engine, const char *ending, int64_t depth, const weft_dtype formats[2]) {
     const char *headers[3] = {NULL};
     char name[32], header[32];
     if (!is_of_class_gpu()) skip();
-    if (test_reduced() && !test_selects_some() && strcmp(engine, "mma") != 0) skip();
+    if (!test_selects_some() && (!test_reduced() || strcmp(engine, "mma") != 0)) skip();
     snprintf(name, sizeof name, "gpu_%s%s", engine, ending);
     snprintf(header, sizeof header, "%s_model.clh", engine);
     const wi_implementation model = modelled(name, header, headers);
@@ -110,7 +113,7 @@ static void one_group_of_parts(void **state) {
     check_one_group(*state, "_parts", 35, (const weft_dtype[]){WEFT_F32, WEFT_F32});
 }
 
-/* Two splits, the second with the tail of k, and blocks that splits share unequally. */
+/* Two splits, the second with the tail of k, and blocks that splits share unequally; large tiles of every second engine. */
 static void splits_of_k(void **state) {
     (void)state;
     if (!is_of_class_gpu() || test_reduced()) skip();
@@ -118,11 +121,10 @@ static void splits_of_k(void **state) {
         const char *headers[3] = {NULL};
         const wi_implementation model = modelled(split_models[engine][0], split_models[engine][1], headers);
         const weft_dtype format = strstr(model.name, "_parts") ? WEFT_F32 : WEFT_BF16;
-        const int variants = wi_implementation_variant(&model, 1) ? 2 : 1;
+        const wi_variant *const variant = wi_implementation_variant(&model, engine % 2 ? 0 : 1);
         for (int64_t depth = DEPTH; depth < 200; depth += 89) {
             const wi_gemm_shape shape = shape_of(ROWS, COLUMNS, depth, depth == DEPTH, true);
-            check_engine_product(&model, wi_implementation_variant(&model, variants - 1), &shape,
-                (const weft_dtype[]){format, format}, WEFT_BF16);
+            check_engine_product(&model, variant, &shape, (const weft_dtype[]){format, format}, WEFT_BF16);
         }
     }
 }
@@ -134,7 +136,7 @@ static void splits_of_k(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_engine_layout_and_format),
-        cmocka_unit_test(every_variant), cmocka_unit_test(splits_of_k), BY_ENGINE("mma"), BY_ENGINE("wmma"),
+        cmocka_unit_test(large_tiles), cmocka_unit_test(splits_of_k), BY_ENGINE("mma"), BY_ENGINE("wmma"),
         BY_ENGINE("wmma12"), BY_ENGINE("mfma"), BY_ENGINE("xmx8"), BY_ENGINE("xmx16")};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

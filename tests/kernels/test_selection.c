@@ -14,6 +14,7 @@
 #include "ops/convolution/conv.h"
 #include "ops/op_table.h"
 #include <math.h>
+#include <string.h>
 
 static wi_selection choose(weft_context *context, const wi_gemm_shape *product) {
     const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = product};
@@ -101,11 +102,59 @@ static void records_are_whole(void **state) {
     }
 }
 
+/* Where an item has few registers, none of its tiles has more than 32 sums an item: the first variant has 64. */
+static void few_registers_get_smaller_tiles(void **state) {
+    const wi_gemm_shape shape = {1, 512, 512, 512, 0, 512, 1, 0, 512, 1, NULL};
+    wi_device_profile device = *wi_device_kind_named("gpu");
+    const wi_kernel_site site = {.device = &device, .product = &shape};
+    const wi_implementation *tiled = NULL;
+    (void)state;
+    device.max_group = device.max_items[0] = device.max_items[1] = 256;
+    device.local_bytes = 32 << 10;
+    for (int i = 0; wi_product_family[i]; i++)
+        if (strcmp(wi_product_family[i]->name, "gpu_tiled") == 0) tiled = wi_product_family[i];
+    assert_non_null(tiled);
+    device.quirks &= ~(unsigned)WI_QUIRK_FEW_REGISTERS;
+    assert_true(wi_implementation_accepts(tiled, wi_implementation_variant(tiled, 0), &site));
+    device.quirks |= WI_QUIRK_FEW_REGISTERS;
+    assert_false(wi_implementation_accepts(tiled, wi_implementation_variant(tiled, 0), &site));
+    assert_true(wi_implementation_accepts(tiled, wi_implementation_variant(tiled, 1), &site));
+}
+
+/* Of the products, on a device of this kind. */
+static void expect_naive_last(const char *kind) {
+    const wi_gemm_shape huge = {1, INT64_C(1) << 40, 1, 1, 0, 1, 1, 0, 1, 1, NULL};
+    const wi_kernel_site site = {.device = wi_device_kind_named(kind), .product = &huge};
+    int last = 0;
+    while (wi_product_family[last + 1]) last++;
+    const wi_implementation *const naive = wi_product_family[last];
+    assert_string_equal(naive->name, "naive");
+    assert_true(wi_implementation_accepts(naive, NULL, &site));
+    for (int i = 0; i < last; i++) {
+        if (wi_product_family[i]->file)
+            assert_false(wi_implementation_accepts(wi_product_family[i], NULL, &site));
+    }
+    wi_arena arena;
+    wi_arena_init(&arena, NULL);
+    wi_kernel_plan launches;
+    assert_fails(wi_implementation_prepare(naive, NULL, &site, &arena, &launches), WEFT_ERROR_UNSUPPORTED,
+        "too large");
+    wi_arena_clear(&arena);
+}
+
+static void the_naive_one_is_last_and_accepts_everything(void **state) {
+    (void)state;
+    expect_naive_last("cpu");
+    expect_naive_last("gpu");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(the_cheapest_wins),
         SCRATCH_TEST(names_that_nothing_has_are_errors),
         cmocka_unit_test(records_are_whole),
+        cmocka_unit_test(few_registers_get_smaller_tiles),
+        cmocka_unit_test(the_naive_one_is_last_and_accepts_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
