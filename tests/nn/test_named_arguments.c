@@ -113,12 +113,56 @@ static void numbers_given_twice_are_refused(void **state) {
     }
 }
 
+/* The functions that the macros of the same names hide: without options, as other languages call them. */
+static void functions_take_no_options(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 8), *const c =
+                                                                    weft_input(graph, "c", WEFT_F32, 4, 6, 6);
+    weft_tensor *const tokens = weft_input(graph, "tokens", WEFT_I32, 3);
+    assert_dims((weft_linear)(x, 5), WEFT_BATCH, 5);
+    assert_dims((weft_bilinear)(x, x, 2), WEFT_BATCH, 2);
+    assert_dims((weft_embedding)(tokens, 10, 7), WEFT_BATCH, 3, 7);
+    assert_dims((weft_conv_transpose2d)(c, 3, 2, 2, 0), WEFT_BATCH, 3, 12, 12);
+    assert_dims((weft_batch_norm)(c), WEFT_BATCH, 4, 6, 6);
+    assert_dims((weft_instance_norm)(c), WEFT_BATCH, 4, 6, 6);
+    assert_dims((weft_group_norm)(x, 2), WEFT_BATCH, 8);
+    assert_dims((weft_layer_norm)(x), WEFT_BATCH, 8);
+    assert_dims((weft_rms_norm)(x), WEFT_BATCH, 8);
+    assert_dims((weft_max_pool2d)(c, 2), WEFT_BATCH, 4, 3, 3);
+    assert_ptr_equal((weft_max_pool2d)(c, 2), weft_max_pool2d(c, 2));
+    assert_ptr_equal((weft_avg_pool2d)(c, 3), weft_avg_pool2d(c, 3));
+    static const char *const names[] = {"linear1.weight", "linear1.bias", "bilinear1.weight",
+        "bilinear1.bias", "embedding1.weight", "convtranspose1.weight", "convtranspose1.bias",
+        "batchnorm1.weight", "batchnorm1.bias", "groupnorm1.weight", "groupnorm1.bias", "layernorm1.weight",
+        "layernorm1.bias", "rmsnorm1.weight"};
+    assert_weft_ok(weft_graph_status(graph));
+    check_names(graph, names, sizeof names / sizeof *names);
+    weft_graph_release(graph);
+}
+
+static void sizes_that_contradict_are_errors(void **state) {
+    (void)state;
+    weft_graph *graph = test_graph();
+    weft_tensor *const c = weft_input(graph, "c", WEFT_F32, 4, 6, 6);
+    assert_null(weft_conv_transpose2d(c, 3, 2, 2, 0, .stride = 1));
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_graph_status(graph), "weft_conv_transpose2d", "give each once");
+    weft_graph_release(graph);
+    graph = test_graph();
+    assert_null(weft_embedding(weft_input(graph, "tokens", WEFT_I32, 3), 0, 7));
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_graph_status(graph), "vocabulary is 0 and width is 7");
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_take_a_name_and_no_bias),
         cmocka_unit_test(convolutions_take_one_number_for_all_axes),
         cmocka_unit_test(pools_take_one_number_for_both_axes),
         cmocka_unit_test(numbers_given_twice_are_refused),
+        cmocka_unit_test(functions_take_no_options),
+        cmocka_unit_test(sizes_that_contradict_are_errors),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

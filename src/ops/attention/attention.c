@@ -26,12 +26,13 @@ static wi_shape shape4(const weft_tensor *like, int64_t length, int64_t width) {
     return (wi_shape){.rank = 4, .dims = {like->shape.dims[0], like->shape.dims[1], length, width}};
 }
 
-wi_shape wi_attention_row(const wi_shape *y) {
+/* A number for each query of a result of this shape, (n0, n1, queries, 1). */
+static wi_shape attention_row(const wi_shape *y) {
     return (wi_shape){.rank = 4, .dims = {y->dims[0], y->dims[1], y->dims[2], 1}};
 }
 
 weft_tensor *wi_attention_lost(weft_tensor *pack, const wi_shape *y) {
-    const wi_shape row = wi_attention_row(y);
+    const wi_shape row = attention_row(y);
     const int64_t length = wi_attention_length(&row);
     return weft_reshape_shape(
         wi_slice_dims(pack, 0, wi_attention_length(y) + length, length, 1), 4, row.dims);
@@ -70,7 +71,7 @@ const wi_op wi_op_attention_forward = {.name = "attention",
 static weft_tensor *forward(const weft_tensor *y, bool inference) {
     wi_attributes attributes = wi_attributes_of(y);
     if (inference) attributes.attention.dropout = 0, attributes.attention.stream = 0;
-    const wi_shape row = wi_attention_row(&y->shape);
+    const wi_shape row = attention_row(&y->shape);
     const wi_shape shape = {
         .rank = 1, .dims = {wi_attention_length(&y->shape) + 2 * wi_attention_length(&row)}};
     return wi_node(

@@ -37,8 +37,6 @@ weft_tensor *wi_attention_gradient_composed(weft_tensor *y, weft_tensor *leaves[
 
 /* Elements as a dimension is written. */
 int64_t wi_attention_length(const wi_shape *shape);
-/* A number for each query of a result of this shape, (n0, n1, queries, 1). */
-wi_shape wi_attention_row(const wi_shape *y);
 /* What the logarithms in a packed result lost by rounding: 1, or less where a mask is of large numbers. */
 weft_tensor *wi_attention_lost(weft_tensor *pack, const wi_shape *y);
 
