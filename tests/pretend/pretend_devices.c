@@ -44,6 +44,7 @@ static const pretend_device devices[] = {
     {.name = "largest256", GPU, .units = 16, .group = 256, .largest = 256 * MIB},
     {.name = "tiny", GPU, .units = 16, .group = 256, .largest = MIB, .global = 64 * MIB},
     {.name = "buffers128", GPU, .units = 16, .group = 256, .largest = 128 * KIB, .global = 64 * MIB},
+    {.name = "narrow", GPU, .units = 1, .group = 256, .largest = 256 * KIB, .global = 64 * MIB},
     {.name = "flagged",
         .type = CL_DEVICE_TYPE_GPU,
         .vendor = "Intel(R) Corporation",
