@@ -1,7 +1,7 @@
 # How a test is added: what its words mean, and which forms of a test are drawn.
 option(WEFT_TEST_OPTIMISED "Compile the kernels of all tests with optimisation" OFF)
 # A form of a test has the same cases in class gpu, in another number format, with another kernel or on another device; a form of a program
-# trains it for longer or otherwise. All forms take an hour, so every eighth is tested.
+# trains it for longer, in another number format or after a stop. All forms take too long for each change, so every eighth is tested.
 set(WEFT_TEST_DRAW 0 CACHE STRING "Which forms of tests are tested: every eighth from this number on, or all")
 set(every 8)
 
