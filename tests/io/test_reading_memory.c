@@ -1,5 +1,6 @@
 /* What reading a file may take of memory: the constants of docs/reliability.md, "What reading a file may cost", with files made
  * to take as much as possible. */
+/* test slow */
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/scratch.h"

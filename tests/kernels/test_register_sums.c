@@ -4,6 +4,7 @@
  * epilogue reads, as the gradient of relu6 does here.
  *
  * The machine code is read from the driver's cache, by objdump. */
+/* test slow */
 #undef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #include "support/fixture.h"

@@ -1,5 +1,6 @@
 /* A device whose groups hold 64 work-items at most: no launch asks for more, and the numbers are those of a device
  * with larger groups. What the kernels of class cpu ask for is 1. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "ops/index/index.h"

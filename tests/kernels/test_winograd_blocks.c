@@ -1,5 +1,6 @@
 /* Winograd's convolutions whose tiles do not fit into one block of memory between the transforms, against those that sum
  * directly: the blocks follow each other in the same memory. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "cl/context.h"

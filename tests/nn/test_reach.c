@@ -1,4 +1,5 @@
 /* What the loss does not reach, and what is frozen, does not change and has no state of an optimizer, whichever way one trains. */
+/* test slow */
 #include "support/fixture.h"
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* The launch that updates rows of a table (segment_sum.cl): any width and any repetition of tokens beside formulas in double,
  * the order of sums bit by bit, how many launches there are, gradients that are computed where they are added up, and tables whose
  * old rows the plan still needs. */
+/* test slow */
 #include "support/fixture.h"
 
 #include <math.h>

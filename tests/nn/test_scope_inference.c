@@ -1,5 +1,6 @@
 /* What is made in a scope of weft_scope_inference is in its form for inference in plans for training, too; and the log says
  * where a plan that updates nothing computes in the form for training. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "graph/nodes.h"

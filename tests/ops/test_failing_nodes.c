@@ -1,6 +1,6 @@
 /* Every op where memory for a node is refused: expressions and gradients end with that error at whichever node it happens,
  * and so does a plan, after which the same graph has the plan as if nothing had happened. */
-/* test once */
+/* test once slow */
 #include "support/fixture.h"
 
 #include "graph/nodes.h"

@@ -1,5 +1,6 @@
 /* Where functions bend, and where elements are equal: gradients of single elements as PyTorch 2.15 computes them (values
  * are checked op by op elsewhere). In f32, and in mixed precision: numbers that 16 bits hold. */
+/* test slow */
 #include "support/fixture.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* How near the arena comes to its lower bound, on networks that people train: planned at their usual batch,
  * neither compiled nor run. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "bench_networks.h"

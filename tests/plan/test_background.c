@@ -1,6 +1,6 @@
 /* Tuning between the runs of a plan: its share of the time is kept, by a clock that the test moves; the plan's results keep
  * their bits; and what was found serves plans that are made later, in this context and in others. */
-/* test once */
+/* test once slow */
 #include "support/fixture.h"
 
 #include "cl/choices.h"

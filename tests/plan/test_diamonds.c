@@ -1,6 +1,6 @@
 /* Chains of diamonds: each node reads the one before it twice, so that there are 2^64 paths through the graph.
  * Whatever a plan asks of a graph, it must ask each node once. */
-/* test once */
+/* test once slow */
 #include "support/fixture.h"
 
 #include "base/platform.h"

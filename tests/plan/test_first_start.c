@@ -2,6 +2,7 @@
  * drivers compile kernels where they are launched first, once for each size of groups.
  *
  * The test stands between the library and OpenCL. Whoever makes a network compile more finds the numbers here. */
+/* test slow */
 #undef _POSIX_C_SOURCE
 #define _GNU_SOURCE
 #include "support/fixture.h"

@@ -1,5 +1,6 @@
 /* What plans for training compute once: steps on constants, states and parameters that they do not change. Results are those
  * of a plan that keeps nothing, bit by bit, and every way to write a variable reaches a plan that has run before. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "plan/compiled_plan.h"

@@ -1,5 +1,6 @@
 /* Loops over one space that need nothing of one another are one step (plan/partition_siblings.c): fewer launches, and the same bits as
  * a plan that has them apart. */
+/* test slow */
 #include "support/fixture.h"
 
 #include "plan/compiled_plan.h"

@@ -1,6 +1,7 @@
 /* Children of fork(): what they may do where the parent has used no driver, what is refused, at once and by one line, where it has, what
  * works there all the same, and that releasing there neither waits nor disturbs the parent. Parents fork beside a plan that runs,
  * a loader's threads and the thread that writes checkpoints. */
+/* test slow */
 #include "support/checks.h"
 #include "support/fixture.h"
 

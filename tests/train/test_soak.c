@@ -1,6 +1,7 @@
 /* A long training, and contexts that come and go, leave memory, OpenCL objects and open files as they were. The reduced
  * form takes seconds; the full one has 20,000 steps and 1,000 contexts:
  * test_soak [STEPS [CONTEXTS]] */
+/* test slow */
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/own_training.h"

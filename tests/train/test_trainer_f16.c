@@ -1,5 +1,6 @@
 /* A trainer in f16: steps that overflow are skipped, logged and counted, schedules leave them out, and a training that was
  * interrupted between them goes on bit by bit. */
+/* test slow */
 #include "support/fixture.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* Predictions and targets whose shapes differ by axes of size 1 are compared element by element, by every loss;
  * those that would broadcast are refused. */
+/* test slow */
 #include "support/fixture.h"
 
 enum { BATCH = 6 };
