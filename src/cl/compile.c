@@ -111,12 +111,15 @@ static weft_status compile_any(
 
 weft_status wi_compile(
     wi_compiled *made, const wi_device *device, const char *what, const char *source, const char *options) {
-    wi_text usable;
+    wi_text expanded, usable;
     *made = (wi_compiled){0};
+    wi_text_init(&expanded, device->host.allocator);
     wi_text_init(&usable, device->host.allocator);
-    append_usable(&usable, device, source, options);
-    const weft_status status =
-        usable.failed ? WEFT_ERROR_MEMORY : compile_any(made, device, what, source, usable.data);
+    weft_status status = wi_kernel_source_expand(&expanded, source, strlen(source));
+    if (status == WEFT_OK) append_usable(&usable, device, expanded.data, options);
+    if (status == WEFT_OK && usable.failed) status = WEFT_ERROR_MEMORY;
+    if (status == WEFT_OK) status = compile_any(made, device, what, expanded.data, usable.data);
+    wi_text_clear(&expanded);
     wi_text_clear(&usable);
     return status;
 }

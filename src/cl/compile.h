@@ -10,7 +10,7 @@ typedef struct wi_compiled {
     bool undeclared;    /* compiled, but not with builtins.clh */
 } wi_compiled;
 
-/* Compiles a source; made->error says whether the compiler took it. Another error leaves no program.
+/* Compiles a source and the kernel files that it includes; made->error says whether the compiler took it. Another error leaves no program.
  *
  * Where the driver reads a long header of declarations for each program (WI_QUIRK_SLOW_HEADER), builtins.clh stands in its
  * place: the functions that Weft's kernels call. Where it would compile each kernel several times (WI_QUIRK_KERNEL_COPIES), kernels

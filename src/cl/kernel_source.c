@@ -147,6 +147,13 @@ weft_status wi_kernel_source_append(wi_text *source, const char *name) {
     return append(source, name, 0);
 }
 
+weft_status wi_kernel_source_include(wi_text *source, const char *name) {
+    const wi_kernel_file *const file = find(name);
+    if (!file || wi_environment("WEFT_KERNEL_DIR")) return wi_kernel_source_append(source, name);
+    wi_text_append(source, "#include \"%s\" /* %s */\n", name, file->key);
+    return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+}
+
 weft_status wi_kernel_source_expand(wi_text *source, const char *text, size_t bytes) {
     return append_text(source, text, bytes, 0);
 }

@@ -10,6 +10,7 @@ typedef struct wi_kernel_file {
     const char *path;            /* below cl_kernels: "product/gemm_cpu.cl" */
     const unsigned char *packed; /* as gzip has it */
     size_t packed_bytes, bytes;  /* bytes: of the text */
+    const char *key;             /* a hash of the text and of all that it includes */
 } wi_kernel_file;
 
 /* Generated at build time; ends with a row of NULLs. */
@@ -24,7 +25,12 @@ weft_status wi_kernel_file_text(char **text, const wi_kernel_file *file, const w
  * Unknown name, files that include each other: WEFT_ERROR_INTERNAL. */
 weft_status wi_kernel_source_append(wi_text *source, const char *name);
 
-/* The same for a text that is no kernel file. */
+/* Appends a line that stands for the text, #include "NAME" and the file's key, until wi_kernel_source_expand: so sources are compared
+ * and hashed without the text. With WEFT_KERNEL_DIR, whose files may change, it
+ * appends the text itself. */
+weft_status wi_kernel_source_include(wi_text *source, const char *name);
+
+/* Appends a text in which each line #include "NAME" becomes the text of that kernel file. */
 weft_status wi_kernel_source_expand(wi_text *source, const char *text, size_t bytes);
 
 /* Logs the first file of WEFT_KERNEL_DIR that is not used because it, or its folder, is not the user's own or others may

@@ -30,9 +30,9 @@ done:
 
 static weft_status append_source(
     wi_text *source, const char *const *headers, const char *file, const char *text) {
-    WI_TRY(wi_kernel_source_append(source, "common.clh"));
-    for (; headers && *headers; headers++) WI_TRY(wi_kernel_source_append(source, *headers));
-    if (file) WI_TRY(wi_kernel_source_append(source, file));
+    WI_TRY(wi_kernel_source_include(source, "common.clh"));
+    for (; headers && *headers; headers++) WI_TRY(wi_kernel_source_include(source, *headers));
+    if (file) WI_TRY(wi_kernel_source_include(source, file));
     wi_text_append(source, "%s", text ? text : "");
     return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }

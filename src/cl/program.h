@@ -20,7 +20,8 @@ typedef struct wi_program_stats {
     double seconds;                     /* spent compiling and loading */
 } wi_program_stats;
 
-/* The program for source + options ("" or NULL: none beyond the defaults). On WEFT_ERROR_BUILD the line holds
+/* The program for source, in which kernel files are included (wi_kernel_source_include), + options ("" or NULL: none beyond the
+ * defaults). On WEFT_ERROR_BUILD the line holds
  * `what`, and the head of the log; the whole log goes to the log callback. An error that is not
  * CL_BUILD_PROGRAM_FAILURE has the status of wi_cl_check. */
 weft_status wi_program_get(

@@ -24,9 +24,9 @@ void wi_kernel_macro_bits(wi_kernel_plan *plan, const char *name, weft_dtype dty
     wi_kernel_macro_text(plan, name, types[weft_dtype_size(dtype)]);
 }
 
-weft_status wi_kernel_headers_append(const wi_kernel_plan *plan, wi_text *source) {
+weft_status wi_kernel_headers_include(const wi_kernel_plan *plan, wi_text *source) {
     for (int i = 0; plan->headers && plan->headers[i]; i++)
-        WI_TRY(wi_kernel_source_append(source, plan->headers[i]));
+        WI_TRY(wi_kernel_source_include(source, plan->headers[i]));
     return WEFT_OK;
 }
 
@@ -45,8 +45,8 @@ void wi_kernel_macros_undefine(const wi_kernel_plan *plan, wi_text *source) {
 
 weft_status wi_kernel_template_append(const wi_kernel_plan *plan, wi_text *source) {
     wi_kernel_macros_define(plan, source);
-    WI_TRY(wi_kernel_headers_append(plan, source));
-    WI_TRY(wi_kernel_source_append(source, plan->file));
+    WI_TRY(wi_kernel_headers_include(plan, source));
+    WI_TRY(wi_kernel_source_include(source, plan->file));
     wi_text_append(source, "\n");
     wi_kernel_macros_undefine(plan, source);
     return WEFT_OK;

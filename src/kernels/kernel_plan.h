@@ -91,8 +91,9 @@ void wi_kernel_macro_text(wi_kernel_plan *plan, const char *name, const char *va
 void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value);
 /* The unsigned type of the dtype's size, for what only moves elements. */
 void wi_kernel_macro_bits(wi_kernel_plan *plan, const char *name, weft_dtype dtype);
-/* What precedes the file: parameters and macros, then headers; and what follows it. */
-weft_status wi_kernel_headers_append(const wi_kernel_plan *plan, wi_text *source);
+/* What precedes the file: parameters and macros, then headers as lines that stand for their text (wi_kernel_source_include); and what
+ * follows it. */
+weft_status wi_kernel_headers_include(const wi_kernel_plan *plan, wi_text *source);
 void wi_kernel_macros_define(const wi_kernel_plan *plan, wi_text *source);
 void wi_kernel_macros_undefine(const wi_kernel_plan *plan, wi_text *source);
 /* All of these around the file itself. */

@@ -27,7 +27,7 @@ static weft_status build(run *r, const wi_text *piece, wi_cache_key key) {
     wi_text source;
     weft_status status;
     wi_text_init(&source, r->device->host.allocator);
-    WI_TRY_DONE(wi_kernel_source_append(&source, "common.clh"));
+    WI_TRY_DONE(wi_kernel_source_include(&source, "common.clh"));
     wi_text_append(&source, "#define WEFT_NAME(suffix) %s_##suffix\n", r->name);
     wi_text_append_bytes(&source, piece->data, piece->length);
     wi_text_append(&source, "#undef WEFT_NAME\n");
@@ -45,7 +45,7 @@ static weft_status find_program(run *r, const wi_text *piece) {
     wi_cache_key key;
     wi_text common;
     wi_text_init(&common, r->device->host.allocator);
-    weft_status status = wi_kernel_source_append(&common, "common.clh");
+    weft_status status = wi_kernel_source_include(&common, "common.clh");
     if (status == WEFT_OK)
         status = wi_program_piece_key(&key, r->device, wi_text_key(common.data, common.length), hash);
     wi_text_clear(&common);

@@ -153,7 +153,7 @@ static bool is_testable(
 /* Of a contraction: the file's text and the parameters, since macros are of sizes. */
 static weft_status append_contraction(
     wi_text *text, const wi_implementation *implementation, const wi_variant *variant) {
-    WI_TRY(wi_kernel_source_append(text, implementation->file));
+    WI_TRY(wi_kernel_source_include(text, implementation->file));
     for (int i = 0; variant && implementation->parameters && implementation->parameters[i]; i++)
         wi_text_append(text, " %d", variant->values[i]);
     return WEFT_OK;

@@ -52,7 +52,7 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
 static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
     const wi_placement *placement = b->launches->memory->placement;
     const size_t bytes = (size_t)elements * size,
-                 fixed_bytes = b->launches->schedule->of[b->run->step->index].fixed_bytes;
+                 fixed_bytes = b->launches->code->schedule->of[b->run->step->index].fixed_bytes;
     const bool is_fixed = bytes < fixed_bytes || placement->scratch[b->run->index] < 0;
     const wi_location at = wi_locate_place(
         b->launches->memory, (is_fixed ? placement->fixed : placement->scratch)[b->run->index]);
@@ -107,8 +107,8 @@ static bool of_operand(wi_argument_kind kind) {
 }
 
 void wi_bind_described(wi_binder *b, const wi_argument *argument) {
-    const wi_loop *loop = &b->launches->schedule->code->loops->of[b->run->step->index];
-    const int *const work = b->launches->schedule->of[b->run->step->index].work;
+    const wi_loop *loop = &b->launches->code->loops->of[b->run->step->index];
+    const int *const work = b->launches->code->schedule->of[b->run->step->index].work;
     const wi_operand *operand = of_operand(argument->kind) ? &loop->operands[argument->a] : NULL;
     const float single = (float)argument->number;
     switch (argument->kind) {

@@ -1,7 +1,6 @@
 /* Code: the OpenCL C of each step, and which arguments its kernels take.
  *
  *   code.c          the pieces that programs are put together from; equal ones are one
- *   known_code.c    what plans of the graph before have written
  *   code_loop.c     kernels of loop steps (expressions in expression.c, padded reads in padded_read.c, picked ones in
  *                   picked_read.c, reductions in
  *                   accumulators.c)
@@ -12,7 +11,7 @@
 #define WI_CODE_H
 
 #include "cl/program.h"
-#include "plan/loops.h"
+#include "plan/schedule.h"
 
 enum { WI_MAX_ARGUMENTS = 160 };
 
@@ -20,16 +19,6 @@ enum { WI_MAX_ARGUMENTS = 160 };
 #define WI_LOOP_SUFFIX    "loop"
 #define WI_PARTIAL_SUFFIX "partial"
 #define WI_COMBINE_SUFFIX "combine"
-
-/* The numbers of a step's work split (code_loop.c), w0, w1, ... in kernels. */
-enum {
-    WI_WORK_RESULTS, /* or rows, or items where these have several elements; of a product with sums its columns */
-    WI_WORK_ROWS,  /* of an item; where items have several elements, items of a row */
-    WI_WORK_SPANS, /* of a row */
-    WI_WORK_SPAN,  /* elements of one */
-    WI_WORK_SPLITS,
-    WI_WORK_NUMBERS
-};
 
 typedef enum wi_argument_kind {
     WI_ARGUMENT_BUFFER,  /* operand a */
@@ -66,8 +55,6 @@ typedef struct wi_kernel_text {
 
 typedef struct wi_step_code {
     wi_kernel_text whole, partial, combine; /* PRODUCT and KERNEL: `whole` alone */
-    wi_kernel_plan *kernel;                 /* PRODUCT and KERNEL: launches and macros; NULL: a library's */
-    const void *template;                   /* stands for all of it that the text depends on */
 } wi_step_code;
 
 /* Source that stands for itself: one kernel, or a template with all that it defines. Its text says WEFT_NAME(suffix)
@@ -83,25 +70,27 @@ enum {
 
 typedef struct wi_code_piece {
     char name[WI_PIECE_NAME];
-    int number;        /* among the pieces that the graph knows (known_code.h) */
-    const char *text;  /* the graph's */
+    const char *text;
     size_t length;     /* of the text */
     unsigned needs;    /* WI_NEEDS_: which files must stand before it */
     wi_cache_key hash; /* of the text */
 } wi_code_piece;
 
 typedef struct wi_code {
-    const wi_loops *loops;
+    const wi_schedule *schedule;
+    const wi_loops *loops; /* the schedule's */
     wi_step_code *of;      /* by step */
     wi_code_piece *pieces; /* distinct */
     size_t piece_count, piece_capacity;
     wi_key_map kernels; /* by implementation and site */
-    struct wi_known_code *known;
-    bool draws; /* a kernel op takes random numbers */
+    bool draws;         /* a kernel op takes random numbers */
 } wi_code;
 
-weft_status wi_plan_code(const wi_loops *loops, wi_code *code);
+weft_status wi_plan_code(const wi_schedule *schedule, wi_code *code);
 void wi_code_clear(wi_code *code);
+
+/* fixed.c: finds the launches that need not run again until a variable is written. */
+void wi_find_fixed(wi_schedule *schedule, const wi_code *code);
 
 /* ---- for the files of this pass ---- */
 /* An equal piece that is there already is used instead. */

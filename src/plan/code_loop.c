@@ -200,8 +200,8 @@ weft_status wi_code_loop(wi_code *code, const wi_step *step) {
     const wi_loop *const loop = &code->loops->of[step->index];
     if (wi_joins_splits(code->loops->partition, loop))
         return emit_kernel(code, step, WI_FORM_JOINED, &own->whole);
-    WI_TRY(emit_kernel(code, step, WI_FORM_WHOLE, &own->whole));
-    if (!loop->may_split) return WEFT_OK;
+    if (!wi_is_split(step, &code->schedule->of[step->index]))
+        return emit_kernel(code, step, WI_FORM_WHOLE, &own->whole);
     WI_TRY(emit_kernel(code, step, WI_FORM_PARTIAL, &own->partial));
     return emit_kernel(code, step, WI_FORM_COMBINE, &own->combine);
 }

@@ -307,8 +307,8 @@ static void define_epilogue(wi_text *source, const epilogue *own) {
 static weft_status append_template(wi_text *source, const epilogue *own, const wi_kernel_plan *kernel) {
     define_epilogue(source, own);
     wi_kernel_macros_define(kernel, source);
-    WI_TRY(wi_kernel_headers_append(kernel, source));
-    WI_TRY(wi_kernel_source_append(source, kernel->file));
+    WI_TRY(wi_kernel_headers_include(kernel, source));
+    WI_TRY(wi_kernel_source_include(source, kernel->file));
     wi_text_append(source, "\n");
     wi_text_append(source,
         "#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n#undef WEFT_STORE_SUMS\n"
@@ -358,7 +358,8 @@ weft_status wi_code_product(wi_code *code, const wi_step *step) {
     emit_epilogue(&stored);
     const bool failed = stored.e.text.failed || stored.parameters.failed || stored.names.failed;
     const unsigned needs = stored.e.needs | wi_step_needs(code->loops->partition, step);
-    weft_status status = failed ? WEFT_ERROR_MEMORY : append_template(&source, &stored, own->kernel);
+    weft_status status = failed ? WEFT_ERROR_MEMORY
+                                : append_template(&source, &stored, code->schedule->of[step->index].kernel);
     if (status == WEFT_OK) status = wi_add_piece(code, &source, needs, &own->whole.piece);
     wi_emitter_end(&stored.e);
     wi_text_clear(&stored.store);

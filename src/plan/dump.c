@@ -10,8 +10,8 @@ static const char *const names[WI_PASSES] = {[WI_PASS_REWRITES] = "rewrites",
     [WI_PASS_PARTITION] = "partition",
     [WI_PASS_SELECT] = "select",
     [WI_PASS_LOOPS] = "loops",
-    [WI_PASS_CODE] = "code",
     [WI_PASS_SCHEDULE] = "schedule",
+    [WI_PASS_CODE] = "code",
     [WI_PASS_MATERIALISE] = "materialise",
     [WI_PASS_MEMORY] = "memory",
     [WI_PASS_LAUNCHES] = "launches"};
@@ -31,8 +31,8 @@ static weft_status find_passes(const char *name, size_t length, unsigned *passes
         return WEFT_OK;
     }
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "WEFT_DUMP: '%.*s' is not a pass; passes are rewrites, order, partition, select, loops, code, "
-        "schedule, materialise, memory and launches, and 'all' means every pass",
+        "WEFT_DUMP: '%.*s' is not a pass; passes are rewrites, order, partition, select, loops, schedule, "
+        "code, materialise, memory and launches, and 'all' means every pass",
         (int)(length < 64 ? length : 64), name);
 }
 

@@ -16,8 +16,8 @@ typedef enum wi_plan_pass {
     WI_PASS_PARTITION,
     WI_PASS_SELECT, /* made by the partition, step by step */
     WI_PASS_LOOPS,
-    WI_PASS_CODE,
     WI_PASS_SCHEDULE,
+    WI_PASS_CODE,
     WI_PASS_MATERIALISE,
     WI_PASS_MEMORY,
     WI_PASS_LAUNCHES,

@@ -1,5 +1,7 @@
 /* Loops, code and schedule as text. */
 #include "plan/dump.h"
+
+#include "cl/kernel_source.h"
 #include <string.h>
 
 /* ---- loops ---- */
@@ -92,18 +94,21 @@ void wi_dump_code(const wi_code *code, wi_text *text) {
         append_kernel(code, i, "whole", &own->whole, text);
         append_kernel(code, i, "partial", &own->partial, text);
         append_kernel(code, i, "combine", &own->combine, text);
+        if (code->schedule->of[i].fixed_launches)
+            wi_text_append(text, "step %zu has %d launches fixed with %zu bytes\n", i,
+                code->schedule->of[i].fixed_launches, code->schedule->of[i].fixed_bytes);
     }
     for (size_t i = 0; i < code->piece_count; i++) {
         wi_text_append(text, "\n---- %s ----\n", code->pieces[i].name);
-        if (code->pieces[i].text)
-            wi_text_append_bytes(text, code->pieces[i].text, strlen(code->pieces[i].text));
+        if (wi_kernel_source_expand(text, code->pieces[i].text, code->pieces[i].length) != WEFT_OK)
+            text->failed = true;
     }
 }
 
 /* ---- the schedule ---- */
 
 void wi_dump_schedule(const wi_schedule *schedule, wi_text *text) {
-    const wi_partition *p = schedule->code->loops->partition;
+    const wi_partition *p = schedule->loops->partition;
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_step_schedule *own = &schedule->of[i];
         wi_text_append(text, "step %zu  %d launches, %.0f flop, %.0f bytes, %zu bytes of scratch", i,
@@ -114,8 +119,6 @@ void wi_dump_schedule(const wi_schedule *schedule, wi_text *text) {
                 own->work[WI_WORK_RESULTS], own->work[WI_WORK_ROWS], own->work[WI_WORK_SPANS],
                 own->work[WI_WORK_SPAN], own->work[WI_WORK_SPLITS], own->items, own->combine_items);
         if (wi_changes_device(p, p->steps[i])) wi_text_append(text, ", between devices");
-        if (own->fixed_launches)
-            wi_text_append(text, ", %d launches fixed with %zu bytes", own->fixed_launches, own->fixed_bytes);
         wi_text_append(text, "\n");
     }
 }

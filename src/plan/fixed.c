@@ -6,8 +6,8 @@
  * variable was written: by the caller, by a file, or by another plan (run.c compares the counts of writes). A plan for
  * training keeps no more than a few times what it is computed from. Under a limit of memory that this does not fit into,
  * every launch runs every time. */
+#include "plan/code.h"
 #include "plan/conflicts.h"
-#include "plan/schedule.h"
 
 bool wi_is_fixed(const wi_partition *p, int value) {
     if (!p->request->inference || p->request->devices.count > 1) return false;
@@ -34,7 +34,7 @@ static bool is_intermediate(const wi_partition *p, int value) {
 
 /* Is all that steps write into the memory of this value fixed? Several steps write a concatenation, whose own step is the last. */
 static bool is_written_once(const wi_schedule *schedule, int value) {
-    const wi_partition *p = schedule->code->loops->partition;
+    const wi_partition *p = schedule->loops->partition;
     const int storage = wi_whole_storage(p, value);
     for (size_t i = 0; i < p->value_count; i++) {
         const wi_value *const own = &p->values[i];
@@ -45,7 +45,7 @@ static bool is_written_once(const wi_schedule *schedule, int value) {
 }
 
 static bool is_fixed(const wi_schedule *schedule, int value) {
-    const wi_partition *p = schedule->code->loops->partition;
+    const wi_partition *p = schedule->loops->partition;
     const int step = p->values[p->values[value].base].step;
     if (is_constant(p, value)) return true;
     return step >= 0 && wi_step_is_fixed(schedule, p->steps[step]) && is_written_once(schedule, value);
@@ -73,9 +73,8 @@ static bool is_worth_keeping(const wi_partition *p, const wi_loop *loop) {
 }
 
 /* All that the loop reads is fixed, and all that it writes lies in the arena. */
-static bool is_fixed_loop(const wi_schedule *schedule, const wi_loop *loop) {
-    const wi_partition *p = schedule->code->loops->partition;
-    const wi_step_code *code = &schedule->code->of[loop->step->index];
+static bool is_fixed_loop(const wi_schedule *schedule, const wi_loop *loop, const wi_step_code *code) {
+    const wi_partition *p = schedule->loops->partition;
     int inputs = 0;
     for (int o = 0; o < loop->operand_count; o++) {
         const wi_operand *operand = &loop->operands[o];
@@ -95,13 +94,14 @@ static bool packs_fixed(const wi_schedule *schedule, const wi_step *step, const 
     return kernel->pack_count > 0;
 }
 
-void wi_find_fixed(wi_schedule *schedule) {
-    const wi_partition *p = schedule->code->loops->partition;
+void wi_find_fixed(wi_schedule *schedule, const wi_code *code) {
+    const wi_partition *p = schedule->loops->partition;
     if (p->request->devices.count > 1 || p->request->plain) return;
     for (size_t i = 0; i < p->step_count; i++) {
-        const wi_kernel_plan *kernel = schedule->code->of[i].kernel;
+        const wi_kernel_plan *kernel = schedule->of[i].kernel;
         wi_step_schedule *own = &schedule->of[i];
-        if (p->steps[i]->kind == WI_STEP_LOOP && is_fixed_loop(schedule, &schedule->code->loops->of[i]))
+        if (p->steps[i]->kind == WI_STEP_LOOP &&
+            is_fixed_loop(schedule, &schedule->loops->of[i], &code->of[i]))
             own->fixed_launches = own->launch_count;
         if (!p->request->inference || !kernel || !packs_fixed(schedule, p->steps[i], kernel)) continue;
         own->fixed_launches = kernel->pack_count;
@@ -110,7 +110,7 @@ void wi_find_fixed(wi_schedule *schedule) {
 }
 
 bool wi_schedule_unfix(wi_schedule *schedule) {
-    const size_t steps = schedule->code->loops->partition->step_count;
+    const size_t steps = schedule->loops->partition->step_count;
     bool any = false;
     for (size_t i = 0; i < steps; i++) {
         any = any || schedule->of[i].fixed_launches > 0;

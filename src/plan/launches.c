@@ -33,7 +33,7 @@ static weft_status keep_arguments(const wi_launches *l, wi_bound_argument **argu
 /* What one repetition of the step's launches is expected to take. */
 static double seconds_of(const wi_launches *l, const wi_step *step, int64_t repetitions) {
     const wi_selection *const selection = step->selection;
-    double seconds = l->schedule->of[step->index].seconds;
+    double seconds = l->code->schedule->of[step->index].seconds;
     for (int i = 0; selection && i < selection->count; i++) {
         const wi_candidate *const candidate = &selection->candidates[i];
         if (candidate->implementation == selection->chosen && candidate->variant == selection->variant)
@@ -63,7 +63,7 @@ static weft_status end_launch(const wi_binder *b) {
 
 /* suffix: of one of the piece's kernels. */
 static weft_status make_kernel(wi_launches *l, int piece, const char *suffix, wi_plan_launch *made) {
-    const wi_code *code = l->schedule->code;
+    const wi_code *code = l->code;
     wi_launch *launch = &made->launch;
     char name[96];
     snprintf(name, sizeof name, "%s_%s", code->pieces[piece].name, suffix);
@@ -89,7 +89,7 @@ static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kerne
     launch->global[2] = 1;
     launch->local[0] = (size_t)b.launch->device->profile.group;
     launch->local[1] = launch->local[2] = 1;
-    b.launch->is_fixed = wi_step_is_fixed(l->schedule, run->step);
+    b.launch->is_fixed = wi_step_is_fixed(l->code->schedule, run->step);
     cut(&b, NULL, 1);
     return end_launch(&b);
 }
@@ -98,7 +98,7 @@ static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kerne
 static weft_status launch_kernel(
     wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel, int64_t repetitions) {
     wi_binder b;
-    const wi_kernel_text *code = &l->schedule->code->of[run->step->index].whole;
+    const wi_kernel_text *code = &l->code->of[run->step->index].whole;
     WI_TRY(new_launch(l, run, &b));
     wi_launch *launch = &b.launch->launch;
     WI_TRY(make_kernel(l, code->piece, kernel->suffix, b.launch));
@@ -132,7 +132,7 @@ static bool is_in_place(const wi_placement *placement, const wi_run *run) {
 }
 
 int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run) {
-    const wi_kernel_plan *const kernel = schedule->code->of[run->step->index].kernel;
+    const wi_kernel_plan *const kernel = schedule->of[run->step->index].kernel;
     int count = 0;
     while (kernel && count < kernel->count && kernel->launches[count]->copies) count++;
     return count > 0 && is_in_place(placement, run) ? count : 0;
@@ -147,9 +147,9 @@ static int64_t repetitions_of(const wi_kernel_plan *kernel, int launch) {
 }
 
 static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
-    const wi_kernel_plan *kernel = l->schedule->code->of[run->step->index].kernel;
-    const wi_step_schedule *own = &l->schedule->of[run->step->index];
-    for (int i = wi_launches_left_out(l->schedule, l->memory->placement, run); i < kernel->count; i++) {
+    const wi_kernel_plan *kernel = l->code->schedule->of[run->step->index].kernel;
+    const wi_step_schedule *own = &l->code->schedule->of[run->step->index];
+    for (int i = wi_launches_left_out(l->code->schedule, l->memory->placement, run); i < kernel->count; i++) {
         WI_TRY(launch_kernel(l, run, kernel->launches[i], repetitions_of(kernel, i)));
         l->launches[l->count - 1].is_fixed = i < own->fixed_launches;
     }
@@ -169,8 +169,8 @@ static weft_status launch_without_kernel(wi_launches *l, const wi_run *run) {
 
 static weft_status launch_run(wi_launches *l, const wi_run *run) {
     const wi_step *step = run->step;
-    const wi_step_code *code = &l->schedule->code->of[step->index];
-    const wi_step_schedule *own = &l->schedule->of[step->index];
+    const wi_step_code *code = &l->code->of[step->index];
+    const wi_step_schedule *own = &l->code->schedule->of[step->index];
     if (!wi_has_kernel(step)) return launch_without_kernel(l, run);
     if (step->kind != WI_STEP_LOOP) return launch_kernels(l, run);
     if (!wi_is_split(step, own))
@@ -183,14 +183,13 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     return launch_loop(l, run, &code->combine, WI_COMBINE_SUFFIX, own->combine_items, 1);
 }
 
-weft_status wi_plan_launches(
-    const wi_schedule *schedule, const wi_plan_memory *memory, wi_launches *launches) {
+weft_status wi_plan_launches(const wi_code *code, const wi_plan_memory *memory, wi_launches *launches) {
     const wi_materialised *runs = memory->placement->runs;
-    *launches = (wi_launches){.schedule = schedule, .memory = memory};
+    *launches = (wi_launches){.code = code, .memory = memory};
     launches->room =
         wi_arena_take(request_of(launches)->arena, (size_t)2 * WI_MAX_ARGUMENTS * sizeof *launches->room);
     if (!launches->room) return WEFT_ERROR_MEMORY;
-    WI_TRY(wi_plan_programs(schedule, launches));
+    WI_TRY(wi_plan_programs(code, launches));
     for (size_t i = 0; i < runs->run_count; i++) WI_TRY(launch_run(launches, &runs->runs[i]));
     return WEFT_OK;
 }

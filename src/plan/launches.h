@@ -9,6 +9,7 @@
 
 #include "cl/launch.h"
 #include "cl/program.h"
+#include "plan/code.h"
 #include "plan/placement.h"
 
 /* ---- device memory ---- */
@@ -79,7 +80,7 @@ typedef struct wi_plan_launch {
 } wi_plan_launch;
 
 typedef struct wi_launches {
-    const wi_schedule *schedule;
+    const wi_code *code;
     const wi_plan_memory *memory;
     wi_program **programs; /* by device index and piece; NULL: no launch needs it */
     bool *unused;          /* by device index and piece: compiled for this plan, and no launch has it yet */
@@ -90,8 +91,7 @@ typedef struct wi_launches {
 } wi_launches;
 
 /* After an error it may be tried again. */
-weft_status wi_plan_launches(
-    const wi_schedule *schedule, const wi_plan_memory *memory, wi_launches *launches);
+weft_status wi_plan_launches(const wi_code *code, const wi_plan_memory *memory, wi_launches *launches);
 /* Has the step a kernel of ours? Libraries and transfers have none. */
 bool wi_has_kernel(const wi_step *step);
 /* Kernels are released, and the list is empty. */
@@ -99,7 +99,7 @@ void wi_launches_clear(wi_launches *launches);
 
 /* ---- programs.c ---- */
 /* What no program has is compiled. Sets `programs` and `unused`. */
-weft_status wi_plan_programs(const wi_schedule *schedule, wi_launches *launches);
+weft_status wi_plan_programs(const wi_code *code, wi_launches *launches);
 
 /* ---- arguments.c ---- */
 typedef struct wi_binder {

@@ -6,7 +6,7 @@
 /* ---- where values lie ---- */
 
 int wi_place_of_value(const wi_materialised *m, const wi_run *run, int value, size_t *offset) {
-    const wi_partition *p = m->schedule->code->loops->partition;
+    const wi_partition *p = m->schedule->loops->partition;
     const int own = wi_base_storage(p, value);
     size_t bytes = 0;
     int root = own;
@@ -25,7 +25,7 @@ int wi_place_of_value(const wi_materialised *m, const wi_run *run, int value, si
 /* ---- every step once ---- */
 
 weft_status wi_run_all(const wi_schedule *schedule, wi_arena *arena, wi_materialised *m) {
-    const wi_partition *p = schedule->code->loops->partition;
+    const wi_partition *p = schedule->loops->partition;
     *m = (wi_materialised){.schedule = schedule, .run_count = p->step_count};
     m->runs = wi_arena_take(arena, (p->step_count + 1) * sizeof *m->runs);
     if (!m->runs) return WEFT_ERROR_MEMORY;
@@ -118,7 +118,7 @@ static void add_costs(wi_materialised *m) {
 
 weft_status wi_run_swept(const wi_schedule *schedule, const wi_model *model, const wi_sweep *sweep,
     wi_arena *arena, wi_materialised *m) {
-    writer w = {.model = model, .partition = schedule->code->loops->partition, .arena = arena, .m = m};
+    writer w = {.model = model, .partition = schedule->loops->partition, .arena = arena, .m = m};
     *m = (wi_materialised){.schedule = schedule};
     m->runs = wi_arena_take(arena, (size_t)(sweep->run_count + 1) * sizeof *m->runs);
     m->instance_of = wi_arena_take(arena, (size_t)(sweep->life_count + 1) * sizeof *m->instance_of);

@@ -82,17 +82,17 @@ static weft_status keep(
     const wi_replays none = {0};
     wi_sweep_run(&f->sweep, &f->model, &none, SIZE_MAX);
     const double whole_seconds = f->sweep.seconds;
-    WI_TRY(place(f, replays, f->schedule->code->loops->partition->request->arena));
+    WI_TRY(place(f, replays, f->schedule->loops->partition->request->arena));
     *m = f->runs;
     m->freed = whole_bytes - bytes_of(&f->placement);
     m->seconds = f->sweep.seconds - whole_seconds;
     m->whole_seconds = whole_seconds;
-    return wi_plan_placement(m, f->schedule->code->loops->partition->request->arena, placement);
+    return wi_plan_placement(m, f->schedule->loops->partition->request->arena, placement);
 }
 
 weft_status wi_plan_materialise(
     wi_schedule *schedule, size_t limit, wi_materialised *m, wi_placement *placement, size_t *least) {
-    const wi_request *request = schedule->code->loops->partition->request;
+    const wi_request *request = schedule->loops->partition->request;
     *least = 0;
     do {
         WI_TRY(wi_run_all(schedule, request->arena, m));

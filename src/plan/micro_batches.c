@@ -17,7 +17,7 @@ static bool is_ours(const wi_storage *storage) {
 }
 
 static most find_most(const wi_schedule *schedule) {
-    const wi_partition *const p = schedule->code->loops->partition;
+    const wi_partition *const p = schedule->loops->partition;
     most found = {0};
     for (size_t i = 0; i < p->value_count; i++) {
         const int storage = p->values[i].state == WI_VALUE_INLINE ? -1 : wi_base_storage(p, (int)i);
@@ -48,7 +48,7 @@ static int64_t count_for(const wi_request *request, size_t bytes, size_t largest
 }
 
 weft_status wi_count_micro_batches(const wi_schedule *schedule, wi_micro_batches *m) {
-    const wi_request *const request = schedule->code->loops->partition->request;
+    const wi_request *const request = schedule->loops->partition->request;
     const size_t largest = wi_buffer_largest(request->devices.of[0]);
     const most found = find_most(schedule);
     m->enough = found.bytes <= largest;

@@ -161,7 +161,7 @@ typedef struct wi_partition {
     int *output_values;                    /* by output; -1: an assignment */
     int faults[WI_MAX_DEVICES]; /* by device index: storage of the fault slots; -1: no step there has one */
     int fault_count;            /* on all devices; a slot has one number everywhere */
-    wi_key_map selections;      /* by site (step_key.h) */
+    wi_key_map selections;      /* by site */
     bool *assigned;             /* by block of the graph: the plan writes to it */
     int device;                 /* of the node that is being taken: new steps and storages are there */
     bool draws;                 /* random numbers are among the generators */
@@ -199,6 +199,8 @@ bool wi_changes_device(const wi_partition *p, const wi_step *step);
 bool wi_step_is_library(const wi_step *step);
 /* PRODUCT and KERNEL steps; the first member and the sources are set. */
 wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step);
+/* All that the choice of an implementation and its preparation see of a step, and its device. */
+void wi_key_add_site(wi_key_map *map, const wi_device *device, const wi_kernel_site *site);
 /* PRODUCT steps: does the operand's layout follow (batch, row, column) with one batch stride? */
 bool wi_product_layout(
     const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged);

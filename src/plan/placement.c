@@ -341,7 +341,7 @@ static void sum_up(wi_placement *m) {
 }
 
 weft_status wi_plan_placement(const wi_materialised *runs, wi_arena *arena, wi_placement *m) {
-    const wi_loops *loops = runs->schedule->code->loops;
+    const wi_loops *loops = runs->schedule->loops;
     *m = (wi_placement){.partition = loops->partition, .runs = runs, .arena = arena};
     WI_TRY(make_places(m, runs->schedule));
     find_lives(m, loops);

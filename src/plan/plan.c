@@ -117,7 +117,7 @@ static weft_status finish(const weft_plan *plan, wi_plan_pass pass) {
 
 weft_status wi_plan_compile(weft_plan *plan) {
     if (plan->compiled) return WEFT_OK;
-    weft_status status = wi_plan_launches(&plan->schedule, &plan->memory, &plan->launches);
+    weft_status status = wi_plan_launches(&plan->code, &plan->memory, &plan->launches);
     if (status == WEFT_OK) status = finish(plan, WI_PASS_LAUNCHES);
     if (status != WEFT_OK) {
         wi_launches_clear(&plan->launches);
@@ -140,17 +140,13 @@ static weft_status partition(weft_plan *plan) {
 static weft_status generate(weft_plan *plan) {
     WI_TRY(wi_plan_loops(&plan->partition, &plan->loops));
     WI_TRY(finish(plan, WI_PASS_LOOPS));
-    WI_TRY(wi_plan_code(&plan->loops, &plan->code));
-    WI_TRY(finish(plan, WI_PASS_CODE));
-    WI_TRY(wi_plan_schedule(&plan->code, &plan->schedule));
+    WI_TRY(wi_plan_schedule(&plan->loops, &plan->schedule));
     return finish(plan, WI_PASS_SCHEDULE);
 }
 
 static void forget_steps(weft_plan *plan) {
-    wi_code_clear(&plan->code);
     wi_partition_clear(&plan->partition);
     wi_node_order_clear(&plan->order);
-    plan->code = (wi_code){0};
     plan->partition = (wi_partition){0};
     plan->order = (wi_node_order){0};
 }
@@ -189,6 +185,9 @@ static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     WI_TRY(wi_forced_check());
     WI_TRY(make_steps(plan));
     tell_of_training(plan);
+    WI_TRY(wi_plan_code(&plan->schedule, &plan->code));
+    wi_find_fixed(&plan->schedule, &plan->code);
+    WI_TRY(finish(plan, WI_PASS_CODE));
     WI_TRY(materialise(plan, options->memory_limit));
     WI_TRY(finish(plan, WI_PASS_MATERIALISE));
     WI_TRY(finish(plan, WI_PASS_MEMORY));

@@ -7,7 +7,6 @@
  * what they hold. */
 #include "cl/device_progress.h"
 #include "cl/kernel_source.h"
-#include "plan/known_code.h"
 #include "plan/launches.h"
 #include <string.h>
 
@@ -22,23 +21,21 @@ typedef struct search {
     bool *needed;             /* by piece */
     bool *unused;             /* by piece: compiled by this search */
     wi_cache_key *keys;       /* by piece */
-    wi_text before[PREFIXES]; /* what stands before pieces; empty: not made yet */
+    wi_text before[PREFIXES]; /* what stands before pieces, by what they need; empty: not made yet */
+    wi_cache_key before_keys[PREFIXES];
 } search;
 
 static void need(search *s, const wi_kernel_text *kernel) {
     if (kernel->piece >= 0) s->needed[kernel->piece] = true;
 }
 
-/* Kernels of splits are needed where a step is split, and only there. */
-static void find_needed(search *s, const wi_schedule *schedule) {
+static void find_needed(search *s) {
     const wi_partition *p = s->code->loops->partition;
     for (size_t i = 0; i < p->step_count; i++) {
         if (p->steps[i]->device != s->index) continue;
-        const bool cut = wi_is_split(p->steps[i], &schedule->of[i]);
-        const wi_step_code *own = &s->code->of[i];
-        if (!cut) need(s, &own->whole);
-        if (cut) need(s, &own->partial);
-        if (cut) need(s, &own->combine);
+        need(s, &s->code->of[i].whole);
+        need(s, &s->code->of[i].partial);
+        need(s, &s->code->of[i].combine);
     }
 }
 
@@ -49,30 +46,21 @@ static weft_status fill_prefix(search *s, unsigned needs) {
     if (needs & WI_NEEDS_QUADS)
         wi_text_append(
             text, "#undef WEFT_LANES\n#define WEFT_LANES %d\n", s->device->profile.loops.map_elements);
-    WI_TRY(wi_kernel_source_append(text, "common.clh"));
-    if (needs & WI_NEEDS_DOUBLES) WI_TRY(wi_kernel_source_append(text, "doubles.clh"));
-    if (needs & WI_NEEDS_PADDING) WI_TRY(wi_kernel_source_append(text, "padding.clh"));
-    if (needs & WI_NEEDS_FUNCTIONS) WI_TRY(wi_kernel_source_append(text, "elementwise.clh"));
-    return text->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
-}
-
-/* Of a text that no plan of the graph has made before, it is made. */
-static weft_status prefix_key(search *s, unsigned needs, wi_cache_key *key) {
-    const wi_cache_key *const known = wi_known_prefix_key(s->code->known, s->device, needs);
-    if (known) return *key = *known, WEFT_OK;
-    WI_TRY(fill_prefix(s, needs));
-    *key = wi_text_key(s->before[needs].data, s->before[needs].length);
-    wi_known_keep_prefix(s->code->known, s->device, needs, *key);
+    WI_TRY(wi_kernel_source_include(text, "common.clh"));
+    if (needs & WI_NEEDS_DOUBLES) WI_TRY(wi_kernel_source_include(text, "doubles.clh"));
+    if (needs & WI_NEEDS_PADDING) WI_TRY(wi_kernel_source_include(text, "padding.clh"));
+    if (needs & WI_NEEDS_FUNCTIONS) WI_TRY(wi_kernel_source_include(text, "elementwise.clh"));
+    if (text->failed) return WEFT_ERROR_MEMORY;
+    s->before_keys[needs] = wi_text_key(text->data, text->length);
     return WEFT_OK;
 }
 
 static weft_status find_known(search *s) {
-    wi_cache_key before;
     for (size_t i = 0; i < s->code->piece_count; i++) {
         const wi_code_piece *piece = &s->code->pieces[i];
         if (!s->needed[i]) continue;
-        WI_TRY(prefix_key(s, piece->needs, &before));
-        WI_TRY(wi_program_piece_key(&s->keys[i], s->device, before, piece->hash));
+        WI_TRY(fill_prefix(s, piece->needs));
+        WI_TRY(wi_program_piece_key(&s->keys[i], s->device, s->before_keys[piece->needs], piece->hash));
         WI_TRY(wi_program_find_piece(&s->programs[i], s->device, "plan", s->keys[i]));
     }
     return WEFT_OK;
@@ -131,8 +119,8 @@ static size_t note_missing(search *s) {
     return count;
 }
 
-static weft_status find_programs(search *s, const wi_schedule *schedule) {
-    find_needed(s, schedule);
+static weft_status find_programs(search *s) {
+    find_needed(s);
     WI_TRY(find_known(s));
     const size_t missing = note_missing(s);
     if (missing == 0) return WEFT_OK;
@@ -143,8 +131,7 @@ static weft_status find_programs(search *s, const wi_schedule *schedule) {
     return status;
 }
 
-static weft_status search_device(const wi_schedule *schedule, int device, wi_launches *launches) {
-    const wi_code *code = schedule->code;
+static weft_status search_device(const wi_code *code, int device, wi_launches *launches) {
     const wi_request *request = code->loops->partition->request;
     wi_arena *const arena = request->arena;
     const size_t first = (size_t)device * code->piece_count;
@@ -157,17 +144,17 @@ static weft_status search_device(const wi_schedule *schedule, int device, wi_lau
     s.keys = wi_arena_take(arena, code->piece_count * sizeof *s.keys);
     if (!s.needed || !s.keys) return WEFT_ERROR_MEMORY;
     for (int i = 0; i < PREFIXES; i++) wi_text_init(&s.before[i], request->context->allocator);
-    const weft_status status = find_programs(&s, schedule);
+    const weft_status status = find_programs(&s);
     for (int i = 0; i < PREFIXES; i++) wi_text_clear(&s.before[i]);
     return status;
 }
 
-weft_status wi_plan_programs(const wi_schedule *schedule, wi_launches *launches) {
-    const wi_request *request = schedule->code->loops->partition->request;
-    const size_t count = (size_t)request->devices.count * schedule->code->piece_count;
+weft_status wi_plan_programs(const wi_code *code, wi_launches *launches) {
+    const wi_request *request = code->loops->partition->request;
+    const size_t count = (size_t)request->devices.count * code->piece_count;
     launches->programs = wi_arena_take(request->arena, count * sizeof *launches->programs);
     launches->unused = wi_arena_take(request->arena, count * sizeof *launches->unused);
     if (!launches->programs || !launches->unused) return WEFT_ERROR_MEMORY;
-    for (int d = 0; d < request->devices.count; d++) WI_TRY(search_device(schedule, d, launches));
+    for (int d = 0; d < request->devices.count; d++) WI_TRY(search_device(code, d, launches));
     return WEFT_OK;
 }

@@ -240,7 +240,7 @@ static weft_status keep_unread(builder *b) {
 }
 
 weft_status wi_model_of_plan(wi_model *model, const wi_schedule *schedule, wi_arena *arena) {
-    const wi_loops *loops = schedule->code->loops;
+    const wi_loops *loops = schedule->loops;
     const wi_partition *p = loops->partition;
     builder b = {.schedule = schedule, .partition = p, .loops = loops, .arena = arena, .model = model};
     *model = (wi_model){.step_count = (int)p->step_count, .storage_count = (int)p->storage_count};

@@ -6,8 +6,8 @@
  *   order.h      nodes behind the outputs, rewritten, inputs before users; who reads what
  *   partition.h  values and the steps that compute them; the memory that they want; what was selected
  *   loops.h      the index space and the operands of each step
+ *   schedule.h   the launches of templates, how the work of each step is divided, scratch memory, costs
  *   code.h       OpenCL C of each step, and its arguments
- *   schedule.h   how the work of each step is cut, scratch memory, costs
  *   materialise.h  what runs in which order, and what runs again to meet a limit of memory
  *   placement.h  how long each memory is in use, and where it lies
  *   launches.h   device memory, programs, and kernels with their arguments set

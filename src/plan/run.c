@@ -187,7 +187,7 @@ weft_status wi_plan_begin_run(weft_plan *plan) {
     WI_TRY(check_inputs(plan));
     for (size_t i = 0; i < graph->clock_count; i++)
         if (p->clocks >> i & 1) wi_clock_run(&graph->clocks[i]);
-    graph->draws += p->draws || plan->code.draws;
+    graph->draws += p->draws || plan->schedule.draws;
     if (plan->run_count == 1) WI_TRY(keep_binaries(plan));
     plan->run_count++;
     return WEFT_OK;

@@ -128,6 +128,47 @@ static void cut_quads(cutter *c, int elements) {
     c->own->items = (size_t)whole_groups(items, c->device->group);
 }
 
+/* ---- kernels of templates ---- */
+
+static weft_status prepare_for_site(
+    wi_schedule *schedule, const wi_selection *selection, const wi_kernel_site *site, void **made) {
+    wi_arena *const arena = schedule->loops->partition->request->arena;
+    wi_kernel_plan *const kernel = wi_arena_take(arena, sizeof *kernel);
+    if (!kernel) return WEFT_ERROR_MEMORY;
+    WI_TRY(wi_implementation_prepare(selection->chosen, selection->variant, site, arena, kernel));
+    *made = kernel;
+    return WEFT_OK;
+}
+
+static bool draws(const wi_kernel_plan *kernel) {
+    for (int i = 0; i < kernel->count; i++) {
+        for (int a = 0; a < kernel->launches[i]->argument_count; a++) {
+            if (kernel->launches[i]->arguments[a].kind == WI_KERNEL_RANDOM) return true;
+        }
+    }
+    return false;
+}
+
+/* What the chosen implementation launches, and with which macros its template is compiled. */
+static weft_status prepare_kernel(wi_schedule *schedule, const wi_step *step) {
+    const wi_partition *const p = schedule->loops->partition;
+    wi_kernel_site site = wi_step_site(p, step);
+    site.sums = step->sums;
+    site.quads = step->kind == WI_STEP_PRODUCT &&
+                 wi_step_elements(schedule->loops->partition, &schedule->loops->of[step->index]) > 1;
+    wi_key_begin(&schedule->kernels);
+    wi_key_add(&schedule->kernels, (uint64_t)site.sums << 1 | site.quads);
+    wi_key_add_address(&schedule->kernels, step->selection->chosen);
+    wi_key_add_address(&schedule->kernels, step->selection->variant);
+    wi_key_add_site(&schedule->kernels, wi_step_device(p, step), &site);
+    void **const prepared = wi_key_end(&schedule->kernels);
+    if (!prepared) return WEFT_ERROR_MEMORY;
+    if (!*prepared) WI_TRY(prepare_for_site(schedule, step->selection, &site, prepared));
+    schedule->of[step->index].kernel = *prepared;
+    schedule->draws = schedule->draws || draws(*prepared);
+    return WEFT_OK;
+}
+
 /* ---- steps of each kind ---- */
 
 static size_t count_partial_cells(const wi_partition *p, const wi_step *step) {
@@ -252,23 +293,29 @@ static double seconds_of(const wi_partition *p, const wi_step *step, const wi_st
            fmax(own->flops / peak, own->bytes_moved / device->bandwidth);
 }
 
-weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule) {
-    const wi_partition *p = code->loops->partition;
-    *schedule = (wi_schedule){.code = code};
+static weft_status schedule_step(wi_schedule *schedule, const wi_step *step) {
+    const wi_partition *const p = schedule->loops->partition;
+    const wi_loop *const loop = &schedule->loops->of[step->index];
+    wi_step_schedule *const own = &schedule->of[step->index];
+    if (step->kind == WI_STEP_LOOP) {
+        WI_TRY(schedule_loop(p, loop, own));
+    } else if (step->kind == WI_STEP_TRANSFER) {
+        own->launch_count = 1;
+    } else {
+        if (!wi_step_is_library(step)) WI_TRY(prepare_kernel(schedule, step));
+        schedule_kernel(p, step, own->kernel, own);
+    }
+    own->bytes_moved = bytes_of(p, loop);
+    own->seconds = seconds_of(p, step, own);
+    return WEFT_OK;
+}
+
+weft_status wi_plan_schedule(const wi_loops *loops, wi_schedule *schedule) {
+    const wi_partition *p = loops->partition;
+    *schedule = (wi_schedule){.loops = loops};
+    wi_key_map_init(&schedule->kernels, p->request->arena);
     schedule->of = wi_arena_take(p->request->arena, p->step_count * sizeof *schedule->of);
     if (!schedule->of) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < p->step_count; i++) {
-        const wi_loop *loop = &code->loops->of[i];
-        wi_step_schedule *own = &schedule->of[i];
-        if (p->steps[i]->kind == WI_STEP_LOOP)
-            WI_TRY(schedule_loop(p, loop, own));
-        else if (p->steps[i]->kind == WI_STEP_TRANSFER)
-            own->launch_count = 1;
-        else
-            schedule_kernel(p, p->steps[i], code->of[i].kernel, own);
-        own->bytes_moved = bytes_of(p, loop);
-        own->seconds = seconds_of(p, p->steps[i], own);
-    }
-    wi_find_fixed(schedule);
+    for (size_t i = 0; i < p->step_count; i++) WI_TRY(schedule_step(schedule, p->steps[i]));
     return WEFT_OK;
 }

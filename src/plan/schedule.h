@@ -3,9 +3,20 @@
 #ifndef WI_SCHEDULE_H
 #define WI_SCHEDULE_H
 
-#include "plan/code.h"
+#include "plan/loops.h"
+
+/* The numbers of a step's work split (code_loop.c), w0, w1, ... in kernels. */
+enum {
+    WI_WORK_RESULTS, /* or rows, or items where these have several elements; of a product with sums its columns */
+    WI_WORK_ROWS,  /* of an item; where items have several elements, items of a row */
+    WI_WORK_SPANS, /* of a row */
+    WI_WORK_SPAN,  /* elements of one */
+    WI_WORK_SPLITS,
+    WI_WORK_NUMBERS
+};
 
 typedef struct wi_step_schedule {
+    wi_kernel_plan *kernel;    /* PRODUCT and KERNEL: launches and macros; NULL: a library's */
     int work[WI_WORK_NUMBERS]; /* LOOP: the work split. PRODUCT with sums: columns and splits */
     size_t items, combine_items;
     size_t scratch_bytes;
@@ -21,14 +32,16 @@ typedef struct wi_step_schedule {
 } wi_step_schedule;
 
 typedef struct wi_schedule {
-    const wi_code *code;
+    const wi_loops *loops;
     wi_step_schedule *of; /* by step */
+    wi_key_map kernels;   /* by implementation and site */
+    bool draws;           /* a kernel op takes random numbers */
 } wi_schedule;
 
-weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule);
-/* fixed.c: which launches are fixed; nothing is, from now on; does the whole step depend on nothing but fixed values? */
-void wi_find_fixed(wi_schedule *schedule);
+weft_status wi_plan_schedule(const wi_loops *loops, wi_schedule *schedule);
+/* fixed.c: from now on every launch runs every time. False: all did before. */
 bool wi_schedule_unfix(wi_schedule *schedule);
+/* Does the whole step depend on nothing but fixed values? */
 bool wi_step_is_fixed(const wi_schedule *schedule, const wi_step *step);
 /* Has the step's reduction two launches, of which one combines the splits? */
 bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule);

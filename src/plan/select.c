@@ -1,7 +1,8 @@
 /* The implementation of each contraction and kernel op (kernels/selection.h): where the step stands in the plan,
  * and what was considered, which weft_plan_describe shows. A step is decided when its operands are laid out and
  * before epilogues join it: whether they may depends on what was chosen. */
-#include "plan/step_key.h"
+#include "ops/op_table.h"
+#include "plan/partition.h"
 
 /* Parameters of two layers begin elsewhere, but alike. */
 static wi_size beyond_rows(wi_size offset) {
@@ -29,6 +30,47 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     site.products = p->request->matmul_precision;
     site.most_scratch = p->request->most_scratch;
     return site;
+}
+
+/* ---- equal steps, as in the layers of a network, share one selection ---- */
+
+static void add_sizes(wi_key_map *map, const wi_size *sizes, int count) {
+    for (int i = 0; i < count; i++) {
+        wi_key_add(map, (uint64_t)sizes[i].general);
+        wi_key_add(map, (uint64_t)sizes[i].actual);
+    }
+}
+
+static void add_extent(wi_key_map *map, const wi_extent *extent) {
+    wi_key_add(map, (uint64_t)extent->rank);
+    add_sizes(map, extent->dims, extent->rank);
+}
+
+static void add_shape(wi_key_map *map, const weft_tensor *node) {
+    wi_key_add(map, (uint64_t)node->dtype << 32 | (uint64_t)node->shape.rank);
+    for (int i = 0; i < node->shape.rank; i++) wi_key_add(map, (uint64_t)node->shape.dims[i]);
+}
+
+static void add_attributes(wi_key_map *map, const weft_tensor *node) {
+    if (node->op->attribute_bytes > 0) wi_key_add_bytes(map, node->attributes, node->op->attribute_bytes);
+}
+
+/* site->product follows from the node and the layouts of its inputs. */
+void wi_key_add_site(wi_key_map *map, const wi_device *device, const wi_kernel_site *site) {
+    const weft_tensor *const node = site->node;
+    wi_key_add_address(map, device);
+    wi_key_add_address(map, node->op);
+    add_attributes(map, node);
+    add_shape(map, node);
+    add_extent(map, &site->result);
+    wi_key_add(map, (uint64_t)site->result_format << 48 | (uint64_t)site->precision << 32 | site->fixed);
+    for (int i = 0; i < node->input_count; i++) {
+        add_shape(map, node->inputs[i]);
+        add_extent(map, &site->inputs[i]);
+        add_sizes(map, &site->layouts[i].offset, 1);
+        add_sizes(map, site->layouts[i].strides, site->inputs[i].rank);
+        wi_key_add(map, (uint64_t)site->formats[i]);
+    }
 }
 
 static weft_status select_for_site(

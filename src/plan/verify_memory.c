@@ -47,7 +47,7 @@ static void count_lives(check *c) {
     const wi_materialised *runs = c->placement->runs;
     for (size_t i = 0; i < c->placement->place_count; i++) c->lives[i] = (life){-1, -1};
     for (size_t i = 0; i < runs->run_count; i++)
-        use_run(c, &runs->schedule->code->loops->of[runs->runs[i].step->index], &runs->runs[i]);
+        use_run(c, &runs->schedule->loops->of[runs->runs[i].step->index], &runs->runs[i]);
     for (size_t i = 0; i < p->order->output_count; i++)
         if (p->output_values[i] >= 0) use_value(c, &runs->end, p->output_values[i]);
 }
@@ -210,9 +210,9 @@ weft_status wi_verify_launches(const wi_launches *launches) {
     size_t at = 0;
     for (size_t i = 0; i < launches->count; i++) WI_TRY(check_launch(launches, &launches->launches[i]));
     for (size_t i = 0; i < runs->run_count; i++)
-        WI_REQUIRE(count_launches(launches, &at, (int)i) + wi_launches_left_out(launches->schedule,
+        WI_REQUIRE(count_launches(launches, &at, (int)i) + wi_launches_left_out(launches->code->schedule,
                                                                launches->memory->placement, &runs->runs[i]) ==
-                       launches->schedule->of[runs->runs[i].step->index].launch_count,
+                       launches->code->schedule->of[runs->runs[i].step->index].launch_count,
             WI_PASS_LAUNCHES, "run", i, "its launches differ from those of the schedule");
     return WEFT_OK;
 }

@@ -57,7 +57,7 @@ static bool outlives_the_plan(const wi_partition *p, int value) {
 
 static weft_status check_values(check *c, const wi_run *run) {
     const wi_step *step = run->step;
-    const wi_loop *loop = &c->runs->schedule->code->loops->of[step->index];
+    const wi_loop *loop = &c->runs->schedule->loops->of[step->index];
     for (int i = 0; i < 2 && step->kind == WI_STEP_PRODUCT; i++)
         WI_TRY(check_read(c, run, "run", run->index, step->sources[i]));
     for (int o = 0; o < loop->operand_count; o++) {
@@ -104,7 +104,7 @@ static weft_status check_all(check *c) {
 }
 
 weft_status wi_verify_runs(const wi_materialised *runs) {
-    const wi_partition *p = runs->schedule->code->loops->partition;
+    const wi_partition *p = runs->schedule->loops->partition;
     check c = {.runs = runs, .partition = p};
     c.ran = wi_arena_take(p->request->arena, (p->step_count + 1) * sizeof *c.ran);
     if (!c.ran) return WEFT_ERROR_MEMORY;

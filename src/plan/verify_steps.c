@@ -120,12 +120,7 @@ static weft_status check_step_code(const wi_code *code, size_t index) {
     const wi_step *step = code->loops->partition->steps[index];
     const wi_step_code *own = &code->of[index];
     if (step->kind == WI_STEP_TRANSFER || wi_step_is_library(step)) return WEFT_OK;
-    WI_TRY(check_kernel(code, index, &own->whole));
-    WI_REQUIRE(step->kind == WI_STEP_LOOP || (own->kernel && own->kernel->count > 0), WI_PASS_CODE, "step",
-        index, "its template has no launches");
-    const wi_loop *const loop = &code->loops->of[index];
-    if (step->kind != WI_STEP_LOOP || !loop->may_split || wi_joins_splits(code->loops->partition, loop))
-        return WEFT_OK;
+    if (!wi_is_split(step, &code->schedule->of[index])) return check_kernel(code, index, &own->whole);
     WI_TRY(check_kernel(code, index, &own->partial));
     return check_kernel(code, index, &own->combine);
 }
@@ -193,13 +188,13 @@ static weft_status check_loop_schedule(
 }
 
 weft_status wi_verify_schedule(const wi_schedule *schedule) {
-    const wi_code *code = schedule->code;
-    const wi_partition *p = code->loops->partition;
+    const wi_partition *p = schedule->loops->partition;
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_step_schedule *own = &schedule->of[i];
-        const wi_kernel_plan *kernel = code->of[i].kernel;
+        const wi_kernel_plan *kernel = own->kernel;
         WI_REQUIRE(own->launch_count > 0, WI_PASS_SCHEDULE, "step", i, "it has no launches");
-        if (p->steps[i]->kind == WI_STEP_LOOP) WI_TRY(check_loop_schedule(p, &code->loops->of[i], own));
+        WI_REQUIRE(!kernel || kernel->count > 0, WI_PASS_SCHEDULE, "step", i, "its template has no launches");
+        if (p->steps[i]->kind == WI_STEP_LOOP) WI_TRY(check_loop_schedule(p, &schedule->loops->of[i], own));
         WI_REQUIRE(p->steps[i]->sums == 0 || (own->work[WI_WORK_SPLITS] > 0 && own->cell_bytes > 0),
             WI_PASS_SCHEDULE, "step", i, "its column sums have no cells");
         WI_REQUIRE(!kernel || own->scratch_bytes >= kernel->scratch_bytes, WI_PASS_SCHEDULE, "step", i,

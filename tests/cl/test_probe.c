@@ -77,7 +77,7 @@ static void answers_are_of_a_text(void **state) {
 static void name_of(char name[WI_PROBE_NAME], const char *text) {
     wi_text source;
     wi_text_init(&source, NULL);
-    assert_ok(wi_kernel_source_append(&source, "common.clh"));
+    assert_ok(wi_kernel_source_include(&source, "common.clh"));
     wi_text_append(&source, "%s", text);
     wi_probe_name(name, question_of(text).name, source.data);
     wi_text_clear(&source);

@@ -112,7 +112,7 @@ static weft_status build(wi_program **program, const weight_run *run, const wi_k
     WI_TRY_DONE(wi_kernel_source_append(&source, "common.clh"));
     wi_text_append(&source, "\n#define WEFT_NAME(suffix) weight_##suffix\n");
     wi_kernel_macros_define(plan, &source);
-    WI_TRY_DONE(wi_kernel_headers_append(plan, &source));
+    WI_TRY_DONE(wi_kernel_headers_include(plan, &source));
     WI_TRY_DONE(wi_kernel_source_append(&source, plan->file));
     if (source.failed) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "no memory for the source of %s", plan->file);
     status = wi_program_get(program, run->device, plan->file, source.data, NULL);

@@ -70,7 +70,7 @@ static void bind_nothing(weft_plan *plan) {
         if (kernel->arguments[i].kind == WI_ARGUMENT_BUFFER) kernel->arguments[i].a = WI_MAX_OPERANDS;
 }
 static void drop_launches(weft_plan *plan) {
-    plan->code.of[broken_plan_step(plan, WI_STEP_KERNEL)->index].kernel->count = 0;
+    plan->schedule.of[broken_plan_step(plan, WI_STEP_KERNEL)->index].kernel->count = 0;
 }
 static void repeat_name(weft_plan *plan) {
     memcpy(plan->code.pieces[1].name, plan->code.pieces[0].name, sizeof plan->code.pieces[0].name);
@@ -94,7 +94,7 @@ static void drop_scratch(weft_plan *plan) {
     own->scratch_bytes = own->cell_bytes = 0;
 }
 static void ask_for_scratch(weft_plan *plan) {
-    plan->code.of[broken_plan_step(plan, WI_STEP_KERNEL)->index].kernel->scratch_bytes = (size_t)1 << 40;
+    plan->schedule.of[broken_plan_step(plan, WI_STEP_KERNEL)->index].kernel->scratch_bytes = (size_t)1 << 40;
 }
 
 /* ---- runs ---- */
@@ -211,7 +211,7 @@ static const breakage breakages[] = {
     {WI_PASS_CODE, drop_partial, "it has no kernel"},
     {WI_PASS_CODE, add_arguments, "its kernel has more arguments than fit"},
     {WI_PASS_CODE, bind_nothing, "an argument belongs to no operand or dimension"},
-    {WI_PASS_CODE, drop_launches, "its template has no launches"},
+    {WI_PASS_SCHEDULE, drop_launches, "its template has no launches"},
     {WI_PASS_CODE, repeat_name, "another one has the same name"},
     {WI_PASS_SCHEDULE, launch_never, "it has no launches"},
     {WI_PASS_SCHEDULE, split_whole, "its reduction is split, but its kernel cannot be split"},

@@ -87,7 +87,8 @@ static int write_indexed(const char *folder, const wi_implementation *implementa
     if (macro && macro->dropped) wi_text_append(&source, "#define WEFT_DROP 1\n");
     wi_text_append(&source, "#define WEFT_INDEX %s\n", index);
     const size_t begin = source.length;
-    good = good && wi_kernel_headers_append(&plan, &source) == WEFT_OK;
+    for (int i = 0; plan.headers && plan.headers[i]; i++)
+        good = good && wi_kernel_source_append(&source, plan.headers[i]) == WEFT_OK;
     good = good && wi_kernel_source_append(&source, implementation->file) == WEFT_OK && !source.failed;
     *indexed = good && strstr(source.data + begin, "WEFT_INDEX") != NULL;
     good = good && write_file(path, &source);

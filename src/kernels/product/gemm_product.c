@@ -76,14 +76,14 @@ static weft_status build(wi_program **program, const wi_gemm_product *product, w
     wi_text source;
     weft_status status;
     wi_text_init(&source, device->host.allocator);
-    WI_TRY_DONE(wi_kernel_source_append(&source, "common.clh"));
+    WI_TRY_DONE(wi_kernel_source_include(&source, "common.clh"));
     wi_text_append(&source, "\n%s#define WEFT_NAME(suffix) gemm_##suffix\n", store_lanes);
     wi_text_append(&source, "#define WEFT_EPILOGUE_PARAMETERS %s\n", epilogue->parameters);
     wi_text_append(&source, "#define WEFT_STORE(acc, batch, row, column, lanes) %s\n", epilogue->store);
     if (epilogue == &plain_epilogue) wi_text_append(&source, "%s", plain_places);
     wi_kernel_macros_define(plan, &source);
-    WI_TRY_DONE(wi_kernel_headers_append(plan, &source));
-    WI_TRY_DONE(wi_kernel_source_append(&source, file));
+    WI_TRY_DONE(wi_kernel_headers_include(plan, &source));
+    WI_TRY_DONE(wi_kernel_source_include(&source, file));
     if (source.failed) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "out of host memory for the source of %s", file);
     status = wi_program_get(program, device, file, source.data, NULL);
 done:
