@@ -3,7 +3,7 @@
 #include "cl/choices.h"
 #include "cl/context.h"
 #include "cl/disk_cache.h"
-#include "plan/tune_plan.h"
+#include "plan/tune/tune_plan.h"
 #include "show_warning.h"
 #include "tune_sizes.h"
 #include <limits.h>

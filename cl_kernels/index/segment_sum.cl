@@ -4,9 +4,9 @@
  *
  *     sum of row s = sum of source[order[k]] for k = begin[s] .. begin[s + 1] - 1, in this order; zeros where token[s] is -1
  *
- * WEFT_SOURCE gives elements of the source, which lie in memory or are computed there (plan/partition_sources.c).
+ * WEFT_SOURCE gives elements of the source, which lie in memory or are computed there (plan/improve/partition_sources.c).
  * WEFT_STORE gets the token as its batch: what the epilogue reads and writes in tables is in the row of that number, and
- * nothing of a table is written where it is -1 (plan/code_product.c). Rows of a large table come from memory, and are
+ * nothing of a table is written where it is -1 (plan/emit/code_product.c). Rows of a large table come from memory, and are
  * requested WEFT_SEGMENTS_AHEAD segments before they are needed (WEFT_EPILOGUE_REQUEST); so is what the source is made of
  * (WEFT_SOURCE_REQUEST), whose order no processor foresees.
  *

@@ -15,7 +15,7 @@
 
 struct wi_capabilities;
 
-/* How generated loops are cut into work-items (plan/schedule.c), and what their code prefers. Elements are those
+/* How generated loops are cut into work-items (plan/select/schedule.c), and what their code prefers. Elements are those
  * of the loop's whole space. */
 typedef struct wi_loop_profile {
     int64_t item_elements; /* items that walk: that make one more of them worth its start */

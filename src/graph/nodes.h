@@ -102,7 +102,7 @@ typedef struct wi_op {
     /* KERNEL: the result is flat, a section after the other, each (rows, examples, elements): the elements of a row of the
      * section that begins there, in elements an example. 0: it has one row. Negative: no example can be computed alone. */
     int64_t (*section_row)(const weft_tensor *y, int64_t start);
-    /* MAP: its value is a label, which is checked wherever it is computed (plan/label_check.c); makes the line of the
+    /* MAP: its value is a label, which is checked wherever it is computed (plan/emit/label_check.c); makes the line of the
      * error for one that is out of range. NULL: it is not. */
     weft_status (*fail_label)(const weft_tensor *node, int32_t label);
     /* The caller gives a size of the result that no input has, and may give the length. */

@@ -62,6 +62,9 @@ static inline bool wi_size_equal(wi_size a, wi_size b) {
 static inline bool wi_size_is(wi_size a, int64_t number) {
     return a.general == number;
 }
+static inline bool wi_size_divides(wi_size a, wi_size by) { /* by divides a */
+    return a.general % by.general == 0 && a.actual % by.actual == 0;
+}
 
 bool wi_shape_equal(const wi_shape *a, const wi_shape *b);
 /* "(batch, 3, 8)" into text; returns text. WI_SHAPE_TEXT bytes are always enough. */

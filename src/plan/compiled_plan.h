@@ -1,16 +1,17 @@
 /* A plan: what each pass made (request.h says which comes when), and what a run needs.
  *
- *   plan.c           its life: the passes in order
- *   transfer.c       copies between host and device, and the embedder's memory
- *   after.c          assignments after all others
+ *   plan.c           its life: the passes in order; create.c: the public call, and assignments after all others
+ *   compile.c        its kernels
+ *   run.c            the step loop; queues.c and wait.c: waiting for it
+ *   faults.c         what kernels report; overflow.c: what loss scaling does
+ *   plan_tensors.c   inputs and outputs; transfer.c: copies between host and device; bind.c: the embedder's memory
  *   background.c     tuning between runs
- *   run.c            the step loop; faults.c: what kernels report; overflow.c: what loss scaling does
  *   describe.c       as text and JSON; profile.c, profile_text.c: a run with the device's times */
 #ifndef WI_COMPILED_PLAN_H
 #define WI_COMPILED_PLAN_H
 
-#include "plan/background.h"
-#include "plan/dump.h"
+#include "plan/describe/dump.h"
+#include "plan/tune/background.h"
 #include <weft/plan.h>
 
 struct weft_plan {
@@ -34,7 +35,7 @@ struct weft_plan {
     int references;
     bool compiled;                /* the launches are there */
     bool inputs_known;            /* each input has been written, or is the embedder's memory */
-    weft_plan *after;             /* runs behind each run (after.h); NULL: nothing does */
+    weft_plan *after;             /* runs behind each run (create.c); NULL: nothing does */
     wi_background *background;    /* tunes between runs; NULL: nobody asks */
     struct wi_profiler *profiler; /* notes what is enqueued; NULL: nobody asks */
     size_t run_count;
@@ -61,8 +62,12 @@ weft_status wi_plan_walk(weft_plan *plan);
 weft_status wi_plan_check_devices(const weft_plan *plan);
 /* Waits for all devices, after an error too. */
 weft_status wi_plan_finish_queues(const weft_plan *plan);
+/* The same where an error is reported, whose line stays. */
+void wi_plan_finish_after_error(const weft_plan *plan);
 /* Fails with the line of the first fault that a run has noted since the last call, and forgets it. */
 weft_status wi_plan_check_faults(weft_plan *plan);
+/* The same of one device alone, after its uploads. */
+weft_status wi_plan_check_device_faults(weft_plan *plan, int device);
 /* Fails, once, where loss scaling has come to its least scale (overflow.c). */
 weft_status wi_plan_check_overflow(weft_plan *plan);
 

@@ -4,25 +4,17 @@
 #include "base/options.h"
 #include "graph/attempt.h"
 #include "kernels/forced.h"
-#include "plan/after.h"
-#include "plan/conflicts.h"
-#include "plan/micro_batches.h"
-#include "plan/verify.h"
+#include "plan/group/conflicts.h"
+#include "plan/improve/improve.h"
+#include "plan/select/micro_batches.h"
+#include "plan/verify/verify.h"
 #include <stdio.h>
 #include <string.h>
-
-/* Nothing may run on memory that is given back. The thread's error stays what it was. */
-static void finish_for_good(const weft_plan *plan) {
-    char error[WI_ERROR_LINE];
-    wi_error_save(error, sizeof error);
-    (void)wi_plan_finish_queues(plan);
-    wi_error_restore(error);
-}
 
 static void plan_destroy(weft_plan *plan) {
     weft_context *context = plan->request.context;
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
-    finish_for_good(plan);
+    wi_plan_finish_after_error(plan); /* nothing may run on memory that is given back */
     weft_plan_release(plan->after);
     wi_background_clear(plan->background, plan);
     wi_launches_clear(&plan->launches);
@@ -109,39 +101,30 @@ static void sum_up(weft_plan *plan) {
     sum_up_rematerialised(&plan->runs, info);
 }
 
-/* The result of a pass is whole: it is written out, where that is asked for, and checked. */
-static weft_status finish(const weft_plan *plan, wi_plan_pass pass) {
-    WI_TRY(wi_dump_pass(plan, pass));
-    return plan->verifies ? wi_verify_pass(plan, pass) : WEFT_OK;
-}
-
-weft_status wi_plan_compile(weft_plan *plan) {
-    if (plan->compiled) return WEFT_OK;
-    weft_status status = wi_plan_launches(&plan->code, &plan->memory, &plan->launches);
-    if (status == WEFT_OK) status = finish(plan, WI_PASS_LAUNCHES);
-    if (status != WEFT_OK) {
-        wi_launches_clear(&plan->launches);
-        return status;
-    }
-    plan->compiled = true;
-    return WEFT_OK;
+static weft_status improve(wi_partition *partition) {
+    if (partition->request->plain) return WEFT_OK;
+    WI_TRY(wi_join_siblings(partition));
+    WI_TRY(wi_add_column_sums(partition));
+    WI_TRY(wi_compute_segment_sources(partition));
+    return wi_pick_rows(partition);
 }
 
 static weft_status partition(weft_plan *plan) {
     WI_TRY(wi_plan_order(&plan->request, &plan->order));
-    WI_TRY(finish(plan, WI_PASS_REWRITES));
-    WI_TRY(finish(plan, WI_PASS_ORDER));
+    WI_TRY(wi_plan_end_pass(plan, WI_PASS_REWRITES));
+    WI_TRY(wi_plan_end_pass(plan, WI_PASS_ORDER));
     WI_TRY(wi_plan_partition(&plan->order, &plan->partition));
-    WI_TRY(finish(plan, WI_PASS_PARTITION));
+    WI_TRY(improve(&plan->partition));
+    WI_TRY(wi_plan_end_pass(plan, WI_PASS_PARTITION));
     WI_TRY(wi_check_writers(&plan->partition));
-    return finish(plan, WI_PASS_SELECT);
+    return wi_plan_end_pass(plan, WI_PASS_SELECT);
 }
 
 static weft_status generate(weft_plan *plan) {
     WI_TRY(wi_plan_loops(&plan->partition, &plan->loops));
-    WI_TRY(finish(plan, WI_PASS_LOOPS));
+    WI_TRY(wi_plan_end_pass(plan, WI_PASS_LOOPS));
     WI_TRY(wi_plan_schedule(&plan->loops, &plan->schedule));
-    return finish(plan, WI_PASS_SCHEDULE);
+    return wi_plan_end_pass(plan, WI_PASS_SCHEDULE);
 }
 
 static void forget_steps(weft_plan *plan) {
@@ -187,10 +170,10 @@ static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     tell_of_training(plan);
     WI_TRY(wi_plan_code(&plan->schedule, &plan->code));
     wi_find_fixed(&plan->schedule, &plan->code);
-    WI_TRY(finish(plan, WI_PASS_CODE));
+    WI_TRY(wi_plan_end_pass(plan, WI_PASS_CODE));
     WI_TRY(materialise(plan, options->memory_limit));
-    WI_TRY(finish(plan, WI_PASS_MATERIALISE));
-    WI_TRY(finish(plan, WI_PASS_MEMORY));
+    WI_TRY(wi_plan_end_pass(plan, WI_PASS_MATERIALISE));
+    WI_TRY(wi_plan_end_pass(plan, WI_PASS_MEMORY));
     WI_TRY(wi_plan_allocate(&plan->placement, options->memory_limit, &plan->memory));
     sum_up(plan);
     WI_TRY(wi_background_make(&plan->background, plan));
@@ -299,14 +282,6 @@ weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size
 weft_status wi_plan_create_unowned(
     weft_plan **out, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
     return wi_plan_create_on(out, outputs, count, options, NULL);
-}
-
-weft_status weft_plan_create(
-    weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
-    WI_TRY(wi_plan_create_with_after(plan, outputs, count, options));
-    (*plan)->owns_graph = true;
-    weft_graph_retain((*plan)->request.graph);
-    return WEFT_OK;
 }
 
 weft_plan *weft_plan_retain(weft_plan *plan) {

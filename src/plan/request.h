@@ -2,15 +2,15 @@
  *
  * A pass reads the structures of the passes before it, and writes one of its own:
  *
- *   request.h    what is asked for
- *   order.h      nodes behind the outputs, rewritten, inputs before users; who reads what
- *   partition.h  values and the steps that compute them; the memory that they want; what was selected
- *   loops.h      the index space and the operands of each step
- *   schedule.h   the launches of templates, how the work of each step is divided, scratch memory, costs
- *   code.h       OpenCL C of each step, and its arguments
- *   materialise.h  what runs in which order, and what runs again to meet a limit of memory
- *   placement.h  how long each memory is in use, and where it lies
- *   launches.h   device memory, programs, and kernels with their arguments set
+ *   request.h              what is asked for
+ *   rewrite/order.h        nodes behind the outputs, rewritten, inputs before users; who reads what
+ *   group/partition.h      values and the steps that compute them; the memory that they want; what was selected
+ *   layout/loops.h         the index space and the operands of each step
+ *   select/schedule.h      the launches of templates, how the work of each step is divided, scratch memory, costs
+ *   emit/code.h            OpenCL C of each step, and its arguments
+ *   arrange/materialise.h  what runs in which order, and what runs again to meet a limit of memory
+ *   arrange/placement.h    how long each memory is in use, and where it lies
+ *   run/launches.h         device memory, programs, and kernels with their arguments set
  *
  * A structure points to those that it was made from. All live in one weft_plan (compiled_plan.h), and what they
  * hold in its arena, until the plan is released. */

@@ -12,7 +12,7 @@
 #include "kernels/site_operands.h"
 #include "kernels/tuner.h"
 #include "ops/op_table.h"
-#include "plan/tune_plan.h"
+#include "plan/tune/tune_plan.h"
 #include "support/fixture.h"
 #include <math.h>
 #include <stdio.h>

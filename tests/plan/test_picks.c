@@ -1,4 +1,4 @@
-/* Rows of a table that loops pick where they read them (plan/partition_picks.c): maps and sums beside formulas in double, how many
+/* Rows of a table that loops pick where they read them (plan/improve/picked_rows.c): maps and sums beside formulas in double, how many
  * launches there are, which rows are stored all the same, tokens that are out of range, and tables that the plan changes. */
 /* test slow */
 #include "support/fixture.h"

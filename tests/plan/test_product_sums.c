@@ -1,4 +1,4 @@
-/* Sums over all axes but the last in the epilogue of the product that makes what they add up (plan/partition_sums.c): values against
+/* Sums over all axes but the last in the epilogue of the product that makes what they add up (plan/improve/column_sums.c): values against
  * float64, of products and convolutions of odd sizes, whatever computes them, and that plans have no launch for such sums. */
 /* test slow */
 /* test.{model,model-wmma,model-wmma12,model-mfma,model-xmx8,model-xmx16}.gpu WEFT_MATRIX_ENGINES={} */

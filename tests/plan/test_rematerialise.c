@@ -2,7 +2,7 @@
  * ones whose sweeps are checked against a plain recount. */
 #include "support/fixture.h"
 
-#include "plan/rematerialise.h"
+#include "plan/arrange/rematerialise.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Loops over one space that need nothing of one another are one step (plan/partition_siblings.c): fewer launches, and the same bits as
+/* Loops over one space that need nothing of one another are one step (plan/improve/join_siblings.c): fewer launches, and the same bits as
  * a plan that has them apart. */
 /* test slow */
 #include "support/fixture.h"

@@ -10,7 +10,7 @@
 #include "cl/choices.h"
 #include "cl/context.h"
 #include "plan/compiled_plan.h"
-#include "plan/tune_plan.h"
+#include "plan/tune/tune_plan.h"
 #include "support/scratch.h"
 #include <clblast_c.h>
 #include <math.h>

@@ -122,18 +122,18 @@ expect fail "no rows for calls of OpenCL" sh "$here/check_driver.sh" "$tree"
 # classes FILE LINE: a good tree to which LINE is added fails.
 classes() {
     fresh
-    mkdir -p "$tree/src/plan" "$tree/src/ops/index"
-    echo 'bool walks = profile->item_walks;' >"$tree/src/plan/schedule.c"
+    mkdir -p "$tree/src/plan/select" "$tree/src/ops/index"
+    echo 'bool walks = profile->item_walks;' >"$tree/src/plan/select/schedule.c"
     echo 'int group = WEFT_CLASS_LOSS_GROUP;' >"$tree/src/ops/index/index.c"
     [ -z "$1" ] || echo "$2" >>"$tree/$1"
 }
 classes ''
 expect pass "no classes" sh "$here/check_classes.sh" "$tree"
-classes src/plan/schedule.c 'if (caps->device_class == other) x = 1;'
+classes src/plan/select/schedule.c 'if (caps->device_class == other) x = 1;'
 expect fail "device_class in src/plan" sh "$here/check_classes.sh" "$tree"
 classes src/ops/index/index.c 'const bool gpu = class == WEFT_CLASS_GPU;'
 expect fail "a class in src/ops" sh "$here/check_classes.sh" "$tree"
-classes src/plan/schedule.h '#define BOTH WEFT_CLASS_CPU'
+classes src/plan/select/schedule.h '#define BOTH WEFT_CLASS_CPU'
 expect fail "a class in a header" sh "$here/check_classes.sh" "$tree"
 rm -rf "${tree:?}"/*
 expect fail "classes of an empty tree" sh "$here/check_classes.sh" "$tree"

@@ -5,7 +5,7 @@
 #include "support/fixture.h"
 
 #include "plan/compiled_plan.h"
-#include "plan/verify.h"
+#include "plan/verify/verify.h"
 
 /* How an invariant of a pass's result is broken, and what the verifier says then. */
 typedef struct breakage {

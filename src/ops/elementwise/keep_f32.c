@@ -1,4 +1,4 @@
-/* weft_keep_f32: a view that mixed precision leaves in f32 (plan/order_formats.c). */
+/* weft_keep_f32: a view that mixed precision leaves in f32 (plan/rewrite/order_formats.c). */
 #include "ops/op_table.h"
 
 static bool keep_view(

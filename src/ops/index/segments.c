@@ -7,7 +7,7 @@
  *                                                               of       2 1 2  0  1    which segment an index belongs to
  *
  * The sums of a table's rows, its rows, and their replacement are nodes of their own over the segments (n) instead of the
- * table, of which a plan may make one launch (plan/partition_rows.c). */
+ * table, of which a plan may make one launch (plan/group/partition_rows.c). */
 #include "ops/index/index.h"
 
 enum { TOKEN, BEGIN, ORDER, OF, LISTS };

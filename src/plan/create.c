@@ -1,0 +1,111 @@
+/* Plans as programs ask for them. Assignments that a run does after all others (weft_assign_after) are a second plan, which runs behind
+ * the first one: so each of its values reads what the first one has left in the variables, whatever that did in place. */
+#include "base/options.h"
+#include "ops/loss_scale.h"
+#include "plan/compiled_plan.h"
+
+typedef struct halves {
+    weft_tensor **first, **after;
+    size_t first_count, after_count;
+} halves;
+
+static bool is_after(const weft_tensor *output) {
+    return output && output->op == &wi_op_assign_after;
+}
+
+/* A step that is skipped for its overflow changes nothing, here neither. */
+static weft_tensor *assignment_of(const weft_tensor *output, bool guarded) {
+    weft_tensor *const variable = output->inputs[0], *const value = output->inputs[1];
+    return weft_assign(variable, guarded ? wi_unless_overflow(variable, value) : value);
+}
+
+static weft_status split(halves *h, weft_tensor *const *outputs, size_t count) {
+    bool guarded = false;
+    for (size_t i = 0; i < count; i++)
+        if (!is_after(outputs[i])) h->first[h->first_count++] = outputs[i];
+    WI_TRY(wi_checks_gradients(h->first, h->first_count, &guarded));
+    for (size_t i = 0; i < count; i++)
+        if (is_after(outputs[i])) h->after[h->after_count++] = assignment_of(outputs[i], guarded);
+    return weft_graph_status(outputs[0]->graph);
+}
+
+/* The program writes the inputs of the first plan, before its run. */
+static weft_status check_sources(const weft_plan *after) {
+    const wi_partition *const p = &after->partition;
+    for (size_t i = 0; i < p->value_count; i++)
+        if (p->values[i].node->op == &wi_op_input)
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "weft_assign_after: the value depends on the input '%s', but may depend only on parameters, "
+                "states and constants: store what is needed of the input in a state with weft_assign, and "
+                "use the state",
+                weft_tensor_name(p->values[i].node));
+    return WEFT_OK;
+}
+
+static void add_info(weft_plan_info *to, const weft_plan_info *from) {
+    to->steps += from->steps;
+    to->launches += from->launches;
+    to->kernels += from->kernels;
+    to->conversions += from->conversions;
+    to->layout_conversions += from->layout_conversions;
+    to->flops += from->flops;
+    to->bytes_moved += from->bytes_moved;
+    to->arena_bytes += from->arena_bytes;
+    to->arena_lower_bound += from->arena_lower_bound;
+    to->io_bytes += from->io_bytes;
+    to->total_bytes += from->total_bytes;
+}
+
+/* Both within the limit. */
+static weft_status create_both(weft_plan **plan, const halves *h, const weft_plan_options *given) {
+    weft_plan_options options;
+    weft_plan *after = NULL;
+    WI_TRY(WI_OPTIONS(&options, given, "weft_plan_create", WEFT_PLAN_OPTIONS_INIT));
+    weft_status status = wi_plan_create_unowned(&after, h->after, h->after_count, given);
+    if (status == WEFT_OK) status = check_sources(after);
+    const size_t taken = status == WEFT_OK ? after->info.total_bytes : 0;
+    if (options.memory_limit)
+        options.memory_limit = options.memory_limit > taken ? options.memory_limit - taken : 1;
+    if (status == WEFT_OK) status = wi_plan_create_unowned(plan, h->first, h->first_count, &options);
+    if (status != WEFT_OK) {
+        weft_plan_release(after);
+        return status;
+    }
+    (*plan)->after = after;
+    add_info(&(*plan)->info, &after->info);
+    return WEFT_OK;
+}
+
+static weft_status create(weft_plan **plan, weft_tensor *const *outputs, size_t count,
+    const weft_plan_options *options, halves *h) {
+    WI_TRY(split(h, outputs, count));
+    return h->first_count > 0 ? create_both(plan, h, options)
+                              : wi_plan_create_unowned(plan, h->after, h->after_count, options);
+}
+
+static weft_status create_with_after(
+    weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
+    bool any = false, all = plan && outputs;
+    for (size_t i = 0; all && i < count; i++) {
+        any = any || is_after(outputs[i]);
+        all = outputs[i] != NULL;
+    }
+    if (!any || !all) return wi_plan_create_unowned(plan, outputs, count, options);
+    const weft_allocator *const allocator = outputs[0]->graph->context->allocator;
+    halves h = {wi_allocate_array(allocator, count, sizeof *h.first),
+        wi_allocate_array(allocator, count, sizeof *h.after), 0, 0};
+    *plan = NULL;
+    const weft_status status =
+        h.first && h.after ? create(plan, outputs, count, options, &h) : WEFT_ERROR_MEMORY;
+    wi_release(allocator, h.first);
+    wi_release(allocator, h.after);
+    return status;
+}
+
+weft_status weft_plan_create(
+    weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
+    WI_TRY(create_with_after(plan, outputs, count, options));
+    (*plan)->owns_graph = true;
+    weft_graph_retain((*plan)->request.graph);
+    return WEFT_OK;
+}

@@ -1,0 +1,356 @@
+/* The code of one element (contract in expression.h). */
+#include "plan/emit/expression.h"
+
+#include "ops/index/index.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- operands ---- */
+
+static int padded_operand(const wi_loop *loop, const weft_tensor *node) {
+    int o = 0;
+    while (loop->operands[o].padded != node) o++;
+    return o;
+}
+
+static int generator_operand(const wi_loop *loop, const weft_tensor *node) {
+    for (int i = 0; i < loop->operand_count; i++) {
+        if (loop->operands[i].generator == node) return i;
+    }
+    return -1;
+}
+
+/* How neighbours along the last dimension lie. */
+typedef enum lane_step { LANES_SAME, LANES_NEXT, LANES_BACK, LANES_APART } lane_step;
+
+static lane_step lanes_of(const wi_emitter *e, const wi_operand *operand) {
+    const wi_size stride = operand->layout.strides[e->loop->space.rank - 1];
+    if (!e->has_j || wi_size_is(stride, 0)) return LANES_SAME;
+    if (wi_size_is(stride, 1)) return LANES_NEXT;
+    return wi_size_is(stride, -1) ? LANES_BACK : LANES_APART;
+}
+
+/* The address of the (first) element as an expression. */
+static void address(wi_emitter *e, int o, char text[64]) {
+    const wi_operand *operand = &e->loop->operands[o];
+    const int last = e->loop->space.rank - 1;
+    size_t length =
+        (size_t)snprintf(text, 64, "%c%d", e->in_loop && wi_operand_in_loop(e->loop, operand) ? 'q' : 'p', o);
+    switch (lanes_of(e, operand)) {
+    case LANES_SAME: break;
+    case LANES_NEXT: snprintf(text + length, 64 - length, " + j"); break;
+    case LANES_BACK: snprintf(text + length, 64 - length, " - j"); break;
+    case LANES_APART:
+        snprintf(text + length, 64 - length, " + j * %s", wi_emit_stride(e, o, last).text);
+        break;
+    }
+}
+
+/* ---- variables ---- */
+
+/* Once memory is short nothing is remembered, and the text is thrown away: any variable will do. */
+static int recall(const wi_emitter *e, const void *key) {
+    if (e->text.failed) return 0;
+    for (size_t i = e->memo_count; i-- > 0;) {
+        if (e->memo[i].key == key) return e->memo[i].temp;
+    }
+    return -1;
+}
+
+/* ---- memory ---- */
+
+/* A quad that may begin anywhere, where whole ones begin at multiples of their size. */
+static bool is_loose(const wi_emitter *e, const wi_operand *operand) {
+    return !e->walks && e->lanes > 1 && !wi_has_aligned_quads(e->partition, e->loop, operand, e->lanes);
+}
+
+/* What lies at an address, as an expression. */
+static void emit_element(wi_emitter *e, int o, const char *where) {
+    const wi_operand *operand = &e->loop->operands[o];
+    const char *dtype = weft_dtype_name(operand->dtype);
+    const int last = e->loop->space.rank - 1;
+    const lane_step lanes = lanes_of(e, operand);
+    if (e->lanes == 1 || lanes == LANES_SAME)
+        wi_text_append(&e->text, "weft_splat_%s(b%d, %s)", dtype, o, where);
+    else if (lanes == LANES_APART)
+        wi_text_append(&e->text, "weft_load_strided_%s(b%d, %s, s%d_%d, %s)", dtype, o, where, o, last,
+            e->tail ? "lanes" : "16");
+    else if (lanes == LANES_BACK && e->tail)
+        wi_text_append(&e->text, "weft_load_strided_%s(b%d, %s, -1, lanes)", dtype, o, where);
+    else if (lanes == LANES_BACK)
+        wi_text_append(&e->text, "(weft_load_%s(b%d, %s - 15)).sfedcba9876543210", dtype, o, where);
+    else if (e->tail || is_loose(e, operand))
+        wi_text_append(
+            &e->text, "weft_load_tail_%s(b%d, %s, %s)", dtype, o, where, e->tail ? "lanes" : "WEFT_LANES");
+    else
+        wi_text_append(&e->text, "weft_load_%s(b%d, %s)", dtype, o, where);
+}
+
+int wi_emit_load(wi_emitter *e, int o) {
+    const wi_operand *operand = &e->loop->operands[o];
+    const int known = recall(e, operand);
+    if (known >= 0) return known;
+    wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
+    if (wi_pads_lanes(e, operand)) {
+        const int padded = wi_emit_padded_lanes(e, o);
+        wi_emit_remember(e, operand, padded);
+        return padded;
+    }
+    char where[64], condition[16], outside[WI_LITERAL];
+    address(e, o, where);
+    const bool guarded = wi_pick_condition(e, o, condition) || wi_padding_condition(e, o, condition);
+    const int temp = wi_emit_begin(e, operand->dtype);
+    /* No row of a table: another item may be at the first one. */
+    if (!e->of_source && wi_is_table_of(e->partition, e->step, operand->value, operand->is_output))
+        wi_text_append(&e->text, "batch < 0 ? (%s)(0) : ", wi_register_type(operand->dtype));
+    if (guarded) wi_text_append(&e->text, "%s ? ", condition);
+    emit_element(e, o, where);
+    if (guarded) {
+        wi_number_literal(
+            outside, operand->dtype, operand->padded ? operand->padded->attributes->padding.outside : 0);
+        wi_text_append(&e->text, " : (%s)(%s)", wi_register_type(operand->dtype), outside);
+    }
+    wi_text_append(&e->text, ";\n");
+    wi_emit_remember(e, operand, temp);
+    return temp;
+}
+
+/* The register as what lies in memory will be read again: rounded, where that is narrower. */
+static int emit_as_stored(wi_emitter *e, const wi_operand *operand, int temp) {
+    if (operand->dtype == e->partition->values[operand->value].node->dtype) return temp;
+    const int rounded = wi_emit_begin(e, operand->dtype);
+    wi_emit_rounding(e, operand->dtype);
+    wi_text_append(&e->text, "(t%d);\n", temp);
+    return rounded;
+}
+
+void wi_emit_store(wi_emitter *e, int o, int temp) {
+    const wi_operand *operand = &e->loop->operands[o];
+    temp = emit_as_stored(e, operand, temp);
+    char where[64];
+    address(e, o, where);
+    const char *dtype = weft_dtype_name(operand->dtype);
+    const int last = e->loop->space.rank - 1;
+    wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
+    const lane_step lanes = lanes_of(e, operand);
+    if (e->lanes == 1 || lanes == LANES_SAME)
+        wi_text_append(&e->text, "weft_store_one_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
+    else if (lanes == LANES_BACK)
+        wi_text_append(&e->text, "weft_store_strided_%s(t%d, b%d, %s, -1, %s);\n", dtype, temp, o, where,
+            e->tail ? "lanes" : "16");
+    else if (lanes == LANES_APART)
+        wi_text_append(&e->text, "weft_store_strided_%s(t%d, b%d, %s, s%d_%d, %s);\n", dtype, temp, o, where,
+            o, last, e->tail ? "lanes" : "16");
+    else if (e->tail || is_loose(e, operand))
+        wi_text_append(&e->text, "weft_store_tail_%s(t%d, b%d, %s, %s);\n", dtype, temp, o, where,
+            e->tail ? "lanes" : "WEFT_LANES");
+    else
+        wi_text_append(&e->text, "weft_store_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
+}
+
+/* ---- inline values ---- */
+
+static int emit_constant(wi_emitter *e, const weft_tensor *node) {
+    if (node->attributes->constant.batch_power == 0) {
+        const int temp = wi_emit_begin(e, node->dtype);
+        char literal[WI_LITERAL];
+        wi_number_literal(literal, node->dtype, node->attributes->constant.value);
+        wi_text_append(&e->text, "(%s)(%s);\n", wi_register_type(node->dtype), literal);
+        return temp;
+    }
+    int index = 0;
+    for (int i = 0; i < e->kernel->argument_count; i++) {
+        const wi_argument_kind kind = e->kernel->arguments[i].kind;
+        index += kind == WI_ARGUMENT_FLOAT || kind == WI_ARGUMENT_DOUBLE || kind == WI_ARGUMENT_WHOLE;
+    }
+    const wi_format *format = wi_format_of(node->dtype);
+    const double number = node->attributes->constant.value *
+                          pow((double)e->partition->request->batch, node->attributes->constant.batch_power);
+    const bool is_whole = format->kind != WI_NUMBER_FLOAT, is_double = format->size > sizeof(float);
+    wi_emit_argument(e,
+        is_whole    ? WI_ARGUMENT_WHOLE
+        : is_double ? WI_ARGUMENT_DOUBLE
+                    : WI_ARGUMENT_FLOAT,
+        index, 0, is_whole ? fmin(round(number), INT32_MAX) : wi_dtype_nearest(node->dtype, number));
+    const int temp = wi_emit_begin(e, node->dtype);
+    wi_text_append(&e->text, "(%s)(c%d);\n", format->registers, index);
+    return temp;
+}
+
+/* The index of each lane, as an expression: a generator's address is its value. */
+static void emit_index(wi_emitter *e, int o, const char *where) {
+    const wi_operand *operand = &e->loop->operands[o];
+    const int last = e->loop->space.rank - 1;
+    wi_text_append(&e->text, "(WI)((int)(%s))", where);
+    if (e->lanes == 1) return;
+    switch (lanes_of(e, operand)) {
+    case LANES_SAME: break;
+    case LANES_NEXT: wi_text_append(&e->text, " + WEFT_LANE_INDEX"); break;
+    case LANES_BACK: wi_text_append(&e->text, " - WEFT_LANE_INDEX"); break;
+    case LANES_APART: wi_text_append(&e->text, " + WEFT_LANE_INDEX * (WI)((int)s%d_%d)", o, last); break;
+    }
+}
+
+static int emit_random(wi_emitter *e, int o, const weft_tensor *node) {
+    char where[64];
+    address(e, o, where);
+    wi_emit_argument(e, WI_ARGUMENT_SEED, 0, 0, 0);
+    wi_emit_argument(e, WI_ARGUMENT_DRAWS, 0, 0, 0);
+    const wi_random_attributes *const random = &node->attributes->random;
+    const int temp = wi_emit_begin(e, WEFT_F32);
+    wi_text_append(&e->text, "weft_%s(", node->op->name);
+    emit_index(e, o, where);
+    wi_text_append(&e->text, ", (uint)((ulong)(%s) >> 32), %uu, draws, seed0, seed1, %af, %af);\n", where,
+        random->stream, (double)random->offset, (double)random->scale);
+    return temp;
+}
+
+static int emit_map(wi_emitter *e, const weft_tensor *node);
+
+static int emit_inline(wi_emitter *e, const weft_tensor *node) {
+    const int known = recall(e, node);
+    if (known >= 0) return known;
+    int temp;
+    if (node->op == &wi_op_constant) {
+        temp = emit_constant(e, node);
+    } else if (node->op == &wi_op_scalar) {
+        const int number = wi_emit_scalar(e, (int)node->attributes->scalar.index);
+        temp = wi_emit_begin(e, WEFT_F32);
+        wi_text_append(&e->text, "(WF)(u%d);\n", number);
+    } else if (node->op == &wi_op_coordinate) {
+        char where[64];
+        const int o = generator_operand(e->loop, node);
+        address(e, o, where);
+        temp = wi_emit_begin(e, WEFT_I32);
+        emit_index(e, o, where);
+        wi_text_append(&e->text, ";\n");
+    } else if (node->op->kind == WI_MAP) {
+        temp = emit_map(e, node);
+    } else {
+        temp = emit_random(e, generator_operand(e->loop, node), node);
+    }
+    wi_emit_remember(e, node, temp);
+    return temp;
+}
+
+/* ---- ops ---- */
+
+/* An identifier of a row's code: an input, or the name of a function or type. In f64 these are other ones:
+ * WD, and functions that end in _d (doubles.clh). */
+static void emit_word(
+    wi_emitter *e, const char *word, size_t length, const int *inputs, const bool *whole, bool is_double) {
+    if (length == 1 && *word >= 'a' && *word <= 'c') {
+        const int i = *word - 'a';
+        wi_text_append(&e->text, is_double && whole[i] ? "WEFT_TO_WL(t%d)" : "t%d", inputs[i]);
+        return;
+    }
+    if (is_double && length == 2 && memcmp(word, "WF", 2) == 0) word = "WD";
+    wi_text_append_bytes(&e->text, word, length);
+    const bool differs = length > 5 && (!memcmp(word, "weft_", 5) || !memcmp(word, "WEFT_", 5) ||
+                                           (length == 6 && !memcmp(word, "select", 6)));
+    if (is_double && differs) wi_text_append(&e->text, "_d");
+}
+
+static size_t word_length(const char *code) {
+    size_t length = 0;
+    if (isalpha((unsigned char)*code) || *code == '_')
+        while (isalnum((unsigned char)code[length]) || code[length] == '_') length++;
+    return length;
+}
+
+/* The row's code with its a, b, c replaced by variables. */
+static void emit_code(wi_emitter *e, const weft_tensor *node, const int *inputs) {
+    const weft_dtype from = node->inputs[node->input_count - 1]->dtype;
+    const bool is_double = wi_format_of(from)->compute == WEFT_F64;
+    const char *code = wi_dtype_is_float(from) ? node->op->float_code : node->op->int_code;
+    bool whole[3] = {false};
+    for (int i = 0; i < node->input_count; i++) whole[i] = !wi_dtype_is_float(node->inputs[i]->dtype);
+    e->needs |= wi_code_calls(code) ? WI_NEEDS_FUNCTIONS : 0;
+    wi_text_append(&e->text, "(");
+    while (*code) {
+        size_t length = word_length(code), shown = length;
+        if (length > 0) {
+            emit_word(e, code, length, inputs, whole, is_double);
+        } else { /* a number with its suffix, or punctuation */
+            length = shown = 1;
+            while (isdigit((unsigned char)*code) &&
+                   (isalnum((unsigned char)code[length]) || code[length] == '.'))
+                length++;
+            shown = is_double && length > 1 && code[length - 1] == 'f' ? length - 1 : length;
+            wi_text_append_bytes(&e->text, code, shown);
+        }
+        code += length;
+    }
+    wi_text_append(&e->text, ");\n");
+}
+
+/* Conversions of registers; the result is what the narrow dtype holds. */
+static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
+    const wi_format *source = wi_format_of(from), *target = wi_format_of(to);
+    const bool same = strcmp(source->registers, target->registers) == 0;
+    wi_text *text = &e->text;
+    char converted[48];
+    snprintf(
+        converted, sizeof converted, "%s%s(t%d)", same ? "" : "WEFT_TO_", same ? "" : target->registers, x);
+    if (target->kind == WI_NUMBER_BOOL)
+        wi_text_append(text, "WEFT_BOOL(%s(t%d != (%s)(0)));\n", source->size == 8 ? "WEFT_TO_WI" : "", x,
+            source->registers);
+    else if (target->compute == WEFT_U8)
+        wi_text_append(text, "%s & (WI)(255);\n", converted);
+    else if (!wi_dtype_rounds(to))
+        wi_text_append(text, "%s;\n", converted);
+    else if (source->compute == WEFT_F64)
+        wi_text_append(text, "weft_round_%s(weft_odd_d(t%d));\n", target->name, x);
+    else
+        wi_text_append(text, "weft_round_%s(%s);\n", target->name, converted);
+}
+
+/* A row of a table is read, or is written as its next value is (plan/group/partition_rows.c). */
+static int emit_row(wi_emitter *e, const weft_tensor *node) {
+    if (node->op == &wi_op_segment_copy) return wi_emit_input(e, node->inputs[2]);
+    return wi_emit_load(e, wi_loop_operand(e->loop, wi_value_index(e->partition, node->inputs[0]), false));
+}
+
+static int emit_map(wi_emitter *e, const weft_tensor *node) {
+    if (node->op->kind == WI_KERNEL) return emit_row(e, node);
+    if (node->op->reads_padded) return wi_emit_load(e, padded_operand(e->loop, node));
+    int inputs[3] = {0};
+    for (int i = 0; i < node->input_count; i++) inputs[i] = wi_emit_input(e, node->inputs[i]);
+    const int temp = wi_emit_begin(e, node->dtype);
+    if (node->op == &wi_op_cast) {
+        emit_cast(e, node->inputs[0]->dtype, node->dtype, inputs[0]);
+    } else {
+        wi_emit_rounding(e, node->dtype);
+        emit_code(e, node, inputs);
+    }
+    if (node->op->fail_label) wi_emit_label_check(e, node, temp);
+    return temp;
+}
+
+int wi_emit_member(wi_emitter *e, int index) {
+    const wi_value *value = &e->partition->values[index];
+    const int known = recall(e, value);
+    if (known >= 0) return known;
+    if (e->text.failed) return 0; /* out of memory: what is in variables may have been forgotten */
+    if (e->staged && index == e->loop->staged) return wi_emit_load(e, e->loop->staging);
+    int temp;
+    if (value->copy_of >= 0)
+        temp = wi_emit_load(e, wi_loop_operand(e->loop, value->copy_of, false));
+    else if (value->stores_inline)
+        temp = emit_inline(e, value->expression);
+    else
+        temp = emit_map(e, value->node);
+    wi_emit_remember(e, value, temp);
+    return temp;
+}
+
+int wi_emit_input(wi_emitter *e, weft_tensor *node) {
+    const wi_value *input = wi_value_of_node(e->partition, node);
+    const int index = (int)(input - e->partition->values);
+    if (wi_is_inline_in(input, e->step->index)) return emit_inline(e, wi_inline_node(input));
+    if (input->state == WI_VALUE_MEMBER && input->step == e->step->index) return wi_emit_member(e, index);
+    return wi_emit_load(
+        e, e->of_source ? wi_source_operand(e->loop, index) : wi_loop_operand(e->loop, index, false));
+}

@@ -1,0 +1,121 @@
+/* What a plan computes once: launches that depend on nothing but variables that the plan does not assign: constants, frozen
+ * parameters, and in inference all parameters.
+ *
+ * They are a step of their own, such as the scale of a norm with running statistics or a matrix that is normalised, and in
+ * inference they pack the weights of a product, too. What they make stays in the plan's arena, and they run again after a
+ * variable was written: by the caller, by a file, or by another plan (run.c compares the counts of writes). A plan for
+ * training keeps no more than a few times what it is computed from. Under a limit of memory that this does not fit into,
+ * every launch runs every time. */
+#include "plan/emit/code.h"
+#include "plan/group/conflicts.h"
+
+bool wi_is_fixed(const wi_partition *p, int value) {
+    if (!p->request->inference || p->request->devices.count > 1) return false;
+    const wi_storage *storage = &p->storages[wi_whole_storage(p, value)];
+    return storage->kind == WI_STORAGE_BLOCK && !p->assigned[storage->block];
+}
+
+/* Of all that the plan assigns, nothing is part of the variable's value: frozen parameters share a block with others. */
+static bool is_constant(const wi_partition *p, int value) {
+    const wi_storage *storage = &p->storages[wi_whole_storage(p, value)];
+    if (storage->kind != WI_STORAGE_BLOCK) return false;
+    for (size_t i = 0; p->assigned[storage->block] && i < p->assignment_count; i++)
+        if (wi_assigns_part(p, &p->assignments[i], value)) return false;
+    return true;
+}
+
+bool wi_step_is_fixed(const wi_schedule *schedule, const wi_step *step) {
+    return step->kind == WI_STEP_LOOP && schedule->of[step->index].fixed_launches > 0;
+}
+
+static bool is_intermediate(const wi_partition *p, int value) {
+    return p->storages[wi_whole_storage(p, value)].kind == WI_STORAGE_ARENA;
+}
+
+/* Is all that steps write into the memory of this value fixed? Several steps write a concatenation, whose own step is the last. */
+static bool is_written_once(const wi_schedule *schedule, int value) {
+    const wi_partition *p = schedule->loops->partition;
+    const int storage = wi_whole_storage(p, value);
+    for (size_t i = 0; i < p->value_count; i++) {
+        const wi_value *const own = &p->values[i];
+        if (own->step < 0 || own->storage < 0 || wi_whole_storage(p, (int)i) != storage) continue;
+        if (!wi_step_is_fixed(schedule, p->steps[own->step])) return false;
+    }
+    return true;
+}
+
+static bool is_fixed(const wi_schedule *schedule, int value) {
+    const wi_partition *p = schedule->loops->partition;
+    const int step = p->values[p->values[value].base].step;
+    if (is_constant(p, value)) return true;
+    return step >= 0 && wi_step_is_fixed(schedule, p->steps[step]) && is_written_once(schedule, value);
+}
+
+static bool changes(const wi_kernel_text *kernel) {
+    for (int i = 0; i < kernel->argument_count; i++) {
+        const wi_argument_kind kind = kernel->arguments[i].kind;
+        if (kind == WI_ARGUMENT_SCALAR || kind == WI_ARGUMENT_DRAWS || kind == WI_ARGUMENT_ITERATION ||
+            kind == WI_ARGUMENT_FAULT)
+            return true;
+    }
+    return false;
+}
+
+/* A network that is trained has little memory to spare. */
+static bool is_worth_keeping(const wi_partition *p, const wi_loop *loop) {
+    enum { TIMES = 4 };
+    size_t read = 0, written = 0;
+    for (int o = 0; o < loop->operand_count; o++) {
+        const wi_operand *operand = &loop->operands[o];
+        *(operand->is_output ? &written : &read) += wi_value_bytes(&p->values[operand->value]);
+    }
+    return p->request->inference || written <= TIMES * read;
+}
+
+/* All that the loop reads is fixed, and all that it writes lies in the arena. */
+static bool is_fixed_loop(const wi_schedule *schedule, const wi_loop *loop, const wi_step_code *code) {
+    const wi_partition *p = schedule->loops->partition;
+    int inputs = 0;
+    for (int o = 0; o < loop->operand_count; o++) {
+        const wi_operand *operand = &loop->operands[o];
+        if (operand->value < 0) return false;
+        if (operand->is_output && !is_intermediate(p, operand->value)) return false;
+        if (!operand->is_output && !is_fixed(schedule, operand->value)) return false;
+        inputs += !operand->is_output;
+    }
+    return inputs > 0 && is_worth_keeping(p, loop) && !changes(&code->whole) && !changes(&code->partial) &&
+           !changes(&code->combine);
+}
+
+static bool packs_fixed(const wi_schedule *schedule, const wi_step *step, const wi_kernel_plan *kernel) {
+    for (int i = 0; i < WI_KERNEL_INPUTS; i++) {
+        if (kernel->packed >> i & 1 && !is_fixed(schedule, step->sources[i])) return false;
+    }
+    return kernel->pack_count > 0;
+}
+
+void wi_find_fixed(wi_schedule *schedule, const wi_code *code) {
+    const wi_partition *p = schedule->loops->partition;
+    if (p->request->devices.count > 1 || p->request->plain) return;
+    for (size_t i = 0; i < p->step_count; i++) {
+        const wi_kernel_plan *kernel = schedule->of[i].kernel;
+        wi_step_schedule *own = &schedule->of[i];
+        if (p->steps[i]->kind == WI_STEP_LOOP &&
+            is_fixed_loop(schedule, &schedule->loops->of[i], &code->of[i]))
+            own->fixed_launches = own->launch_count;
+        if (!p->request->inference || !kernel || !packs_fixed(schedule, p->steps[i], kernel)) continue;
+        own->fixed_launches = kernel->pack_count;
+        own->fixed_bytes = kernel->pack_bytes;
+    }
+}
+
+bool wi_schedule_unfix(wi_schedule *schedule) {
+    const size_t steps = schedule->loops->partition->step_count;
+    bool any = false;
+    for (size_t i = 0; i < steps; i++) {
+        any = any || schedule->of[i].fixed_launches > 0;
+        schedule->of[i].fixed_launches = 0;
+        schedule->of[i].fixed_bytes = 0;
+    }
+    return any;
+}

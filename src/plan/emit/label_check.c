@@ -1,0 +1,15 @@
+/* Labels that are out of range (src/ops/loss/label.c) are noted wherever they are computed. */
+#include "ops/op_table.h"
+#include "plan/emit/expression.h"
+#include <inttypes.h>
+
+/* Where no label is ignored, 0 stands for that one: it is in range. */
+void wi_emit_label_check(wi_emitter *e, const weft_tensor *node, int label) {
+    const wi_label_attributes *const own = &node->attributes->label;
+    const int slot = wi_value_of_node(e->partition, node)->fault;
+    const int64_t most = INT64_C(1) << 31, count = own->count < most ? own->count : most;
+    wi_emit_argument(e, WI_ARGUMENT_FAULT, slot, 0, 0);
+    wi_text_append(&e->text,
+        "weft_check_label(t%d, %s, %" PRId64 "u, (int)(%" PRId64 "), faults%d, fault%d);\n", label,
+        e->tail ? "lanes" : "WEFT_LANES", count, own->ignored < INT32_MIN ? 0 : own->ignored, slot, slot);
+}

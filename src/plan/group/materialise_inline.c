@@ -1,0 +1,245 @@
+/* Which values are inline: computed in the steps that read them, instead of stored by one step and read back.
+ * That decides what the steps are made of, so this part of materialisation is asked while the partition is
+ * made, and knows no limit of memory.
+ *
+ * A value that a step computes has its first instance there. For each other step that reads it, the device's
+ * profile says which takes less time:
+ *   stored    the bytes written, divided among those that are still to read them, and read here;
+ *   inline    a further instance: what the value is computed from is read here, unless the step reads it
+ *             anyway, and the operations are done here once more. Inputs that are in no memory are stored for
+ *             it, or computed here as well, whichever is less.
+ * What all readers compute for themselves has no first instance either (partition_unread.c).
+ *
+ * A map of generators, inputs, parameters and states would begin a step of its own, or be a member of one that has
+ * nothing to do with it. Here it is known before any step how many read it: inline unless storing it, with that
+ * launch, takes less. */
+#include "plan/layout/loops.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- operations ---- */
+
+static int code_operations(const char *code, const wi_operation_prices *prices) {
+    int count = 0;
+    for (const char *at = code; *at; at++) {
+        const bool calls =
+            (*at == 'w' && strncmp(at, "weft_", 5) == 0) || (*at == 's' && strncmp(at, "sqrt", 4) == 0);
+        count += calls                       ? prices->function
+                 : *at == '/'                ? prices->division
+                 : strchr("+-*<>=&|^(", *at) ? prices->simple
+                                             : 0;
+    }
+    return count;
+}
+
+static int operations_of(const weft_tensor *node, const wi_operation_prices *prices) {
+    const wi_op *op = node->op;
+    if (op == &wi_op_uniform || op == &wi_op_normal) return prices->random;
+    const bool is_float =
+        node->input_count > 0 && wi_dtype_is_float(node->inputs[node->input_count - 1]->dtype);
+    const char *code = is_float ? op->float_code : op->int_code;
+    return code ? code_operations(code, prices) : prices->simple;
+}
+
+/* ---- what computing a value in a step takes ---- */
+
+/* Further nodes are not looked at: chains of diamonds have very many ways through them. */
+enum { MOST_VISITS = 24 };
+
+typedef struct inliner {
+    const wi_partition *partition;
+    int step;      /* -1: not known yet */
+    double points; /* elements of the space in which the value is computed there */
+    int operands, visits;
+    double memory, arithmetic;          /* seconds */
+    int stores[WI_MAX_INLINE_OPERANDS]; /* values that are to be stored for it */
+    int store_count;
+    int computed[MOST_VISITS]; /* members of other steps that are inline, too */
+    int computed_count;
+} inliner;
+
+static const wi_device_profile *device_of(const inliner *own) {
+    const wi_partition *p = own->partition;
+    return &p->request->devices.of[own->step < 0 ? p->device : p->steps[own->step]->device]->profile;
+}
+
+static double count_of(const wi_value *value) {
+    return (double)wi_priced_count(&value->node->shape);
+}
+
+/* The bytes of a value, read or written. */
+static double traffic(const inliner *own, const wi_value *value) {
+    return count_of(value) * (double)weft_dtype_size(value->format) / device_of(own)->bandwidth;
+}
+
+static void add_operations(inliner *own, const weft_tensor *node) {
+    const wi_device_profile *device = device_of(own);
+    const double peak = wi_device_peak(device, weft_dtype_size(wi_format_of(node->dtype)->compute));
+    own->arithmetic += own->points * operations_of(node, &device->prices) / peak;
+}
+
+/* Arithmetic and memory overlap, and a step walks through memory over its space whatever it computes. */
+static double seconds_of(const inliner *own) {
+    const double walk = own->points * sizeof(float) / device_of(own)->bandwidth;
+    return fmax(own->memory, own->arithmetic - walk);
+}
+
+/* The product whose epilogue the step is; NULL: it is another step, or not known yet. */
+static const wi_step *product_of(const inliner *own) {
+    const wi_step *const step = own->step >= 0 ? own->partition->steps[own->step] : NULL;
+    return step && step->kind == WI_STEP_PRODUCT ? step : NULL;
+}
+
+/* Epilogues of products do not read every layout. */
+static bool fits(const inliner *own, const wi_value *value) {
+    const wi_step *const product = product_of(own);
+    wi_layout merged;
+    return !product || wi_product_layout(product, value->extent, value->layout, &merged);
+}
+
+/* Nor do they compute every generator, nor read padded. */
+static bool computes(const inliner *own, const weft_tensor *node) {
+    const wi_step *const product = product_of(own);
+    if (!product) return true;
+    return !node->op->reads_padded &&
+           (node->input_count > 0 || wi_product_generates(own->partition, product, node));
+}
+
+static bool add_read(inliner *own, const wi_value *value) {
+    if (!fits(own, value)) return false;
+    own->memory += traffic(own, value);
+    return ++own->operands <= WI_MAX_INLINE_OPERANDS;
+}
+
+static bool add_node(inliner *own, const weft_tensor *node);
+
+/* Its step writes it for this; the bytes count for those as well that are still to read it. */
+static bool store(inliner *own, int index) {
+    const wi_value *value = &own->partition->values[index];
+    if (own->store_count == WI_MAX_INLINE_OPERANDS || !wi_may_store(own->partition, index)) return false;
+    for (int i = 0; i < own->store_count; i++) {
+        if (own->stores[i] == index) return true;
+    }
+    own->stores[own->store_count++] = index;
+    own->memory += traffic(own, value) / (1 + value->outside);
+    return add_read(own, value);
+}
+
+static bool note(inliner *own, int index) {
+    if (own->computed_count == MOST_VISITS) return false;
+    own->computed[own->computed_count++] = index;
+    return true;
+}
+
+/* An input that another step has in registers only. */
+static bool add_member(inliner *own, int index) {
+    const weft_tensor *node = own->partition->values[index].node;
+    inliner stored = *own, computed = *own;
+    const bool may_store = store(&stored, index);
+    const bool may_compute = node->op->kind == WI_MAP && add_node(&computed, node) && note(&computed, index);
+    const int visits = computed.visits;
+    if (!may_store && !may_compute) return false;
+    *own = may_compute && (!may_store || seconds_of(&computed) < seconds_of(&stored)) ? computed : stored;
+    own->visits = visits;
+    return true;
+}
+
+static bool add_input(inliner *own, weft_tensor *node) {
+    const wi_partition *p = own->partition;
+    const int index = wi_value_index(p, node);
+    const wi_value *value = &p->values[index];
+    if (wi_is_uniform_inline(value) || (own->step >= 0 && wi_step_reads(p, p->steps[own->step], index)))
+        return true;
+    if (value->state == WI_VALUE_INLINE) return add_node(own, value->expression);
+    if (value->state == WI_VALUE_MEMORY || value->storage >= 0) return add_read(own, value);
+    return add_member(own, index);
+}
+
+/* False: it takes too many operands, or too long to find out. */
+static bool add_node(inliner *own, const weft_tensor *node) {
+    if (++own->visits > MOST_VISITS || !computes(own, node)) return false;
+    add_operations(own, node);
+    for (int i = 0; i < node->input_count; i++) {
+        if (!add_input(own, node->inputs[i])) return false;
+    }
+    for (int axis = 0; node->op->reads_padded && axis < node->shape.rank; axis++)
+        own->operands += node->attributes->padding.mode[axis] != WI_PADDING_NONE;
+    own->operands += node->input_count == 0;
+    return own->operands <= WI_MAX_INLINE_OPERANDS;
+}
+
+/* ---- members of other steps ---- */
+
+static bool may_be_inline(const wi_partition *p, const wi_value *value, int step) {
+    return value->state == WI_VALUE_MEMBER && value->step != step && value->storage < 0 &&
+           value->node->op->kind == WI_MAP && step >= 0 &&
+           (p->steps[step]->kind == WI_STEP_LOOP || p->steps[step]->kind == WI_STEP_PRODUCT);
+}
+
+/* Is a further instance in that step less than the memory of the first? */
+static bool is_computed_in(const wi_partition *p, int index, int step, inliner *own) {
+    const wi_value *value = &p->values[index];
+    if (p->request->plain || !may_be_inline(p, value, step)) return false;
+    *own = (inliner){.partition = p, .step = step, .points = (double)wi_priced_count(&p->steps[step]->shape)};
+    if (wi_step_reads(p, p->steps[step], index)) return true; /* there already */
+    if (!add_node(own, value->node)) return false;
+    const double bytes = traffic(own, value), readers = value->outside > 1 ? value->outside : 1;
+    return seconds_of(own) < bytes / readers + bytes;
+}
+
+bool wi_becomes_inline(const wi_partition *p, int index, int step) {
+    inliner own;
+    return is_computed_in(p, index, step, &own);
+}
+
+int wi_operands_of_reading(const wi_partition *p, int index, int step) {
+    inliner own = {0};
+    const wi_value *value = &p->values[index];
+    if (value->state == WI_VALUE_INLINE) return value->inline_operands;
+    return is_computed_in(p, index, step, &own) ? own.operands : 1;
+}
+
+weft_status wi_read_from(wi_partition *p, int index, int step) {
+    inliner own = {0};
+    if (!is_computed_in(p, index, step, &own)) return wi_give_memory(p, index);
+    for (int i = 0; i < own.store_count; i++) WI_TRY(wi_give_memory(p, own.stores[i]));
+    const bool in_product = p->steps[step]->kind == WI_STEP_PRODUCT;
+    for (int i = 0; i < own.computed_count && in_product; i++) p->values[own.computed[i]].keeps_layout = true;
+    if (in_product) p->values[index].keeps_layout = true;
+    p->values[index].outside--;
+    return WEFT_OK;
+}
+
+bool wi_is_inline_in(const wi_value *value, int step) {
+    return value->state == WI_VALUE_INLINE ||
+           (value->state == WI_VALUE_MEMBER && value->step != step && value->storage < 0);
+}
+
+const weft_tensor *wi_inline_node(const wi_value *value) {
+    return value->state == WI_VALUE_INLINE ? value->expression : value->node;
+}
+
+/* ---- maps of what is there before the first step ---- */
+
+static bool is_source(const wi_value *value) {
+    return value->state == WI_VALUE_INLINE || (value->state == WI_VALUE_MEMORY && value->step < 0);
+}
+
+bool wi_is_inline(const wi_partition *p, int index) {
+    const wi_value *value = &p->values[index];
+    bool uniform = true;
+    for (int i = 0; i < value->node->input_count; i++) {
+        const wi_value *input = &p->values[wi_value_index(p, value->node->inputs[i])];
+        if (!is_source(input)) return false;
+        uniform = uniform && wi_is_uniform_inline(input);
+    }
+    if (uniform) return true;
+    if (p->request->plain) return false;
+    inliner own = {
+        .partition = p, .step = -1, .points = (double)p->order->widest[wi_place_of(p->order, value->node)]};
+    if (!add_node(&own, value->node)) return false;
+    const double bytes = traffic(&own, value), readers = value->outside;
+    const double once = own.arithmetic * count_of(value) / own.points;
+    return readers * seconds_of(&own) <=
+           device_of(&own)->launch_seconds + fmax(own.memory + bytes, once) + readers * bytes;
+}

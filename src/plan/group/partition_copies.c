@@ -1,0 +1,73 @@
+/* Copies: values that are stored once more, in another layout, in other memory, or on another device. */
+#include "plan/group/partition.h"
+
+int wi_transfer_from(const wi_partition *p, const wi_step *step) {
+    return p->storages[wi_base_storage(p, p->values[step->members[0]].copy_of)].device;
+}
+
+bool wi_changes_device(const wi_partition *p, const wi_step *step) {
+    return step->kind == WI_STEP_TRANSFER && wi_transfer_from(p, step) != step->device;
+}
+
+/* Elements that lie side by side, in memory and in its copy, are copied by the queue: there is no kernel to compile. */
+static wi_step_kind kind_of_copy(const wi_value *from, const wi_layout *layout) {
+    const bool whole = wi_layout_is_contiguous(from->layout, from->extent) &&
+                       (!layout || wi_layout_is_contiguous(layout, from->extent));
+    return from->state != WI_VALUE_INLINE && whole ? WI_STEP_TRANSFER : WI_STEP_LOOP;
+}
+
+weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layout *layout, int *copy) {
+    const weft_tensor *expression =
+        p->values[from].state == WI_VALUE_INLINE ? p->values[from].expression : NULL;
+    if (!expression) WI_TRY(wi_give_memory(p, from));
+    weft_tensor *node = p->values[from].node;
+    int step;
+    WI_TRY(wi_new_value(p, node, copy));
+    WI_TRY(wi_new_step(p, kind_of_copy(&p->values[from], layout), &node->shape, &step));
+    p->steps[step]->only_moves = !expression;
+    p->values[*copy].copy_of = expression ? -1 : from;
+    p->values[*copy].format = p->values[from].format;
+    p->values[*copy].stores_inline = expression != NULL;
+    p->values[*copy].expression = expression;
+    wi_add_member(p, step, *copy);
+    if (storage < 0) return wi_give_memory(p, *copy);
+    p->values[*copy].storage = storage;
+    return wi_lay_value(p, *copy, layout);
+}
+
+/* An inline value is stored by a step of its own, and stays inline: steps before that one compute it themselves. */
+weft_status wi_in_memory(wi_partition *p, int *index) {
+    if (p->values[*index].state != WI_VALUE_INLINE) return wi_give_memory(p, *index);
+    int stored_as = p->values[*index].stored_as;
+    const bool elsewhere = stored_as >= 0 && p->storages[wi_base_storage(p, stored_as)].device != p->device;
+    if (stored_as < 0 || elsewhere) WI_TRY(wi_copy_value(p, *index, -1, NULL, &stored_as));
+    p->values[*index].stored_as = stored_as;
+    *index = stored_as;
+    return WEFT_OK;
+}
+
+weft_status wi_contiguous(wi_partition *p, int *index) {
+    const wi_value *value = &p->values[*index];
+    if (wi_layout_is_contiguous(value->layout, value->extent)) return WEFT_OK;
+    int stored_as = value->stored_as;
+    if (stored_as < 0) WI_TRY(wi_copy_value(p, *index, -1, NULL, &stored_as));
+    p->values[*index].stored_as = stored_as;
+    *index = stored_as;
+    return WEFT_OK;
+}
+
+/* From another device; the node has a value there. What is not contiguous is copied there first. */
+weft_status wi_take_transfer(wi_partition *p, int index) {
+    const weft_tensor *node = p->values[index].node;
+    const int device = p->device;
+    int from = wi_value_index(p, node->inputs[0]), step;
+    p->device = wi_node_device(p->order, node->inputs[0]);
+    WI_TRY(wi_in_memory(p, &from));
+    WI_TRY(wi_contiguous(p, &from));
+    p->device = device;
+    WI_TRY(wi_new_step(p, WI_STEP_TRANSFER, &node->shape, &step));
+    p->steps[step]->only_moves = true;
+    p->values[index].copy_of = from;
+    wi_add_member(p, step, index);
+    return wi_give_memory(p, index);
+}

@@ -1,0 +1,92 @@
+/* Values and steps: which node is computed where.
+ *
+ * Nodes are taken in order. A map joins the latest of the steps that its inputs come from, when its shape is
+ * that step's space and those inputs are still in that step's registers; every other input then comes from an
+ * earlier step, so no cycle can arise. A reduction joins the step that computes its input. What cannot join
+ * begins a new step. A value gets memory only when something outside its step reads it.
+ *
+ * All decisions look at general sizes (graph/shape.h), never at the actual batch. */
+#include "plan/group/partition.h"
+
+static weft_status take_output(wi_partition *p, size_t output) {
+    p->output_values[output] = -1;
+    weft_tensor *node = p->order->roots[output];
+    p->device = wi_node_device(p->order, node);
+    if (node->op->kind == WI_ASSIGN) return WEFT_OK;
+    int index = wi_value_index(p, node);
+    WI_TRY(wi_in_memory(p, &index));
+    const wi_value *value = &p->values[index];
+    const wi_storage *storage = &p->storages[wi_base_storage(p, index)];
+    if (storage->kind == WI_STORAGE_BLOCK || !wi_layout_is_contiguous(value->layout, value->extent))
+        WI_TRY(wi_copy_value(p, index, -1, NULL, &index));
+    p->output_values[output] = index;
+    return WEFT_OK;
+}
+
+/* at: its place in the order. */
+static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
+    int index;
+    p->device = wi_node_device(p->order, node);
+    WI_TRY(wi_new_value(p, node, &index));
+    p->value_of[at] = index + 1;
+    switch (node->op->kind) {
+    case WI_SOURCE: return wi_take_source(p, index);
+    case WI_GENERATOR: return wi_take_generator(p, index);
+    case WI_VIEW: return wi_take_view(p, index);
+    case WI_MAP: return wi_take_map(p, index, at);
+    case WI_REDUCE: return wi_take_reduce(p, index);
+    case WI_PRODUCT:
+        return node->op == &wi_op_matmul ? wi_take_product(p, index) : wi_take_convolution(p, index);
+    case WI_KERNEL: return wi_take_kernel(p, index);
+    case WI_JOIN: return wi_take_join(p, index);
+    case WI_ASSIGN: return wi_take_assign(p, index);
+    case WI_TRANSFER: return wi_take_transfer(p, index);
+    case WI_COMPOSITE:
+    case WI_FUNCTION: break;
+    }
+    WI_FAIL(WEFT_ERROR_INTERNAL, "%s: a plan cannot hold this node", node->op->name);
+}
+
+/* What is assigned to is a source or a view of one. */
+static size_t assigned_block(const weft_tensor *assign) {
+    const weft_tensor *source = assign->inputs[0];
+    while (source->op->kind == WI_VIEW) source = source->inputs[0];
+    return wi_graph_block_of(source);
+}
+
+/* Blocks of which a node assigns something: a list of assignments itself does not. */
+static weft_status find_assigned(wi_partition *p) {
+    const wi_node_order *order = p->order;
+    p->assigned = wi_arena_take(p->request->arena, p->request->graph->block_count * sizeof *p->assigned);
+    if (!p->assigned) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < order->count; i++) {
+        if (order->nodes[i]->op == &wi_op_assign) p->assigned[assigned_block(order->nodes[i])] = true;
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
+    const wi_request *request = order->request;
+    *p = (wi_partition){.request = request, .order = order};
+    for (int d = 0; d < WI_MAX_DEVICES; d++) p->faults[d] = -1;
+    wi_key_map_init(&p->selections, request->arena);
+    WI_TRY(wi_grow(request->context->allocator, (void **)&p->values, &p->value_capacity,
+        order->count + order->count / 8, sizeof *p->values)); /* later passes add a few */
+    p->value_of = wi_arena_take(request->arena, order->count * sizeof *p->value_of);
+    p->output_values = wi_arena_take(request->arena, order->output_count * sizeof *p->output_values);
+    if (!p->value_of || !p->output_values) return WEFT_ERROR_MEMORY;
+    WI_TRY(find_assigned(p));
+    for (size_t i = 0; i < order->count; i++) WI_TRY(take_node(p, order->nodes[i], i));
+    for (size_t i = 0; i < order->output_count; i++) WI_TRY(take_output(p, i));
+    p->device = 0; /* where assignments may be copied to */
+    return wi_drop_unread(p);
+}
+
+void wi_partition_clear(wi_partition *p) {
+    if (!p->request) return;
+    const weft_allocator *allocator = p->request->context->allocator;
+    wi_release(allocator, p->values);
+    wi_release(allocator, p->storages);
+    wi_release(allocator, p->steps);
+    wi_release(allocator, p->assignments);
+}

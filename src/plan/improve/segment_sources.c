@@ -1,0 +1,85 @@
+/* Maps whose only reader is a sum of rows by segments, which computes them itself: gradients of picked rows, say, each of them
+ * a number times another row.
+ *
+ *     map (..., width) ──▶ sums by segments           one launch: each row is computed where it is added up, once,
+ *       one loop           another step               and is never stored
+ *
+ * The loop leaves the plan, and its space is a part of the other's (loop_operands.c): a row of the source is decoded into the
+ * loop's dimensions. What is computed so has no instance in memory, as any inline value (materialise_inline.c). */
+#include "plan/improve/improve.h"
+#include "plan/layout/loops.h"
+
+/* A sum by segments, and the loop that makes its source. */
+typedef struct pair {
+    wi_partition *p;
+    wi_step *sums, *loop;
+    int source; /* the value that the loop stores */
+} pair;
+
+/* Is it all that the loop stores, row by row as the sums read it? */
+static bool is_source(const pair *c) {
+    const wi_value *const made = &c->p->values[c->source], *const read = &c->p->values[c->sums->sources[0]];
+    const wi_extent *const extent = made->extent;
+    return c->loop->kind == WI_STEP_LOOP && c->loop->reduced == 0 && c->loop->device == c->sums->device &&
+           wi_count_stored(c->p, c->loop) == 1 && made->storage >= 0 &&
+           c->p->storages[made->storage].alias < 0 && made->copy_of < 0 && !made->stores_inline &&
+           wi_shape_equal(&made->node->shape, &c->loop->shape) &&
+           wi_layout_is_contiguous(made->layout, extent) &&
+           wi_layout_is_contiguous(read->layout, read->extent) && made->format == made->node->dtype &&
+           wi_size_equal(wi_extent_count(extent), wi_extent_count(read->extent)) &&
+           wi_size_equal(extent->dims[extent->rank - 1], read->extent->dims[1]) &&
+           extent->rank + 2 <= WEFT_MAX_RANK;
+}
+
+/* Does none but the sums read it, or a view of it? */
+static bool is_read_once(const pair *c) {
+    const wi_partition *const p = c->p;
+    const weft_tensor *const made = p->values[c->source].node;
+    const weft_tensor *node = p->values[c->sums->members[0]].node->inputs[0];
+    while (node != made && node->op->kind == WI_VIEW && p->order->readers[wi_place_of(p->order, node)] == 1)
+        node = node->inputs[0];
+    return node == made && p->order->readers[wi_place_of(p->order, node)] == 1;
+}
+
+/* Is all that the loop reads there as long as the plan says so? Variables may have changed by then, and what the sums' step
+ * writes into a table's block keeps to its own rows. */
+static bool reads_stay(const pair *c, const wi_loop *loop) {
+    for (int o = 0; o < loop->operand_count; o++) {
+        const wi_operand *const operand = &loop->operands[o];
+        if (operand->is_output) continue;
+        if (operand->value < 0 || operand->padded) return false;
+        if (c->p->storages[wi_whole_storage(c->p, operand->value)].kind == WI_STORAGE_BLOCK) return false;
+    }
+    return c->sums->input_count + loop->operand_count + wi_count_stored(c->p, c->sums) <= WI_MAX_OPERANDS;
+}
+
+static void compute(const pair *c, int operands) {
+    wi_partition *const p = c->p;
+    c->sums->computed = c->source;
+    c->sums->source_extent = c->loop->extent;
+    c->sums->sources[0] = c->sums->sources[1];
+    c->sums->input_count += operands - 1;
+    p->storages[p->values[c->source].storage].bytes = 0;
+    p->values[c->source].storage = -1;
+}
+
+static weft_status compute_source(wi_partition *p, wi_step *sums, bool *any) {
+    wi_operand room[WI_MAX_OPERANDS];
+    pair c = {.p = p, .sums = sums, .source = p->values[sums->sources[0]].base};
+    if (p->values[c.source].state != WI_VALUE_MEMBER) return WEFT_OK;
+    c.loop = p->steps[p->values[c.source].step];
+    if (!is_source(&c) || !is_read_once(&c)) return WEFT_OK;
+    wi_loop loop = {.step = c.loop, .operands = room};
+    WI_TRY(wi_find_operands(p, &loop));
+    if (!reads_stay(&c, &loop)) return WEFT_OK;
+    compute(&c, loop.operand_count);
+    *any = true;
+    return WEFT_OK;
+}
+
+weft_status wi_compute_segment_sources(wi_partition *p) {
+    bool any = false;
+    for (size_t i = 0; i < p->step_count; i++)
+        if (p->steps[i]->by_segments) WI_TRY(compute_source(p, p->steps[i], &any));
+    return any ? wi_drop_unread(p) : WEFT_OK;
+}

@@ -1,0 +1,31 @@
+/* Where images change their order in memory: steps that read, through a view of the graph that goes to or
+ * from an order of memory, what lies in the other one, or that write it so for their readers. */
+#include "plan/layout/loops.h"
+
+/* The view between a value and the memory that it lies in: WI_TO_MEMORY_ORDER, WI_FROM_MEMORY_ORDER or 0. */
+static uint32_t order_view(const wi_partition *p, const wi_value *value) {
+    const weft_tensor *const base = p->values[value->base].node;
+    for (const weft_tensor *node = value->node; node != base && node->op->kind == WI_VIEW;
+         node = node->inputs[0]) {
+        if (node->op == &wi_op_permute && node->attributes->permute.direction &&
+            wi_memory_order_moves(&node->inputs[0]->shape, node->attributes->permute.axes))
+            return node->attributes->permute.direction;
+    }
+    return 0;
+}
+
+wi_layout_conversions wi_count_layout_conversions(const wi_loops *loops, const wi_step *step) {
+    const wi_partition *p = loops->partition;
+    const wi_loop *loop = &loops->of[step->index];
+    wi_layout_conversions found = {0};
+    for (int o = 0; o < loop->operand_count; o++) {
+        const wi_operand *operand = &loop->operands[o];
+        if (operand->value < 0) continue;
+        const wi_value *value = &p->values[operand->value];
+        const bool permuted = p->values[value->base].permuted;
+        const uint32_t view = operand->is_output ? 0 : order_view(p, value);
+        found.to_last += operand->is_output ? permuted : view == WI_TO_MEMORY_ORDER && !permuted;
+        found.to_first += !operand->is_output && (permuted ? view == 0 : view == WI_FROM_MEMORY_ORDER);
+    }
+    return found;
+}

@@ -1,0 +1,157 @@
+/* Sweeps over the space: how many a step needs, and what one stages for the next. */
+#include "plan/layout/loops.h"
+
+bool wi_is_reduction(const wi_value *value) {
+    return value->copy_of < 0 && !value->stores_inline && value->node->op->kind == WI_REDUCE;
+}
+
+static int max_int(int a, int b) {
+    return a > b ? a : b;
+}
+
+static int member_sweep(const wi_loops *loops, const wi_step *step, const wi_value *member) {
+    const wi_partition *p = loops->partition;
+    int sweep = 0;
+    if (member->copy_of >= 0 || member->stores_inline || wi_is_product_of(step, member)) return 0;
+    for (int i = 0; i < member->node->input_count; i++) {
+        const wi_value *input = wi_value_of_node(p, member->node->inputs[i]);
+        if (input->state != WI_VALUE_MEMBER || input->step != member->step) continue;
+        sweep = max_int(sweep, loops->sweep[input - p->values] + (input->in_row && !member->in_row));
+    }
+    return sweep;
+}
+
+/* Many elements a row and few rows: the reduction is worth splitting, with a kernel that combines the splits. */
+static bool worth_splitting(const wi_loop *loop) {
+    int64_t rows = 1, row = 1;
+    for (int i = 0; i < loop->space.rank; i++) {
+        if (loop->space.reduced[i])
+            row *= loop->space.dims[i].general;
+        else
+            rows *= loop->space.dims[i].general;
+    }
+    return row >= 8192 && rows <= 65536;
+}
+
+/* Is it what a sweep does with every element: taken by a reduction, or stored? */
+static bool is_elements_work(const wi_value *value) {
+    return wi_is_reduction(value) || (!value->in_row && value->storage >= 0);
+}
+
+void wi_count_sweeps(wi_loops *loops, wi_loop *loop) {
+    const wi_step *step = loop->step;
+    loop->sweeps = 1;
+    for (int i = 0; i < step->member_count; i++) {
+        const int index = step->members[i];
+        const wi_value *member = &loops->partition->values[index];
+        loops->sweep[index] = member_sweep(loops, step, member);
+        if (is_elements_work(member)) loop->sweeps = max_int(loop->sweeps, loops->sweep[index] + 1);
+    }
+    loop->may_split = step->reduced && loop->sweeps == 1 && worth_splitting(loop);
+}
+
+/* ---- what a sweep stages for the next ---- */
+
+/* Is memory that differs along a row read for the input of a member? What lies there for the whole plan does not
+ * count, nor padded reads: neither is ever written over. */
+static bool is_read_along(const wi_partition *p, const wi_loop *loop, int value) {
+    const wi_value *input = &p->values[value];
+    const int o = wi_loop_operand(loop, value, false);
+    if (!wi_is_inline_in(input, loop->step->index))
+        return o >= 0 && wi_operand_in_loop(loop, &loop->operands[o]);
+    const weft_tensor *node = wi_inline_node(input);
+    for (int i = 0; i < node->input_count && !wi_is_uniform_inline(input); i++) {
+        const wi_value *from = wi_value_of_node(p, node->inputs[i]);
+        const bool is_source = from->state == WI_VALUE_MEMORY && from->step < 0;
+        if (!is_source && is_read_along(p, loop, (int)(from - p->values))) return true;
+    }
+    return false;
+}
+
+/* Is the input of a member a member of the same step that is computed for every element? */
+static bool is_element_of(const wi_loop *loop, const wi_value *input) {
+    return input->state == WI_VALUE_MEMBER && input->step == loop->step->index && !input->in_row;
+}
+
+/* What computing each member of a step for every element takes, when one of them may be at hand already. By place
+ * among the members, which come after their inputs. */
+typedef struct needs {
+    bool wanted[WI_MAX_MEMBERS]; /* that one is computed, or is at hand */
+    bool reads[WI_MAX_MEMBERS];  /* memory is read along a row, apart from what that one takes */
+} needs;
+
+static void find_needs_of(const wi_partition *p, const wi_loop *loop, int place, needs *n) {
+    const wi_value *value = &p->values[loop->step->members[place]];
+    if (value->copy_of >= 0) n->reads[place] = is_read_along(p, loop, value->copy_of);
+    if (value->copy_of >= 0 || value->stores_inline) return;
+    for (int i = 0; i < value->node->input_count; i++) {
+        const wi_value *input = wi_value_of_node(p, value->node->inputs[i]);
+        const bool element = is_element_of(loop, input);
+        n->wanted[place] |= element && n->wanted[input->place];
+        n->reads[place] |=
+            element ? n->reads[input->place] : is_read_along(p, loop, (int)(input - p->values));
+    }
+}
+
+/* wanted: a member. */
+static needs find_needs(const wi_partition *p, const wi_loop *loop, int wanted) {
+    needs n = {0};
+    for (int place = 0; place < loop->step->member_count; place++) {
+        n.wanted[place] = loop->step->members[place] == wanted;
+        if (!n.wanted[place]) find_needs_of(p, loop, place, &n);
+    }
+    return n;
+}
+
+/* A function of elements, worth more than a trip to memory, that is not stored anyway. */
+static bool may_be_staged(const wi_value *value, weft_dtype dtype) {
+    return !value->in_row && value->storage < 0 && value->copy_of < 0 && !value->stores_inline &&
+           value->node->op->kind == WI_MAP && value->node->dtype == dtype &&
+           wi_code_calls(value->node->op->float_code);
+}
+
+/* A sweep needs the member, a later one too, and none of the later ones reads memory along a row otherwise. */
+static bool is_worth_staging(const wi_loops *loops, const wi_loop *loop, int index) {
+    const wi_partition *p = loops->partition;
+    const int sweep = loops->sweep[index];
+    bool now = false, later = false;
+    if (!may_be_staged(&p->values[index], loop->operands[loop->staging].dtype)) return false;
+    const needs n = find_needs(p, loop, index);
+    for (int i = 0; i < loop->step->member_count; i++) {
+        const int member = loop->step->members[i];
+        const wi_value *other = &p->values[member];
+        if (!is_elements_work(other) || loops->sweep[member] < sweep) continue;
+        if (loops->sweep[member] == sweep) {
+            now = now || (n.wanted[i] && wi_is_reduction(other));
+        } else {
+            later = later || n.wanted[i];
+            if (n.reads[i]) return false;
+        }
+    }
+    return now && later;
+}
+
+bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand *output) {
+    const bool reduces = loop->step->reduced != 0;
+    if (loop->step->sums > 0) return !loops->partition->values[output->value].in_row;
+    for (int d = 0; d < loop->space.rank && reduces; d++) {
+        if (output->layout.strides[d].actual == 0) return false;
+    }
+    return !reduces || loops->sweep[output->value] == loop->sweeps - 1;
+}
+
+/* Softmax is the case in point. */
+void wi_find_staged(const wi_loops *loops, wi_loop *loop) {
+    const wi_step *step = loop->step;
+    const wi_loop_profile *profile = &wi_step_device(loops->partition, step)->profile.loops;
+    if (!step->reduced || loop->sweeps < 2 || !profile->stores_functions) return;
+    for (int o = 0; o < loop->operand_count && loop->staging < 0; o++) {
+        const wi_operand *output = &loop->operands[o];
+        if (output->is_output && !wi_dtype_rounds(output->dtype) && wi_dtype_is_float(output->dtype) &&
+            wi_writes_last(loops, loop, output))
+            loop->staging = o;
+    }
+    for (int i = 0; i < step->member_count && loop->staging >= 0 && loop->staged < 0; i++) {
+        if (is_worth_staging(loops, loop, step->members[i])) loop->staged = step->members[i];
+    }
+}

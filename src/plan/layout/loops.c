@@ -1,0 +1,200 @@
+/* A step's index space and its operands.
+ *
+ * Operands are stretched to the space (stride 0 where they are broadcast); axes of size 1 are dropped, and
+ * neighbours that every operand walks through as one are merged, so that most maps end as a single dimension.
+ * A generator that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
+ * value. */
+#include "plan/layout/loops.h"
+#include <string.h>
+
+/* ---- merging dimensions ---- */
+
+static bool merges(const wi_loop *loop, int outer, int inner) {
+    if (loop->space.reduced[outer] != loop->space.reduced[inner]) return false;
+    for (int i = 0; i < loop->operand_count; i++) {
+        const wi_size *strides = loop->operands[i].layout.strides;
+        const wi_padding *padding = loop->operands[i].padding;
+        if (padding && (padding[outer].mode || padding[inner].mode)) return false;
+        if (!wi_size_equal(strides[outer], wi_size_mul(strides[inner], loop->space.dims[inner])))
+            return false;
+    }
+    return true;
+}
+
+static void move_dimension(wi_loop *loop, int to, int from) {
+    loop->space.dims[to] = loop->space.dims[from];
+    loop->space.reduced[to] = loop->space.reduced[from];
+    for (int i = 0; i < loop->operand_count; i++) {
+        wi_operand *operand = &loop->operands[i];
+        operand->layout.strides[to] = operand->layout.strides[from];
+        if (operand->padding) operand->padding[to] = operand->padding[from];
+    }
+}
+
+static void merge_space(wi_loop *loop) {
+    wi_space *space = &loop->space;
+    int count = 0;
+    for (int i = 0; i < space->rank; i++) {
+        if (wi_size_is(space->dims[i], 1)) continue;
+        if (count > 0 && merges(loop, count - 1, i)) {
+            const wi_size outer = space->dims[count - 1];
+            move_dimension(loop, count - 1, i);
+            space->dims[count - 1] = wi_size_mul(outer, space->dims[count - 1]);
+        } else {
+            move_dimension(loop, count++, i);
+        }
+    }
+    if (count == 0) { /* a single element */
+        space->dims[0] = wi_size_of(1);
+        space->reduced[0] = false;
+        for (int i = 0; i < loop->operand_count; i++) loop->operands[i].layout.strides[0] = wi_size_of(0);
+        count = 1;
+    }
+    space->rank = count;
+}
+
+/* Code with its loops interchanged is longer, and so is its compilation: worth it for many rows, not for a
+ * row or a few an example. */
+static bool has_many_rows(const wi_space *space) {
+    enum { MANY = 4096, MANY_AN_EXAMPLE = 16 };
+    int64_t rows = 1;
+    bool batch = false;
+    for (int i = 0; i < space->rank; i++) {
+        if (space->reduced[i]) continue;
+        rows *= space->dims[i].general;
+        batch = batch || space->dims[i].general % WI_GENERAL_BATCH == 0;
+    }
+    return batch ? rows / WI_GENERAL_BATCH >= MANY_AN_EXAMPLE : rows >= MANY;
+}
+
+/* May lanes be neighbours along this kept dimension? Not where they would be in different rows of a table, or walk through
+ * padding with a stride. */
+static bool lanes_may_walk(const wi_loop *loop, int kept) {
+    for (int i = 0; i < loop->operand_count; i++) {
+        const wi_operand *const operand = &loop->operands[i];
+        if (operand->is_index && wi_operand_varies(operand, kept)) return false;
+        if (operand->padding && operand->padding[kept].mode) return false;
+    }
+    return true;
+}
+
+/* The dimension becomes the last one, and those behind it move up. Everything that is kept by dimension moves along. */
+static void move_to_last(wi_loop *loop, int dimension) {
+    wi_space *const space = &loop->space;
+    const int last = space->rank - 1;
+    const wi_size dim = space->dims[dimension];
+    const bool reduced = space->reduced[dimension];
+    wi_size strides[WI_MAX_OPERANDS];
+    wi_padding paddings[WI_MAX_OPERANDS] = {0};
+    for (int i = 0; i < loop->operand_count; i++) {
+        strides[i] = loop->operands[i].layout.strides[dimension];
+        if (loop->operands[i].padding) paddings[i] = loop->operands[i].padding[dimension];
+    }
+    for (int d = dimension; d < last; d++) move_dimension(loop, d, d + 1);
+    space->dims[last] = dim;
+    space->reduced[last] = reduced;
+    for (int i = 0; i < loop->operand_count; i++) {
+        loop->operands[i].layout.strides[last] = strides[i];
+        if (loop->operands[i].padding) loop->operands[i].padding[last] = paddings[i];
+    }
+}
+
+/* Short rows: lanes that are neighbouring rows have more to do than lanes within a row. The innermost kept
+ * dimension becomes the last. */
+static void interchange_short_rows(wi_loop *loop) {
+    enum { SHORT = 32 };
+    const wi_space *const space = &loop->space;
+    const int last = space->rank - 1;
+    if (!space->reduced[last] || space->dims[last].general > SHORT || !has_many_rows(space)) return;
+    int kept = last;
+    while (kept >= 0 && space->reduced[kept]) kept--;
+    if (kept < 0 || space->dims[kept].general < 16 || !lanes_may_walk(loop, kept)) return;
+    move_to_last(loop, kept);
+}
+
+/* Of a product: (batch, row, column); of a sum by segments: (row of a table, segment, dimensions of the source). */
+static void product_space(wi_loop *loop) {
+    const wi_step *step = loop->step;
+    const int rank = step->extent.rank;
+    loop->space.rank = 3;
+    loop->space.dims[0] = (wi_size){step->gemm.batch, step->gemm.batch};
+    loop->space.dims[1] = step->extent.dims[rank - 2];
+    loop->space.dims[2] = step->extent.dims[rank - 1];
+    if (!step->by_segments) return;
+    loop->space.rank = 2 + step->source_extent.rank;
+    for (int d = 0; d < step->source_extent.rank; d++) loop->space.dims[2 + d] = step->source_extent.dims[d];
+}
+
+/* All dimensions of the step, of which a kernel op's stay as they are. */
+static void whole_space(wi_loop *loop) {
+    const wi_step *step = loop->step;
+    loop->space.rank = step->extent.rank;
+    for (int i = 0; i < step->extent.rank; i++) {
+        loop->space.dims[i] = step->extent.dims[i];
+        loop->space.reduced[i] = step->reduced >> i & 1;
+    }
+}
+
+static weft_status check_space(const wi_space *space) {
+    for (int i = 0; i < space->rank; i++) {
+        if (space->dims[i].actual > INT32_MAX / 2)
+            WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+                "plan: a dimension of %lld elements is too large: a kernel counts at most 2^30",
+                (long long)space->dims[i].actual);
+    }
+    return WEFT_OK;
+}
+
+static weft_status make_space(wi_loop *loop, bool plain) {
+    if (loop->step->kind == WI_STEP_PRODUCT) {
+        product_space(loop);
+        return WEFT_OK;
+    }
+    whole_space(loop);
+    if (loop->step->kind == WI_STEP_KERNEL) return WEFT_OK;
+    merge_space(loop);
+    if (loop->step->kind == WI_STEP_TRANSFER) return WEFT_OK;
+    if (!plain) interchange_short_rows(loop);
+    return check_space(&loop->space);
+}
+
+/* ---- the pass ---- */
+
+/* Most loops have a few; room for all in each would be the largest part of a plan. */
+static weft_status keep_operands(const wi_loops *loops, wi_loop *loop) {
+    const size_t bytes = (size_t)loop->operand_count * sizeof *loop->operands;
+    wi_operand *const kept = wi_arena_take(loops->partition->request->arena, bytes);
+    if (!kept) return WEFT_ERROR_MEMORY;
+    memcpy(kept, loop->operands, bytes);
+    loop->operands = kept;
+    return WEFT_OK;
+}
+
+weft_status wi_make_loop(wi_loops *loops, const wi_step *step) {
+    wi_loop *loop = &loops->of[step->index];
+    *loop = (wi_loop){.step = step, .operands = loops->room, .staged = -1, .staging = -1};
+    WI_TRY(wi_find_operands(loops->partition, loop));
+    WI_TRY(keep_operands(loops, loop));
+    WI_TRY(make_space(loop, loops->partition->request->plain));
+    if (step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) return WEFT_OK;
+    wi_count_sweeps(loops, loop);
+    wi_find_staged(loops, loop);
+    return WEFT_OK;
+}
+
+/* An assignment adds two steps and two values to the partition, at most. */
+static weft_status make_room(wi_loops *loops) {
+    const wi_partition *p = loops->partition;
+    const size_t more = 2 * p->assignment_count + 1;
+    loops->of = wi_arena_take(p->request->arena, (p->step_count + more) * sizeof *loops->of);
+    loops->sweep = wi_arena_take(p->request->arena, (p->value_count + more) * sizeof *loops->sweep);
+    loops->room = wi_arena_take(p->request->arena, WI_MAX_OPERANDS * sizeof *loops->room);
+    return loops->of && loops->sweep && loops->room ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+weft_status wi_plan_loops(wi_partition *partition, wi_loops *loops) {
+    *loops = (wi_loops){.partition = partition};
+    WI_TRY(make_room(loops));
+    for (size_t i = 0; i < partition->step_count; i++) WI_TRY(wi_make_loop(loops, partition->steps[i]));
+    return wi_settle_assignments(partition, loops);
+}

@@ -1,0 +1,38 @@
+/* Loops in which indices of 32 bits reach everything: GPUs make an address of 64 bits from several instructions, and a remainder
+ * of 64 bits from a hundred. */
+#include "base/integers.h"
+#include "graph/shape.h"
+#include "plan/layout/loops.h"
+
+/* Of the indices of an operand's elements, without its offset: does none exceed 32 bits? */
+static bool reaches_little(const wi_loop *loop, const wi_operand *operand) {
+    int64_t farthest = 0;
+    for (int d = 0; d < loop->space.rank; d++) {
+        const int64_t stride = wi_magnitude(operand->layout.strides[d].actual);
+        int64_t count = loop->space.dims[d].actual;
+        if (operand->padding && operand->padding[d].mode)
+            count = wi_max64(count, operand->padding[d].size.actual);
+        if (count > 0 && stride > INT32_MAX / count) return false;
+        farthest += count * stride;
+    }
+    return farthest <= INT32_MAX;
+}
+
+/* A row of a table may be any. */
+static bool has_little(const wi_partition *p, const wi_operand *operand) {
+    return !operand->pick || wi_extent_count(p->values[operand->value].extent).actual <= INT32_MAX;
+}
+
+bool wi_has_narrow_indices(const wi_partition *p, const wi_loop *loop) {
+    const wi_device_profile *const device = &wi_step_device(p, loop->step)->profile;
+    int64_t rounds = 1;
+    if (device->item_walks || !device->loops.narrow || loop->step->kind != WI_STEP_LOOP) return false;
+    for (int d = 0; d < loop->space.rank; d++) {
+        if (!loop->space.reduced[d]) continue;
+        if (loop->space.dims[d].actual > INT32_MAX / 2 / rounds) return false;
+        rounds *= wi_max64(1, loop->space.dims[d].actual);
+    }
+    for (int i = 0; i < loop->operand_count; i++)
+        if (!reaches_little(loop, &loop->operands[i]) || !has_little(p, &loop->operands[i])) return false;
+    return true;
+}

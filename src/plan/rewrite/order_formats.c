@@ -1,0 +1,198 @@
+/* In which format each node's values lie in memory, where a plan stores them (order.h).
+ *
+ * In mixed precision what runs through the network is stored in 16 bits: what depends on the batch and comes from
+ * a contraction, gradients included. It is rounded as it is stored; arithmetic stays in f32 wherever
+ * a value does not leave the registers. Everything else stays as it is: parameters, their gradients, states and
+ * optimizers (they do not depend on the batch), inputs and outputs of the plan, what a reduction gives (statistics of
+ * norms, row sums of a softmax) and numbers on the way from an exponential or a logarithm to the next contraction
+ * (probabilities and losses, where the differences from 1 matter). What kernels read and write that take f32 only
+ * (wi_kernels_take) is f32 as well, and so is what weft_keep_f32 keeps; contractions and kernels that read that multiply in
+ * f32.
+ *
+ * Where no matrix engine multiplies the format, logits stay f32: what an exponential or a logarithm reads, and its gradient
+ * is written over. The gradient is f32, and 16 bits would be memory beside it.
+ *
+ * Nodes that may be one memory have one format: views, what a join lays side by side, transfers, assignments. */
+#include "kernels/registry.h"
+#include "ops/op_table.h"
+#include "plan/rewrite/order.h"
+
+typedef struct format_search {
+    wi_node_order *order;
+    size_t *group; /* by place in the order: another node of its memory; a representative is its own */
+    bool *flows;   /* by place: comes from a contraction */
+    bool *precise; /* by place: comes from an exponential or a logarithm, with no contraction since */
+    bool *kept;    /* by place: a view of what weft_keep_f32 keeps */
+    bool *logits;  /* by place: comes to an exponential or a logarithm through maps alone, and to no kernel */
+    bool *wide;    /* by representative: stays as it is */
+} format_search;
+
+static size_t at(const format_search *s, const weft_tensor *node) {
+    return wi_place_of(s->order, node);
+}
+
+static size_t representative(const format_search *s, const weft_tensor *node) {
+    size_t place = at(s, node);
+    while (s->group[place] != place) place = s->group[place] = s->group[s->group[place]];
+    return place;
+}
+
+static void unite(format_search *s, const weft_tensor *a, const weft_tensor *b) {
+    s->group[representative(s, a)] = representative(s, b);
+}
+
+/* More than one number for each example of a batch. */
+static bool has_numbers_of_examples(const wi_shape *shape) {
+    int64_t coefficient;
+    int power;
+    wi_shape_count(shape, &coefficient, &power);
+    return power > 0 && coefficient > 1;
+}
+
+static bool has_kernels(const wi_op *op) {
+    return op->kind == WI_KERNEL || op->kind == WI_PRODUCT;
+}
+
+static void trace(format_search *s, const weft_tensor *node) {
+    const bool is_contraction = node->op->kind == WI_PRODUCT;
+    bool flows = is_contraction, precise = node->op->precise, reads_kept = false;
+    for (int i = 0; i < node->input_count; i++) {
+        flows = flows || s->flows[at(s, node->inputs[i])];
+        precise = precise || s->precise[at(s, node->inputs[i])];
+        reads_kept = reads_kept || s->kept[at(s, node->inputs[i])];
+    }
+    s->flows[at(s, node)] = flows;
+    s->precise[at(s, node)] = precise && !is_contraction;
+    s->kept[at(s, node)] = node->op == &wi_op_keep_f32 || (node->op->kind == WI_VIEW && reads_kept);
+    s->order->kept[at(s, node)] = reads_kept && has_kernels(node->op);
+}
+
+static void join_memory(format_search *s, const weft_tensor *node) {
+    const wi_op_kind kind = node->op->kind;
+    if (kind != WI_VIEW && kind != WI_JOIN && kind != WI_TRANSFER && kind != WI_ASSIGN) return;
+    for (int i = 0; i < node->input_count; i++) unite(s, node, node->inputs[i]);
+}
+
+static bool takes_narrow(const format_search *s, const wi_op *op) {
+    return !has_kernels(op) || wi_kernels_take(op, s->order->request->precision);
+}
+
+/* Views and joins are what their memory is. */
+static bool may_be_narrow(const format_search *s, const weft_tensor *node) {
+    const wi_op_kind kind = node->op->kind;
+    if (node->op == &wi_op_keep_f32) return false;
+    if (kind == WI_VIEW || kind == WI_JOIN || kind == WI_TRANSFER) return node->dtype == WEFT_F32;
+    return node->dtype == WEFT_F32 && (kind == WI_MAP || has_kernels(node->op)) &&
+           (kind != WI_KERNEL || takes_narrow(s, node->op)) && s->flows[at(s, node)] &&
+           !s->precise[at(s, node)] && has_numbers_of_examples(&node->shape);
+}
+
+static void keep(format_search *s, const weft_tensor *node) {
+    s->wide[representative(s, node)] = true;
+}
+
+/* The input that comes from a contraction, if it is the only one that does. */
+static const weft_tensor *only_flow(const format_search *s, const weft_tensor *node) {
+    const weft_tensor *found = NULL;
+    int count = 0;
+    for (int i = 0; i < node->input_count; i++) {
+        if (!s->flows[at(s, node->inputs[i])]) continue;
+        found = node->inputs[i];
+        count++;
+    }
+    return count == 1 ? found : NULL;
+}
+
+/* What weft_keep_f32 keeps, back through a bias and an activation to the contraction, whether they are stored or not. */
+static void keep_back(format_search *s, const weft_tensor *node) {
+    while (node && (node->op->kind == WI_MAP || node->op->kind == WI_VIEW)) {
+        keep(s, node);
+        node = only_flow(s, node);
+    }
+    if (node) keep(s, node);
+}
+
+static bool is_map(const weft_tensor *node) {
+    return node->op->kind == WI_MAP || node->op->kind == WI_VIEW;
+}
+
+/* Readers come after what they read. */
+static void find_logits(format_search *s) {
+    const wi_node_order *const order = s->order;
+    for (size_t i = order->count; i-- > 0;) {
+        const weft_tensor *const reader = order->nodes[i];
+        const bool leads = is_map(reader) && (reader->op->precise || s->logits[i]);
+        for (int k = 0; leads && k < reader->input_count; k++) {
+            const size_t place = at(s, reader->inputs[k]);
+            s->logits[place] = s->flows[place] && !s->precise[place];
+        }
+    }
+    for (size_t i = 0; i < order->count; i++) {
+        const weft_tensor *const reader = order->nodes[i];
+        for (int k = 0; has_kernels(reader->op) && k < reader->input_count; k++)
+            s->logits[at(s, reader->inputs[k])] = false;
+    }
+}
+
+static void keep_what_must_be(format_search *s) {
+    const wi_node_order *order = s->order;
+    if (!wi_engines_multiply(&order->request->devices.of[0]->profile, order->request->precision))
+        find_logits(s);
+    for (size_t i = 0; i < order->count; i++) {
+        const weft_tensor *const node = order->nodes[i];
+        if (!may_be_narrow(s, node) || s->logits[i]) keep(s, node);
+        if (node->op == &wi_op_keep_f32) keep_back(s, node);
+        if (takes_narrow(s, node->op)) continue;
+        for (int k = 0; k < node->input_count; k++) keep(s, node->inputs[k]);
+    }
+    for (size_t i = 0; i < order->root_count; i++) keep(s, order->roots[i]);
+}
+
+static weft_status find_formats(format_search *s) {
+    wi_node_order *const order = s->order;
+    wi_arena *const arena = order->request->arena;
+    s->group = wi_arena_take(arena, order->count * sizeof *s->group);
+    s->flows = wi_arena_take(arena, order->count * sizeof *s->flows);
+    s->precise = wi_arena_take(arena, order->count * sizeof *s->precise);
+    s->kept = wi_arena_take(arena, order->count * sizeof *s->kept);
+    s->wide = wi_arena_take(arena, order->count * sizeof *s->wide);
+    s->logits = wi_arena_take(arena, order->count * sizeof *s->logits);
+    order->kept = wi_arena_take(arena, order->count * sizeof *order->kept);
+    if (!s->group || !s->flows || !s->precise || !s->kept || !s->wide || !s->logits || !order->kept)
+        return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < order->count; i++) s->group[i] = i;
+    for (size_t i = 0; i < order->count; i++) {
+        trace(s, order->nodes[i]);
+        join_memory(s, order->nodes[i]);
+    }
+    keep_what_must_be(s);
+    for (size_t i = 0; i < order->count; i++) {
+        const weft_tensor *const node = order->nodes[i];
+        if (!s->wide[representative(s, node)]) order->formats[i] = order->request->precision;
+    }
+    return WEFT_OK;
+}
+
+/* Once for a context and format. */
+static void tell_of_emulation(const wi_request *request) {
+    weft_context *const context = request->context;
+    const weft_dtype format = request->precision;
+    const unsigned bit = 1u << format;
+    const wi_device *const device = request->devices.of[0];
+    if (!wi_dtype_rounds(format) || context->told & bit || wi_engines_multiply(&device->profile, format))
+        return;
+    context->told |= bit;
+    wi_log_line(&context->log, WEFT_LOG_INFO,
+        "Weft has no kernels for a matrix engine of this device for %s: values are stored in 16 bits and "
+        "computed in f32",
+        weft_dtype_name(format));
+}
+
+weft_status wi_order_formats(wi_node_order *order) {
+    format_search search = {.order = order};
+    tell_of_emulation(order->request);
+    order->formats = wi_arena_take(order->request->arena, order->count * sizeof *order->formats);
+    if (!order->formats) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < order->count; i++) order->formats[i] = order->nodes[i]->dtype;
+    return wi_dtype_rounds(order->request->precision) ? find_formats(&search) : WEFT_OK;
+}

@@ -1,0 +1,74 @@
+/* Memory that plans and the embedding program share. */
+#include "cl/driver.h"
+#include "plan/run/plan_tensors.h"
+
+static weft_status rebind_launch(const wi_plan_launch *launch, int place, const wi_place_memory *own) {
+    const cl_kernel kernel = launch->launch.kernel;
+    for (int k = 0; k < launch->bound_count; k++) {
+        const wi_bound_argument *argument = &launch->bound[k];
+        if (argument->which != place) continue;
+        const cl_uint index = (cl_uint)argument->index;
+        if (argument->kind == WI_ARGUMENT_BUFFER) {
+            WI_CL(clSetKernelArg(kernel, index, sizeof own->memory, &own->memory), "clSetKernelArg");
+        } else {
+            const cl_long at = argument->elements + (cl_long)(own->offset / argument->size);
+            WI_CL(clSetKernelArg(kernel, index, sizeof at, &at), "clSetKernelArg");
+        }
+    }
+    return WEFT_OK;
+}
+
+/* After an input's memory has become another. */
+weft_status wi_plan_rebind(weft_plan *plan, int place) {
+    for (size_t i = 0; i < plan->launches.count; i++)
+        WI_TRY(rebind_launch(&plan->launches.launches[i], place, &plan->memory.of[place]));
+    return WEFT_OK;
+}
+
+/* ---- the plan's memory ---- */
+
+/* Where an output lies in an input's memory, writes to the input leave it there from now on. */
+static void show_memory(weft_plan *plan, const wi_value *value) {
+    const wi_location at =
+        wi_locate_value(&plan->memory, &plan->runs.end, (int)(value - plan->partition.values));
+    if (at.input >= 0) plan->memory.of[at.input].is_shown = true;
+}
+
+weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset) {
+    if (!plan || !output || !memory || !offset)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_memory: plan, output, memory or offset is NULL");
+    const wi_value *value;
+    WI_TRY(wi_plan_find_value(plan, "weft_plan_memory", output, true, &value));
+    *memory = wi_plan_memory_of(plan, value, offset);
+    show_memory(plan, value);
+    if (output->op == &wi_op_input) plan->memory.of[value->storage].written = true; /* it may be now */
+    return WEFT_OK;
+}
+
+/* ---- the embedder's memory ---- */
+
+static weft_status check_memory(size_t bytes, cl_mem memory, size_t offset, size_t element) {
+    size_t size = 0;
+    WI_TRY(wi_cl_check(clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof size, &size, NULL), "weft_plan_bind"));
+    if (offset % element != 0 || offset > size || size - offset < bytes)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_plan_bind: %zu bytes at offset %zu do not fit into a buffer of %zu, or the "
+            "offset is not a multiple of %zu",
+            bytes, offset, size, element);
+    return WEFT_OK;
+}
+
+weft_status weft_plan_bind(weft_plan *plan, weft_tensor *input, struct _cl_mem *memory, size_t offset) {
+    if (!plan || !input) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_bind: plan or input is NULL");
+    const wi_value *value;
+    WI_TRY(wi_plan_find_value(plan, "weft_plan_bind", input, false, &value));
+    const size_t bytes = plan->placement.places[value->storage].bytes;
+    wi_place_memory *own = &plan->memory.of[value->storage];
+    if (memory) WI_TRY(check_memory(bytes, memory, offset, weft_dtype_size(input->dtype)));
+    if (memory) WI_CL(clRetainMemObject(memory), "clRetainMemObject");
+    if (own->memory != own->buffer.memory) clReleaseMemObject(own->memory);
+    own->memory = memory ? memory : own->buffer.memory;
+    own->offset = memory ? offset : 0;
+    plan->inputs_known = false;
+    return wi_plan_rebind(plan, value->storage);
+}

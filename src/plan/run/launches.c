@@ -1,0 +1,202 @@
+/* From steps to launches: kernels with all arguments set. */
+#include "plan/run/launches.h"
+#include "base/integers.h"
+#include <math.h>
+#include <stdio.h>
+
+static const wi_request *request_of(const wi_launches *l) {
+    return l->memory->placement->partition->request;
+}
+
+/* ---- launches ---- */
+
+static weft_status new_launch(wi_launches *l, const wi_run *run, wi_binder *b) {
+    const wi_request *request = request_of(l);
+    WI_TRY(wi_grow(
+        request->context->allocator, (void **)&l->launches, &l->capacity, l->count + 1, sizeof *l->launches));
+    wi_plan_launch *launch = &l->launches[l->count++];
+    *launch = (wi_plan_launch){.run = run, .device = request->devices.of[run->step->device]};
+    *b = (wi_binder){.launches = l, .run = run, .launch = launch};
+    launch->bound = l->room;
+    launch->changing = l->room + WI_MAX_ARGUMENTS;
+    return WEFT_OK;
+}
+
+static weft_status keep_arguments(const wi_launches *l, wi_bound_argument **arguments, int count) {
+    wi_bound_argument *const kept = wi_arena_take(request_of(l)->arena, (size_t)count * sizeof *kept);
+    if (!kept) return WEFT_ERROR_MEMORY;
+    for (int i = 0; i < count; i++) kept[i] = (*arguments)[i];
+    *arguments = kept;
+    return WEFT_OK;
+}
+
+/* What one repetition of the step's launches is expected to take. */
+static double seconds_of(const wi_launches *l, const wi_step *step, int64_t repetitions) {
+    const wi_selection *const selection = step->selection;
+    double seconds = l->code->schedule->of[step->index].seconds;
+    for (int i = 0; selection && i < selection->count; i++) {
+        const wi_candidate *const candidate = &selection->candidates[i];
+        if (candidate->implementation == selection->chosen && candidate->variant == selection->variant)
+            seconds = fmax(seconds, candidate->seconds);
+    }
+    return seconds / (double)wi_max64(1, repetitions);
+}
+
+/* kernel NULL: what a plan generates. How long each of several launches of a step takes is not known: all count as the
+ * whole. */
+static void cut(const wi_binder *b, const wi_kernel_launch *kernel, int64_t repetitions) {
+    const wi_plan_launch *const made = b->launch;
+    const double longest = made->device->profile.longest_launch;
+    if (longest > 0.0)
+        wi_launch_cut(&b->launch->launch, seconds_of(b->launches, b->run->step, repetitions), longest,
+            kernel ? kernel->whole : 0);
+}
+
+/* All arguments are set: what was noted of them leaves the room for the next launch. */
+static weft_status end_launch(const wi_binder *b) {
+    wi_plan_launch *const launch = b->launch;
+    launch->argument_count = (int)b->next;
+    WI_TRY(b->status);
+    WI_TRY(keep_arguments(b->launches, &launch->bound, launch->bound_count));
+    return keep_arguments(b->launches, &launch->changing, launch->changing_count);
+}
+
+/* suffix: of one of the piece's kernels. */
+static weft_status make_kernel(wi_launches *l, int piece, const char *suffix, wi_plan_launch *made) {
+    const wi_code *code = l->code;
+    wi_launch *launch = &made->launch;
+    char name[96];
+    snprintf(name, sizeof name, "%s_%s", code->pieces[piece].name, suffix);
+    launch->name = wi_arena_string(request_of(l)->arena, name);
+    if (!launch->name) return WEFT_ERROR_MEMORY;
+    const size_t at = (size_t)made->run->step->device * code->piece_count + (size_t)piece;
+    made->first_use = l->unused[at];
+    l->unused[at] = false;
+    l->new_kernels += made->first_use;
+    return wi_program_kernel(&launch->kernel, l->programs[at], name);
+}
+
+static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kernel_text *kernel,
+    const char *suffix, size_t items, size_t splits) {
+    wi_binder b;
+    WI_TRY(new_launch(l, run, &b));
+    wi_launch *launch = &b.launch->launch;
+    WI_TRY(make_kernel(l, kernel->piece, suffix, b.launch));
+    for (int i = 0; i < kernel->argument_count; i++) wi_bind_described(&b, &kernel->arguments[i]);
+    launch->dimensions = splits > 1 ? 2 : 1;
+    launch->global[0] = items;
+    launch->global[1] = splits;
+    launch->global[2] = 1;
+    launch->local[0] = (size_t)b.launch->device->profile.group;
+    launch->local[1] = launch->local[2] = 1;
+    b.launch->is_fixed = wi_step_is_fixed(l->code->schedule, run->step);
+    cut(&b, NULL, 1);
+    return end_launch(&b);
+}
+
+/* One launch of a template's kernels, which runs so many times in a step. */
+static weft_status launch_kernel(
+    wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel, int64_t repetitions) {
+    wi_binder b;
+    const wi_kernel_text *code = &l->code->of[run->step->index].whole;
+    WI_TRY(new_launch(l, run, &b));
+    wi_launch *launch = &b.launch->launch;
+    WI_TRY(make_kernel(l, code->piece, kernel->suffix, b.launch));
+    for (int i = 0; i < kernel->argument_count; i++) wi_bind_kernel(&b, &kernel->arguments[i]);
+    for (int i = 0; kernel->has_epilogue && i < code->argument_count; i++)
+        wi_bind_described(&b, &code->arguments[i]);
+    launch->dimensions = kernel->dimensions;
+    for (int i = 0; i < 3; i++) {
+        launch->global[i] = kernel->global[i];
+        launch->local[i] = kernel->local[i];
+    }
+    b.launch->iterations = kernel->iterations;
+    b.launch->launches_per_iteration = kernel->launches_per_iteration;
+    cut(&b, kernel, repetitions);
+    return end_launch(&b);
+}
+
+/* Is the first input of a step the memory of its result? */
+static bool is_in_place(const wi_placement *placement, const wi_run *run) {
+    const int values[] = {run->step->sources[0], run->step->members[0]};
+    int roots[2];
+    size_t offsets[2];
+    for (int i = 0; i < 2; i++) {
+        size_t within, beyond;
+        const int place = wi_place_of_value(placement->runs, run, values[i], &within);
+        const wi_value *const value = &placement->partition->values[values[i]];
+        roots[i] = wi_place_root(placement, place, &beyond);
+        offsets[i] = within + beyond + (size_t)value->layout->offset.actual * weft_dtype_size(value->format);
+    }
+    return roots[0] == roots[1] && offsets[0] == offsets[1];
+}
+
+int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run) {
+    const wi_kernel_plan *const kernel = schedule->of[run->step->index].kernel;
+    int count = 0;
+    while (kernel && count < kernel->count && kernel->launches[count]->copies) count++;
+    return count > 0 && is_in_place(placement, run) ? count : 0;
+}
+
+static int64_t repetitions_of(const wi_kernel_plan *kernel, int launch) {
+    for (int i = launch; i >= 0; i--) {
+        const wi_kernel_launch *const first = kernel->launches[i];
+        if (first->iterations > 0) return launch < i + first->launches_per_iteration ? first->iterations : 1;
+    }
+    return 1;
+}
+
+static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
+    const wi_kernel_plan *kernel = l->code->schedule->of[run->step->index].kernel;
+    const wi_step_schedule *own = &l->code->schedule->of[run->step->index];
+    for (int i = wi_launches_left_out(l->code->schedule, l->memory->placement, run); i < kernel->count; i++) {
+        WI_TRY(launch_kernel(l, run, kernel->launches[i], repetitions_of(kernel, i)));
+        l->launches[l->count - 1].is_fixed = i < own->fixed_launches;
+    }
+    return WEFT_OK;
+}
+
+bool wi_has_kernel(const wi_step *step) {
+    return step->kind != WI_STEP_TRANSFER && !wi_step_is_library(step);
+}
+
+/* run.c calls the library, or copies. */
+static weft_status launch_without_kernel(wi_launches *l, const wi_run *run) {
+    wi_binder b;
+    WI_TRY(new_launch(l, run, &b));
+    return end_launch(&b);
+}
+
+static weft_status launch_run(wi_launches *l, const wi_run *run) {
+    const wi_step *step = run->step;
+    const wi_step_code *code = &l->code->of[step->index];
+    const wi_step_schedule *own = &l->code->schedule->of[step->index];
+    if (!wi_has_kernel(step)) return launch_without_kernel(l, run);
+    if (step->kind != WI_STEP_LOOP) return launch_kernels(l, run);
+    if (!wi_is_split(step, own))
+        return launch_loop(l, run, &code->whole, WI_LOOP_SUFFIX, own->items,
+            own->cell_bytes > 0 ? (size_t)own->work[WI_WORK_SPLITS] : 1);
+    /* Where items walk, each has one split; where they are neighbours, splits are a second dimension. */
+    const bool walks = wi_step_device(l->memory->placement->partition, step)->profile.item_walks;
+    const size_t splits = walks ? 1 : (size_t)own->work[WI_WORK_SPLITS];
+    WI_TRY(launch_loop(l, run, &code->partial, WI_PARTIAL_SUFFIX, own->items, splits));
+    return launch_loop(l, run, &code->combine, WI_COMBINE_SUFFIX, own->combine_items, 1);
+}
+
+weft_status wi_plan_launches(const wi_code *code, const wi_plan_memory *memory, wi_launches *launches) {
+    const wi_materialised *runs = memory->placement->runs;
+    *launches = (wi_launches){.code = code, .memory = memory};
+    launches->room =
+        wi_arena_take(request_of(launches)->arena, (size_t)2 * WI_MAX_ARGUMENTS * sizeof *launches->room);
+    if (!launches->room) return WEFT_ERROR_MEMORY;
+    WI_TRY(wi_plan_programs(code, launches));
+    for (size_t i = 0; i < runs->run_count; i++) WI_TRY(launch_run(launches, &runs->runs[i]));
+    return WEFT_OK;
+}
+
+void wi_launches_clear(wi_launches *launches) {
+    for (size_t i = 0; i < launches->count; i++) wi_launch_clear(&launches->launches[i].launch);
+    if (launches->launches) wi_release(request_of(launches)->context->allocator, launches->launches);
+    launches->launches = NULL;
+    launches->count = launches->capacity = 0;
+}
