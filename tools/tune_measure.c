@@ -182,8 +182,7 @@ static weft_status tune_all(tune_run *r, int to) {
 
 int tune_measure(const tune_options *options, double end, int to) {
     weft_context *context = NULL;
-    const weft_context_options how = {
-        TOOL_CONTEXT_OPTIONS_INIT, .device = options->device, .tuning_share = -1};
+    const weft_context_options how = {TOOL_CONTEXT_OPTIONS_INIT, .device = options->device};
     weft_status status = weft_context_create(&context, &how);
     tune_run r = {.context = context, .options = options, .planned = -1, .end = end};
     if (status == WEFT_OK) {

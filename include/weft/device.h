@@ -102,12 +102,6 @@ typedef struct weft_context_options {
      * a GPU that does not answer for two seconds) and no limit on other devices. Negative: no limit. Kernels of class
      * "cpu" are not cut. */
     double longest_launch;
-    /* The fraction of the time, at most 0.5, for measuring other kernels for the products and convolutions of a plan
-     * between its runs, as `weft tune` does. A weft_plan_run that measures waits for all enqueued work first. Running
-     * plans keep their kernels and the bits of their results; what is found is stored in the cache folder, and later
-     * plans use it. A kernel that hangs is abandoned, and ends the tuning; a kernel that crashes ends the program,
-     * while `weft tune` measures in a child process. 0: $WEFT_TUNING_SHARE, otherwise none. Negative: none. */
-    double tuning_share;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

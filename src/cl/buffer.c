@@ -142,13 +142,9 @@ weft_status wi_buffer_create_for_plan(
     return WEFT_OK;
 }
 
-/* What a kernel that hangs may still write to is not used again. */
 void wi_buffer_release(wi_buffer *buffer, wi_device *device) {
     if (!buffer->memory) return;
-    if (device->trial.hangs)
-        wi_buffer_pool_drop(device->buffers, buffer);
-    else
-        wi_buffer_pool_add(device->buffers, buffer);
+    wi_buffer_pool_add(device->buffers, buffer);
     *buffer = (wi_buffer){0};
 }
 

@@ -45,11 +45,6 @@ void wi_buffer_pool_empty(wi_buffer_pool *pool) {
     while (pool->count > 0) drop_oldest(pool);
 }
 
-void wi_buffer_pool_drop(wi_buffer_pool *pool, const wi_buffer *buffer) {
-    pool->waste -= buffer->capacity - buffer->bytes;
-    give_back(pool, buffer->memory, buffer->capacity);
-}
-
 /* What may be unused. */
 static size_t allowance(const wi_buffer_pool *pool) {
     size_t largest = 0;

@@ -41,8 +41,6 @@ bool wi_buffer_pool_take(wi_buffer_pool *pool, wi_buffer *buffer, size_t bytes, 
 void wi_buffer_pool_add(wi_buffer_pool *pool, const wi_buffer *buffer);
 /* Gives all pooled buffers back to the driver. */
 void wi_buffer_pool_empty(wi_buffer_pool *pool);
-/* A buffer that is not pooled is given back. */
-void wi_buffer_pool_drop(wi_buffer_pool *pool, const wi_buffer *buffer);
 /* By how much a plan's buffer of so many bytes may be larger. */
 size_t wi_buffer_pool_allowed_waste(const wi_buffer_pool *pool, const wi_plan_share *plan, size_t bytes);
 

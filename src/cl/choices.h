@@ -11,8 +11,7 @@
  * else of an architecture, else of a vendor, and PLATFORM, DRIVER and VERSION only say where it was measured.
  *
  * Lines after `device` are of it, up to the next. Files are merged by writing one after the other: the last line of a
- * site wins. A device reads the built-in list, then the file that its context names, then "tuning.txt" of the cache folder, in which
- * a section with one bad kernel may be a trial that goes on. Another device's lines are skipped; a file with a line that is none of
+ * site wins. A device reads the built-in list, then the file that its context names, then "tuning.txt" of the cache folder. Another device's lines are skipped; a file with a line that is none of
  * these is damaged: nothing of it is used, which is logged. */
 #ifndef WI_CHOICES_H
 #define WI_CHOICES_H
@@ -47,10 +46,6 @@ void wi_choices_append(wi_device *device, wi_text *text);
 /* Puts the device's lines at the end of a file, which is replaced whole; NULL: of the cache folder. WEFT_ERROR_FORMAT: the
  * file is none of these, and stays what it is. */
 weft_status wi_choices_save(wi_device *device, const char *file);
-/* Says in the cache folder's file alone that the kernel is bad at the site, as long as it is tried: a process that ends
- * meanwhile leaves it so. Without a cache folder nothing is said. */
-weft_status wi_choices_begin_trial(wi_device *device, const char *site, const char *kernel);
-weft_status wi_choices_end_trial(wi_device *device, const char *site, const char *kernel);
 /* The text of the library's list. */
 extern const char wi_built_in_choices[];
 /* Takes what a list of that form says of the device, its architecture and its vendor. */

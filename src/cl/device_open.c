@@ -106,7 +106,6 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     device->caps.sleeps = sleeps(device);
     device->caps.work_units = (cl_uint)options->work_units;
     device->caps.longest_launch = options->longest_launch;
-    device->tuning_share = options->tuning_share;
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_device_values_open(device));

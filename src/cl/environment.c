@@ -61,7 +61,7 @@ static weft_status check_switch(wi_switch which) {
 
 /* ---- numbers ---- */
 
-static const double most_work_units = 4096, most_tuning_share = 0.5;
+static const double most_work_units = 4096;
 
 /* NAN: it is no number. */
 static double number_of(const char *text) {
@@ -87,25 +87,21 @@ static weft_status read_work_units(size_t *units) {
     return WEFT_OK;
 }
 
-/* most: INFINITY for any number. */
-static weft_status read_number(double *number, const char *option, const char *variable, double most) {
-    const char *const text = wi_environment(variable);
-    char limit[32] = "";
-    if (most < (double)INFINITY) snprintf(limit, sizeof limit, " of at most %g", most);
-    if (!isfinite(*number) || *number > most)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: %s is %g; it must be a number%s", option, *number,
-            limit);
-    if (*number != 0.0 || !text) return WEFT_OK;
-    *number = number_of(text);
-    if (*number <= most) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s is '%.64s'; it must be a number%s", variable, text, limit);
+static weft_status read_longest_launch(double *seconds) {
+    const char *const text = wi_environment("WEFT_LONGEST_LAUNCH");
+    if (!isfinite(*seconds))
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "weft_context_create: longest_launch is %g; it must be a number", *seconds);
+    if (*seconds != 0.0 || !text) return WEFT_OK;
+    *seconds = number_of(text);
+    if (isfinite(*seconds)) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_LONGEST_LAUNCH is '%.64s'; it must be a number", text);
 }
 
 weft_status wi_environment_read(weft_context_options *options) {
     for (int i = 0; i < WI_SWITCHES; i++) WI_TRY(check_switch((wi_switch)i));
     WI_TRY(read_work_units(&options->work_units));
-    WI_TRY(read_number(&options->longest_launch, "longest_launch", "WEFT_LONGEST_LAUNCH", (double)INFINITY));
-    WI_TRY(read_number(&options->tuning_share, "tuning_share", "WEFT_TUNING_SHARE", most_tuning_share));
+    WI_TRY(read_longest_launch(&options->longest_launch));
     if (!options->device) options->device = wi_environment("WEFT_DEVICE");
     return WEFT_OK;
 }

@@ -61,13 +61,6 @@ typedef struct wi_device_host {
     void *progress_user;
 } wi_device_host;
 
-/* What is tried beside the work of a program, see trial.h. */
-typedef struct wi_device_trial {
-    cl_command_queue usual; /* NULL: there is no trial */
-    double limit;           /* seconds that waiting takes at most; 0: any time */
-    bool hangs;             /* something did not end; without a trial: the device computes nothing any more */
-} wi_device_trial;
-
 /* Of the operation in progress, see device_progress.h. */
 typedef struct wi_device_progress {
     size_t done, total;
@@ -84,13 +77,11 @@ typedef struct wi_device {
     cl_context cl;
     cl_device_id id;
     cl_command_queue queue; /* in order */
-    wi_device_trial trial;
     wi_device_progress progress;
     struct wi_uploads *uploads; /* the second queue; NULL: there is none */
     struct wi_disk_cache *disk;
     struct wi_device_values *values; /* device_values.h */
     struct wi_choices *choices;      /* of the tuner */
-    double tuning_share;             /* of the time of runs, for measuring kernels; 0: none */
     struct wi_findings *findings;    /* of self-tests; made when one is asked for */
     struct wi_program_cache *programs;
     struct wi_buffer_pool *buffers;

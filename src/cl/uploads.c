@@ -132,13 +132,12 @@ weft_status wi_upload(
 
 /* ---- host memory ---- */
 
-/* What the queue has; the thread's error stays what it was. */
-static bool ends(wi_device *device) {
+/* Until the queue has done what it was given; the thread's error stays what it was. */
+static void sleep_until_idle(const wi_device *device) {
     char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
     (void)wi_wait_for_queue(device, device->uploads->queue);
     wi_error_restore(error);
-    return !device->trial.hangs;
 }
 
 /* Mapping waits for what the queue has. */
@@ -158,7 +157,7 @@ static cl_int create(wi_pinned *pinned, wi_device *device, size_t bytes) {
 void wi_pinned_create(wi_pinned *pinned, wi_device *device, size_t bytes) {
     *pinned = (wi_pinned){0};
     if (!device->uploads || bytes == 0 || bytes > MOST_PINNED || bytes > wi_buffer_largest(device)) return;
-    if (!ends(device)) return; /* ordinary memory serves, and later calls say what is wrong */
+    sleep_until_idle(device);
     const cl_int error = create(pinned, device, bytes);
     if (error != CL_SUCCESS) {
         *pinned = (wi_pinned){0};
@@ -173,7 +172,8 @@ void wi_pinned_release(wi_pinned *pinned, wi_device *device) {
     cl_command_queue const queue = device->uploads->queue;
     if (clEnqueueUnmapMemObject(queue, pinned->memory, pinned->data, 0, NULL, NULL) != CL_SUCCESS)
         (void)clEnqueueUnmapMemObject(queue, pinned->memory, pinned->data, 0, NULL, NULL);
-    if (ends(device)) (void)clFinish(queue);
+    sleep_until_idle(device);
+    (void)clFinish(queue);
     clReleaseMemObject(pinned->memory);
     *pinned = (wi_pinned){0};
 }

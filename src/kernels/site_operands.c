@@ -68,20 +68,8 @@ weft_status wi_site_operands_make(wi_site_operands *operands, wi_device *device,
     return wi_buffer_create(&operands->buffers[2], device, operands->counts[2] * sizeof(float));
 }
 
-void wi_site_operands_rest(wi_site_operands *operands, wi_device *device) {
-    for (int i = 0; i < WI_SITE_ARRAYS; i++) wi_buffer_release(&operands->buffers[i], device);
-}
-
-weft_status wi_site_operands_renew(
-    wi_site_operands *operands, wi_device *device, const wi_kernel_site *site) {
-    float *const expected = operands->expected;
-    const weft_status status = wi_site_operands_make(operands, device, site);
-    operands->expected = expected;
-    return status;
-}
-
 void wi_site_operands_clear(wi_site_operands *operands, wi_device *device) {
-    wi_site_operands_rest(operands, device);
+    for (int i = 0; i < WI_SITE_ARRAYS; i++) wi_buffer_release(&operands->buffers[i], device);
     wi_release(device->host.allocator, operands->expected);
     *operands = (wi_site_operands){0};
 }

@@ -22,9 +22,6 @@ weft_status wi_site_operands_spoil(const wi_site_operands *operands, wi_device *
 weft_status wi_site_operands_take(wi_site_operands *operands, wi_device *device);
 /* *right: numbers, and those that were taken, if some were. */
 weft_status wi_site_operands_check(const wi_site_operands *operands, wi_device *device, bool *right);
-/* Gives the device's memory back; what was taken for right stays, and wi_site_operands_renew makes the rest again. */
-void wi_site_operands_rest(wi_site_operands *operands, wi_device *device);
-weft_status wi_site_operands_renew(wi_site_operands *operands, wi_device *device, const wi_kernel_site *site);
 void wi_site_operands_clear(wi_site_operands *operands, wi_device *device);
 
 #endif

@@ -3,7 +3,6 @@
 #include "base/integers.h"
 #include "base/median.h"
 #include "cl/choices.h"
-#include "cl/trial.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/self_test.h"
@@ -19,7 +18,16 @@ static const double longest_hopeless = 0.05, out_of_reach = 10;
 
 enum { TRIAL_RUNS = 3, ROUNDS = 7 };
 
-typedef wi_site_tuning tuning;
+typedef struct tuning {
+    wi_tuner *tuner;
+    const wi_op *op;
+    wi_kernel_site site;
+    wi_selection selection; /* the built-in choice */
+    wi_site_operands operands;
+    char name[WI_SITE_NAME];
+    const wi_candidate *usual, *best; /* of the selection */
+    double first, seconds;            /* of the usual one and of the best, by their margins */
+} tuning;
 
 bool wi_tuner_passes_over(weft_status status) {
     return status == WEFT_ERROR_DEVICE_MEMORY || status == WEFT_ERROR_MEMORY_LIMIT ||
@@ -57,7 +65,6 @@ static weft_status time_runs(
     const wi_gemm_product *product, const wi_tuner *tuner, double best, double *seconds) {
     double first, one;
     WI_TRY(time_run(product, tuner, &first));
-    wi_trial_believe(tuner->device);
     WI_TRY(time_run(product, tuner, seconds));
     for (int i = 1; i < TRIAL_RUNS && *seconds <= hopeless * best; i++) {
         WI_TRY(time_run(product, tuner, &one));
@@ -157,14 +164,16 @@ static weft_status run_rounds(
     return WEFT_OK;
 }
 
-/* Both in turn: is the other faster by more than noise, in all rounds but one, and by its margin? Both have ended here before. */
+/* Both in turn: is the other faster by more than noise, in all rounds but one, and by its margin? */
 static weft_status confirm(
     tuning *t, const wi_candidate *usual, const wi_candidate *other, double medians[2], bool *faster) {
     wi_device *const device = t->tuner->device;
     wi_gemm_product pair[2] = {{0}, {0}};
+    char kernel[WI_KERNEL_NAME];
     weft_status status;
     int wins;
-    wi_trial_believe(device);
+    wi_kernel_name(kernel, other->implementation, other->variant);
+    say(t->tuner, t->name, kernel);
     WI_TRY_DONE(make_product(&pair[0], t, usual));
     WI_TRY_DONE(make_product(&pair[1], t, other));
     WI_TRY_DONE(run_rounds(pair, t->tuner, medians, &wins));
@@ -172,6 +181,7 @@ static weft_status confirm(
         wins >= ROUNDS - 1 && medians[1] * margin_of(other) < t->tuner->gain * medians[0] * margin_of(usual);
 done:
     for (int i = 0; i < 2; i++) wi_gemm_product_clear(&pair[i], device);
+    say(t->tuner, NULL, NULL);
     return status;
 }
 
@@ -182,7 +192,7 @@ static weft_status keep(tuning *t, const wi_candidate *candidate, double seconds
         &(wi_choice){.site = t->name, .kernel = kernel, .seconds = seconds, .usual = usual});
 }
 
-/* ---- one piece after another ---- */
+/* ---- sites ---- */
 
 static const wi_candidate *chosen_of(const wi_selection *selection) {
     int i = 0;
@@ -192,31 +202,16 @@ static const wi_candidate *chosen_of(const wi_selection *selection) {
     return &selection->candidates[i];
 }
 
-weft_status wi_site_tuning_begin(
-    wi_site_tuning *t, wi_tuner *tuner, const wi_op *op, const wi_kernel_site *site) {
-    *t = (wi_site_tuning){.tuner = tuner, .op = op, .site = *site};
-    wi_site_name(t->name, op, site);
-    WI_TRY(wi_select(&t->selection, tuner->device, op, site));
-    t->usual = t->best = chosen_of(&t->selection);
-    return WEFT_OK;
-}
-
-/* What computes wrong numbers itself has nothing that others could be compared with. */
-static weft_status try_usual(tuning *t) {
-    WI_TRY(try_candidate(t, t->usual, HUGE_VAL, &t->first));
-    t->seconds = t->first;
-    t->ended = t->first == HUGE_VAL;
-    return t->ended ? WEFT_OK : wi_site_operands_take(&t->operands, t->tuner->device);
-}
-
-static weft_status try_next(tuning *t) {
-    const wi_candidate *const candidate = &t->selection.candidates[t->next++];
-    double one;
-    if (candidate == t->usual) return WEFT_OK;
-    WI_TRY(try_candidate(t, candidate, t->seconds, &one));
-    if (one >= t->seconds) return WEFT_OK;
-    t->seconds = one;
-    t->best = candidate;
+static weft_status try_others(tuning *t) {
+    for (int i = 0; i < t->selection.count; i++) {
+        const wi_candidate *const candidate = &t->selection.candidates[i];
+        double one;
+        if (candidate == t->usual) continue;
+        WI_TRY(try_candidate(t, candidate, t->seconds, &one));
+        if (one >= t->seconds) continue;
+        t->seconds = one;
+        t->best = candidate;
+    }
     return WEFT_OK;
 }
 
@@ -224,7 +219,6 @@ static weft_status decide(tuning *t) {
     const double first = t->first / margin_of(t->usual);
     double medians[2] = {first, first};
     bool faster = false;
-    t->ended = true;
     if (t->best != t->usual) WI_TRY(confirm(t, t->usual, t->best, medians, &faster));
     if (!faster && wi_tuner_now(t->tuner) >= t->tuner->deadline) {
         t->tuner->left++;
@@ -235,49 +229,28 @@ static weft_status decide(tuning *t) {
     return keep(t, faster ? t->best : t->usual, medians[faster], medians[0]);
 }
 
-/* Candidates that are not tried take no time, and are passed over. */
-static void pass_over(tuning *t) {
-    for (; t->next < t->selection.count; t->next++) {
-        const wi_candidate *const candidate = &t->selection.candidates[t->next];
-        char kernel[WI_KERNEL_NAME];
-        wi_kernel_name(kernel, candidate->implementation, candidate->variant);
-        if (candidate != t->usual && may_be_tried(t, candidate, kernel)) return;
-    }
-}
-
-weft_status wi_site_tuning_advance(wi_site_tuning *t) {
-    if (!t->operands.buffers[0].memory)
-        WI_TRY(wi_site_operands_renew(&t->operands, t->tuner->device, &t->site));
-    if (!t->begun) {
-        t->begun = true;
-        WI_TRY(try_usual(t));
-        if (!t->ended) pass_over(t);
-        return WEFT_OK;
-    }
-    if (t->next == t->selection.count) return decide(t);
-    WI_TRY(try_next(t));
-    pass_over(t);
-    return WEFT_OK;
-}
-
-void wi_site_tuning_rest(wi_site_tuning *t) {
-    wi_site_operands_rest(&t->operands, t->tuner->device);
-}
-
-void wi_site_tuning_end(wi_site_tuning *t) {
-    wi_site_operands_clear(&t->operands, t->tuner->device);
+/* What computes wrong numbers itself has nothing that others could be compared with. */
+static weft_status tune(tuning *t) {
+    WI_TRY(wi_site_operands_make(&t->operands, t->tuner->device, &t->site));
+    WI_TRY(try_candidate(t, t->usual, HUGE_VAL, &t->first));
+    if (t->first == HUGE_VAL) return WEFT_OK;
+    t->seconds = t->first;
+    WI_TRY(wi_site_operands_take(&t->operands, t->tuner->device));
+    WI_TRY(try_others(t));
+    return decide(t);
 }
 
 weft_status wi_tune_site(wi_tuner *tuner, const wi_op *op, const wi_kernel_site *site) {
-    wi_site_tuning t;
+    tuning t = {.tuner = tuner, .op = op, .site = *site};
     if (wi_tuner_now(tuner) >= tuner->deadline) {
         tuner->left++;
         return WEFT_OK;
     }
-    WI_TRY(wi_site_tuning_begin(&t, tuner, op, site));
-    weft_status status = WEFT_OK;
-    while (status == WEFT_OK && !t.ended) status = wi_site_tuning_advance(&t);
+    wi_site_name(t.name, op, site);
+    WI_TRY(wi_select(&t.selection, tuner->device, op, site));
+    t.usual = t.best = chosen_of(&t.selection);
+    weft_status status = tune(&t);
     if (status == WEFT_OK) status = wi_choices_save(tuner->device, NULL);
-    wi_site_tuning_end(&t);
+    wi_site_operands_clear(&t.operands, tuner->device);
     return status;
 }

@@ -237,7 +237,7 @@ static weft_status read_state(weft_tensor *state, float *value, cl_bool wait) {
     const wi_variable *const variable = state->variable;
     wi_device *const device = wi_context_device(graph->context);
     WI_TRY(wi_graph_block_ready(graph, variable->block));
-    WI_TRY(wait ? wi_wait_for_queue(device, device->queue) : wi_check_computing(device));
+    WI_TRY(wait ? wi_wait_for_queue(device, device->queue) : wi_process_check_driver());
     WI_CL(clEnqueueReadBuffer(device->queue, graph->blocks[variable->block].buffer.memory, wait,
               variable->offset, sizeof *value, value, 0, NULL, NULL),
         "clEnqueueReadBuffer");

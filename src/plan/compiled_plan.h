@@ -5,13 +5,11 @@
  *   run.c            the step loop; queues.c and wait.c: waiting for it
  *   faults.c         what kernels report; overflow.c: what loss scaling does
  *   plan_tensors.c   inputs and outputs; transfer.c: copies between host and device; bind.c: the embedder's memory
- *   background.c     tuning between runs
  *   describe.c       as text and JSON; profile.c, profile_text.c: a run with the device's times */
 #ifndef WI_COMPILED_PLAN_H
 #define WI_COMPILED_PLAN_H
 
 #include "plan/describe/dump.h"
-#include "plan/tune/background.h"
 #include <weft/plan.h>
 
 struct weft_plan {
@@ -36,7 +34,6 @@ struct weft_plan {
     bool compiled;                /* the launches are there */
     bool inputs_known;            /* each input has been written, or is the embedder's memory */
     weft_plan *after;             /* runs behind each run (create.c); NULL: nothing does */
-    wi_background *background;    /* tunes between runs; NULL: nobody asks */
     struct wi_profiler *profiler; /* notes what is enqueued; NULL: nobody asks */
     size_t run_count;
     size_t fixed_launches; /* not among info.launches */
@@ -58,8 +55,6 @@ weft_status wi_plan_compile(weft_plan *plan);
 weft_status wi_plan_begin_run(weft_plan *plan);
 /* Enqueues every launch. */
 weft_status wi_plan_walk(weft_plan *plan);
-/* Fails where a device computes nothing any more: planning would take its kernels for wrong, and copies would never end. */
-weft_status wi_plan_check_devices(const weft_plan *plan);
 /* Waits for all devices, after an error too. */
 weft_status wi_plan_finish_queues(const weft_plan *plan);
 /* The same where an error is reported, whose line stays. */

@@ -2,6 +2,7 @@
 #include "plan/compiled_plan.h"
 
 #include "base/options.h"
+#include "base/process.h"
 #include "graph/attempt.h"
 #include "kernels/forced.h"
 #include "plan/group/conflicts.h"
@@ -16,7 +17,6 @@ static void plan_destroy(weft_plan *plan) {
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
     wi_plan_finish_after_error(plan); /* nothing may run on memory that is given back */
     weft_plan_release(plan->after);
-    wi_background_clear(plan->background, plan);
     wi_launches_clear(&plan->launches);
     wi_plan_memory_clear(&plan->memory);
     wi_code_clear(&plan->code);
@@ -163,7 +163,7 @@ static void tell_of_training(const weft_plan *plan) {
 
 static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     plan->verifies = wi_verify_is_on();
-    WI_TRY(wi_plan_check_devices(plan));
+    WI_TRY(wi_process_check_driver());
     WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
     WI_TRY(wi_forced_check());
     WI_TRY(make_steps(plan));
@@ -176,7 +176,6 @@ static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     WI_TRY(wi_plan_end_pass(plan, WI_PASS_MEMORY));
     WI_TRY(wi_plan_allocate(&plan->placement, options->memory_limit, &plan->memory));
     sum_up(plan);
-    WI_TRY(wi_background_make(&plan->background, plan));
     return options->compile_late ? WEFT_OK : wi_plan_compile(plan);
 }
 

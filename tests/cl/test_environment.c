@@ -90,11 +90,11 @@ static void numbers_are_those_of_c(void **state) {
     (void)state;
     for (size_t i = 0; i < 4 && !comma; i++) comma = setlocale(LC_NUMERIC, commas[i]);
     if (!comma) print_message("no locale with a decimal comma is installed; checked with a point only\n");
-    setenv("WEFT_TUNING_SHARE", "0.25", 1);
+    setenv("WEFT_LONGEST_LAUNCH", "0.25", 1);
     weft_context *const context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT});
-    assert_true(wi_context_device(context)->tuning_share == 0.25);
+    assert_true(wi_context_device(context)->caps.longest_launch == 0.25);
     weft_context_release(context);
-    unsetenv("WEFT_TUNING_SHARE");
+    unsetenv("WEFT_LONGEST_LAUNCH");
     setlocale(LC_NUMERIC, "C");
 }
 
@@ -102,8 +102,8 @@ static void wrong_numbers_are_errors(void **state) {
     static const struct {
         const char *variable, *value, *allowed;
     } wrong[] = {{"WEFT_WORK_UNITS", "2.5", "whole number from 1 to 4096"},
-        {"WEFT_WORK_UNITS", "0", "from 1 to 4096"}, {"WEFT_TUNING_SHARE", "0.6", "number of at most 0.5"},
-        {"WEFT_TUNING_SHARE", "0,25", "number of at most 0.5"}, {"WEFT_LONGEST_LAUNCH", "inf", "a number"}};
+        {"WEFT_WORK_UNITS", "0", "from 1 to 4096"}, {"WEFT_LONGEST_LAUNCH", "0,25", "a number"},
+        {"WEFT_LONGEST_LAUNCH", "inf", "a number"}};
     weft_context *context = NULL;
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -114,11 +114,6 @@ static void links_lead_to_named_files_only(void **state) {
     context = open_context(*state, NULL, &log);
     assert_null(wi_choices_find(wi_context_device(context), site_a));
     assert_non_null(strstr(log.text, "tuning.txt' is a symbolic link; the file is not used"));
-    assert_ok(wi_choices_begin_trial(wi_context_device(context), site_b, slow));
-    assert_null(strstr(read_text(target), site_b));
-    assert_is_file(own, 0600);
-    assert_int_equal(remove(own), 0);
-    assert_int_equal(symlink(target, own), 0);
     assert_ok(wi_choices_set(wi_context_device(context),
         &(wi_choice){.site = site_b, .kernel = fast, .seconds = 0.25, .usual = 0.5}));
     assert_ok(wi_choices_save(wi_context_device(context), NULL));
@@ -192,80 +187,6 @@ static void other_sections_are_passed_over_and_kept(void **state) {
     for (const char *at = old; (at = strstr(at, "device\t")) != NULL; at++) sections++;
     assert_int_equal(sections, 6);
     assert_null(strstr(old, slow));
-    weft_context_release(context);
-}
-
-/* As a process that starts meanwhile reads it, and one that starts later. */
-static void expect_trial(const char *folder, bool is_tried) {
-    scratch_log log = {0};
-    weft_context *const context = open_context(folder, NULL, &log);
-    const char *const fault = wi_choices_fault(wi_context_device(context), site_b, fast);
-    assert_int_equal(fault != NULL, is_tried);
-    if (fault) assert_string_equal(fault, "the process ended while it was tried");
-    assert_int_equal(log.warnings, 0);
-    weft_context_release(context);
-}
-
-/* The file says that a kernel is being tried, and then has the text that it had before; the device's list knows nothing of it. */
-static void trials_are_said_while_they_last(void **state) {
-    char own[4096], before[65536];
-    scratch_log log = {0};
-    weft_context *const context = open_context(*state, NULL, &log);
-    wi_device *const device = wi_context_device(context);
-    snprintf(own, sizeof own, "%s", scratch_path(*state, "tuning.txt"));
-    for (int there = 0; there < 2; there++) { /* without a file, and with one */
-        if (there) set_both(device);
-        if (there) assert_ok(wi_choices_save(device, NULL));
-        snprintf(before, sizeof before, "%s", there ? read_text(own) : "weft tuning 1\n");
-        assert_ok(wi_choices_begin_trial(device, site_b, fast));
-        expect_trial(*state, true);
-        assert_null(wi_choices_fault(device, site_b, fast));
-        assert_ok(wi_choices_end_trial(device, site_b, fast));
-        assert_string_equal(read_text(own), before);
-        assert_ok(wi_choices_end_trial(device, site_b, fast)); /* it is gone */
-        assert_string_equal(read_text(own), before);
-        expect_trial(*state, false);
-    }
-    weft_context_release(context);
-}
-
-/* Another process writes the file meanwhile; it has read it before the trial, or in it. */
-static void check_other(const char *folder, bool sees_trial) {
-    scratch_log log = {0};
-    weft_context *const context = open_context(folder, NULL, &log), *const other =
-                                                                        open_context(folder, NULL, &log);
-    if (!sees_trial) set_both(wi_context_device(other));
-    assert_ok(wi_choices_begin_trial(wi_context_device(context), site_b, fast));
-    if (sees_trial) set_both(wi_context_device(other));
-    assert_ok(wi_choices_begin_trial(wi_context_device(other), site_b, slow));
-    assert_ok(wi_choices_end_trial(wi_context_device(other), site_b, slow));
-    assert_ok(wi_choices_save(wi_context_device(other), NULL));
-    weft_context_release(other);
-    assert_ok(wi_choices_end_trial(wi_context_device(context), site_b, fast));
-    weft_context_release(context);
-    weft_context *const later = open_context(folder, NULL, &log);
-    expect_both(wi_context_device(later));
-    assert_int_equal(log.warnings, 0);
-    weft_context_release(later);
-    expect_trial(folder, sees_trial);
-}
-
-static void trials_leave_what_others_wrote(void **state) {
-    check_other(*state, false);
-}
-
-/* It took the trial for the end of a process, and says so in front of its own choices. */
-static void trials_leave_what_others_took_from_them(void **state) {
-    check_other(*state, true);
-}
-
-static void trials_need_no_folder(void **state) {
-    scratch_log log = {0};
-    weft_context *const context = open_context("", NULL, &log);
-    (void)state;
-    assert_ok(wi_choices_begin_trial(wi_context_device(context), site_b, fast));
-    assert_ok(wi_choices_end_trial(wi_context_device(context), site_b, fast));
-    assert_int_equal(log.warnings, 0);
     weft_context_release(context);
 }
 
@@ -418,10 +339,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(links_lead_to_named_files_only, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(the_own_file_comes_first, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(other_sections_are_passed_over_and_kept, scratch_setup, restore),
-        cmocka_unit_test_setup_teardown(trials_are_said_while_they_last, scratch_setup, restore),
-        cmocka_unit_test_setup_teardown(trials_leave_what_others_wrote, scratch_setup, restore),
-        cmocka_unit_test_setup_teardown(trials_leave_what_others_took_from_them, scratch_setup, restore),
-        cmocka_unit_test(trials_need_no_folder),
         cmocka_unit_test_setup_teardown(damaged_files_are_ignored, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(files_that_cannot_be_read_are_ignored, scratch_setup, restore),
         cmocka_unit_test_setup_teardown(

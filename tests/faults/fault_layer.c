@@ -30,7 +30,6 @@ static struct {
     atomic_bool later, hit;
     atomic_int pending; /* what the next call that waits returns */
     _Atomic(cl_program) unbuilt;
-    _Atomic(cl_event) hung;              /* what a command waits for that hangs */
     _Atomic(cl_event) ended[MOST_ENDED]; /* events of commands that were dropped; the latest */
     atomic_uint ended_count;
     atomic_long calls[COUNT], live[KINDS];
@@ -59,13 +58,6 @@ EXPORT void fault_layer_arm(size_t function, long nth, cl_int error, bool later)
 
 EXPORT bool fault_layer_hit(void) {
     return atomic_load(&layer.hit);
-}
-
-EXPORT void fault_layer_end_hung(void) {
-    cl_event const hung = atomic_exchange(&layer.hung, NULL);
-    if (!hung) return;
-    layer.next.clSetUserEventStatus(hung, CL_COMPLETE);
-    layer.next.clReleaseEvent(hung);
 }
 
 EXPORT long fault_layer_calls(size_t function) {
@@ -99,8 +91,6 @@ EXPORT bool fault_layer_present(void) {
 static cl_int due(size_t function) {
     atomic_fetch_add(&layer.calls[function], 1);
     if (atomic_load(&layer.function) != function) return CL_SUCCESS;
-    if (atomic_load(&layer.hit) && atomic_load(&layer.later) && atomic_load(&layer.error) == FAULT_HANGS)
-        return FAULT_HANGS;
     if (atomic_load(&layer.remaining) <= 0) return CL_SUCCESS;
     if (atomic_fetch_sub(&layer.remaining, 1) != 1) return CL_SUCCESS;
     atomic_store(&layer.hit, true);
@@ -279,13 +269,6 @@ static cl_event user_event(cl_command_queue queue) {
     return layer.next.clCreateUserEvent(context, &code);
 }
 
-/* Before the command stands one that waits for an event without end. Once that has ended, the command runs, as what is behind it may need. */
-static cl_int hold(cl_command_queue queue) {
-    if (!atomic_load(&layer.hung)) atomic_store(&layer.hung, user_event(queue));
-    cl_event const end = atomic_load(&layer.hung);
-    return layer.next.clEnqueueMarkerWithWaitList(queue, 1, &end, NULL);
-}
-
 /* An event that has ended with the error. */
 static cl_event ended_event(cl_command_queue queue, cl_int error) {
     cl_event const event = user_event(queue);
@@ -315,7 +298,6 @@ static cl_int finish(cl_int result, bool blocking, const cl_event *event) {
 #define COMMANDS(name, blocking, parameters, arguments)                                                      \
     static cl_int CL_API_CALL own_##name parameters {                                                        \
         cl_int error = due(AT_##name);                                                                       \
-        if (error == FAULT_HANGS) error = hold(queue);                                                       \
         if (error) return drop(queue, blocking, error, event);                                               \
         if (waits_for_ended(count, waits))                                                                   \
             return drop(queue, blocking, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, event);               \

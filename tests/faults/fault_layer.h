@@ -3,7 +3,7 @@
  *
  * A program that links the library controls the same copy that the loader opens. Without one, the environment does:
  * FAULT_OPENCL="clEnqueueNDRangeKernel 3 -5" lets the third call fail with CL_OUT_OF_RESOURCES. An error above 0, which
- * OpenCL has not, ends the process; FAULT_HANGS is of a command that does not end, and keeps all that follows it in its queue. */
+ * OpenCL has not, ends the process. */
 #ifndef FAULT_LAYER_H
 #define FAULT_LAYER_H
 
@@ -21,10 +21,7 @@ size_t fault_layer_functions(const fault_function **functions);
 /* The nth call of the function from now on returns the error; 0: none does. later: the call returns CL_SUCCESS, its command
  * is dropped, its event (if one was asked for) has the error, and so has the next call that waits for the queue. */
 void fault_layer_arm(size_t function, long nth, cl_int error, bool later);
-#define FAULT_HANGS (-100000)
 bool fault_layer_hit(void);
-/* Ends what hangs. With `later`, all calls after the nth one hang, too. */
-void fault_layer_end_hung(void);
 /* The calls of a function since the layer was armed. */
 long fault_layer_calls(size_t function);
 /* Objects that are created and not released, of all kinds; NULL or a text of which kinds. */

@@ -68,7 +68,9 @@ static void tuned_choices_serve_the_next_context(void **state) {
     wi_choices_use(tuner.device, false);
     assert_ok(wi_tune_site(&tuner, &wi_op_matmul, &site));
     assert_true(tuner.sites == 1 && tuner.tried > 1 && tuner.changed <= 1);
-    assert_true(counts.begun == tuner.tried && counts.ended == counts.begun);
+    assert_in_range(
+        counts.begun, tuner.tried, tuner.tried + 1); /* the best one once more, in turn with the usual one */
+    assert_int_equal(counts.ended, counts.begun);
     weft_context_release(context);
     context = scratch_context(*state, &log);
     site = site_of(context);
@@ -129,11 +131,14 @@ static void hopeless_kernels_are_not_run(void **state) {
 
 /* Times as a busy machine gives them: each candidate takes what its name says, up to 1.3 times as much as the built-in choice, which no other
  * is faster than; a measurement is off by up to a fifth, and one in five takes thrice the time. */
+enum { MOST_TRIED = 64 };
 static struct {
     test_random random;
     double now, seconds[2]; /* of what runs next, and of what runs in turn with it */
     int looks;
     bool measures;
+    char tried[MOST_TRIED][WI_KERNEL_NAME];
+    int tried_count;
 } noise;
 
 static double true_time(const char *kernel, const char *usual) {
@@ -156,37 +161,32 @@ static void measure_begins(double first, double second) {
     noise.measures = true;
 }
 
+/* A kernel that is tried for the second time is compared with the built-in choice, in turn. */
 static void time_the_tried(void *user, const char *site, const char *kernel) {
     (void)site;
     noise.measures = false;
-    if (kernel) measure_begins(true_time(kernel, user), true_time(kernel, user));
-}
-
-static const char *name_of(const wi_candidate *candidate, char kernel[WI_KERNEL_NAME]) {
-    wi_kernel_name(kernel, candidate->implementation, candidate->variant);
-    return kernel;
+    if (!kernel) return;
+    if (!*(char *)user) snprintf(user, WI_KERNEL_NAME, "%s", kernel); /* the built-in choice is the first */
+    const double own = true_time(kernel, user);
+    bool again = false;
+    for (int i = 0; i < noise.tried_count; i++) again = again || strcmp(noise.tried[i], kernel) == 0;
+    measure_begins(again ? 1.0 : own, own);
+    if (!again && noise.tried_count < MOST_TRIED)
+        snprintf(noise.tried[noise.tried_count++], WI_KERNEL_NAME, "%s", kernel);
 }
 
 /* Returns what the kernel that is chosen takes, of the built-in choice's time. */
 static double tune_in_noise(wi_device *device, const wi_kernel_site *site) {
-    char usual[WI_KERNEL_NAME], best[WI_KERNEL_NAME], name[WI_SITE_NAME];
-    wi_site_tuning t;
+    char usual[WI_KERNEL_NAME] = "", name[WI_SITE_NAME];
     wi_tuner tuner = {.device = device,
         .clock = noisy_clock,
         .deadline = HUGE_VAL,
         .gain = WI_TUNER_GAIN,
         .trying = time_the_tried,
         .user = usual};
+    noise.tried_count = 0;
     wi_choices_use(device, false);
-    assert_ok(wi_site_tuning_begin(&t, &tuner, &wi_op_matmul, site));
-    name_of(t.usual, usual);
-    while (!t.ended) {
-        noise.measures = false;
-        if (t.begun && t.next == t.selection.count)
-            measure_begins(1.0, true_time(name_of(t.best, best), usual)); /* in turn */
-        assert_ok(wi_site_tuning_advance(&t));
-    }
-    wi_site_tuning_end(&t);
+    assert_ok(wi_tune_site(&tuner, &wi_op_matmul, site));
     wi_choices_use(device, true);
     wi_site_name(name, &wi_op_matmul, site);
     return true_time(wi_choices_find(device, name)->kernel, usual);

@@ -3,7 +3,7 @@
 /* test once */
 #include "support/fixture.h"
 
-#include "support/hangs.h"
+#include "support/lost_launches.h"
 #include "support/small_net.h"
 #include <string.h>
 
@@ -28,7 +28,7 @@ static void a_run_is_flushed(void **state) {
     small_net_fill(x, BATCH * SMALL_NET_IN, 1);
     assert_weft_ok(weft_plan_write(plan, n.x, x, sizeof x));
     for (int run = 0; run < RUNS; run++) {
-        hangs_arm(0, false); /* counts from now on */
+        lost_launches_lose(0); /* counts from now on */
         assert_weft_ok(weft_plan_run(plan));
         assert_true(fault_layer_calls(flush) > 0);
     }
@@ -39,6 +39,6 @@ static void a_run_is_flushed(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_run_is_flushed)};
     (void)argc;
-    hangs_open(argv);
+    lost_launches_open(argv);
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

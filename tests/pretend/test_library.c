@@ -196,7 +196,7 @@ static void note(void *user, const char *site, const char *kernel) {
     if (kernel && strcmp(kernel, library_name) == 0) ++*(int *)user;
 }
 
-/* Tunes the plan's product; the library is tried once. */
+/* Tunes the plan's product; the library is tried, and once more in turn with the kernel, if it is the fastest. */
 static void tune(const product *p) {
     wi_device *const device = wi_context_device(p->context);
     int tried = 0;
@@ -210,7 +210,7 @@ static void tune(const product *p) {
     assert_ok(wi_plan_tune(p->plan, &tuner));
     wi_choices_use(device, true);
     assert_int_equal(tuner.sites, 1);
-    assert_int_equal(tried, 1);
+    assert_in_range(tried, 1, 2);
     assert_true(library.calls > 0);
 }
 

@@ -33,12 +33,6 @@ weft_status wi_plan_finish_queues(const weft_plan *plan) {
     return status;
 }
 
-weft_status wi_plan_check_devices(const weft_plan *plan) {
-    for (int d = 0; d < plan->request.devices.count; d++)
-        WI_TRY(wi_check_computing(plan->request.devices.of[d]));
-    return WEFT_OK;
-}
-
 void wi_plan_finish_after_error(const weft_plan *plan) {
     char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);

@@ -1,4 +1,5 @@
 /* The step loop: a walk over prepared launches. Nothing is allocated, hashed or printed here. */
+#include "base/process.h"
 #include "cl/device_copy.h"
 #include "cl/device_progress.h"
 #include "cl/driver.h"
@@ -142,7 +143,7 @@ static weft_status check_inputs(weft_plan *plan) {
 weft_status wi_plan_begin_run(weft_plan *plan) {
     weft_graph *graph = plan->request.graph;
     const wi_partition *p = &plan->partition;
-    WI_TRY(wi_plan_check_devices(plan));
+    WI_TRY(wi_process_check_driver());
     WI_TRY(wi_plan_compile(plan));
     if (p->trains && graph->swapped)
         WI_FAIL(WEFT_ERROR_STATE, "weft_plan_run: the parameters hold their average; call weft_average_swap "
@@ -212,12 +213,8 @@ weft_status wi_plan_walk(weft_plan *plan) {
     return plan->after ? weft_plan_run(plan->after) : WEFT_OK;
 }
 
-/* They compile, and fetch binaries. */
-enum { COLD_RUNS = 2 };
-
 weft_status weft_plan_run(weft_plan *plan) {
     if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_run: plan is NULL");
     WI_TRY(wi_plan_begin_run(plan));
-    if (plan->background && plan->run_count > COLD_RUNS) WI_TRY(wi_background_run(plan->background, plan));
     return wi_plan_walk(plan);
 }

@@ -1,4 +1,5 @@
 /* Copies between host and device, and from plan to plan. */
+#include "base/process.h"
 #include "cl/device_copy.h"
 #include "cl/driver.h"
 #include "cl/uploads.h"
@@ -65,7 +66,7 @@ static weft_status write_input(
     const char *from = data;
     size_t own;
     WI_TRY(wi_plan_check_host(plan, "weft_plan_write", input, false, data, bytes));
-    WI_TRY(wi_plan_check_devices(plan));
+    WI_TRY(wi_process_check_driver());
     for (size_t i = 0; wi_plan_find_part(plan, input, false, i, &value, &own); i++, from += own)
         if (value) WI_TRY(write_part(plan, value, from, own, wait));
     return WEFT_OK;
@@ -94,7 +95,7 @@ static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data,
     char *to = data;
     size_t own;
     WI_TRY(wi_plan_check_host(plan, "weft_plan_read", output, true, data, bytes));
-    WI_TRY(wi_plan_check_devices(plan));
+    WI_TRY(wi_process_check_driver());
     for (size_t i = 0; wi_plan_find_part(plan, output, true, i, &value, &own); i++, to += own)
         WI_TRY(read_part(plan, value, to, own, wait));
     return WEFT_OK;

@@ -1,19 +1,11 @@
-/* See tuned_training.h. */
+/* See small_training.h. */
 #include "support/fixture.h"
 
-#include "plan/compiled_plan.h"
-#include "support/tuned_training.h"
+#include "support/small_training.h"
 
 enum { BATCH = 24, WIDTH = 40 };
 
-const double tuned_look = 0.0625;
-static double time_now;
-
-double tuned_clock(void) {
-    return time_now += tuned_look;
-}
-
-weft_plan *tuned_training_plan(const tuned_training *t) {
+weft_plan *small_training_plan(const small_training *t) {
     static float x[BATCH * WIDTH];
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
     weft_plan *plan = NULL;
@@ -23,28 +15,26 @@ weft_plan *tuned_training_plan(const tuned_training *t) {
     return plan;
 }
 
-tuned_training tuned_training_begin(weft_context_options options) {
+small_training small_training_begin(weft_context_options options) {
     options.seed = 2;
-    tuned_training t = {.context = test_context_open(options)};
+    small_training t = {.context = test_context_open(options)};
     const weft_optimizer sgd = weft_sgd(0.01f);
     assert_weft_ok(weft_graph_create(&t.graph, t.context));
     t.x = weft_input(t.graph, "x", WEFT_F32, WIDTH);
     t.outputs[0] = weft_mean(weft_square(weft_linear(t.x, WIDTH)));
     assert_weft_ok(weft_minimize(t.outputs[0], &sgd, t.outputs + 1, WEFT_MAX_UPDATES, &t.count));
-    t.plan = tuned_training_plan(&t);
-    if (t.plan->background) t.plan->background->clock = tuned_clock;
+    t.plan = small_training_plan(&t);
     return t;
 }
 
-void tuned_training_run(tuned_training *t, int steps, float *losses) {
+void small_training_run(small_training *t, int steps, float *losses) {
     for (int i = 0; i < steps; i++) {
-        time_now += 1.0;
         assert_weft_ok(weft_plan_run(t->plan));
         assert_weft_ok(weft_plan_read(t->plan, t->outputs[0], &losses[i], sizeof *losses));
     }
 }
 
-void tuned_training_end(tuned_training *t) {
+void small_training_end(small_training *t) {
     weft_plan_release(t->plan);
     weft_graph_release(t->graph);
     weft_context_release(t->context);

@@ -1,14 +1,14 @@
-/* See hangs.h. */
+/* See lost_launches.h. */
 #include "support/fixture.h"
 
-#include "support/hangs.h"
+#include "support/lost_launches.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static size_t launches; /* clEnqueueNDRangeKernel among the functions of the layer */
 
-void hangs_open(char **argv) {
+void lost_launches_open(char **argv) {
     const fault_function *functions;
     const size_t count = fault_layer_functions(&functions);
     if (!getenv("OPENCL_LAYERS")) {
@@ -18,17 +18,12 @@ void hangs_open(char **argv) {
     while (launches < count && strcmp(functions[launches].name, "clEnqueueNDRangeKernel") != 0) launches++;
 }
 
-void hangs_arm(long nth, bool all) {
-    fault_layer_arm(launches, nth, nth > 0 ? FAULT_HANGS : CL_SUCCESS, all);
-}
-
-void hangs_lose(long nth) {
+void lost_launches_lose(long nth) {
     fault_layer_arm(launches, nth, CL_OUT_OF_RESOURCES, true);
 }
 
-void hangs_assert_nothing_left(void) {
+void lost_launches_assert_nothing_left(void) {
     char left[256];
     fault_layer_describe_live(left, sizeof left);
     if (fault_layer_live() != 0) fail_msg("left behind: %s", left);
-    fault_layer_end_hung();
 }
