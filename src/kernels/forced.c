@@ -1,5 +1,6 @@
 /* What the environment forces (contract in forced.h). */
 #include "kernels/forced.h"
+#include "kernels/registry.h"
 #include "kernels/site_name.h"
 #include "ops/attention/attention.h"
 #include "ops/convolution/conv.h"

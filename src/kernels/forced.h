@@ -3,7 +3,7 @@
 #ifndef WI_FORCED_H
 #define WI_FORCED_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 /* WEFT_ERROR_ARGUMENT for a variable whose name no implementation of its ops has, with the names that there are. */
 weft_status wi_forced_check(void);

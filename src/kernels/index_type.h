@@ -6,7 +6,7 @@
 #ifndef WI_INDEX_TYPE_H
 #define WI_INDEX_TYPE_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 /* most: the greatest number that the kernel's items and elements are counted to. */
 void wi_kernel_index_type(wi_kernel_plan *plan, const wi_kernel_site *site, double most);

@@ -7,7 +7,7 @@
 #ifndef WI_KERNEL_OP_CASE_H
 #define WI_KERNEL_OP_CASE_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 typedef struct wi_kernel_op_case {
     wi_kernel_site site;

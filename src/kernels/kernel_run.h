@@ -4,7 +4,7 @@
 #define WI_KERNEL_RUN_H
 
 #include "cl/buffer.h"
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 typedef struct wi_kernel_operands {
     wi_buffer inputs[WI_KERNEL_INPUTS], result;

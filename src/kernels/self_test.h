@@ -11,7 +11,7 @@
 #ifndef WI_SELF_TEST_H
 #define WI_SELF_TEST_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 enum { WI_SELF_TEST_NAME = 160 };
 

@@ -2,7 +2,7 @@
 #ifndef WI_SITE_NAME_H
 #define WI_SITE_NAME_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 enum { WI_SITE_NAME = 512, WI_KERNEL_NAME = 64 };
 

@@ -2,6 +2,7 @@
 #include "kernels/site_operands.h"
 #include "kernels/contraction_case.h"
 #include "kernels/convolution/conv_weight.h"
+#include "kernels/product/gemm_shared.h"
 #include <math.h>
 
 /* ---- sizes ---- */

@@ -3,7 +3,7 @@
 #define WI_SITE_OPERANDS_H
 
 #include "cl/buffer.h"
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 enum { WI_SITE_ARRAYS = 3, WI_SITE_WINDOWS = 16, WI_SITE_WINDOW = 1024 };
 

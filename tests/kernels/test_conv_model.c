@@ -5,6 +5,7 @@
 #include "graph/dtype.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/product/gemm_product.h"
+#include "kernels/registry.h"
 #include "support/checks.h"
 #include "support/engine_numbers.h"
 #include "support/fixture.h"

@@ -7,6 +7,7 @@
 #include "kernels/contraction_case.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/product/gemm_product.h"
+#include "kernels/registry.h"
 #include "ops/op_table.h"
 #include "support/checks.h"
 #include "support/engine_numbers.h"

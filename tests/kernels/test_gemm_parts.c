@@ -6,6 +6,7 @@
 #include "kernels/product/gemm.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_product.h"
+#include "kernels/registry.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"
 #include "support/checks.h"

@@ -2,6 +2,7 @@
 #include "support/engine_product.h"
 #include "graph/dtype.h"
 #include "kernels/product/gemm_product.h"
+#include "kernels/product/gemm_shared.h"
 #include "support/checks.h"
 #include "support/engine_numbers.h"
 #include "support/fixture.h"

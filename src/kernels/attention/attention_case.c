@@ -2,7 +2,7 @@
  * the site's. Masks in memory, and strides, are arguments of the same code. */
 #include "base/integers.h"
 #include "base/philox.h"
-#include "kernels/attention/attention_kernels.h"
+#include "kernels/attention/attention_arguments.h"
 #include "kernels/kernel_op_case.h"
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * units, or by a matrix engine. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
-#include "kernels/attention/attention_kernels.h"
+#include "kernels/attention/attention_arguments.h"
 #include "kernels/cost.h"
 
 /* QUERIES of a block, one a lane; ROWS of a tile of registers, or of the engine; SUMMED: elements that an item adds up over

@@ -1,5 +1,5 @@
 /* Attention of few queries to many keys, which is read at the speed of memory: attention_few_cpu.cl. */
-#include "kernels/attention/attention_kernels.h"
+#include "kernels/attention/attention_arguments.h"
 #include "kernels/cost.h"
 
 /* A query of its own reads all keys: above so many a block of queries is read once for all of them. */

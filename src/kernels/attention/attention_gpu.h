@@ -3,7 +3,7 @@
 #ifndef WI_ATTENTION_GPU_H
 #define WI_ATTENTION_GPU_H
 
-#include "kernels/attention/attention_kernels.h"
+#include "kernels/attention/attention_arguments.h"
 
 /* A work-group: its items, the rows (queries or keys) of its block, and how many of the others come at a time. For estimates:
  * numbers that are multiplied for each score and each of its two products, and the share of f32's peak that they reach. */

@@ -1,6 +1,6 @@
 /* Attention and its gradient, the portable ones: they accept everything and need nothing of the device. See attention_naive.cl. */
 #include "base/integers.h"
-#include "kernels/attention/attention_kernels.h"
+#include "kernels/attention/attention_arguments.h"
 #include "kernels/cost.h"
 
 /* Nothing is read from memory once for several multiplications: a hundredth of the peak is what they reach. */

@@ -4,17 +4,6 @@
 #include "kernels/product/gemm_shared.h"
 #include <string.h>
 
-extern const wi_implementation wi_conv_depthwise_cpu, wi_conv_depthwise_gpu, wi_conv_depthwise_gpu_each,
-    wi_conv_winograd_cpu, wi_conv_winograd_row_cpu, wi_conv_winograd_gpu, wi_conv_pointwise_cpu,
-    wi_conv_cpu_amx_rows, wi_conv_cpu_amx, wi_conv_mma, wi_conv_wmma, wi_conv_wmma12, wi_conv_mfma,
-    wi_conv_xmx8, wi_conv_xmx16, wi_conv_cpu, wi_conv_gpu, wi_conv_split_gpu, wi_conv_naive;
-
-const wi_implementation *const wi_convolution_family[] = {&wi_conv_depthwise_cpu, &wi_conv_depthwise_gpu,
-    &wi_conv_depthwise_gpu_each, &wi_conv_winograd_cpu, &wi_conv_winograd_row_cpu, &wi_conv_winograd_gpu,
-    &wi_conv_pointwise_cpu, &wi_conv_cpu_amx_rows, &wi_conv_cpu_amx, &wi_conv_mma, &wi_conv_wmma,
-    &wi_conv_wmma12, &wi_conv_mfma, &wi_conv_xmx8, &wi_conv_xmx16, &wi_conv_cpu, &wi_conv_gpu,
-    &wi_conv_split_gpu, &wi_conv_naive, NULL};
-
 bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, const wi_extent *read,
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
     const wi_extent *made) {

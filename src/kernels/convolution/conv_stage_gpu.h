@@ -3,7 +3,7 @@
 #ifndef WI_CONV_STAGE_GPU_H
 #define WI_CONV_STAGE_GPU_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 /* An image as kernels read it: its own memory, or a copy in scratch memory. */
 typedef struct wi_conv_quads {

@@ -1,17 +1,6 @@
 /* The weight's gradient of a convolution: the family (contract in conv_weight.h). */
 #include "kernels/convolution/conv_weight.h"
 
-extern const wi_implementation wi_conv_weight_depthwise_cpu, wi_conv_weight_depthwise_gpu,
-    wi_conv_weight_winograd_cpu, wi_conv_weight_pointwise_cpu, wi_conv_weight_cpu_amx, wi_conv_weight_mma,
-    wi_conv_weight_wmma, wi_conv_weight_wmma12, wi_conv_weight_mfma, wi_conv_weight_xmx8,
-    wi_conv_weight_xmx16, wi_conv_weight_cpu, wi_conv_weight_gpu, wi_conv_weight_naive;
-
-const wi_implementation *const wi_convolution_weight_family[] = {&wi_conv_weight_depthwise_cpu,
-    &wi_conv_weight_depthwise_gpu, &wi_conv_weight_winograd_cpu, &wi_conv_weight_pointwise_cpu,
-    &wi_conv_weight_cpu_amx, &wi_conv_weight_mma, &wi_conv_weight_wmma, &wi_conv_weight_wmma12,
-    &wi_conv_weight_mfma, &wi_conv_weight_xmx8, &wi_conv_weight_xmx16, &wi_conv_weight_cpu,
-    &wi_conv_weight_gpu, &wi_conv_weight_naive, NULL};
-
 wi_conv wi_conv_weight_of(const wi_kernel_site *site) {
     return wi_conv_of(&site->node->attributes->conv, &site->inputs[0], &site->inputs[1], &site->node->shape);
 }

@@ -2,7 +2,7 @@
 #ifndef WI_CONV_WEIGHT_H
 #define WI_CONV_WEIGHT_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 #include "ops/convolution/conv.h"
 
 /* The convolution whose weight's gradient the node at this site is. */

@@ -2,7 +2,7 @@
 #ifndef WI_CONV_WINOGRAD_H
 #define WI_CONV_WINOGRAD_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 /* Products between the transforms have tiles of ROWS x COLUMNS, why is said in gemm_cpu.c; STEP: results along an axis
  * of a tile of the image. */

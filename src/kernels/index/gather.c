@@ -1,5 +1,5 @@
 /* Elements and rows picked by index: gather.cl. */
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 #include "kernels/index_type.h"
 #include "kernels/work_split.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Rows replaced by index: index_copy.cl. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 #include "kernels/index_type.h"
 #include "kernels/work_split.h"
 #include <math.h>

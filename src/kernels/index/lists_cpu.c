@@ -1,6 +1,6 @@
 /* Rows added up by index along lists of what falls into each: lists_cpu.cl. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 #include <stdio.h>
 
 /* Rows of fewer elements are not worth a list. */

@@ -1,6 +1,6 @@
 /* Elements added up by index along any axis, without lists or an order: scatter.cl. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 #include "kernels/index_type.h"
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* The segments of equal numbers of an index: segment_lists.cl. One item, or one group, does it all. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 
 static void add_arguments(const wi_kernel_site *site, wi_kernel_launch *launch) {
     wi_kernel_faults(launch);

@@ -1,6 +1,6 @@
 /* Rows added up by segments, with an epilogue: segment_sum.cl. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 #include "kernels/work_split.h"
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {

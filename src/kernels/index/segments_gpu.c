@@ -1,7 +1,7 @@
 /* Rows added up by a sorted index: segments_gpu.cl. A node whose index is not sorted is rewritten into one that
  * has the index's order as its third input, an ordinary node: equal indices share it. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 
 enum { SOURCE, INDEX, ORDER, SORTED };
 

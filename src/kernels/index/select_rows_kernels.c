@@ -1,6 +1,6 @@
 /* The rows that a mask chooses: select_rows.cl. One group does it all. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 
 /* Work-items of the group, where neighbouring ones share the mask. */
 enum { ITEMS = 256 };

@@ -5,7 +5,7 @@
 #define WI_ENGINE_GPU_H
 
 #include "cl/matrix_engine.h"
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 /* Sub-groups of a work-group down and across its tile; fragments of a sub-group, down and across; steps of k that are in
  * local memory at once. What an engine's instruction takes stands in its first file, too, which the compiler compares:

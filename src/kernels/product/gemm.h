@@ -1,4 +1,4 @@
-/* Matrix products: what one is, and what an implementation lets the plan launch. gemm.c has the list of them.
+/* Matrix products: what one is, and what an implementation lets the plan launch. product_family.c has the list of them.
  *
  * A product is C[b] = A[b] · B[b], A (m, k), B (k, n), any strides. What happens to a finished element of C
  * (scale, bias, activation, where it is stored) is the epilogue: generated code that the plan hands to the
@@ -42,7 +42,7 @@
 #ifndef WI_GEMM_H
 #define WI_GEMM_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 /* The struct of WEFT_KEPT_FIELDS is no larger. */
 enum { WI_KEPT_BYTES = 1024 };
@@ -54,8 +54,5 @@ typedef struct wi_gemm_shape {
     int64_t b_batch, b_row, b_column;           /* B[b][p][j] = b[b*b_batch + p*b_row + j*b_column] */
     const struct wi_conv_geometry *convolution; /* conv_product.h: A is not in memory; or NULL */
 } wi_gemm_shape;
-
-/* The highest element of A or B that a product reads, plus one; 0 when a stride is negative. */
-size_t wi_gemm_extent(const int64_t sizes[3], const int64_t strides[3]);
 
 #endif

@@ -3,8 +3,9 @@
 #include "cl/matrix_engine.h"
 #include "cl/probe.h"
 #include "graph/dtype.h"
+#include "kernels/candidates.h"
 #include "kernels/product/gemm_product.h"
-#include "kernels/selection.h"
+#include "kernels/self_test.h"
 #include "ops/op_table.h"
 #include <math.h>
 #include <stdio.h>
@@ -177,22 +178,35 @@ static weft_status errors_with(double *errors, wi_matrices *at, wi_device *devic
     return WEFT_OK;
 }
 
-/* Of matrices that are filled: beside what would serve if no engine did. On one unit, where sums are not split: those of the large
- * products that an engine serves are not. */
+/* The cheapest multiply-adds that compute right numbers: what would serve if no engine did. NULL: there are none. */
+static const wi_candidate *find_multiply_adds(
+    wi_selection *selection, wi_device *device, const wi_kernel_site *site) {
+    wi_candidate *best;
+    while ((best = wi_cheapest_candidate(selection, &wi_op_matmul, NULL)) != NULL &&
+           wi_is_in_quarantine(device, best->implementation, best->variant, &wi_op_matmul, site))
+        best->verdict = WI_VERDICT_QUARANTINE;
+    return best;
+}
+
+/* The device of the multiply-adds has one unit, so that their sums are not split: those of large products, which an engine would
+ * compute, are not split either. */
 static weft_status compare_to_multiply_adds(bool *right, wi_matrices *at, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant) {
     const wi_gemm_shape shape = shape_of(at->k);
     wi_device_profile profile = device->profile;
     const wi_kernel_site site = {.device = &profile, .product = &shape};
-    wi_selection other;
+    wi_selection candidates;
     double own = 0.0, others = 0.0;
     *right = false;
     profile.engines = 0;
+    profile.async_copies = false;
     profile.units = 1;
-    WI_TRY(wi_select(&other, device, &wi_op_matmul, &site));
+    WI_TRY(wi_find_candidates(&candidates, device, &wi_op_matmul, &site));
+    const wi_candidate *const other = find_multiply_adds(&candidates, device, &site);
+    if (!other) WI_FAIL(WEFT_ERROR_UNSUPPORTED, "no kernel of multiply-adds computes right numbers");
     WI_TRY(upload_all(at, device, WEFT_F32));
     WI_TRY(errors_with(&own, at, device, implementation, variant));
-    WI_TRY(errors_with(&others, at, device, other.chosen, other.variant));
+    WI_TRY(errors_with(&others, at, device, other->implementation, other->variant));
     *right = own <= others; /* false with NaN */
     return WEFT_OK;
 }

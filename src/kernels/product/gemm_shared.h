@@ -24,6 +24,8 @@ double wi_gemm_bytes(const wi_gemm_shape *shape, int which);
 /* Of A and of B as they lie in memory, and of C in f32. */
 double wi_gemm_stored_bytes(const wi_kernel_site *site);
 double wi_gemm_multiplications(const wi_gemm_shape *shape);
+/* The highest element of A or B that a product reads, plus one; 0 when a stride is negative. */
+size_t wi_gemm_extent(const int64_t sizes[3], const int64_t strides[3]);
 
 /* How many times as fast as multiply-adds six products of parts of f32 numbers must be by their estimates: where numbers are near the
  * ends of the range they are slower. */

@@ -6,7 +6,7 @@
 #define WI_GEMM_SPLITS_H
 
 #include "kernels/cost.h"
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 #define WI_SPLIT_NAME "WEFT_SPLIT_K"
 

@@ -3,7 +3,7 @@
 #ifndef WI_GEMM_TILE_GPU_H
 #define WI_GEMM_TILE_GPU_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 /* A work-group of DOWN x ACROSS items has a tile of ROWS x COLUMNS elements an item, multiples of 4, and walks k in blocks
  * of STEP. SUB_GROUP: so many items, 8, read rows of A together; 0: each reads its own. STAGES: so many blocks are in local

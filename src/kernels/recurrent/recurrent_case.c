@@ -3,7 +3,7 @@
  *
  * Names are those of cl_kernels/recurrent/recurrent.clh; the layouts of results are those of recurrent_cpu.cl. */
 #include "kernels/kernel_op_case.h"
-#include "kernels/recurrent/recurrent_kernels.h"
+#include "kernels/recurrent/recurrent_arguments.h"
 #include <math.h>
 
 /* More rows than a group has, more units than its chunk, both with ends; the first step reads the initial state, the others what a step

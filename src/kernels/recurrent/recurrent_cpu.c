@@ -5,7 +5,7 @@
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
 #include "kernels/cost.h"
-#include "kernels/recurrent/recurrent_kernels.h"
+#include "kernels/recurrent/recurrent_arguments.h"
 
 /* PANEL: units, columns of the packed weights. ROWS of the states in a tile of registers; FEW in a smaller one.
  * LINE: words of a cache line. */

@@ -3,7 +3,7 @@
 #ifndef WI_RECURRENT_GPU_H
 #define WI_RECURRENT_GPU_H
 
-#include "kernels/recurrent/recurrent_kernels.h"
+#include "kernels/recurrent/recurrent_arguments.h"
 
 /* A work-group: its items, the rows of the batch that it owns, and the quads of columns, a chunk, that it takes at once. Packed weights:
  * steps of k of a block, to which chunks are filled up, with a block that is read ahead, and bytes of a number. Items of a group that

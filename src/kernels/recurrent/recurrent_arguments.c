@@ -1,5 +1,5 @@
-/* Sizes and arguments of recurrent scans (contract in recurrent_kernels.h). */
-#include "kernels/recurrent/recurrent_kernels.h"
+/* Sizes and arguments of recurrent scans (contract in recurrent_arguments.h). */
+#include "kernels/recurrent/recurrent_arguments.h"
 
 const char *const wi_recurrent_headers[] = {"elementwise.clh", "recurrent.clh", NULL};
 
@@ -132,10 +132,3 @@ void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch
     for (int i = 0; i < 3; i++)
         wi_kernel_long(launch, has_y ? s->site->layouts[WI_BACK_DY].strides[i].actual : 0);
 }
-
-const wi_implementation *const wi_recurrent_family[] = {&wi_recurrent_amx, &wi_recurrent_amx_gradient,
-    &wi_recurrent_mma, &wi_recurrent_mma_gradient, &wi_recurrent_wmma, &wi_recurrent_wmma_gradient,
-    &wi_recurrent_wmma12, &wi_recurrent_wmma12_gradient, &wi_recurrent_mfma, &wi_recurrent_mfma_gradient,
-    &wi_recurrent_xmx8, &wi_recurrent_xmx8_gradient, &wi_recurrent_xmx16, &wi_recurrent_xmx16_gradient,
-    &wi_recurrent_cpu, &wi_recurrent_gpu, &wi_recurrent_cpu_gradient, &wi_recurrent_gpu_gradient,
-    &wi_recurrent_naive, &wi_recurrent_naive_gradient, NULL};

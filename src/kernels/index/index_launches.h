@@ -1,8 +1,8 @@
 /* What the implementations of picking and adding up by index share. */
-#ifndef WI_INDEX_KERNELS_H
-#define WI_INDEX_KERNELS_H
+#ifndef WI_INDEX_LAUNCHES_H
+#define WI_INDEX_LAUNCHES_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 #include "ops/index/index.h"
 
 /* A tensor as (outer, along, inner) around the node's axis, at the actual batch. */
@@ -25,9 +25,5 @@ wi_kernel_launch *wi_launch_rows(
 static inline bool wi_index_skips(const wi_kernel_site *site) {
     return site->node->attributes->index.skips;
 }
-
-extern const wi_implementation wi_gather, wi_index_select, wi_scatter_sum, wi_index_lists_cpu,
-    wi_index_segments_gpu, wi_index_scatter, wi_index_copy, wi_select_rows_kernel, wi_segment_lists_cpu,
-    wi_segment_lists_gpu, wi_segment_sum_rows;
 
 #endif

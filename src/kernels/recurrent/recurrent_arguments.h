@@ -1,10 +1,10 @@
 /* What the implementations of recurrent scans share (nodes: ops/recurrent/recurrent_scan.c): the scan's sizes,
  * and arguments in the order in which recurrent_cpu.cl and recurrent_gpu.cl take them. Each kernel that walks
  * through time may take arguments of its own after these. */
-#ifndef WI_RECURRENT_KERNELS_H
-#define WI_RECURRENT_KERNELS_H
+#ifndef WI_RECURRENT_ARGUMENTS_H
+#define WI_RECURRENT_ARGUMENTS_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 #include "ops/recurrent/recurrent_scan.h"
 
 typedef struct wi_recurrent {
@@ -36,14 +36,5 @@ void wi_recurrent_forward_arguments(const wi_recurrent *s, wi_kernel_launch *lau
 void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch, int phases);
 
 extern const char *const wi_recurrent_headers[];
-
-extern const wi_implementation wi_recurrent_amx, wi_recurrent_amx_gradient, wi_recurrent_cpu,
-    wi_recurrent_gpu, wi_recurrent_cpu_gradient, wi_recurrent_gpu_gradient, wi_recurrent_naive,
-    wi_recurrent_naive_gradient;
-/* recurrent_engine_gpu.c */
-extern const wi_implementation wi_recurrent_mma, wi_recurrent_mma_gradient, wi_recurrent_wmma,
-    wi_recurrent_wmma_gradient, wi_recurrent_wmma12, wi_recurrent_wmma12_gradient, wi_recurrent_mfma,
-    wi_recurrent_mfma_gradient, wi_recurrent_xmx8, wi_recurrent_xmx8_gradient, wi_recurrent_xmx16,
-    wi_recurrent_xmx16_gradient;
 
 #endif

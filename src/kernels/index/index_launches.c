@@ -1,5 +1,5 @@
-/* Sizes and launches of kernels that pick and add up by index (contract in index_kernels.h). */
-#include "kernels/index/index_kernels.h"
+/* Sizes and launches of kernels that pick and add up by index (contract in index_launches.h). */
+#include "kernels/index/index_launches.h"
 
 wi_around wi_around_axis(const wi_kernel_site *site, const wi_extent *extent) {
     const int axis = site->node->attributes->index.axis;
@@ -23,8 +23,3 @@ wi_kernel_launch *wi_launch_rows(
     launch->global[1] = ((size_t)rows + beside - 1) / beside * beside;
     return launch;
 }
-
-/* index_sum has three: lists and segments before what takes every axis. */
-const wi_implementation *const wi_index_family[] = {&wi_gather, &wi_index_select, &wi_scatter_sum,
-    &wi_index_lists_cpu, &wi_index_segments_gpu, &wi_index_scatter, &wi_index_copy, &wi_select_rows_kernel,
-    &wi_segment_lists_cpu, &wi_segment_lists_gpu, &wi_segment_sum_rows, NULL};

@@ -1,9 +1,9 @@
 /* What the implementations of attention share: sizes, and arguments, which attention_cpu.cl and attention_gpu.cl
  * take in the same order. */
-#ifndef WI_ATTENTION_KERNELS_H
-#define WI_ATTENTION_KERNELS_H
+#ifndef WI_ATTENTION_ARGUMENTS_H
+#define WI_ATTENTION_ARGUMENTS_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 #include "ops/attention/attention.h"
 
 /* Queries, keys and values are (n0, n1, length, width): batch and heads before them. */
@@ -37,14 +37,5 @@ void wi_attention_dropout_macro(wi_kernel_plan *plan, const wi_kernel_site *site
 /* Multiplications and additions of both passes. */
 double wi_attention_forward_flops(const wi_attention_sizes *s);
 double wi_attention_gradient_flops(const wi_attention_sizes *s);
-
-extern const wi_implementation wi_attention_amx, wi_attention_amx_gradient, wi_attention_cpu,
-    wi_attention_few, wi_attention_gpu, wi_attention_cpu_gradient, wi_attention_gpu_gradient,
-    wi_attention_naive, wi_attention_naive_gradient;
-/* attention_engine_gpu.c */
-extern const wi_implementation wi_attention_mma, wi_attention_mma_gradient, wi_attention_wmma,
-    wi_attention_wmma_gradient, wi_attention_wmma12, wi_attention_wmma12_gradient, wi_attention_mfma,
-    wi_attention_mfma_gradient, wi_attention_xmx8, wi_attention_xmx8_gradient, wi_attention_xmx16,
-    wi_attention_xmx16_gradient;
 
 #endif

@@ -1,5 +1,5 @@
-/* Sizes and arguments of attention's kernels (contract in attention_kernels.h). */
-#include "kernels/attention/attention_kernels.h"
+/* Sizes and arguments of attention's kernels (contract in attention_arguments.h). */
+#include "kernels/attention/attention_arguments.h"
 
 wi_attention_sizes wi_attention_sizes_of(const wi_kernel_site *site) {
     const wi_extent *q = &site->inputs[WI_ATTENTION_QUERY], *v = &site->inputs[WI_ATTENTION_VALUE];
@@ -108,10 +108,3 @@ void wi_attention_gradient_arguments(wi_kernel_launch *launch, const wi_kernel_s
     wi_kernel_float(launch, site->node->attributes->attention.scale);
     wi_attention_dropout(launch, site);
 }
-
-const wi_implementation *const wi_attention_family[] = {&wi_attention_amx, &wi_attention_amx_gradient,
-    &wi_attention_mma, &wi_attention_mma_gradient, &wi_attention_wmma, &wi_attention_wmma_gradient,
-    &wi_attention_wmma12, &wi_attention_wmma12_gradient, &wi_attention_mfma, &wi_attention_mfma_gradient,
-    &wi_attention_xmx8, &wi_attention_xmx8_gradient, &wi_attention_xmx16, &wi_attention_xmx16_gradient,
-    &wi_attention_few, &wi_attention_cpu, &wi_attention_gpu, &wi_attention_cpu_gradient,
-    &wi_attention_gpu_gradient, &wi_attention_naive, &wi_attention_naive_gradient, NULL};
