@@ -3,7 +3,6 @@
 /* test slow gpu:optimised */
 #include "cl/quirks.h"
 #include "graph/dtype.h"
-#include "kernels/product/gemm.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/product/gemm_shared.h"
 #include "kernels/registry.h"

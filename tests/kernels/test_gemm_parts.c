@@ -3,7 +3,6 @@
 /* test slow gpu:optimised */
 /* test.model formats WEFT_MATRIX_ENGINES=model */
 #include "cl/matrix_engine.h"
-#include "kernels/product/gemm.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/registry.h"
