@@ -12,9 +12,10 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What takes longer than so many times the best at its second run is out. */
+/* A candidate whose second run takes this many times the best time is not measured further. */
 static const double hopeless = 1.5;
-/* What is expected to take more seconds than the first, and so many times those of the built-in choice, is not tried. */
+/* A candidate is not tried if its estimate exceeds `longest_hopeless` seconds and is more than `out_of_reach` times that of the
+ * built-in choice. */
 static const double longest_hopeless = 0.05, out_of_reach = 10;
 
 enum { TRIAL_RUNS = 3, ROUNDS = 7 };
@@ -33,26 +34,22 @@ double wi_tuner_now(const wi_tuner *tuner) {
 }
 
 static weft_status make_product(wi_gemm_product *product, const tuning *t, const wi_candidate *candidate) {
-    const wi_kernel_site *const site = &t->site;
     return wi_gemm_product_create_at(product, t->tuner->device, candidate->implementation, candidate->variant,
-        site,
+        &t->site,
         &(wi_gemm_operands){.a = t->operands.buffers[0].memory,
             .b = t->operands.buffers[1].memory,
-            .c = t->operands.buffers[2].memory,
-            .formats = {site->formats[0], site->formats[1]},
-            .precision = site->precision,
-            .products = site->products});
+            .c = t->operands.buffers[2].memory});
 }
 
 static weft_status time_run(const wi_gemm_product *product, const wi_tuner *tuner, double *seconds) {
     const double begin = wi_tuner_now(tuner);
-    WI_TRY(wi_gemm_product_run(product, tuner->device));
+    WI_TRY(wi_gemm_product_run(product));
     WI_TRY(wi_queue_finish(tuner->device));
     *seconds = wi_tuner_now(tuner) - begin;
     return WEFT_OK;
 }
 
-/* The least of some runs, with a part of the first; of one only where that is hopeless beside `best`. */
+/* The least time of some runs, plus a share of the first run's. A hopeless candidate has one run after the first. */
 static weft_status time_runs(
     const wi_gemm_product *product, const wi_tuner *tuner, double best, double *seconds) {
     double first, one;
@@ -79,7 +76,7 @@ static weft_status time_candidate(tuning *t, const wi_candidate *candidate, doub
     if (status == WEFT_OK && !right)
         WI_FAIL_DONE(WEFT_ERROR_UNSUPPORTED, "it computes other numbers than the built-in choice");
 done:
-    wi_gemm_product_clear(&product, device);
+    wi_gemm_product_clear(&product);
     return status;
 }
 
@@ -98,7 +95,7 @@ static weft_status keep_bad(tuning *t, char *kernel, const char *why) {
     return wi_choices_set(t->tuner->device, &(wi_choice){.site = t->name, .kernel = kernel, .fault = line});
 }
 
-/* A run of it may take minutes at a large size, which passes for a kernel that hangs. */
+/* At large sizes a slow kernel may run for minutes, and be taken for one that hangs. */
 static bool is_out_of_reach(const tuning *t, const wi_candidate *candidate) {
     return candidate->seconds > longest_hopeless && candidate->seconds > out_of_reach * t->usual->seconds;
 }
@@ -113,8 +110,9 @@ static void say(const wi_tuner *tuner, const char *site, const char *kernel) {
     if (tuner->trying) tuner->trying(tuner->user, site, kernel);
 }
 
-/* Fails with what is wrong with it. A kernel in quarantine is remembered by its self-test. */
-static weft_status judge(
+/* Measures a candidate, and records as bad one that fails or computes wrong numbers, whose *seconds stays infinite. The self-test keeps
+ * its own record. */
+static weft_status measure(
     tuning *t, const wi_candidate *candidate, char *kernel, double best, double *seconds) {
     char error[WI_ERROR_LINE];
     if (wi_self_test_fails(t->tuner->device, candidate->implementation, candidate->variant, t->op, &t->site))
@@ -129,7 +127,7 @@ static weft_status judge(
     return kept;
 }
 
-/* Its time by its margin, if it computes right; else infinite. */
+/* *seconds: the candidate's time, multiplied by its margin; infinite if it was not tried or is bad. */
 static weft_status try_candidate(tuning *t, const wi_candidate *candidate, double best, double *seconds) {
     char kernel[WI_KERNEL_NAME];
     const double margin = margin_of(candidate);
@@ -138,13 +136,13 @@ static weft_status try_candidate(tuning *t, const wi_candidate *candidate, doubl
     if (!may_be_tried(t, candidate, kernel)) return WEFT_OK;
     say(t->tuner, t->name, kernel);
     t->tuner->tried++;
-    const weft_status status = judge(t, candidate, kernel, best / margin, seconds);
+    const weft_status status = measure(t, candidate, kernel, best / margin, seconds);
     *seconds *= margin;
     say(t->tuner, NULL, NULL);
     return status;
 }
 
-/* wins: rounds in which the second was the faster one. */
+/* wins: the number of rounds in which the second product was faster. */
 static weft_status run_rounds(
     const wi_gemm_product pair[2], const wi_tuner *tuner, double medians[2], int *wins) {
     double seconds[2][ROUNDS];
@@ -157,7 +155,7 @@ static weft_status run_rounds(
     return WEFT_OK;
 }
 
-/* Both in turn: is the other faster by more than noise, in all rounds but one, and by its margin? Both have ended here before. */
+/* Runs both in turn: is `other` faster by more than noise, in all rounds but one, with the margins? Both have run to their end before. */
 static weft_status confirm(
     tuning *t, const wi_candidate *usual, const wi_candidate *other, double medians[2], bool *faster) {
     wi_device *const device = t->tuner->device;
@@ -171,7 +169,7 @@ static weft_status confirm(
     *faster =
         wins >= ROUNDS - 1 && medians[1] * margin_of(other) < t->tuner->gain * medians[0] * margin_of(usual);
 done:
-    for (int i = 0; i < 2; i++) wi_gemm_product_clear(&pair[i], device);
+    for (int i = 0; i < 2; i++) wi_gemm_product_clear(&pair[i]);
     return status;
 }
 
@@ -182,7 +180,7 @@ static weft_status keep(tuning *t, const wi_candidate *candidate, double seconds
         &(wi_choice){.site = t->name, .kernel = kernel, .seconds = seconds, .usual = usual});
 }
 
-/* ---- one piece after another ---- */
+/* ---- one candidate after another ---- */
 
 static const wi_candidate *chosen_of(const wi_selection *selection) {
     int i = 0;
@@ -201,7 +199,7 @@ weft_status wi_site_tuning_begin(
     return WEFT_OK;
 }
 
-/* What computes wrong numbers itself has nothing that others could be compared with. */
+/* If the built-in choice is bad, there is no result with which others could be compared, and the tuning ends. */
 static weft_status try_usual(tuning *t) {
     WI_TRY(try_candidate(t, t->usual, HUGE_VAL, &t->first));
     t->seconds = t->first;
@@ -235,7 +233,7 @@ static weft_status decide(tuning *t) {
     return keep(t, faster ? t->best : t->usual, medians[faster], medians[0]);
 }
 
-/* Candidates that are not tried take no time, and are passed over. */
+/* Skips candidates that will not be tried, so that each advance tries one. */
 static void pass_over(tuning *t) {
     for (; t->next < t->selection.count; t->next++) {
         const wi_candidate *const candidate = &t->selection.candidates[t->next];

@@ -207,9 +207,9 @@ static void compute(const wi_implementation *model, const wi_variant *variant,
             .c = buffers[2].memory,
             .formats = {site->formats[0], site->formats[1]},
             .precision = site->precision}));
-    assert_ok(wi_gemm_product_run(&product, device));
+    assert_ok(wi_gemm_product_run(&product));
     assert_ok(wi_buffer_read(device, buffers[2].memory, 0, made, bytes));
-    wi_gemm_product_clear(&product, device);
+    wi_gemm_product_clear(&product);
     for (int i = 0; i < WI_CASE_ARRAYS; i++) wi_buffer_release(&buffers[i], device);
 }
 

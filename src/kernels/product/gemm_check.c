@@ -79,10 +79,10 @@ static weft_status multiply(wi_matrices *at, wi_device *device, const wi_impleme
         &(wi_gemm_operands){
             .a = at->a.memory, .b = at->b.memory, .c = at->c.memory, .formats = {dtype, dtype}},
         NULL));
-    WI_TRY_DONE(wi_gemm_product_run(&product, device));
+    WI_TRY_DONE(wi_gemm_product_run(&product));
     status = wi_buffer_read(device, at->c.memory, 0, result_of(at), ROWS * COLUMNS * sizeof(float));
 done:
-    wi_gemm_product_clear(&product, device);
+    wi_gemm_product_clear(&product);
     return status;
 }
 
