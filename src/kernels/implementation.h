@@ -86,6 +86,10 @@ typedef struct wi_formats {
 #define WI_GEMM_FORMATS                                                                                      \
     .formats = (const wi_formats[]){{WI_ANY_STORAGE, WEFT_F32, WEFT_F32}}, .format_count = 1
 
+/* The formats of kernels by the matrix engine AMX, which round any storage to bf16, with sums in f32. */
+#define WI_AMX_FORMATS                                                                                       \
+    .formats = (const wi_formats[]){{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}}, .format_count = 1
+
 enum { WI_ON_CPU = 1u << WEFT_CLASS_CPU, WI_ON_GPU = 1u << WEFT_CLASS_GPU };
 
 typedef struct wi_implementation {

@@ -100,6 +100,9 @@ static void add(wi_kernel_launch *launch, wi_kernel_argument argument) {
 void wi_kernel_input(wi_kernel_launch *launch, int input) {
     add(launch, (wi_kernel_argument){.kind = WI_KERNEL_INPUT, .number = input});
 }
+void wi_kernel_inputs(wi_kernel_launch *launch, int count) {
+    for (int i = 0; i < count; i++) wi_kernel_input(launch, i);
+}
 void wi_kernel_result(wi_kernel_launch *launch) {
     add(launch, (wi_kernel_argument){.kind = WI_KERNEL_RESULT});
 }

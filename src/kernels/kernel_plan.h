@@ -105,6 +105,7 @@ wi_kernel_launch *wi_kernel_launch_groups(
 
 /* Each of these appends arguments to a launch. */
 void wi_kernel_input(wi_kernel_launch *launch, int input);
+void wi_kernel_inputs(wi_kernel_launch *launch, int count); /* inputs 0 to count - 1 */
 void wi_kernel_result(wi_kernel_launch *launch);
 void wi_kernel_scratch(wi_kernel_launch *launch, int64_t offset);
 void wi_kernel_int(wi_kernel_launch *launch, int64_t number);

@@ -1,4 +1,4 @@
-/* Sizes and launches of kernels that pick and add up by index (contract in index_launches.h). */
+/* Sizes and launches of kernels by index (contract in index_launches.h). */
 #include "kernels/index/index_launches.h"
 
 wi_around wi_around_axis(const wi_kernel_site *site, const wi_extent *extent) {
@@ -22,4 +22,17 @@ wi_kernel_launch *wi_launch_rows(
     launch->local[1] = beside;
     launch->global[1] = ((size_t)rows + beside - 1) / beside * beside;
     return launch;
+}
+
+void wi_index_skips_macro(wi_kernel_plan *plan, const wi_kernel_site *site) {
+    wi_kernel_macro_int(plan, "WEFT_SKIPS", site->node->attributes->index.skips);
+}
+
+weft_tensor *wi_index_with_order(const weft_tensor *node, int index) {
+    weft_tensor *inputs[WI_KERNEL_INPUTS];
+    const int count = node->input_count + 1;
+    for (int i = 0; i < node->input_count; i++) inputs[i] = node->inputs[i];
+    inputs[count - 1] = weft_argsort(node->inputs[index], 0, false);
+    if (!inputs[count - 1]) return NULL;
+    return wi_node(node->graph, node->op, inputs, count, node->dtype, &node->shape, node->attributes);
 }

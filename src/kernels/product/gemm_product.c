@@ -95,10 +95,8 @@ static weft_status create(wi_gemm_product *product, wi_device *device, const wi_
 weft_status wi_gemm_product_create(wi_gemm_product *product, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_gemm_shape *shape,
     const wi_gemm_operands *operands, const wi_gemm_epilogue *epilogue) {
-    *product = (wi_gemm_product){.implementation = implementation,
-        .shape = *shape,
-        .operands = *operands,
-        .run = {.device = device}};
+    *product = (wi_gemm_product){
+        .implementation = implementation, .shape = *shape, .operands = *operands, .run = {.device = device}};
     if (!implementation->file) {
         if (epilogue) WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s has no epilogue", implementation->name);
         return WEFT_OK;
@@ -123,8 +121,8 @@ weft_status wi_gemm_product_create_at(wi_gemm_product *product, wi_device *devic
 weft_status wi_gemm_product_run(const wi_gemm_product *product) {
     const wi_gemm_operands *const at = &product->operands;
     if (product->implementation->file) return wi_kernel_run_enqueue(&product->run);
-    return product->implementation->run(product->run.device, &product->shape, at->a, (size_t)at->a_offset, at->b,
-        (size_t)at->b_offset, at->c, (size_t)at->c_offset, NULL);
+    return product->implementation->run(product->run.device, &product->shape, at->a, (size_t)at->a_offset,
+        at->b, (size_t)at->b_offset, at->c, (size_t)at->c_offset, NULL);
 }
 
 void wi_gemm_product_clear(wi_gemm_product *product) {
