@@ -1,7 +1,8 @@
 /* Small cases of contractions (matrix products, convolutions and their gradients) whose exact results the host computes.
  *
- * A case is made from a site so that an implementation runs the same code for both. Sizes are reduced; windows, strides, dilations,
- * padding, memory orders and formats stay. `scale` raises the reduced sizes for implementations that refuse small ones. */
+ * A case is made from a site so that an implementation runs the same code for both. Sizes are reduced; windows, strides,
+ * dilations, padding, memory orders and formats stay. `scale` raises the reduced sizes for implementations that refuse small
+ * ones. */
 #ifndef WI_CONTRACTION_CASE_H
 #define WI_CONTRACTION_CASE_H
 
@@ -32,8 +33,8 @@ double wi_case_number(size_t i);
 /* Creates a buffer with these numbers. */
 weft_status wi_case_upload(wi_buffer *buffer, wi_device *device, weft_dtype dtype, size_t count);
 
-/* The error that an element may have if it is a sum of `terms` products of such numbers: only the transforms of convolutions round.
- * A missing product is an error of some tenths. */
+/* The error that an element may have if it is a sum of `terms` products of such numbers: only the transforms of convolutions
+ * round. A missing product is an error of some tenths. */
 double wi_contraction_error_allowed(const wi_kernel_site *site, double terms);
 
 #endif

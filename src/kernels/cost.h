@@ -1,7 +1,7 @@
 /* Estimates of time, in seconds, from the constants of the device's profile.
  *
- * For large work an estimate should be within a factor of two of the real time. The estimates of different implementations for the
- * same site are compared with each other, so the ratio between them should be much closer. */
+ * For large work an estimate should be within a factor of two of the real time. The estimates of different implementations for
+ * the same site are compared with each other, so the ratio between them should be much closer. */
 #ifndef WI_COST_H
 #define WI_COST_H
 
@@ -10,11 +10,9 @@
 struct wi_kernel_site;
 
 typedef struct wi_work {
-    double
-        operations; /* at the peak of the arithmetic units; what a kernel wastes is counted as operations */
-    double bytes;   /* read from memory and written to it */
-    double
-        groups; /* equal parts, which units take one after the other; 1 or less: one unit does everything */
+    double operations; /* at the peak of the arithmetic units, with the time that a kernel wastes */
+    double bytes;      /* read from memory and written to it */
+    double groups;     /* equal parts, which units take one after the other; 1 or less: one unit works */
     int launches;
     double build_seconds; /* of compiling the kernels */
 } wi_work;
@@ -29,8 +27,8 @@ double wi_vector_seconds(const wi_device_profile *device);
  * time, fit together in the units' caches. */
 double wi_traffic_seconds(const wi_device_profile *device, double bytes, double others);
 
-/* The margin of portable kernels, which serve only where no other kernel can. Their estimates alone could win, as so small kernels
- * are compiled quickly. */
+/* The margin of portable kernels, which serve only where no other kernel can. Their estimates alone could win, as so small
+ * kernels are compiled quickly. */
 double wi_last_resort_margin(const struct wi_kernel_site *site);
 
 /* The share of the time of compiling that counts for one run. */

@@ -1,5 +1,5 @@
-/* Implementations that the environment forces. $WEFT_GEMM is the whole name; names of convolutions begin with $WEFT_CONV; names of
- * recurrent scans and of attention end with $WEFT_RECURRENT and $WEFT_ATTENTION, where "gpu/rows4" chooses a variant, too. */
+/* Implementations that the environment forces. $WEFT_GEMM is the whole name; names of convolutions begin with $WEFT_CONV; names
+ * of recurrent scans and of attention end with $WEFT_RECURRENT and $WEFT_ATTENTION, where "gpu/rows4" chooses a variant, too. */
 #ifndef WI_FORCED_H
 #define WI_FORCED_H
 

@@ -47,19 +47,19 @@ bool wi_implementation_has_needs(
            (device->async_copies || !needs->copies || !needs->copies(values)) && has_limits(device, &limits);
 }
 
-/* A product on its own has two. */
+/* A contraction outside of a plan has two inputs. */
 static int inputs_of(const wi_kernel_site *site) {
     return site->node ? site->node->input_count : 2;
 }
 
-/* The dtype of the sums of products of all inputs. */
+/* The dtype of sums of products of the inputs. */
 static weft_dtype sums_of(const wi_kernel_site *site) {
     weft_dtype widest = site->formats[0];
     for (int i = 1; i < inputs_of(site); i++) widest = wi_dtype_wider(widest, site->formats[i]);
     return wi_format_of(widest)->compute;
 }
 
-/* Multiplications in a format that both operands have are exact in the wider one that sums are kept in. */
+/* Products of numbers in a format that both operands have are exact in the wider format of the sums. */
 static bool multiplies(const wi_formats *formats, const wi_kernel_site *site, weft_dtype wide) {
     const weft_dtype a = site->formats[0], b = site->formats[1];
     return formats->compute == wide || (formats->compute == a && formats->compute == b) ||
@@ -72,7 +72,7 @@ static bool stores_all(const wi_formats *formats, const wi_kernel_site *site) {
     return all;
 }
 
-/* Is everything of a kernel op stored in the dtype of its node? */
+/* Are all inputs and the result of a kernel op stored in the dtypes of their nodes? */
 static bool is_plain(const wi_kernel_site *site) {
     bool plain = !wi_dtype_rounds(site->result_format) || site->result_format == site->node->dtype;
     for (int i = 0; i < site->node->input_count; i++)
@@ -116,7 +116,7 @@ double wi_implementation_margin(
     return implementation->margin ? implementation->margin(&own) : 1.0;
 }
 
-/* Of a contraction, and of a kernel op whose template takes several. */
+/* The macros of templates that read several formats. */
 static void define_formats(const wi_kernel_site *site, wi_kernel_plan *plan) {
     static const char *const inputs[] = {"WEFT_FORMAT_A", "WEFT_FORMAT_B", "WEFT_FORMAT_C"};
     const wi_format *const sums = wi_format_of(sums_of(site));

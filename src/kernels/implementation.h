@@ -32,8 +32,7 @@ typedef struct wi_kernel_site {
     const weft_tensor *node; /* NULL: a contraction outside of a plan, for measurements and tests */
     const wi_device_profile *device;
     bool inference;
-    uint32_t
-        fixed; /* a bit for each input that stays the same from run to run, so that it is packed only once */
+    uint32_t fixed; /* a bit for each input that stays the same from run to run: it is packed once */
     wi_extent inputs[WI_KERNEL_INPUTS], result;
     /* Of the inputs. `offset` is the offset modulo 16 elements, for decisions about alignment. The whole offset is an
      * argument of the kernel. */
@@ -98,8 +97,8 @@ typedef struct wi_implementation {
     const char *file;                        /* of cl_kernels; NULL: a library, which has `run` */
     const char *const *headers;              /* before the file; ends with NULL; NULL: none */
     const char *const *parameters;           /* names of macros; ends with NULL; NULL: none */
-    const wi_variant *variants;       /* the default first; ends with an empty one; NULL: no parameters */
-    const wi_variant *tuned_variants; /* that serve only if the tuner measured them; NULL: none */
+    const wi_variant *variants;              /* the default first; ends with {0}; NULL: no parameters */
+    const wi_variant *tuned_variants;        /* that serve only if the tuner measured them; NULL: none */
     wi_needs needs;
     /* `format_count` rows. NULL: a contraction takes f32 only, a kernel op the dtypes of its node. A template with rows reads
      * inputs 0, 1 and 2 by the macros of common.clh for WEFT_FORMAT_A, _B and _C; a kernel op stores its result in

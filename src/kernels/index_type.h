@@ -1,8 +1,8 @@
 /* WEFT_INDEX: the type in which a template counts its items and elements, and of the arguments with these numbers.
  *
- * On GPUs a division of 64-bit integers is a call of about a hundred instructions. The type is therefore int on devices that prefer
- * 32 bits, as long as no number that a launch counts needs more, and long otherwise. Batches with less than 2^30 elements, scratch
- * memory included, share the kernels of one type. */
+ * On GPUs a division of 64-bit integers is a call of about a hundred instructions. The type is therefore int on devices that
+ * prefer 32 bits, as long as no number that a launch counts needs more, and long otherwise. Batches with less than 2^30 elements,
+ * scratch memory included, share the kernels of one type. */
 #ifndef WI_INDEX_TYPE_H
 #define WI_INDEX_TYPE_H
 

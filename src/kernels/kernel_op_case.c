@@ -7,7 +7,8 @@
 /* The error that is allowed in a 16-bit format, in roundings of this format: twice the largest that was seen. */
 enum { ROUNDINGS = 16 };
 
-/* Copies what decides the code: op, attributes and the precision of products. `site` points into the case, which must not be moved. */
+/* Copies what decides the code: op, attributes and the precision of products. `site` points into the case, which must not be
+ * moved. */
 static weft_status begin_case(wi_kernel_op_case *small, const wi_kernel_site *site, wi_arena *arena) {
     const size_t bytes = sizeof(weft_tensor) + WI_KERNEL_INPUTS * sizeof(weft_tensor *);
     *small =

@@ -1,8 +1,8 @@
 /* Small cases of kernel ops, whose results the host computes in double.
  *
- * A case is made from a site: everything on which the code of the kernels depends is the same. Sizes do not depend on the site, so
- * that one case speaks for all sites of the same code. All tensors are contiguous and in f32. Families that have several kernels
- * for a device make the cases, and the self-test (self_test.h) runs them.
+ * A case is made from a site: everything on which the code of the kernels depends is the same. Sizes do not depend on the site,
+ * so that one case speaks for all sites of the same code. All tensors are contiguous and in f32. Families that have several
+ * kernels for a device make the cases, and the self-test (self_test.h) runs them.
  *
  * Elements of operands are eighths from -1 to 1, or these times a power of two. They are exact in every format, so kernels round
  * only what they compute. */
@@ -13,8 +13,7 @@
 
 typedef struct wi_kernel_op_case {
     wi_kernel_site site;
-    wi_device_profile
-        profile; /* a copy of the site's, which a maker may change so that launches are cut differently */
+    wi_device_profile profile; /* the site's; a maker may change it, so that launches are cut differently */
     wi_arena *arena;
     weft_tensor *node;
     wi_attributes attributes;
@@ -35,8 +34,8 @@ double *wi_kernel_op_case_input(wi_kernel_op_case *small, wi_shape shape, double
 /* Allocates a result of rank 1, in which all elements may be anything and have magnitude 1. */
 weft_status wi_kernel_op_case_result(wi_kernel_op_case *small, int64_t count);
 
-/* Runs the case in each way that the variant accepts. `fault` becomes the text of the first wrong result, or "". The status is that of
- * the device, the compiler, or memory. */
+/* Runs the case in each way that the variant accepts. `fault` becomes the text of the first wrong result, or "". The status is
+ * that of the device, the compiler, or memory. */
 weft_status wi_kernel_op_case_try(wi_kernel_op_case_maker *make, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site,
     char *fault, size_t fault_bytes);

@@ -8,8 +8,8 @@
  * after it. The template therefore names its kernels WEFT_NAME(suffix), and has an include guard around all other definitions.
  * Without these macros it compiles by itself.
  *
- * All batch sizes share one program. Macros must therefore not depend on the batch size: decisions about them use general sizes or
- * the node's shape. Arguments and sizes of launches use the actual batch size.
+ * All batch sizes share one program. Macros must therefore not depend on the batch size: decisions about them use general sizes
+ * or the node's shape. Arguments and sizes of launches use the actual batch size.
  *
  * Launches that are needed for each step of a sequence are written down once and repeated (wi_kernel_repeat). */
 #ifndef WI_KERNEL_PLAN_H
@@ -42,8 +42,7 @@ typedef struct wi_kernel_launch {
     const char *suffix; /* the kernel is WEFT_NAME(suffix) */
     bool has_epilogue;  /* contractions: the epilogue's parameters follow the kernel's own */
     bool copies;        /* only copies input 0 to the result: left out if they are the same memory */
-    unsigned
-        whole; /* a bit for each dimension that is not cut into portions (cl/launch.h), as the kernel asks for its size */
+    unsigned whole;     /* a bit for each dimension that is not cut into portions (cl/launch.h) */
     cl_uint dimensions;
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
     wi_kernel_argument arguments[WI_KERNEL_ARGUMENTS];
@@ -93,8 +92,8 @@ void wi_kernel_macro_bits(wi_kernel_plan *plan, const char *name, weft_dtype dty
 
 /* These never return NULL: wi_kernel_plan_check reports missing memory, and too many launches or arguments. */
 
-/* `items` work-items in groups of `group` (0: the driver chooses). `items` is rounded up to whole groups, so the kernel must check
- * its index. */
+/* `items` work-items in groups of `group` (0: the driver chooses). `items` is rounded up to whole groups, so the kernel must
+ * check its index. */
 wi_kernel_launch *wi_kernel_launch_1d(wi_kernel_plan *plan, const char *suffix, int64_t items, int64_t group);
 /* x * y * z work-items, each a group of its own, as in class cpu. */
 wi_kernel_launch *wi_kernel_launch_3d(

@@ -47,8 +47,8 @@ weft_status wi_kernel_run_enqueue(const wi_kernel_run *run);
 void wi_kernel_run_clear(wi_kernel_run *run);
 
 /* Compiles the kernels of a kernel op, runs them once, and waits. The program consists of the same pieces as programs of plans
- * (cl/program.h), so a plan that chooses these kernels does not compile them again. The site's layouts have no offsets, and no input
- * is in f64. */
+ * (cl/program.h), so a plan that chooses these kernels does not compile them again. The site's layouts have no offsets, and no
+ * input is in f64. */
 weft_status wi_kernel_op_run(wi_device *device, const wi_implementation *implementation,
     const wi_variant *variant, const wi_kernel_site *site, const wi_kernel_operands *operands);
 

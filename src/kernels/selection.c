@@ -10,7 +10,7 @@
 #include "ops/convolution/conv.h"
 #include <string.h>
 
-/* ---- judgement ---- */
+/* ---- the cheapest ---- */
 
 static void choose(wi_selection *selection, wi_candidate *candidate, wi_verdict verdict) {
     selection->chosen = candidate->implementation;

@@ -191,7 +191,7 @@ bool wi_self_test_name(char name[WI_SELF_TEST_NAME], const wi_device *device,
     return read;
 }
 
-/* ---- what is found ---- */
+/* ---- findings ---- */
 
 /* Returns false if there is no case. */
 static bool test_contraction(self_test *test, const wi_kernel_site *site, weft_status *status) {

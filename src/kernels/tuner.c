@@ -110,8 +110,8 @@ static void say(const wi_tuner *tuner, const char *site, const char *kernel) {
     if (tuner->trying) tuner->trying(tuner->user, site, kernel);
 }
 
-/* Measures a candidate, and records as bad one that fails or computes wrong numbers, whose *seconds stays infinite. The self-test keeps
- * its own record. */
+/* Measures a candidate, and records as bad one that fails or computes wrong numbers, whose *seconds stays infinite. The self-test
+ * keeps its own record. */
 static weft_status measure(
     tuning *t, const wi_candidate *candidate, char *kernel, double best, double *seconds) {
     char error[WI_ERROR_LINE];
@@ -155,7 +155,8 @@ static weft_status run_rounds(
     return WEFT_OK;
 }
 
-/* Runs both in turn: is `other` faster by more than noise, in all rounds but one, with the margins? Both have run to their end before. */
+/* Runs both in turn: is `other` faster by more than noise, in all rounds but one, with the margins? Both have run to their end
+ * before. */
 static weft_status confirm(
     tuning *t, const wi_candidate *usual, const wi_candidate *other, double medians[2], bool *faster) {
     wi_device *const device = t->tuner->device;

@@ -1,11 +1,11 @@
 /* The tuner: measures which kernel is the fastest at a site.
  *
- * A candidate first passes the self-test (self_test.h). Then it computes the site in its own sizes, and its result must agree with
- * that of the built-in choice. Its time is that of a run with all its launches (packing, and a library's padding and transposes),
- * plus the share of the first run, which compiles, that counts for one run (wi_build_fraction), times the margin of the record
- * (implementation.h). The fastest candidate is then run in turn with the built-in choice. It replaces the built-in choice if it wins
- * all rounds but one, and if the medians differ by more than noise. Candidates that fail or compute wrong numbers are recorded as bad
- * (cl/choices.h), and are not tried again. */
+ * A candidate first passes the self-test (self_test.h). Then it computes the site in its own sizes, and its result must agree
+ * with that of the built-in choice. Its time is that of a run with all its launches (packing, and a library's padding and
+ * transposes), plus the share of the first run, which compiles, that counts for one run (wi_build_fraction), times the margin of
+ * the record (implementation.h). The fastest candidate is then run in turn with the built-in choice. It replaces the built-in
+ * choice if it wins all rounds but one, and if the medians differ by more than noise. Candidates that fail or compute wrong
+ * numbers are recorded as bad (cl/choices.h), and are not tried again. */
 #ifndef WI_TUNER_H
 #define WI_TUNER_H
 
@@ -17,8 +17,7 @@ typedef struct wi_tuner {
     wi_device *device;
     double (*clock)(void); /* NULL: wi_clock_seconds; tests have another */
     double deadline;       /* by this clock: no candidate is begun later */
-    double
-        gain; /* only a candidate that takes less than this share of the built-in choice's time replaces it */
+    double gain;           /* a candidate must take less than this share of the built-in choice's time */
     /* Called before each candidate, which may hang or end the process, and after it with NULL names. May be NULL. */
     void (*trying)(void *user, const char *site, const char *kernel);
     void *user;
@@ -61,8 +60,8 @@ weft_status wi_site_tuning_advance(wi_site_tuning *t);
 void wi_site_tuning_rest(wi_site_tuning *t);
 void wi_site_tuning_end(wi_site_tuning *t);
 
-/* Tunes a site, and saves the choice in memory and in the file of the cache folder. No choices may be in use. If the deadline passes,
- * the site has a choice only if a faster candidate was found. */
+/* Tunes a site, and saves the choice in memory and in the file of the cache folder. No choices may be in use. If the deadline
+ * passes, the site has a choice only if a faster candidate was found. */
 weft_status wi_tune_site(wi_tuner *tuner, const wi_op *op, const wi_kernel_site *site);
 
 #endif

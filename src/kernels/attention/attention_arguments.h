@@ -19,13 +19,13 @@ wi_kernel_launch *wi_attention_launch(
 /* The arguments of the forward kernels. */
 void wi_attention_forward_arguments(
     wi_kernel_launch *launch, const wi_kernel_site *site, const wi_attention_sizes *s);
-/* The arguments of attention_cpu.cl's and attention_naive.cl's gradient kernels. With to_scratch each `range` of keys writes its own
- * gradient of the queries to scratch memory. */
+/* The arguments of attention_cpu.cl's and attention_naive.cl's gradient kernels. With to_scratch each `range` of keys writes its
+ * own gradient of the queries to scratch memory. */
 void wi_attention_gradient_arguments(wi_kernel_launch *launch, const wi_kernel_site *site,
     const wi_attention_sizes *s, bool to_scratch, int64_t range);
 
-/* Groups of arguments: the four strides of an input; the strides n0, n1 and row of a section of the result; the kind of the mask, its memory
- * and strides (of anything if there is no mask), and causal. */
+/* Groups of arguments: the four strides of an input; the strides n0, n1 and row of a section of the result; the kind of the mask,
+ * its memory and strides (of anything if there is no mask), and causal. */
 void wi_attention_strides(wi_kernel_launch *launch, const wi_kernel_site *site, int input);
 void wi_attention_section_strides(wi_kernel_launch *launch, const wi_kernel_site *site,
     const wi_attention_sizes *s, int64_t length, int64_t width);

@@ -1,13 +1,13 @@
-/* Small cases of attention and of its gradient for self-tests (kernels/kernel_op_case.h). The width of heads, a causal mask, and whether weights are
- * dropped are those of the site. Masks in memory and strides are only arguments of the same code. */
+/* Small cases of attention and of its gradient for self-tests (kernels/kernel_op_case.h). The width of heads, a causal mask, and
+ * whether weights are dropped are those of the site. Masks in memory and strides are only arguments of the same code. */
 #include "base/integers.h"
 #include "base/philox.h"
 #include "kernels/attention/attention_arguments.h"
 #include "kernels/kernel_op_case.h"
 #include <math.h>
 
-/* QUERIES, KEYS: more than two blocks, with a tail. FEW: so few queries that kernels for few queries accept the case. STEEP: scores of a row differ so much
- * that a key which is left out or counted twice changes sums by some tenths. */
+/* QUERIES, KEYS: more than two blocks, with a tail. FEW: so few queries that kernels for few queries accept the case. STEEP:
+ * scores of a row differ so much that a key which is left out or counted twice changes sums by some tenths. */
 enum { HEADS = 2, FIRST_HEAD = 3, QUERIES = 70, FEW = 5, KEYS = 150, WAYS = 2 };
 static const double STEEP = 4.0, DROPPED = 0.25;
 

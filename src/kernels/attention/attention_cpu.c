@@ -1,12 +1,12 @@
-/* Attention and its gradient on class cpu: a work-item has a block of scores in private memory. The products are computed by vector units, or by
- * the matrix engine AMX. See cl_kernels/attention/attention_cpu.cl. */
+/* Attention and its gradient on class cpu: a work-item has a block of scores in private memory. The products are computed by
+ * vector units, or by the matrix engine AMX. See cl_kernels/attention/attention_cpu.cl. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
 #include "kernels/attention/attention_arguments.h"
 #include "kernels/cost.h"
 
-/* QUERIES: of a block, one per lane. ROWS: of a tile in registers, or of the engine. SUMMED: elements of an item that adds up the ranges of
- * keys. ENGINE: 1 if the matrix engine multiplies. */
+/* QUERIES: of a block, one per lane. ROWS: of a tile in registers, or of the engine. SUMMED: elements of an item that adds up the
+ * ranges of keys. ENGINE: 1 if the matrix engine multiplies. */
 enum { QUERIES, ROWS, SUMMED, ENGINE };
 
 static const char *const parameters[] = {[QUERIES] = "WEFT_QUERIES",
@@ -19,8 +19,8 @@ static const wi_variant variants[] = {{"f32", {[QUERIES] = 64, [ROWS] = 13, [SUM
 static const wi_variant engine_variants[] = {
     {"bf16", {[QUERIES] = 64, [ROWS] = 16, [SUMMED] = 16384, [ENGINE] = 1}}, {0}};
 
-/* The speed of the products with everything around them, as a multiple of the units' f32 peak; engine_share holds for widths that are multiples
- * of 32. */
+/* The speed of the products with everything around them, as a multiple of the units' f32 peak; engine_share holds for widths that
+ * are multiples of 32. */
 static const double units_share = 0.35, engine_share = 0.7, build_seconds = 0.5;
 
 /* The largest width that the same program computes. */
@@ -50,8 +50,8 @@ static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *p
     return WEFT_OK;
 }
 
-/* Keys of a range, which a work-item computes: ranges enough to keep the device busy, but no more, since each has its own gradient of all
- * queries. */
+/* Keys of a range, which a work-item computes: ranges enough to keep the device busy, but no more, since each has its own
+ * gradient of all queries. */
 static int64_t range_of(const wi_kernel_site *site, const wi_attention_sizes *s) {
     const int64_t block = keys_of(site, s), wanted = wi_divide_up(2 * site->device->units, s->n0 * s->n1),
                   ranges = wi_min64(wanted, wi_divide_up(s->keys, block));

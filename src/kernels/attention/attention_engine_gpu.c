@@ -5,8 +5,8 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/product/engine_gpu.h"
 
-/* After the parameters of a tile, which here is one of scores. HEAD: columns of a head that the program is for. HELD: 1 if blocks of rows are in
- * registers. */
+/* After the parameters of a tile, which here is one of scores. HEAD: columns of a head that the program is for. HELD: 1 if blocks
+ * of rows are in registers. */
 enum { HEAD = WI_FRAGMENT_PARAMETERS, HELD };
 
 static const char *const parameters[] = {
@@ -27,8 +27,8 @@ static wi_limits limits_of(const int *p, int64_t bytes) {
     return (wi_limits){.group = group, .items = {group, 1}, .local_bytes = (size_t)bytes};
 }
 
-/* Local memory holds the weights, the others, the scores in f32 with a quad of padding per row (in place of the others if rows are held), and a
- * number per item. */
+/* Local memory holds the weights, the others, the scores in f32 with a quad of padding per row (in place of the others if rows
+ * are held), and a number per item. */
 static wi_limits forward_limits(const int *p) {
     const int64_t height = wi_fragments_height(p), numbers = (int64_t)sizeof(float);
     const int64_t others = panel(p, p[HEAD]), scores = height * (wi_fragments_width(p) + 4) * numbers;
@@ -109,20 +109,15 @@ static double gradient_cost(const wi_kernel_site *site) {
             gradient),                                                                                       \
         NEEDS(engine, gradient), .headers = suffix##_headers, .variants = gradient_variants}
 
-/* Tiles have 64 rows and 32 others, and groups 128 items, so that a lane has 16 scores. For wide heads with many sums, groups have 256 items and
- * a lane has 8 scores. The gradient keeps two blocks of rows in local memory. For wide heads these have 32 rows with MMA, so that they fit in
- * the 48 KiB that NVIDIA's drivers report; AMD's report 64 KiB. A fragment of MFMA has 32 rows. */
+/* Tiles have 64 rows and 32 others, and groups 128 items, so that a lane has 16 scores. For wide heads with many sums, groups
+ * have 256 items and a lane has 8 scores. The gradient keeps two blocks of rows in local memory. For wide heads these have 32
+ * rows with MMA, so that they fit in the 48 KiB that NVIDIA's drivers report; AMD's report 64 KiB. A fragment of MFMA has 32
+ * rows. */
 #define TILE WI_FRAGMENT_TILE
-#define VARIANT(columns, engine, ...)                                                                        \
-    {                                                                                                        \
-#columns, {                                                                                          \
-            __VA_ARGS__, engine, [HEAD] = (columns)                                                          \
-        }                                                                                                    \
-    }
 /* The variants for heads of 32, 64 and 128 columns. */
 #define HEADS(identifier, engine, tile, wide, widest)                                                        \
-    static const wi_variant identifier[] = {                                                                 \
-        VARIANT(32, engine, tile), VARIANT(64, engine, wide), VARIANT(128, engine, widest), {0}}
+    static const wi_variant identifier[] = {{"32", {tile, engine, [HEAD] = 32}},                             \
+        {"64", {wide, engine, [HEAD] = 64}}, {"128", {widest, engine, [HEAD] = 128}}, {0}}
 
 HEADS(mma_variants, WI_MMA, TILE(2, 2, 2, 2), TILE(2, 2, 2, 2), TILE(4, 2, 1, 2));
 HEADS(mma_gradient_variants, WI_MMA, TILE(2, 2, 2, 2), TILE(4, 2, 1, 2), TILE(2, 4, 1, 1));
@@ -136,8 +131,8 @@ ENGINE(wmma12, WI_ENGINE_WMMA12, wmma_variants, wmma_variants);
 HEADS(mfma_variants, MFMA, TILE(2, 1, 1, 1), TILE(4, 1, 1, 1), TILE(4, 1, 1, 1));
 ENGINE(mfma, WI_ENGINE_MFMA, mfma_variants, mfma_variants);
 
-/* Intel's threads have 128 registers with one number for each lane. Heads of more than 32 columns therefore have groups of 256 items, so that a lane
- * has 8 scores; for the same reason XMX8's gradient for 32 columns has blocks of 32 rows. */
+/* Intel's threads have 128 registers with one number for each lane. Heads of more than 32 columns therefore have groups of 256
+ * items, so that a lane has 8 scores; for the same reason XMX8's gradient for 32 columns has blocks of 32 rows. */
 HEADS(xmx8_variants, WI_XMX8, TILE(8, 2, 1, 2), TILE(8, 4, 1, 1), TILE(8, 4, 1, 1));
 HEADS(xmx8_gradient_variants, WI_XMX8, TILE(4, 4, 1, 1), TILE(8, 4, 1, 1), TILE(8, 4, 1, 1));
 ENGINE(xmx8, WI_ENGINE_XMX8, xmx8_variants, xmx8_gradient_variants);

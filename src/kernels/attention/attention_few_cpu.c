@@ -2,7 +2,8 @@
 #include "kernels/attention/attention_arguments.h"
 #include "kernels/cost.h"
 
-/* Each query reads all keys again. With more queries than this, kernels that read the keys once for a block of queries are faster. */
+/* Each query reads all keys again. With more queries than this, kernels that read the keys once for a block of queries are
+ * faster. */
 enum { MOST_QUERIES = 8, WIDEST = 256 };
 
 static bool accepts(const wi_kernel_site *site) {

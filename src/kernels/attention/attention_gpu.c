@@ -5,8 +5,8 @@
 #include "kernels/cost.h"
 #include <stdlib.h>
 
-/* GROUP: work-items of a group; LANES of them share 4 rows. STEP: numbers of the width that are in local memory together. CHUNK: quads of the
- * others' rows that are. WIDER: the variant is for more columns than that. */
+/* GROUP: work-items of a group; LANES of them share 4 rows. STEP: numbers of the width that are in local memory together. CHUNK:
+ * quads of the others' rows that are. WIDER: the variant is for more columns than that. */
 enum { GROUP, LANES, STEP, CHUNK, WIDER };
 
 static const char *const parameters[] = {[GROUP] = "WEFT_ATTENTION_GROUP",
@@ -23,8 +23,8 @@ static const wi_variant variants[] = {
     {"256", {[GROUP] = 256, [LANES] = 16, [STEP] = 16, [CHUNK] = 256}},
     {"64", {[GROUP] = 64, [LANES] = 16, [STEP] = 16, [CHUNK] = 128}}, {0}};
 
-/* Local memory holds the weights (a quad of padding for each of a lane's 4 others) and two chunks, or two steps and a quad per item. It also
- * holds six offsets and strides. */
+/* Local memory holds the weights (a quad of padding for each of a lane's 4 others) and two chunks, or two steps and a quad per
+ * item. It also holds six offsets and strides. */
 static wi_limits limits(const int *p) {
     const size_t group = (size_t)p[GROUP], lanes = (size_t)p[LANES], pitch = group / lanes + 1;
     const size_t weights = 4 * lanes * pitch + 2 * (size_t)p[CHUNK];

@@ -1,5 +1,5 @@
-/* What the implementations of attention of class gpu share. attention_gpu.cl and attention_engine_gpu.cl have the same arguments and launches,
- * and differ in how a work-group multiplies. */
+/* What the implementations of attention of class gpu share. attention_gpu.cl and attention_engine_gpu.cl have the same arguments
+ * and launches, and differ in how a work-group multiplies. */
 #ifndef WI_ATTENTION_GPU_H
 #define WI_ATTENTION_GPU_H
 

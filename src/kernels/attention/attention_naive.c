@@ -1,4 +1,5 @@
-/* The portable kernels of attention and of its gradient: they accept every site on every device. See cl_kernels/attention/attention_naive.cl. */
+/* The portable kernels of attention and of its gradient: they accept every site on every device. See
+ * cl_kernels/attention/attention_naive.cl. */
 #include "base/integers.h"
 #include "kernels/attention/attention_arguments.h"
 #include "kernels/cost.h"

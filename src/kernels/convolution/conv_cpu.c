@@ -6,8 +6,8 @@
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 
-/* A tile is ROWS x COLUMNS, as in gemm_cpu.c. DEPTH: the most steps of k whose windows are copied at once. STRIP, PANELS: the most rows
- * and panels of COLUMNS of a work-item. */
+/* A tile is ROWS x COLUMNS, as in gemm_cpu.c. DEPTH: the most steps of k whose windows are copied at once. STRIP, PANELS: the
+ * most rows and panels of COLUMNS of a work-item. */
 enum { ROWS, COLUMNS, DEPTH, STRIP, PANELS };
 
 static const char *const parameters[] = {[ROWS] = "WEFT_CONV_ROWS",
@@ -20,8 +20,8 @@ static const char *const parameters[] = {[ROWS] = "WEFT_CONV_ROWS",
 static const wi_variant variants[] = {
     {"f32", {[ROWS] = 13, [COLUMNS] = 32, [DEPTH] = 256, [STRIP] = 520, [PANELS] = 8}}, {0}};
 
-/* FEW: tiles per core. SMALL: multiply-adds for which waking another core is not worth it. ITEM: operations that a work-item costs in any
- * case. */
+/* FEW: tiles per core. SMALL: multiply-adds for which waking another core is not worth it. ITEM: operations that a work-item
+ * costs in any case. */
 enum { FEW = 8, SMALL = 1 << 18, ITEM = 1 << 16 };
 
 static bool accepts(const wi_kernel_site *site) {

@@ -6,9 +6,9 @@
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 
-/* DEPTH: the steps of k after which sums go to private memory: the windows of 32 rows (42 KB) stay in the nearest caches. SUMS: floats of
- * these sums: 512 KB stay in the second-level cache, beside the part of the weight that is read again and again. PACKED: blocks of k that a
- * work-item packs. SIDE: of a block, two tiles of the engine. */
+/* DEPTH: the steps of k after which sums go to private memory: the windows of 32 rows (42 KB) stay in the nearest caches. SUMS:
+ * floats of these sums: 512 KB stay in the second-level cache, beside the part of the weight that is read again and again.
+ * PACKED: blocks of k that a work-item packs. SIDE: of a block, two tiles of the engine. */
 enum { DEPTH, SUMS, PACKED, SIDE };
 
 static const char *const parameters[] = {[DEPTH] = "WEFT_CONV_AMX_DEPTH",

@@ -1,5 +1,5 @@
-/* Convolution in bf16 by the matrix engine AMX, which reads rows of the image instead of copied windows: the weight is packed, then one
- * launch computes strips of the result. See cl_kernels/convolution/conv_cpu_amx_rows.cl. */
+/* Convolution in bf16 by the matrix engine AMX, which reads rows of the image instead of copied windows: the weight is packed,
+ * then one launch computes strips of the result. See cl_kernels/convolution/conv_cpu_amx_rows.cl. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
 #include "kernels/convolution/conv_product.h"
@@ -12,22 +12,22 @@ enum { RING };
 static const char *const parameters[] = {[RING] = "WEFT_CONV_AMX_RING", NULL};
 static const wi_variant variants[] = {{"bf16", {[RING] = 48 << 10}}, {0}};
 
-/* TILE: the most positions of a tile. BLOCK: steps of k, or columns. ROOM: numbers that copies of a row write behind its end. STRIP: the
- * pairs of tiles for which a work-item is worth it. */
+/* TILE: the most positions of a tile. BLOCK: steps of k, or columns. ROOM: numbers that copies of a row write behind its end.
+ * STRIP: the pairs of tiles for which a work-item is worth it. */
 enum { TILE = 16, BLOCK = 32, BLOCK_WORDS = BLOCK * BLOCK / 2, ROOM = 32, STRIP = 64 };
 
-/* Of copying a row of the image, each 32 numbers of it, and each number if the number of channels is odd; of a tile of sums, and of storing
- * an element; of a byte of a weight that the second-level cache does not hold; of packing a weight; of a work-item. */
+/* Of copying a row of the image, each 32 numbers of it, and each number if the number of channels is odd; of a tile of sums, and
+ * of storing an element; of a byte of a weight that the second-level cache does not hold; of packing a weight; of a work-item. */
 static const double line_seconds = 20e-9, copy_seconds = 1.5e-9, element_seconds = 0.4e-9,
                     tile_seconds = 20e-9, store_seconds = 0.12e-9, far_seconds = 0.016e-9,
                     pack_seconds = 0.8e-9, item_seconds = 2e-6, build_seconds = 0.6;
-/* The measured time of a tile, as a share of the time at the engine's peak. Lower tiles take less; with vectors instead of an engine, in
- * proportion to their height. */
+/* The measured time of a tile, as a share of the time at the engine's peak. Lower tiles take less; with vectors instead of an
+ * engine, in proportion to their height. */
 static const double engine_part = 0.75, vectors_part = 1.1;
 
-/* How the result is cut: tiles of `height` positions, `across` of them in a row of the result. `line`: numbers of a row of taps. `extent`:
- * rows of the image that the taps span. The ring has `rows` rows, a power of two, `pitch` numbers apart. A work-item computes `strip` of the
- * `pairs` of tiles. */
+/* How the result is cut: tiles of `height` positions, `across` of them in a row of the result. `line`: numbers of a row of taps.
+ * `extent`: rows of the image that the taps span. The ring has `rows` rows, a power of two, `pitch` numbers apart. A work-item
+ * computes `strip` of the `pairs` of tiles. */
 typedef struct wi_cut {
     int64_t height, across, line, extent, rows, pitch, pairs, strip, strips;
 } wi_cut;

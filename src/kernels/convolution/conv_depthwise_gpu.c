@@ -1,5 +1,5 @@
-/* Convolution with one channel per group on class gpu: the weight is packed, then each item computes a strip of the result, for a quad of
- * channels or, if quads cannot be read at once, for one channel. See cl_kernels/convolution/conv_depthwise_gpu.cl. */
+/* Convolution with one channel per group on class gpu: the weight is packed, then each item computes a strip of the result, for a
+ * quad of channels or, if quads cannot be read at once, for one channel. See cl_kernels/convolution/conv_depthwise_gpu.cl. */
 #include "kernels/convolution/conv_depthwise_gpu.h"
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
@@ -7,7 +7,8 @@
 #include "kernels/product/gemm_shared.h"
 #include <math.h>
 
-/* GROUP: work-items of a group. ROWS: rows of the result that a group computes. LANES: channels of an item. LONG: do offsets have 64 bits? */
+/* GROUP: work-items of a group. ROWS: rows of the result that a group computes. LANES: channels of an item. LONG: do offsets have
+ * 64 bits? */
 enum { GROUP, ROWS, LANES, LONG };
 
 static const char *const parameters[] = {[GROUP] = "WEFT_DEPTHWISE_GROUP",
@@ -39,9 +40,9 @@ static double lines_of(const wi_conv_geometry *w) {
     return (double)w->images * (double)w->made[0] * (double)w->made[1];
 }
 
-/* What an item computes along a row of the result. `places`: positions. `taps`: taps that are unrolled, with their stride and dilation in
- * pixels. `first`: the first pixel of the first strip. `advance`: pixels from one strip to the next. `origin`: the macro ORIGIN of the
- * template, the place of position 0 among the pixels of a data gradient. */
+/* What an item computes along a row of the result. `places`: positions. `taps`: taps that are unrolled, with their stride and
+ * dilation in pixels. `first`: the first pixel of the first strip. `advance`: pixels from one strip to the next. `origin`: the
+ * macro ORIGIN of the template, the place of position 0 among the pixels of a data gradient. */
 typedef struct strip {
     int64_t places, taps, stride, dilation, first, advance, origin;
 } strip;

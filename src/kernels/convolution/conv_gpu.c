@@ -1,5 +1,5 @@
-/* Convolution on class gpu: the weight is packed, then tiles are computed in local memory. A second record splits k, for results with fewer
- * tiles than the device has units. See cl_kernels/convolution/conv_gpu.cl. */
+/* Convolution on class gpu: the weight is packed, then tiles are computed in local memory. A second record splits k, for results
+ * with fewer tiles than the device has units. See cl_kernels/convolution/conv_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_packing_gpu.h"
 #include "kernels/product/gemm_shared.h"
@@ -14,18 +14,16 @@ static const char *const parameters[] = {
     WI_TILE_NAMES, [PACKED] = "WEFT_CONV_GPU_PACKED", [SPLIT] = WI_SPLIT_NAME, NULL};
 
 /* Each item copies one quad of a block of rows: ROWS * STEP = 4 * ACROSS. */
-#define TILES(split)                                                                                         \
-    {"large", {16, 16, 8, 8, 8, 0, 0, 64, split}}, {"together", {8, 16, 8, 4, 8, 8, 0, 64, split}},          \
-        {"quarter", {16, 8, 4, 8, 8, 0, 0, 64, split}}, {"small", {8, 8, 4, 4, 8, 0, 0, 64, split}}, {       \
-        0                                                                                                    \
-    }
+static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 0}},
+    {"together", {8, 16, 8, 4, 8, 8, 0, 64, 0}}, {"quarter", {16, 8, 4, 8, 8, 0, 0, 64, 0}},
+    {"small", {8, 8, 4, 4, 8, 0, 0, 64, 0}}, {0}};
+static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 1}},
+    {"together", {8, 16, 8, 4, 8, 8, 0, 64, 1}}, {"quarter", {16, 8, 4, 8, 8, 0, 0, 64, 1}},
+    {"small", {8, 8, 4, 4, 8, 0, 0, 64, 1}}, {0}};
+
 /* With one or two percent more instructions than `large`, and two blocks on their way instead of one. */
-#define ASYNC(split)                                                                                         \
-    {"async", {16, 16, 8, 8, 8, 0, 3, 64, split}}, {                                                         \
-        0                                                                                                    \
-    }
-static const wi_variant variants[] = {TILES(0)}, split_variants[] = {TILES(1)};
-static const wi_variant tuned_variants[] = {ASYNC(0)}, split_tuned_variants[] = {ASYNC(1)};
+static const wi_variant tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64, 0}}, {0}};
+static const wi_variant split_tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64, 1}}, {0}};
 
 static const char *const headers[] = {
     "gemm_tile_gpu.clh", "sums_gpu.clh", "conv_stage_gpu.clh", "conv_taps_gpu.clh", NULL};
@@ -102,8 +100,8 @@ static double cost(const wi_kernel_site *site) {
     return wi_splitting_seconds(site->device, &product, site->values[SPLIT]);
 }
 
-/* In bytes: how far an item's channel moves from one block to the next, and where the channels of a pixel end; how far its tap then moves
- * in the table; how far the panels move. A pixel has 4 or 8 channels, or more than a block has steps. */
+/* In bytes: how far an item's channel moves from one block to the next, and where the channels of a pixel end; how far its tap
+ * then moves in the table; how far the panels move. A pixel has 4 or 8 channels, or more than a block has steps. */
 static void add_steps(wi_kernel_launch *launch, const wi_conv_packing *p, int64_t step) {
     const int64_t depth = p->read.pitch, size = p->read.element_size;
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(wi_min64(step, depth) * size, depth * size,

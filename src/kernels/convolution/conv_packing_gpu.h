@@ -1,5 +1,6 @@
-/* What kernels of class gpu over windows read instead of the weight and the image: the weight as panels, a table of taps, and a copy of the
- * image if its channels cannot be read in chunks. See conv_taps_gpu.clh and conv_pack_gpu.clh in cl_kernels/convolution. */
+/* What kernels of class gpu over windows read instead of the weight and the image: the weight as panels, a table of taps, and a
+ * copy of the image if its channels cannot be read in chunks. See conv_taps_gpu.clh and conv_pack_gpu.clh in
+ * cl_kernels/convolution. */
 #ifndef WI_CONV_PACKING_GPU_H
 #define WI_CONV_PACKING_GPU_H
 
@@ -35,9 +36,11 @@ void wi_conv_packing_pack(
     wi_kernel_plan *plan, const wi_conv_geometry *geometry, const wi_conv_packing *packing, int64_t packed);
 /* Appends the image, the panels and the table to the arguments of a kernel. */
 void wi_conv_packing_operands(wi_kernel_launch *launch, const wi_conv_packing *packing);
-/* The same for kernels by engines, with the bytes by which an item's channel and tap move from one block of `step` steps to the next. */
+/* The same for kernels by engines, with the bytes by which an item's channel and tap move from one block of `step` steps to the
+ * next. */
 void wi_conv_packing_begin(wi_kernel_launch *launch, const wi_conv_packing *packing, int64_t step);
-/* Appends ints read (3), made (3), stride (3), transposed; longs: strides of the image between groups, images, and along the axes (3). */
+/* Appends ints read (3), made (3), stride (3), transposed; longs: strides of the image between groups, images, and along the axes
+ * (3). */
 void wi_conv_packing_end(
     wi_kernel_launch *launch, const wi_conv_packing *packing, const wi_conv_geometry *geometry);
 

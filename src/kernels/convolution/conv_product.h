@@ -1,12 +1,12 @@
-/* Convolutions as matrix products over windows: C = A · B. A row of A is the window of the image that one element of the result reads, and
- * B is the weight. A is never stored.
+/* Convolutions as matrix products over windows: C = A · B. A row of A is the window of the image that one element of the
+ * result reads, and B is the weight. A is never stored.
  *
  *   forward     row (n, o), step of k (tap, c):  A = x[n][o·stride + tap·dilation - before][c], 0 outside of the image
  *   transposed  row (n, i), step of k (tap, f):  A = y[n][(i + before - tap·dilation) / stride][f] if the quotient is an integer and
  *               inside of y, else 0: the data gradient, which is the gradient of the image
  *
- * In these words the image is what is read: x, or y of a data gradient. The epilogue (gemm.h) sees a product with the batch
- * images · all spatial axes but the last, the rows of the last spatial axis, and the channels of the result as columns. */
+ * "Image" means what is read: x, or y of a data gradient. The epilogue (gemm.h) sees a product whose batch is images · all
+ * spatial axes but the last, whose rows are the last spatial axis, and whose columns are the channels of the result. */
 #ifndef WI_CONV_PRODUCT_H
 #define WI_CONV_PRODUCT_H
 
@@ -19,10 +19,8 @@ typedef struct wi_conv_geometry {
     int64_t channels, filters; /* of a group: of the image and of the result */
     int64_t read[3], made[3];  /* spatial sizes of the image and of the result */
     int64_t taps[3], stride[3], dilation[3], before[3];
-    int64_t image,
-        step[3]; /* strides of the image: between images, and along the axes; channels have stride 1 */
-    int64_t w_filter, w_channel,
-        w_tap[3]; /* strides of the weight; its filters are the channels of the result */
+    int64_t image, step[3]; /* strides of the image, between images and along the axes; 1 between channels */
+    int64_t w_filter, w_channel, w_tap[3]; /* strides of the weight: filters are channels of the result */
     int64_t w_group;
     double flops;
 } wi_conv_geometry;
@@ -36,15 +34,16 @@ bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, co
     const wi_extent *made);
 /* The convolution of a geometry; of a data gradient, the convolution that it belongs to. */
 wi_conv wi_conv_of_geometry(const wi_conv_geometry *geometry);
-/* A data gradient of stride 1 as a convolution: taps are in reverse order, from element *first of the weight on. Other geometries stay as
- * they are. */
+/* A data gradient of stride 1 as a convolution: taps are in reverse order, from element *first of the weight on. Other geometries
+ * stay as they are. */
 wi_conv_geometry wi_conv_straightened(const wi_conv_geometry *from, int64_t *first);
 
 /* ---- sizes ---- */
 
 /* Elements from the first to the last of the image. */
 int64_t wi_conv_read_elements(const wi_conv_geometry *geometry);
-/* A data gradient with strides consists of several products, its phases (conv_cpu.cl): their number, and the positions of the largest. */
+/* A data gradient with strides consists of several products, its phases (conv_cpu.cl): their number, and the positions of the
+ * largest. */
 int64_t wi_conv_phases(const wi_conv_geometry *geometry);
 int64_t wi_conv_phase_positions(const wi_conv_geometry *geometry);
 /* Steps of k, the ones that multiply zeros included. */
@@ -65,15 +64,15 @@ bool wi_conv_is_flat(const wi_conv_geometry *geometry);
 /* Macros of conv_cpu.cl and conv_cpu_amx.cl by which they leave out code, most of which would not be needed. */
 void wi_conv_add_macros(wi_kernel_plan *plan, const wi_conv_geometry *geometry);
 
-/* Appends the arguments of all kernels over windows: ints images, channels, filters, read (3), made (3), taps (3), stride (3), dilation
- * (3), before (3), transposed; longs image, step (3). */
+/* Appends the arguments of all kernels over windows: ints images, channels, filters, read (3), made (3), taps (3), stride (3),
+ * dilation (3), before (3), transposed; longs image, step (3). */
 void wi_conv_add_geometry(wi_kernel_launch *launch, const wi_conv_geometry *geometry);
 /* Appends ints taps (3), stride (3), dilation (3), before (3), transposed; longs w_group, w_filter, w_channel, w_tap (3). */
 void wi_conv_add_weight(wi_kernel_launch *launch, const wi_conv_geometry *geometry);
 /* Appends longs w_group, w_filter, w_channel, w_tap (3). */
 void wi_conv_add_weight_strides(wi_kernel_launch *launch, const wi_conv_geometry *geometry);
-/* A launch of class cpu that packs the weight into panels of filters at the beginning of the scratch memory. Work-items are (panel,
- * sixteen channels, group). Arguments: ints channels and filters. */
+/* A launch of class cpu that packs the weight into panels of filters at the beginning of the scratch memory. Work-items are
+ * (panel, sixteen channels, group). Arguments: ints channels and filters. */
 wi_kernel_launch *wi_conv_panels_launch(
     wi_kernel_plan *plan, const char *kernel, const wi_conv_geometry *geometry, int64_t panels);
 

@@ -1,5 +1,5 @@
-/* Images for kernels of class gpu that read several channels at once: quads of 4, or chunks of 8. If the channels of an image are not
- * aligned, or the format is another one, a launch copies the image first. See cl_kernels/convolution/conv_stage_gpu.clh. */
+/* Images for kernels of class gpu that read several channels at once: quads of 4, or chunks of 8. If the channels of an image are
+ * not aligned, or the format is another one, a launch copies the image first. See cl_kernels/convolution/conv_stage_gpu.clh. */
 #ifndef WI_CONV_STAGE_GPU_H
 #define WI_CONV_STAGE_GPU_H
 

@@ -3,8 +3,8 @@
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 
-/* PANELS, POSITIONS, ROOM: the most panels of filters, positions, and floats of x in a block. ROWS_OF_TWO, ROWS_OF_ONE: the most rows of a
- * tile with two vectors of filters, or with one. */
+/* PANELS, POSITIONS, ROOM: the most panels of filters, positions, and floats of x in a block. ROWS_OF_TWO, ROWS_OF_ONE: the most
+ * rows of a tile with two vectors of filters, or with one. */
 enum { PANELS, POSITIONS, ROOM, ROWS_OF_TWO, ROWS_OF_ONE };
 
 static const char *const parameters[] = {[PANELS] = "WEFT_CONV_WEIGHT_PANELS",
@@ -17,8 +17,8 @@ static const char *const parameters[] = {[PANELS] = "WEFT_CONV_WEIGHT_PANELS",
 static const wi_variant variants[] = {
     {"f32", {[PANELS] = 4, [POSITIONS] = 512, [ROOM] = 65536, [ROWS_OF_TWO] = 13, [ROWS_OF_ONE] = 24}}, {0}};
 
-/* VECTOR: channels for which a copied pixel has room. LONGEST: the most positions of a segment of a row. FEW: so many channels, or less, are
- * copied together with the next pixels. */
+/* VECTOR: channels for which a copied pixel has room. LONGEST: the most positions of a segment of a row. FEW: so many channels,
+ * or less, are copied together with the next pixels. */
 enum { VECTOR = 16, LONGEST = 256, FEW = 12 };
 
 /* How the work is cut. */

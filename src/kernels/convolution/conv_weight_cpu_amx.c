@@ -1,12 +1,12 @@
-/* The weight's gradient of a convolution in bf16 by the matrix engine AMX. See cl_kernels/convolution/conv_weight_cpu_amx.cl, which explains
- * how positions are numbered through rows and images. */
+/* The weight's gradient of a convolution in bf16 by the matrix engine AMX. See cl_kernels/convolution/conv_weight_cpu_amx.cl,
+ * which explains how positions are numbered through rows and images. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 
-/* COLUMNS: the most tiles of channels and taps of a part. LINE: the most elements of a padded row whose windows are lines. STEPS: of 32
- * positions in a block: two tiles of filters stay in the first-level cache. */
+/* COLUMNS: the most tiles of channels and taps of a part. LINE: the most elements of a padded row whose windows are lines. STEPS:
+ * of 32 positions in a block: two tiles of filters stay in the first-level cache. */
 enum { COLUMNS, LINE, STEPS };
 
 static const char *const parameters[] = {[COLUMNS] = "WEFT_WEIGHT_AMX_COLUMNS",
@@ -17,15 +17,15 @@ static const wi_variant variants[] = {{"bf16", {[COLUMNS] = 384, [LINE] = 4096, 
 
 /* A tile has TILE filters or channels and STEP positions; a word holds two numbers. */
 enum { TILE = 16, STEP = 32, TILE_WORDS = 256 };
-/* FEW: so many channels, or less, count together with the taps of a row. WHOLE: tiles that are multiplied together. MOST: tiles of channels
- * that a pointwise convolution packs at once. */
+/* FEW: so many channels, or less, count together with the taps of a row. WHOLE: tiles that are multiplied together. MOST: tiles
+ * of channels that a pointwise convolution packs at once. */
 enum { FEW = 12, WHOLE = 2, MOST = 32 };
 
 /* Of a tile: transposing 32 positions of y; storing 16 pairs of x; reading and writing the sums of a block of positions. */
 static const double y_seconds = 45e-9, x_seconds = 22e-9, sum_seconds = 60e-9, build_seconds = 0.5;
 
-/* How positions along an axis are numbered. Pixels whose indices have the same remainder by the stride are a phase, a plane of their own.
- * pitch: positions from row to row, or from image to image. reach: positions that a tap reads ahead. */
+/* How positions along an axis are numbered. Pixels whose indices have the same remainder by the stride are a phase, a plane of
+ * their own. pitch: positions from row to row, or from image to image. reach: positions that a tap reads ahead. */
 typedef struct wi_axis {
     int64_t phases, pitch, reach;
 } wi_axis;
@@ -82,7 +82,8 @@ static void number_positions(wi_cut *cut, const wi_conv *conv, const int *p) {
     cut->positions = conv->images * cut->axis[1].pitch * cut->axis[2].pitch;
 }
 
-/* A part has two tiles of channels, so that few tiles are packed at once. Pointwise convolutions have as many as are read together. */
+/* A part has two tiles of channels, so that few tiles are packed at once. Pointwise convolutions have as many as are read
+ * together. */
 static void number_columns(wi_cut *cut, const wi_conv *conv) {
     const int64_t line = cut->joined ? conv->taps[2] * conv->channels : conv->channels;
     const int64_t tiles = wi_divide_up(line, TILE), taps = conv->taps[1] * (cut->joined ? 1 : conv->taps[2]);

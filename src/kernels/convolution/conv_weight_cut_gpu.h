@@ -1,5 +1,5 @@
-/* Weights' gradients of class gpu: a matrix product over positions, cut into tiles and splits. Its launches except that of the tiles' kernel.
- * See cl_kernels/convolution/conv_weight_gpu.cl. */
+/* Weights' gradients of class gpu: a matrix product over positions, cut into tiles and splits. Its launches except that of the
+ * tiles' kernel. See cl_kernels/convolution/conv_weight_gpu.cl. */
 #ifndef WI_CONV_WEIGHT_CUT_GPU_H
 #define WI_CONV_WEIGHT_CUT_GPU_H
 
@@ -31,8 +31,8 @@ int wi_conv_weight_launches(const wi_conv_weight_cut *cut);
 /* Floats of sums and copies, which are written and read. */
 double wi_conv_weight_floats(const wi_conv *conv, const wi_conv_weight_cut *cut);
 
-/* Appends all launches: those that copy x and y, if they need copies, that of the tiles in groups of `local` items, and that which adds up
- * splits. packed: items of a group that copies or adds up. */
+/* Appends all launches: those that copy x and y, if they need copies, that of the tiles in groups of `local` items, and that
+ * which adds up splits. packed: items of a group that copies or adds up. */
 void wi_conv_weight_add_launches(wi_kernel_plan *plan, const wi_conv *conv, const wi_conv_weight_cut *cut,
     int64_t step, const size_t local[3], int64_t packed);
 

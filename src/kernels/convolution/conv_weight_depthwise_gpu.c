@@ -1,5 +1,5 @@
-/* The weight's gradient of a convolution with one channel per group on class gpu: each split of the positions has its own sums, which are then
- * added up. See cl_kernels/convolution/conv_weight_depthwise_gpu.cl. */
+/* The weight's gradient of a convolution with one channel per group on class gpu: each split of the positions has its own sums,
+ * which are then added up. See cl_kernels/convolution/conv_weight_depthwise_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_depthwise_gpu.h"
 #include "kernels/convolution/conv_weight.h"
@@ -13,13 +13,13 @@ static const char *const parameters[] = {
 static const wi_variant variants[] = {
     {"f32", {64, 4, 0}}, {"long", {64, 4, 1}}, {"each", {64, 1, 0}}, {"each_long", {64, 1, 1}}, {0}};
 
-/* BLOCK: the most sums of a channel that an item has in registers. GROUPS: work-groups per unit. LEAST, MOST: the fewest and the most tiles of
- * an item. Sums over more tiles would have larger rounding errors, since splits are added up separately. */
+/* BLOCK: the most sums of a channel that an item has in registers. GROUPS: work-groups per unit. LEAST, MOST: the fewest and the
+ * most tiles of an item. Sums over more tiles would have larger rounding errors, since splits are added up separately. */
 enum { BLOCK = 12, GROUPS = 8, LEAST = 4, MOST = 1024 };
 
-/* How the work is cut. A tile is `places` positions along a row; an item has `lines` rows of `taps` taps, with their stride and dilation in
- * pixels. `wide`: items of a group along channels. `across`: groups along channels. `chunks`: blocks of taps along a row. `strips`, `blocks`:
- * tiles of a block of a row, and blocks. `share`: tiles of a split. */
+/* How the work is cut. A tile is `places` positions along a row; an item has `lines` rows of `taps` taps, with their stride and
+ * dilation in pixels. `wide`: items of a group along channels. `across`: groups along channels. `chunks`: blocks of taps along a
+ * row. `strips`, `blocks`: tiles of a block of a row, and blocks. `share`: tiles of a split. */
 typedef struct cut {
     int64_t places, taps, lines, stride, dilation;
     int64_t wide, across, chunks, blocks_of_taps;

@@ -1,4 +1,5 @@
-/* The portable weight's gradient of a convolution: accepts every site on every device. See cl_kernels/convolution/conv_weight_naive.cl. */
+/* The portable weight's gradient of a convolution: accepts every site on every device. See
+ * cl_kernels/convolution/conv_weight_naive.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"

@@ -15,9 +15,9 @@ static const char *const parameters[] = {[TILE] = "WEFT_POINTWISE_TILE",
 
 static const wi_variant variants[] = {{"f32", {[TILE] = 6, [VECTORS] = 4, [COMBINED] = 64}}, {0}};
 
-/* BLOCK: the most positions of a block that leaves room in a core's own cache, into which the next block is then prefetched. LONG: the most of
- * other blocks. SPLITS: work-items per core, so that none waits long for another. FEW: the most floats of sums with so many splits. SMALL:
- * multiply-adds for which waking another core is not worth it. */
+/* BLOCK: the most positions of a block that leaves room in a core's own cache, into which the next block is then prefetched.
+ * LONG: the most of other blocks. SPLITS: work-items per core, so that none waits long for another. FEW: the most floats of sums
+ * with so many splits. SMALL: multiply-adds for which waking another core is not worth it. */
 enum { LANES = 16, BLOCK = 512, LONG = 1024 };
 enum { SPLITS = 4, FEW = 1 << 16, SMALL = 1 << 18 };
 
@@ -74,8 +74,8 @@ static bool is_converted(const wi_kernel_site *site, int input) {
     return site->formats[input] != WEFT_F32;
 }
 
-/* Converted blocks stay in a core's cache only if channels and filters are few. With more, conv_weight_cpu.cl is faster, which copies smaller
- * blocks. */
+/* Converted blocks stay in a core's cache only if channels and filters are few. With more, conv_weight_cpu.cl is faster, which
+ * copies smaller blocks. */
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     if (!wi_conv_is_pointwise(&conv) || !fits(&conv, site->values)) return false;

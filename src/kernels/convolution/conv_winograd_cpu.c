@@ -1,5 +1,5 @@
-/* 3 x 3 convolutions of stride 1 on class cpu by Winograd's F(4 x 4, 3 x 3): the weight is transformed, then one launch computes strips of
- * tiles. See cl_kernels/convolution/conv_winograd_cpu.cl. */
+/* 3 x 3 convolutions of stride 1 on class cpu by Winograd's F(4 x 4, 3 x 3): the weight is transformed, then one launch computes
+ * strips of tiles. See cl_kernels/convolution/conv_winograd_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_winograd.h"
@@ -41,8 +41,8 @@ static int64_t width_of(const wi_conv_geometry *w) {
     return wi_divide_up(w->channels, 16) * 16;
 }
 
-/* Small weights are read from a near cache again and again, and the room fits in the nearest cache. Large weights come from memory, and it is
- * worth having a room that does not fit. */
+/* Small weights are read from a near cache again and again, and the room fits in the nearest cache. Large weights come from
+ * memory, and it is worth having a room that does not fit. */
 static wi_winograd winograd_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     const int *const p = site->values;
     wi_winograd cut = {.panels = wi_divide_up(w->filters, p[COLUMNS]), .tiles = tiles_of(w, p)};

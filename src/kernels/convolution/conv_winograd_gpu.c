@@ -1,5 +1,5 @@
-/* 3 x 3 convolutions of stride 1 on class gpu by Winograd's F(4 x 4, 3 x 3) or F(2 x 2, 3 x 3): the weight is transformed, then pixels,
- * products and results are computed, one block of tiles after the other. See cl_kernels/convolution/conv_winograd_gpu.cl. */
+/* 3 x 3 convolutions of stride 1 on class gpu by Winograd's F(4 x 4, 3 x 3) or F(2 x 2, 3 x 3): the weight is transformed, then
+ * pixels, products and results are computed, one block of tiles after the other. See cl_kernels/convolution/conv_winograd_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_winograd.h"
 #include "kernels/cost.h"
@@ -7,13 +7,15 @@
 #include "kernels/product/gemm_tile_gpu.h"
 #include <stdlib.h>
 
-/* After the parameters of the product's tile: the work-items of a group that transforms; the results of a tile of the image along an axis. */
+/* After the parameters of the product's tile: the work-items of a group that transforms; the results of a tile of the image along
+ * an axis. */
 enum { ITEMS = WI_TILE_PARAMETERS, STEP };
 
 static const char *const parameters[] = {
     WI_TILE_NAMES, [ITEMS] = "WEFT_WINOGRAD_ITEMS", [STEP] = "WEFT_WINOGRAD_STEP", NULL};
 
-/* Tiles of 2 x 2 results have the rounding errors of a direct convolution, and waste less in images of 1, 2, 5, 6, 9 or 10 pixels. */
+/* Tiles of 2 x 2 results have the rounding errors of a direct convolution, and waste less in images of 1, 2, 5, 6, 9 or 10
+ * pixels. */
 static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 4}},
     {"tall", {16, 16, 8, 4, 8, 0, 0, 64, 4}}, {"together", {8, 16, 8, 4, 8, 8, 0, 64, 4}},
     {"medium", {16, 16, 4, 4, 16, 0, 0, 64, 4}}, {"small", {8, 8, 4, 4, 8, 0, 0, 64, 4}},
@@ -22,8 +24,8 @@ static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 4}},
 
 static const char *const headers[] = {"gemm_tile_gpu.clh", "sums_gpu.clh", "winograd.clh", NULL};
 
-/* LEAST: with fewer channels in the image or the result, the transforms cost more than the products save. MOST: floats of pixels and products
- * in a block, which takes three launches. LARGE: floats of transformed weights, as in conv_winograd_cpu.c. */
+/* LEAST: with fewer channels in the image or the result, the transforms cost more than the products save. MOST: floats of pixels
+ * and products in a block, which takes three launches. LARGE: floats of transformed weights, as in conv_winograd_cpu.c. */
 enum { LEAST = 8, MOST = 1 << 24, LARGE = 1 << 20 };
 
 /* How the work is cut: a block of tiles of the image has as many rows of the product as keep the device busy. */
@@ -186,8 +188,8 @@ static void add_products(wi_kernel_plan *plan, const wi_conv_geometry *w, const 
     wi_kernel_iteration(launch);
 }
 
-/* Tiles whose results an item stores: with column sums, few enough that all units have items, and no more results than MOST_ADDED, whose sum
- * needs no compensation. */
+/* Tiles whose results an item stores: with column sums, few enough that all units have items, and no more results than
+ * MOST_ADDED, whose sum needs no compensation. */
 static int64_t share_of(const wi_kernel_site *site, const cutting *cut) {
     enum { MOST_ADDED = 64, ITEMS_A_UNIT = 512 };
     const int64_t results = (int64_t)site->values[STEP] * site->values[STEP];

@@ -1,5 +1,5 @@
-/* Convolutions of stride 1 with rows of 5 taps on class cpu by Winograd's F(4, 5) along a row: the weight is transformed, then one launch
- * computes images. See cl_kernels/convolution/conv_winograd_row_cpu.cl. */
+/* Convolutions of stride 1 with rows of 5 taps on class cpu by Winograd's F(4, 5) along a row: the weight is transformed, then
+ * one launch computes images. See cl_kernels/convolution/conv_winograd_row_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_winograd.h"

@@ -23,7 +23,8 @@ wi_kernel_launch *wi_launch_rows(
 
 /* Defines WEFT_SKIPS: is one index left out? */
 void wi_index_skips_macro(wi_kernel_plan *plan, const wi_kernel_site *site);
-/* The node with a third input, the order that sorts its index, which is an ordinary node: equal indices share it. NULL: the graph has an error. */
+/* The node with a third input, the order that sorts its index, which is an ordinary node: equal indices share it. NULL: the graph
+ * has an error. */
 weft_tensor *wi_index_with_order(const weft_tensor *node, int index);
 
 #endif

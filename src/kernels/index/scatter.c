@@ -1,4 +1,5 @@
-/* Elements that are added up by index along any axis, in an order that does not depend on the launch. See cl_kernels/index/scatter.cl. */
+/* Elements that are added up by index along any axis, in an order that does not depend on the launch. See
+ * cl_kernels/index/scatter.cl. */
 #include "base/integers.h"
 #include "kernels/index/index_launches.h"
 #include "kernels/index_type.h"

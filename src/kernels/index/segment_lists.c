@@ -1,4 +1,5 @@
-/* The segments of equal numbers of an index. One item, or one work-group, computes everything. See cl_kernels/index/segment_lists.cl. */
+/* The segments of equal numbers of an index. One item, or one work-group, computes everything. See
+ * cl_kernels/index/segment_lists.cl. */
 #include "base/integers.h"
 #include "kernels/index/index_launches.h"
 

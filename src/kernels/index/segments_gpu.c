@@ -1,5 +1,5 @@
-/* Rows that are added up by a sorted index. A node whose index is not sorted is replaced by one with the order of the index as its third input. See
- * cl_kernels/index/segments_gpu.cl. */
+/* Rows that are added up by a sorted index. A node whose index is not sorted is replaced by one with the order of the index as
+ * its third input. See cl_kernels/index/segments_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/index/index_launches.h"
 
@@ -9,8 +9,8 @@ static bool accepts(const wi_kernel_site *site) {
     return site->node->attributes->index.axis == 0 && site->node->input_count == SORTED;
 }
 
-/* Without an order, each work-item reads the whole index, one element after the other. With an order there are at least two more launches, which sort
- * and find where segments begin. */
+/* Without an order, each work-item reads the whole index, one element after the other. With an order there are at least two more
+ * launches, which sort and find where segments begin. */
 static bool is_worth_sorting(const wi_kernel_site *site) {
     const wi_device_profile *const device = site->device;
     const double walk = (double)site->inputs[INDEX].dims[0].general * device->read_seconds;

@@ -4,8 +4,8 @@
 #include "ops/loss/ctc.h"
 #include <math.h>
 
-/* HEAD: elements of a table before its rows. LEAD: elements of a row of states before the first state. LOCAL_WIDTH: the most states of a row in local
- * memory. */
+/* HEAD: elements of a table before its rows. LEAD: elements of a row of states before the first state. LOCAL_WIDTH: the most
+ * states of a row in local memory. */
 enum { HEAD, LEAD, LOCAL_WIDTH };
 
 static const char *const parameters[] = {

@@ -31,8 +31,8 @@ static int64_t pixels_of(const wi_extent *image) {
     return wi_extent_count(image).actual / image->dims[image->rank - 1].actual;
 }
 
-/* How the result is divided among items. Where items walk, an item has pixels, or in gradients images and `blocks` vectors of channels; otherwise it has
- * one element. WORTH: operations for which an item is worth it. */
+/* How the result is divided among items. Where items walk, an item has pixels, or in gradients images and `blocks` vectors of
+ * channels; otherwise it has one element. WORTH: operations for which an item is worth it. */
 enum { WORTH = 8192 };
 typedef struct pool_work {
     int64_t items, share, groups, blocks;
@@ -54,8 +54,8 @@ static pool_work share_out(const wi_kernel_site *site, bool forward, double work
     return w;
 }
 
-/* In gradients, items that walk add up an image in f32 before they round it. Scratch memory has one for each range of images, with 16 numbers that a vector
- * may access behind its end. */
+/* In gradients, items that walk add up an image in f32 before they round it. Scratch memory has one for each range of images,
+ * with 16 numbers that a vector may access behind its end. */
 static void add_scatter(
     const wi_kernel_site *site, wi_kernel_plan *plan, wi_kernel_launch *launch, const pool_work *work) {
     const wi_extent *const result = &site->result;

@@ -1,15 +1,15 @@
 /* Matrix engines of GPUs: what the kernels that use them have in common. cl_kernels/product/engine_tile.clh has the tile.
  *
- * Each engine has two header files: one says which numbers of a fragment each lane holds, the other has the instruction. They precede the
- * templates that use the engine, in this order. */
+ * Each engine has two header files: one says which numbers of a fragment each lane holds, the other has the instruction. They
+ * precede the templates that use the engine, in this order. */
 #ifndef WI_ENGINE_GPU_H
 #define WI_ENGINE_GPU_H
 
 #include "cl/matrix_engine.h"
 #include "kernels/implementation.h"
 
-/* The first parameters of an implementation that uses an engine. The last three are properties of the engine's instruction; its first
- * header has them, too, and the compiler checks that they agree. */
+/* The first parameters of an implementation that uses an engine. The last three are properties of the engine's instruction; its
+ * first header has them, too, and the compiler checks that they agree. */
 enum {
     WI_WARPS_DOWN, /* sub-groups of a work-group, along the rows and the columns of its tile */
     WI_WARPS_ACROSS,

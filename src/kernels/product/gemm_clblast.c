@@ -1,7 +1,7 @@
 /* CLBlast as an implementation of the matrix product, if the tuner chooses it on a GPU, or if $WEFT_GEMM=clblast.
  *
- * It accepts the strides that BLAS can express: one axis of each matrix is contiguous, and the stride of the other axis is at least the
- * length of the first. */
+ * It accepts the strides that BLAS can express: one axis of each matrix is contiguous, and the stride of the other axis is at
+ * least the length of the first. */
 #ifdef WEFT_WITH_CLBLAST
 
 #include "kernels/product/gemm_shared.h"

@@ -6,11 +6,11 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-/* A tile is ROWS x COLUMNS: its 13 x 2 vectors of sums, 2 vectors of B and the broadcasts of A fill the 32 registers of AVX-512. 13 also
- * divides powers of two with a small remainder (64 = 5 x 13 - 1, 128 = 10 x 13 - 2). DEPTH: the most steps of k that PANELS panels of
- * COLUMNS columns are packed for; with more panels fewer steps. DEEPER * DEPTH: the most steps with fewer panels. STRIP: the most rows
- * whose sums are in private memory with PANELS panels. PREFETCH: B is prefetched so many steps of k ahead, since its rows are often a
- * page apart, and processors prefetch nothing across pages. */
+/* A tile is ROWS x COLUMNS: its 13 x 2 vectors of sums, 2 vectors of B and the broadcasts of A fill the 32 registers of AVX-512.
+ * 13 also divides powers of two with a small remainder (64 = 5 x 13 - 1, 128 = 10 x 13 - 2). DEPTH: the most steps of k that
+ * PANELS panels of COLUMNS columns are packed for; with more panels fewer steps. DEEPER * DEPTH: the most steps with fewer
+ * panels. STRIP: the most rows whose sums are in private memory with PANELS panels. PREFETCH: B is prefetched so many steps of k
+ * ahead, since its rows are often a page apart, and processors prefetch nothing across pages. */
 enum { ROWS, COLUMNS, DEPTH, DEEPER, STRIP, PANELS, PREFETCH };
 
 static const char *const parameters[] = {[ROWS] = "WEFT_GEMM_ROWS",
@@ -31,8 +31,8 @@ static const wi_variant variants[] = {{"f32", {[ROWS] = 13,
                                                   [PREFETCH] = 4}},
     {0}};
 
-/* Added to every launch: products of 128x128x128 to 144x144x144 took 13 to 18 us longer than the rest of the estimate. With all of this
- * difference, slower kernels would serve small products. */
+/* Added to every launch: products of 128x128x128 to 144x144x144 took 13 to 18 us longer than the rest of the estimate. With all
+ * of this difference, slower kernels would serve small products. */
 #define START_SECONDS 3e-6
 #define BUILD_SECONDS 0.45
 #define WASTE         1.2 /* the time of large products, as a multiple of that of their multiplications alone */
@@ -48,8 +48,8 @@ static bool accepts(const wi_kernel_site *site) {
     return wi_gemm_fits_int(site->product);
 }
 
-/* The steps of k in a block, all blocks of about the same size. Few panels have room for more steps; then A's rows are copied only once,
- * which is faster in long pieces. */
+/* The steps of k in a block, all blocks of about the same size. Few panels have room for more steps; then A's rows are copied
+ * only once, which is faster in long pieces. */
 static int64_t depth_of(const wi_gemm_shape *shape, const int *p, int64_t panels, bool turned) {
     const int64_t room = p[PANELS] * p[DEPTH] / panels, most = turned ? p[DEEPER] * p[DEPTH] : p[DEPTH];
     return wi_divide_up(shape->k, wi_divide_up(shape->k, wi_min64(most, room)));
@@ -105,8 +105,8 @@ static int64_t strips_of_fewer(int64_t all, int64_t tiles) {
     return tiles > 1 ? wi_divide_up(all, tiles - 1) : all + 1;
 }
 
-/* Finds the cheapest cut that takes less than `least` seconds, and returns its seconds. Tries each width with each height that divides
- * the rows evenly. Contiguous rows of B allow wider parts, because memory is fast along them. */
+/* Finds the cheapest cut that takes less than `least` seconds, and returns its seconds. Tries each width with each height that
+ * divides the rows evenly. Contiguous rows of B allow wider parts, because memory is fast along them. */
 static double better_cut(wi_cut *best, double least, const wi_gemm_shape *shape, const int *p,
     const wi_device_profile *device, bool turned) {
     const int64_t tiles = wi_divide_up(shape->m, p[ROWS]), panels = wi_divide_up(shape->n, p[COLUMNS]);
@@ -128,16 +128,16 @@ static double better_cut(wi_cut *best, double least, const wi_gemm_shape *shape,
     return least;
 }
 
-/* A turned product exchanges A and B in the kernel, which needs both in the same format. All rows of A share the cost of transposing B:
- * with more than MOST_ROWS rows, the gain is less than the time in which the planner tries the cuts. */
+/* A turned product exchanges A and B in the kernel, which needs both in the same format. All rows of A share the cost of
+ * transposing B: with more than MOST_ROWS rows, the gain is less than the time in which the planner tries the cuts. */
 static bool may_turn(const wi_kernel_site *site, const wi_gemm_shape *shape) {
     enum { MOST_ROWS = 128 };
     return shape->m <= MOST_ROWS && shape->b_row == 1 && shape->b_column != 1 && shape->a_column == 1 &&
            site->formats[0] == site->formats[1];
 }
 
-/* If the columns of B are contiguous, B would have to be transposed. It may be cheaper to compute C's transpose, whose right factor is A,
- * and to transpose the result. */
+/* If the columns of B are contiguous, B would have to be transposed. It may be cheaper to compute C's transpose, whose right
+ * factor is A, and to transpose the result. */
 static wi_cut best_cut(const wi_kernel_site *site, wi_gemm_shape *shape) {
     wi_cut best = {0};
     const double least = better_cut(&best, INFINITY, shape, site->values, site->device, false);

@@ -7,10 +7,10 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-/* DEPTH: the steps of k after which sums go to private memory: the rows of A for two tiles (32 KB) stay in the first-level cache. STRIP,
- * SPAN: the most rows and columns of a work-item: its part of B (512 KB), its sums (512 KB) and, if it copies a whole strip of A, this
- * copy (256 KB) stay in the second-level cache. SWAP: 1 if A is packed, and the product is that of the transposes. SIDE: of a block, two
- * tiles of the engine. */
+/* DEPTH: the steps of k after which sums go to private memory: the rows of A for two tiles (32 KB) stay in the first-level cache.
+ * STRIP, SPAN: the most rows and columns of a work-item: its part of B (512 KB), its sums (512 KB) and, if it copies a whole
+ * strip of A, this copy (256 KB) stay in the second-level cache. SWAP: 1 if A is packed, and the product is that of the
+ * transposes. SIDE: of a block, two tiles of the engine. */
 enum { DEPTH, STRIP, SPAN, SWAP, SIDE };
 
 static const char *const parameters[] = {[DEPTH] = "WEFT_AMX_DEPTH",

@@ -1,5 +1,5 @@
-/* The matrix product in f32 by the matrix engine AMX: each number is the sum of two or three bf16 numbers, its parts. B is packed, then one
- * launch computes blocks of C. See cl_kernels/product/gemm_cpu_amx_parts.cl. */
+/* The matrix product in f32 by the matrix engine AMX: each number is the sum of two or three bf16 numbers, its parts. B is
+ * packed, then one launch computes blocks of C. See cl_kernels/product/gemm_cpu_amx_parts.cl. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
 #include "kernels/cost.h"
@@ -7,8 +7,8 @@
 #include "ops/op_table.h"
 
 /* PARTS: of a number. DEPTH: the steps of k after which sums go to private memory: the parts of 32 rows of A (32 KB) stay in the
- * first-level cache. STRIP, SPAN: the most rows and columns of a work-item: its part of B (512 KB) and its sums (512 KB) stay in the
- * second-level cache. */
+ * first-level cache. STRIP, SPAN: the most rows and columns of a work-item: its part of B (512 KB) and its sums (512 KB) stay in
+ * the second-level cache. */
 enum { PARTS, DEPTH, STRIP, SPAN };
 
 static const char *const parameters[] = {[PARTS] = "WEFT_PARTS",

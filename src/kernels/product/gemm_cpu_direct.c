@@ -6,8 +6,8 @@
 #include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 
-/* A tile is ROWS x VECTORS: its 6 x 4 vectors of sums, 4 vectors of B and the broadcasts of A fill most of the 32 registers of AVX-512.
- * STEPS: steps of k that a work-item packs. DEPTH: the most steps of k if rows are converted. */
+/* A tile is ROWS x VECTORS: its 6 x 4 vectors of sums, 4 vectors of B and the broadcasts of A fill most of the 32 registers of
+ * AVX-512. STEPS: steps of k that a work-item packs. DEPTH: the most steps of k if rows are converted. */
 enum { ROWS, VECTORS, STEPS, DEPTH };
 
 const char *const wi_gemm_direct_parameters[] = {[ROWS] = "WEFT_DIRECT_TILE",
@@ -19,9 +19,9 @@ const char *const wi_gemm_direct_parameters[] = {[ROWS] = "WEFT_DIRECT_TILE",
 const wi_variant wi_gemm_direct_variants[] = {
     {"f32", {[ROWS] = 6, [VECTORS] = 4, [STEPS] = 64, [DEPTH] = 2048}}, {0}};
 
-/* STRIP: the most tiles of a work-item. FEW: with at most so many tiles, the next panel is requested while one is multiplied. TOGETHER:
- * floats of B that stay in a core's own cache. SMALL: multiply-adds for which waking another core is not worth it. ITEM: operations that
- * a work-item costs in any case. */
+/* STRIP: the most tiles of a work-item. FEW: with at most so many tiles, the next panel is requested while one is multiplied.
+ * TOGETHER: floats of B that stay in a core's own cache. SMALL: multiply-adds for which waking another core is not worth it.
+ * ITEM: operations that a work-item costs in any case. */
 enum { STRIP = 84, FEW = 40, TOGETHER = 1 << 17, SMALL = 1 << 18, ITEM = 1 << 16 };
 
 int64_t wi_gemm_direct_columns(const int *p) {
@@ -49,7 +49,8 @@ static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
                   panels = wi_divide_up(shape->n, wi_gemm_direct_columns(p));
     const bool large = (double)shape->m * (double)shape->n * (double)shape->k * (double)shape->batch > SMALL;
     wi_cut cut = {.span = panels};
-    /* With few rows each work-item has its own columns, so that B is read once: two work-items per core, as many as rows would be cut into. */
+    /* With few rows each work-item has its own columns, so that B is read once: two work-items per core, as many as rows would be
+     * cut into. */
     if (large && has_few_rows(shape, p, units)) cut.span = wi_divide_up(panels, wi_min64(panels, 2 * units));
     cut.spans = wi_divide_up(panels, cut.span);
     const int64_t groups = wi_divide_up(cut.span * wi_gemm_direct_columns(p) * shape->k, TOGETHER);
@@ -65,8 +66,8 @@ static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
     return cut;
 }
 
-/* How often B is read from memory: once if a panel fits in the near cache or there are many rows, otherwise for each tile and for each pair
- * of the remaining rows. A single tile requests too little ahead, and waits as long as two. */
+/* How often B is read from memory: once if a panel fits in the near cache or there are many rows, otherwise for each tile and for
+ * each pair of the remaining rows. A single tile requests too little ahead, and waits as long as two. */
 static double readings_of(const wi_device_profile *device, const wi_gemm_shape *shape, const int *p) {
     const size_t panel = (size_t)(wi_gemm_direct_columns(p) * shape->k) * sizeof(float);
     if (panel <= device->near_cache || !has_few_rows(shape, p, device->units)) return 1.0;

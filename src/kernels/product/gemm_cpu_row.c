@@ -1,4 +1,5 @@
-/* The matrix product on class cpu where A has one row: B is read once, at the speed of memory. See cl_kernels/product/gemm_cpu_row.cl. */
+/* The matrix product on class cpu where A has one row: B is read once, at the speed of memory. See
+ * cl_kernels/product/gemm_cpu_row.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
@@ -6,7 +7,8 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-/* SPAN: the most columns of a work-item. DEPTH: rows of B that are read at a time. ITEM: operations that a work-item costs in any case. */
+/* SPAN: the most columns of a work-item. DEPTH: rows of B that are read at a time. ITEM: operations that a work-item costs in any
+ * case. */
 enum { SPAN, DEPTH };
 enum { ITEM = 1 << 17 };
 

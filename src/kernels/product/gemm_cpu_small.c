@@ -32,8 +32,8 @@ static wi_cut cut_of(const wi_gemm_shape *shape, const int *p) {
     return cut;
 }
 
-/* Each step of k copies a vector of B, at once or element by element, and then takes the latency of one multiply-add per tile, because
- * there are only ROWS sums. */
+/* Each step of k copies a vector of B, at once or element by element, and then takes the latency of one multiply-add per tile,
+ * because there are only ROWS sums. */
 static double cost(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;

@@ -1,5 +1,5 @@
-/* Matrix products by the matrix engines of GPUs. gemm_engine_gpu.cl multiplies 16-bit factors. gemm_engine_parts_gpu.cl multiplies f32
- * factors, each as the sum of two or three bf16 numbers, its parts. Both are in cl_kernels/product. */
+/* Matrix products by the matrix engines of GPUs. gemm_engine_gpu.cl multiplies 16-bit factors. gemm_engine_parts_gpu.cl
+ * multiplies f32 factors, each as the sum of two or three bf16 numbers, its parts. Both are in cl_kernels/product. */
 #include "base/integers.h"
 #include "kernels/product/engine_gpu.h"
 #include "kernels/product/gemm_shared.h"

@@ -1,5 +1,5 @@
-/* The matrix product on class gpu: tiles in local memory. A second record splits k, for results with fewer tiles than the device has
- * units. Two more records have tiles for 17 to 32 rows. See cl_kernels/product/gemm_gpu.cl. */
+/* The matrix product on class gpu: tiles in local memory. A second record splits k, for results with fewer tiles than the device
+ * has units. Two more records have tiles for 17 to 32 rows. See cl_kernels/product/gemm_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/product/gemm_shared.h"
 #include "kernels/product/gemm_splits.h"
@@ -12,36 +12,25 @@ enum { SPLIT = WI_TILE_PARAMETERS };
 
 static const char *const parameters[] = {WI_TILE_NAMES, [SPLIT] = WI_SPLIT_NAME, NULL};
 
-#define TILES(split)                                                                                         \
-    {"large", {16, 16, 8, 8, 8, 0, 0, split}}, {"tall", {16, 16, 8, 4, 8, 0, 0, split}},                     \
-        {"together", {8, 16, 8, 4, 8, 8, 0, split}}, {"medium", {16, 16, 4, 4, 16, 0, 0, split}}, {          \
-        "flat", {                                                                                            \
-            4, 16, 4, 4, 16, 0, 0, split                                                                     \
-        }                                                                                                    \
-    }
-#define ASYNC(split)                                                                                         \
-    {                                                                                                        \
-        "async", {                                                                                           \
-            16, 16, 8, 8, 8, 0, 3, split                                                                     \
-        }                                                                                                    \
-    }
-static const wi_variant variants[] = {TILES(0), ASYNC(0), {0}}, split_variants[] = {TILES(1), {0}};
+static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0}}, {"tall", {16, 16, 8, 4, 8, 0, 0}},
+    {"together", {8, 16, 8, 4, 8, 8, 0}}, {"medium", {16, 16, 4, 4, 16, 0, 0}},
+    {"flat", {4, 16, 4, 4, 16, 0, 0}}, {"async", {16, 16, 8, 8, 8, 0, 3}}, {0}};
+static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 1}},
+    {"tall", {16, 16, 8, 4, 8, 0, 0, 1}}, {"together", {8, 16, 8, 4, 8, 8, 0, 1}},
+    {"medium", {16, 16, 4, 4, 16, 0, 0, 1}}, {"flat", {4, 16, 4, 4, 16, 0, 0, 1}}, {0}};
 /* For devices whose groups or local memory suit other tiles. */
 static const wi_variant tuned_variants[] = {
     {"few", {8, 8, 8, 8, 8, 0, 0}}, {"deep", {16, 16, 8, 8, 16, 0, 0}}, {"low", {8, 16, 4, 8, 8, 0, 0}}, {0}};
 /* With splits, the code that compilers make of it is as fast as that of `large`. */
-static const wi_variant split_tuned_variants[] = {ASYNC(1), {0}};
+static const wi_variant split_tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 1}}, {0}};
 
-/* For more rows than FLAT_ROWS, those of `flat`: one tile has all rows, so that B is read once. Each item has several quads of B on their
- * way, because there are few rows to multiply B with. */
+/* For more rows than FLAT_ROWS, those of `flat`: one tile has all rows, so that B is read once. Each item has several quads of B
+ * on their way, because there are few rows to multiply B with. */
 enum { FLAT_ROWS = 16 };
-#define ROWS(split)                                                                                          \
-    {"rows24", {2, 32, 12, 4, 8, 0, 0, split}}, {                                                            \
-        "rows32", {                                                                                          \
-            4, 16, 8, 8, 8, 0, 0, split                                                                      \
-        }                                                                                                    \
-    }
-static const wi_variant rows_variants[] = {ROWS(0), {0}}, rows_split_variants[] = {ROWS(1), {0}};
+static const wi_variant rows_variants[] = {
+    {"rows24", {2, 32, 12, 4, 8, 0, 0}}, {"rows32", {4, 16, 8, 8, 8, 0, 0}}, {0}};
+static const wi_variant rows_split_variants[] = {
+    {"rows24", {2, 32, 12, 4, 8, 0, 0, 1}}, {"rows32", {4, 16, 8, 8, 8, 0, 0, 1}}, {0}};
 
 /* Offsets within a block are ints, and in bytes unsigned ints. */
 static bool fits_int(const wi_gemm_shape *shape, const int *p) {

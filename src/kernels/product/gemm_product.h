@@ -1,5 +1,5 @@
-/* A contraction outside of the plan of a graph: created once, run any number of times. Self-tests, the tuner, benchmarks and tests use
- * it. */
+/* A contraction outside of the plan of a graph: created once, run any number of times. Self-tests, the tuner, benchmarks and
+ * tests use it. */
 #ifndef WI_GEMM_PRODUCT_H
 #define WI_GEMM_PRODUCT_H
 
@@ -20,8 +20,8 @@ typedef struct wi_gemm_operands {
 typedef struct wi_gemm_epilogue {
     const char *parameters; /* of the kernel: ", __global float *c, long c_offset" */
     const char *store;      /* the body of WEFT_STORE(acc, batch, row, column, lanes) */
-    weft_status (*set)(
-        cl_kernel kernel, cl_uint first, void *user); /* sets these parameters; NULL: as the plain one */
+    /* Sets these parameters. NULL: they are those of the plain epilogue. */
+    weft_status (*set)(cl_kernel kernel, cl_uint first, void *user);
     void *user;
 } wi_gemm_epilogue;
 
@@ -32,8 +32,8 @@ typedef struct wi_gemm_product {
     wi_kernel_run run; /* of a library's product only the device */
 } wi_gemm_product;
 
-/* variant NULL: the first. epilogue NULL: the plain one, the only one of libraries (else WEFT_ERROR_UNSUPPORTED). Clear the product after
- * a failure, too. */
+/* variant NULL: the first. epilogue NULL: the plain one, the only one of libraries (else WEFT_ERROR_UNSUPPORTED). Clear the
+ * product after a failure, too. */
 weft_status wi_gemm_product_create(wi_gemm_product *product, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_gemm_shape *shape,
     const wi_gemm_operands *operands, const wi_gemm_epilogue *epilogue);

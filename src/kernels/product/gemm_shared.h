@@ -44,8 +44,9 @@ extern const double wi_gemm_six_margin;
 
 /* ---- gemm_cpu_direct.c ---- */
 
-/* A pointwise convolution is such a product, too. For its epilogue, row r of the product is row r % width of image r / width, and each
- * batch is a group whose columns begin `column_step` after those of the one before. Matrix products have width m and column_step 0. */
+/* A pointwise convolution is such a product, too. For its epilogue, row r of the product is row r % width of image r / width, and
+ * each batch is a group whose columns begin `column_step` after those of the one before. Matrix products have width m and
+ * column_step 0. */
 extern const char *const wi_gemm_direct_parameters[];
 extern const wi_variant wi_gemm_direct_variants[];
 int64_t wi_gemm_direct_columns(const int *values); /* of a panel */

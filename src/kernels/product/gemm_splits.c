@@ -53,8 +53,8 @@ double wi_splitting_margin(bool split) {
     return split ? 1.25 : 1.0;
 }
 
-/* The rows of an item that adds up splits. With column sums, few enough that all units have items, and no more than MOST, whose sum
- * needs no compensation. */
+/* The rows of an item that adds up splits. With column sums, few enough that all units have items, and no more than MOST, whose
+ * sum needs no compensation. */
 static int64_t share_of(const wi_kernel_site *site, int64_t values) {
     enum { FEWEST = 8, MOST = 64, ITEMS_A_UNIT = 512 };
     if (site->sums == 0) return 1;

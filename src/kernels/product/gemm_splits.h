@@ -1,5 +1,6 @@
-/* Split reductions over k of products and convolutions of class gpu, for results with fewer tiles than the device has units: several
- * work-groups share the blocks of k of a tile, and a second launch adds up their partial sums. See cl_kernels/product/splits_gpu.clh.
+/* Split reductions over k of products and convolutions of class gpu, for results with fewer tiles than the device has units:
+ * several work-groups share the blocks of k of a tile, and a second launch adds up their partial sums. See
+ * cl_kernels/product/splits_gpu.clh.
  *
  * An implementation has a record without splits and one with splits; the parameter WI_SPLIT_NAME is 0 or 1. */
 #ifndef WI_GEMM_SPLITS_H

@@ -5,8 +5,8 @@
 
 #include "kernels/implementation.h"
 
-/* A work-group of DOWN x ACROSS items computes a tile in which each item has ROWS x COLUMNS elements, both multiples of 4. The tile
- * walks k in blocks of STEP. These are the first parameters of an implementation with such tiles. */
+/* A work-group of DOWN x ACROSS items computes a tile in which each item has ROWS x COLUMNS elements, both multiples of 4. The
+ * tile walks k in blocks of STEP. These are the first parameters of an implementation with such tiles. */
 enum {
     WI_TILE_DOWN,
     WI_TILE_ACROSS,
@@ -37,10 +37,10 @@ bool wi_tile_takes(const int *values, weft_dtype format);
 wi_limits wi_tile_limits(const int *values);
 /* Has an item enough registers for its sums and, if the tile has a sub-group, can the device read rows together? */
 bool wi_tile_suits(const wi_device_profile *device, const int *values);
-/* The share of an item's instructions that multiply. In each step of k an item reads one quad from local memory for every 4 rows and
- * every 4 columns. Rows that a sub-group reads together are read once, and data of asynchronous copies is not stored by items. Other
- * instructions count half on units that issue two in the time of a multiply-add. For processors, whose local memory is ordinary memory,
- * the share is 1. */
+/* The share of an item's instructions that multiply. In each step of k an item reads one quad from local memory for every 4 rows
+ * and every 4 columns. Rows that a sub-group reads together are read once, and data of asynchronous copies is not stored by
+ * items. Other instructions count half on units that issue two in the time of a multiply-add. For processors, whose local memory
+ * is ordinary memory, the share is 1. */
 double wi_tile_useful_part(const wi_device_profile *device, const int *values);
 
 /* The headers of a template that needs nothing but the tile. */

@@ -1,5 +1,6 @@
-/* What the implementations of recurrent scans and of their gradients share: sizes, and the arguments of recurrent_cpu.cl and recurrent_gpu.cl. Kernels
- * that walk through time may have further arguments after these. ops/recurrent/recurrent_scan.c creates the nodes. */
+/* What the implementations of recurrent scans and of their gradients share: sizes, and the arguments of recurrent_cpu.cl and
+ * recurrent_gpu.cl. Kernels that walk through time may have further arguments after these. ops/recurrent/recurrent_scan.c creates
+ * the nodes. */
 #ifndef WI_RECURRENT_ARGUMENTS_H
 #define WI_RECURRENT_ARGUMENTS_H
 
@@ -23,8 +24,7 @@ typedef struct wi_recurrent {
     int64_t rows, blocks;     /* of a work-item; 0: the kernel does not need them */
     int64_t panels, panels_r; /* of the packed w and wr; 0: the kernels read the weights where they are */
     int64_t packed;           /* elements of the packed w at the beginning of scratch memory; wr follows */
-    bool
-        states_apart; /* is what a step leaves to the next one in scratch memory, in a place for each step? */
+    bool states_apart;        /* does scratch memory have a place for what each step leaves to the next? */
 } wi_recurrent;
 
 wi_recurrent wi_recurrent_of(const wi_kernel_site *site);

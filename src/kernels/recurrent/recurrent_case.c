@@ -1,13 +1,14 @@
-/* Small cases of recurrent scans and of their gradients for self-tests (kernels/kernel_op_case.h). The cell, the projection and what is kept are those of
- * the site. Lengths of rows and the direction are only arguments of the same code.
+/* Small cases of recurrent scans and of their gradients for self-tests (kernels/kernel_op_case.h). The cell, the projection and
+ * what is kept are those of the site. Lengths of rows and the direction are only arguments of the same code.
  *
  * Names are those of cl_kernels/recurrent/recurrent.clh, and layouts of results those of recurrent_cpu.cl. */
 #include "kernels/kernel_op_case.h"
 #include "kernels/recurrent/recurrent_arguments.h"
 #include <math.h>
 
-/* ROWS, UNITS: more rows than a group has, and more units than its chunk, both with tails. STEPS: the first step reads the initial state, the others the
- * state of the step before. LIGHT: a factor of the weights, so that states stay where cells are steep. */
+/* ROWS, UNITS: more rows than a group has, and more units than its chunk, both with tails. STEPS: the first step reads the
+ * initial state, the others the state of the step before. LIGHT: a factor of the weights, so that states stay where cells are
+ * steep. */
 enum { STEPS = 3, ROWS = 19, UNITS = 150, WIDTH = 90, WAYS = 2 };
 static const double LIGHT = 0.25;
 
@@ -131,8 +132,8 @@ static wi_shape shape3(int64_t a, int64_t b, int64_t c) {
     return (wi_shape){.rank = 3, .dims = {a, b, c}};
 }
 
-/* The ways of a case. Class gpu: groups walk through time if a launch is expensive, and share each step if it costs nothing. Class cpu: work-items have
- * their own rows, or, with one row, share the units and wait for each other. */
+/* The ways of a case. Class gpu: groups walk through time if a launch is expensive, and share each step if it costs nothing.
+ * Class cpu: work-items have their own rows, or, with one row, share the units and wait for each other. */
 static scan scan_of(wi_kernel_op_case *small, const wi_kernel_site *site, int way) {
     const wi_recurrent given = wi_recurrent_of(site);
     wi_recurrent_attributes *const attributes = &small->attributes.recurrent;

@@ -1,14 +1,14 @@
-/* Recurrent scans and their gradients on class cpu. The weights are packed first. Usually each work-item walks through all steps with some rows of the
- * batch. If the rows are few and the weights are large, work-items share the units instead: in one launch whose work-items wait for each other
- * (`helped`), or in a launch for each step. With the matrix engine AMX (recurrent_cpu_amx.cl), work-items always share the rows. See
- * cl_kernels/recurrent/recurrent_cpu.cl. */
+/* Recurrent scans and their gradients on class cpu. The weights are packed first. Usually each work-item walks through all steps
+ * with some rows of the batch. If the rows are few and the weights are large, work-items share the units instead: in one launch
+ * whose work-items wait for each other (`helped`), or in a launch for each step. With the matrix engine AMX
+ * (recurrent_cpu_amx.cl), work-items always share the rows. See cl_kernels/recurrent/recurrent_cpu.cl. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
 #include "kernels/cost.h"
 #include "kernels/recurrent/recurrent_arguments.h"
 
-/* PANEL: units, which are columns of a panel of packed weights. ROWS: of the states in a tile of registers. FEW: rows of a smaller tile. LINE: words of a
- * cache line. */
+/* PANEL: units, which are columns of a panel of packed weights. ROWS: of the states in a tile of registers. FEW: rows of a
+ * smaller tile. LINE: words of a cache line. */
 enum { PANEL, ROWS, FEW, LINE };
 
 static const char *const parameters[] = {
@@ -17,8 +17,8 @@ static const char *const parameters[] = {
 /* Both templates use the same values. */
 static const wi_variant variants[] = {{"f32", {[PANEL] = 32, [ROWS] = 13, [FEW] = 4, [LINE] = 16}}, {0}};
 
-/* Cycles of a launch that wakes the cores; of a step in which work-items wait for each other; of each LINE of states that they then read from another
- * core; of a row of a panel in tiles of 1, FEW and ROWS rows. */
+/* Cycles of a launch that wakes the cores; of a step in which work-items wait for each other; of each LINE of states that they
+ * then read from another core; of a row of a panel in tiles of 1, FEW and ROWS rows. */
 static const double launch_cycles = 40000, meeting_cycles = 1500, line_cycles = 30,
                     tile_cycles[] = {4, 8, 13};
 
@@ -33,9 +33,8 @@ typedef struct work {
     bool whole;          /* does one launch go through all steps? */
     bool helped;         /* ... with work-items that share the units? */
     int64_t packed_both; /* elements of the packed w and wr */
-    int64_t
-        state; /* words after the packed weights: counters of helped work-items, or the engine's left matrices */
-    int64_t rooms; /* words after these: what helped work-items leave from one step to the next */
+    int64_t state;       /* words after these: counters of helped work-items, or the engine's left matrices */
+    int64_t rooms;       /* words after these: what helped work-items leave from one step to the next */
 } work;
 
 /* ---- how the work is cut ---- */
@@ -124,8 +123,8 @@ static work work_of(const wi_kernel_site *site, bool engine) {
 
 /* ---- arguments ---- */
 
-/* Two buffers: that of what a step leaves to the next one, c or in a gradient dh and dc; and that of `state`. Without rooms the former is the result,
- * which has a place only for the last step. */
+/* Two buffers. The first holds what a step leaves to the next one, c or in a gradient dh and dc: the rooms of helped work-items,
+ * with a place for each step, or the result. The second is `state`. */
 static void rooms_and_state(const work *w, wi_kernel_launch *launch) {
     if (w->rooms > 0)
         wi_kernel_scratch(launch, w->packed_both + w->state);
@@ -134,8 +133,8 @@ static void rooms_and_state(const work *w, wi_kernel_launch *launch) {
     wi_kernel_scratch(launch, w->state > 0 ? w->packed_both : 0);
 }
 
-/* A launch of `count` work-items of the kernel "prepare", from number `first` on: first those that pack a panel, then those that set the first states of
- * rows. lines: cache lines of `state` that they set to 0. */
+/* A launch of `count` work-items of the kernel "prepare", from number `first` on: first those that pack a panel, then those that
+ * set the first states of rows. lines: cache lines of `state` that they set to 0. */
 static void add_prepare(const work *w, wi_kernel_plan *plan, int64_t first, int64_t count, int64_t lines) {
     const wi_recurrent *const s = &w->s;
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "prepare", count, 1);

@@ -4,16 +4,16 @@
 #include "kernels/product/engine_gpu.h"
 #include "kernels/recurrent/recurrent_gpu.h"
 
-/* After the parameters of the tile, which is a chunk of a product. DEPTH: steps of k of the states in local memory. READS_AHEAD: 1 if weights are read one
- * block before they are multiplied. PREPARE: items of a group that packs weights and sets states. */
+/* After the parameters of the tile, which is a chunk of a product. DEPTH: steps of k of the states in local memory. READS_AHEAD:
+ * 1 if weights are read one block before they are multiplied. PREPARE: items of a group that packs weights and sets states. */
 enum { DEPTH = WI_FRAGMENT_PARAMETERS, READS_AHEAD, PREPARE };
 enum { QUAD = 4, HALF_BYTES = 2 };
 
 static const char *const parameters[] = {WI_FRAGMENT_NAMES, [DEPTH] = "WEFT_R_DEPTH",
     [READS_AHEAD] = "WEFT_R_READS_AHEAD", [PREPARE] = "WEFT_R_PREPARE", NULL};
 
-/* Local memory holds a tile of states, with 8 numbers of padding in each row of a panel, the sums, with a quad of padding per row, and the number of the
- * step. */
+/* Local memory holds a tile of states, with 8 numbers of padding in each row of a panel, the sums, with a quad of padding per
+ * row, and the number of the step. */
 static wi_limits limits(const int *p) {
     const int64_t panels = p[DEPTH] / p[WI_FRAGMENT_STEPS], pitch = p[WI_FRAGMENT_STEPS] + 8;
     const int64_t sums = (wi_fragments_width(p) + QUAD) * (int64_t)sizeof(float);
@@ -70,8 +70,8 @@ static double cost(const wi_kernel_site *site) {
     const wi_implementation wi_recurrent_##suffix##_gradient =                                               \
         RECORD("recurrent_back_gpu_" #suffix, wi_op_recurrent_back, suffix, engine)
 
-/* Tiles have 16 rows, or as many as a fragment has if these are more, and 256 columns; groups have 256 items. Threads of Intel's GPUs have only 128 words of
- * registers per lane, which hold one block of weights. */
+/* Tiles have 16 rows, or as many as a fragment has if these are more, and 256 columns; groups have 256 items. Threads of Intel's
+ * GPUs have only 128 words of registers per lane, which hold one block of weights. */
 #define WMMA WI_FRAGMENT_TILE(1, 8, 1, 2), WI_WMMA, [READS_AHEAD] = 1
 ENGINE(mma, WI_ENGINE_MMA, WI_FRAGMENT_TILE(1, 8, 1, 4), WI_MMA, [READS_AHEAD] = 1);
 ENGINE(wmma, WI_ENGINE_WMMA, WMMA);

@@ -1,15 +1,16 @@
-/* Recurrent scans and their gradients on class gpu: work-groups multiply rows of states in local memory by packed weights. Either each group walks
- * through all steps with its rows, in one launch, or groups share the columns of a step, with one launch per product of a step: whichever is
- * expected to be faster. recurrent_engine_gpu.c uses all of this except the tiles. See cl_kernels/recurrent/recurrent_gpu.cl. */
+/* Recurrent scans and their gradients on class gpu: work-groups multiply rows of states in local memory by packed weights. Either
+ * each group walks through all steps with its rows, in one launch, or groups share the columns of a step, with one launch per
+ * product of a step: whichever is expected to be faster. recurrent_engine_gpu.c uses all of this except the tiles. See
+ * cl_kernels/recurrent/recurrent_gpu.cl. */
 #include "kernels/recurrent/recurrent_gpu.h"
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
 #include <math.h>
 
-/* A work-group has ACROSS x SLICES items. It computes ROWS rows and ACROSS quads of columns at once; DEPTH steps of k of its rows are in local memory,
- * and later the sums of SPREAD rows. PREPARE: items of a group that packs weights and sets states. MOST_STEPS: the most steps of k of a slice in a
- * block (recurrent_tile_gpu.clh). */
+/* A work-group has ACROSS x SLICES items. It computes ROWS rows and ACROSS quads of columns at once; DEPTH steps of k of its rows
+ * are in local memory, and later the sums of SPREAD rows. PREPARE: items of a group that packs weights and sets states.
+ * MOST_STEPS: the most steps of k of a slice in a block (recurrent_tile_gpu.clh). */
 enum { ROWS, ACROSS, SLICES, DEPTH, SPREAD, PREPARE };
 enum { QUAD = 4, MOST_GATES = 4, MOST_STEPS = 16 };
 
@@ -21,10 +22,10 @@ static const char *const parameters[] = {[ROWS] = "WEFT_R_ROWS",
     [PREPARE] = "WEFT_R_PREPARE",
     NULL};
 
-/* With eight rows each weight serves all of them. With fewer rows and 512 items, more groups can walk through time, and each hides its own waits. With
- * groups of 256 items, two groups share a unit's local memory. The last variants are for groups of 64 items. The product of a gradient has as many
- * columns as there are units, and is several times as deep as that of a scan. Of variants with the same rows, the one with the largest groups is
- * first. */
+/* With eight rows each weight serves all of them. With fewer rows and 512 items, more groups can walk through time, and each
+ * hides its own waits. With groups of 256 items, two groups share a unit's local memory. The last variants are for groups of 64
+ * items. The product of a gradient has as many columns as there are units, and is several times as deep as that of a scan. Of
+ * variants with the same rows, the one with the largest groups is first. */
 #define TILE(rows, across, slices, depth, spread)                                                            \
     {                                                                                                        \
         [ROWS] = (rows), [ACROSS] = (across), [SLICES] = (slices), [DEPTH] = (depth), [SPREAD] = (spread),   \
@@ -43,7 +44,8 @@ static const wi_variant gradient_variants[] = {{"rows8", EIGHT}, {"rows4", TILE(
 /* The portable kernels: groups of one item. */
 static const wi_variant naive_variants[] = {{"one", TILE(2, 1, 1, 16, 1)}, {0}};
 
-/* Local memory holds a tile of states, with a quad of padding for every eight steps, or the sums of all slices; and the number of the step. */
+/* Local memory holds a tile of states, with a quad of padding for every eight steps, or the sums of all slices; and the number of
+ * the step. */
 static wi_limits limits(const int *p) {
     const int64_t items = (int64_t)p[ACROSS] * p[SLICES];
     const int64_t tile = p[DEPTH] / 8 * (8 * p[ROWS] + QUAD), sums = items * p[SPREAD] * QUAD;
@@ -52,8 +54,8 @@ static wi_limits limits(const int *p) {
         .local_bytes = (size_t)(wi_max64(tile, sums) + QUAD) * sizeof(float)};
 }
 
-/* A product by weights. Its columns are packed as quads: element e of quad q is column q * quad + e * element if e < each. The numbers of a column begin
- * at first + column * across, and are `down` apart. */
+/* A product by weights. Its columns are packed as quads: element e of quad q is column q * quad + e * element if e < each. The
+ * numbers of a column begin at first + column * across, and are `down` apart. */
 typedef struct product {
     int input;
     int64_t depth, quads, columns, quad, element, each, first, across, down;
@@ -114,9 +116,9 @@ static double hiding_items(const wi_device_profile *device) {
     return (double)(device->hiding_groups * wi_min64(GROUP_ITEMS, (int64_t)device->max_group));
 }
 
-/* The time of a launch in which `across` groups share the columns of each block of rows; each takes its chunks `repeated` times. Waits are hidden by
- * other groups of the unit, or by other items of a large group, so the speed of a unit depends on its items. Weights are read at the speed of the
- * unit's own memory while others are multiplied. */
+/* The time of a launch in which `across` groups share the columns of each block of rows; each takes its chunks `repeated` times.
+ * Waits are hidden by other groups of the unit, or by other items of a large group, so the speed of a unit depends on its items.
+ * Weights are read at the speed of the unit's own memory while others are multiplied. */
 static double launch_seconds(const wi_recurrent *s, const wi_recurrent_groups *groups, const product *p,
     int64_t across, int64_t repeated) {
     const wi_device_profile *const device = s->site->device;
@@ -130,8 +132,9 @@ static double launch_seconds(const wi_recurrent *s, const wi_recurrent_groups *g
                         numbers * (double)groups->bytes / device->near_bandwidth);
 }
 
-/* Walking is chosen if it takes at most this many times as long as sharing: estimates are inexact, and launches also cost the host time. The estimates
- * of sharing groups are multiplied by it, so that they compare with those of walking groups with other rows, too. */
+/* Walking is chosen if it takes at most this many times as long as sharing: estimates are inexact, and launches also cost the
+ * host time. The estimates of sharing groups are multiplied by it, so that they compare with those of walking groups with other
+ * rows, too. */
 #define WALKING_MARGIN 1.1
 
 /* Seconds of all steps. *walk: does each group walk through all steps? Then fewer groups work, but there is only one launch. */
@@ -149,7 +152,8 @@ static double seconds_of(
     return *walk ? together : apart;
 }
 
-/* SPARE: by how much whole blocks and chunks exceed the units, at most. An unsigned int can count the quads of packed weights of 64 GiB. */
+/* SPARE: by how much whole blocks and chunks exceed the units, at most. An unsigned int can count the quads of packed weights of
+ * 64 GiB. */
 enum { SPARE = 4096 };
 
 bool wi_recurrent_groups_fit(const wi_kernel_site *site) {
@@ -237,8 +241,8 @@ double wi_recurrent_groups_seconds(const wi_kernel_site *site, const wi_recurren
 
 /* ---- in f32 ---- */
 
-/* The share of the instructions of an item's loop that multiply: in a step of k an item also reads weights and the states of its rows, and has about one
- * more instruction. */
+/* The share of the instructions of an item's loop that multiply: in a step of k an item also reads weights and the states of its
+ * rows, and has about one more instruction. */
 static double share_of(int rows) {
     return 4.0 * rows / (4.0 * rows + fmax(1.0, rows / 4.0) + 2.0);
 }
@@ -259,8 +263,8 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-/* If the device can have larger groups with the same rows, a small one costs as much as the large one, and is not chosen: more small groups may share a
- * step, but then each step would be a launch again. */
+/* If the device can have larger groups with the same rows, a small one costs as much as the large one, and is not chosen: more
+ * small groups may share a step, but then each step would be a launch again. */
 static double cost(const wi_kernel_site *site) {
     const bool back = site->node->op == &wi_op_recurrent_back;
     const wi_variant *largest = back ? gradient_variants : forward_variants;

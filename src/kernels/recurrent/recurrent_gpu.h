@@ -1,5 +1,5 @@
-/* What the implementations of recurrent scans of class gpu share. recurrent_gpu.cl and recurrent_engine_gpu.cl have the same arguments and launches,
- * and differ in how a work-group multiplies. */
+/* What the implementations of recurrent scans of class gpu share. recurrent_gpu.cl and recurrent_engine_gpu.cl have the same
+ * arguments and launches, and differ in how a work-group multiplies. */
 #ifndef WI_RECURRENT_GPU_H
 #define WI_RECURRENT_GPU_H
 

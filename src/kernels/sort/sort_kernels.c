@@ -43,8 +43,8 @@ static order_work order_of(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return w;
 }
 
-/* A launch that sorts each tile of lines of n elements and keeps its first `keep` elements, `kept` per line. from, to: offsets in scratch memory; -1:
- * the input, and the result. */
+/* A launch that sorts each tile of lines of n elements and keeps its first `keep` elements, `kept` per line. from, to: offsets in
+ * scratch memory; -1: the input, and the result. */
 typedef struct tiles {
     int64_t n, keep, kept, from, to;
 } tiles;
