@@ -23,7 +23,8 @@ enum { BLOCK = 32, SPAN = 512, STRIP = 1024, BLOCK_WORDS = BLOCK * BLOCK / 2 };
 static const wi_variant variants[] = {
     {"bf16", {[DEPTH] = 640, [SUMS] = 128 << 10, [PACKED] = 4, [SIDE] = BLOCK}}, {0}};
 
-/* Of copying a line of a window, and each 32 elements of it; of storing an element, of packing a weight, and of a work-item. */
+/* Seconds of copying a line of a window, and each 32 elements of it; of storing an element, of packing a weight, and of a
+ * work-item. */
 static const double line_seconds = 6e-9, copy_seconds = 1.5e-9, store_seconds = 0.12e-9,
                     pack_seconds = 0.8e-9, item_seconds = 2e-6, build_seconds = 0.6;
 

@@ -16,8 +16,9 @@ static const wi_variant variants[] = {{"bf16", {[RING] = 48 << 10}}, {0}};
  * STRIP: the pairs of tiles for which a work-item is worth it. */
 enum { TILE = 16, BLOCK = 32, BLOCK_WORDS = BLOCK * BLOCK / 2, ROOM = 32, STRIP = 64 };
 
-/* Of copying a row of the image, each 32 numbers of it, and each number if the number of channels is odd; of a tile of sums, and
- * of storing an element; of a byte of a weight that the second-level cache does not hold; of packing a weight; of a work-item. */
+/* Seconds of copying a row of the image, each 32 numbers of it, and each number if the number of channels is odd; of a tile of
+ * sums, and of storing an element; of a byte of a weight that the second-level cache does not hold; of packing a weight; of a
+ * work-item. */
 static const double line_seconds = 20e-9, copy_seconds = 1.5e-9, element_seconds = 0.4e-9,
                     tile_seconds = 20e-9, store_seconds = 0.12e-9, far_seconds = 0.016e-9,
                     pack_seconds = 0.8e-9, item_seconds = 2e-6, build_seconds = 0.6;

@@ -21,7 +21,7 @@ typedef struct wi_conv_panels {
 /* How they are stored: first the panels, then the table, then the copy of the image. */
 typedef struct wi_conv_packing {
     int64_t width, rows;       /* of a group's panels */
-    int64_t phases, spare;     /* zero rows between phases */
+    int64_t phases, spare;     /* spare: zero rows after each phase */
     int64_t elements, spares;  /* numbers of the weight, and in spare rows */
     int64_t table, image, end; /* where these begin, in floats of scratch memory */
     wi_conv_quads read;        /* the image */

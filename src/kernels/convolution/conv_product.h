@@ -54,7 +54,7 @@ double wi_conv_steps(const wi_conv_geometry *geometry);
 double wi_conv_positions(const wi_conv_geometry *geometry);
 /* Bytes of image, weight and result in f32. */
 double wi_conv_bytes(const wi_conv_geometry *geometry);
-/* Has it one or two spatial axes, which then are the last ones? */
+/* Has it at most two spatial axes? Then the first of the three is trivial. */
 bool wi_conv_is_flat(const wi_conv_geometry *geometry);
 /* Operations that kernels of class cpu with tiles of 13 x 32 take for a multiply-add, in their estimates. */
 #define WI_CONV_TILE_OPERATIONS 2.4

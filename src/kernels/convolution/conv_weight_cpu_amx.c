@@ -21,7 +21,7 @@ enum { TILE = 16, STEP = 32, TILE_WORDS = 256 };
  * of channels that a pointwise convolution packs at once. */
 enum { FEW = 12, WHOLE = 2, MOST = 32 };
 
-/* Of a tile: transposing 32 positions of y; storing 16 pairs of x; reading and writing the sums of a block of positions. */
+/* Seconds of a tile: transposing 32 positions of y; storing 16 pairs of x; reading and writing the sums of a block of positions. */
 static const double y_seconds = 45e-9, x_seconds = 22e-9, sum_seconds = 60e-9, build_seconds = 0.5;
 
 /* How positions along an axis are numbered. Pixels whose indices have the same remainder by the stride are a phase, a plane of

@@ -17,8 +17,8 @@ typedef struct wi_conv_weight_cut {
     wi_conv_quads image, slope;        /* x and y, as they are read */
     int64_t across, down;              /* tiles along channels and taps, and along filters */
     int64_t positions, length, splits; /* length: positions of a split */
-    int64_t image_at, slope_at,
-        scratch; /* floats: the copies of x and y begin after the sums of splits; all scratch memory */
+    int64_t image_at, slope_at;        /* in floats: the copies of x and y, behind the sums of splits */
+    int64_t scratch;                   /* floats of all scratch memory */
 } wi_conv_weight_cut;
 
 wi_conv_weight_cut wi_conv_weight_cut_of(

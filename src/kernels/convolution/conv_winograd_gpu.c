@@ -47,7 +47,7 @@ static int64_t quads_of_group(const int *values) {
     return values[ITEMS] / SHARERS;
 }
 
-/* Of the groups that multiply and of those that transform. */
+/* The limits hold for the groups that multiply and for those that transform. */
 static wi_limits limits(const int *values) {
     const int64_t room = quads_of_group(values) * values[STEP] * side_of(values) * 4 * (int64_t)sizeof(float);
     wi_limits limits = wi_tile_limits(values);

@@ -37,9 +37,8 @@ const wi_implementation wi_segment_lists_cpu = {.name = "segment_lists_cpu",
 
 /* ---- class gpu ---- */
 
-/* ITEMS: of the work-group. */
 enum { INDEX, ORDER, SORTED };
-enum { ITEMS = 256 };
+enum { ITEMS = 256 }; /* of the work-group */
 
 static bool accepts(const wi_kernel_site *site) {
     return site->node->input_count == SORTED;

@@ -35,7 +35,7 @@ static const wi_variant variants[] = {{"f32", {[ROWS] = 13,
  * of this difference, slower kernels would serve small products. */
 #define START_SECONDS 3e-6
 #define BUILD_SECONDS 0.45
-#define WASTE         1.2 /* the time of large products, as a multiple of that of their multiplications alone */
+#define WASTE         1.2 /* the time of large products, in that of their multiplications */
 
 /* How C is cut: a work-item computes `tiles` x ROWS rows and `panels` x COLUMNS columns, and packs `depth` steps of k at once.
  * turned: it computes C's transpose, and A and B have changed places. */

@@ -26,7 +26,7 @@ enum { BLOCK = 32, PACK_PANELS = 8 };
 static const wi_variant variants[] = {{"right", {[DEPTH] = 512, [STRIP] = 256, [SPAN] = 512, [SIDE] = BLOCK}},
     {"left", {[DEPTH] = 512, [STRIP] = 256, [SPAN] = 512, [SWAP] = 1, [SIDE] = BLOCK}}, {0}};
 
-/* Of copying or packing a block whose rows are contiguous, or its columns, or neither. */
+/* Seconds of copying or packing a block whose rows are contiguous, or its columns, or neither. */
 static const double copy_seconds[] = {12e-9, 50e-9, 2e-6};
 static const double item_seconds = 1.5e-6, build_seconds = 0.6;
 

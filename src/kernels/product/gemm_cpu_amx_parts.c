@@ -23,7 +23,7 @@ static const wi_variant variants[] = {{"three", {[PARTS] = 2, [DEPTH] = 256, [ST
 /* Rows, columns or steps of k. */
 enum { BLOCK = 32 };
 
-/* Of splitting a block into parts whose rows are contiguous, or its columns, or neither. */
+/* Seconds of splitting a block into parts whose rows are contiguous, or its columns, or neither. */
 static const double split_seconds[] = {120e-9, 200e-9, 6e-6};
 static const double item_seconds = 1.5e-6, build_seconds = 1.2;
 
