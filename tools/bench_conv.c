@@ -125,7 +125,7 @@ static weft_status time_in_formats(bench_figure *figure, const char **name, cons
         NULL));
     status = bench_product_rounds(figure, bench, &product, flops);
 done:
-    wi_gemm_product_clear(&product, device);
+    wi_gemm_product_clear(&product);
     wi_buffer_release(&x, device);
     wi_buffer_release(&weight, device);
     wi_buffer_release(&made, device);

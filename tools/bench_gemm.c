@@ -81,7 +81,7 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
     WI_TRY_DONE(bench_product_rounds(&figure, bench, &product, 2.0 * (double)m * (double)n * (double)k));
     print_figure(bench, size, &figure, selection.chosen->name);
 done:
-    wi_gemm_product_clear(&product, wi_context_device(bench->context));
+    wi_gemm_product_clear(&product);
     wi_buffer_release(&a, wi_context_device(bench->context));
     wi_buffer_release(&b, wi_context_device(bench->context));
     wi_buffer_release(&c, wi_context_device(bench->context));

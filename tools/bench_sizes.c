@@ -49,7 +49,7 @@ weft_status bench_plan_rounds(bench_figure *figure, const bench_state *bench, we
 
 static weft_status time_product(double *seconds, void *work, weft_context *context, int repeats) {
     const double begin = wi_clock_seconds();
-    for (int i = 0; i < repeats; i++) WI_TRY(wi_gemm_product_run(work, wi_context_device(context)));
+    for (int i = 0; i < repeats; i++) WI_TRY(wi_gemm_product_run(work));
     WI_TRY(wi_queue_finish(wi_context_device(context)));
     *seconds = (wi_clock_seconds() - begin) / repeats;
     return WEFT_OK;

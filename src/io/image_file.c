@@ -1,4 +1,4 @@
-/* Pictures and their files (contract in image_file.h). */
+/* Files of images (contract in image_file.h). */
 #include "io/image_file.h"
 #include "base/file_guess.h"
 #include "base/platform.h"
@@ -9,35 +9,7 @@
 /* A file may hold this much for each pixel that is allowed, and this much besides: more is no image. */
 enum { FILE_BYTES_PER_PIXEL = 8, FILE_BYTES_BESIDES = 16 << 20 };
 
-void wi_picture_clear(wi_picture *picture) {
-    wi_release(picture->allocator, picture->pixels);
-    *picture = (wi_picture){.allocator = picture->allocator};
-}
-
-weft_status wi_picture_resize(
-    wi_picture *picture, const char *name, uint64_t height, uint64_t width, uint64_t max_pixels) {
-    if (height == 0 || width == 0)
-        WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': the image has %" PRIu64 " x %" PRIu64 " pixels, expected 1 or more each way", name, width,
-            height);
-    if (width > max_pixels / height || height * width > SIZE_MAX / 3)
-        WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': the image has %" PRIu64 " x %" PRIu64 " pixels, more than the limit of %" PRIu64
-            " pixels (option max_pixels)",
-            name, width, height, max_pixels);
-    const size_t bytes = (size_t)(height * width) * 3;
-    if (bytes > picture->capacity) {
-        wi_picture_clear(picture);
-        picture->pixels = wi_reallocate(picture->allocator, NULL, bytes);
-        if (!picture->pixels) return WEFT_ERROR_MEMORY;
-        picture->capacity = bytes;
-    }
-    picture->height = (int64_t)height;
-    picture->width = (int64_t)width;
-    return WEFT_OK;
-}
-
-/* Only the name of the option that was off, where it was. */
+/* The error of a build without the decoder. */
 static weft_status without(const char *name, const char *kind, const char *option) {
     return wi_fail(WEFT_ERROR_UNSUPPORTED,
         "'%s' is a %s image, but this library was built without support for it (CMake option %s)", name, kind,

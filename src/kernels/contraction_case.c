@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* No multiples of a tile. */
+/* The reduced sizes: no multiples of a tile. */
 enum {
     ROWS = 37,
     COLUMNS = 70,
@@ -23,7 +23,7 @@ static int64_t at_most(int64_t size, int64_t cap, int64_t scale) {
 
 /* ---- matrix products ---- */
 
-/* Strides of a matrix of this size without gaps; zero stays zero, and what lay side by side does so. */
+/* Sets the strides of a contiguous matrix. Strides of 0, and the axis whose elements are adjacent, stay as they were. */
 static void pack(int64_t *batch, int64_t *row, int64_t *column, int64_t rows, int64_t columns) {
     const bool by_rows = *column == 1 || *row != 1;
     if (*batch != 0) *batch = rows * columns;
@@ -59,7 +59,7 @@ static double expected_of_product(
 
 /* ---- convolutions ---- */
 
-/* Fewer positions of the result along an axis, and the image that has them: with as many zeros after it as before. */
+/* Reduces the result along an axis, and the image with it; the padding stays the same at both ends. */
 static void cap_axis(wi_conv *conv, int axis, int64_t scale) {
     const int64_t reach = conv->dilation[axis] * (conv->taps[axis] - 1) + 1;
     const int64_t seen = (conv->result[axis] - 1) * conv->stride[axis] + reach;
@@ -83,7 +83,7 @@ static int64_t product_of(const int64_t sizes[3]) {
     return sizes[0] * sizes[1] * sizes[2];
 }
 
-/* Without gaps: (F, C, K...), or (F, K..., C) where the site has that. */
+/* Contiguous: (F, K..., C) if the channels of the site's weight are adjacent, (F, C, K...) otherwise. */
 static void pack_weight(wi_conv_geometry *w, const wi_conv *conv) {
     const int64_t taps = product_of(conv->taps);
     const bool channels_last = (w->transposed ? w->w_filter : w->w_channel) == 1 && taps > 1;
@@ -129,8 +129,8 @@ static void make_convolution(wi_contraction_case *small, const wi_gemm_shape *fr
     small->terms = small->shape.k;
 }
 
-/* The index of the image read that a tap meets; -1: none. */
-static int64_t met(const wi_conv_geometry *w, int axis, int64_t at, int64_t tap) {
+/* The index along an axis of the image that a tap reads; -1: outside of the image. */
+static int64_t read_index(const wi_conv_geometry *w, int axis, int64_t at, int64_t tap) {
     const int64_t reach = at + w->before[axis] - tap * w->dilation[axis];
     if (!w->transposed) {
         const int64_t index = at * w->stride[axis] + tap * w->dilation[axis] - w->before[axis];
@@ -150,8 +150,8 @@ static double expected_of_convolution(
     double sum = 0.0;
     for (int64_t t = 0; t < taps; t++) {
         const int64_t tap[3] = {t / w->taps[2] / w->taps[1], t / w->taps[2] % w->taps[1], t % w->taps[2]};
-        const int64_t i = met(w, 0, at[0], tap[0]), j = met(w, 1, at[1], tap[1]),
-                      k = met(w, 2, at[2], tap[2]);
+        const int64_t i = read_index(w, 0, at[0], tap[0]), j = read_index(w, 1, at[1], tap[1]),
+                      k = read_index(w, 2, at[2], tap[2]);
         if (i < 0 || j < 0 || k < 0) continue;
         const double *const from =
             image + i * w->step[0] + j * w->step[1] + k * w->step[2] + group * w->channels;
@@ -204,7 +204,7 @@ static weft_status make_weight(wi_contraction_case *small, int64_t scale, wi_are
     return WEFT_OK;
 }
 
-/* The image's element that a tap meets at a position of the result; NULL: outside. */
+/* The pixel that a tap reads at a position of the result; NULL: outside of the image. */
 static const double *pixel(const wi_conv *conv, const double *x, const int64_t at[3], const int64_t tap[3]) {
     int64_t place = 0;
     for (int i = 0; i < 3; i++) {
@@ -252,6 +252,21 @@ double wi_contraction_case_expected(
     if (!small->site.product) return expected_of_weight(&small->conv, a, b, index);
     if (small->shape.convolution) return expected_of_convolution(&small->geometry, a, b, index);
     return expected_of_product(&small->shape, a, b, index);
+}
+
+double wi_case_number(size_t i) {
+    return (double)((i * 2654435761u >> 7) % 17) / 8.0 - 1.0;
+}
+
+weft_status wi_case_upload(wi_buffer *buffer, wi_device *device, weft_dtype dtype, size_t count) {
+    const wi_format *const format = wi_format_of(dtype);
+    void *const data = wi_allocate_array(device->host.allocator, count, format->size);
+    if (!data) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++) format->put(data, i, wi_case_number(i));
+    weft_status status = wi_buffer_create(buffer, device, count * format->size);
+    if (status == WEFT_OK) status = wi_buffer_write(device, buffer->memory, 0, data, count * format->size);
+    wi_release(device->host.allocator, data);
+    return status;
 }
 
 double wi_contraction_error_allowed(const wi_kernel_site *site, double terms) {

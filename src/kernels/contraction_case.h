@@ -1,8 +1,8 @@
-/* A small case of a contraction (a matrix product, a convolution or one of its gradients): one that an implementation
- * treats as it treats the site that it is made from, with its exact result.
+/* Small cases of contractions (matrix products, convolutions and their gradients) whose exact results the host computes.
  *
- * Sizes are capped, what decides the code is kept: windows, strides, dilations, zeros before and after an image, which
- * axis of a matrix lies side by side, formats. Where an implementation refuses so small sizes, `scale` raises the caps. */
+ * A case is made from a site so that an implementation runs the same code for both. Sizes are reduced; windows, strides,
+ * dilations, padding, memory orders and formats stay. `scale` raises the reduced sizes for implementations that refuse small
+ * ones. */
 #ifndef WI_CONTRACTION_CASE_H
 #define WI_CONTRACTION_CASE_H
 
@@ -13,23 +13,28 @@ enum { WI_CASE_A, WI_CASE_B, WI_CASE_C, WI_CASE_ARRAYS };
 typedef struct wi_contraction_case {
     wi_kernel_site site;
     int64_t counts[WI_CASE_ARRAYS]; /* elements of both operands and of the result */
-    int64_t terms;                  /* that an element of the result is the sum of, at most */
-    /* Behind the site. */
+    int64_t terms;                  /* products that are added up for an element of the result, at most */
+    /* `site` points to these. */
     wi_gemm_shape shape;
     wi_conv_geometry geometry;
     wi_conv conv;
 } wi_contraction_case;
 
-/* The site's pointers are to what is in the case and in the arena: it must not be moved. */
+/* `site` points into the case and into the arena, so the case must not be moved. */
 weft_status wi_contraction_case_make(
     wi_contraction_case *small, const wi_kernel_site *site, int64_t scale, wi_arena *arena);
 
-/* One element of the result, from operands as doubles. */
+/* Element `index` of the result. */
 double wi_contraction_case_expected(
     const wi_contraction_case *small, const double *a, const double *b, int64_t index);
 
-/* How far an element that is the sum of so many products of eighths may be from the right one: transforms of convolutions round, sums
- * of eighths do not. A tap that is missing makes a difference of some tenths. */
+/* Element i of an operand for tests: an eighth from -1 to 1. Products and sums of such numbers are exact in every format. */
+double wi_case_number(size_t i);
+/* Creates a buffer with these numbers. */
+weft_status wi_case_upload(wi_buffer *buffer, wi_device *device, weft_dtype dtype, size_t count);
+
+/* The error that an element may have if it is a sum of `terms` products of such numbers: only the transforms of convolutions
+ * round. A missing product is an error of some tenths. */
 double wi_contraction_error_allowed(const wi_kernel_site *site, double terms);
 
 #endif

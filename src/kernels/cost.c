@@ -21,14 +21,14 @@ double wi_build_fraction(const wi_device_profile *device, double build_seconds) 
     return build_seconds / device->runs;
 }
 
-/* Units take groups in rounds; with too few groups for each nothing hides their waits. */
+/* Units take groups in rounds. With few groups per unit, nothing hides the waits of a group. */
 static double arithmetic(const wi_device_profile *device, const wi_work *work) {
     const double units = (double)device->units, groups = fmax(1.0, work->groups);
     const double share = groups < device->hiding_groups * units ? device->exposed : 1.0;
     return ceil(groups / units) / groups * work->operations / (device->peak_f32 * share);
 }
 
-/* The waits of few groups leave the memory idle: what one group has on its way is not enough for its unit's share. */
+/* Few groups leave the memory idle: one group alone does not request enough to use its unit's share of the bandwidth. */
 static double traffic(const wi_device_profile *device, const wi_work *work) {
     const double all = wi_traffic_seconds(device, work->bytes, 0.0), groups = fmax(1.0, work->groups);
     return all * fmax(1.0, device->drawing_groups * (double)device->units / groups);

@@ -1,7 +1,7 @@
-/* Estimates of time: what implementations have in common when they say what a site costs them.
+/* Estimates of time, in seconds, from the constants of the device's profile.
  *
- * An estimate is in seconds and comes from the constants of the device's profile. It is meant to be within a factor
- * of about two for large work, and much closer in comparison with the estimates of others at the same site. */
+ * For large work an estimate should be within a factor of two of the real time. The estimates of different implementations for
+ * the same site are compared with each other, so the ratio between them should be much closer. */
 #ifndef WI_COST_H
 #define WI_COST_H
 
@@ -10,28 +10,28 @@
 struct wi_kernel_site;
 
 typedef struct wi_work {
-    double operations; /* of the arithmetic units, at their peak: what a kernel wastes is counted with it */
+    double operations; /* at the peak of the arithmetic units, with the time that a kernel wastes */
     double bytes;      /* read from memory and written to it */
-    double groups;     /* equal parts that units take one after the other; 1 or less: one unit does all */
+    double groups;     /* equal parts, which units take one after the other; 1 or less: one unit works */
     int launches;
     double build_seconds; /* of compiling the kernels */
 } wi_work;
 
-/* Arithmetic and memory overlap. */
+/* Arithmetic and memory traffic overlap. */
 double wi_work_seconds(const wi_device_profile *device, const wi_work *work);
 
-/* One f32 multiply-add of a whole vector; processors do two in a cycle. */
+/* One f32 multiply-add of a whole vector. Processors do two in a cycle. */
 double wi_vector_seconds(const wi_device_profile *device);
 
-/* Time that the device's memory needs for so many bytes, together with `others` that are used at the same time; less
- * where the units' own caches hold them all. */
+/* The time to move this many bytes between memory and units. It is less if they and `others`, bytes that are used at the same
+ * time, fit together in the units' caches. */
 double wi_traffic_seconds(const wi_device_profile *device, double bytes, double others);
 
-/* The margin (kernels/registry.h) of portable kernels that serve only where no other can: they are small, and so compiled faster than any other,
- * which is no reason to take them. */
+/* The margin of portable kernels, which serve only where no other kernel can. Their estimates alone could win, as so small
+ * kernels are compiled quickly. */
 double wi_last_resort_margin(const struct wi_kernel_site *site);
 
-/* The fraction of the time of compiling that one run pays. */
+/* The share of the time of compiling that counts for one run. */
 double wi_build_fraction(const wi_device_profile *device, double build_seconds);
 
 #endif

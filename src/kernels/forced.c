@@ -1,5 +1,6 @@
-/* What the environment forces (contract in forced.h). */
+/* Implementations that the environment forces (contract in forced.h). */
 #include "kernels/forced.h"
+#include "kernels/registry.h"
 #include "kernels/site_name.h"
 #include "ops/attention/attention.h"
 #include "ops/convolution/conv.h"
@@ -63,7 +64,7 @@ static bool is_for(const forcing *rule, const wi_implementation *implementation)
     return false;
 }
 
-/* The name of a convolution may fit another of its three ops. */
+/* Fails if the name fits no implementation of any op of the rule. A name of a convolution may fit only one of three ops. */
 static weft_status check(const forcing *rule, const char *name) {
     char known[1024] = "";
     size_t length = 0;

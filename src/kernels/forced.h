@@ -1,15 +1,15 @@
-/* Implementations that the environment forces: $WEFT_CONV by the beginning of their names, $WEFT_GEMM by the whole name,
- * $WEFT_RECURRENT and $WEFT_ATTENTION by the end, where "gpu/rows4" is a variant. */
+/* Implementations that the environment forces. $WEFT_GEMM is the whole name; names of convolutions begin with $WEFT_CONV; names
+ * of recurrent scans and of attention end with $WEFT_RECURRENT and $WEFT_ATTENTION, where "gpu/rows4" chooses a variant, too. */
 #ifndef WI_FORCED_H
 #define WI_FORCED_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
-/* WEFT_ERROR_ARGUMENT for a variable whose name no implementation of its ops has, with the names that there are. */
+/* WEFT_ERROR_ARGUMENT, with the existing names, if no implementation has the name of a variable. */
 weft_status wi_forced_check(void);
-/* What is forced for the op; NULL: nothing. */
+/* The name that is forced for the op; NULL: none. */
 const char *wi_forced_name(const wi_op *op);
-/* Is this what `name` forces for the op? */
+/* Does `name`, which is forced for the op, mean this variant? */
 bool wi_forced_fits(
     const char *name, const wi_op *op, const wi_implementation *implementation, const wi_variant *variant);
 

@@ -1,7 +1,7 @@
 /* The type of a kernel's indices (contract in index_type.h). */
 #include "kernels/index_type.h"
 
-/* Twice as much is left for what is rounded up: to whole groups, ranges and tiles. */
+/* Half of the range is left for rounding up to whole groups, ranges and tiles. */
 static const double most_of_32_bits = INT32_MAX / 2;
 
 void wi_kernel_index_type(wi_kernel_plan *plan, const wi_kernel_site *site, double most) {

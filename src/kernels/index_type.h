@@ -1,16 +1,16 @@
-/* The type of the numbers that count a kernel's items and elements: WEFT_INDEX of its template, and of its arguments.
+/* WEFT_INDEX: the type in which a template counts its items and elements, and of the arguments with these numbers.
  *
- * A division of 64 bits is a call of about a hundred instructions on GPUs. Where a device prefers 32 bits, and nothing that a launch
- * counts needs more, the type is int; else it is long. Only a batch whose elements, those of scratch memory included,
- * are 2^30 or more has the kernels of the other type. */
+ * On GPUs a division of 64-bit integers is a call of about a hundred instructions. The type is therefore int on devices that
+ * prefer 32 bits, as long as no number that a launch counts needs more, and long otherwise. Batches with less than 2^30 elements,
+ * scratch memory included, share the kernels of one type. */
 #ifndef WI_INDEX_TYPE_H
 #define WI_INDEX_TYPE_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
-/* most: the greatest number that the kernel's items and elements are counted to. */
+/* Chooses the type. most: the largest number of items or elements that the kernel counts. */
 void wi_kernel_index_type(wi_kernel_plan *plan, const wi_kernel_site *site, double most);
-/* Arguments of this type, after it was chosen. */
+/* Appends arguments of the chosen type. */
 void wi_kernel_indices(
     const wi_kernel_plan *plan, wi_kernel_launch *launch, const int64_t *numbers, size_t count);
 

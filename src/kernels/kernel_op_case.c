@@ -4,10 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Of the rounding errors of a 16 bit format, the largest that kernels make in a small case, and as much again. */
+/* The error that is allowed in a 16-bit format, in roundings of this format: twice the largest that was seen. */
 enum { ROUNDINGS = 16 };
 
-/* With the site's op, formats of multiplications and attributes. The site points into the case: it must not be moved. */
+/* Copies what decides the code: op, attributes and the precision of products. `site` points into the case, which must not be
+ * moved. */
 static weft_status begin_case(wi_kernel_op_case *small, const wi_kernel_site *site, wi_arena *arena) {
     const size_t bytes = sizeof(weft_tensor) + WI_KERNEL_INPUTS * sizeof(weft_tensor *);
     *small =
@@ -34,12 +35,12 @@ double *wi_kernel_op_case_input(wi_kernel_op_case *small, wi_shape shape, double
     small->counts[i] = wi_extent_count(&site->inputs[i]).actual;
     small->inputs[i] = wi_arena_take(small->arena, (size_t)small->counts[i] * sizeof(double));
     if (!input || !small->inputs[i]) return NULL;
-    input->shape = shape; /* in f32, which is the first dtype, as the formats are */
+    input->shape = shape; /* its dtype, and the format in the site, are 0, which is f32 */
     small->node->inputs[i] = input;
     for (int64_t k = 0; k < small->counts[i]; k++) {
         const uint32_t mixed = (uint32_t)(k + 7919 * i) * 2654435761u;
-        small->inputs[i][k] = ((double)((mixed ^ mixed >> 15) * 2246822519u >> 11) / 2097152.0 * 17.0);
-        small->inputs[i][k] = (floor(small->inputs[i][k]) / 8.0 - 1.0) * unit;
+        const double number = (double)((mixed ^ mixed >> 15) * 2246822519u >> 11) / 2097152.0 * 17.0;
+        small->inputs[i][k] = (floor(number) / 8.0 - 1.0) * unit;
     }
     return small->inputs[i];
 }
@@ -63,8 +64,8 @@ weft_status wi_kernel_op_case_result(wi_kernel_op_case *small, int64_t count) {
 typedef struct trial {
     wi_device *device;
     const wi_kernel_op_case *small;
-    wi_kernel_operands operands;
-    float *made;
+    wi_buffer inputs[WI_KERNEL_INPUTS], result;
+    float *made; /* the result */
 } trial;
 
 static weft_status upload(trial *t, wi_buffer *buffer, const double *numbers, int64_t count) {
@@ -79,29 +80,32 @@ static weft_status upload(trial *t, wi_buffer *buffer, const double *numbers, in
     return status;
 }
 
-/* What the kernel does not write is no number. */
+/* The result begins as NaN, so that elements which the kernel does not write are found. */
 static weft_status compute(trial *t, const wi_implementation *implementation, const wi_variant *variant) {
     const wi_kernel_op_case *const small = t->small;
     const size_t bytes = (size_t)small->count * sizeof *t->made;
+    wi_kernel_operands operands = {.seed = small->seed};
     t->made = wi_allocate(t->device->host.allocator, bytes);
     if (!t->made) return WEFT_ERROR_MEMORY;
-    t->operands.seed = small->seed;
-    for (int i = 0; i < small->node->input_count; i++)
-        WI_TRY(upload(t, &t->operands.inputs[i], small->inputs[i], small->counts[i]));
-    WI_TRY(upload(t, &t->operands.result, NULL, small->count));
-    WI_TRY(wi_kernel_run(t->device, implementation, variant, &small->site, &t->operands));
-    return wi_buffer_read(t->device, t->operands.result.memory, 0, t->made, bytes);
+    for (int i = 0; i < small->node->input_count; i++) {
+        WI_TRY(upload(t, &t->inputs[i], small->inputs[i], small->counts[i]));
+        operands.inputs[i].memory = t->inputs[i].memory;
+    }
+    WI_TRY(upload(t, &t->result, NULL, small->count));
+    operands.result.memory = t->result.memory;
+    WI_TRY(wi_kernel_op_run(t->device, implementation, variant, &small->site, &operands));
+    return wi_buffer_read(t->device, t->result.memory, 0, t->made, bytes);
 }
 
 static void clear(trial *t) {
-    for (int i = 0; i < WI_KERNEL_INPUTS; i++) wi_buffer_release(&t->operands.inputs[i], t->device);
-    wi_buffer_release(&t->operands.result, t->device);
+    for (int i = 0; i < WI_KERNEL_INPUTS; i++) wi_buffer_release(&t->inputs[i], t->device);
+    wi_buffer_release(&t->result, t->device);
     wi_release(t->device->host.allocator, t->made);
 }
 
-/* ---- what it made ---- */
+/* ---- the comparison ---- */
 
-/* How far apart two results may be of numbers that are rounded to the format where they are multiplied. */
+/* The relative error that is allowed: kernels with `formats` may round the factors to the precision. */
 static double allowed(const wi_implementation *implementation, weft_dtype precision) {
     const weft_dtype format = implementation->formats ? precision : WEFT_F32;
     return format == WEFT_BF16 ? 0x1p-9 * ROUNDINGS : format == WEFT_F16 ? 0x1p-12 * ROUNDINGS : 1e-4;

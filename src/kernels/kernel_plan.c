@@ -1,9 +1,9 @@
-/* Filling what an op with kernels of its own gives a plan (contract in kernel_plan.h). */
+/* Filling in the plan of a step's kernels (contract in kernel_plan.h). */
 #include "kernels/kernel_plan.h"
 #include "cl/kernel_source.h"
 #include <stdio.h>
 
-/* Counts run past the ends of the arrays, where nothing is stored: wi_kernel_plan_check finds that. */
+/* Counts may exceed the lengths of the arrays; nothing is stored there, and wi_kernel_plan_check reports it. */
 
 void wi_kernel_macro_text(wi_kernel_plan *plan, const char *name, const char *value) {
     const int i = plan->macro_count++;
@@ -81,6 +81,17 @@ wi_kernel_launch *wi_kernel_launch_3d(
     return launch;
 }
 
+wi_kernel_launch *wi_kernel_launch_groups(
+    wi_kernel_plan *plan, const char *suffix, const int64_t groups[3], const size_t local[3]) {
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, suffix, 1, 1);
+    launch->dimensions = 3;
+    for (int i = 0; i < 3; i++) {
+        launch->global[i] = (size_t)groups[i] * local[i];
+        launch->local[i] = local[i];
+    }
+    return launch;
+}
+
 static void add(wi_kernel_launch *launch, wi_kernel_argument argument) {
     const int i = launch->argument_count++;
     if (i < WI_KERNEL_ARGUMENTS) launch->arguments[i] = argument;
@@ -88,6 +99,9 @@ static void add(wi_kernel_launch *launch, wi_kernel_argument argument) {
 
 void wi_kernel_input(wi_kernel_launch *launch, int input) {
     add(launch, (wi_kernel_argument){.kind = WI_KERNEL_INPUT, .number = input});
+}
+void wi_kernel_inputs(wi_kernel_launch *launch, int count) {
+    for (int i = 0; i < count; i++) wi_kernel_input(launch, i);
 }
 void wi_kernel_result(wi_kernel_launch *launch) {
     add(launch, (wi_kernel_argument){.kind = WI_KERNEL_RESULT});
@@ -116,7 +130,6 @@ void wi_kernel_faults(wi_kernel_launch *launch) {
 void wi_kernel_random(wi_kernel_launch *launch) {
     add(launch, (wi_kernel_argument){.kind = WI_KERNEL_RANDOM});
 }
-
 void wi_kernel_iteration(wi_kernel_launch *launch) {
     add(launch, (wi_kernel_argument){.kind = WI_KERNEL_ITERATION});
 }

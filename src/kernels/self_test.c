@@ -17,41 +17,28 @@
 
 enum { MOST_SCALE = 8, MOST_COMPARED = 3000, FAULT = 512 };
 
-/* A case on a device. */
 typedef struct self_test {
     wi_device *device;
     const wi_implementation *implementation;
     const wi_variant *variant;
     const wi_contraction_case *small;
     double *numbers[2]; /* the operands */
-    float *made;
+    float *made;        /* the result */
     wi_buffer buffers[WI_CASE_ARRAYS];
-    char fault[FAULT]; /* "": none was found */
+    char fault[FAULT]; /* "": none */
 } self_test;
 
 /* ---- on the device ---- */
 
-/* Eighths up to 1: exact in every format, and so are their products. */
 static weft_status fill(self_test *test, int which) {
-    wi_device *const device = test->device;
     const size_t count = (size_t)test->small->counts[which];
-    const wi_format *const format = wi_format_of(test->small->site.formats[which]);
-    test->numbers[which] = wi_allocate_array(device->host.allocator, count, sizeof(double));
-    void *const data = wi_allocate_array(device->host.allocator, count, format->size);
-    weft_status status = WEFT_ERROR_MEMORY;
-    if (!test->numbers[which] || !data) goto done;
-    for (size_t i = 0; i < count; i++) {
-        test->numbers[which][i] = (double)((i * 2654435761u >> 7) % 17) / 8.0 - 1.0;
-        format->put(data, i, test->numbers[which][i]);
-    }
-    WI_TRY_DONE(wi_buffer_create(&test->buffers[which], device, count * format->size));
-    status = wi_buffer_write(device, test->buffers[which].memory, 0, data, count * format->size);
-done:
-    wi_release(device->host.allocator, data);
-    return status;
+    test->numbers[which] = wi_allocate_array(test->device->host.allocator, count, sizeof(double));
+    if (!test->numbers[which]) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++) test->numbers[which][i] = wi_case_number(i);
+    return wi_case_upload(&test->buffers[which], test->device, test->small->site.formats[which], count);
 }
 
-/* What the kernel does not write is no number. */
+/* The result begins as NaN, so that elements which the kernel does not write are found. */
 static weft_status make_result(self_test *test) {
     wi_device *const device = test->device;
     const size_t count = (size_t)test->small->counts[WI_CASE_C];
@@ -73,15 +60,12 @@ static weft_status compute(self_test *test) {
     WI_TRY_DONE(wi_gemm_product_create_at(&product, device, test->implementation, test->variant, site,
         &(wi_gemm_operands){.a = test->buffers[WI_CASE_A].memory,
             .b = test->buffers[WI_CASE_B].memory,
-            .c = test->buffers[WI_CASE_C].memory,
-            .formats = {site->formats[0], site->formats[1]},
-            .precision = site->precision,
-            .products = site->products}));
-    WI_TRY_DONE(wi_gemm_product_run(&product, device));
+            .c = test->buffers[WI_CASE_C].memory}));
+    WI_TRY_DONE(wi_gemm_product_run(&product));
     status = wi_buffer_read(device, test->buffers[WI_CASE_C].memory, 0, test->made,
         (size_t)test->small->counts[WI_CASE_C] * sizeof *test->made);
 done:
-    wi_gemm_product_clear(&product, device);
+    wi_gemm_product_clear(&product);
     return status;
 }
 
@@ -109,7 +93,7 @@ static weft_status run(self_test *test) {
     return status;
 }
 
-/* The smallest case that the implementation takes, in *small; false: it takes none. */
+/* Makes the smallest case that the implementation accepts; false: there is none. */
 static bool find_case(wi_contraction_case *small, const wi_implementation *implementation,
     const wi_variant *variant, const wi_kernel_site *site, wi_arena *arena) {
     for (int64_t scale = 1; scale <= MOST_SCALE; scale *= 2) {
@@ -121,13 +105,13 @@ static bool find_case(wi_contraction_case *small, const wi_implementation *imple
 
 /* ---- what is tested ---- */
 
-/* The environment's word, else: an unknown driver, or kernels that somebody works on. */
+/* The environment may decide. Otherwise unknown drivers are tested, and kernels that WEFT_KERNEL_DIR replaces. */
 static bool is_wanted(const wi_device *device, bool always) {
     if (wi_switch_value(WI_SWITCH_SELF_TEST)) return wi_switch_is(WI_SWITCH_SELF_TEST, "1");
     return always || !wi_driver_is_proven(&device->info) || wi_environment("WEFT_KERNEL_DIR");
 }
 
-/* Kernel ops of which a device has several kernels. */
+/* The kernel ops for which a device has several kernels. */
 static const struct {
     const wi_op *op;
     wi_kernel_op_case_maker *make;
@@ -150,7 +134,7 @@ static bool is_testable(
 
 /* ---- names ---- */
 
-/* Of a contraction: the file's text and the parameters, since macros are of sizes. */
+/* Of a contraction only the text of the file and the parameters: macros depend on the site's sizes. */
 static weft_status append_contraction(
     wi_text *text, const wi_implementation *implementation, const wi_variant *variant) {
     WI_TRY(wi_kernel_source_include(text, implementation->file));
@@ -159,7 +143,7 @@ static weft_status append_contraction(
     return WEFT_OK;
 }
 
-/* Of a kernel op: all that is compiled. */
+/* Of a kernel op the whole text that is compiled. */
 static weft_status append_template(wi_text *text, const wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
     wi_kernel_plan plan;
@@ -183,7 +167,7 @@ static bool hash_of(uint32_t *hash, const wi_device *device, const wi_implementa
     return read;
 }
 
-/* What else of the op the code depends on. */
+/* The part of a kernel op's attributes on which the code depends. */
 static void print_kind(char kind[WI_SELF_TEST_NAME], const wi_op *op, const wi_kernel_site *site) {
     *kind = '\0';
     if (op == &wi_op_recurrent_forward || op == &wi_op_recurrent_back)
@@ -207,9 +191,9 @@ bool wi_self_test_name(char name[WI_SELF_TEST_NAME], const wi_device *device,
     return read;
 }
 
-/* ---- what is found ---- */
+/* ---- findings ---- */
 
-/* false: there is no case of it. */
+/* Returns false if there is no case. */
 static bool test_contraction(self_test *test, const wi_kernel_site *site, weft_status *status) {
     wi_contraction_case small;
     wi_arena arena;
@@ -233,7 +217,7 @@ static void test_it(self_test *test, const wi_op *op, const wi_kernel_site *site
     if (!wi_is_lack_of_memory(status)) wi_findings_add(test->device, name, *test->fault ? test->fault : NULL);
 }
 
-static bool ask(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
+static bool is_faulty(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
     const wi_op *op, const wi_kernel_site *site) {
     char name[WI_SELF_TEST_NAME], error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
@@ -255,11 +239,11 @@ static bool ask(wi_device *device, const wi_implementation *implementation, cons
 bool wi_self_test_fails(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
     const wi_op *op, const wi_kernel_site *site) {
     return is_testable(implementation, op, site) && is_wanted(device, true) &&
-           ask(device, implementation, variant, op, site);
+           is_faulty(device, implementation, variant, op, site);
 }
 
 bool wi_is_in_quarantine(wi_device *device, const wi_implementation *implementation,
     const wi_variant *variant, const wi_op *op, const wi_kernel_site *site) {
     return is_testable(implementation, op, site) && is_wanted(device, false) &&
-           ask(device, implementation, variant, op, site);
+           is_faulty(device, implementation, variant, op, site);
 }

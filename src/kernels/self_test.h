@@ -1,30 +1,30 @@
-/* The self-test of kernels: on its first use on a device and driver, an implementation of a contraction computes a
- * small case (contraction_case.h), one of attention, of a recurrent scan or of the gradient of either another (kernel_op_case.h), which is
- * compared with the host's result. What is wrong or fails is in quarantine from then on (cl/findings.h), and another serves.
+/* The self-test of kernels. When an implementation is first used on a device and driver, it computes a small case, whose result
+ * is compared with the host's (contraction_case.h, kernel_op_case.h). A kernel that fails or computes wrong numbers is in
+ * quarantine from then on (cl/findings.h), and another kernel serves.
  *
- * A driver on which the whole test suite has passed (cl/quirks.h) is trusted: a kernel that was changed by
- * $WEFT_KERNEL_DIR is tested there, too. $WEFT_SELF_TEST=1 tests on every driver, as `weft check` does, 0 on none.
+ * Drivers on which the whole test suite has passed (cl/quirks.h) are trusted, except with kernels that $WEFT_KERNEL_DIR replaces.
+ * $WEFT_SELF_TEST=1 tests on every driver, as `weft check` does; 0 tests nothing.
  *
- * A finding is for an implementation in a variant, an op, the formats, and the text of the kernel's file; of attention and scans for
- * all that is compiled, macros and headers included. Sums of f64, libraries (which the tuner compares at the site itself), kernels
- * that the environment forces, and ops that have one kernel for a device are not tested. */
+ * A finding is about a variant, an op, formats, and the text of the kernel's file; of attention and recurrent scans about all
+ * text that is compiled, with macros and headers. Not tested are sums in f64, libraries (the tuner compares their results at the
+ * site), kernels that the environment forces, and ops for which a device has only one kernel. */
 #ifndef WI_SELF_TEST_H
 #define WI_SELF_TEST_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
 enum { WI_SELF_TEST_NAME = 160 };
 
-/* Is it in quarantine? Tests it, if that was not done, unless the driver is trusted. Logs a fault once. The thread's error stays what
- * it was. */
+/* Is the kernel in quarantine? Tests it first, if it was not tested yet and the driver is not trusted. A fault is logged once.
+ * The thread's last error is unchanged. */
 bool wi_is_in_quarantine(wi_device *device, const wi_implementation *implementation,
     const wi_variant *variant, const wi_op *op, const wi_kernel_site *site);
-/* The same on every driver, unless the environment says 0: of what is chosen by a file, and of what the tuner tries. */
+/* The same, but trusted drivers are tested, too: for kernels that a tuning file names or that the tuner tries. */
 bool wi_self_test_fails(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
     const wi_op *op, const wi_kernel_site *site);
 
-/* "matmul by gpu_tiled/large in f32, f32, multiplied in f32 (1bc5423b)", "recurrent of lstm by ...", "attention of heads of 64 by ...":
- * the name of a finding; the number is of the kernel's text. false: that cannot be read. */
+/* The name of a finding: "matmul by gpu_tiled/large in f32, f32, multiplied in f32 (1bc5423b)", "recurrent of lstm by ...",
+ * "attention of heads of 64 by ...". The number is a hash of the kernel's text. Returns false if the text cannot be read. */
 bool wi_self_test_name(char name[WI_SELF_TEST_NAME], const wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_op *op,
     const wi_kernel_site *site);

@@ -2,6 +2,7 @@
 #include "kernels/site_operands.h"
 #include "kernels/contraction_case.h"
 #include "kernels/convolution/conv_weight.h"
+#include "kernels/product/gemm_shared.h"
 #include <math.h>
 
 /* ---- sizes ---- */
@@ -33,7 +34,7 @@ static void count_elements(const wi_kernel_site *site, size_t counts[WI_SITE_ARR
         wi_gemm_extent((int64_t[]){s->batch, s->k, s->n}, (int64_t[]){s->b_batch, s->b_row, s->b_column});
 }
 
-/* Terms of a sum that an element of the result is. */
+/* The number of products that are added up for an element of the result. */
 static double terms_of(const wi_kernel_site *site) {
     const wi_gemm_shape *const s = site->product;
     if (s) return s->convolution ? (double)wi_conv_terms(s->convolution) : (double)s->k;
@@ -42,18 +43,6 @@ static double terms_of(const wi_kernel_site *site) {
 }
 
 /* ---- operands ---- */
-
-static weft_status fill(wi_site_operands *o, wi_device *device, int i, const wi_format *format) {
-    const size_t bytes = o->counts[i] * format->size;
-    WI_TRY(wi_buffer_create(&o->buffers[i], device, bytes));
-    void *const data = wi_allocate_array(device->host.allocator, o->counts[i], format->size);
-    if (!data) return WEFT_ERROR_MEMORY;
-    for (size_t e = 0; e < o->counts[i]; e++)
-        format->put(data, e, (double)((e * 2654435761u >> 7) % 17) / 8.0 - 1.0);
-    const weft_status status = wi_buffer_write(device, o->buffers[i].memory, 0, data, bytes);
-    wi_release(device->host.allocator, data);
-    return status;
-}
 
 weft_status wi_site_operands_make(wi_site_operands *operands, wi_device *device, const wi_kernel_site *site) {
     *operands = (wi_site_operands){.allowed = wi_contraction_error_allowed(site, terms_of(site))};
@@ -64,7 +53,8 @@ weft_status wi_site_operands_make(wi_site_operands *operands, wi_device *device,
         if (operands->counts[i] == 0)
             WI_FAIL(WEFT_ERROR_UNSUPPORTED, "products with negative strides are not tuned");
     }
-    for (int i = 0; i < 2; i++) WI_TRY(fill(operands, device, i, wi_format_of(site->formats[i])));
+    for (int i = 0; i < 2; i++)
+        WI_TRY(wi_case_upload(&operands->buffers[i], device, site->formats[i], operands->counts[i]));
     return wi_buffer_create(&operands->buffers[2], device, operands->counts[2] * sizeof(float));
 }
 
@@ -76,7 +66,7 @@ void wi_site_operands_clear(wi_site_operands *operands, wi_device *device) {
 
 /* ---- windows of the result ---- */
 
-/* Evenly from the first element to the last. */
+/* Where a window begins: windows are spaced evenly from the first element to the last. */
 static size_t window_at(const wi_site_operands *o, int window, size_t *count) {
     const size_t all = o->counts[2];
     *count = all < WI_SITE_WINDOW ? all : WI_SITE_WINDOW;

@@ -11,9 +11,10 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What takes longer than so many times the best at its second run is out. */
+/* A candidate whose second run takes this many times the best time is not measured further. */
 static const double hopeless = 1.5;
-/* What is expected to take more seconds than the first, and so many times those of the built-in choice, is not tried. */
+/* A candidate is not tried if its estimate exceeds `longest_hopeless` seconds and is more than `out_of_reach` times that of the
+ * built-in choice. */
 static const double longest_hopeless = 0.05, out_of_reach = 10;
 
 enum { TRIAL_RUNS = 3, ROUNDS = 7 };
@@ -41,26 +42,22 @@ double wi_tuner_now(const wi_tuner *tuner) {
 }
 
 static weft_status make_product(wi_gemm_product *product, const tuning *t, const wi_candidate *candidate) {
-    const wi_kernel_site *const site = &t->site;
     return wi_gemm_product_create_at(product, t->tuner->device, candidate->implementation, candidate->variant,
-        site,
+        &t->site,
         &(wi_gemm_operands){.a = t->operands.buffers[0].memory,
             .b = t->operands.buffers[1].memory,
-            .c = t->operands.buffers[2].memory,
-            .formats = {site->formats[0], site->formats[1]},
-            .precision = site->precision,
-            .products = site->products});
+            .c = t->operands.buffers[2].memory});
 }
 
 static weft_status time_run(const wi_gemm_product *product, const wi_tuner *tuner, double *seconds) {
     const double begin = wi_tuner_now(tuner);
-    WI_TRY(wi_gemm_product_run(product, tuner->device));
+    WI_TRY(wi_gemm_product_run(product));
     WI_TRY(wi_queue_finish(tuner->device));
     *seconds = wi_tuner_now(tuner) - begin;
     return WEFT_OK;
 }
 
-/* The least of some runs, with a part of the first; of one only where that is hopeless beside `best`. */
+/* The least time of some runs, plus a share of the first run's. A hopeless candidate has one run after the first. */
 static weft_status time_runs(
     const wi_gemm_product *product, const wi_tuner *tuner, double best, double *seconds) {
     double first, one;
@@ -86,7 +83,7 @@ static weft_status time_candidate(tuning *t, const wi_candidate *candidate, doub
     if (status == WEFT_OK && !right)
         WI_FAIL_DONE(WEFT_ERROR_UNSUPPORTED, "it computes other numbers than the built-in choice");
 done:
-    wi_gemm_product_clear(&product, device);
+    wi_gemm_product_clear(&product);
     return status;
 }
 
@@ -105,7 +102,7 @@ static weft_status keep_bad(tuning *t, char *kernel, const char *why) {
     return wi_choices_set(t->tuner->device, &(wi_choice){.site = t->name, .kernel = kernel, .fault = line});
 }
 
-/* A run of it may take minutes at a large size, which passes for a kernel that hangs. */
+/* At large sizes a slow kernel may run for minutes, and be taken for one that hangs. */
 static bool is_out_of_reach(const tuning *t, const wi_candidate *candidate) {
     return candidate->seconds > longest_hopeless && candidate->seconds > out_of_reach * t->usual->seconds;
 }
@@ -120,8 +117,9 @@ static void say(const wi_tuner *tuner, const char *site, const char *kernel) {
     if (tuner->trying) tuner->trying(tuner->user, site, kernel);
 }
 
-/* Fails with what is wrong with it. A kernel in quarantine is remembered by its self-test. */
-static weft_status judge(
+/* Measures a candidate, and records as bad one that fails or computes wrong numbers, whose *seconds stays infinite. The self-test
+ * keeps its own record. */
+static weft_status measure(
     tuning *t, const wi_candidate *candidate, char *kernel, double best, double *seconds) {
     char error[WI_ERROR_LINE];
     if (wi_self_test_fails(t->tuner->device, candidate->implementation, candidate->variant, t->op, &t->site))
@@ -136,7 +134,7 @@ static weft_status judge(
     return kept;
 }
 
-/* Its time by its margin, if it computes right; else infinite. */
+/* *seconds: the candidate's time, multiplied by its margin; infinite if it was not tried or is bad. */
 static weft_status try_candidate(tuning *t, const wi_candidate *candidate, double best, double *seconds) {
     char kernel[WI_KERNEL_NAME];
     const double margin = margin_of(candidate);
@@ -145,13 +143,13 @@ static weft_status try_candidate(tuning *t, const wi_candidate *candidate, doubl
     if (!may_be_tried(t, candidate, kernel)) return WEFT_OK;
     say(t->tuner, t->name, kernel);
     t->tuner->tried++;
-    const weft_status status = judge(t, candidate, kernel, best / margin, seconds);
+    const weft_status status = measure(t, candidate, kernel, best / margin, seconds);
     *seconds *= margin;
     say(t->tuner, NULL, NULL);
     return status;
 }
 
-/* wins: rounds in which the second was the faster one. */
+/* wins: the number of rounds in which the second product was faster. */
 static weft_status run_rounds(
     const wi_gemm_product pair[2], const wi_tuner *tuner, double medians[2], int *wins) {
     double seconds[2][ROUNDS];
@@ -164,10 +162,9 @@ static weft_status run_rounds(
     return WEFT_OK;
 }
 
-/* Both in turn: is the other faster by more than noise, in all rounds but one, and by its margin? */
+/* Runs both in turn: is `other` faster by more than noise, in all rounds but one, with the margins? */
 static weft_status confirm(
     tuning *t, const wi_candidate *usual, const wi_candidate *other, double medians[2], bool *faster) {
-    wi_device *const device = t->tuner->device;
     wi_gemm_product pair[2] = {{0}, {0}};
     char kernel[WI_KERNEL_NAME];
     weft_status status;
@@ -180,7 +177,7 @@ static weft_status confirm(
     *faster =
         wins >= ROUNDS - 1 && medians[1] * margin_of(other) < t->tuner->gain * medians[0] * margin_of(usual);
 done:
-    for (int i = 0; i < 2; i++) wi_gemm_product_clear(&pair[i], device);
+    for (int i = 0; i < 2; i++) wi_gemm_product_clear(&pair[i]);
     say(t->tuner, NULL, NULL);
     return status;
 }

@@ -1,11 +1,11 @@
-/* The tuner: which kernel is the fastest at a site, by measurement.
+/* The tuner: measures which kernel is the fastest at a site.
  *
- * Every candidate passes the self-test (self_test.h), then computes the site itself, and its result is compared with that of
- * the built-in choice, before its time counts. The time is that of a run with all that it launches (packing, a library's
- * padding and transposes), and the part of its first run, which compiles, that one run pays (wi_build_fraction). It is multiplied
- * by the margin of the record (registry.h). The fastest is then compared with the built-in choice by runs in turn. To replace it,
- * it must win all of them but one, and by medians that differ by more than noise. What fails or is wrong is kept as bad
- * (cl/choices.h), and not tried again. */
+ * A candidate first passes the self-test (self_test.h). Then it computes the site in its own sizes, and its result must agree
+ * with that of the built-in choice. Its time is that of a run with all its launches (packing, and a library's padding and
+ * transposes), plus the share of the first run, which compiles, that counts for one run (wi_build_fraction), times the margin of
+ * the record (implementation.h). The fastest candidate is then run in turn with the built-in choice. It replaces the built-in
+ * choice if it wins all rounds but one, and if the medians differ by more than noise. Candidates that fail or compute wrong
+ * numbers are recorded as bad (cl/choices.h), and are not tried again. */
 #ifndef WI_TUNER_H
 #define WI_TUNER_H
 
@@ -15,24 +15,26 @@
 typedef struct wi_tuner {
     wi_device *device;
     double (*clock)(void); /* NULL: wi_clock_seconds; tests have another */
-    double deadline;       /* by the clock: no candidate is begun after it */
-    double gain;           /* what replaces the built-in choice takes less than so much of its time */
-    /* Called before each candidate, which may hang or end the process, and before the best one is compared with the built-in choice in turn;
-     * with NULL names after it. NULL: nobody asks. */
+    double deadline;       /* by this clock: no candidate is begun later */
+    double gain;           /* a candidate must take less than this share of the built-in choice's time */
+    /* Called before each candidate, which may hang or end the process, and before the best candidate is compared with the built-in
+     * choice in turn; after each with NULL names. May be NULL. */
     void (*trying)(void *user, const char *site, const char *kernel);
     void *user;
-    const char *only;          /* a plan's site of this name alone; NULL: all of them */
-    int sites, changed, tried; /* so far */
-    int left;                  /* sites that the deadline left without a choice */
+    const char *only; /* the name of the only site of a plan to tune; NULL: all sites */
+    /* ---- counts ---- */
+    int sites, changed; /* sites with a choice; of these, sites whose choice is not the built-in one */
+    int tried;          /* candidates */
+    int left;           /* sites for which there was no time */
 } wi_tuner;
 
-/* By its clock. */
+/* The time by the tuner's clock. */
 double wi_tuner_now(const wi_tuner *tuner);
 
-/* A gain of less may be noise. */
+/* The default of `gain`: a smaller difference may be noise. */
 #define WI_TUNER_GAIN 0.95
 
-/* Does the failure say something of one site, so that others are tuned all the same? */
+/* Does the failure concern only one site, so that the other sites can be tuned? */
 bool wi_tuner_passes_over(weft_status status);
 
 /* Keeps the fastest as the choice for the site, in the cache folder's file, too. Choices must not be in use

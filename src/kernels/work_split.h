@@ -1,12 +1,12 @@
-/* How many work-items share the work of a kernel whose split depends on the device alone. */
+/* How many work-items share the work of kernels that can be cut anywhere. */
 #ifndef WI_WORK_SPLIT_H
 #define WI_WORK_SPLIT_H
 
 #include "base/integers.h"
 #include "cl/device_profile.h"
 
-/* Work-items that share `elements`: where items walk, a few for each unit, with enough elements to be worth it;
- * otherwise one an element. */
+/* The number of work-items for `elements`. Where items walk, a few items per unit, each with enough elements to be worth it;
+ * otherwise one item per element. */
 static inline int64_t wi_work_items(const wi_device_profile *device, int64_t elements) {
     enum { ELEMENTS_OF_AN_ITEM = 4096 };
     if (!device->item_walks) return elements;

@@ -7,6 +7,7 @@
 #include "cl/matrix_engine.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
+#include "kernels/registry.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"
 #include "support/conv_net.h"

@@ -5,6 +5,7 @@
 #include "graph/dtype.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/product/gemm_product.h"
+#include "kernels/registry.h"
 #include "support/checks.h"
 #include "support/engine_numbers.h"
 #include "support/fixture.h"
@@ -157,9 +158,9 @@ static void convolve(const wi_implementation *model, const shape *s) {
             .formats = {s->formats[0], s->formats[1]},
             .precision = WEFT_BF16},
         NULL));
-    assert_ok(wi_gemm_product_run(&product, device));
+    assert_ok(wi_gemm_product_run(&product));
     assert_ok(wi_buffer_read(device, buffers[2].memory, 0, made, count * sizeof *made));
-    wi_gemm_product_clear(&product, device);
+    wi_gemm_product_clear(&product);
     for (int i = 0; i < 3; i++) wi_buffer_release(&buffers[i], device);
     check(s, &w, made, read);
 }

@@ -5,6 +5,7 @@
 
 #include "cl/context.h"
 #include "kernels/convolution/conv_product.h"
+#include "kernels/registry.h"
 #include "kernels/selection.h"
 #include "support/conv_net.h"
 #include <math.h>

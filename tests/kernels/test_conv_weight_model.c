@@ -7,6 +7,7 @@
 #include "cl/program.h"
 #include "graph/dtype.h"
 #include "kernels/convolution/conv_weight.h"
+#include "kernels/registry.h"
 #include "support/checks.h"
 #include "support/fixture.h"
 #include <stdio.h>

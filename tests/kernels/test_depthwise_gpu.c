@@ -5,6 +5,7 @@
 
 #include "cl/context.h"
 #include "kernels/convolution/conv_product.h"
+#include "kernels/registry.h"
 #include "support/conv_cases.h"
 #include <stdlib.h>
 #include <string.h>

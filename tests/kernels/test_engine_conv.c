@@ -7,6 +7,7 @@
 #include "kernels/contraction_case.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/product/gemm_product.h"
+#include "kernels/registry.h"
 #include "ops/op_table.h"
 #include "support/checks.h"
 #include "support/engine_numbers.h"
@@ -206,9 +207,9 @@ static void compute(const wi_implementation *model, const wi_variant *variant,
             .c = buffers[2].memory,
             .formats = {site->formats[0], site->formats[1]},
             .precision = site->precision}));
-    assert_ok(wi_gemm_product_run(&product, device));
+    assert_ok(wi_gemm_product_run(&product));
     assert_ok(wi_buffer_read(device, buffers[2].memory, 0, made, bytes));
-    wi_gemm_product_clear(&product, device);
+    wi_gemm_product_clear(&product);
     for (int i = 0; i < WI_CASE_ARRAYS; i++) wi_buffer_release(&buffers[i], device);
 }
 

@@ -5,6 +5,7 @@
 #include "cl/context.h"
 #include "kernels/product/gemm.h"
 #include "kernels/product/gemm_shared.h"
+#include "kernels/registry.h"
 #include <string.h>
 
 static const wi_implementation *direct(void) {

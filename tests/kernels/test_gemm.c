@@ -3,9 +3,9 @@
 /* test slow gpu:optimised */
 #include "cl/quirks.h"
 #include "graph/dtype.h"
-#include "kernels/product/gemm.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/product/gemm_shared.h"
+#include "kernels/registry.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"
 #include "support/checks.h"
@@ -220,7 +220,7 @@ static void run(fixture *f, const wi_gemm_product *product, float *to) {
     const size_t bytes = f->counts[2] * sizeof(float);
     for (size_t i = 0; i < f->counts[2]; i++) to[i] = untouched;
     assert_ok(wi_buffer_write(wi_context_device(context), f->device[2].memory, 0, to, bytes));
-    assert_ok(wi_gemm_product_run(product, wi_context_device(context)));
+    assert_ok(wi_gemm_product_run(product));
     assert_ok(wi_buffer_read(wi_context_device(context), f->device[2].memory, 0, to, bytes));
 }
 
@@ -240,7 +240,7 @@ static void compute_twice(fixture *f, const candidate *product_of, const wi_gemm
         epilogue));
     run(f, &product, f->got);
     run(f, &product, f->again);
-    wi_gemm_product_clear(&product, wi_context_device(context));
+    wi_gemm_product_clear(&product);
 }
 
 static wi_kernel_site site_of(const wi_gemm_shape *shape) {

@@ -2,6 +2,7 @@
  * OpenCL C (cl_kernels/product/engine_model.clh), which finds the numbers of a matrix in the lanes that the vendor's document
  * says; the template around it, with the engine's own table of what lanes hold, runs on any device of class gpu. */
 #include "kernels/product/gemm.h"
+#include "kernels/registry.h"
 #include "support/checks.h"
 #include "support/engine_product.h"
 #include "support/fixture.h"

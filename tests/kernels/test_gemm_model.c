@@ -3,6 +3,7 @@
  * every access. */
 /* test slow */
 #include "kernels/product/gemm.h"
+#include "kernels/registry.h"
 #include "support/checks.h"
 #include "support/engine_product.h"
 #include "support/fixture.h"

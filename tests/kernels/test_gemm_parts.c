@@ -3,9 +3,9 @@
 /* test slow gpu:optimised */
 /* test.model formats WEFT_MATRIX_ENGINES=model */
 #include "cl/matrix_engine.h"
-#include "kernels/product/gemm.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_product.h"
+#include "kernels/registry.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"
 #include "support/checks.h"
@@ -78,9 +78,9 @@ static void multiply(
     upload(&c, result, M * N);
     assert_ok(wi_gemm_product_create(&product, device, implementation, variant, shape,
         &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory}, NULL));
-    assert_ok(wi_gemm_product_run(&product, device));
+    assert_ok(wi_gemm_product_run(&product));
     assert_ok(wi_buffer_read(device, c.memory, 0, result, sizeof result));
-    wi_gemm_product_clear(&product, device);
+    wi_gemm_product_clear(&product);
     wi_buffer_release(&a, device);
     wi_buffer_release(&b, device);
     wi_buffer_release(&c, device);

@@ -6,6 +6,7 @@
 
 #include "cl/context.h"
 #include "kernels/product/gemm.h"
+#include "kernels/registry.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"
 #include "plan/compiled_plan.h"

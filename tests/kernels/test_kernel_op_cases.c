@@ -10,8 +10,9 @@
 #include "cl/findings.h"
 #include "cl/program.h"
 #include "cl/quirks.h"
-#include "kernels/attention/attention_kernels.h"
-#include "kernels/recurrent/recurrent_kernels.h"
+#include "kernels/attention/attention_arguments.h"
+#include "kernels/recurrent/recurrent_arguments.h"
+#include "kernels/registry.h"
 #include "kernels/self_test.h"
 #include <math.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #include "kernels/convolution/conv_product.h"
 #include "kernels/forced.h"
 #include "kernels/product/gemm.h"
+#include "kernels/registry.h"
 #include "kernels/selection.h"
 #include "ops/convolution/conv.h"
 #include "ops/op_table.h"

@@ -10,6 +10,7 @@
 #include "cl/findings.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/convolution/conv_weight.h"
+#include "kernels/registry.h"
 #include "kernels/selection.h"
 #include "kernels/self_test.h"
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "support/engine_product.h"
 #include "graph/dtype.h"
 #include "kernels/product/gemm_product.h"
+#include "kernels/product/gemm_shared.h"
 #include "support/checks.h"
 #include "support/engine_numbers.h"
 #include "support/fixture.h"
@@ -49,9 +50,9 @@ void check_engine_product(const wi_implementation *model, const wi_variant *vari
             .formats = {formats[0], formats[1]},
             .precision = precision},
         NULL));
-    assert_ok(wi_gemm_product_run(&product, device));
+    assert_ok(wi_gemm_product_run(&product));
     assert_ok(wi_buffer_read(device, buffers[2].memory, 0, c, bytes));
-    wi_gemm_product_clear(&product, device);
+    wi_gemm_product_clear(&product);
     for (int i = 0; i < 3; i++) wi_buffer_release(&buffers[i], device);
     check(c, shape, a_count);
     free(c);

@@ -8,6 +8,7 @@
 #include "cl/program.h"
 #include "cl/quirks.h"
 #include "kernels/product/gemm_check.h"
+#include "kernels/registry.h"
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>

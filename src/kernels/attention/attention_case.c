@@ -1,13 +1,13 @@
-/* Small cases of attention and of its gradient, for self-tests (kernels/kernel_op_case.h): widths of heads, a causal mask and dropping are
- * the site's. Masks in memory, and strides, are arguments of the same code. */
+/* Small cases of attention and of its gradient for self-tests (kernels/kernel_op_case.h). The width of heads, a causal mask, and
+ * whether weights are dropped are those of the site. Masks in memory and strides are only arguments of the same code. */
 #include "base/integers.h"
 #include "base/philox.h"
-#include "kernels/attention/attention_kernels.h"
+#include "kernels/attention/attention_arguments.h"
 #include "kernels/kernel_op_case.h"
 #include <math.h>
 
-/* Two blocks of rows and more, with ends that no block has; and so few queries that kernels take that are for them. STEEP: scores of one row are so far apart that a key that is left
- * out, or comes twice, changes sums by some tenths. */
+/* QUERIES, KEYS: more than two blocks, with a tail. FEW: so few queries that kernels for few queries accept the case. STEEP:
+ * scores of a row differ so much that a key which is left out or counted twice changes sums by some tenths. */
 enum { HEADS = 2, FIRST_HEAD = 3, QUERIES = 70, FEW = 5, KEYS = 150, WAYS = 2 };
 static const double STEEP = 4.0, DROPPED = 0.25;
 
@@ -16,9 +16,9 @@ typedef struct attention {
     wi_attention_sizes s;
     const wi_attention_attributes *a;
     double *q, *k, *v, *dy;
-    double *weights, *factors; /* of a query: softmax, and what dropping multiplies it by */
-    double *lse;               /* of all queries, to base 2 */
-    double *y, *sizes;         /* of a query, and what its rounding errors are relative to */
+    double *weights, *factors; /* of a query: softmax, and the factors 0 or 1 / (1 - dropout) of dropping */
+    double *lse;               /* of all queries: logarithms of sums, to base 2 */
+    double *y, *sizes;         /* of a query; sizes: magnitudes for rounding errors */
 } attention;
 
 /* ---- one query ---- */
@@ -29,7 +29,7 @@ static double dot(const double *x, const double *y, int64_t n) {
     return sum;
 }
 
-/* As cl_kernels/random.clh draws it. */
+/* The same random numbers as in cl_kernels/random.clh. */
 static double factor(const attention *t, int64_t index) {
     uint32_t counter[4] = {(uint32_t)index, (uint32_t)((uint64_t)index >> 32), t->a->stream, 0};
     if (t->a->dropout <= 0) return 1.0;
@@ -37,7 +37,7 @@ static double factor(const attention *t, int64_t index) {
     return wi_uniform_of(counter[0]) < t->a->dropout ? 0.0 : 1.0 / (1.0 - (double)t->a->dropout);
 }
 
-/* Weights, factors and y of query i of head n, and its logarithm of a sum. */
+/* Computes weights, factors, y and lse of query i of head n. */
 static void weigh(const attention *t, int64_t n, int64_t i) {
     const wi_attention_sizes *const s = &t->s;
     const int64_t row = n * s->queries + i, keys = t->a->causal ? wi_min64(i + 1, s->keys) : s->keys;
@@ -109,8 +109,8 @@ weft_status wi_attention_case(wi_kernel_op_case *small, const wi_kernel_site *si
             small->magnitude[row * s->dv + c] = t.sizes[c];
         }
         small->expected[rows * s->dv + row] = t.lse[row];
-        small->magnitude[rows * s->dv + row] = STEEP;  /* scores */
-        small->expected[rows * (s->dv + 1) + row] = 1; /* nothing is lost */
+        small->magnitude[rows * s->dv + row] = STEEP;  /* that of scores */
+        small->expected[rows * (s->dv + 1) + row] = 1; /* no precision is lost */
         small->magnitude[rows * (s->dv + 1) + row] = STEEP;
     }
     return WEFT_OK;
@@ -118,7 +118,7 @@ weft_status wi_attention_case(wi_kernel_op_case *small, const wi_kernel_site *si
 
 /* ---- the gradient ---- */
 
-/* The result's sections. */
+/* The sections of the result. */
 typedef struct sections {
     double *dq, *dk, *dv;
 } sections;
@@ -136,7 +136,7 @@ static void add(double *sums, double *magnitudes, double weight, const double *x
     }
 }
 
-/* What query i of head n adds to all three. */
+/* Adds what query i of head n contributes to all three. */
 static void add_query(const attention *t, int64_t n, int64_t i) {
     const wi_attention_sizes *const s = &t->s;
     const sections to = sections_of(t, t->small->expected), sizes = sections_of(t, t->small->magnitude);

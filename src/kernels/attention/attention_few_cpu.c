@@ -1,8 +1,9 @@
-/* Attention of few queries to many keys, which is read at the speed of memory: attention_few_cpu.cl. */
-#include "kernels/attention/attention_kernels.h"
+/* Attention of few queries to many keys, at the speed of memory. See cl_kernels/attention/attention_few_cpu.cl. */
+#include "kernels/attention/attention_arguments.h"
 #include "kernels/cost.h"
 
-/* A query of its own reads all keys: above so many a block of queries is read once for all of them. */
+/* Each query reads all keys again. With more queries than this, kernels that read the keys once for a block of queries are
+ * faster. */
 enum { MOST_QUERIES = 8, WIDEST = 256 };
 
 static bool accepts(const wi_kernel_site *site) {
@@ -14,7 +15,7 @@ static bool accepts(const wi_kernel_site *site) {
            s.dv <= WIDEST;
 }
 
-/* A key's score takes a sum across lanes, some twelve instructions, beside the products. */
+/* The score of a key also takes a sum across lanes, of about twelve instructions. */
 static double cost(const wi_kernel_site *site) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
     const double pairs = (double)(s.n0 * s.n1 * s.queries) * (double)s.keys;

@@ -1,12 +1,12 @@
-/* Attention and its gradient where groups share tiles in local memory: attention_gpu.cl. */
+/* Attention and its gradient on class gpu: work-groups share tiles in local memory. See cl_kernels/attention/attention_gpu.cl. */
 #include "kernels/attention/attention_gpu.h"
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
 #include <stdlib.h>
 
-/* GROUP: work-items of a group, of which LANES share 4 rows. STEP: numbers of the width that come through local memory
- * together; CHUNK: quads of the others' rows that do. WIDER: the kernels sum up more columns than that. */
+/* GROUP: work-items of a group; LANES of them share 4 rows. STEP: numbers of the width that are in local memory together. CHUNK:
+ * quads of the others' rows that are. WIDER: the variant is for more columns than that. */
 enum { GROUP, LANES, STEP, CHUNK, WIDER };
 
 static const char *const parameters[] = {[GROUP] = "WEFT_ATTENTION_GROUP",
@@ -16,15 +16,15 @@ static const char *const parameters[] = {[GROUP] = "WEFT_ATTENTION_GROUP",
     [WIDER] = "WEFT_ATTENTION_WIDER",
     NULL};
 
-/* `wide` halves the sums of an item, `widest` once more, for GPUs with few registers. */
+/* `wide` has half as many sums per item as "256", and `widest` a quarter, for GPUs with few registers. */
 static const wi_variant variants[] = {
     {"widest", {[GROUP] = 256, [LANES] = 64, [STEP] = 16, [CHUNK] = 256, [WIDER] = 128}},
     {"wide", {[GROUP] = 256, [LANES] = 32, [STEP] = 16, [CHUNK] = 256, [WIDER] = 64}},
     {"256", {[GROUP] = 256, [LANES] = 16, [STEP] = 16, [CHUNK] = 256}},
     {"64", {[GROUP] = 64, [LANES] = 16, [STEP] = 16, [CHUNK] = 128}}, {0}};
 
-/* The weights, for each of 4 others a lane the rows and a quad more, and two chunks; or two steps, and a quad an item; and six
- * offsets and strides. */
+/* Local memory holds the weights (a quad of padding for each of a lane's 4 others) and two chunks, or two steps and a quad per
+ * item. It also holds six offsets and strides. */
 static wi_limits limits(const int *p) {
     const size_t group = (size_t)p[GROUP], lanes = (size_t)p[LANES], pitch = group / lanes + 1;
     const size_t weights = 4 * lanes * pitch + 2 * (size_t)p[CHUNK];
@@ -32,11 +32,6 @@ static wi_limits limits(const int *p) {
     return (wi_limits){.group = group,
         .items = {group, 1},
         .local_bytes = (weights > steps ? weights : steps) * 4 * sizeof(float) + 6 * sizeof(int64_t)};
-}
-
-/* Rows of a group. */
-static int64_t rows_of(const wi_kernel_site *site) {
-    return site->values[GROUP] / site->values[LANES] * 4;
 }
 
 int64_t wi_attention_gpu_columns(int64_t width) {
@@ -62,7 +57,7 @@ bool wi_attention_gpu_fits(const wi_kernel_site *site) {
     return fits;
 }
 
-/* GPUs with few registers hold 16 sums beside the scores. The others need no `widest`, which reads more from local memory. */
+/* GPUs with few registers hold at most 16 sums per item. Others do not need `widest`, which reads local memory more often. */
 static bool suits(const wi_kernel_site *site, int64_t columns) {
     const int64_t lanes = site->values[LANES], sums = 4 * columns / lanes;
     const bool few = site->device->quirks & WI_QUIRK_FEW_REGISTERS;
@@ -82,7 +77,7 @@ static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t col
     wi_kernel_macro_int(plan, "WEFT_ATTENTION_WIDTH", columns);
 }
 
-/* A launch with a group for each block of rows of each head. */
+/* A launch with a work-group for each block of rows of each head. */
 static wi_kernel_launch *blocks(wi_kernel_plan *plan, const char *suffix, int64_t rows,
     const wi_attention_groups *groups, const wi_attention_sizes *s) {
     return wi_attention_launch(
@@ -96,10 +91,10 @@ void wi_attention_groups_forward(
     wi_attention_forward_arguments(blocks(plan, "forward", s.queries, groups, &s), site, &s);
 }
 
-/* What attention_gpu.cl sums up, by its number there. */
+/* The parts of the gradient, by their numbers in attention_gpu.cl. */
 enum { DQ, DK, DV, PARTS };
 
-/* Inputs of a part: rows and others of the scores, of the weights' gradients, and what is summed up. */
+/* The inputs of a part: rows and others of the scores; rows and others of the gradients of the weights; what is added up. */
 static const int operands[PARTS][5] = {
     [DQ] = {WI_ATTENTION_QUERY, WI_ATTENTION_KEY, WI_ATTENTION_OUTPUT_GRADIENT, WI_ATTENTION_VALUE,
         WI_ATTENTION_KEY},
@@ -127,8 +122,7 @@ static void add_part(const wi_kernel_site *site, wi_kernel_plan *plan, int part,
                                                                                    : dq + dk));
     wi_attention_section_strides(launch, site, s, length, width);
     wi_kernel_int(launch, part);
-    wi_kernel_float(launch, site->node->attributes->attention.scale);
-    wi_attention_dropout(launch, site);
+    wi_attention_scale_and_dropout(launch, site);
 }
 
 static void add_inner(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_attention_groups *groups,
@@ -151,10 +145,9 @@ void wi_attention_groups_gradient(
     for (int part = 0; part < PARTS; part++) add_part(site, plan, part, groups, &s);
 }
 
-/* The share of the peak is that of multiply-adds in the main loops, and some waits. */
 static wi_attention_groups groups_of(const wi_kernel_site *site) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
-    return (wi_attention_groups){.rows = rows_of(site),
+    return (wi_attention_groups){.rows = site->values[GROUP] / site->values[LANES] * 4,
         .others = 4 * site->values[LANES],
         .items = site->values[GROUP],
         .d = (double)s.d,
@@ -176,7 +169,7 @@ static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *
     return WEFT_OK;
 }
 
-/* Scores of blocks of rows with all others, rounded up to whole blocks. */
+/* Scores of all rows and all others, both rounded up to whole blocks. */
 static double pairs_of(int64_t rows, int64_t others, const wi_attention_groups *groups) {
     return (double)(wi_divide_up(rows, groups->rows) * groups->rows) *
            (double)(wi_divide_up(others, groups->others) * groups->others);
@@ -192,7 +185,7 @@ double wi_attention_groups_forward_seconds(const wi_kernel_site *site, const wi_
                           .build_seconds = 1.0});
 }
 
-/* dq: products of d, dv and d numbers for each score; dk: the same; dv: of d and dv. */
+/* For each score, dq and dk take products of d, dv and d numbers, dv of d and dv numbers. */
 double wi_attention_groups_gradient_seconds(const wi_kernel_site *site, const wi_attention_groups *groups) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
     const double n = (double)(s.n0 * s.n1), d = groups->d, dv = groups->dv;

@@ -1,9 +1,10 @@
-/* Attention and its gradient, the portable ones: they accept everything and need nothing of the device. See attention_naive.cl. */
+/* The portable kernels of attention and of its gradient: they accept every site on every device. See
+ * cl_kernels/attention/attention_naive.cl. */
 #include "base/integers.h"
-#include "kernels/attention/attention_kernels.h"
+#include "kernels/attention/attention_arguments.h"
 #include "kernels/cost.h"
 
-/* Nothing is read from memory once for several multiplications: a hundredth of the peak is what they reach. */
+/* Every multiplication reads its factors from memory, so the kernels reach a hundredth of the peak. */
 static const double slowness = 100.0;
 
 static double seconds_of(const wi_kernel_site *site, double flops, int64_t rows, int launches) {
@@ -13,7 +14,7 @@ static double seconds_of(const wi_kernel_site *site, double flops, int64_t rows,
                                              .build_seconds = 0.1});
 }
 
-/* All scores are computed twice. */
+/* Each score is computed twice. */
 static double forward_cost(const wi_kernel_site *site) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
     return seconds_of(site, 2.0 * wi_attention_forward_flops(&s), s.n0 * s.n1 * s.queries, 1);

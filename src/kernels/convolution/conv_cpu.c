@@ -1,4 +1,4 @@
-/* Convolution on cpu-class devices: the weight packed, then one launch over strips of the result. See
+/* Convolution on class cpu: the weight is packed, then one launch computes strips of the result. See
  * cl_kernels/convolution/conv_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
@@ -6,7 +6,7 @@
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 
-/* A tile is ROWS x COLUMNS, as in gemm_cpu.c; DEPTH: most steps of k whose windows are copied at once; STRIP, PANELS:
+/* A tile is ROWS x COLUMNS, as in gemm_cpu.c. DEPTH: the most steps of k whose windows are copied at once. STRIP, PANELS: the
  * most rows and panels of COLUMNS of a work-item. */
 enum { ROWS, COLUMNS, DEPTH, STRIP, PANELS };
 
@@ -20,20 +20,19 @@ static const char *const parameters[] = {[ROWS] = "WEFT_CONV_ROWS",
 static const wi_variant variants[] = {
     {"f32", {[ROWS] = 13, [COLUMNS] = 32, [DEPTH] = 256, [STRIP] = 520, [PANELS] = 8}}, {0}};
 
-/* FEW: tiles for each core; SMALL: multiply-adds that are not worth waking another core; ITEM: operations that a
- * work-item costs, whatever it does. */
+/* FEW: tiles per core. SMALL: multiply-adds for which waking another core is not worth it. ITEM: operations that a work-item
+ * costs in any case. */
 enum { FEW = 8, SMALL = 1 << 18, ITEM = 1 << 16 };
 
 static bool accepts(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv_geometry *const w = shape->convolution;
+    const wi_conv_geometry *const w = site->product->convolution;
     const double most = INT32_MAX - 4096;
     const double positions = wi_conv_positions(w);
     return positions <= most && (double)wi_conv_terms(w) * site->values[COLUMNS] <= most &&
            (double)w->filters * (double)w->groups <= most && (double)wi_conv_phases(w) * positions <= most;
 }
 
-/* A row of taps is copied before it is multiplied; of a data gradient each tap. */
+/* A row of taps is copied at once before it is multiplied; a data gradient copies each tap. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
@@ -55,18 +54,17 @@ static double cost(const wi_kernel_site *site) {
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv_geometry *const w = shape->convolution;
+    const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
     const int64_t units = site->device->units;
     const int64_t panels = wi_divide_up(w->filters, p[COLUMNS]), steps = wi_conv_terms(w),
                   phases = wi_conv_phases(w), tiles = wi_divide_up(wi_conv_phase_positions(w), p[ROWS]);
     int64_t spans = wi_divide_up(panels, p[PANELS]);
-    /* Few rows: each core has filters of its own, so that the weight is read once. */
+    /* With few rows each core has its own filters, so that the weight is read once. */
     if (tiles <= FEW * units && w->groups * phases == 1 && w->flops / 2 > SMALL)
         spans = wi_min64(panels, wi_divide_up(spans, units) * units);
     const int64_t span = wi_divide_up(panels, spans) * p[COLUMNS], others = spans * w->groups * phases;
-    /* As few strips as fit, but enough for every core, and as many for each. */
+    /* As few strips as possible, with the same number of work-items for every core. */
     int64_t strips = wi_divide_up(tiles, p[STRIP] / p[ROWS]);
     const int64_t least = tiles <= FEW * units ? units : 2 * units;
     if (w->flops / 2 > SMALL) {
@@ -84,9 +82,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);
     wi_kernel_long(launch, wi_conv_read_elements(w));
-    wi_kernel_int(launch, strips);
-    wi_kernel_int(launch, strip);
-    wi_kernel_int(launch, span);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(strips, strip, span));
     wi_conv_add_geometry(launch, w);
     return WEFT_OK;
 }

@@ -1,13 +1,13 @@
-/* Convolution in bf16 by the matrix engine AMX: the weight packed, then one launch over strips of the result. See
+/* Convolution in bf16 by the matrix engine AMX: the weight is packed, then one launch computes strips of the result. See
  * cl_kernels/convolution/conv_cpu_amx.cl. */
-#include "kernels/convolution/conv_cpu_amx.h"
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
+#include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 
-/* DEPTH: of k that is multiplied before sums wait: the windows of 32 rows (42 KB) stay in the nearest caches. SUMS:
- * floats that wait: 512 KB stay in the second-level cache, beside the part of the weight that is read again and again.
+/* DEPTH: the steps of k after which sums go to private memory: the windows of 32 rows (42 KB) stay in the nearest caches. SUMS:
+ * floats of these sums: 512 KB stay in the second-level cache, beside the part of the weight that is read again and again.
  * PACKED: blocks of k that a work-item packs. SIDE: of a block, two tiles of the engine. */
 enum { DEPTH, SUMS, PACKED, SIDE };
 
@@ -17,40 +17,28 @@ static const char *const parameters[] = {[DEPTH] = "WEFT_CONV_AMX_DEPTH",
     [SIDE] = "WEFT_CONV_AMX_SIDE",
     NULL};
 
-/* A block: 32 rows, columns or steps of k. SPAN: most columns of a work-item; STRIP: rows that are worth one. */
+/* BLOCK: rows, columns or steps of k. SPAN: the most columns of a work-item. STRIP: the rows for which a work-item is worth it. */
 enum { BLOCK = 32, SPAN = 512, STRIP = 1024, BLOCK_WORDS = BLOCK * BLOCK / 2 };
 
 static const wi_variant variants[] = {
     {"bf16", {[DEPTH] = 640, [SUMS] = 128 << 10, [PACKED] = 4, [SIDE] = BLOCK}}, {0}};
 
-/* Of copying a line of a window, 32 elements of it, storing a result, packing a weight; of a work-item. */
+/* Seconds of copying a line of a window, and each 32 elements of it; of storing an element, of packing a weight, and of a
+ * work-item. */
 static const double line_seconds = 6e-9, copy_seconds = 1.5e-9, store_seconds = 0.12e-9,
                     pack_seconds = 0.8e-9, item_seconds = 2e-6, build_seconds = 0.6;
 
-wi_conv_geometry wi_conv_straightened(const wi_conv_geometry *from, int64_t *first) {
-    wi_conv_geometry w = *from;
-    *first = 0;
-    if (!w.transposed || wi_conv_phases(&w) > 1) return w;
-    w.transposed = false;
-    for (int i = 0; i < 3; i++) {
-        w.before[i] = (w.taps[i] - 1) * w.dilation[i] - w.before[i];
-        *first += (w.taps[i] - 1) * w.w_tap[i];
-        w.w_tap[i] = -w.w_tap[i];
-    }
-    return w;
-}
-
-/* Of a panel: each phase begins a block. */
+/* Each phase begins a new block of a panel. */
 static int64_t panel_words(const wi_conv_geometry *w) {
     return (wi_divide_up(wi_conv_terms(w), BLOCK) + wi_conv_phases(w)) * BLOCK_WORDS;
 }
 
-/* How the work is cut: rows and columns of a work-item. */
+/* How the work is cut: a work-item computes `strip` rows and `span` panels. */
 typedef struct wi_cut {
     int64_t strip, strips, span, spans;
 } wi_cut;
 
-/* As few strips as fit, but enough for every core, and as many for each. */
+/* As few strips as possible, with the same number of work-items for every core. */
 static wi_cut cut_of(const wi_conv_geometry *w, const int *p, int64_t units) {
     const int64_t panels = wi_divide_up(w->filters, BLOCK), rows = wi_conv_phase_positions(w);
     wi_cut cut = {.spans = wi_divide_up(w->filters, SPAN)};
@@ -73,7 +61,7 @@ static bool accepts(const wi_kernel_site *site) {
            (double)w->filters * (double)w->groups <= most && (double)wi_conv_phases(w) * positions <= most;
 }
 
-/* Image, result and weight, in their formats; the result is counted as 16 bits. */
+/* The result is counted as 16 bits. */
 static double bytes_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     double read = (double)w->images * (double)(w->channels * w->groups);
     for (int i = 0; i < 3; i++) read *= (double)w->read[i];
@@ -83,7 +71,7 @@ static double bytes_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
            weight * ((double)weft_dtype_size(site->formats[1]) + 4.0);
 }
 
-/* Seconds of the engine and of copying, on one unit. */
+/* Seconds of multiplying, copying and storing on one unit. */
 static double multiplying(const wi_conv_geometry *w, const wi_cut *cut, const wi_device_profile *device) {
     const double rows = (double)wi_divide_up((int64_t)wi_conv_positions(w), BLOCK) * (double)w->groups;
     const double steps = wi_conv_steps(w), blocks = steps / BLOCK + 1.0;
@@ -143,12 +131,10 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 }
 
 static const char *const headers[] = {"amx.clh", "conv_walk_cpu.clh", "conv_cpu_amx.clh", NULL};
-static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
 
 const wi_implementation wi_conv_cpu_amx = {.name = "amx",
     .ops = {&wi_op_conv, &wi_op_conv_data},
-    .formats = formats,
-    .format_count = 1,
+    WI_AMX_FORMATS,
     .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
     .file = "conv_cpu_amx.cl",
     .headers = headers,

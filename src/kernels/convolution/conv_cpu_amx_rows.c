@@ -1,31 +1,34 @@
-/* Convolution in bf16 by the matrix engine AMX without windows: the weight packed, then one launch over strips of the
- * result. See cl_kernels/convolution/conv_cpu_amx_rows.cl. */
+/* Convolution in bf16 by the matrix engine AMX, which reads rows of the image instead of copied windows: the weight is packed,
+ * then one launch computes strips of the result. See cl_kernels/convolution/conv_cpu_amx_rows.cl. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
-#include "kernels/convolution/conv_cpu_amx.h"
+#include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 
-/* RING: numbers of rows of the image in private memory, 96 KB: most shapes need far less. */
+/* RING: numbers of the rows of the image in private memory, 96 KB. Most shapes need far less. */
 enum { RING };
 
 static const char *const parameters[] = {[RING] = "WEFT_CONV_AMX_RING", NULL};
 static const wi_variant variants[] = {{"bf16", {[RING] = 48 << 10}}, {0}};
 
-/* TILE: most positions of a tile; BLOCK: steps of k and columns; ROOM: what copies of a row write past its end; STRIP: pairs
- * of tiles that are worth a work-item. */
+/* TILE: the most positions of a tile. BLOCK: steps of k, or columns. ROOM: numbers that copies of a row write behind its end.
+ * STRIP: the pairs of tiles for which a work-item is worth it. */
 enum { TILE = 16, BLOCK = 32, BLOCK_WORDS = BLOCK * BLOCK / 2, ROOM = 32, STRIP = 64 };
 
-/* Of copying a row of the image, 32 numbers of it, one number where channels are odd; of a tile of sums, of storing a number;
- * of a byte of a weight that the second-level cache does not hold; of packing a weight; of a work-item. */
+/* Seconds of copying a row of the image, each 32 numbers of it, and each number if the number of channels is odd; of a tile of
+ * sums, and of storing an element; of a byte of a weight that the second-level cache does not hold; of packing a weight; of a
+ * work-item. */
 static const double line_seconds = 20e-9, copy_seconds = 1.5e-9, element_seconds = 0.4e-9,
                     tile_seconds = 20e-9, store_seconds = 0.12e-9, far_seconds = 0.016e-9,
                     pack_seconds = 0.8e-9, item_seconds = 2e-6, build_seconds = 0.6;
-/* Of a tile's time at the rate of the engine that the profile has, as measured; lower tiles take less, of vectors in proportion. */
+/* The measured time of a tile, as a share of the time at the engine's peak. Lower tiles take less; with vectors instead of an
+ * engine, in proportion to their height. */
 static const double engine_part = 0.75, vectors_part = 1.1;
 
-/* How the result is cut: tiles of `height` positions, `across` of them in a row of the result; of the ring: the number of
- * rows, a power of two, and numbers from row to row; `line`: numbers of a row of taps. */
+/* How the result is cut: tiles of `height` positions, `across` of them in a row of the result. `line`: numbers of a row of taps.
+ * `extent`: rows of the image that the taps span. The ring has `rows` rows, a power of two, `pitch` numbers apart. A work-item
+ * computes `strip` of the `pairs` of tiles. */
 typedef struct wi_cut {
     int64_t height, across, line, extent, rows, pitch, pairs, strip, strips;
 } wi_cut;
@@ -34,7 +37,7 @@ static int64_t even(int64_t channels) {
     return channels + channels % 2;
 }
 
-/* As few strips as are worth it, but as many for every core. */
+/* As few strips as possible, with the same number for every core. */
 static void cut_strips(wi_cut *cut, int64_t units) {
     cut->strips = wi_divide_up(cut->pairs, STRIP);
     while (cut->strips < cut->pairs && cut->strips % units != 0) cut->strips++;
@@ -46,7 +49,7 @@ static wi_cut cut_of(const wi_conv_geometry *w, int64_t units) {
     wi_cut cut = {.across = wi_divide_up(w->made[2], TILE), .line = w->taps[2] * even(w->channels)};
     cut.height = wi_divide_up(w->made[2], cut.across);
     cut.extent = (w->taps[1] - 1) * w->dilation[1] + 1;
-    /* The tiles of a pair are in neighbouring rows of the result, at most. */
+    /* The tiles of a pair are in the same row of the result, or in neighbouring rows. */
     while (cut.rows < cut.extent + w->stride[1]) cut.rows = cut.rows ? 2 * cut.rows : 1;
     const int64_t pixels = (cut.across * cut.height - 1) * w->stride[2] + w->taps[2];
     cut.pitch = wi_divide_up(pixels * even(w->channels), BLOCK) * BLOCK + ROOM;
@@ -63,8 +66,8 @@ static bool accepts(const wi_kernel_site *site) {
     int64_t first;
     const wi_conv_geometry w = wi_conv_straightened(site->product->convolution, &first);
     const double most = INT32_MAX - 4096;
-    const bool flat = w.read[0] == 1 && w.made[0] == 1 && w.taps[0] == 1 && w.before[0] == 0;
-    if (w.transposed || !flat || w.groups > 1 || w.dilation[2] > 1 || w.made[2] < 1) return false;
+    if (w.transposed || !wi_conv_is_flat(&w) || w.groups > 1 || w.dilation[2] > 1 || w.made[2] < 1)
+        return false;
     const double row = ((double)w.made[2] + TILE) * (double)w.stride[2] + (double)w.taps[2];
     const double rows = (double)w.taps[1] * (double)w.dilation[1] + (double)w.stride[1];
     if (row * rows * (double)(w.channels + 1) > most) return false;
@@ -73,7 +76,7 @@ static bool accepts(const wi_kernel_site *site) {
            wi_conv_steps(&w) * BLOCK <= most && (double)w.filters <= most;
 }
 
-/* Image, result and weight, in their formats; the result is counted as 16 bits. */
+/* The result is counted as 16 bits. */
 static double bytes_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     const double read = (double)w->images * (double)w->channels * (double)w->read[1] * (double)w->read[2];
     const double weight = wi_conv_steps(w) * (double)w->filters;
@@ -82,7 +85,7 @@ static double bytes_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
            weight * ((double)weft_dtype_size(site->formats[1]) + 2.0);
 }
 
-/* Seconds of copying the rows of all images once, on one unit. */
+/* Seconds of copying the rows of all images on one unit. */
 static double copying(const wi_conv_geometry *w, const wi_cut *cut) {
     const double rows =
         (double)w->images * (double)(w->made[1] * wi_min64(w->stride[1], cut->extent) + cut->extent);
@@ -92,7 +95,7 @@ static double copying(const wi_conv_geometry *w, const wi_cut *cut) {
     return rows * (line_seconds + row);
 }
 
-/* Seconds of the engine and of storing, on one unit. */
+/* Seconds of multiplying and storing on one unit. */
 static double multiplying(const wi_conv_geometry *w, const wi_cut *cut, const wi_device_profile *device) {
     const double blocks = (double)(w->taps[1] * wi_divide_up(cut->line, BLOCK));
     const double panels = (double)wi_divide_up(w->filters, BLOCK / 2);
@@ -153,12 +156,10 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 }
 
 static const char *const headers[] = {"amx.clh", "conv_walk_cpu.clh", "conv_cpu_amx.clh", NULL};
-static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
 
 const wi_implementation wi_conv_cpu_amx_rows = {.name = "amx_rows",
     .ops = {&wi_op_conv, &wi_op_conv_data},
-    .formats = formats,
-    .format_count = 1,
+    WI_AMX_FORMATS,
     .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
     .file = "conv_cpu_amx_rows.cl",
     .headers = headers,

@@ -1,34 +1,26 @@
-/* Convolution with one channel a group on cpu-class devices: the weight packed, then one launch over strips
- * of the result. See cl_kernels/convolution/conv_depthwise_cpu.cl. */
+/* Convolution with one channel per group on class cpu: the weight is packed, then one launch computes strips of the result. See
+ * cl_kernels/convolution/conv_depthwise_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 
-/* Positions of a row that are computed together. Seven divides the rows of the usual networks: 7, 14, 28, 56, 112. */
+/* Positions of a row that are computed together. 7 divides the sizes of images in common networks: 7, 14, 28, 56, 112. */
 enum { TILE };
 
 static const char *const parameters[] = {[TILE] = "WEFT_DEPTHWISE_TILE", NULL};
 static const wi_variant variants[] = {{"f32", {[TILE] = 7}}, {0}};
 
-/* SMALL: multiply-adds that are not worth waking another core; STRIPS: work-items for each. */
+/* SMALL: multiply-adds for which waking another core is not worth it. STRIPS: work-items per core. */
 enum { LANES = 16, SMALL = 1 << 17, STRIPS = 4 };
 
 static bool accepts(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv_geometry *const w = shape->convolution;
+    const wi_conv_geometry *const w = site->product->convolution;
     const double positions = (double)w->images * (double)w->made[0] * (double)w->made[1] *
                              (double)(w->made[2] + w->stride[2] * site->values[TILE]);
     return w->channels == 1 && w->filters == 1 && positions <= INT32_MAX - 4096 &&
            (double)w->groups <= INT32_MAX - 4096;
-}
-
-/* Elements from the first of the image read to its last, both included. */
-static int64_t read_elements(const wi_conv_geometry *w) {
-    int64_t last = (w->images - 1) * w->image + w->groups - 1;
-    for (int i = 0; i < 3; i++) last += (w->read[i] - 1) * w->step[i];
-    return last + 1;
 }
 
 static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t panels) {
@@ -38,7 +30,7 @@ static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t pa
     wi_kernel_int(launch, w->groups);
     wi_kernel_ints(launch, w->taps, 3);
     wi_kernel_long(launch, w->w_group);
-    for (int i = 0; i < 3; i++) wi_kernel_long(launch, w->w_tap[i]);
+    wi_kernel_longs(launch, w->w_tap, 3);
 }
 
 static double cost(const wi_kernel_site *site) {
@@ -54,8 +46,7 @@ static double cost(const wi_kernel_site *site) {
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv_geometry *const w = shape->convolution;
+    const wi_conv_geometry *const w = site->product->convolution;
     const int64_t units = site->device->units;
     const int64_t phases = w->transposed ? w->stride[2] : 1, panels = wi_divide_up(w->groups, LANES);
     const int64_t row_tiles = wi_divide_up(wi_divide_up(w->made[2], phases), site->values[TILE]);
@@ -68,11 +59,8 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_long(launch, read_elements(w));
-    wi_kernel_int(launch, tiles);
-    wi_kernel_int(launch, strip);
-    wi_kernel_int(launch, row_tiles);
-    wi_kernel_int(launch, w->groups);
+    wi_kernel_long(launch, wi_conv_read_elements(w));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(tiles, strip, row_tiles, w->groups));
     wi_conv_add_geometry(launch, w);
     return WEFT_OK;
 }

@@ -1,5 +1,5 @@
-/* Convolution with one channel a group on gpu-class devices: the weight packed, then strips of the result, of a quad of channels or, where
- * these are not quads in memory, of one. See cl_kernels/convolution/conv_depthwise_gpu.cl. */
+/* Convolution with one channel per group on class gpu: the weight is packed, then each item computes a strip of the result, for a
+ * quad of channels or, if quads cannot be read at once, for one channel. See cl_kernels/convolution/conv_depthwise_gpu.cl. */
 #include "kernels/convolution/conv_depthwise_gpu.h"
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
@@ -7,7 +7,8 @@
 #include "kernels/product/gemm_shared.h"
 #include <math.h>
 
-/* Work-items of a group; rows of the result that it has; channels of an item; have offsets 64 bits? */
+/* GROUP: work-items of a group. ROWS: rows of the result that a group computes. LANES: channels of an item. LONG: do offsets have
+ * 64 bits? */
 enum { GROUP, ROWS, LANES, LONG };
 
 static const char *const parameters[] = {[GROUP] = "WEFT_DEPTHWISE_GROUP",
@@ -34,23 +35,19 @@ int64_t wi_depthwise_wide(int64_t items, int64_t most, int64_t lanes) {
     return wide;
 }
 
-static double elements_of(const wi_conv_geometry *w) {
-    return (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2] *
-           (double)w->groups;
-}
-
 /* Rows of the result in all images. */
 static double lines_of(const wi_conv_geometry *w) {
     return (double)w->images * (double)w->made[0] * (double)w->made[1];
 }
 
-/* Along a row of the result: a strip's places and the taps that are written out, with the stride and dilation that they have; where
- * a strip's first pixel is, and how far from that of the one before; what place 0 meets there (the template's ORIGIN). */
+/* What an item computes along a row of the result. `places`: positions. `taps`: taps that are unrolled, with their stride and
+ * dilation in pixels. `first`: the first pixel of the first strip. `advance`: pixels from one strip to the next. `origin`: the
+ * macro ORIGIN of the template, the place of position 0 among the pixels of a data gradient. */
 typedef struct strip {
     int64_t places, taps, stride, dilation, first, advance, origin;
 } strip;
 
-/* One place and one tap at a time. */
+/* One position and one tap at a time. */
 static strip walk_of(const wi_conv_geometry *w) {
     return (strip){.places = 1,
         .taps = 1,
@@ -82,7 +79,7 @@ static strip strip_of(const wi_conv_geometry *w) {
     return s;
 }
 
-/* Are offsets into the image, in bytes, within 32 bits? */
+/* Do offsets of the image, in bytes, fit in 32 bits? */
 static bool is_short(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     double last = (double)(w->images - 1) * (double)w->image + (double)w->groups;
@@ -94,7 +91,7 @@ static bool is_short(const wi_kernel_site *site) {
     return forward && last * (double)weft_dtype_size(site->formats[0]) <= WI_DEPTHWISE_SHORT;
 }
 
-/* Do all pixels begin at multiples of an item's channels? */
+/* Are the offsets of all pixels multiples of an item's channels? */
 static bool is_aligned(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     int64_t bits = w->groups | w->image | site->layouts[0].offset.actual;
@@ -121,7 +118,7 @@ static int64_t taps_between(int64_t stride, int64_t dilation) {
     return stride / divisor;
 }
 
-/* Groups of the launch: along channels, strips and rows. */
+/* Work-groups along channels, strips and rows. */
 static void groups_of(const wi_kernel_site *site, const strip *s, int64_t groups[3]) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
@@ -131,7 +128,7 @@ static void groups_of(const wi_kernel_site *site, const strip *s, int64_t groups
     groups[2] = wi_divide_up((int64_t)lines_of(w), p[ROWS]);
 }
 
-/* Instructions for each multiply-add, of which offsets of 64 bits need more; of single channels twice as many. */
+/* `each`: instructions per multiply-add. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const strip s = strip_of(w);
@@ -139,12 +136,12 @@ static double cost(const wi_kernel_site *site) {
         (site->values[LANES] == 1 ? 5.0 : 2.5) + site->values[LONG] + (s.places == 1 ? 2.5 : 0.0);
     int64_t groups[3];
     groups_of(site, &s, groups);
-    return wi_work_seconds(
-        site->device, &(wi_work){.operations = each * 2.0 * elements_of(w) * wi_conv_steps(w),
-                          .bytes = wi_conv_bytes(w),
-                          .groups = (double)groups[0] * (double)groups[1] * (double)groups[2],
-                          .launches = 2,
-                          .build_seconds = 0.3});
+    return wi_work_seconds(site->device,
+        &(wi_work){.operations = each * 2.0 * wi_conv_positions(w) * (double)w->groups * wi_conv_steps(w),
+            .bytes = wi_conv_bytes(w),
+            .groups = (double)groups[0] * (double)groups[1] * (double)groups[2],
+            .launches = 2,
+            .build_seconds = 0.3});
 }
 
 static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t group) {
@@ -187,10 +184,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_int(launch, w->groups);
-    wi_kernel_int(launch, (int64_t)lines_of(w));
-    wi_kernel_int(launch, s.first);
-    wi_kernel_int(launch, s.advance);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(w->groups, (int64_t)lines_of(w), s.first, s.advance));
     for (int i = 0; i < 3; i++) wi_kernel_int(launch, taps_between(w->stride[i], w->dilation[i]));
     wi_conv_add_geometry(launch, w);
     return WEFT_OK;

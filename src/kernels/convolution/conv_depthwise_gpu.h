@@ -1,20 +1,21 @@
-/* What kernels of class gpu of convolutions with one channel a group have in common: see cl_kernels/convolution/conv_depthwise_gpu.clh. */
+/* What the kernels of class gpu for convolutions with one channel per group share. See
+ * cl_kernels/convolution/conv_depthwise_gpu.clh. */
 #ifndef WI_CONV_DEPTHWISE_GPU_H
 #define WI_CONV_DEPTHWISE_GPU_H
 
 #include <stdint.h>
 
-/* Positions of a row that an item has, at most; pixels that they may meet, which loops over them are unrolled to; taps of a row that are
- * written out. */
+/* PLACES: the most positions of a row that an item computes. PIXELS: the most pixels that these read. MOST_TAPS: the most taps of
+ * a row that are unrolled. */
 enum { WI_DEPTHWISE_PLACES = 4, WI_DEPTHWISE_PIXELS = 32, WI_DEPTHWISE_MOST_TAPS = 7 };
 
-/* Bytes of an image whose offsets have 32 bits, at most. */
+/* The most bytes of an image whose offsets have 32 bits. */
 #define WI_DEPTHWISE_SHORT ((double)UINT32_MAX + 1.0)
 
-/* Of a row of taps, how many are written out: a divisor, so that none is left. */
+/* How many taps of a row are unrolled: a divisor of `taps`, so that no remainder is left. */
 int64_t wi_depthwise_taps(int64_t taps);
-/* Items of a group along channels, of which there are `items`, of so many channels each: a power of two, whose reads fill 128 bytes; at most
- * `most`. */
+/* Items of a group along the channels, a power of two up to `most`: so many that they read 128 bytes. There are `items` along the
+ * channels, each with `lanes` channels. */
 int64_t wi_depthwise_wide(int64_t items, int64_t most, int64_t lanes);
 
 #endif

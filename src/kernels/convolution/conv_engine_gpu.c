@@ -1,11 +1,11 @@
-/* Convolution by the matrix engines of GPUs: the weight packed, then tiles by the engine's instruction. See
+/* Convolution by the matrix engines of GPUs: the weight is packed, then the engine's instruction computes tiles. See
  * cl_kernels/convolution/conv_engine_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_engines_gpu.h"
 #include "kernels/convolution/conv_packing_gpu.h"
 #include "kernels/cost.h"
 
-/* Beside the tile's: a work-group of PACKED items packs weights and copies images. */
+/* After the parameters of the tile: the work-items of a group that packs weights or copies images. */
 enum { PACKED = WI_FRAGMENT_PARAMETERS };
 
 static const char *const parameters[] = {WI_FRAGMENT_NAMES, [PACKED] = "WEFT_CONV_GPU_PACKED", NULL};
@@ -20,7 +20,7 @@ static wi_conv_panels panels_of(const wi_kernel_site *site) {
         .format = wi_fragments_format(site)};
 }
 
-/* A row of a tile has two numbers: where it is stored. */
+/* Each row of a tile has two numbers in local memory: where it is stored. */
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_fragments_limits(values, 1);
     tile.local_bytes += (size_t)wi_fragments_height(values) * 2 * sizeof(int32_t) + WI_KEPT_BYTES;
@@ -33,7 +33,7 @@ static bool accepts(const wi_kernel_site *site) {
     return wi_conv_packing_fits(site, &panels, wi_fragments_height(site->values));
 }
 
-/* Of an image and a result in the format of the factors. */
+/* The image and the result are counted in the format of the factors. */
 static double bytes_of(const wi_conv_geometry *w, const wi_conv_packing *packed) {
     const double copy = (double)wi_conv_quads_floats(&packed->read) * sizeof(float);
     return wi_conv_bytes(w) / 2.0 + 2.0 * copy;
@@ -61,13 +61,10 @@ static double cost(const wi_kernel_site *site) {
 static void add_tiles(wi_kernel_plan *plan, const wi_conv_geometry *w, const wi_conv_packing *p) {
     const int *const values = plan->values;
     const int64_t row_tiles = wi_divide_up(wi_conv_phase_positions(w), wi_fragments_height(values));
-    const int64_t group = (int64_t)wi_fragments_group(values);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(
-        plan, "tiles", wi_divide_up(w->filters, wi_fragments_width(values)) * group, group);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)(p->phases * row_tiles);
-    launch->global[2] = (size_t)w->groups;
-    launch->local[1] = launch->local[2] = 1;
+    const int64_t across = wi_divide_up(w->filters, wi_fragments_width(values));
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_groups(plan, "tiles", (const int64_t[]){across, p->phases * row_tiles, w->groups},
+            (const size_t[]){wi_fragments_group(values), 1, 1});
     launch->has_epilogue = true;
     plan->sum_splits = (int)(p->phases * row_tiles);
     wi_conv_packing_begin(launch, p, values[WI_FRAGMENT_STEPS]);
@@ -87,7 +84,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-/* A record for an engine of the list (conv_engines_gpu.h). */
+/* The record of an engine of the list in conv_engines_gpu.h. */
 #define ENGINE(suffix, engine, ...)                                                                          \
     static const char *const suffix##_headers[] = {                                                          \
         "conv_stage_gpu.clh", "conv_taps_gpu.clh", WI_ENGINE_FILES(suffix), NULL};                           \

@@ -1,7 +1,8 @@
-/* The engines of GPUs that convolutions use: one list for the convolution and the image's gradient, and for the weight's gradient.
+/* The matrix engines of GPUs that convolutions use, with the tiles of their kernels: one list for convolutions with their data
+ * gradients, and for the weights' gradients.
  *
- * ENGINE(suffix, bit, variants...): of the names of a record and of the engine's files (engine_gpu.h); TILE() of the includer adds its
- * own parameters to a tile. */
+ * ENGINE(suffix, bit, variants...): the suffix is in the names of records and of the engine's headers (engine_gpu.h). The
+ * includer defines ENGINE, and TILE(), which adds the includer's own parameters to those of a tile. */
 #ifndef WI_CONV_ENGINES_GPU_H
 #define WI_CONV_ENGINES_GPU_H
 

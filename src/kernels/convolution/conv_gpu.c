@@ -1,6 +1,5 @@
-/* Convolution on gpu-class devices: the weight packed, then tiles in local memory. A second record splits k, for results
- * that have fewer tiles than the device has units. See cl_kernels/convolution/conv_gpu.cl.
- */
+/* Convolution on class gpu: the weight is packed, then tiles are computed in local memory. A second record splits k, for results
+ * with fewer tiles than the device has units. See cl_kernels/convolution/conv_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_packing_gpu.h"
 #include "kernels/product/gemm_shared.h"
@@ -8,13 +7,13 @@
 #include "kernels/product/gemm_tile_gpu.h"
 #include <math.h>
 
-/* Beside the tile's: a work-group of PACKED items packs weights and copies images; is k split? */
+/* After the parameters of the tile: the work-items of a group that packs weights or copies images; is k split? */
 enum { PACKED = WI_TILE_PARAMETERS, SPLIT };
 
 static const char *const parameters[] = {
     WI_TILE_NAMES, [PACKED] = "WEFT_CONV_GPU_PACKED", [SPLIT] = WI_SPLIT_NAME, NULL};
 
-/* Each item has one quad of a block of rows: ROWS * STEP = 4 * ACROSS. */
+/* Each item copies one quad of a block of rows: ROWS * STEP = 4 * ACROSS. */
 static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 0}},
     {"together", {8, 16, 8, 4, 8, 8, 0, 64, 0}}, {"quarter", {16, 8, 4, 8, 8, 0, 0, 64, 0}},
     {"small", {8, 8, 4, 4, 8, 0, 0, 64, 0}}, {0}};
@@ -22,7 +21,7 @@ static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64
     {"together", {8, 16, 8, 4, 8, 8, 0, 64, 1}}, {"quarter", {16, 8, 4, 8, 8, 0, 0, 64, 1}},
     {"small", {8, 8, 4, 4, 8, 0, 0, 64, 1}}, {0}};
 
-/* By what compilers make of them one or two in a hundred instructions more than `large`, with two blocks on their way in place of one. */
+/* With one or two percent more instructions than `large`, and two blocks on their way instead of one. */
 static const wi_variant tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64, 0}}, {0}};
 static const wi_variant split_tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64, 1}}, {0}};
 
@@ -45,7 +44,7 @@ static wi_conv_packing packing_of(const wi_kernel_site *site) {
     return wi_conv_packing_of(site, &panels);
 }
 
-/* A row of a tile has two numbers: where it is stored. */
+/* Each row of a tile has two numbers in local memory: where it is stored. */
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_tile_limits(values);
     tile.items[0] = (size_t)wi_max64(values[PACKED], (int64_t)tile.items[0]);
@@ -53,24 +52,17 @@ static wi_limits limits(const int *values) {
     return tile;
 }
 
-static bool accepts(const wi_kernel_site *site) {
-    const wi_conv_panels panels = panels_of(site);
-    return wi_tile_suits(site->device, site->values) && wi_tile_takes(site->values, site->formats[0]) &&
-           wi_conv_packing_fits(site, &panels, wi_tile_height(site->values));
-}
-
-/* Of all groups and images; blocks of k, of a data gradient with strides those of a phase on average. */
 static int64_t results_of(const wi_conv_geometry *w) {
     return w->images * w->made[0] * w->made[1] * w->made[2] * w->groups * w->filters;
 }
 
+/* Blocks of k, those of a data gradient with strides on average. */
 static double blocks_of(const wi_kernel_site *site, const wi_conv_packing *packed) {
     const wi_conv_geometry *const w = site->product->convolution;
     const double steps = wi_conv_steps(w) * (double)packed->read.pitch / (double)w->channels;
     return ceil(steps / site->values[WI_TILE_STEP]);
 }
 
-/* Multiplications of a padded product, and the traffic of a copy of the image. */
 static wi_splitting splitting_of(const wi_kernel_site *site, const wi_conv_packing *packed) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
@@ -88,44 +80,45 @@ static wi_splitting splitting_of(const wi_kernel_site *site, const wi_conv_packi
         .results = (double)results_of(w)};
 }
 
-/* 1 of what is not split. */
-static int64_t splits_of(const wi_kernel_site *site, const wi_splitting *product) {
-    return site->values[SPLIT] ? wi_splitting_best(site->device, product) : 1;
-}
-
-static bool accepts_split(const wi_kernel_site *site) {
-    if (!accepts(site)) return false;
+static bool accepts(const wi_kernel_site *site) {
+    const wi_conv_panels panels = panels_of(site);
+    if (!wi_tile_suits(site->device, site->values) || !wi_tile_takes(site->values, site->formats[0]) ||
+        !wi_conv_packing_fits(site, &panels, wi_tile_height(site->values)))
+        return false;
     const wi_conv_packing packed = packing_of(site);
     const wi_splitting product = splitting_of(site, &packed);
-    return wi_splitting_fits(&product);
+    return wi_splitting_fits(&product, site->values[SPLIT]);
+}
+
+static double margin(const wi_kernel_site *site) {
+    return wi_splitting_margin(site->values[SPLIT]);
 }
 
 static double cost(const wi_kernel_site *site) {
     const wi_conv_packing packed = packing_of(site);
     const wi_splitting product = splitting_of(site, &packed);
-    return wi_splitting_seconds(site->device, &product, splits_of(site, &product));
+    return wi_splitting_seconds(site->device, &product, site->values[SPLIT]);
 }
 
-/* How far an item's channel moves from block to block, where channels end, and how far its tap moves there, in bytes: channels are 4,
- * 8, or more than a block has. */
+/* In bytes: how far an item's channel moves from one block to the next, and where the channels of a pixel end; how far its tap
+ * then moves in the table; how far the panels move. A pixel has 4 or 8 channels, or more than a block has steps. */
 static void add_steps(wi_kernel_launch *launch, const wi_conv_packing *p, int64_t step) {
     const int64_t depth = p->read.pitch, size = p->read.element_size;
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(wi_min64(step, depth) * size, depth * size,
                                wi_max64(1, step / depth) * 16, step * p->width * 4));
 }
 
-/* sums: where those of splits begin, in floats of scratch memory. */
+/* sums: where the sums of splits begin, in floats of scratch memory. */
 static void add_tiles(
     wi_kernel_plan *plan, const wi_conv_geometry *w, const wi_conv_packing *p, int64_t splits, int64_t sums) {
     const int *const values = plan->values;
     const int64_t row_tiles = wi_divide_up(wi_conv_phase_positions(w), wi_tile_height(values));
     const int64_t step = values[WI_TILE_STEP];
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", 1, 1);
-    launch->dimensions = 3;
-    wi_tile_group(values, launch->local);
-    launch->global[0] = (size_t)wi_divide_up(w->filters, wi_tile_width(values)) * launch->local[0];
-    launch->global[1] = (size_t)(p->phases * row_tiles) * launch->local[1];
-    launch->global[2] = (size_t)(w->groups * splits);
+    const int64_t across = wi_divide_up(w->filters, wi_tile_width(values));
+    size_t local[3];
+    wi_tile_group(values, local);
+    wi_kernel_launch *const launch = wi_kernel_launch_groups(
+        plan, "tiles", (const int64_t[]){across, p->phases * row_tiles, w->groups * splits}, local);
     launch->has_epilogue = splits == 1;
     if (splits == 1) plan->sum_splits = (int)(p->phases * row_tiles);
     wi_conv_packing_operands(launch, p);
@@ -142,7 +135,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv_geometry *const w = site->product->convolution;
     const wi_conv_packing p = packing_of(site);
     const wi_splitting product = splitting_of(site, &p);
-    const int64_t splits = splits_of(site, &product);
+    const int64_t splits = wi_splitting_best(site->device, &product, site->values[SPLIT]);
     const int64_t sums = wi_divide_up(p.end, 4) * 4; /* quads begin there */
     wi_conv_packing_pack(plan, w, &p, plan->values[PACKED]);
     add_tiles(plan, w, &p, splits, sums);
@@ -152,33 +145,17 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-const wi_implementation wi_conv_gpu = {.name = "conv_gpu",
-    .ops = {&wi_op_conv, &wi_op_conv_data},
-    .needs = {.classes = WI_ON_GPU, .limits = limits, .copies = wi_tile_copies},
-    .sums = true,
-    .quads = true,
-    .file = "conv_gpu.cl",
-    .headers = headers,
-    .parameters = parameters,
-    .variants = variants,
-    .tuned_variants = tuned_variants,
-    .accepts = accepts,
-    .cost = cost,
-    .prepare = prepare,
-    WI_GEMM_FORMATS};
+#define RECORD                                                                                               \
+    .ops = {&wi_op_conv, &wi_op_conv_data}, WI_GEMM_FORMATS,                                                 \
+    .needs = {.classes = WI_ON_GPU, .limits = limits, .copies = wi_tile_copies}, .sums = true,               \
+    .quads = true, .file = "conv_gpu.cl", .headers = headers, .parameters = parameters, .accepts = accepts,  \
+    .cost = cost, .prepare = prepare
+
+const wi_implementation wi_conv_gpu = {
+    .name = "conv_gpu", RECORD, .variants = variants, .tuned_variants = tuned_variants};
 
 const wi_implementation wi_conv_split_gpu = {.name = "split_gpu",
-    .ops = {&wi_op_conv, &wi_op_conv_data},
-    .needs = {.classes = WI_ON_GPU, .limits = limits, .copies = wi_tile_copies},
-    .sums = true,
-    .quads = true,
-    .file = "conv_gpu.cl",
-    .headers = headers,
-    .parameters = parameters,
+    RECORD,
     .variants = split_variants,
     .tuned_variants = split_tuned_variants,
-    .accepts = accepts_split,
-    .cost = cost,
-    .margin = wi_splitting_margin,
-    .prepare = prepare,
-    WI_GEMM_FORMATS};
+    .margin = margin};

@@ -1,11 +1,11 @@
-/* The portable convolution: accepts everything, needs nothing of the device. See cl_kernels/convolution/conv_naive.cl. */
+/* The portable convolution: accepts every site on every device. See cl_kernels/convolution/conv_naive.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"
 #include "kernels/index_type.h"
 #include "kernels/product/gemm_shared.h"
 
-/* Every tap is looked for anew, and no pixel is read once for several multiplications. */
+/* The kernel computes the position of each tap again for every multiplication, and reads the pixel from memory. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int64_t lanes = site->device->lanes;
@@ -19,8 +19,7 @@ static double cost(const wi_kernel_site *site) {
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv_geometry *const w = shape->convolution;
+    const wi_conv_geometry *const w = site->product->convolution;
     const double rows = wi_conv_positions(w);
     if (rows > INT32_MAX - 16 || w->filters * w->groups > INT32_MAX - 16)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
@@ -30,14 +29,10 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_index_type(plan, site, (double)items);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "naive", items, group);
     launch->has_epilogue = true;
-    wi_kernel_input(launch, 0);
-    wi_kernel_input(launch, 1);
+    wi_kernel_inputs(launch, 2);
     wi_kernel_int(launch, w->groups);
     wi_conv_add_geometry(launch, w);
-    wi_kernel_long(launch, w->w_group);
-    wi_kernel_long(launch, w->w_filter);
-    wi_kernel_long(launch, w->w_channel);
-    for (int i = 0; i < 3; i++) wi_kernel_long(launch, w->w_tap[i]);
+    wi_conv_add_weight_strides(launch, w);
     return WEFT_OK;
 }
 

@@ -1,4 +1,4 @@
-/* See conv_packing_gpu.h. */
+/* Panels, table and image of kernels over windows (contract in conv_packing_gpu.h). */
 #include "kernels/convolution/conv_packing_gpu.h"
 #include "base/integers.h"
 #include <stdlib.h>
@@ -34,7 +34,7 @@ wi_conv_packing wi_conv_packing_of(const wi_kernel_site *site, const wi_conv_pan
     return p;
 }
 
-/* Rows of all phases: before what is packed is known, whose numbers they could exceed. */
+/* Rows of the product in all phases. Checked first, since other sizes could overflow if these are too large. */
 static double rows_of(const wi_conv_geometry *w, int64_t height) {
     double positions = (double)w->images, phases = 1.0;
     for (int i = 0; i < 3; i++) {

@@ -1,11 +1,11 @@
-/* Pointwise convolution (windows of one element, stride 1) on cpu-class devices: a matrix product of the
- * images where they lie. See cl_kernels/product/gemm_cpu_direct.cl. */
+/* Pointwise convolution (windows of one element, stride 1) on class cpu: a matrix product of the image, which is not copied. See
+ * cl_kernels/product/gemm_cpu_direct.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/product/gemm_shared.h"
 
-/* Do its pixels lie at one distance from each other, through all images? */
+/* Is there one stride between all neighbouring pixels, also from one row or image to the next? */
 static bool has_even_pixels(const wi_conv_geometry *w) {
     return w->step[1] == w->step[2] * w->read[2] &&
            (w->read[0] == 1 || w->step[0] == w->step[1] * w->read[1]) &&
@@ -26,11 +26,10 @@ static wi_gemm_shape product_of(const wi_conv_geometry *w) {
 }
 
 static bool accepts(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv conv = wi_conv_of_geometry(shape->convolution);
-    const wi_gemm_shape product = product_of(shape->convolution);
-    return wi_conv_is_pointwise(&conv) && has_even_pixels(shape->convolution) &&
-           wi_gemm_direct_accepts(site, &product);
+    const wi_conv_geometry *const w = site->product->convolution;
+    const wi_conv conv = wi_conv_of_geometry(w);
+    const wi_gemm_shape product = product_of(w);
+    return wi_conv_is_pointwise(&conv) && has_even_pixels(w) && wi_gemm_direct_accepts(site, &product);
 }
 
 static double cost(const wi_kernel_site *site) {
@@ -39,11 +38,10 @@ static double cost(const wi_kernel_site *site) {
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv_geometry *const w = shape->convolution;
+    const wi_conv_geometry *const w = site->product->convolution;
     const wi_gemm_shape product = product_of(w);
     const int64_t columns = wi_gemm_direct_columns(plan->values);
-    /* Vectors of the last panel: code for other widths need not be compiled. */
+    /* Vectors of the last panel, so that code for other widths is not compiled. */
     wi_kernel_macro_int(plan, "WEFT_DIRECT_LAST", wi_divide_up((w->filters - 1) % columns + 1, 16));
     return wi_gemm_direct_prepare(site->device, &product, w->read[2], w->filters, plan);
 }

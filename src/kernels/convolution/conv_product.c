@@ -1,19 +1,8 @@
-/* See conv_product.h. */
+/* Convolutions as matrix products (contract in conv_product.h). */
 #include "kernels/convolution/conv_product.h"
 #include "base/integers.h"
 #include "kernels/product/gemm_shared.h"
 #include <string.h>
-
-extern const wi_implementation wi_conv_depthwise_cpu, wi_conv_depthwise_gpu, wi_conv_depthwise_gpu_each,
-    wi_conv_winograd_cpu, wi_conv_winograd_row_cpu, wi_conv_winograd_gpu, wi_conv_pointwise_cpu,
-    wi_conv_cpu_amx_rows, wi_conv_cpu_amx, wi_conv_mma, wi_conv_wmma, wi_conv_wmma12, wi_conv_mfma,
-    wi_conv_xmx8, wi_conv_xmx16, wi_conv_cpu, wi_conv_gpu, wi_conv_split_gpu, wi_conv_naive;
-
-const wi_implementation *const wi_convolution_family[] = {&wi_conv_depthwise_cpu, &wi_conv_depthwise_gpu,
-    &wi_conv_depthwise_gpu_each, &wi_conv_winograd_cpu, &wi_conv_winograd_row_cpu, &wi_conv_winograd_gpu,
-    &wi_conv_pointwise_cpu, &wi_conv_cpu_amx_rows, &wi_conv_cpu_amx, &wi_conv_mma, &wi_conv_wmma,
-    &wi_conv_wmma12, &wi_conv_mfma, &wi_conv_xmx8, &wi_conv_xmx16, &wi_conv_cpu, &wi_conv_gpu,
-    &wi_conv_split_gpu, &wi_conv_naive, NULL};
 
 bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, const wi_extent *read,
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
@@ -63,6 +52,19 @@ wi_conv wi_conv_of_geometry(const wi_conv_geometry *w) {
     return conv;
 }
 
+wi_conv_geometry wi_conv_straightened(const wi_conv_geometry *from, int64_t *first) {
+    wi_conv_geometry w = *from;
+    *first = 0;
+    if (!w.transposed || wi_conv_phases(&w) > 1) return w;
+    w.transposed = false;
+    for (int i = 0; i < 3; i++) {
+        w.before[i] = (w.taps[i] - 1) * w.dilation[i] - w.before[i];
+        *first += (w.taps[i] - 1) * w.w_tap[i];
+        w.w_tap[i] = -w.w_tap[i];
+    }
+    return w;
+}
+
 static void add_taps(wi_kernel_launch *launch, const wi_conv_geometry *geometry) {
     wi_kernel_ints(launch, geometry->taps, 3);
     wi_kernel_ints(launch, geometry->stride, 3);
@@ -72,9 +74,7 @@ static void add_taps(wi_kernel_launch *launch, const wi_conv_geometry *geometry)
 }
 
 void wi_conv_add_geometry(wi_kernel_launch *launch, const wi_conv_geometry *geometry) {
-    wi_kernel_int(launch, geometry->images);
-    wi_kernel_int(launch, geometry->channels);
-    wi_kernel_int(launch, geometry->filters);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(geometry->images, geometry->channels, geometry->filters));
     wi_kernel_ints(launch, geometry->read, 3);
     wi_kernel_ints(launch, geometry->made, 3);
     add_taps(launch, geometry);
@@ -82,49 +82,23 @@ void wi_conv_add_geometry(wi_kernel_launch *launch, const wi_conv_geometry *geom
     wi_kernel_longs(launch, geometry->step, 3);
 }
 
+void wi_conv_add_weight_strides(wi_kernel_launch *launch, const wi_conv_geometry *geometry) {
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(geometry->w_group, geometry->w_filter, geometry->w_channel));
+    wi_kernel_longs(launch, geometry->w_tap, 3);
+}
+
 void wi_conv_add_weight(wi_kernel_launch *launch, const wi_conv_geometry *geometry) {
     add_taps(launch, geometry);
-    wi_kernel_long(launch, geometry->w_group);
-    wi_kernel_long(launch, geometry->w_filter);
-    wi_kernel_long(launch, geometry->w_channel);
-    for (int i = 0; i < 3; i++) wi_kernel_long(launch, geometry->w_tap[i]);
+    wi_conv_add_weight_strides(launch, geometry);
 }
 
 wi_kernel_launch *wi_conv_panels_launch(
     wi_kernel_plan *plan, const char *kernel, const wi_conv_geometry *geometry, int64_t panels) {
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, kernel, panels, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)wi_divide_up(geometry->channels, 16);
-    launch->global[2] = (size_t)geometry->groups;
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_3d(plan, kernel, panels, wi_divide_up(geometry->channels, 16), geometry->groups);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_int(launch, geometry->channels);
-    wi_kernel_int(launch, geometry->filters);
-    return launch;
-}
-
-wi_kernel_launch *wi_conv_winograd_weights_launch(
-    wi_kernel_plan *plan, const wi_conv_geometry *geometry, int64_t panels) {
-    wi_kernel_launch *const launch = wi_conv_panels_launch(plan, "weights", geometry, panels);
-    wi_kernel_int(launch, geometry->transposed);
-    wi_kernel_long(launch, geometry->w_group);
-    wi_kernel_long(launch, geometry->w_filter);
-    wi_kernel_long(launch, geometry->w_channel);
-    for (int i = 1; i < 3; i++) wi_kernel_long(launch, geometry->w_tap[i]);
-    return launch;
-}
-
-wi_kernel_launch *wi_conv_winograd_tiles_launch(wi_kernel_plan *plan, const wi_conv_geometry *geometry,
-    int64_t strips, int64_t spans, int64_t weights, int64_t room) {
-    const int64_t items = strips * spans * geometry->groups;
-    plan->scratch_bytes = (size_t)(weights + items * room) * sizeof(float);
-    wi_kernel_packs(plan, WI_CONV_WEIGHT, (size_t)weights * sizeof(float));
-    wi_kernel_launch *const launch = wi_kernel_launch_3d(plan, "tiles", strips, spans, geometry->groups);
-    launch->has_epilogue = true;
-    wi_kernel_input(launch, 0);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_scratch(launch, weights);
-    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(room, wi_conv_read_elements(geometry)));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(geometry->channels, geometry->filters));
     return launch;
 }
 
@@ -145,8 +119,7 @@ int64_t wi_conv_phase_positions(const wi_conv_geometry *w) {
 }
 
 void wi_conv_add_macros(wi_kernel_plan *plan, const wi_conv_geometry *w) {
-    const bool has_first = w->read[0] > 1 || w->made[0] > 1 || w->taps[0] > 1 || w->before[0] != 0;
-    wi_kernel_macro_int(plan, "WEFT_CONV_AXES", has_first ? 3 : 2);
+    wi_kernel_macro_int(plan, "WEFT_CONV_AXES", wi_conv_is_flat(w) ? 2 : 3);
     wi_kernel_macro_int(plan, "WEFT_CONV_TRANSPOSED", w->transposed);
     wi_kernel_macro_int(plan, "WEFT_CONV_PHASES", wi_conv_phases(w) > 1);
     wi_kernel_macro_int(
@@ -167,6 +140,10 @@ double wi_conv_steps(const wi_conv_geometry *w) {
     return steps;
 }
 
+bool wi_conv_is_flat(const wi_conv_geometry *w) {
+    return w->taps[0] == 1 && w->read[0] == 1 && w->made[0] == 1 && w->before[0] == 0;
+}
+
 double wi_conv_bytes(const wi_conv_geometry *w) {
     double read = (double)w->images, taps = 1.0;
     for (int i = 0; i < 3; i++) {
@@ -176,20 +153,4 @@ double wi_conv_bytes(const wi_conv_geometry *w) {
     const double channels = (double)w->channels, filters = (double)w->filters;
     const double elements = read * channels + wi_conv_positions(w) * filters + taps * channels * filters;
     return (double)w->groups * elements * (double)sizeof(float);
-}
-
-int64_t wi_conv_before(const wi_conv_geometry *w, int axis) {
-    return w->transposed ? w->taps[axis] - 1 - w->before[axis] : w->before[axis];
-}
-
-bool wi_conv_is_square_of_three(const wi_conv_geometry *w) {
-    bool is = w->taps[0] == 1 && w->taps[1] == 3 && w->taps[2] == 3 && w->read[0] == 1 && w->made[0] == 1 &&
-              w->before[0] == 0;
-    for (int i = 0; i < 3; i++) is = is && w->stride[i] == 1 && w->dilation[i] == 1;
-    return is;
-}
-
-bool wi_conv_meets_image(const wi_conv_geometry *w, int axis) {
-    const int64_t before = wi_conv_before(w, axis);
-    return before < w->taps[axis] && w->made[axis] - before <= w->read[axis];
 }

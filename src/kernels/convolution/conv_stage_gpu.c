@@ -1,8 +1,8 @@
-/* See conv_stage_gpu.h. */
+/* Images for kernels of class gpu (contract in conv_stage_gpu.h). */
 #include "kernels/convolution/conv_stage_gpu.h"
 #include "base/integers.h"
 
-/* Strides and the beginning are multiples of a chunk. */
+/* Are all strides and the offset multiples of a chunk? */
 static bool is_aligned(const wi_conv_quads *quads, int64_t offset) {
     int64_t bits = quads->channels | quads->from_image | offset;
     for (int i = 0; i < 3; i++) bits |= quads->from[i];

@@ -1,29 +1,26 @@
-/* The weight's gradient of a convolution: the family (contract in conv_weight.h). */
+/* What the kernels of weights' gradients share (contract in conv_weight.h). */
 #include "kernels/convolution/conv_weight.h"
-
-extern const wi_implementation wi_conv_weight_depthwise_cpu, wi_conv_weight_depthwise_gpu,
-    wi_conv_weight_winograd_cpu, wi_conv_weight_pointwise_cpu, wi_conv_weight_cpu_amx, wi_conv_weight_mma,
-    wi_conv_weight_wmma, wi_conv_weight_wmma12, wi_conv_weight_mfma, wi_conv_weight_xmx8,
-    wi_conv_weight_xmx16, wi_conv_weight_cpu, wi_conv_weight_gpu, wi_conv_weight_naive;
-
-const wi_implementation *const wi_convolution_weight_family[] = {&wi_conv_weight_depthwise_cpu,
-    &wi_conv_weight_depthwise_gpu, &wi_conv_weight_winograd_cpu, &wi_conv_weight_pointwise_cpu,
-    &wi_conv_weight_cpu_amx, &wi_conv_weight_mma, &wi_conv_weight_wmma, &wi_conv_weight_wmma12,
-    &wi_conv_weight_mfma, &wi_conv_weight_xmx8, &wi_conv_weight_xmx16, &wi_conv_weight_cpu,
-    &wi_conv_weight_gpu, &wi_conv_weight_naive, NULL};
 
 wi_conv wi_conv_weight_of(const wi_kernel_site *site) {
     return wi_conv_of(&site->node->attributes->conv, &site->inputs[0], &site->inputs[1], &site->node->shape);
 }
 
 void wi_conv_weight_add_sizes(wi_kernel_launch *launch, const wi_conv *conv) {
-    wi_kernel_ints(launch, (const int64_t[]){conv->images, conv->channels, conv->filters, conv->groups}, 4);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(conv->images, conv->channels, conv->filters, conv->groups));
     wi_kernel_ints(launch, conv->image, 3);
     wi_kernel_ints(launch, conv->result, 3);
     wi_kernel_ints(launch, conv->taps, 3);
     wi_kernel_ints(launch, conv->stride, 3);
     wi_kernel_ints(launch, conv->dilation, 3);
     wi_kernel_ints(launch, conv->before, 3);
+}
+
+void wi_conv_weight_combine(wi_kernel_plan *plan, const wi_conv *conv, int64_t splits, int64_t group) {
+    const int64_t weights = wi_conv_weight_elements(conv);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "combine", weights, group);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(weights, splits, conv->channels, wi_conv_taps(conv->taps)));
 }
 
 double wi_conv_weight_multiplications(const wi_conv *conv) {

@@ -1,10 +1,10 @@
-/* The weight's gradient of a convolution on class cpu: see conv_weight_cpu.cl. */
+/* The weight's gradient of a convolution on class cpu. See cl_kernels/convolution/conv_weight_cpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 
-/* PANELS of filters, POSITIONS, and ROOM floats of x are in a block at most. Rows of a tile that leave registers for
- * what they meet: ROWS_OF_TWO vectors of filters, or ROWS_OF_ONE, which is the most there are. */
+/* PANELS, POSITIONS, ROOM: the most panels of filters, positions, and floats of x in a block. ROWS_OF_TWO, ROWS_OF_ONE: the most
+ * rows of a tile with two vectors of filters, or with one. */
 enum { PANELS, POSITIONS, ROOM, ROWS_OF_TWO, ROWS_OF_ONE };
 
 static const char *const parameters[] = {[PANELS] = "WEFT_CONV_WEIGHT_PANELS",
@@ -17,27 +17,27 @@ static const char *const parameters[] = {[PANELS] = "WEFT_CONV_WEIGHT_PANELS",
 static const wi_variant variants[] = {
     {"f32", {[PANELS] = 4, [POSITIONS] = 512, [ROOM] = 65536, [ROWS_OF_TWO] = 13, [ROWS_OF_ONE] = 24}}, {0}};
 
-/* A pixel that is copied by itself has room for VECTOR channels; LONGEST: positions of a segment of a row; FEW: channels
- * that are copied together with those of the next pixels. */
+/* VECTOR: channels for which a copied pixel has room. LONGEST: the most positions of a segment of a row. FEW: so many channels,
+ * or less, are copied together with the next pixels. */
 enum { VECTOR = 16, LONGEST = 256, FEW = 12 };
 
-/* How class cpu cuts the work. */
+/* How the work is cut. */
 typedef struct wi_cut {
-    bool joined;               /* a row of taps is one line: few channels that lie side by side */
+    bool joined;               /* is a row of taps one line in memory? Only with few channels */
     int64_t vectors;           /* of 16 filters in a panel */
-    int64_t tiles, tile;       /* how many, and of how many channels, or of a line's elements */
+    int64_t tiles, tile;       /* their number; rows of a tile: channels, or elements of a line */
     int64_t length;            /* positions of a segment of a row */
-    int64_t all, lines, block; /* segments: all, of a work-item, at once */
+    int64_t all, lines, block; /* segments: all, those of a work-item, those of a block */
     int64_t panels, span, splits;
 } wi_cut;
 
-/* Pixels that a line of so many positions looks at, as the kernel copies them. */
+/* The pixels that the windows of so many positions read. */
 static int64_t pixels_of(const wi_conv *conv, int64_t length) {
     return conv->taps[0] * conv->taps[1] *
            ((length - 1) * conv->stride[2] + (conv->taps[2] - 1) * conv->dilation[2] + 1);
 }
 
-/* False: not even one position's window fits. */
+/* False: the window of a single position does not fit in the room. */
 static bool cut_work(wi_cut *cut, const wi_conv *conv, const int *p, int64_t units) {
     cut->joined =
         conv->groups == 1 && conv->dilation[2] == 1 && (conv->channels <= FEW || conv->channels == VECTOR);
@@ -72,29 +72,6 @@ static bool accepts(const wi_kernel_site *site) {
     return cut_work(&cut, &conv, site->values, site->device->units);
 }
 
-static void tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) {
-    const int64_t rows = conv->taps[0] * conv->taps[1];
-    const int64_t sums = conv->groups * cut->panels * rows * (cut->joined ? 1 : conv->taps[2]) * cut->tiles *
-                         cut->tile * cut->vectors * VECTOR;
-    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut->tile);
-    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut->vectors);
-    plan->scratch_bytes = (size_t)(cut->splits * sums) * sizeof(float);
-    wi_kernel_launch *launch =
-        wi_kernel_launch_3d(plan, "sums", cut->splits, wi_divide_up(cut->panels, cut->span), conv->groups);
-    wi_kernel_input(launch, 0);
-    wi_kernel_input(launch, 1);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_ints(launch,
-        (const int64_t[]){cut->all, cut->lines, cut->block, cut->length, cut->span, cut->joined, cut->tiles},
-        7);
-    wi_conv_weight_add_sizes(launch, conv);
-    launch = wi_kernel_launch_3d(plan, "combine", cut->tiles, cut->panels, conv->groups);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_result(launch);
-    wi_kernel_ints(launch,
-        (const int64_t[]){cut->splits, cut->joined, conv->channels, conv->filters, rows, conv->taps[2]}, 6);
-}
-
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     wi_cut cut;
@@ -113,8 +90,24 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
     wi_cut cut;
     (void)cut_work(&cut, &conv, site->values, site->device->units);
+    const int64_t spans = wi_divide_up(cut.panels, cut.span), rows = conv.taps[0] * conv.taps[1];
+    const int64_t sums = conv.groups * cut.panels * rows * (cut.joined ? 1 : conv.taps[2]) * cut.tiles *
+                         cut.tile * cut.vectors * VECTOR;
     plan->flops = wi_conv_flops(&conv);
-    tiled(&conv, &cut, plan);
+    plan->scratch_bytes = (size_t)(cut.splits * sums) * sizeof(float);
+    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut.tile);
+    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut.vectors);
+    wi_kernel_launch *launch = wi_kernel_launch_3d(plan, "sums", cut.splits, spans, conv.groups);
+    wi_kernel_inputs(launch, 2);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_ints(launch,
+        WI_KERNEL_NUMBERS(cut.all, cut.lines, cut.block, cut.length, cut.span, cut.joined, cut.tiles));
+    wi_conv_weight_add_sizes(launch, &conv);
+    launch = wi_kernel_launch_3d(plan, "combine", cut.tiles, cut.panels, conv.groups);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    wi_kernel_ints(
+        launch, WI_KERNEL_NUMBERS(cut.splits, cut.joined, conv.channels, conv.filters, rows, conv.taps[2]));
     return WEFT_OK;
 }
 

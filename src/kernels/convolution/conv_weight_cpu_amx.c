@@ -1,11 +1,12 @@
-/* The weight's gradient of a convolution in bf16 by the matrix engine AMX: see conv_weight_cpu_amx.cl. */
+/* The weight's gradient of a convolution in bf16 by the matrix engine AMX. See cl_kernels/convolution/conv_weight_cpu_amx.cl,
+ * which explains how positions are numbered through rows and images. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 
-/* COLUMNS: most tiles of channels and taps of a part; LINE: most elements of a padded row whose windows are lines;
- * STEPS: of 32 positions, in a block: two tiles of filters stay in the first-level cache. */
+/* COLUMNS: the most tiles of channels and taps of a part. LINE: the most elements of a padded row whose windows are lines. STEPS:
+ * of 32 positions in a block: two tiles of filters stay in the first-level cache. */
 enum { COLUMNS, LINE, STEPS };
 
 static const char *const parameters[] = {[COLUMNS] = "WEFT_WEIGHT_AMX_COLUMNS",
@@ -14,40 +15,40 @@ static const char *const parameters[] = {[COLUMNS] = "WEFT_WEIGHT_AMX_COLUMNS",
     NULL};
 static const wi_variant variants[] = {{"bf16", {[COLUMNS] = 384, [LINE] = 4096, [STEPS] = 16}}, {0}};
 
-/* A tile: 16 filters or channels, 32 positions; a word holds two numbers. */
+/* A tile has TILE filters or channels and STEP positions; a word holds two numbers. */
 enum { TILE = 16, STEP = 32, TILE_WORDS = 256 };
-/* Fewer channels than a tile count together with the taps of a row. WHOLE: tiles that are multiplied together. MOST:
- * of channels, that a pointwise convolution packs at once. */
+/* FEW: so many channels, or less, count together with the taps of a row. WHOLE: tiles that are multiplied together. MOST: tiles
+ * of channels that a pointwise convolution packs at once. */
 enum { FEW = 12, WHOLE = 2, MOST = 32 };
 
-/* Of all that a core does to one tile: transposing 32 positions of y, storing 16 pairs of x, and for a block of positions
- * reading and writing sums. */
+/* Seconds of a tile: transposing 32 positions of y; storing 16 pairs of x; reading and writing the sums of a block of positions. */
 static const double y_seconds = 45e-9, x_seconds = 22e-9, sum_seconds = 60e-9, build_seconds = 0.5;
 
-/* How positions along an axis are numbered: those of each remainder by the stride that a tap looks at (phase) are a plane of
- * their own. */
+/* How positions along an axis are numbered. Pixels whose indices have the same remainder by the stride are a phase, a plane of
+ * their own. pitch: positions from row to row, or from image to image. reach: positions that a tap reads ahead. */
 typedef struct wi_axis {
     int64_t phases, pitch, reach;
 } wi_axis;
 
-/* What the kernel's work is cut into. */
+/* How the work is cut. */
 typedef struct wi_cut {
-    bool joined;
+    bool joined; /* are the channels and the taps of a row one line in memory? */
     wi_axis axis[3];
-    int64_t positions, reach;     /* of all images; that a tap sees ahead */
-    int64_t twice;                /* pairs of x are stored for odd moves as well */
-    int64_t wide, parts, columns; /* tiles of channels: of a part; columns of sums of a part */
-    int64_t used;                 /* of them */
+    int64_t positions, reach;     /* of all images; positions that taps read ahead */
+    int64_t twice;                /* 1: pairs of x are also stored for taps that move x by an odd number */
+    int64_t wide, parts, columns; /* tiles of channels in a part, parts, and tiles of sums in a part */
+    int64_t used;                 /* of the columns */
     int64_t tiles, span, spans;   /* of filters */
-    int64_t share, splits, block, half;
-    int64_t room, sums; /* words: of a work-item, of a split */
+    int64_t share, splits, block; /* positions of a split, splits, positions of a block */
+    int64_t half;                 /* words of a channel's block of x */
+    int64_t room, sums;           /* words of a work-item, and of a split's sums */
 } wi_cut;
 
 static int64_t clamp_up(int64_t value) {
     return wi_max64(0, value);
 }
 
-/* Rows end in zeros and begin with zeros, which may be the same ones. */
+/* The zeros at the end of a row may also be those at the beginning of the next one. */
 static wi_axis axis_of(const wi_conv *conv, int i) {
     const int64_t stride = conv->stride[i];
     wi_axis axis = {.pitch = conv->result[i]};
@@ -63,7 +64,7 @@ static wi_axis axis_of(const wi_conv *conv, int i) {
     return axis;
 }
 
-/* Elements of a row with what windows see beside it. */
+/* Elements of a row with the padding that windows read. */
 static int64_t line_of(const wi_conv *conv) {
     const int64_t windows = conv->result[2] * conv->stride[2] + conv->taps[2];
     return (wi_max64(windows, conv->before[2] + conv->image[2]) + 1) * conv->channels + 2 * TILE;
@@ -81,8 +82,8 @@ static void number_positions(wi_cut *cut, const wi_conv *conv, const int *p) {
     cut->positions = conv->images * cut->axis[1].pitch * cut->axis[2].pitch;
 }
 
-/* Tiles of channels that meet the filters together: two, so that few tiles are packed at once, but of pointwise convolutions
- * as many as are read side by side. */
+/* A part has two tiles of channels, so that few tiles are packed at once. Pointwise convolutions have as many as are read
+ * together. */
 static void number_columns(wi_cut *cut, const wi_conv *conv) {
     const int64_t line = cut->joined ? conv->taps[2] * conv->channels : conv->channels;
     const int64_t tiles = wi_divide_up(line, TILE), taps = conv->taps[1] * (cut->joined ? 1 : conv->taps[2]);
@@ -106,7 +107,7 @@ static void set_block(wi_cut *cut, int64_t block) {
     cut->room = cut->span * block * (TILE / 2) + planes_of(cut) * cut->half * TILE;
 }
 
-/* As many positions at once as a core's cache holds, in blocks of about one size. */
+/* As many positions as fit in a core's cache, in blocks of about the same size. */
 static void cut_block(wi_cut *cut, const int *p, size_t cache) {
     const int64_t words = (int64_t)(cache / sizeof(uint32_t)), share = cut->share;
     const int64_t a_step = STEP * (cut->span + planes_of(cut)) * (TILE / 2);
@@ -116,7 +117,6 @@ static void cut_block(wi_cut *cut, const int *p, size_t cache) {
     set_block(cut, wi_divide_up(wi_divide_up(share, blocks), STEP) * STEP);
 }
 
-/* Seconds of all units. */
 static double cut_cost(const wi_cut *cut, const wi_conv *conv, const wi_device_profile *device) {
     const double multiply = 2.0 * TILE * TILE * STEP / device->peak_engine;
     const double blocks = (double)wi_divide_up(cut->share, cut->block),
@@ -175,8 +175,7 @@ static void add_sums(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *pla
     const int64_t items = cut->splits * cut->spans * conv->groups;
     plan->scratch_bytes = (size_t)(cut->splits * cut->sums + items * cut->room) * sizeof(uint32_t);
     wi_kernel_launch *const launch = wi_kernel_launch_3d(plan, "sums", cut->splits, cut->spans, conv->groups);
-    wi_kernel_input(launch, 0);
-    wi_kernel_input(launch, 1);
+    wi_kernel_inputs(launch, 2);
     wi_kernel_scratch(launch, 0);
     wi_kernel_scratch(launch, cut->splits * cut->sums);
     wi_kernel_long(launch, cut->room);
@@ -222,12 +221,10 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 }
 
 static const char *const headers[] = {"amx.clh", NULL};
-static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
 
 const wi_implementation wi_conv_weight_cpu_amx = {.name = "amx_weight",
     .ops = {&wi_op_conv_weight},
-    .formats = formats,
-    .format_count = 1,
+    WI_AMX_FORMATS,
     .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
     .file = "conv_weight_cpu_amx.cl",
     .headers = headers,

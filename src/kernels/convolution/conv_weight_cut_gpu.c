@@ -1,8 +1,8 @@
-/* See conv_weight_cut_gpu.h. */
+/* Weights' gradients of class gpu (contract in conv_weight_cut_gpu.h). */
 #include "kernels/convolution/conv_weight_cut_gpu.h"
 #include "base/integers.h"
 
-/* Contiguous, whose pixels have so many channels in each group. */
+/* A contiguous image with so many channels in each group. */
 static wi_conv_quads quads_of(const wi_kernel_site *site, int input, const wi_conv_weight_tile *tile,
     const wi_conv *conv, int64_t channels, const int64_t size[3]) {
     wi_conv_quads quads = {.input = input,
@@ -29,7 +29,7 @@ wi_conv_weight_cut wi_conv_weight_cut_of(
         .positions = wi_conv_weight_positions(conv)};
     cut.across = wi_divide_up(wi_conv_taps(conv->taps) * cut.image.pitch, tile->width);
     cut.down = wi_divide_up(conv->filters, tile->height);
-    /* Two work-groups for every compute unit, but four blocks for each of them. */
+    /* Two work-groups per unit, but at least four blocks of positions for each. */
     const int64_t wanted =
         wi_divide_up(2 * (int64_t)site->device->units, cut.across * cut.down * conv->groups);
     const int64_t most = wi_max64(wi_divide_up(cut.positions, wanted), 4 * tile->step);
@@ -62,12 +62,7 @@ double wi_conv_weight_floats(const wi_conv *conv, const wi_conv_weight_cut *cut)
     return sums + (double)(wi_conv_quads_floats(&cut->image) + wi_conv_quads_floats(&cut->slope));
 }
 
-void wi_conv_weight_stage(wi_kernel_plan *plan, const wi_conv_weight_cut *cut, int64_t packed) {
-    wi_conv_quads_stage(plan, "stage", &cut->image, cut->image_at, packed);
-    wi_conv_quads_stage(plan, "stage_slope", &cut->slope, cut->slope_at, packed);
-}
-
-/* The digits of a block's positions: images, axes. */
+/* A number of positions as images and steps along the axes. */
 static void add_digits(wi_kernel_launch *launch, const wi_conv *conv, int64_t number) {
     int64_t digits[4];
     for (int i = 2; i >= 0; i--) {
@@ -78,17 +73,11 @@ static void add_digits(wi_kernel_launch *launch, const wi_conv *conv, int64_t nu
     wi_kernel_ints(launch, digits, 4);
 }
 
-void wi_conv_weight_tiles_launch(wi_kernel_plan *plan, const wi_conv *conv, const wi_conv_weight_cut *cut,
-    int64_t step, const size_t local[2]) {
+static void add_tiles(wi_kernel_plan *plan, const wi_conv *conv, const wi_conv_weight_cut *cut, int64_t step,
+    const size_t local[3]) {
     const int64_t taps = wi_conv_taps(conv->taps);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", 1, 1);
-    launch->dimensions = 3;
-    launch->local[0] = local[0];
-    launch->local[1] = local[1];
-    launch->local[2] = 1;
-    launch->global[0] = (size_t)cut->across * launch->local[0];
-    launch->global[1] = (size_t)cut->down * launch->local[1];
-    launch->global[2] = (size_t)(cut->splits * conv->groups);
+    wi_kernel_launch *const launch = wi_kernel_launch_groups(
+        plan, "tiles", (const int64_t[]){cut->across, cut->down, cut->splits * conv->groups}, local);
     wi_conv_quads_add(launch, &cut->image, cut->image_at);
     wi_conv_quads_add(launch, &cut->slope, cut->slope_at);
     if (cut->splits > 1)
@@ -104,12 +93,12 @@ void wi_conv_weight_tiles_launch(wi_kernel_plan *plan, const wi_conv *conv, cons
     wi_conv_weight_add_sizes(launch, conv);
 }
 
-void wi_conv_weight_combine(
-    wi_kernel_plan *plan, const wi_conv *conv, const wi_conv_weight_cut *cut, int64_t packed) {
-    const int64_t weights = wi_conv_weight_elements(conv);
-    if (cut->splits == 1) return;
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "combine", weights, packed);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_result(launch);
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(weights, cut->splits, conv->channels, wi_conv_taps(conv->taps)));
+void wi_conv_weight_add_launches(wi_kernel_plan *plan, const wi_conv *conv, const wi_conv_weight_cut *cut,
+    int64_t step, const size_t local[3], int64_t packed) {
+    plan->flops = wi_conv_flops(conv);
+    plan->scratch_bytes = (size_t)cut->scratch * sizeof(float);
+    wi_conv_quads_stage(plan, "stage", &cut->image, cut->image_at, packed);
+    wi_conv_quads_stage(plan, "stage_slope", &cut->slope, cut->slope_at, packed);
+    add_tiles(plan, conv, cut, step, local);
+    if (cut->splits > 1) wi_conv_weight_combine(plan, conv, cut->splits, packed);
 }

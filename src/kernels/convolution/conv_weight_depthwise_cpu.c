@@ -1,8 +1,8 @@
-/* The weight's gradient where a group is one channel on cpu-class devices. See cl_kernels/convolution/conv_weight_depthwise_cpu.cl. */
+/* The weight's gradient of a convolution with one channel per group on class cpu. See
+ * cl_kernels/convolution/conv_weight_depthwise_cpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
-#include "ops/convolution/conv.h"
 
 /* Positions of a row that are computed together. */
 enum { TILE };
@@ -10,42 +10,8 @@ enum { TILE };
 static const char *const parameters[] = {[TILE] = "WEFT_WEIGHT_DEPTHWISE_TILE", NULL};
 static const wi_variant variants[] = {{"f32", {[TILE] = 7}}, {0}};
 
-/* SMALL: multiply-adds that are not worth waking another core; SPLITS: work-items for each. */
+/* SMALL: multiply-adds for which waking another core is not worth it. SPLITS: work-items per core. */
 enum { LANES = 16, SMALL = 1 << 17, SPLITS = 4 };
-
-static void add_combine(
-    wi_kernel_plan *plan, const wi_conv *conv, int64_t items, int64_t group, int64_t splits) {
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "combine", items, group);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_result(launch);
-    wi_kernel_int(launch, splits);
-    wi_kernel_int(launch, conv->groups);
-    wi_kernel_int(launch, wi_conv_taps(conv->taps));
-}
-
-static wi_kernel_launch *add_sums(wi_kernel_plan *plan, int64_t items, int64_t group) {
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "sums", items, group);
-    wi_kernel_input(launch, 0);
-    wi_kernel_input(launch, 1);
-    wi_kernel_scratch(launch, 0);
-    return launch;
-}
-
-static weft_status on_cpu(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
-    const int64_t blocks = wi_divide_up(conv->groups, LANES),
-                  row_tiles = wi_divide_up(conv->result[2], plan->values[TILE]);
-    const int64_t tiles = conv->images * conv->result[0] * conv->result[1] * row_tiles;
-    const int64_t wanted = plan->flops / 2 > SMALL ? wi_min64(tiles, SPLITS * units) : 1;
-    const int64_t share = wi_divide_up(tiles, wanted), splits = wi_divide_up(tiles, share);
-    plan->scratch_bytes = (size_t)(splits * blocks * LANES * wi_conv_taps(conv->taps)) * sizeof(float);
-    wi_kernel_launch *const launch = add_sums(plan, splits, 1);
-    wi_kernel_int(launch, tiles);
-    wi_kernel_int(launch, share);
-    wi_kernel_int(launch, row_tiles);
-    wi_conv_weight_add_sizes(launch, conv);
-    add_combine(plan, conv, blocks, 1, splits);
-    return WEFT_OK;
-}
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
@@ -68,8 +34,23 @@ static double cost(const wi_kernel_site *site) {
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
+    const int64_t blocks = wi_divide_up(conv.groups, LANES), taps = wi_conv_taps(conv.taps);
+    const int64_t row_tiles = wi_divide_up(conv.result[2], plan->values[TILE]);
+    const int64_t tiles = conv.images * conv.result[0] * conv.result[1] * row_tiles;
     plan->flops = wi_conv_flops(&conv);
-    return on_cpu(&conv, site->device->units, plan);
+    const int64_t wanted = plan->flops / 2 > SMALL ? wi_min64(tiles, SPLITS * site->device->units) : 1;
+    const int64_t share = wi_divide_up(tiles, wanted), splits = wi_divide_up(tiles, share);
+    plan->scratch_bytes = (size_t)(splits * blocks * LANES * taps) * sizeof(float);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", splits, 1);
+    wi_kernel_inputs(launch, 2);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(tiles, share, row_tiles));
+    wi_conv_weight_add_sizes(launch, &conv);
+    launch = wi_kernel_launch_1d(plan, "combine", blocks, 1);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(splits, conv.groups, taps));
+    return WEFT_OK;
 }
 
 const wi_implementation wi_conv_weight_depthwise_cpu = {.name = "depthwise_cpu_weight",

@@ -1,12 +1,11 @@
-/* The weight's gradient where a group is one channel on gpu-class devices: splits of the positions, each with its sums, which are then
- * added up. See cl_kernels/convolution/conv_weight_depthwise_gpu.cl. */
+/* The weight's gradient of a convolution with one channel per group on class gpu: each split of the positions has its own sums,
+ * which are then added up. See cl_kernels/convolution/conv_weight_depthwise_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_depthwise_gpu.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
-#include "ops/convolution/conv.h"
 
-/* Work-items of a group; channels of an item; have offsets 64 bits? */
+/* GROUP: work-items of a group. LANES: channels of an item. LONG: do offsets have 64 bits? */
 enum { GROUP, LANES, LONG };
 
 static const char *const parameters[] = {
@@ -14,12 +13,13 @@ static const char *const parameters[] = {
 static const wi_variant variants[] = {
     {"f32", {64, 4, 0}}, {"long", {64, 4, 1}}, {"each", {64, 1, 0}}, {"each_long", {64, 1, 1}}, {0}};
 
-/* BLOCK: sums of a channel that an item has in registers, at most; GROUPS: of a compute unit, so many are enough; LEAST, MOST: tiles of an
- * item; with more of them its sums would round more often than those of splits, which are added up at the end. */
+/* BLOCK: the most sums of a channel that an item has in registers. GROUPS: work-groups per unit. LEAST, MOST: the fewest and the
+ * most tiles of an item. Sums over more tiles would have larger rounding errors, since splits are added up separately. */
 enum { BLOCK = 12, GROUPS = 8, LEAST = 4, MOST = 1024 };
 
-/* How the work is divided: the window of an item, places along a row and lines of taps; items of a group along channels; blocks of taps, along a
- * row of them and in all; strips of a block, and blocks of a row of the result; tiles, and those of a split. */
+/* How the work is cut. A tile is `places` positions along a row; an item has `lines` rows of `taps` taps, with their stride and
+ * dilation in pixels. `wide`: items of a group along channels. `across`: groups along channels. `chunks`: blocks of taps along a
+ * row. `strips`, `blocks`: tiles of a block of a row, and blocks. `share`: tiles of a split. */
 typedef struct cut {
     int64_t places, taps, lines, stride, dilation;
     int64_t wide, across, chunks, blocks_of_taps;
@@ -32,7 +32,7 @@ static wi_limits limits(const int *p) {
         .local_bytes = (size_t)(BLOCK * p[GROUP] * p[LANES]) * sizeof(float)};
 }
 
-/* A window whose pixels lie far apart is taken place by place and tap by tap. */
+/* A window whose pixels are far apart is computed position by position and tap by tap. */
 static void cut_taps(cut *c, const wi_conv *conv) {
     const int64_t rows = conv->taps[0] * conv->taps[1];
     *c = (cut){.places = WI_DEPTHWISE_PLACES,
@@ -64,7 +64,7 @@ static cut cut_of(const wi_kernel_site *site, const wi_conv *conv) {
     return c;
 }
 
-/* Are offsets of both images, in bytes, within 32 bits? */
+/* Do offsets of both images, in bytes, fit in 32 bits? */
 static bool is_short(const wi_kernel_site *site, const wi_conv *conv) {
     double image = (double)(conv->images * conv->groups), result = image;
     for (int i = 0; i < 3; i++) {
@@ -86,7 +86,7 @@ static bool accepts(const wi_kernel_site *site) {
            (double)wi_conv_weight_elements(&conv) <= most && (p[LONG] || is_short(site, &conv));
 }
 
-/* Instructions for each multiply-add, of which offsets of 64 bits need more; of single channels twice as many. */
+/* `each`: instructions per multiply-add. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const cut c = cut_of(site, &conv);
@@ -110,14 +110,6 @@ static void add_macros(wi_kernel_plan *plan, const cut *c) {
     wi_kernel_macro_int(plan, "WEFT_DEPTHWISE_WIDE", c->wide);
 }
 
-static void add_combine(wi_kernel_plan *plan, const wi_conv *conv, int64_t splits, int64_t group) {
-    const int64_t weights = wi_conv_weight_elements(conv);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "combine", weights, group);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_result(launch);
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(weights, splits, 1, weights / conv->groups));
-}
-
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
     const cut c = cut_of(site, &conv);
@@ -128,12 +120,11 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_launch *const launch =
         wi_kernel_launch_3d(plan, "sums", c.across * group, c.blocks_of_taps, c.splits);
     launch->local[0] = (size_t)group;
-    wi_kernel_input(launch, 0);
-    wi_kernel_input(launch, 1);
+    wi_kernel_inputs(launch, 2);
     wi_kernel_scratch(launch, 0);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(c.tiles, c.share, c.strips, c.blocks, c.chunks));
     wi_conv_weight_add_sizes(launch, &conv);
-    add_combine(plan, &conv, c.splits, group);
+    wi_conv_weight_combine(plan, &conv, c.splits, group);
     return WEFT_OK;
 }
 

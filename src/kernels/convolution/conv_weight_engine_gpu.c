@@ -1,16 +1,16 @@
-/* The weight's gradient of a convolution by the matrix engines of GPUs: see cl_kernels/convolution/conv_weight_engine_gpu.cl. */
+/* The weight's gradient of a convolution by the matrix engines of GPUs. See cl_kernels/convolution/conv_weight_engine_gpu.cl. */
 #include "kernels/convolution/conv_engines_gpu.h"
 #include "kernels/convolution/conv_weight_cut_gpu.h"
 #include "kernels/cost.h"
 
-/* Beside the tile's: a work-group of COMBINED items adds splits up, and copies images. */
+/* After the parameters of the tile: the work-items of a group that adds up splits or copies images. */
 enum { COMBINED = WI_FRAGMENT_PARAMETERS };
 
 static const char *const parameters[] = {WI_FRAGMENT_NAMES, [COMBINED] = "WEFT_CONV_WEIGHT_COMBINED", NULL};
 
 enum { CHUNK = 8 };
 
-/* A quad of columns of a tile has two numbers: where it is stored, and how much of it. */
+/* Each quad of columns of a tile has two numbers in local memory: where it is stored, and how many columns. */
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_fragments_limits(values, 1);
     tile.local_bytes += (size_t)wi_fragments_width(values) / 4 * 2 * sizeof(int32_t);
@@ -36,7 +36,7 @@ static bool accepts(const wi_kernel_site *site) {
     return wi_conv_quads_fit(&cut.image, false) && wi_conv_quads_fit(&cut.slope, false);
 }
 
-/* Factors of 16 bits are read in the time of half of them. */
+/* Factors of 16 bits have half the bytes. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const int *const p = site->values;
@@ -56,17 +56,13 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
     const int *const p = site->values;
     const wi_conv_weight_cut cut = cut_of(site, &conv);
-    const size_t local[] = {wi_fragments_group(p), 1};
-    plan->flops = wi_conv_flops(&conv);
-    plan->scratch_bytes = (size_t)cut.scratch * sizeof(float);
     wi_kernel_macro_text(plan, "WEFT_ENGINE_FORMAT", wi_format_of(wi_fragments_format(site))->name);
-    wi_conv_weight_stage(plan, &cut, p[COMBINED]);
-    wi_conv_weight_tiles_launch(plan, &conv, &cut, p[WI_FRAGMENT_STEPS], local);
-    wi_conv_weight_combine(plan, &conv, &cut, p[COMBINED]);
+    wi_conv_weight_add_launches(
+        plan, &conv, &cut, p[WI_FRAGMENT_STEPS], (const size_t[]){wi_fragments_group(p), 1, 1}, p[COMBINED]);
     return WEFT_OK;
 }
 
-/* A record for an engine of the list (conv_engines_gpu.h). */
+/* The record of an engine of the list in conv_engines_gpu.h. */
 #define ENGINE(suffix, engine, ...)                                                                          \
     static const char *const suffix##_headers[] = {                                                          \
         "conv_stage_gpu.clh", "conv_weight_walk_gpu.clh", WI_ENGINE_FILES(suffix), NULL};                    \

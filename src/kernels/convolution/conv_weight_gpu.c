@@ -1,20 +1,20 @@
-/* The weight's gradient of a convolution on class gpu: see conv_weight_gpu.cl. */
+/* The weight's gradient of a convolution on class gpu. See cl_kernels/convolution/conv_weight_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight_cut_gpu.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_tile_gpu.h"
 
-/* Beside the tile's: a work-group of COMBINED items adds splits up, and copies images. */
+/* After the parameters of the tile: the work-items of a group that adds up splits or copies images. */
 enum { COMBINED = WI_TILE_PARAMETERS };
 
 static const char *const parameters[] = {WI_TILE_NAMES, [COMBINED] = "WEFT_CONV_WEIGHT_COMBINED", NULL};
 
-/* Each item has one quad of a block of rows, and at most one of columns. */
+/* Each item copies one quad of a block of rows, and at most one of columns. */
 static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64}},
     {"together", {8, 16, 8, 4, 8, 8, 0, 64}}, {"quarter", {16, 8, 4, 8, 8, 0, 0, 64}},
     {"small", {8, 8, 4, 4, 8, 0, 0, 64}}, {0}};
 
-/* By what compilers make of it as fast as `large`. */
+/* The code that compilers make of it is as fast as that of `large`. */
 static const wi_variant tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64}}, {0}};
 
 static const char *const headers[] = {
@@ -45,7 +45,6 @@ static bool accepts(const wi_kernel_site *site) {
     return wi_conv_quads_fit(&cut.image, true) && wi_conv_quads_fit(&cut.slope, true);
 }
 
-/* As in conv_gpu.c. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const int *const p = site->values;
@@ -66,11 +65,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv_weight_cut cut = cut_of(site, &conv);
     size_t local[3];
     wi_tile_group(p, local);
-    plan->flops = wi_conv_flops(&conv);
-    plan->scratch_bytes = (size_t)cut.scratch * sizeof(float);
-    wi_conv_weight_stage(plan, &cut, p[COMBINED]);
-    wi_conv_weight_tiles_launch(plan, &conv, &cut, p[WI_TILE_STEP], local);
-    wi_conv_weight_combine(plan, &conv, &cut, p[COMBINED]);
+    wi_conv_weight_add_launches(plan, &conv, &cut, p[WI_TILE_STEP], local, p[COMBINED]);
     return WEFT_OK;
 }
 

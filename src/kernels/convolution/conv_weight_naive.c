@@ -1,10 +1,11 @@
-/* The portable weight's gradient of a convolution: accepts everything. See conv_weight_naive.cl. */
+/* The portable weight's gradient of a convolution: accepts every site on every device. See
+ * cl_kernels/convolution/conv_weight_naive.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 #include "kernels/index_type.h"
 
-/* An item looks for the window of each position anew. */
+/* An item computes the window of each position again. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     return wi_work_seconds(
@@ -22,8 +23,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_index_type(plan, site, (double)wi_conv_weight_elements(&conv));
     wi_kernel_launch *const launch =
         wi_kernel_launch_1d(plan, "naive", wi_conv_weight_elements(&conv), group);
-    wi_kernel_input(launch, 0);
-    wi_kernel_input(launch, 1);
+    wi_kernel_inputs(launch, 2);
     wi_kernel_result(launch);
     wi_conv_weight_add_sizes(launch, &conv);
     return WEFT_OK;

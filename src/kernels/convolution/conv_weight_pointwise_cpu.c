@@ -1,11 +1,11 @@
-/* The weight's gradient of a pointwise convolution (windows of one element, stride 1) on class cpu: see
- * conv_weight_pointwise_cpu.cl. */
+/* The weight's gradient of a pointwise convolution (windows of one element, stride 1) on class cpu. See
+ * cl_kernels/convolution/conv_weight_pointwise_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 
-/* A tile is TILE channels x VECTORS of filters; a work-item adds splits up for COMBINED channels. */
+/* A tile is TILE channels x VECTORS vectors of filters. A work-item adds up the splits of COMBINED channels. */
 enum { TILE, VECTORS, COMBINED };
 
 static const char *const parameters[] = {[TILE] = "WEFT_POINTWISE_TILE",
@@ -15,10 +15,9 @@ static const char *const parameters[] = {[TILE] = "WEFT_POINTWISE_TILE",
 
 static const wi_variant variants[] = {{"f32", {[TILE] = 6, [VECTORS] = 4, [COMBINED] = 64}}, {0}};
 
-/* BLOCK: most positions of a block that leaves room in a core's own cache for the next one, which is then prefetched; LONG: of one
- * that does not; SPLITS: work-items for
- * each core, so that none waits long for another; FEW: floats of sums up to which there are so many; SMALL:
- * multiply-adds that are not worth waking another core. */
+/* BLOCK: the most positions of a block that leaves room in a core's own cache, into which the next block is then prefetched.
+ * LONG: the most of other blocks. SPLITS: work-items per core, so that none waits long for another. FEW: the most floats of sums
+ * with so many splits. SMALL: multiply-adds for which waking another core is not worth it. */
 enum { LANES = 16, BLOCK = 512, LONG = 1024 };
 enum { SPLITS = 4, FEW = 1 << 16, SMALL = 1 << 18 };
 
@@ -35,7 +34,7 @@ static int64_t sums_of(const wi_conv *conv, const int *p) {
            wi_divide_up(conv->filters, LANES) * LANES;
 }
 
-/* Are there channels for a tile, and are numbers of positions and of sums ints? */
+/* Are there enough channels for a tile, and do the numbers of positions and of sums fit in ints? */
 static bool fits(const wi_conv *conv, const int *p) {
     const double most = INT32_MAX - 4096;
     double positions = (double)conv->images;
@@ -45,7 +44,7 @@ static bool fits(const wi_conv *conv, const int *p) {
                most;
 }
 
-/* How the work is cut: `share` positions of each of `splits`, `block` of them at once; `span` panels. */
+/* How the work is cut: `share` positions in each split, `block` of them at once; `span` panels of a work-item. */
 typedef struct wi_cut {
     int64_t share, splits, block, span, spans;
     bool ahead; /* is the next block prefetched? */
@@ -70,43 +69,13 @@ static wi_cut cut_of(const wi_conv *conv, const int *p, const wi_device_profile 
     return cut;
 }
 
-/* Inputs that are stored in 16 bits are copied. */
+/* Inputs in other formats are converted while they are copied. */
 static bool is_converted(const wi_kernel_site *site, int input) {
     return site->formats[input] != WEFT_F32;
 }
 
-static weft_status pointwise(const wi_kernel_site *site, const wi_conv *conv, wi_kernel_plan *plan) {
-    const int *const p = plan->values;
-    const wi_cut cut = cut_of(conv, p, site->device);
-    const int64_t vectors = wi_divide_up(conv->filters, LANES),
-                  panels = wi_divide_up(conv->filters, panel_of(p));
-    const bool apart = is_converted(site, 1) || conv->groups > 1 || conv->filters != panel_of(p);
-    const int64_t row =
-        panel_of(p) + (is_converted(site, 0) ? wi_divide_up(conv->channels, LANES) * LANES : 0);
-    const int64_t rooms =
-        apart || is_converted(site, 0) ? cut.splits * cut.spans * conv->groups * cut.block * row : 0;
-    wi_kernel_macro_int(plan, "WEFT_POINTWISE_LAST", vectors - (panels - 1) * p[VECTORS]);
-    plan->scratch_bytes = (size_t)(cut.splits * sums_of(conv, p) + rooms) * sizeof(float);
-    wi_kernel_launch *launch = wi_kernel_launch_3d(plan, "sums", cut.splits, cut.spans, conv->groups);
-    wi_kernel_input(launch, 0);
-    wi_kernel_input(launch, 1);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_scratch(launch, cut.splits * sums_of(conv, p));
-    const int64_t numbers[] = {positions_of(conv), cut.share, cut.block, cut.span, apart, cut.ahead,
-        conv->channels, conv->filters, conv->groups};
-    wi_kernel_ints(launch, numbers, sizeof numbers / sizeof *numbers);
-    launch = wi_kernel_launch_3d(
-        plan, "combine", wi_divide_up(conv->channels, p[COMBINED]), vectors, conv->groups);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_result(launch);
-    wi_kernel_int(launch, cut.splits);
-    wi_kernel_int(launch, conv->channels);
-    wi_kernel_int(launch, conv->filters);
-    return WEFT_OK;
-}
-
-/* Converted blocks stay in a core's cache only where channels and filters are few: conv_weight_cpu.cl, which copies smaller
- * ones, is faster with more of them. */
+/* Converted blocks stay in a core's cache only if channels and filters are few. With more, conv_weight_cpu.cl is faster, which
+ * copies smaller blocks. */
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     if (!wi_conv_is_pointwise(&conv) || !fits(&conv, site->values)) return false;
@@ -128,8 +97,30 @@ static double cost(const wi_kernel_site *site) {
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
+    const int *const p = plan->values;
+    const wi_cut cut = cut_of(&conv, p, site->device);
+    const int64_t vectors = wi_divide_up(conv.filters, LANES),
+                  panels = wi_divide_up(conv.filters, panel_of(p));
+    const bool apart = is_converted(site, 1) || conv.groups > 1 || conv.filters != panel_of(p);
+    const int64_t row =
+        panel_of(p) + (is_converted(site, 0) ? wi_divide_up(conv.channels, LANES) * LANES : 0);
+    const int64_t rooms =
+        apart || is_converted(site, 0) ? cut.splits * cut.spans * conv.groups * cut.block * row : 0;
+    wi_kernel_macro_int(plan, "WEFT_POINTWISE_LAST", vectors - (panels - 1) * p[VECTORS]);
+    plan->scratch_bytes = (size_t)(cut.splits * sums_of(&conv, p) + rooms) * sizeof(float);
+    wi_kernel_launch *launch = wi_kernel_launch_3d(plan, "sums", cut.splits, cut.spans, conv.groups);
+    wi_kernel_inputs(launch, 2);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_scratch(launch, cut.splits * sums_of(&conv, p));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(positions_of(&conv), cut.share, cut.block, cut.span, apart,
+                               cut.ahead, conv.channels, conv.filters, conv.groups));
+    launch =
+        wi_kernel_launch_3d(plan, "combine", wi_divide_up(conv.channels, p[COMBINED]), vectors, conv.groups);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(cut.splits, conv.channels, conv.filters));
     plan->flops = wi_conv_flops(&conv);
-    return pointwise(site, &conv, plan);
+    return WEFT_OK;
 }
 
 const wi_implementation wi_conv_weight_pointwise_cpu = {.name = "pointwise_weight",

@@ -1,25 +1,23 @@
-/* The weight's gradient of stride 1 on cpu-class devices by Winograd's products, 3 x 3 taps or rows of 5: see
+/* The weight's gradient of convolutions of stride 1 with 3 x 3 taps or rows of 5 on class cpu, by Winograd's products. See
  * cl_kernels/convolution/conv_weight_winograd_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/convolution/conv_winograd.h"
 #include "kernels/cost.h"
-#include "ops/convolution/conv.h"
 
 enum { ROWS = WI_WINOGRAD_ROWS, STEP = WI_WINOGRAD_STEP };
-
 enum { VECTOR = 16 };
 
-/* How the work is cut: into splits of units (lines of tiles, or images), and spans of panels of filters. */
+/* How the work is cut: into splits of units, which are rows of tiles (3 x 3 taps) or images, and spans of panels of filters. */
 typedef struct wi_cut {
-    bool square;
-    int64_t points, lines, across; /* of a transform; rows of taps; tiles along a line */
+    bool square;                   /* 3 x 3 taps? */
+    int64_t points, lines, across; /* of a transform; rows of taps; tiles along a row */
     int64_t vectors, panels, span, spans;
-    int64_t tiles, tile; /* of channels */
+    int64_t tiles, tile; /* of channels: their number, and channels of a tile */
     int64_t units, splits, share, block;
     int64_t x_positions, y_positions; /* of a unit */
-    int64_t room, sums;               /* elements: of a work-item, of a split */
+    int64_t room, sums;               /* floats of a work-item, and of a split */
 } wi_cut;
 
 static int64_t room_of(const wi_cut *cut) {
@@ -44,14 +42,14 @@ static wi_cut cut_work(const wi_conv *conv, const int *p, const wi_device_profil
     cut.tile = wi_divide_up(conv->channels, cut.tiles);
     cut.sums =
         conv->groups * cut.panels * cut.lines * cut.points * cut.tiles * cut.tile * cut.vectors * VECTOR;
-    /* Spans save sums that no near cache holds, splits save transforms of x. */
+    /* Each split has sums of its own, and each span transforms x again. Spans are cheaper if the sums fit in no near cache. */
     const int64_t wanted = wi_max64(1, device->units / conv->groups);
     cut.spans = cut.sums > 4 * near ? wi_min64(cut.panels, wanted) : 1;
     cut.span = wi_divide_up(cut.panels, cut.spans);
     cut.spans = wi_divide_up(cut.panels, cut.span);
     cut.share = wi_divide_up(cut.units, wi_min64(cut.units, wi_divide_up(wanted, cut.spans)));
     cut.splits = wi_divide_up(cut.units, cut.share);
-    /* Every block reads and writes all sums: the more they are, the larger it is. Beside few its room stays near. */
+    /* Each block reads and writes all sums, so many sums need large blocks. With few sums the room stays in a near cache. */
     cut.block = 1;
     const int64_t most = wi_max64(1, wi_min64(cut.share, wi_max64(near / 2, cut.sums / 2) / room_of(&cut)));
     cut.block = wi_divide_up(cut.share, wi_divide_up(cut.share, most));
@@ -59,7 +57,7 @@ static wi_cut cut_work(const wi_conv *conv, const int *p, const wi_device_profil
     return cut;
 }
 
-/* A tap that meets padding alone has a gradient of zero, which rounding in its tile would hide. */
+/* The gradient of a tap that reads only padding must be exactly zero, which the rounding of other taps of its tile would hide. */
 static bool meets_the_image(const wi_conv *conv, int i) {
     return conv->taps[i] - 1 - conv->before[i] < conv->image[i] && conv->before[i] < conv->result[i];
 }
@@ -75,39 +73,12 @@ static bool is_straight(const wi_conv *conv, const int *p) {
     return fits && images <= limit && (double)conv->channels * (double)conv->filters * 36.0 <= limit;
 }
 
-static weft_status winograd(const wi_conv *conv, const wi_device_profile *device, wi_kernel_plan *plan) {
-    const wi_cut cut = cut_work(conv, plan->values, device);
-    const int64_t items = cut.splits * cut.spans * conv->groups;
-    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut.tile);
-    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut.vectors);
-    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_SQUARE", cut.square);
-    plan->scratch_bytes = (size_t)(cut.splits * cut.sums + items * cut.room) * sizeof(float);
-    wi_kernel_launch *launch = wi_kernel_launch_3d(plan, "sums", cut.splits, cut.spans, conv->groups);
-    wi_kernel_input(launch, 0);
-    wi_kernel_input(launch, 1);
-    wi_kernel_scratch(launch, cut.splits * cut.sums);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_long(launch, cut.room);
-    const int64_t numbers[] = {cut.units, cut.share, cut.block, cut.span, cut.tiles, conv->images,
-        conv->channels, conv->filters, conv->groups, conv->image[1], conv->image[2], conv->result[1],
-        conv->result[2], conv->taps[1], conv->before[1], conv->before[2]};
-    wi_kernel_ints(launch, numbers, sizeof numbers / sizeof *numbers);
-    launch = wi_kernel_launch_3d(plan, "combine", cut.tiles, cut.panels, conv->groups);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_result(launch);
-    wi_kernel_int(launch, cut.splits);
-    wi_kernel_int(launch, conv->channels);
-    wi_kernel_int(launch, conv->filters);
-    wi_kernel_int(launch, cut.lines);
-    return WEFT_OK;
-}
-
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     return is_straight(&conv, site->values);
 }
 
-/* In multiply-adds of the products, as measured (conv_winograd_cpu.c has the like). */
+/* In multiply-adds of the products, from measurements, as in conv_winograd_cpu.c. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const wi_cut cut = cut_work(&conv, site->values, site->device);
@@ -127,15 +98,29 @@ static double cost(const wi_kernel_site *site) {
                                              .build_seconds = 0.5});
 }
 
-/* At least a fifth should be won for its larger errors. */
-static double margin(const wi_kernel_site *site) {
-    return wi_dtype_rounds(site->precision) ? 1.0 : 1.25;
-}
-
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
+    const wi_cut cut = cut_work(&conv, site->values, site->device);
+    const int64_t items = cut.splits * cut.spans * conv.groups;
+    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut.tile);
+    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut.vectors);
+    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_SQUARE", cut.square);
+    plan->scratch_bytes = (size_t)(cut.splits * cut.sums + items * cut.room) * sizeof(float);
+    wi_kernel_launch *launch = wi_kernel_launch_3d(plan, "sums", cut.splits, cut.spans, conv.groups);
+    wi_kernel_inputs(launch, 2);
+    wi_kernel_scratch(launch, cut.splits * cut.sums);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_long(launch, cut.room);
+    wi_kernel_ints(
+        launch, WI_KERNEL_NUMBERS(cut.units, cut.share, cut.block, cut.span, cut.tiles, conv.images,
+                    conv.channels, conv.filters, conv.groups, conv.image[1], conv.image[2], conv.result[1],
+                    conv.result[2], conv.taps[1], conv.before[1], conv.before[2]));
+    launch = wi_kernel_launch_3d(plan, "combine", cut.tiles, cut.panels, conv.groups);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(cut.splits, conv.channels, conv.filters, cut.lines));
     plan->flops = wi_conv_flops(&conv);
-    return winograd(&conv, site->device, plan);
+    return WEFT_OK;
 }
 
 const wi_implementation wi_conv_weight_winograd_cpu = {.name = "winograd_weight",
@@ -147,6 +132,6 @@ const wi_implementation wi_conv_weight_winograd_cpu = {.name = "winograd_weight"
     .variants = wi_conv_winograd_variants,
     .accepts = accepts,
     .cost = cost,
-    .margin = margin,
+    .margin = wi_conv_winograd_margin,
     .prepare = prepare,
     WI_GEMM_FORMATS};

@@ -1,59 +1,48 @@
-/* 3 x 3 convolutions of stride 1 on cpu-class devices by Winograd's F(4 x 4, 3 x 3): the weight transformed,
- * then one launch over strips of tiles. See cl_kernels/convolution/conv_winograd_cpu.cl. */
+/* 3 x 3 convolutions of stride 1 on class cpu by Winograd's F(4 x 4, 3 x 3): the weight is transformed, then one launch computes
+ * strips of tiles. See cl_kernels/convolution/conv_winograd_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
-#include "kernels/convolution/conv_product.h"
 #include "kernels/convolution/conv_winograd.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 
-const char *const wi_conv_winograd_headers[] = {"winograd.clh", "winograd_cpu.clh", NULL};
-
-const char *const wi_conv_winograd_parameters[] = {[WI_WINOGRAD_ROWS] = "WEFT_WINOGRAD_ROWS",
-    [WI_WINOGRAD_COLUMNS] = "WEFT_WINOGRAD_COLUMNS",
-    [WI_WINOGRAD_STEP] = "WEFT_WINOGRAD_STEP",
-    NULL};
-
-const wi_variant wi_conv_winograd_variants[] = {
-    {"f32", {[WI_WINOGRAD_ROWS] = 13, [WI_WINOGRAD_COLUMNS] = 32, [WI_WINOGRAD_STEP] = 4}}, {0}};
-
 enum { ROWS = WI_WINOGRAD_ROWS, COLUMNS = WI_WINOGRAD_COLUMNS, STEP = WI_WINOGRAD_STEP };
 
-/* Floats of transformed weights of which no near cache has more. */
+/* More floats of transformed weights do not fit in a near cache. */
 static int64_t large_floats(const wi_kernel_site *site) {
     return 4 * wi_device_near_floats(site->device);
 }
 
-/* Most floats of a room: beside what else a near cache holds, or beside large weights. */
+/* The most floats of a room: a part of a near cache or, beside large weights, several times as much. */
 static int64_t most_of_room(const wi_kernel_site *site, bool large) {
     const int64_t near = wi_device_near_floats(site->device);
     return large ? 10 * near : near * 5 / 16;
 }
 
-/* Of a tile: its side is STEP results and three taps. */
+/* The points of a tile, whose side has STEP results, of three taps each. */
 static int64_t points_of(const int *p) {
     return (int64_t)(p[STEP] + 2) * (p[STEP] + 2);
 }
 
-/* How the work is cut. A work-item has a room in memory for the pixels and products of a block of tiles. */
+/* How the work is cut. A work-item has a room in scratch memory for the pixels and products of a block of tiles. */
 typedef struct wi_winograd {
     int64_t panels, tiles, strips, strip, spans, span;
-    int64_t block, together; /* tiles, panels at once */
-    bool panels_near;        /* all of them stay in a near cache */
-    int64_t weights, room;   /* elements */
+    int64_t block, together; /* tiles and panels that are computed at once */
+    bool panels_near;        /* do all panels stay in a near cache? */
+    int64_t weights, room;   /* floats */
 } wi_winograd;
 
 static int64_t tiles_of(const wi_conv_geometry *w, const int *p) {
     return w->images * wi_divide_up(w->made[1], p[STEP]) * wi_divide_up(w->made[2], p[STEP]);
 }
 
-/* Channels of a tile's pixels, a vector for each sixteen. */
+/* Channels of a tile's pixels, rounded up to vectors of 16. */
 static int64_t width_of(const wi_conv_geometry *w) {
     return wi_divide_up(w->channels, 16) * 16;
 }
 
-/* Transformed weights of a few megabytes are read from a near cache again and again, and the room fits the
- * nearest; larger ones come from afar, and are worth a room that does not. */
+/* Small weights are read from a near cache again and again, and the room fits in the nearest cache. Large weights come from
+ * memory, and it is worth having a room that does not fit. */
 static wi_winograd winograd_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     const int *const p = site->values;
     wi_winograd cut = {.panels = wi_divide_up(w->filters, p[COLUMNS]), .tiles = tiles_of(w, p)};
@@ -77,19 +66,17 @@ static wi_winograd winograd_of(const wi_kernel_site *site, const wi_conv_geometr
 }
 
 static bool accepts(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv_geometry *const w = shape->convolution;
+    const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
     const double limit = INT32_MAX - 4096;
     bool fits = wi_conv_is_square_of_three(w);
-    /* A window that sees nothing of the image gives zero, which rounding in its tile would hide. */
     for (int i = 1; i < 3; i++) fits = fits && wi_conv_meets_image(w, i);
     return fits && (double)tiles_of(w, p) * p[STEP] * p[STEP] <= limit &&
            (double)w->channels * (double)w->channels <= limit &&
            (double)w->filters * (double)w->groups <= limit;
 }
 
-/* In multiply-adds of the products, as measured: transforming costs by what lies between the steps. */
+/* In multiply-adds of the products, from measurements: the cost of transforms is proportional to the pixels and products. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const wi_winograd cut = winograd_of(site, w);
@@ -112,11 +99,10 @@ static double cost(const wi_kernel_site *site) {
                                              .build_seconds = 0.5});
 }
 
-/* At least a fifth should be won, as errors are larger than those of a direct convolution; a third of small ones, of
- * which there are many in networks of few channels and many layers, where errors grow. */
+/* Small convolutions must save a third of the time: networks with few channels have many layers, in which errors grow. */
 static double margin(const wi_kernel_site *site) {
-    if (wi_dtype_rounds(site->precision)) return 1.0;
-    return winograd_of(site, site->product->convolution).weights > large_floats(site) ? 1.25 : 1.5;
+    const bool large = winograd_of(site, site->product->convolution).weights > large_floats(site);
+    return large || wi_dtype_rounds(site->precision) ? wi_conv_winograd_margin(site) : 1.5;
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {

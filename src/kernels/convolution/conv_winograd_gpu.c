@@ -1,20 +1,21 @@
-/* 3 x 3 convolutions of stride 1 on gpu-class devices by Winograd's F(4 x 4, 3 x 3) or F(2 x 2, 3 x 3): the weight
- * transformed, then pixels, products and results, a block of tiles after the other. See
- * cl_kernels/convolution/conv_winograd_gpu.cl. */
+/* 3 x 3 convolutions of stride 1 on class gpu by Winograd's F(4 x 4, 3 x 3) or F(2 x 2, 3 x 3): the weight is transformed, then
+ * pixels, products and results are computed, one block of tiles after the other. See cl_kernels/convolution/conv_winograd_gpu.cl. */
 #include "base/integers.h"
-#include "kernels/convolution/conv_product.h"
+#include "kernels/convolution/conv_winograd.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 #include "kernels/product/gemm_tile_gpu.h"
 #include <stdlib.h>
 
-/* Beside the tile's: work-items of a group that transforms; results along an axis of a tile of the image. */
+/* After the parameters of the product's tile: the work-items of a group that transforms; the results of a tile of the image along
+ * an axis. */
 enum { ITEMS = WI_TILE_PARAMETERS, STEP };
 
 static const char *const parameters[] = {
     WI_TILE_NAMES, [ITEMS] = "WEFT_WINOGRAD_ITEMS", [STEP] = "WEFT_WINOGRAD_STEP", NULL};
 
-/* Tiles of 2 x 2 results round as little as a direct convolution, and waste less of images of 1, 2, 5, 6, 9 or 10 pixels. */
+/* Tiles of 2 x 2 results have the rounding errors of a direct convolution, and waste less in images of 1, 2, 5, 6, 9 or 10
+ * pixels. */
 static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 4}},
     {"tall", {16, 16, 8, 4, 8, 0, 0, 64, 4}}, {"together", {8, 16, 8, 4, 8, 8, 0, 64, 4}},
     {"medium", {16, 16, 4, 4, 16, 0, 0, 64, 4}}, {"small", {8, 8, 4, 4, 8, 0, 0, 64, 4}},
@@ -23,32 +24,30 @@ static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 4}},
 
 static const char *const headers[] = {"gemm_tile_gpu.clh", "sums_gpu.clh", "winograd.clh", NULL};
 
-/* LEAST: channels read and made, of which fewer are a quad or two that the transforms multiply by nine quarters and that no
- * product of this size pays for. MOST: floats between the transforms; each block takes three launches. LARGE: floats of
- * transformed weights, as in conv_winograd_cpu.c. */
+/* LEAST: with fewer channels in the image or the result, the transforms cost more than the products save. MOST: floats of pixels
+ * and products in a block, which takes three launches. LARGE: floats of transformed weights, as in conv_winograd_cpu.c. */
 enum { LEAST = 8, MOST = 1 << 24, LARGE = 1 << 20 };
 
-/* How the work is cut. A block of tiles of the image is as many rows of the product as keep the device busy. */
+/* How the work is cut: a block of tiles of the image has as many rows of the product as keep the device busy. */
 typedef struct cutting {
-    int64_t points, depth, width; /* channels read and made, with zeros */
+    int64_t points, depth, width; /* depth, width: channels of the image and of the result, rounded up */
     int64_t tiles1, tiles2, tiles, block, blocks;
-    int64_t weights, pixels, sums; /* floats: of a block */
-    double groups;                 /* of the product, in all blocks */
+    int64_t weights, pixels, sums; /* floats; pixels and sums of a block */
+    double groups;                 /* work-groups of the products of all blocks */
 } cutting;
 
-/* Points along an axis of a tile of the image. */
+/* Points of a tile of the image along an axis. */
 static int side_of(const int *values) {
     return values[STEP] + 2;
 }
 
-/* Work-items that transform the products of a quad of columns, and quads of a group of them. */
-enum { SHARERS = 2 };
+enum { SHARERS = 2 }; /* work-items that together transform the products of a quad of columns */
 
 static int64_t quads_of_group(const int *values) {
     return values[ITEMS] / SHARERS;
 }
 
-/* Of the products' groups, and of those that transform. */
+/* The limits hold for the groups that multiply and for those that transform. */
 static wi_limits limits(const int *values) {
     const int64_t room = quads_of_group(values) * values[STEP] * side_of(values) * 4 * (int64_t)sizeof(float);
     wi_limits limits = wi_tile_limits(values);
@@ -89,7 +88,7 @@ static cutting cutting_of(const wi_kernel_site *site) {
     return cut;
 }
 
-/* Numbers of elements, and what a pixel is away from the first one of its image, are ints. */
+/* Are the numbers of elements, and the offsets within an image, ints? */
 static bool fits_int(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const double most = INT32_MAX - 4096, step = site->values[STEP];
@@ -112,7 +111,7 @@ static bool accepts(const wi_kernel_site *site) {
            fits_int(site);
 }
 
-/* Products of one block after the other; then what the transforms read and write, at the speed of memory. */
+/* The products of all blocks, one after the other, and the memory traffic of the transforms. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
@@ -139,7 +138,7 @@ static double cost(const wi_kernel_site *site) {
     return blocks * wi_work_seconds(site->device, &products) + wi_work_seconds(site->device, &transforms);
 }
 
-/* As in class cpu; tiles of 2 x 2 results round no more than a direct convolution does. */
+/* As in conv_winograd_cpu.c; tiles of 2 x 2 results have the rounding errors of a direct convolution. */
 static double margin(const wi_kernel_site *site) {
     if (wi_dtype_rounds(site->precision) || site->values[STEP] == 2) return 1.0;
     return cutting_of(site).weights > LARGE ? 1.25 : 1.5;
@@ -176,12 +175,12 @@ static void add_pixels(wi_kernel_plan *plan, const wi_conv_geometry *w, const cu
 
 static void add_products(wi_kernel_plan *plan, const wi_conv_geometry *w, const cutting *cut) {
     const int *const p = plan->values;
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "products", 1, 1);
-    launch->dimensions = 3;
-    wi_tile_group(p, launch->local);
-    launch->global[0] = (size_t)wi_divide_up(cut->width, wi_tile_width(p)) * launch->local[0];
-    launch->global[1] = (size_t)wi_divide_up(cut->block, wi_tile_height(p)) * launch->local[1];
-    launch->global[2] = (size_t)(w->groups * cut->points);
+    size_t local[3];
+    wi_tile_group(p, local);
+    wi_kernel_launch *const launch = wi_kernel_launch_groups(plan, "products",
+        (const int64_t[]){wi_divide_up(cut->width, wi_tile_width(p)),
+            wi_divide_up(cut->block, wi_tile_height(p)), w->groups * cut->points},
+        local);
     wi_kernel_scratch(launch, cut->weights);
     wi_kernel_scratch(launch, 0);
     wi_kernel_scratch(launch, cut->weights + cut->pixels);
@@ -189,7 +188,8 @@ static void add_products(wi_kernel_plan *plan, const wi_conv_geometry *w, const 
     wi_kernel_iteration(launch);
 }
 
-/* Tiles of a quad of columns: with sums as few as give all units items, and no more than are added up without compensation. */
+/* Tiles whose results an item stores: with column sums, few enough that all units have items, and no more results than
+ * MOST_ADDED, whose sum needs no compensation. */
 static int64_t share_of(const wi_kernel_site *site, const cutting *cut) {
     enum { MOST_ADDED = 64, ITEMS_A_UNIT = 512 };
     const int64_t results = (int64_t)site->values[STEP] * site->values[STEP];

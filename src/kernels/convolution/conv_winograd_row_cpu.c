@@ -1,27 +1,24 @@
-/* Convolutions of stride 1 with rows of 5 taps on cpu-class devices by Winograd's F(4, 5) along a line: the
- * weight transformed, then one launch over images. See cl_kernels/convolution/conv_winograd_row_cpu.cl. */
+/* Convolutions of stride 1 with rows of 5 taps on class cpu by Winograd's F(4, 5) along a row: the weight is transformed, then
+ * one launch computes images. See cl_kernels/convolution/conv_winograd_row_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
-#include "kernels/convolution/conv_product.h"
 #include "kernels/convolution/conv_winograd.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 
 enum { ROWS = WI_WINOGRAD_ROWS, COLUMNS = WI_WINOGRAD_COLUMNS, STEP = WI_WINOGRAD_STEP };
 
-/* Of a row. */
-enum { TAPS = 5 };
+enum { TAPS = 5 }; /* of a row */
 
 static int64_t points_of(const int *p) {
     return p[STEP] + TAPS - 1;
 }
 
-/* How the work is cut. A work-item has a room in memory for the pixels and products of some lines of some
- * images. */
+/* How the work is cut. A work-item has a room in scratch memory for the pixels and products of some rows of some images. */
 typedef struct wi_rows {
     int64_t panels, across, shares, share, spans, span;
-    int64_t block, band, together; /* images, lines, panels at once */
-    int64_t weights, room;         /* elements */
+    int64_t block, band, together; /* images, rows and panels that are computed at once */
+    int64_t weights, room;         /* floats */
 } wi_rows;
 
 static int64_t pitch_of(const wi_conv_geometry *w) {
@@ -51,7 +48,7 @@ static wi_rows rows_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     cut.span = wi_divide_up(cut.panels, wi_min64(cut.panels, units / cut.shares));
     cut.spans = wi_divide_up(cut.panels, cut.span);
     cut.together = wi_min64(cut.span, large ? 8 : 2);
-    /* Whole images, some of them, or a band of one, in a room that stays near; beside weights that do not, in a larger one. */
+    /* Several whole images, or a band of one, in a room that stays in a near cache; beside large weights in a larger room. */
     const int64_t most = large ? 10 * near : near * 25 / 32;
     cut.band = w->made[1];
     while (cut.band > TAPS && room_of(w, p, &cut, 1, cut.band) > most) cut.band = wi_divide_up(cut.band, 2);
@@ -61,14 +58,11 @@ static wi_rows rows_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
 }
 
 static bool accepts(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv_geometry *const w = shape->convolution;
+    const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
     const double limit = INT32_MAX - 4096;
-    bool fits =
-        w->taps[0] == 1 && w->taps[2] == TAPS && w->read[0] == 1 && w->made[0] == 1 && w->before[0] == 0;
+    bool fits = wi_conv_is_flat(w) && w->taps[2] == TAPS;
     for (int i = 0; i < 3; i++) fits = fits && w->stride[i] == 1 && w->dilation[i] == 1;
-    /* A window that sees nothing of the image gives zero, which rounding in its tile would hide. */
     for (int i = 1; i < 3; i++) fits = fits && wi_conv_meets_image(w, i);
     const double positions =
         (double)w->images * (double)(w->made[1] + w->taps[1]) * (double)(w->made[2] + TAPS);
@@ -78,7 +72,7 @@ static bool accepts(const wi_kernel_site *site) {
            (double)w->filters * (double)w->groups <= limit;
 }
 
-/* In multiply-adds of the products, as measured; see conv_winograd_cpu.c. */
+/* In multiply-adds of the products, from measurements, as in conv_winograd_cpu.c. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const wi_rows cut = rows_of(site, w);
@@ -97,11 +91,6 @@ static double cost(const wi_kernel_site *site) {
                                              .groups = (double)(cut.shares * cut.spans * w->groups),
                                              .launches = fixed ? 1 : 2,
                                              .build_seconds = 0.5});
-}
-
-/* At least a fifth should be won for its larger errors. */
-static double margin(const wi_kernel_site *site) {
-    return wi_dtype_rounds(site->precision) ? 1.0 : 1.25;
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -127,6 +116,6 @@ const wi_implementation wi_conv_winograd_row_cpu = {.name = "winograd_row",
     .variants = wi_conv_winograd_variants,
     .accepts = accepts,
     .cost = cost,
-    .margin = margin,
+    .margin = wi_conv_winograd_margin,
     .prepare = prepare,
     WI_GEMM_FORMATS};

@@ -1,11 +1,11 @@
-/* Rows replaced by index: index_copy.cl. */
+/* Rows that are replaced by index. See cl_kernels/index/index_copy.cl. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 #include "kernels/index_type.h"
 #include "kernels/work_split.h"
 #include <math.h>
 
-/* WIDTH: columns of an item that walks. ITEMS: so many keep a device busy whose items do not. */
+/* WIDTH: columns of an item that walks. ITEMS: so many items keep other devices busy. */
 enum { WIDTH = 256, ITEMS = 16384 };
 
 static void add_base(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_around *y) {
@@ -27,7 +27,7 @@ static void add_arguments(wi_kernel_launch *launch) {
     wi_kernel_faults(launch);
 }
 
-/* No index stands twice. */
+/* For an index without equal numbers. */
 static void add_each(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t count, const wi_around *y) {
     const wi_device_profile *const device = site->device;
     const int64_t an_item = wi_divide_up(count, wi_work_items(device, count * y->inner));
@@ -58,10 +58,10 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_around source = wi_around_axis(site, &site->inputs[2]);
     wi_kernel_index_type(plan, site, fmax(wi_around_count(&source), wi_around_count(&y)));
     wi_kernel_macro_bits(plan, "WEFT_ELEMENT", site->node->dtype);
-    wi_kernel_macro_int(plan, "WEFT_SKIPS", wi_index_skips(site));
+    wi_index_skips_macro(plan, site);
     wi_kernel_macro_int(plan, "WEFT_WHOLE_ROWS", site->device->item_walks);
     add_base(site, plan, &y);
-    if (wi_index_skips(site))
+    if (site->node->attributes->index.skips)
         add_each(site, plan, source.along, &y);
     else
         add_rows(site, plan, source.along, &y);

@@ -1,13 +1,14 @@
-/* Elements added up by index along any axis, without lists or an order: scatter.cl. */
+/* Elements that are added up by index along any axis, in an order that does not depend on the launch. See
+ * cl_kernels/index/scatter.cl. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 #include "kernels/index_type.h"
 #include <math.h>
 
-/* WIDTH: columns of an item that walks. ITEMS: so many of one column keep a device busy. */
+/* WIDTH: columns of an item that walks. ITEMS: so many items of one column keep other devices busy. */
 enum { WIDTH = 256, ITEMS = 16384 };
 
-/* What a place begins with, and what it becomes with an element more. */
+/* Sums begin with 0; largest and smallest elements begin with the smallest and the largest number. */
 static void add_macros(wi_kernel_plan *plan, const wi_op *op, weft_dtype dtype) {
     const int extreme = op == &wi_op_scatter_max ? 1 : op == &wi_op_scatter_min ? -1 : 0;
     const char *const ends[][3] = {{"INFINITY", "0", "-INFINITY"}, {"INT_MAX", "0", "INT_MIN"}};
@@ -15,8 +16,8 @@ static void add_macros(wi_kernel_plan *plan, const wi_op *op, weft_dtype dtype) 
     wi_kernel_macro_text(plan, "WEFT_START", ends[dtype == WEFT_I32][extreme + 1]);
 }
 
-/* An item walks through the whole index, so there are only as many ranges of rows as keep the device busy. */
-static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool each) {
+/* An item reads the whole index, so there are only as many ranges of rows as keep the device busy. */
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_device_profile *const device = site->device;
     const wi_around source = wi_around_axis(site, &site->inputs[0]), y = wi_around_axis(site, &site->result);
     const int64_t width = device->item_walks ? wi_min64(y.inner, WIDTH) : 1,
@@ -29,11 +30,10 @@ static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool
     wi_kernel_index_type(plan, site, fmax(plan->flops, wi_around_count(&y)));
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", wi_format_of(site->node->dtype)->scalar);
     add_macros(plan, site->node->op, site->node->dtype);
-    wi_kernel_macro_int(plan, "WEFT_EACH", each);
-    wi_kernel_macro_int(plan, "WEFT_SKIPS", wi_index_skips(site));
+    wi_kernel_macro_int(plan, "WEFT_EACH", site->node->op != &wi_op_index_sum);
+    wi_index_skips_macro(plan, site);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "sum", items, device->group);
-    wi_kernel_input(launch, 0);
-    wi_kernel_input(launch, 1);
+    wi_kernel_inputs(launch, 2);
     wi_kernel_result(launch);
     wi_kernel_faults(launch);
     wi_kernel_indices(plan, launch,
@@ -42,18 +42,10 @@ static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool
     return WEFT_OK;
 }
 
-static weft_status prepare_each(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return add_up(site, plan, true);
-}
-
-static weft_status prepare_rows(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return add_up(site, plan, false);
-}
-
 const wi_implementation wi_scatter_sum = {.name = "scatter_sum",
     .ops = {&wi_op_scatter_sum, &wi_op_scatter_max, &wi_op_scatter_min},
     .file = "scatter.cl",
-    .prepare = prepare_each};
+    .prepare = prepare};
 
 const wi_implementation wi_index_scatter = {
-    .name = "index_scatter", .ops = {&wi_op_index_sum}, .file = "scatter.cl", .prepare = prepare_rows};
+    .name = "index_scatter", .ops = {&wi_op_index_sum}, .file = "scatter.cl", .prepare = prepare};

@@ -1,6 +1,7 @@
-/* The segments of equal numbers of an index: segment_lists.cl. One item, or one group, does it all. */
+/* The segments of equal numbers of an index. One item, or one work-group, computes everything. See
+ * cl_kernels/index/segment_lists.cl. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 
 static void add_arguments(const wi_kernel_site *site, wi_kernel_launch *launch) {
     wi_kernel_faults(launch);
@@ -8,11 +9,11 @@ static void add_arguments(const wi_kernel_site *site, wi_kernel_launch *launch) 
     wi_kernel_long(launch, site->node->attributes->index.size);
 }
 
-/* ---- items that walk ---- */
+/* ---- class cpu ---- */
 
-enum { DIGIT = 11 }; /* most bits of a digit */
+enum { DIGIT = 11 }; /* the most bits of a digit */
 
-/* Numbers up to the table's size, as -1 counts as 0. */
+/* The numbers to sort go up to the table's size, as -1 is counted as 0. */
 static weft_status prepare_cpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
     int64_t bits = 1;
     while (site->node->attributes->index.size >> bits) bits++;
@@ -34,24 +35,19 @@ const wi_implementation wi_segment_lists_cpu = {.name = "segment_lists_cpu",
     .file = "segment_lists.cl",
     .prepare = prepare_cpu};
 
-/* ---- neighbouring items ---- */
+/* ---- class gpu ---- */
 
-/* ITEMS: of the group, which share the order. */
-enum { INDEX, ORDER, SORTED, ITEMS = 256 };
-
-/* A node of the index alone becomes one that has the index's order, too, which is an ordinary node. */
-static weft_tensor *rewrite(const wi_kernel_site *site) {
-    const weft_tensor *const node = site->node;
-    if (node->input_count == SORTED) return (weft_tensor *)node;
-    weft_tensor *const index = node->inputs[INDEX];
-    weft_tensor *const inputs[SORTED] = {index, weft_argsort(index, 0, false)};
-    return inputs[ORDER]
-               ? wi_node(node->graph, node->op, inputs, SORTED, node->dtype, &node->shape, node->attributes)
-               : NULL;
-}
+enum { INDEX, ORDER, SORTED };
+enum { ITEMS = 256 }; /* of the work-group */
 
 static bool accepts(const wi_kernel_site *site) {
     return site->node->input_count == SORTED;
+}
+
+/* A node of the index alone gets the order of the index as a second input. */
+static weft_tensor *rewrite(const wi_kernel_site *site) {
+    if (accepts(site)) return (weft_tensor *)site->node;
+    return wi_index_with_order(site->node, INDEX);
 }
 
 static weft_status prepare_gpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -59,8 +55,7 @@ static weft_status prepare_gpu(const wi_kernel_site *site, wi_kernel_plan *plan)
     while (items > (int64_t)site->device->max_group) items /= 2;
     wi_kernel_macro_int(plan, "WEFT_SEGMENT_ITEMS", items);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "lists", items, items);
-    wi_kernel_input(launch, INDEX);
-    wi_kernel_input(launch, ORDER);
+    wi_kernel_inputs(launch, SORTED);
     wi_kernel_result(launch);
     add_arguments(site, launch);
     return WEFT_OK;

@@ -1,6 +1,6 @@
-/* Rows added up by segments, with an epilogue: segment_sum.cl. */
+/* Rows that are added up by segments, with an epilogue. See cl_kernels/index/segment_sum.cl. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 #include "kernels/work_split.h"
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -12,7 +12,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     if (!device->item_walks) items = (int64_t)launch->global[0];
     plan->flops = (double)(count * width);
     launch->has_epilogue = true;
-    wi_kernel_input(launch, 1); /* the source comes with the epilogue */
+    wi_kernel_input(launch, 1); /* the source is a parameter of the epilogue */
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(count, width, items));
     return WEFT_OK;
 }

@@ -1,7 +1,7 @@
-/* Rows added up by a sorted index: segments_gpu.cl. A node whose index is not sorted is rewritten into one that
- * has the index's order as its third input, an ordinary node: equal indices share it. */
+/* Rows that are added up by a sorted index. A node whose index is not sorted is replaced by one with the order of the index as
+ * its third input. See cl_kernels/index/segments_gpu.cl. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 
 enum { SOURCE, INDEX, ORDER, SORTED };
 
@@ -9,8 +9,8 @@ static bool accepts(const wi_kernel_site *site) {
     return site->node->attributes->index.axis == 0 && site->node->input_count == SORTED;
 }
 
-/* Without an order each work-item reads the whole index, one element after the other. With one, there are two
- * launches more: one or more that sort, and `starts`. Rows are read and written either way. */
+/* Without an order, each work-item reads the whole index, one element after the other. With an order there are at least two more
+ * launches, which sort and find where segments begin. */
 static bool is_worth_sorting(const wi_kernel_site *site) {
     const wi_device_profile *const device = site->device;
     const double walk = (double)site->inputs[INDEX].dims[0].general * device->read_seconds;
@@ -19,13 +19,9 @@ static bool is_worth_sorting(const wi_kernel_site *site) {
 
 static weft_tensor *rewrite(const wi_kernel_site *site) {
     const weft_tensor *const node = site->node;
-    weft_tensor *inputs[SORTED] = {node->inputs[SOURCE], node->inputs[INDEX]};
     if (node->input_count == SORTED || node->attributes->index.axis != 0 || !is_worth_sorting(site))
         return (weft_tensor *)node;
-    inputs[ORDER] = weft_argsort(inputs[INDEX], 0, false);
-    return inputs[ORDER]
-               ? wi_node(node->graph, node->op, inputs, SORTED, node->dtype, &node->shape, node->attributes)
-               : NULL;
+    return wi_index_with_order(node, INDEX);
 }
 
 static void add_starts(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t count, int64_t size) {
@@ -44,7 +40,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     plan->flops = (double)(source.along * source.inner);
     plan->scratch_bytes = (size_t)(y.along + 1) * sizeof(cl_int);
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", wi_format_of(site->node->dtype)->scalar);
-    wi_kernel_macro_int(plan, "WEFT_SKIPS", wi_index_skips(site));
+    wi_index_skips_macro(plan, site);
     add_starts(site, plan, source.along, y.along);
     wi_kernel_launch *const launch = wi_launch_rows(site, plan, "segments", y.along, y.inner);
     wi_kernel_input(launch, SOURCE);

@@ -1,11 +1,10 @@
-/* The rows that a mask chooses: select_rows.cl. One group does it all. */
+/* The rows that a mask selects. One item, or one work-group, computes everything. See cl_kernels/index/select_rows.cl. */
 #include "base/integers.h"
-#include "kernels/index/index_kernels.h"
+#include "kernels/index/index_launches.h"
 
-/* Work-items of the group, where neighbouring ones share the mask. */
-enum { ITEMS = 256 };
+enum { ITEMS = 256 }; /* of the work-group */
 
-static weft_status select_rows_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     int64_t items = site->device->item_walks ? 1 : ITEMS;
     while (items > (int64_t)site->device->max_group) items /= 2;
     wi_kernel_macro_int(plan, "WEFT_SELECT_ITEMS", items);
@@ -18,7 +17,5 @@ static weft_status select_rows_kernel(const wi_kernel_site *site, wi_kernel_plan
     return WEFT_OK;
 }
 
-const wi_implementation wi_select_rows_kernel = {.name = "select_rows",
-    .file = "select_rows.cl",
-    .ops = {&wi_op_select_rows},
-    .prepare = select_rows_kernel};
+const wi_implementation wi_select_rows_kernel = {
+    .name = "select_rows", .file = "select_rows.cl", .ops = {&wi_op_select_rows}, .prepare = prepare};

@@ -1,10 +1,11 @@
-/* The launches of connectionist temporal classification: ctc.cl. */
+/* Connectionist temporal classification. See cl_kernels/loss/ctc.cl. */
 #include "base/integers.h"
 #include "kernels/index_type.h"
 #include "ops/loss/ctc.h"
 #include <math.h>
 
-/* HEAD: elements of a table before its rows. LEAD: elements of a row of states before its first. LOCAL_WIDTH: states of a row that may be in local memory. */
+/* HEAD: elements of a table before its rows. LEAD: elements of a row of states before the first state. LOCAL_WIDTH: the most
+ * states of a row in local memory. */
 enum { HEAD, LEAD, LOCAL_WIDTH };
 
 static const char *const parameters[] = {
@@ -14,7 +15,7 @@ static const wi_variant variants[] = {{"f32", {[HEAD] = WI_CTC_HEAD, [LEAD] = 2,
 
 /* ---- the losses ---- */
 
-/* Of a group that walks through an example: its two rows, if they fit. */
+/* Are the two rows of a work-group that walks through an example in local memory? */
 static bool has_local_rows(const wi_kernel_site *site, int64_t width) {
     const int *const p = site->values;
     const size_t rows = 2 * (size_t)(p[LEAD] + p[LOCAL_WIDTH]), shared = 2 * (size_t)site->device->group;
@@ -22,7 +23,7 @@ static bool has_local_rows(const wi_kernel_site *site, int64_t width) {
            site->device->local_bytes >= (rows + shared) * sizeof(float);
 }
 
-/* For walk and spread alike, so that both are one inclusion of the file: tables and gradients are counted. */
+/* Tables and gradients are counted in both kernels, so that both use the same copy of the file in a program. */
 static void choose_index(
     const wi_kernel_site *site, wi_kernel_plan *plan, const wi_extent *log_probs, int64_t labels) {
     const double steps = (double)log_probs->dims[0].actual, batch = (double)log_probs->dims[1].actual;
@@ -30,8 +31,9 @@ static void choose_index(
     wi_kernel_index_type(plan, site, fmax(table, steps * batch * (double)log_probs->dims[2].actual));
 }
 
-/* Scratch: each group's codes, then each group's two rows. */
-static weft_status walk(const wi_kernel_site *site, wi_kernel_plan *plan, bool table) {
+/* Scratch memory has the codes of all groups, then the two rows of each group. */
+static weft_status prepare_loss(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const bool table = site->node->op == &wi_op_ctc_table;
     const wi_extent *x = &site->inputs[WI_CTC_LOG_PROBS];
     const int64_t batch = x->dims[1].actual, labels = site->inputs[WI_CTC_TARGETS].dims[1].actual;
     const int64_t width = wi_ctc_row_width(labels), groups = table ? 2 * batch : batch;
@@ -42,31 +44,19 @@ static weft_status walk(const wi_kernel_site *site, wi_kernel_plan *plan, bool t
     wi_kernel_macro_int(plan, "WEFT_LOCAL_ROWS", has_local_rows(site, width));
     const int64_t group = site->device->group;
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "walk", groups * group, group);
-    for (int i = 0; i < WI_CTC_INPUTS; i++) wi_kernel_input(launch, i);
+    wi_kernel_inputs(launch, WI_CTC_INPUTS);
     wi_kernel_result(launch);
     wi_kernel_scratch(launch, 0);
     wi_kernel_scratch(launch, groups * width);
     wi_kernel_faults(launch);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(x->dims[0].actual, x->dims[2].actual, labels, width));
     for (int i = 0; i < 3; i++) wi_kernel_long(launch, site->layouts[WI_CTC_LOG_PROBS].strides[i].actual);
-    wi_kernel_int(launch, site->node->attributes->ctc.blank);
-    wi_kernel_int(launch, site->node->attributes->ctc.zero_infinity);
+    wi_kernel_ints(launch,
+        WI_KERNEL_NUMBERS(site->node->attributes->ctc.blank, site->node->attributes->ctc.zero_infinity));
     return WEFT_OK;
 }
 
-static weft_status table_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return walk(site, plan, true);
-}
-static weft_status alone_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return walk(site, plan, false);
-}
-
 /* ---- the gradient ---- */
-
-static int64_t rows_an_item(const wi_kernel_site *site, int64_t rows) {
-    const wi_device_profile *const device = site->device;
-    return device->item_walks ? wi_divide_up(rows, device->units * device->items_a_unit) : 1;
-}
 
 static void add_chain(
     const wi_kernel_site *site, wi_kernel_plan *plan, int64_t items, int64_t labels, int64_t size) {
@@ -80,22 +70,23 @@ static void add_chain(
     wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(size));
 }
 
-static weft_status spread_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_extent *y = &site->result;
     const int64_t steps = y->dims[0].actual, batch = y->dims[1].actual, rows = steps * batch;
     const int64_t labels = site->inputs[WI_CTC_SPREAD_TARGETS].dims[1].actual;
-    const int64_t an_item = rows_an_item(site, rows), items = wi_divide_up(rows, an_item);
+    const int64_t walkers = site->device->units * site->device->items_a_unit;
+    const int64_t an_item = site->device->item_walks ? wi_divide_up(rows, walkers) : 1,
+                  items = wi_divide_up(rows, an_item);
     plan->flops = 8.0 * (double)rows * (double)(2 * labels + 1);
     plan->scratch_bytes = (size_t)(batch * labels) * sizeof(int32_t);
     choose_index(site, plan, y, labels);
     wi_kernel_macro_int(plan, "WEFT_TABLE", 1);
-    /* as the walk has it, so that both are one inclusion of the file */
     wi_kernel_macro_int(plan, "WEFT_LOCAL_ROWS", has_local_rows(site, wi_ctc_row_width(labels)));
     if (!site->device->item_walks)
         add_chain(site, plan, batch * labels, labels, wi_ctc_table_size(steps, labels));
     const int64_t group = site->device->group;
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "spread", items * group, group);
-    for (int i = 0; i < WI_CTC_SPREAD_INPUTS; i++) wi_kernel_input(launch, i);
+    wi_kernel_inputs(launch, WI_CTC_SPREAD_INPUTS);
     wi_kernel_result(launch);
     wi_kernel_scratch(launch, 0);
     wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(rows, an_item, batch));
@@ -104,24 +95,15 @@ static weft_status spread_kernel(const wi_kernel_site *site, wi_kernel_plan *pla
     return WEFT_OK;
 }
 
-static const wi_implementation wi_ctc_alone_kernel = {.name = "ctc",
-    .file = "ctc.cl",
-    .parameters = parameters,
-    .variants = variants,
-    .ops = {&wi_op_ctc_alone},
-    .prepare = alone_kernel};
-static const wi_implementation wi_ctc_table_kernel = {.name = "ctc_table",
-    .file = "ctc.cl",
-    .parameters = parameters,
-    .variants = variants,
-    .ops = {&wi_op_ctc_table},
-    .prepare = table_kernel};
-static const wi_implementation wi_ctc_gradient_kernel = {.name = "ctc_gradient",
-    .file = "ctc.cl",
-    .parameters = parameters,
-    .variants = variants,
-    .ops = {&wi_op_ctc_gradient},
-    .prepare = spread_kernel};
+#define RECORD(spelling, op, how)                                                                            \
+    {                                                                                                        \
+        .name = (spelling), .file = "ctc.cl", .parameters = parameters, .variants = variants,                \
+        .ops = {&(op)}, .prepare = (how)                                                                     \
+    }
+static const wi_implementation wi_ctc_alone_kernel = RECORD("ctc", wi_op_ctc_alone, prepare_loss);
+static const wi_implementation wi_ctc_table_kernel = RECORD("ctc_table", wi_op_ctc_table, prepare_loss);
+static const wi_implementation wi_ctc_gradient_kernel =
+    RECORD("ctc_gradient", wi_op_ctc_gradient, prepare_gradient);
 
 const wi_implementation *const wi_loss_family[] = {
     &wi_ctc_alone_kernel, &wi_ctc_table_kernel, &wi_ctc_gradient_kernel, NULL};

@@ -1,12 +1,23 @@
-/* The launches of pooling and its gradients: pool.cl. */
+/* Pooling and its gradients. See cl_kernels/pooling/pool.cl. */
 #include "base/integers.h"
 #include "kernels/index_type.h"
 #include "ops/pooling/pool.h"
 #include <math.h>
 
-enum { PASS_MAX, PASS_MAX_GRADIENT, PASS_MEAN, PASS_MEAN_GRADIENT, PASS_WINNERS };
+/* In the order of WEFT_PASS in pool.cl. */
+static const struct {
+    const wi_op *op;
+    const char *suffix;
+} passes[] = {{&wi_op_max_pool, "max"}, {&wi_op_max_pool_gradient, "max_gradient"}, {&wi_op_avg_pool, "mean"},
+    {&wi_op_avg_pool_gradient, "mean_gradient"}, {&wi_op_max_pool_winners, "winners"}};
 
-/* Axis a of depth, height and width in (N, spatial..., C). */
+static int pass_of(const wi_op *op) {
+    int pass = 0;
+    while (passes[pass].op != op) pass++;
+    return pass;
+}
+
+/* The size of axis a of (depth, height, width) of an image (N, spatial..., C). */
 static int64_t axis_of(const wi_extent *image, int a) {
     const int axis = a + image->rank - 4;
     return axis < 1 ? 1 : image->dims[axis].actual;
@@ -16,14 +27,13 @@ static double count(const wi_extent *image) {
     return (double)wi_extent_count(image).actual;
 }
 
-/* Of an image with channels last. */
 static int64_t pixels_of(const wi_extent *image) {
     return wi_extent_count(image).actual / image->dims[image->rank - 1].actual;
 }
 
-/* How the result is shared out: elements of it; where items walk along the channels, pixels; for gradients then
- * images and groups of `blocks` times `lanes` channels. */
-enum { WORTH = 8192 }; /* operations of an item */
+/* How the result is divided among items. Where items walk, an item has pixels, or in gradients images and `blocks` vectors of
+ * channels; otherwise it has one element. WORTH: operations for which an item is worth it. */
+enum { WORTH = 8192 };
 typedef struct pool_work {
     int64_t items, share, groups, blocks;
 } pool_work;
@@ -44,8 +54,8 @@ static pool_work share_out(const wi_kernel_site *site, bool forward, double work
     return w;
 }
 
-/* Items that walk add an image of f32 up before they round it: one for each range of images, and 16 numbers that a
- * vector may reach past its end. */
+/* In gradients, items that walk add up an image in f32 before they round it. Scratch memory has one for each range of images,
+ * with 16 numbers that a vector may access behind its end. */
 static void add_scatter(
     const wi_kernel_site *site, wi_kernel_plan *plan, wi_kernel_launch *launch, const pool_work *work) {
     const wi_extent *const result = &site->result;
@@ -57,7 +67,7 @@ static void add_scatter(
     wi_kernel_scratch(launch, 0);
 }
 
-/* The greatest number of an element, and of what an adaptive axis is divided by. */
+/* The largest index of an element, or number that is divided by the size of an axis. */
 static double most_of(const wi_extent *x, const wi_extent *y) {
     double most = fmax(count(x), count(y));
     for (int i = 0; i < 3; i++) most = fmax(most, ((double)axis_of(x, i) + 1) * ((double)axis_of(y, i) + 1));
@@ -68,12 +78,13 @@ static bool is_adaptive(const wi_pool_attributes *a) {
     return a->window.stride[0] == 0 || a->window.stride[1] == 0 || a->window.stride[2] == 0;
 }
 
-static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan, int pass) {
-    static const char *const suffixes[] = {"max", "max_gradient", "mean", "mean_gradient", "winners"};
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_op *const op = site->node->op;
     const wi_pool_attributes *const a = &site->node->attributes->pool;
-    const bool forward = pass != PASS_MAX_GRADIENT && pass != PASS_MEAN_GRADIENT;
-    const wi_extent *x = pass == PASS_MEAN_GRADIENT ? &site->result : &site->inputs[0];
-    const wi_extent *y = forward ? &site->result : &site->inputs[pass == PASS_MAX_GRADIENT];
+    const bool forward = op != &wi_op_max_pool_gradient && op != &wi_op_avg_pool_gradient;
+    const wi_extent *x = op == &wi_op_avg_pool_gradient ? &site->result : &site->inputs[0];
+    const wi_extent *y = forward ? &site->result : &site->inputs[op == &wi_op_max_pool_gradient];
+    const int pass = pass_of(op);
     double taps = 1;
     for (int i = 0; i < 3; i++)
         taps *= a->window.stride[i] ? a->window.size[i] : (double)wi_divide_up(axis_of(x, i), axis_of(y, i));
@@ -82,58 +93,30 @@ static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan,
     wi_kernel_macro_int(plan, "WEFT_PASS", pass);
     wi_kernel_macro_int(plan, "WEFT_POOL_ADAPTIVE", is_adaptive(a));
     wi_kernel_index_type(plan, site, most_of(x, y));
-    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, suffixes[pass], work.items, site->device->group);
-    for (int i = 0; i < site->node->input_count; i++) wi_kernel_input(launch, i);
+    wi_kernel_launch *launch =
+        wi_kernel_launch_1d(plan, passes[pass].suffix, work.items, site->device->group);
+    wi_kernel_inputs(launch, site->node->input_count);
     wi_kernel_result(launch);
     wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(pixels_of(&site->result)));
-    wi_kernel_int(launch, x->dims[x->rank - 1].actual);
-    wi_kernel_int(launch, work.share);
-    wi_kernel_int(launch, !a->exclude_padding);
-    wi_kernel_int(launch, a->divisor);
-    for (int i = 0; i < 3; i++) {
-        const int64_t numbers[] = {axis_of(x, i), axis_of(y, i), a->window.size[i], a->window.stride[i],
-            a->window.padding[i], a->window.dilation[i]};
-        wi_kernel_ints(launch, numbers, 6);
-    }
+    wi_kernel_ints(
+        launch, WI_KERNEL_NUMBERS(x->dims[x->rank - 1].actual, work.share, !a->exclude_padding, a->divisor));
+    for (int i = 0; i < 3; i++)
+        wi_kernel_ints(launch, WI_KERNEL_NUMBERS(axis_of(x, i), axis_of(y, i), a->window.size[i],
+                                   a->window.stride[i], a->window.padding[i], a->window.dilation[i]));
     if (!forward) add_scatter(site, plan, launch, &work);
     return WEFT_OK;
 }
 
-static weft_status max_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return pool_kernel(site, plan, PASS_MAX);
-}
-static weft_status max_gradient_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return pool_kernel(site, plan, PASS_MAX_GRADIENT);
-}
-static weft_status mean_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return pool_kernel(site, plan, PASS_MEAN);
-}
-static weft_status mean_gradient_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return pool_kernel(site, plan, PASS_MEAN_GRADIENT);
-}
-static weft_status winners_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return pool_kernel(site, plan, PASS_WINNERS);
-}
-
-static const wi_implementation wi_max_pool_kernel = {
-    .name = "max_pool", .file = "pool.cl", .ops = {&wi_op_max_pool}, .prepare = max_kernel, WI_GEMM_FORMATS};
-static const wi_implementation wi_max_pool_gradient_kernel = {.name = "max_pool_gradient",
-    .file = "pool.cl",
-    .ops = {&wi_op_max_pool_gradient},
-    .prepare = max_gradient_kernel,
-    WI_GEMM_FORMATS};
-static const wi_implementation wi_avg_pool_kernel = {
-    .name = "avg_pool", .file = "pool.cl", .ops = {&wi_op_avg_pool}, .prepare = mean_kernel, WI_GEMM_FORMATS};
-static const wi_implementation wi_avg_pool_gradient_kernel = {.name = "avg_pool_gradient",
-    .file = "pool.cl",
-    .ops = {&wi_op_avg_pool_gradient},
-    .prepare = mean_gradient_kernel,
-    WI_GEMM_FORMATS};
-static const wi_implementation wi_max_pool_winners_kernel = {.name = "max_pool_winners",
-    .file = "pool.cl",
-    .ops = {&wi_op_max_pool_winners},
-    .prepare = winners_kernel,
-    WI_GEMM_FORMATS};
+#define RECORD(spelling, op)                                                                                 \
+    { .name = (spelling), .file = "pool.cl", .ops = {&(op)}, .prepare = prepare, WI_GEMM_FORMATS }
+static const wi_implementation wi_max_pool_kernel = RECORD("max_pool", wi_op_max_pool);
+static const wi_implementation wi_max_pool_gradient_kernel =
+    RECORD("max_pool_gradient", wi_op_max_pool_gradient);
+static const wi_implementation wi_avg_pool_kernel = RECORD("avg_pool", wi_op_avg_pool);
+static const wi_implementation wi_avg_pool_gradient_kernel =
+    RECORD("avg_pool_gradient", wi_op_avg_pool_gradient);
+static const wi_implementation wi_max_pool_winners_kernel =
+    RECORD("max_pool_winners", wi_op_max_pool_winners);
 
 extern const wi_implementation wi_resample_kernel, wi_resample_gradient_kernel;
 

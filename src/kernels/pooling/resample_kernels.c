@@ -1,11 +1,12 @@
-/* The launches of resampling and its gradient: resample.cl. */
+/* Resampling and its gradient. See cl_kernels/pooling/resample.cl. */
 #include "base/integers.h"
 #include "kernels/index_type.h"
 #include "ops/pooling/pool.h"
 
-enum { WORTH = 4096 }; /* elements of an item that walks */
+enum { WORTH = 4096 }; /* elements for which an item is worth it, where items walk */
 
-static weft_status resample_kernel(const wi_kernel_site *site, wi_kernel_plan *plan, bool gradient) {
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const bool gradient = site->node->op == &wi_op_resample_gradient;
     const wi_device_profile *const device = site->device;
     const bool walks = device->item_walks; /* along the channels of a pixel */
     const wi_extent *x = gradient ? &site->result : &site->inputs[0];
@@ -23,9 +24,7 @@ static weft_status resample_kernel(const wi_kernel_site *site, wi_kernel_plan *p
     wi_kernel_input(launch, 0);
     wi_kernel_result(launch);
     wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(pixels));
-    wi_kernel_int(launch, channels);
-    wi_kernel_int(launch, share);
-    wi_kernel_int(launch, site->node->attributes->resample.mode);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(channels, share, site->node->attributes->resample.mode));
     for (int i = 0; i < 3; i++) {
         const int axis = i + x->rank - 4;
         wi_kernel_int(launch, axis < 1 ? 1 : x->dims[axis].actual);
@@ -35,16 +34,9 @@ static weft_status resample_kernel(const wi_kernel_site *site, wi_kernel_plan *p
     return WEFT_OK;
 }
 
-static weft_status forward_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return resample_kernel(site, plan, false);
-}
-static weft_status gradient_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return resample_kernel(site, plan, true);
-}
-
 const wi_implementation wi_resample_kernel = {
-    .name = "resample", .file = "resample.cl", .ops = {&wi_op_resample}, .prepare = forward_kernel};
+    .name = "resample", .file = "resample.cl", .ops = {&wi_op_resample}, .prepare = prepare};
 const wi_implementation wi_resample_gradient_kernel = {.name = "resample_gradient",
     .file = "resample.cl",
     .ops = {&wi_op_resample_gradient},
-    .prepare = gradient_kernel};
+    .prepare = prepare};

@@ -1,4 +1,4 @@
-/* See engine_gpu.h. */
+/* Matrix engines of GPUs (contract in engine_gpu.h). */
 #include "kernels/product/engine_gpu.h"
 #include "graph/dtype.h"
 
@@ -17,7 +17,7 @@ size_t wi_fragments_group(const int *values) {
     return (size_t)(values[WI_WARPS_DOWN] * values[WI_WARPS_ACROSS] * values[WI_FRAGMENT_LANES]);
 }
 
-/* A row of a tile in local memory has 8 numbers more than steps, of 16 bits. */
+/* A row of the tile in local memory has 8 numbers of padding, so that rows are in different banks. */
 wi_limits wi_fragments_limits(const int *values, size_t parts) {
     const size_t row = (size_t)(values[WI_FRAGMENT_STEPS] + 8) * parts * 2,
                  group = wi_fragments_group(values);
@@ -26,8 +26,7 @@ wi_limits wi_fragments_limits(const int *values, size_t parts) {
         .local_bytes = (size_t)(wi_fragments_height(values) + wi_fragments_width(values)) * row};
 }
 
-/* A tile of `height` rows and `width` columns takes height + width numbers from memory for each step of k: where it is
- * small, that is what it waits for. */
+/* Small tiles wait for memory: each step of k needs height + width numbers for height * width multiplications. */
 double wi_fragments_rate(const wi_device_profile *device, const int *values) {
     const double waits =
         1.0 + 32.0 / (double)wi_fragments_height(values) + 32.0 / (double)wi_fragments_width(values);

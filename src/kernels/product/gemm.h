@@ -1,61 +1,55 @@
-/* Matrix products: what one is, and what an implementation lets the plan launch. gemm.c has the list of them.
+/* Matrix products: their sizes and strides, and what a plan defines for the template of a kernel. product_family.c lists the kernels.
  *
- * A product is C[b] = A[b] · B[b], A (m, k), B (k, n), any strides. What happens to a finished element of C
- * (scale, bias, activation, where it is stored) is the epilogue: generated code that the plan hands to the
- * kernel template as macros.
+ * A product is C[b] = A[b] · B[b] with A (m, k) and B (k, n), which may have any strides. The epilogue is generated code that
+ * receives the finished elements of C: it scales them, adds a bias, applies an activation, and stores them.
  *
- * A template file (cl_kernels/product/gemm_*.cl) is text that may be in one program several times. Before
- * each inclusion the plan defines:
+ * A template (cl_kernels/product/gemm_*.cl) is text that may be in a program several times. Before each copy the plan defines:
  *
  *   WEFT_NAME(suffix)
  *       the kernel's name, unique in the program
  *   WEFT_EPILOGUE_PARAMETERS
  *       kernel parameters after the template's own; empty, or beginning with a comma
  *   WEFT_STORE(acc, batch, row, column, lanes)
- *       a statement that finishes and stores. cpu: acc is a float16 of which lanes (1 to 16) are valid, for
- *       the columns column .. column + lanes - 1; gpu: acc is a WF and lanes is WEFT_LANES, which is 1 or, of an
- *       implementation with `quads`, 4 where the plan finds that rows are multiples of four long and all that the epilogue
- *       reads and writes is contiguous. Then all four columns are there. batch, row, column, lanes are int.
+ *       a statement that applies the epilogue to elements. batch, row, column and lanes are int.
+ *       Class cpu: acc is a float16 with the columns column .. column + lanes - 1, of which lanes (1 to 16) are valid.
+ *       Class gpu: acc is a WF with WEFT_LANES columns, all of them valid. WEFT_LANES is 1; for implementations with `quads` it is 4
+ *       if the plan finds that all rows have multiples of four elements, and that the epilogue reads and writes contiguous memory.
  *   WEFT_EPILOGUE_READ(batch, row, column), WEFT_EPILOGUE_READ_SIZE, WEFT_EPILOGUE_READ_STEP
- *       only if the epilogue reads a matrix: the address of its element (a size_t), its bytes, and those from a row
- *       to the next, so that a template may prefetch it
+ *       only if the epilogue reads a matrix: the address of an element (a size_t), the bytes of an element, and the bytes from one
+ *       row to the next, for templates that prefetch the matrix
  *   WEFT_EPILOGUE_WRITE(batch, row, column), WEFT_EPILOGUE_WRITE_SIZE, WEFT_EPILOGUE_WRITE_STEP
- *       the same of the matrix that it writes, if there is one
+ *       the same for the matrix that the epilogue writes, if there is one
  *
  *   WEFT_COLUMN_SUMS, WEFT_STORE_SUMS(acc, batch, row, column, sums), WEFT_JOIN_SUMS(sums, split, column)
- *       only of an implementation with `sums`, and only if some are wanted, in place of WEFT_STORE: how many sums over all
- *       batches and rows; WEFT_STORE that adds to so many WFs `sums` of the column or columns, besides; and a statement that one
- *       item calls for each column with what it has of them, for each split of the rows from 0 to sum_splits - 1
+ *       only if the epilogue adds up columns (implementations with `sums`): the number of sums, each over all batches and rows;
+ *       a statement that replaces WEFT_STORE and also adds the elements to `sums`, WEFT_COLUMN_SUMS values of type WF; and a
+ *       statement that one item runs for each column and each split of the rows, 0 to sum_splits - 1, with the sums of that split
  *   WEFT_KEPT_FIELDS, WEFT_KEEP(kept), WEFT_JOIN_KEPT_SUMS(sums, split, column, kept)
- *       with them: fields of a struct in local memory for parameters that only WEFT_JOIN_SUMS reads, what sets them, and
- *       WEFT_JOIN_SUMS with these in place of the parameters, which then hold no registers until the end
+ *       with them: the fields of a struct in local memory for the kernel parameters that only WEFT_JOIN_SUMS reads; a statement
+ *       that sets the fields; and WEFT_JOIN_SUMS that reads the fields, so that the parameters do not occupy registers
  *
- * WEFT_FORMAT_A, WEFT_FORMAT_B: the names of the formats of A and B (f32), for convolutions the image and the weight; WEFT_SUM, WEFT_SUMS: the type of one sum and of
- * WEFT_LANES of them (float, WF).
+ *   WEFT_FORMAT_A, WEFT_FORMAT_B
+ *       the names of the formats of A and B ("f32"); for convolutions those of the image and the weight
+ *   WEFT_SUM, WEFT_SUMS
+ *       the types of one sum and of WEFT_LANES sums ("float", "WF")
  *
- * It undefines them afterwards. So it does with the macros that `prepare` gives, by which a template leaves
- * out what this product has no use for; they do not depend on the batch size.
- *
- * Without the definitions the file compiles by itself with a plain store (parameters __global float *c, long
- * c_batch, long c_row; column stride 1).
- */
+ * and the macros of `prepare`, by which a template leaves out code that this product does not need. All are undefined after the
+ * copy. Without them the file compiles by itself, with an epilogue that only stores (parameters __global float *c, long c_batch, long
+ * c_row; column stride 1). */
 #ifndef WI_GEMM_H
 #define WI_GEMM_H
 
-#include "kernels/registry.h"
+#include "kernels/implementation.h"
 
-/* The struct of WEFT_KEPT_FIELDS is no larger. */
+/* Maximum size of the struct with WEFT_KEPT_FIELDS. */
 enum { WI_KEPT_BYTES = 1024 };
 
+/* Strides in elements: A[b][i][p] = a[b * a_batch + i * a_row + p * a_column], and likewise B[b][p][j]. */
 typedef struct wi_gemm_shape {
     int64_t batch, m, n, k;
-    int64_t a_batch, a_row,
-        a_column; /* strides in elements: A[b][i][p] = a[b*a_batch + i*a_row + p*a_column] */
-    int64_t b_batch, b_row, b_column;           /* B[b][p][j] = b[b*b_batch + p*b_row + j*b_column] */
-    const struct wi_conv_geometry *convolution; /* conv_product.h: A is not in memory; or NULL */
+    int64_t a_batch, a_row, a_column;
+    int64_t b_batch, b_row, b_column;
+    const struct wi_conv_geometry *convolution; /* NULL, or A is the windows of an image (conv_product.h) */
 } wi_gemm_shape;
-
-/* The highest element of A or B that a product reads, plus one; 0 when a stride is negative. */
-size_t wi_gemm_extent(const int64_t sizes[3], const int64_t strides[3]);
 
 #endif

@@ -1,15 +1,17 @@
-/* See gemm_check.h. */
+/* The check of kernels that use matrix engines (contract in gemm_check.h). */
 #include "kernels/product/gemm_check.h"
 #include "cl/matrix_engine.h"
 #include "cl/probe.h"
 #include "graph/dtype.h"
+#include "kernels/candidates.h"
+#include "kernels/contraction_case.h"
 #include "kernels/product/gemm_product.h"
-#include "kernels/selection.h"
+#include "kernels/self_test.h"
 #include "ops/op_table.h"
 #include <math.h>
 #include <stdio.h>
 
-/* No multiples of a tile, and k longer than any kernel takes at once. */
+/* Sizes that are no multiples of a tile, and a k that is longer than the blocks of all kernels. */
 enum { ROWS = 37, COLUMNS = 70, DEPTH = 600, MOST_DEPTH = 4096 };
 
 typedef struct wi_matrices {
@@ -78,14 +80,14 @@ static weft_status multiply(wi_matrices *at, wi_device *device, const wi_impleme
         &(wi_gemm_operands){
             .a = at->a.memory, .b = at->b.memory, .c = at->c.memory, .formats = {dtype, dtype}},
         NULL));
-    WI_TRY_DONE(wi_gemm_product_run(&product, device));
+    WI_TRY_DONE(wi_gemm_product_run(&product));
     status = wi_buffer_read(device, at->c.memory, 0, result_of(at), ROWS * COLUMNS * sizeof(float));
 done:
-    wi_gemm_product_clear(&product, device);
+    wi_gemm_product_clear(&product);
     return status;
 }
 
-/* ---- the numbers that it should compute ---- */
+/* ---- exact products ---- */
 
 static bool agrees(const wi_matrices *at) {
     const float *const a = at->numbers, *const b = right_of(at), *const c = result_of(at);
@@ -99,15 +101,13 @@ static bool agrees(const wi_matrices *at) {
     return true;
 }
 
-/* Of operands in the format of the engine's factors: eighths up to 1, of which every product and sum is exact in f32, in any
- * order. */
+/* Multiplies eighths in one format. Their products and sums are exact in f32, in any order. */
 static weft_status compare(bool *right, wi_device *device, const wi_implementation *implementation,
     const wi_variant *variant, weft_dtype dtype) {
     wi_matrices at;
     *right = false;
     WI_TRY(matrices_create(&at, device, DEPTH));
-    for (size_t i = 0; i < ROWS * DEPTH + DEPTH * COLUMNS; i++)
-        at.numbers[i] = (float)((i * 2654435761u >> 7) % 17) / 8.0f - 1.0f;
+    for (size_t i = 0; i < ROWS * DEPTH + DEPTH * COLUMNS; i++) at.numbers[i] = (float)wi_case_number(i);
     weft_status status = upload_all(&at, device, dtype);
     if (status == WEFT_OK) status = multiply(&at, device, implementation, variant, dtype);
     *right = status == WEFT_OK && agrees(&at);
@@ -115,7 +115,7 @@ static weft_status compare(bool *right, wi_device *device, const wi_implementati
     return status;
 }
 
-/* In each format that it multiplies; false with the first that is wrong. */
+/* In each format that the implementation multiplies, up to the first that is wrong. */
 static weft_status compare_all(
     bool *right, wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
     *right = true;
@@ -126,7 +126,7 @@ static weft_status compare_all(
 
 /* ---- rounding errors of f32 products ---- */
 
-/* Of numbers of one magnitude, of many, and of products that nearly cancel. */
+/* Numbers of similar magnitudes, of very different ones, and numbers whose products nearly cancel. */
 typedef enum wi_numbers { ALIKE, MIXED, CANCELLING } wi_numbers;
 
 static uint32_t scramble(uint32_t bits) {
@@ -134,7 +134,7 @@ static uint32_t scramble(uint32_t bits) {
     return bits;
 }
 
-/* With all bits of the fraction. */
+/* A pseudo-random number that uses all bits of the fraction. */
 static float number(uint32_t i, wi_numbers kind) {
     const uint32_t bits = scramble(i * 2654435761u);
     const float value = (float)(bits >> 8) / 8388608.0f - 1.0f;
@@ -152,7 +152,7 @@ static void fill(wi_matrices *at, wi_numbers kind) {
     }
 }
 
-/* The sum of squares of errors, each relative to the sum of magnitudes. */
+/* The sum of the squared errors, each relative to the sum of the magnitudes of its products. */
 static double errors_of(const wi_matrices *at) {
     const float *const a = at->numbers, *const b = right_of(at), *const c = result_of(at);
     double errors = 0.0;
@@ -177,23 +177,36 @@ static weft_status errors_with(double *errors, wi_matrices *at, wi_device *devic
     return WEFT_OK;
 }
 
-/* Of matrices that are filled: beside what would serve if no engine did. On one unit, where sums are not split: those of the large
- * products that an engine serves are not. */
+/* The cheapest kernel that passes its self-test, which would serve if there were no engine. NULL: there is none. */
+static const wi_candidate *find_multiply_adds(
+    wi_selection *selection, wi_device *device, const wi_kernel_site *site) {
+    wi_candidate *best;
+    while ((best = wi_cheapest_candidate(selection, &wi_op_matmul, NULL)) != NULL &&
+           wi_is_in_quarantine(device, best->implementation, best->variant, &wi_op_matmul, site))
+        best->verdict = WI_VERDICT_QUARANTINE;
+    return best;
+}
+
+/* The kernel of multiply-adds is chosen for a device with one unit, so that it does not split sums. For large products, which
+ * engines are for, it would not either. */
 static weft_status compare_to_multiply_adds(bool *right, wi_matrices *at, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant) {
     const wi_gemm_shape shape = shape_of(at->k);
     wi_device_profile profile = device->profile;
     const wi_kernel_site site = {.device = &profile, .product = &shape};
-    wi_selection other;
+    wi_selection candidates;
     double own = 0.0, others = 0.0;
     *right = false;
     profile.engines = 0;
+    profile.async_copies = false;
     profile.units = 1;
-    WI_TRY(wi_select(&other, device, &wi_op_matmul, &site));
+    WI_TRY(wi_find_candidates(&candidates, device, &wi_op_matmul, &site));
+    const wi_candidate *const other = find_multiply_adds(&candidates, device, &site);
+    if (!other) WI_FAIL(WEFT_ERROR_UNSUPPORTED, "no kernel of multiply-adds computes right numbers");
     WI_TRY(upload_all(at, device, WEFT_F32));
     WI_TRY(errors_with(&own, at, device, implementation, variant));
-    WI_TRY(errors_with(&others, at, device, other.chosen, other.variant));
-    *right = own <= others; /* false with NaN */
+    WI_TRY(errors_with(&others, at, device, other->implementation, other->variant));
+    *right = own <= others; /* false if one of them is NaN */
     return WEFT_OK;
 }
 
@@ -216,7 +229,7 @@ static weft_status compare_errors(
     return WEFT_OK;
 }
 
-/* Does it take f32 matrices that nobody allowed to be rounded? */
+/* Does it multiply f32 matrices in `highest`, where factors must not be rounded? */
 static bool replaces_multiply_adds(
     const wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
     const wi_gemm_shape shape = shape_of(MOST_DEPTH);
@@ -224,7 +237,7 @@ static bool replaces_multiply_adds(
     return wi_implementation_accepts(implementation, variant, &site);
 }
 
-/* ---- what is found ---- */
+/* ---- questions and answers ---- */
 
 typedef weft_status wi_comparison(
     bool *right, wi_device *device, const wi_implementation *implementation, const wi_variant *variant);
@@ -248,7 +261,7 @@ void wi_gemm_check_name(char name[WI_GEMM_CHECK_NAME], const wi_device *device, 
                                                        : "");
 }
 
-/* The question is one of the implementation's kernels, its variant, and what stands for the engine. */
+/* The answer is kept for the text of the kernel, the variant, and what computes the engine's instruction. */
 static bool passes(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
     const char *question, wi_comparison *comparison, const char *fault) {
     char name[WI_GEMM_CHECK_NAME], unused[128], parameters[256] = "";

@@ -1,8 +1,7 @@
-/* CLBlast as an implementation of the matrix product, where the tuner chooses it on a GPU, or $WEFT_GEMM=clblast
- * asks for it.
+/* CLBlast as an implementation of the matrix product, if the tuner chooses it on a GPU, or if $WEFT_GEMM=clblast.
  *
- * It takes the strides that BLAS can express: one axis of each matrix contiguous, the other at least as far
- * apart as the matrix is long. */
+ * It accepts the strides that BLAS can express: one axis of each matrix is contiguous, and the stride of the other axis is at
+ * least the length of the first. */
 #ifdef WEFT_WITH_CLBLAST
 
 #include "kernels/product/gemm_shared.h"

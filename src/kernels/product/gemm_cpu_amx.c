@@ -1,4 +1,4 @@
-/* The matrix product in bf16 by the matrix engine AMX: B packed, then one launch over blocks of C. See
+/* The matrix product in bf16 by the matrix engine AMX: one factor is packed, then one launch computes blocks of C. See
  * cl_kernels/product/gemm_cpu_amx.cl. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
@@ -7,10 +7,10 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-/* DEPTH: of k that is multiplied before sums wait: two tiles' rows of A (32 KB) stay in the first-level cache.
- * STRIP, SPAN: most rows and columns of a work-item: its part of B (512 KB), its sums (512 KB) and, where it
- * copies a whole strip of A (256 KB), that stay in the second-level cache. SWAP: 1 where A is packed, and the product is that of the transposes. SIDE: of a
- * block, two tiles of the engine. */
+/* DEPTH: the steps of k after which sums go to private memory: the rows of A for two tiles (32 KB) stay in the first-level cache.
+ * STRIP, SPAN: the most rows and columns of a work-item: its part of B (512 KB), its sums (512 KB) and, if it copies a whole
+ * strip of A, this copy (256 KB) stay in the second-level cache. SWAP: 1 if A is packed, and the product is that of the
+ * transposes. SIDE: of a block, two tiles of the engine. */
 enum { DEPTH, STRIP, SPAN, SWAP, SIDE };
 
 static const char *const parameters[] = {[DEPTH] = "WEFT_AMX_DEPTH",
@@ -20,41 +20,30 @@ static const char *const parameters[] = {[DEPTH] = "WEFT_AMX_DEPTH",
     [SIDE] = "WEFT_AMX_SIDE",
     NULL};
 
-/* A block: 32 rows, columns or steps of k. */
+/* BLOCK: rows, columns or steps of k. PACK_PANELS: panels that a work-item packs. */
 enum { BLOCK = 32, PACK_PANELS = 8 };
 
 static const wi_variant variants[] = {{"right", {[DEPTH] = 512, [STRIP] = 256, [SPAN] = 512, [SIDE] = BLOCK}},
     {"left", {[DEPTH] = 512, [STRIP] = 256, [SPAN] = 512, [SWAP] = 1, [SIDE] = BLOCK}}, {0}};
 
-/* Of copying a block of A whose rows, whose columns, or neither are contiguous, and of packing one of B. */
+/* Seconds of copying or packing a block whose rows are contiguous, or its columns, or neither. */
 static const double copy_seconds[] = {12e-9, 50e-9, 2e-6};
 static const double item_seconds = 1.5e-6, build_seconds = 0.6;
 
-/* How C is cut: a work-item owns `strip` blocks of rows and `span` panels. */
+/* How C is cut: a work-item computes `strip` blocks of rows and `span` panels. */
 typedef struct wi_cut {
     int64_t strip, strips, span, spans;
 } wi_cut;
 
-/* A is the left matrix and B the right one; swapped, they are the transposes of B and A. */
-static wi_gemm_shape view_of(const wi_gemm_shape *s, const int *p) {
-    if (!p[SWAP]) return *s;
-    return (wi_gemm_shape){.batch = s->batch,
-        .m = s->n,
-        .n = s->m,
-        .k = s->k,
-        .a_batch = s->b_batch,
-        .a_row = s->b_column,
-        .a_column = s->b_row,
-        .b_batch = s->a_batch,
-        .b_row = s->a_column,
-        .b_column = s->a_row};
+/* The product of a left matrix, which is read where it is, and a right one, which is packed. */
+static wi_gemm_shape view_of(const wi_gemm_shape *shape, const int *p) {
+    return p[SWAP] ? wi_gemm_transpose_of(shape) : *shape;
 }
 
 static double copying(int64_t near, int64_t other) {
     return copy_seconds[near == 1 ? 0 : other == 1 ? 1 : 2];
 }
 
-/* Seconds of all units. */
 static double cut_cost(const wi_gemm_shape *shape, wi_cut cut, const wi_device_profile *device) {
     const int64_t items = cut.strips * cut.spans * shape->batch;
     const double multiply = 2.0 * BLOCK * BLOCK * BLOCK / device->peak_engine;
@@ -69,7 +58,7 @@ static wi_cut cut_into(int64_t rows, int64_t strips, int64_t panels, int64_t spa
     return (wi_cut){strip, wi_divide_up(rows, strip), span, wi_divide_up(panels, span)};
 }
 
-/* The cheapest of cuts that keep the units about equally busy. */
+/* Tries cuts that keep the units about equally busy. */
 static wi_cut best_cut(const wi_gemm_shape *shape, const int *p, const wi_device_profile *device) {
     const int64_t rows = wi_divide_up(shape->m, BLOCK), panels = wi_divide_up(shape->n, BLOCK);
     const int64_t strips = wi_divide_up(rows, p[STRIP] / BLOCK),
@@ -89,17 +78,16 @@ static wi_cut best_cut(const wi_gemm_shape *shape, const int *p, const wi_device
 }
 
 static bool accepts(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
-    return wi_gemm_fits_int(shape) && shape->k > 0;
+    return wi_gemm_fits_int(site->product) && site->product->k > 0;
 }
 
-/* Bytes of operand 0 or 1 as it lies in memory. */
+/* Bytes of operand 0 or 1 as it is stored. */
 static double operand_bytes(const wi_kernel_site *site, int operand) {
     const double f32 = wi_gemm_bytes(site->product, operand == 0 ? WI_GEMM_A : WI_GEMM_B);
     return f32 / (double)sizeof(float) * (double)weft_dtype_size(site->formats[operand]);
 }
 
-/* The right matrix is read, written packed as bf16, and read again; C is counted as f32. */
+/* The right matrix is read, written as bf16 panels, and read again; C is counted as f32. */
 static double cost(const wi_kernel_site *site) {
     const wi_gemm_shape view = view_of(site->product, site->values), *const shape = &view;
     const wi_device_profile *const device = site->device;
@@ -142,20 +130,15 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_scratch(launch, 0);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->m, shape->n, shape->k, cut.strip * BLOCK, cut.span));
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(shape->a_batch, shape->a_row, shape->a_column));
-    wi_kernel_macro_int(plan, "WEFT_AMX_LEFT_ROWS", shape->a_column == 1);
-    wi_kernel_macro_int(plan, "WEFT_AMX_LEFT_COLUMNS", shape->a_row == 1);
-    wi_kernel_macro_int(plan, "WEFT_AMX_RIGHT_ROWS", shape->b_column == 1);
-    wi_kernel_macro_int(plan, "WEFT_AMX_RIGHT_COLUMNS", shape->b_row == 1);
+    wi_gemm_amx_macros(plan, shape);
     return WEFT_OK;
 }
 
 static const char *const headers[] = {"amx.clh", NULL};
-static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
 
 const wi_implementation wi_gemm_cpu_amx = {.name = "cpu_amx",
     .ops = {&wi_op_matmul},
-    .formats = formats,
-    .format_count = 1,
+    WI_AMX_FORMATS,
     .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
     .file = "gemm_cpu_amx.cl",
     .headers = headers,

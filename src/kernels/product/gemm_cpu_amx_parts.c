@@ -1,14 +1,14 @@
-/* The matrix product in f32 by the matrix engine AMX, from numbers that are sums of bf16 numbers: B packed, then one launch over
- * blocks of C. See cl_kernels/product/gemm_cpu_amx_parts.cl. */
+/* The matrix product in f32 by the matrix engine AMX: each number is the sum of two or three bf16 numbers, its parts. B is
+ * packed, then one launch computes blocks of C. See cl_kernels/product/gemm_cpu_amx_parts.cl. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 
-/* PARTS: of a number. DEPTH: of k that is multiplied before sums wait: the parts of 32 rows of A (32 KB) stay in the
- * first-level cache. STRIP, SPAN: most rows and columns of a work-item: its part of B (512 KB) and its sums
- * (512 KB) stay in the second-level cache. */
+/* PARTS: of a number. DEPTH: the steps of k after which sums go to private memory: the parts of 32 rows of A (32 KB) stay in the
+ * first-level cache. STRIP, SPAN: the most rows and columns of a work-item: its part of B (512 KB) and its sums (512 KB) stay in
+ * the second-level cache. */
 enum { PARTS, DEPTH, STRIP, SPAN };
 
 static const char *const parameters[] = {[PARTS] = "WEFT_PARTS",
@@ -20,10 +20,10 @@ static const char *const parameters[] = {[PARTS] = "WEFT_PARTS",
 static const wi_variant variants[] = {{"three", {[PARTS] = 2, [DEPTH] = 256, [STRIP] = 256, [SPAN] = 512}},
     {"six", {[PARTS] = 3, [DEPTH] = 160, [STRIP] = 256, [SPAN] = 512}}, {0}};
 
-/* A block: 32 rows, columns or steps of k. */
+/* Rows, columns or steps of k. */
 enum { BLOCK = 32 };
 
-/* Of splitting a block of A whose rows or columns are contiguous, or neither, and of packing one of B. */
+/* Seconds of splitting a block into parts whose rows are contiguous, or its columns, or neither. */
 static const double split_seconds[] = {120e-9, 200e-9, 6e-6};
 static const double item_seconds = 1.5e-6, build_seconds = 1.2;
 
@@ -31,7 +31,7 @@ static int products_of(const int *p) {
     return p[PARTS] == 2 ? 3 : 6;
 }
 
-/* By vectors three products take longer than multiply-adds, and six are less exact. */
+/* With AVX-512 BF16 instead of AMX, three products take longer than multiply-adds, and six are less exact. */
 static bool accepts(const wi_kernel_site *site) {
     if (site->device->engines & WI_ENGINE_AVX512_BF16) return false;
     const weft_matmul_precision asked =
@@ -47,7 +47,7 @@ typedef struct wi_cut {
     int64_t strip, strips, span, spans; /* in blocks */
 } wi_cut;
 
-/* Equal parts that keep the units about equally busy. */
+/* Strips and spans of equal sizes that keep the units about equally busy. */
 static wi_cut cut_of(const wi_gemm_shape *s, const int *p, const wi_device_profile *device) {
     const int64_t rows = wi_divide_up(s->m, BLOCK), panels = wi_divide_up(s->n, BLOCK);
     int64_t strips = wi_divide_up(s->m, p[STRIP]), spans = wi_divide_up(s->n, p[SPAN]);
@@ -93,16 +93,12 @@ static void pack(const wi_gemm_shape *s, const int *p, wi_kernel_plan *plan) {
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const s = site->product;
     const wi_cut cut = cut_of(s, site->values, site->device);
-    const size_t global[] = {(size_t)cut.strips, (size_t)cut.spans, (size_t)s->batch}, local[] = {1, 1, 1};
     pack(s, site->values, plan);
-    wi_kernel_launch *const launch = wi_gemm_launch(plan, "tiles", global, local);
+    wi_kernel_launch *const launch = wi_gemm_launch_items(plan, "tiles", cut.strips, cut.spans, s->batch);
     wi_kernel_scratch(launch, 0);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(s->m, s->n, s->k, cut.strip * BLOCK, cut.span));
     wi_gemm_add_strides(launch, s);
-    wi_kernel_macro_int(plan, "WEFT_AMX_LEFT_ROWS", s->a_column == 1);
-    wi_kernel_macro_int(plan, "WEFT_AMX_LEFT_COLUMNS", s->a_row == 1);
-    wi_kernel_macro_int(plan, "WEFT_AMX_RIGHT_ROWS", s->b_column == 1);
-    wi_kernel_macro_int(plan, "WEFT_AMX_RIGHT_COLUMNS", s->b_row == 1);
+    wi_gemm_amx_macros(plan, s);
     return WEFT_OK;
 }
 

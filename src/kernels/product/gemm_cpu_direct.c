@@ -1,13 +1,13 @@
-/* The matrix product on cpu-class devices where rows of A are contiguous: B packed, then one launch over
- * strips of C. See cl_kernels/product/gemm_cpu_direct.cl. */
+/* The matrix product on class cpu with contiguous rows of A: B is packed, then one launch computes strips of C. See
+ * cl_kernels/product/gemm_cpu_direct.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 
-/* A tile is ROWS x VECTORS: 6 x 4 vectors of sums, 4 of B and the broadcasts of A fill most of the 32 registers of
- * AVX-512. STEPS: of k that a work-item packs; DEPTH: k of rows that are converted, at most. */
+/* A tile is ROWS x VECTORS: its 6 x 4 vectors of sums, 4 vectors of B and the broadcasts of A fill most of the 32 registers of
+ * AVX-512. STEPS: steps of k that a work-item packs. DEPTH: the most steps of k if rows are converted. */
 enum { ROWS, VECTORS, STEPS, DEPTH };
 
 const char *const wi_gemm_direct_parameters[] = {[ROWS] = "WEFT_DIRECT_TILE",
@@ -19,9 +19,10 @@ const char *const wi_gemm_direct_parameters[] = {[ROWS] = "WEFT_DIRECT_TILE",
 const wi_variant wi_gemm_direct_variants[] = {
     {"f32", {[ROWS] = 6, [VECTORS] = 4, [STEPS] = 64, [DEPTH] = 2048}}, {0}};
 
-/* STRIP: most tiles of a work-item; FEW: so many that the next panel is requested while one is multiplied; TOGETHER: floats of B that stay in a core's own cache; SMALL: multiply-adds that
- * are not worth waking another core. */
-enum { STRIP = 84, FEW = 40, TOGETHER = 1 << 17, SMALL = 1 << 18 };
+/* STRIP: the most tiles of a work-item. FEW: with at most so many tiles, the next panel is requested while one is multiplied.
+ * TOGETHER: floats of B that stay in a core's own cache. SMALL: multiply-adds for which waking another core is not worth it.
+ * ITEM: operations that a work-item costs in any case. */
+enum { STRIP = 84, FEW = 40, TOGETHER = 1 << 17, SMALL = 1 << 18, ITEM = 1 << 16 };
 
 int64_t wi_gemm_direct_columns(const int *p) {
     return 16 * p[VECTORS];
@@ -34,7 +35,7 @@ bool wi_gemm_direct_accepts(const wi_kernel_site *site, const wi_gemm_shape *sha
            shape->n <= most / 4 && (double)shape->batch * (double)shape->n <= most;
 }
 
-/* How C is cut: a work-item owns `strip` tiles and `span` panels, `together` of them at once. */
+/* How C is cut: a work-item computes `strip` tiles of rows and `span` panels, `together` panels at once. */
 typedef struct wi_cut {
     int64_t strip, strips, span, spans, together;
 } wi_cut;
@@ -48,7 +49,8 @@ static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
                   panels = wi_divide_up(shape->n, wi_gemm_direct_columns(p));
     const bool large = (double)shape->m * (double)shape->n * (double)shape->k * (double)shape->batch > SMALL;
     wi_cut cut = {.span = panels};
-    /* Few rows: each work-item has columns of its own, so that B is read once. Two a core, as rows would be split otherwise. */
+    /* With few rows each work-item has its own columns, so that B is read once: two work-items per core, as many as rows would be
+     * cut into. */
     if (large && has_few_rows(shape, p, units)) cut.span = wi_divide_up(panels, wi_min64(panels, 2 * units));
     cut.spans = wi_divide_up(panels, cut.span);
     const int64_t groups = wi_divide_up(cut.span * wi_gemm_direct_columns(p) * shape->k, TOGETHER);
@@ -64,18 +66,15 @@ static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
     return cut;
 }
 
-enum { ITEM = 1 << 16 }; /* operations that a work-item costs, whatever it does */
-
-/* How often few rows read B from memory: once, or for each tile and each pair of the other rows where the near cache holds no
- * panel. A tile alone requests too little ahead, and waits as for two. */
+/* How often B is read from memory: once if a panel fits in the near cache or there are many rows, otherwise for each tile and for
+ * each pair of the remaining rows. A single tile requests too little ahead, and waits as long as two. */
 static double readings_of(const wi_device_profile *device, const wi_gemm_shape *shape, const int *p) {
     const size_t panel = (size_t)(wi_gemm_direct_columns(p) * shape->k) * sizeof(float);
     if (panel <= device->near_cache || !has_few_rows(shape, p, device->units)) return 1.0;
     return (double)wi_max64(2, shape->m / p[ROWS] + wi_divide_up(shape->m % p[ROWS], 2));
 }
 
-/* Packing B in a launch of its own is copying it: three ways through memory, where no cache holds it. Rows that are no
- * whole tile are multiplied in pairs. */
+/* Packing reads B, and writes it, which reads the lines first. Rows after the last whole tile are multiplied in pairs. */
 double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shape) {
     const wi_device_profile *const device = site->device;
     const int *const p = site->values;
@@ -84,7 +83,7 @@ double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shap
     const double b = wi_gemm_bytes(shape, WI_GEMM_B), others = wi_gemm_bytes(shape, WI_GEMM_A | WI_GEMM_C);
     const double transposing = shape->b_column == 1 ? 0.1
                                : shape->b_row == 1  ? 0.25
-                                                    : 2.0; /* cycles an element */
+                                                    : 2.0; /* cycles per element */
     const int64_t vectors = wi_divide_up(shape->n, 16), last = (vectors - 1) % p[VECTORS] + 1;
     const double wide =
         (double)vectors + (last == 1 ? 0.8 : 0.0); /* one vector does not fill the pipelines */
@@ -95,7 +94,7 @@ double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shap
               : 2.0 * vector * transposing * elements / units + wi_traffic_seconds(device, 3.0 * b, others);
     const int64_t rest = shape->m % p[ROWS];
     const double rows = (double)(shape->m - rest) + 4.0 * (double)wi_divide_up(rest, 2);
-    /* More where not even one panel stays in the near cache. */
+    /* More if not even one panel stays in the near cache. */
     const double waste = 16 * p[VECTORS] * shape->k > TOGETHER ? 1.25 : 1.15;
     const double packed = (double)(wi_divide_up(vectors, p[VECTORS]) * shape->batch);
     const double items = (double)(cut.strips * cut.spans * shape->batch);
@@ -110,30 +109,24 @@ double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shap
 weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gemm_shape *shape, int64_t width,
     int64_t column_step, wi_kernel_plan *plan) {
     const int *const p = plan->values;
-    const int64_t units = device->units;
     const int64_t vectors = wi_divide_up(shape->n, 16),
                   panels = wi_divide_up(shape->n, wi_gemm_direct_columns(p));
-    const wi_cut cut = cut_of(shape, p, units);
+    const wi_cut cut = cut_of(shape, p, device->units);
     plan->scratch_bytes = (size_t)(shape->batch * vectors * 16 * shape->k) * sizeof(float);
     wi_kernel_launch *launch =
         wi_kernel_launch_3d(plan, "pack", panels, wi_divide_up(shape->k, p[STEPS]), shape->batch);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_int(launch, shape->n);
-    wi_kernel_int(launch, shape->k);
-    wi_kernel_long(launch, shape->b_batch);
-    wi_kernel_long(launch, shape->b_row);
-    wi_kernel_long(launch, shape->b_column);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->n, shape->k));
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(shape->b_batch, shape->b_row, shape->b_column));
     wi_kernel_packs(plan, WI_GEMM_RIGHT, plan->scratch_bytes);
     launch = wi_kernel_launch_3d(plan, "rows", cut.strips, cut.spans, shape->batch);
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);
-    const int64_t numbers[] = {shape->m, shape->n, shape->k, cut.strip * p[ROWS], cut.span, cut.together,
-        width, column_step == 0, column_step};
-    wi_kernel_ints(launch, numbers, sizeof numbers / sizeof *numbers);
-    wi_kernel_long(launch, shape->a_batch);
-    wi_kernel_long(launch, shape->a_row);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->m, shape->n, shape->k, cut.strip * p[ROWS], cut.span,
+                               cut.together, width, column_step == 0, column_step));
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(shape->a_batch, shape->a_row));
     return WEFT_OK;
 }
 
@@ -142,8 +135,7 @@ static bool accepts(const wi_kernel_site *site) {
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_gemm_shape *const shape = site->product;
-    return wi_gemm_direct_prepare(site->device, shape, shape->m, 0, plan);
+    return wi_gemm_direct_prepare(site->device, site->product, site->product->m, 0, plan);
 }
 
 static double cost(const wi_kernel_site *site) {

@@ -1,5 +1,5 @@
-/* The matrix product on cpu-class devices where A is one row: B is read once, at the speed of memory.
- * See cl_kernels/product/gemm_cpu_row.cl. */
+/* The matrix product on class cpu where A has one row: B is read once, at the speed of memory. See
+ * cl_kernels/product/gemm_cpu_row.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
@@ -7,8 +7,10 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-/* SPAN: columns of a work-item at most; DEPTH: rows of B at a time. */
+/* SPAN: the most columns of a work-item. DEPTH: rows of B that are read at a time. ITEM: operations that a work-item costs in any
+ * case. */
 enum { SPAN, DEPTH };
+enum { ITEM = 1 << 17 };
 
 static const char *const parameters[] = {[SPAN] = "WEFT_ROW_SPAN", [DEPTH] = "WEFT_ROW_DEPTH", NULL};
 
@@ -20,7 +22,7 @@ static bool accepts(const wi_kernel_site *site) {
            (shape->b_column == 1 ? shape->n >= 16 : shape->b_row == 1 && shape->a_column == 1);
 }
 
-/* Some items for each unit, so that none waits for a slower one. Rows are faster in long runs. */
+/* Several items per unit, so that no unit waits for a slower one. Rows of B are read faster in long runs. */
 static int64_t span_of(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const bool rows = shape->b_column == 1;
@@ -29,9 +31,7 @@ static int64_t span_of(const wi_kernel_site *site) {
     return wi_min64(span, site->values[SPAN]);
 }
 
-enum { ITEM = 1 << 17 }; /* operations that a work-item costs, whatever it does */
-
-/* Four multiply-adds of a vector take the time of eight loads and as many requests. */
+/* Loads and prefetches take four times as long as the multiply-adds. */
 static double cost(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const double columns = (double)(wi_divide_up(shape->n, 16) * 16);

@@ -1,25 +1,23 @@
-/* Small matrix products on cpu-class devices: a kernel that is soon compiled. See
- * cl_kernels/product/gemm_cpu_small.cl. */
+/* Small matrix products on class cpu: a kernel that is compiled quickly. See cl_kernels/product/gemm_cpu_small.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 
-/* ROWS of A are multiplied at once; k is at most DEPTH. */
+/* ROWS: of A, multiplied at once. DEPTH: the largest k. WORTH_AN_ITEM: multiply-adds. */
 enum { ROWS, DEPTH };
+enum { COLUMNS = 16, WORTH_AN_ITEM = 1 << 17 };
 
 static const char *const parameters[] = {[ROWS] = "WEFT_SMALL_ROWS", [DEPTH] = "WEFT_SMALL_DEPTH", NULL};
 static const wi_variant variants[] = {{"f32", {[ROWS] = 4, [DEPTH] = 512}}, {0}};
-
-enum { COLUMNS = 16, WORTH_AN_ITEM = 1 << 17 }; /* multiply-adds */
 
 static bool accepts(const wi_kernel_site *site) {
     return wi_gemm_fits_int(site->product) && site->product->k <= site->values[DEPTH] &&
            wi_gemm_multiplications(site->product) <= INT64_C(1) << 40;
 }
 
-/* How C is cut: a work-item owns `strip` rows of a panel of COLUMNS. */
+/* How C is cut: a work-item computes `strip` rows of a panel of COLUMNS columns. */
 typedef struct wi_cut {
     int64_t panels, strip, strips;
 } wi_cut;
@@ -34,8 +32,8 @@ static wi_cut cut_of(const wi_gemm_shape *shape, const int *p) {
     return cut;
 }
 
-/* Of each step of k: the copy of a vector of B, or of its elements one by one; then for each tile as long as a
- * multiply-add takes from its operands to its result, as there are only ROWS sums. */
+/* Each step of k copies a vector of B, at once or element by element, and then takes the latency of one multiply-add per tile,
+ * because there are only ROWS sums. */
 static double cost(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
@@ -53,13 +51,10 @@ static double cost(const wi_kernel_site *site) {
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
-    const int *const p = site->values;
-    const wi_cut cut = cut_of(shape, p);
-    const size_t global[] = {(size_t)cut.strips, (size_t)cut.panels, (size_t)shape->batch},
-                 local[] = {1, 1, 1};
-    wi_kernel_launch *const launch = wi_gemm_launch(plan, "small", global, local);
-    const int64_t sizes[] = {shape->m, shape->n, shape->k, cut.strip};
-    wi_kernel_ints(launch, sizes, 4);
+    const wi_cut cut = cut_of(shape, site->values);
+    wi_kernel_launch *const launch =
+        wi_gemm_launch_items(plan, "small", cut.strips, cut.panels, shape->batch);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->m, shape->n, shape->k, cut.strip));
     wi_gemm_add_strides(launch, shape);
     return WEFT_OK;
 }

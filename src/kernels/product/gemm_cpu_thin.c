@@ -1,5 +1,5 @@
-/* The matrix product on cpu-class devices where A has few rows and B is large: B is read once where it lies.
- * See cl_kernels/product/gemm_cpu_thin.cl. */
+/* The matrix product on class cpu where A has few rows and B is large: B is not packed, and read once. See
+ * cl_kernels/product/gemm_cpu_thin.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
@@ -7,10 +7,11 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-/* MOST: rows of A; SUMS: panels of 16 * COLUMNS columns of B, where its rows are contiguous, or of COLUMNS of them,
- * that a work-item has at most; DEPTH: steps of k between copies of A; BLOCK: of them between loads of the sums,
- * where rows of B are contiguous. */
+/* MOST: the most rows of A. COLUMNS: of B in a panel, in vectors if the rows of B are contiguous. SUMS: the most panels of a
+ * work-item. DEPTH: steps of k of which A is copied at a time. BLOCK: steps of k between loads of the sums, if the rows of B are
+ * contiguous. ITEM: operations that a work-item costs in any case. */
 enum { MOST, SUMS, COLUMNS, DEPTH, BLOCK };
+enum { ITEM = 1 << 18 };
 
 static const char *const parameters[] = {[MOST] = "WEFT_THIN_MOST",
     [SUMS] = "WEFT_THIN_SUMS",
@@ -32,7 +33,7 @@ static bool accepts(const wi_kernel_site *site) {
            (shape->b_column == 1 ? shape->n >= panel_of(site->values) : shape->b_row == 1);
 }
 
-/* Columns of a work-item: some items a unit, so that none waits for a slower one; as wide as they can be then. */
+/* Columns of a work-item: several items per unit, so that no unit waits for a slower one. */
 static int64_t span_of(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const int64_t panel = panel_of(site->values);
@@ -41,10 +42,8 @@ static int64_t span_of(const wi_kernel_site *site) {
     return wi_max64(1, wi_min64(panels, most)) * panel;
 }
 
-enum { ITEM = 1 << 18 }; /* operations that a work-item costs, whatever it does */
-
-/* Groups of four rows are multiplied at half of the peak. B streams through once, and multiplications wait for
- * it only where they are few; each item copies A. */
+/* Four rows at a time are multiplied at half of the peak. B is read once, and few multiplications wait for it. Each item copies
+ * A. */
 static double cost(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const wi_device_profile *const device = site->device;

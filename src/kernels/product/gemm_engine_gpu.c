@@ -1,26 +1,25 @@
-/* Matrix products by the matrix engines of GPUs: two templates for all of them, two files of words for each. See
- * cl_kernels/product/gemm_engine_gpu.cl, of 16-bit factors, and gemm_engine_parts_gpu.cl, of f32 factors that are sums of two or
- * three bf16 numbers. */
+/* Matrix products by the matrix engines of GPUs. gemm_engine_gpu.cl multiplies 16-bit factors. gemm_engine_parts_gpu.cl
+ * multiplies f32 factors, each as the sum of two or three bf16 numbers, its parts. Both are in cl_kernels/product. */
 #include "base/integers.h"
 #include "kernels/product/engine_gpu.h"
 #include "kernels/product/gemm_shared.h"
 #include "kernels/product/gemm_splits.h"
 #include "ops/op_table.h"
 
-/* Beside the tile's: PARTS of a number; SPLIT: is k split? */
+/* After the parameters of the tile: the parts of a number; is k split? */
 enum { PARTS = WI_FRAGMENT_PARAMETERS, SPLIT };
 
 static const char *const parameters[] = {
     WI_FRAGMENT_NAMES, [PARTS] = "WEFT_ENGINE_PARTS", [SPLIT] = WI_SPLIT_NAME, NULL};
 
-/* With parts there are the ends of ranges in local memory, too. */
+/* With parts, local memory also has the smallest and the largest magnitudes. */
 static wi_limits limits(const int *p) {
     wi_limits tile = wi_fragments_limits(p, (size_t)p[PARTS]);
     tile.local_bytes += p[PARTS] > 1 ? 32 : 0;
     return tile;
 }
 
-/* Of parts; those of the least are left out. */
+/* Products of two parts: the smallest are left out. */
 static double products_of(const int *p) {
     return (double)(p[PARTS] * (p[PARTS] + 1)) / 2.0;
 }
@@ -46,7 +45,7 @@ static wi_splitting splitting_of(const wi_kernel_site *site) {
 static bool accepts(const wi_kernel_site *site) {
     if (!wi_gemm_fits_int(site->product)) return false;
     const wi_splitting product = splitting_of(site);
-    return !site->values[SPLIT] || wi_splitting_fits(&product);
+    return wi_splitting_fits(&product, site->values[SPLIT]);
 }
 
 static bool accepts_parts(const wi_kernel_site *site) {
@@ -57,24 +56,19 @@ static bool accepts_parts(const wi_kernel_site *site) {
 
 static double margin(const wi_kernel_site *site) {
     const double six = site->values[PARTS] > 2 ? wi_gemm_six_margin : 1.0;
-    return six * (site->values[SPLIT] ? wi_splitting_margin(site) : 1.0);
-}
-
-/* 1 of what is not split. */
-static int64_t splits_of(const wi_kernel_site *site, const wi_splitting *product) {
-    return site->values[SPLIT] ? wi_splitting_best(site->device, product) : 1;
+    return six * wi_splitting_margin(site->values[SPLIT]);
 }
 
 static double cost(const wi_kernel_site *site) {
     const wi_splitting product = splitting_of(site);
-    return wi_splitting_seconds(site->device, &product, splits_of(site, &product));
+    return wi_splitting_seconds(site->device, &product, site->values[SPLIT]);
 }
 
 static void launch(const wi_kernel_site *site, const char *suffix, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
     const wi_splitting product = splitting_of(site);
-    const int64_t splits = splits_of(site, &product);
+    const int64_t splits = wi_splitting_best(site->device, &product, p[SPLIT]);
     const size_t global[] = {(size_t)wi_divide_up(shape->n, wi_fragments_width(p)) * wi_fragments_group(p),
         (size_t)wi_divide_up(shape->m, wi_fragments_height(p)), (size_t)shape->batch},
                  local[] = {wi_fragments_group(p), 1, 1};
@@ -97,7 +91,7 @@ static weft_status prepare_parts(const wi_kernel_site *site, wi_kernel_plan *pla
 
 static const wi_formats whole[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
 
-/* What records of 16-bit factors have in common, and those of parts. */
+/* What the records of 16-bit factors have in common, and the records of parts. */
 #define BLOCKS                                                                                               \
     .formats = wi_fragment_formats, .format_count = WI_FRAGMENT_FORMATS, .file = "gemm_engine_gpu.cl",       \
     .accepts = accepts, .prepare = prepare
@@ -117,7 +111,7 @@ static const wi_formats whole[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
         .margin = margin,                                                                                    \
         .quads = true,                                                                                       \
         KIND}
-/* Four records for an engine: of 16-bit factors, and of parts; the second of both splits k. */
+/* The four records of an engine: for 16-bit factors and for parts, without splits and with them. */
 #define ENGINE(engine, bit, TILES, TILES_OF_PARTS)                                                           \
     static const char *const engine##_headers[] = {WI_ENGINE_FILES(engine), NULL};                           \
     RECORD(engine, , bit, BLOCKS, TILES, 0);                                                                 \
@@ -125,7 +119,7 @@ static const wi_formats whole[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
     RECORD(engine, _parts, bit, BLOCKS_OF_PARTS, TILES_OF_PARTS, 0);                                         \
     RECORD(engine, _parts_split, bit, BLOCKS_OF_PARTS, TILES_OF_PARTS, 1)
 
-/* Of numbers of so many parts: two parts have three products, three have six. */
+/* A variant: three products of two parts; "six" products of three parts. */
 #define TILE(name, parts, down, across, fragments_down, fragments_across, split, shape)                      \
     {                                                                                                        \
         (name), {                                                                                            \
@@ -156,7 +150,7 @@ ENGINE(wmma12, WI_ENGINE_WMMA12, WMMA_TILES, WMMA_PARTS);
         TILE("six", 3, 2, 2, 2, 1, split, WI_MFMA), TILE("six_small", 3, 2, 2, 1, 1, split, WI_MFMA)
 ENGINE(mfma, WI_ENGINE_MFMA, MFMA_TILES, MFMA_PARTS);
 
-/* Registers of a thread are 128 words of a lane: 32 sums, with 32 words of fragments and what is on its way. */
+/* A lane has 128 words of registers: for 32 sums, 32 words of fragments, and data on its way. */
 #define XMX8_TILES(split)                                                                                    \
     TILE("large", 1, 8, 4, 2, 2, split, WI_XMX8), TILE("small", 1, 4, 4, 2, 2, split, WI_XMX8)
 #define XMX8_PARTS(split)                                                                                    \

@@ -1,5 +1,5 @@
-/* The matrix product on gpu-class devices: tiles in local memory. A second record splits k, for results that have fewer tiles than
- * the device has units. Two more are for 17 to 32 rows, all of which a tile has. See cl_kernels/product/gemm_gpu.cl. */
+/* The matrix product on class gpu: tiles in local memory. A second record splits k, for results with fewer tiles than the device
+ * has units. Two more records have tiles for 17 to 32 rows. See cl_kernels/product/gemm_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/product/gemm_shared.h"
 #include "kernels/product/gemm_splits.h"
@@ -7,7 +7,7 @@
 #include "ops/op_table.h"
 #include <stdlib.h>
 
-/* Beside the tile's: is k split? */
+/* After the parameters of the tile: is k split? */
 enum { SPLIT = WI_TILE_PARAMETERS };
 
 static const char *const parameters[] = {WI_TILE_NAMES, [SPLIT] = WI_SPLIT_NAME, NULL};
@@ -18,35 +18,28 @@ static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0}}, {"tall
 static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 1}},
     {"tall", {16, 16, 8, 4, 8, 0, 0, 1}}, {"together", {8, 16, 8, 4, 8, 8, 0, 1}},
     {"medium", {16, 16, 4, 4, 16, 0, 0, 1}}, {"flat", {4, 16, 4, 4, 16, 0, 0, 1}}, {0}};
-/* Places of splits are registers: by what compilers make of it as fast as `large`. */
-static const wi_variant split_tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 1}}, {0}};
-
 /* For devices whose groups or local memory suit other tiles. */
 static const wi_variant tuned_variants[] = {
     {"few", {8, 8, 8, 8, 8, 0, 0}}, {"deep", {16, 16, 8, 8, 16, 0, 0}}, {"low", {8, 16, 4, 8, 8, 0, 0}}, {0}};
+/* With splits, the code that compilers make of it is as fast as that of `large`. */
+static const wi_variant split_tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 1}}, {0}};
 
-/* Of so many rows, more than `flat` has, so that B is read once. A tile has few rows to multiply B with: an item has several quads of it
- * on their way. */
+/* For more rows than FLAT_ROWS, those of `flat`: one tile has all rows, so that B is read once. Each item has several quads of B
+ * on their way, because there are few rows to multiply B with. */
 enum { FLAT_ROWS = 16 };
 static const wi_variant rows_variants[] = {
     {"rows24", {2, 32, 12, 4, 8, 0, 0}}, {"rows32", {4, 16, 8, 8, 8, 0, 0}}, {0}};
 static const wi_variant rows_split_variants[] = {
     {"rows24", {2, 32, 12, 4, 8, 0, 0, 1}}, {"rows32", {4, 16, 8, 8, 8, 0, 0, 1}}, {0}};
 
-/* Offsets within a block are ints, and bytes of them unsigned ones. */
+/* Offsets within a block are ints, and in bytes unsigned ints. */
 static bool fits_int(const wi_gemm_shape *shape, const int *p) {
     const int64_t most = INT32_MAX / (int64_t)sizeof(float);
     return wi_tile_height(p) * llabs(shape->a_row) + p[WI_TILE_STEP] * llabs(shape->a_column) <= most &&
            wi_tile_width(p) * llabs(shape->b_column) + p[WI_TILE_STEP] * llabs(shape->b_row) <= most;
 }
 
-static bool accepts(const wi_kernel_site *site) {
-    return wi_gemm_fits_int(site->product) && fits_int(site->product, site->values) &&
-           wi_tile_suits(site->device, site->values) && wi_tile_takes(site->values, site->formats[0]) &&
-           wi_tile_takes(site->values, site->formats[1]);
-}
-
-/* Of whole blocks of k, as they are multiplied; without k there is one. */
+/* Operations are those of whole blocks of k, at least one. */
 static wi_splitting splitting_of(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
@@ -65,48 +58,39 @@ static wi_splitting splitting_of(const wi_kernel_site *site) {
         .results = (double)shape->batch * (double)shape->m * (double)shape->n};
 }
 
-/* 1 of what is not split. */
-static int64_t splits_of(const wi_kernel_site *site, const wi_splitting *product) {
-    return site->values[SPLIT] ? wi_splitting_best(site->device, product) : 1;
-}
-
-static bool accepts_split(const wi_kernel_site *site) {
-    if (!accepts(site)) return false;
+static bool accepts(const wi_kernel_site *site) {
+    if (!wi_gemm_fits_int(site->product) || !fits_int(site->product, site->values) ||
+        !wi_tile_suits(site->device, site->values) || !wi_tile_takes(site->values, site->formats[0]) ||
+        !wi_tile_takes(site->values, site->formats[1]))
+        return false;
     const wi_splitting product = splitting_of(site);
-    return wi_splitting_fits(&product);
-}
-
-static bool has_all_rows(const wi_kernel_site *site) {
-    return site->product->m > FLAT_ROWS && site->product->m <= wi_tile_height(site->values);
+    return wi_splitting_fits(&product, site->values[SPLIT]);
 }
 
 static bool accepts_rows(const wi_kernel_site *site) {
-    return has_all_rows(site) && accepts(site);
+    return site->product->m > FLAT_ROWS && site->product->m <= wi_tile_height(site->values) && accepts(site);
 }
 
-static bool accepts_split_rows(const wi_kernel_site *site) {
-    return has_all_rows(site) && accepts_split(site);
+static double margin(const wi_kernel_site *site) {
+    return wi_splitting_margin(site->values[SPLIT]);
 }
 
-/* A processor gains nothing: quads along k take it longer than rows that a smaller tile leaves out. */
+/* Processors gain nothing from these tiles: quads along k cost them more than the rows that a smaller tile computes in vain. */
 static double margin_of_rows(const wi_kernel_site *site) {
-    return site->device->is_processor ? 2.0 : 1.0;
-}
-
-static double margin_of_split_rows(const wi_kernel_site *site) {
-    return margin_of_rows(site) * wi_splitting_margin(site);
+    return (site->device->is_processor ? 2.0 : 1.0) * margin(site);
 }
 
 static double cost(const wi_kernel_site *site) {
     const wi_splitting product = splitting_of(site);
-    return wi_splitting_seconds(site->device, &product, splits_of(site, &product));
+    return wi_splitting_seconds(site->device, &product, site->values[SPLIT]);
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
     const wi_splitting product = splitting_of(site);
-    const int64_t row_tiles = wi_divide_up(shape->m, wi_tile_height(p)), splits = splits_of(site, &product);
+    const int64_t row_tiles = wi_divide_up(shape->m, wi_tile_height(p)),
+                  splits = wi_splitting_best(site->device, &product, p[SPLIT]);
     size_t local[3];
     wi_tile_group(p, local);
     const size_t global[] = {(size_t)wi_divide_up(shape->n, wi_tile_width(p)) * local[0],
@@ -120,7 +104,6 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-/* What the records have in common. */
 #define RECORD                                                                                               \
     .ops = {&wi_op_matmul}, WI_GEMM_FORMATS,                                                                 \
     .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits, .copies = wi_tile_copies},                     \
@@ -134,8 +117,8 @@ const wi_implementation wi_gemm_split_gpu = {.name = "gpu_split",
     RECORD,
     .variants = split_variants,
     .tuned_variants = split_tuned_variants,
-    .accepts = accepts_split,
-    .margin = wi_splitting_margin};
+    .accepts = accepts,
+    .margin = margin};
 
 const wi_implementation wi_gemm_rows_gpu = {
     .name = "gpu_rows", RECORD, .variants = rows_variants, .accepts = accepts_rows, .margin = margin_of_rows};
@@ -143,5 +126,5 @@ const wi_implementation wi_gemm_rows_gpu = {
 const wi_implementation wi_gemm_rows_split_gpu = {.name = "gpu_rows_split",
     RECORD,
     .variants = rows_split_variants,
-    .accepts = accepts_split_rows,
-    .margin = margin_of_split_rows};
+    .accepts = accepts_rows,
+    .margin = margin_of_rows};

@@ -1,12 +1,11 @@
-/* The portable matrix product: accepts everything, needs nothing of the device. See cl_kernels/product/gemm_naive.cl.
- */
+/* The portable matrix product: accepts every site on every device. See cl_kernels/product/gemm_naive.cl. */
 #include "cl/quirks.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_shared.h"
 #include "ops/op_table.h"
 #include <math.h>
 
-/* Nothing is read from memory once for several multiplications: a hundredth of the peak is what it reaches. */
+/* Every multiplication reads its factors from memory, so the kernel reaches a hundredth of the peak. */
 static double cost(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const double lanes = site->device->lanes, vectors = ceil((double)shape->n / lanes);
@@ -26,7 +25,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
             "matmul: a product with a result of (%lld, %lld) elements is too large for a kernel",
             (long long)shape->m, (long long)shape->n);
-    /* A driver that compiles anew for each size of groups gets only one to see; a GPU's chooses better than we do. */
+    /* Drivers that compile a kernel again for each group size get a fixed one; those of GPUs choose better ones themselves. */
     const size_t local = site->device->group == 1 || (site->device->quirks & WI_QUIRK_GROUP_SIZES);
     const size_t global[] = {((size_t)shape->n + lanes - 1) / lanes, (size_t)shape->m, (size_t)shape->batch},
                  locals[] = {local, local, local};

@@ -1,36 +1,52 @@
-/* What implementations of the matrix product share: how their `prepare` writes down a launch. */
+/* What the implementations of matrix products share: launches, sizes, and the parts of gemm_cpu_direct.c that convolutions use. */
 #ifndef WI_GEMM_SHARED_H
 #define WI_GEMM_SHARED_H
 
 #include "kernels/product/gemm.h"
 
-/* A launch in two or three dimensions that begins with A and B and has the epilogue. */
+/* ---- launches: all have the epilogue, and A and B as their first arguments ---- */
+
+/* Sizes in work-items. */
 wi_kernel_launch *wi_gemm_launch(
     wi_kernel_plan *plan, const char *suffix, const size_t global[3], const size_t local[3]);
-/* The same of class cpu, with sizes and strides after them: an item has `span` columns of all rows of a batch. */
+/* x * y * z work-items, each a group of its own, as in class cpu. */
+wi_kernel_launch *wi_gemm_launch_items(
+    wi_kernel_plan *plan, const char *suffix, int64_t x, int64_t y, int64_t z);
+/* Class cpu: each work-item computes `span` columns of all rows of a batch. Sizes, the span and strides are arguments. */
 void wi_gemm_launch_spans(wi_kernel_plan *plan, const char *suffix, const wi_gemm_shape *shape, int64_t span);
-/* Appends the six strides, A's then B's, batch, row, column. */
+/* Appends batch, row and column strides of A, then of B. */
 void wi_gemm_add_strides(wi_kernel_launch *launch, const wi_gemm_shape *shape);
-/* Whether m, n, k and batch may be ints in a kernel, with room for a tile's overhang. */
-bool wi_gemm_fits_int(const wi_gemm_shape *shape);
 
-/* A and B among a site's inputs, as bits of those that are packed. */
+/* Defines for the kernels by AMX which axes are contiguous. */
+void wi_gemm_amx_macros(wi_kernel_plan *plan, const wi_gemm_shape *shape);
+
+/* The bits of A and B among packed inputs. */
 #define WI_GEMM_LEFT  UINT32_C(1)
 #define WI_GEMM_RIGHT (UINT32_C(1) << 1)
 
-/* Bytes of the matrices, f32. */
+/* ---- sizes ---- */
+
+/* May m, n, k and batch be ints in a kernel, with room for the part of a tile behind the end? */
+bool wi_gemm_fits_int(const wi_gemm_shape *shape);
+/* Bytes of some of the matrices in f32. */
 enum { WI_GEMM_A = 1, WI_GEMM_B = 2, WI_GEMM_C = 4, WI_GEMM_ABC = 7 };
 double wi_gemm_bytes(const wi_gemm_shape *shape, int which);
-/* Of A and of B as they lie in memory, and of C in f32. */
+/* Bytes of A and B as they are stored, and of C in f32. */
 double wi_gemm_stored_bytes(const wi_kernel_site *site);
 double wi_gemm_multiplications(const wi_gemm_shape *shape);
+/* The number of elements from the first to the last that a product reads of A or B; 0 if a stride is negative. */
+size_t wi_gemm_extent(const int64_t sizes[3], const int64_t strides[3]);
+/* The product of which C's transpose is the result: A and B change places. */
+wi_gemm_shape wi_gemm_transpose_of(const wi_gemm_shape *shape);
 
-/* How many times as fast as multiply-adds six products of parts of f32 numbers must be by their estimates: where numbers are near the
- * ends of the range they are slower. */
+/* The margin of products that multiply parts of f32 numbers six times: they are slower if numbers are near the ends of the range. */
 extern const double wi_gemm_six_margin;
 
-/* gemm_cpu_direct.c, for convolutions, too, whose plan has these parameters: to the epilogue a row is row % width of image row / width, and a
- * batch is a group, `column_step` columns from the one before; 0: width is m, and a batch is a batch. */
+/* ---- gemm_cpu_direct.c ---- */
+
+/* A pointwise convolution is such a product, too. For its epilogue, row r of the product is row r % width of image r / width, and
+ * each batch is a group whose columns begin `column_step` after those of the one before. Matrix products have width m and
+ * column_step 0. */
 extern const char *const wi_gemm_direct_parameters[];
 extern const wi_variant wi_gemm_direct_variants[];
 int64_t wi_gemm_direct_columns(const int *values); /* of a panel */

@@ -1,22 +1,22 @@
-/* See gemm_splits.h. */
+/* Split reductions over k (contract in gemm_splits.h). */
 #include "kernels/product/gemm_splits.h"
 #include "base/integers.h"
 #include "kernels/product/gemm.h"
 #include <math.h>
 
-/* Splits at most; blocks of k that one has at least, where there are enough for two; floats of all splits' sums. */
+/* The most splits; the fewest blocks of a split, if there are more than two splits; the most floats of all splits' sums. */
 enum { MOST_SPLITS = 32, LEAST_BLOCKS = 8, MOST_SUMS = 1 << 24 };
 
-bool wi_splitting_fits(const wi_splitting *product) {
-    return 2.0 * product->results <= MOST_SUMS && product->blocks >= 2.0;
+bool wi_splitting_fits(const wi_splitting *product, bool split) {
+    return !split || (2.0 * product->results <= MOST_SUMS && product->blocks >= 2.0);
 }
 
 int64_t wi_splitting_floats(const wi_splitting *product, int64_t splits) {
     return splits > 1 ? splits * (int64_t)product->results : 0;
 }
 
-/* A split whose blocks are one fewer than others' takes as long as they do. */
-double wi_splitting_seconds(const wi_device_profile *device, const wi_splitting *product, int64_t splits) {
+/* A split with one block less than others takes as long as they do. */
+static double seconds_of(const wi_device_profile *device, const wi_splitting *product, int64_t splits) {
     const double sums = (double)sizeof(float) * (double)wi_splitting_floats(product, splits);
     const double blocks = (double)splits * ceil(product->blocks / (double)splits);
     wi_work work = product->whole;
@@ -29,13 +29,14 @@ double wi_splitting_seconds(const wi_device_profile *device, const wi_splitting 
     return wi_work_seconds(device, &work) + wi_work_seconds(device, &finish);
 }
 
-int64_t wi_splitting_best(const wi_device_profile *device, const wi_splitting *product) {
+int64_t wi_splitting_best(const wi_device_profile *device, const wi_splitting *product, bool split) {
+    if (!split) return 1;
     const double sums = MOST_SUMS / fmax(product->results, 1.0);
     const int64_t most = (int64_t)fmin(fmin(product->blocks / LEAST_BLOCKS, sums), MOST_SPLITS);
     int64_t best = 2;
-    double least = wi_splitting_seconds(device, product, best);
+    double least = seconds_of(device, product, best);
     for (int64_t splits = 3; splits <= most; splits++) {
-        const double seconds = wi_splitting_seconds(device, product, splits);
+        const double seconds = seconds_of(device, product, splits);
         if (seconds >= least) continue;
         best = splits;
         least = seconds;
@@ -43,13 +44,17 @@ int64_t wi_splitting_best(const wi_device_profile *device, const wi_splitting *p
     return best;
 }
 
-/* An estimate takes units to end their groups together; what a split gains by evening that out alone is not worth a launch. */
-double wi_splitting_margin(const wi_kernel_site *site) {
-    (void)site;
-    return 1.25;
+double wi_splitting_seconds(const wi_device_profile *device, const wi_splitting *product, bool split) {
+    return seconds_of(device, product, wi_splitting_best(device, product, split));
 }
 
-/* Rows of an item: with sums as few as give all units items, and no more than are added up without compensation. */
+/* Estimates assume that all units end at the same time. Splits that only even out the ends are not worth a launch. */
+double wi_splitting_margin(bool split) {
+    return split ? 1.25 : 1.0;
+}
+
+/* The rows of an item that adds up splits. With column sums, few enough that all units have items, and no more than MOST, whose
+ * sum needs no compensation. */
 static int64_t share_of(const wi_kernel_site *site, int64_t values) {
     enum { FEWEST = 8, MOST = 64, ITEMS_A_UNIT = 512 };
     if (site->sums == 0) return 1;

@@ -1,4 +1,4 @@
-/* See gemm_tile_gpu.h. */
+/* Tiles of class gpu (contract in gemm_tile_gpu.h). */
 #include "kernels/product/gemm_tile_gpu.h"
 #include "cl/quirks.h"
 #include "kernels/product/gemm.h"
@@ -13,7 +13,7 @@ int64_t wi_tile_width(const int *values) {
     return (int64_t)values[WI_TILE_ACROSS] * values[WI_TILE_COLUMNS];
 }
 
-/* As WEFT_GEMM_LINES of gemm_tile_gpu.clh says. */
+/* A group with so few lines of items is one line for OpenCL: see WEFT_GEMM_LINES in gemm_tile_gpu.clh. */
 enum { FEW_LINES = 8 };
 
 void wi_tile_group(const int *values, size_t local[3]) {

@@ -1,13 +1,14 @@
-/* Small cases of recurrent scans and of their gradients, for self-tests (kernels/kernel_op_case.h): the cell, a projection and what is kept
- * are the site's. Lengths of rows and the direction are arguments of the same code.
+/* Small cases of recurrent scans and of their gradients for self-tests (kernels/kernel_op_case.h). The cell, the projection and
+ * what is kept are those of the site. Lengths of rows and the direction are only arguments of the same code.
  *
- * Names are those of cl_kernels/recurrent/recurrent.clh; the layouts of results are those of recurrent_cpu.cl. */
+ * Names are those of cl_kernels/recurrent/recurrent.clh, and layouts of results those of recurrent_cpu.cl. */
 #include "kernels/kernel_op_case.h"
-#include "kernels/recurrent/recurrent_kernels.h"
+#include "kernels/recurrent/recurrent_arguments.h"
 #include <math.h>
 
-/* More rows than a group has, more units than its chunk, both with ends; the first step reads the initial state, the others what a step
- * has left. LIGHT: of weights, so that states stay where cells are steep. */
+/* ROWS, UNITS: more rows than a group has, and more units than its chunk, both with tails. STEPS: the first step reads the
+ * initial state, the others the state of the step before. LIGHT: a factor of the weights, so that states stay where cells are
+ * steep. */
 enum { STEPS = 3, ROWS = 19, UNITS = 150, WIDTH = 90, WAYS = 2 };
 static const double LIGHT = 0.25;
 
@@ -18,7 +19,7 @@ typedef struct scan {
     int64_t batch, units, width, gates, saved;
     bool projects, kept;
     double *x, *w, *h0, *c0, *bias, *wr; /* NULL: there is none */
-    double *h, *c, *line, *more;         /* the forward result, everything kept */
+    double *h, *c, *line, *more;         /* sections of a forward result that keeps everything */
     double *dy;
 } scan;
 
@@ -32,19 +33,19 @@ static double dot(const double *x, const double *y, int64_t n) {
     return sum;
 }
 
-/* Row p of a matrix of n rows, times x: sum over rows. */
+/* The product of x and a column of a matrix with n rows. */
 static double dot_down(const double *x, const double *column, int64_t n, int64_t pitch) {
     double sum = 0.0;
     for (int64_t i = 0; i < n; i++) sum += x[i] * column[i * pitch];
     return sum;
 }
 
-/* ---- where things are ---- */
+/* ---- elements of the forward result ---- */
 
 static double *h_at(const scan *s, int64_t step, int64_t row) {
     return s->h + (step * s->batch + row) * s->width;
 }
-/* Against time. */
+/* In reverse order of time. */
 static double *c_at(const scan *s, int64_t step, int64_t row) {
     return s->c + ((STEPS - step) * s->batch + row) * s->units;
 }
@@ -57,7 +58,7 @@ static double *more_at(const scan *s, int64_t t, int64_t row) {
 
 /* ---- forward ---- */
 
-/* Sum of gate g of unit j: of the recurrent product alone. */
+/* The recurrent product of gate g of unit j. */
 static double product(const scan *s, const double *h, int64_t g, int64_t j) {
     return dot(&s->w[(g * s->units + j) * s->width], h, s->width);
 }
@@ -75,7 +76,7 @@ static void lstm_unit(const scan *s, int64_t t, int64_t row, const double *x, do
     out[j] = saved[3 * units + j] * tanh(*c);
 }
 
-/* The gates that both kinds of GRU have; for the one that resets first, r·h. */
+/* The gates r and z; if the GRU resets first, also r·h. */
 static void gru_gates(const scan *s, int64_t t, int64_t row, const double *x, int64_t j) {
     const double *const before = h_at(s, t, row);
     double *const saved = saved_at(s, t, row);
@@ -122,7 +123,7 @@ static void forward(const scan *s) {
         for (int64_t row = 0; row < s->batch; row++) forward_row(s, t, row);
 }
 
-/* ---- both ---- */
+/* ---- both passes ---- */
 
 static wi_shape shape2(int64_t a, int64_t b) {
     return (wi_shape){.rank = 2, .dims = {a, b}};
@@ -131,10 +132,10 @@ static wi_shape shape3(int64_t a, int64_t b, int64_t c) {
     return (wi_shape){.rank = 3, .dims = {a, b, c}};
 }
 
-/* Of class gpu groups walk through time, as a launch for each step costs more than anything else, or share each step, as it costs
- * nothing. Of class cpu each work-item has rows of its own, or work-items that wait for each other share the units of one. */
-static scan scan_of(wi_kernel_op_case *small, const wi_kernel_site *site, bool back, int way) {
-    const wi_recurrent given = wi_recurrent_of(site, back);
+/* The ways of a case. Class gpu: groups walk through time if a launch is expensive, and share each step if it costs nothing.
+ * Class cpu: work-items have their own rows, or, with one row, share the units and wait for each other. */
+static scan scan_of(wi_kernel_op_case *small, const wi_kernel_site *site, int way) {
+    const wi_recurrent given = wi_recurrent_of(site);
     wi_recurrent_attributes *const attributes = &small->attributes.recurrent;
     scan s = {.small = small, .cell = given.cell, .projects = given.projects, .kept = given.kept};
     s.batch = way > 0 && small->profile.item_walks ? 1 : ROWS;
@@ -148,8 +149,8 @@ static scan scan_of(wi_kernel_op_case *small, const wi_kernel_site *site, bool b
         .steps = STEPS,
         .cell = s.cell,
         .forgets = !s.kept,
-        .reads_dy = back,
-        .gives_dh0 = back};
+        .reads_dy = given.back,
+        .gives_dh0 = given.back};
     return s;
 }
 
@@ -158,7 +159,7 @@ static double *input(scan *s, int which, wi_shape shape, double unit) {
     return wi_kernel_op_case_input(s->small, shape, unit);
 }
 
-/* Operands of the forward pass that the node has not got. */
+/* Operands of the forward pass that are no inputs of the node. */
 static double *hidden(const scan *s, int64_t count) {
     double *const numbers = wi_arena_take(s->small->arena, (size_t)count * sizeof *numbers);
     for (int64_t i = 0; numbers && i < count; i++)
@@ -166,7 +167,6 @@ static double *hidden(const scan *s, int64_t count) {
     return numbers;
 }
 
-/* Sections of a forward result in which everything is kept. */
 static void place(scan *s, double *all) {
     s->h = all;
     s->c = s->a.c > 0 ? all + s->batch * s->a.h : NULL;
@@ -196,7 +196,7 @@ static bool forward_inputs(scan *s) {
     return s->x && s->w && s->h0 && (!lstm || s->c0) && (!gru || s->bias) && (!s->projects || s->wr);
 }
 
-/* Without what is kept for a gradient only the states, and the last c, are results. */
+/* If nothing is kept for a gradient, only the states and the last c are results. */
 static void expect(const scan *s, double *expected) {
     const double *const all = s->h;
     const int64_t count = s->batch * (s->kept ? s->a.h + s->a.c + s->a.gates + s->a.more : s->a.h);
@@ -205,7 +205,7 @@ static void expect(const scan *s, double *expected) {
 }
 
 weft_status wi_recurrent_case(wi_kernel_op_case *small, const wi_kernel_site *site, int way, bool *more) {
-    scan s = scan_of(small, site, false, way);
+    scan s = scan_of(small, site, way);
     const wi_scan_sections a = wi_scan_sections_of(s.cell, STEPS, s.units, s.width, s.projects, s.kept);
     double *const all = wi_arena_take(small->arena, (size_t)kept_numbers(&s) * sizeof *all);
     if (!forward_inputs(&s) || !all) return WEFT_ERROR_MEMORY;
@@ -220,7 +220,7 @@ weft_status wi_recurrent_case(wi_kernel_op_case *small, const wi_kernel_site *si
 
 /* ---- the case of a gradient ---- */
 
-/* Sections of the result, and what goes from step to step: dh and dc of all rows. */
+/* Sections of the result; dh and dc of all rows go from step to step; next: dh before a projection. */
 typedef struct gradients {
     double *dx, *sums, *out, *dh, *dc, *next;
 } gradients;
@@ -229,7 +229,7 @@ static double *lines_at(const scan *s, double *from, int64_t t, int64_t row) {
     return from + (t * s->batch + row) * s->gates * s->units;
 }
 
-/* dh: of what leaves the cell. */
+/* dh: the gradient of the cell's output. */
 static void lstm_back(const scan *s, const gradients *d, int64_t t, int64_t row, const double *dh) {
     const int64_t units = s->units;
     const double *const saved = saved_at(s, t, row);
@@ -246,7 +246,7 @@ static void lstm_back(const scan *s, const gradients *d, int64_t t, int64_t row,
     }
 }
 
-/* dh becomes what reaches the state before not through the gates. */
+/* dh becomes the part of the previous state's gradient that does not go through the gates' products. */
 static void gru_back(const scan *s, const gradients *d, int64_t t, int64_t row, double *dh) {
     const int64_t units = s->units;
     const bool first = s->cell == WI_CELL_GRU_RESET_FIRST;
@@ -281,7 +281,7 @@ static void rnn_back(const scan *s, const gradients *d, int64_t t, int64_t row, 
     }
 }
 
-/* dh: in, of the state after the step; out, of the one before it. */
+/* dh of the row: before, of the state after the step; afterwards, of the state before it. */
 static void back_row(const scan *s, const gradients *d, int64_t t, int64_t row) {
     double *const dh = &d->dh[row * s->width];
     const bool gru = s->cell == WI_CELL_GRU || s->cell == WI_CELL_GRU_RESET_FIRST;
@@ -298,7 +298,7 @@ static void back_row(const scan *s, const gradients *d, int64_t t, int64_t row) 
         dh[p] = (gru ? dh[p] : 0.0) + dot_down(line, &s->w[p], first, s->width);
 }
 
-/* A GRU that multiplies first has gradients of its sums apart; of others they are dx. */
+/* A GRU that resets after its product has separate gradients of the products' sums; in other cells they are dx. */
 static void walk_back(const scan *s, double *all, double *next) {
     const int64_t n = s->batch;
     double *const dh = all + n * (s->a.dx + s->a.sums + s->a.out);
@@ -323,7 +323,7 @@ static bool back_inputs(scan *s, double **pack) {
 
 weft_status wi_recurrent_gradient_case(
     wi_kernel_op_case *small, const wi_kernel_site *site, int way, bool *more) {
-    scan s = scan_of(small, site, true, way);
+    scan s = scan_of(small, site, way);
     double *const next = wi_arena_take(small->arena, (size_t)s.units * sizeof *next), *pack;
     if (!back_inputs(&s, &pack) || !next) return WEFT_ERROR_MEMORY;
     *more = way + 1 < WAYS;

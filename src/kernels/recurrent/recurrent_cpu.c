@@ -1,28 +1,28 @@
-/* Recurrent scans where a work-item multiplies tiles of registers: recurrent_cpu.cl. The weights are packed
- * first, and a work-item goes through the whole time with its rows, unless the rows are few and the weights
- * large: then the units are shared out, in one launch whose work-items wait for each other (`helped`), or in a
- * launch for each step. By a matrix engine, recurrent_cpu_amx.cl, rows are always shared out. */
+/* Recurrent scans and their gradients on class cpu. The weights are packed first. Usually each work-item walks through all steps
+ * with some rows of the batch. If the rows are few and the weights are large, work-items share the units instead: in one launch
+ * whose work-items wait for each other (`helped`), or in a launch for each step. With the matrix engine AMX
+ * (recurrent_cpu_amx.cl), work-items always share the rows. See cl_kernels/recurrent/recurrent_cpu.cl. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
 #include "kernels/cost.h"
-#include "kernels/recurrent/recurrent_kernels.h"
+#include "kernels/recurrent/recurrent_arguments.h"
 
-/* PANEL: units, columns of the packed weights. ROWS of the states in a tile of registers; FEW in a smaller one.
- * LINE: words of a cache line. */
+/* PANEL: units, which are columns of a panel of packed weights. ROWS: of the states in a tile of registers. FEW: rows of a
+ * smaller tile. LINE: words of a cache line. */
 enum { PANEL, ROWS, FEW, LINE };
 
 static const char *const parameters[] = {
     [PANEL] = "WEFT_R_PANEL", [ROWS] = "WEFT_R_ROWS", [FEW] = "WEFT_R_FEW", [LINE] = "WEFT_R_LINE", NULL};
 
-/* Those that recurrent_cpu_amx.cl shares with it have the same values there. */
+/* Both templates use the same values. */
 static const wi_variant variants[] = {{"f32", {[PANEL] = 32, [ROWS] = 13, [FEW] = 4, [LINE] = 16}}, {0}};
 
-/* In cycles: a launch with the wake of the cores; a step in which work-items wait for each other, and each
- * LINE of states that they then read from another core; one row of a panel in tiles of 1, FEW and ROWS rows. */
+/* Cycles of a launch that wakes the cores; of a step in which work-items wait for each other; of each LINE of states that they
+ * then read from another core; of a row of a panel in tiles of 1, FEW and ROWS rows. */
 static const double launch_cycles = 40000, meeting_cycles = 1500, line_cycles = 30,
                     tile_cycles[] = {4, 8, 13};
 
-/* Of the engine: rows, columns and steps of k of a block; seconds of rounding and copying one of the left matrix. */
+/* BLOCK: rows, columns or steps of k of the engine. copy_seconds: of rounding and copying a block of the left matrix. */
 enum { BLOCK = 32, BLOCK_WORDS = BLOCK * BLOCK / 2 };
 static const double copy_seconds = 120e-9, build_seconds = 0.5;
 
@@ -30,11 +30,11 @@ typedef struct work {
     wi_recurrent s;
     bool engine;
     double seconds;      /* of the products of all steps */
-    bool whole;          /* one launch goes through all steps */
-    bool helped;         /* so do work-items that share the units */
-    int64_t packed_both; /* elements of w and wr, packed */
-    int64_t state; /* words behind the packed weights: of helped ones; of the engine, its left matrices */
-    int64_t rooms; /* behind them: what goes from step to step of helped ones */
+    bool whole;          /* does one launch go through all steps? */
+    bool helped;         /* ... with work-items that share the units? */
+    int64_t packed_both; /* elements of the packed w and wr */
+    int64_t state;       /* words after these: counters of helped work-items, or the engine's left matrices */
+    int64_t rooms;       /* words after these: what helped work-items leave from one step to the next */
 } work;
 
 /* ---- how the work is cut ---- */
@@ -80,7 +80,6 @@ static int64_t blocks_of(int64_t depth) {
     return wi_divide_up(depth, BLOCK);
 }
 
-/* A step's products take panels of the weights times all blocks of k, for each 32 rows. */
 static void cut_rows(work *w) {
     wi_recurrent *const s = &w->s;
     const wi_device_profile *const device = s->site->device;
@@ -112,8 +111,8 @@ static void pack(work *w) {
     w->packed_both = s->packed + s->panels_r * panel_words(w, 1, s->back ? s->a.width : s->a.units);
 }
 
-static work work_of(const wi_kernel_site *site, bool back, bool engine) {
-    work w = {.s = wi_recurrent_of(site, back), .engine = engine};
+static work work_of(const wi_kernel_site *site, bool engine) {
+    work w = {.s = wi_recurrent_of(site), .engine = engine};
     if (engine)
         cut_rows(&w);
     else
@@ -124,9 +123,8 @@ static work work_of(const wi_kernel_site *site, bool back, bool engine) {
 
 /* ---- arguments ---- */
 
-/* Two buffers. What a step leaves to the next, c or in the gradient dh and dc, all but the last: in the
- * result, where helped work-items, of which every step has a room of its own, do not need more than is kept
- * there. And the words of helped ones. */
+/* Two buffers. The first holds what a step leaves to the next one, c or in a gradient dh and dc: the rooms of helped work-items,
+ * with a place for each step, or the result. The second is `state`. */
 static void rooms_and_state(const work *w, wi_kernel_launch *launch) {
     if (w->rooms > 0)
         wi_kernel_scratch(launch, w->packed_both + w->state);
@@ -135,7 +133,8 @@ static void rooms_and_state(const work *w, wi_kernel_launch *launch) {
     wi_kernel_scratch(launch, w->state > 0 ? w->packed_both : 0);
 }
 
-/* Items `first` and behind of packing, `count` of them: panels, then rows' first states. lines: words that they set to 0. */
+/* A launch of `count` work-items of the kernel "prepare", from number `first` on: first those that pack a panel, then those that
+ * set the first states of rows. lines: cache lines of `state` that they set to 0. */
 static void add_prepare(const work *w, wi_kernel_plan *plan, int64_t first, int64_t count, int64_t lines) {
     const wi_recurrent *const s = &w->s;
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "prepare", count, 1);
@@ -144,7 +143,7 @@ static void add_prepare(const work *w, wi_kernel_plan *plan, int64_t first, int6
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(lines, first));
 }
 
-/* Panels of weights that stay as they are have a launch of their own, which a plan runs once. */
+/* Fixed weights are packed by a launch of their own, which a plan runs once. */
 static void prepare(const work *w, wi_kernel_plan *plan) {
     const wi_recurrent *const s = &w->s;
     const int64_t panels = s->panels + s->panels_r, rows = wi_divide_up(s->batch, s->site->device->units);
@@ -159,88 +158,69 @@ static void prepare(const work *w, wi_kernel_plan *plan) {
     add_prepare(w, plan, once ? panels : 0, (once ? 0 : panels) + slices, lines);
 }
 
-static wi_kernel_launch *launch_phase(const wi_recurrent *s, wi_kernel_plan *plan, const char *suffix) {
+static void add_walk(const work *w, wi_kernel_plan *plan, int phases) {
+    const wi_recurrent *const s = &w->s;
     const int64_t columns = wi_divide_up(wi_max64(s->a.units, s->a.width), s->site->values[PANEL]);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, suffix, wi_divide_up(s->batch, s->rows), 1);
+    const int64_t n = s->batch, dh0 = n * (s->a.dx + s->a.sums + s->a.out);
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_1d(plan, s->back ? "back" : "forward", wi_divide_up(n, s->rows), 1);
     launch->dimensions = 2;
     launch->global[1] = (size_t)wi_divide_up(columns, s->blocks);
-    return launch;
-}
-
-static void add_forward(const work *w, wi_kernel_plan *plan, int phases) {
-    const wi_recurrent *const s = &w->s;
-    wi_kernel_launch *const launch = launch_phase(s, plan, "forward");
-    wi_recurrent_forward_arguments(s, launch, phases);
-    wi_kernel_long(launch, s->states_apart ? 0 : s->batch * s->a.h);
+    wi_recurrent_walk_arguments(s, launch, phases);
+    if (s->back)
+        wi_kernel_longs(launch, WI_KERNEL_NUMBERS(s->states_apart ? 0 : dh0, n * s->a.dh0,
+                                    s->states_apart ? n * (s->a.dh0 + s->a.dc0) : 0));
+    else
+        wi_kernel_long(launch, s->states_apart ? 0 : n * s->a.h);
     rooms_and_state(w, launch);
     wi_kernel_int(launch, w->helped);
 }
 
-static void add_back(const work *w, wi_kernel_plan *plan, int phases) {
-    const wi_recurrent *const s = &w->s;
-    const int64_t n = s->batch, dh0 = n * (s->a.dx + s->a.sums + s->a.out);
-    wi_kernel_launch *const launch = launch_phase(s, plan, "back");
-    wi_recurrent_back_arguments(s, launch, phases);
-    wi_kernel_long(launch, s->states_apart ? 0 : dh0);
-    wi_kernel_long(launch, n * s->a.dh0);
-    wi_kernel_long(launch, s->states_apart ? n * (s->a.dh0 + s->a.dc0) : 0);
-    rooms_and_state(w, launch);
-    wi_kernel_int(launch, w->helped);
-}
+/* ---- the records ---- */
 
-/* ---- both ---- */
-
-/* All steps in one launch, or the launches of a step, repeated. */
-static void add_steps(const work *w, wi_kernel_plan *plan) {
-    void (*const add)(const work *, wi_kernel_plan *, int) = w->s.back ? add_back : add_forward;
-    const int first = plan->count;
-    add(w, plan, w->whole ? 3 : 1);
-    if (w->s.second && !w->whole) add(w, plan, 2);
-    wi_kernel_repeat(plan, first, wi_divide_up(w->s.iterations, w->s.steps));
-}
-
-static weft_status fill(const wi_kernel_site *site, wi_kernel_plan *plan, bool back, bool engine) {
-    const work w = work_of(site, back, engine);
+static weft_status fill(const wi_kernel_site *site, wi_kernel_plan *plan, bool engine) {
+    const work w = work_of(site, engine);
     wi_recurrent_begin(&w.s, plan);
     plan->scratch_bytes = (size_t)(w.packed_both + w.state + w.rooms) * sizeof(float);
     prepare(&w, plan);
-    add_steps(&w, plan);
+    const int first = plan->count;
+    add_walk(&w, plan, w.whole ? 3 : 1);
+    if (w.s.second && !w.whole) add_walk(&w, plan, 2);
+    wi_kernel_repeat(plan, first, wi_divide_up(w.s.iterations, w.s.steps));
     return WEFT_OK;
 }
 
-static double cost(const wi_kernel_site *site, bool back, bool engine) {
-    return wi_build_fraction(site->device, build_seconds) + work_of(site, back, engine).seconds;
+static weft_status prepare_units(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return fill(site, plan, false);
 }
 
-/* The record of a scan or its gradient, and what it needs. */
-#define IMPLEMENTATION(record, is_back, is_engine, ...)                                                      \
-    static weft_status record##_prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {                  \
-        return fill(site, plan, is_back, is_engine);                                                         \
-    }                                                                                                        \
-    static double record##_cost(const wi_kernel_site *site) {                                                \
-        return cost(site, is_back, is_engine);                                                               \
-    }                                                                                                        \
-    const wi_implementation record = {.parameters = parameters,                                              \
-        .variants = variants,                                                                                \
-        .cost = record##_cost,                                                                               \
-        .prepare = record##_prepare,                                                                         \
-        __VA_ARGS__};
+static weft_status prepare_engine(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return fill(site, plan, true);
+}
 
-/* ---- by a matrix engine ---- */
+static double units_cost(const wi_kernel_site *site) {
+    return wi_build_fraction(site->device, build_seconds) + work_of(site, false).seconds;
+}
+
+static double engine_cost(const wi_kernel_site *site) {
+    return wi_build_fraction(site->device, build_seconds) + work_of(site, true).seconds;
+}
 
 static const char *const engine_headers[] = {"amx.clh", "elementwise.clh", "recurrent.clh", NULL};
-static const wi_formats engine_formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
 
+#define RECORD(spelling, op)                                                                                 \
+    .name = (spelling), .ops = {&(op)}, .parameters = parameters, .variants = variants
+#define UNITS                                                                                                \
+    .file = "recurrent_cpu.cl", .headers = wi_recurrent_headers, .needs = {.classes = WI_ON_CPU},            \
+    .cost = units_cost, .prepare = prepare_units
 #define ENGINE                                                                                               \
-    .file = "recurrent_cpu_amx.cl", .headers = engine_headers, .formats = engine_formats, .format_count = 1, \
-    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16}, .accepts = wi_kernel_op_is_f32
-#define UNITS .file = "recurrent_cpu.cl", .headers = wi_recurrent_headers, .needs = {.classes = WI_ON_CPU}
+    .file = "recurrent_cpu_amx.cl", .headers = engine_headers, WI_AMX_FORMATS,                               \
+    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16}, .accepts = wi_kernel_op_is_f32,          \
+    .cost = engine_cost, .prepare = prepare_engine
 
-IMPLEMENTATION(
-    wi_recurrent_amx, false, true, .name = "recurrent_forward_amx", .ops = {&wi_op_recurrent_forward}, ENGINE)
-IMPLEMENTATION(wi_recurrent_amx_gradient, true, true, .name = "recurrent_back_amx",
-    .ops = {&wi_op_recurrent_back}, ENGINE)
-IMPLEMENTATION(
-    wi_recurrent_cpu, false, false, .name = "recurrent_forward_cpu", .ops = {&wi_op_recurrent_forward}, UNITS)
-IMPLEMENTATION(wi_recurrent_cpu_gradient, true, false, .name = "recurrent_back_cpu",
-    .ops = {&wi_op_recurrent_back}, UNITS)
+const wi_implementation wi_recurrent_amx = {RECORD("recurrent_forward_amx", wi_op_recurrent_forward), ENGINE};
+const wi_implementation wi_recurrent_amx_gradient = {
+    RECORD("recurrent_back_amx", wi_op_recurrent_back), ENGINE};
+const wi_implementation wi_recurrent_cpu = {RECORD("recurrent_forward_cpu", wi_op_recurrent_forward), UNITS};
+const wi_implementation wi_recurrent_cpu_gradient = {
+    RECORD("recurrent_back_cpu", wi_op_recurrent_back), UNITS};

@@ -1,16 +1,16 @@
-/* Recurrent scans where groups multiply rows of states in local memory: recurrent_gpu.cl. The weights are packed first.
- * Either a group walks through the whole time with its rows, in one launch, or groups share the columns of a step,
- * which is a launch then, or two where a step has two products: what is expected to take less. All but what a group is serves
- * recurrent_engine_gpu.c, too. */
+/* Recurrent scans and their gradients on class gpu: work-groups multiply rows of states in local memory by packed weights. Either
+ * each group walks through all steps with its rows, in one launch, or groups share the columns of a step, with one launch per
+ * product of a step: whichever is expected to be faster. recurrent_engine_gpu.c uses all of this except the tiles. See
+ * cl_kernels/recurrent/recurrent_gpu.cl. */
 #include "kernels/recurrent/recurrent_gpu.h"
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/cost.h"
 #include <math.h>
 
-/* A work-group has ACROSS x SLICES items, and takes ROWS rows and ACROSS quads of columns at once; DEPTH steps of k
- * of its rows are in local memory, and then the sums of SPREAD rows at once; PREPARE items prepare. MOST_STEPS: of k, of a slice, in a
- * block (recurrent_tile_gpu.clh). */
+/* A work-group has ACROSS x SLICES items. It computes ROWS rows and ACROSS quads of columns at once; DEPTH steps of k of its rows
+ * are in local memory, and later the sums of SPREAD rows. PREPARE: items of a group that packs weights and sets states.
+ * MOST_STEPS: the most steps of k of a slice in a block (recurrent_tile_gpu.clh). */
 enum { ROWS, ACROSS, SLICES, DEPTH, SPREAD, PREPARE };
 enum { QUAD = 4, MOST_GATES = 4, MOST_STEPS = 16 };
 
@@ -22,10 +22,10 @@ static const char *const parameters[] = {[ROWS] = "WEFT_R_ROWS",
     [PREPARE] = "WEFT_R_PREPARE",
     NULL};
 
-/* Eight rows, of which a weight serves each; fewer rows, and 512 items, so that more groups may walk through time, and each hides its
- * own waits; fewer rows where groups have at most 256 items, two of which share a unit's local memory; and what groups of 64 items can
- * have. The product of a gradient has as many columns as there are units, and several times the depth. Of tiles with as many rows the one of
- * the largest groups comes first. */
+/* With eight rows each weight serves all of them. With fewer rows and 512 items, more groups can walk through time, and each
+ * hides its own waits. With groups of 256 items, two groups share a unit's local memory. The last variants are for groups of 64
+ * items. The product of a gradient has as many columns as there are units, and is several times as deep as that of a scan. Of
+ * variants with the same rows, the one with the largest groups is first. */
 #define TILE(rows, across, slices, depth, spread)                                                            \
     {                                                                                                        \
         [ROWS] = (rows), [ACROSS] = (across), [SLICES] = (slices), [DEPTH] = (depth), [SPREAD] = (spread),   \
@@ -41,11 +41,11 @@ static const wi_variant gradient_variants[] = {{"rows8", EIGHT}, {"rows4", TILE(
     {"rows2_256", TILE(2, 32, 8, 512, 2)}, {"64", TILE(8, 16, 4, 128, 4)},
     {"rows4_64", TILE(4, 16, 4, 256, 4)}, {0}};
 
-/* Of the portable ones: an item alone. */
+/* The portable kernels: groups of one item. */
 static const wi_variant naive_variants[] = {{"one", TILE(2, 1, 1, 16, 1)}, {0}};
 
-/* Local memory has a tile of the states, with a quad of padding for eight steps of a slice, or sums of all slices, and the number of the
- * step. */
+/* Local memory holds a tile of states, with a quad of padding for every eight steps, or the sums of all slices; and the number of
+ * the step. */
 static wi_limits limits(const int *p) {
     const int64_t items = (int64_t)p[ACROSS] * p[SLICES];
     const int64_t tile = p[DEPTH] / 8 * (8 * p[ROWS] + QUAD), sums = items * p[SPREAD] * QUAD;
@@ -54,8 +54,8 @@ static wi_limits limits(const int *p) {
         .local_bytes = (size_t)(wi_max64(tile, sums) + QUAD) * sizeof(float)};
 }
 
-/* The weights of a product, and its columns as quads: element e of quad q is column q * quad + e * element, if e is
- * one of `each`. A column's numbers begin at first + column * across, and are `down` apart. */
+/* A product by weights. Its columns are packed as quads: element e of quad q is column q * quad + e * element if e < each. The
+ * numbers of a column begin at first + column * across, and are `down` apart. */
 typedef struct product {
     int input;
     int64_t depth, quads, columns, quad, element, each, first, across, down;
@@ -70,7 +70,7 @@ static int64_t packed_bytes(const wi_recurrent_groups *groups, const product *p)
     return depth * chunks_of(groups, p->quads) * groups->quads * QUAD * groups->bytes;
 }
 
-/* The gates that a step's first product has. */
+/* The gates of a step's first product. */
 static int64_t first_gates(const wi_recurrent *s) {
     return s->cell == WI_CELL_GRU_RESET_FIRST ? 2 : s->gates;
 }
@@ -99,7 +99,7 @@ static product first_product(const wi_recurrent *s) {
     return p;
 }
 
-/* Of a projection, or of a GRU's third gate. */
+/* The product of a projection, or of a GRU's third gate. */
 static product second_product(const wi_recurrent *s) {
     const int64_t from = s->back ? s->a.width : s->a.units, to = s->back ? s->a.units : s->a.width;
     product p = plain(s->projects ? s->wr : s->w, from, to, !s->back);
@@ -109,16 +109,16 @@ static product second_product(const wi_recurrent *s) {
 
 /* ---- how the work is cut ---- */
 
-/* Items of a unit's group that the profile's `hiding_groups` counts: fewer where the device has no such groups. */
+/* The profile's `hiding_groups` are groups of so many items, or of fewer if the device has no such groups. */
 enum { GROUP_ITEMS = 256 };
 
 static double hiding_items(const wi_device_profile *device) {
     return (double)(device->hiding_groups * wi_min64(GROUP_ITEMS, (int64_t)device->max_group));
 }
 
-/* A launch in which each of the rows' groups is cut into `across`, and their chunks are taken `repeated` times. Groups of a unit hide
- * each other's waits, and a large group its own: the speed of a unit goes with its items. Weights come at the speed of the units' own
- * memory while others are multiplied. */
+/* The time of a launch in which `across` groups share the columns of each block of rows; each takes its chunks `repeated` times.
+ * Waits are hidden by other groups of the unit, or by other items of a large group, so the speed of a unit depends on its items.
+ * Weights are read at the speed of the unit's own memory while others are multiplied. */
 static double launch_seconds(const wi_recurrent *s, const wi_recurrent_groups *groups, const product *p,
     int64_t across, int64_t repeated) {
     const wi_device_profile *const device = s->site->device;
@@ -132,12 +132,12 @@ static double launch_seconds(const wi_recurrent *s, const wi_recurrent_groups *g
                         numbers * (double)groups->bytes / device->near_bandwidth);
 }
 
-/* How much longer than sharing walking may take: estimates are not so good, and each launch takes the host's time, too. So forms
- * that share are expected to take longer by this, among groups of other rows as well. */
+/* Walking is chosen if it takes at most this many times as long as sharing: estimates are inexact, and launches also cost the
+ * host time. The estimates of sharing groups are multiplied by it, so that they compare with those of walking groups with other
+ * rows, too. */
 #define WALKING_MARGIN 1.1
 
-/* Of all steps, and whether groups walk through the whole time, with no launches, but fewer of them work; or each step is a launch. A
- * tie walks. */
+/* Seconds of all steps. *walk: does each group walk through all steps? Then fewer groups work, but there is only one launch. */
 static double seconds_of(
     const wi_recurrent *s, const wi_recurrent_groups *groups, const product *products, bool *walk) {
     double together = 0.0, apart = 0.0;
@@ -152,11 +152,12 @@ static double seconds_of(
     return *walk ? together : apart;
 }
 
-/* SPARE: by which blocks and chunks exceed units, at most. An unsigned int counts the quads of packed weights, which are 64 GiB then. */
+/* SPARE: by how much whole blocks and chunks exceed the units, at most. An unsigned int can count the quads of packed weights of
+ * 64 GiB. */
 enum { SPARE = 4096 };
 
-bool wi_recurrent_groups_fit(const wi_kernel_site *site, bool back) {
-    const wi_recurrent s = wi_recurrent_of(site, back);
+bool wi_recurrent_groups_fit(const wi_kernel_site *site) {
+    const wi_recurrent s = wi_recurrent_of(site);
     const int64_t widest = wi_max64(s.a.units, s.a.width);
     const double side = (double)(widest + SPARE);
     return side * side <= UINT32_MAX && s.batch * MOST_GATES * widest <= INT32_MAX;
@@ -164,8 +165,7 @@ bool wi_recurrent_groups_fit(const wi_kernel_site *site, bool back) {
 
 /* ---- launches ---- */
 
-/* An item writes 16 bytes. */
-enum { PACKED_AT_ONCE = 16 };
+enum { PACKED_AT_ONCE = 16 }; /* bytes that an item writes */
 
 static void add_pack(const wi_recurrent_groups *groups, const product *p, int64_t at, wi_kernel_plan *plan) {
     wi_kernel_launch *const launch =
@@ -187,19 +187,14 @@ static void pack(
     wi_kernel_packs(plan, 1u << s->w | (s->projects ? 1u << s->wr : 0), bytes);
 }
 
-/* phases: 1 the first product of a step, 2 the second, 3 both. */
 static void add_phases(const wi_recurrent *s, const wi_recurrent_groups *groups, wi_kernel_plan *plan,
     int phases, int64_t across) {
     wi_kernel_launch *const launch =
         wi_kernel_launch_1d(plan, s->back ? "back" : "forward", across * groups->items, groups->items);
     launch->dimensions = 2;
-    launch->whole = 1u << 0; /* a group takes every so manyth chunk */
+    launch->whole = 1u << 0; /* a group computes every across-th chunk */
     launch->global[1] = (size_t)wi_divide_up(s->batch, groups->rows);
-    launch->local[1] = 1;
-    if (s->back)
-        wi_recurrent_back_arguments(s, launch, phases);
-    else
-        wi_recurrent_forward_arguments(s, launch, phases);
+    wi_recurrent_walk_arguments(s, launch, phases);
 }
 
 static void add_steps(
@@ -217,37 +212,37 @@ static void add_steps(
     wi_kernel_repeat(plan, first, s->iterations);
 }
 
-static wi_recurrent scan_of(const wi_kernel_site *site, bool back, product *products) {
-    const wi_recurrent s = wi_recurrent_of(site, back);
+static wi_recurrent scan_of(const wi_kernel_site *site, product *products) {
+    const wi_recurrent s = wi_recurrent_of(site);
     products[0] = first_product(&s);
     if (s.second) products[1] = second_product(&s);
     return s;
 }
 
 void wi_recurrent_groups_prepare(
-    const wi_kernel_site *site, bool back, const wi_recurrent_groups *groups, wi_kernel_plan *plan) {
+    const wi_kernel_site *site, const wi_recurrent_groups *groups, wi_kernel_plan *plan) {
     product products[2];
-    wi_recurrent s = scan_of(site, back, products);
+    wi_recurrent s = scan_of(site, products);
     wi_recurrent_begin(&s, plan);
     pack(&s, groups, products, plan);
-    if (!back) {
+    if (!s.back) {
         const int64_t states = s.batch * wi_max64(s.a.units, s.a.width);
         wi_recurrent_prepare_arguments(&s, wi_kernel_launch_1d(plan, "prepare", states, groups->prepare), 0);
     }
     add_steps(&s, groups, products, plan);
 }
 
-double wi_recurrent_groups_seconds(const wi_kernel_site *site, bool back, const wi_recurrent_groups *groups) {
+double wi_recurrent_groups_seconds(const wi_kernel_site *site, const wi_recurrent_groups *groups) {
     product products[2];
     bool walk;
-    const wi_recurrent s = scan_of(site, back, products);
+    const wi_recurrent s = scan_of(site, products);
     return seconds_of(&s, groups, products, &walk);
 }
 
 /* ---- in f32 ---- */
 
-/* What of the instructions of an item's loop multiplies: a step of k has a read of weights, reads of the rows' states, and about one
- * instruction more. */
+/* The share of the instructions of an item's loop that multiply: in a step of k an item also reads weights and the states of its
+ * rows, and has about one more instruction. */
 static double share_of(int rows) {
     return 4.0 * rows / (4.0 * rows + fmax(1.0, rows / 4.0) + 2.0);
 }
@@ -262,70 +257,43 @@ static wi_recurrent_groups groups_of(const int *p) {
         .share = share_of(p[ROWS])};
 }
 
-static weft_status prepare(const wi_kernel_site *site, bool back, wi_kernel_plan *plan) {
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_recurrent_groups groups = groups_of(site->values);
-    wi_recurrent_groups_prepare(site, back, &groups, plan);
+    wi_recurrent_groups_prepare(site, &groups, plan);
     return WEFT_OK;
 }
 
-/* Where the device has larger groups of as many rows, small ones cost what these do, and do not serve: more of them may share a step, but
- * each step would be a launch again. */
-static double cost(const wi_kernel_site *site, bool back, const wi_variant *variants) {
-    const wi_variant *largest = variants;
+/* If the device can have larger groups with the same rows, a small one costs as much as the large one, and is not chosen: more
+ * small groups may share a step, but then each step would be a launch again. */
+static double cost(const wi_kernel_site *site) {
+    const bool back = site->node->op == &wi_op_recurrent_back;
+    const wi_variant *largest = back ? gradient_variants : forward_variants;
     while (largest->values[ROWS] != site->values[ROWS]) largest++;
     const wi_limits wanted = limits(largest->values);
     const bool has =
         site->device->max_group >= wanted.group && site->device->local_bytes >= wanted.local_bytes;
     const wi_recurrent_groups groups = groups_of(has ? largest->values : site->values);
-    return wi_recurrent_groups_seconds(site, back, &groups);
+    return wi_recurrent_groups_seconds(site, &groups);
 }
 
-#define WAY(way, back)                                                                                       \
-    static bool accepts_##way(const wi_kernel_site *site) {                                                  \
-        return wi_recurrent_groups_fit(site, back);                                                          \
-    }                                                                                                        \
-    static weft_status prepare_##way(const wi_kernel_site *site, wi_kernel_plan *plan) {                     \
-        return prepare(site, back, plan);                                                                    \
-    }                                                                                                        \
-    static double way##_cost(const wi_kernel_site *site) {                                                   \
-        return cost(site, back, way##_variants);                                                             \
-    }
-WAY(forward, false)
-WAY(gradient, true)
-
-/* Of a group of one item. */
 static double naive_cost(const wi_kernel_site *site) {
     const wi_recurrent_groups groups = groups_of(site->values);
-    return wi_recurrent_groups_seconds(site, false, &groups);
-}
-static double naive_gradient_cost(const wi_kernel_site *site) {
-    const wi_recurrent_groups groups = groups_of(site->values);
-    return wi_recurrent_groups_seconds(site, true, &groups);
+    return wi_recurrent_groups_seconds(site, &groups);
 }
 
-#define RECORD(spelling, op, way)                                                                            \
+#define RECORD(spelling, op)                                                                                 \
     .name = (spelling), .ops = {&(op)}, .file = "recurrent_gpu.cl", .headers = wi_recurrent_headers,         \
-    .parameters = parameters, .accepts = accepts_##way, .prepare = prepare_##way
-#define RECORD_OF_GPUS(spelling, op, way)                                                                    \
-    {                                                                                                        \
-        RECORD(spelling, op, way), .variants = way##_variants, .cost = way##_cost, .needs = {                \
-            .classes = WI_ON_GPU,                                                                            \
-            .limits = limits                                                                                 \
-        }                                                                                                    \
-    }
-#define NAIVE_RECORD(spelling, op, way, seconds)                                                             \
-    {                                                                                                        \
-        RECORD(spelling, op, way), .variants = naive_variants, .cost = (seconds),                            \
-                                   .margin = wi_last_resort_margin, .needs = {                               \
-                                       .without = WI_QUIRK_SINGLE_ITEMS,                                     \
-                                       .limits = limits                                                      \
-                                   }                                                                         \
-    }
-const wi_implementation wi_recurrent_gpu =
-    RECORD_OF_GPUS("recurrent_forward_gpu", wi_op_recurrent_forward, forward);
-const wi_implementation wi_recurrent_gpu_gradient =
-    RECORD_OF_GPUS("recurrent_back_gpu", wi_op_recurrent_back, gradient);
-const wi_implementation wi_recurrent_naive =
-    NAIVE_RECORD("recurrent_forward_naive", wi_op_recurrent_forward, forward, naive_cost);
-const wi_implementation wi_recurrent_naive_gradient =
-    NAIVE_RECORD("recurrent_back_naive", wi_op_recurrent_back, gradient, naive_gradient_cost);
+    .parameters = parameters, .accepts = wi_recurrent_groups_fit, .prepare = prepare
+#define GPU .cost = cost, .needs = {.classes = WI_ON_GPU, .limits = limits}
+#define NAIVE                                                                                                \
+    .variants = naive_variants, .cost = naive_cost, .margin = wi_last_resort_margin,                         \
+    .needs = {.without = WI_QUIRK_SINGLE_ITEMS, .limits = limits}
+
+const wi_implementation wi_recurrent_gpu = {
+    RECORD("recurrent_forward_gpu", wi_op_recurrent_forward), GPU, .variants = forward_variants};
+const wi_implementation wi_recurrent_gpu_gradient = {
+    RECORD("recurrent_back_gpu", wi_op_recurrent_back), GPU, .variants = gradient_variants};
+const wi_implementation wi_recurrent_naive = {
+    RECORD("recurrent_forward_naive", wi_op_recurrent_forward), NAIVE};
+const wi_implementation wi_recurrent_naive_gradient = {
+    RECORD("recurrent_back_naive", wi_op_recurrent_back), NAIVE};

@@ -1,4 +1,4 @@
-/* The launches of scans: scan.cl. */
+/* Sums, products and linear recurrences along an axis. See cl_kernels/scan/scan.cl. */
 #include "base/integers.h"
 #include "kernels/index_type.h"
 #include "ops/op_table.h"
@@ -9,10 +9,10 @@ typedef struct scan_work {
     int64_t outer, n, inner;
     int64_t lines; /* or vectors of neighbouring lines */
     int64_t splits, split_length, lines_an_item;
-    bool along; /* a line's elements are neighbours, and many enough to share them out */
+    bool along; /* are a line's elements adjacent, and enough of them for several items? */
 } scan_work;
 
-/* AN_ITEM: elements of a tile that an item of a group scans. STATE: numbers of four bytes of a running state. */
+/* AN_ITEM: elements of a tile that an item of a group scans. STATE: words of a state. */
 enum { AN_ITEM, STATE };
 
 static const char *const parameters[] = {[AN_ITEM] = "WEFT_SCAN_TILE", [STATE] = "WEFT_SCAN_STATE", NULL};
@@ -24,7 +24,7 @@ static void cut(scan_work *w, int64_t splits, int64_t unit) {
     w->splits = wi_divide_up(w->n, w->split_length);
 }
 
-/* Items walk: as few as keep the units busy; a line is cut where there are too few of them. */
+/* Items walk: as few as keep the units busy. Lines are cut into splits if there are few lines. */
 static void share_walks(scan_work *w, const wi_device_profile *device) {
     const int64_t lanes = device->lanes, width = w->along ? 1 : wi_min64(w->inner, lanes),
                   wanted = device->units * device->items_a_unit;
@@ -36,7 +36,7 @@ static void share_walks(scan_work *w, const wi_device_profile *device) {
         w->splits > 1 ? 1 : wi_divide_up(w->lines, wi_min64(wi_min64(wanted, worth), w->lines));
 }
 
-/* A group scans tiles of a line, or neighbouring items neighbouring lines. */
+/* A work-group scans tiles of a line, or neighbouring items scan neighbouring lines. */
 static void share_groups(scan_work *w, const wi_device_profile *device, int64_t tile) {
     const int64_t units = device->units;
     w->lines = w->along ? w->outer : w->outer * w->inner;
@@ -81,47 +81,32 @@ static void add_pass(const wi_kernel_site *site, wi_kernel_plan *plan, const sca
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(a->form, a->backwards, pass));
 }
 
-static weft_status scan(const wi_kernel_site *site, wi_kernel_plan *plan, int kind) {
+/* In the order of WEFT_KIND in scan.cl. */
+static int kind_of(const wi_op *op) {
+    return op == &wi_op_cumsum ? 0 : op == &wi_op_cumprod ? 1 : 2;
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const scan_work w = work_of(site);
     const int64_t states = w.splits > 1 ? w.splits * w.lines : 1;
     plan->flops = (double)(w.outer * w.n * w.inner);
     plan->scratch_bytes = (size_t)(states * site->device->lanes * site->values[STATE]) * sizeof(float);
     wi_kernel_index_type(plan, site, fmax(plan->flops, (double)plan->scratch_bytes / sizeof(float)));
-    wi_kernel_macro_int(plan, "WEFT_KIND", kind);
+    wi_kernel_macro_int(plan, "WEFT_KIND", kind_of(site->node->op));
     wi_kernel_macro_int(plan, "WEFT_FLOAT", site->node->dtype == WEFT_F32);
     if (w.splits > 1) add_pass(site, plan, &w, 0);
     add_pass(site, plan, &w, 1);
     return WEFT_OK;
 }
 
-static weft_status cumsum_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return scan(site, plan, 0);
-}
-static weft_status cumprod_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return scan(site, plan, 1);
-}
-static weft_status linear_scan_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return scan(site, plan, 2);
-}
-
-static const wi_implementation wi_cumsum_kernel = {.name = "cumsum",
-    .file = "scan.cl",
-    .parameters = parameters,
-    .variants = variants,
-    .ops = {&wi_op_cumsum},
-    .prepare = cumsum_kernel};
-static const wi_implementation wi_cumprod_kernel = {.name = "cumprod",
-    .file = "scan.cl",
-    .parameters = parameters,
-    .variants = variants,
-    .ops = {&wi_op_cumprod},
-    .prepare = cumprod_kernel};
-static const wi_implementation wi_linear_scan_kernel = {.name = "linear_scan",
-    .file = "scan.cl",
-    .parameters = parameters,
-    .variants = variants,
-    .ops = {&wi_op_linear_scan},
-    .prepare = linear_scan_kernel};
+#define RECORD(spelling, op)                                                                                 \
+    {                                                                                                        \
+        .name = (spelling), .file = "scan.cl", .parameters = parameters, .variants = variants,               \
+        .ops = {&(op)}, .prepare = prepare                                                                   \
+    }
+static const wi_implementation wi_cumsum_kernel = RECORD("cumsum", wi_op_cumsum);
+static const wi_implementation wi_cumprod_kernel = RECORD("cumprod", wi_op_cumprod);
+static const wi_implementation wi_linear_scan_kernel = RECORD("linear_scan", wi_op_linear_scan);
 
 const wi_implementation *const wi_scan_family[] = {
     &wi_cumsum_kernel, &wi_cumprod_kernel, &wi_linear_scan_kernel, NULL};

@@ -1,18 +1,18 @@
-/* The launches of sorting, of the greatest elements, and of putting elements at their indices: sort.cl, put.cl. */
+/* Sorting, the largest elements, and elements that are put at their indices. See sort.cl and put.cl in cl_kernels/sort. */
 #include "kernels/index_type.h"
 #include "kernels/work_split.h"
 #include "ops/sort/sort.h"
 
 /* ---- the order ---- */
 
-/* TILE: elements that a group sorts in local memory. FEW: so many an item that walks sorts by insertion. */
+/* TILE: elements that a work-group sorts in local memory. FEW: so many elements, or less, an item that walks sorts by insertion. */
 enum { TILE, FEW };
 
 static const char *const parameters[] = {[TILE] = "WEFT_SORT_TILE", [FEW] = "WEFT_SORT_FEW", NULL};
 
 static const wi_variant variants[] = {{"u64", {[TILE] = 1024, [FEW] = 64}}, {0}};
 
-/* MERGED: elements that an item of a group merges. LEAST: of a range of a line that an item sorts by itself. */
+/* MERGED: elements that an item of a group merges. LEAST: the fewest elements of a part of a line that an item sorts alone. */
 enum { MERGED = 16, LEAST = 8192 };
 
 static wi_limits group_limits(const int *p) {
@@ -25,9 +25,9 @@ typedef struct order_work {
     int64_t lines, n, inner, k;
     int64_t tile;
     int64_t chunk;   /* elements that an item merges */
-    int64_t few;     /* a selection of at most so many takes no merging */
+    int64_t few;     /* a selection of at most so many elements needs no merging */
     int64_t buffer;  /* elements of each of the two buffers between launches */
-    int64_t workers; /* items that walk: so many keep the device busy; 0: neighbouring items */
+    int64_t workers; /* so many items that walk keep the device busy; 0: items do not walk */
 } order_work;
 
 static order_work order_of(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -43,12 +43,13 @@ static order_work order_of(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return w;
 }
 
-/* Sorts each tile of lines of n elements and keeps its first `keep`, `kept` elements a line. */
+/* A launch that sorts each tile of lines of n elements and keeps its first `keep` elements, `kept` per line. from, to: offsets in
+ * scratch memory; -1: the input, and the result. */
 typedef struct tiles {
     int64_t n, keep, kept, from, to;
 } tiles;
 
-/* Items that walk, and how many tiles each takes; or groups, and the power of two that no tile exceeds. */
+/* The number of items. *span: tiles of an item that walks; otherwise a power of two that no tile exceeds. */
 static int64_t share_tiles(const order_work *w, int64_t n, int64_t *span) {
     const int64_t units = w->lines * wi_divide_up(n, w->tile);
     *span = 1;
@@ -83,7 +84,7 @@ static void add_merge(const order_work *w, int64_t run, int64_t kept, int64_t fr
         w->plan, launch, WI_KERNEL_NUMBERS(w->lines, w->n, w->inner, run, kept, w->chunk, from, to));
 }
 
-/* Tiles of which the first k are kept, until one is left; or all of them, and merging. */
+/* A selection keeps the first k elements of each tile, until one tile is left. A sort keeps all, and merges. */
 static void add_launches(order_work *w) {
     const bool select = w->k <= w->few;
     int64_t length = w->n, from = -1, side = 0;
@@ -108,7 +109,7 @@ static void add_launches(order_work *w) {
     }
 }
 
-/* Scratch memory has two buffers, none larger than the input. */
+/* Scratch memory has two buffers, each at most as large as the input. */
 static void finish_order(order_work *w, int64_t radix) {
     wi_kernel_index_type(w->plan, w->site, 2.0 * (double)w->lines * (double)w->n);
     wi_kernel_macro_int(w->plan, "WEFT_FLOAT", w->site->node->inputs[0]->dtype == WEFT_F32);
@@ -116,7 +117,7 @@ static void finish_order(order_work *w, int64_t radix) {
     w->plan->scratch_bytes = (size_t)(2 * w->buffer + radix + 1) * sizeof(cl_ulong);
 }
 
-/* A line is cut only where there are too few of them. */
+/* Lines are cut only if there are few of them. */
 static weft_status prepare_order_cpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
     order_work w = order_of(site, plan);
     const int64_t units = site->device->units;
@@ -156,8 +157,7 @@ static weft_status put_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) 
         const int64_t share = wi_divide_up(total, wi_work_items(site->device, total));
         wi_kernel_launch *launch =
             wi_kernel_launch_1d(plan, put ? "put" : "clear", wi_divide_up(total, share), site->device->group);
-        if (put) wi_kernel_input(launch, 0);
-        if (put) wi_kernel_input(launch, 1);
+        wi_kernel_inputs(launch, put ? 2 : 0);
         wi_kernel_result(launch);
         wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(total, share));
         if (put) wi_kernel_indices(plan, launch, WI_KERNEL_NUMBERS(count, size, inner));
@@ -165,21 +165,15 @@ static weft_status put_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) 
     return WEFT_OK;
 }
 
-static const wi_implementation wi_order_cpu = {.name = "order_cpu",
-    .ops = {&wi_op_argsort, &wi_op_topk_indices},
-    .needs = {.classes = WI_ON_CPU},
-    .file = "sort.cl",
-    .parameters = parameters,
-    .variants = variants,
-    .prepare = prepare_order_cpu};
+#define ORDER                                                                                                \
+    .ops = {&wi_op_argsort, &wi_op_topk_indices}, .file = "sort.cl", .parameters = parameters,               \
+    .variants = variants
 
-static const wi_implementation wi_order_gpu = {.name = "order_gpu",
-    .ops = {&wi_op_argsort, &wi_op_topk_indices},
-    .needs = {.classes = WI_ON_GPU, .limits = group_limits},
-    .file = "sort.cl",
-    .parameters = parameters,
-    .variants = variants,
-    .prepare = prepare_order_gpu};
+static const wi_implementation wi_order_cpu = {
+    ORDER, .name = "order_cpu", .needs = {.classes = WI_ON_CPU}, .prepare = prepare_order_cpu};
+
+static const wi_implementation wi_order_gpu = {ORDER, .name = "order_gpu",
+    .needs = {.classes = WI_ON_GPU, .limits = group_limits}, .prepare = prepare_order_gpu};
 
 static const wi_implementation wi_put_kernel = {
     .name = "put", .ops = {&wi_op_put}, .file = "put.cl", .prepare = put_kernel};

@@ -1,14 +1,11 @@
-/* Sizes and arguments of recurrent scans (contract in recurrent_kernels.h). */
-#include "kernels/recurrent/recurrent_kernels.h"
+/* Sizes and arguments of recurrent scans (contract in recurrent_arguments.h). */
+#include "kernels/recurrent/recurrent_arguments.h"
 
 const char *const wi_recurrent_headers[] = {"elementwise.clh", "recurrent.clh", NULL};
 
-static int64_t iterations_of(const weft_tensor *node, const wi_scan_sections *a, bool back) {
-    return a->steps + (back && node->attributes->recurrent.gives_dh0 ? 1 : 0);
-}
-
-wi_recurrent wi_recurrent_of(const wi_kernel_site *site, bool back) {
+wi_recurrent wi_recurrent_of(const wi_kernel_site *site) {
     const weft_tensor *node = site->node;
+    const bool back = node->op == &wi_op_recurrent_back;
     const wi_recurrent_attributes *const attributes = &node->attributes->recurrent;
     wi_recurrent s = {
         .site = site, .node = node, .cell = wi_cell_of(node), .back = back, .kept = !attributes->forgets};
@@ -23,7 +20,7 @@ wi_recurrent wi_recurrent_of(const wi_kernel_site *site, bool back) {
     const int64_t row =
         back ? s.a.dx + s.a.sums + s.a.out + s.a.dh0 + s.a.dc0 : s.a.h + s.a.c + s.a.gates + s.a.more;
     s.batch = site->result.dims[0].actual / row;
-    s.iterations = iterations_of(node, &s.a, back);
+    s.iterations = s.a.steps + (back && attributes->gives_dh0 ? 1 : 0);
     return s;
 }
 
@@ -41,18 +38,18 @@ void wi_recurrent_begin(const wi_recurrent *s, wi_kernel_plan *plan) {
 #define INTS(launch, ...)  wi_kernel_ints(launch, WI_KERNEL_NUMBERS(__VA_ARGS__))
 #define LONGS(launch, ...) wi_kernel_longs(launch, WI_KERNEL_NUMBERS(__VA_ARGS__))
 
-/* An input, or anything of the same type where there is none. */
+/* An input, or w in its place if there is none. */
 static void optional_input(const wi_recurrent *s, wi_kernel_launch *launch, int index) {
     wi_kernel_input(launch, index >= 0 ? index : s->w);
 }
 
-/* Whether there are lengths, and they; the kernel's parameter is then of ints. */
+/* Are there lengths? Then the lengths, which are ints. */
 static void lengths_input(const wi_recurrent *s, wi_kernel_launch *launch) {
     wi_kernel_int(launch, s->lengths >= 0);
     optional_input(s, launch, s->lengths);
 }
 
-/* The weights as the products read them. */
+/* The weights that the products read. */
 static void weights_input(const wi_recurrent *s, wi_kernel_launch *launch) {
     if (s->packed > 0) {
         wi_kernel_scratch(launch, 0);
@@ -63,7 +60,7 @@ static void weights_input(const wi_recurrent *s, wi_kernel_launch *launch) {
     }
 }
 
-/* Where the packed weights are written; anything where they are not packed. */
+/* The memory of the packed weights; any memory if they are not packed. */
 static void packed_output(const wi_recurrent *s, wi_kernel_launch *launch) {
     for (int i = 0; i < 2; i++) {
         if (s->packed > 0)
@@ -86,7 +83,7 @@ void wi_recurrent_prepare_arguments(const wi_recurrent *s, wi_kernel_launch *lau
     lengths_input(s, launch);
     wi_kernel_result(launch);
     if (s->back)
-        wi_kernel_result(launch); /* not touched */
+        wi_kernel_result(launch); /* not used */
     else
         wi_kernel_faults(launch);
     INTS(launch, s->panels, s->panels_r, a->steps, s->batch, a->units, a->width, rows, !s->back);
@@ -95,7 +92,7 @@ void wi_recurrent_prepare_arguments(const wi_recurrent *s, wi_kernel_launch *lau
         s->batch * (c_first + (s->states_apart ? 0 : a->h)));
 }
 
-void wi_recurrent_forward_arguments(const wi_recurrent *s, wi_kernel_launch *launch, int phases) {
+static void forward_arguments(const wi_recurrent *s, wi_kernel_launch *launch, int phases) {
     const wi_scan_sections *a = &s->a;
     const int64_t n = s->batch, one = s->kept ? 1 : 0;
     const int bias = wi_scan_index(s->node, WI_SCAN_BIAS);
@@ -112,7 +109,7 @@ void wi_recurrent_forward_arguments(const wi_recurrent *s, wi_kernel_launch *lau
         one * n * (a->gates / a->steps), n * (a->h + a->c + a->gates), one * n * a->units);
 }
 
-void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch, int phases) {
+static void back_arguments(const wi_recurrent *s, wi_kernel_launch *launch, int phases) {
     const wi_scan_sections *a = &s->a;
     const int64_t n = s->batch, dh0 = n * (a->dx + a->sums + a->out), dc0 = dh0 + n * a->dh0;
     const bool has_y = s->node->attributes->recurrent.reads_dy;
@@ -133,9 +130,6 @@ void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch
         wi_kernel_long(launch, has_y ? s->site->layouts[WI_BACK_DY].strides[i].actual : 0);
 }
 
-const wi_implementation *const wi_recurrent_family[] = {&wi_recurrent_amx, &wi_recurrent_amx_gradient,
-    &wi_recurrent_mma, &wi_recurrent_mma_gradient, &wi_recurrent_wmma, &wi_recurrent_wmma_gradient,
-    &wi_recurrent_wmma12, &wi_recurrent_wmma12_gradient, &wi_recurrent_mfma, &wi_recurrent_mfma_gradient,
-    &wi_recurrent_xmx8, &wi_recurrent_xmx8_gradient, &wi_recurrent_xmx16, &wi_recurrent_xmx16_gradient,
-    &wi_recurrent_cpu, &wi_recurrent_gpu, &wi_recurrent_cpu_gradient, &wi_recurrent_gpu_gradient,
-    &wi_recurrent_naive, &wi_recurrent_naive_gradient, NULL};
+void wi_recurrent_walk_arguments(const wi_recurrent *s, wi_kernel_launch *launch, int phases) {
+    (s->back ? back_arguments : forward_arguments)(s, launch, phases);
+}

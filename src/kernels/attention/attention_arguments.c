@@ -1,5 +1,5 @@
-/* Sizes and arguments of attention's kernels (contract in attention_kernels.h). */
-#include "kernels/attention/attention_kernels.h"
+/* Sizes and arguments of attention's kernels (contract in attention_arguments.h). */
+#include "kernels/attention/attention_arguments.h"
 
 wi_attention_sizes wi_attention_sizes_of(const wi_kernel_site *site) {
     const wi_extent *q = &site->inputs[WI_ATTENTION_QUERY], *v = &site->inputs[WI_ATTENTION_VALUE];
@@ -33,16 +33,13 @@ void wi_attention_strides(wi_kernel_launch *launch, const wi_kernel_site *site, 
     for (int i = 0; i < 4; i++) wi_kernel_long(launch, site->layouts[input].strides[i].actual);
 }
 
-/* Of a section of a packed result: n0, n1, row. */
 void wi_attention_section_strides(wi_kernel_launch *launch, const wi_kernel_site *site,
     const wi_attention_sizes *s, int64_t length, int64_t width) {
     const bool inside = site->node->attributes->attention.heads_inside;
-    wi_kernel_long(launch, s->n1 * length * width);
-    wi_kernel_long(launch, inside ? width : length * width);
-    wi_kernel_long(launch, inside ? s->n1 * width : width);
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(s->n1 * length * width, inside ? width : length * width,
+                                inside ? s->n1 * width : width));
 }
 
-/* Kind, memory and strides (of anything when there is none), causal. */
 void wi_attention_mask(wi_kernel_launch *launch, const wi_kernel_site *site, int mask) {
     const bool has_mask = site->node->input_count > mask;
     wi_kernel_int(launch, !has_mask ? 0 : site->node->inputs[mask]->dtype == WEFT_BOOL ? 1 : 2);
@@ -52,16 +49,12 @@ void wi_attention_mask(wi_kernel_launch *launch, const wi_kernel_site *site, int
 }
 
 static void size_arguments(wi_kernel_launch *launch, const wi_attention_sizes *s) {
-    wi_kernel_int(launch, s->n1);
-    wi_kernel_int(launch, s->queries);
-    wi_kernel_int(launch, s->keys);
-    wi_kernel_int(launch, s->d);
-    wi_kernel_int(launch, s->dv);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(s->n1, s->queries, s->keys, s->d, s->dv));
 }
 
-/* Behind all others, where weights are dropped. */
-void wi_attention_dropout(wi_kernel_launch *launch, const wi_kernel_site *site) {
+void wi_attention_scale_and_dropout(wi_kernel_launch *launch, const wi_kernel_site *site) {
     const wi_attention_attributes *const a = &site->node->attributes->attention;
+    wi_kernel_float(launch, a->scale);
     if (a->dropout <= 0) return;
     wi_kernel_int(launch, a->first_head);
     wi_kernel_float(launch, a->dropout);
@@ -72,21 +65,20 @@ void wi_attention_dropout(wi_kernel_launch *launch, const wi_kernel_site *site) 
 
 void wi_attention_forward_arguments(
     wi_kernel_launch *launch, const wi_kernel_site *site, const wi_attention_sizes *s) {
-    for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) wi_kernel_input(launch, i);
+    wi_kernel_inputs(launch, WI_ATTENTION_VALUE + 1);
     wi_kernel_result(launch);
     wi_attention_mask(launch, site, WI_ATTENTION_MASK);
     size_arguments(launch, s);
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) wi_attention_strides(launch, site, i);
     wi_attention_section_strides(launch, site, s, s->queries, s->dv);
     wi_kernel_long(launch, s->n0 * s->n1 * s->queries * s->dv);
-    wi_kernel_float(launch, site->node->attributes->attention.scale);
-    wi_attention_dropout(launch, site);
+    wi_attention_scale_and_dropout(launch, site);
 }
 
 void wi_attention_gradient_arguments(wi_kernel_launch *launch, const wi_kernel_site *site,
     const wi_attention_sizes *s, bool to_scratch, int64_t range) {
     const int64_t n = s->n0 * s->n1, dq = n * s->queries * s->d, dk = n * s->keys * s->d;
-    for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_OUTPUT_GRADIENT; i++) wi_kernel_input(launch, i);
+    wi_kernel_inputs(launch, WI_ATTENTION_OUTPUT_GRADIENT + 1);
     wi_kernel_result(launch);
     if (to_scratch)
         wi_kernel_scratch(launch, 0);
@@ -105,13 +97,5 @@ void wi_attention_gradient_arguments(wi_kernel_launch *launch, const wi_kernel_s
     wi_attention_section_strides(launch, site, s, s->keys, s->d);
     wi_kernel_long(launch, dq + dk);
     wi_attention_section_strides(launch, site, s, s->keys, s->dv);
-    wi_kernel_float(launch, site->node->attributes->attention.scale);
-    wi_attention_dropout(launch, site);
+    wi_attention_scale_and_dropout(launch, site);
 }
-
-const wi_implementation *const wi_attention_family[] = {&wi_attention_amx, &wi_attention_amx_gradient,
-    &wi_attention_mma, &wi_attention_mma_gradient, &wi_attention_wmma, &wi_attention_wmma_gradient,
-    &wi_attention_wmma12, &wi_attention_wmma12_gradient, &wi_attention_mfma, &wi_attention_mfma_gradient,
-    &wi_attention_xmx8, &wi_attention_xmx8_gradient, &wi_attention_xmx16, &wi_attention_xmx16_gradient,
-    &wi_attention_few, &wi_attention_cpu, &wi_attention_gpu, &wi_attention_cpu_gradient,
-    &wi_attention_gpu_gradient, &wi_attention_naive, &wi_attention_naive_gradient, NULL};

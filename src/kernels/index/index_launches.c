@@ -1,5 +1,5 @@
-/* Sizes and launches of kernels that pick and add up by index (contract in index_kernels.h). */
-#include "kernels/index/index_kernels.h"
+/* Sizes and launches of kernels by index (contract in index_launches.h). */
+#include "kernels/index/index_launches.h"
 
 wi_around wi_around_axis(const wi_kernel_site *site, const wi_extent *extent) {
     const int axis = site->node->attributes->index.axis;
@@ -24,7 +24,15 @@ wi_kernel_launch *wi_launch_rows(
     return launch;
 }
 
-/* index_sum has three: lists and segments before what takes every axis. */
-const wi_implementation *const wi_index_family[] = {&wi_gather, &wi_index_select, &wi_scatter_sum,
-    &wi_index_lists_cpu, &wi_index_segments_gpu, &wi_index_scatter, &wi_index_copy, &wi_select_rows_kernel,
-    &wi_segment_lists_cpu, &wi_segment_lists_gpu, &wi_segment_sum_rows, NULL};
+void wi_index_skips_macro(wi_kernel_plan *plan, const wi_kernel_site *site) {
+    wi_kernel_macro_int(plan, "WEFT_SKIPS", site->node->attributes->index.skips);
+}
+
+weft_tensor *wi_index_with_order(const weft_tensor *node, int index) {
+    weft_tensor *inputs[WI_KERNEL_INPUTS];
+    const int count = node->input_count + 1;
+    for (int i = 0; i < node->input_count; i++) inputs[i] = node->inputs[i];
+    inputs[count - 1] = weft_argsort(node->inputs[index], 0, false);
+    if (!inputs[count - 1]) return NULL;
+    return wi_node(node->graph, node->op, inputs, count, node->dtype, &node->shape, node->attributes);
+}
