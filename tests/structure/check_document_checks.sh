@@ -1,5 +1,5 @@
 #!/bin/sh
-# The checks of documents (links, decisions, results, functions, variables of the environment, examples) fail on trees that break their rules and pass on
+# The checks of documents (links, decisions, results, functions, variables of the environment, examples, passes, walk) fail on trees that break their rules and pass on
 # those that keep them.
 # Usage: check_document_checks.sh
 # test: 
@@ -193,4 +193,28 @@ expect pass "a function in an example by its short name" sh "$here/check_example
 echo '' >"$tree/samples/one.h"
 expect fail "a short name in an example that has none" sh "$here/check_examples.sh" "$tree"
 breaks_documented 'declares no functions' include/weft/ops.h '/weft_/d'
+
+# The pages on the planner, and the planner: with FILE edited by sed's SCRIPT the check CHECK fails, and LINE is told.
+planned() {
+    fresh
+    mkdir "$tree/docs"
+    cp -R "$here/../../src" "$tree"
+    cp "$here/../../docs/architecture.md" "$here/../../docs/internals.md" "$tree/docs"
+}
+breaks_planned() {
+    planned
+    sed -i "$4" "$tree/$3"
+    expect fail "$1: $2, after $4" sh "$here/check_$1.sh" "$tree"
+    printed "$2" "$4"
+}
+planned
+expect pass "the pages on the planner" sh "$here/check_passes.sh" "$tree"
+expect pass "the walk from a call to a launch" sh "$here/check_walk.sh" "$tree"
+breaks_planned passes 'docs/architecture.md names wi_plan_order wi_plan_partition' docs/architecture.md '/`wi_find_fixed`/d'
+breaks_planned passes 'plan.c calls wi_plan_order' src/plan/plan.c '/wi_plan_schedule(/d'
+breaks_planned passes 'src/plan/emit does not define wi_plan_loops' docs/architecture.md 's|src/plan/layout` . `wi_plan_loops|src/plan/emit` \| `wi_plan_loops|'
+breaks_planned passes 'no table of passes' docs/architecture.md '/^## The passes/d'
+breaks_planned walk 'src/plan/emit/code_product.c does not define wi_code_loop' docs/internals.md 's/`wi_code_product`/`wi_code_loop`/'
+breaks_planned walk 'wi_launch_run_portion is called nowhere above' docs/internals.md 's|`src/plan/rewrite/order.c` . `wi_plan_order`|`src/cl/launch.c` \| `wi_launch_run_portion`|'
+breaks_planned walk 'has no walk' docs/internals.md '/^## From a call/d'
 exit $bad
