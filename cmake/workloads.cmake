@@ -1,4 +1,4 @@
-# What the weft command and the tests both run: the networks that are measured, and every op as PyTorch computed it. The
+# What the weft command and the tests both run: the networks that are measured, every op as PyTorch computed it, and the tuner. The
 # recorded files travel inside, for `weft check`.
 
 file(GLOB recorded_files CONFIGURE_DEPENDS tests/golden/ops/*.golden.json)
@@ -9,7 +9,7 @@ add_custom_command(
           ${PROJECT_SOURCE_DIR}/cmake/embed_json.cmake
   DEPENDS ${recorded_files} cmake/embed_json.cmake
   VERBATIM)
-file(GLOB workload_files CONFIGURE_DEPENDS workloads/*.c workloads/random/*.c workloads/oracle/oracle_*.c workloads/oracle/draw_*.c)
+file(GLOB workload_files CONFIGURE_DEPENDS workloads/*.c workloads/random/*.c workloads/tuner/*.c workloads/oracle/oracle_*.c workloads/oracle/draw_*.c)
 
 # The float64 arrays and functions of the oracle, which all tests use, know nothing of the library.
 file(GLOB reference_files CONFIGURE_DEPENDS workloads/oracle/reference*.c workloads/oracle/dtype_values.c)

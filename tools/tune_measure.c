@@ -3,9 +3,9 @@
 #include "cl/choices.h"
 #include "cl/context.h"
 #include "cl/disk_cache.h"
-#include "plan/tune/tune_plan.h"
 #include "show_warning.h"
 #include "tune_sizes.h"
+#include "tuner/tune_plan.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void introduce(int to, wi_device *device) {
 typedef struct tune_run {
     weft_context *context;
     const tune_options *options;
-    wi_tuner tuner;
+    kernel_tuner tuner;
     tune_sizes sizes;
     tune_model model; /* of one of the works, */
     int planned;      /* this one; -1: of none */
@@ -74,8 +74,8 @@ static weft_status list_sizes(tune_run *r) {
         }
         WI_TRY(plan_work(r, i));
         r->sizes.work = i;
-        WI_TRY(wi_plan_visit_untuned(r->model.plan, &r->tuner, tune_sizes_add, &r->sizes));
-        r->others[i] = wi_plan_has_other_choices(r->model.plan, &r->tuner);
+        WI_TRY(tune_visit_untuned(r->model.plan, &r->tuner, tune_sizes_add, &r->sizes));
+        r->others[i] = tune_has_other_choices(r->model.plan, &r->tuner);
     }
     tune_sizes_sort(&r->sizes);
     return WEFT_OK;
@@ -86,8 +86,8 @@ static weft_status measure_size(tune_run *r, tune_size *size) {
     size->tried = true;
     WI_TRY(plan_work(r, size->work));
     r->tuner.only = size->site;
-    WI_TRY(wi_plan_tune(r->model.plan, &r->tuner));
-    size->measured = wi_tuner_has_choice(&r->tuner, size->site);
+    WI_TRY(tune_plan(r->model.plan, &r->tuner));
+    size->measured = tuner_has_choice(&r->tuner, size->site);
     r->changed[size->work] += r->tuner.changed - changed;
     if (size->measured)
         printf("%zu of %zu  %s: %s\n", tune_sizes_count(&r->sizes, -1, true), r->sizes.count, size->site,
@@ -137,7 +137,7 @@ static weft_status judge(tune_run *r, const tune_work *work) {
     wi_choices_use(r->tuner.device, false);
     WI_TRY_DONE(status);
     r->tuner.deadline = r->end;
-    WI_TRY_DONE(wi_plan_judge((weft_plan *const[]){r->model.plan, tuned.plan}, &r->tuner, medians));
+    WI_TRY_DONE(tune_judge((weft_plan *const[]){r->model.plan, tuned.plan}, &r->tuner, medians));
     printf("%-13s built-in choices %.3f ms per run, tuned choices %.3f ms per run\n", work->text,
         1e3 * medians[0], 1e3 * medians[1]);
     if (medians[1] > medians[0]) printf("%-13s not faster, so the built-in choices are kept\n", work->text);
@@ -157,7 +157,7 @@ static weft_status judge_all(tune_run *r) {
             continue;
         }
         WI_TRY(plan_work(r, i));
-        if (wi_plan_has_other_choices(r->model.plan, &r->tuner)) WI_TRY(judge(r, &work));
+        if (tune_has_other_choices(r->model.plan, &r->tuner)) WI_TRY(judge(r, &work));
         WI_TRY(wi_choices_save(r->tuner.device, NULL));
     }
     return WEFT_OK;
@@ -186,8 +186,8 @@ int tune_measure(const tune_options *options, double end, int to) {
     weft_status status = weft_context_create(&context, &how);
     tune_run r = {.context = context, .options = options, .planned = -1, .end = end};
     if (status == WEFT_OK) {
-        r.tuner = (wi_tuner){
-            .device = wi_context_device(context), .gain = WI_TUNER_GAIN, .trying = trying, .user = &to};
+        r.tuner = (kernel_tuner){
+            .device = wi_context_device(context), .gain = TUNER_GAIN, .trying = trying, .user = &to};
         status = tune_all(&r, to);
     }
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());

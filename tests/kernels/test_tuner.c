@@ -9,11 +9,11 @@
 #include "kernels/product/gemm.h"
 #include "kernels/product/gemm_shared.h"
 #include "kernels/site_name.h"
-#include "kernels/site_operands.h"
-#include "kernels/tuner.h"
 #include "ops/op_table.h"
-#include "plan/tune/tune_plan.h"
 #include "support/fixture.h"
+#include "tuner/site_operands.h"
+#include "tuner/tune_plan.h"
+#include "tuner/tuner.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,13 +60,13 @@ static void tuned_choices_serve_the_next_context(void **state) {
     said counts = {0};
     weft_context *context = scratch_context(*state, &log);
     wi_kernel_site site = site_of(context);
-    wi_tuner tuner = {.device = wi_context_device(context),
+    kernel_tuner tuner = {.device = wi_context_device(context),
         .deadline = HUGE_VAL,
-        .gain = WI_TUNER_GAIN,
+        .gain = TUNER_GAIN,
         .trying = count,
         .user = &counts};
     wi_choices_use(tuner.device, false);
-    assert_ok(wi_tune_site(&tuner, &wi_op_matmul, &site));
+    assert_ok(tune_site(&tuner, &wi_op_matmul, &site));
     assert_true(tuner.sites == 1 && tuner.tried > 1 && tuner.changed <= 1);
     assert_in_range(
         counts.begun, tuner.tried, tuner.tried + 1); /* the best one once more, in turn with the usual one */
@@ -91,9 +91,9 @@ static void without_time_nothing_is_kept(void **state) {
     size_t kept;
     weft_context *const context = scratch_context(*state, &log);
     const wi_kernel_site site = site_of(context);
-    wi_tuner tuner = {.device = wi_context_device(context), .deadline = 0.0, .gain = WI_TUNER_GAIN};
+    kernel_tuner tuner = {.device = wi_context_device(context), .deadline = 0.0, .gain = TUNER_GAIN};
     wi_choices_use(tuner.device, false);
-    assert_ok(wi_tune_site(&tuner, &wi_op_matmul, &site));
+    assert_ok(tune_site(&tuner, &wi_op_matmul, &site));
     (void)wi_choices_all(tuner.device, &kept);
     assert_true(kept == 0 && tuner.sites == 0 && tuner.tried == 0);
     weft_context_release(context);
@@ -114,13 +114,13 @@ static void hopeless_kernels_are_not_run(void **state) {
     for (int i = 0; i < 2; i++) {
         bool naive = false;
         const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &sizes[i]};
-        wi_tuner tuner = {.device = wi_context_device(context),
+        kernel_tuner tuner = {.device = wi_context_device(context),
             .deadline = HUGE_VAL,
-            .gain = WI_TUNER_GAIN,
+            .gain = TUNER_GAIN,
             .trying = note_naive,
             .user = &naive};
         wi_choices_use(tuner.device, false);
-        assert_ok(wi_tune_site(&tuner, &wi_op_matmul, &site));
+        assert_ok(tune_site(&tuner, &wi_op_matmul, &site));
         assert_int_equal(tuner.sites, 1);
         assert_int_equal(naive, i == 1);
     }
@@ -178,15 +178,15 @@ static void time_the_tried(void *user, const char *site, const char *kernel) {
 /* Returns what the kernel that is chosen takes, of the built-in choice's time. */
 static double tune_in_noise(wi_device *device, const wi_kernel_site *site) {
     char usual[WI_KERNEL_NAME] = "", name[WI_SITE_NAME];
-    wi_tuner tuner = {.device = device,
+    kernel_tuner tuner = {.device = device,
         .clock = noisy_clock,
         .deadline = HUGE_VAL,
-        .gain = WI_TUNER_GAIN,
+        .gain = TUNER_GAIN,
         .trying = time_the_tried,
         .user = usual};
     noise.tried_count = 0;
     wi_choices_use(device, false);
-    assert_ok(wi_tune_site(&tuner, &wi_op_matmul, site));
+    assert_ok(tune_site(&tuner, &wi_op_matmul, site));
     wi_choices_use(device, true);
     wi_site_name(name, &wi_op_matmul, site);
     return true_time(wi_choices_find(device, name)->kernel, usual);
@@ -266,28 +266,28 @@ static void wrong_results_are_seen(void **state) {
     scratch_log log = {0};
     float wrong = 1e6f;
     bool right = true;
-    wi_site_operands operands;
+    site_operands operands;
     weft_context *const context = scratch_context(*state, &log);
     wi_device *const device = wi_context_device(context);
     const wi_kernel_site site = site_of(context);
-    assert_ok(wi_site_operands_make(&operands, device, &site));
-    assert_ok(wi_site_operands_spoil(&operands, device));
-    assert_ok(wi_site_operands_check(&operands, device, &right));
+    assert_ok(site_operands_make(&operands, device, &site));
+    assert_ok(site_operands_spoil(&operands, device));
+    assert_ok(site_operands_check(&operands, device, &right));
     assert_false(right); /* nothing was written */
     float *const zeros = calloc(operands.counts[2], sizeof *zeros);
     assert_ok(
         wi_buffer_write(device, operands.buffers[2].memory, 0, zeros, operands.counts[2] * sizeof *zeros));
     free(zeros);
-    assert_ok(wi_site_operands_check(&operands, device, &right));
+    assert_ok(site_operands_check(&operands, device, &right));
     assert_true(right);
-    assert_ok(wi_site_operands_take(&operands, device));
-    assert_ok(wi_site_operands_check(&operands, device, &right));
+    assert_ok(site_operands_take(&operands, device));
+    assert_ok(site_operands_check(&operands, device, &right));
     assert_true(right);
     assert_ok(wi_buffer_write(
         device, operands.buffers[2].memory, (operands.counts[2] - 1) * sizeof wrong, &wrong, sizeof wrong));
-    assert_ok(wi_site_operands_check(&operands, device, &right));
+    assert_ok(site_operands_check(&operands, device, &right));
     assert_false(right);
-    wi_site_operands_clear(&operands, device);
+    site_operands_clear(&operands, device);
     weft_context_release(context);
 }
 
@@ -328,13 +328,13 @@ static void note_site(void *user, const char *site, const char *kernel) {
 
 static tried_sites tune_network(network *n, weft_context *context) {
     tried_sites sites = {.count = 0};
-    wi_tuner tuner = {.device = wi_context_device(context),
+    kernel_tuner tuner = {.device = wi_context_device(context),
         .deadline = HUGE_VAL,
-        .gain = WI_TUNER_GAIN,
+        .gain = TUNER_GAIN,
         .trying = note_site,
         .user = &sites};
     wi_choices_use(tuner.device, false);
-    assert_ok(wi_plan_tune(n->plan, &tuner));
+    assert_ok(tune_plan(n->plan, &tuner));
     wi_choices_use(tuner.device, true);
     assert_int_equal(tuner.sites, sites.count);
     return sites;
@@ -407,22 +407,22 @@ static void one_size_is_measured(void **state) {
     network n = {0};
     tried_sites listed = {.count = 0}, left = {.count = 0}, tried = {.count = 0};
     weft_context *const context = scratch_context(*state, &log);
-    wi_tuner tuner = {.device = wi_context_device(context),
+    kernel_tuner tuner = {.device = wi_context_device(context),
         .deadline = HUGE_VAL,
-        .gain = WI_TUNER_GAIN,
+        .gain = TUNER_GAIN,
         .trying = note_site,
         .user = &tried};
     wi_choices_use(tuner.device, false);
     plan_network(&n, context);
-    assert_ok(wi_plan_visit_untuned(n.plan, &tuner, take_size, &listed));
+    assert_ok(tune_visit_untuned(n.plan, &tuner, take_size, &listed));
     assert_true(listed.count >= 3);
     tuner.only = listed.names[1];
-    assert_ok(wi_plan_tune(n.plan, &tuner));
+    assert_ok(tune_plan(n.plan, &tuner));
     assert_true(tuner.sites == 1 && tried.count == 1);
     assert_string_equal(tried.names[0], listed.names[1]);
-    assert_true(wi_tuner_has_choice(&tuner, listed.names[1]));
-    assert_false(wi_tuner_has_choice(&tuner, listed.names[0]));
-    assert_ok(wi_plan_visit_untuned(n.plan, &tuner, take_size, &left));
+    assert_true(tuner_has_choice(&tuner, listed.names[1]));
+    assert_false(tuner_has_choice(&tuner, listed.names[0]));
+    assert_ok(tune_visit_untuned(n.plan, &tuner, take_size, &left));
     assert_int_equal(left.count, listed.count - 1);
     weft_plan_release(n.plan);
     weft_context_release(context);

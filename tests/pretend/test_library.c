@@ -10,8 +10,8 @@
 #include "cl/choices.h"
 #include "cl/context.h"
 #include "plan/compiled_plan.h"
-#include "plan/tune/tune_plan.h"
 #include "support/scratch.h"
+#include "tuner/tune_plan.h"
 #include <clblast_c.h>
 #include <math.h>
 #include <string.h>
@@ -200,14 +200,14 @@ static void note(void *user, const char *site, const char *kernel) {
 static void tune(const product *p) {
     wi_device *const device = wi_context_device(p->context);
     int tried = 0;
-    wi_tuner tuner = {.device = device,
+    kernel_tuner tuner = {.device = device,
         .clock = test_clock,
         .deadline = HUGE_VAL,
-        .gain = WI_TUNER_GAIN,
+        .gain = TUNER_GAIN,
         .trying = note,
         .user = &tried};
     wi_choices_use(device, false);
-    assert_ok(wi_plan_tune(p->plan, &tuner));
+    assert_ok(tune_plan(p->plan, &tuner));
     wi_choices_use(device, true);
     assert_int_equal(tuner.sites, 1);
     assert_in_range(tried, 1, 2);
@@ -283,17 +283,17 @@ static bool outlives_steps(const char *folder, bool activated, double expected[2
     double medians[2];
     product p = begin(folder, activated);
     weft_tensor *y;
-    wi_tuner tuner = {.device = wi_context_device(p.context),
+    kernel_tuner tuner = {.device = wi_context_device(p.context),
         .clock = test_clock,
         .deadline = HUGE_VAL,
-        .gain = WI_TUNER_GAIN};
-    assert_false(wi_plan_has_other_choices(p.plan, &tuner));
+        .gain = TUNER_GAIN};
+    assert_false(tune_has_other_choices(p.plan, &tuner));
     tune(&p);
     weft_plan *const tuned = make_plan(p.context, activated, &y);
     assert_true(is_chosen(tuned) && !is_chosen(p.plan));
-    assert_true(wi_plan_has_other_choices(p.plan, &tuner));
-    assert_ok(wi_plan_judge((weft_plan *const[]){p.plan, tuned}, &tuner, medians));
-    assert_int_equal(wi_plan_has_other_choices(p.plan, &tuner), medians[1] <= medians[0]);
+    assert_true(tune_has_other_choices(p.plan, &tuner));
+    assert_ok(tune_judge((weft_plan *const[]){p.plan, tuned}, &tuner, medians));
+    assert_int_equal(tune_has_other_choices(p.plan, &tuner), medians[1] <= medians[0]);
     for (int i = 0; i < 2; i++) assert_true(fabs(medians[i] - expected[i]) < 1e-9);
     assert_ok(wi_choices_save(tuner.device, NULL));
     weft_plan_release(tuned);

@@ -1,5 +1,5 @@
 /* The tuner (contract in tuner.h). */
-#include "kernels/tuner.h"
+#include "tuner/tuner.h"
 #include "base/integers.h"
 #include "base/median.h"
 #include "cl/choices.h"
@@ -7,7 +7,7 @@
 #include "kernels/product/gemm_product.h"
 #include "kernels/self_test.h"
 #include "kernels/site_name.h"
-#include "kernels/site_operands.h"
+#include "tuner/site_operands.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -20,24 +20,24 @@ static const double longest_hopeless = 0.05, out_of_reach = 10;
 enum { TRIAL_RUNS = 3, ROUNDS = 7 };
 
 typedef struct tuning {
-    wi_tuner *tuner;
+    kernel_tuner *tuner;
     const wi_op *op;
     wi_kernel_site site;
     wi_selection selection; /* the built-in choice */
-    wi_site_operands operands;
+    site_operands operands;
     char name[WI_SITE_NAME];
     const wi_candidate *usual, *best; /* of the selection */
     double first, seconds;            /* of the usual one and of the best, by their margins */
 } tuning;
 
-bool wi_tuner_passes_over(weft_status status) {
+bool tuner_passes_over(weft_status status) {
     return status == WEFT_ERROR_DEVICE_MEMORY || status == WEFT_ERROR_MEMORY_LIMIT ||
            status == WEFT_ERROR_UNSUPPORTED;
 }
 
 /* ---- times ---- */
 
-double wi_tuner_now(const wi_tuner *tuner) {
+double tuner_now(const kernel_tuner *tuner) {
     return tuner->clock ? tuner->clock() : wi_clock_seconds();
 }
 
@@ -49,17 +49,17 @@ static weft_status make_product(wi_gemm_product *product, const tuning *t, const
             .c = t->operands.buffers[2].memory});
 }
 
-static weft_status time_run(const wi_gemm_product *product, const wi_tuner *tuner, double *seconds) {
-    const double begin = wi_tuner_now(tuner);
+static weft_status time_run(const wi_gemm_product *product, const kernel_tuner *tuner, double *seconds) {
+    const double begin = tuner_now(tuner);
     WI_TRY(wi_gemm_product_run(product));
     WI_TRY(wi_queue_finish(tuner->device));
-    *seconds = wi_tuner_now(tuner) - begin;
+    *seconds = tuner_now(tuner) - begin;
     return WEFT_OK;
 }
 
 /* The least time of some runs, plus a share of the first run's. A hopeless candidate has one run after the first. */
 static weft_status time_runs(
-    const wi_gemm_product *product, const wi_tuner *tuner, double best, double *seconds) {
+    const wi_gemm_product *product, const kernel_tuner *tuner, double best, double *seconds) {
     double first, one;
     WI_TRY(time_run(product, tuner, &first));
     WI_TRY(time_run(product, tuner, seconds));
@@ -76,10 +76,10 @@ static weft_status time_candidate(tuning *t, const wi_candidate *candidate, doub
     wi_gemm_product product = {0};
     weft_status status;
     bool right = true;
-    WI_TRY_DONE(wi_site_operands_spoil(&t->operands, device));
+    WI_TRY_DONE(site_operands_spoil(&t->operands, device));
     WI_TRY_DONE(make_product(&product, t, candidate));
     WI_TRY_DONE(time_runs(&product, t->tuner, best, seconds));
-    status = wi_site_operands_check(&t->operands, device, &right);
+    status = site_operands_check(&t->operands, device, &right);
     if (status == WEFT_OK && !right)
         WI_FAIL_DONE(WEFT_ERROR_UNSUPPORTED, "it computes other numbers than the built-in choice");
 done:
@@ -109,11 +109,11 @@ static bool is_out_of_reach(const tuning *t, const wi_candidate *candidate) {
 
 static bool may_be_tried(tuning *t, const wi_candidate *candidate, const char *kernel) {
     return candidate->verdict != WI_VERDICT_REFUSED && candidate->verdict != WI_VERDICT_QUARANTINE &&
-           !is_out_of_reach(t, candidate) && wi_tuner_now(t->tuner) < t->tuner->deadline &&
+           !is_out_of_reach(t, candidate) && tuner_now(t->tuner) < t->tuner->deadline &&
            !wi_choices_fault(t->tuner->device, t->name, kernel);
 }
 
-static void say(const wi_tuner *tuner, const char *site, const char *kernel) {
+static void say(const kernel_tuner *tuner, const char *site, const char *kernel) {
     if (tuner->trying) tuner->trying(tuner->user, site, kernel);
 }
 
@@ -151,7 +151,7 @@ static weft_status try_candidate(tuning *t, const wi_candidate *candidate, doubl
 
 /* wins: the number of rounds in which the second product was faster. */
 static weft_status run_rounds(
-    const wi_gemm_product pair[2], const wi_tuner *tuner, double medians[2], int *wins) {
+    const wi_gemm_product pair[2], const kernel_tuner *tuner, double medians[2], int *wins) {
     double seconds[2][ROUNDS];
     *wins = 0;
     for (int round = 0; round < ROUNDS; round++) {
@@ -217,7 +217,7 @@ static weft_status decide(tuning *t) {
     double medians[2] = {first, first};
     bool faster = false;
     if (t->best != t->usual) WI_TRY(confirm(t, t->usual, t->best, medians, &faster));
-    if (!faster && wi_tuner_now(t->tuner) >= t->tuner->deadline) {
+    if (!faster && tuner_now(t->tuner) >= t->tuner->deadline) {
         t->tuner->left++;
         return WEFT_OK;
     }
@@ -228,18 +228,18 @@ static weft_status decide(tuning *t) {
 
 /* What computes wrong numbers itself has nothing that others could be compared with. */
 static weft_status tune(tuning *t) {
-    WI_TRY(wi_site_operands_make(&t->operands, t->tuner->device, &t->site));
+    WI_TRY(site_operands_make(&t->operands, t->tuner->device, &t->site));
     WI_TRY(try_candidate(t, t->usual, HUGE_VAL, &t->first));
     if (t->first == HUGE_VAL) return WEFT_OK;
     t->seconds = t->first;
-    WI_TRY(wi_site_operands_take(&t->operands, t->tuner->device));
+    WI_TRY(site_operands_take(&t->operands, t->tuner->device));
     WI_TRY(try_others(t));
     return decide(t);
 }
 
-weft_status wi_tune_site(wi_tuner *tuner, const wi_op *op, const wi_kernel_site *site) {
+weft_status tune_site(kernel_tuner *tuner, const wi_op *op, const wi_kernel_site *site) {
     tuning t = {.tuner = tuner, .op = op, .site = *site};
-    if (wi_tuner_now(tuner) >= tuner->deadline) {
+    if (tuner_now(tuner) >= tuner->deadline) {
         tuner->left++;
         return WEFT_OK;
     }
@@ -248,6 +248,6 @@ weft_status wi_tune_site(wi_tuner *tuner, const wi_op *op, const wi_kernel_site 
     t.usual = t.best = chosen_of(&t.selection);
     weft_status status = tune(&t);
     if (status == WEFT_OK) status = wi_choices_save(tuner->device, NULL);
-    wi_site_operands_clear(&t.operands, tuner->device);
+    site_operands_clear(&t.operands, tuner->device);
     return status;
 }

@@ -6,13 +6,13 @@
  * the record (implementation.h). The fastest candidate is then run in turn with the built-in choice. It replaces the built-in
  * choice if it wins all rounds but one, and if the medians differ by more than noise. Candidates that fail or compute wrong
  * numbers are recorded as bad (cl/choices.h), and are not tried again. */
-#ifndef WI_TUNER_H
-#define WI_TUNER_H
+#ifndef TUNER_H
+#define TUNER_H
 
 #include "kernels/selection.h"
 #include "kernels/site_name.h"
 
-typedef struct wi_tuner {
+typedef struct kernel_tuner {
     wi_device *device;
     double (*clock)(void); /* NULL: wi_clock_seconds; tests have another */
     double deadline;       /* by this clock: no candidate is begun later */
@@ -26,19 +26,19 @@ typedef struct wi_tuner {
     int sites, changed; /* sites with a choice; of these, sites whose choice is not the built-in one */
     int tried;          /* candidates */
     int left;           /* sites for which there was no time */
-} wi_tuner;
+} kernel_tuner;
 
 /* The time by the tuner's clock. */
-double wi_tuner_now(const wi_tuner *tuner);
+double tuner_now(const kernel_tuner *tuner);
 
 /* The default of `gain`: a smaller difference may be noise. */
-#define WI_TUNER_GAIN 0.95
+#define TUNER_GAIN 0.95
 
 /* Does the failure concern only one site, so that the other sites can be tuned? */
-bool wi_tuner_passes_over(weft_status status);
+bool tuner_passes_over(weft_status status);
 
 /* Keeps the fastest as the choice for the site, in the cache folder's file, too. Choices must not be in use
  * (wi_choices_use). A site for which time runs out has no choice, unless one that is faster was found. */
-weft_status wi_tune_site(wi_tuner *tuner, const wi_op *op, const wi_kernel_site *site);
+weft_status tune_site(kernel_tuner *tuner, const wi_op *op, const wi_kernel_site *site);
 
 #endif

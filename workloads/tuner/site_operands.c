@@ -1,5 +1,5 @@
 /* Operands of a site (contract in site_operands.h). */
-#include "kernels/site_operands.h"
+#include "tuner/site_operands.h"
 #include "kernels/contraction_case.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/product/gemm_shared.h"
@@ -7,7 +7,7 @@
 
 /* ---- sizes ---- */
 
-static void count_of_weight(const wi_kernel_site *site, size_t counts[WI_SITE_ARRAYS]) {
+static void count_of_weight(const wi_kernel_site *site, size_t counts[SITE_ARRAYS]) {
     const wi_conv conv = wi_conv_weight_of(site);
     const int64_t images = conv.images * conv.groups;
     counts[0] = (size_t)(images * conv.image[0] * conv.image[1] * conv.image[2] * conv.channels);
@@ -15,7 +15,7 @@ static void count_of_weight(const wi_kernel_site *site, size_t counts[WI_SITE_AR
     counts[2] = (size_t)wi_conv_weight_elements(&conv);
 }
 
-static void count_elements(const wi_kernel_site *site, size_t counts[WI_SITE_ARRAYS]) {
+static void count_elements(const wi_kernel_site *site, size_t counts[SITE_ARRAYS]) {
     const wi_gemm_shape *const s = site->product;
     if (!s) {
         count_of_weight(site, counts);
@@ -44,12 +44,12 @@ static double terms_of(const wi_kernel_site *site) {
 
 /* ---- operands ---- */
 
-weft_status wi_site_operands_make(wi_site_operands *operands, wi_device *device, const wi_kernel_site *site) {
-    *operands = (wi_site_operands){.allowed = wi_contraction_error_allowed(site, terms_of(site))};
+weft_status site_operands_make(site_operands *operands, wi_device *device, const wi_kernel_site *site) {
+    *operands = (site_operands){.allowed = wi_contraction_error_allowed(site, terms_of(site))};
     if (site->formats[0] == WEFT_F64 || site->formats[1] == WEFT_F64)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "products of f64 are not tuned");
     count_elements(site, operands->counts);
-    for (int i = 0; i < WI_SITE_ARRAYS; i++) {
+    for (int i = 0; i < SITE_ARRAYS; i++) {
         if (operands->counts[i] == 0)
             WI_FAIL(WEFT_ERROR_UNSUPPORTED, "products with negative strides are not tuned");
     }
@@ -58,25 +58,25 @@ weft_status wi_site_operands_make(wi_site_operands *operands, wi_device *device,
     return wi_buffer_create(&operands->buffers[2], device, operands->counts[2] * sizeof(float));
 }
 
-void wi_site_operands_clear(wi_site_operands *operands, wi_device *device) {
-    for (int i = 0; i < WI_SITE_ARRAYS; i++) wi_buffer_release(&operands->buffers[i], device);
+void site_operands_clear(site_operands *operands, wi_device *device) {
+    for (int i = 0; i < SITE_ARRAYS; i++) wi_buffer_release(&operands->buffers[i], device);
     wi_release(device->host.allocator, operands->expected);
-    *operands = (wi_site_operands){0};
+    *operands = (site_operands){0};
 }
 
 /* ---- windows of the result ---- */
 
 /* Where a window begins: windows are spaced evenly from the first element to the last. */
-static size_t window_at(const wi_site_operands *o, int window, size_t *count) {
+static size_t window_at(const site_operands *o, int window, size_t *count) {
     const size_t all = o->counts[2];
-    *count = all < WI_SITE_WINDOW ? all : WI_SITE_WINDOW;
-    return (all - *count) * (size_t)window / (WI_SITE_WINDOWS - 1);
+    *count = all < SITE_WINDOW ? all : SITE_WINDOW;
+    return (all - *count) * (size_t)window / (SITE_WINDOWS - 1);
 }
 
-weft_status wi_site_operands_spoil(const wi_site_operands *operands, wi_device *device) {
-    float none[WI_SITE_WINDOW];
-    for (int i = 0; i < WI_SITE_WINDOW; i++) none[i] = NAN;
-    for (int window = 0; window < WI_SITE_WINDOWS; window++) {
+weft_status site_operands_spoil(const site_operands *operands, wi_device *device) {
+    float none[SITE_WINDOW];
+    for (int i = 0; i < SITE_WINDOW; i++) none[i] = NAN;
+    for (int window = 0; window < SITE_WINDOWS; window++) {
         size_t count;
         const size_t at = window_at(operands, window, &count);
         WI_TRY(wi_buffer_write(
@@ -86,28 +86,28 @@ weft_status wi_site_operands_spoil(const wi_site_operands *operands, wi_device *
 }
 
 static weft_status read_window(
-    const wi_site_operands *o, wi_device *device, int window, float *numbers, size_t *count) {
+    const site_operands *o, wi_device *device, int window, float *numbers, size_t *count) {
     const size_t at = window_at(o, window, count);
     return wi_buffer_read(
         device, o->buffers[2].memory, at * sizeof *numbers, numbers, *count * sizeof *numbers);
 }
 
-weft_status wi_site_operands_take(wi_site_operands *operands, wi_device *device) {
+weft_status site_operands_take(site_operands *operands, wi_device *device) {
     size_t count;
     operands->expected = wi_allocate_array(
-        device->host.allocator, (size_t)WI_SITE_WINDOWS * WI_SITE_WINDOW, sizeof *operands->expected);
+        device->host.allocator, (size_t)SITE_WINDOWS * SITE_WINDOW, sizeof *operands->expected);
     if (!operands->expected) return WEFT_ERROR_MEMORY;
-    for (int window = 0; window < WI_SITE_WINDOWS; window++)
-        WI_TRY(read_window(operands, device, window, operands->expected + window * WI_SITE_WINDOW, &count));
+    for (int window = 0; window < SITE_WINDOWS; window++)
+        WI_TRY(read_window(operands, device, window, operands->expected + window * SITE_WINDOW, &count));
     return WEFT_OK;
 }
 
-weft_status wi_site_operands_check(const wi_site_operands *operands, wi_device *device, bool *right) {
-    float numbers[WI_SITE_WINDOW];
+weft_status site_operands_check(const site_operands *operands, wi_device *device, bool *right) {
+    float numbers[SITE_WINDOW];
     *right = true;
-    for (int window = 0; window < WI_SITE_WINDOWS; window++) {
+    for (int window = 0; window < SITE_WINDOWS; window++) {
         const float *const expected =
-            operands->expected ? operands->expected + window * WI_SITE_WINDOW : numbers;
+            operands->expected ? operands->expected + window * SITE_WINDOW : numbers;
         size_t count;
         WI_TRY(read_window(operands, device, window, numbers, &count));
         for (size_t i = 0; i < count; i++)
