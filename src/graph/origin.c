@@ -1,7 +1,6 @@
 /* Where nodes and errors come from (contract in origin.h). */
 #include "graph/origin.h"
 #include "graph/nodes.h"
-#include "graph/scope.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +30,16 @@ weft_status wi_call_done(weft_graph *graph, weft_status status) {
     return status;
 }
 
-void wi_origin_changed(weft_graph *graph) {
+weft_graph *weft_graph_here(weft_graph *graph, const char *file, int line) {
+    if (!graph) return NULL;
+    graph->origins.file = file;
+    graph->origins.line = line;
+    graph->origins.current = 0;
+    return graph;
+}
+
+void wi_origin_set_scope(weft_graph *graph, const char *prefix) {
+    graph->origins.scope = prefix;
     graph->origins.current = 0;
 }
 
@@ -49,7 +57,8 @@ static size_t number_of(const wi_origins *origins, const wi_origin *now) {
 uint32_t wi_origin_now(weft_graph *graph) {
     wi_origins *const origins = &graph->origins;
     if (origins->current) return origins->current;
-    const wi_origin now = {origins->call, wi_scope_prefix(graph), origins->file, origins->line};
+    const char *const scope = origins->scope ? origins->scope : "";
+    const wi_origin now = {origins->call, scope, origins->file, origins->line};
     size_t number = number_of(origins, &now);
     if (number == 0 && origins->count < MOST &&
         wi_grow(graph->context->allocator, (void **)&origins->of, &origins->capacity, origins->count + 1,

@@ -24,6 +24,7 @@ typedef struct wi_origins {
     const char *call;
     uint32_t depth;   /* of calls within calls */
     uint32_t current; /* of what is made now; 0: not numbered yet */
+    const char *scope;
     const char *file;
     int line;
 } wi_origins;
@@ -44,8 +45,8 @@ uint32_t wi_origin_now(weft_graph *graph);
 /* From here on, what is made is of that origin, whatever is called, up to wi_origin_leave with what this gave. */
 uint32_t wi_origin_enter(weft_graph *graph, uint32_t origin);
 void wi_origin_leave(weft_graph *graph, uint32_t before);
-/* The scopes have changed, or the place. */
-void wi_origin_changed(weft_graph *graph);
+/* Sets the prefix of the open scopes; NULL: none is open. */
+void wi_origin_set_scope(weft_graph *graph, const char *prefix);
 
 /* " (in weft_linear, scope 'tower.block', after model.c:42)" without what is not known, "" for nothing. A line that begins with
  * the call needs no name of it. Returns text. */

@@ -36,7 +36,7 @@ static weft_status open_scope(weft_graph *graph, const char *name, bool share) {
         .shares = share || wi_scope_shares(graph),
         .inference = wi_scope_is_inference(graph)};
     graph->scope = made;
-    wi_origin_changed(graph);
+    wi_origin_set_scope(graph, prefix);
     return WEFT_OK;
 }
 
@@ -53,7 +53,7 @@ weft_status weft_scope_end(weft_graph *graph) {
     WI_TRY(weft_graph_status(graph));
     if (graph->scope) {
         graph->scope = graph->scope->outer;
-        wi_origin_changed(graph);
+        wi_origin_set_scope(graph, graph->scope ? graph->scope->prefix : NULL);
         return WEFT_OK;
     }
     wi_graph_fail(graph, WEFT_ERROR_STATE, "weft_scope_end: no scope is open");
