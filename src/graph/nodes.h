@@ -44,15 +44,12 @@ typedef struct wi_op {
     size_t attribute_bytes; /* sizeof the struct of attributes.h that its nodes have; 0: none */
     /* MAP: OpenCL C over a, b, c for float and for int results (comparisons: for float and int inputs). */
     const char *float_code, *int_code;
-    /* How a gradient passes through a node with inputs: exactly one of the next four is there.
-     * backward: writes input gradients (NULL: zero) for the gradient g of node y. Builds ordinary nodes.
-     * Gradients of broadcast inputs have y's shape; the caller sums them down.
+    /* How a gradient passes through a node with inputs: by a rule (graph/op_rules.h), or as one of the next three says.
      * composed: ordinary nodes of y's value, or of those sections of it that other nodes than kernels read, made
      * when a gradient passes; it goes back through them to the leaves that the function names, y's inputs or older
      * nodes.
      * zero_gradient: it is zero everywhere (indices, steps, what is meant to stop it).
      * no_gradient: asking for it is an error, whose line ends with this text, the way out. */
-    void (*backward)(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
     weft_tensor *(*composed)(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
     bool zero_gradient;
     const char *no_gradient;
@@ -117,8 +114,6 @@ typedef struct wi_op {
      * from another. NULL: wi_node. */
     weft_tensor *(*remake)(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
         const wi_attributes *attributes);
-    /* How a plan rewrites the node (graph/rewrite.h); ended by a rule without a name. NULL: no rule does. */
-    const struct wi_rule *rules;
 } wi_op;
 
 /* What the latest pass of rewriting that met a node knows of it (graph/rewrite.h). */
@@ -282,6 +277,13 @@ typedef struct wi_known_node {
     weft_tensor *node; /* NULL: unused */
 } wi_known_node;
 
+/* The rules of an op, in a slot that the op's address chooses (graph/op_rules.h). */
+enum { WI_KNOWN_RULES = 128 };
+typedef struct wi_known_rules {
+    const wi_op *op; /* NULL: unused */
+    const struct wi_op_rules *rules;
+} wi_known_rules;
+
 struct weft_graph {
     weft_context *context;
     bool owned_by_context; /* the default graph: its references are the context's */
@@ -289,6 +291,7 @@ struct weft_graph {
     wi_arena arena;
     uint32_t node_count;
     uint64_t rewrite_passes; /* so far */
+    wi_known_rules rules[WI_KNOWN_RULES];
     /* Nodes by their hash, where no list of readers has them: those without inputs all are here. The capacity is a power of
      * two, and a half at least is unused. */
     wi_known_node *known;
@@ -367,8 +370,8 @@ weft_tensor *wi_constant_count(const weft_tensor *x, weft_dtype dtype, int64_t c
 weft_tensor *wi_constant_share(const weft_tensor *x, weft_dtype dtype, int64_t count, int power);
 /* i32, shape `shape`: the index along an axis. */
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis);
-/* What the dropout of this stream multiplies a tensor of this shape by: 0, or 1 / (1 - p). */
-weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream);
+/* Seen through views: is this one number everywhere? */
+bool wi_is_constant(const weft_tensor *x, double *value, int *power);
 /* The number of the update that the clock's run belongs to, from 1. */
 uint64_t wi_clock_update(const wi_clock *clock);
 /* Takes weft_accumulation_end back, where no run has followed. */

@@ -1,5 +1,5 @@
 /* The passes of rewrites over the nodes behind the outputs of a plan (contract in rewrite.h). */
-#include "graph/rewrite.h"
+#include "graph/op_rules.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,32 +19,9 @@ static wi_rewritten *note_of(const wi_rewrite *rewrite, weft_tensor *node) {
     return note;
 }
 
-/* What the pass knows of a node already; NULL: nothing. */
-static const wi_rewritten *known_of(const wi_rewrite *rewrite, const weft_tensor *node) {
-    return node->rewritten.pass == rewrite->graph->rewrite_passes ? &node->rewritten : NULL;
-}
-
 static weft_tensor *image_of(const wi_rewrite *rewrite, const weft_tensor *node) {
-    const wi_rewritten *const note = known_of(rewrite, node);
+    const wi_rewritten *const note = wi_rewrite_known(rewrite, node);
     return note ? note->image : NULL;
-}
-
-bool wi_rewrite_is_kept(const wi_rewrite *rewrite, const weft_tensor *node) {
-    const wi_rewritten *const note = known_of(rewrite, node);
-    return note && note->kept;
-}
-
-uint32_t wi_rewrite_readers(const wi_rewrite *rewrite, const weft_tensor *node) {
-    const wi_rewritten *const note = known_of(rewrite, node);
-    return note ? note->readers : 0;
-}
-
-bool wi_rewrite_has_one_reader(const wi_rewrite *rewrite, const weft_tensor *node) {
-    return wi_rewrite_readers(rewrite, node) == 1 && !wi_rewrite_is_kept(rewrite, node);
-}
-
-weft_tensor **wi_rewrite_drawn(wi_rewrite *rewrite, uint32_t stream) {
-    return &rewrite->drawn[stream];
 }
 
 /* An image is its own, and is read where its node was. */
@@ -77,7 +54,8 @@ static weft_status count(wi_rewrite *rewrite, const wi_op *op, const char *what)
 /* ---- rules ---- */
 
 weft_tensor *wi_rewrite_apply(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    for (const wi_rule *rule = rewrite->graph->plain ? NULL : y->op->rules; rule && rule->name; rule++) {
+    for (const wi_rule *rule = rewrite->graph->plain ? NULL : wi_rules_of(rewrite->graph, y->op)->rewrites;
+         rule && rule->name; rule++) {
         if (rule->stage > rewrite->stage) continue;
         weft_tensor *const made = rule->apply(rewrite, y, inputs);
         if (!made || made == y) continue;
@@ -117,21 +95,9 @@ static int by_order(const void *a, const void *b) {
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* The assignment to the variable among the effects made together last. */
-static size_t effect_on(const wi_rewrite *rewrite, const weft_tensor *variable) {
-    size_t i = rewrite->first_effect;
-    while (i < rewrite->root_count && rewrite->roots[i]->inputs[0] != variable) i++;
-    return i;
-}
-
-weft_tensor *wi_rewrite_value(const wi_rewrite *rewrite, weft_tensor *variable) {
-    const size_t found = effect_on(rewrite, variable);
-    return found < rewrite->root_count ? rewrite->roots[found]->inputs[1] : variable;
-}
-
 /* The output that assigns to the variable, if the op may replace it; else where a new root would be. */
 static size_t root_for(const wi_rewrite *rewrite, const wi_op *op, const weft_tensor *variable) {
-    const size_t known = effect_on(rewrite, variable);
+    const size_t known = wi_rewrite_effect_on(rewrite, variable);
     for (size_t i = 0; op->guards && known == rewrite->root_count && i < rewrite->first_effect; i++) {
         const weft_tensor *const root = rewrite->roots[i];
         if (root->op->kind == WI_ASSIGN && root->inputs[0] == variable) return i;

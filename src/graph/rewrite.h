@@ -78,6 +78,8 @@ weft_status wi_rewrite_run(wi_rewrite *rewrite);
 void wi_rewrite_end(wi_rewrite *rewrite);
 
 /* ---- for rules ---- */
+/* What the pass knows of a node; NULL: nothing. */
+const wi_rewritten *wi_rewrite_known(const wi_rewrite *rewrite, const weft_tensor *node);
 /* Does the caller of the plan read the node, or is it an assignment? */
 bool wi_rewrite_is_kept(const wi_rewrite *rewrite, const weft_tensor *node);
 /* How often it is an input of another node; and: is it so once, and not kept? Only rules of stage
@@ -88,6 +90,8 @@ bool wi_rewrite_has_one_reader(const wi_rewrite *rewrite, const weft_tensor *nod
 weft_tensor *wi_rewrite_apply(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
 /* What the variable holds after the assignments that are known so far of composites. */
 weft_tensor *wi_rewrite_value(const wi_rewrite *rewrite, weft_tensor *variable);
+/* Which root is this assignment; their number: none is. */
+size_t wi_rewrite_effect_on(const wi_rewrite *rewrite, const weft_tensor *variable);
 /* Where to note the first node that draws from a stream. */
 weft_tensor **wi_rewrite_drawn(wi_rewrite *rewrite, uint32_t stream);
 

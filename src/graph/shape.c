@@ -125,6 +125,13 @@ const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]) {
     return text;
 }
 
+wi_shape wi_shape_of_rank(const wi_shape *shape, int rank) {
+    const int more = rank > shape->rank ? rank - shape->rank : 0;
+    wi_shape wide = {.rank = shape->rank + more};
+    for (int i = 0; i < wide.rank; i++) wide.dims[i] = i < more ? 1 : shape->dims[i - more];
+    return wide;
+}
+
 bool wi_shape_broadcast(const wi_shape *a, const wi_shape *b, wi_shape *result) {
     wi_shape out = {.rank = a->rank > b->rank ? a->rank : b->rank};
     for (int i = 1; i <= out.rank; i++) {

@@ -67,6 +67,9 @@ bool wi_shape_equal(const wi_shape *a, const wi_shape *b);
 /* "(batch, 3, 8)" into text; returns text. WI_SHAPE_TEXT bytes are always enough. */
 #define WI_SHAPE_TEXT 448
 const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]);
+/* The shape with axes of size 1 in front, as a tensor of that rank or a higher one is broadcast; a rank that is not larger
+ * changes nothing. */
+wi_shape wi_shape_of_rank(const wi_shape *shape, int rank);
 /* NumPy broadcasting; false when the shapes do not fit. */
 bool wi_shape_broadcast(const wi_shape *a, const wi_shape *b, wi_shape *result);
 /* Elements as coefficient × batch^power; INT64_MAX where the product is larger. */

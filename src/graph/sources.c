@@ -376,6 +376,14 @@ weft_tensor *weft_number(weft_tensor *x, double value) {
     return WI_CALL(x, "weft_number", x ? weft_constant(x->graph, x->dtype, value) : NULL);
 }
 
+bool wi_is_constant(const weft_tensor *x, double *value, int *power) {
+    while (x->op->kind == WI_VIEW) x = x->inputs[0];
+    if (x->op != &wi_op_constant) return false;
+    *value = x->attributes->constant.value;
+    *power = x->attributes->constant.batch_power;
+    return true;
+}
+
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis) {
     const wi_attributes attributes = {.along = {.axis = axis}};
     return wi_node(graph, &wi_op_coordinate, NULL, 0, WEFT_I32, shape, &attributes);

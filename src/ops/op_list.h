@@ -127,7 +127,7 @@ WI_NODE(resample)    /* resample.c */
 WI_NODE(local_response_norm) /* local_response.c */
 WI_NODE(uniform)     /* random.c */
 WI_NODE(normal)
-WI_NODE(dropout)
+WI_NODE(dropout)     /* dropout.c */
 WI_NODE(batch_norm)  /* normalization.c */
 WI_NODE(instance_norm)
 WI_NODE(group_norm)
@@ -162,8 +162,8 @@ WI_FUNCTION_ROW(index_reduce)
 WI_FUNCTION_ROW(sparse_matmul) /* sparse.c */
 WI_FUNCTION_ROW(sparse_rows)
 WI_FUNCTION_ROW(embedding_bag_with) /* embedding_bag.c */
-WI_FUNCTION_ROW(transpose)   /* movement.c */
-WI_FUNCTION_ROW(flatten)
+WI_FUNCTION_ROW(transpose)   /* permute.c */
+WI_FUNCTION_ROW(flatten)     /* movement.c */
 WI_FUNCTION_ROW(mse)         /* loss_regression.c */
 WI_FUNCTION_ROW(l1)
 WI_FUNCTION_ROW(smooth_l1)
@@ -219,7 +219,7 @@ WI_FUNCTION_ROW(upsample_nearest) /* resample.c */
 WI_FUNCTION_ROW(upsample_linear)
 WI_FUNCTION_ROW(pixel_shuffle)    /* pixel_shuffle.c */
 WI_FUNCTION_ROW(pixel_unshuffle)
-WI_FUNCTION_ROW(dropout_channels) /* random.c */
+WI_FUNCTION_ROW(dropout_channels) /* dropout.c */
 WI_FUNCTION_ROW(add_number)  /* number_forms.c */
 WI_FUNCTION_ROW(sub_number)
 WI_FUNCTION_ROW(mul_number)

@@ -3,7 +3,7 @@
 #define WI_OP_TABLE_H
 
 #include "graph/length.h"
-#include "graph/rewrite.h"
+#include "graph/op_rules.h"
 #include <weft/ops.h>
 
 /* Every row of op_list.h, in its order; weft_<name> is the public function (weft_<name>_axes for reductions).
@@ -51,6 +51,7 @@ typedef struct wi_memory_order {
 /* attributes.permute.direction. FROM: its input is what is in memory, and what reads it is made over that. TO:
  * it gives a tensor as such a node's input would be. */
 enum { WI_FROM_MEMORY_ORDER = 1, WI_TO_MEMORY_ORDER = 2 };
+wi_memory_order wi_inverse_order(int rank, const int8_t *order);
 /* The order that x is a view of. */
 wi_memory_order wi_memory_order_of(const weft_tensor *x);
 /* x, of the order's rank or a lower one that broadcasts, seen as it lies in memory; and back. NULL gives
@@ -63,9 +64,9 @@ uint32_t wi_axes_in_memory(const wi_memory_order *order, uint32_t axes); /* a bi
  * where inputs say so; and the list of that rule alone. */
 weft_tensor *wi_elementwise_in_memory_order(
     wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
-extern const wi_rule wi_elementwise_rules[];
-/* The rule of a permute to the order of memory: what costs nothing to make in that order is made in it. */
-weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
+extern const wi_rule wi_memory_order_rewrites[];
+/* Is x a function of the index that wi_to_memory creates anew, in the order of memory? */
+bool wi_is_index(const wi_rewrite *rewrite, const wi_memory_order *order, const weft_tensor *x);
 /* permute, with its direction; order is one, unchecked. */
 weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t direction);
 /* The same of what x itself permutes, and nothing where the two cancel. */
@@ -81,8 +82,9 @@ weft_tensor *wi_channels_first(weft_tensor *x);
 /* Does its size have the length? For constructors that could not do with any number there. */
 bool wi_axis_has_length(const weft_tensor *x, int axis);
 void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
-/* Seen through views: is this one number everywhere? */
-bool wi_is_constant(const weft_tensor *x, double *value, int *power);
+/* Random numbers from [0, 1), and what the dropout of this stream multiplies a tensor of this shape by: 0, or 1 / (1 - p). */
+weft_tensor *wi_draw_uniform(weft_graph *graph, const wi_shape *shape, uint32_t stream);
+weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream);
 /* The class labels that a loss reads: each must be in 0 .. classes - 1 or the ignored one. */
 typedef struct wi_labels {
     const weft_tensor *tensor; /* NULL: the node reads none */
@@ -102,6 +104,11 @@ typedef enum wi_label_kind {
 } wi_label_kind;
 weft_tensor *wi_label(
     weft_tensor *x, wi_label_kind kind, int64_t count, int64_t ignored); /* NULL gives NULL */
+/* wi_op.view of a node with the layout of its input. */
+bool wi_same_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout);
+/* The gradient of a tensor that the loss does not reach: zeros. */
+weft_tensor *wi_unreached_gradient(weft_tensor *wrt);
 /* Is it what weft_gradients gives for a tensor that the loss does not reach, or that multiplied by something? */
 bool wi_gradient_is_unreached(const weft_tensor *gradient);
 /* Those of `count` parameters from `first` on with the layout of wi_flat_parameters, `rows` of it. */

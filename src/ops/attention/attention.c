@@ -139,8 +139,7 @@ const wi_op wi_op_attention = {.name = "attention",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_attention_attributes),
     .lower = attention_lower,
-    .in_training = attention_in_training,
-    .backward = attention_backward};
+    .in_training = attention_in_training};
 
 /* ---- checks, and bringing everything to one rank ---- */
 
@@ -288,3 +287,5 @@ weft_tensor *weft_attention(
     weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *given) {
     return WI_CALL(q, "weft_attention", build_attention(q, k, v, given));
 }
+
+const wi_op_rules wi_attention_rules[] = {{.op = &wi_op_attention, .backward = attention_backward}, {0}};

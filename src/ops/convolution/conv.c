@@ -93,18 +93,15 @@ static void conv_weight_backward(weft_tensor *w, weft_tensor *g, weft_tensor **g
 const wi_op wi_op_conv = {.name = "conv",
     .kind = WI_PRODUCT,
     .attribute_bytes = sizeof(wi_conv_attributes),
-    .takes_examples = true,
-    .backward = conv_backward};
+    .takes_examples = true};
 const wi_op wi_op_conv_data = {.name = "conv_data",
     .kind = WI_PRODUCT,
     .attribute_bytes = sizeof(wi_conv_attributes),
-    .takes_examples = true,
-    .backward = conv_data_backward};
+    .takes_examples = true};
 const wi_op wi_op_conv_weight = {.name = "conv_weight",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_conv_attributes),
     .takes_examples = true,
-    .backward = conv_weight_backward,
     .contiguous = 3};
 
 /* ---- options ---- */
@@ -325,3 +322,7 @@ weft_tensor *weft_conv_transpose_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *given) {
     return WI_CALL(x, "weft_conv_transpose_with", build_conv_transpose_with(x, weight, bias, given));
 }
+
+const wi_op_rules wi_conv_rules[] = {{.op = &wi_op_conv, .backward = conv_backward},
+    {.op = &wi_op_conv_data, .backward = conv_data_backward},
+    {.op = &wi_op_conv_weight, .backward = conv_weight_backward}, {0}};

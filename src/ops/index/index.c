@@ -51,7 +51,8 @@ static void index_copy_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gr
 static weft_tensor *index_sum_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
     weft_tensor *given[3] = {inputs[0], inputs[1]};
-    if (y->input_count == 3 && !(given[2] = weft_argsort(inputs[1], 0, false))) return NULL;
+    if (y->input_count == 3 && !(given[2] = wi_node_over(y->inputs[2], &inputs[1], &inputs[1]->shape)))
+        return NULL;
     return wi_node(y->graph, y->op, given, y->input_count, y->dtype, shape, attributes);
 }
 
@@ -59,7 +60,6 @@ static weft_tensor *index_sum_again(const weft_tensor *y, weft_tensor *const *in
     const wi_op wi_op_##op = {.name = #op,                                                                   \
         .kind = WI_KERNEL,                                                                                   \
         .attribute_bytes = sizeof(wi_index_attributes),                                                      \
-        .backward = op##_backward,                                                                           \
         .along = (axis_of),                                                                                  \
         .takes_examples = (adds_up),                                                                         \
         .names_size = (adds_up),                                                                             \
@@ -281,3 +281,9 @@ static weft_tensor *build_index_add(weft_tensor *x, int axis, weft_tensor *index
 weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
     return WI_CALL(x, "weft_index_add", build_index_add(x, axis, index, source));
 }
+
+const wi_op_rules wi_index_rules[] = {{.op = &wi_op_gather, .backward = gather_backward},
+    {.op = &wi_op_index_select, .backward = index_select_backward},
+    {.op = &wi_op_scatter_sum, .backward = scatter_sum_backward},
+    {.op = &wi_op_index_sum, .backward = index_sum_backward},
+    {.op = &wi_op_index_copy, .backward = index_copy_backward}, {0}};

@@ -18,7 +18,6 @@ static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
     const wi_op wi_op_##op = {.name = #op,                                                                   \
         .kind = WI_KERNEL,                                                                                   \
         .attribute_bytes = sizeof(wi_index_attributes),                                                      \
-        .backward = extreme_backward,                                                                        \
         .along = wi_index_axis,                                                                              \
         .names_size = true,                                                                                  \
         .contiguous = 3,                                                                                     \
@@ -159,3 +158,6 @@ weft_tensor *weft_index_reduce(weft_tensor *x, int axis, weft_tensor *index, wef
     weft_scatter_kind kind, bool include_self) {
     return WI_CALL(x, "weft_index_reduce", build_index_reduce(x, axis, index, source, kind, include_self));
 }
+
+const wi_op_rules wi_scatter_reduce_rules[] = {{.op = &wi_op_scatter_max, .backward = extreme_backward},
+    {.op = &wi_op_scatter_min, .backward = extreme_backward}, {0}};

@@ -120,8 +120,7 @@ static void cross_entropy_backward(weft_tensor *y, weft_tensor *g, weft_tensor *
 const wi_op wi_op_cross_entropy = {.name = "cross_entropy",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_class_loss_attributes),
-    .lower = cross_entropy_lower,
-    .backward = cross_entropy_backward};
+    .lower = cross_entropy_lower};
 
 /* ---- cross entropy with probabilities: inputs[1] is f32 of x's shape ---- */
 
@@ -151,8 +150,7 @@ static void dense_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradien
 static const wi_op dense_cross_entropy = {.name = "cross_entropy",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_class_loss_attributes),
-    .lower = dense_lower,
-    .backward = dense_backward};
+    .lower = dense_lower};
 
 /* ---- nll ---- */
 
@@ -169,8 +167,7 @@ static void nll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
 const wi_op wi_op_nll = {.name = "nll",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_class_loss_attributes),
-    .lower = nll_lower,
-    .backward = nll_backward};
+    .lower = nll_lower};
 
 /* ---- multi-class margin: of z = margin - x[label] + x, the sum of max(0, z)^p over the other classes ----
  */
@@ -208,8 +205,7 @@ static void multi_margin_backward(weft_tensor *y, weft_tensor *g, weft_tensor **
 const wi_op wi_op_multi_margin = {.name = "multi_margin",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_class_loss_attributes),
-    .lower = multi_margin_lower,
-    .backward = multi_margin_backward};
+    .lower = multi_margin_lower};
 
 wi_labels wi_labels_of(const weft_tensor *node) {
     if (node->op != &wi_op_cross_entropy && node->op != &wi_op_nll && node->op != &wi_op_multi_margin)
@@ -395,3 +391,7 @@ weft_tensor *weft_multi_margin_loss(
 weft_tensor *weft_multi_margin(weft_tensor *scores, weft_tensor *labels, float margin) {
     return WI_CALL(scores, "weft_multi_margin", weft_multi_margin_loss(scores, labels, margin, 1, NULL));
 }
+
+const wi_op_rules wi_loss_class_rules[] = {{.op = &wi_op_cross_entropy, .backward = cross_entropy_backward},
+    {.op = &dense_cross_entropy, .backward = dense_backward}, {.op = &wi_op_nll, .backward = nll_backward},
+    {.op = &wi_op_multi_margin, .backward = multi_margin_backward}, {0}};

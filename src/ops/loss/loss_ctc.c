@@ -52,11 +52,8 @@ static void ctc_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
         WEFT_F32, &y->inputs[WI_CTC_LOG_PROBS]->shape, &attributes);
 }
 
-const wi_op wi_op_ctc = {.name = "ctc",
-    .kind = WI_COMPOSITE,
-    .attribute_bytes = sizeof(wi_ctc_attributes),
-    .lower = ctc_lower,
-    .backward = ctc_backward};
+const wi_op wi_op_ctc = {
+    .name = "ctc", .kind = WI_COMPOSITE, .attribute_bytes = sizeof(wi_ctc_attributes), .lower = ctc_lower};
 
 /* ---- checks ---- */
 
@@ -159,3 +156,5 @@ weft_tensor *weft_ctc(
     return WI_CALL(
         log_probs, "weft_ctc", weft_ctc_loss(log_probs, targets, input_lengths, target_lengths, NULL));
 }
+
+const wi_op_rules wi_loss_ctc_rules[] = {{.op = &wi_op_ctc, .backward = ctc_backward}, {0}};

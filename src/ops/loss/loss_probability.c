@@ -31,7 +31,7 @@ static void bce_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     gradients[1] = weft_mul(g, weft_sub(l.other, l.p));
 }
 
-const wi_op wi_op_bce = {.name = "bce", .kind = WI_COMPOSITE, .lower = bce_lower, .backward = bce_backward};
+const wi_op wi_op_bce = {.name = "bce", .kind = WI_COMPOSITE, .lower = bce_lower};
 
 static weft_tensor *build_bce_loss(
     weft_tensor *probabilities, weft_tensor *targets, const weft_loss_options *options) {
@@ -81,10 +81,8 @@ static void bce_with_logits_backward(weft_tensor *y, weft_tensor *g, weft_tensor
     }
 }
 
-const wi_op wi_op_bce_with_logits = {.name = "bce_with_logits",
-    .kind = WI_COMPOSITE,
-    .lower = bce_with_logits_lower,
-    .backward = bce_with_logits_backward};
+const wi_op wi_op_bce_with_logits = {
+    .name = "bce_with_logits", .kind = WI_COMPOSITE, .lower = bce_with_logits_lower};
 
 static weft_tensor *build_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets,
     weft_tensor *positive_weight, const weft_loss_options *options) {
@@ -145,3 +143,6 @@ weft_tensor *weft_kl_div(weft_tensor *log_probabilities, weft_tensor *targets) {
     return WI_CALL(
         log_probabilities, "weft_kl_div", weft_kl_div_loss(log_probabilities, targets, false, NULL));
 }
+
+const wi_op_rules wi_loss_probability_rules[] = {{.op = &wi_op_bce, .backward = bce_backward},
+    {.op = &wi_op_bce_with_logits, .backward = bce_with_logits_backward}, {0}};

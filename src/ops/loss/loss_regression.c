@@ -65,8 +65,7 @@ static void huber_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradien
 const wi_op wi_op_huber = {.name = "huber",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_huber_attributes),
-    .lower = huber_lower,
-    .backward = huber_backward};
+    .lower = huber_lower};
 
 static weft_tensor *huber(weft_tensor *a, weft_tensor *b, double delta, double slope) {
     weft_tensor *d = weft_sub(a, b);
@@ -165,10 +164,7 @@ static void gaussian_nll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **
     gradients[1] = weft_mul(weft_mul(per_variance, weft_number(d, 0.5)), rest);
 }
 
-const wi_op wi_op_gaussian_nll = {.name = "gaussian_nll",
-    .kind = WI_COMPOSITE,
-    .lower = gaussian_nll_lower,
-    .backward = gaussian_nll_backward};
+const wi_op wi_op_gaussian_nll = {.name = "gaussian_nll", .kind = WI_COMPOSITE, .lower = gaussian_nll_lower};
 
 /* PyTorch's three forms: the whole shape, 1 at the end, or nothing there. NULL with the error: another. */
 static weft_tensor *stretch_variance(weft_tensor *variance, const weft_tensor *mean) {
@@ -209,3 +205,6 @@ weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *target, weft
 weft_tensor *weft_gaussian_nll(weft_tensor *mean, weft_tensor *target, weft_tensor *variance) {
     return WI_CALL(mean, "weft_gaussian_nll", weft_gaussian_nll_loss(mean, target, variance, false, NULL));
 }
+
+const wi_op_rules wi_loss_regression_rules[] = {{.op = &wi_op_huber, .backward = huber_backward},
+    {.op = &wi_op_gaussian_nll, .backward = gaussian_nll_backward}, {0}};

@@ -38,8 +38,7 @@ static void cosine_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
 const wi_op wi_op_cosine_similarity = {.name = "cosine_similarity",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_cosine_attributes),
-    .lower = cosine_lower,
-    .backward = cosine_backward};
+    .lower = cosine_lower};
 
 static weft_tensor *cosine(weft_tensor *a, weft_tensor *b, int axis, double epsilon, double added) {
     weft_tensor *inputs[] = {a, b};
@@ -136,8 +135,7 @@ static void norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
 static const wi_op norm_op = {.name = "norm",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_vector_norm_attributes),
-    .lower = norm_lower,
-    .backward = norm_backward};
+    .lower = norm_lower};
 
 /* ‖a - b + 1e-6‖; the epsilon is PyTorch's. */
 static weft_tensor *distance(weft_tensor *a, weft_tensor *b, int p) {
@@ -178,3 +176,6 @@ weft_tensor *weft_triplet_margin(
     return WI_CALL(anchor, "weft_triplet_margin",
         weft_triplet_margin_loss(anchor, positive, negative, margin, 2, false, NULL));
 }
+
+const wi_op_rules wi_loss_vector_rules[] = {{.op = &wi_op_cosine_similarity, .backward = cosine_backward},
+    {.op = &norm_op, .backward = norm_backward}, {0}};

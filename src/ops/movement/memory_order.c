@@ -4,13 +4,20 @@
  * reductions, slices, pads, joins and their gradients keep the order of memory, whatever the order of their
  * axes, and views meet and cancel. Permutes that users write are none of these and do what they say. */
 #include "ops/op_table.h"
+#include <string.h>
 
 wi_memory_order wi_memory_order_of(const weft_tensor *x) {
     wi_memory_order order = {0};
     if (x->op != &wi_op_permute || x->attributes->permute.direction != WI_FROM_MEMORY_ORDER) return order;
     order.rank = x->shape.rank;
-    for (int i = 0; i < order.rank; i++) order.axes[i] = x->attributes->permute.axes[i];
+    memcpy(order.axes, x->attributes->permute.axes, sizeof order.axes);
     return order;
+}
+
+wi_memory_order wi_inverse_order(int rank, const int8_t *order) {
+    wi_memory_order inverse = {.rank = rank};
+    for (int i = 0; i < rank; i++) inverse.axes[order[i]] = (int8_t)i;
+    return inverse;
 }
 
 wi_shape wi_shape_in_memory(const wi_memory_order *order, const wi_shape *shape) {
@@ -69,13 +76,11 @@ static bool is_computed(const weft_tensor *x) {
     return false;
 }
 
-/* Can it be made anew? */
-static bool is_index(const wi_rewrite *rewrite, const wi_memory_order *order, const weft_tensor *x) {
-    int8_t inverse[WEFT_MAX_RANK];
+bool wi_is_index(const wi_rewrite *rewrite, const wi_memory_order *order, const weft_tensor *x) {
     int budget = MOST_OF_INDEX;
     if (x->shape.rank != order->rank) return false;
-    for (int i = 0; i < order->rank; i++) inverse[order->axes[i]] = (int8_t)i;
-    if (x->op == &wi_op_uniform || x->op == &wi_op_normal) return !wi_memory_order_moves(&x->shape, inverse);
+    if (x->op == &wi_op_uniform || x->op == &wi_op_normal)
+        return !wi_memory_order_moves(&x->shape, wi_inverse_order(order->rank, order->axes).axes);
     if (x->op != &wi_op_coordinate && (x->op->kind != WI_MAP || x->op->reads_padded)) return false;
     return is_of_index(x, !wi_dtype_is_float(x->dtype), &budget) &&
            !(wi_rewrite_is_kept(rewrite, x) && is_computed(x));
@@ -104,15 +109,11 @@ static wi_memory_order memory_order_for(weft_tensor *const *inputs, int count, c
 
 weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_memory_order *order, weft_tensor *x) {
     if (!x || x->shape.rank == 0) return x; /* a number fits everywhere */
-    wi_shape wide = {.rank = order->rank};
-    const int more = order->rank - x->shape.rank;
-    for (int i = 0; i < order->rank; i++) wide.dims[i] = i < more ? 1 : x->shape.dims[i - more];
-    if (more > 0) x = weft_reshape_shape(x, wide.rank, wide.dims);
+    const wi_shape wide = wi_shape_of_rank(&x->shape, order->rank);
+    x = weft_reshape_shape(x, wide.rank, wide.dims);
     if (!x) return NULL;
-    if (is_index(rewrite, order, x)) return index_in_memory(rewrite, order, x);
-    int8_t inverse[WEFT_MAX_RANK];
-    for (int i = 0; i < order->rank; i++) inverse[order->axes[i]] = (int8_t)i;
-    return wi_permute_through(x, inverse, WI_TO_MEMORY_ORDER);
+    if (wi_is_index(rewrite, order, x)) return index_in_memory(rewrite, order, x);
+    return wi_permute_through(x, wi_inverse_order(order->rank, order->axes).axes, WI_TO_MEMORY_ORDER);
 }
 
 weft_tensor *wi_from_memory(const wi_memory_order *order, weft_tensor *x) {
@@ -134,54 +135,5 @@ weft_tensor *wi_elementwise_in_memory_order(
     return wi_from_memory(&order, wi_node_over(y, lying, &lying_shape));
 }
 
-const wi_rule wi_elementwise_rules[] = {{"memory order", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
-
-/* ---- what only a reader in another order reads ---- */
-
-/* Does the order of memory differ from that of x, a tensor that broadcasts to the order's rank? */
-static bool is_moved(const wi_memory_order *order, const weft_tensor *x) {
-    wi_shape wide = {.rank = order->rank};
-    const int more = order->rank - x->shape.rank;
-    int8_t inverse[WEFT_MAX_RANK];
-    for (int i = 0; i < order->rank; i++) {
-        wide.dims[i] = i < more ? 1 : x->shape.dims[i - more];
-        inverse[order->axes[i]] = (int8_t)i;
-    }
-    return wi_memory_order_moves(&wide, inverse);
-}
-
-/* Ops whose result has the axes of their inputs, and that have a rule for an order of memory. */
-static bool keeps_axes(const wi_op *op) {
-    return op->rules && (op->kind == WI_MAP || op->kind == WI_REDUCE || op == &wi_op_in_memory ||
-                            op == &wi_op_slice || op == &wi_op_flip);
-}
-
-/* Can x be made in the order of memory with nothing read in another one, and is it read nowhere else? */
-static bool is_free(
-    const wi_rewrite *rewrite, const wi_memory_order *order, const weft_tensor *x, int *budget) {
-    if (--*budget < 0) return false;
-    if (!is_moved(order, x) || is_index(rewrite, order, x)) return true;
-    if (x->op == &wi_op_expand) return is_free(rewrite, order, x->inputs[0], budget);
-    if (!keeps_axes(x->op) || !wi_rewrite_has_one_reader(rewrite, x)) return false;
-    for (int i = 0; i < x->input_count; i++) {
-        if (!is_free(rewrite, order, x->inputs[i], budget)) return false;
-    }
-    return true;
-}
-
-weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    const weft_tensor *const x = inputs[0];
-    int budget = MOST_OF_INDEX;
-    if (y->attributes->permute.direction != WI_TO_MEMORY_ORDER || !keeps_axes(x->op)) return NULL;
-    wi_memory_order order = {.rank = y->shape.rank};
-    for (int i = 0; i < order.rank; i++) order.axes[y->attributes->permute.axes[i]] = (int8_t)i;
-    if (!is_free(rewrite, &order, x, &budget)) return NULL;
-    weft_tensor *seen[WI_KERNEL_INPUTS];
-    for (int i = 0; i < x->input_count; i++) {
-        weft_tensor *const lying = wi_to_memory(rewrite, &order, x->inputs[i]);
-        seen[i] =
-            lying && lying->shape.rank > 0 ? wi_permute(lying, order.axes, WI_FROM_MEMORY_ORDER) : lying;
-    }
-    weft_tensor *const made = wi_rewrite_apply(rewrite, x, seen);
-    return made ? wi_permute_through(made, y->attributes->permute.axes, WI_TO_MEMORY_ORDER) : NULL;
-}
+const wi_rule wi_memory_order_rewrites[] = {
+    {"memory order", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};

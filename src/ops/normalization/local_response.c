@@ -60,8 +60,7 @@ static void response_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
 const wi_op wi_op_local_response_norm = {.name = "local_response_norm",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_response_attributes),
-    .lower = response_lower,
-    .backward = response_backward};
+    .lower = response_lower};
 
 static weft_tensor *build_local_response_norm(
     weft_tensor *x, int64_t size, double alpha, double beta, double k) {
@@ -91,3 +90,6 @@ static weft_tensor *build_local_response_norm(
 weft_tensor *weft_local_response_norm(weft_tensor *x, int64_t size, double alpha, double beta, double k) {
     return WI_CALL(x, "weft_local_response_norm", build_local_response_norm(x, size, alpha, beta, k));
 }
+
+const wi_op_rules wi_local_response_rules[] = {
+    {.op = &wi_op_local_response_norm, .backward = response_backward}, {0}};

@@ -325,8 +325,7 @@ static void channel_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **
         .lower = channel_norm_lower,                                                                         \
         .in_training = norm_in_training,                                                                     \
         .effect = channel_norm_effect,                                                                       \
-        .check = channel_norm_check,                                                                         \
-        .backward = channel_norm_backward};
+        .check = channel_norm_check};
 CHANNEL_NORM(batch_norm)
 CHANNEL_NORM(instance_norm)
 CHANNEL_NORM(group_norm)
@@ -430,3 +429,7 @@ weft_tensor *weft_group_norm_with(
     weft_tensor *x, int64_t groups, weft_tensor *weight, weft_tensor *bias, float epsilon) {
     return WI_CALL(x, "weft_group_norm_with", build_group_norm_with(x, groups, weight, bias, epsilon));
 }
+
+const wi_op_rules wi_normalization_rules[] = {{.op = &wi_op_batch_norm, .backward = channel_norm_backward},
+    {.op = &wi_op_instance_norm, .backward = channel_norm_backward},
+    {.op = &wi_op_group_norm, .backward = channel_norm_backward}, {0}};

@@ -80,8 +80,7 @@ static void row_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
     const wi_op wi_op_##which = {.name = #which,                                                             \
         .kind = WI_COMPOSITE,                                                                                \
         .attribute_bytes = sizeof(wi_norm_attributes),                                                       \
-        .lower = row_norm_lower,                                                                             \
-        .backward = row_norm_backward};
+        .lower = row_norm_lower};
 ROW_NORM(layer_norm)
 ROW_NORM(rms_norm)
 
@@ -116,3 +115,6 @@ weft_tensor *weft_layer_norm_with(
 weft_tensor *weft_rms_norm_with(weft_tensor *x, int axes, weft_tensor *weight, float epsilon) {
     return WI_CALL(x, "weft_rms_norm_with", row_norm(&wi_op_rms_norm, x, axes, weight, NULL, epsilon));
 }
+
+const wi_op_rules wi_normalization_rows_rules[] = {{.op = &wi_op_layer_norm, .backward = row_norm_backward},
+    {.op = &wi_op_rms_norm, .backward = row_norm_backward}, {0}};

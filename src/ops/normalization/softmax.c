@@ -41,8 +41,7 @@ static void softmax_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
 const wi_op wi_op_softmax = {.name = "softmax",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_along_attributes),
-    .lower = softmax_lower,
-    .backward = softmax_backward};
+    .lower = softmax_lower};
 
 weft_tensor *weft_softmax(weft_tensor *x, int axis) {
     return along_axis(&wi_op_softmax, x, axis);
@@ -64,9 +63,11 @@ static void log_softmax_backward(weft_tensor *y, weft_tensor *g, weft_tensor **g
 const wi_op wi_op_log_softmax = {.name = "log_softmax",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_along_attributes),
-    .lower = log_softmax_lower,
-    .backward = log_softmax_backward};
+    .lower = log_softmax_lower};
 
 weft_tensor *weft_log_softmax(weft_tensor *x, int axis) {
     return along_axis(&wi_op_log_softmax, x, axis);
 }
+
+const wi_op_rules wi_softmax_rules[] = {{.op = &wi_op_softmax, .backward = softmax_backward},
+    {.op = &wi_op_log_softmax, .backward = log_softmax_backward}, {0}};

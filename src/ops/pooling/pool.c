@@ -15,21 +15,18 @@ const wi_op wi_op_max_pool_gradient = {.name = "max_pool gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_pool_attributes),
     .takes_examples = true,
-    .backward = spread_backward,
     .contiguous = 7};
 /* Of (x, other): what other has where x has the greatest element of each window. */
 const wi_op wi_op_max_pool_winners = {.name = "max_pool winners",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_pool_attributes),
     .takes_examples = true,
-    .backward = winners_backward,
     .contiguous = 3};
 static void mean_gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
 const wi_op wi_op_avg_pool_gradient = {.name = "avg_pool gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_pool_attributes),
     .takes_examples = true,
-    .backward = mean_gradient_backward,
     .contiguous = 1};
 
 /* g to the winners of y, the pooled x. */
@@ -64,13 +61,11 @@ const wi_op wi_op_max_pool = {.name = "max_pool",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_pool_attributes),
     .takes_examples = true,
-    .backward = max_pool_backward,
     .contiguous = 1};
 const wi_op wi_op_avg_pool = {.name = "avg_pool",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_pool_attributes),
     .takes_examples = true,
-    .backward = avg_pool_backward,
     .contiguous = 1};
 
 weft_tensor *wi_pool(const wi_op *op, weft_tensor *x, const wi_attributes *attributes, const int64_t *sizes) {
@@ -200,3 +195,9 @@ weft_tensor *weft_max_pool(weft_tensor *x, const weft_pool_options *options) {
 weft_tensor *weft_avg_pool(weft_tensor *x, const weft_pool_options *options) {
     return WI_CALL(x, "weft_avg_pool", pool(&wi_op_avg_pool, x, options));
 }
+
+const wi_op_rules wi_pool_rules[] = {{.op = &wi_op_max_pool_gradient, .backward = spread_backward},
+    {.op = &wi_op_max_pool_winners, .backward = winners_backward},
+    {.op = &wi_op_avg_pool_gradient, .backward = mean_gradient_backward},
+    {.op = &wi_op_max_pool, .backward = max_pool_backward},
+    {.op = &wi_op_avg_pool, .backward = avg_pool_backward}, {0}};

@@ -16,7 +16,6 @@ const wi_op wi_op_resample_gradient = {.name = "resample gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_resample_attributes),
     .takes_examples = true,
-    .backward = gradient_backward,
     .contiguous = 1};
 
 static void resample_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
@@ -28,7 +27,6 @@ const wi_op wi_op_resample = {.name = "resample",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_resample_attributes),
     .takes_examples = true,
-    .backward = resample_backward,
     .contiguous = 1};
 
 /* ---- the public functions ---- */
@@ -135,3 +133,6 @@ static weft_tensor *build_upsample_linear(weft_tensor *x, int64_t factor, bool a
 weft_tensor *weft_upsample_linear(weft_tensor *x, int64_t factor, bool align_corners) {
     return WI_CALL(x, "weft_upsample_linear", build_upsample_linear(x, factor, align_corners));
 }
+
+const wi_op_rules wi_resample_rules[] = {{.op = &wi_op_resample_gradient, .backward = gradient_backward},
+    {.op = &wi_op_resample, .backward = resample_backward}, {0}};

@@ -16,7 +16,7 @@ static void matmul_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
     gradients[1] = weft_matmul(weft_transpose(y->inputs[0]), g);
 }
 
-const wi_op wi_op_matmul = {.name = "matmul", .kind = WI_PRODUCT, .backward = matmul_backward};
+const wi_op wi_op_matmul = {.name = "matmul", .kind = WI_PRODUCT};
 
 /* The dtype of a product, to which both factors are cast. */
 static bool common_dtype(weft_tensor **a, weft_tensor **b, weft_dtype *dtype) {
@@ -157,3 +157,5 @@ static weft_tensor *build_bilinear_with(
 weft_tensor *weft_bilinear_with(weft_tensor *x1, weft_tensor *x2, weft_tensor *weight, weft_tensor *bias) {
     return WI_CALL(x1, "weft_bilinear_with", build_bilinear_with(x1, x2, weight, bias));
 }
+
+const wi_op_rules wi_matmul_rules[] = {{.op = &wi_op_matmul, .backward = matmul_backward}, {0}};

@@ -258,7 +258,7 @@ static weft_tensor *find_output_gradients(
                : NULL;
 }
 
-static const wi_rule back_rules[] = {
+static const wi_rule back_rewrites[] = {
     {"output gradients of a scan", WI_STAGE_MATCH, find_output_gradients}, {0}};
 static int64_t back_row(const weft_tensor *y, int64_t start) {
     const wi_recurrent_attributes *const r = &y->attributes->recurrent;
@@ -276,8 +276,7 @@ const wi_op wi_op_recurrent_back = {.name = "recurrent_gradient",
     .dimensions = WI_DIMENSION(wi_recurrent_attributes, steps),
     .composed = wi_recurrent_back_composed,
     .section_row = back_row,
-    .contiguous = ~(1u << WI_BACK_DY),
-    .rules = back_rules};
+    .contiguous = ~(1u << WI_BACK_DY)};
 
 /* The product over all steps of the gates' gradients and the states before them. */
 static weft_tensor *weight_gradient(
@@ -317,8 +316,7 @@ static void recurrent_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
 #define COMPOSITE(text)                                                                                      \
     {                                                                                                        \
         .name = text, .kind = WI_COMPOSITE, .attribute_bytes = sizeof(wi_recurrent_attributes),              \
-        .dimensions = WI_DIMENSION(wi_recurrent_attributes, steps), .lower = recurrent_lower,                \
-        .backward = recurrent_backward                                                                       \
+        .dimensions = WI_DIMENSION(wi_recurrent_attributes, steps), .lower = recurrent_lower                 \
     }
 const wi_op wi_op_lstm = COMPOSITE("lstm"), wi_op_gru = COMPOSITE("gru"), wi_op_rnn = COMPOSITE("rnn");
 
@@ -351,3 +349,7 @@ weft_recurrent wi_recurrent_scan(const wi_scan *scan) {
         .h = section(y, y, last_start(y, &a), 0, a.width),
         .c = last_c ? section(y, y, a.h, 0, a.units) : NULL};
 }
+
+const wi_op_rules wi_recurrent_scan_rules[] = {{.op = &wi_op_lstm, .backward = recurrent_backward},
+    {.op = &wi_op_gru, .backward = recurrent_backward}, {.op = &wi_op_rnn, .backward = recurrent_backward},
+    {.op = &wi_op_recurrent_back, .rewrites = back_rewrites}, {0}};

@@ -75,9 +75,12 @@ static const wi_op product_of_others = {.name = "prod gradient",
     .lower = others_lower,
     .composed = others_composed};
 
-void wi_prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+static void prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = wi_wide(y->inputs[0]);
     if (!x) return;
     weft_tensor *slope = wi_node(x->graph, &product_of_others, &x, 1, x->dtype, &x->shape, y->attributes);
     gradients[0] = weft_cast(weft_mul(wi_wide(g), slope), y->dtype);
 }
+
+const wi_op_rules wi_product_others_rules[] = {
+    {.op = &wi_op_prod, .backward = prod_backward, .rewrites = wi_reduce_rewrites}, {0}};

@@ -4,31 +4,6 @@
 
 /* ---- axes ---- */
 
-int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
-    const int64_t index = axis < 0 ? axis + x->shape.rank : axis;
-    if (index >= 0 && index < x->shape.rank) return (int)index;
-    char text[WI_SHAPE_TEXT];
-    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %lld is not an axis of %s", op, (long long)axis,
-        wi_shape_print(&x->shape, text));
-    return -1;
-}
-
-bool wi_axes_mask(const weft_tensor *x, const char *op, const int64_t *axes, uint32_t *mask) {
-    char text[WI_SHAPE_TEXT];
-    *mask = 0;
-    for (; axes && *axes != WEFT_END; axes++) {
-        const int axis = wi_axis_index(x, op, *axes);
-        if (axis < 0) return false;
-        if (*mask >> axis & 1) {
-            wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s is given twice; name each axis once",
-                op, axis, wi_shape_print(&x->shape, text));
-            return false;
-        }
-        *mask |= 1u << axis;
-    }
-    return true;
-}
-
 /* Checks a reduction's input and the caller's list of axes; none at all means all of them. False with the error recorded. */
 static bool read_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_t *mask) {
     if (!wi_inputs_graph(op, &x, 1) || !wi_axes_mask(x, op, axes, mask)) return false;
@@ -42,18 +17,6 @@ bool wi_reduce_float_axes(const char *op, weft_tensor *x, const int64_t *axes, u
     wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op, wi_dtypes_text(WI_TAKES_FLOATS),
         weft_dtype_name(x->dtype));
     return false;
-}
-
-bool wi_axis_has_length(const weft_tensor *x, int axis) {
-    return x->has_length && wi_has_length(x->shape.dims[axis], x->graph->length_symbol);
-}
-
-void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power) {
-    wi_shape reduced = {0};
-    for (int i = 0; i < x->shape.rank; i++) {
-        if (axes >> i & 1) reduced.dims[reduced.rank++] = x->shape.dims[i];
-    }
-    wi_shape_count(&reduced, coefficient, power);
 }
 
 /* The shape with reduced axes of size 1, as reductions stand in the graph. */
@@ -112,7 +75,21 @@ static weft_tensor *reduce_in_order(wi_rewrite *rewrite, const weft_tensor *y, w
         &order, reduce_keep(y->op, inputs[0]->inputs[0], wi_axes_in_memory(&order, axes), y->dtype));
 }
 
-static const wi_rule reduce_rules[] = {{"memory order", WI_STAGE_FORM, reduce_in_order}, {0}};
+const wi_rule wi_reduce_rewrites[] = {{"memory order", WI_STAGE_FORM, reduce_in_order}, {0}};
+
+#define REDUCE_OP(op, merge, is_index)                                                                       \
+    const wi_op wi_op_##op = {.name = #op,                                                                   \
+        .kind = WI_REDUCE,                                                                                   \
+        .combine = (merge),                                                                                  \
+        .zero_gradient = (is_index),                                                                         \
+        .attribute_bytes = sizeof(wi_over_attributes),                                                       \
+        .remake = remake};
+REDUCE_OP(sum, weft_add, false)
+REDUCE_OP(prod, weft_mul, false)
+REDUCE_OP(max, weft_maximum, false)
+REDUCE_OP(min, weft_minimum, false)
+REDUCE_OP(argmax, NULL, true)
+REDUCE_OP(argmin, NULL, true)
 
 weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_sum, x, axes, x->dtype) : NULL;
@@ -163,14 +140,6 @@ static void sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     gradients[0] = weft_expand(g, shape->rank, shape->dims);
 }
 
-const wi_op wi_op_sum = {.name = "sum",
-    .kind = WI_REDUCE,
-    .combine = weft_add,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .backward = sum_backward,
-    .remake = remake,
-    .rules = reduce_rules};
-
 weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return WI_CALL(x, "weft_sum", reduce(&wi_op_sum, x, axes, keep));
 }
@@ -192,14 +161,6 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
 
 /* ---- prod ---- */
 
-const wi_op wi_op_prod = {.name = "prod",
-    .kind = WI_REDUCE,
-    .combine = weft_mul,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .backward = wi_prod_backward,
-    .remake = remake,
-    .rules = reduce_rules};
-
 weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return WI_CALL(x, "weft_prod", reduce(&wi_op_prod, x, axes, keep));
 }
@@ -213,33 +174,6 @@ static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
     weft_tensor *share = weft_div(wi_wide(g), wi_sum_keep(hit, y->attributes->over.axes));
     gradients[0] = weft_cast(weft_mul(hit, share), y->dtype);
 }
-
-const wi_op wi_op_max = {.name = "max",
-    .kind = WI_REDUCE,
-    .combine = weft_maximum,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .backward = extreme_backward,
-    .remake = remake,
-    .rules = reduce_rules};
-const wi_op wi_op_min = {.name = "min",
-    .kind = WI_REDUCE,
-    .combine = weft_minimum,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .backward = extreme_backward,
-    .remake = remake,
-    .rules = reduce_rules};
-const wi_op wi_op_argmax = {.name = "argmax",
-    .kind = WI_REDUCE,
-    .zero_gradient = true,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .remake = remake,
-    .rules = reduce_rules};
-const wi_op wi_op_argmin = {.name = "argmin",
-    .kind = WI_REDUCE,
-    .zero_gradient = true,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .remake = remake,
-    .rules = reduce_rules};
 
 weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return WI_CALL(x, "weft_max", reduce(&wi_op_max, x, axes, keep));
@@ -310,3 +244,10 @@ weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape) {
         drop_axes(wi_sum_keep(g, axes), extra ? (1u << extra) - 1 : 0), shape->rank, shape->dims);
     return summed;
 }
+
+const wi_op_rules wi_reduce_rules[] = {
+    {.op = &wi_op_sum, .backward = sum_backward, .rewrites = wi_reduce_rewrites},
+    {.op = &wi_op_max, .backward = extreme_backward, .rewrites = wi_reduce_rewrites},
+    {.op = &wi_op_min, .backward = extreme_backward, .rewrites = wi_reduce_rewrites},
+    {.op = &wi_op_argmax, .rewrites = wi_reduce_rewrites},
+    {.op = &wi_op_argmin, .rewrites = wi_reduce_rewrites}, {0}};

@@ -12,7 +12,6 @@ weft_tensor *wi_reduce_composite(
     const wi_op *op, weft_tensor *x, uint32_t axes, const wi_attributes *attributes, bool keep);
 /* Products in the form that stays in the graph; reduced axes keep size 1. */
 weft_tensor *wi_prod_keep(weft_tensor *x, uint32_t axes);
-/* The rule of prod (product_others.c). */
-void wi_prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
+extern const wi_rule wi_reduce_rewrites[];
 
 #endif

@@ -63,7 +63,6 @@ static int along(const weft_tensor *y) {
     const wi_op wi_op_##op = {.name = #op,                                                                   \
         .kind = WI_KERNEL,                                                                                   \
         .attribute_bytes = sizeof(wi_scan_attributes),                                                       \
-        .backward = op##_backward,                                                                           \
         .along = along,                                                                                      \
         .contiguous = inputs};
 KERNEL_OP(cumsum, 1)
@@ -119,3 +118,7 @@ weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool rev
     weft_tensor *y = make(&wi_op_linear_scan, wi_wide(a), wi_wide(b), found, WI_SCAN_AFTER, reverse);
     return weft_cast(y, dtype);
 }
+
+const wi_op_rules wi_scan_rules[] = {{.op = &wi_op_cumsum, .backward = cumsum_backward},
+    {.op = &wi_op_cumprod, .backward = cumprod_backward},
+    {.op = &wi_op_linear_scan, .backward = linear_scan_backward}, {0}};

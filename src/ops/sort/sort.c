@@ -53,16 +53,10 @@ static void pick_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
         g ? wi_node(g->graph, &wi_op_put, inputs, 2, g->dtype, &y->inputs[0]->shape, y->attributes) : NULL;
 }
 
-const wi_op wi_op_sort = {.name = "sort",
-    .kind = WI_COMPOSITE,
-    .attribute_bytes = sizeof(wi_sort_attributes),
-    .lower = pick_lower,
-    .backward = pick_backward};
-const wi_op wi_op_topk = {.name = "topk",
-    .kind = WI_COMPOSITE,
-    .attribute_bytes = sizeof(wi_sort_attributes),
-    .lower = pick_lower,
-    .backward = pick_backward};
+const wi_op wi_op_sort = {
+    .name = "sort", .kind = WI_COMPOSITE, .attribute_bytes = sizeof(wi_sort_attributes), .lower = pick_lower};
+const wi_op wi_op_topk = {
+    .name = "topk", .kind = WI_COMPOSITE, .attribute_bytes = sizeof(wi_sort_attributes), .lower = pick_lower};
 
 /* ---- put ---- */
 
@@ -74,7 +68,6 @@ const wi_op wi_op_put = {.name = "put",
     .kind = WI_KERNEL,
     .along = along,
     .attribute_bytes = sizeof(wi_sort_attributes),
-    .backward = put_backward,
     .contiguous = 3};
 
 /* ---- the public functions ---- */
@@ -141,3 +134,6 @@ static weft_tensor *build_topk(weft_tensor *x, int64_t k, int axis, bool largest
 weft_tensor *weft_topk(weft_tensor *x, int64_t k, int axis, bool largest) {
     return WI_CALL(x, "weft_topk", build_topk(x, k, axis, largest));
 }
+
+const wi_op_rules wi_sort_rules[] = {{.op = &wi_op_sort, .backward = pick_backward},
+    {.op = &wi_op_topk, .backward = pick_backward}, {.op = &wi_op_put, .backward = put_backward}, {0}};
