@@ -1,4 +1,4 @@
-/* Nodes made again with numbers in place of the length (contract in length.h). */
+/* Nodes that a plan creates again at its length (contract in length.h). */
 #include "graph/length.h"
 #include <string.h>
 
@@ -18,8 +18,8 @@ static weft_status fail_at(const weft_tensor *node, const wi_given *given, weft_
         (long long)given->length, node->op->name, wi_shape_print(&node->shape, text), error);
 }
 
-/* The shape and the attributes at the length, checked before anything is made: a length that does not fit is no error of
- * the graph. */
+/* Writes the shape and the attributes at the length, and checks both before a node is created, because an unsuitable length is
+ * an error of the plan and not of the graph. */
 static weft_status settle(const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given,
     wi_shape *shape, wi_attributes *attributes) {
     *shape = node->shape;
@@ -41,7 +41,7 @@ static weft_status settle(const weft_tensor *node, weft_tensor *const *inputs, c
     return status == WEFT_OK ? status : fail_at(node, given, status);
 }
 
-/* As so many times the batch: such a constant is an argument of kernels, which are the same for any other. */
+/* Creates a count as a multiple of the batch: such a constant is an argument of kernels, which are the same for all lengths. */
 static weft_tensor *make_count(
     const weft_tensor *node, const wi_count_attributes *count, const wi_given *given) {
     const double share = count->count > 0 ? (double)count->count / (double)given->batch : 0;

@@ -1,4 +1,4 @@
-/* Graphs: their life, precision and attachments (contract in nodes.h). */
+/* Graphs: creation and release, precision, attachments (contract in nodes.h). */
 #include "graph/nodes.h"
 #include "graph/variable_names.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The first error of a graph, and the checks that every constructor begins with (contract in nodes.h). */
+/* The first error of a graph, and the checks with which constructors begin (contract in nodes.h). */
 #include "graph/nodes.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status) {
     char origin[WI_ORIGIN_TEXT];
     if (graph->status != WEFT_OK) return NULL;
     wi_error_save(graph->error, sizeof graph->error);
-    const uint32_t now = wi_origin_now(graph); /* which may lack memory, and says so */
+    const uint32_t now = wi_origin_now(graph); /* overwrites the last error if it is out of memory */
     wi_error_restore(graph->error);
     wi_error_add(wi_origin_print(graph, now, graph->error, origin));
     graph->status = status;

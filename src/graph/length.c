@@ -25,8 +25,8 @@ int64_t wi_counted(const weft_graph *graph, int64_t dim) {
     return counts && -dim <= INT64_MAX / WI_BATCH_SYMBOL ? -dim * WI_BATCH_SYMBOL : dim;
 }
 
-/* What a caller wrote down as so many times the length and a number: dimensions that large are rarely anything else. In a graph that has the
- * length (known), none is. */
+/* Is the dimension a multiple of the symbol plus a number, written by a caller? Dimensions as large as the symbol rarely are
+ * anything else, and never in a graph that is known to have the length. */
 static bool is_written(int64_t dim, int64_t symbol, bool known) {
     enum { MOST_TIMES = 64, MOST_REST = 1 << 16 };
     int64_t rest;
@@ -35,7 +35,7 @@ static bool is_written(int64_t dim, int64_t symbol, bool known) {
     return times >= 1 && times <= MOST_TIMES && rest <= MOST_REST && rest >= -MOST_REST;
 }
 
-/* As rounded to f32, too. */
+/* Is the number, perhaps rounded to f32, a multiple of the symbol plus a small number? */
 static bool stands_for_size(double value, int64_t symbol) {
     enum { MOST_TIMES = 64, MOST_REST = 1 << 12 };
     const double most = (double)MOST_TIMES * (double)symbol + MOST_REST;
@@ -90,8 +90,8 @@ static bool any_written(
     return false;
 }
 
-/* Is an axis a multiple of the batch in an input and none in the result, or the other way round? Where the batch is the length,
- * a plan checks what is cut, also where nothing but a number is left: x[0:3]. */
+/* Is an axis a multiple of the batch in an input but not in the result, or the reverse? If the batch is the length, a plan must
+ * check such a node at its batch size, even if the result has a fixed size, as x[0:3] has. */
 static bool leaves_batch(
     const wi_op *op, weft_tensor *const *inputs, int count, const wi_shape *shape, int64_t symbol) {
     const bool moves = op->dimensions || op->kind == WI_JOIN;
@@ -101,7 +101,7 @@ static bool leaves_batch(
     return false;
 }
 
-/* A number is either far smaller than what stands for the length, or made of it. */
+/* Is a size either far smaller than the symbol, or a multiple of the symbol plus a number? */
 static bool is_told_apart(int64_t dim, int64_t symbol) {
     return (dim <= WI_LENGTH_ORDINARY && dim >= -WI_LENGTH_ORDINARY) || wi_has_length(dim, symbol);
 }
@@ -124,7 +124,7 @@ static bool check_sizes(
 bool wi_length_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     const wi_shape *shape, const wi_attributes *attributes, bool *has) {
     const bool begins = op->kind == WI_GENERATOR || op->names_size || op->dimensions;
-    const bool is_count = op->kind == WI_GENERATOR && op->dimensions; /* made only where it has the length */
+    const bool is_count = op->kind == WI_GENERATOR && op->dimensions; /* created only with the length */
     const int64_t known = graph->length_symbol, symbol = known ? known : WEFT_LENGTH;
     *has = is_count || leaves_batch(op, inputs, count, shape, symbol);
     for (int i = 0; i < count && !*has; i++) *has = inputs[i]->has_length;

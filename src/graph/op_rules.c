@@ -1,4 +1,4 @@
-/* Finds the rules of an op (contract in op_rules.h). */
+/* The search for the rules of an op (contract in op_rules.h). */
 #include "graph/op_rules.h"
 
 static const wi_op_rules *find(const wi_op *op) {

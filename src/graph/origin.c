@@ -1,4 +1,4 @@
-/* Where nodes and errors come from (contract in origin.h). */
+/* The origins of nodes and errors (contract in origin.h). */
 #include "graph/origin.h"
 #include "graph/nodes.h"
 #include <ctype.h>
@@ -47,7 +47,7 @@ static bool is_origin(const wi_origin *a, const wi_origin *b) {
     return a->call == b->call && a->scope == b->scope && a->file == b->file && a->line == b->line;
 }
 
-/* Layers alternate: what is made now often was made a few calls ago. */
+/* The number of an origin among the latest ones. Layers alternate, so that an origin often recurs after a few others. */
 static size_t number_of(const wi_origins *origins, const wi_origin *now) {
     size_t i = origins->count;
     while (i > 0 && origins->count - i < LOOKED_AT && !is_origin(&origins->of[i - 1], now)) i--;
@@ -92,7 +92,7 @@ static bool begins_with_word(const char *line, const char *word) {
     return strncmp(line, word, length) == 0 && !isalnum((unsigned char)line[length]) && line[length] != '_';
 }
 
-/* With the prefix of public names or without it. */
+/* With or without the prefix of public names. */
 static bool begins_with(const char *line, const char *call) {
     return begins_with_word(line, call) || begins_with_word(line, call + sizeof "weft_" - 1);
 }
