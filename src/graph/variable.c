@@ -110,33 +110,30 @@ wi_block_range wi_graph_block_range(const weft_graph *graph, size_t block, size_
     return (wi_block_range){own->buffer.memory, at, bytes < left ? bytes : left};
 }
 
-weft_status wi_variable_read(const weft_tensor *variable, size_t offset, void *data, size_t bytes) {
+/* Reads into `to`, or if this is NULL, writes from `from`. */
+static weft_status transfer(
+    const weft_tensor *variable, size_t offset, char *to, const char *from, size_t bytes) {
     weft_graph *const graph = variable->graph;
     const wi_variable *const own = variable->variable;
+    wi_device *const device = wi_context_device(graph->context);
     WI_TRY(wi_graph_block_ready(graph, own->block));
+    if (!to) wi_graph_block_written(graph, own->block);
     for (size_t done = 0; done < bytes;) {
         const wi_block_range r =
             wi_graph_block_range(graph, own->block, own->offset + offset + done, bytes - done);
-        WI_TRY(wi_buffer_read(
-            wi_context_device(graph->context), r.memory, r.offset, (char *)data + done, r.bytes));
+        WI_TRY(to ? wi_buffer_read(device, r.memory, r.offset, to + done, r.bytes)
+                  : wi_buffer_write(device, r.memory, r.offset, from + done, r.bytes));
         done += r.bytes;
     }
     return WEFT_OK;
 }
 
+weft_status wi_variable_read(const weft_tensor *variable, size_t offset, void *data, size_t bytes) {
+    return transfer(variable, offset, data, NULL, bytes);
+}
+
 weft_status wi_variable_write(const weft_tensor *variable, size_t offset, const void *data, size_t bytes) {
-    weft_graph *const graph = variable->graph;
-    const wi_variable *const own = variable->variable;
-    WI_TRY(wi_graph_block_ready(graph, own->block));
-    wi_graph_block_written(graph, own->block);
-    for (size_t done = 0; done < bytes;) {
-        const wi_block_range r =
-            wi_graph_block_range(graph, own->block, own->offset + offset + done, bytes - done);
-        WI_TRY(wi_buffer_write(
-            wi_context_device(graph->context), r.memory, r.offset, (const char *)data + done, r.bytes));
-        done += r.bytes;
-    }
-    return WEFT_OK;
+    return transfer(variable, offset, NULL, data, bytes);
 }
 
 /* ---- the public view ---- */

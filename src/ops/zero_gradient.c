@@ -1,5 +1,5 @@
 /* Nodes whose gradient is zero on purpose: what weft_stop_gradient returns, and the gradient of what a loss does not reach. */
-#include "ops/op_table.h"
+#include "ops/movement/memory_order.h"
 
 /* ---- stop_gradient ---- */
 

@@ -1,6 +1,6 @@
 /* Dropout: a composite whose training form multiplies by random zeros. */
 #include "graph/scope.h"
-#include "ops/op_table.h"
+#include "ops/movement/memory_order.h"
 #include <weft/images.h>
 
 weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream) {

@@ -1,5 +1,5 @@
 /* The rules of elementwise ops: the gradients of the table's rows, and what need not be computed. */
-#include "ops/op_table.h"
+#include "ops/movement/memory_order.h"
 
 /* ---- what need not be computed ---- */
 

@@ -1,6 +1,7 @@
 /* Numbers that must be classes: the identity, whose code notes one that is out of range (cl_kernels/common.clh), so that
  * the next read or wait of the plan fails. As every map it is computed by the steps that read it. */
 #include "ops/loss/loss.h"
+#include "ops/movement/memory_order.h"
 #include <inttypes.h>
 
 static weft_status fail(const weft_tensor *node, int32_t found) {

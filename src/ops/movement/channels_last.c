@@ -1,7 +1,7 @@
 /* Images: shapes are (N, C, spatial...), memory is (N, spatial..., C). Ops of images take their operands
  * through wi_channels_last and give their results through wi_channels_first; both are other strides over the
  * same memory, and one after the other is nothing at all. */
-#include "ops/op_table.h"
+#include "ops/movement/memory_order.h"
 
 /* The axis of channels moved from one place to another, the others in their order. */
 static weft_tensor *move_channels(weft_tensor *x, int from, int to, uint32_t flags) {

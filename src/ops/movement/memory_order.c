@@ -3,7 +3,7 @@
  * movement make what reads such a view over the node beneath it, and give it as such a view again: maps,
  * reductions, slices, pads, joins and their gradients keep the order of memory, whatever the order of their
  * axes, and views meet and cancel. Permutes that users write are none of these and do what they say. */
-#include "ops/op_table.h"
+#include "ops/movement/memory_order.h"
 #include <string.h>
 
 wi_memory_order wi_memory_order_of(const weft_tensor *x) {

@@ -2,7 +2,7 @@
 #ifndef WI_MOVEMENT_H
 #define WI_MOVEMENT_H
 
-#include "ops/op_table.h"
+#include "ops/movement/memory_order.h"
 
 /* Input axes [i, i_end) and output axes [j, j_end) of a reshape that have the same number of elements. */
 typedef struct wi_reshape_run {

@@ -1,5 +1,5 @@
 /* Axes in another order: other strides over the same memory. */
-#include "ops/op_table.h"
+#include "ops/movement/memory_order.h"
 
 static bool permute_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {

@@ -1,6 +1,7 @@
 /* Reductions over any axes: sums, products, extremes and their indices, and what is made of them. In the graph
  * reduced axes keep size 1; a view drops them. */
 #include "ops/reduction/reduce.h"
+#include "ops/movement/memory_order.h"
 
 /* ---- axes ---- */
 
