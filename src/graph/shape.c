@@ -131,6 +131,13 @@ wi_shape wi_shape_of_rank(const wi_shape *shape, int rank) {
     return wide;
 }
 
+wi_shape wi_shape_without(const wi_shape *shape, uint32_t axes) {
+    wi_shape rest = {0};
+    for (int i = 0; i < shape->rank; i++)
+        if (!(axes >> i & 1)) rest.dims[rest.rank++] = shape->dims[i];
+    return rest;
+}
+
 bool wi_shape_broadcast(const wi_shape *a, const wi_shape *b, wi_shape *result) {
     wi_shape out = {.rank = a->rank > b->rank ? a->rank : b->rank};
     for (int i = 1; i <= out.rank; i++) {

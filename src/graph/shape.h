@@ -70,6 +70,8 @@ bool wi_shape_equal(const wi_shape *a, const wi_shape *b);
 const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]);
 /* The shape with axes of size 1 in front, up to the rank. */
 wi_shape wi_shape_of_rank(const wi_shape *shape, int rank);
+/* The shape without these axes (a bit for each). */
+wi_shape wi_shape_without(const wi_shape *shape, uint32_t axes);
 /* NumPy broadcasting. False: the shapes do not broadcast. */
 bool wi_shape_broadcast(const wi_shape *a, const wi_shape *b, wi_shape *result);
 /* The number of elements is coefficient × batch^power. A coefficient that is too large is INT64_MAX. */

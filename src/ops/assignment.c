@@ -1,4 +1,4 @@
-/* Assignments to variables, and the gradients of parameters side by side, as updates read them. */
+/* Assignments to variables, and the gradients of parameters as one tensor, which updates read. */
 #include "ops/op_table.h"
 
 static const char what_is_assigned[] = "use the gradient of the assigned value";
@@ -45,14 +45,14 @@ weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
     return WI_CALL(variable, "weft_assign", assign(&wi_op_assign, variable, value));
 }
 
-/* No pass meets it: a plan makes ordinary assignments of these (plan/after.h). */
+/* A plan replaces it by an ordinary assignment before its passes (plan/after.h). */
 const wi_op wi_op_assign_after = {.name = "assign after", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
 
 weft_tensor *weft_assign_after(weft_tensor *variable, weft_tensor *value) {
     return WI_CALL(variable, "weft_assign_after", assign(&wi_op_assign_after, variable, value));
 }
 
-/* ---- gradients of parameters side by side ---- */
+/* ---- gradients as one tensor ---- */
 
 const wi_op wi_op_flat_gradients = {.name = "flat gradients",
     .kind = WI_JOIN,

@@ -1,6 +1,5 @@
-/* Autograd: a walk over the nodes between the loss and what is asked for, newest first, in which each op's
- * backward rule writes down its inputs' gradients as ordinary nodes. It stands with the ops, not with the
- * graph, because adding contributions up is itself an op. */
+/* Automatic differentiation: visits the nodes between the loss and the given tensors, the newest first, and calls each op's backward
+ * rule, which creates ordinary nodes for the gradients of the inputs. */
 #include "graph/attempt.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
@@ -8,11 +7,11 @@
 
 typedef struct walk {
     weft_graph *graph;
-    uint32_t count;          /* nodes with an id below this are walked over */
-    weft_tensor **leaves;    /* WI_COMPOSED_LEAVES or NULL where the walk ends; NULL: it has no leaves */
-    bool *wanted;            /* by id: a gradient must flow to this node */
-    weft_tensor **nodes;     /* by id, when reachable from the loss */
-    weft_tensor **gradients; /* by id */
+    uint32_t count;          /* the ids of all visited nodes are below this */
+    weft_tensor **leaves;    /* WI_COMPOSED_LEAVES nodes or NULL, at which the walk ends; or NULL */
+    bool *wanted;            /* by id: the gradient of this node is needed */
+    weft_tensor **nodes;     /* by id: the node if the loss depends on it */
+    weft_tensor **gradients; /* by id: the sum so far */
     weft_tensor *scale;      /* of the loss; NULL: 1 */
 } walk;
 
@@ -38,8 +37,8 @@ static bool is_leaf(const walk *w, const weft_tensor *node) {
     return found;
 }
 
-/* Inputs are older than their users, so one pass downwards finds all that is reachable, and one upwards all
- * that depends on something wanted. */
+/* Inputs have smaller ids than their readers. A pass by falling ids therefore finds all nodes that the loss depends on, and a pass by
+ * rising ids all nodes that depend on a wanted one. */
 static void mark(walk *w, weft_tensor *loss) {
     w->nodes[loss->id] = loss;
     for (uint32_t id = w->count; id-- > 0;) {
@@ -54,7 +53,6 @@ static void mark(walk *w, weft_tensor *loss) {
     }
 }
 
-/* Nothing is skipped without a word: a zero is what an op says of itself. */
 static weft_status fail_without(const weft_tensor *node) {
     const char *const way_out = node->op->no_gradient;
     if (!way_out)
@@ -88,7 +86,7 @@ static weft_status pass_back(walk *w, weft_tensor *node, const wi_op_rules *rule
 
 static weft_status pass_through(walk *w, weft_tensor *node);
 
-/* Of the gradient of the node, what its inputs get; it is of the origin of the node. */
+/* Adds to the gradients of the node's inputs. */
 static weft_status pass(walk *w, weft_tensor *node) {
     const wi_op_rules *const rules = wi_rules_of(w->graph, node->op);
     if (rules->backward) return pass_back(w, node, rules);
@@ -110,7 +108,7 @@ static weft_status walk_back(walk *w, weft_tensor *loss, weft_tensor *g) {
     return weft_graph_status(w->graph);
 }
 
-/* A walk of its own through the nodes that the node is composed of. */
+/* Walks through the nodes that the node is composed of. */
 static weft_status pass_through(walk *outer, weft_tensor *node) {
     weft_tensor *leaves[WI_COMPOSED_LEAVES] = {NULL};
     weft_tensor *composed = node->op->composed(node, leaves);
@@ -126,7 +124,7 @@ static weft_status pass_through(walk *outer, weft_tensor *node) {
     for (int i = 0; i < WI_COMPOSED_LEAVES; i++) {
         if (!leaves[i] || leaves[i]->id >= w.count || !w.gradients[leaves[i]->id]) continue;
         add_gradient(outer, leaves[i], w.gradients[leaves[i]->id]);
-        w.gradients[leaves[i]->id] = NULL; /* a leaf may be named twice */
+        w.gradients[leaves[i]->id] = NULL; /* a leaf may be listed twice */
     }
     status = weft_graph_status(outer->graph);
 done:
@@ -172,7 +170,7 @@ static weft_tensor *found_gradient(const walk *w, weft_tensor *wrt) {
     return found ? found : wi_unreached_gradient(wrt);
 }
 
-/* What the loss's own gradient is. */
+/* The gradient of the loss: 1, or the scale. */
 static weft_tensor *first_gradient(walk *w, weft_tensor *loss) {
     if (wi_loss_scales(loss->graph)) w->scale = wi_loss_scale(loss->graph);
     weft_tensor *const one =

@@ -1,4 +1,4 @@
-/* Axes as callers name them. */
+/* Axes that callers name, and their sizes. */
 #include "ops/op_table.h"
 
 int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
@@ -31,9 +31,6 @@ bool wi_axis_has_length(const weft_tensor *x, int axis) {
 }
 
 void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power) {
-    wi_shape reduced = {0};
-    for (int i = 0; i < x->shape.rank; i++) {
-        if (axes >> i & 1) reduced.dims[reduced.rank++] = x->shape.dims[i];
-    }
-    wi_shape_count(&reduced, coefficient, power);
+    const wi_shape counted = wi_shape_without(&x->shape, ~axes);
+    wi_shape_count(&counted, coefficient, power);
 }

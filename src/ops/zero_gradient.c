@@ -1,4 +1,4 @@
-/* Nodes whose gradient is zero on purpose: what weft_stop_gradient returns, and the gradient of what a loss does not reach. */
+/* weft_stop_gradient, and the zeros that are the gradient of a tensor which the loss does not depend on. */
 #include "ops/movement/memory_order.h"
 
 /* ---- stop_gradient ---- */
@@ -11,9 +11,9 @@ weft_tensor *weft_stop_gradient(weft_tensor *x) {
     return graph ? wi_node(graph, &stop_gradient, &x, 1, x->dtype, &x->shape, NULL) : NULL;
 }
 
-/* ---- gradients that nothing reaches ---- */
+/* ---- zeros ---- */
 
-/* The zeros of what the loss does not reach: a node of its own, so that they are not taken for zeros of the program. */
+/* A node of its own tells these zeros from zeros of the program. */
 static const wi_op unreached = {
     .name = "zero gradient", .kind = WI_VIEW, .zero_gradient = true, .view = wi_same_view};
 
@@ -22,7 +22,6 @@ weft_tensor *wi_unreached_gradient(weft_tensor *wrt) {
     return zeros ? wi_node(wrt->graph, &unreached, &zeros, 1, wrt->dtype, &wrt->shape, NULL) : NULL;
 }
 
-/* Such zeros, also where the program has scaled them or added them up. */
 bool wi_gradient_is_unreached(const weft_tensor *gradient) {
     const wi_op *const op = gradient->op;
     weft_tensor *const *const in = gradient->inputs;

@@ -3,6 +3,7 @@
 #include "support/fixture.h"
 
 #include "ops/index/index.h"
+#include "ops/pooling/pool.h"
 
 /* ---- the table of ops ---- */
 
@@ -15,7 +16,8 @@ static void test_every_row_says_one(void **state) {
 #define WI_FUNCTION_ROW(name)
     static const wi_op *const ops[] = {
 #include "ops/op_list.h"
-        &wi_op_dilate, &wi_op_scatter_max, &wi_op_scatter_min};
+        &wi_op_dilate, &wi_op_scatter_max, &wi_op_scatter_min, &wi_op_max_pool_gradient,
+        &wi_op_max_pool_winners, &wi_op_avg_pool_gradient};
     weft_graph *const graph = test_graph();
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         const wi_op *const op = ops[i];

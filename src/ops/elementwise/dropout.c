@@ -1,4 +1,4 @@
-/* Dropout: a composite whose training form multiplies by random zeros. */
+/* Dropout: a composite, whose form for inference is its input. */
 #include "graph/scope.h"
 #include "ops/movement/memory_order.h"
 #include <weft/images.h>
@@ -22,13 +22,13 @@ static weft_tensor *dropout_lower(weft_tensor *y, bool inference) {
     return weft_where(weft_less(chance, weft_number(chance, p)), weft_number(x, 0), scaled);
 }
 
-/* The same elements are dropped from the gradient: the same op with the same stream. */
+/* The gradient is dropped by the same random numbers: it is the same op with the same stream. */
 static void dropout_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     gradients[0] = wi_node_over(y, &g, &y->shape);
 }
 
-/* Numbers are drawn in the order of memory. All nodes of a stream drop the same elements, so all are made in
- * the order of the first; in_memory marks a node that is made in it. */
+/* Random numbers are drawn in memory order. All nodes of a stream must drop the same elements, so all are created in the order of the
+ * first one and marked by `in_memory`. */
 static weft_tensor *dropout_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     if (y->attributes->dropout.in_memory) return NULL;
     weft_tensor **const first = wi_rewrite_drawn(rewrite, y->attributes->dropout.stream);

@@ -1,4 +1,4 @@
-/* Elementwise ops: one mechanism for all rows of the table, and cast. */
+/* Elementwise ops: the constructors and descriptors of the table's rows, and cast. */
 #include "ops/op_table.h"
 #include <string.h>
 
@@ -10,7 +10,7 @@ static bool takes_floats_only(types rule) {
 
 /* ---- dtypes and shapes ---- */
 
-/* Inputs that decide the dtype: all but the condition of where. */
+/* The first input that decides the dtype: the condition of where does not. */
 static int first_of(types rule) {
     return rule == WHERE;
 }
@@ -20,8 +20,7 @@ static bool takes(types rule, weft_dtype dtype) {
     return takes_floats_only(rule) ? wi_dtype_is_float(dtype) : wi_dtype_computes(dtype);
 }
 
-/* Floats of several dtypes meet in the widest. Tensors of rank 0 widen no other: they count only where all
- * are of rank 0. */
+/* The widest dtype of the inputs. Without `with_numbers`, inputs of rank 0 count only if all inputs have rank 0. */
 static weft_dtype widest(types rule, weft_tensor *const *inputs, int count, bool with_numbers) {
     bool found = false;
     weft_dtype dtype = inputs[first_of(rule)]->dtype;
@@ -65,7 +64,7 @@ static weft_tensor *fail_shape(const wi_op *op, const wi_shape *a, const weft_te
 
 static weft_tensor *map(const wi_op *op, types rule, weft_tensor *const *inputs, int count);
 
-/* All inputs in the dtype that holds them all, and the result in that which it has. */
+/* Computes in the widest dtype of all inputs, and casts the result to the widest dtype without numbers. */
 static weft_tensor *map_wider(const wi_op *op, types rule, weft_tensor *const *inputs, int count) {
     const weft_dtype wide = widest(rule, inputs, count, true), dtype = widest(rule, inputs, count, false);
     weft_tensor *cast[3] = {inputs[0]};
@@ -126,7 +125,7 @@ static weft_tensor *map(const wi_op *op, types rule, weft_tensor *const *inputs,
 
 const wi_op wi_op_cast = {.name = "cast", .kind = WI_MAP};
 
-/* Does every number of the one float stay what it is in the other? */
+/* Has the second float format every number of the first? */
 static bool widens(weft_dtype from, weft_dtype to) {
     return wi_dtype_is_float(from) && wi_dtype_is_float(to) && wi_dtype_wider(from, to) == to;
 }

@@ -1,7 +1,7 @@
-/* The rules of elementwise ops: the gradients of the table's rows, and what need not be computed. */
+/* The rules of elementwise ops: simplification, and the gradients of the table's rows. */
 #include "ops/movement/memory_order.h"
 
-/* ---- what need not be computed ---- */
+/* ---- simplification ---- */
 
 static bool is_number(const weft_tensor *x, double number) {
     double value;
@@ -13,7 +13,7 @@ static weft_tensor *same_value(weft_tensor *x, const wi_shape *shape) {
     return weft_expand(x, shape->rank, shape->dims);
 }
 
-/* x·1, x+0, x−0, x/1, and products of constants: gradients are full of them. */
+/* x·1, x+0, x−0, x/1, and products of constants, which gradients often contain. */
 static weft_tensor *simplify(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     const wi_op *const op = y->op;
@@ -37,7 +37,7 @@ static weft_tensor *simplify(wi_rewrite *rewrite, const weft_tensor *y, weft_ten
     return NULL;
 }
 
-/* Is it made of a product's result, by few maps? */
+/* Is x a matrix product, or computed from one by at most this number of maps? */
 static bool is_of_product(const weft_tensor *x, int maps) {
     if (x->op == &wi_op_matmul) return true;
     if (x->op->kind != WI_MAP || maps == 0) return false;
@@ -46,8 +46,8 @@ static bool is_of_product(const weft_tensor *x, int maps) {
     return false;
 }
 
-/* A map of reshaped results of products (a layer over (batch, length, n) multiplies batch · length rows) is a map of the
- * results, reshaped: so it can be a product's epilogue. */
+/* Reshapes the result of a map instead of its inputs if these are results of products, so that the map can be an epilogue. For
+ * example, a linear layer over (batch, length, n) multiplies batch · length rows. */
 static weft_tensor *map_of_reshapes(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     enum { MAPS = 2 };
     weft_tensor *beneath[WI_KERNEL_INPUTS] = {0};
@@ -72,12 +72,12 @@ static const wi_rule map_rewrites[] = {{"simplify", WI_STAGE_FORM, simplify},
 
 /* ---- gradients ---- */
 
-/* A comparison has no gradient, and its own dtype is no float's. */
+/* The gradient in the dtype of the result. That of a comparison is no float, but then the gradient is NULL. */
 static weft_tensor *narrowed(weft_tensor *gradient, weft_dtype dtype) {
     return gradient && wi_dtype_is_float(dtype) ? weft_cast(gradient, dtype) : gradient;
 }
 
-/* A tie gives half to each, as torch.maximum does. */
+/* Equal inputs share the gradient, as in torch.maximum. */
 static weft_tensor *share_of_maximum(weft_tensor *g, weft_tensor *mine, weft_tensor *other) {
     weft_tensor *zero = weft_number(g, 0);
     weft_tensor *half = weft_mul(g, weft_number(g, 0.5));
@@ -89,14 +89,14 @@ static weft_tensor *pow_base_gradient(weft_tensor *g, weft_tensor *a, weft_tenso
     return weft_where(weft_equal(b, weft_number(b, 0)), weft_number(g, 0), weft_mul(g, slope));
 }
 
-/* 0 to the power of something that is not negative does not move. */
+/* 0^b is constant for b >= 0, so the gradient is 0. */
 static weft_tensor *pow_exponent_gradient(weft_tensor *g, weft_tensor *a, weft_tensor *b, weft_tensor *y) {
     weft_tensor *zero = weft_number(g, 0);
     weft_tensor *still = weft_logical_and(weft_equal(a, zero), weft_less_equal(zero, b));
     return weft_where(still, zero, weft_mul(g, weft_mul(y, weft_log(a))));
 }
 
-/* g·side / (a² + b²) of the point (b, a), which has no direction at the origin: 0 there. */
+/* g·side / (a² + b²), and 0 at the origin, where atan2 has no gradient. */
 static weft_tensor *atan2_slope(weft_tensor *g, weft_tensor *a, weft_tensor *b, weft_tensor *side) {
     weft_tensor *zero = weft_number(a, 0);
     weft_tensor *origin = weft_logical_and(weft_equal(a, zero), weft_equal(b, zero));
@@ -104,7 +104,7 @@ static weft_tensor *atan2_slope(weft_tensor *g, weft_tensor *a, weft_tensor *b, 
     return weft_div(weft_mul(g, side), weft_where(origin, weft_number(a, 1), squares));
 }
 
-/* sqrt(1 - a²), as exact as it can be near 1. */
+/* sqrt(1 - a²), without cancellation near |a| = 1. */
 static weft_tensor *other_side(weft_tensor *a) {
     weft_tensor *one = weft_number(a, 1);
     return weft_sqrt(weft_mul(weft_sub(one, a), weft_add(one, a)));
@@ -148,7 +148,7 @@ static weft_tensor *mish_slope(weft_tensor *a) {
     return weft_add(t, weft_mul(a, t_slope));
 }
 
-/* From a, not from the value, which near -scale·alpha has no digits left of exp(a). */
+/* Computed from a, because y near -scale·alpha has lost the digits of exp(a). */
 static weft_tensor *selu_slope(weft_tensor *a) {
     const double scale = 1.0507009873554805, alpha = 1.6732632423543772;
     weft_tensor *zero = weft_number(a, 0), *up = weft_less(zero, a);
@@ -156,7 +156,7 @@ static weft_tensor *selu_slope(weft_tensor *a) {
     return weft_where(up, weft_number(a, scale), curve);
 }
 
-/* At -3 it is 0, at 3 it is 1. */
+/* 0 at -3, and 1 at 3. */
 static weft_tensor *hardswish_slope(weft_tensor *a) {
     weft_tensor *inside = weft_add(weft_mul(a, weft_number(a, 1 / 3.0)), weft_number(a, 0.5));
     weft_tensor *right = weft_where(weft_less(a, weft_number(a, 3)), inside, weft_number(a, 1));
@@ -168,7 +168,7 @@ static void cast_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = wi_dtype_is_float(from) && wi_dtype_is_float(y->dtype) ? weft_cast(g, from) : NULL;
 }
 
-/* Expressions are written down in f32 for the gradients of 16-bit floats, which are rounded once. */
+/* Gradients of 16-bit floats are expressions in f32, which are rounded once. */
 #define GRADIENTS_BEGIN(name)                                                                                \
     static void name##_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {                   \
         weft_tensor *const a = wi_wide(y->inputs[0]);                                                        \

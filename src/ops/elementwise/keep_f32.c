@@ -1,4 +1,4 @@
-/* weft_keep_f32: a view that mixed precision leaves in f32 (plan/order_formats.c). */
+/* weft_keep_f32: a view that mixed precision stores in f32 (plan/order_formats.c). */
 #include "ops/movement/memory_order.h"
 
 static void keep_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {

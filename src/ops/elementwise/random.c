@@ -1,6 +1,5 @@
-/* Random numbers as generators: each element is a function of the seed, the node's stream, the number of the run
- * and the element's row-major index, so that they may be computed wherever they are used, and again in the
- * backward pass. */
+/* Random numbers: each element is a function of the seed, the node's stream, the number of the run and the element's row-major
+ * index, so that it can be computed where it is read, and again in the backward pass. */
 #include "base/draws.h"
 #include "ops/op_table.h"
 

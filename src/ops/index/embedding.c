@@ -1,4 +1,4 @@
-/* Rows of a table picked by token; the table's gradient adds up the rows of equal tokens. Kernels: gather.cl
+/* Rows of a table gathered by token; the gradient of the table adds the rows of equal tokens. Kernels: gather.cl
  * and, through index_sum, lists_cpu.cl and segments_gpu.cl.
  *
  * The node has inputs (table (vocabulary, width), tokens (count)). Its attributes name axis 0 and, if there

@@ -1,5 +1,5 @@
-/* Numbers that must be classes: the identity, whose code notes one that is out of range (cl_kernels/common.clh), so that
- * the next read or wait of the plan fails. As every map it is computed by the steps that read it. */
+/* Labels: a map that returns its input, and records a label that is out of range (cl_kernels/common.clh), so that the next read or wait
+ * of the plan fails. */
 #include "ops/loss/loss.h"
 #include "ops/movement/memory_order.h"
 #include <inttypes.h>

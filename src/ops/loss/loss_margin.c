@@ -26,7 +26,7 @@ weft_tensor *weft_hinge(weft_tensor *scores, weft_tensor *targets) {
     return WI_CALL(scores, "weft_hinge", weft_hinge_loss(scores, targets, NULL));
 }
 
-/* ---- soft margin: softplus(-t·x), a composite for the sake of its gradient ---- */
+/* ---- soft margin: softplus(-t·x), a composite because of its gradient ---- */
 
 static weft_tensor *against(const weft_tensor *y) {
     return weft_neg(weft_mul(y->inputs[1], y->inputs[0]));

@@ -1,5 +1,5 @@
-/* Losses of probabilities: binary cross-entropy and the Kullback-Leibler divergence. The former are
- * composites: their gradients in closed form neither overflow nor cancel. */
+/* Losses of probabilities: binary cross-entropy and the Kullback-Leibler divergence. The forms of the former are composites, because
+ * their gradients in closed form neither overflow nor lose digits. */
 #include "ops/loss/loss.h"
 #include "ops/prediction_form.h"
 #include <math.h>
@@ -52,8 +52,8 @@ weft_tensor *weft_bce(weft_tensor *probabilities, weft_tensor *targets) {
 }
 
 /* ---- bce of logits x ----
- * (1 - t)·softplus(x) + w·t·softplus(-x), w the positive weight: PyTorch's sum in another order, in which no
- * two terms cancel. Inputs: x, t and, where it is given, w. */
+ * (1 - t)·softplus(x) + w·t·softplus(-x), where w is the positive weight: PyTorch's formula in an order in which no terms cancel. The
+ * inputs are x, t, and w if it is given. */
 
 static weft_tensor *times_weight(weft_tensor *y, weft_tensor *x) {
     return y->input_count > 2 ? weft_mul(y->inputs[2], x) : x;

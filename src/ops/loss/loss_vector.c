@@ -2,7 +2,7 @@
 #include "ops/loss/loss.h"
 #include <float.h>
 
-/* ---- cosine similarity: the axis stays with size 1 ---- */
+/* ---- cosine similarity: the axis keeps size 1 ---- */
 
 static weft_tensor *norm_of(const weft_tensor *y, int input) {
     weft_tensor *x = y->inputs[input];
@@ -23,7 +23,7 @@ static weft_tensor *cosine_lower(weft_tensor *y, bool inference) {
     return weft_div(weft_div(product, bounded(y, norm_of(y, 0))), bounded(y, norm_of(y, 1)));
 }
 
-/* As PyTorch's, it passes through the bound of a norm as if there were none; a norm of 0 has no slope. */
+/* As in PyTorch, the gradient ignores the bound of a norm. The gradient of a norm of 0 is 0. */
 static void cosine_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *across = weft_div(weft_div(g, bounded(y, norm_of(y, 0))), bounded(y, norm_of(y, 1)));
     weft_tensor *product = weft_mul(g, y);
@@ -68,7 +68,7 @@ weft_tensor *weft_cosine_similarity(weft_tensor *a, weft_tensor *b, int axis, fl
 
 /* ---- cosine embedding ---- */
 
-/* Targets (...) as (..., 1); NULL with the error when they are not as many as the vectors. */
+/* Reshapes targets (...) to (..., 1). NULL: their number is not that of the vectors, and the error is recorded. */
 static weft_tensor *targets_beside(const char *op, weft_tensor *targets, const weft_tensor *vectors) {
     wi_shape beside = vectors->shape, wanted = vectors->shape;
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
@@ -111,8 +111,7 @@ weft_tensor *weft_cosine_embedding(weft_tensor *a, weft_tensor *b, weft_tensor *
 
 /* ---- triplets ---- */
 
-/* The norm of a difference d along the last axis, which stays with size 1. A composite, so that the gradient
- * is 0 where the norm is. */
+/* The norm of a difference d along the last axis, which keeps size 1. A composite, so that the gradient of a norm of 0 is 0. */
 
 static weft_tensor *norm_lower(weft_tensor *y, bool inference) {
     (void)inference;

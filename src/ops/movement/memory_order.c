@@ -1,8 +1,4 @@
-/* Orders of memory. An op may give its result as a view (permute, WI_FROM_MEMORY_ORDER) of a node whose axes lie in
- * another order: images are (N, C, spatial...) over (N, spatial..., C). The rules here and of the ops of
- * movement make what reads such a view over the node beneath it, and give it as such a view again: maps,
- * reductions, slices, pads, joins and their gradients keep the order of memory, whatever the order of their
- * axes, and views meet and cancel. Permutes that users write are none of these and do what they say. */
+/* Memory order: conversions, and the rule of elementwise ops (contract in memory_order.h). */
 #include "ops/movement/memory_order.h"
 #include <string.h>
 
@@ -21,9 +17,9 @@ wi_memory_order wi_inverse_order(int rank, const int8_t *order) {
 }
 
 wi_shape wi_shape_in_memory(const wi_memory_order *order, const wi_shape *shape) {
-    wi_shape lying = {.rank = shape->rank};
-    for (int i = 0; i < shape->rank; i++) lying.dims[order->axes[i]] = shape->dims[i];
-    return lying;
+    wi_shape stored = {.rank = shape->rank};
+    for (int i = 0; i < shape->rank; i++) stored.dims[order->axes[i]] = shape->dims[i];
+    return stored;
 }
 
 uint32_t wi_axes_in_memory(const wi_memory_order *order, uint32_t axes) {
@@ -34,11 +30,12 @@ uint32_t wi_axes_in_memory(const wi_memory_order *order, uint32_t axes) {
 
 /* ---- functions of the index ---- */
 
-/* A view of a value that is computed where it is used would have to be written down first. So coordinates,
- * random numbers whose sequence does not change, and maps of those are made anew in the order of memory, as
- * are masks and labels; but not what a step must compute for the caller anyway. */
+/* The largest number of nodes that a search visits. */
 enum { MOST_OF_INDEX = 32 };
 
+/* Is x a function of the index, that is of coordinates and constants, and with `sources` also of integers in memory, such as masks
+ * and labels? Its readers compute it where they use it, and a view of it would have to be stored. It is therefore created again in
+ * memory order. */
 static bool is_of_index(const weft_tensor *x, bool sources, int *budget) {
     double value;
     int power;
@@ -53,19 +50,19 @@ static bool is_of_index(const weft_tensor *x, bool sources, int *budget) {
 }
 
 static weft_tensor *index_in_memory(const wi_rewrite *rewrite, const wi_memory_order *order, weft_tensor *x) {
-    const wi_shape lying = wi_shape_in_memory(order, &x->shape);
+    const wi_shape stored = wi_shape_in_memory(order, &x->shape);
     if (x->op == &wi_op_coordinate)
-        return wi_coordinate(x->graph, &lying, order->axes[x->attributes->along.axis]);
-    if (x->op == &wi_op_uniform || x->op == &wi_op_normal) return wi_node_over(x, NULL, &lying);
+        return wi_coordinate(x->graph, &stored, order->axes[x->attributes->along.axis]);
+    if (x->op == &wi_op_uniform || x->op == &wi_op_normal) return wi_node_over(x, NULL, &stored);
     weft_tensor *inputs[3];
     for (int i = 0; i < x->input_count; i++) {
         inputs[i] = wi_to_memory(rewrite, order, x->inputs[i]);
         if (!inputs[i]) return NULL;
     }
-    return wi_node_over(x, inputs, &lying);
+    return wi_node_over(x, inputs, &stored);
 }
 
-/* Does the mask, which is_of_index knows as one, need more than what is there before the first step? */
+/* Does a step compute anything that x depends on? */
 static bool is_computed(const weft_tensor *x) {
     const bool seen = x->op->kind == WI_VIEW;
     while (x->op->kind == WI_VIEW) x = x->inputs[0];
@@ -86,8 +83,8 @@ bool wi_is_index(const wi_rewrite *rewrite, const wi_memory_order *order, const 
            !(wi_rewrite_is_kept(rewrite, x) && is_computed(x));
 }
 
-/* The order that a node over these inputs is best made in: an input as large as the result decides, unless it
- * is a function of the index, which is made in any order; where none does, the first that has one. */
+/* The order in which a node over these inputs should be computed. It is the order of an input that is as large as the result; or, if
+ * all such inputs are functions of the index, the order of the first input that has one. */
 static wi_memory_order memory_order_for(weft_tensor *const *inputs, int count, const wi_shape *shape) {
     wi_memory_order found = {0};
     for (int i = 0; i < count; i++) {
@@ -96,8 +93,7 @@ static wi_memory_order memory_order_for(weft_tensor *const *inputs, int count, c
         if (wi_shape_equal(&inputs[i]->shape, shape)) return order;
         if (found.rank == 0) found = order;
     }
-    for (int i = 0; i < count && found.rank > 0;
-         i++) { /* no walk through the graph where there is no order */
+    for (int i = 0; i < count && found.rank > 0; i++) {
         int budget = MOST_OF_INDEX;
         if (wi_shape_equal(&inputs[i]->shape, shape) && !is_of_index(inputs[i], false, &budget))
             return (wi_memory_order){0};
@@ -105,10 +101,10 @@ static wi_memory_order memory_order_for(weft_tensor *const *inputs, int count, c
     return found;
 }
 
-/* ---- to memory and back ---- */
+/* ---- conversion ---- */
 
 weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_memory_order *order, weft_tensor *x) {
-    if (!x || x->shape.rank == 0) return x; /* a number fits everywhere */
+    if (!x || x->shape.rank == 0) return x;
     const wi_shape wide = wi_shape_of_rank(&x->shape, order->rank);
     x = weft_reshape_shape(x, wide.rank, wide.dims);
     if (!x) return NULL;
@@ -126,13 +122,13 @@ weft_tensor *wi_elementwise_in_memory_order(
     wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     const wi_memory_order order = memory_order_for(inputs, y->input_count, &y->shape);
     if (order.rank == 0) return NULL;
-    const wi_shape lying_shape = wi_shape_in_memory(&order, &y->shape);
-    weft_tensor *lying[WI_KERNEL_INPUTS] = {0};
+    const wi_shape stored_shape = wi_shape_in_memory(&order, &y->shape);
+    weft_tensor *stored[WI_KERNEL_INPUTS] = {0};
     for (int i = 0; i < y->input_count; i++) {
-        lying[i] = wi_to_memory(rewrite, &order, inputs[i]);
-        if (!lying[i]) return NULL;
+        stored[i] = wi_to_memory(rewrite, &order, inputs[i]);
+        if (!stored[i]) return NULL;
     }
-    return wi_from_memory(&order, wi_node_over(y, lying, &lying_shape));
+    return wi_from_memory(&order, wi_node_over(y, stored, &stored_shape));
 }
 
 const wi_rule wi_memory_order_rewrites[] = {

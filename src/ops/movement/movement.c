@@ -1,6 +1,4 @@
-/* Movement: reshape and expand are other strides over the same memory and cost nothing; concat puts its
- * inputs side by side, where the planner lets them be computed in place. Axes in another order are in
- * permute.c, what takes a part of an axis in slice.c, what makes axes longer in padding.c. */
+/* Reshape and expand, which are views, and concat, whose inputs the planner computes directly in the memory of the result. */
 #include "ops/movement/movement.h"
 #include <string.h>
 
@@ -22,7 +20,7 @@ bool wi_reshape_next_run(wi_reshape_run *r, const wi_extent *x, const wi_extent 
     return true;
 }
 
-/* The input axes of a run must lie in memory as one: then its output axes split that one. */
+/* Writes the strides of the output axes of a run. False: the input axes cannot be merged into one, which the output axes divide. */
 static bool split_run(const wi_reshape_run *r, const wi_extent *x, const wi_layout *in, const wi_extent *out,
     wi_layout *layout) {
     int last = -1;
@@ -102,7 +100,6 @@ weft_tensor *weft_flatten(weft_tensor *x) {
     if (x && x->shape.rank < 1)
         return wi_graph_fail(
             x->graph, WEFT_ERROR_SHAPE, "flatten: %s has no batch axis", wi_shape_print(&x->shape, text));
-    /* (batch) becomes (batch, 1). */
     return x && x->shape.rank == 1 ? weft_unsqueeze(x, 1) : weft_flatten_axes(x, 1, -1);
 }
 
@@ -142,10 +139,7 @@ weft_tensor *weft_squeeze_axes(weft_tensor *x, const int64_t *axes) {
         if ((dropped >> i & 1) && x->shape.dims[i] != 1)
             return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "squeeze: axis %d of %s is not of size 1", i,
                 wi_shape_print(&x->shape, text));
-    wi_shape shape = {0};
-    for (int i = 0; i < x->shape.rank; i++) {
-        if (!(dropped >> i & 1)) shape.dims[shape.rank++] = x->shape.dims[i];
-    }
+    const wi_shape shape = wi_shape_without(&x->shape, dropped);
     return weft_reshape_shape(x, shape.rank, shape.dims);
 }
 
@@ -284,7 +278,7 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
 
 static weft_tensor *build_stack(weft_tensor *const *xs, size_t count, int axis) {
     if (!xs || count == 0) return NULL;
-    if (count > WI_MOST_JOINED) return weft_concat(xs, count, axis); /* which refuses */
+    if (count > WI_MOST_JOINED) return weft_concat(xs, count, axis); /* records the error */
     weft_graph *graph = wi_inputs_graph("stack", xs, (int)count);
     if (!graph || !share_dtype(graph, "stack", xs, count)) return NULL;
     weft_tensor **parts = wi_arena_take(&graph->arena, count * sizeof *parts);

@@ -1,13 +1,13 @@
-/* Longer axes: pad, roll, tile, and zeros between (the gradient of a slice). Each is one node that is a padded read
- * of its input (see wi_padding_mode), so that one kernel pads any number of axes, with maps and reductions after
- * it. The input must be in memory; nothing is read outside of it. */
+/* Pad, roll, tile, and dilate, the gradient of a slice. Each is one node that reads its input padded (wi_padding_mode), so that one
+ * kernel pads any number of axes and computes the maps and reductions that follow. The input must be in memory, and kernels read
+ * nothing outside of it. */
 #include "ops/movement/movement.h"
 
 /* ---- what the nodes share ---- */
 
 const wi_op wi_op_in_memory = {.name = "stored value", .kind = WI_VIEW, .view = wi_same_view};
 
-/* What is added to an axis has the same rule at any length: mirrored are at most n - 1 elements of n. */
+/* Checks at a plan's length what check_pad checks. */
 static weft_status padding_fits(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
     const wi_padding_attributes *const a = &attributes->padding;
@@ -27,7 +27,7 @@ static weft_status padding_fits(const weft_tensor *y, weft_tensor *const *inputs
     return WEFT_OK;
 }
 
-/* A shift may be negative, and is no multiple of the batch. */
+/* A negative shift is a number, and not a multiple of the batch as other attributes are. */
 static weft_tensor *roll_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
     wi_attributes own = *attributes;
@@ -71,7 +71,6 @@ weft_tensor *wi_dilate_dims(weft_tensor *x, int axis, int64_t before, int64_t st
 
 /* ---- pad ---- */
 
-/* What may stand on either side of an axis. */
 static bool check_pad(weft_tensor *x, int axis, int64_t before, int64_t after, weft_pad_mode mode) {
     const bool is_batch = x->shape.dims[axis] < 0 && (before > 0 || after > 0);
     if (is_batch && !wi_length_is_batch(x->graph, "pad")) return false;
@@ -127,7 +126,7 @@ weft_tensor *weft_pad(
 
 /* ---- roll ---- */
 
-/* x moved along each axis by `before` elements: modulo the size where that is known. */
+/* If the size of an axis is known, the shift is taken modulo the size. */
 weft_tensor *wi_roll(weft_tensor *x, const int64_t *before) {
     wi_padding_attributes padding = {0};
     bool rolls = false;

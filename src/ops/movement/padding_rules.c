@@ -1,7 +1,7 @@
 /* The rules of padded reads: pad, roll, tile and dilate. */
 #include "ops/movement/movement.h"
 
-/* A number everywhere, cut out of another: coordinates say where. */
+/* A padded constant is a choice between two numbers by the index, which needs no memory. */
 static weft_tensor *outside_number(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     weft_tensor *const x = inputs[0];
@@ -38,15 +38,15 @@ static weft_tensor *padding_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
     const wi_memory_order order = wi_memory_order_of(inputs[0]);
     if (order.rank == 0) return NULL;
     weft_tensor *const memory = inputs[0]->inputs[0];
-    const wi_shape lying = wi_shape_in_memory(&order, &y->shape);
+    const wi_shape stored = wi_shape_in_memory(&order, &y->shape);
     const wi_attributes in_memory = padding_in_memory(&order, &y->attributes->padding);
-    return wi_from_memory(&order, wi_node(y->graph, y->op, &memory, 1, y->dtype, &lying, &in_memory));
+    return wi_from_memory(&order, wi_node(y->graph, y->op, &memory, 1, y->dtype, &stored, &in_memory));
 }
 
 static const wi_rule padding_rewrites[] = {{"padded constant", WI_STAGE_FORM, outside_number},
     {"memory order", WI_STAGE_FORM, padding_in_order}, {0}};
 
-/* ---- stored values, zeros between ---- */
+/* ---- stored value, dilate ---- */
 
 static void same_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     (void)y;
@@ -62,7 +62,7 @@ static void dilate_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
 
 /* ---- pad ---- */
 
-/* The gradients of what an axis was lengthened by, added to where it was taken from. */
+/* The gradient of padding along an axis: that of the inner elements, plus those of copied elements. */
 static weft_tensor *unpad_axis(weft_tensor *g, int axis, wi_padding_mode mode, int64_t before, int64_t dim) {
     const int64_t size = wi_counted(g->graph, dim),
                   after = wi_counted(g->graph, g->shape.dims[axis]) - size - before;
@@ -111,7 +111,7 @@ static void roll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = g;
 }
 
-/* Several axes are one node. */
+/* Merges shifts along several axes into one node. */
 static weft_tensor *roll_of_roll(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     const weft_tensor *x = inputs[0];
@@ -129,7 +129,7 @@ static const wi_rule roll_rewrites[] = {{"roll of roll", WI_STAGE_FORM, roll_of_
 
 /* ---- tile ---- */
 
-/* Sums the repeats of all axes at once: each axis becomes two. */
+/* Sums the repeats of all axes at once: splits each tiled axis into two and reduces the first. */
 static weft_tensor *sum_repeats(weft_tensor *g, const wi_shape *shape) {
     wi_shape split = {0};
     uint32_t repeats = 0;
@@ -144,7 +144,7 @@ static weft_tensor *sum_repeats(weft_tensor *g, const wi_shape *shape) {
     return sum ? weft_reshape_shape(sum, shape->rank, shape->dims) : NULL;
 }
 
-/* One axis of many: those before and after it become one each. */
+/* Sums the repeats of one axis if the rank does not allow more axes: merges the axes before it, and those behind it. */
 static weft_tensor *sum_repeats_of(weft_tensor *g, int axis, int64_t size) {
     wi_shape shape = g->shape, narrow;
     shape.dims[axis] = size;

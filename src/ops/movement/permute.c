@@ -1,4 +1,4 @@
-/* Axes in another order: other strides over the same memory. */
+/* Permute, a view with the axes in another order, and functions that call it. */
 #include "ops/movement/memory_order.h"
 
 static bool permute_view(

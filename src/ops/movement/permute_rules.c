@@ -21,7 +21,7 @@ static bool swaps_last_two(const int8_t *order, int rank) {
     return rank >= 2;
 }
 
-/* What is stretched is seen in the order of memory before it is stretched. */
+/* Permutes the input of an expand instead of its larger result. */
 static weft_tensor *permute_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     if (y->attributes->permute.direction != WI_TO_MEMORY_ORDER || inputs[0]->op != &wi_op_expand) return NULL;
@@ -41,7 +41,7 @@ static weft_tensor *transpose_last_two(weft_tensor *x) {
     return wi_permute_through(x, order, 0);
 }
 
-/* (A·B)ᵀ = Bᵀ·Aᵀ: the product is stored as it is wanted, if nothing wants it otherwise. */
+/* (A·B)ᵀ = Bᵀ·Aᵀ: the product is computed transposed if nothing else reads it. */
 static weft_tensor *transposed_product(
     wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     const weft_tensor *const x = inputs[0];
@@ -54,19 +54,19 @@ static weft_tensor *transposed_product(
 
 /* ---- created in the order of the only reader ---- */
 
-/* Does the order of memory differ from that of x, a tensor that broadcasts to the order's rank? */
+/* Does x, broadcast to the rank of the order, change in memory order? */
 static bool is_moved(const wi_memory_order *order, const weft_tensor *x) {
     const wi_shape wide = wi_shape_of_rank(&x->shape, order->rank);
     return wi_memory_order_moves(&wide, wi_inverse_order(order->rank, order->axes).axes);
 }
 
-/* Ops whose result has the axes of their inputs, and that have a rule for an order of memory. */
+/* Has the result the axes of the inputs, and the op a rule that computes it in memory order? */
 static bool keeps_axes(const wi_op *op) {
     return op->kind == WI_MAP || op->kind == WI_REDUCE || op == &wi_op_in_memory || op == &wi_op_slice ||
            op == &wi_op_flip;
 }
 
-/* Can x be made in the order of memory with nothing read in another one, and is it read nowhere else? */
+/* Can x, and what it is computed from, be computed in memory order without any strided read, and has x no other reader? */
 static bool is_free(
     const wi_rewrite *rewrite, const wi_memory_order *order, const weft_tensor *x, int *budget) {
     if (--*budget < 0) return false;
@@ -79,6 +79,7 @@ static bool is_free(
     return true;
 }
 
+/* Computes the input of a permute to memory order in that order, if this costs nothing. */
 static weft_tensor *made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     enum { MOST_FREE = 32 };
     const weft_tensor *const x = inputs[0];
@@ -88,9 +89,9 @@ static weft_tensor *made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, w
     if (!is_free(rewrite, &order, x, &budget)) return NULL;
     weft_tensor *seen[WI_KERNEL_INPUTS];
     for (int i = 0; i < x->input_count; i++) {
-        weft_tensor *const lying = wi_to_memory(rewrite, &order, x->inputs[i]);
+        weft_tensor *const stored = wi_to_memory(rewrite, &order, x->inputs[i]);
         seen[i] =
-            lying && lying->shape.rank > 0 ? wi_permute(lying, order.axes, WI_FROM_MEMORY_ORDER) : lying;
+            stored && stored->shape.rank > 0 ? wi_permute(stored, order.axes, WI_FROM_MEMORY_ORDER) : stored;
     }
     weft_tensor *const made = wi_rewrite_apply(rewrite, x, seen);
     return made ? wi_permute_through(made, y->attributes->permute.axes, WI_TO_MEMORY_ORDER) : NULL;

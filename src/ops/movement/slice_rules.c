@@ -17,7 +17,7 @@ static weft_tensor *slice_in_order(wi_rewrite *rewrite, const weft_tensor *y, we
         wi_slice_dims(inputs[0]->inputs[0], order.axes[a->axis], a->start, y->shape.dims[a->axis], a->step));
 }
 
-/* A part of what is stretched is stretched from a part. */
+/* Slices the input of an expand instead of its larger result. */
 static weft_tensor *slice_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     const wi_slice_attributes *const a = &y->attributes->slice;
@@ -57,8 +57,7 @@ static const wi_rule flip_rewrites[] = {
 
 /* ---- diagonal ---- */
 
-/* g (..., length) goes to (..., rows, columns): stretched over the columns, moved to its rows, and kept where
- * row + offset = column. */
+/* Expands g (..., length) along columns, moves it to its rows in (..., rows, columns), and masks it with row + offset = column. */
 static void diagonal_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const wi_shape *shape = &y->inputs[0]->shape;
     const int axis1 = y->attributes->diagonal.rows, axis2 = y->attributes->diagonal.columns,

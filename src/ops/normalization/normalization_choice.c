@@ -1,5 +1,5 @@
-/* What depends on the form of a norm with running statistics, which only a plan knows: a node over the values of both forms,
- * which a plan lowers to one of them. It has gradients of any order: each is a choice again. */
+/* The choice between the values of both forms of a norm with running statistics: a node that a plan replaces by one of them, because
+ * only a plan knows its form. Gradients of any order exist, because the gradient of a choice is a choice. */
 #include "ops/normalization/normalization_shared.h"
 
 enum { TRAINING, RUNNING, MEAN, INPUTS };

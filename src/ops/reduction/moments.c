@@ -1,4 +1,4 @@
-/* Variance and standard deviation: composites that pass over the elements twice.
+/* Variance and standard deviation: composites of two passes over the elements.
  *
  * The first pass takes the mean m, rounded to f32. The second sums x - m, which is exact where x is near m,
  * and its squares. What m's rounding left, the drift d = mean(x - m), is then taken out:
@@ -7,10 +7,10 @@
 #include "graph/length.h"
 #include "ops/reduction/reduce.h"
 
-/* What forward and backward share; equal nodes are made once. */
+/* Nodes of the forward and the backward pass. */
 typedef struct centred {
     weft_tensor *near;  /* x - m */
-    weft_tensor *total; /* sum of near, axes kept */
+    weft_tensor *total; /* sum of near */
     weft_tensor *drift; /* mean of near */
 } centred;
 
@@ -26,7 +26,7 @@ static centred centre(weft_tensor *x, uint32_t axes) {
     return c;
 }
 
-/* max(n - correction, 0), rank 0. */
+/* max(n - correction, 0), of rank 0. */
 static weft_tensor *divisor(const weft_tensor *y) {
     weft_tensor *x = y->inputs[0];
     int64_t count;

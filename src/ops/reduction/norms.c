@@ -1,4 +1,4 @@
-/* Norms, and logsumexp: composites, for gradients that are defined where the formulas' own are not. */
+/* Norms and logsumexp: composites, because the gradients of their formulas are not defined everywhere. */
 #include "ops/reduction/reduce.h"
 #include <math.h>
 
@@ -59,9 +59,9 @@ weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool keep) {
 
 /* ---- logsumexp ---- */
 
-/* What forward and backward share; equal nodes are made once. */
+/* Nodes of the forward and the backward pass. */
 typedef struct exponentials {
-    weft_tensor *top; /* the maximum, or 0 where it is infinite: then x - top is defined */
+    weft_tensor *top; /* the maximum, or 0 if it is infinite, so that x - top is defined */
     weft_tensor *exp; /* of x - top */
     weft_tensor *sum;
 } exponentials;

@@ -1,8 +1,8 @@
-/* Sorting, and the greatest elements, along an axis. Kernels: sort.cl and put.cl.
+/* Sorting, and the largest elements, along an axis. Kernels: sort.cl and put.cl.
  *
- * The order is one node (argsort, topk_indices), the values a second that picks by it; both functions of the
- * same arguments meet in the first. An order names each index once, so the values' gradient is put, not added:
- * `put`, whose own gradient picks again. */
+ * argsort and topk_indices compute an order, and sort and topk gather x by it, so that indices and values of the same arguments share a
+ * node. An order has each index once. The gradient of the values is therefore not added but put (op `put`), and the gradient of put is
+ * the gather again. */
 #include "ops/sort/sort.h"
 
 static int along(const weft_tensor *y) {
@@ -34,7 +34,7 @@ const wi_op wi_op_topk_indices = {.name = "topk_indices",
     .attribute_bytes = sizeof(wi_sort_attributes),
     .contiguous = 1};
 
-/* ---- the values: x at the indices of an order ---- */
+/* ---- the values ---- */
 
 static weft_tensor *pick(const wi_op *op, weft_tensor *x, weft_tensor *order, int axis) {
     weft_tensor *inputs[] = {x, order};
@@ -72,7 +72,7 @@ const wi_op wi_op_put = {.name = "put",
 
 /* ---- the public functions ---- */
 
-/* -1 with the error recorded when x cannot be ordered along the axis. */
+/* The index of the axis. -1: x cannot be sorted along it, and the error is recorded. */
 static int check(const char *op, weft_tensor *x, int axis) {
     weft_graph *graph = wi_inputs_graph(op, &x, 1);
     if (!graph) return -1;
