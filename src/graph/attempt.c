@@ -1,4 +1,4 @@
-/* What a failed call has added to a graph is removed (contract in attempt.h). */
+/* Removes what a failed call has added to a graph (contract in attempt.h). */
 #include "graph/attempt.h"
 #include "graph/variable_names.h"
 

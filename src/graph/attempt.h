@@ -1,13 +1,12 @@
-/* Calls that return a status and create nodes: when one fails, its error is its own, and the graph is as it was before.
+/* Attempts: a call that creates nodes and returns a status leaves the graph as it was if it fails.
  *
- * An expression that fails leaves the graph its first error, since its caller does not look at a status. A call that returns
- * a weft_status (weft_plan_create, weft_minimize, ...) may evaluate expressions, too; it does so between wi_attempt_begin and
- * wi_attempt_end. After an error wi_attempt_end removes the states, scalars, clocks and optimizers that were created in
- * between, and the graph's error. The nodes stay where they are: each is complete, and no later call finds one that reads a
- * removed state, as no later state is equal to it. They may have the length, so that the graph's symbol stays, too. Attempts
- * may contain attempts.
+ * If a constructor fails, the graph keeps the error, because the caller gets no status. A call that returns a weft_status
+ * (weft_plan_create, weft_minimize, ...) calls constructors between wi_attempt_begin and wi_attempt_end. After an error,
+ * wi_attempt_end removes the graph's error, and the states, scalars, clocks and optimizers that were created in between. Nodes
+ * are not removed: they are complete, and no later call finds a node that reads a removed state, because no later state equals
+ * it. They may have the length, so the graph also keeps its symbol. Attempts may be nested.
  *
- * Parameters are not removed, since expressions alone create them. Plans that use what is removed are released before. */
+ * Parameters are not removed, because only constructors create them. Plans that use removed objects must be released before. */
 #ifndef WI_ATTEMPT_H
 #define WI_ATTEMPT_H
 
@@ -22,11 +21,11 @@ typedef struct wi_attempt {
     wi_loss_scaling scaling;
     weft_tensor *rate;
     wi_rated_update *rated;
-    bool failed_before; /* the graph had an error already, which stays */
+    bool failed_before; /* the graph already had an error, which it keeps */
 } wi_attempt;
 
 wi_attempt wi_attempt_begin(weft_graph *graph);
-/* Returns the status, or the error of an expression that the call has evaluated where the status is WEFT_OK. */
+/* Returns the status, or if it is WEFT_OK, the graph's. */
 weft_status wi_attempt_end(const wi_attempt *attempt, weft_status status);
 
 #endif

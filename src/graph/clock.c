@@ -1,4 +1,4 @@
-/* Clocks, which count the runs that update parameters: the numbers of updates, and windows of accumulation. */
+/* Clocks: the numbers of updates, and the windows of runs over which gradients are accumulated. */
 #include "graph/nodes.h"
 
 uint64_t wi_clock_update(const wi_clock *clock) {

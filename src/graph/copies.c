@@ -1,4 +1,4 @@
-/* Copies of variables on the device: from one to another, and of all that training changes (contract in graph.h). */
+/* Copies on the device: of a variable to another, and snapshots of everything that training changes (contract in graph.h). */
 #include "cl/driver.h"
 #include "cl/launch.h"
 #include "graph/host_state.h"
@@ -56,7 +56,7 @@ weft_status weft_tensor_copy(weft_tensor *to, weft_tensor *from) {
 
 struct weft_snapshot {
     weft_graph *graph;
-    wi_buffer *blocks; /* copies of the graph's first blocks */
+    wi_buffer *blocks; /* copies of the blocks that the graph had */
     size_t block_count, block_capacity;
     wi_clock clocks[WI_MAX_CLOCKS];
     size_t clock_count;
@@ -96,7 +96,7 @@ void weft_snapshot_release(weft_snapshot *snapshot) {
     weft_graph_release(graph);
 }
 
-/* Parameters that are not on the device yet may still be added to a block: taking them ends that. */
+/* Creates the block on the device if necessary, so that no more parameters are added to it. */
 static weft_status take_block(weft_snapshot *snapshot, size_t index) {
     const weft_graph *const graph = snapshot->graph;
     const size_t bytes = graph->blocks[index].bytes;

@@ -6,7 +6,7 @@
 
 /* ---- narrow floats on the host ---- */
 
-/* Any binary format that is narrower than f32: the bits of the nearest number, ties to even. */
+/* The bits of the nearest number of a binary format that is narrower than f32, ties to even. */
 static uint32_t encode(double value, int exponent_bits, int fraction_bits) {
     const int bias = (1 << (exponent_bits - 1)) - 1;
     const uint32_t infinity = ((1u << exponent_bits) - 1) << fraction_bits;
@@ -14,9 +14,9 @@ static uint32_t encode(double value, int exponent_bits, int fraction_bits) {
     if (isnan(value)) return sign | infinity | 1u << (fraction_bits - 1);
     if (value == 0 || isinf(value)) return sign | (value == 0 ? 0 : infinity);
     int exponent = ilogb(value);
-    if (exponent < 1 - bias) exponent = 1 - bias; /* subnormal numbers share the least exponent */
+    if (exponent < 1 - bias) exponent = 1 - bias; /* of subnormal numbers */
     if (exponent > bias) return sign | infinity;
-    /* The implied one of a normal number adds 1 to the exponent, as a carry of the rounding does. */
+    /* The implied leading 1 of a normal number is added to the exponent, and so is a carry from the rounding. */
     const uint32_t steps = (uint32_t)nearbyint(ldexp(fabs(value), fraction_bits - exponent));
     const uint32_t bits = ((uint32_t)(exponent + bias - 1) << fraction_bits) + steps;
     return sign | (bits < infinity ? bits : infinity);
@@ -34,9 +34,8 @@ static double decode(uint32_t bits, int exponent_bits, int fraction_bits) {
 
 /* ---- the table ---- */
 
-/* A row is a format: its dtype and name, the type of an element in memory, what the host reads of an element x and
- * writes for a value, kind, whether arithmetic takes it, the dtype that this is done in, the type of WEFT_LANES elements in
- * registers, of one, the end of functions' names, and the name in .npy files. */
+/* Columns: dtype, name, type of an element in memory, expressions by which the host reads an element x and writes a value, and
+ * the fields of wi_format from `kind` to `numpy`. */
 /* clang-format off */
 #define FORMATS(ROW)                                                                                                                      \
     ROW(WEFT_F32,   f32,  float,    (double)x,        value,                WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f4") \

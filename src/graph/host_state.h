@@ -1,5 +1,5 @@
-/* State of a training that lies in host memory, as L-BFGS's history does. Checkpoints and snapshots keep what the graph knows
- * of, in the order in which it was added. The owner adds its state to the graph, and removes it before its memory ends. */
+/* State of a training in host memory, such as the history of L-BFGS. Checkpoints and snapshots contain the states that have been
+ * added to the graph, in this order. The owner of a state removes it before freeing its memory. */
 #ifndef WI_HOST_STATE_H
 #define WI_HOST_STATE_H
 
@@ -7,17 +7,17 @@
 
 struct wi_host_state {
     const char *kind;                            /* its name in checkpoints: "lbfgs" */
-    size_t (*size)(struct wi_host_state *state); /* bytes that save writes now */
+    size_t (*size)(struct wi_host_state *state); /* the number of bytes that save would write */
     void (*save)(struct wi_host_state *state, unsigned char *bytes);
-    /* Takes what save wrote, perhaps in another process. bytes NULL: the state begins anew, and so does one that the bytes do
-     * not fit, which the log says. Error: WEFT_ERROR_MEMORY, after which the state has begun anew. */
+    /* Reads what save wrote, perhaps in another process. If bytes is NULL, or if they do not fit, which is logged, the state is
+     * reset. Out of memory, the state is reset and WEFT_ERROR_MEMORY returned. */
     weft_status (*load)(struct wi_host_state *state, const unsigned char *bytes, size_t size);
-    uint64_t number; /* of the graph's; no other has it, though it be removed */
+    uint64_t number; /* unique in the graph, also among removed states */
     struct wi_host_state *next;
 };
 
 void wi_host_state_add(weft_graph *graph, wi_host_state *state);
-void wi_host_state_remove(weft_graph *graph, wi_host_state *state); /* one that was not added is ignored */
+void wi_host_state_remove(weft_graph *graph, wi_host_state *state); /* ignores a state that was not added */
 
 /* Copies of all states of a graph in host memory. */
 typedef struct wi_host_copies {
@@ -25,8 +25,8 @@ typedef struct wi_host_copies {
     size_t count, capacity;
 } wi_host_copies;
 void wi_host_copies_clear(const weft_graph *graph, wi_host_copies *copies);
-weft_status wi_host_copies_take(weft_graph *graph, wi_host_copies *copies); /* replaces what they hold */
-/* States that were added since keep what they hold. */
+weft_status wi_host_copies_take(weft_graph *graph, wi_host_copies *copies); /* replaces earlier copies */
+/* Does not change states that have been added since the copies were taken. */
 weft_status wi_host_copies_restore(weft_graph *graph, const wi_host_copies *copies);
 
 #endif

@@ -1,5 +1,5 @@
-/* Initial content of variables. All random numbers come from Philox with the context's seed, the variable's
- * stream and the element's index, so they are the same on every device. */
+/* Initial values of variables. A random number is a function (Philox) of the context's seed, the variable's stream and the
+ * element's index, so that values are the same for all devices. */
 #include "graph/initial.h"
 #include "base/draws.h"
 #include "base/integers.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* INITIAL_DRAW: the counter's last word: no run of a plan has this number; BLOCK: values that are drawn at once. */
+/* INITIAL_DRAW: the last word of the counter, which is not the number of any run of a plan. BLOCK: values drawn at once. */
 enum { INITIAL_DRAW = -1, BLOCK = 256 };
 
 /* ---- checks ---- */
@@ -25,7 +25,7 @@ static weft_status check_numbers(const weft_initialiser *how, const char *name) 
     return WEFT_OK;
 }
 
-/* A gain of 0, which a struct without its `a` has, would make all weights zeros. */
+/* Refuses a gain of 0, the value in a struct whose field `a` was not set, because all weights would be 0. */
 static weft_status check_gain(const weft_initialiser *how, const char *name) {
     if (isfinite(how->a) && how->a != 0) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT, "initialiser of '%s': gain %g; `a` must be finite and not 0", name,
@@ -84,7 +84,7 @@ static weft_status check(const wi_variable *variable) {
     }
 }
 
-/* A custom initialiser writes f32; in place into what the variable is of. Wider elements begin at the end. */
+/* Converts the f32 values of a custom initialiser in place to the variable's dtype, backwards if its elements are larger. */
 static void convert_filled(const wi_format *format, void *data, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const size_t at = format->size > sizeof(float) ? count - 1 - i : i;
@@ -92,7 +92,7 @@ static void convert_filled(const wi_format *format, void *data, size_t count) {
     }
 }
 
-/* A function of the caller may fail without a line, or with one that does not say where. */
+/* The caller's function may fail without a message, or with one that does not name the variable. */
 static weft_status fill(wi_variable *variable) {
     const weft_initialiser *how = &variable->initialiser;
     const char *const name = weft_tensor_name(variable->tensor);
@@ -134,7 +134,7 @@ static void fans(const wi_shape *shape, double *in, double *out) {
     *in = (shape->rank > 1 ? (double)shape->dims[1] : *out) * inner;
 }
 
-/* Reduces the initialisers that know their fans to U(a, b) or N(a, b). */
+/* Replaces the initialisers that depend on the fans by U(a, b) or N(a, b). */
 static weft_initialiser resolve(weft_initialiser given, const wi_shape *shape) {
     double in, out;
     fans(shape, &in, &out);
@@ -160,7 +160,7 @@ static wi_draws draws_of(const wi_variable *variable, bool normal, float scale, 
         .add = add};
 }
 
-/* Four words for an element; further attempts take further counters. */
+/* Draws the four random words of an attempt for an element. */
 static void draw_attempt(const wi_draws *from, uint64_t index, uint32_t attempt, uint32_t words[4]) {
     words[0] = (uint32_t)index;
     words[1] = (uint32_t)(index >> 32);
@@ -169,11 +169,10 @@ static void draw_attempt(const wi_draws *from, uint64_t index, uint32_t attempt,
     wi_philox(words, from->seed);
 }
 
-/* Rejection: normal numbers where the bounds leave enough of them (Robert 1995), else uniform ones accepted
- * in proportion to the density. Of an interval in a tail, only the part matters where the density is above
- * exp(-25) of its largest. */
+/* Rejection sampling: of normal numbers if enough of them are within the bounds (Robert 1995), otherwise of uniform numbers,
+ * which are accepted in proportion to the density. In a tail the interval ends where the density is exp(-25) of its largest. */
 typedef struct truncation {
-    double mean, deviation, low, high, mode; /* bounds and mode in deviations from the mean */
+    double mean, deviation, low, high, mode; /* low, high and mode in units of the deviation from the mean */
     bool by_normal;
 } truncation;
 
@@ -207,7 +206,7 @@ static double truncated(const truncation *t, const wi_draws *from, uint64_t inde
     return t->mode;
 }
 
-/* First attempts are drawn side by side: most normal numbers are within the bounds. */
+/* Draws the first attempts of all elements at once, because most normal numbers are within the bounds. */
 static void draw_truncated(
     const weft_initialiser *how, const wi_draws *from, uint64_t first, size_t count, float *values) {
     const truncation t = truncation_of(how);
@@ -222,7 +221,7 @@ static void draw_truncated(
 
 /* ---- orthogonal matrices ---- */
 
-/* Four sums side by side: one would wait for itself. */
+/* Four independent sums, because each addition to a single one would wait for the one before. */
 static double dot(const double *a, const double *b, int64_t count) {
     double sums[4] = {0};
     int64_t i = 0;
@@ -232,8 +231,8 @@ static double dot(const double *a, const double *b, int64_t count) {
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/* Makes the vectors orthonormal in place: Gram-Schmidt done twice, which is as good as Householder's (Giraud
- * et al. 2005). It is the QR decomposition with a positive diagonal of R. */
+/* Makes the vectors orthonormal in place by two passes of Gram-Schmidt, which is as accurate as Householder reflections (Giraud et
+ * al. 2005). The result is Q of the QR decomposition whose R has a positive diagonal. */
 static void orthonormalise(double *vectors, int64_t count, int64_t length) {
     for (int64_t j = 0; j < count; j++) {
         double *const v = vectors + j * length;
@@ -253,7 +252,7 @@ static weft_status orthogonal(const wi_variable *variable, void *values) {
     const int64_t all = (int64_t)(variable->bytes / format->size);
     if (all == 0) return WEFT_OK;
     const int64_t rows = variable->tensor->shape.dims[0], columns = all / rows;
-    const bool wide = rows < columns; /* the rows are orthonormal, else the columns */
+    const bool wide = rows < columns; /* the rows are made orthonormal, otherwise the columns */
     const int64_t count = wide ? rows : columns, length = wide ? columns : rows;
     double *vectors = wi_allocate_array(allocator, (size_t)all, sizeof *vectors);
     if (!vectors) return WEFT_ERROR_MEMORY;
@@ -279,7 +278,7 @@ static weft_status orthogonal(const wi_variable *variable, void *values) {
 
 /* ---- content ---- */
 
-/* A truncated normal is drawn as a standard one, whose zeros keep their sign. */
+/* A truncated normal is computed from a standard one; adding -0 keeps the sign of zeros. */
 static wi_draws draws_for(const wi_variable *variable, const weft_initialiser *how) {
     switch (how->kind) {
     case WEFT_INIT_NORMAL: return draws_of(variable, true, how->b, how->a);

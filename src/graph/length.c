@@ -1,9 +1,7 @@
-/* Nodes at a length (contract in length.h). */
+/* Which nodes have the length that a plan gives (contract in length.h). */
 #include "graph/length.h"
 #include <math.h>
 #include <string.h>
-
-/* ---- who has it ---- */
 
 const char *wi_length_word(const weft_graph *graph) {
     return graph->length_symbol == WI_BATCH_SYMBOL ? "the batch" : "WEFT_LENGTH";
@@ -27,8 +25,8 @@ int64_t wi_counted(const weft_graph *graph, int64_t dim) {
     return counts && -dim <= INT64_MAX / WI_BATCH_SYMBOL ? -dim * WI_BATCH_SYMBOL : dim;
 }
 
-/* What a caller wrote down as so many times the length and a number: dimensions that large are rarely anything else. In a graph that has the
- * length (known), none is. */
+/* Is the dimension a multiple of the symbol plus a number, written by a caller? Dimensions as large as the symbol rarely are
+ * anything else, and never in a graph that is known to have the length. */
 static bool is_written(int64_t dim, int64_t symbol, bool known) {
     enum { MOST_TIMES = 64, MOST_REST = 1 << 16 };
     int64_t rest;
@@ -37,7 +35,7 @@ static bool is_written(int64_t dim, int64_t symbol, bool known) {
     return times >= 1 && times <= MOST_TIMES && rest <= MOST_REST && rest >= -MOST_REST;
 }
 
-/* As rounded to f32, too. */
+/* Is the number, perhaps rounded to f32, a multiple of the symbol plus a small number? */
 static bool stands_for_size(double value, int64_t symbol) {
     enum { MOST_TIMES = 64, MOST_REST = 1 << 12 };
     const double most = (double)MOST_TIMES * (double)symbol + MOST_REST;
@@ -92,8 +90,8 @@ static bool any_written(
     return false;
 }
 
-/* Is an axis a multiple of the batch in an input and none in the result, or the other way round? Where the batch is the length,
- * a plan checks what is cut, also where nothing but a number is left: x[0:3]. */
+/* Is an axis a multiple of the batch in an input but not in the result, or the reverse? If the batch is the length, a plan must
+ * check such a node at its batch size, even if the result has a fixed size, as x[0:3] has. */
 static bool leaves_batch(
     const wi_op *op, weft_tensor *const *inputs, int count, const wi_shape *shape, int64_t symbol) {
     const bool moves = op->dimensions || op->kind == WI_JOIN;
@@ -103,7 +101,7 @@ static bool leaves_batch(
     return false;
 }
 
-/* A number is either far smaller than what stands for the length, or made of it. */
+/* Is a size either far smaller than the symbol, or a multiple of the symbol plus a number? */
 static bool is_told_apart(int64_t dim, int64_t symbol) {
     return (dim <= WI_LENGTH_ORDINARY && dim >= -WI_LENGTH_ORDINARY) || wi_has_length(dim, symbol);
 }
@@ -125,9 +123,10 @@ static bool check_sizes(
 
 bool wi_length_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     const wi_shape *shape, const wi_attributes *attributes, bool *has) {
-    const bool begins = op == &wi_op_input || op->kind == WI_GENERATOR || op->names_size || op->dimensions;
+    const bool begins = op->kind == WI_GENERATOR || op->names_size || op->dimensions;
+    const bool is_count = op->kind == WI_GENERATOR && op->dimensions; /* created only with the length */
     const int64_t known = graph->length_symbol, symbol = known ? known : WEFT_LENGTH;
-    *has = op == &wi_op_elements || leaves_batch(op, inputs, count, shape, symbol);
+    *has = is_count || leaves_batch(op, inputs, count, shape, symbol);
     for (int i = 0; i < count && !*has; i++) *has = inputs[i]->has_length;
     if (begins || (op->kind != WI_SOURCE && known))
         *has |= any_written(op, shape, attributes, symbol, known != 0);
@@ -136,70 +135,4 @@ bool wi_length_of_node(weft_graph *graph, const wi_op *op, weft_tensor *const *i
     if (!*has) return true;
     graph->length_symbol = symbol;
     return check_sizes(graph, op, shape, attributes);
-}
-
-/* ---- giving it ---- */
-
-bool wi_length_follows(const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given) {
-    bool follows = node->has_length;
-    if (given->symbol != WI_BATCH_SYMBOL) return follows;
-    for (int i = 0; i < node->shape.rank && !follows; i++) follows = node->shape.dims[i] < 0;
-    for (int i = 0; i < node->input_count && !follows; i++)
-        follows = !wi_shape_equal(&node->inputs[i]->shape, &inputs[i]->shape);
-    return follows;
-}
-
-static weft_status fail_at(const weft_tensor *node, const wi_given *given, weft_status status) {
-    char error[512], text[WI_SHAPE_TEXT];
-    wi_error_save(error, sizeof error);
-    WI_FAIL(status, "at %s %lld, %s of shape %s: %s", given->symbol == WI_BATCH_SYMBOL ? "batch" : "length",
-        (long long)given->length, node->op->name, wi_shape_print(&node->shape, text), error);
-}
-
-/* The shape and the attributes at the length, checked before anything is made: a length that does not fit is no error of
- * the graph. */
-static weft_status settle(const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given,
-    wi_shape *shape, wi_attributes *attributes) {
-    *shape = node->shape;
-    *attributes = wi_attributes_of(node);
-    for (int i = 0; i < shape->rank; i++) {
-        const int64_t size = wi_at_length(shape->dims[i], given->symbol, given->length);
-        shape->dims[i] = shape->dims[i] > 0 && size < 0 ? 0 : size;
-    }
-    for (int word = 0; node->op->dimensions >> word; word++) {
-        if (!(node->op->dimensions >> word & 1)) continue;
-        const int64_t value = wi_at_length(word_of(attributes, word), given->symbol, given->length);
-        memcpy((unsigned char *)attributes + (size_t)word * sizeof value, &value, sizeof value);
-    }
-    weft_status status = wi_shape_check(shape, node->op->name);
-    if (status == WEFT_OK && node->op->fits) status = node->op->fits(node, inputs, shape, attributes);
-    return status == WEFT_OK ? status : fail_at(node, given, status);
-}
-
-/* As so many times the batch: such a constant is an argument of kernels, which are the same for any other. */
-static weft_tensor *make_count(
-    const weft_tensor *node, const wi_count_attributes *count, const wi_given *given) {
-    const double share = count->count > 0 ? (double)count->count / (double)given->batch : 0;
-    const int power = count->batch_power + 1;
-    return wi_constant_batch_power(
-        node->graph, node->dtype, count->inverse ? 1.0 / share : share, count->inverse ? -power : power);
-}
-
-static weft_tensor *same_node(const weft_tensor *node, weft_tensor *const *inputs, const wi_shape *shape,
-    const wi_attributes *attributes) {
-    weft_tensor *const made = wi_node(node->graph, node->op, inputs, node->input_count, node->dtype, shape,
-        node->attributes ? attributes : NULL);
-    if (made && !made->name) made->name = node->name;
-    return made;
-}
-
-weft_status wi_length_make(
-    const weft_tensor *node, weft_tensor *const *inputs, const wi_given *given, weft_tensor **made) {
-    wi_shape shape;
-    wi_attributes attributes;
-    WI_TRY(settle(node, inputs, given, &shape, &attributes));
-    *made = node->op == &wi_op_elements ? make_count(node, &attributes.count, given)
-            : node->op->remake          ? node->op->remake(node, inputs, &shape, &attributes)
-                                        : same_node(node, inputs, &shape, &attributes);
-    return *made ? WEFT_OK : weft_graph_status(node->graph);
 }

@@ -1,10 +1,10 @@
-/* Nodes, of which equal ones are made once (contract in nodes.h). */
+/* Nodes, which are unique: equal ones are created once (contract in nodes.h). */
 #include "graph/length.h"
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
-/* What is sought: a node by what it is made from. */
+/* The node that a constructor asks for. */
 typedef struct wanted {
     const wi_op *op;
     weft_tensor *const *inputs;
@@ -29,8 +29,9 @@ static bool node_is(const weft_tensor *node, const wanted *w) {
            (!w->attributes || memcmp(node->attributes, w->attributes, w->op->attribute_bytes) == 0);
 }
 
-/* Nodes that are made one after the other, or sought, mostly read one another: a node is sought among the readers of its
- * youngest input, which was touched a moment ago. Those without inputs, and readers of what has too many, are in a table. */
+/* Nodes that are created one after another mostly read each other. A node is therefore searched among the readers of its youngest
+ * input, which is probably still in the cache. Nodes without inputs, and nodes whose youngest input has many readers, are in a
+ * hash table. */
 static weft_tensor *youngest_of(const wanted *w) {
     weft_tensor *youngest = NULL;
     for (int i = 0; i < w->count; i++)
@@ -38,7 +39,7 @@ static weft_tensor *youngest_of(const wanted *w) {
     return youngest;
 }
 
-/* *full: there is no room for another one. */
+/* Sets *full if the list of readers must not grow. */
 static weft_tensor *find_reader(const weft_tensor *youngest, const wanted *w, bool *full) {
     enum { MOST = 8 };
     int count = 0;
@@ -48,7 +49,7 @@ static weft_tensor *find_reader(const weft_tensor *youngest, const wanted *w, bo
     return NULL;
 }
 
-/* Where the node is, or would be; w: NULL for one that is not in the table. */
+/* The slot of the node, or the unused slot for it. w is NULL for a node that is certainly not in the table. */
 static wi_known_node *find_slot(wi_known_node *known, size_t capacity, uint32_t hash, const wanted *w) {
     for (size_t at = hash;; at++) {
         wi_known_node *const slot = &known[at & (capacity - 1)];
@@ -72,7 +73,7 @@ static weft_status grow_known(weft_graph *graph) {
     return WEFT_OK;
 }
 
-/* False with the error recorded. */
+/* False: the node is not valid, and the error is recorded. */
 static bool check_node(weft_graph *graph, const wanted *w, bool *has_length) {
     if (wi_shape_check(w->shape, w->op->name) != WEFT_OK)
         return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
@@ -87,7 +88,7 @@ static size_t whole_words(size_t bytes) {
     return (bytes + word - 1) / word * word;
 }
 
-/* Bytes from the beginning of a node on. */
+/* Offsets in bytes in the memory of a node. */
 static size_t attributes_at(int inputs) {
     return whole_words(sizeof(weft_tensor) + (size_t)inputs * sizeof(weft_tensor *));
 }
@@ -124,7 +125,7 @@ static weft_tensor *make_node(weft_graph *graph, const wanted *w) {
     return node;
 }
 
-/* Found in the table, or made and put there. */
+/* The node from the table, or a new node that is added to it. */
 static weft_tensor *node_of_table(weft_graph *graph, const wanted *w) {
     if (grow_known(graph) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     const uint32_t hash = hash_of(w);
@@ -137,7 +138,7 @@ static weft_tensor *node_of_table(weft_graph *graph, const wanted *w) {
     return node;
 }
 
-/* What is so many times the length, where that is the batch, is the multiple of the batch that other nodes have. */
+/* In a graph whose length is the batch, multiples of the symbol become the usual multiples of the batch. */
 static wi_shape whole_multiples(const weft_graph *graph, const wi_shape *shape) {
     wi_shape whole = *shape;
     for (int i = 0; graph->length_symbol == WI_BATCH_SYMBOL && i < whole.rank; i++)
@@ -176,7 +177,7 @@ weft_tensor *wi_node_over(const weft_tensor *y, weft_tensor *const *inputs, cons
     return wi_node(y->graph, y->op, inputs, y->input_count, y->dtype, shape, y->attributes);
 }
 
-/* ---- looking at tensors ---- */
+/* ---- properties of tensors ---- */
 
 weft_graph *weft_tensor_graph(const weft_tensor *tensor) {
     return tensor ? tensor->graph : NULL;
@@ -191,7 +192,7 @@ const char *weft_tensor_name(const weft_tensor *tensor) {
     return tensor && tensor->name ? tensor->name : "";
 }
 
-/* What says enough of its call: "sum", and "parameter 'w'" of weft_parameter_shape. */
+/* The text that makes naming the call superfluous: "sum" is the call weft_sum, "parameter 'w'" is from weft_parameter_shape. */
 static const char *told(const weft_tensor *node) {
     const char *const call = node->origin ? node->graph->origins.of[node->origin - 1].call : NULL;
     const char *const op = node->op->name;

@@ -1,7 +1,6 @@
-/* Where nodes and errors come from (contract in origin.h). */
+/* The origins of nodes and errors (contract in origin.h). */
 #include "graph/origin.h"
 #include "graph/nodes.h"
-#include "graph/scope.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +30,16 @@ weft_status wi_call_done(weft_graph *graph, weft_status status) {
     return status;
 }
 
-void wi_origin_changed(weft_graph *graph) {
+weft_graph *weft_graph_here(weft_graph *graph, const char *file, int line) {
+    if (!graph) return NULL;
+    graph->origins.file = file;
+    graph->origins.line = line;
+    graph->origins.current = 0;
+    return graph;
+}
+
+void wi_origin_set_scope(weft_graph *graph, const char *prefix) {
+    graph->origins.scope = prefix;
     graph->origins.current = 0;
 }
 
@@ -39,7 +47,7 @@ static bool is_origin(const wi_origin *a, const wi_origin *b) {
     return a->call == b->call && a->scope == b->scope && a->file == b->file && a->line == b->line;
 }
 
-/* Layers alternate: what is made now often was made a few calls ago. */
+/* The number of an origin among the latest ones. Layers alternate, so that an origin often recurs after a few others. */
 static size_t number_of(const wi_origins *origins, const wi_origin *now) {
     size_t i = origins->count;
     while (i > 0 && origins->count - i < LOOKED_AT && !is_origin(&origins->of[i - 1], now)) i--;
@@ -49,7 +57,8 @@ static size_t number_of(const wi_origins *origins, const wi_origin *now) {
 uint32_t wi_origin_now(weft_graph *graph) {
     wi_origins *const origins = &graph->origins;
     if (origins->current) return origins->current;
-    const wi_origin now = {origins->call, wi_scope_prefix(graph), origins->file, origins->line};
+    const char *const scope = origins->scope ? origins->scope : "";
+    const wi_origin now = {origins->call, scope, origins->file, origins->line};
     size_t number = number_of(origins, &now);
     if (number == 0 && origins->count < MOST &&
         wi_grow(graph->context->allocator, (void **)&origins->of, &origins->capacity, origins->count + 1,
@@ -83,7 +92,7 @@ static bool begins_with_word(const char *line, const char *word) {
     return strncmp(line, word, length) == 0 && !isalnum((unsigned char)line[length]) && line[length] != '_';
 }
 
-/* With the prefix of public names or without it. */
+/* With or without the prefix of public names. */
 static bool begins_with(const char *line, const char *call) {
     return begins_with_word(line, call) || begins_with_word(line, call + sizeof "weft_" - 1);
 }

@@ -1,8 +1,8 @@
-/* Where nodes and errors come from: the public call that the program made, the open scopes, and the place in the program's
- * text that WEFT_HERE told.
+/* The origins of nodes and errors: the program's call of a public function, the open scopes, and the line of the program that
+ * WEFT_HERE recorded.
  *
- * A public function that is made of others begins a call; what they make and what fails in them is of that call, the
- * outermost one. A node keeps its origin, and what a plan or a gradient makes in its place has the same. */
+ * A public function that calls others begins a call. Nodes and errors of the functions that it calls have the outermost call
+ * as their origin. Nodes by which a plan replaces a node, and nodes of its gradient, have the origin of the node. */
 #ifndef WI_ORIGIN_H
 #define WI_ORIGIN_H
 
@@ -11,44 +11,43 @@
 #include <weft/graph.h>
 
 typedef struct wi_origin {
-    const char *call;  /* "weft_linear"; NULL: an op of its own */
+    const char *call;  /* "weft_linear"; NULL: the function that creates the op */
     const char *scope; /* "", or "tower.block." */
-    const char *file;  /* NULL: not told */
+    const char *file;  /* NULL: not known */
     int line;
 } wi_origin;
 
-/* The part of a graph. */
+/* The origins of a graph. */
 typedef struct wi_origins {
-    wi_origin *of; /* number 1 and on */
+    wi_origin *of; /* of[i] has number i + 1 */
     size_t count, capacity;
-    const char *call;
-    uint32_t depth;   /* of calls within calls */
-    uint32_t current; /* of what is made now; 0: not numbered yet */
-    const char *file;
+    uint32_t depth;                  /* of nested calls */
+    uint32_t current;                /* the number of the origin of new nodes; 0: it has none yet */
+    const char *call, *scope, *file; /* of new nodes; NULL: none */
     int line;
 } wi_origins;
 
-/* Call of a public function made of others, as an expression over one of its inputs: the calls in it are of `call`. Functions that
- * a macro stands for have the name of the macro: weft_linear, weft_sum. */
+/* The body of a public function that calls others: evaluates the expression as part of the call `call`. x is one of the inputs. The
+ * name of a function behind a macro is that of the macro: weft_linear, weft_sum. */
 #define WI_CALL(x, call, expression)        WI_CALL_IN(weft_tensor_graph(x), call, expression)
 #define WI_CALL_IN(graph, call, expression) (wi_call_begin((graph), call), wi_call_end((graph), (expression)))
-void wi_call_begin(weft_graph *graph, const char *call); /* NULL: nothing */
+void wi_call_begin(weft_graph *graph, const char *call); /* graph may be NULL */
 weft_tensor *wi_call_end(weft_graph *graph, weft_tensor *result);
-/* The same of a function that returns a status: its error names the call, unless it is an older one of the graph. */
+/* The same for a function that returns a status. Its error names the call, unless the graph had the error before. */
 #define WI_STATUS_CALL(graph, call, expression)                                                              \
     (wi_call_begin((graph), call), wi_call_done((graph), (expression)))
 weft_status wi_call_done(weft_graph *graph, weft_status status);
 
-/* What is made now; 0: it cannot be told. */
+/* The number of the origin of new nodes; 0: out of memory. */
 uint32_t wi_origin_now(weft_graph *graph);
-/* From here on, what is made is of that origin, whatever is called, up to wi_origin_leave with what this gave. */
+/* New nodes have this origin until wi_origin_leave is called with the returned value. */
 uint32_t wi_origin_enter(weft_graph *graph, uint32_t origin);
 void wi_origin_leave(weft_graph *graph, uint32_t before);
-/* The scopes have changed, or the place. */
-void wi_origin_changed(weft_graph *graph);
+/* Sets the prefix of the open scopes; NULL: none is open. */
+void wi_origin_set_scope(weft_graph *graph, const char *prefix);
 
-/* " (in weft_linear, scope 'tower.block', after model.c:42)" without what is not known, "" for nothing. A line that begins with
- * the call needs no name of it. Returns text. */
+/* Writes " (in weft_linear, scope 'tower.block', after model.c:42)", or those parts that are known, and returns the text. The call is
+ * left out if `line`, the message that this is added to, begins with its name. */
 enum { WI_ORIGIN_TEXT = 512 };
 const char *wi_origin_print(
     const weft_graph *graph, uint32_t origin, const char *line, char text[WI_ORIGIN_TEXT]);

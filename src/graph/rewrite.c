@@ -1,16 +1,17 @@
-/* The passes of rewrites over the nodes behind the outputs of a plan (contract in rewrite.h). */
-#include "graph/rewrite.h"
+/* The passes that rewrite the nodes of a plan (contract in rewrite.h). */
+#include "graph/op_rules.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* A node, or what a rule has made of it, on the way down. */
+/* An entry of the stack of nodes that are being rewritten. */
 typedef struct wi_visit {
     weft_tensor *node;
-    weft_tensor *made; /* stands for the node, and is looked at first; NULL: not yet */
-    int next;          /* input to be visited next */
+    weft_tensor
+        *made; /* what a rule returned for the node; its image will be the node's image. NULL: not yet */
+    int next;  /* the index of the input to be visited next */
 } wi_visit;
 
-/* ---- what is known of nodes ---- */
+/* ---- what is known about nodes ---- */
 
 static wi_rewritten *note_of(const wi_rewrite *rewrite, weft_tensor *node) {
     wi_rewritten *const note = &node->rewritten;
@@ -19,35 +20,12 @@ static wi_rewritten *note_of(const wi_rewrite *rewrite, weft_tensor *node) {
     return note;
 }
 
-/* What the pass knows of a node already; NULL: nothing. */
-static const wi_rewritten *known_of(const wi_rewrite *rewrite, const weft_tensor *node) {
-    return node->rewritten.pass == rewrite->graph->rewrite_passes ? &node->rewritten : NULL;
-}
-
 static weft_tensor *image_of(const wi_rewrite *rewrite, const weft_tensor *node) {
-    const wi_rewritten *const note = known_of(rewrite, node);
+    const wi_rewritten *const note = wi_rewrite_known(rewrite, node);
     return note ? note->image : NULL;
 }
 
-bool wi_rewrite_is_kept(const wi_rewrite *rewrite, const weft_tensor *node) {
-    const wi_rewritten *const note = known_of(rewrite, node);
-    return note && note->kept;
-}
-
-uint32_t wi_rewrite_readers(const wi_rewrite *rewrite, const weft_tensor *node) {
-    const wi_rewritten *const note = known_of(rewrite, node);
-    return note ? note->readers : 0;
-}
-
-bool wi_rewrite_has_one_reader(const wi_rewrite *rewrite, const weft_tensor *node) {
-    return wi_rewrite_readers(rewrite, node) == 1 && !wi_rewrite_is_kept(rewrite, node);
-}
-
-weft_tensor **wi_rewrite_drawn(wi_rewrite *rewrite, uint32_t stream) {
-    return &rewrite->drawn[stream];
-}
-
-/* An image is its own, and is read where its node was. */
+/* An image is its own image, and has the readers of the node. */
 static void set_image(wi_rewrite *rewrite, weft_tensor *node, weft_tensor *image) {
     wi_rewritten *const of_image = note_of(rewrite, image), *const of_node = note_of(rewrite, node);
     of_node->image = image;
@@ -58,7 +36,7 @@ static void set_image(wi_rewrite *rewrite, weft_tensor *node, weft_tensor *image
     if (rewrite->replaced && image != node) rewrite->replaced(rewrite->asker, node, image);
 }
 
-/* ---- what was done ---- */
+/* ---- counts ---- */
 
 static weft_status count(wi_rewrite *rewrite, const wi_op *op, const char *what) {
     for (size_t i = 0; i < rewrite->count_count; i++) {
@@ -77,7 +55,8 @@ static weft_status count(wi_rewrite *rewrite, const wi_op *op, const char *what)
 /* ---- rules ---- */
 
 weft_tensor *wi_rewrite_apply(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    for (const wi_rule *rule = rewrite->graph->plain ? NULL : y->op->rules; rule && rule->name; rule++) {
+    for (const wi_rule *rule = rewrite->graph->plain ? NULL : wi_rules_of(rewrite->graph, y->op)->rewrites;
+         rule && rule->name; rule++) {
         if (rule->stage > rewrite->stage) continue;
         weft_tensor *const made = rule->apply(rewrite, y, inputs);
         if (!made || made == y) continue;
@@ -102,7 +81,8 @@ static weft_status add_root(wi_rewrite *rewrite, weft_tensor *root) {
     return WEFT_OK;
 }
 
-/* The node on top of the stack may stand for one of the caller's graph. */
+/* The order of y's assignments is that of the caller's node that y replaces: the lowest one in the stack of which each entry was
+ * made for the entry below. */
 static weft_status note_effective(wi_rewrite *rewrite, weft_tensor *y) {
     size_t from = rewrite->depth - 1;
     while (from > 0 && rewrite->stack[from - 1].made == rewrite->stack[from].node) from--;
@@ -117,21 +97,10 @@ static int by_order(const void *a, const void *b) {
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* The assignment to the variable among the effects made together last. */
-static size_t effect_on(const wi_rewrite *rewrite, const weft_tensor *variable) {
-    size_t i = rewrite->first_effect;
-    while (i < rewrite->root_count && rewrite->roots[i]->inputs[0] != variable) i++;
-    return i;
-}
-
-weft_tensor *wi_rewrite_value(const wi_rewrite *rewrite, weft_tensor *variable) {
-    const size_t found = effect_on(rewrite, variable);
-    return found < rewrite->root_count ? rewrite->roots[found]->inputs[1] : variable;
-}
-
-/* The output that assigns to the variable, if the op may replace it; else where a new root would be. */
+/* The index of the root that an assignment replaces: a previous assignment of composites, or, if the op may replace outputs of the
+ * plan, such an output. root_count if there is none. */
 static size_t root_for(const wi_rewrite *rewrite, const wi_op *op, const weft_tensor *variable) {
-    const size_t known = effect_on(rewrite, variable);
+    const size_t known = wi_rewrite_effect_on(rewrite, variable);
     for (size_t i = 0; op->guards && known == rewrite->root_count && i < rewrite->first_effect; i++) {
         const weft_tensor *const root = rewrite->roots[i];
         if (root->op->kind == WI_ASSIGN && root->inputs[0] == variable) return i;
@@ -139,7 +108,7 @@ static size_t root_for(const wi_rewrite *rewrite, const wi_op *op, const weft_te
     return known;
 }
 
-/* The last of several assignments to a variable, which has taken the others in, replaces them. */
+/* Of several assignments to a variable only the last becomes a root, because its value includes those before it. */
 static weft_status add_effects(wi_rewrite *rewrite) {
     weft_tensor *effect;
     rewrite->first_effect = rewrite->root_count;
@@ -158,7 +127,7 @@ static weft_status add_effects(wi_rewrite *rewrite) {
     return WEFT_OK;
 }
 
-/* Asks the composite, once, what it wants of the plan, and gives what it is lowered to. */
+/* Calls the composite's functions for a plan, and writes the nodes that replace it. */
 static weft_status lower(wi_rewrite *rewrite, weft_tensor *y, weft_tensor **made) {
     const wi_op *const op = y->op;
     weft_tensor **const lowered = &wi_lowered_of(y)->to[rewrite->inference];
@@ -170,7 +139,7 @@ static weft_status lower(wi_rewrite *rewrite, weft_tensor *y, weft_tensor **made
     }
     *made = *lowered ? *lowered : op->lower(y, rewrite->inference);
     WI_TRY(weft_graph_status(rewrite->graph));
-    *lowered = *made; /* only what is complete is kept for later plans */
+    *lowered = *made; /* for later plans, now that it is complete */
     return count(rewrite, op, "lowered");
 }
 
@@ -193,7 +162,7 @@ static void leave(wi_rewrite *rewrite, weft_tensor *made) {
     set_image(rewrite, rewrite->stack[--rewrite->depth].node, known ? known : made);
 }
 
-/* The caller reads and writes at the length's node what the given one is asked for. */
+/* Creates the node at the plan's length. An input is recorded, because the caller refers to the original node. */
 static weft_status give_length(
     wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made) {
     WI_TRY(wi_length_make(y, inputs, &rewrite->given, made));
@@ -205,7 +174,7 @@ static weft_status give_length(
     return WEFT_OK;
 }
 
-/* What stands for y, whose inputs have those images: y over them, or something that is to be looked at. */
+/* Writes the node that replaces y, whose inputs have these images. *done: it is y's image, otherwise it must be rewritten first. */
 static weft_status replace(
     wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made, bool *done) {
     *done = false;
@@ -225,7 +194,7 @@ static weft_status replace(
     return *done ? WEFT_OK : count(rewrite, y->op, "replaced by another kernel op");
 }
 
-/* The node on top, whose inputs have their images, gets one itself, or something to be looked at first. */
+/* Gives the node on top of the stack, whose inputs all have images, its image, or enters the node that replaces it. */
 static weft_status rewrite_top(wi_rewrite *rewrite) {
     weft_tensor *const y = rewrite->stack[rewrite->depth - 1].node, *made = NULL;
     const weft_allocator *const allocator = rewrite->graph->context->allocator;
@@ -249,7 +218,7 @@ static weft_status rewrite_top(wi_rewrite *rewrite) {
     return enter(rewrite, made);
 }
 
-/* Depth first without recursion: graphs may be deeper than a thread's stack. */
+/* Depth-first without recursion, because graphs may be deeper than a thread's stack. */
 static weft_status visit_from(wi_rewrite *rewrite, weft_tensor *root) {
     if (!image_of(rewrite, root)) WI_TRY(enter(rewrite, root));
     while (rewrite->depth > 0) {
@@ -268,7 +237,7 @@ static weft_status visit_from(wi_rewrite *rewrite, weft_tensor *root) {
 
 /* ---- passes ---- */
 
-/* Of all that the roots need, each node once. */
+/* Counts the readers of all nodes that the root needs, unless another root has done so. */
 static weft_status count_readers_from(wi_rewrite *rewrite, weft_tensor *root) {
     wi_rewritten *note = note_of(rewrite, root);
     if (note->counted) return WEFT_OK;
@@ -290,7 +259,7 @@ static weft_status count_readers_from(wi_rewrite *rewrite, weft_tensor *root) {
     return WEFT_OK;
 }
 
-/* Roots that composites add on the way are rewritten, too. */
+/* The loop includes roots that composites add while it runs. */
 static weft_status run_pass(wi_rewrite *rewrite, wi_stage stage) {
     rewrite->stage = stage;
     rewrite->graph->rewrite_passes++;
@@ -303,7 +272,7 @@ static weft_status run_pass(wi_rewrite *rewrite, wi_stage stage) {
         rewrite->roots[i] = image_of(rewrite, rewrite->roots[i]);
         if (i + 1 == rewrite->root_count) WI_TRY(add_effects(rewrite));
     }
-    for (size_t i = 0; i < rewrite->root_count; i++) { /* those that effects have replaced */
+    for (size_t i = 0; i < rewrite->root_count; i++) { /* rewrites the roots that add_effects has replaced */
         WI_TRY(visit_from(rewrite, rewrite->roots[i]));
         rewrite->roots[i] = image_of(rewrite, rewrite->roots[i]);
     }

@@ -1,17 +1,16 @@
-/* Rewrites: graph to graph, once it is known what a plan computes and who reads what.
+/* Rewrites: a plan replaces the nodes that its outputs need, because only a plan knows what is computed and who reads it.
  *
- * Constructors only construct. A plan then looks at the nodes behind its outputs in passes, inputs before
- * their readers, and each node is replaced by its image: the same node over the images of its inputs, or what
- * a rule of its op gives instead. What a rule gives is looked at again until no rule applies. Images are
- * ordinary nodes of the same graph, where equal nodes are one, so the plans of a graph share them.
+ * Constructors create what the caller asks for. A plan visits the nodes in two passes, inputs before their readers, and
+ * replaces each node by its image: the same node over the images of its inputs, or what a rule of its op returns. The pass
+ * rewrites what a rule returns until no rule applies. Images are ordinary nodes of the same graph, which the plans share.
  *
- *   lower   nodes with the length are made at the plan's; composites become ordinary nodes, kernel ops what
- *           the device computes for them; rules of stage WI_STAGE_FORM: simplification, and layout, which moves
- *           views of memory from the inputs of a node to its result
- *   match   rules of stage WI_STAGE_MATCH too: patterns of several nodes, which may ask who reads a node
+ *   first    nodes with the length are created again at the plan's length, composites are replaced by ordinary nodes, and kernel
+ *            ops by the ops that the device has kernels for. Rules of stage WI_STAGE_FORM simplify, and move views of memory from
+ *            the inputs of a node to its result.
+ *   second   rules of stage WI_STAGE_MATCH, too, which match several nodes and may ask how often a node is read
  *
- * A rule never makes the plan compute a node twice that the caller, too, wants: it asks wi_rewrite_is_kept or
- * wi_rewrite_has_one_reader before it takes a node apart. */
+ * If a rule takes apart a node that is also read elsewhere, the plan computes it twice. A rule therefore first calls
+ * wi_rewrite_is_kept or wi_rewrite_has_one_reader. */
 #ifndef WI_REWRITE_H
 #define WI_REWRITE_H
 
@@ -21,7 +20,7 @@ typedef enum wi_stage { WI_STAGE_FORM, WI_STAGE_MATCH } wi_stage;
 
 typedef struct wi_rewrite wi_rewrite;
 
-/* How often something was done to nodes of an op in one pass. */
+/* How often nodes of an op were changed in a way in one pass. */
 typedef struct wi_rewrite_count {
     const wi_op *op;
     const char *what; /* a rule's name, "lowered" or "replaced by another kernel op" */
@@ -29,66 +28,72 @@ typedef struct wi_rewrite_count {
     uint32_t count;
 } wi_rewrite_count;
 
-/* An op's rules are an array that one without a name ends. apply gives a node of y's value, dtype and shape,
- * or NULL where it does not apply; `inputs` are the images of y's. */
+/* The rules of an op are an array, which a rule without a name ends. `apply` returns a node of y's value, dtype and shape, or NULL
+ * if the rule does not apply; `inputs` are the images of y's inputs. */
 typedef struct wi_rule {
     const char *name;
     wi_stage stage;
     weft_tensor *(*apply)(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
 } wi_rule;
 
-/* A composite with assignments, which are made when all roots so far have been walked over. */
+/* A composite whose assignments (wi_op.effect) are created when all roots so far have been rewritten. */
 typedef struct wi_effective {
     weft_tensor *node;
-    uint32_t order; /* the number of the node of the caller's graph that it stands for */
+    uint32_t order; /* the id of the caller's node that it replaces */
 } wi_effective;
 
 struct wi_rewrite {
     weft_graph *graph;
     bool inference;
     int64_t batch;
-    const weft_tensor *in_training,
-        *names_it;  /* the first composite in its form for training, and wi_op.in_training of it */
-    wi_given given; /* in place of the length */
-    /* What the device's implementation computes in place of a kernel op's node: mostly that node itself.
-     * NULL: the graph has an error. */
+    /* The first composite whose forms for training and inference differ, and the result of its wi_op.in_training. */
+    const weft_tensor *in_training, *names_it;
+    wi_given given;
+    /* Returns the node that the device computes instead of a node of kind KERNEL, usually the node itself. NULL: the graph has an
+     * error. */
     weft_tensor *(*replace_kernel)(void *asker, weft_tensor *node);
-    void (*replaced)(void *asker, const weft_tensor *node, const weft_tensor *image); /* NULL: nobody asks */
+    void (*replaced)(
+        void *asker, const weft_tensor *node, const weft_tensor *image); /* called for each; or NULL */
     void *asker;
-    /* The outputs of the plan, then assignments that composites do (a norm's running statistics). */
+    /* The outputs of the plan, then the assignments of composites, such as running statistics of a norm. */
     weft_tensor **roots;
     size_t root_count, root_capacity;
-    size_t first_effect; /* among the roots: of those made together last */
+    size_t first_effect; /* the first root of the latest assignments of composites */
     wi_effective *effective;
     size_t effective_count, effective_capacity;
     wi_stage stage;
     struct wi_visit *stack;
     size_t depth, stack_capacity;
-    weft_tensor **drawn; /* by stream of random numbers: the first node of the pass that draws from it */
+    weft_tensor *
+        *drawn; /* for each stream of random numbers, the first node of the pass that draws from it */
     size_t drawn_count;
-    wi_rewrite_count *counts; /* in the order in which they were first done */
+    wi_rewrite_count *counts;
     size_t count_count, count_capacity;
     wi_length_input *inputs;
     size_t input_count, input_capacity;
 };
 
-/* Replaces the roots by their images in all passes. */
+/* Rewrites the outputs; `roots` are then the results. */
 weft_status wi_rewrite_begin(wi_rewrite *rewrite, weft_tensor *const *outputs, size_t count);
 weft_status wi_rewrite_run(wi_rewrite *rewrite);
 void wi_rewrite_end(wi_rewrite *rewrite);
 
 /* ---- for rules ---- */
-/* Does the caller of the plan read the node, or is it an assignment? */
+/* What the pass knows about a node; NULL: nothing yet. */
+const wi_rewritten *wi_rewrite_known(const wi_rewrite *rewrite, const weft_tensor *node);
+/* Is the node a root: an output of the plan, or an assignment? */
 bool wi_rewrite_is_kept(const wi_rewrite *rewrite, const weft_tensor *node);
-/* How often it is an input of another node; and: is it so once, and not kept? Only rules of stage
- * WI_STAGE_MATCH may ask. */
+/* How often the node is an input of another node; and whether it is so exactly once and is no root. Only for rules of stage
+ * WI_STAGE_MATCH. */
 uint32_t wi_rewrite_readers(const wi_rewrite *rewrite, const weft_tensor *node);
 bool wi_rewrite_has_one_reader(const wi_rewrite *rewrite, const weft_tensor *node);
-/* What the first of the op's rules makes of y over these inputs; NULL: none applies. */
+/* What the first applicable rule of y's op returns for y over these inputs; NULL: no rule applies. */
 weft_tensor *wi_rewrite_apply(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
-/* What the variable holds after the assignments that are known so far of composites. */
+/* The value of the variable after the assignments that composites have made so far; and the index of the root with the latest of
+ * these assignments, or root_count if there is none. */
 weft_tensor *wi_rewrite_value(const wi_rewrite *rewrite, weft_tensor *variable);
-/* Where to note the first node that draws from a stream. */
+size_t wi_rewrite_effect_on(const wi_rewrite *rewrite, const weft_tensor *variable);
+/* The entry of a stream in `drawn`. */
 weft_tensor **wi_rewrite_drawn(wi_rewrite *rewrite, uint32_t stream);
 
 #endif

@@ -1,4 +1,4 @@
-/* Scalars, numbers that the host gives a run, and the clocks that their rules follow. */
+/* Scalars: numbers that the host computes before each run. */
 #include "graph/length.h"
 #include <math.h>
 
@@ -29,8 +29,8 @@ weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value) {
     return WI_CALL_IN(graph, "weft_scalar", build_scalar(graph, name, value));
 }
 
-/* What a rule gives, and remembers, follows from its numbers and the clock: equal scalars are one, so that all updates of an
- * optimizer read the same. */
+/* The value and the memory of a rule depend only on its arguments and the clock. Equal scalars are therefore the same scalar, which
+ * all updates of an optimizer share. */
 weft_tensor *wi_step_scalar(
     weft_graph *graph, size_t clock, double (*rule)(wi_scalar *, const wi_clock *), double a, double b) {
     for (size_t i = 0; i < graph->scalar_count; i++) {

@@ -1,11 +1,11 @@
-/* Scopes: what names begin with, and whether a name that exists means the same variable again (contract in graph.h). */
+/* Scopes: the prefix of names, and whether an existing name means the existing variable (contract in graph.h). */
 #include "graph/scope.h"
 #include "graph/variable_names.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* How many layers of a kind have been named in a scope so far. */
+/* The number of layers of a kind that a scope has named. */
 typedef struct wi_scope_count {
     const char *word;
     uint32_t number;
@@ -14,7 +14,7 @@ typedef struct wi_scope_count {
 
 struct wi_scope {
     struct wi_scope *outer;
-    const char *prefix; /* with those of the scopes around it: "encoder.block." */
+    const char *prefix; /* including those of outer scopes: "encoder.block." */
     bool shares, inference;
     wi_scope_count *counts;
 };
@@ -36,7 +36,7 @@ static weft_status open_scope(weft_graph *graph, const char *name, bool share) {
         .shares = share || wi_scope_shares(graph),
         .inference = wi_scope_is_inference(graph)};
     graph->scope = made;
-    wi_origin_changed(graph);
+    wi_origin_set_scope(graph, prefix);
     return WEFT_OK;
 }
 
@@ -53,7 +53,7 @@ weft_status weft_scope_end(weft_graph *graph) {
     WI_TRY(weft_graph_status(graph));
     if (graph->scope) {
         graph->scope = graph->scope->outer;
-        wi_origin_changed(graph);
+        wi_origin_set_scope(graph, graph->scope ? graph->scope->prefix : NULL);
         return WEFT_OK;
     }
     wi_graph_fail(graph, WEFT_ERROR_STATE, "weft_scope_end: no scope is open");
@@ -106,8 +106,7 @@ uint32_t wi_scope_number(weft_graph *graph, const char *layer) {
     uint32_t *const n = kept ? kept : &first;
     if (wi_scope_shares(graph)) return ++*n;
     if (*n == 0) *n = 1;
-    while (has_layer(graph, layer, *n))
-        ++*n; /* no name is ever free again: the search goes on here the next time */
+    while (has_layer(graph, layer, *n)) ++*n; /* names are never removed, so the next search continues here */
     return *n;
 }
 

@@ -6,17 +6,17 @@
 
 enum { WI_SCOPE_PREFIX = 256 };
 
-/* What names begin with now: "", or "tower.". */
+/* The prefix of new names: "", or "tower.". */
 const char *wi_scope_prefix(const weft_graph *graph);
-/* Is a name that exists the same variable again? */
+/* Does an existing name mean the existing variable? */
 bool wi_scope_shares(const weft_graph *graph);
-/* Are layers that differ in training and inference made in the latter form? */
+/* Are layers created in their form for inference? */
 bool wi_scope_is_inference(const weft_graph *graph);
-/* The N of the next layer "layerN" without a name (a literal): the smallest that the graph has no variable of, or the
- * next of the scope where names are shared. */
+/* The number N in the name "layerN" of the next layer for which the caller gives no name: the smallest number that the graph has
+ * no variable of, or, in a scope that shares names, the next number of the scope. `layer` is a string literal. */
 uint32_t wi_scope_number(weft_graph *graph, const char *layer);
-/* The variable that the name, with the prefix, means already; NULL: a new one may have it. A refusal is recorded in the
- * graph: a parameter (or with `trainable` false a state) of another shape or dtype, or one that is not shared. */
+/* The existing variable of this name (with the prefix); NULL: a new variable may have the name, or an error is recorded in the
+ * graph. It is an error if the scope does not share names, or if the variable differs in kind, shape or dtype. */
 weft_tensor *wi_scope_find(
     weft_graph *graph, const char *full_name, bool trainable, weft_dtype dtype, const wi_shape *shape);
 

@@ -24,10 +24,9 @@ int64_t wi_length_times(int64_t n, int64_t symbol, int64_t *rest) {
     return n / symbol + up;
 }
 
-/* Nearly all numbers are small, and need no division. */
 bool wi_has_length(int64_t dim, int64_t symbol) {
     const int64_t n = wi_magnitude(dim);
-    if (symbol == 0 || n <= symbol / 2) return false;
+    if (symbol == 0 || n <= symbol / 2) return false; /* without a division for nearly all numbers */
     int64_t rest, times = wi_length_times(n, symbol, &rest);
     bool has = true;
     while (has && times > 0) {
@@ -43,12 +42,12 @@ bool wi_shape_has_length(const wi_shape *shape, int64_t symbol) {
     return false;
 }
 
-/* Past the largest number, that. */
+/* The product, or INT64_MAX if it is larger. */
 static int64_t times_length(int64_t size, int64_t length) {
     return size > (INT64_MAX - WI_LENGTH_REST) / length ? INT64_MAX : size * length;
 }
 
-/* Horner's rule. */
+/* Evaluates the polynomial n in the symbol at the length, by Horner's rule. */
 static int64_t evaluate(int64_t n, int64_t symbol, int64_t length) {
     int64_t rest;
     const int64_t times = wi_length_times(n, symbol, &rest);
@@ -125,6 +124,20 @@ const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]) {
     return text;
 }
 
+wi_shape wi_shape_of_rank(const wi_shape *shape, int rank) {
+    const int more = rank > shape->rank ? rank - shape->rank : 0;
+    wi_shape wide = {.rank = shape->rank + more};
+    for (int i = 0; i < wide.rank; i++) wide.dims[i] = i < more ? 1 : shape->dims[i - more];
+    return wide;
+}
+
+wi_shape wi_shape_without(const wi_shape *shape, uint32_t axes) {
+    wi_shape rest = {0};
+    for (int i = 0; i < shape->rank; i++)
+        if (!(axes >> i & 1)) rest.dims[rest.rank++] = shape->dims[i];
+    return rest;
+}
+
 bool wi_shape_broadcast(const wi_shape *a, const wi_shape *b, wi_shape *result) {
     wi_shape out = {.rank = a->rank > b->rank ? a->rank : b->rank};
     for (int i = 1; i <= out.rank; i++) {
@@ -148,10 +161,10 @@ void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power) {
 }
 
 static const double MOST_ELEMENTS = (double)(INT64_C(1) << 40);
-/* Counts at the general batch, and bytes of them, are 64-bit integers. */
+/* Numbers of elements at the general batch, and of their bytes, must fit into 64-bit integers. */
 static const double MOST_GENERAL = (double)(INT64_C(1) << 60);
 
-/* Of a dimension with the length, that at the least one: a plan checks its own. */
+/* The size at the smallest length. A plan checks the size at its own length. */
 static int64_t least_size(int64_t dim) {
     const int64_t n = wi_magnitude(dim), size = wi_at_length(n, symbol_of(n), 1);
     return size > 0 ? size : 1;

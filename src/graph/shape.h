@@ -1,9 +1,9 @@
 /* Shapes and layouts.
  *
- * A shape's dimension is a number, or a multiple of the batch size written as a negative number (-3 is 3 ×
- * batch). A plan knows every size twice: as it is at its batch size (actual), and at a stand-in batch size
- * (general) that no real dimension equals. Decisions about structure (what merges, what fuses, which kernel
- * is generated) look at the general size only, so that plans for all batch sizes need the same kernels. */
+ * A dimension of a shape is a number, or a multiple of the batch size, which is a negative number: -3 is 3 × batch. A plan
+ * has two values for every size: at its own batch size (actual), and at a placeholder for the batch size (general) that no
+ * real dimension equals. Decisions about structure, such as which axes merge, which nodes fuse and which kernel is generated,
+ * use only the general size, so that plans for all batch sizes need the same kernels. */
 #ifndef WI_SHAPE_H
 #define WI_SHAPE_H
 
@@ -15,23 +15,24 @@ typedef struct wi_shape {
     int64_t dims[WEFT_MAX_RANK];
 } wi_shape;
 
-/* The length that a plan gives is written as a symbol, a prime L that stands for it, and is calculated with as any
- * number: a·L + b is a times the length and b, and is decoded uniquely while b and a are far below L. Plans see
- * nothing of it: what depends on it is made again with the length in its place (graph/length.h). The symbol is WEFT_LENGTH,
- * or, where a batch axis is cut or lengthened, this one, and the length is the batch. A graph has one of the two: far
- * multiples of one may be near those of the other. */
-#define WI_BATCH_SYMBOL    INT64_C(122452633)
-#define WI_LENGTH_REST     (1 << 20)         /* b is no larger */
-#define WI_LENGTH_ORDINARY (WEFT_LENGTH / 4) /* no ordinary number is, where it meets the length */
+/* A symbol is a large prime L that stands for the length that each plan chooses. Sizes are calculated with the symbol as with
+ * any number: a·L + b means a times the length, plus b. a and b can be recovered if both are far below L. A plan creates nodes
+ * with the length again, with a number in its place (length.h). The symbol of a graph is WEFT_LENGTH; or, if the size of a batch
+ * axis changes, WI_BATCH_SYMBOL, and the length is the batch. A graph cannot have both, because a large multiple of one may be
+ * close to a multiple of the other. */
+#define WI_BATCH_SYMBOL INT64_C(122452633)
+#define WI_LENGTH_REST  (1 << 20) /* the largest b */
+#define WI_LENGTH_ORDINARY                                                                                   \
+    (WEFT_LENGTH / 4) /* the largest size without the length in a graph with the length */
 
-/* A prime, so that no product of ordinary dimensions equals a multiple of it. */
+/* The placeholder for the batch size: a prime, so that no product of ordinary dimensions is a multiple of it. */
 #define WI_GENERAL_BATCH 100003
 
 typedef struct wi_size {
     int64_t general, actual;
 } wi_size;
 
-/* Where the elements of a tensor lie: offset and strides in elements. */
+/* The positions of a tensor's elements in memory: offset and strides in elements. */
 typedef struct wi_layout {
     wi_size offset;
     wi_size strides[WEFT_MAX_RANK];
@@ -46,7 +47,7 @@ typedef struct wi_extent {
 static inline wi_size wi_size_of(int64_t number) {
     return (wi_size){number, number};
 }
-/* Products of symbols may be larger than 64 bits, where they are of no use but must not be undefined. */
+/* A product of symbols may exceed 64 bits. Its value is then not used, but the overflow must not be undefined. */
 static inline int64_t wi_wrapped_product(int64_t a, int64_t b) {
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
@@ -67,28 +68,31 @@ static inline bool wi_size_divides(wi_size a, wi_size by) { /* by divides a */
 }
 
 bool wi_shape_equal(const wi_shape *a, const wi_shape *b);
-/* "(batch, 3, 8)" into text; returns text. WI_SHAPE_TEXT bytes are always enough. */
+/* Writes "(batch, 3, 8)", and returns the text. WI_SHAPE_TEXT bytes are always enough. */
 #define WI_SHAPE_TEXT 448
 const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]);
-/* NumPy broadcasting; false when the shapes do not fit. */
+/* The shape with axes of size 1 in front, up to the rank. */
+wi_shape wi_shape_of_rank(const wi_shape *shape, int rank);
+/* The shape without these axes (a bit for each). */
+wi_shape wi_shape_without(const wi_shape *shape, uint32_t axes);
+/* NumPy broadcasting. False: the shapes do not broadcast. */
 bool wi_shape_broadcast(const wi_shape *a, const wi_shape *b, wi_shape *result);
-/* Elements as coefficient × batch^power; INT64_MAX where the product is larger. */
+/* The number of elements is coefficient × batch^power. A coefficient that is too large is INT64_MAX. */
 void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power);
-/* Dimensions positive (or multiples of the batch), rank and element count within bounds; `what` begins the
- * line. */
+/* Fails if a dimension is 0, or if the rank or the number of elements is out of bounds. The message begins with `what`. */
 weft_status wi_shape_check(const wi_shape *shape, const char *what);
 
-/* Of a dimension, whatever its sign; the largest number for one that has no opposite. */
+/* The absolute value of a dimension; INT64_MAX for INT64_MIN. */
 int64_t wi_magnitude(int64_t dim);
-/* n = times · symbol + rest with n >= 0, the rest between -symbol/2 and symbol/2: the times. */
+/* Returns `times`, and writes the rest, of n = times · symbol + rest, for n >= 0. The rest is in -symbol/2 .. symbol/2. */
 int64_t wi_length_times(int64_t n, int64_t symbol, int64_t *rest);
-/* Is this number, or multiple of the batch, a multiple of the symbol and a number? Symbol 0: none is. */
+/* Has the dimension the length? With symbol 0, none has. */
 bool wi_has_length(int64_t dim, int64_t symbol);
 bool wi_shape_has_length(const wi_shape *shape, int64_t symbol);
-/* What it is at a length, which may be 0 or below; 0 for what would be that many times the batch. Other numbers stay, and
- * multiples of the batch where it is not the length. */
+/* The dimension at a length, which may be 0 or negative. Of a multiple of the batch, this is 0 instead of a negative number.
+ * Dimensions that do not depend on the length are returned as they are. */
 int64_t wi_at_length(int64_t dim, int64_t symbol, int64_t length);
-/* Written as other dimensions are: so many times the batch's symbol are a multiple of the batch. */
+/* A multiple of WI_BATCH_SYMBOL as the usual dimension, a multiple of the batch; other dimensions are returned as they are. */
 int64_t wi_without_symbol(int64_t dim);
 
 wi_extent wi_extent_of(const wi_shape *shape, int64_t batch);

@@ -1,4 +1,4 @@
-/* The size of an axis as a tensor, which follows the batch and the length of each plan. */
+/* weft_size: the size of an axis as a tensor, whose value depends on the batch size and the length of the plan. */
 #include "graph/nodes.h"
 
 weft_tensor *weft_size(weft_tensor *x, int axis) {

@@ -1,4 +1,4 @@
-/* Sources (inputs, parameters, states) and the generators that need no op family: constants and coordinates. */
+/* Sources (inputs, parameters, states), and generators that belong to no family of ops: constants and coordinates. */
 #include "cl/buffer.h"
 #include "graph/initial.h"
 #include "graph/length.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 const wi_op wi_op_input = {
-    .name = "input", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_source_attributes)};
+    .name = "input", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_source_attributes), .names_size = true};
 const wi_op wi_op_parameter = {
     .name = "parameter", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_source_attributes)};
 const wi_op wi_op_state = {
@@ -17,7 +17,7 @@ const wi_op wi_op_flat = {
     .name = "flat parameters", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_flat_attributes)};
 const wi_op wi_op_constant = {
     .name = "constant", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_constant_attributes)};
-/* Only where the count has the length: plans have constants. */
+/* A count that has the length. At a plan's length it is a constant. */
 const wi_op wi_op_elements = {.name = "count",
     .kind = WI_GENERATOR,
     .attribute_bytes = sizeof(wi_count_attributes),
@@ -117,8 +117,8 @@ static wi_variable *add_variable(
     return variable;
 }
 
-/* Bytes of a piece of a variable that is larger than a buffer: whole rows, each piece of which begins a row of flat
- * parameters. 0: it is in one piece, as it fits, or as one row does not. */
+/* The bytes of a piece of a variable that is larger than a buffer: a number of whole rows that is also a number of whole rows of
+ * flat parameters. 0: the variable is not divided, because it fits into a buffer, or because a single row does not. */
 static size_t piece_of(const weft_graph *graph, const wi_shape *shape, size_t bytes) {
     const size_t most = wi_buffer_largest(wi_context_device(graph->context));
     int axis = 0;
@@ -129,8 +129,9 @@ static size_t piece_of(const weft_graph *graph, const wi_shape *shape, size_t by
     return most / unit * unit;
 }
 
-/* The room of a new parameter, in the block that is not on the device yet and has room left in a buffer. Each begins a
- * row: 64 bytes, a cache line, and a float16. One in pieces has blocks of its own. */
+/* Reserves memory for a parameter in the current block, if that is not on the device yet and does not become too large for a
+ * buffer; otherwise in a new block. Each parameter begins a row of 64 bytes, a cache line. A parameter in pieces has blocks of its
+ * own. */
 static weft_status reserve_parameter(
     weft_graph *graph, size_t bytes, size_t piece, size_t *block, size_t *offset) {
     const wi_block *const last = &graph->blocks[graph->parameter_block];
@@ -156,7 +157,7 @@ static size_t bytes_of(const wi_shape *shape, weft_dtype dtype) {
     return (size_t)count * weft_dtype_size(dtype);
 }
 
-/* A new variable's tensor with memory reserved: parameters share a block, every state has its own. */
+/* The tensor of a new variable with reserved memory. Parameters share blocks; each state has its own. */
 static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char *name, weft_dtype dtype,
     const wi_shape *shape, size_t piece) {
     char text[WI_SHAPE_TEXT];
@@ -186,7 +187,7 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
     return tensor;
 }
 
-/* Checks the initialiser, and lets a custom one write its values at once: its error belongs to this line. */
+/* Checks the initialiser. A custom one writes its values immediately, so that its error is an error of this call. */
 static weft_tensor *set_initialiser(weft_tensor *tensor, weft_initialiser initialiser) {
     if (!tensor) return NULL;
     tensor->variable->initialiser = initialiser;
@@ -194,7 +195,7 @@ static weft_tensor *set_initialiser(weft_tensor *tensor, weft_initialiser initia
     return status == WEFT_OK ? tensor : wi_graph_fail_recorded(tensor->graph, status);
 }
 
-/* The name with the scopes' prefix; nameless variables have none. */
+/* The name with the prefix of the scopes, or an empty name. */
 static const char *full_name(weft_graph *graph, const char *name) {
     const char *const prefix = wi_scope_prefix(graph);
     if (!*prefix || !*name) return name;
@@ -206,7 +207,7 @@ static const char *full_name(weft_graph *graph, const char *name) {
     return full;
 }
 
-/* The variable that the scope shares under that name, or a new one. */
+/* The existing variable of this name if the scope shares names, or a new one. */
 static weft_tensor *find_or_make(weft_graph *graph, const wi_op *op, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, const wi_shape *shape) {
     const bool trainable = op == &wi_op_parameter;
@@ -376,6 +377,14 @@ weft_tensor *weft_number(weft_tensor *x, double value) {
     return WI_CALL(x, "weft_number", x ? weft_constant(x->graph, x->dtype, value) : NULL);
 }
 
+bool wi_is_constant(const weft_tensor *x, double *value, int *power) {
+    while (x->op->kind == WI_VIEW) x = x->inputs[0];
+    if (x->op != &wi_op_constant) return false;
+    *value = x->attributes->constant.value;
+    *power = x->attributes->constant.batch_power;
+    return true;
+}
+
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis) {
     const wi_attributes attributes = {.along = {.axis = axis}};
     return wi_node(graph, &wi_op_coordinate, NULL, 0, WEFT_I32, shape, &attributes);
@@ -383,7 +392,7 @@ weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis) {
 
 /* ---- the parameters of a block as one tensor ---- */
 
-/* How many there are now; later parameters add to them until the block is on the device. */
+/* The number of rows so far. Later parameters add rows until the block is on the device. */
 static int64_t flat_rows(const weft_graph *graph, size_t block) {
     return (int64_t)(wi_graph_block_bytes(graph, block) / WI_FLAT_ROW_BYTES);
 }

@@ -1,4 +1,4 @@
-/* The memory of parameters and states: reserved in blocks, made and filled when first needed. */
+/* The memory of parameters and states: blocks, which are created and filled when they are first needed. */
 #include "base/pattern.h"
 #include "base/process.h"
 #include "graph/initial.h"
@@ -57,7 +57,7 @@ static weft_status make_content(const weft_graph *graph, size_t block, char *con
     return WEFT_OK;
 }
 
-/* One row of it is larger than a buffer, or it would be in pieces. */
+/* Fails if a block is larger than a buffer: its variable is not in pieces because a single row is larger than a buffer. */
 static weft_status check_size(const weft_graph *graph, size_t block) {
     char text[WI_NODE_TEXT];
     for (size_t i = 0; i < graph->variable_count; i++) {
@@ -84,7 +84,7 @@ weft_status wi_graph_block_ready(weft_graph *graph, size_t index) {
     const wi_block *const block = &graph->blocks[first];
     weft_context *const context = graph->context;
     if (block->buffer.memory || block->bytes == 0) return WEFT_OK;
-    WI_TRY(wi_process_check_driver()); /* before numbers are drawn */
+    WI_TRY(wi_process_check_driver()); /* before the initial values are computed */
     WI_TRY(check_size(graph, first));
     char *content = wi_allocate(context->allocator, wi_graph_block_bytes(graph, first));
     if (!content) return WEFT_ERROR_MEMORY;
@@ -110,33 +110,30 @@ wi_block_range wi_graph_block_range(const weft_graph *graph, size_t block, size_
     return (wi_block_range){own->buffer.memory, at, bytes < left ? bytes : left};
 }
 
-weft_status wi_variable_read(const weft_tensor *variable, size_t offset, void *data, size_t bytes) {
+/* Reads into `to`, or if this is NULL, writes from `from`. */
+static weft_status transfer(
+    const weft_tensor *variable, size_t offset, char *to, const char *from, size_t bytes) {
     weft_graph *const graph = variable->graph;
     const wi_variable *const own = variable->variable;
+    wi_device *const device = wi_context_device(graph->context);
     WI_TRY(wi_graph_block_ready(graph, own->block));
+    if (!to) wi_graph_block_written(graph, own->block);
     for (size_t done = 0; done < bytes;) {
         const wi_block_range r =
             wi_graph_block_range(graph, own->block, own->offset + offset + done, bytes - done);
-        WI_TRY(wi_buffer_read(
-            wi_context_device(graph->context), r.memory, r.offset, (char *)data + done, r.bytes));
+        WI_TRY(to ? wi_buffer_read(device, r.memory, r.offset, to + done, r.bytes)
+                  : wi_buffer_write(device, r.memory, r.offset, from + done, r.bytes));
         done += r.bytes;
     }
     return WEFT_OK;
 }
 
+weft_status wi_variable_read(const weft_tensor *variable, size_t offset, void *data, size_t bytes) {
+    return transfer(variable, offset, data, NULL, bytes);
+}
+
 weft_status wi_variable_write(const weft_tensor *variable, size_t offset, const void *data, size_t bytes) {
-    weft_graph *const graph = variable->graph;
-    const wi_variable *const own = variable->variable;
-    WI_TRY(wi_graph_block_ready(graph, own->block));
-    wi_graph_block_written(graph, own->block);
-    for (size_t done = 0; done < bytes;) {
-        const wi_block_range r =
-            wi_graph_block_range(graph, own->block, own->offset + offset + done, bytes - done);
-        WI_TRY(wi_buffer_write(
-            wi_context_device(graph->context), r.memory, r.offset, (const char *)data + done, r.bytes));
-        done += r.bytes;
-    }
-    return WEFT_OK;
+    return transfer(variable, offset, NULL, data, bytes);
 }
 
 /* ---- the public view ---- */
@@ -156,7 +153,7 @@ int64_t weft_graph_element_count(const weft_graph *graph, const char *parameters
     for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
         const weft_tensor *const parameter = weft_graph_parameter(graph, i);
         int64_t count;
-        int power; /* of the batch, which no parameter has */
+        int power; /* 0, because parameters do not depend on the batch */
         wi_shape_count(&parameter->shape, &count, &power);
         if (!parameters || wi_pattern_matches(parameters, weft_tensor_name(parameter))) all += count;
     }

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* The table's memory comes from the allocator that is a variable at the place of use; without memory nothing is added. */
+/* uthash takes memory from `allocator`, a local variable of the function that uses it; out of memory it adds nothing. */
 #define uthash_malloc(bytes)      wi_allocate(allocator, bytes)
 #define uthash_free(block, bytes) wi_release(allocator, block)
 #define HASH_NONFATAL_OOM         1
@@ -14,9 +14,9 @@
 #include <uthash.h>
 
 struct wi_variable_name {
-    weft_tensor *variable; /* among the variables */
-    uint32_t number;       /* among the words */
-    UT_hash_handle hh;     /* its key: bytes of the graph's arena, without an end */
+    weft_tensor *variable; /* in the table of variables */
+    uint32_t number;       /* in the table of words */
+    UT_hash_handle hh;     /* the key is in the graph's arena, without a terminating zero */
 };
 
 static wi_variable_name *find(const wi_variable_name *table, const char *text, size_t length) {
@@ -25,7 +25,7 @@ static wi_variable_name *find(const wi_variable_name *table, const char *text, s
     return name;
 }
 
-/* Finds the entry, or makes it; text stays where it is. NULL: out of memory. */
+/* Finds or creates the entry. It refers to the text. NULL: out of memory. */
 static wi_variable_name *take(weft_graph *graph, wi_variable_name **table, const char *text, size_t length) {
     const weft_allocator *const allocator = graph->context->allocator;
     wi_variable_name *name = find(*table, text, length);

@@ -1,6 +1,5 @@
-/* Autograd: a walk over the nodes between the loss and what is asked for, newest first, in which each op's
- * backward rule writes down its inputs' gradients as ordinary nodes. It stands with the ops, not with the
- * graph, because adding contributions up is itself an op. */
+/* Automatic differentiation: visits the nodes between the loss and the given tensors, the newest first, and calls each op's backward
+ * rule, which creates ordinary nodes for the gradients of the inputs. */
 #include "graph/attempt.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
@@ -8,11 +7,11 @@
 
 typedef struct walk {
     weft_graph *graph;
-    uint32_t count;          /* nodes with an id below this are walked over */
-    weft_tensor **leaves;    /* WI_COMPOSED_LEAVES or NULL where the walk ends; NULL: it has no leaves */
-    bool *wanted;            /* by id: a gradient must flow to this node */
-    weft_tensor **nodes;     /* by id, when reachable from the loss */
-    weft_tensor **gradients; /* by id */
+    uint32_t count;          /* the ids of all visited nodes are below this */
+    weft_tensor **leaves;    /* WI_COMPOSED_LEAVES nodes or NULL, at which the walk ends; or NULL */
+    bool *wanted;            /* by id: the gradient of this node is needed */
+    weft_tensor **nodes;     /* by id: the node if the loss depends on it */
+    weft_tensor **gradients; /* by id: the sum so far */
     weft_tensor *scale;      /* of the loss; NULL: 1 */
 } walk;
 
@@ -38,8 +37,8 @@ static bool is_leaf(const walk *w, const weft_tensor *node) {
     return found;
 }
 
-/* Inputs are older than their users, so one pass downwards finds all that is reachable, and one upwards all
- * that depends on something wanted. */
+/* Inputs have smaller ids than their readers. A pass by falling ids therefore finds all nodes that the loss depends on, and a pass by
+ * rising ids all nodes that depend on a wanted one. */
 static void mark(walk *w, weft_tensor *loss) {
     w->nodes[loss->id] = loss;
     for (uint32_t id = w->count; id-- > 0;) {
@@ -54,7 +53,6 @@ static void mark(walk *w, weft_tensor *loss) {
     }
 }
 
-/* Nothing is skipped without a word: a zero is what an op says of itself. */
 static weft_status fail_without(const weft_tensor *node) {
     const char *const way_out = node->op->no_gradient;
     if (!way_out)
@@ -70,14 +68,14 @@ static void add_gradient(walk *w, const weft_tensor *node, weft_tensor *contribu
     *sum = *sum ? weft_add(*sum, contribution) : contribution;
 }
 
-static weft_status pass_back(walk *w, weft_tensor *node) {
+static weft_status pass_back(walk *w, weft_tensor *node, const wi_op_rules *rules) {
     weft_tensor *few[4] = {0};
     weft_tensor **contributions = few;
     if (node->input_count > 4) {
         contributions = wi_arena_take(&w->graph->arena, (size_t)node->input_count * sizeof *contributions);
         if (!contributions) return WEFT_ERROR_MEMORY;
     }
-    node->op->backward(node, w->gradients[node->id], contributions);
+    rules->backward(node, w->gradients[node->id], contributions);
     for (int i = 0; i < node->input_count; i++) {
         const weft_tensor *input = node->inputs[i];
         if (!contributions[i] || !w->wanted[input->id]) continue;
@@ -88,9 +86,10 @@ static weft_status pass_back(walk *w, weft_tensor *node) {
 
 static weft_status pass_through(walk *w, weft_tensor *node);
 
-/* Of the gradient of the node, what its inputs get; it is of the origin of the node. */
+/* Adds to the gradients of the node's inputs. */
 static weft_status pass(walk *w, weft_tensor *node) {
-    if (node->op->backward) return pass_back(w, node);
+    const wi_op_rules *const rules = wi_rules_of(w->graph, node->op);
+    if (rules->backward) return pass_back(w, node, rules);
     if (node->op->composed) return pass_through(w, node);
     return node->op->zero_gradient ? WEFT_OK : fail_without(node);
 }
@@ -109,7 +108,7 @@ static weft_status walk_back(walk *w, weft_tensor *loss, weft_tensor *g) {
     return weft_graph_status(w->graph);
 }
 
-/* A walk of its own through the nodes that the node is composed of. */
+/* Walks through the nodes that the node is composed of. */
 static weft_status pass_through(walk *outer, weft_tensor *node) {
     weft_tensor *leaves[WI_COMPOSED_LEAVES] = {NULL};
     weft_tensor *composed = node->op->composed(node, leaves);
@@ -125,7 +124,7 @@ static weft_status pass_through(walk *outer, weft_tensor *node) {
     for (int i = 0; i < WI_COMPOSED_LEAVES; i++) {
         if (!leaves[i] || leaves[i]->id >= w.count || !w.gradients[leaves[i]->id]) continue;
         add_gradient(outer, leaves[i], w.gradients[leaves[i]->id]);
-        w.gradients[leaves[i]->id] = NULL; /* a leaf may be named twice */
+        w.gradients[leaves[i]->id] = NULL; /* a leaf may be listed twice */
     }
     status = weft_graph_status(outer->graph);
 done:
@@ -164,45 +163,14 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
     return WEFT_OK;
 }
 
-static bool same_view(
-    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
-    (void)y, (void)x, (void)out;
-    *layout = *in;
-    return true;
-}
-
-/* The zeros of what the loss does not reach: a node of its own, so that they are not taken for zeros of the program. */
-static const wi_op wi_op_unreached = {.name = "zero gradient",
-    .kind = WI_VIEW,
-    .zero_gradient = true,
-    .view = same_view,
-    .rules = wi_elementwise_rules};
-
-static weft_tensor *unreached(weft_tensor *wrt) {
-    weft_tensor *zeros = weft_expand(weft_number(wrt, 0), wrt->shape.rank, wrt->shape.dims);
-    return zeros ? wi_node(wrt->graph, &wi_op_unreached, &zeros, 1, wrt->dtype, &wrt->shape, NULL) : NULL;
-}
-
-/* Such zeros, also where the program has scaled them or added them up. */
-bool wi_gradient_is_unreached(const weft_tensor *gradient) {
-    const wi_op *const op = gradient->op;
-    weft_tensor *const *const in = gradient->inputs;
-    if (op == &wi_op_unreached) return true;
-    if (op == &wi_op_add || op == &wi_op_sub)
-        return wi_gradient_is_unreached(in[0]) && wi_gradient_is_unreached(in[1]);
-    if (op == &wi_op_mul) return wi_gradient_is_unreached(in[in[0]->shape.rank == 0]);
-    const bool keeps_zeros = op->kind == WI_VIEW || op == &wi_op_div || op == &wi_op_neg || op == &wi_op_cast;
-    return keeps_zeros && wi_gradient_is_unreached(in[0]);
-}
-
 static weft_tensor *found_gradient(const walk *w, weft_tensor *wrt) {
     weft_tensor *found = wrt->id < w->count && w->nodes[wrt->id] ? w->gradients[wrt->id] : NULL;
     if (found && w->scale)
         found = weft_mul(found, weft_cast(weft_reciprocal(w->scale), weft_tensor_dtype(wi_wide(found))));
-    return found ? found : unreached(wrt);
+    return found ? found : wi_unreached_gradient(wrt);
 }
 
-/* What the loss's own gradient is. */
+/* The gradient of the loss: 1, or the scale. */
 static weft_tensor *first_gradient(walk *w, weft_tensor *loss) {
     if (wi_loss_scales(loss->graph)) w->scale = wi_loss_scale(loss->graph);
     weft_tensor *const one =
@@ -256,83 +224,4 @@ static weft_tensor *build_gradient(weft_tensor *loss, weft_tensor *wrt) {
 
 weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt) {
     return WI_CALL(loss, "weft_gradient", build_gradient(loss, wrt));
-}
-
-/* ---- effects ---- */
-
-static const wi_op wi_op_stop_gradient = {.name = "stop_gradient",
-    .kind = WI_VIEW,
-    .zero_gradient = true,
-    .view = same_view,
-    .rules = wi_elementwise_rules};
-static const char what_is_assigned[] = "use the gradient of the assigned value";
-const wi_op wi_op_assign = {.name = "assign", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
-
-weft_tensor *weft_stop_gradient(weft_tensor *x) {
-    weft_graph *graph = wi_inputs_graph("stop_gradient", &x, 1);
-    return graph ? wi_node(graph, &wi_op_stop_gradient, &x, 1, x->dtype, &x->shape, NULL) : NULL;
-}
-
-const wi_op wi_op_assign_all = {.name = "assign all", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
-
-weft_tensor *wi_assign_view(weft_tensor *view, weft_tensor *value) {
-    weft_tensor *inputs[] = {view, value};
-    weft_graph *graph = wi_inputs_graph("assign", inputs, 2);
-    return graph ? wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL) : NULL;
-}
-
-weft_tensor *wi_assign_all(weft_tensor *const *assignments, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (!assignments[i]) return NULL;
-    }
-    const weft_tensor *const first = assignments[0];
-    if (first->graph->status != WEFT_OK) return NULL;
-    return count == 1 ? assignments[0]
-                      : wi_node(first->graph, &wi_op_assign_all, assignments, (int)count, first->dtype,
-                            &first->shape, NULL);
-}
-
-static weft_tensor *assign(const wi_op *op, weft_tensor *variable, weft_tensor *value) {
-    weft_tensor *inputs[] = {variable, value};
-    weft_graph *graph = wi_inputs_graph("assign", inputs, 2);
-    if (!graph) return NULL;
-    char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
-    if (!variable->variable && variable->op != &wi_op_flat)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "assign: a %s is neither a parameter nor a state",
-            variable->op->name);
-    if (variable->dtype != value->dtype || !wi_shape_equal(&variable->shape, &value->shape))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "assign: '%s' is %s %s, but the value is %s %s",
-            weft_tensor_name(variable), weft_dtype_name(variable->dtype),
-            wi_shape_print(&variable->shape, text_a), weft_dtype_name(value->dtype),
-            wi_shape_print(&value->shape, text_b));
-    weft_tensor *const made = wi_node(graph, op, inputs, 2, value->dtype, &value->shape, NULL);
-    if (made && variable->variable) variable->variable->assigned = true;
-    return made;
-}
-
-weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
-    return WI_CALL(variable, "weft_assign", assign(&wi_op_assign, variable, value));
-}
-
-/* No pass meets it: a plan makes ordinary assignments of these (plan/create.c). */
-const wi_op wi_op_assign_after = {.name = "assign after", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
-
-weft_tensor *weft_assign_after(weft_tensor *variable, weft_tensor *value) {
-    return WI_CALL(variable, "weft_assign_after", assign(&wi_op_assign_after, variable, value));
-}
-
-/* ---- gradients of parameters side by side ---- */
-
-const wi_op wi_op_flat_gradients = {.name = "flat gradients",
-    .kind = WI_JOIN,
-    .attribute_bytes = sizeof(wi_flat_gradients_attributes),
-    .no_gradient = "use the gradients that weft_gradients returns"};
-
-weft_tensor *wi_flat_gradients(
-    weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows) {
-    const wi_shape shape = {.rank = 2, .dims = {rows, WI_FLAT_ROW}};
-    const wi_attributes attributes = {.flat_gradients = {.first = (int64_t)first}};
-    if (!gradients || !wi_inputs_graph("flat gradients", gradients + first, (int)count)) return NULL;
-    return wi_node(
-        graph, &wi_op_flat_gradients, gradients + first, (int)count, WEFT_F32, &shape, &attributes);
 }

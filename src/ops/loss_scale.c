@@ -68,7 +68,7 @@ weft_tensor *wi_loss_scale(weft_graph *graph) {
     return s->scale = wi_loss_scale_state(graph, "loss_scale.scale", s->options.initial);
 }
 
-/* ---- what a run leaves ---- */
+/* ---- assignments of a run ---- */
 
 static weft_tensor *judged_as(weft_tensor *judged, int what) {
     return weft_equal(judged, weft_number(judged, what));
@@ -78,7 +78,7 @@ static weft_tensor *one_more(weft_tensor *x) {
     return weft_add(x, weft_number(x, 1));
 }
 
-/* Of this check alone. */
+/* The WI_UPDATE_ constant of this check. */
 static weft_tensor *own_judgement(const weft_tensor *y) {
     weft_tensor *const peak = y->inputs[0];
     weft_tensor *const finite = weft_where(weft_less(peak, weft_number(peak, HUGE_VAL)),
@@ -86,7 +86,7 @@ static weft_tensor *own_judgement(const weft_tensor *y) {
     return weft_where(y->inputs[1], finite, weft_number(peak, WI_UPDATE_IS_LATER));
 }
 
-/* Of all checks of the run so far: an overflow counts, whatever the others are. */
+/* The WI_UPDATE_ constant of all checks of the run so far: the smallest, that is an overflow if there is one. */
 static weft_tensor *judgement(const weft_tensor *y, const wi_rewrite *rewrite) {
     weft_tensor *const variable = y->graph->scaling.judged;
     weft_tensor *const others = wi_rewrite_value(rewrite, variable), *const own = own_judgement(y);
@@ -121,7 +121,7 @@ static weft_tensor *next_failed(const wi_loss_scaling *s, weft_tensor *bad) {
     return weft_where(bad, failed, s->failed);
 }
 
-/* Assignment `number` to what the graph keeps. */
+/* Assignment `number` to the scale and the counts of the graph. */
 static weft_tensor *keep_count(const wi_loss_scaling *s, weft_tensor *judged, int number) {
     weft_tensor *const bad = judged_as(judged, WI_UPDATE_OVERFLOWS);
     weft_tensor *const good = judged_as(judged, WI_UPDATE_IS_FINITE);
@@ -137,9 +137,9 @@ static weft_tensor *keep_count(const wi_loss_scaling *s, weft_tensor *judged, in
     }
 }
 
-/* ---- assignments of others ---- */
+/* ---- other assignments of the plan ---- */
 
-/* To what is neither a parameter nor a state of an optimizer, whose update chooses itself, nor the scale. */
+/* Is the root an assignment that does not itself depend on the check? Those to parameters, states of optimizers and counts do. */
 static bool is_of_others(const weft_tensor *root) {
     const wi_variable *const variable = root->op == &wi_op_assign ? root->inputs[0]->variable : NULL;
     return variable && !variable->trainable && !variable->role && !variable->saved_as;
@@ -160,7 +160,7 @@ static weft_tensor *guarded(const wi_rewrite *rewrite, weft_tensor *judged, int 
 enum { PEAK, NOW, SKIPPED, MEMORY, NEXT_MEMORY };
 enum { JUDGED, OWN_SKIPPED, COUNTS, OTHERS = COUNTS + 6 };
 
-/* A run that is empty counts there, too (nn/run_count.c), and was made before. */
+/* An empty run has already been counted there (nn/run_count.c). */
 static weft_tensor *keep_skipped(const weft_tensor *y, const wi_rewrite *rewrite) {
     weft_tensor *const own = own_judgement(y), *const skipped = y->inputs[SKIPPED];
     weft_tensor *const so_far = wi_rewrite_value(rewrite, skipped);
@@ -230,7 +230,7 @@ weft_tensor *wi_unless_overflow(weft_tensor *variable, weft_tensor *value) {
     return weft_where(judged_as(judged, WI_UPDATE_OVERFLOWS), variable, value);
 }
 
-/* ---- what the host knows ---- */
+/* ---- reading ---- */
 
 static weft_status read_state(weft_tensor *state, float *value, cl_bool wait) {
     weft_graph *const graph = state->graph;

@@ -1,14 +1,14 @@
-/* The one table of ops. It yields the descriptors, gradients and public functions of elementwise ops, the
- * list of names, and what the tests must cover.
+/* The table of ops. It generates the descriptors, gradients and public functions of elementwise ops, the list of names, and the list of
+ * what tests must cover.
  *
- * No include guard: define the five macros, then include. Columns of an elementwise row:
+ * To use the table, define the five macros and include it. Columns of an elementwise row:
  *   name          weft_<name> is the public function
- *   types         NUMERIC f32 or i32 → the same; FLOAT f32 → f32; PRECISE the same, whose results mixed precision
- *                 stores in f32; COMPARE f32 or i32 → bool; WHERE bool and two of f32 or i32 → the latter; LOGIC bool → bool
- *   float, int    the value in OpenCL C over a, b, c, for f32 and for i32 inputs (NULL: not for that dtype);
- *                 WF and WI are the float and int types of common.clh, comparisons end in WEFT_BOOL;
- *                 weft_<function> is one of cl_kernels/elementwise
- *   da, db, dc    gradients of the inputs, as expressions over a, b, c, the result y and its gradient g */
+ *   types         NUMERIC f32 or i32 → the same; FLOAT f32 → f32; PRECISE the same, but mixed precision stores the result in
+ *                 f32; COMPARE f32 or i32 → bool; WHERE bool and two of f32 or i32 → the latter; LOGIC bool → bool
+ *   float, int    the value in OpenCL C over a, b, c, for f32 and for i32 inputs (NULL: the dtype is not supported). WF and WI
+ *                 are the float and int types of common.clh; comparisons are wrapped in WEFT_BOOL; weft_<function> is
+ *                 defined in cl_kernels/elementwise
+ *   da, db, dc    gradients of the inputs, as expressions of a, b, c, the result y and its gradient g */
 
 /* clang-format off */
 /*      name        types    float                                  int             da, db, dc */
@@ -82,7 +82,7 @@ WI_MAP2(logical_or,    LOGIC,   NULL,                                "a | b",   
 WI_MAP2(logical_xor,   LOGIC,   NULL,                                "a ^ b",        NULL, NULL)
 WI_MAP1(logical_not,   LOGIC,   NULL,                                "a ^ (WI)(1)",  NULL)
 
-/*      name            the file of its family has the descriptor wi_op_<name> */
+/*      name            a file of the family has the descriptor wi_op_<name> */
 WI_NODE(cast)        /* elementwise.c */
 WI_NODE(sum)         /* reduce.c */
 WI_NODE(max)
@@ -127,7 +127,7 @@ WI_NODE(resample)    /* resample.c */
 WI_NODE(local_response_norm) /* local_response.c */
 WI_NODE(uniform)     /* random.c */
 WI_NODE(normal)
-WI_NODE(dropout)
+WI_NODE(dropout)     /* dropout.c */
 WI_NODE(batch_norm)  /* normalization.c */
 WI_NODE(instance_norm)
 WI_NODE(group_norm)
@@ -147,7 +147,7 @@ WI_NODE(lstm)               /* recurrent_scan.c */
 WI_NODE(gru)
 WI_NODE(rnn)
 
-/*          name        built from the above, without a descriptor */
+/*          name        created from nodes of other ops, without a descriptor */
 WI_FUNCTION_ROW(mean)        /* reduce.c */
 WI_FUNCTION_ROW(any)
 WI_FUNCTION_ROW(all)
@@ -162,8 +162,8 @@ WI_FUNCTION_ROW(index_reduce)
 WI_FUNCTION_ROW(sparse_matmul) /* sparse.c */
 WI_FUNCTION_ROW(sparse_rows)
 WI_FUNCTION_ROW(embedding_bag_with) /* embedding_bag.c */
-WI_FUNCTION_ROW(transpose)   /* movement.c */
-WI_FUNCTION_ROW(flatten)
+WI_FUNCTION_ROW(transpose)   /* permute.c */
+WI_FUNCTION_ROW(flatten)     /* movement.c */
 WI_FUNCTION_ROW(mse)         /* loss_regression.c */
 WI_FUNCTION_ROW(l1)
 WI_FUNCTION_ROW(smooth_l1)
@@ -219,7 +219,7 @@ WI_FUNCTION_ROW(upsample_nearest) /* resample.c */
 WI_FUNCTION_ROW(upsample_linear)
 WI_FUNCTION_ROW(pixel_shuffle)    /* pixel_shuffle.c */
 WI_FUNCTION_ROW(pixel_unshuffle)
-WI_FUNCTION_ROW(dropout_channels) /* random.c */
+WI_FUNCTION_ROW(dropout_channels) /* dropout.c */
 WI_FUNCTION_ROW(add_number)  /* number_forms.c */
 WI_FUNCTION_ROW(sub_number)
 WI_FUNCTION_ROW(mul_number)

@@ -1,13 +1,12 @@
-/* The table of ops as data, and what the families share. */
+/* The table of ops, and internal functions that several families call. An argument or input NULL gives NULL. */
 #ifndef WI_OP_TABLE_H
 #define WI_OP_TABLE_H
 
 #include "graph/length.h"
-#include "graph/rewrite.h"
+#include "graph/op_rules.h"
 #include <weft/ops.h>
 
-/* Every row of op_list.h, in its order; weft_<name> is the public function (weft_<name>_axes for reductions).
- */
+/* The names of all rows of op_list.h. weft_<name> is the public function (weft_<name>_axes for reductions). */
 extern const char *const wi_op_names[];
 extern const size_t wi_op_count;
 
@@ -18,80 +17,54 @@ extern const size_t wi_op_count;
 #define WI_FUNCTION_ROW(name)
 #include "ops/op_list.h"
 
-extern const wi_op wi_op_flat_gradients; /* JOIN: input i stands where parameter start + i does */
-extern const wi_op wi_op_assign, wi_op_assign_after;
-extern const wi_op wi_op_assign_all; /* ASSIGN: all its inputs, which are assignments */
-extern const wi_op wi_op_in_memory;  /* VIEW: its input, written down even where it is a number */
-extern const wi_op wi_op_keep_f32;   /* VIEW: its input, which mixed precision leaves in f32 */
-extern const wi_op wi_op_dilate;     /* MAP: the input's elements every `step` along an axis, zeros between */
-
-/* x in the dtype that arithmetic on it is done in: f32 for f16 and bf16, else x itself. NULL gives NULL. What
- * is made of several steps is made of this, and rounded once with weft_cast. */
-weft_tensor *wi_wide(weft_tensor *x);
-/* Reductions in the form that stays in the graph: reduced axes keep size 1. axes: a bit an axis. */
-weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes);
-weft_tensor *wi_max_keep(weft_tensor *x, uint32_t axes);
-/* A negative axis counts from the end; -1 with the error recorded when there is no such axis. */
+/* ---- axes ---- */
+/* The index of an axis, which counts from the end if it is negative. -1: there is no such axis, and the error is recorded. */
 int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis);
-/* The axes of a list up to WEFT_END (NULL: none), a bit an axis; false with the error recorded where one does not exist, or is
- * named twice, whether from the beginning or from the end. */
+/* The axes of a list that WEFT_END or NULL ends, as a bit for each. False: an axis does not exist or is given twice, and the error is
+ * recorded. */
 bool wi_axes_mask(const weft_tensor *x, const char *op, const int64_t *axes, uint32_t *mask);
-/* Sums or stretches g to a shape that broadcasting connects with its own. */
-weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape);
-/* A part of an axis; start and length as dimensions are written (negative: multiples of the batch). */
-weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step);
-/* Its gradient: an axis of that length whose elements before, before + step, ... are x, the others zero. */
-weft_tensor *wi_dilate_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length);
-/* ---- memory order (memory_order.c): for rewrites ---- */
-/* Axis i of a tensor is axis axes[i] of what lies in memory. rank 0: nothing but the tensor itself. */
-typedef struct wi_memory_order {
-    int rank;
-    int8_t axes[WEFT_MAX_RANK];
-} wi_memory_order;
-/* attributes.permute.direction. FROM: its input is what is in memory, and what reads it is made over that. TO:
- * it gives a tensor as such a node's input would be. */
-enum { WI_FROM_MEMORY_ORDER = 1, WI_TO_MEMORY_ORDER = 2 };
-/* The order that x is a view of. */
-wi_memory_order wi_memory_order_of(const weft_tensor *x);
-/* x, of the order's rank or a lower one that broadcasts, seen as it lies in memory; and back. NULL gives
- * NULL. */
-weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_memory_order *order, weft_tensor *x);
-weft_tensor *wi_from_memory(const wi_memory_order *order, weft_tensor *x);
-wi_shape wi_shape_in_memory(const wi_memory_order *order, const wi_shape *shape);
-uint32_t wi_axes_in_memory(const wi_memory_order *order, uint32_t axes); /* a bit an axis */
-/* The rule of nodes that do not depend on the index (attributes without axes): made over what lies in memory,
- * where inputs say so; and the list of that rule alone. */
-weft_tensor *wi_elementwise_in_memory_order(
-    wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
-extern const wi_rule wi_elementwise_rules[];
-/* The rule of a permute to the order of memory: what costs nothing to make in that order is made in it. */
-weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
-/* permute, with its direction; order is one, unchecked. */
-weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t direction);
-/* The same of what x itself permutes, and nothing where the two cancel. */
-weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t direction);
-/* Does the order move anything but axes of size 1? */
-bool wi_memory_order_moves(const wi_shape *shape, const int8_t *order);
+/* Has the size of the axis the length? For constructors that need to know the size. */
+bool wi_axis_has_length(const weft_tensor *x, int axis);
+/* The number of elements of the axes (a bit for each) is coefficient × batch^power. */
+void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
 
-/* x (N, C, spatial...) of rank 2 or more seen as (N, spatial..., C), and back; NULL gives NULL. Channels-last
- * is how images lie in memory (channels_last.c). */
+/* ---- elementwise ---- */
+/* x in the dtype in which kernels calculate: f32 instead of f16 and bf16. An op that several nodes compute casts its inputs with
+ * this and its result with weft_cast, so that the result is rounded once. */
+weft_tensor *wi_wide(weft_tensor *x);
+extern const wi_op wi_op_keep_f32; /* VIEW: the input, which mixed precision stores in f32 */
+/* Random numbers in [0, 1); and the factors of the dropout that draws from this stream, 0 or 1 / (1 - p). */
+weft_tensor *wi_draw_uniform(weft_graph *graph, const wi_shape *shape, uint32_t stream);
+weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream);
+
+/* ---- movements ---- */
+/* A slice of an axis. start and length are dimensions: negative numbers are multiples of the batch. */
+weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step);
+/* The gradient of this slice: an axis of this length with x at the indices before, before + step, ..., and zeros elsewhere. */
+weft_tensor *wi_dilate_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length);
+extern const wi_op wi_op_dilate;    /* MAP: computes wi_dilate_dims */
+extern const wi_op wi_op_in_memory; /* VIEW: the input, which must be stored even if it is a constant */
+/* The function wi_op.view of ops whose result has the layout of the input. */
+bool wi_same_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout);
+/* Image ops compute with channels last: x (N, C, spatial...) as a view (N, spatial..., C) of memory, and back (channels_last.c). */
 weft_tensor *wi_channels_last(weft_tensor *x);
 weft_tensor *wi_channels_first(weft_tensor *x);
-/* The number of elements of the axes (a bit an axis) as coefficient × batch^power. */
-/* Does its size have the length? For constructors that could not do with any number there. */
-bool wi_axis_has_length(const weft_tensor *x, int axis);
-void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
-/* Seen through views: is this one number everywhere? */
-bool wi_is_constant(const weft_tensor *x, double *value, int *power);
-/* The class labels that a loss reads: each must be in 0 .. classes - 1 or the ignored one. */
+
+/* ---- reductions: the reduced axes (a bit for each) keep size 1 ---- */
+weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes);
+weft_tensor *wi_max_keep(weft_tensor *x, uint32_t axes);
+/* Reduces or broadcasts g to the shape. One of the two shapes must broadcast to the other. */
+weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape);
+
+/* ---- labels ---- */
+/* The labels that a loss reads; each must be in 0 .. classes - 1, or the ignored one. */
 typedef struct wi_labels {
-    const weft_tensor *tensor; /* NULL: the node reads none */
+    const weft_tensor *tensor; /* NULL: the node reads no labels */
     int64_t classes;
-    int64_t ignored; /* INT64_MIN: none is */
+    int64_t ignored; /* INT64_MIN: none */
 } wi_labels;
 wi_labels wi_labels_of(const weft_tensor *node);
-/* MAP: numbers i32 as they are. One that is neither in 0 .. count - 1 nor the ignored one (INT64_MIN: none is) fails the
- * next read or wait (label.c). */
 typedef enum wi_label_kind {
     WI_LABEL_CROSS_ENTROPY,
     WI_LABEL_NLL,
@@ -100,16 +73,25 @@ typedef enum wi_label_kind {
     WI_LABEL_LENGTH,
     WI_LABEL_CACHED
 } wi_label_kind;
-weft_tensor *wi_label(
-    weft_tensor *x, wi_label_kind kind, int64_t count, int64_t ignored); /* NULL gives NULL */
-/* Is it what weft_gradients gives for a tensor that the loss does not reach, or that multiplied by something? */
+/* x, i32. A number that is neither in 0 .. count - 1 nor the ignored one (INT64_MIN: none) fails the next read or wait. */
+weft_tensor *wi_label(weft_tensor *x, wi_label_kind kind, int64_t count, int64_t ignored);
+
+/* ---- gradients ---- */
+/* The gradient of a tensor that the loss does not depend on: zeros. */
+weft_tensor *wi_unreached_gradient(weft_tensor *wrt);
+/* Is the gradient such zeros, or computed from such zeros only? */
 bool wi_gradient_is_unreached(const weft_tensor *gradient);
-/* Those of `count` parameters from `first` on with the layout of wi_flat_parameters, `rows` of it. */
+/* The gradients of `count` parameters from `first` on as one tensor with `rows` rows in the layout of wi_flat_parameters. */
 weft_tensor *wi_flat_gradients(
     weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows);
-/* weft_assign to a view of a variable; no two such views of one plan may overlap. */
+extern const wi_op wi_op_flat_gradients; /* JOIN */
+
+/* ---- assignments ---- */
+extern const wi_op wi_op_assign, wi_op_assign_after;
+extern const wi_op wi_op_assign_all; /* ASSIGN: its inputs, which are assignments */
+/* weft_assign to a view of a variable. No two such views of a plan may overlap. */
 weft_tensor *wi_assign_view(weft_tensor *view, weft_tensor *value);
-/* One assignment or more as one output of plans. NULL after an error. */
+/* Assignments as one output of plans. */
 weft_tensor *wi_assign_all(weft_tensor *const *assignments, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* See prediction_form.h. */
+/* The form of predictions (contract in prediction_form.h). */
 #include "ops/prediction_form.h"
 #include "ops/op_table.h"
 

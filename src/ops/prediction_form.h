@@ -1,7 +1,5 @@
-/* The form in which losses and metrics take predictions: logits, or logarithms of probabilities.
- *
- * What weft_softmax or weft_sigmoid gives is neither: it would be converted a second time, or taken for its logarithm, and
- * training would go on with wrong numbers. */
+/* Losses and metrics take logits or log-probabilities. The result of weft_softmax or weft_sigmoid is neither, and training would go on
+ * with wrong numbers. Constructors therefore refuse it. */
 #ifndef WI_PREDICTION_FORM_H
 #define WI_PREDICTION_FORM_H
 
@@ -9,9 +7,9 @@
 
 /* "softmax" or "sigmoid" if x is the result of that op, through views, casts and weft_stop_gradient; else NULL. */
 const char *wi_probabilities_of(const weft_tensor *x);
-/* False, with the graph's error, if x is probabilities: `op` applies softmax or sigmoid to its logits itself. */
+/* False: x is a result of softmax or sigmoid, which `op` applies itself; the error is recorded. */
 bool wi_takes_logits(const char *op, const weft_tensor *x);
-/* The same of an op that takes log-probabilities. */
+/* The same for an op that takes log-probabilities. */
 bool wi_takes_log_probabilities(const char *op, const weft_tensor *x);
 
 #endif

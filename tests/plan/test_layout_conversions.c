@@ -2,7 +2,7 @@
 #include "support/fixture.h"
 #include "support/image_tower.h"
 
-#include "ops/op_table.h"
+#include "ops/movement/memory_order.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>

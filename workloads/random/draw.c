@@ -1,6 +1,6 @@
 /* The choices that the ops' draw functions ask for: see oracle/draw.h. */
 #include "oracle/draw.h"
-#include "ops/op_table.h"
+#include "ops/movement/memory_order.h"
 #include "oracle/dtype_values.h"
 #include "random/drawing.h"
 #include <math.h>

@@ -1,11 +1,10 @@
-/* Scaled dot-product attention: softmax(q kT scale + mask) v, in memory linear in the lengths.
+/* Scaled dot-product attention, softmax(q kT scale + mask) v, in memory that is linear in the lengths.
  *
- * The public function brings its inputs to the rank of the kernels, (n0, n1, length, width), and makes a
- * composite. A plan replaces it by a section of `attention_forward`, whose one packed result holds y, behind
- * it the logarithms of the rows' sums, and behind them what rounding took from these; the gradients are sections of `attention_gradient`, which holds dq, dk and
- * dv. Kernels: attention_cpu.cl, attention_gpu.cl and attention_naive.cl. What they do not take (a width above
- * WI_ATTENTION_WIDTH, a length that is the batch) is composed of products and a softmax, with the scores in
- * memory. */
+ * The public function reshapes its inputs to the rank of the kernels, (n0, n1, length, width), and creates a composite. A plan replaces
+ * the composite by a section of the node attention_forward, whose packed result has y, the logarithms of the rows' sums, and the
+ * corrections of the rows (wi_attention_lost). The gradients are sections of attention_gradient, whose packed result has dq, dk and
+ * dv. Kernels: attention_cpu.cl, attention_gpu.cl and attention_naive.cl. Inputs that they do not support, those with a width above
+ * WI_ATTENTION_WIDTH or with the batch as a length, are computed by products and a softmax, with the scores in memory. */
 #include "ops/attention/attention.h"
 #include "base/integers.h"
 #include "graph/length.h"
@@ -26,7 +25,7 @@ static wi_shape shape4(const weft_tensor *like, int64_t length, int64_t width) {
     return (wi_shape){.rank = 4, .dims = {like->shape.dims[0], like->shape.dims[1], length, width}};
 }
 
-/* A number for each query of a result of this shape, (n0, n1, queries, 1). */
+/* The shape (n0, n1, queries, 1), for a result of shape y. */
 static wi_shape attention_row(const wi_shape *y) {
     return (wi_shape){.rank = 4, .dims = {y->dims[0], y->dims[1], y->dims[2], 1}};
 }
@@ -38,8 +37,8 @@ weft_tensor *wi_attention_lost(weft_tensor *pack, const wi_shape *y) {
         wi_slice_dims(pack, 0, wi_attention_length(y) + length, length, 1), 4, row.dims);
 }
 
-/* Packed results are (n0, n1, length, width), or with heads_inside (n0, length, n1, width), which a layer of
- * several heads can use without copying. */
+/* A section of a packed result, as (n0, n1, length, width). It is stored in this order, or with heads_inside as (n0, length, n1,
+ * width), which a layer with several heads can merge without a copy. */
 static weft_tensor *section_of(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape) {
     weft_tensor *x = wi_slice_dims(pack, 0, start, wi_attention_length(&shape), 1);
     if (!x || !y->attributes->attention.heads_inside) return weft_reshape_shape(x, 4, shape.dims);
@@ -52,7 +51,7 @@ static int64_t section_row(const weft_tensor *y, int64_t start) {
     return 0;
 }
 
-/* Dropout draws by the place among all examples. */
+/* The random numbers of dropout depend on the index of the example in the whole batch. */
 static void begin_at(const weft_tensor *y, int64_t example, wi_attributes *attributes) {
     const int64_t *const dims = y->inputs[WI_ATTENTION_QUERY]->shape.dims;
     if (attributes->attention.dropout > 0) attributes->attention.first_head = example * -dims[0] * dims[1];
@@ -80,7 +79,7 @@ static weft_tensor *forward(const weft_tensor *y, bool inference) {
 
 /* ---- gradients ---- */
 
-/* The forward result is read as it was written. */
+/* Reads the packed result of attention_forward. */
 const wi_op wi_op_attention_gradient = {.name = "attention_gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_attention_attributes),
@@ -90,7 +89,7 @@ const wi_op wi_op_attention_gradient = {.name = "attention_gradient",
     .composed = wi_attention_gradient_composed,
     .contiguous = 1u << WI_ATTENTION_FORWARD};
 
-/* dS itself, which is as large as the mask: ordinary nodes, computed only where a mask is trained. */
+/* The gradient of the scores. It is as large as the mask, and ordinary nodes compute it if the mask needs a gradient. */
 static weft_tensor *mask_gradient(weft_tensor *y, weft_tensor *g) {
     const wi_attention_attributes *const a = &y->attributes->attention;
     weft_tensor *gradient = weft_matmul(g, weft_transpose(y->inputs[WI_ATTENTION_VALUE]));
@@ -100,8 +99,7 @@ static weft_tensor *mask_gradient(weft_tensor *y, weft_tensor *g) {
     return weft_mul(p, weft_sub(gradient, wi_sum_keep(weft_mul(g, y), 1u << 3)));
 }
 
-/* g so that the kernels' weights add up to 1: a mask of numbers may be so large that the logarithm of a row's sum is not that
- * of the sum (attention_mask.clh). */
+/* Multiplies g by the corrections if there is a mask of numbers. */
 static weft_tensor *corrected(weft_tensor *y, weft_tensor *g, weft_tensor *pack) {
     const bool added = y->input_count > WI_ATTENTION_MASK && y->inputs[WI_ATTENTION_MASK]->dtype == WEFT_F32;
     return added ? weft_mul(g, wi_attention_lost(pack, &y->shape)) : g;
@@ -139,10 +137,9 @@ const wi_op wi_op_attention = {.name = "attention",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_attention_attributes),
     .lower = attention_lower,
-    .in_training = attention_in_training,
-    .backward = attention_backward};
+    .in_training = attention_in_training};
 
-/* ---- checks, and bringing everything to one rank ---- */
+/* ---- checks and reshapes ---- */
 
 static weft_tensor *fail_shapes(weft_tensor *const *x, const char *rule) {
     char text[3][WI_SHAPE_TEXT];
@@ -152,7 +149,7 @@ static weft_tensor *fail_shapes(weft_tensor *const *x, const char *rule) {
         wi_shape_print(&x[WI_ATTENTION_VALUE]->shape, text[2]), rule);
 }
 
-/* Dimension i from the end, from 1. */
+/* Dimension i from the end; 1 is the last. */
 static int64_t end_dim(const weft_tensor *x, int i) {
     return x->shape.dims[x->shape.rank - i];
 }
@@ -221,8 +218,8 @@ static weft_graph *check(weft_tensor *const *x, const weft_attention_options *op
     return graph;
 }
 
-/* Leading dimensions as two, a single one as the first, so that a batch can be cut into ranges; the last two as they are, or
- * stretched to length and width. */
+/* Broadcasts x to (lead..., length, width), and merges the leading dimensions to two. A single one becomes the first, so that plans can
+ * divide a batch. */
 static weft_tensor *to_rank4(weft_tensor *x, const wi_shape *lead, int64_t length, int64_t width) {
     wi_shape whole = *lead, outer = *lead;
     whole.dims[whole.rank++] = length;
@@ -234,7 +231,7 @@ static weft_tensor *to_rank4(weft_tensor *x, const wi_shape *lead, int64_t lengt
              : NULL;
 }
 
-/* Do the kernels take it? The batch may stand among the leading dimensions, once. */
+/* Do the kernels support the inputs? One leading dimension may be a multiple of the batch. */
 static bool fits(weft_tensor *const *x, const wi_shape *lead) {
     const int64_t limits[] = {end_dim(x[WI_ATTENTION_QUERY], 2), end_dim(x[WI_ATTENTION_KEY], 2),
         end_dim(x[WI_ATTENTION_QUERY], 1), end_dim(x[WI_ATTENTION_VALUE], 1)};
@@ -288,3 +285,5 @@ weft_tensor *weft_attention(
     weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *given) {
     return WI_CALL(q, "weft_attention", build_attention(q, k, v, given));
 }
+
+const wi_op_rules wi_attention_rules[] = {{.op = &wi_op_attention, .backward = attention_backward}, {0}};

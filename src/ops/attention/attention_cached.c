@@ -1,6 +1,5 @@
-/* Attention with a cache of keys and values (contract in ops.h): the rows that are new are put into the caches, in place,
- * and the queries attend to what stands in them up to their own positions. Positions are data, so one plan decodes a whole
- * text. */
+/* Attention with a cache of keys and values (contract in ops.h). New rows are written to the caches in place, and queries attend to the
+ * rows up to their own positions. Positions are data, so that one plan decodes a whole text. */
 #include "ops/op_table.h"
 
 typedef struct caches {
@@ -8,7 +7,7 @@ typedef struct caches {
     weft_tensor *position;      /* i32 of rank 0 */
 } caches;
 
-/* A state of the new rows' shape, but for the axis of the positions. */
+/* Is the cache a state with the shape of the new rows, except for the axis of positions? */
 static bool fits(const char *what, const weft_tensor *cache, const weft_tensor *rows) {
     char text_cache[WI_SHAPE_TEXT], text_rows[WI_SHAPE_TEXT];
     const int rank = rows->shape.rank;

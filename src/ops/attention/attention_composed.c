@@ -1,5 +1,5 @@
-/* Attention composed of products and a softmax, with the scores in memory: what the kernels do not take, and what
- * second gradients go back through. */
+/* Attention of products and a softmax, with the scores in memory: for inputs that the kernels do not support, and for second
+ * gradients. */
 #include "ops/attention/attention.h"
 #include <float.h>
 #include <math.h>
@@ -11,7 +11,7 @@ weft_tensor *wi_attention_allowed(weft_tensor *const *x) {
     return weft_less_equal(wi_coordinate(q->graph, &shape, 1), wi_coordinate(q->graph, &shape, 0));
 }
 
-/* q kT scale + mask; what takes no part is -inf. */
+/* q kT scale + mask; the scores of masked keys are -inf. */
 static weft_tensor *scores_of(weft_tensor *const *x, weft_tensor *mask, double scale, bool causal) {
     weft_tensor *q = x[WI_ATTENTION_QUERY], *lowest = weft_number(q, -(double)INFINITY);
     weft_tensor *s = weft_mul(weft_matmul(q, weft_transpose(x[WI_ATTENTION_KEY])), weft_number(q, scale));
@@ -20,8 +20,8 @@ static weft_tensor *scores_of(weft_tensor *const *x, weft_tensor *mask, double s
     return causal ? weft_where(wi_attention_allowed(x), s, lowest) : s;
 }
 
-/* Their softmax; 0 where nothing takes part. Relative to the row's largest, what takes no part can be the lowest number:
- * then it is far below all that does, however low that was. */
+/* The softmax of the scores; 0 for masked keys. -inf is replaced by the lowest number after the row's maximum has been subtracted,
+ * because it is then far below all other scores. */
 static weft_tensor *weights_of(weft_tensor *s, bool masked) {
     if (!masked || !s) return weft_softmax(s, -1);
     weft_tensor *none = weft_number(s, -(double)INFINITY), *most = wi_max_keep(s, 1u << (s->shape.rank - 1));
@@ -42,11 +42,12 @@ weft_tensor *wi_attention_composed(
     return weft_matmul(options->dropout > 0 ? weft_dropout(p, options->dropout) : p, x[WI_ATTENTION_VALUE]);
 }
 
-/* ---- what the kernels compute ---- */
+/* ---- the nodes of the kernels ---- */
 
-/* Of a node of the kernels; dropped are the weights with the factors that the kernels draw, too. */
 typedef struct scene {
-    weft_tensor *q, *k, *v, *scores, *weights, *factors, *dropped; /* factors: NULL without dropout */
+    weft_tensor *q, *k, *v, *scores, *weights;
+    weft_tensor *factors; /* of dropout, from the random numbers that the kernels draw; NULL: no dropout */
+    weft_tensor *dropped; /* weights · factors */
     double scale;
 } scene;
 
@@ -62,7 +63,7 @@ static scene scene_of(const weft_tensor *node, weft_tensor *mask) {
     return s;
 }
 
-/* x where a packed result has it, from `start` on, zeros elsewhere. */
+/* A packed result with x from `start` on, and zeros elsewhere. */
 static weft_tensor *packed(const weft_tensor *node, weft_tensor *x, int64_t start) {
     if (x && node->attributes->attention.heads_inside) x = weft_permute_axes(x, 4, (const int[]){0, 2, 1, 3});
     if (!x) return NULL;
@@ -80,17 +81,17 @@ weft_tensor *wi_attention_forward_composed(weft_tensor *y, weft_tensor *leaves[W
         weft_mul_number(weft_logsumexp_axes(s.scores, (const int64_t[]){3, WEFT_END}, true), WI_LOG2_E);
     if (!result || !lse) return NULL;
     const int64_t behind = wi_attention_length(&result->shape), length = wi_attention_length(&lse->shape);
-    return weft_add(packed(y, result, 0), /* nothing is lost here: behind lse no gradient */
+    return weft_add(packed(y, result, 0), /* without corrections, which have no gradient */
         wi_dilate_dims(weft_reshape_shape(lse, 1, &length), 0, behind, 1, y->shape.dims[0]));
 }
 
-/* The kernels' weights need a correction of g, which the weights here do not. */
+/* g without the corrections, which the weights here do not need. */
 static weft_tensor *uncorrected(const weft_tensor *y, weft_tensor *g, const weft_tensor *mask) {
     if (!mask || mask->dtype != WEFT_F32) return g;
     return weft_div(g, weft_stop_gradient(wi_attention_lost(y->inputs[WI_ATTENTION_FORWARD], &g->shape)));
 }
 
-/* The forward result among the inputs is a function of the others. */
+/* Does not name the packed result of attention_forward as a leaf, because it is a function of the other inputs. */
 weft_tensor *wi_attention_gradient_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]) {
     weft_tensor *const g = y->inputs[WI_ATTENTION_OUTPUT_GRADIENT];
     weft_tensor *const mask =

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <weft/convolution.h>
 
-/* ---- what a node computes ---- */
+/* ---- sizes of a node ---- */
 
 wi_conv wi_conv_of(
     const wi_conv_attributes *attributes, const wi_extent *x, const wi_extent *y, const wi_shape *weight) {
@@ -58,53 +58,39 @@ bool wi_conv_strides(const wi_extent *extent, const wi_layout *layout, int64_t s
 /* ---- nodes ---- */
 
 static weft_tensor *conv_node(
-    weft_tensor *x, weft_tensor *w, const wi_attributes *window, const wi_shape *result) {
-    return x && w ? wi_node(x->graph, &wi_op_conv, (weft_tensor *[]){x, w}, 2, WEFT_F32, result, window)
-                  : NULL;
-}
-static weft_tensor *data_node(
-    weft_tensor *y, weft_tensor *w, const wi_attributes *window, const wi_shape *image) {
-    return y && w ? wi_node(y->graph, &wi_op_conv_data, (weft_tensor *[]){y, w}, 2, WEFT_F32, image, window)
-                  : NULL;
-}
-static weft_tensor *weight_node(
-    weft_tensor *x, weft_tensor *y, const wi_attributes *window, const wi_shape *weight) {
-    return x && y
-               ? wi_node(x->graph, &wi_op_conv_weight, (weft_tensor *[]){x, y}, 2, WEFT_F32, weight, window)
-               : NULL;
+    const wi_op *op, weft_tensor *a, weft_tensor *b, const wi_attributes *window, const wi_shape *shape) {
+    weft_tensor *inputs[] = {a, b};
+    return a && b ? wi_node(a->graph, op, inputs, 2, WEFT_F32, shape, window) : NULL;
 }
 
 static void conv_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = y->inputs[0], *w = y->inputs[1];
-    gradients[0] = data_node(g, w, y->attributes, &x->shape);
-    gradients[1] = weight_node(x, g, y->attributes, &w->shape);
+    gradients[0] = conv_node(&wi_op_conv_data, g, w, y->attributes, &x->shape);
+    gradients[1] = conv_node(&wi_op_conv_weight, x, g, y->attributes, &w->shape);
 }
 static void conv_data_backward(weft_tensor *image, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *y = image->inputs[0], *w = image->inputs[1];
-    gradients[0] = conv_node(g, w, image->attributes, &y->shape);
-    gradients[1] = weight_node(g, y, image->attributes, &w->shape);
+    gradients[0] = conv_node(&wi_op_conv, g, w, image->attributes, &y->shape);
+    gradients[1] = conv_node(&wi_op_conv_weight, g, y, image->attributes, &w->shape);
 }
 static void conv_weight_backward(weft_tensor *w, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = w->inputs[0], *y = w->inputs[1];
-    gradients[0] = data_node(y, g, w->attributes, &x->shape);
-    gradients[1] = conv_node(x, g, w->attributes, &y->shape);
+    gradients[0] = conv_node(&wi_op_conv_data, y, g, w->attributes, &x->shape);
+    gradients[1] = conv_node(&wi_op_conv, x, g, w->attributes, &y->shape);
 }
 
 const wi_op wi_op_conv = {.name = "conv",
     .kind = WI_PRODUCT,
     .attribute_bytes = sizeof(wi_conv_attributes),
-    .takes_examples = true,
-    .backward = conv_backward};
+    .takes_examples = true};
 const wi_op wi_op_conv_data = {.name = "conv_data",
     .kind = WI_PRODUCT,
     .attribute_bytes = sizeof(wi_conv_attributes),
-    .takes_examples = true,
-    .backward = conv_data_backward};
+    .takes_examples = true};
 const wi_op wi_op_conv_weight = {.name = "conv_weight",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_conv_attributes),
     .takes_examples = true,
-    .backward = conv_weight_backward,
     .contiguous = 3};
 
 /* ---- options ---- */
@@ -117,7 +103,7 @@ static weft_tensor *fail_axis(
 
 enum { MOST = 1 << 20 };
 
-/* A number for each axis from `least` on; where the default is not 0, for axes without one. */
+/* Fills a field with a number for each axis: the caller's, which must be at least `least`, or else `least`. */
 static bool read_field(const weft_tensor *x, const char *op, int axes, const wi_spatial *field,
     const char *what, int64_t least) {
     if (!wi_spatial_read(x, op, axes, field)) return false;
@@ -133,7 +119,7 @@ static bool is_given(const int64_t number, const int64_t numbers[3]) {
     return number || numbers[0] || numbers[1] || numbers[2];
 }
 
-/* The paddings before and after each axis; those of WEFT_PADDING_SAME are computed later. */
+/* Fills the paddings before and after each axis; those of WEFT_PADDING_SAME are computed later. */
 static bool read_paddings(weft_conv_options *o, const char *op, const weft_tensor *x, int axes) {
     const wi_spatial after = {
         "padding_after", "paddings_after", o->padding_after, o->paddings_after, .may_be_zero = true};
@@ -167,7 +153,7 @@ static bool read_output_paddings(
     return true;
 }
 
-/* Gives each axis its numbers, in the plurals, and checks ranges; false with the error recorded. */
+/* Fills the fields that have a number for each axis. False: a number is out of range, and the error is recorded. */
 static bool read_options(weft_conv_options *options, const weft_conv_options *given, const char *op,
     const weft_tensor *x, int axes, bool transposed) {
     if (!WI_GRAPH_OPTIONS(x->graph, options, given, op, WEFT_CONV_OPTIONS_INIT)) return false;
@@ -213,7 +199,7 @@ static weft_tensor *fail_shapes(
         wi_shape_print(&x->shape, text_x), wi_shape_print(&weight->shape, text_w), rule);
 }
 
-/* Ranks, dtypes, sizes that are numbers, channels; false with the error recorded. */
+/* Checks ranks, dtypes, fixed sizes and channels. False: an error is recorded. */
 static bool check_operands(
     const char *op, weft_tensor *x, weft_tensor *weight, weft_tensor *bias, int64_t groups, bool transposed) {
     const int rank = x->shape.rank;
@@ -243,7 +229,7 @@ static bool check_operands(
     return true;
 }
 
-/* A bias is added along the last axis, where filters are in memory. */
+/* Adds the bias in memory order, in which filters are the last axis. */
 static weft_tensor *finish(weft_tensor *node, weft_tensor *bias) {
     return wi_channels_first(bias ? weft_add(node, bias) : node);
 }
@@ -282,7 +268,7 @@ static weft_tensor *build_conv_with(
         result.dims[1 + i] = room / options.strides[i] + 1;
     }
     const wi_attributes attributes = window_of(&options, weight, axes);
-    return finish(conv_node(wi_channels_last(x), weight, &attributes, &result), bias);
+    return finish(conv_node(&wi_op_conv, wi_channels_last(x), weight, &attributes, &result), bias);
 }
 
 weft_tensor *weft_conv_with(
@@ -318,10 +304,14 @@ static weft_tensor *build_conv_transpose_with(
         result.dims[1 + i] = size;
     }
     const wi_attributes attributes = window_of(&options, weight, axes);
-    return finish(data_node(wi_channels_last(x), weight, &attributes, &result), bias);
+    return finish(conv_node(&wi_op_conv_data, wi_channels_last(x), weight, &attributes, &result), bias);
 }
 
 weft_tensor *weft_conv_transpose_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *given) {
     return WI_CALL(x, "weft_conv_transpose_with", build_conv_transpose_with(x, weight, bias, given));
 }
+
+const wi_op_rules wi_conv_rules[] = {{.op = &wi_op_conv, .backward = conv_backward},
+    {.op = &wi_op_conv_data, .backward = conv_data_backward},
+    {.op = &wi_op_conv_weight, .backward = conv_weight_backward}, {0}};

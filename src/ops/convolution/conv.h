@@ -13,29 +13,26 @@
 
 extern const wi_op wi_op_conv, wi_op_conv_data, wi_op_conv_weight;
 
-/* One convolution, filled up to three spatial axes with leading ones; sizes at the actual batch. */
+/* The sizes of a convolution at the actual batch size, with three spatial axes; missing leading axes have size 1. */
 typedef struct wi_conv {
     int64_t images, groups;
     int64_t channels, filters; /* of a group */
     int64_t image[3], result[3], taps[3], stride[3], dilation[3], before[3];
 } wi_conv;
 
-/* What a conv, conv_data or conv_weight node computes; x and y are the extents of the image and the result.
- */
+/* The sizes of a conv, conv_data or conv_weight node; x and y are the extents of the image and the result. */
 wi_conv wi_conv_of(
     const wi_conv_attributes *attributes, const wi_extent *x, const wi_extent *y, const wi_shape *weight);
-/* Taps of a window. */
+/* The number of elements of a window. */
 static inline int64_t wi_conv_taps(const int64_t taps[3]) {
     return taps[0] * taps[1] * taps[2];
 }
-/* Multiply-adds of it, those with zeros outside the image included, times two. */
+/* Twice the number of multiply-adds, including those with zeros outside the image. */
 double wi_conv_flops(const wi_conv *conv);
-/* Are windows one element, side by side from the first of the image to the last, so that the result has the image's positions
- * and a product of matrices computes it? Zeros after an axis give the result more positions than the image has, an output padding
- * fewer. */
+/* Does a window have one element, and the result a position for each of the image, so that a matrix product computes it? Zeros behind
+ * an axis add positions, and an output padding removes some. */
 bool wi_conv_is_pointwise(const wi_conv *conv);
-/* A channels-last layout's strides: of images and of the three spatial axes. False: channels are not side by
- * side. */
+/* Writes the strides of images and of the three spatial axes of a channels-last layout. False: channels are not adjacent. */
 bool wi_conv_strides(const wi_extent *extent, const wi_layout *layout, int64_t strides[4]);
 
 #endif

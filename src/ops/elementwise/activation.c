@@ -1,9 +1,9 @@
-/* Activations with parameters, built from rows of the table: they fuse with their neighbours like one op. */
+/* Activations with parameters. They create nodes of other elementwise ops, which are fused as one op would be. */
 #include "ops/op_table.h"
 #include <math.h>
 
-/* Gradients flow through the branch that was taken; the other one is fed a zero, so that an overflow there
- * (exp of a large number) cannot make a NaN of it. */
+/* Zero where the other branch is taken: an overflow of an unused branch, such as exp of a large number, would make the gradient
+ * NaN. */
 static weft_tensor *except_where(weft_tensor *condition, weft_tensor *x) {
     return weft_where(condition, weft_number(x, 0), x);
 }
@@ -82,7 +82,7 @@ weft_tensor *weft_elu(weft_tensor *x, double alpha) {
     return WI_CALL(x, "weft_elu", build_elu(x, alpha));
 }
 
-/* weight (1) or (C) along axis 1 of x, as a shape that broadcasts with x. */
+/* Reshapes the weight, (1) or (C), so that it broadcasts along axis 1 of x. */
 static weft_tensor *along_channels(weft_tensor *x, weft_tensor *weight) {
     int64_t dims[WEFT_MAX_RANK];
     const int channel_axis = x->shape.rank > 1 ? 1 : 0;

@@ -1,12 +1,5 @@
-/* weft_keep_f32: a view that mixed precision leaves in f32 (plan/rewrite/order_formats.c). */
-#include "ops/op_table.h"
-
-static bool keep_view(
-    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
-    (void)y, (void)x, (void)out;
-    *layout = *in;
-    return true;
-}
+/* weft_keep_f32: a view that mixed precision stores in f32 (plan/rewrite/order_formats.c). */
+#include "ops/movement/memory_order.h"
 
 static void keep_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     (void)y;
@@ -18,11 +11,10 @@ static weft_tensor *is_f32_anyway(wi_rewrite *rewrite, const weft_tensor *y, wef
     return wi_dtype_rounds(rewrite->graph->precision) ? NULL : inputs[0];
 }
 
-static const wi_rule rules[] = {{"keep_f32 without effect", WI_STAGE_FORM, is_f32_anyway},
+static const wi_rule keep_rewrites[] = {{"keep_f32 without effect", WI_STAGE_FORM, is_f32_anyway},
     {"memory order", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
 
-const wi_op wi_op_keep_f32 = {
-    .name = "keep_f32", .kind = WI_VIEW, .backward = keep_backward, .view = keep_view, .rules = rules};
+const wi_op wi_op_keep_f32 = {.name = "keep_f32", .kind = WI_VIEW, .view = wi_same_view};
 
 weft_tensor *weft_keep_f32(weft_tensor *x) {
     weft_graph *graph = wi_inputs_graph("keep_f32", &x, 1);
@@ -32,3 +24,6 @@ weft_tensor *weft_keep_f32(weft_tensor *x) {
             weft_dtype_name(x->dtype));
     return x->op == &wi_op_keep_f32 ? x : wi_node(graph, &wi_op_keep_f32, &x, 1, x->dtype, &x->shape, NULL);
 }
+
+const wi_op_rules wi_keep_f32_rules[] = {
+    {.op = &wi_op_keep_f32, .backward = keep_backward, .rewrites = keep_rewrites}, {0}};

@@ -1,11 +1,11 @@
-/* Numbers chosen by place: triangles, masks, one-hot rows, and tensors that are nothing but a function of
- * their indices. All are maps over coordinates, which fuse with what reads them and need no memory. */
+/* Triangles, masks, one-hot rows, and tensors that depend only on the index: maps of coordinates, which are fused with their readers
+ * and need no memory. */
 #include "ops/op_table.h"
 #include <math.h>
 
 /* ---- triangles ---- */
 
-/* Element (row, column) of the last two axes stays where column <= row + diagonal, or where it is greater. */
+/* Keeps the elements of the last two axes with column <= row + diagonal, or the others. */
 static weft_tensor *triangle(const char *op, weft_tensor *x, int64_t diagonal, bool below) {
     weft_graph *graph = wi_inputs_graph(op, &x, 1);
     if (!graph) return NULL;

@@ -1,9 +1,9 @@
-/* Binary ops with a number on the right, or on the left: weft_<op>_number(a, number) is weft_<op>(a, weft_number(a, number)),
- * and weft_number_<op>(number, a) the other way round, but beside 16-bit floats the number has the digits of an f32. */
+/* Binary ops with a number: weft_<op>_number(a, number) is weft_<op>(a, weft_number(a, number)), and weft_number_<op>(number, a)
+ * is weft_<op>(weft_number(a, number), a), except that the number is an f32 if a is a 16-bit float. */
 #include "ops/op_table.h"
 #include <math.h>
 
-/* An i32 takes whole numbers only: 0.5 would silently become 0. */
+/* The number as a constant. For i32 it must be an integer, because 0.5 would become 0 without an error. */
 static weft_tensor *number_like(const char *op, weft_tensor *a, double number) {
     if (!wi_inputs_graph(op, &a, 1)) return NULL;
     if (!wi_dtype_computes(a->dtype))
@@ -19,7 +19,7 @@ static weft_tensor *number_like(const char *op, weft_tensor *a, double number) {
     return weft_constant(a->graph, dtype, number);
 }
 
-/* Of a's dtype, or bool. */
+/* y in the dtype of a, or the result of a comparison as it is. */
 static weft_tensor *as_before(weft_tensor *a, weft_tensor *y) {
     return y && y->dtype != WEFT_BOOL ? weft_cast(y, a->dtype) : y;
 }
@@ -59,7 +59,7 @@ NUMBER_FIRST(div)
 NUMBER_FIRST(remainder)
 NUMBER_FIRST(pow)
 
-/* The usual powers are exact and cheap. */
+/* Common powers are computed by multiplications, which are more exact and faster. */
 static weft_tensor *build_pow_number(weft_tensor *a, double number) {
     weft_tensor *exponent = number_like("pow_number", a, number);
     if (!exponent || !wi_dtype_is_float(a->dtype)) return weft_pow(a, exponent);

@@ -1,10 +1,7 @@
-/* Random numbers as generators: each element is a function of the seed, the node's stream, the number of the run
- * and the element's row-major index, so that they may be computed wherever they are used, and again in the
- * backward pass. */
+/* Random numbers: each element is a function of the seed, the node's stream, the number of the run and the element's row-major
+ * index, so that it can be computed where it is read, and again in the backward pass. */
 #include "base/draws.h"
-#include "graph/scope.h"
 #include "ops/op_table.h"
-#include <weft/images.h>
 
 const wi_op wi_op_uniform = {
     .name = "uniform", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_random_attributes)};
@@ -15,6 +12,10 @@ static weft_tensor *draw(
     weft_graph *graph, const wi_op *op, float offset, float scale, const wi_shape *shape, uint32_t stream) {
     const wi_attributes attributes = {.random = {.offset = offset, .scale = scale, .stream = stream}};
     return wi_node(graph, op, NULL, 0, WEFT_F32, shape, &attributes);
+}
+
+weft_tensor *wi_draw_uniform(weft_graph *graph, const wi_shape *shape, uint32_t stream) {
+    return draw(graph, &wi_op_uniform, 0, 1, shape, stream);
 }
 
 static weft_tensor *draw_dims(
@@ -43,85 +44,4 @@ weft_tensor *weft_normal(weft_graph *graph, float mean, float deviation, int ran
             "normal: mean %g and deviation %g; both must be finite, and the deviation 0 or more",
             (double)mean, (double)deviation);
     return draw_dims(graph, &wi_op_normal, mean, deviation, rank, dims);
-}
-
-/* ---- dropout ---- */
-
-weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream) {
-    weft_tensor *chance = draw(graph, &wi_op_uniform, 0, 1, shape, stream);
-    return weft_where(
-        weft_less(chance, weft_number(chance, p)), weft_number(chance, 0), weft_number(chance, 1 / (1 - p)));
-}
-
-static weft_tensor *dropout_lower(weft_tensor *y, bool inference) {
-    weft_tensor *x = y->inputs[0];
-    const wi_dropout_attributes *const a = &y->attributes->dropout;
-    const double p = a->probability;
-    if (inference) return x;
-    wi_shape shape = x->shape;
-    for (int i = 0; i < shape.rank; i++)
-        if (a->axes >> i & 1) shape.dims[i] = 1;
-    weft_tensor *chance = draw(y->graph, &wi_op_uniform, 0, 1, &shape, a->stream);
-    weft_tensor *scaled = weft_mul_number(x, 1 / (1 - p));
-    return weft_where(weft_less(chance, weft_number(chance, p)), weft_number(x, 0), scaled);
-}
-
-/* The same elements are dropped from the gradient: the same op with the same stream. */
-static void dropout_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = wi_node_over(y, &g, &y->shape);
-}
-
-/* Numbers are drawn in the order of memory. All nodes of a stream drop the same elements, so all are made in
- * the order of the first; in_memory marks a node that is made in it. */
-static weft_tensor *dropout_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    if (y->attributes->dropout.in_memory) return NULL;
-    weft_tensor **const first = wi_rewrite_drawn(rewrite, y->attributes->dropout.stream);
-    if (!*first) *first = inputs[0];
-    const wi_memory_order order = wi_memory_order_of(*first);
-    if (order.rank == 0) return NULL;
-    weft_tensor *const x = wi_to_memory(rewrite, &order, inputs[0]);
-    wi_attributes attributes = wi_attributes_of(y);
-    attributes.dropout.axes = wi_axes_in_memory(&order, attributes.dropout.axes);
-    attributes.dropout.in_memory = true;
-    return x ? wi_from_memory(&order, wi_node(y->graph, y->op, &x, 1, y->dtype, &x->shape, &attributes))
-             : NULL;
-}
-
-static const weft_tensor *dropout_in_training(const weft_tensor *y) {
-    return y->attributes->dropout.probability > 0 ? y : NULL;
-}
-
-static const wi_rule dropout_rules[] = {{"memory order", WI_STAGE_FORM, dropout_in_order}, {0}};
-const wi_op wi_op_dropout = {.name = "dropout",
-    .kind = WI_COMPOSITE,
-    .attribute_bytes = sizeof(wi_dropout_attributes),
-    .lower = dropout_lower,
-    .in_training = dropout_in_training,
-    .backward = dropout_backward,
-    .rules = dropout_rules};
-
-static weft_tensor *drop(const char *op, weft_tensor *x, float p, uint32_t axes) {
-    weft_graph *graph = x->graph;
-    if (!wi_dtype_is_float(x->dtype))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op,
-            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(x->dtype));
-    if (!(p >= 0 && p < 1))
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %g is not in [0, 1)", op, (double)p);
-    if (wi_scope_is_inference(graph)) return x;
-    const wi_attributes attributes = {
-        .dropout = {.probability = p, .axes = axes, .stream = graph->streams++}};
-    return wi_node(graph, &wi_op_dropout, &x, 1, x->dtype, &x->shape, &attributes);
-}
-
-weft_tensor *weft_dropout(weft_tensor *x, float p) {
-    return wi_inputs_graph("dropout", &x, 1) ? drop("dropout", x, p, 0) : NULL;
-}
-
-weft_tensor *weft_dropout_channels(weft_tensor *x, float p) {
-    char text[WI_SHAPE_TEXT];
-    if (!wi_inputs_graph("dropout_channels", &x, 1)) return NULL;
-    if (x->shape.rank < 2)
-        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "dropout_channels: %s is not (N, C, ...)",
-            wi_shape_print(&x->shape, text));
-    return drop("dropout_channels", x, p, ~UINT32_C(3));
 }

@@ -1,4 +1,4 @@
-/* Rows of a table picked by token; the table's gradient adds up the rows of equal tokens. Kernels: gather.cl
+/* Rows of a table gathered by token; the gradient of the table adds the rows of equal tokens. Kernels: gather.cl
  * and, through index_sum, lists_cpu.cl and segments_gpu.cl.
  *
  * The node has inputs (table (vocabulary, width), tokens (count)). Its attributes name axis 0 and, if there
@@ -18,7 +18,6 @@ const wi_op wi_op_embedding = {.name = "embedding",
     .kind = WI_KERNEL,
     .along = wi_index_axis,
     .attribute_bytes = sizeof(wi_index_attributes),
-    .backward = embedding_backward,
     .contiguous = 3,
     .fault = "a token is outside the vocabulary",
     .fault_index = "(row-major) of its tokens"};
@@ -91,3 +90,5 @@ static weft_tensor *build_embedding_padded_with(weft_tensor *table, weft_tensor 
 weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding) {
     return WI_CALL(table, "weft_embedding_padded_with", build_embedding_padded_with(table, tokens, padding));
 }
+
+const wi_op_rules wi_embedding_rules[] = {{.op = &wi_op_embedding, .backward = embedding_backward}, {0}};

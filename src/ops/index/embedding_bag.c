@@ -1,5 +1,5 @@
-/* Bags of tokens: the rows of a table that a bag names are added up, or their mean or largest elements taken. A bag is the
- * last axis of the tokens, or begins at an offset; then rows are added up by index.
+/* Bags of tokens: the sum, the mean or the maximum of the rows of a table that a bag names. A bag is the last axis of the tokens; or it
+ * begins at an offset, and its rows are added by index.
  *
  *     offsets   0 2 2     tokens   7 3 5 1 4     bag of each   0 0 2 2 2     the second bag is empty */
 #include "ops/index/index.h"
@@ -60,12 +60,12 @@ bool wi_bag_check(
 
 /* ---- bags ---- */
 
-/* Rows (..., tokens, width) of tokens; used: NULL, or which of the tokens are in a bag; bag_of: NULL, or the bag of each. */
+/* Rows (..., tokens, width). used: the tokens that are no padding, NULL: all; bag_of: the bag of each token with offsets, or NULL. */
 typedef struct bags {
     weft_tensor *rows, *used, *bag_of, *offsets;
 } bags;
 
-/* How many offsets are not behind a token, less 1. An offset behind all tokens, where empty bags end, counts for none. */
+/* The number of offsets up to a token, minus 1. Offsets behind all tokens, of empty bags at the end, do not count. */
 weft_tensor *wi_bags_of_places(weft_tensor *tokens, weft_tensor *offsets) {
     weft_tensor *const place = wi_coordinate(tokens->graph, &tokens->shape, 0);
     weft_tensor *const last = weft_max_axes(place, (const int64_t[]){0, WEFT_END}, true);
@@ -74,13 +74,13 @@ weft_tensor *wi_bags_of_places(weft_tensor *tokens, weft_tensor *offsets) {
     return weft_add_number(weft_cumsum(begins, 0), -1);
 }
 
-/* Of rows (..., tokens, n), or of what is like them: (..., n). */
+/* The sums over each bag: from (..., tokens, n) to (..., n). */
 static weft_tensor *added_up(const bags *b, weft_tensor *x) {
     return b->bag_of ? weft_index_sum(x, 0, b->bag_of, b->offsets->shape.dims[0])
                      : weft_sum_axes(x, (const int64_t[]){-2, WEFT_END}, false);
 }
 
-/* (..., 1): how many tokens each bag has. */
+/* (..., 1): the number of tokens in each bag. */
 static weft_tensor *counted(const bags *b) {
     weft_tensor *const like = weft_slice(b->rows, -1, 0, 1);
     weft_tensor *const one = weft_number(b->rows, 1);
@@ -88,7 +88,7 @@ static weft_tensor *counted(const bags *b) {
     return like ? added_up(b, weft_expand(ones, like->shape.rank, like->shape.dims)) : NULL;
 }
 
-/* With offsets, rows of other bags are as little as those of tokens that are left out. */
+/* The maxima over each bag. With offsets, rows of other bags are replaced by the lowest number, as rows of padding are. */
 static weft_tensor *largest(const bags *b) {
     weft_tensor *rows = b->rows, *used = b->used;
     if (b->bag_of) {
@@ -102,7 +102,7 @@ static weft_tensor *largest(const bags *b) {
     return weft_max_axes(rows, (const int64_t[]){-2, WEFT_END}, false);
 }
 
-/* Bags without tokens are zeros. */
+/* The result of an empty bag is 0. */
 static weft_tensor *of_mode(const bags *b, weft_bag_mode mode) {
     weft_tensor *const y = mode == WEFT_BAG_MAX ? largest(b) : added_up(b, b->rows);
     if (!y || mode == WEFT_BAG_SUM) return y;
@@ -111,7 +111,7 @@ static weft_tensor *of_mode(const bags *b, weft_bag_mode mode) {
     return b->used || b->bag_of ? weft_where(weft_equal(count, weft_number(y, 0)), weft_number(y, 0), y) : y;
 }
 
-/* Which tokens are in a bag: all but the padding; (tokens..., 1). */
+/* (tokens..., 1): is the token no padding? */
 static weft_tensor *tokens_used(weft_tensor *tokens, int64_t padding, int64_t vocabulary) {
     const int64_t row = padding < 0 ? padding + vocabulary : padding;
     if (row < 0 || row >= vocabulary)

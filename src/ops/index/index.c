@@ -1,5 +1,5 @@
-/* Elements picked by index, and added up by index: each is the other's gradient. Kernels: gather.cl,
- * scatter.cl, lists_cpu.cl and segments_gpu.cl, which takes the order of the index as a third input. */
+/* Gathers and sums by index, which are the gradients of each other. Kernels: gather.cl, scatter.cl, lists_cpu.cl, and segments_gpu.cl,
+ * which reads the order of the index as a third input. */
 #include "ops/index/index.h"
 
 /* ---- gradients ---- */
@@ -19,8 +19,9 @@ static void index_select_backward(weft_tensor *y, weft_tensor *g, weft_tensor **
 static void scatter_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     gradients[0] = weft_gather(g, y->attributes->index.axis, y->inputs[1]);
 }
-/* The index as (count, 1, ...): beside the rows of a tensor whose first axis it names. */
-static weft_tensor *beside_rows(weft_tensor *index, int rank) {
+
+weft_tensor *wi_beside_rows(weft_tensor *index, int rank) {
+    if (!index) return NULL;
     int64_t dims[WEFT_MAX_RANK] = {index->shape.dims[0]};
     for (int i = 1; i < rank; i++) dims[i] = 1;
     return weft_reshape_shape(index, rank, dims);
@@ -35,10 +36,10 @@ static void index_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
     weft_tensor *left_out = weft_equal(index, weft_number(index, (double)y->attributes->index.skipped));
     weft_tensor *rows = weft_index_select(g, 0, weft_where(left_out, weft_number(index, 0), index));
     gradients[0] =
-        rows ? weft_where(beside_rows(left_out, rows->shape.rank), weft_number(rows, 0), rows) : NULL;
+        rows ? weft_where(wi_beside_rows(left_out, rows->shape.rank), weft_number(rows, 0), rows) : NULL;
 }
 
-/* Rows that were replaced have no gradient; the source's is that of the rows where it stands. */
+/* The gradient of x is 0 at replaced rows. The gradient of the source is that of these rows. */
 static void index_copy_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const int axis = y->attributes->index.axis;
     const wi_shape *const shape = &y->inputs[2]->shape;
@@ -47,11 +48,12 @@ static void index_copy_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gr
     gradients[2] = weft_index_select(g, axis, y->inputs[1]);
 }
 
-/* The order of the index, where kernels read it (kernels/index/segments_gpu.c), is that of the index that is given. */
+/* If kernels read the order of the index (kernels/index/segments_gpu.c), creates the order of the given index. */
 static weft_tensor *index_sum_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
     weft_tensor *given[3] = {inputs[0], inputs[1]};
-    if (y->input_count == 3 && !(given[2] = weft_argsort(inputs[1], 0, false))) return NULL;
+    if (y->input_count == 3 && !(given[2] = wi_node_over(y->inputs[2], &inputs[1], &inputs[1]->shape)))
+        return NULL;
     return wi_node(y->graph, y->op, given, y->input_count, y->dtype, shape, attributes);
 }
 
@@ -59,7 +61,6 @@ static weft_tensor *index_sum_again(const weft_tensor *y, weft_tensor *const *in
     const wi_op wi_op_##op = {.name = #op,                                                                   \
         .kind = WI_KERNEL,                                                                                   \
         .attribute_bytes = sizeof(wi_index_attributes),                                                      \
-        .backward = op##_backward,                                                                           \
         .along = (axis_of),                                                                                  \
         .takes_examples = (adds_up),                                                                         \
         .names_size = (adds_up),                                                                             \
@@ -82,7 +83,7 @@ static weft_tensor *fail_shapes(
         wi_shape_print(&x->shape, text_x), wi_shape_print(&index->shape, text_index), rule);
 }
 
-/* Index i32, an axis of x; the graph, or NULL with the error recorded. */
+/* Checks that the index is i32, and writes the index of the axis. NULL: an error is recorded. */
 static weft_graph *check(const wi_op *op, weft_tensor *x, weft_tensor *index, int axis, int *found) {
     weft_tensor *inputs[] = {x, index};
     weft_graph *graph = wi_inputs_graph(op->name, inputs, 2);
@@ -119,7 +120,7 @@ static weft_tensor *make(const wi_op *op, weft_tensor *x, weft_tensor *index, co
     return wi_node(x->graph, op, inputs, 2, x->dtype, shape, &(wi_attributes){.index = attributes});
 }
 
-/* ---- picking ---- */
+/* ---- gather ---- */
 
 weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index) {
     int a;
@@ -166,7 +167,7 @@ weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index) {
     return y ? weft_reshape_shape(y, whole.rank, whole.dims) : NULL;
 }
 
-/* ---- replacing ---- */
+/* ---- index_copy ---- */
 
 static bool check_copy(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source, int *found) {
     weft_tensor *inputs[] = {x, index, source};
@@ -209,7 +210,7 @@ weft_tensor *wi_replace_rows(weft_tensor *table, weft_tensor *index, weft_tensor
     return replace(table, index, rows, (wi_index_attributes){.skips = true, .skipped = -1});
 }
 
-/* ---- adding up ---- */
+/* ---- sums ---- */
 
 weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size) {
     int a;
@@ -281,3 +282,9 @@ static weft_tensor *build_index_add(weft_tensor *x, int axis, weft_tensor *index
 weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
     return WI_CALL(x, "weft_index_add", build_index_add(x, axis, index, source));
 }
+
+const wi_op_rules wi_index_rules[] = {{.op = &wi_op_gather, .backward = gather_backward},
+    {.op = &wi_op_index_select, .backward = index_select_backward},
+    {.op = &wi_op_scatter_sum, .backward = scatter_sum_backward},
+    {.op = &wi_op_index_sum, .backward = index_sum_backward},
+    {.op = &wi_op_index_copy, .backward = index_copy_backward}, {0}};

@@ -1,10 +1,9 @@
-/* Elements of a source reduced into those of x where an index says: sums, means, and the largest and smallest ones, which
- * have nodes of their own. Kernel: scatter.cl. */
+/* Elements of a source reduced into the elements of x that an index names: sums, means, maxima and minima. Kernel: scatter.cl. */
 #include "ops/index/index.h"
 
-/* ---- the largest and smallest ones ---- */
+/* ---- maxima and minima ---- */
 
-/* Evenly among ties. A result of NaN equals no element: 0/0 makes its gradient NaN, as in weft_max. */
+/* Equal extremes share the gradient. A result of NaN equals no element, and 0/0 makes the gradient NaN, as in weft_max. */
 static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const int axis = y->attributes->index.axis;
     weft_tensor *const source = y->inputs[0], *const index = y->inputs[1];
@@ -18,15 +17,12 @@ static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
     const wi_op wi_op_##op = {.name = #op,                                                                   \
         .kind = WI_KERNEL,                                                                                   \
         .attribute_bytes = sizeof(wi_index_attributes),                                                      \
-        .backward = extreme_backward,                                                                        \
         .along = wi_index_axis,                                                                              \
         .names_size = true,                                                                                  \
         .contiguous = 3,                                                                                     \
         .fault = "an index is out of range"};
 EXTREME_OP(scatter_max)
 EXTREME_OP(scatter_min)
-
-/* ---- a call under way ---- */
 
 typedef struct reduction {
     const char *op;
@@ -35,7 +31,7 @@ typedef struct reduction {
     bool largest;
 } reduction;
 
-/* x's own elements, where they take part, are elements of the source that go to their places: ties share with them. */
+/* If the elements of x take part, they are appended to the source, so that they share the gradient of equal extremes. */
 static weft_tensor *extreme(const reduction *r, bool include_self) {
     weft_tensor *source = wi_wide(r->source), *index = r->index;
     if (include_self) {
@@ -51,7 +47,7 @@ static weft_tensor *extreme(const reduction *r, bool include_self) {
     return weft_cast(y, r->x->dtype);
 }
 
-/* How many elements of the source go to each place, in x's dtype. */
+/* The number of elements of the source that are reduced into each element, in the dtype of x. */
 static weft_tensor *counts_of(const reduction *r) {
     const wi_shape *const shape = &r->index->shape;
     weft_tensor *const ones = weft_expand(weft_number(r->index, 1), shape->rank, shape->dims);
@@ -118,7 +114,7 @@ static bool check(reduction *r, int axis, weft_scatter_kind kind) {
     return false;
 }
 
-/* Other axes than that of the index are x's. */
+/* Has the source the shape of x, except for the axis of the index? */
 static bool fits(const reduction *r) {
     wi_shape wanted = r->x->shape;
     if (r->source->shape.rank == wanted.rank) wanted.dims[r->axis] = r->source->shape.dims[r->axis];
@@ -159,3 +155,6 @@ weft_tensor *weft_index_reduce(weft_tensor *x, int axis, weft_tensor *index, wef
     weft_scatter_kind kind, bool include_self) {
     return WI_CALL(x, "weft_index_reduce", build_index_reduce(x, axis, index, source, kind, include_self));
 }
+
+const wi_op_rules wi_scatter_reduce_rules[] = {{.op = &wi_op_scatter_max, .backward = extreme_backward},
+    {.op = &wi_op_scatter_min, .backward = extreme_backward}, {0}};

@@ -1,4 +1,4 @@
-/* Equal numbers of an index, found by sorting it: what adds up rows of equal indices needs no tensor of the table's size.
+/* Segments of equal numbers of an index, found by sorting, so that sums of rows with equal indices need no tensor of the table's size.
  * Kernels: segment_lists.cl, segment_sum.cl, gather.cl and index_copy.cl.
  *
  *     index    5 2 5 -1 2     order    3 1 4 0 2     segments   token   -1 2 5 -1 -1    of each segment; -1 behind the last

@@ -1,5 +1,4 @@
-/* The rows that a mask chooses, in order, as an index of fixed length. Kernel: select_rows.cl. Internal: it
- * serves layers that work on some of their rows, as many as the data decides. */
+/* The rows that a mask selects, as an index of fixed length, for layers that compute only some of their rows. Kernel: select_rows.cl. */
 #include "ops/index/index.h"
 
 const wi_op wi_op_select_rows = {.name = "adaptive_softmax",

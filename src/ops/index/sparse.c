@@ -1,14 +1,6 @@
-/* Products of sparse matrices, whose entries are lists of rows, columns and values: rows of the dense matrix are gathered,
- * multiplied and added up by index, and so are the gradients. */
+/* Products of a sparse matrix, given by lists of rows, columns and values, and a dense one: the rows of the dense matrix are gathered,
+ * multiplied, and added by index. The gradients are computed in the same way. */
 #include "ops/index/index.h"
-
-/* (E, 1, ...) beside rows of that rank. */
-static weft_tensor *beside(weft_tensor *values, int rank) {
-    if (!values) return NULL;
-    int64_t dims[WEFT_MAX_RANK] = {values->shape.dims[0]};
-    for (int i = 1; i < rank; i++) dims[i] = 1;
-    return weft_reshape_shape(values, rank, dims);
-}
 
 static bool is_line(const weft_tensor *x, const weft_tensor *like) {
     return x->shape.rank == 1 && x->shape.dims[0] == like->shape.dims[0];
@@ -37,7 +29,7 @@ static weft_tensor *build_sparse_matmul(
             wi_shape_print(values ? &values->shape : &rows->shape, text[2]),
             wi_shape_print(&dense->shape, text[3]));
     weft_tensor *terms = wi_wide(weft_index_select(dense, 0, columns));
-    if (values && terms) terms = weft_mul(terms, beside(wi_wide(values), terms->shape.rank));
+    if (values && terms) terms = weft_mul(terms, wi_beside_rows(wi_wide(values), terms->shape.rank));
     weft_tensor *const sum = weft_index_sum(terms, 0, rows, size);
     return sum ? weft_cast(sum, dense->dtype) : NULL;
 }

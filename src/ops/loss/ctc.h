@@ -1,4 +1,4 @@
-/* Connectionist temporal classification for its kernels. */
+/* Connectionist temporal classification, for its kernels. */
 #ifndef WI_CTC_H
 #define WI_CTC_H
 
@@ -13,12 +13,12 @@ enum {
     WI_CTC_SPREAD_G,
     WI_CTC_SPREAD_INPUTS
 };
-enum { WI_CTC_HEAD = 16 }; /* elements of a table before its rows */
+enum { WI_CTC_HEAD = 16 }; /* the elements of a table before its rows */
 
-/* The losses alone; the tables of the examples, which begin with the loss; the gradient from the tables. */
+/* Only the losses; the tables of the examples, each of which begins with the loss; and the gradient, computed from the tables. */
 extern const wi_op wi_op_ctc_alone, wi_op_ctc_table, wi_op_ctc_gradient;
 
-/* Elements of a row of states, whole vectors. */
+/* The elements of a row of states, padded to whole vectors. */
 static inline int64_t wi_ctc_row_width(int64_t labels) {
     return (2 * labels + 1 + 15) / 16 * 16;
 }

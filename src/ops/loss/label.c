@@ -1,6 +1,7 @@
-/* Numbers that must be classes: the identity, whose code notes one that is out of range (cl_kernels/common.clh), so that
- * the next read or wait of the plan fails. As every map it is computed by the steps that read it. */
+/* Labels: a map that returns its input, and records a label that is out of range (cl_kernels/common.clh), so that the next read or wait
+ * of the plan fails. */
 #include "ops/loss/loss.h"
+#include "ops/movement/memory_order.h"
 #include <inttypes.h>
 
 static weft_status fail(const weft_tensor *node, int32_t found) {
@@ -22,10 +23,11 @@ static const wi_op op_label = {.name = "label",
     .dimensions = WI_DIMENSION(wi_label_attributes, count),
     .int_code = "a",
     .zero_gradient = true,
-    .fail_label = fail,
-    .rules = wi_elementwise_rules};
+    .fail_label = fail};
 
 weft_tensor *wi_label(weft_tensor *x, wi_label_kind kind, int64_t count, int64_t ignored) {
     const wi_attributes attributes = {.label = {.count = count, .ignored = ignored, .kind = kind}};
     return x ? wi_node(x->graph, &op_label, &x, 1, WEFT_I32, &x->shape, &attributes) : NULL;
 }
+
+const wi_op_rules wi_label_rules[] = {{.op = &op_label, .rewrites = wi_memory_order_rewrites}, {0}};

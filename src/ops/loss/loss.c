@@ -1,7 +1,8 @@
-/* What all losses share (contract in loss.h). */
+/* Functions that all losses share (contract in loss.h). */
 #include "ops/loss/loss.h"
 #include "graph/length.h"
 #include "ops/loss/loss_terms.h"
+#include "ops/reduction/reduce.h"
 #include <math.h>
 
 /* ---- checks ---- */
@@ -50,7 +51,7 @@ bool wi_loss_broadcasts(const char *op, weft_tensor *const *inputs, int count, w
     return true;
 }
 
-/* Without axes of size 1 behind the first one; one element has rank 0. */
+/* The shape without axes of size 1 behind the first axis; of one element, rank 0. */
 static wi_shape squeezed(const wi_shape *shape) {
     wi_shape result = {0};
     for (int i = 0; i < shape->rank; i++)
@@ -64,7 +65,7 @@ bool wi_loss_shapes_match(const wi_shape *a, const wi_shape *b) {
     return wi_shape_equal(&one, &other);
 }
 
-/* One number for all elements, which the program wrote as such. */
+/* Is x a constant or a scalar, which stands for all elements? */
 static bool is_number(const weft_tensor *x) {
     while (x->op == &wi_op_cast) x = x->inputs[0];
     return x->shape.rank == 0 && (x->op == &wi_op_constant || x->op == &wi_op_scalar);
@@ -109,15 +110,10 @@ bool wi_loss_finite(weft_graph *graph, const char *op, const char *name, double 
 /* ---- reductions ---- */
 
 weft_tensor *wi_loss_drop_axis(weft_tensor *x, int axis) {
-    if (!x || axis < 0) return x;
-    wi_shape shape = {0};
-    for (int i = 0; i < x->shape.rank; i++) {
-        if (i != axis) shape.dims[shape.rank++] = x->shape.dims[i];
-    }
-    return weft_reshape_shape(x, shape.rank, shape.dims);
+    return axis < 0 ? x : wi_drop_axes(x, 1u << axis);
 }
 
-/* 1 / elements of the axes. */
+/* 1 / the number of elements of the axes */
 static weft_tensor *share_of_one(weft_tensor *losses, uint32_t axes) {
     int64_t count;
     int power;
@@ -125,8 +121,8 @@ static weft_tensor *share_of_one(weft_tensor *losses, uint32_t axes) {
     return wi_constant_share(losses, losses->dtype, count, power);
 }
 
-/* The factor comes first in each product: the plan then computes a total of weights before the losses, so
- * that losses and their gradient can be one step. */
+/* Products name the factor first. The plan therefore computes a total of weights before the losses, so that the losses and their gradient
+ * can be one step. */
 weft_tensor *wi_loss_reduce(
     weft_tensor *losses, int kept, weft_loss_reduction reduction, weft_tensor *total) {
     if (!losses) return NULL;
@@ -140,7 +136,7 @@ weft_tensor *wi_loss_reduce(
     return total && reduction == WEFT_LOSS_MEAN ? wi_note_mean(result, total) : result;
 }
 
-/* Stretches weights to the losses' shape without the kept axis; then as a shape with it. */
+/* Checks that the weights broadcast to the losses without the kept axis, and adds this axis to the weights. */
 static weft_tensor *weights_beside(const char *op, weft_tensor *weights, weft_tensor *losses, int kept) {
     weft_tensor *inputs[] = {losses, weights};
     weft_graph *graph = wi_inputs_graph(op, inputs, 2);
@@ -148,10 +144,8 @@ static weft_tensor *weights_beside(const char *op, weft_tensor *weights, weft_te
     if (!wi_dtype_is_float(weights->dtype))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: weights are %s, not %s", op,
             weft_dtype_name(weights->dtype), wi_dtypes_text(WI_TAKES_FLOATS));
-    wi_shape wanted = {0}, wide;
-    for (int i = 0; i < losses->shape.rank; i++) {
-        if (i != kept) wanted.dims[wanted.rank++] = losses->shape.dims[i];
-    }
+    wi_shape wide;
+    const wi_shape wanted = wi_shape_without(&losses->shape, kept < 0 ? 0 : 1u << kept);
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&wanted, &weights->shape, &wide) || !wi_shape_equal(&wide, &wanted))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
@@ -177,8 +171,6 @@ weft_tensor *wi_loss_finish(const char *op, weft_tensor *losses, int kept, const
     return wi_loss_reduce(losses, kept, own.reduction, NULL);
 }
 
-/* ---- gradients of their own ---- */
-
 weft_tensor *wi_loss_clamp_zero(weft_tensor *x) {
     weft_tensor *zero = weft_number(x, 0);
     return weft_where(weft_less_equal(x, zero), zero, x);
@@ -186,13 +178,13 @@ weft_tensor *wi_loss_clamp_zero(weft_tensor *x) {
 
 /* ---- softplus and sigmoid ---- */
 
-/* These functions are smooth, and 0 is where untrained layers begin: there all that is made of branches takes the same
- * one, x >= 0, so that its gradients add up. (That of weft_abs is 0 there, of weft_maximum one half.) */
+/* Softplus and sigmoid are smooth, and outputs of untrained layers are often 0. There, all choices below take the branch x >= 0, so that
+ * their gradients add up to that of the function. (The gradient of weft_abs is 0 there, and that of weft_maximum one half.) */
 static weft_tensor *is_negative(weft_tensor *x) {
     return weft_less(x, weft_number(x, 0));
 }
 
-/* exp(-|x|): between 0 and 1. */
+/* exp(-|x|) */
 static weft_tensor *exp_minus_abs(weft_tensor *x) {
     return weft_exp(weft_where(is_negative(x), x, weft_neg(x)));
 }
@@ -203,7 +195,7 @@ wi_softplus wi_loss_softplus(weft_tensor *x) {
         .of_minus_x = weft_add(weft_where(is_negative(x), weft_neg(x), zero), bend)};
 }
 
-/* No 1 - sigmoid, which would cancel. */
+/* Without 1 - sigmoid, which would lose digits. */
 wi_sigmoids wi_loss_sigmoids(weft_tensor *x) {
     weft_tensor *e = exp_minus_abs(x), *one = weft_number(x, 1);
     weft_tensor *large = weft_div(one, weft_add(one, e)), *small = weft_mul(e, large);

@@ -1,8 +1,7 @@
 /* Losses of class labels: cross-entropy, negative log-likelihood, multi-class margin.
  *
- * The nodes are the losses of single examples, with the class axis kept at size 1; reductions are ordinary
- * nodes behind them. Their inputs are x (batch, classes, ...), the labels as they were given, and the class
- * weights if there are any. What the forward and the backward rule both write down is made once. */
+ * The nodes are the losses of single examples, whose class axis has size 1; other nodes reduce them. The inputs are x (batch, classes,
+ * ...), the labels, and class weights if they are given. */
 #include "graph/length.h"
 #include "ops/loss/loss.h"
 #include "ops/normalization/softmax.h"
@@ -12,7 +11,7 @@
 #define NO_LABEL   INT64_MIN
 #define CLASS_AXIS 2u /* as a bit */
 
-/* ---- labels and weights beside x ---- */
+/* ---- labels and weights that broadcast with x ---- */
 
 static weft_tensor *labels_beside(const weft_tensor *y) {
     const wi_label_kind kind = y->op == &wi_op_nll            ? WI_LABEL_NLL
@@ -26,7 +25,7 @@ static weft_tensor *is_label(const weft_tensor *y) {
     return weft_equal(wi_coordinate(y->graph, &y->inputs[0]->shape, 1), labels_beside(y));
 }
 
-/* NULL: there are none. */
+/* NULL: there are no weights. */
 static weft_tensor *weights_beside(const weft_tensor *y) {
     if (y->input_count < 3) return NULL;
     wi_shape shape = {.rank = y->shape.rank};
@@ -39,7 +38,7 @@ static weft_tensor *is_ignored(const weft_tensor *y) {
     return weft_equal(labels, weft_number(labels, (double)y->attributes->class_loss.ignored));
 }
 
-/* x where the example counts, else 0. */
+/* x, or 0 if the example is ignored. */
 static weft_tensor *unless_ignored(const weft_tensor *y, weft_tensor *x) {
     if (y->attributes->class_loss.ignored == NO_LABEL) return x;
     return weft_where(is_ignored(y), weft_number(x, 0), x);
@@ -53,7 +52,7 @@ static weft_tensor *over_classes(weft_tensor *x) {
     return wi_sum_keep(x, CLASS_AXIS);
 }
 
-/* The weight of each example's label; NULL: 1. A sum over the classes, since the table has no gather. */
+/* The weight of each example's label; NULL: 1. */
 static weft_tensor *label_weights(const weft_tensor *y) {
     weft_tensor *weights = weights_beside(y);
     return weights ? over_classes(at_label(y, weights)) : NULL;
@@ -63,7 +62,7 @@ static weft_tensor *times(weft_tensor *x, weft_tensor *factor) {
     return factor ? weft_mul(x, factor) : x;
 }
 
-/* NaN for labels that are no class, until the error is read; 0 for ignored ones. */
+/* The losses, but NaN for labels out of range, whose error is reported later, and 0 for ignored ones. */
 static weft_tensor *settle(const weft_tensor *y, weft_tensor *losses) {
     weft_tensor *labels = labels_beside(y), *nan = weft_number(losses, (double)NAN);
     losses = weft_where(weft_less(labels, weft_number(labels, 0)), nan, losses);
@@ -73,8 +72,8 @@ static weft_tensor *settle(const weft_tensor *y, weft_tensor *losses) {
     return unless_ignored(y, losses);
 }
 
-/* What a mean divides by: the weights of all labels that count; NULL: the number of examples. The weights are
- * summed straight from the labels, so that this needs nothing of x and comes before it. */
+/* The divisor of a mean: the sum of the weights of all labels that are not ignored; NULL: the number of examples. It is computed only
+ * from labels and weights, so that it can be computed before the losses. */
 static weft_tensor *total_weight(const weft_tensor *y) {
     const uint32_t all = (1u << y->shape.rank) - 1;
     weft_tensor *weights = weights_beside(y);
@@ -84,8 +83,8 @@ static weft_tensor *total_weight(const weft_tensor *y) {
 }
 
 /* ---- cross entropy ----
- * With targets t over the classes: the sum of t·(log sum exp - x). For labels, t is the weight times
- * (1 - e)·[class = label] + e / classes. */
+ * The sum over the classes of t·(log sum exp x - x), with targets t. For labels, t is the class weight times
+ * (1 - e)·[class = label] + e / classes, where e is the smoothing. */
 
 static weft_tensor *smooth_targets(const weft_tensor *y) {
     weft_tensor *weights = weights_beside(y), *one = weft_number(y->inputs[0], 1);
@@ -103,7 +102,7 @@ static weft_tensor *target_sum(const weft_tensor *y) {
 static weft_tensor *cross_entropy_lower(weft_tensor *y, bool inference) {
     (void)inference;
     const wi_shifted s = wi_shift(y->inputs[0], 1);
-    /* without smoothing the other classes are left out: 0·∞ of an infinite logit is not 0 */
+    /* Without smoothing, other classes are left out and not multiplied by 0, because their logits may be infinite. */
     weft_tensor *chosen = y->attributes->class_loss.smoothing > 0
                               ? weft_mul(smooth_targets(y), s.x)
                               : at_label(y, times(s.x, weights_beside(y)));
@@ -120,8 +119,7 @@ static void cross_entropy_backward(weft_tensor *y, weft_tensor *g, weft_tensor *
 const wi_op wi_op_cross_entropy = {.name = "cross_entropy",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_class_loss_attributes),
-    .lower = cross_entropy_lower,
-    .backward = cross_entropy_backward};
+    .lower = cross_entropy_lower};
 
 /* ---- cross entropy with probabilities: inputs[1] is f32 of x's shape ---- */
 
@@ -151,8 +149,7 @@ static void dense_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradien
 static const wi_op dense_cross_entropy = {.name = "cross_entropy",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_class_loss_attributes),
-    .lower = dense_lower,
-    .backward = dense_backward};
+    .lower = dense_lower};
 
 /* ---- nll ---- */
 
@@ -169,8 +166,7 @@ static void nll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
 const wi_op wi_op_nll = {.name = "nll",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_class_loss_attributes),
-    .lower = nll_lower,
-    .backward = nll_backward};
+    .lower = nll_lower};
 
 /* ---- multi-class margin: of z = margin - x[label] + x, the sum of max(0, z)^p over the other classes ----
  */
@@ -183,7 +179,7 @@ static weft_tensor *excess(const weft_tensor *y) {
     return weft_where(weft_less_equal(z, zero), zero, z);
 }
 
-/* Weight of the label / classes. */
+/* The weight of the label divided by the number of classes. */
 static weft_tensor *margin_factor(const weft_tensor *y) {
     weft_tensor *share = wi_constant_share(y->inputs[0], y->inputs[0]->dtype, y->inputs[0]->shape.dims[1], 0);
     return times(share, label_weights(y));
@@ -208,8 +204,7 @@ static void multi_margin_backward(weft_tensor *y, weft_tensor *g, weft_tensor **
 const wi_op wi_op_multi_margin = {.name = "multi_margin",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_class_loss_attributes),
-    .lower = multi_margin_lower,
-    .backward = multi_margin_backward};
+    .lower = multi_margin_lower};
 
 wi_labels wi_labels_of(const weft_tensor *node) {
     if (node->op != &wi_op_cross_entropy && node->op != &wi_op_nll && node->op != &wi_op_multi_margin)
@@ -223,9 +218,9 @@ wi_labels wi_labels_of(const weft_tensor *node) {
 
 typedef struct class_loss {
     const char *op;
-    weft_tensor *inputs[3]; /* x with a batch axis, labels, weights */
+    weft_tensor *inputs[3]; /* x (with a batch axis), labels, weights */
     weft_class_loss_options options;
-    bool single; /* x had no batch axis */
+    bool single; /* the caller's x has no batch axis */
 } class_loss;
 
 static bool read_options(weft_graph *graph, class_loss *loss, const weft_class_loss_options *given) {
@@ -255,10 +250,7 @@ static bool weights_good(const class_loss *loss) {
 static bool shapes_good(const class_loss *loss, bool dense) {
     const weft_tensor *x = loss->inputs[0], *labels = loss->inputs[1];
     const int axis = x->shape.rank > 1;
-    wi_shape wanted = {0};
-    for (int i = 0; i < x->shape.rank; i++) {
-        if (i != axis || dense) wanted.dims[wanted.rank++] = x->shape.dims[i];
-    }
+    const wi_shape wanted = wi_shape_without(&x->shape, dense ? 0 : 1u << axis);
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     const bool fits =
         dense ? wi_shape_equal(&wanted, &labels->shape) : wi_loss_shapes_match(&wanted, &labels->shape);
@@ -270,7 +262,7 @@ static bool shapes_good(const class_loss *loss, bool dense) {
     return false;
 }
 
-/* x (classes) is taken as (1, classes). */
+/* Reshapes x (classes) to (1, classes). */
 static void add_batch_axis(class_loss *loss) {
     weft_tensor **inputs = loss->inputs;
     loss->single = inputs[0]->shape.rank == 1;
@@ -281,7 +273,7 @@ static void add_batch_axis(class_loss *loss) {
     inputs[1] = weft_reshape_shape(inputs[1], dense ? 2 : 1, dims);
 }
 
-/* The scores and all that multiplies them in f32, or in f64 where the scores are. */
+/* Casts x, weights and dense labels to the dtype in which kernels calculate with x. */
 static bool widen(class_loss *loss, bool dense) {
     const weft_dtype wide = wi_format_of(loss->inputs[0]->dtype)->compute;
     for (int i = 0; i < 3; i++) {
@@ -291,7 +283,7 @@ static bool widen(class_loss *loss, bool dense) {
     return true;
 }
 
-/* false: the error is recorded, or there is no graph for it. */
+/* Checks and converts the inputs. False: an error is recorded. */
 static bool begin(class_loss *loss, const weft_class_loss_options *options, bool takes_dense) {
     weft_tensor *const *inputs = loss->inputs;
     weft_graph *graph = wi_inputs_graph(loss->op, inputs, 2);
@@ -395,3 +387,7 @@ weft_tensor *weft_multi_margin_loss(
 weft_tensor *weft_multi_margin(weft_tensor *scores, weft_tensor *labels, float margin) {
     return WI_CALL(scores, "weft_multi_margin", weft_multi_margin_loss(scores, labels, margin, 1, NULL));
 }
+
+const wi_op_rules wi_loss_class_rules[] = {{.op = &wi_op_cross_entropy, .backward = cross_entropy_backward},
+    {.op = &dense_cross_entropy, .backward = dense_backward}, {.op = &wi_op_nll, .backward = nll_backward},
+    {.op = &wi_op_multi_margin, .backward = multi_margin_backward}, {0}};

@@ -1,7 +1,7 @@
 /* Connectionist temporal classification (Graves et al. 2006). Kernels: ctc.cl.
  *
- * The node ctc is the losses of the examples. A plan for inference replaces it by their kernel alone; another
- * one by a slice of the examples' tables, which the gradient reads, too. */
+ * The node ctc is the losses of the examples. A plan for inference replaces it by a kernel that computes only the losses, and a plan
+ * for training by a slice of the tables of the examples, which the gradient also reads. */
 #include "ops/loss/ctc.h"
 #include "ops/loss/loss.h"
 #include "ops/prediction_form.h"
@@ -52,11 +52,8 @@ static void ctc_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
         WEFT_F32, &y->inputs[WI_CTC_LOG_PROBS]->shape, &attributes);
 }
 
-const wi_op wi_op_ctc = {.name = "ctc",
-    .kind = WI_COMPOSITE,
-    .attribute_bytes = sizeof(wi_ctc_attributes),
-    .lower = ctc_lower,
-    .backward = ctc_backward};
+const wi_op wi_op_ctc = {
+    .name = "ctc", .kind = WI_COMPOSITE, .attribute_bytes = sizeof(wi_ctc_attributes), .lower = ctc_lower};
 
 /* ---- checks ---- */
 
@@ -90,7 +87,7 @@ static bool shapes_good(weft_tensor *const *inputs) {
     return false;
 }
 
-/* Each log-probability costs rows of 2 S + 1 states. */
+/* A table has 2 S + 1 states for each step. */
 static bool table_fits(weft_tensor *const *inputs) {
     const int64_t steps = inputs[WI_CTC_LOG_PROBS]->shape.dims[0],
                   labels = inputs[WI_CTC_TARGETS]->shape.dims[1];
@@ -102,7 +99,7 @@ static bool table_fits(weft_tensor *const *inputs) {
             wi_length_word(inputs[0]->graph));
         return false;
     }
-    if (wi_axis_has_length(inputs[WI_CTC_LOG_PROBS], 0)) return true; /* a plan checks it */
+    if (wi_axis_has_length(inputs[WI_CTC_LOG_PROBS], 0)) return true; /* plans check the size */
     const bool countable =
         steps <= most && labels <= most && inputs[WI_CTC_LOG_PROBS]->shape.dims[2] <= INT32_MAX;
     const wi_shape shape = {.rank = 2,
@@ -159,3 +156,5 @@ weft_tensor *weft_ctc(
     return WI_CALL(
         log_probs, "weft_ctc", weft_ctc_loss(log_probs, targets, input_lengths, target_lengths, NULL));
 }
+
+const wi_op_rules wi_loss_ctc_rules[] = {{.op = &wi_op_ctc, .backward = ctc_backward}, {0}};

@@ -26,7 +26,7 @@ weft_tensor *weft_hinge(weft_tensor *scores, weft_tensor *targets) {
     return WI_CALL(scores, "weft_hinge", weft_hinge_loss(scores, targets, NULL));
 }
 
-/* ---- soft margin: softplus(-t·x), a composite for the sake of its gradient ---- */
+/* ---- soft margin: softplus(-t·x), a composite because of its gradient ---- */
 
 static weft_tensor *against(const weft_tensor *y) {
     return weft_neg(weft_mul(y->inputs[1], y->inputs[0]));
@@ -43,10 +43,7 @@ static void soft_margin_backward(weft_tensor *y, weft_tensor *g, weft_tensor **g
     gradients[1] = weft_mul(slope, y->inputs[0]);
 }
 
-const wi_op wi_op_soft_margin = {.name = "soft_margin",
-    .kind = WI_COMPOSITE,
-    .lower = soft_margin_lower,
-    .backward = soft_margin_backward};
+const wi_op wi_op_soft_margin = {.name = "soft_margin", .kind = WI_COMPOSITE, .lower = soft_margin_lower};
 
 static weft_tensor *build_soft_margin_loss(
     weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options) {
@@ -108,3 +105,6 @@ weft_tensor *weft_margin_ranking_loss(
 weft_tensor *weft_margin_ranking(weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin) {
     return WI_CALL(a, "weft_margin_ranking", weft_margin_ranking_loss(a, b, targets, margin, NULL));
 }
+
+const wi_op_rules wi_loss_margin_rules[] = {
+    {.op = &wi_op_soft_margin, .backward = soft_margin_backward}, {0}};

@@ -1,5 +1,5 @@
-/* Losses of probabilities: binary cross-entropy and the Kullback-Leibler divergence. The former are
- * composites: their gradients in closed form neither overflow nor cancel. */
+/* Losses of probabilities: binary cross-entropy and the Kullback-Leibler divergence. The forms of the former are composites, because
+ * their gradients in closed form neither overflow nor lose digits. */
 #include "ops/loss/loss.h"
 #include "ops/prediction_form.h"
 #include <math.h>
@@ -31,7 +31,7 @@ static void bce_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     gradients[1] = weft_mul(g, weft_sub(l.other, l.p));
 }
 
-const wi_op wi_op_bce = {.name = "bce", .kind = WI_COMPOSITE, .lower = bce_lower, .backward = bce_backward};
+const wi_op wi_op_bce = {.name = "bce", .kind = WI_COMPOSITE, .lower = bce_lower};
 
 static weft_tensor *build_bce_loss(
     weft_tensor *probabilities, weft_tensor *targets, const weft_loss_options *options) {
@@ -52,8 +52,8 @@ weft_tensor *weft_bce(weft_tensor *probabilities, weft_tensor *targets) {
 }
 
 /* ---- bce of logits x ----
- * (1 - t)·softplus(x) + w·t·softplus(-x), w the positive weight: PyTorch's sum in another order, in which no
- * two terms cancel. Inputs: x, t and, where it is given, w. */
+ * (1 - t)·softplus(x) + w·t·softplus(-x), where w is the positive weight: PyTorch's formula in an order in which no terms cancel. The
+ * inputs are x, t, and w if it is given. */
 
 static weft_tensor *times_weight(weft_tensor *y, weft_tensor *x) {
     return y->input_count > 2 ? weft_mul(y->inputs[2], x) : x;
@@ -81,10 +81,8 @@ static void bce_with_logits_backward(weft_tensor *y, weft_tensor *g, weft_tensor
     }
 }
 
-const wi_op wi_op_bce_with_logits = {.name = "bce_with_logits",
-    .kind = WI_COMPOSITE,
-    .lower = bce_with_logits_lower,
-    .backward = bce_with_logits_backward};
+const wi_op wi_op_bce_with_logits = {
+    .name = "bce_with_logits", .kind = WI_COMPOSITE, .lower = bce_with_logits_lower};
 
 static weft_tensor *build_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets,
     weft_tensor *positive_weight, const weft_loss_options *options) {
@@ -145,3 +143,6 @@ weft_tensor *weft_kl_div(weft_tensor *log_probabilities, weft_tensor *targets) {
     return WI_CALL(
         log_probabilities, "weft_kl_div", weft_kl_div_loss(log_probabilities, targets, false, NULL));
 }
+
+const wi_op_rules wi_loss_probability_rules[] = {{.op = &wi_op_bce, .backward = bce_backward},
+    {.op = &wi_op_bce_with_logits, .backward = bce_with_logits_backward}, {0}};

@@ -1,10 +1,10 @@
-/* Losses of numbers: squared, absolute, Huber's, and the negative log-likelihoods of Poisson and Gauss. */
+/* Losses of regression: squared, absolute, Huber, and the negative log-likelihoods of Poisson and normal distributions. */
 #include "graph/length.h"
 #include "ops/loss/loss.h"
 #include <float.h>
 #include <math.h>
 
-/* Checks of a loss of two tensors, which it widens and gives one shape. */
+/* Checks the inputs of a loss of two tensors, and converts them to one dtype and shape. */
 static weft_graph *begin_pair(
     const char *op, weft_tensor **a, weft_tensor **b, const weft_loss_options *options) {
     weft_tensor *inputs[] = {*a, *b};
@@ -43,9 +43,8 @@ weft_tensor *weft_l1(weft_tensor *a, weft_tensor *b) {
 }
 
 /* ---- huber, smooth l1 ----
- * Of a difference d, s being the slope of its straight parts:
- * d²·s/(2·delta) where |d| < delta, else s·(|d| - delta/2). A composite, since the gradient of a choice
- * between the two would be 0·∞ for infinite d. */
+ * d²·s/(2·delta) if |d| < delta, otherwise s·(|d| - delta/2), for a difference d and the slope s of the straight parts. A composite,
+ * because the gradient of a choice between the two would be 0·∞ for infinite d. */
 
 static weft_tensor *huber_lower(weft_tensor *y, bool inference) {
     (void)inference;
@@ -65,8 +64,7 @@ static void huber_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradien
 const wi_op wi_op_huber = {.name = "huber",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_huber_attributes),
-    .lower = huber_lower,
-    .backward = huber_backward};
+    .lower = huber_lower};
 
 static weft_tensor *huber(weft_tensor *a, weft_tensor *b, double delta, double slope) {
     weft_tensor *d = weft_sub(a, b);
@@ -96,7 +94,7 @@ static weft_tensor *build_smooth_l1_loss(
     weft_tensor *a, weft_tensor *b, float beta, const weft_loss_options *options) {
     weft_graph *graph = begin_pair("smooth_l1", &a, &b, options);
     if (!graph || !wi_loss_number_in(graph, "smooth_l1", "beta", beta, 0, FLT_MAX)) return NULL;
-    /* below the smallest normal number a slope of 1 is a jump in any case, and 1/beta would overflow */
+    /* A smaller beta has no effect, and 1/beta would overflow. */
     if (beta < FLT_MIN) return wi_loss_finish("smooth_l1", weft_abs(weft_sub(a, b)), -1, options);
     return wi_loss_finish("smooth_l1", huber(a, b, beta, 1), -1, options);
 }
@@ -112,7 +110,7 @@ weft_tensor *weft_smooth_l1(weft_tensor *a, weft_tensor *b, float beta) {
 
 /* ---- poisson ---- */
 
-/* Stirling: log(n!) ~ n·log n - n + log(2πn)/2 where n > 1; elsewhere 0, with no gradient. */
+/* Stirling's formula: log(n!) ~ n·log n - n + log(2πn)/2 if n > 1; otherwise 0, with gradient 0. */
 static weft_tensor *log_factorial(weft_tensor *n) {
     weft_tensor *one = weft_number(n, 1), *few = weft_less_equal(n, one), *many = weft_where(few, one, n);
     weft_tensor *root = weft_mul(weft_log(weft_mul(many, weft_number(n, 2 * acos(-1)))), weft_number(n, 0.5));
@@ -141,9 +139,9 @@ weft_tensor *weft_poisson_nll(weft_tensor *log_rate, weft_tensor *count) {
     return WI_CALL(log_rate, "weft_poisson_nll", weft_poisson_nll_loss(log_rate, count, true, false, NULL));
 }
 
-/* ---- gauss ----
- * Of a difference and a variance of its shape. A composite: the gradient reaches variances below the smallest
- * one, too, as PyTorch's does. */
+/* ---- gaussian ----
+ * The loss of a difference and a variance of the same shape. A composite, so that variances below epsilon have a gradient, as in
+ * PyTorch. */
 
 static weft_tensor *at_least_epsilon(weft_tensor *variance) {
     return weft_maximum(variance, weft_number(variance, 1e-6));
@@ -165,12 +163,10 @@ static void gaussian_nll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **
     gradients[1] = weft_mul(weft_mul(per_variance, weft_number(d, 0.5)), rest);
 }
 
-const wi_op wi_op_gaussian_nll = {.name = "gaussian_nll",
-    .kind = WI_COMPOSITE,
-    .lower = gaussian_nll_lower,
-    .backward = gaussian_nll_backward};
+const wi_op wi_op_gaussian_nll = {.name = "gaussian_nll", .kind = WI_COMPOSITE, .lower = gaussian_nll_lower};
 
-/* PyTorch's three forms: the whole shape, 1 at the end, or nothing there. NULL with the error: another. */
+/* Expands a variance of the whole shape, with size 1 on the last axis, or without this axis, as in PyTorch. NULL: it has another shape,
+ * and the error is recorded. */
 static weft_tensor *stretch_variance(weft_tensor *variance, const weft_tensor *mean) {
     const int rank = mean->shape.rank;
     wi_shape shape = wi_loss_shapes_match(&variance->shape, &mean->shape) ? mean->shape : variance->shape;
@@ -209,3 +205,6 @@ weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *target, weft
 weft_tensor *weft_gaussian_nll(weft_tensor *mean, weft_tensor *target, weft_tensor *variance) {
     return WI_CALL(mean, "weft_gaussian_nll", weft_gaussian_nll_loss(mean, target, variance, false, NULL));
 }
+
+const wi_op_rules wi_loss_regression_rules[] = {{.op = &wi_op_huber, .backward = huber_backward},
+    {.op = &wi_op_gaussian_nll, .backward = gaussian_nll_backward}, {0}};

@@ -1,8 +1,8 @@
-/* Cross-entropy of sequences: classes on the last axis, as recurrent layers give them, and a mask or lengths.
- * All is a view of weft_cross_entropy_loss over (positions, classes). */
+/* Cross-entropy of sequences, with classes on the last axis as in the result of recurrent layers, and a mask or lengths. It calls
+ * weft_cross_entropy_loss with (positions, classes). */
 #include "ops/loss/loss.h"
 
-enum { IGNORED = -100 }; /* as PyTorch's default */
+enum { IGNORED = -100 }; /* PyTorch's default */
 
 static weft_tensor *fail_shapes(
     const weft_tensor *logits, const weft_tensor *labels, const weft_tensor *mask, const char *rule) {
@@ -13,8 +13,7 @@ static weft_tensor *fail_shapes(
         mask ? wi_shape_print(&mask->shape, text[2]) : "", rule);
 }
 
-/* Labels where they count, else the ignored one; a length that is out of range makes its labels none of the
- * classes, and so the loss NaN. */
+/* The labels, but the ignored one where the mask is false. */
 static weft_tensor *masked_labels(
     weft_tensor *logits, weft_tensor *labels, weft_tensor *mask, int32_t ignored) {
     weft_tensor *other = weft_number(labels, (double)ignored);

@@ -1,4 +1,4 @@
-/* What a loss is composed of (contract in loss_terms.h). */
+/* The terms of a loss (contract in loss_terms.h). */
 #include "ops/loss/loss_terms.h"
 #include "ops/op_table.h"
 
@@ -27,11 +27,11 @@ weft_tensor *wi_note_mean(weft_tensor *mean, weft_tensor *total) {
     return mean;
 }
 
-/* ---- what depends on the batch ---- */
+/* ---- dependence on the batch ---- */
 
 typedef struct split {
     wi_loss_terms *terms;
-    bool *varies; /* by node id, of what the loss is computed from: it depends on the batch */
+    bool *varies; /* by node id: the node depends on the batch */
     int visits;
 } split;
 
@@ -41,7 +41,7 @@ static bool has_batch(const weft_tensor *node) {
     return node->op == &wi_op_input;
 }
 
-/* Inputs of a node have lower ids. */
+/* Visits readers before inputs, which have smaller ids, and then inputs before readers. */
 static void mark(const weft_tensor *loss, const weft_tensor **nodes, bool *varies) {
     nodes[loss->id] = loss;
     for (uint32_t id = loss->id + 1; id-- > 0;)
@@ -57,7 +57,7 @@ static void mark(const weft_tensor *loss, const weft_tensor **nodes, bool *varie
 
 /* ---- the walk ---- */
 
-/* A factor of what is walked into; NULL: 1. */
+/* factor · other; a factor NULL is 1. */
 static weft_tensor *times(weft_tensor *factor, weft_tensor *other) {
     return factor ? weft_mul(factor, other) : other;
 }
@@ -83,7 +83,7 @@ static bool is_one_element(const weft_tensor *x) {
     return power == 0 && count == 1;
 }
 
-/* The one input of which x is the value, perhaps as another shape or dtype; NULL: x is something else. */
+/* The input, if x is its single element in another shape or dtype; otherwise NULL. */
 static weft_tensor *same_value(const weft_tensor *x) {
     const bool passes = x->op == &wi_op_reshape || x->op == &wi_op_cast || x->op == &wi_op_keep_f32;
     return passes && is_one_element(x->inputs[0]) ? x->inputs[0] : NULL;
@@ -129,7 +129,7 @@ weft_status wi_loss_terms_find(wi_loss_terms *terms, weft_tensor *loss) {
     if (found && s.varies) {
         mark(loss, found, s.varies);
         walk(&s, loss, NULL);
-        /* One term and nothing else is the loss: nothing has to be computed twice. */
+        /* A loss of a single term is the term, so that it is not computed twice. */
         if (terms->count == 1 && !terms->has_rest) terms->of[0].value = loss;
     }
     const bool failed = !found || !s.varies;

@@ -2,7 +2,7 @@
 #include "ops/loss/loss.h"
 #include <float.h>
 
-/* ---- cosine similarity: the axis stays with size 1 ---- */
+/* ---- cosine similarity: the axis keeps size 1 ---- */
 
 static weft_tensor *norm_of(const weft_tensor *y, int input) {
     weft_tensor *x = y->inputs[input];
@@ -23,7 +23,7 @@ static weft_tensor *cosine_lower(weft_tensor *y, bool inference) {
     return weft_div(weft_div(product, bounded(y, norm_of(y, 0))), bounded(y, norm_of(y, 1)));
 }
 
-/* As PyTorch's, it passes through the bound of a norm as if there were none; a norm of 0 has no slope. */
+/* As in PyTorch, the gradient ignores the bound of a norm. The gradient of a norm of 0 is 0. */
 static void cosine_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *across = weft_div(weft_div(g, bounded(y, norm_of(y, 0))), bounded(y, norm_of(y, 1)));
     weft_tensor *product = weft_mul(g, y);
@@ -38,8 +38,7 @@ static void cosine_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
 const wi_op wi_op_cosine_similarity = {.name = "cosine_similarity",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_cosine_attributes),
-    .lower = cosine_lower,
-    .backward = cosine_backward};
+    .lower = cosine_lower};
 
 static weft_tensor *cosine(weft_tensor *a, weft_tensor *b, int axis, double epsilon, double added) {
     weft_tensor *inputs[] = {a, b};
@@ -69,7 +68,7 @@ weft_tensor *weft_cosine_similarity(weft_tensor *a, weft_tensor *b, int axis, fl
 
 /* ---- cosine embedding ---- */
 
-/* Targets (...) as (..., 1); NULL with the error when they are not as many as the vectors. */
+/* Reshapes targets (...) to (..., 1). NULL: their number is not that of the vectors, and the error is recorded. */
 static weft_tensor *targets_beside(const char *op, weft_tensor *targets, const weft_tensor *vectors) {
     wi_shape beside = vectors->shape, wanted = vectors->shape;
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
@@ -112,8 +111,7 @@ weft_tensor *weft_cosine_embedding(weft_tensor *a, weft_tensor *b, weft_tensor *
 
 /* ---- triplets ---- */
 
-/* The norm of a difference d along the last axis, which stays with size 1. A composite, so that the gradient
- * is 0 where the norm is. */
+/* The norm of a difference d along the last axis, which keeps size 1. A composite, so that the gradient of a norm of 0 is 0. */
 
 static weft_tensor *norm_lower(weft_tensor *y, bool inference) {
     (void)inference;
@@ -136,8 +134,7 @@ static void norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
 static const wi_op norm_op = {.name = "norm",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_vector_norm_attributes),
-    .lower = norm_lower,
-    .backward = norm_backward};
+    .lower = norm_lower};
 
 /* ‖a - b + 1e-6‖; the epsilon is PyTorch's. */
 static weft_tensor *distance(weft_tensor *a, weft_tensor *b, int p) {
@@ -178,3 +175,6 @@ weft_tensor *weft_triplet_margin(
     return WI_CALL(anchor, "weft_triplet_margin",
         weft_triplet_margin_loss(anchor, positive, negative, margin, 2, false, NULL));
 }
+
+const wi_op_rules wi_loss_vector_rules[] = {{.op = &wi_op_cosine_similarity, .backward = cosine_backward},
+    {.op = &norm_op, .backward = norm_backward}, {0}};

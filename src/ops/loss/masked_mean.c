@@ -1,12 +1,12 @@
-/* The mean over what a mask lets through: a sum over the elements that count, divided by their number. It is chosen what
- * counts, not multiplied by 0: what does not may be NaN. */
+/* The mean of the elements that a mask selects: their sum divided by their number. Other elements are replaced by 0 and not multiplied by
+ * 0, because they may be NaN. */
 #include "ops/loss/loss.h"
 #include "ops/loss/loss_terms.h"
 #include "ops/reduction/reduce.h"
 
 static const char op[] = "masked_mean";
 
-/* bool, of the shape of x; NULL with the error recorded. */
+/* The mask as bool in the shape of x. NULL: it does not broadcast, and the error is recorded. */
 static weft_tensor *counting(weft_tensor *x, weft_tensor *mask) {
     char text_x[WI_SHAPE_TEXT], text_mask[WI_SHAPE_TEXT];
     wi_shape both;
@@ -15,15 +15,6 @@ static weft_tensor *counting(weft_tensor *x, weft_tensor *mask) {
             wi_shape_print(&mask->shape, text_mask), wi_shape_print(&x->shape, text_x));
     if (mask->dtype != WEFT_BOOL) mask = weft_cast(mask, WEFT_BOOL);
     return weft_expand(mask, x->shape.rank, x->shape.dims);
-}
-
-/* Without the reduced axes, which have size 1. */
-static weft_tensor *without_axes(weft_tensor *x, uint32_t axes) {
-    if (!x) return NULL;
-    wi_shape shape = {0};
-    for (int i = 0; i < x->shape.rank; i++)
-        if (!(axes >> i & 1)) shape.dims[shape.rank++] = x->shape.dims[i];
-    return weft_reshape_shape(x, shape.rank, shape.dims);
 }
 
 static weft_tensor *build_masked_mean_axes(
@@ -38,7 +29,7 @@ static weft_tensor *build_masked_mean_axes(
     weft_tensor *const number = wi_sum_keep(weft_where(counts, one, zero), reduced);
     weft_tensor *const sum = wi_sum_keep(weft_where(counts, wide, zero), reduced);
     weft_tensor *mean = weft_cast(weft_div(sum, weft_maximum(number, one)), x->dtype);
-    if (!keep) mean = without_axes(mean, reduced);
+    if (!keep) mean = wi_drop_axes(mean, reduced);
     const bool is_whole = reduced == (1u << x->shape.rank) - 1;
     return mean && is_whole ? wi_note_mean(mean, number) : mean;
 }

@@ -1,9 +1,8 @@
-/* Images: shapes are (N, C, spatial...), memory is (N, spatial..., C). Ops of images take their operands
- * through wi_channels_last and give their results through wi_channels_first; both are other strides over the
- * same memory, and one after the other is nothing at all. */
-#include "ops/op_table.h"
+/* Channels-last images: shapes are (N, C, spatial...), memory is (N, spatial..., C). Image ops convert their inputs by
+ * wi_channels_last and their results by wi_channels_first. Both are views, and one cancels the other. */
+#include "ops/movement/memory_order.h"
 
-/* The axis of channels moved from one place to another, the others in their order. */
+/* Moves the axis of channels from one position to another; the order of the other axes stays. */
 static weft_tensor *move_channels(weft_tensor *x, int from, int to, uint32_t flags) {
     int8_t order[WEFT_MAX_RANK];
     int next = 0;

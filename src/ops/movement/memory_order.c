@@ -1,22 +1,25 @@
-/* Orders of memory. An op may give its result as a view (permute, WI_FROM_MEMORY_ORDER) of a node whose axes lie in
- * another order: images are (N, C, spatial...) over (N, spatial..., C). The rules here and of the ops of
- * movement make what reads such a view over the node beneath it, and give it as such a view again: maps,
- * reductions, slices, pads, joins and their gradients keep the order of memory, whatever the order of their
- * axes, and views meet and cancel. Permutes that users write are none of these and do what they say. */
-#include "ops/op_table.h"
+/* Memory order: conversions, and the rule of elementwise ops (contract in memory_order.h). */
+#include "ops/movement/memory_order.h"
+#include <string.h>
 
 wi_memory_order wi_memory_order_of(const weft_tensor *x) {
     wi_memory_order order = {0};
     if (x->op != &wi_op_permute || x->attributes->permute.direction != WI_FROM_MEMORY_ORDER) return order;
     order.rank = x->shape.rank;
-    for (int i = 0; i < order.rank; i++) order.axes[i] = x->attributes->permute.axes[i];
+    memcpy(order.axes, x->attributes->permute.axes, sizeof order.axes);
     return order;
 }
 
+wi_memory_order wi_inverse_order(int rank, const int8_t *order) {
+    wi_memory_order inverse = {.rank = rank};
+    for (int i = 0; i < rank; i++) inverse.axes[order[i]] = (int8_t)i;
+    return inverse;
+}
+
 wi_shape wi_shape_in_memory(const wi_memory_order *order, const wi_shape *shape) {
-    wi_shape lying = {.rank = shape->rank};
-    for (int i = 0; i < shape->rank; i++) lying.dims[order->axes[i]] = shape->dims[i];
-    return lying;
+    wi_shape stored = {.rank = shape->rank};
+    for (int i = 0; i < shape->rank; i++) stored.dims[order->axes[i]] = shape->dims[i];
+    return stored;
 }
 
 uint32_t wi_axes_in_memory(const wi_memory_order *order, uint32_t axes) {
@@ -27,11 +30,12 @@ uint32_t wi_axes_in_memory(const wi_memory_order *order, uint32_t axes) {
 
 /* ---- functions of the index ---- */
 
-/* A view of a value that is computed where it is used would have to be written down first. So coordinates,
- * random numbers whose sequence does not change, and maps of those are made anew in the order of memory, as
- * are masks and labels; but not what a step must compute for the caller anyway. */
+/* The largest number of nodes that a search visits. */
 enum { MOST_OF_INDEX = 32 };
 
+/* Is x a function of the index, that is of coordinates and constants, and with `sources` also of integers in memory, such as masks
+ * and labels? Its readers compute it where they use it, and a view of it would have to be stored. It is therefore created again in
+ * memory order. */
 static bool is_of_index(const weft_tensor *x, bool sources, int *budget) {
     double value;
     int power;
@@ -46,19 +50,19 @@ static bool is_of_index(const weft_tensor *x, bool sources, int *budget) {
 }
 
 static weft_tensor *index_in_memory(const wi_rewrite *rewrite, const wi_memory_order *order, weft_tensor *x) {
-    const wi_shape lying = wi_shape_in_memory(order, &x->shape);
+    const wi_shape stored = wi_shape_in_memory(order, &x->shape);
     if (x->op == &wi_op_coordinate)
-        return wi_coordinate(x->graph, &lying, order->axes[x->attributes->along.axis]);
-    if (x->op == &wi_op_uniform || x->op == &wi_op_normal) return wi_node_over(x, NULL, &lying);
+        return wi_coordinate(x->graph, &stored, order->axes[x->attributes->along.axis]);
+    if (x->op == &wi_op_uniform || x->op == &wi_op_normal) return wi_node_over(x, NULL, &stored);
     weft_tensor *inputs[3];
     for (int i = 0; i < x->input_count; i++) {
         inputs[i] = wi_to_memory(rewrite, order, x->inputs[i]);
         if (!inputs[i]) return NULL;
     }
-    return wi_node_over(x, inputs, &lying);
+    return wi_node_over(x, inputs, &stored);
 }
 
-/* Does the mask, which is_of_index knows as one, need more than what is there before the first step? */
+/* Does a step compute anything that x depends on? */
 static bool is_computed(const weft_tensor *x) {
     const bool seen = x->op->kind == WI_VIEW;
     while (x->op->kind == WI_VIEW) x = x->inputs[0];
@@ -69,20 +73,18 @@ static bool is_computed(const weft_tensor *x) {
     return false;
 }
 
-/* Can it be made anew? */
-static bool is_index(const wi_rewrite *rewrite, const wi_memory_order *order, const weft_tensor *x) {
-    int8_t inverse[WEFT_MAX_RANK];
+bool wi_is_index(const wi_rewrite *rewrite, const wi_memory_order *order, const weft_tensor *x) {
     int budget = MOST_OF_INDEX;
     if (x->shape.rank != order->rank) return false;
-    for (int i = 0; i < order->rank; i++) inverse[order->axes[i]] = (int8_t)i;
-    if (x->op == &wi_op_uniform || x->op == &wi_op_normal) return !wi_memory_order_moves(&x->shape, inverse);
+    if (x->op == &wi_op_uniform || x->op == &wi_op_normal)
+        return !wi_memory_order_moves(&x->shape, wi_inverse_order(order->rank, order->axes).axes);
     if (x->op != &wi_op_coordinate && (x->op->kind != WI_MAP || x->op->reads_padded)) return false;
     return is_of_index(x, !wi_dtype_is_float(x->dtype), &budget) &&
            !(wi_rewrite_is_kept(rewrite, x) && is_computed(x));
 }
 
-/* The order that a node over these inputs is best made in: an input as large as the result decides, unless it
- * is a function of the index, which is made in any order; where none does, the first that has one. */
+/* The order in which a node over these inputs should be computed. It is the order of an input that is as large as the result; or, if
+ * all such inputs are functions of the index, the order of the first input that has one. */
 static wi_memory_order memory_order_for(weft_tensor *const *inputs, int count, const wi_shape *shape) {
     wi_memory_order found = {0};
     for (int i = 0; i < count; i++) {
@@ -91,8 +93,7 @@ static wi_memory_order memory_order_for(weft_tensor *const *inputs, int count, c
         if (wi_shape_equal(&inputs[i]->shape, shape)) return order;
         if (found.rank == 0) found = order;
     }
-    for (int i = 0; i < count && found.rank > 0;
-         i++) { /* no walk through the graph where there is no order */
+    for (int i = 0; i < count && found.rank > 0; i++) {
         int budget = MOST_OF_INDEX;
         if (wi_shape_equal(&inputs[i]->shape, shape) && !is_of_index(inputs[i], false, &budget))
             return (wi_memory_order){0};
@@ -100,19 +101,15 @@ static wi_memory_order memory_order_for(weft_tensor *const *inputs, int count, c
     return found;
 }
 
-/* ---- to memory and back ---- */
+/* ---- conversion ---- */
 
 weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_memory_order *order, weft_tensor *x) {
-    if (!x || x->shape.rank == 0) return x; /* a number fits everywhere */
-    wi_shape wide = {.rank = order->rank};
-    const int more = order->rank - x->shape.rank;
-    for (int i = 0; i < order->rank; i++) wide.dims[i] = i < more ? 1 : x->shape.dims[i - more];
-    if (more > 0) x = weft_reshape_shape(x, wide.rank, wide.dims);
+    if (!x || x->shape.rank == 0) return x;
+    const wi_shape wide = wi_shape_of_rank(&x->shape, order->rank);
+    x = weft_reshape_shape(x, wide.rank, wide.dims);
     if (!x) return NULL;
-    if (is_index(rewrite, order, x)) return index_in_memory(rewrite, order, x);
-    int8_t inverse[WEFT_MAX_RANK];
-    for (int i = 0; i < order->rank; i++) inverse[order->axes[i]] = (int8_t)i;
-    return wi_permute_through(x, inverse, WI_TO_MEMORY_ORDER);
+    if (wi_is_index(rewrite, order, x)) return index_in_memory(rewrite, order, x);
+    return wi_permute_through(x, wi_inverse_order(order->rank, order->axes).axes, WI_TO_MEMORY_ORDER);
 }
 
 weft_tensor *wi_from_memory(const wi_memory_order *order, weft_tensor *x) {
@@ -125,63 +122,14 @@ weft_tensor *wi_elementwise_in_memory_order(
     wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     const wi_memory_order order = memory_order_for(inputs, y->input_count, &y->shape);
     if (order.rank == 0) return NULL;
-    const wi_shape lying_shape = wi_shape_in_memory(&order, &y->shape);
-    weft_tensor *lying[WI_KERNEL_INPUTS] = {0};
+    const wi_shape stored_shape = wi_shape_in_memory(&order, &y->shape);
+    weft_tensor *stored[WI_KERNEL_INPUTS] = {0};
     for (int i = 0; i < y->input_count; i++) {
-        lying[i] = wi_to_memory(rewrite, &order, inputs[i]);
-        if (!lying[i]) return NULL;
+        stored[i] = wi_to_memory(rewrite, &order, inputs[i]);
+        if (!stored[i]) return NULL;
     }
-    return wi_from_memory(&order, wi_node_over(y, lying, &lying_shape));
+    return wi_from_memory(&order, wi_node_over(y, stored, &stored_shape));
 }
 
-const wi_rule wi_elementwise_rules[] = {{"memory order", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
-
-/* ---- what only a reader in another order reads ---- */
-
-/* Does the order of memory differ from that of x, a tensor that broadcasts to the order's rank? */
-static bool is_moved(const wi_memory_order *order, const weft_tensor *x) {
-    wi_shape wide = {.rank = order->rank};
-    const int more = order->rank - x->shape.rank;
-    int8_t inverse[WEFT_MAX_RANK];
-    for (int i = 0; i < order->rank; i++) {
-        wide.dims[i] = i < more ? 1 : x->shape.dims[i - more];
-        inverse[order->axes[i]] = (int8_t)i;
-    }
-    return wi_memory_order_moves(&wide, inverse);
-}
-
-/* Ops whose result has the axes of their inputs, and that have a rule for an order of memory. */
-static bool keeps_axes(const wi_op *op) {
-    return op->rules && (op->kind == WI_MAP || op->kind == WI_REDUCE || op == &wi_op_in_memory ||
-                            op == &wi_op_slice || op == &wi_op_flip);
-}
-
-/* Can x be made in the order of memory with nothing read in another one, and is it read nowhere else? */
-static bool is_free(
-    const wi_rewrite *rewrite, const wi_memory_order *order, const weft_tensor *x, int *budget) {
-    if (--*budget < 0) return false;
-    if (!is_moved(order, x) || is_index(rewrite, order, x)) return true;
-    if (x->op == &wi_op_expand) return is_free(rewrite, order, x->inputs[0], budget);
-    if (!keeps_axes(x->op) || !wi_rewrite_has_one_reader(rewrite, x)) return false;
-    for (int i = 0; i < x->input_count; i++) {
-        if (!is_free(rewrite, order, x->inputs[i], budget)) return false;
-    }
-    return true;
-}
-
-weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    const weft_tensor *const x = inputs[0];
-    int budget = MOST_OF_INDEX;
-    if (y->attributes->permute.direction != WI_TO_MEMORY_ORDER || !keeps_axes(x->op)) return NULL;
-    wi_memory_order order = {.rank = y->shape.rank};
-    for (int i = 0; i < order.rank; i++) order.axes[y->attributes->permute.axes[i]] = (int8_t)i;
-    if (!is_free(rewrite, &order, x, &budget)) return NULL;
-    weft_tensor *seen[WI_KERNEL_INPUTS];
-    for (int i = 0; i < x->input_count; i++) {
-        weft_tensor *const lying = wi_to_memory(rewrite, &order, x->inputs[i]);
-        seen[i] =
-            lying && lying->shape.rank > 0 ? wi_permute(lying, order.axes, WI_FROM_MEMORY_ORDER) : lying;
-    }
-    weft_tensor *const made = wi_rewrite_apply(rewrite, x, seen);
-    return made ? wi_permute_through(made, y->attributes->permute.axes, WI_TO_MEMORY_ORDER) : NULL;
-}
+const wi_rule wi_memory_order_rewrites[] = {
+    {"memory order", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};

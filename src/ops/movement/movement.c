@@ -1,17 +1,10 @@
-/* Movement: reshape and expand are other strides over the same memory and cost nothing; concat puts its
- * inputs side by side, where the planner lets them be computed in place. Axes in another order are in
- * permute.c, what takes a part of an axis in slice.c, what makes axes longer in padding.c. */
-#include "ops/op_table.h"
+/* Reshape and expand, which are views, and concat, whose inputs the planner computes directly in the memory of the result. */
+#include "ops/movement/movement.h"
 #include <string.h>
 
 /* ---- reshape ---- */
 
-/* A run of input axes [i, i_end) and of output axes [j, j_end) with the same number of elements. */
-typedef struct run {
-    int i, i_end, j, j_end;
-} run;
-
-static bool next_run(run *r, const wi_extent *x, const wi_extent *out) {
+bool wi_reshape_next_run(wi_reshape_run *r, const wi_extent *x, const wi_extent *out) {
     while (r->i_end < x->rank && wi_size_is(x->dims[r->i_end], 1)) r->i_end++;
     while (r->j_end < out->rank && wi_size_is(out->dims[r->j_end], 1)) r->j_end++;
     r->i = r->i_end;
@@ -27,9 +20,9 @@ static bool next_run(run *r, const wi_extent *x, const wi_extent *out) {
     return true;
 }
 
-/* The input axes of a run must lie in memory as one: then its output axes split that one. */
-static bool split_run(
-    const run *r, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+/* Writes the strides of the output axes of a run. False: the input axes cannot be merged into one, which the output axes divide. */
+static bool split_run(const wi_reshape_run *r, const wi_extent *x, const wi_layout *in, const wi_extent *out,
+    wi_layout *layout) {
     int last = -1;
     for (int k = r->i_end - 1; k >= r->i; k--) {
         if (wi_size_is(x->dims[k], 1)) continue;
@@ -54,79 +47,11 @@ static bool reshape_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
     (void)y;
     *layout = (wi_layout){.offset = in->offset};
-    run r = {0};
-    while (next_run(&r, x, out)) {
+    wi_reshape_run r = {0};
+    while (wi_reshape_next_run(&r, x, out)) {
         if (!split_run(&r, x, in, out, layout)) return false;
     }
     return true;
-}
-
-static void reshape_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const wi_shape *shape = &y->inputs[0]->shape;
-    gradients[0] = weft_reshape_shape(g, shape->rank, shape->dims);
-}
-
-/* ---- reshape of a view that keeps an order of memory ---- */
-
-/* Where in memory the run lies: *first is the memory axis of its first axis; false when its axes do not lie
- * one after the other. */
-static bool run_in_memory(const run *r, const wi_extent *x, const wi_memory_order *order, int *first) {
-    int at[WEFT_MAX_RANK]; /* the tensor's axis of each axis of memory */
-    for (int i = 0; i < order->rank; i++) at[order->axes[i]] = i;
-    int last = -1;
-    for (int k = r->i; k < r->i_end; k++) {
-        if (wi_size_is(x->dims[k], 1)) continue;
-        const int here = order->axes[k];
-        if (last < 0) *first = here;
-        if (last >= here) return false;
-        for (int m = last + 1; last >= 0 && m < here; m++) {
-            if (!wi_size_is(x->dims[at[m]], 1)) return false;
-        }
-        last = here;
-    }
-    return last >= 0;
-}
-
-/* x is a view of memory in another order. When each group of axes that the reshape merges or splits lies
- * there side by side, the memory is reshaped instead, and the result is a view that keeps its order, too: (N,
- * C, H, W) over (N, H, W, C) to (N, C, HW) over (N, HW, C). */
-static weft_tensor *reshape_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    (void)rewrite;
-    const weft_tensor *const x = inputs[0];
-    const wi_shape *const shape = &y->shape;
-    const wi_memory_order order = wi_memory_order_of(x);
-    if (order.rank == 0) return NULL;
-    weft_tensor *memory = x->inputs[0];
-    if (!wi_memory_order_moves(&memory->shape, order.axes))
-        return weft_reshape_shape(memory, shape->rank, shape->dims);
-    const wi_extent from = wi_extent_of(&x->shape, 1), to = wi_extent_of(shape, 1);
-    int begins[WEFT_MAX_RANK], ends[WEFT_MAX_RANK]; /* the result's axes at each axis of memory */
-    for (int i = 0; i < order.rank; i++) begins[i] = ends[i] = 0;
-    int next = 0, first = 0;
-    run r = {0};
-    while (next_run(&r, &from, &to)) {
-        if (!run_in_memory(&r, &from, &order, &first)) return NULL;
-        begins[first] = next; /* axes of size 1 go with those that they stand before */
-        ends[first] = next = r.j_end;
-    }
-    ends[first] = shape->rank;
-    wi_shape lying = {.rank = shape->rank};
-    int8_t axes[WEFT_MAX_RANK];
-    int place = 0;
-    for (int i = 0; i < order.rank; i++) {
-        for (int j = begins[i]; j < ends[i]; j++) {
-            lying.dims[place] = shape->dims[j];
-            axes[j] = (int8_t)place++;
-        }
-    }
-    return wi_permute_through(weft_reshape_shape(memory, lying.rank, lying.dims), axes, WI_FROM_MEMORY_ORDER);
-}
-
-static weft_tensor *reshape_of_reshape(
-    wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    (void)rewrite;
-    weft_tensor *const x = inputs[0];
-    return x->op == &wi_op_reshape ? weft_reshape_shape(x->inputs[0], y->shape.rank, y->shape.dims) : NULL;
 }
 
 static weft_tensor *reshape_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
@@ -135,14 +60,8 @@ static weft_tensor *reshape_again(const weft_tensor *y, weft_tensor *const *inpu
     return weft_reshape_shape(inputs[0], shape->rank, shape->dims);
 }
 
-static const wi_rule reshape_rules[] = {{"reshape of reshape", WI_STAGE_FORM, reshape_of_reshape},
-    {"memory order", WI_STAGE_FORM, reshape_in_order}, {0}};
-const wi_op wi_op_reshape = {.name = "reshape",
-    .kind = WI_VIEW,
-    .view = reshape_view,
-    .backward = reshape_backward,
-    .remake = reshape_again,
-    .rules = reshape_rules};
+const wi_op wi_op_reshape = {
+    .name = "reshape", .kind = WI_VIEW, .view = reshape_view, .remake = reshape_again};
 
 weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     weft_graph *graph = wi_inputs_graph("reshape", &x, 1);
@@ -181,7 +100,6 @@ weft_tensor *weft_flatten(weft_tensor *x) {
     if (x && x->shape.rank < 1)
         return wi_graph_fail(
             x->graph, WEFT_ERROR_SHAPE, "flatten: %s has no batch axis", wi_shape_print(&x->shape, text));
-    /* (batch) becomes (batch, 1). */
     return x && x->shape.rank == 1 ? weft_unsqueeze(x, 1) : weft_flatten_axes(x, 1, -1);
 }
 
@@ -221,10 +139,7 @@ weft_tensor *weft_squeeze_axes(weft_tensor *x, const int64_t *axes) {
         if ((dropped >> i & 1) && x->shape.dims[i] != 1)
             return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "squeeze: axis %d of %s is not of size 1", i,
                 wi_shape_print(&x->shape, text));
-    wi_shape shape = {0};
-    for (int i = 0; i < x->shape.rank; i++) {
-        if (!(dropped >> i & 1)) shape.dims[shape.rank++] = x->shape.dims[i];
-    }
+    const wi_shape shape = wi_shape_without(&x->shape, dropped);
     return weft_reshape_shape(x, shape.rank, shape.dims);
 }
 
@@ -250,6 +165,13 @@ weft_tensor *weft_unsqueeze(weft_tensor *x, int axis) {
 
 /* ---- expand ---- */
 
+bool wi_same_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)y, (void)x, (void)out;
+    *layout = *in;
+    return true;
+}
+
 static bool expand_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
     (void)y;
@@ -261,39 +183,14 @@ static bool expand_view(
     return true;
 }
 
-static void expand_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = wi_sum_to(g, &y->inputs[0]->shape);
-}
-
-static weft_tensor *expand_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    (void)rewrite;
-    weft_tensor *const x = inputs[0];
-    return x->op == &wi_op_expand ? weft_expand(x->inputs[0], y->shape.rank, y->shape.dims) : NULL;
-}
-
-static weft_tensor *expand_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    (void)rewrite;
-    const wi_memory_order order = wi_memory_order_of(inputs[0]);
-    if (order.rank == 0 || order.rank != y->shape.rank) return NULL;
-    const wi_shape lying = wi_shape_in_memory(&order, &y->shape);
-    return wi_from_memory(&order, weft_expand(inputs[0]->inputs[0], lying.rank, lying.dims));
-}
-
 static weft_tensor *expand_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
     (void)y, (void)attributes;
     return weft_expand(inputs[0], shape->rank, shape->dims);
 }
 
-static const wi_rule expand_rules[] = {{"memory order", WI_STAGE_FORM, expand_in_order},
-    {"expand of expand", WI_STAGE_FORM, expand_of_expand}, {0}};
-const wi_op wi_op_expand = {.name = "expand",
-    .kind = WI_VIEW,
-    .view = expand_view,
-    .backward = expand_backward,
-    .remake = expand_again,
-    .names_size = true,
-    .rules = expand_rules};
+const wi_op wi_op_expand = {
+    .name = "expand", .kind = WI_VIEW, .view = expand_view, .remake = expand_again, .names_size = true};
 
 weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
     weft_graph *graph = wi_inputs_graph("expand", &x, 1);
@@ -314,8 +211,7 @@ weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
 
 enum { WI_MOST_JOINED = 4096 };
 
-/* Does the axis depend on the batch in some of them, and in others not? Their sum is counted, as a plan knows it. */
-static bool mixes_batch(weft_tensor *const *xs, size_t count, int axis) {
+bool wi_concat_mixes_batch(weft_tensor *const *xs, size_t count, int axis) {
     bool of_batch = false, of_numbers = false;
     for (size_t i = 0; i < count; i++) {
         of_batch = of_batch || xs[i]->shape.dims[axis] < 0;
@@ -324,38 +220,8 @@ static bool mixes_batch(weft_tensor *const *xs, size_t count, int axis) {
     return of_batch && of_numbers;
 }
 
-static int64_t size_along(const weft_tensor *x, int axis, bool counts) {
-    return counts ? wi_counted(x->graph, x->shape.dims[axis]) : x->shape.dims[axis];
-}
-
-static void concat_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const int axis = y->attributes->along.axis;
-    const bool mixes = mixes_batch(y->inputs, (size_t)y->input_count, axis);
-    int64_t start = 0;
-    for (int i = 0; i < y->input_count; i++) {
-        gradients[i] = wi_slice_dims(g, axis, start, y->inputs[i]->shape.dims[axis], 1);
-        start += size_along(y->inputs[i], axis, mixes);
-    }
-}
-
-/* All lie, or are seen, in the order of the first that has one. */
-static weft_tensor *concat_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    wi_memory_order order = {0};
-    for (int i = 0; i < y->input_count && order.rank == 0; i++) order = wi_memory_order_of(inputs[i]);
-    if (order.rank == 0) return NULL;
-    const size_t count = (size_t)y->input_count;
-    weft_tensor **lying = wi_arena_take(&y->graph->arena, count * sizeof *lying);
-    if (!lying) return wi_graph_fail_recorded(y->graph, WEFT_ERROR_MEMORY);
-    for (size_t i = 0; i < count; i++) lying[i] = wi_to_memory(rewrite, &order, inputs[i]);
-    return wi_from_memory(&order, weft_concat(lying, count, order.axes[y->attributes->along.axis]));
-}
-
-static const wi_rule concat_rules[] = {{"memory order", WI_STAGE_FORM, concat_in_order}, {0}};
-const wi_op wi_op_concat = {.name = "concat",
-    .kind = WI_JOIN,
-    .attribute_bytes = sizeof(wi_along_attributes),
-    .backward = concat_backward,
-    .rules = concat_rules};
+const wi_op wi_op_concat = {
+    .name = "concat", .kind = WI_JOIN, .attribute_bytes = sizeof(wi_along_attributes)};
 
 static bool joins(const weft_tensor *a, const weft_tensor *b, int axis) {
     wi_shape shape = b->shape;
@@ -398,10 +264,13 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
                 weft_dtype_name(xs[0]->dtype), wi_shape_print(&xs[0]->shape, text_a),
                 weft_dtype_name(xs[i]->dtype), wi_shape_print(&xs[i]->shape, text_b), index);
     }
-    const bool mixes = mixes_batch(xs, count, index);
+    const bool mixes = wi_concat_mixes_batch(xs, count, index);
     if (mixes && !wi_length_is_batch(graph, "concat")) return NULL;
     shape.dims[index] = 0;
-    for (size_t i = 0; i < count; i++) shape.dims[index] += size_along(xs[i], index, mixes);
+    for (size_t i = 0; i < count; i++) {
+        const int64_t size = xs[i]->shape.dims[index];
+        shape.dims[index] += mixes ? wi_counted(graph, size) : size;
+    }
     if (count == 1) return xs[0];
     const wi_attributes attributes = {.along = {.axis = index}};
     return wi_node(graph, &wi_op_concat, xs, (int)count, xs[0]->dtype, &shape, &attributes);
@@ -409,7 +278,7 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
 
 static weft_tensor *build_stack(weft_tensor *const *xs, size_t count, int axis) {
     if (!xs || count == 0) return NULL;
-    if (count > WI_MOST_JOINED) return weft_concat(xs, count, axis); /* which refuses */
+    if (count > WI_MOST_JOINED) return weft_concat(xs, count, axis); /* records the error */
     weft_graph *graph = wi_inputs_graph("stack", xs, (int)count);
     if (!graph || !share_dtype(graph, "stack", xs, count)) return NULL;
     weft_tensor **parts = wi_arena_take(&graph->arena, count * sizeof *parts);

@@ -1,5 +1,5 @@
-/* Axes in another order: other strides over the same memory. */
-#include "ops/op_table.h"
+/* Permute, a view with the axes in another order, and functions that call it. */
+#include "ops/movement/memory_order.h"
 
 static bool permute_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
@@ -7,13 +7,6 @@ static bool permute_view(
     layout->offset = in->offset;
     for (int i = 0; i < out->rank; i++) layout->strides[i] = in->strides[y->attributes->permute.axes[i]];
     return true;
-}
-
-static void permute_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    static const uint32_t back[] = {0, WI_TO_MEMORY_ORDER, WI_FROM_MEMORY_ORDER};
-    int8_t inverse[WEFT_MAX_RANK];
-    for (int i = 0; i < y->shape.rank; i++) inverse[y->attributes->permute.axes[i]] = (int8_t)i;
-    gradients[0] = wi_permute(g, inverse, back[y->attributes->permute.direction]);
 }
 
 static bool read_order(const weft_tensor *x, int rank, const int *axes, int8_t *order) {
@@ -66,63 +59,10 @@ weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t di
     return weft_reshape_shape(x, shape.rank, shape.dims);
 }
 
-static weft_tensor *permute_of_permute(
-    wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    (void)rewrite;
-    return wi_permute_through(inputs[0], y->attributes->permute.axes, y->attributes->permute.direction);
-}
-
-static bool swaps_last_two(const int8_t *order, int rank) {
-    for (int i = 0; i < rank; i++) {
-        const int wanted = i == rank - 2 ? rank - 1 : i == rank - 1 ? rank - 2 : i;
-        if (order[i] != wanted) return false;
-    }
-    return rank >= 2;
-}
-
-/* What is stretched is seen in the order of memory before it is stretched. */
-static weft_tensor *permute_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    (void)rewrite;
-    if (y->attributes->permute.direction != WI_TO_MEMORY_ORDER || inputs[0]->op != &wi_op_expand) return NULL;
-    weft_tensor *const x = inputs[0]->inputs[0];
-    wi_shape wide = {.rank = y->shape.rank};
-    const int more = wide.rank - x->shape.rank;
-    for (int i = 0; i < wide.rank; i++) wide.dims[i] = i < more ? 1 : x->shape.dims[i - more];
-    weft_tensor *const small = wi_permute_through(
-        weft_reshape_shape(x, wide.rank, wide.dims), y->attributes->permute.axes, WI_TO_MEMORY_ORDER);
-    return small ? weft_expand(small, y->shape.rank, y->shape.dims) : NULL;
-}
-
-static weft_tensor *transpose_last_two(weft_tensor *x) {
-    int8_t order[WEFT_MAX_RANK];
-    const int rank = x->shape.rank;
-    for (int i = 0; i < rank; i++) order[i] = (int8_t)i;
-    order[rank - 2] = (int8_t)(rank - 1);
-    order[rank - 1] = (int8_t)(rank - 2);
-    return wi_permute_through(x, order, 0);
-}
-
-/* (A·B)ᵀ = Bᵀ·Aᵀ: the product is stored as it is wanted, if nothing wants it otherwise. */
-static weft_tensor *transposed_product(
-    wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    const weft_tensor *const x = inputs[0];
-    if (x->op != &wi_op_matmul || y->attributes->permute.direction == WI_FROM_MEMORY_ORDER ||
-        !swaps_last_two(y->attributes->permute.axes, y->shape.rank) ||
-        !wi_rewrite_has_one_reader(rewrite, y->inputs[0]))
-        return NULL;
-    return weft_matmul(transpose_last_two(x->inputs[1]), transpose_last_two(x->inputs[0]));
-}
-
-static const wi_rule permute_rules[] = {{"transposed product", WI_STAGE_MATCH, transposed_product},
-    {"created in memory order", WI_STAGE_MATCH, wi_made_for_reader},
-    {"permute of expand", WI_STAGE_FORM, permute_of_expand},
-    {"permute of permute", WI_STAGE_FORM, permute_of_permute}, {0}};
 const wi_op wi_op_permute = {.name = "permute",
     .kind = WI_VIEW,
     .attribute_bytes = sizeof(wi_permute_attributes),
-    .view = permute_view,
-    .backward = permute_backward,
-    .rules = permute_rules};
+    .view = permute_view};
 
 weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes) {
     weft_graph *graph = wi_inputs_graph("permute", &x, 1);

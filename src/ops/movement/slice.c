@@ -1,6 +1,5 @@
-/* Parts of axes: slice, split, flip and diagonal are other strides over the same memory and cost nothing.
- * Strides may be negative. Their gradients stand between zeros (padding.c). */
-#include "ops/op_table.h"
+/* Slice, split, flip and diagonal: views, whose strides may be negative. */
+#include "ops/movement/movement.h"
 
 /* ---- slice ---- */
 
@@ -10,7 +9,7 @@ static bool slice_view(
     const wi_slice_attributes *const a = &y->attributes->slice;
     const int axis = a->axis;
     wi_size start = wi_size_of(a->start);
-    if (a->start < 0) { /* multiples of the batch, which the axis is made of, too */
+    if (a->start < 0) { /* a multiple of the batch; the size of the axis is another one */
         const int64_t batch = x->dims[axis].actual / -y->inputs[0]->shape.dims[axis];
         start = (wi_size){-a->start * WI_GENERAL_BATCH, -a->start * batch};
     }
@@ -20,35 +19,7 @@ static bool slice_view(
     return true;
 }
 
-static void slice_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const wi_slice_attributes *const a = &y->attributes->slice;
-    gradients[0] = wi_dilate_dims(g, a->axis, a->start, a->step, y->inputs[0]->shape.dims[a->axis]);
-}
-
-static weft_tensor *slice_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    (void)rewrite;
-    const wi_memory_order order = wi_memory_order_of(inputs[0]);
-    const wi_slice_attributes *const a = &y->attributes->slice;
-    if (order.rank == 0) return NULL;
-    return wi_from_memory(&order,
-        wi_slice_dims(inputs[0]->inputs[0], order.axes[a->axis], a->start, y->shape.dims[a->axis], a->step));
-}
-
-/* A part of what is stretched is stretched from a part. */
-static weft_tensor *slice_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    (void)rewrite;
-    const wi_slice_attributes *const a = &y->attributes->slice;
-    if (inputs[0]->op != &wi_op_expand) return NULL;
-    weft_tensor *x = inputs[0]->inputs[0];
-    const int axis = a->axis - (y->shape.rank - x->shape.rank);
-    const bool stretched = axis < 0 || x->shape.dims[axis] != inputs[0]->shape.dims[a->axis];
-    if (!stretched) x = wi_slice_dims(x, axis, a->start, y->shape.dims[a->axis], a->step);
-    return x ? weft_expand(x, y->shape.rank, y->shape.dims) : NULL;
-}
-
-static const wi_rule slice_rules[] = {{"slice of expand", WI_STAGE_FORM, slice_of_expand},
-    {"memory order", WI_STAGE_FORM, slice_in_order}, {0}};
-/* Multiples of the batch follow it, and are checked when they are made. */
+/* The constructor has checked slices of multiples of the batch, which are valid for any batch. */
 static weft_status slice_fits(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
     const wi_slice_attributes *const a = &attributes->slice;
@@ -74,11 +45,9 @@ const wi_op wi_op_slice = {.name = "slice",
     .dimensions = WI_DIMENSION(wi_slice_attributes, start),
     .fits = slice_fits,
     .remake = slice_again,
-    .view = slice_view,
-    .backward = slice_backward,
-    .rules = slice_rules};
+    .view = slice_view};
 
-/* A part of the indices along an axis is computed where it is read. A view of all of them would need these in memory. */
+/* A slice of a coordinate is computed from another coordinate, because a view needs a coordinate that is stored. */
 static weft_tensor *slice_coordinate(
     weft_tensor *x, const wi_shape *shape, int axis, int64_t start, int64_t step) {
     const int along = x->attributes->along.axis;
@@ -98,7 +67,7 @@ weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t leng
     return wi_node(x->graph, &wi_op_slice, &x, 1, x->dtype, &shape, &attributes);
 }
 
-/* Every step-th element of an axis of k times the batch is k / step times the batch. */
+/* Every step-th element of an axis of size k · batch: the result has the size k / step · batch. */
 static weft_tensor *slice_batch(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
     const int64_t multiple = -x->shape.dims[axis];
     char text[WI_SHAPE_TEXT];
@@ -109,15 +78,14 @@ static weft_tensor *slice_batch(weft_tensor *x, int axis, int64_t start, int64_t
     return wi_slice_dims(x, axis, start, -(multiple / step), step);
 }
 
-/* The elements start to end - 1, as they are counted from the front or from the end; a size with the length, or an end with
- * it, is checked by plans. */
+/* The elements from start to end - 1; negative numbers count from the end. Plans check sizes and ends that have the length. */
 static weft_tensor *slice_number(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
     weft_graph *const graph = x->graph;
     const int64_t size = wi_counted(graph, x->shape.dims[axis]), from = start < 0 ? start + size : start,
                   to = end == WEFT_END ? size
                        : end < 0       ? end + size
                                        : end;
-    /* In a graph without the length an end within the axis is a number, however large. */
+    /* As long as the graph does not have the length, an end within the axis is an ordinary number, however large. */
     const int64_t symbol = graph->length_symbol ? graph->length_symbol : to > size ? WEFT_LENGTH : 0;
     const bool is_free = wi_has_length(to, symbol) && !wi_axis_has_length(x, axis);
     char text[WI_SHAPE_TEXT];
@@ -158,7 +126,7 @@ weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end) {
 
 /* ---- split ---- */
 
-/* Sizes are written as dimensions are, so that multiples of the batch split a batch axis. */
+/* The sizes are dimensions: multiples of the batch for a batch axis, numbers for others. */
 static weft_status check_sizes(const weft_tensor *x, int axis, const int64_t *sizes, size_t count) {
     const int64_t size = x->shape.dims[axis];
     int64_t left = size;
@@ -240,44 +208,20 @@ static bool flip_view(
     return true;
 }
 
-static weft_tensor *flip(weft_tensor *x, uint32_t axes) {
+weft_tensor *wi_flip(weft_tensor *x, uint32_t axes) {
     if (!x || axes == 0) return x;
     const wi_attributes attributes = {.over = {.axes = axes}};
     return wi_node(x->graph, &wi_op_flip, &x, 1, x->dtype, &x->shape, &attributes);
 }
 
-static void flip_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = flip(g, y->attributes->over.axes);
-}
-
-static weft_tensor *flip_of_flip(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    (void)rewrite;
-    const weft_tensor *const x = inputs[0];
-    return x->op == &wi_op_flip ? flip(x->inputs[0], x->attributes->over.axes ^ y->attributes->over.axes)
-                                : NULL;
-}
-
-static weft_tensor *flip_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    (void)rewrite;
-    const wi_memory_order order = wi_memory_order_of(inputs[0]);
-    const uint32_t axes = wi_axes_in_memory(&order, y->attributes->over.axes);
-    return order.rank ? wi_from_memory(&order, flip(inputs[0]->inputs[0], axes)) : NULL;
-}
-
-static const wi_rule flip_rules[] = {
-    {"flip of flip", WI_STAGE_FORM, flip_of_flip}, {"memory order", WI_STAGE_FORM, flip_in_order}, {0}};
-const wi_op wi_op_flip = {.name = "flip",
-    .kind = WI_VIEW,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .view = flip_view,
-    .backward = flip_backward,
-    .rules = flip_rules};
+const wi_op wi_op_flip = {
+    .name = "flip", .kind = WI_VIEW, .attribute_bytes = sizeof(wi_over_attributes), .view = flip_view};
 
 weft_tensor *weft_flip_axes(weft_tensor *x, const int64_t *axes) {
     if (!wi_inputs_graph("flip", &x, 1)) return NULL;
     uint32_t mask;
     if (!wi_axes_mask(x, "flip", axes, &mask)) return NULL;
-    return flip(x, mask ? mask : (1u << x->shape.rank) - 1);
+    return wi_flip(x, mask ? mask : (1u << x->shape.rank) - 1);
 }
 
 weft_tensor *weft_flip_list_(weft_tensor *x, const int64_t *axes, bool unused) {
@@ -287,7 +231,7 @@ weft_tensor *weft_flip_list_(weft_tensor *x, const int64_t *axes, bool unused) {
 
 /* ---- diagonal ---- */
 
-/* 0: there is none. A batch axis has only a main diagonal with an axis of the same size. */
+/* 0: there is no such diagonal. Two batch axes of one size have only the main diagonal. */
 static int64_t diagonal_length(int64_t rows, int64_t columns, int64_t offset) {
     if (rows < 0 || columns < 0) return rows == columns && offset == 0 ? rows : 0;
     if (offset <= -rows || offset >= columns) return 0;
@@ -310,28 +254,6 @@ static bool diagonal_view(
     return true;
 }
 
-/* g (..., length) goes to (..., rows, columns): stretched over the columns, moved to its rows, and kept where
- * row + offset = column. */
-static void diagonal_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const wi_shape *shape = &y->inputs[0]->shape;
-    const int axis1 = y->attributes->diagonal.rows, axis2 = y->attributes->diagonal.columns,
-              row = shape->rank - 2;
-    const int64_t offset = y->attributes->diagonal.offset;
-    wi_shape wide = g->shape;
-    wide.dims[wide.rank++] = shape->dims[axis2];
-    weft_tensor *at_rows = weft_expand(weft_unsqueeze(g, -1), wide.rank, wide.dims);
-    at_rows = wi_dilate_dims(at_rows, row, offset < 0 ? -offset : 0, 1, shape->dims[axis1]);
-    wide.dims[row] = shape->dims[axis1];
-    weft_tensor *rows = wi_coordinate(g->graph, &wide, row),
-                *columns = wi_coordinate(g->graph, &wide, row + 1);
-    weft_tensor *hit = weft_equal(weft_add(rows, weft_number(rows, (double)offset)), columns);
-    weft_tensor *full = weft_where(hit, at_rows, weft_number(g, 0));
-    int order[WEFT_MAX_RANK], next = 0;
-    for (int i = 0; i < shape->rank; i++) order[i] = i == axis1 ? row : i == axis2 ? row + 1 : next++;
-    gradients[0] = weft_permute_axes(full, shape->rank, order);
-}
-
-/* A square one's main diagonal is as long as its sides at any length. */
 static weft_status diagonal_fits(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
     const wi_attributes *attributes) {
     const wi_diagonal_attributes *const a = &attributes->diagonal;
@@ -346,8 +268,7 @@ const wi_op wi_op_diagonal = {.name = "diagonal",
     .kind = WI_VIEW,
     .attribute_bytes = sizeof(wi_diagonal_attributes),
     .view = diagonal_view,
-    .fits = diagonal_fits,
-    .backward = diagonal_backward};
+    .fits = diagonal_fits};
 
 weft_tensor *weft_diagonal(weft_tensor *x, int64_t offset, int axis1, int axis2) {
     weft_graph *graph = wi_inputs_graph("diagonal", &x, 1);
@@ -364,10 +285,7 @@ weft_tensor *weft_diagonal(weft_tensor *x, int64_t offset, int axis1, int axis2)
             "diagonal: axes %d and %d of %s have no diagonal with offset %lld (a batch axis only with "
             "another batch axis of the same size and offset 0)",
             first, second, wi_shape_print(&x->shape, text), (long long)offset);
-    wi_shape shape = {0};
-    for (int i = 0; i < x->shape.rank; i++) {
-        if (i != first && i != second) shape.dims[shape.rank++] = x->shape.dims[i];
-    }
+    wi_shape shape = wi_shape_without(&x->shape, 1u << first | 1u << second);
     shape.dims[shape.rank++] = length;
     const wi_attributes attributes = {.diagonal = {.rows = first, .columns = second, .offset = offset}};
     return wi_node(graph, &wi_op_diagonal, &x, 1, x->dtype, &shape, &attributes);

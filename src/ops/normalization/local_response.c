@@ -1,11 +1,10 @@
-/* Local response normalisation (Krizhevsky et al. 2012): a composite of padded reads along the channels, the
- * last axis in memory, so that forward is one map and the gradient two. */
+/* Local response normalisation (Krizhevsky et al. 2012): a composite of padded reads along the channels, the last axis in memory, so
+ * that the forward pass is one map and the gradient two. */
 #include "graph/length.h"
 #include "ops/pooling/pool.h"
 #include <math.h>
 
-/* Along the channels: element i of x goes to i + by, zeros come in at the other end; by less than there are.
- */
+/* Moves channel i of x to i + by, with zeros at the other end. |by| is less than the number of channels. */
 static weft_tensor *shifted(weft_tensor *x, int64_t by) {
     const int axis = x->shape.rank - 1;
     const int64_t n = x->shape.dims[axis], left = n - (by < 0 ? -by : by);
@@ -13,7 +12,7 @@ static weft_tensor *shifted(weft_tensor *x, int64_t by) {
     return wi_dilate_dims(part, axis, by < 0 ? 0 : by, 1, n);
 }
 
-/* The sum of x, or of its squares, over `size` channels, `below` of them below each. */
+/* The sum of x, or of its squares, over a window of `size` channels around each, which begins `below` channels before it. */
 static weft_tensor *around(weft_tensor *x, int64_t below, int64_t size, bool squares) {
     const int64_t n = x->shape.dims[x->shape.rank - 1];
     weft_tensor *sum = NULL;
@@ -26,14 +25,14 @@ static weft_tensor *around(weft_tensor *x, int64_t below, int64_t size, bool squ
     return sum;
 }
 
-/* k + alpha / size · the squares around */
+/* k + alpha / size · the sum of the squares in the window */
 static weft_tensor *denominator(const weft_tensor *y) {
     const wi_response_attributes *const a = &y->attributes->response;
     weft_tensor *sum = around(y->inputs[0], a->channels / 2, a->channels, true);
     return weft_add_number(weft_mul_number(sum, a->alpha / (double)a->channels), a->k);
 }
 
-/* x / s^beta; the paper's 3/4 without pow. */
+/* x / s^beta, for the paper's beta of 3/4 without pow. */
 static weft_tensor *divided(weft_tensor *x, weft_tensor *s, double beta) {
     if (beta != 0.75) return weft_div(x, weft_pow_number(s, beta));
     weft_tensor *root = weft_sqrt(s);
@@ -45,8 +44,8 @@ static weft_tensor *response_lower(weft_tensor *y, bool inference) {
     return divided(y->inputs[0], denominator(y), y->attributes->response.beta);
 }
 
-/* With s the denominators, element i gets g[i] / s[i]^beta, and from each window that holds it
- * -2·alpha·beta / size · x[i] · g·y / s; these windows lie the other way around it. */
+/* The gradient of x[i] is g[i] / s[i]^beta, where s are the denominators, minus 2·alpha·beta / size · x[i] times the sum of g·y / s over
+ * the elements whose windows contain i. These are a window mirrored at i. */
 static void response_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const wi_response_attributes *const a = &y->attributes->response;
     weft_tensor *x = y->inputs[0], *s = denominator(y);
@@ -60,8 +59,7 @@ static void response_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
 const wi_op wi_op_local_response_norm = {.name = "local_response_norm",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_response_attributes),
-    .lower = response_lower,
-    .backward = response_backward};
+    .lower = response_lower};
 
 static weft_tensor *build_local_response_norm(
     weft_tensor *x, int64_t size, double alpha, double beta, double k) {
@@ -91,3 +89,6 @@ static weft_tensor *build_local_response_norm(
 weft_tensor *weft_local_response_norm(weft_tensor *x, int64_t size, double alpha, double beta, double k) {
     return WI_CALL(x, "weft_local_response_norm", build_local_response_norm(x, size, alpha, beta, k));
 }
+
+const wi_op_rules wi_local_response_rules[] = {
+    {.op = &wi_op_local_response_norm, .backward = response_backward}, {0}};

@@ -1,19 +1,18 @@
-/* Batch, instance and group norm: composites over images as they lie in memory, (N, spatial..., C), whose
- * result is seen as (N, C, spatial...).
+/* Batch, instance and group norm: composites of channels-last images (N, spatial..., C).
  *
- * Training takes two launches: one reads x and gives each channel's sums, one maps x to y. To be exact for a
- * large mean and a small variance, sums are taken of x - s, s being the channel's first element (T. Chan, G.
- * Golub and R. LeVeque 1983: the shifted algorithm):
+ * Training needs two launches: one computes sums over x for each channel, and one maps x to y. To be exact for a large mean and a small
+ * variance, the sums are those of x - s, where s is the first element of the channel (T. Chan, G. Golub and R. LeVeque 1983: the
+ * shifted algorithm):
  *   drift = mean(x - s),  v = mean((x - s)²) - drift²,  x - m = (x - s) - drift
- * So is the map: y = (x - s)·a + b with a = weight / sqrt(v + epsilon), b = bias - drift·a.
- * The gradients take two more. One reads g and x for sum(g) and sum(g·(x - s)), whence sum(g·x̂), x̂ being y
- * without weight and bias; the other maps:
+ *   y = (x - s)·a + b,  a = weight / sqrt(v + epsilon),  b = bias - drift·a
+ * The gradients need two more. One computes sum(g) and sum(g·(x - s)), from which sum(g·x̂) follows, where x̂ is y without weight and
+ * bias; the other one is a map:
  *   dx = a·g - (mean(weight·g) + x̂·mean(weight·g·x̂)) / sqrt(v + epsilon) = a·g + k·(x - s) + c
- * For batch norm the sums are over all but C. For instance and group norm they are each example's, and a
- * group combines those of its channels, which are few numbers ("small" tensors: (N, groups, C / groups)).
+ * Batch norm sums over all axes but C; instance and group norm sum for each example. A group combines the sums of its channels, which
+ * are few numbers: "small" tensors of shape (N, groups, C / groups).
  *
- * The order in which expressions name their inputs is the order in which a plan meets them: what a channel
- * has stands before what an element has, so that the latter finds its step. */
+ * A plan visits inputs in the order in which expressions name them. Values for each channel are named before values for each element,
+ * so that the plan adds the elements to the right step. */
 #include "graph/rewrite.h"
 #include "graph/scope.h"
 #include "ops/normalization/normalization_shared.h"
@@ -23,10 +22,10 @@
 
 typedef struct channels {
     weft_tensor *x;     /* (N, spatial..., C) */
-    uint32_t axes;      /* summed over for each channel */
-    int64_t groups;     /* 0: each channel is one */
-    weft_tensor *share; /* 1 / elements a channel; rank 0 */
-    weft_tensor *shift; /* s, one a channel, as sums over the axes have it */
+    uint32_t axes;      /* that are summed for each channel */
+    int64_t groups;     /* 0: each channel is a group */
+    weft_tensor *share; /* 1 / the number of elements of a channel; rank 0 */
+    weft_tensor *shift; /* s, in the shape of sums over the axes */
     /* small: */
     weft_tensor *mean, *variance, *root; /* root: 1 / sqrt(v + epsilon) */
     weft_tensor *offset;                 /* x - m = (x - s) + offset */
@@ -44,7 +43,7 @@ static int64_t channel_count(const channels *c) {
     return c->x->shape.dims[c->x->shape.rank - 1];
 }
 
-/* One a channel → small, and back. */
+/* Reshapes a value for each channel to a small tensor, and back. */
 static weft_tensor *to_small(const channels *c, weft_tensor *v) {
     if (c->groups == 0) return v;
     const int64_t dims[] = {c->x->shape.dims[0], c->groups, channel_count(c) / c->groups};
@@ -58,7 +57,7 @@ static weft_tensor *to_rows(const channels *c, weft_tensor *v) {
     return weft_reshape_shape(weft_expand(v, 3, dims), shape.rank, shape.dims);
 }
 
-/* A weight (C) as small tensors have it. */
+/* A weight (C) in the shape of small tensors. */
 static weft_tensor *small_weight(const channels *c, weft_tensor *weight) {
     wi_shape shape = rows_shape(c);
     shape.dims[0] = 1;
@@ -77,12 +76,12 @@ static weft_tensor *near_of(const channels *c) {
     return weft_sub(c->x, c->shift);
 }
 
-/* A group's channels have each its own shift. What a channel's mean differs from the group's, d, counts, too:
- * v = mean over the channels of (its variance + d²). */
+/* Combines the channels of a group, which have different shifts. v is the mean over the channels of (variance + d²), where d is the
+ * difference of the channel's mean from the group's. */
 static void combine_group(channels *c, weft_tensor *drift, weft_tensor *variance) {
     weft_tensor *shift = to_small(c, c->shift);
     weft_tensor *apart = weft_sub(shift, wi_slice_dims(shift, 2, 0, 1, 1));
-    weft_tensor *mean = weft_add(apart, drift); /* from here on relative to the first channel's shift */
+    weft_tensor *mean = weft_add(apart, drift); /* all means are relative to the first channel's shift */
     weft_tensor *whole = group_mean(c, mean);
     weft_tensor *d = weft_sub(mean, whole);
     c->variance = group_mean(c, weft_add(variance, weft_square(d)));
@@ -117,7 +116,7 @@ static channels channels_of(const weft_tensor *y, bool statistics) {
     return c;
 }
 
-/* Do running statistics stay as they are in training? weft_freeze may say so at any time between plans. */
+/* Does training not change the running statistics? weft_freeze may change this between plans. */
 static bool stays(const weft_tensor *y) {
     const weft_tensor *const mean = wi_norm_inputs_of(y).mean;
     return mean && (y->attributes->norm.fixed || mean->variable->frozen);
@@ -138,13 +137,12 @@ static weft_tensor *scaled(weft_tensor *root, weft_tensor *weight) {
     return weight ? weft_mul(root, weight) : root;
 }
 
-/* The running statistics as sums over the axes have them: (1, ..., C). */
 static weft_tensor *running_root(const channels *c, const weft_tensor *y, weft_tensor *variance) {
     weft_tensor *v = small_weight(c, variance);
     return weft_rsqrt(weft_add(v, weft_number(v, y->attributes->norm.epsilon)));
 }
 
-/* One multiplication and addition an element, which can stand in the epilogue of what makes x. */
+/* A multiplication and an addition for each element, which can be in the epilogue of the node that computes x. */
 static weft_tensor *running_lower(const weft_tensor *y) {
     const wi_norm_inputs in = wi_norm_inputs_of(y);
     const channels c = channels_of(y, false);
@@ -169,14 +167,14 @@ static weft_tensor *channel_norm_lower(weft_tensor *y, bool inference) {
 
 /* ---- running statistics ---- */
 
-/* What a batch counts for, rank 0. */
+/* The weight of a batch in the running statistics, of rank 0. */
 static weft_tensor *momentum_of(const weft_tensor *y, weft_tensor *batches) {
     if (!batches) return weft_constant(y->graph, y->dtype, y->attributes->norm.momentum);
     weft_tensor *count = weft_cast(weft_add(batches, weft_number(batches, 1)), y->dtype);
     return weft_reciprocal(count);
 }
 
-/* The mean over examples, whose axis stays with size 1. */
+/* The mean over examples; their axis keeps size 1. */
 static weft_tensor *over_examples(const channels *c, weft_tensor *v) {
     if (!v || c->axes & 1) return v;
     int64_t count;
@@ -193,7 +191,7 @@ static weft_tensor *move_running(
     return weft_assign(running, weft_reshape_shape(moved, 1, &running->shape.dims[0]));
 }
 
-/* The running variance is the unbiased one: n / (n - 1) times. */
+/* The running variance is unbiased: n / (n - 1) times that of the batch. */
 static weft_tensor *channel_norm_effect(weft_tensor *y, int number, const wi_rewrite *rewrite) {
     const wi_norm_inputs in = wi_norm_inputs_of(y);
     if (!in.mean || stays(y) || number > 2) return NULL;
@@ -207,7 +205,7 @@ static weft_tensor *channel_norm_effect(weft_tensor *y, int number, const wi_rew
     return move_running(&c, in.var, weft_mul(c.variance, unbiased), m, rewrite);
 }
 
-/* One value has no variance. */
+/* A channel with a single value has no variance. */
 static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool inference) {
     if (uses_running(y, inference) || y->attributes->norm.groups) return WEFT_OK;
     int64_t values = 1;
@@ -229,7 +227,7 @@ static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool 
 
 enum { OF_X, OF_WEIGHT, OF_BIAS };
 
-/* (C), from one a channel. */
+/* Reduces a value for each channel to (C). */
 static weft_tensor *weight_gradient(const channels *c, weft_tensor *small) {
     const int64_t count = channel_count(c);
     if (!(c->axes & 1)) small = wi_sum_keep(small, 1);
@@ -270,14 +268,14 @@ static weft_tensor *gradient_of(
     return (uses_running(y, inference) ? running_gradient : batch_gradient)(y, in, g, which);
 }
 
-/* Where training and inference differ, a gradient is a composite, too, of y's inputs and g; its attributes
- * say which gradient it is. */
+/* If the forms for training and inference differ, a gradient is also a composite, of the inputs of y and g. Its attributes say of which
+ * input it is the gradient. */
 static weft_tensor *back_lower(weft_tensor *node, bool inference) {
     const wi_norm_inputs in = wi_norm_inputs_of(node);
     return gradient_of(node, &in, in.g, node->attributes->norm.gradient, inference);
 }
 
-/* In both forms, of which plans take one. */
+/* A choice between both forms. */
 static weft_tensor *back_composed(weft_tensor *node, weft_tensor *leaves[WI_COMPOSED_LEAVES]) {
     const wi_norm_inputs in = wi_norm_inputs_of(node);
     const int which = node->attributes->norm.gradient;
@@ -325,8 +323,7 @@ static void channel_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **
         .lower = channel_norm_lower,                                                                         \
         .in_training = norm_in_training,                                                                     \
         .effect = channel_norm_effect,                                                                       \
-        .check = channel_norm_check,                                                                         \
-        .backward = channel_norm_backward};
+        .check = channel_norm_check};
 CHANNEL_NORM(batch_norm)
 CHANNEL_NORM(instance_norm)
 CHANNEL_NORM(group_norm)
@@ -365,7 +362,7 @@ static bool check_running(const wi_op *op, const weft_running *running, const wi
     return false;
 }
 
-/* The node over x as it lies in memory, seen as an image again. */
+/* Creates the node over x in memory order, and returns an image. */
 static weft_tensor *image_norm(const wi_op *op, wi_norm_inputs inputs, wi_norm_attributes attributes) {
     const bool is_image = inputs.x->shape.rank > 2;
     if (is_image) inputs.x = wi_channels_last(inputs.x);
@@ -405,7 +402,7 @@ weft_tensor *weft_instance_norm_with(
         running_norm(&wi_op_instance_norm, x, weight, bias, running, epsilon, true));
 }
 
-/* (N, C) is seen with one element of space. */
+/* (N, C) is computed as an image of one element. */
 static weft_tensor *build_group_norm_with(
     weft_tensor *x, int64_t groups, weft_tensor *weight, weft_tensor *bias, float epsilon) {
     const wi_op *const op = &wi_op_group_norm;
@@ -430,3 +427,7 @@ weft_tensor *weft_group_norm_with(
     weft_tensor *x, int64_t groups, weft_tensor *weight, weft_tensor *bias, float epsilon) {
     return WI_CALL(x, "weft_group_norm_with", build_group_norm_with(x, groups, weight, bias, epsilon));
 }
+
+const wi_op_rules wi_normalization_rules[] = {{.op = &wi_op_batch_norm, .backward = channel_norm_backward},
+    {.op = &wi_op_instance_norm, .backward = channel_norm_backward},
+    {.op = &wi_op_group_norm, .backward = channel_norm_backward}, {0}};

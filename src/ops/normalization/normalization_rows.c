@@ -1,8 +1,8 @@
-/* Layer and RMS norm: composites over the last axes, rows of memory that lie in a near cache.
+/* Layer and RMS norm: composites over the last axes, whose rows fit into a cache.
  *
- * A row's mean m is taken first, rounded to f32; then the mean of x - m (its drift, what rounding left) and
- * of its square, so that a large mean costs no digits; then the row is written: one launch, as a plan reads
- * short rows as often as it needs. The gradients, x̂ being y without weight and bias and w = weight·g:
+ * The mean m of a row is computed first and rounded to f32; then the mean of x - m (the drift, which is the rounding error of m) and of
+ * its square, so that a large mean costs no digits; then the row is written. This is one launch, because a plan reads short rows
+ * several times. The gradients, where x̂ is y without weight and bias, and w = weight·g:
  *   dx = (w - mean(w) - x̂·mean(w·x̂)) / sqrt(v + epsilon)        one launch over rows
  *   dweight = sum(g·x̂), dbias = sum(g) over the rows              one launch over columns */
 #include "ops/normalization/normalization_shared.h"
@@ -11,8 +11,8 @@
 typedef struct rows {
     weft_tensor *x;
     uint32_t axes;
-    weft_tensor *share;        /* 1 / elements a row; rank 0 */
-    weft_tensor *mean, *drift; /* one a row; NULL: of RMS norm */
+    weft_tensor *share;        /* 1 / the number of elements of a row; rank 0 */
+    weft_tensor *mean, *drift; /* of each row; NULL: RMS norm */
     weft_tensor *root;         /* 1 / sqrt(v + epsilon) */
 } rows;
 
@@ -80,8 +80,7 @@ static void row_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
     const wi_op wi_op_##which = {.name = #which,                                                             \
         .kind = WI_COMPOSITE,                                                                                \
         .attribute_bytes = sizeof(wi_norm_attributes),                                                       \
-        .lower = row_norm_lower,                                                                             \
-        .backward = row_norm_backward};
+        .lower = row_norm_lower};
 ROW_NORM(layer_norm)
 ROW_NORM(rms_norm)
 
@@ -116,3 +115,6 @@ weft_tensor *weft_layer_norm_with(
 weft_tensor *weft_rms_norm_with(weft_tensor *x, int axes, weft_tensor *weight, float epsilon) {
     return WI_CALL(x, "weft_rms_norm_with", row_norm(&wi_op_rms_norm, x, axes, weight, NULL, epsilon));
 }
+
+const wi_op_rules wi_normalization_rows_rules[] = {{.op = &wi_op_layer_norm, .backward = row_norm_backward},
+    {.op = &wi_op_rms_norm, .backward = row_norm_backward}, {0}};

@@ -1,4 +1,4 @@
-/* What the norms share (normalization_shared.h): their nodes, their inputs and the checks of these. */
+/* Nodes of norms, their inputs, and the checks of these (contract in normalization_shared.h). */
 #include "ops/normalization/normalization_shared.h"
 #include "graph/length.h"
 #include <math.h>
@@ -50,7 +50,7 @@ bool wi_norm_has_shape(const wi_op *op, const char *what, const weft_tensor *ten
     return false;
 }
 
-/* Norms are computed in f32, or in f64 where x is. */
+/* Casts to the dtype in which kernels calculate. */
 static void widen(wi_norm_inputs *inputs) {
     const weft_dtype wide = wi_format_of(inputs->x->dtype)->compute;
     inputs->x = weft_cast(inputs->x, wide);

@@ -1,5 +1,5 @@
-/* Softmax and its logarithm. They are composites: a plan replaces them by maps and reductions over one axis,
- * which its fusion turns into one kernel. Maxima are subtracted first, so that no exponential overflows. */
+/* Softmax and log softmax: composites of maps and reductions over one axis, which are fused into one kernel. The maximum is subtracted
+ * first, so that no exponential overflows. */
 #include "ops/normalization/softmax.h"
 
 wi_shifted wi_shift(weft_tensor *x, int axis) {
@@ -28,8 +28,7 @@ static weft_tensor *along_axis(const wi_op *op, weft_tensor *x, int64_t axis) {
 static weft_tensor *softmax_lower(weft_tensor *y, bool inference) {
     (void)inference;
     const wi_shifted s = wi_shift(y->inputs[0], y->attributes->along.axis);
-    /* One division a row, for an error of up to 1.5 units in the last place where elements divided have 0.5.
-     */
+    /* One division for each row. The error is up to 1.5 units in the last place, instead of 0.5 with a division for each element. */
     return weft_mul(s.exp, weft_reciprocal(s.sum));
 }
 
@@ -41,8 +40,7 @@ static void softmax_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
 const wi_op wi_op_softmax = {.name = "softmax",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_along_attributes),
-    .lower = softmax_lower,
-    .backward = softmax_backward};
+    .lower = softmax_lower};
 
 weft_tensor *weft_softmax(weft_tensor *x, int axis) {
     return along_axis(&wi_op_softmax, x, axis);
@@ -64,9 +62,11 @@ static void log_softmax_backward(weft_tensor *y, weft_tensor *g, weft_tensor **g
 const wi_op wi_op_log_softmax = {.name = "log_softmax",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_along_attributes),
-    .lower = log_softmax_lower,
-    .backward = log_softmax_backward};
+    .lower = log_softmax_lower};
 
 weft_tensor *weft_log_softmax(weft_tensor *x, int axis) {
     return along_axis(&wi_op_log_softmax, x, axis);
 }
+
+const wi_op_rules wi_softmax_rules[] = {{.op = &wi_op_softmax, .backward = softmax_backward},
+    {.op = &wi_op_log_softmax, .backward = log_softmax_backward}, {0}};

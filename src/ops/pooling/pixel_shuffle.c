@@ -1,4 +1,4 @@
-/* Pixels from channels and channels from pixels: views of channels-last memory and one copy. */
+/* Pixel shuffle and unshuffle: views of channels-last memory, and one copy. */
 #include "ops/pooling/pool.h"
 
 static weft_graph *check(const char *op, weft_tensor *x, int64_t factor) {

@@ -1,7 +1,6 @@
-/* Pooling: the greatest or the mean of windows over images, which lie channels-last. Kernels: pool.cl, where
- * windows are described. The gradient of max_pool finds the winner again by comparing
- * x with y, both of which the layers around keep anyway, so that nothing else is remembered. Its own gradient
- * takes what stands where the winners do, and the gradient of that is the first gradient again. */
+/* Pooling: the maximum or the average of windows over channels-last images. pool.cl has the kernels and describes windows. The
+ * gradient of max_pool finds the maxima again by comparing x with y, which other layers store anyway, so that no indices are stored.
+ * Its own gradient selects the elements of another image at the maxima, and the gradient of this is the first gradient again. */
 #include "ops/pooling/pool.h"
 #include "base/integers.h"
 #include "graph/length.h"
@@ -9,30 +8,19 @@
 
 /* ---- nodes and gradients ---- */
 
-static void spread_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
-static void winners_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
-const wi_op wi_op_max_pool_gradient = {.name = "max_pool gradient",
-    .kind = WI_KERNEL,
-    .attribute_bytes = sizeof(wi_pool_attributes),
-    .takes_examples = true,
-    .backward = spread_backward,
-    .contiguous = 7};
-/* Of (x, other): what other has where x has the greatest element of each window. */
-const wi_op wi_op_max_pool_winners = {.name = "max_pool winners",
-    .kind = WI_KERNEL,
-    .attribute_bytes = sizeof(wi_pool_attributes),
-    .takes_examples = true,
-    .backward = winners_backward,
-    .contiguous = 3};
-static void mean_gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
-const wi_op wi_op_avg_pool_gradient = {.name = "avg_pool gradient",
-    .kind = WI_KERNEL,
-    .attribute_bytes = sizeof(wi_pool_attributes),
-    .takes_examples = true,
-    .backward = mean_gradient_backward,
-    .contiguous = 1};
+#define POOL_OP(text, inputs)                                                                                \
+    {                                                                                                        \
+        .name = text, .kind = WI_KERNEL, .attribute_bytes = sizeof(wi_pool_attributes),                      \
+        .takes_examples = true, .contiguous = (inputs)                                                       \
+    }
+const wi_op wi_op_max_pool = POOL_OP("max_pool", 1), wi_op_avg_pool = POOL_OP("avg_pool", 1);
+/* The gradients of x: of (x, y, g), and of (g). */
+const wi_op wi_op_max_pool_gradient = POOL_OP("max_pool gradient", 7),
+            wi_op_avg_pool_gradient = POOL_OP("avg_pool gradient", 1);
+/* Of (x, other): the elements of `other` where x has the maximum of each window. */
+const wi_op wi_op_max_pool_winners = POOL_OP("max_pool winners", 3);
 
-/* g to the winners of y, the pooled x. */
+/* Adds g to zeros at the maxima, which are equal to y, the pooled x. */
 static weft_tensor *spread(weft_tensor *x, weft_tensor *y, weft_tensor *g) {
     weft_tensor *inputs[] = {x, y, g};
     return y && g ? wi_node(y->graph, &wi_op_max_pool_gradient, inputs, 3, WEFT_F32, &x->shape, y->attributes)
@@ -41,7 +29,6 @@ static weft_tensor *spread(weft_tensor *x, weft_tensor *y, weft_tensor *g) {
 static void max_pool_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     gradients[0] = spread(y->inputs[0], y, g);
 }
-/* Which element wins does not change. */
 static void spread_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *inputs[] = {y->inputs[0], g};
     gradients[2] =
@@ -59,19 +46,6 @@ static void avg_pool_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
 static void mean_gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     gradients[0] = wi_node(y->graph, &wi_op_avg_pool, &g, 1, WEFT_F32, &y->inputs[0]->shape, y->attributes);
 }
-
-const wi_op wi_op_max_pool = {.name = "max_pool",
-    .kind = WI_KERNEL,
-    .attribute_bytes = sizeof(wi_pool_attributes),
-    .takes_examples = true,
-    .backward = max_pool_backward,
-    .contiguous = 1};
-const wi_op wi_op_avg_pool = {.name = "avg_pool",
-    .kind = WI_KERNEL,
-    .attribute_bytes = sizeof(wi_pool_attributes),
-    .takes_examples = true,
-    .backward = avg_pool_backward,
-    .contiguous = 1};
 
 weft_tensor *wi_pool(const wi_op *op, weft_tensor *x, const wi_attributes *attributes, const int64_t *sizes) {
     weft_tensor *image = wi_channels_last(x);
@@ -106,7 +80,7 @@ weft_graph *wi_image_graph(const char *op, weft_tensor *x) {
     return graph;
 }
 
-/* Gives each axis its numbers, in the plurals. */
+/* Fills the fields that have a number for each axis. */
 bool wi_pool_options_read(
     const char *op, const weft_tensor *x, weft_pool_options *own, const weft_pool_options *given) {
     const int axes = x->shape.rank - 2;
@@ -125,7 +99,7 @@ bool wi_pool_options_read(
     return read;
 }
 
-/* A field's entry is in least .. most. */
+/* Is the entry of a field in least .. most? */
 static bool in_range(const char *op, const weft_tensor *x, const char *field, int i, int64_t value,
     int64_t least, int64_t most) {
     char text[WI_SHAPE_TEXT];
@@ -136,7 +110,7 @@ static bool in_range(const char *op, const weft_tensor *x, const char *field, in
     return false;
 }
 
-/* Spatial axis i of the result, and its windows; 0 with the error recorded. */
+/* The size of spatial axis i of the result; writes the window. 0: an error is recorded. */
 static int64_t place_axis(
     const char *op, const weft_tensor *x, const weft_pool_options *o, int i, wi_window *window) {
     const int64_t most = INT64_C(1) << 30, n = x->shape.dims[i + 2];
@@ -200,3 +174,9 @@ weft_tensor *weft_max_pool(weft_tensor *x, const weft_pool_options *options) {
 weft_tensor *weft_avg_pool(weft_tensor *x, const weft_pool_options *options) {
     return WI_CALL(x, "weft_avg_pool", pool(&wi_op_avg_pool, x, options));
 }
+
+const wi_op_rules wi_pool_rules[] = {{.op = &wi_op_max_pool_gradient, .backward = spread_backward},
+    {.op = &wi_op_max_pool_winners, .backward = winners_backward},
+    {.op = &wi_op_avg_pool_gradient, .backward = mean_gradient_backward},
+    {.op = &wi_op_max_pool, .backward = max_pool_backward},
+    {.op = &wi_op_avg_pool, .backward = avg_pool_backward}, {0}};

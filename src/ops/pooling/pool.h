@@ -1,4 +1,4 @@
-/* Pooling for its other forms (pool_forms.c). */
+/* Pooling, for its other forms (pool_forms.c). */
 #ifndef WI_POOL_H
 #define WI_POOL_H
 
@@ -10,12 +10,12 @@ extern const wi_op wi_op_max_pool_gradient, wi_op_max_pool_winners, wi_op_avg_po
 /* attributes.resample.mode */
 enum { WI_RESAMPLE_NEAREST, WI_RESAMPLE_LINEAR, WI_RESAMPLE_LINEAR_CORNERS };
 
-/* x is an f32 image; its graph, or NULL with the error recorded. */
+/* The graph of an f32 image x; NULL: x is none, and the error is recorded. */
 weft_graph *wi_image_graph(const char *op, weft_tensor *x);
-/* Reads the caller's options; false with the error recorded. */
+/* Reads the caller's options. False: an error is recorded. */
 bool wi_pool_options_read(
     const char *op, const weft_tensor *x, weft_pool_options *own, const weft_pool_options *given);
-/* x (an image) in those windows; the spatial sizes are the result's. */
+/* Pools an image. `sizes` are the spatial sizes of the result. */
 weft_tensor *wi_pool(const wi_op *op, weft_tensor *x, const wi_attributes *attributes, const int64_t *sizes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Other forms of pooling: square windows, adaptive and global ones, and Lp, each made of others. */
+/* Forms of pooling that other ops compute: with square windows, adaptive, global and Lp. */
 #include "graph/length.h"
 #include "ops/pooling/pool.h"
 #include <math.h>
@@ -73,7 +73,7 @@ weft_tensor *weft_global_avg_pool(weft_tensor *x) {
 
 /* ---- Lp ---- */
 
-/* s^(1/p), and 0 with gradient 0 where s is 0. */
+/* s^(1/p); if s is 0, the gradient is 0. */
 static weft_tensor *root(weft_tensor *s, double p) {
     weft_tensor *zero = weft_number(s, 0), *none = weft_equal(s, zero);
     weft_tensor *some = weft_where(none, weft_number(s, 1), s);
@@ -92,7 +92,7 @@ static weft_tensor *build_lp_pool(weft_tensor *x, double p, const weft_pool_opti
             "lp_pool: the options exclude_padding and divisor are only for avg_pool");
     double size = 1;
     for (int i = 0; i < x->shape.rank - 2; i++) size *= (double)options.windows[i];
-    /* Powers of small numbers are zero in f16. */
+    /* In f16, powers of small numbers would be 0. */
     weft_tensor *powers = weft_keep_f32(p == 2 ? weft_square(x) : weft_pow_number(x, p));
     weft_tensor *mean = weft_keep_f32(weft_avg_pool(powers, &options));
     weft_tensor *sum = mean ? weft_mul_number(mean, size) : NULL;

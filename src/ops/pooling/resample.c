@@ -1,5 +1,5 @@
-/* Resampling: images at another size, by the nearest element or linearly. Kernels: resample.cl, where indices
- * and weights are described. Both ways are linear in x, so that the gradient's gradient is the op itself. */
+/* Resampling of images to another size: nearest or linear. resample.cl has the kernels, and describes indices and weights. The result
+ * is linear in x, so that the gradient of the gradient is the op itself. */
 #include "base/integers.h"
 #include "graph/length.h"
 #include "ops/pooling/pool.h"
@@ -16,7 +16,6 @@ const wi_op wi_op_resample_gradient = {.name = "resample gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_resample_attributes),
     .takes_examples = true,
-    .backward = gradient_backward,
     .contiguous = 1};
 
 static void resample_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
@@ -28,12 +27,11 @@ const wi_op wi_op_resample = {.name = "resample",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_resample_attributes),
     .takes_examples = true,
-    .backward = resample_backward,
     .contiguous = 1};
 
 /* ---- the public functions ---- */
 
-/* Spatial axis i of the result; 0 with the error recorded. The factor from the one to the other is a number of the node. */
+/* The size of spatial axis i of the result. 0: an error is recorded. */
 static int64_t size_of(const weft_tensor *x, const weft_resample_options *o, int i) {
     const int64_t most = INT64_C(1) << 30, size = o->sizes[i];
     const double factor = o->factors[i], scaled = floor((double)x->shape.dims[i + 2] * factor);
@@ -57,13 +55,13 @@ static int64_t size_of(const weft_tensor *x, const weft_resample_options *o, int
     return 0;
 }
 
-/* Elements of x an element of the result, in float32 as PyTorch has it, so that both choose the same ones. */
+/* The size of x divided by that of the result, in float32 as in PyTorch, so that both choose the same elements. */
 static float scale_of(int64_t in, int64_t out, double factor, uint32_t mode) {
     if (mode == WI_RESAMPLE_LINEAR_CORNERS) return out > 1 ? (float)(in - 1) / (float)(out - 1) : 0;
     return factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
 }
 
-/* Gives each axis its size or its factor, in the plurals. */
+/* Fills the fields that have a size or a factor for each axis. */
 static bool read_axes(const weft_tensor *x, weft_resample_options *o) {
     const int axes = x->shape.rank - 2;
     const wi_spatial size = {"size", "sizes", o->size, o->sizes, .may_be_zero = true};
@@ -135,3 +133,6 @@ static weft_tensor *build_upsample_linear(weft_tensor *x, int64_t factor, bool a
 weft_tensor *weft_upsample_linear(weft_tensor *x, int64_t factor, bool align_corners) {
     return WI_CALL(x, "weft_upsample_linear", build_upsample_linear(x, factor, align_corners));
 }
+
+const wi_op_rules wi_resample_rules[] = {{.op = &wi_op_resample_gradient, .backward = gradient_backward},
+    {.op = &wi_op_resample, .backward = resample_backward}, {0}};

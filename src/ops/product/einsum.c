@@ -1,9 +1,8 @@
-/* einsum for one and two operands, lowered to ops that are there: diagonals of repeated labels, sums of
- * labels that only one operand has, then a product of matrices over (batch labels, rows, contracted) and
- * (batch labels, contracted, columns), or a plain product where nothing, or everything, is contracted.
+/* einsum of one or two operands by other ops: diagonals of repeated labels, sums over labels that only one operand has, then a matrix
+ * product of (batch labels, rows, contracted) and (batch labels, contracted, columns), or an elementwise product if no label is
+ * contracted.
  *
- * Labels are numbers in the order of implicit outputs: the axes behind an ellipsis, counted from the right,
- * then A to Z, then a to z. */
+ * Labels are numbers in the order of implicit outputs: the axes of an ellipsis from right to left, then A to Z, then a to z. */
 #include "ops/op_table.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -11,7 +10,7 @@
 
 enum { DOTS = WEFT_MAX_RANK, LABELS = DOTS + 52, MOST_OPERANDS = 2 };
 
-/* The labels of an operand or of the output, as written: `dots` is where an ellipsis stands, -1: nowhere. */
+/* The labels of an operand or of the output. `dots` is the position of an ellipsis; -1: there is none. */
 typedef struct term {
     int labels[WEFT_MAX_RANK], characters[WEFT_MAX_RANK];
     int rank, dots;
@@ -32,7 +31,6 @@ static char letter_of(int label) {
     return (char)(label < DOTS ? '.' : label < DOTS + 26 ? 'A' + label - DOTS : 'a' + label - DOTS - 26);
 }
 
-/* Characters are counted from 1. */
 static bool fail_at(const einsum *e, const char *where, const char *what) {
     wi_graph_fail(e->graph, WEFT_ERROR_ARGUMENT, "einsum: '%s', character %d: %s", e->equation,
         (int)(where - e->equation) + 1, what);
@@ -56,7 +54,7 @@ static bool read_label(einsum *e, term *t) {
     return true;
 }
 
-/* Up to the comma, the arrow or the end. */
+/* Reads up to a comma, an arrow or the end. */
 static bool read_term(einsum *e, term *t) {
     t->dots = -1;
     for (;;) {
@@ -80,7 +78,7 @@ static bool read_equation(einsum *e, bool *has_output) {
     return *e->at == '\0' || fail_at(e, e->at, "unexpected characters after the output");
 }
 
-/* ---- what the labels stand for ---- */
+/* ---- sizes of labels ---- */
 
 static int find(const term *t, int label) {
     for (int i = 0; i < t->rank; i++) {
@@ -89,7 +87,7 @@ static int find(const term *t, int label) {
     return -1;
 }
 
-/* The ellipsis of a term becomes `count` labels. */
+/* Replaces the ellipsis of a term by `count` labels. */
 static void expand_dots(term *t, int count) {
     if (t->dots < 0) return;
     const size_t behind = (size_t)(t->rank - t->dots);
@@ -112,8 +110,7 @@ static bool fail_size(const einsum *e, int operand, int axis, int64_t size) {
     return false;
 }
 
-/* Sizes broadcast between operands; a label that repeats within one takes its diagonal, and needs equal ones.
- */
+/* Sizes broadcast between operands. A label that is repeated in an operand means a diagonal, and needs equal sizes. */
 static bool bind_operand(einsum *e, int operand) {
     term *t = &e->terms[operand];
     const wi_shape *shape = &e->operands[operand]->shape;
@@ -137,7 +134,7 @@ static bool bind_operand(einsum *e, int operand) {
     return true;
 }
 
-/* Without an arrow: the ellipsis, then the labels that occur once, sorted. */
+/* The output of an equation without an arrow: the ellipsis, then the labels that occur once, sorted. */
 static bool imply_output(einsum *e) {
     term *out = &e->terms[MOST_OPERANDS];
     for (int label = 0; label < LABELS; label++) {
@@ -172,7 +169,7 @@ static bool bind_output(einsum *e) {
     return true;
 }
 
-/* ---- one operand by itself ---- */
+/* ---- one operand ---- */
 
 static void remove_axis(term *t, int axis) {
     t->rank--;
@@ -195,7 +192,7 @@ static weft_tensor *take_diagonals(weft_tensor *x, term *t) {
     return x;
 }
 
-/* An axis of size 1 that the other operand has in full is left to that one. */
+/* Removes an axis of size 1 whose label has a larger size in the other operand. */
 static weft_tensor *drop_ones(const einsum *e, weft_tensor *x, term *t) {
     for (int axis = t->rank - 1; x && axis >= 0; axis--) {
         if (x->shape.dims[axis] != 1 || e->sizes[t->labels[axis]] == 1) continue;
@@ -205,7 +202,7 @@ static weft_tensor *drop_ones(const einsum *e, weft_tensor *x, term *t) {
     return x;
 }
 
-/* Labels that neither the other operand (NULL: there is none) nor the output has are summed here. */
+/* Sums over the labels that neither the other operand (NULL: none) nor the output has. */
 static weft_tensor *sum_own(const einsum *e, weft_tensor *x, term *t, const term *other) {
     int64_t axes[WEFT_MAX_RANK + 1];
     int count = 0, kept = 0;
@@ -221,7 +218,7 @@ static weft_tensor *sum_own(const einsum *e, weft_tensor *x, term *t, const term
     return count ? weft_sum_axes(x, axes, false) : x;
 }
 
-/* x with its axes in the order of `wanted`; labels that it lacks become axes of size 1. */
+/* Permutes the axes of x into the order of `wanted`, with axes of size 1 for labels that x does not have. */
 static weft_tensor *arrange(weft_tensor *x, const term *t, const term *wanted) {
     if (!x) return NULL;
     int order[WEFT_MAX_RANK], count = 0;
@@ -237,7 +234,7 @@ static weft_tensor *arrange(weft_tensor *x, const term *t, const term *wanted) {
 
 /* ---- two operands ---- */
 
-/* Labels by where they occur; `rows` only in the first operand, `columns` only in the second. */
+/* Labels in both operands and the output (batch), only in the first or second operand (rows, columns), or not in the output. */
 typedef struct groups {
     term batch, rows, columns, contracted;
 } groups;
@@ -260,7 +257,7 @@ static groups sort_labels(const einsum *e, const term *a, const term *b) {
     return g;
 }
 
-/* The axes of a group as one dimension; false with the error when that would be a power of the batch. */
+/* The size of the group's axes merged into one. False: it would be a power of the batch, and the error is recorded. */
 static bool merged_size(const einsum *e, const term *group, int64_t *size) {
     wi_shape shape = {.rank = group->rank};
     int power;
@@ -292,7 +289,7 @@ static weft_tensor *as_matrices(
 static weft_tensor *multiply(const einsum *e, weft_tensor *a, term *ta, weft_tensor *b, term *tb) {
     const term *out = &e->terms[MOST_OPERANDS];
     groups g = sort_labels(e, ta, tb);
-    /* The product is stored in the order of its rows: those that come first in the output. */
+    /* The labels that come first in the output must be the rows, because products are stored row-major. */
     if (g.rows.rank && g.columns.rank && find(out, g.columns.labels[0]) < find(out, g.rows.labels[0]))
         return multiply(e, b, tb, a, ta);
     term result = {0};
@@ -317,7 +314,7 @@ static weft_tensor *multiply(const einsum *e, weft_tensor *a, term *ta, weft_ten
     return arrange(y, &result, out);
 }
 
-/* ---- all of it ---- */
+/* ---- the public function ---- */
 
 static bool check_operands(einsum *e, weft_tensor *b) {
     if ((e->operand_count == 2) != (b != NULL)) {

@@ -8,17 +8,16 @@ static weft_tensor *fail_shapes(
         wi_shape_print(&a->shape, text_a), wi_shape_print(&b->shape, text_b), rule);
 }
 
-/* The gradient is of the dtype that the products of 16-bit floats are computed in; it meets a factor in the
- * factors' own. */
+/* The product of 16-bit floats has an f32 gradient, which is cast to the dtype of the other factor. */
 static void matmul_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     g = weft_cast(g, y->inputs[0]->dtype);
     gradients[0] = weft_matmul(g, weft_transpose(y->inputs[1]));
     gradients[1] = weft_matmul(weft_transpose(y->inputs[0]), g);
 }
 
-const wi_op wi_op_matmul = {.name = "matmul", .kind = WI_PRODUCT, .backward = matmul_backward};
+const wi_op wi_op_matmul = {.name = "matmul", .kind = WI_PRODUCT};
 
-/* The dtype of a product, to which both factors are cast. */
+/* Casts both factors to the wider dtype. */
 static bool common_dtype(weft_tensor **a, weft_tensor **b, weft_dtype *dtype) {
     if (!wi_dtype_is_float((*a)->dtype) || !wi_dtype_is_float((*b)->dtype)) {
         wi_graph_fail((*a)->graph, WEFT_ERROR_DTYPE, "matmul: takes %s, not (%s, %s)",
@@ -31,7 +30,7 @@ static bool common_dtype(weft_tensor **a, weft_tensor **b, weft_dtype *dtype) {
     return *a && *b;
 }
 
-/* The product as it is accumulated: in f32 of 16-bit floats. */
+/* The product in the dtype of accumulation, f32 for 16-bit floats; *dtype is the dtype of the factors. */
 static weft_tensor *product(weft_tensor *a, weft_tensor *b, weft_dtype *dtype) {
     weft_graph *graph = wi_inputs_graph("matmul", (weft_tensor *[]){a, b}, 2);
     if (!graph || !common_dtype(&a, &b, dtype)) return NULL;
@@ -58,7 +57,7 @@ weft_tensor *weft_matmul(weft_tensor *a, weft_tensor *b) {
     return y ? weft_cast(y, dtype) : NULL;
 }
 
-/* The product is made of two matrices, so that all leading dimensions are rows of one large product. */
+/* Merges all leading dimensions to the rows of one large product. */
 static weft_tensor *build_linear_with(weft_tensor *x, weft_tensor *weight, weft_tensor *bias) {
     weft_tensor *inputs[] = {x, weight};
     weft_graph *graph = wi_inputs_graph("linear", inputs, 2);
@@ -132,7 +131,7 @@ weft_tensor *weft_mv(weft_tensor *a, weft_tensor *x) {
 
 /* ---- bilinear ---- */
 
-/* All products x1[i]·x2[j] are one long row for a linear map, whose weight needs no copy for it. */
+/* A linear map of the products x1[i]·x2[j] as one long row; the reshaped weight is a view. */
 static weft_tensor *build_bilinear_with(
     weft_tensor *x1, weft_tensor *x2, weft_tensor *weight, weft_tensor *bias) {
     weft_tensor *inputs[] = {x1, x2, weight};
@@ -157,3 +156,5 @@ static weft_tensor *build_bilinear_with(
 weft_tensor *weft_bilinear_with(weft_tensor *x1, weft_tensor *x2, weft_tensor *weight, weft_tensor *bias) {
     return WI_CALL(x1, "weft_bilinear_with", build_bilinear_with(x1, x2, weight, bias));
 }
+
+const wi_op_rules wi_matmul_rules[] = {{.op = &wi_op_matmul, .backward = matmul_backward}, {0}};

@@ -1,4 +1,4 @@
-/* Recurrent cells and sequences: checks, and the products around the scan (recurrent_scan.c). */
+/* Recurrent cells and sequences: checks, and the matrix products before the scan (recurrent_scan.c). */
 #include "ops/op_table.h"
 #include "ops/recurrent/recurrent_scan.h"
 #include <inttypes.h>
@@ -6,13 +6,12 @@
 
 static const weft_recurrent nothing = {NULL, NULL, NULL};
 
-/* A call under way. */
 typedef struct call {
     const char *op;
     wi_cell cell;
     weft_tensor *x;
     weft_recurrent_weights w;
-    int64_t gates, units, width, inputs, batch; /* batch as the dimension is written */
+    int64_t gates, units, width, inputs, batch; /* batch: a dimension */
 } call;
 
 /* ---- checks ---- */
@@ -25,7 +24,7 @@ static bool fail(
     return false;
 }
 
-/* NULL is good. Dimensions as they are written; rank up to 3. */
+/* Has x, unless it is NULL, these dimensions? The rank is 3 at most. */
 static bool is_shaped(
     const call *c, const char *what, const weft_tensor *x, weft_dtype dtype, int rank, const int64_t *dims) {
     wi_shape wanted = {.rank = rank};
@@ -57,7 +56,7 @@ static bool check_weights(call *c) {
            is_shaped(c, "weight_hr", w->weight_hr, WEFT_F32, 2, (const int64_t[]){c->width, c->units});
 }
 
-/* x, the weights and the further tensors (NULL: not given) are of one graph, and the weights fit together. */
+/* Checks that x, the weights and further tensors (NULL: not given) belong to one graph, and the shapes of the weights. */
 static bool begin(call *c, const weft_recurrent_weights *weights, weft_tensor *const *further, int count) {
     weft_tensor *inputs[10] = {c->x};
     int next = 1;
@@ -90,8 +89,7 @@ static weft_tensor *sum_of(weft_tensor *a, weft_tensor *b) {
     return a && b ? weft_add(a, b) : a ? a : b;
 }
 
-/* What is added to the inputs' products: both biases, but for a GRU's last one of W_hh, which r multiplies.
- */
+/* The bias of the products of the inputs: the sum of both biases, without the last part of a GRU's bias_hh, which r multiplies. */
 static weft_tensor *input_bias(const call *c) {
     weft_tensor *hidden = c->w.bias_hh;
     if (hidden && c->cell == WI_CELL_GRU)
@@ -104,7 +102,7 @@ static weft_tensor *last_bias(const call *c) {
     return weft_slice(c->w.bias_hh, 0, 2 * c->units, 3 * c->units);
 }
 
-/* y (T, N, P), 0 where a row's steps are over. */
+/* y (T, N, P) with zeros behind the end of each sequence. */
 static weft_tensor *masked(weft_tensor *y, const weft_sequence_options *options) {
     if (!options->lengths || !y) return y;
     const wi_shape line = {.rank = 3, .dims = {y->shape.dims[0], 1, 1}};
@@ -144,7 +142,7 @@ static bool check_options(const call *c, const weft_sequence_options *o) {
     return !wrong;
 }
 
-/* Seen through views. */
+/* Is x, through views, stored in f32 by weft_keep_f32? */
 static bool is_kept(const weft_tensor *x) {
     while (x->op->kind == WI_VIEW && x->op != &wi_op_keep_f32) x = x->inputs[0];
     return x->op == &wi_op_keep_f32;

@@ -1,23 +1,22 @@
-/* A recurrent scan and its gradient composed of ordinary nodes, step by step: what second gradients go back
- * through. Of the packed results only those sections are composed that other nodes than the kernels read: the
- * states, and what stands in the section `more`; all of the gradient's. */
+/* A recurrent scan and its gradient as ordinary nodes, step by step, for second gradients. Of the packed result of the scan, only the
+ * sections that other nodes than kernels read are composed: the states and the section `more`. */
 #include "ops/op_table.h"
 #include "ops/recurrent/recurrent_scan.h"
 
-/* What is differentiated of a step. */
+/* The nodes of a step that are differentiated. */
 typedef struct step {
     weft_tensor *x, *sums, *h, *c; /* sums: products of the states */
-    weft_tensor *more;             /* as in the packed result */
-    weft_tensor *projected;        /* h before steps are masked, of an LSTM with a projection; else x */
+    weft_tensor *more;             /* the section of the packed result */
+    weft_tensor *projected;        /* LSTM with a projection: h before steps are masked; otherwise x */
 } step;
 
 typedef struct unrolled {
     const weft_tensor *node; /* of the forward kernel */
     wi_scan_sections sections;
     wi_cell cell;
-    int64_t batch; /* as the dimension is written */
+    int64_t batch; /* a dimension */
     weft_tensor *w, *wr, *bias, *lengths, *h0, *c0;
-    step *steps; /* in order of the index */
+    step *steps; /* by index */
 } unrolled;
 
 static weft_tensor *zeros(const unrolled *u, int64_t columns) {
@@ -63,7 +62,7 @@ static void take_rnn(const unrolled *u, step *s, weft_tensor *h) {
     s->h = u->cell == WI_CELL_RNN_RELU ? weft_relu(all) : weft_tanh(all);
 }
 
-/* (N, 1): has the row a step at this index? NULL: every row has. */
+/* (N, 1): is this step within the length of the sequence? NULL: it is in all sequences. */
 static weft_tensor *takes_part(const unrolled *u, int64_t t) {
     const int64_t steps = u->sections.steps;
     if (!u->lengths) return NULL;
@@ -89,12 +88,12 @@ static void take_step(const unrolled *u, int64_t t, weft_tensor *h, weft_tensor 
 
 /* ---- all steps ---- */
 
-/* Step number i in order of time. */
+/* The index of the i-th step in time. */
 static int64_t index_of(const unrolled *u, int64_t i) {
     return u->node->attributes->recurrent.reverse ? u->sections.steps - 1 - i : i;
 }
 
-/* h0 and c0 may be the same tensor, and each has a gradient of its own: nodes that tell them apart. */
+/* h0 and c0 may be the same tensor. Two different nodes that change nothing give each its own gradient. */
 static void tell_apart(unrolled *u) {
     weft_tensor *h0 = wi_scan_input_of(u->node, WI_SCAN_H0), *c0 = wi_scan_input_of(u->node, WI_SCAN_C0);
     u->h0 = h0 ? weft_mul(h0, weft_number(h0, 1)) : zeros(u, u->sections.width);
@@ -134,7 +133,7 @@ static void name_leaves(const weft_tensor *node, weft_tensor **leaves) {
 
 /* ---- packed results ---- */
 
-/* (N, columns) parts side by side, `start` elements of a row on, zeros elsewhere; NULL parts are zeros. */
+/* A packed result as a sum of parts (N, columns) with zeros elsewhere. */
 typedef struct packing {
     weft_tensor *sum;
     int64_t size; /* of the packed result */
@@ -165,7 +164,7 @@ weft_tensor *wi_recurrent_forward_composed(weft_tensor *y, weft_tensor *leaves[W
 
 /* ---- the gradient ---- */
 
-/* sum(y dy + h dh + c dc), whose gradient the kernel computes. */
+/* sum(y dy + h dh + c dc): the kernel computes the gradient of this. */
 static weft_tensor *loss_of(const unrolled *u, const weft_tensor *back) {
     const wi_scan_sections *const a = &u->sections;
     const int64_t line[] = {u->batch, a->width};
@@ -181,9 +180,9 @@ static weft_tensor *loss_of(const unrolled *u, const weft_tensor *back) {
     return loss;
 }
 
-enum { WANTED_OF_A_STEP = 3 }; /* gradients of x, of the states' products, of the projected state */
+enum { WANTED_OF_A_STEP = 3 }; /* the gradients of x, sums and projected */
 
-/* Gradients of three tensors a step, then of h0 and c0; NULL: an error. */
+/* These gradients of each step, then those of h0 and c0; NULL: an error. */
 static weft_tensor **gradients_of(const unrolled *u, weft_tensor *loss) {
     const size_t count = (size_t)(WANTED_OF_A_STEP * u->sections.steps + 2);
     wi_arena *const arena = &u->node->graph->arena;
@@ -203,7 +202,7 @@ static weft_tensor **gradients_of(const unrolled *u, weft_tensor *loss) {
     return status == WEFT_OK ? found : NULL;
 }
 
-/* The packed result of the forward kernel among the inputs is a function of that kernel's own inputs. */
+/* The leaves are the inputs of the scan, of which the packed result among the inputs is a function. */
 weft_tensor *wi_recurrent_back_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]) {
     unrolled u;
     weft_tensor *forward = wi_scan_input_of(y, WI_BACK_Y);

@@ -1,10 +1,9 @@
-/* LSTM, GRU and RNN over time: the scan and its gradient as nodes.
+/* LSTM, GRU and RNN over time: the nodes of the scan and of its gradient.
  *
- * The composite lstm, gru or rnn is one flat tensor: the states of h in order of time, (T + 1, N, P), the
- * initial one at the end where time begins, and for an LSTM the last c, (N, H). Its users see slices. A plan
- * replaces it by a section of the node recurrent, whose result goes on with what the gradient needs (all c,
- * gates), or, for inference, with one step of it. The gradient is one node over that result, dy and the
- * gradients of the last states; behind it stand slices and products over all steps. */
+ * The composite lstm, gru or rnn is a flat tensor: all states h, (T + 1, N, P), with the initial one first, or last if the scan is
+ * reversed, and for an LSTM the last c, (N, H). Users get slices of it. A plan replaces the composite by a section of the node
+ * `recurrent`. The other sections have what the gradient needs (all c, gates), or for inference only one step of this. The gradient is
+ * a node over this packed result, dy and the gradients of the last states, followed by slices and products over all steps. */
 #include "ops/recurrent/recurrent_scan.h"
 #include "base/integers.h"
 #include "ops/op_table.h"
@@ -51,7 +50,7 @@ static int64_t batch_of(const weft_tensor *y) {
     return y->inputs[WI_SCAN_X]->shape.dims[1];
 }
 
-/* `elements` a row from `start`, all n rows, as (first, N, last); first 0: as (N, last). */
+/* The section from `start` on of n rows, as (first, N, last); if first is 0, as (N, last). */
 static weft_tensor *section_of(int64_t n, weft_tensor *flat, int64_t start, int64_t first, int64_t last) {
     const int64_t lines = wi_max64(first, 1);
     weft_tensor *x = wi_slice_dims(flat, 0, n * start, n * lines * last, 1);
@@ -64,7 +63,7 @@ static weft_tensor *section(
     return section_of(batch_of(y), flat, start, first, last);
 }
 
-/* (T·N, columns) of a section, for products over all steps. */
+/* A section as (T·N, columns), for products over all steps. */
 static weft_tensor *rows(
     const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t steps, int64_t columns) {
     const int64_t n = batch_of(y);
@@ -72,7 +71,7 @@ static weft_tensor *rows(
     return weft_reshape_shape(x, 2, (const int64_t[]){n * steps, columns});
 }
 
-/* Where y, the last h and the last c begin. */
+/* The starts of y, and of the last h. */
 static int64_t y_start(const weft_tensor *y, const wi_scan_sections *a) {
     return y->attributes->recurrent.reverse ? 0 : a->width;
 }
@@ -85,7 +84,7 @@ static int64_t last_start(const weft_tensor *y, const wi_scan_sections *a) {
 static int64_t forward_row(const weft_tensor *y, int64_t start) {
     const bool kept = !y->attributes->recurrent.forgets;
     const wi_scan_sections a = sections_of(y, kept);
-    if (a.steps < 0) return -1; /* time is the batch */
+    if (a.steps < 0) return -1; /* the number of steps is the batch */
     if (start < a.h) return a.width;
     if (start < a.h + a.c || start >= a.h + a.c + a.gates) return a.units;
     return a.gates / (kept ? a.steps : 1);
@@ -117,9 +116,8 @@ static weft_tensor *recurrent_lower(weft_tensor *y, bool inference) {
 
 /* ---- the gradient ---- */
 
-/* The gradient's node reads the gradients of y (T, N, P), of the last h (N, P) and of the last c (N, H). The
- * walk back leaves one gradient for them all, that of the flat states, which slices take apart again; the
- * rule below finds what the slices' gradients were before they were put between zeros and added up. */
+/* The gradients of y (T, N, P), of the last h (N, P) and of the last c (N, H), which the node of the gradient reads. Differentiation
+ * adds them up to the gradient of the flat composite, of which these are slices. The rule below finds the original gradients. */
 typedef struct output_gradients {
     weft_tensor *y, *h, *c; /* NULL: none */
 } output_gradients;
@@ -155,11 +153,10 @@ static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, weft_tensor *g
 
 /* ---- the rule of the gradient ---- */
 
-/* A node of the gradient whose output gradients are looked for. */
 typedef struct search {
     const wi_rewrite *rewrite;
     wi_scan_sections sections;
-    int64_t n, begin, last; /* the batch; where y and the last h begin */
+    int64_t n, begin, last; /* the batch; the starts of y and of the last h */
     output_gradients found;
 } search;
 
@@ -167,7 +164,7 @@ static void add_to(weft_tensor **sum, weft_tensor *term) {
     *sum = *sum ? weft_add(*sum, term) : term;
 }
 
-/* What was stored for a dilate, before it was made flat, where it has that shape. */
+/* The flat x in these dimensions: the tensor that was flattened if it has them, otherwise a reshape. */
 static weft_tensor *unflatten(weft_tensor *x, int rank, const int64_t *dims) {
     const wi_shape wanted = {.rank = rank, .dims = {dims[0], rank > 1 ? dims[1] : 0, rank > 2 ? dims[2] : 0}};
     for (const weft_tensor *at = x; at->op == &wi_op_in_memory || at->op == &wi_op_reshape;) {
@@ -177,7 +174,7 @@ static weft_tensor *unflatten(weft_tensor *x, int rank, const int64_t *dims) {
     return weft_reshape_shape(x, rank, dims);
 }
 
-/* Is it the gradient of one of the slices? With one step y and the last h are the same. */
+/* Is g the gradient of one of the slices, with zeros elsewhere? Adds it to those that were found. */
 static bool is_output_gradient(search *s, const weft_tensor *g) {
     const wi_scan_sections *const a = &s->sections;
     const int64_t n = s->n, y_dims[] = {a->steps, n, a->width}, h_dims[] = {n, a->width};
@@ -229,13 +226,13 @@ static search search_of(const wi_rewrite *rewrite, const weft_tensor *d, weft_te
     return s;
 }
 
-/* The flat gradient that all output gradients are slices of, when nothing else reads it. */
+/* The flat gradient, if all inputs are slices of it and nothing else reads it. */
 static weft_tensor *flat_gradient(const search *s, weft_tensor *const *inputs) {
     const weft_tensor *slice = inputs[WI_BACK_DY];
     if (slice && slice->op == &wi_op_reshape) slice = slice->inputs[0];
     if (!slice || slice->op != &wi_op_slice || inputs[WI_BACK_DH]) return NULL;
     weft_tensor *const g = slice->inputs[0];
-    if (g->shape.rank != 1) return NULL; /* the slice of a caller, as that of two directions with one step */
+    if (g->shape.rank != 1) return NULL; /* a slice that a caller has created */
     const uint32_t slices = s->sections.c > 0 ? 2 : 1;
     if (wi_rewrite_is_kept(s->rewrite, g) || wi_rewrite_readers(s->rewrite, g) != slices) return NULL;
     return states_of(s, g) == inputs[WI_BACK_DY] && cells_of(s, g) == inputs[WI_BACK_DC] ? g : NULL;
@@ -258,7 +255,7 @@ static weft_tensor *find_output_gradients(
                : NULL;
 }
 
-static const wi_rule back_rules[] = {
+static const wi_rule back_rewrites[] = {
     {"output gradients of a scan", WI_STAGE_MATCH, find_output_gradients}, {0}};
 static int64_t back_row(const weft_tensor *y, int64_t start) {
     const wi_recurrent_attributes *const r = &y->attributes->recurrent;
@@ -276,10 +273,9 @@ const wi_op wi_op_recurrent_back = {.name = "recurrent_gradient",
     .dimensions = WI_DIMENSION(wi_recurrent_attributes, steps),
     .composed = wi_recurrent_back_composed,
     .section_row = back_row,
-    .contiguous = ~(1u << WI_BACK_DY),
-    .rules = back_rules};
+    .contiguous = ~(1u << WI_BACK_DY)};
 
-/* The product over all steps of the gates' gradients and the states before them. */
+/* The gradient of the weight: the product, over all steps, of the gates' gradients and the previous states. */
 static weft_tensor *weight_gradient(
     const weft_tensor *y, weft_tensor *pack, weft_tensor *d, const wi_scan_sections *a) {
     const int64_t line = wi_cell_gates(wi_cell_of(y)) * a->units;
@@ -317,8 +313,7 @@ static void recurrent_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
 #define COMPOSITE(text)                                                                                      \
     {                                                                                                        \
         .name = text, .kind = WI_COMPOSITE, .attribute_bytes = sizeof(wi_recurrent_attributes),              \
-        .dimensions = WI_DIMENSION(wi_recurrent_attributes, steps), .lower = recurrent_lower,                \
-        .backward = recurrent_backward                                                                       \
+        .dimensions = WI_DIMENSION(wi_recurrent_attributes, steps), .lower = recurrent_lower                 \
     }
 const wi_op wi_op_lstm = COMPOSITE("lstm"), wi_op_gru = COMPOSITE("gru"), wi_op_rnn = COMPOSITE("rnn");
 
@@ -351,3 +346,7 @@ weft_recurrent wi_recurrent_scan(const wi_scan *scan) {
         .h = section(y, y, last_start(y, &a), 0, a.width),
         .c = last_c ? section(y, y, a.h, 0, a.units) : NULL};
 }
+
+const wi_op_rules wi_recurrent_scan_rules[] = {{.op = &wi_op_lstm, .backward = recurrent_backward},
+    {.op = &wi_op_gru, .backward = recurrent_backward}, {.op = &wi_op_rnn, .backward = recurrent_backward},
+    {.op = &wi_op_recurrent_back, .rewrites = back_rewrites}, {0}};

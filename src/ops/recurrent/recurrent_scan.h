@@ -1,16 +1,15 @@
-/* Recurrent scans: one layer in one direction, over the products of all its inputs. recurrent_scan.c makes
- * the nodes, kernels/recurrent/ their launches. */
+/* Recurrent scans: one layer in one direction. The products of all inputs are computed before the scan. */
 #ifndef WI_RECURRENT_SCAN_H
 #define WI_RECURRENT_SCAN_H
 
 #include "graph/nodes.h"
 #include <weft/recurrent.h>
 
-/* As WEFT_CELL in recurrent_cpu.cl and recurrent_gpu.cl. */
+/* WEFT_CELL in recurrent_cpu.cl and recurrent_gpu.cl has the same values. */
 typedef enum wi_cell {
     WI_CELL_LSTM,
     WI_CELL_GRU,
-    WI_CELL_GRU_RESET_FIRST, /* h is reset before its product */
+    WI_CELL_GRU_RESET_FIRST, /* h is multiplied by r before the matrix product */
     WI_CELL_RNN_TANH,
     WI_CELL_RNN_RELU
 } wi_cell;
@@ -23,10 +22,10 @@ static inline const char *wi_cell_name(wi_cell cell) {
     return cell == WI_CELL_LSTM ? "lstm" : cell <= WI_CELL_GRU_RESET_FIRST ? "gru" : "rnn";
 }
 
-/* Everything checked already. */
+/* The inputs of a scan, which have been checked. */
 typedef struct wi_scan {
     wi_cell cell;
-    weft_tensor *x;                 /* (T, N, gates·H): products of the inputs, with the biases */
+    weft_tensor *x;                 /* (T, N, gates·H): the products of the inputs with biases added */
     weft_tensor *w;                 /* (gates·H, P) */
     weft_tensor *h0, *c0, *lengths; /* (N, P), (N, H), i32 (N); NULL: 0, 0, T */
     weft_tensor *bias;              /* GRU: (H), added to the product of the last gate; NULL: 0 */
@@ -34,16 +33,16 @@ typedef struct wi_scan {
     bool reverse, left;
 } wi_scan;
 
-/* y (T, N, P) holds the states, also where a row's steps are over; h (N, P), c (N, H) the last ones. */
+/* y (T, N, P) has the states, also behind the end of a sequence; h (N, P) and c (N, H) are the last states. */
 weft_recurrent wi_recurrent_scan(const wi_scan *scan);
 
-/* ---- between the two files ---- */
+/* ---- for recurrent_composed.c and the kernels ---- */
 
 static inline wi_cell wi_cell_of(const weft_tensor *node) {
     return (wi_cell)node->attributes->recurrent.cell;
 }
 
-/* Which inputs a node has, in this order: bits of attributes.recurrent.inputs. */
+/* The possible inputs of a node in their order, and bits of attributes.recurrent.inputs. */
 typedef enum wi_scan_input {
     WI_SCAN_X,
     WI_SCAN_W,
@@ -52,8 +51,8 @@ typedef enum wi_scan_input {
     WI_SCAN_BIAS,
     WI_SCAN_WR,
     WI_SCAN_LENGTHS,
-    /* Of the gradient: */
-    WI_BACK_DY = 0, /* any strides; without reads_dy it is not read */
+    /* Inputs of the gradient: */
+    WI_BACK_DY = 0, /* need not be contiguous; without reads_dy it is not read */
     WI_BACK_Y,
     WI_BACK_W,
     WI_BACK_WR,
@@ -62,12 +61,12 @@ typedef enum wi_scan_input {
     WI_BACK_DC
 } wi_scan_input;
 
-/* The index of an input among the node's, -1: it has none. */
+/* The index of an input in node->inputs; -1: the node does not have it. */
 int wi_scan_index(const weft_tensor *node, int input);
-/* That input; NULL: it has none. */
+/* The input; NULL: the node does not have it. */
 weft_tensor *wi_scan_input_of(const weft_tensor *node, int input);
 
-/* Sections of the packed results, in elements a row of the batch; 0: there is none. */
+/* The sizes of the sections of packed results, in elements for each row of the batch; 0: there is no such section. */
 typedef struct wi_scan_sections {
     int64_t steps, units, width;
     int64_t h, c, gates, more;       /* forward, in this order */
@@ -78,7 +77,7 @@ wi_scan_sections wi_scan_sections_of(
 
 extern const wi_op wi_op_recurrent_forward, wi_op_recurrent_back;
 
-/* What gradients of the two go back through: the steps one by one (recurrent_composed.c). */
+/* The functions wi_op.composed of both ops: one step after another (recurrent_composed.c). */
 weft_tensor *wi_recurrent_forward_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
 weft_tensor *wi_recurrent_back_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
 

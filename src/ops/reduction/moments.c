@@ -1,4 +1,4 @@
-/* Variance and standard deviation: composites that pass over the elements twice.
+/* Variance and standard deviation: composites of two passes over the elements.
  *
  * The first pass takes the mean m, rounded to f32. The second sums x - m, which is exact where x is near m,
  * and its squares. What m's rounding left, the drift d = mean(x - m), is then taken out:
@@ -7,10 +7,10 @@
 #include "graph/length.h"
 #include "ops/reduction/reduce.h"
 
-/* What forward and backward share; equal nodes are made once. */
+/* Nodes of the forward and the backward pass. */
 typedef struct centred {
     weft_tensor *near;  /* x - m */
-    weft_tensor *total; /* sum of near, axes kept */
+    weft_tensor *total; /* sum of near */
     weft_tensor *drift; /* mean of near */
 } centred;
 
@@ -26,7 +26,7 @@ static centred centre(weft_tensor *x, uint32_t axes) {
     return c;
 }
 
-/* max(n - correction, 0), rank 0. */
+/* max(n - correction, 0), of rank 0. */
 static weft_tensor *divisor(const weft_tensor *y) {
     weft_tensor *x = y->inputs[0];
     int64_t count;
@@ -60,8 +60,7 @@ static void var_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
 const wi_op wi_op_var = {.name = "var",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_variance_attributes),
-    .lower = var_lower,
-    .backward = var_backward};
+    .lower = var_lower};
 
 static weft_tensor *std_lower(weft_tensor *y, bool inference) {
     return weft_sqrt(var_lower(y, inference));
@@ -76,8 +75,7 @@ static void std_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
 const wi_op wi_op_std = {.name = "std",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_variance_attributes),
-    .lower = std_lower,
-    .backward = std_backward};
+    .lower = std_lower};
 
 static weft_tensor *moment(const wi_op *op, weft_tensor *x, int correction, const int64_t *axes, bool keep) {
     uint32_t mask;
@@ -102,3 +100,6 @@ weft_tensor *weft_var_axes(weft_tensor *x, const int64_t *axes, bool keep) {
 weft_tensor *weft_std_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return WI_CALL(x, "weft_std", weft_std_with(x, 1, axes, keep));
 }
+
+const wi_op_rules wi_moments_rules[] = {
+    {.op = &wi_op_var, .backward = var_backward}, {.op = &wi_op_std, .backward = std_backward}, {0}};

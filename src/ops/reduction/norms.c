@@ -1,4 +1,4 @@
-/* Norms, and logsumexp: composites, for gradients that are defined where the formulas' own are not. */
+/* Norms and logsumexp: composites, because the gradients of their formulas are not defined everywhere. */
 #include "ops/reduction/reduce.h"
 #include <math.h>
 
@@ -37,8 +37,7 @@ static void norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
 const wi_op wi_op_norm = {.name = "norm",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_vector_norm_attributes),
-    .lower = norm_lower,
-    .backward = norm_backward};
+    .lower = norm_lower};
 
 static weft_tensor *build_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep) {
     uint32_t mask;
@@ -60,9 +59,9 @@ weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool keep) {
 
 /* ---- logsumexp ---- */
 
-/* What forward and backward share; equal nodes are made once. */
+/* Nodes of the forward and the backward pass. */
 typedef struct exponentials {
-    weft_tensor *top; /* the maximum, or 0 where it is infinite: then x - top is defined */
+    weft_tensor *top; /* the maximum, or 0 if it is infinite, so that x - top is defined */
     weft_tensor *exp; /* of x - top */
     weft_tensor *sum;
 } exponentials;
@@ -95,8 +94,7 @@ static void logsumexp_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
 const wi_op wi_op_logsumexp = {.name = "logsumexp",
     .kind = WI_COMPOSITE,
     .attribute_bytes = sizeof(wi_over_attributes),
-    .lower = logsumexp_lower,
-    .backward = logsumexp_backward};
+    .lower = logsumexp_lower};
 
 static weft_tensor *build_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
@@ -108,3 +106,6 @@ static weft_tensor *build_logsumexp_axes(weft_tensor *x, const int64_t *axes, bo
 weft_tensor *weft_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return WI_CALL(x, "weft_logsumexp", build_logsumexp_axes(x, axes, keep));
 }
+
+const wi_op_rules wi_norms_rules[] = {{.op = &wi_op_norm, .backward = norm_backward},
+    {.op = &wi_op_logsumexp, .backward = logsumexp_backward}, {0}};

@@ -1,10 +1,10 @@
-/* The gradient of prod: for each element the product of the others along the axes. Its own gradient goes back through
- * running products from both ends, in which nothing is divided by, so that elements may be 0. */
+/* The gradient of prod: for each element the product of the others along the axes. This is a composite. Its gradient passes through
+ * products of the elements before and behind each element, because a division would fail for an element 0. */
 #include "ops/reduction/reduce.h"
 
 /* ---- the value ---- */
 
-/* Nothing when a zero is among the others, else the product of all that are not zero, without this one. */
+/* 0 if another element is 0; otherwise the product of all elements that are not 0, divided by this one unless it is 0. */
 static weft_tensor *others_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *x = y->inputs[0];
@@ -19,7 +19,7 @@ static weft_tensor *others_lower(weft_tensor *y, bool inference) {
 
 /* ---- composed, for gradients ---- */
 
-/* x with the axes last, and that with these merged into one, and the others into another. */
+/* x with the reduced axes last; and merged to two axes, that of the kept and that of the reduced ones. */
 typedef struct moved {
     int order[WEFT_MAX_RANK], back[WEFT_MAX_RANK], kept;
     weft_tensor *x, *merged;
@@ -42,7 +42,7 @@ static moved move_axes(weft_tensor *x, uint32_t axes) {
     return m;
 }
 
-/* f64 has no scans: an (n, n) table of factors, with 1 in its diagonal, which is multiplied up as it is made. */
+/* f64 has no scans: multiplies the rows of an (n, n) table of factors with 1 in the diagonal, which is never stored. */
 static weft_tensor *by_table(weft_tensor *x) {
     wi_shape shape = x->shape, square = {.rank = 2};
     const int64_t n = shape.dims[shape.rank - 1];
@@ -75,9 +75,12 @@ static const wi_op product_of_others = {.name = "prod gradient",
     .lower = others_lower,
     .composed = others_composed};
 
-void wi_prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+static void prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = wi_wide(y->inputs[0]);
     if (!x) return;
     weft_tensor *slope = wi_node(x->graph, &product_of_others, &x, 1, x->dtype, &x->shape, y->attributes);
     gradients[0] = weft_cast(weft_mul(wi_wide(g), slope), y->dtype);
 }
+
+const wi_op_rules wi_product_others_rules[] = {
+    {.op = &wi_op_prod, .backward = prod_backward, .rewrites = wi_reduce_rewrites}, {0}};

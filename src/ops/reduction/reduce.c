@@ -1,35 +1,11 @@
-/* Reductions over any axes: sums, products, extremes and their indices, and what is made of them. In the graph
- * reduced axes keep size 1; a view drops them. */
+/* Reductions over any axes: sums, products, extremes and their indices, and functions that call them. The nodes keep reduced axes
+ * with size 1; a view removes them. */
 #include "ops/reduction/reduce.h"
+#include "ops/movement/memory_order.h"
 
 /* ---- axes ---- */
 
-int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
-    const int64_t index = axis < 0 ? axis + x->shape.rank : axis;
-    if (index >= 0 && index < x->shape.rank) return (int)index;
-    char text[WI_SHAPE_TEXT];
-    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %lld is not an axis of %s", op, (long long)axis,
-        wi_shape_print(&x->shape, text));
-    return -1;
-}
-
-bool wi_axes_mask(const weft_tensor *x, const char *op, const int64_t *axes, uint32_t *mask) {
-    char text[WI_SHAPE_TEXT];
-    *mask = 0;
-    for (; axes && *axes != WEFT_END; axes++) {
-        const int axis = wi_axis_index(x, op, *axes);
-        if (axis < 0) return false;
-        if (*mask >> axis & 1) {
-            wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s is given twice; name each axis once",
-                op, axis, wi_shape_print(&x->shape, text));
-            return false;
-        }
-        *mask |= 1u << axis;
-    }
-    return true;
-}
-
-/* Checks a reduction's input and the caller's list of axes; none at all means all of them. False with the error recorded. */
+/* Checks the input, and writes the axes: all if the caller gives none. False: an error is recorded. */
 static bool read_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_t *mask) {
     if (!wi_inputs_graph(op, &x, 1) || !wi_axes_mask(x, op, axes, mask)) return false;
     if (*mask == 0) *mask = (1u << x->shape.rank) - 1;
@@ -44,19 +20,7 @@ bool wi_reduce_float_axes(const char *op, weft_tensor *x, const int64_t *axes, u
     return false;
 }
 
-bool wi_axis_has_length(const weft_tensor *x, int axis) {
-    return x->has_length && wi_has_length(x->shape.dims[axis], x->graph->length_symbol);
-}
-
-void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power) {
-    wi_shape reduced = {0};
-    for (int i = 0; i < x->shape.rank; i++) {
-        if (axes >> i & 1) reduced.dims[reduced.rank++] = x->shape.dims[i];
-    }
-    wi_shape_count(&reduced, coefficient, power);
-}
-
-/* The shape with reduced axes of size 1, as reductions stand in the graph. */
+/* The shape with reduced axes of size 1. */
 static wi_shape kept_shape(const wi_shape *shape, uint32_t axes) {
     wi_shape kept = *shape;
     for (int i = 0; i < kept.rank; i++) {
@@ -67,7 +31,7 @@ static wi_shape kept_shape(const wi_shape *shape, uint32_t axes) {
 
 /* ---- nodes ---- */
 
-/* Axes of size 1 need no reducing. */
+/* The axes without those of size 1. */
 static uint32_t real_axes(const weft_tensor *x, uint32_t axes) {
     for (int i = 0; i < x->shape.rank; i++) {
         if (x->shape.dims[i] == 1) axes &= ~(1u << i);
@@ -79,7 +43,7 @@ static bool gives_index(const wi_op *op) {
     return op == &wi_op_argmax || op == &wi_op_argmin;
 }
 
-/* Do the axes follow each other in memory as they do in the tensor? Then an index counts the same elements. */
+/* Have the axes the same order in memory as in the tensor? Then an index means the same element. */
 static bool keeps_sequence(const wi_memory_order *order, uint32_t axes) {
     int last = -1;
     for (int i = 0; i < order->rank; i++) {
@@ -112,7 +76,21 @@ static weft_tensor *reduce_in_order(wi_rewrite *rewrite, const weft_tensor *y, w
         &order, reduce_keep(y->op, inputs[0]->inputs[0], wi_axes_in_memory(&order, axes), y->dtype));
 }
 
-static const wi_rule reduce_rules[] = {{"memory order", WI_STAGE_FORM, reduce_in_order}, {0}};
+const wi_rule wi_reduce_rewrites[] = {{"memory order", WI_STAGE_FORM, reduce_in_order}, {0}};
+
+#define REDUCE_OP(op, merge, is_index)                                                                       \
+    const wi_op wi_op_##op = {.name = #op,                                                                   \
+        .kind = WI_REDUCE,                                                                                   \
+        .combine = (merge),                                                                                  \
+        .zero_gradient = (is_index),                                                                         \
+        .attribute_bytes = sizeof(wi_over_attributes),                                                       \
+        .remake = remake};
+REDUCE_OP(sum, weft_add, false)
+REDUCE_OP(prod, weft_mul, false)
+REDUCE_OP(max, weft_maximum, false)
+REDUCE_OP(min, weft_minimum, false)
+REDUCE_OP(argmax, NULL, true)
+REDUCE_OP(argmin, NULL, true)
 
 weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_sum, x, axes, x->dtype) : NULL;
@@ -120,20 +98,13 @@ weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes) {
 weft_tensor *wi_max_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_max, x, axes, x->dtype) : NULL;
 }
-static weft_tensor *min_keep(weft_tensor *x, uint32_t axes) {
-    return x ? reduce_keep(&wi_op_min, x, axes, x->dtype) : NULL;
-}
 weft_tensor *wi_prod_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_prod, x, axes, x->dtype) : NULL;
 }
 
-/* A view without those axes, which have size 1. */
-static weft_tensor *drop_axes(weft_tensor *y, uint32_t axes) {
+weft_tensor *wi_drop_axes(weft_tensor *y, uint32_t axes) {
     if (!y) return NULL;
-    wi_shape shape = {0};
-    for (int i = 0; i < y->shape.rank; i++) {
-        if (!(axes >> i & 1)) shape.dims[shape.rank++] = y->shape.dims[i];
-    }
+    const wi_shape shape = wi_shape_without(&y->shape, axes);
     return weft_reshape_shape(y, shape.rank, shape.dims);
 }
 
@@ -144,7 +115,7 @@ static weft_tensor *reduce(const wi_op *op, weft_tensor *x, const int64_t *axes,
         return wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
     weft_tensor *y = reduce_keep(op, x, mask, gives_index(op) ? WEFT_I32 : x->dtype);
-    return keep ? y : drop_axes(y, mask);
+    return keep ? y : wi_drop_axes(y, mask);
 }
 
 weft_tensor *wi_reduce_composite(
@@ -153,7 +124,7 @@ weft_tensor *wi_reduce_composite(
     weft_tensor *wide = wi_wide(x);
     weft_tensor *y =
         weft_cast(wi_node(x->graph, op, &wide, 1, weft_tensor_dtype(wide), &shape, attributes), x->dtype);
-    return keep ? y : drop_axes(y, axes);
+    return keep ? y : wi_drop_axes(y, axes);
 }
 
 /* ---- sum and mean ---- */
@@ -162,14 +133,6 @@ static void sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     const wi_shape *shape = &y->inputs[0]->shape;
     gradients[0] = weft_expand(g, shape->rank, shape->dims);
 }
-
-const wi_op wi_op_sum = {.name = "sum",
-    .kind = WI_REDUCE,
-    .combine = weft_add,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .backward = sum_backward,
-    .remake = remake,
-    .rules = reduce_rules};
 
 weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return WI_CALL(x, "weft_sum", reduce(&wi_op_sum, x, axes, keep));
@@ -183,7 +146,7 @@ static weft_tensor *build_mean_axes(weft_tensor *x, const int64_t *axes, bool ke
     wi_axes_count(x, mask, &count, &power);
     weft_tensor *wide = wi_wide(x), *share = wi_constant_share(x, weft_tensor_dtype(wide), count, power);
     weft_tensor *mean_value = weft_cast(weft_mul(wi_sum_keep(wide, mask), share), x->dtype);
-    return keep ? mean_value : drop_axes(mean_value, mask);
+    return keep ? mean_value : wi_drop_axes(mean_value, mask);
 }
 
 weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
@@ -192,54 +155,19 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
 
 /* ---- prod ---- */
 
-const wi_op wi_op_prod = {.name = "prod",
-    .kind = WI_REDUCE,
-    .combine = weft_mul,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .backward = wi_prod_backward,
-    .remake = remake,
-    .rules = reduce_rules};
-
 weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return WI_CALL(x, "weft_prod", reduce(&wi_op_prod, x, axes, keep));
 }
 
 /* ---- extremes and their indices ---- */
 
-/* Evenly among ties. A row with NaN has no element that equals its extreme: 0/0 makes its gradient NaN. */
+/* Equal extremes share the gradient. In a row with NaN no element equals the extreme, and 0/0 makes the gradient NaN. */
 static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const weft_dtype wide = wi_format_of(y->dtype)->compute;
     weft_tensor *hit = weft_cast(weft_equal(y->inputs[0], y), wide);
     weft_tensor *share = weft_div(wi_wide(g), wi_sum_keep(hit, y->attributes->over.axes));
     gradients[0] = weft_cast(weft_mul(hit, share), y->dtype);
 }
-
-const wi_op wi_op_max = {.name = "max",
-    .kind = WI_REDUCE,
-    .combine = weft_maximum,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .backward = extreme_backward,
-    .remake = remake,
-    .rules = reduce_rules};
-const wi_op wi_op_min = {.name = "min",
-    .kind = WI_REDUCE,
-    .combine = weft_minimum,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .backward = extreme_backward,
-    .remake = remake,
-    .rules = reduce_rules};
-const wi_op wi_op_argmax = {.name = "argmax",
-    .kind = WI_REDUCE,
-    .zero_gradient = true,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .remake = remake,
-    .rules = reduce_rules};
-const wi_op wi_op_argmin = {.name = "argmin",
-    .kind = WI_REDUCE,
-    .zero_gradient = true,
-    .attribute_bytes = sizeof(wi_over_attributes),
-    .remake = remake,
-    .rules = reduce_rules};
 
 weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return WI_CALL(x, "weft_max", reduce(&wi_op_max, x, axes, keep));
@@ -257,46 +185,31 @@ weft_tensor *weft_argmin_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return WI_CALL(x, "weft_argmin", reduce(&wi_op_argmin, x, axes, keep));
 }
 
-/* ---- truth: of any dtype, NaN counts as true ---- */
+/* ---- truth values, of any dtype; NaN is true ---- */
 
-static weft_tensor *truth(weft_tensor *x) {
-    return weft_cast(weft_cast(x, WEFT_BOOL), WEFT_I32);
-}
-
-static weft_tensor *build_any_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+static weft_tensor *reduce_truth(
+    const char *name, const wi_op *op, weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
-    if (!read_axes("any", x, axes, &mask)) return NULL;
-    weft_tensor *y = weft_cast(wi_max_keep(truth(x), mask), WEFT_BOOL);
-    return keep ? y : drop_axes(y, mask);
+    if (!read_axes(name, x, axes, &mask)) return NULL;
+    weft_tensor *truth = weft_cast(weft_cast(x, WEFT_BOOL), WEFT_I32);
+    weft_tensor *y = truth ? reduce_keep(op, truth, mask, WEFT_I32) : NULL;
+    if (op != &wi_op_sum) y = weft_cast(y, WEFT_BOOL);
+    return keep ? y : wi_drop_axes(y, mask);
 }
 
 weft_tensor *weft_any_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return WI_CALL(x, "weft_any", build_any_axes(x, axes, keep));
-}
-
-static weft_tensor *build_all_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    uint32_t mask;
-    if (!read_axes("all", x, axes, &mask)) return NULL;
-    weft_tensor *y = weft_cast(min_keep(truth(x), mask), WEFT_BOOL);
-    return keep ? y : drop_axes(y, mask);
+    return WI_CALL(x, "weft_any", reduce_truth("any", &wi_op_max, x, axes, keep));
 }
 
 weft_tensor *weft_all_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return WI_CALL(x, "weft_all", build_all_axes(x, axes, keep));
-}
-
-static weft_tensor *build_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    uint32_t mask;
-    if (!read_axes("count_nonzero", x, axes, &mask)) return NULL;
-    weft_tensor *y = wi_sum_keep(truth(x), mask);
-    return keep ? y : drop_axes(y, mask);
+    return WI_CALL(x, "weft_all", reduce_truth("all", &wi_op_min, x, axes, keep));
 }
 
 weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return WI_CALL(x, "weft_count_nonzero", build_count_nonzero_axes(x, axes, keep));
+    return WI_CALL(x, "weft_count_nonzero", reduce_truth("count_nonzero", &wi_op_sum, x, axes, keep));
 }
 
-/* ---- undoing a broadcast ---- */
+/* ---- the gradient of a broadcast ---- */
 
 weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape) {
     if (!g || wi_shape_equal(&g->shape, shape)) return g;
@@ -307,6 +220,13 @@ weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape) {
         if (i < extra || (shape->dims[i - extra] == 1 && g->shape.dims[i] != 1)) axes |= 1u << i;
     }
     weft_tensor *summed = weft_reshape_shape(
-        drop_axes(wi_sum_keep(g, axes), extra ? (1u << extra) - 1 : 0), shape->rank, shape->dims);
+        wi_drop_axes(wi_sum_keep(g, axes), extra ? (1u << extra) - 1 : 0), shape->rank, shape->dims);
     return summed;
 }
+
+const wi_op_rules wi_reduce_rules[] = {
+    {.op = &wi_op_sum, .backward = sum_backward, .rewrites = wi_reduce_rewrites},
+    {.op = &wi_op_max, .backward = extreme_backward, .rewrites = wi_reduce_rewrites},
+    {.op = &wi_op_min, .backward = extreme_backward, .rewrites = wi_reduce_rewrites},
+    {.op = &wi_op_argmax, .rewrites = wi_reduce_rewrites},
+    {.op = &wi_op_argmin, .rewrites = wi_reduce_rewrites}, {0}};

@@ -1,18 +1,18 @@
-/* What the families of reductions share. axes: a bit an axis. */
+/* Functions that the files of reductions share. `axes` has a bit for each axis. */
 #ifndef WI_REDUCE_H
 #define WI_REDUCE_H
 
 #include "ops/op_table.h"
 
-/* Checks the input of a reduction of floats and the caller's list of axes; none at all means all of them. False with the
- * error recorded. */
+/* Checks the input of a reduction of floats, and writes the axes: all if the caller gives none. False: an error is recorded. */
 bool wi_reduce_float_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_t *mask);
-/* A composite over axes, which its attributes name, too, that stay with size 1, or a view without them. */
+/* A composite that reduces axes, which its attributes name, too. With `keep` the axes have size 1, otherwise a view removes them. */
 weft_tensor *wi_reduce_composite(
     const wi_op *op, weft_tensor *x, uint32_t axes, const wi_attributes *attributes, bool keep);
-/* Products in the form that stays in the graph; reduced axes keep size 1. */
+/* A view without these axes of size 1. */
+weft_tensor *wi_drop_axes(weft_tensor *y, uint32_t axes);
+/* The reduced axes keep size 1. */
 weft_tensor *wi_prod_keep(weft_tensor *x, uint32_t axes);
-/* The rule of prod (product_others.c). */
-void wi_prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
+extern const wi_rule wi_reduce_rewrites[];
 
 #endif

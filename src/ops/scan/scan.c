@@ -1,5 +1,5 @@
-/* Running sums, products and linear recurrences along an axis. Kernels: scan.cl. Each one's gradients are
- * scans again, in the other direction, so that they may be differentiated as often as one likes. */
+/* Running sums, products and linear recurrences along an axis. Kernels: scan.cl. The gradient of each is a scan in the opposite
+ * direction, so that gradients of any order exist. */
 #include "ops/scan/scan.h"
 #include "ops/op_table.h"
 
@@ -18,15 +18,14 @@ static void cumsum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
     gradients[0] = make(&wi_op_cumsum, g, NULL, a->axis, (wi_scan_form)a->form, !a->backwards);
 }
 
-/* s · p, where the sum s may have overflowed behind an element that is 0 and takes it away. */
+/* s · p, but 0 if p is 0 and the sum s has overflowed. */
 static weft_tensor *taken_away(weft_tensor *s, weft_tensor *p) {
     weft_tensor *zero = weft_number(s, 0), *finite = weft_equal(weft_sub(s, s), zero);
     return weft_mul(p, weft_where(finite, s, weft_where(weft_equal(p, zero), zero, s)));
 }
 
-/* With p[i] the product of the elements before i, and s[i] the sum over k >= i of g[k] times the elements in
- * i+1 .. k, the gradient is p[i] · s[i]: nothing is divided by, so elements may be 0. s is a recurrence:
- * s[i] = g[i] + x[i+1] · s[i+1]. */
+/* The gradient is p[i] · s[i], where p[i] is the product of the elements before i, and s[i] the sum over k >= i of g[k] times the
+ * elements i+1 .. k. Without a division, elements may be 0. s is a recurrence: s[i] = g[i] + x[i+1] · s[i+1]. */
 static void cumprod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = y->inputs[0];
     const wi_scan_attributes *const a = &y->attributes->scan;
@@ -36,8 +35,8 @@ static void cumprod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
     gradients[0] = products && sums ? taken_away(sums, products) : NULL;
 }
 
-/* y[i] = a[i] · y[i-1] + b[i]: what reaches b[i] is e[i] = g[i] + a[i+1] · e[i+1], and a[i] gets e[i] ·
- * y[i-1]. The three forms are closed under this. */
+/* Of y[i] = a[i] · y[i-1] + b[i], the gradient of b[i] is e[i] = g[i] + a[i+1] · e[i+1], and that of a[i] is e[i] · y[i-1]. The
+ * gradients of all three forms are scans of these forms. */
 static void linear_scan_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *a = y->inputs[0], *b = y->inputs[1];
     const int axis = y->attributes->scan.axis;
@@ -63,7 +62,6 @@ static int along(const weft_tensor *y) {
     const wi_op wi_op_##op = {.name = #op,                                                                   \
         .kind = WI_KERNEL,                                                                                   \
         .attribute_bytes = sizeof(wi_scan_attributes),                                                       \
-        .backward = op##_backward,                                                                           \
         .along = along,                                                                                      \
         .contiguous = inputs};
 KERNEL_OP(cumsum, 1)
@@ -119,3 +117,7 @@ weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool rev
     weft_tensor *y = make(&wi_op_linear_scan, wi_wide(a), wi_wide(b), found, WI_SCAN_AFTER, reverse);
     return weft_cast(y, dtype);
 }
+
+const wi_op_rules wi_scan_rules[] = {{.op = &wi_op_cumsum, .backward = cumsum_backward},
+    {.op = &wi_op_cumprod, .backward = cumprod_backward},
+    {.op = &wi_op_linear_scan, .backward = linear_scan_backward}, {0}};

@@ -1,7 +1,6 @@
-/* Classes drawn from logits: temperature, the k most probable, the most probable that add up to p, those that are near the
- * most probable. Made of other ops, by inversion: one number u of [0, 1) a row, and the first class whose sum of probabilities exceeds u times the last sum.
- * u is at most 1 - 2^-24, so the product is below the last sum, however it is rounded: a class of probability 0 is never
- * drawn. */
+/* Classes drawn from logits, with temperature, top-k, top-p and min-p, by other ops. For each row a number u in [0, 1) is drawn; the
+ * class is the first one whose cumulative probability exceeds u times the last cumulative probability. u is at most 1 - 2^-24, so that
+ * the product is below the last one in spite of rounding: a class of probability 0 is never drawn. */
 #include "base/options.h"
 #include "graph/length.h"
 #include "ops/op_table.h"
@@ -10,7 +9,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* The four numbers, as the caller means them. */
 typedef struct choice {
     double temperature, top_p, min_p;
     int64_t top_k;
@@ -49,22 +47,22 @@ static bool check(weft_tensor *logits, const choice *c) {
     return graph->status == WEFT_OK && wi_takes_logits("categorical", logits);
 }
 
-/* One number a row: the shape of the logits with 1 class. */
+/* A random number for each row. */
 static weft_tensor *draws(const weft_tensor *logits) {
     wi_shape shape = logits->shape;
     shape.dims[shape.rank - 1] = 1;
     return weft_uniform(logits->graph, 0, 1, shape.rank, shape.dims);
 }
 
-/* Logits relative to the largest of their row, which is 0 at any temperature. */
+/* The logits minus the largest one of their row, divided by the temperature. */
 static weft_tensor *cooled(weft_tensor *x, double temperature) {
     if (!x) return NULL;
     weft_tensor *const top = wi_max_keep(x, 1u << (x->shape.rank - 1));
     return weft_mul_number(weft_sub(x, top), fmin(1 / temperature, (double)FLT_MAX));
 }
 
-/* The place of the drawn class among the cooled logits, (..., 1); -1 where they have NaN. `sums` are of the classes up to
- * each, of which those count whose sum before them is below top_p. A class below min_p times the largest has none. */
+/* The index of the drawn class, (..., 1); -1 if the logits have NaN. Only the cumulative probabilities of classes count before which
+ * the cumulative probability is below top_p, and a class below min_p times the largest probability has probability 0. */
 static weft_tensor *drawn_place(weft_tensor *x, const choice *c) {
     if (!x) return NULL;
     const int axis = x->shape.rank - 1;
@@ -88,7 +86,7 @@ static weft_tensor *without_last(weft_tensor *x) {
     return x ? weft_squeeze_axes(x, (const int64_t[]){-1, WEFT_END}) : NULL;
 }
 
-/* Of sorted logits, by which class stands where; a place of -1 stays. */
+/* The class drawn from sorted logits; `classes` has the class of each sorted logit. An index of -1 is returned as it is. */
 static weft_tensor *drawn_of_sorted(weft_tensor *x, weft_tensor *classes, const choice *c) {
     weft_tensor *const place = drawn_place(x, c);
     if (!place || !classes) return NULL;
@@ -96,7 +94,7 @@ static weft_tensor *drawn_of_sorted(weft_tensor *x, weft_tensor *classes, const 
     return weft_where(weft_less_number(place, 0), place, chosen);
 }
 
-/* Sorts and cumulative sums take no f64: f64 logits are rounded relative to the largest of their row, so that none overflows. */
+/* Sorts and cumulative sums do not support f64. f64 logits are rounded after subtracting the largest, so that none overflows. */
 static weft_tensor *in_f32(weft_tensor *logits) {
     if (logits->dtype != WEFT_F64) return wi_wide(logits);
     return weft_cast(weft_sub(logits, wi_max_keep(logits, 1u << (logits->shape.rank - 1))), WEFT_F32);

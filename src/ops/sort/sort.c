@@ -1,8 +1,8 @@
-/* Sorting, and the greatest elements, along an axis. Kernels: sort.cl and put.cl.
+/* Sorting, and the largest elements, along an axis. Kernels: sort.cl and put.cl.
  *
- * The order is one node (argsort, topk_indices), the values a second that picks by it; both functions of the
- * same arguments meet in the first. An order names each index once, so the values' gradient is put, not added:
- * `put`, whose own gradient picks again. */
+ * argsort and topk_indices compute an order, and sort and topk gather x by it, so that indices and values of the same arguments share a
+ * node. An order has each index once. The gradient of the values is therefore not added but put (op `put`), and the gradient of put is
+ * the gather again. */
 #include "ops/sort/sort.h"
 
 static int along(const weft_tensor *y) {
@@ -34,7 +34,7 @@ const wi_op wi_op_topk_indices = {.name = "topk_indices",
     .attribute_bytes = sizeof(wi_sort_attributes),
     .contiguous = 1};
 
-/* ---- the values: x at the indices of an order ---- */
+/* ---- the values ---- */
 
 static weft_tensor *pick(const wi_op *op, weft_tensor *x, weft_tensor *order, int axis) {
     weft_tensor *inputs[] = {x, order};
@@ -53,16 +53,10 @@ static void pick_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
         g ? wi_node(g->graph, &wi_op_put, inputs, 2, g->dtype, &y->inputs[0]->shape, y->attributes) : NULL;
 }
 
-const wi_op wi_op_sort = {.name = "sort",
-    .kind = WI_COMPOSITE,
-    .attribute_bytes = sizeof(wi_sort_attributes),
-    .lower = pick_lower,
-    .backward = pick_backward};
-const wi_op wi_op_topk = {.name = "topk",
-    .kind = WI_COMPOSITE,
-    .attribute_bytes = sizeof(wi_sort_attributes),
-    .lower = pick_lower,
-    .backward = pick_backward};
+const wi_op wi_op_sort = {
+    .name = "sort", .kind = WI_COMPOSITE, .attribute_bytes = sizeof(wi_sort_attributes), .lower = pick_lower};
+const wi_op wi_op_topk = {
+    .name = "topk", .kind = WI_COMPOSITE, .attribute_bytes = sizeof(wi_sort_attributes), .lower = pick_lower};
 
 /* ---- put ---- */
 
@@ -74,12 +68,11 @@ const wi_op wi_op_put = {.name = "put",
     .kind = WI_KERNEL,
     .along = along,
     .attribute_bytes = sizeof(wi_sort_attributes),
-    .backward = put_backward,
     .contiguous = 3};
 
 /* ---- the public functions ---- */
 
-/* -1 with the error recorded when x cannot be ordered along the axis. */
+/* The index of the axis. -1: x cannot be sorted along it, and the error is recorded. */
 static int check(const char *op, weft_tensor *x, int axis) {
     weft_graph *graph = wi_inputs_graph(op, &x, 1);
     if (!graph) return -1;
@@ -141,3 +134,6 @@ static weft_tensor *build_topk(weft_tensor *x, int64_t k, int axis, bool largest
 weft_tensor *weft_topk(weft_tensor *x, int64_t k, int axis, bool largest) {
     return WI_CALL(x, "weft_topk", build_topk(x, k, axis, largest));
 }
+
+const wi_op_rules wi_sort_rules[] = {{.op = &wi_op_sort, .backward = pick_backward},
+    {.op = &wi_op_topk, .backward = pick_backward}, {.op = &wi_op_put, .backward = put_backward}, {0}};

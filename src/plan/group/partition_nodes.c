@@ -41,8 +41,7 @@ static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
     case WI_JOIN: return wi_take_join(p, index);
     case WI_ASSIGN: return wi_take_assign(p, index);
     case WI_TRANSFER: return wi_take_transfer(p, index);
-    case WI_COMPOSITE:
-    case WI_FUNCTION: break;
+    case WI_COMPOSITE: break;
     }
     WI_FAIL(WEFT_ERROR_INTERNAL, "%s: a plan cannot hold this node", node->op->name);
 }

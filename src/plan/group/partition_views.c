@@ -1,4 +1,5 @@
 /* Values that no step computes: sources, generators, and views of memory. */
+#include "ops/movement/memory_order.h"
 #include "plan/group/partition.h"
 
 static weft_status block_storage(wi_partition *p, size_t block, int *index) {

@@ -1,5 +1,6 @@
 /* Where images change their order in memory: steps that read, through a view of the graph that goes to or
  * from an order of memory, what lies in the other one, or that write it so for their readers. */
+#include "ops/movement/memory_order.h"
 #include "plan/layout/loops.h"
 
 /* The view between a value and the memory that it lies in: WI_TO_MEMORY_ORDER, WI_FROM_MEMORY_ORDER or 0. */

@@ -1,0 +1,20 @@
+# Writes OUTPUT, a C file that defines LIST, the list of all arrays "TYPE wi_<name>_SUFFIX[] =" that the files INPUTS
+# define, so that a new file needs no entry anywhere. HEADER declares the types and the list.
+# Usage: cmake -DOUTPUT=... -DINPUTS=a.c;b.c -DHEADER=... -DTYPE=... -DSUFFIX=... -DLIST=... -P list_arrays.cmake
+set(declarations "")
+set(rows "")
+string(REPLACE "*" "\\*" type "${TYPE}")
+foreach(input IN LISTS INPUTS)
+  file(STRINGS "${input}" lines REGEX "^${type} wi_[a-z0-9_]+_${SUFFIX}\\[\\] =")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE ".*(wi_[a-z0-9_]+_${SUFFIX}).*" "\\1" array "${line}")
+    string(APPEND declarations "extern ${TYPE} ${array}[];\n")
+    string(APPEND rows "${array}, ")
+  endforeach()
+endforeach()
+if(NOT rows)
+  message(FATAL_ERROR "no file defines an array ${TYPE} wi_<name>_${SUFFIX}[]")
+endif()
+file(WRITE "${OUTPUT}.new" "#include \"${HEADER}\"\n\n${declarations}\n${LIST}[] = {${rows}0};\n")
+file(COPY_FILE "${OUTPUT}.new" "${OUTPUT}" ONLY_IF_DIFFERENT)
+file(REMOVE "${OUTPUT}.new")

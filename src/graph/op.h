@@ -1,0 +1,103 @@
+/* Descriptors of ops: what an op is, and what graphs, plans and kernels need to know about it.
+ *
+ * A comment that begins with a kind says that only nodes of this kind have the field. */
+#ifndef WI_OP_H
+#define WI_OP_H
+
+#include "graph/attributes.h"
+
+enum { WI_KERNEL_INPUTS = 8 };    /* the largest number of inputs of a node of kind KERNEL */
+enum { WI_COMPOSED_LEAVES = 12 }; /* the largest number of leaves of composed nodes */
+
+/* The bit in wi_op.dimensions of a field of attributes, or the bits of an array of `count` elements. */
+#define WI_DIMENSION(type, field)         (1u << offsetof(type, field) / sizeof(int64_t))
+#define WI_DIMENSIONS(type, field, count) ((WI_DIMENSION(type, field) << (count)) - WI_DIMENSION(type, field))
+
+typedef enum wi_op_kind {
+    WI_SOURCE,    /* memory that exists before a step: an input, a parameter, a state */
+    WI_GENERATOR, /* without inputs, computed where it is read: a constant, a scalar, an index, random numbers */
+    WI_MAP,       /* elementwise, with broadcasting */
+    WI_REDUCE,    /* reduces attributes.over.axes, which keep size 1 */
+    WI_PRODUCT, /* a batched matrix product or a convolution */
+    WI_VIEW,    /* the memory of its input, with other strides */
+    WI_KERNEL, /* computed from inputs in memory by kernels that were written for the op (kernels/registry.h) */
+    WI_JOIN,   /* its inputs side by side in one memory */
+    WI_ASSIGN,   /* stores a value in a variable at the end of a step */
+    WI_TRANSFER, /* its input on another device; only plans create such nodes */
+    WI_COMPOSITE /* replaced by ordinary nodes when a plan is created */
+} wi_op_kind;
+
+struct wi_rewrite;
+
+typedef struct wi_op {
+    const char *name;
+    wi_op_kind kind;
+    size_t attribute_bytes; /* the size of the op's struct in attributes.h; 0: its nodes have no attributes */
+    /* MAP: the value in OpenCL C over a, b, c, for float and for int results (of comparisons: for float and int inputs). */
+    const char *float_code, *int_code;
+    /* How a gradient passes through a node with inputs: the op has a backward rule (op_rules.h), or one of these three.
+     * composed: creates ordinary nodes that compute y, or those sections of y that are read by other nodes than kernels. The
+     * gradient passes through these nodes to the leaves that the function names: inputs of y, or older nodes.
+     * zero_gradient: the gradient is zero everywhere, as that of an index or of weft_stop_gradient.
+     * no_gradient: asking for the gradient is an error. Its text ends with this string, which says what to do instead. */
+    weft_tensor *(*composed)(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
+    bool zero_gradient;
+    const char *no_gradient;
+    /* COMPOSITE: creates ordinary nodes that compute y, in the form for inference or for training. */
+    weft_tensor *(*lower)(weft_tensor *y, bool inference);
+    /* COMPOSITE: the tensor by which a message names y to the user if the form for training draws random numbers or updates
+     * statistics. The field or the result is NULL if both forms are alike. */
+    const weft_tensor *(*in_training)(const weft_tensor *y);
+    /* COMPOSITE: fails if a plan of this batch size must not compute y. NULL: every plan may. */
+    weft_status (*check)(const weft_tensor *y, int64_t batch, bool inference);
+    /* COMPOSITE: creates assignment 0, 1, ... that every training plan performs which computes y; returns NULL behind the last.
+     * NULL: there are none. If several nodes of a plan assign to one variable, each reads what the node before it assigns
+     * (wi_rewrite_value), in the order of their creation, and the plan performs only the last assignment. */
+    weft_tensor *(*effect)(weft_tensor *y, int number, const struct wi_rewrite *rewrite);
+    bool guards; /* COMPOSITE: its assignments replace outputs of the plan that assign to the same variable */
+    /* VIEW: writes the layout of y over the memory of x. False: strides cannot express y, so x must be copied first. */
+    bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
+        wi_layout *layout);
+    /* MAP: mixed precision stores in f32 what is computed from the node's value up to the next contraction. */
+    bool precise;
+    bool reads_padded;   /* MAP: has no code, but reads its one input padded, as attributes.padding says */
+    uint32_t contiguous; /* KERNEL: a bit for each input that must be contiguous */
+    /* KERNEL: the error that kernels report by WEFT_FAULT ("an index is out of range"; NULL: none), and what the position in
+     * the error counts (NULL: the elements of the op's index, row-major). */
+    const char *fault, *fault_index;
+    /* KERNEL: the result is the first input with some parts replaced. If both have the same memory, the kernels write only
+     * these parts. */
+    bool replaces;
+    /* PRODUCT other than matmul, and KERNEL. The first axis of inputs and result may have the examples of a batch. If the result
+     * has them, an example of it depends only on the same example of the inputs; otherwise it is a sum over the examples. A plan
+     * can therefore compute the node from a part of the examples at a time. */
+    bool takes_examples;
+    bool takes_any_axis; /* KERNEL: the same, if any other axis has the examples */
+    /* KERNEL: the only axis along which an element of the result depends on other indices of the inputs; along all other axes it
+     * depends on the same index. An input of another rank is an index that lies along this axis. With takes_examples, the
+     * result from a part of this axis is a part of a sum. NULL: see the two fields above. */
+    int (*along)(const weft_tensor *y);
+    /* KERNEL: changes the attributes of a node that computes y only from this example on, if its values depend on the number of
+     * an example, as random numbers do. NULL: they do not. */
+    void (*begin_at)(const weft_tensor *y, int64_t example, wi_attributes *attributes);
+    /* REDUCE: combines the results from two parts of the input to the result from both. NULL: that is impossible. */
+    weft_tensor *(*combine)(weft_tensor *, weft_tensor *);
+    /* KERNEL: the result is flat and consists of sections of shape (rows, examples, elements). Returns how many elements a row of
+     * the section at `start` has for each example, or 0 if the section has one row. Negative: examples cannot be computed apart. */
+    int64_t (*section_row)(const weft_tensor *y, int64_t start);
+    /* MAP: the value is a label, which is checked wherever it is computed (plan/emit/label_check.c). Fails with the message about a
+     * label that is out of range. NULL: the value is no label. */
+    weft_status (*fail_label)(const weft_tensor *node, int32_t label);
+    bool names_size; /* the caller chooses a size of the result, which may be the length (length.h) */
+    uint32_t
+        dimensions; /* attributes that are sizes, and may have the length: a bit for each word of 8 bytes */
+    /* Fails if y, with this shape and these attributes at a plan's length, is not valid over these inputs. NULL: it always is. */
+    weft_status (*fits)(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+        const wi_attributes *attributes);
+    /* Creates y at a plan's length if the constructor would have left out the node, as a sum over one element, or if an input
+     * depends on another one. NULL: wi_node creates it. */
+    weft_tensor *(*remake)(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+        const wi_attributes *attributes);
+} wi_op;
+
+#endif

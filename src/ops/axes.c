@@ -1,0 +1,36 @@
+/* Axes that callers name, and their sizes. */
+#include "ops/op_table.h"
+
+int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
+    const int64_t index = axis < 0 ? axis + x->shape.rank : axis;
+    if (index >= 0 && index < x->shape.rank) return (int)index;
+    char text[WI_SHAPE_TEXT];
+    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %lld is not an axis of %s", op, (long long)axis,
+        wi_shape_print(&x->shape, text));
+    return -1;
+}
+
+bool wi_axes_mask(const weft_tensor *x, const char *op, const int64_t *axes, uint32_t *mask) {
+    char text[WI_SHAPE_TEXT];
+    *mask = 0;
+    for (; axes && *axes != WEFT_END; axes++) {
+        const int axis = wi_axis_index(x, op, *axes);
+        if (axis < 0) return false;
+        if (*mask >> axis & 1) {
+            wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s is given twice; name each axis once",
+                op, axis, wi_shape_print(&x->shape, text));
+            return false;
+        }
+        *mask |= 1u << axis;
+    }
+    return true;
+}
+
+bool wi_axis_has_length(const weft_tensor *x, int axis) {
+    return x->has_length && wi_has_length(x->shape.dims[axis], x->graph->length_symbol);
+}
+
+void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power) {
+    const wi_shape counted = wi_shape_without(&x->shape, ~axes);
+    wi_shape_count(&counted, coefficient, power);
+}

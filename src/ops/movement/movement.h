@@ -1,0 +1,23 @@
+/* What the rules of movements take from their constructors. */
+#ifndef WI_MOVEMENT_H
+#define WI_MOVEMENT_H
+
+#include "ops/movement/memory_order.h"
+
+/* Input axes [i, i_end) and output axes [j, j_end) of a reshape that have the same number of elements. */
+typedef struct wi_reshape_run {
+    int i, i_end, j, j_end;
+} wi_reshape_run;
+
+/* The shortest run that follows; the first one follows {0}. False behind the last one. */
+bool wi_reshape_next_run(wi_reshape_run *run, const wi_extent *x, const wi_extent *out);
+
+/* Do some of the inputs of a concat have a multiple of the batch along its axis, and others a number? Then their sizes are
+ * added as wi_counted gives them. */
+bool wi_concat_mixes_batch(weft_tensor *const *xs, size_t count, int axis);
+
+weft_tensor *wi_flip(weft_tensor *x, uint32_t axes); /* a bit an axis */
+/* x moved along each axis by `before` elements. */
+weft_tensor *wi_roll(weft_tensor *x, const int64_t *before);
+
+#endif
