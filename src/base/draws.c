@@ -55,7 +55,7 @@ ON_AVX2 static inline void words8(const wi_draws *how, uint64_t index, __m256i w
     words[1] = counter[1];
 }
 
-/* factors[0] * x^(count-1) + ... + factors[count-1] */
+/* The polynomial factors[0] * x^(count-1) + ... + factors[count-1]. */
 ON_AVX2 static inline __m256 polynomial8(const float *factors, int count, __m256 x) {
     __m256 p = _mm256_set1_ps(factors[0]);
     for (int i = 1; i < count; i++) p = _mm256_fmadd_ps(p, x, _mm256_set1_ps(factors[i]));

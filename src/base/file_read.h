@@ -12,7 +12,7 @@ weft_status wi_file_read(const weft_allocator *allocator, const char *path, char
 /* Which files may be read (any_files and file_limit of weft_context_options). */
 typedef struct wi_file_rules {
     const weft_allocator *allocator;
-    bool any;     /* pipes and devices, too */
+    bool any;     /* pipes and devices may be read, too */
     size_t limit; /* bytes, for pipes, devices and unpacked files; 0: the defaults */
 } wi_file_rules;
 weft_status wi_file_read_by(const wi_file_rules *rules, const char *path, char **data, size_t *bytes);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_LINKS = 40 }; /* the limit of Linux */
+enum { MOST_LINKS = 40 }; /* links that Linux follows in a path */
 
 weft_status wi_file_fail(const char *doing, const char *path, int error) {
     char reason[128] = "";

@@ -213,7 +213,7 @@ char *wi_json_name(wi_json *json, size_t *bytes) {
 bool wi_json_integer(wi_json *json, int64_t *value) {
     wi_json walk = *json;
     const bool negative = wi_json_peek(&walk) == '-';
-    int64_t number = 0; /* kept negative, because -INT64_MIN is no int64_t */
+    int64_t number = 0; /* kept negative, so that INT64_MIN can be read */
     if (negative) walk.at++;
     if (walk.at == walk.end || !is_digit(*walk.at)) return false;
     for (; walk.at < walk.end && is_digit(*walk.at); walk.at++) {

@@ -32,8 +32,8 @@ bool wi_json_more(wi_json *json);
 char *wi_json_string(wi_json *json, size_t *bytes);
 /* The name of a member; moves past its colon, too. */
 char *wi_json_name(wi_json *json, size_t *bytes);
-/* Reads an integer without fraction or exponent that fits in int64_t. False: the next value is none, and json does not
- * move. */
+/* Reads an integer without fraction or exponent that fits in int64_t. False: the next value is not such an integer, and
+ * json does not move. */
 bool wi_json_integer(wi_json *json, int64_t *value);
 void wi_json_skip(wi_json *json);
 /* The number of members or elements of the next object or array, 0 for another value; json does not move. */

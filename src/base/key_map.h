@@ -1,6 +1,6 @@
 /* A map from keys to pointers, to remember results that were computed before. A key is a sequence of 64-bit words:
  * wi_key_begin, then wi_key_add for each of its parts, then wi_key_end. The caller owns what the values point to. All
- * memory is from the arena, and is valid as long as the arena's. */
+ * memory is from the arena, and is valid until the arena is cleared. */
 #ifndef WI_KEY_MAP_H
 #define WI_KEY_MAP_H
 

@@ -13,11 +13,12 @@
  * file beside it, syncs that file and renames it. If path is a symbolic link, the file that it leads to is replaced.
  * The new file gets the mode of the old one. Also removes temporary files of this path that killed processes left. */
 weft_status wi_file_write_atomic(const char *path, const void *data, size_t bytes);
-/* The same with several writes: begin, any number of appends, then commit or abandon, which removes the temporary file. */
+/* Replaces a file as wi_file_write_atomic does, by several writes: begin, any number of appends, then commit, or
+ * abandon, which removes the temporary file. */
 typedef struct wi_file_writer wi_file_writer;
 weft_status wi_file_writer_begin(wi_file_writer **writer, const weft_allocator *allocator, const char *path);
-/* The same for files in the library's own folder (read by wi_kept_file_read): a symbolic link at path is itself
- * replaced, and what it leads to does not change. Only the user may read and write the new file. */
+/* Like the functions above, for files in the library's own folder (read by wi_kept_file_read): a symbolic link at path
+ * is itself replaced, and what it leads to does not change. Only the user may read and write the new file. */
 weft_status wi_file_write_private(
     const weft_allocator *allocator, const char *path, const void *data, size_t bytes);
 weft_status wi_file_writer_begin_private(

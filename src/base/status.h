@@ -42,7 +42,7 @@ bool wi_is_lack_of_memory(weft_status status);
         weft_status wi_try_status_ = (call);                                                                 \
         if (wi_try_status_ != WEFT_OK) return wi_try_status_;                                                \
     } while (0)
-/* The same in functions that clean up: they need a variable `weft_status status` and a label `done`. */
+/* WI_TRY and WI_FAIL for functions that clean up: these need a variable `weft_status status` and a label `done`. */
 #define WI_TRY_DONE(call)                                                                                    \
     do {                                                                                                     \
         if ((status = (call)) != WEFT_OK) goto done;                                                         \

@@ -54,7 +54,7 @@ weft_status wi_buffer_check_largest(const wi_device *device, size_t bytes, const
             : "use a smaller batch or tensor, or set the option large_buffers of weft_context_options");
 }
 
-/* Statuses for which the device's memory did not suffice; other statuses mean a wrong call. */
+/* WEFT_ERROR_DEVICE_MEMORY for the errors with which drivers report lack of memory, WEFT_ERROR_OPENCL for others. */
 static weft_status fail_create(const wi_buffer_pool *pool, size_t bytes, cl_int error) {
     const bool full = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
                       error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE;

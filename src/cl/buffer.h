@@ -13,8 +13,9 @@ typedef struct wi_buffer {
     size_t capacity;
 } wi_buffer;
 
-/* Creates a buffer of bytes > 0 bytes, which the caller releases. Errors: WEFT_ERROR_MEMORY_LIMIT (the message has the
- * requested and used bytes and the limit), WEFT_ERROR_DEVICE_MEMORY, WEFT_ERROR_OPENCL. */
+/* Creates a buffer of `bytes` bytes, which the caller releases. Errors: WEFT_ERROR_ARGUMENT (0 bytes),
+ * WEFT_ERROR_MEMORY_LIMIT (the message has the requested and used bytes and the limit), WEFT_ERROR_DEVICE_MEMORY,
+ * WEFT_ERROR_OPENCL, WEFT_ERROR_STATE. */
 weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes);
 void wi_buffer_release(wi_buffer *buffer, wi_device *device); /* no effect on a zeroed buffer */
 

@@ -5,7 +5,7 @@
 #include "cl/driver.h"
 #include <string.h>
 
-enum { LARGEST_WASTE = 4 }; /* of a buffer's bytes, one in LARGEST_WASTE */
+enum { LARGEST_WASTE = 4 }; /* a quarter of the requested bytes */
 
 weft_status wi_buffer_pool_open(wi_device *device, size_t limit) {
     device->buffers = wi_allocate(device->host.allocator, sizeof *device->buffers);

@@ -27,7 +27,7 @@ typedef struct wi_choice {
     bool built_in;         /* from the built-in list, so that it is not saved */
 } wi_choice;
 
-/* file: the context's tuning_file, or NULL. Files are read when a choice is first looked up. */
+/* file: the context's tuning_file; NULL: $WEFT_TUNING, if it is set. Files are read when a choice is first looked up. */
 weft_status wi_choices_open(wi_device *device, const char *file);
 void wi_choices_close(wi_device *device);
 

@@ -1,6 +1,6 @@
 /* Kernels that the driver compiles only once (WI_QUIRK_KERNEL_COPIES).
  *
- * From each kernel PoCL makes two more functions, which take the arguments in an array and into which LLVM inlines the
+ * For each kernel PoCL creates two more functions, which take the arguments in an array and into which LLVM inlines the
  * kernel. All three are optimised and compiled, although PoCL launches only one. LLVM does not inline a function that
  * calls a function that may return twice, as setjmp does. Each kernel therefore begins with such a call, in a branch
  * for work-groups without items. The pass of PoCL that creates the two functions also sets the size of the group, so

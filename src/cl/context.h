@@ -1,7 +1,7 @@
 /* A context: the opened devices, and the allocator, log and seed that the program chose.
  *
  * Only one thread at a time may use a context and what was created from it; retain, release and weft_context_memory may
- * be called from any thread. Layers above read the fields, except those marked with a layer, which this layer writes. */
+ * be called from any thread. Layers above read the fields, and write only those whose comments name the layer. */
 #ifndef WI_CONTEXT_H
 #define WI_CONTEXT_H
 

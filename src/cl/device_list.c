@@ -1,11 +1,10 @@
 /* Listing devices: every device of every platform, in the loader's order (contract in device_list.h).
  *
- * Nothing is kept between calls. Platforms without devices (such as Rusticl when no driver is enabled) are skipped. So
- * are platforms whose devices cannot be listed, unless no other platform has a device: one bad driver must not hide the
- * others.
+ * Platforms without devices (such as Rusticl when no driver is enabled) are skipped. So are platforms whose devices
+ * cannot be listed, unless no other platform has a device: one bad driver must not hide the others.
  *
- * The driver lock is the only global state of src/cl. While one thread starts PoCL's devices, PoCL gives other threads
- * no device, or one that is half initialised (docs/drivers.md). */
+ * Why there is a driver lock: while one thread starts PoCL's devices, PoCL gives other threads no device, or one that
+ * is half initialised (docs/drivers.md). */
 #include "cl/device_list.h"
 #include "cl/device_query.h"
 #include "cl/driver.h"

@@ -9,9 +9,9 @@
 weft_status wi_device_open(
     wi_device **device, const wi_device_host *host, int index, const weft_context_options *options);
 void wi_device_close(wi_device *device); /* device may be NULL */
-/* From now on plans are chosen and estimated as if the device had `units` compute units, `flops` f32 operations a
- * second in all and a memory bandwidth of `bandwidth` bytes a second; flops and bandwidth are of the device's class.
- * For predictions: plans compute the same results. */
+/* From now on plans are chosen and estimated as if the device, without changing its class, had `units` compute units,
+ * `flops` f32 operations a second in all and a memory bandwidth of `bandwidth` bytes a second. For predictions: plans
+ * compute the same results. */
 void wi_device_estimate_as(wi_device *device, int64_t units, double flops, double bandwidth);
 
 #endif

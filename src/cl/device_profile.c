@@ -196,7 +196,7 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     for (int i = 0; i < 3; i++) profile.max_items[i] = caps->max_work_item_sizes[i];
     profile.local_bytes = (size_t)caps->local_memory;
     profile.quirks = caps->quirks;
-    /* Such compilers take ten times as long for four elements. */
+    /* Such a compiler takes ten times as long for items that compute four elements. */
 
     if (caps->quirks & WI_QUIRK_SCALAR_COMPILER) profile.loops.map_elements = 0;
     profile.engines = caps->engines;

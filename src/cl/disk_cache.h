@@ -30,7 +30,7 @@ typedef enum wi_cache_kind {
 
 typedef struct wi_cache_entry {
     wi_cache_kind kind;
-    char *data; /* with a NUL after `bytes` bytes; NULL: no entry. The caller uses wi_release */
+    char *data; /* with a NUL after `bytes` bytes, to be released with wi_release; NULL: none */
     size_t bytes;
 } wi_cache_entry;
 

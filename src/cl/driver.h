@@ -18,7 +18,7 @@
 
 #define WI_DRIVER_CALL(call) (wi_process_lost_driver() ? WI_CL_LOST : (call))
 
-/* The same for functions that return an object. Their argument `error` must not be NULL here. */
+/* As WI_DRIVER_CALL, for functions that return an object. Their argument `error` must not be NULL here. */
 static inline void *wi_driver_no_object(cl_int *error) {
     *error = WI_CL_LOST;
     return NULL;

@@ -22,7 +22,7 @@ bool wi_gpu_reports(const char *extensions, const char *extension) {
  * of mma. */
 enum { MMA_CAPABILITY = 80 };
 
-/* Compute capability 8.0, for cp.async: the same document. */
+/* Compute capability 8.0, for cp.async: "Target ISA Notes" of cp.async in that document. */
 enum { COPY_CAPABILITY = 80 };
 
 /* AMD's own drivers name devices by their architecture, such as "gfx90a:sramecc+:xnack-". Mesa's drivers do not, and

@@ -12,7 +12,7 @@ typedef struct wi_gpu_traits {
     int capability;         /* NVIDIA's compute capability, 80 for 8.0; 0: not reported */
     cl_uint ip_version;     /* Intel's version, with several fields; 0: not reported */
     size_t sub_group;       /* the smallest sub-group that a kernel may require; 0: not reported */
-    char *owned;            /* memory of `extensions`, if wi_gpu_traits_read allocated it */
+    char *owned;            /* memory of `extensions`, which wi_gpu_traits_clear frees; NULL: not owned */
 } wi_gpu_traits;
 
 /* Whether `extensions`, names separated by spaces, contains the name `extension`. */

@@ -22,21 +22,21 @@ typedef enum wi_known_level {
 typedef struct wi_known_facts {
     /* Compute units of the whole device: multiprocessors, pairs of RDNA's compute units, Xe-cores. */
     double units;
-    double teraflops;        /* f32 operations a second of the whole device, / 1e12, without matrix engines */
-    double gigabytes_second; /* bandwidth of the device's memory, / 1e9 */
+    double teraflops;        /* f32 TFLOP/s of the whole device, without matrix engines */
+    double gigabytes_second; /* GB/s (1e9 bytes) of the device's memory */
     double gibibytes;        /* size of the device's memory */
     double parts;            /* units of the driver's count that are one compute unit; 0: one */
     double lanes;            /* f32 multiply-adds of a compute unit in a clock cycle */
     /* Instructions that a compute unit issues in the time of a multiply-add of all lanes. */
     double issues;
-    /* Bytes a second of memory bandwidth for each compute unit, / 1e9, as is usual for the architecture. */
+    /* GB/s of memory bandwidth for each compute unit, as is usual for the architecture. */
     double unit_gigabytes;
     double near_bytes; /* bytes of the second-level cache that a compute unit reads in a clock cycle */
     double f64;        /* rate of f64, relative to f32 */
     double engine;     /* rate of dense 16-bit products on matrix engines with sums of f32, relative to f32 */
     double no_display; /* 1: the device has no output for a display, so that long launches delay no picture */
     double group;      /* the largest work-group that kernels may require, in work-items */
-    double local_kibibytes; /* local memory of a work-group */
+    double local_kibibytes; /* local memory that a work-group may use */
     double few_registers;   /* 1: the device has the quirk WI_QUIRK_FEW_REGISTERS */
 } wi_known_facts;
 

@@ -13,10 +13,10 @@
 typedef struct wi_launch {
     cl_kernel kernel;   /* owned by the launch */
     cl_uint dimensions; /* 1 to 3 */
-    size_t global[3];   /* a multiple of local */
+    size_t global[3];   /* work-items; a multiple of local */
     size_t local[3];    /* local[0] == 0: the driver chooses the group */
     const char *name;   /* for messages and descriptions; not owned */
-    int portions;       /* 0: one portion */
+    int portions;       /* number of portions; 0: one */
     int along;          /* the dimension that is divided into portions */
     size_t portion;     /* work-items of a portion along this dimension; the last has fewer */
 } wi_launch;

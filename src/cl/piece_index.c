@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_ON_DISK = 4096 }; /* the number of pieces on disk, the latest ones; 128 KiB */
+enum { MOST_ON_DISK = 4096 }; /* pieces in the entry on disk, the latest ones; 128 KiB */
 
 static wi_piece_place *find(const wi_piece_index *index, wi_cache_key piece) {
     for (size_t i = index->count; i-- > 0;) {

@@ -28,7 +28,8 @@ weft_status wi_piece_index_set(
     wi_piece_index *index, wi_device *device, wi_cache_key piece, wi_cache_key program);
 /* Removes the pieces of a program that no longer exists. */
 void wi_piece_index_forget(wi_piece_index *index, wi_cache_key program);
-/* Writes the pieces in memory and those on disk, if their programs are on disk (is_there). Errors are logged. */
+/* Writes the pieces in memory and those on disk, if their programs are on disk (is_there). An error means only that
+ * they are compiled again. */
 void wi_piece_index_save(wi_piece_index *index, wi_device *device,
     bool (*is_there)(const wi_device *device, wi_cache_key program));
 void wi_piece_index_clear(wi_piece_index *index, wi_device *device);

@@ -89,7 +89,8 @@ static bool find_answer(bool *right, wi_device *device, const char *name) {
     return false;
 }
 
-/* A build that was interrupted and a device that failed say nothing about what was tried, and are tried again later. */
+/* A build that was interrupted and a device that failed say nothing about what was tried; the next context tries it
+ * again. */
 static bool is_answer(weft_status status, const wi_device *device) {
     return status == WEFT_OK || (status == WEFT_ERROR_BUILD && wi_programs_stats(device)->interrupted == 0);
 }

@@ -39,10 +39,10 @@ typedef struct wi_question {
 } wi_question;
 
 /* *right: whether it computes right. Asks once for a device, driver and source and remembers the answer; the log says
- * why an answer is no. After lack of memory, an interrupted build or a failure of the device, the next call asks again.
- * Lack of memory is the only error; *right is then false. */
+ * why an answer is no. After lack of memory the next call asks again; after an interrupted build or a failure of the
+ * device, the next context does. Lack of memory is the only error; *right is then false. */
 weft_status wi_probe_ask(bool *right, wi_device *device, const wi_question *question);
-/* The same, where lack of memory counts as no. The thread's error message does not change. */
+/* Returns the answer of wi_probe_ask; lack of memory counts as no. The thread's error message does not change. */
 bool wi_probe_passes(wi_device *device, const wi_question *question);
 
 enum { WI_PROBE_NAME = 256 };

@@ -11,7 +11,7 @@ enum {
     WI_QUIRK_NO_CLBLAST = 1 << 2,        /* building CLBlast takes far too long */
     WI_QUIRK_SCALAR_COMPILER = 1 << 3,   /* splits wide vectors: large cpu kernels compile for minutes */
     WI_QUIRK_LOOSE_EDGES = 1 << 4,       /* ignores the sign of zeros; x / 0 is not infinity */
-    WI_QUIRK_OWN_CACHE = 1 << 5,         /* keeps compiled kernels, and compiles again to return a binary */
+    WI_QUIRK_OWN_CACHE = 1 << 5,         /* keeps compiled kernels itself, and compiles again for a binary */
     WI_QUIRK_EARLY_FINISH = 1 << 6,      /* clFinish returns before flushed work has finished */
     WI_QUIRK_FEW_REGISTERS = 1 << 7,     /* a work-item has registers for 32 sums, not for 64 */
     WI_QUIRK_GROUP_SIZES = 1 << 8,       /* compiles a kernel again for each work-group size */
