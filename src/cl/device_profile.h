@@ -46,7 +46,7 @@ typedef struct wi_operation_prices {
 } wi_operation_prices;
 
 typedef struct wi_device_profile {
-    const char *name;               /* "cpu" */
+    const char *name;               /* of the kind, such as "cpu" */
     wi_known_level known;           /* level of the known facts; WI_KNOWN_NOT: there are none */
     weft_device_class device_class; /* which kernels run on the device */
     /* ---- reported ---- */

@@ -71,7 +71,8 @@ const wi_program_stats *wi_programs_stats(const wi_device *device) {
     return &device->programs->stats;
 }
 
-/* -w: PoCL prints the number of warnings to stderr, and clang warns about wide vectors on processors without AVX-512. */
+/* -w suppresses warnings: PoCL prints their number to stderr, and clang warns about wide vectors on processors without
+ * AVX-512. */
 static weft_status find_options(const wi_device *device, const char *extra, wi_text *options) {
     const bool large = device->caps.large_buffers && (device->caps.quirks & WI_QUIRK_LARGE_FLAG);
     const char *const asked = wi_environment("WEFT_BUILD_OPTIONS");
