@@ -1,5 +1,8 @@
-/* The formulas are those of philox.h, operation by operation. There each fmaf is a call of a function, since the
- * library is compiled for the oldest processors of its kind; here eight elements share an instruction. */
+/* Random numbers of neighbouring elements (contract in draws.h).
+ *
+ * The functions for eight lanes have the operations of philox.h in the same order, and therefore the same bits. The
+ * library is compiled for the oldest processors of its architecture, so that each fmaf of philox.h is a function call;
+ * with AVX2 and FMA one instruction computes fma for eight elements. */
 #include "base/draws.h"
 #include "base/philox.h"
 
@@ -9,7 +12,7 @@
 #define ON_AVX2 __attribute__((target("avx2,fma")))
 #endif
 
-/* ---- eight elements ---- */
+/* ---- eight elements at once, with AVX2 and FMA ---- */
 
 enum { LANES = 8 };
 
@@ -29,7 +32,8 @@ ON_AVX2 static inline __m256i xor3(__m256i a, __m256i b, uint32_t key) {
     return _mm256_xor_si256(_mm256_xor_si256(a, b), _mm256_set1_epi32((int)key));
 }
 
-/* The first two words of eight elements, of which `index`, a multiple of 8, is the first. */
+/* words: the first two words that Philox gives for each of the elements index to index + 7. index is a multiple of 8,
+ * so that only the lower half of the counter differs between the lanes. */
 ON_AVX2 static inline void words8(const wi_draws *how, uint64_t index, __m256i words[2]) {
     __m256i counter[4] = {
         _mm256_add_epi32(_mm256_set1_epi32((int)(uint32_t)index), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)),
@@ -51,7 +55,7 @@ ON_AVX2 static inline void words8(const wi_draws *how, uint64_t index, __m256i w
     words[1] = counter[1];
 }
 
-/* factors[0] * x^(count-1) + ... + factors[count-1] */
+/* The polynomial factors[0] * x^(count-1) + ... + factors[count-1]. */
 ON_AVX2 static inline __m256 polynomial8(const float *factors, int count, __m256 x) {
     __m256 p = _mm256_set1_ps(factors[0]);
     for (int i = 1; i < count; i++) p = _mm256_fmadd_ps(p, x, _mm256_set1_ps(factors[i]));
@@ -126,7 +130,7 @@ static void draw_eights(const wi_draws *how, uint64_t first, size_t count, float
 }
 #endif
 
-/* ---- all of them ---- */
+/* ---- any number of elements ---- */
 
 static float draw_one(const wi_draws *how, uint64_t index) {
     uint32_t words[4] = {(uint32_t)index, (uint32_t)(index >> 32), how->stream, how->last};

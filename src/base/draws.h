@@ -1,5 +1,5 @@
-/* Random numbers of neighbouring elements: for each the same bits as philox.h gives for its index alone, eight
- * elements at a time where the processor can. */
+/* Random numbers on the host for a range of elements. Each element gets the bits that philox.h gives for its index; a
+ * processor with AVX2 and FMA computes eight elements at a time. */
 #ifndef WI_DRAWS_H
 #define WI_DRAWS_H
 
@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Element i has the counter (i, its upper half, stream, last). Its number is add + scale * x, rounded once, where x is
- * uniform in [0, 1) or standard normal. */
+/* Philox's counter for element i is (lower half of i, upper half of i, stream, last), and its key is the seed. The
+ * element's value is add + scale * x, rounded once; x is standard normal if `normal` is true, otherwise uniform in [0,
+ * 1). */
 typedef struct wi_draws {
     uint64_t seed;
     uint32_t stream, last;
@@ -17,10 +18,11 @@ typedef struct wi_draws {
     float scale, add;
 } wi_draws;
 
-/* The numbers of the elements first, first + 1, ... */
+/* Writes the values of the elements first to first + count - 1. */
 void wi_draw(const wi_draws *how, uint64_t first, size_t count, float *values);
 
-/* Are these the bounds, or the mean and the deviation, of a distribution? All are finite then, and so is high - low. */
+/* Whether [low, high], or this mean and standard deviation, describe a distribution. If so, the arguments are finite,
+ * and high - low is, too. */
 static inline bool wi_uniform_exists(float low, float high) {
     return low <= high && isfinite(high - low);
 }

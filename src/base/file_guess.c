@@ -1,4 +1,4 @@
-/* Pointers and pages in place of files (contract in file_guess.h). */
+/* Git LFS pointers and web pages in place of files (contract in file_guess.h). */
 #include "base/file_guess.h"
 #include <string.h>
 #include <strings.h>

@@ -1,12 +1,13 @@
-/* What stands in place of a file that was not fetched: a pointer of Git LFS, or the page of a server. */
+/* Recognises contents that a failed download leaves in place of the expected file: a pointer of Git LFS, or a web page.
+ * `path` is for the error message. */
 #ifndef WI_FILE_GUESS_H
 #define WI_FILE_GUESS_H
 
 #include "base/status.h"
 
-/* For every file. WEFT_ERROR_FORMAT: a pointer of Git LFS. */
+/* WEFT_ERROR_FORMAT if the contents are a pointer of Git LFS. For files of any format. */
 weft_status wi_file_refuse_pointer(const char *path, const char *bytes, size_t size);
-/* For files that are no texts, or no pages: that, and an HTML or XML page. */
+/* WEFT_ERROR_FORMAT also if the contents are HTML or XML. For files whose format can be neither. */
 weft_status wi_file_refuse_page(const char *path, const char *bytes, size_t size);
 
 #endif

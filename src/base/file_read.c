@@ -1,4 +1,4 @@
-/* See file_read.h. */
+/* Reading whole files (contract in file_read.h). */
 #include "base/file_read.h"
 #include "base/file_target.h"
 #include <errno.h>
@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 enum { READ_STEP = 65536 };
-/* The limits that include/weft/device.h documents. */
+/* The defaults of weft_context_options.file_limit, in bytes; include/weft/device.h documents them. */
 enum { STREAM_LIMIT = 1 << 30, UNPACKED_LEAST = 16 << 20, UNPACKED_RATIO = 100 };
 
-/* A descriptor of a file that the rules allow, opened for reading. */
+/* Opens a file for reading if the rules allow its kind. *file is the descriptor, or -1 after an error. */
 static weft_status open_by(const wi_file_rules *rules, const char *path, int *file) {
     struct stat state;
-    /* To open a pipe waits for its writer, if not told otherwise. */
+    /* Without O_NONBLOCK, opening a pipe waits until another process opens it for writing. */
     *file = wi_open(path, O_RDONLY | O_CLOEXEC | (rules->any ? 0 : O_NONBLOCK), 0);
     if (*file < 0) return wi_file_fail("open", path, errno);
     const int error = fstat(*file, &state) != 0 ? errno : S_ISDIR(state.st_mode) ? EISDIR : 0;
@@ -29,7 +29,8 @@ uint64_t wi_file_unpacked_limit(const wi_file_rules *rules, uint64_t bytes) {
     return bytes > UINT64_MAX / UNPACKED_RATIO / 2 ? UINT64_MAX : UNPACKED_LEAST + UNPACKED_RATIO * bytes;
 }
 
-/* What fstat says, and how much may follow: a regular file may grow meanwhile, anything else has no size. */
+/* hint: bytes of the first buffer. limit: the most bytes that may be read. A regular file may grow while it is read, so
+ * that it has no limit; the size of a pipe or device is unknown. */
 typedef struct source {
     int file;
     const char *path;
@@ -41,7 +42,8 @@ static weft_status look_at_source(source *s, const wi_file_rules *rules) {
     if (fstat(s->file, &state) != 0) return wi_file_fail("read", s->path, errno);
     const bool regular = S_ISREG(state.st_mode) && state.st_size >= 0;
     s->limit = regular ? SIZE_MAX : rules->limit ? rules->limit : STREAM_LIMIT;
-    /* One more, so that the end is noticed. Files of /proc are regular, and of size 0. */
+    /* One byte more than the file has, so that the read that finds the end has room in the buffer. Files of /proc are
+     * regular, but their size is 0. */
     s->hint = regular && state.st_size ? (size_t)state.st_size + 1 : READ_STEP;
     return WEFT_OK;
 }

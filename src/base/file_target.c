@@ -1,4 +1,4 @@
-/* Files that are opened and replaced (contract in file_target.h). */
+/* Opening and replacing files (contract in file_target.h). */
 #include "base/file_target.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_LINKS = 40 }; /* as Linux has it */
+enum { MOST_LINKS = 40 }; /* links that Linux follows in a path */
 
 weft_status wi_file_fail(const char *doing, const char *path, int error) {
     char reason[128] = "";
@@ -17,7 +17,8 @@ weft_status wi_file_fail(const char *doing, const char *path, int error) {
     return wi_fail(WEFT_ERROR_FILE, "cannot %s '%s': %s", doing, path, reason);
 }
 
-/* What a link says, seen from the folder of the link, in its place. False: errno says why not. */
+/* Replaces the path of a symbolic link by the path that it leads to. A relative link starts at the link's folder.
+ * False: errno says why. */
 static bool follow(char *path, size_t capacity) {
     char link[PATH_MAX];
     const ssize_t length = readlink(path, link, sizeof link - 1);
@@ -44,7 +45,7 @@ weft_status wi_file_target(char *target, size_t capacity, const char *path) {
         if (links == MOST_LINKS) return wi_file_fail("replace", path, ELOOP);
         if (!follow(target, capacity)) return wi_file_fail("replace", path, errno);
     }
-    return WEFT_OK; /* it is new, or making it will say what is wrong */
+    return WEFT_OK; /* nothing is there yet; if the path cannot be created, creating it reports why */
 }
 
 bool wi_file_keep_mode(int file, const char *target) {
@@ -55,7 +56,8 @@ bool wi_file_keep_mode(int file, const char *target) {
     return (made.st_mode & 07777) == mode || fchmod(file, mode) == 0;
 }
 
-/* Steps back over a number from the end of a name; NULL: there is none. */
+/* Steps back from `end` over a decimal number. Returns the character before the number; NULL: there is no number, or
+ * the name begins with it. */
 static const char *before_number(const char *name, const char *end) {
     const char *at = end;
     while (at > name && at[-1] >= '0' && at[-1] <= '9') at--;

@@ -1,19 +1,20 @@
-/* Opening files, and which of them a save replaces: links are followed, and what is replaced keeps its mode. */
+/* Opening files, and finding the file that a save replaces: symbolic links are followed, and the new file gets the mode
+ * of the replaced file. */
 #ifndef WI_FILE_TARGET_H
 #define WI_FILE_TARGET_H
 
 #include "base/status.h"
 
-/* The path of the file that a path stands for, through symbolic links, in a buffer. The file need not exist; what exists
+/* Writes the path to which `path` leads through symbolic links into target. The file need not exist; if it exists, it
  * must be a regular file. Errors: WEFT_ERROR_FILE. */
 weft_status wi_file_target(char *target, size_t capacity, const char *path);
-/* Gives a new file that is to replace the target the target's mode, if there is one. False: errno says why not. */
+/* Gives the new file the mode of the target that it will replace, if the target exists. False: errno says why. */
 bool wi_file_keep_mode(int file, const char *target);
-/* Whether a name is of a temporary file: it ends with ".NUMBER-NUMBER-NUMBER.tmp". */
+/* Whether this is a name of a temporary file: it ends with ".NUMBER-NUMBER-NUMBER.tmp". */
 bool wi_file_is_temporary(const char *name);
-/* WEFT_ERROR_FILE with "cannot open 'path': " and what errno was. */
+/* Returns WEFT_ERROR_FILE with the message "cannot DOING 'PATH': ERROR"; `error` is a value of errno. */
 weft_status wi_file_fail(const char *doing, const char *path, int error);
-/* open and fsync, again while a signal interrupts them. */
+/* open() and fsync(), repeated while a signal interrupts them. */
 int wi_open(const char *path, int flags, unsigned mode);
 int wi_sync(int file);
 

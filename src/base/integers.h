@@ -1,4 +1,4 @@
-/* Small arithmetic on sizes. */
+/* Minimum, maximum and rounded division of sizes. */
 #ifndef WI_INTEGERS_H
 #define WI_INTEGERS_H
 
@@ -10,7 +10,7 @@ static inline int64_t wi_max64(int64_t a, int64_t b) {
 static inline int64_t wi_min64(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
-/* a / b for a >= 0 and b > 0, rounded up. */
+/* a / b, rounded up; a >= 0 and b > 0. */
 static inline int64_t wi_divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }

@@ -28,7 +28,7 @@ static bool take(wi_json *json, char mark) {
 
 /* ---- strings ---- */
 
-/* The number of \uXXXX at text; -1: none is there. */
+/* The number of the escape \uXXXX at text; -1: no such escape is there. */
 static int escaped_unit(const char *text, size_t bytes) {
     int unit = 0;
     if (bytes < ESCAPE || text[0] != '\\' || text[1] != 'u') return -1;
@@ -50,7 +50,8 @@ static size_t encode(unsigned point, char to[4]) {
     return bytes;
 }
 
-/* Bytes of the escape at text, and what it stands for; 0: it is none. */
+/* Decodes the escape at text to UTF-8. Returns the bytes of the escape, 0 if it is not valid; *made: the bytes written
+ * to `to`. */
 static size_t take_escape(const char *text, size_t bytes, char to[4], size_t *made) {
     static const char names[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
     const char *const found = bytes > 1 && text[1] ? strchr(names, text[1]) : NULL;
@@ -71,7 +72,8 @@ static size_t take_escape(const char *text, size_t bytes, char to[4], size_t *ma
     return 2 * ESCAPE;
 }
 
-/* Bytes of the character at text, as it is in a string; 0: none of a string. Never fewer than it makes. */
+/* Decodes one character of a string, escaped or not. Returns its bytes in the text, 0 if it may not stand in a string;
+ * *made, the bytes written to `to`, is never larger, so that strings can be decoded in place. */
 static size_t take_character(const char *text, size_t bytes, char to[4], size_t *made) {
     if (*text == '\\') return take_escape(text, bytes, to, made);
     if ((unsigned char)*text < 0x20 || *text == '"') return 0;
@@ -80,7 +82,7 @@ static size_t take_character(const char *text, size_t bytes, char to[4], size_t 
     return *made;
 }
 
-/* Passes over a string, and decodes it there if asked. */
+/* Moves past a string. decode: the decoded string, and a NUL, replace its text. *bytes: of the decoded string. */
 static bool take_string(wi_json *json, bool decode, size_t *bytes) {
     char *const begin = json->at + 1, *to = begin;
     if (!take(json, '"')) return false;
@@ -99,7 +101,7 @@ static bool take_string(wi_json *json, bool decode, size_t *bytes) {
     return true;
 }
 
-/* ---- the check ---- */
+/* ---- checking a text ---- */
 
 static bool skip_digits(wi_json *json) {
     const char *const begin = json->at;
@@ -139,7 +141,8 @@ static bool skip_scalar(wi_json *json) {
     return skip_number(json);
 }
 
-/* After a value: the ends of those that it is in, and the mark before the next. */
+/* After a value: moves past the closing marks of the arrays and objects that end here, then past the comma before the
+ * next value. False: neither the end of the outermost value nor a comma is there. */
 static bool skip_ends(wi_json *json, const char *closing, int *depth) {
     while (*depth && take(json, closing[*depth - 1])) --*depth;
     return !*depth || take(json, ',');
@@ -150,7 +153,7 @@ static bool skip_name(wi_json *json) {
     return wi_json_peek(json) == '"' && take_string(json, false, &bytes) && take(json, ':');
 }
 
-/* One value, however deep; where it stops, what stands there is wrong. */
+/* Moves past one value with all that it contains. False: json->at is at the first wrong byte. */
 static bool skip_value(wi_json *json) {
     char closing[MOST_DEPTH];
     int depth = 0;
@@ -173,13 +176,14 @@ static bool skip_value(wi_json *json) {
 }
 
 bool wi_json_check(const char *text, size_t bytes, size_t *at) {
-    wi_json json = {(char *)(uintptr_t)text, (char *)(uintptr_t)text + bytes}; /* nothing is written */
+    /* The text is not written: skip_value decodes no string. */
+    wi_json json = {(char *)(uintptr_t)text, (char *)(uintptr_t)text + bytes};
     const bool good = skip_value(&json) && (wi_json_peek(&json), json.at == json.end);
     *at = (size_t)(json.at - text);
     return good;
 }
 
-/* ---- the walk ---- */
+/* ---- walking through a checked text ---- */
 
 bool wi_json_enter(wi_json *json, char opening) {
     wi_json inside = *json;
@@ -190,7 +194,7 @@ bool wi_json_enter(wi_json *json, char opening) {
 
 bool wi_json_more(wi_json *json) {
     if (take(json, ',')) return true;
-    if (json->at < json->end) json->at++; /* the end */
+    if (json->at < json->end) json->at++; /* the closing mark */
     return false;
 }
 
@@ -209,7 +213,7 @@ char *wi_json_name(wi_json *json, size_t *bytes) {
 bool wi_json_integer(wi_json *json, int64_t *value) {
     wi_json walk = *json;
     const bool negative = wi_json_peek(&walk) == '-';
-    int64_t number = 0; /* below zero, where there is one more */
+    int64_t number = 0; /* kept negative, so that INT64_MIN can be read */
     if (negative) walk.at++;
     if (walk.at == walk.end || !is_digit(*walk.at)) return false;
     for (; walk.at < walk.end && is_digit(*walk.at); walk.at++) {

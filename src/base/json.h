@@ -1,7 +1,8 @@
-/* Reading JSON (RFC 8259) in the memory where it stands, without taking any: wi_json_check goes over a text once, a walk over a
- * checked text takes out what is wanted. Both take time linear in the text.
+/* Reading JSON (RFC 8259) in place, without allocating. wi_json_check validates a text; the other functions walk
+ * through a text that it has accepted. The check and a walk each take time linear in the text.
  *
- * Stricter than the RFC: a text is UTF-8, as are the strings in it (no lone surrogates), and is nested at most 64 deep. */
+ * Stricter than the RFC: texts and decoded strings are UTF-8 (no lone surrogates), and values are nested at most 64
+ * deep. */
 #ifndef WI_JSON_H
 #define WI_JSON_H
 
@@ -9,28 +10,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Is all of it one value, blanks around it allowed? *at: the first byte that is not of one. */
+/* Whether the text is one value, with white space around it allowed. *at: offset of the first wrong byte, or `bytes` if
+ * the text ends too early. */
 bool wi_json_check(const char *text, size_t bytes, size_t *at);
 
 typedef struct wi_json {
     char *at, *end;
 } wi_json;
 
-/* The first character of the next value or mark; 0 at the end. */
+/* The first character of the next value or punctuation mark; 0 at the end of the text. */
 char wi_json_peek(wi_json *json);
-/* Enters an object or array; false, and nothing is passed over, if the value begins with another character.
- *     for (bool more = wi_json_enter(&json, '['); more; more = wi_json_more(&json)) takes or skips a value */
+/* Moves to the first member or element of an object ('{') or array ('['). Returns false if there is none: json is then
+ * after an empty object or array, or where it was, if the next value does not begin with `opening`.
+ *     for (bool more = wi_json_enter(&json, '['); more; more = wi_json_more(&json)) takes or skips one value */
 bool wi_json_enter(wi_json *json, char opening);
+/* After a value: moves past the comma and returns true, or moves past the closing mark of the object or array and
+ * returns false. */
 bool wi_json_more(wi_json *json);
-/* A string, decoded where it stands and NUL-terminated; it may hold further NULs. NULL, and nothing is passed over, if the
- * value is no string. */
+/* Decodes the string in place, and puts a NUL after its *bytes bytes; it may contain other NULs. The pointer is into
+ * the text. NULL: the next value is not a string, and json does not move. */
 char *wi_json_string(wi_json *json, size_t *bytes);
-/* The name of a member, and its colon. */
+/* The name of a member; moves past its colon, too. */
 char *wi_json_name(wi_json *json, size_t *bytes);
-/* An integer of int64_t, in digits alone; else false, and nothing is passed over. */
+/* Reads an integer without fraction or exponent that fits in int64_t. False: the next value is not such an integer, and
+ * json does not move. */
 bool wi_json_integer(wi_json *json, int64_t *value);
 void wi_json_skip(wi_json *json);
-/* Members or elements of the object or array that comes next; it is not entered. */
+/* The number of members or elements of the next object or array, 0 for another value; json does not move. */
 size_t wi_json_count(const wi_json *json);
 
 #endif

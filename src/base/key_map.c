@@ -1,4 +1,4 @@
-/* A map from keys of words to what was found under them (contract in key_map.h). */
+/* A map from sequences of words to pointers (contract in key_map.h). */
 #include "base/key_map.h"
 #include <string.h>
 #include <xxhash.h>
@@ -17,14 +17,14 @@ void wi_key_map_init(wi_key_map *map, wi_arena *arena) {
     *map = (wi_key_map){.arena = arena};
 }
 
-/* ---- the key ---- */
+/* ---- composing a key ---- */
 
 void wi_key_begin(wi_key_map *map) {
     map->word_count = 0;
     map->failed = false;
 }
 
-/* Room for so many words more; NULL: there is none. */
+/* Room for `count` more words of the key; NULL: out of memory. */
 static uint64_t *take_words(wi_key_map *map, size_t count) {
     const size_t needed = map->word_count + count;
     if (needed > map->word_capacity) {
@@ -68,7 +68,7 @@ void wi_key_add_bytes(wi_key_map *map, const void *bytes, size_t count) {
     memcpy(words, bytes, count);
 }
 
-/* ---- the map ---- */
+/* ---- finding a key ---- */
 
 static bool grow(wi_key_map *map) {
     if (map->count < map->bucket_count) return true;

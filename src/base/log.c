@@ -1,4 +1,4 @@
-/* Formats one line and hands it to the embedder's callback; long lines are cut, line breaks become spaces. */
+/* Log lines (contract in log.h). */
 #include "base/log.h"
 
 #include <stdarg.h>

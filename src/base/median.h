@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Sorts them. Of an even count it is the mean of the two in the middle; count must not be 0. */
+/* Sorts the numbers in place. The median of an even count is the mean of the two middle numbers. count > 0. */
 double wi_median(double *numbers, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sorted names (contract in names.h). */
+/* Sorted lists of names (contract in names.h). */
 #include "base/names.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Names and their numbers, sorted: so that to look one up, or to find those that come twice, takes no walk over all. */
+/* Sorted lists of names, each with a number: to find a name, or names that occur twice, without comparing all pairs. */
 #ifndef WI_NAMES_H
 #define WI_NAMES_H
 
@@ -10,11 +10,11 @@ typedef struct wi_name {
     size_t number;
 } wi_name;
 
-/* By their bytes; equal ones by their numbers. */
+/* Sorts by the bytes of the texts, and equal texts by their numbers. */
 void wi_names_sort(wi_name *names, size_t count);
-/* The first of those with that text; NULL: there is none. The next one in the array may have it, too. */
+/* The first name of a sorted list with this text; others with the text follow it in the array. NULL: there is none. */
 const wi_name *wi_names_find(const wi_name *names, size_t count, const char *text);
-/* Do names[i] and the one after it have the same text? */
+/* Whether names[i] and names[i + 1] of a sorted list have the same text. */
 bool wi_names_twice(const wi_name *names, size_t count, size_t i);
 
 #endif

@@ -2,7 +2,7 @@
 #include "base/options.h"
 #include <string.h>
 
-/* An older header's struct has at least one field, and ends where a size_t could begin. */
+/* struct_size is followed by at least one field, and the size of a struct with a size_t is a multiple of its alignment. */
 static bool is_possible(size_t size) {
     return size >= 2 * sizeof(size_t) && size <= WI_OPTIONS_MOST && size % _Alignof(size_t) == 0;
 }

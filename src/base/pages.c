@@ -1,5 +1,5 @@
-/* Large pages through mmap and madvise (contract in pages.h). Linux has three settings: never, for those who ask, and
- * always; `madvise` asks, and its failure costs speed alone. */
+/* Large pages by mmap and madvise (contract in pages.h). Linux uses large pages never, always, or only where madvise
+ * asks for them. If madvise fails, the memory is only slower. */
 #ifdef __linux__
 #define _GNU_SOURCE /* MAP_ANONYMOUS, madvise */
 #endif
@@ -13,7 +13,8 @@ enum { LARGE_PAGE = 2 << 20 };
 
 #if defined(MAP_ANONYMOUS) && defined(MADV_HUGEPAGE)
 
-/* Mappings begin at small pages: one that is larger by a large page holds an aligned one. */
+/* mmap aligns to small pages only, so that the function maps one large page more than asked for, and unmaps what is
+ * before and after the aligned range. */
 void *wi_pages_map(size_t bytes) {
     if (bytes == 0 || bytes > SIZE_MAX - LARGE_PAGE) return NULL;
     const size_t small = (size_t)sysconf(_SC_PAGESIZE), mapped = bytes + LARGE_PAGE;

@@ -1,13 +1,13 @@
-/* Patterns of names, as users write them. */
+/* Patterns for names, which users write with stars ("encoder.*.weight"). */
 #ifndef WI_PATTERN_H
 #define WI_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A star stands for any characters, none included. */
+/* Whether the pattern matches the whole name. A star matches any characters, also none. */
 bool wi_pattern_matches(const char *pattern, const char *name);
-/* One of the patterns, ended by NULL, does. */
+/* Whether one of the patterns matches; a NULL ends the array. */
 bool wi_pattern_matches_any(const char *const *patterns, const char *name);
 
 #endif

@@ -1,9 +1,9 @@
-/* Philox4x32-10, a counter-based generator (J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2,
- * 3", SC 2011), and exact uniform and normal numbers from it.
+/* Philox4x32-10, a counter-based random number generator (J. K. Salmon et al., "Parallel random numbers: as easy as 1,
+ * 2, 3", SC 2011), and uniform and normal numbers from its words.
  *
- * cl_kernels/random.clh has the same functions. Uniform numbers are exact. Normal numbers use Box-Muller with
- * polynomials (Cephes, S. L. Moshier) written in fma and single multiplications only, which IEEE 754 rounds
- * alike everywhere, so that the host and every device give the same bits. */
+ * cl_kernels/random.clh has the same functions, and the host and every device compute the same bits: normal numbers use
+ * the Box-Muller method with polynomials (Cephes, S. L. Moshier) of fmaf and single multiplications, which IEEE 754
+ * rounds in only one way. */
 #ifndef WI_PHILOX_H
 #define WI_PHILOX_H
 
@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Replaces the counter by its four random words; the seed is the key. */
 static inline void wi_philox(uint32_t counter[4], uint64_t seed) {
     uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
     for (int round = 0; round < 10; round++) {
@@ -25,7 +26,7 @@ static inline void wi_philox(uint32_t counter[4], uint64_t seed) {
     }
 }
 
-/* In [0, 1): a multiple of 2^-24. */
+/* Uniform in [0, 1), a multiple of 2^-24. */
 static inline float wi_uniform_of(uint32_t bits) {
     return (float)(bits >> 8) * 0x1p-24f;
 }
@@ -54,6 +55,7 @@ static inline float wi_random_log(float x) {
     return fmaf((float)exponent, 0.693147180559945f, p);
 }
 
+/* x / sqrt(x), where Newton's method refines an estimate of 1 / sqrt(x): sqrt of devices may round in another way. */
 static inline float wi_random_sqrt(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -85,7 +87,7 @@ static inline float wi_random_cos(uint32_t angle) {
     return (quarter + 1) & 2 ? -value : value;
 }
 
-/* Standard normal from two words. */
+/* Standard normal. */
 static inline float wi_normal_of(uint32_t bits0, uint32_t bits1) {
     const float u = (float)((bits0 >> 8) + 1) * 0x1p-24f;
     return wi_random_sqrt(-2.0f * wi_random_log(u)) * wi_random_cos(bits1 >> 8);

@@ -1,4 +1,4 @@
-/* Files, clock, threads and environment through POSIX 2008 (contract in platform.h). */
+/* Files, clock, threads and environment of POSIX 2008 (contract in platform.h). */
 #include "base/platform.h"
 #include "base/file_target.h"
 #include "base/process.h"
@@ -36,16 +36,18 @@ static void free_writer(wi_file_writer *writer) {
     wi_release(writer->allocator, writer);
 }
 
-/* Locks a new file, so that wi_file_remove_abandoned of another process leaves it alone. False: that has removed it
- * already. Where the file system has no locks nothing is ever removed. */
+/* Locks a new file, so that wi_file_remove_abandoned of another process does not remove it. False: another process has
+ * removed it already. On a file system without locks the function returns true, and wi_file_remove_abandoned removes
+ * nothing. */
 static bool claim(int file) {
     struct stat state;
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
     return fstat(file, &state) != 0 || state.st_nlink > 0;
 }
 
-/* Opens a new file beside the path. mkstemp would make each of them 0600; this leaves the mode to the user's umask.
- * O_EXCL settles who owns a name, and follows no link, so process id and clock need only make clashes rare. */
+/* Creates a file beside writer->path. Unlike mkstemp, which creates files with mode 0600, it applies the user's umask.
+ * O_EXCL lets only one process create a name, and follows no link, so that process id and clock need only make equal
+ * names rare. Returns a descriptor, or after an error -1 (WEFT_ERROR_MEMORY) or -2 (WEFT_ERROR_FILE). */
 static int open_temporary(wi_file_writer *writer) {
     const size_t capacity = strlen(writer->path) + 64;
     writer->temporary = wi_allocate(writer->allocator, capacity);
@@ -66,7 +68,7 @@ static int open_temporary(wi_file_writer *writer) {
     return -2;
 }
 
-/* What a killed process left of this file. That it cannot be removed is no reason not to save. */
+/* Removes temporary files of this path that killed processes left. If that fails, the file can be saved nevertheless. */
 static void remove_own_abandoned(const weft_allocator *allocator, const char *path) {
     char folder[PATH_MAX], prefix[PATH_MAX];
     const char *name = NULL;
@@ -75,7 +77,8 @@ static void remove_own_abandoned(const weft_allocator *allocator, const char *pa
     (void)wi_file_remove_abandoned(allocator, folder, prefix);
 }
 
-/* The stream over the temporary; what fails removes that. It has no buffer, which a child of fork() that exits would write once more. */
+/* Opens a stream on the temporary file, which is closed and removed after an error. The stream has no buffer: if the
+ * program forked, the child would write the buffer a second time when it exits. */
 static weft_status open_stream(wi_file_writer *writer, int file) {
     weft_status status = WEFT_OK;
     if (!writer->private && !wi_file_keep_mode(file, writer->path))
@@ -127,7 +130,7 @@ weft_status wi_file_writer_begin_private(
     return begin(result, allocator, path, true);
 }
 
-/* Past the buffer of the FILE, which is empty then and writes at the descriptor's position. */
+/* Writes to the descriptor and not through the stream, whose buffer is empty after fflush. */
 static bool append_large(wi_file_writer *writer, const void *data, size_t bytes) {
     if (fflush(writer->file) != 0) return false;
     const int file = fileno(writer->file);
@@ -149,20 +152,21 @@ weft_status wi_file_writer_commit(wi_file_writer *writer) {
     else if (rename(writer->temporary, writer->path) != 0)
         status = fail_file("replace", writer->path, errno);
     if (status != WEFT_OK) unlink(writer->temporary);
-    free_writer(writer); /* closes it, and so gives up the lock under the new name only */
+    /* Closing releases the lock. The file already has its final name, which no other process removes. */
+    free_writer(writer);
     return status;
 }
 
 weft_status wi_directory_sync(const char *path) {
     const int folder = wi_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (folder < 0) return fail_file("open the folder", path, errno);
-    /* Some file systems cannot sync a folder and say so with EINVAL: there is nothing more to do for them. */
+    /* Some file systems cannot sync a folder, and report EINVAL. */
     const int error = wi_sync(folder) != 0 && errno != EINVAL ? errno : 0;
     close(folder);
     return error ? fail_file("write the folder", path, error) : WEFT_OK;
 }
 
-/* A file that nobody has locked is of no living writer. */
+/* Removes a temporary file if no process has it locked, which means that its writer no longer runs. */
 static void remove_unlocked(const char *folder, const char *name) {
     char path[PATH_MAX];
     const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -291,7 +295,7 @@ bool wi_file_exists(const char *path) {
     return stat(path, &state) == 0;
 }
 
-/* 0 for a folder; why it is none. */
+/* 0 if the path is a folder, otherwise a value of errno. */
 static int folder_error(const char *path) {
     struct stat state;
     if (stat(path, &state) != 0) return errno;
@@ -382,7 +386,7 @@ double wi_clock_seconds(void) {
 void wi_clock_sleep(double seconds) {
     const time_t whole = (time_t)seconds;
     const struct timespec time = {whole, (long)(1e9 * (seconds - (double)whole))};
-    (void)nanosleep(&time, NULL); /* a signal ends it early */
+    (void)nanosleep(&time, NULL); /* a signal may end it early */
 }
 
 size_t wi_processor_count(void) {

@@ -1,7 +1,7 @@
-/* What differs between operating systems: files, clock, threads, environment.
+/* What differs between operating systems: files, clock, threads, environment. Errors of files are WEFT_ERROR_FILE.
  *
- * Threads: wi_thread runs one function to its end and must be joined; wi_mutex and wi_condition are plain. In a process that has
- * lost the driver (process.h) no thread starts, and none is waited for. */
+ * wi_thread runs one function to its end, and must be joined. In a process that has lost the driver (process.h),
+ * starting a thread is an error, and joining does not wait. */
 #ifndef WI_PLATFORM_H
 #define WI_PLATFORM_H
 
@@ -9,16 +9,16 @@
 #include <locale.h>
 #include <pthread.h>
 
-/* Writes to a temporary beside path, fsyncs, renames: path has the old content or the new, never a part. A symbolic link
- * stays, and leads to the new content; a file that is replaced keeps its mode. Temporaries that killed processes left of
- * this path are removed. */
+/* Replaces the file by data, so that a crash leaves the old content or the new, never a part: writes to a temporary
+ * file beside it, syncs that file and renames it. If path is a symbolic link, the file that it leads to is replaced.
+ * The new file gets the mode of the old one. Also removes temporary files of this path that killed processes left. */
 weft_status wi_file_write_atomic(const char *path, const void *data, size_t bytes);
-/* The same in pieces: begin, any number of appends, then commit or abandon (which removes the temporary). */
+/* Replaces a file as wi_file_write_atomic does, by several writes: begin, any number of appends, then commit, or
+ * abandon, which removes the temporary file. */
 typedef struct wi_file_writer wi_file_writer;
 weft_status wi_file_writer_begin(wi_file_writer **writer, const weft_allocator *allocator, const char *path);
-/* For files that the library keeps in its own folder (read by wi_kept_file_read): the new file replaces whatever has the
- * name, so that a symbolic link becomes a regular file and what the link leads to stays as it is. Only the user may read
- * and write the new file. */
+/* Like the functions above, for files in the library's own folder (read by wi_kept_file_read): a symbolic link at path
+ * is itself replaced, and what it leads to does not change. Only the user may read and write the new file. */
 weft_status wi_file_write_private(
     const weft_allocator *allocator, const char *path, const void *data, size_t bytes);
 weft_status wi_file_writer_begin_private(
@@ -26,55 +26,57 @@ weft_status wi_file_writer_begin_private(
 weft_status wi_file_writer_append(wi_file_writer *writer, const void *data, size_t bytes);
 weft_status wi_file_writer_finish(
     wi_file_writer *writer, const void *data, size_t bytes); /* appends and commits, or abandons */
-weft_status wi_file_writer_commit(wi_file_writer *writer);   /* frees the writer, whatever it returns */
-void wi_file_writer_abandon(wi_file_writer *writer);         /* NULL is fine */
-/* Makes a rename in this folder last beyond a power failure. */
+weft_status wi_file_writer_commit(wi_file_writer *writer);   /* frees the writer, also after an error */
+void wi_file_writer_abandon(wi_file_writer *writer);         /* writer may be NULL */
+/* Syncs a folder, so that renames in it survive a power failure. */
 weft_status wi_directory_sync(const char *path);
-/* Removes the temporaries that killed processes left in a folder, of files whose names begin with prefix. Those of
- * living writers are locked, and stay. */
+/* Removes the temporary files in the folder whose names begin with prefix. Those that a running process writes are
+ * locked, and remain. */
 weft_status wi_file_remove_abandoned(const weft_allocator *allocator, const char *folder, const char *prefix);
-weft_status wi_file_remove(const char *path); /* a file that is not there is fine */
-/* The folder of a path ("." for a bare name) in a buffer, and the name in it. */
+weft_status wi_file_remove(const char *path); /* no error if there is no such file */
+/* Writes the folder of a path, "." if the path is only a name, to a buffer of `capacity` bytes. *name: the rest of the
+ * path. */
 void wi_path_split(const char *path, char *folder, size_t capacity, const char **name);
-/* A file of lines that grows, for logs: each write is one call of the system's, so that readers see whole
- * lines. append: an old file goes on (*empty: it held nothing), else it is replaced. */
+/* A log file that grows by lines. Each write is normally one system call, so that other processes read whole lines.
+ * append: an existing file is continued, otherwise it is replaced. *empty: whether the opened file is empty. */
 typedef struct wi_line_file wi_line_file;
 weft_status wi_line_file_open(
     wi_line_file **file, const weft_allocator *allocator, const char *path, bool append, bool *empty);
 weft_status wi_line_file_write(wi_line_file *file, const char *line, size_t bytes);
 weft_status wi_line_file_size(const wi_line_file *file, uint64_t *bytes);
-weft_status wi_line_file_cut(wi_line_file *file, uint64_t bytes); /* what follows is removed */
-void wi_line_file_close(wi_line_file *file);                      /* NULL is fine */
+weft_status wi_line_file_cut(wi_line_file *file, uint64_t bytes); /* truncates the file */
+void wi_line_file_close(wi_line_file *file);                      /* file may be NULL */
 bool wi_file_exists(const char *path);
-/* What a path leads to, links followed. device and number are the same for two paths of one folder. */
+/* The file or folder to which a path leads; links are followed. Two paths lead to the same one if `device` and `number`
+ * are equal. */
 typedef enum wi_path_kind { WI_PATH_FILE, WI_PATH_FOLDER, WI_PATH_OTHER } wi_path_kind;
 typedef struct wi_path_info {
     wi_path_kind kind;
     uint64_t bytes, device, number;
 } wi_path_info;
-/* *missing (may be NULL): it failed because nothing is there. */
+/* *missing (may be NULL): true if the error is that nothing is there. */
 weft_status wi_path_look(wi_path_info *info, const char *path, bool *missing);
-/* By this process; false where nothing is there. */
+/* Whether this process may write to the path; false if nothing is there. */
 bool wi_path_can_be_written(const char *path);
-/* The names in a folder but . and .., sorted by their bytes, in the arena; *names is released by the caller.
- */
+/* The names in a folder except "." and "..", sorted by their bytes. The texts are in the arena; the caller releases the
+ * array *names with wi_release and the arena's allocator. */
 weft_status wi_directory_list(const char ***names, size_t *count, wi_arena *arena, const char *path);
-/* mkdir -p; the folders that are made get this mode, less the umask. */
+/* Creates the folder and its parents (mkdir -p), with this mode less the umask. An existing folder is no error. */
 weft_status wi_directory_create(const char *path, unsigned mode);
 
 double wi_clock_seconds(void); /* monotonic */
 void wi_clock_sleep(double seconds);
-size_t wi_processor_count(void); /* that are online; at least 1 */
+size_t wi_processor_count(void); /* processors that are online, at least 1 */
 
-/* Between enter and leave, numbers are printed and read with a point on this thread, whatever the program's
- * locale is. When there is no memory for that the program's locale stays. */
+/* Between enter and leave, the calling thread prints and reads numbers in the C locale, with a decimal point. If there
+ * is no memory for the locale, the program's locale remains. */
 typedef struct wi_locale {
     locale_t own, before;
 } wi_locale;
 void wi_locale_enter(wi_locale *locale);
 void wi_locale_leave(wi_locale *locale);
 
-/* NULL when unset or empty. */
+/* The value of an environment variable; NULL if it is unset or empty. */
 const char *wi_environment(const char *name);
 
 typedef pthread_mutex_t wi_mutex;
@@ -85,6 +87,6 @@ typedef struct wi_thread {
 } wi_thread;
 
 weft_status wi_thread_start(wi_thread *thread, void *(*function)(void *), void *argument);
-void wi_thread_join(wi_thread *thread); /* a thread that never started is fine */
+void wi_thread_join(wi_thread *thread); /* no effect if the thread never started */
 
 #endif

@@ -1,4 +1,4 @@
-/* The driver that a child of fork() has lost (contract in process.h). */
+/* Whether this process has lost the OpenCL driver by fork() (contract in process.h). */
 #include "base/process.h"
 
 #include <pthread.h>
@@ -19,7 +19,8 @@ weft_status wi_process_check_driver(void) {
                               "first context or list of devices, or call exec in the child");
 }
 
-/* Two threads may both register the handler, which may run twice. A lock would be one more that a child could find taken. */
+/* Two threads may both register the handler, which may run twice. A lock would prevent that, but a child might find it
+ * locked. */
 weft_status wi_process_begin_driver(void) {
     WI_TRY(wi_process_check_driver());
     if (atomic_load(&watched)) return WEFT_OK;

@@ -1,26 +1,29 @@
-/* What fork() leaves of Weft in a child. It copies memory, but neither the threads of a driver nor Weft's own, and locks stay as they
- * were at that moment: calls of the driver, waits for a thread and locks may then last for ever. So a process notes when it first
- * uses a driver, and its children know from then on that the driver is lost to them. Every thread of Weft's works for a context, so
- * that the note is made before the first of them.
+/* What remains usable in a child after fork(). fork() copies memory, but neither the driver's threads nor those of
+ * Weft, and locks stay as they were. In the child, calls of the driver, waits for a thread, and locks may therefore
+ * block for ever. Before its first use of a driver, a process registers a handler (wi_process_begin_driver); in all its
+ * later children this handler sets a flag: the child has lost the driver. All of Weft's threads belong to a context, so
+ * that the handler is registered before they start.
  *
- * A handler of pthread_atfork sets the flag. To compare getpid() would ask the system at every call of a driver, which takes longer
- * than some of these calls. Neither sees what a program does that calls clone() itself. */
+ * Comparing getpid() instead would cost a system call at each call of the driver, more than some of these calls take.
+ * Neither way notices a program that calls clone() itself. */
 #ifndef WI_PROCESS_H
 #define WI_PROCESS_H
 
 #include "base/status.h"
 
-/* Written only by the handler, in a child that has one thread. */
+/* Only the handler writes this flag, in a child that has a single thread. */
 extern bool wi_process_driver_is_lost;
 
-/* An ancestor used a driver. The process then has no threads of Weft's, and takes none of its locks. */
+/* True if the driver was used in a parent process. This process then has no threads of Weft, and must not take its
+ * locks. */
 static inline bool wi_process_lost_driver(void) {
     return wi_process_driver_is_lost;
 }
 
-/* WEFT_ERROR_STATE where the driver is lost. */
+/* WEFT_ERROR_STATE if the driver is lost. */
 weft_status wi_process_check_driver(void);
-/* Before the first use of a driver, and at any time later: as wi_process_check_driver; children lose the driver from now on. */
+/* Call this before the first use of a driver; later calls only check. From now on, children lose the driver. Errors:
+ * those of wi_process_check_driver, WEFT_ERROR_MEMORY. */
 weft_status wi_process_begin_driver(void);
 
 #endif

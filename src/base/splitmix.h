@@ -1,5 +1,5 @@
-/* SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): small choices of the host,
- * such as the order of examples. What tensors are filled with is of philox.h. */
+/* SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), for
+ * random choices on the host, such as the order of examples. The values of tensors are drawn by philox.h. */
 #ifndef WI_SPLITMIX_H
 #define WI_SPLITMIX_H
 

@@ -1,6 +1,6 @@
-/* Status names and the thread's last error line.
+/* Names of statuses, and the error message of each thread (contract in status.h).
  *
- * The line is the only state here; it is thread-local, so nothing is shared between threads. */
+ * The messages are thread-local, so that threads share nothing here. */
 #include "base/status.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 static _Thread_local char last_error[WI_ERROR_LINE];
-/* The latest error of a graph, and which graph's it is; NULL: there is none. */
+/* The message of the latest error of a graph on this thread, and that graph; NULL: there is none. */
 static _Thread_local char cause[WI_ERROR_LINE];
 static _Thread_local const void *cause_owner;
 
@@ -71,7 +71,7 @@ const char *weft_build_options(void) {
     return "clblast=" WITH_CLBLAST " png=" WITH_PNG " jpeg=" WITH_JPEG;
 }
 
-/* One line, whatever a driver put into its message. Trailing white space goes. */
+/* Replaces line breaks and tabs, which messages of drivers may have, by spaces, and removes trailing spaces. */
 static void make_one_line(char *line) {
     size_t end = 0;
     for (size_t i = 0; line[i] != '\0'; i++) {
@@ -82,7 +82,7 @@ static void make_one_line(char *line) {
 }
 
 weft_status wi_fail(weft_status status, const char *format, ...) {
-    /* Formatted aside first: the arguments may point into the old line. */
+    /* Formatted in a second buffer, because the arguments may point into last_error. */
     char line[WI_ERROR_LINE];
     va_list arguments;
     va_start(arguments, format);
@@ -103,7 +103,7 @@ void wi_error_restore(const char *line) {
 
 void wi_error_add(const char *place) {
     const size_t length = strlen(last_error);
-    if (strstr(last_error, place)) return; /* told, as an error is that passes on */
+    if (strstr(last_error, place)) return; /* already added, if an error passes through several calls */
     snprintf(last_error + length, sizeof last_error - length, "%s", place);
 }
 

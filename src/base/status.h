@@ -1,7 +1,7 @@
-/* The last error of a thread, and how errors travel.
+/* The error message of a thread, and how errors are passed up.
  *
- * The lowest function that notices a failure writes the line with WI_FAIL and returns its code; everyone
- * above passes the code up with WI_TRY and adds nothing. The line is thread-local. */
+ * The function that detects an error records the message with WI_FAIL and returns a status. Its callers pass the status
+ * up with WI_TRY and add nothing. Each thread has one message, that of its last error. */
 #ifndef WI_STATUS_H
 #define WI_STATUS_H
 
@@ -13,26 +13,27 @@
 #define WI_PRINTF(position, first)
 #endif
 
-/* Records the line (newlines become spaces, cut at about 2,000 bytes) and returns status. */
+/* Records the message in one line of less than WI_ERROR_LINE bytes (line breaks become spaces) and returns status. */
 weft_status wi_fail(weft_status status, const char *format, ...) WI_PRINTF(2, 3);
 
-/* Bytes of the thread's line. */
+/* the capacity of a message in bytes */
 enum { WI_ERROR_LINE = 2048 };
 
-/* Keeps an error line beyond later calls: a copy in buffer (capacity bytes), and back. */
+/* Copies the thread's message to a buffer of `capacity` bytes, or replaces the message by a copy. */
 void wi_error_save(char *buffer, size_t capacity);
 void wi_error_restore(const char *line);
-/* Adds to the thread's line where what it tells happened. */
+/* Appends `place`, where the error happened, to the thread's message, unless the message contains it. */
 void wi_error_add(const char *place);
 
-/* What made tensors NULL: an error of a graph (its owner), as the thread's line tells it. A call that is given a NULL tensor
- * cannot ask its graph, and tells this. Forgotten when the owner ends, or is as it was before the error. */
+/* Remembers the thread's message as the error of a graph, the owner: from then on, functions that create tensors of
+ * this graph return NULL. A function that is given a NULL tensor does not know its graph; wi_fail_null therefore adds
+ * the remembered message. The graph forgets it when it is released, or restored to its state before the error. */
 void wi_cause_note(const void *owner);
 void wi_cause_forget(const void *owner);
-/* WEFT_ERROR_ARGUMENT: "CALL: WHAT is NULL", and why, where it is known. */
+/* WEFT_ERROR_ARGUMENT with the message "CALL: WHAT is NULL", and the remembered error of a graph if there is one. */
 weft_status wi_fail_null(const char *call, const char *what);
 
-/* Is it a lack of memory, of the host, the device or a limit? It may pass. */
+/* Whether host memory, device memory or a memory limit did not suffice; a later call may succeed. */
 bool wi_is_lack_of_memory(weft_status status);
 
 #define WI_FAIL(code, ...) return wi_fail(code, __VA_ARGS__)
@@ -41,7 +42,7 @@ bool wi_is_lack_of_memory(weft_status status);
         weft_status wi_try_status_ = (call);                                                                 \
         if (wi_try_status_ != WEFT_OK) return wi_try_status_;                                                \
     } while (0)
-/* For functions with cleanup: needs a variable `weft_status status` and a label `done`. */
+/* WI_TRY and WI_FAIL for functions that clean up: these need a variable `weft_status status` and a label `done`. */
 #define WI_TRY_DONE(call)                                                                                    \
     do {                                                                                                     \
         if ((status = (call)) != WEFT_OK) goto done;                                                         \

@@ -1,4 +1,4 @@
-/* Byte order marks of texts (contract in text_file.h). */
+/* The beginning of text files (contract in text_file.h). */
 #include "base/text_file.h"
 #include "base/file_guess.h"
 #include <string.h>

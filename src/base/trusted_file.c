@@ -1,4 +1,4 @@
-/* Owners and modes through POSIX 2008 (contract in trusted_file.h). No state. */
+/* Owners and modes of files by POSIX 2008 (contract in trusted_file.h). */
 #include "base/trusted_file.h"
 #include "base/file_read.h"
 #include "base/file_target.h"
@@ -35,7 +35,7 @@ static weft_status read_opened(
     return wi_file_read_opened(file, &(wi_file_rules){.allocator = allocator}, path, data, bytes);
 }
 
-/* A FIFO is refused, not waited for. */
+/* O_NONBLOCK: opening a FIFO must not wait; read_opened refuses it. */
 static int open_to_read(const char *path, int flags) {
     return wi_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags, 0);
 }
@@ -55,7 +55,7 @@ weft_status wi_trusted_file_read(
     return status;
 }
 
-/* Systems differ in the error of O_NOFOLLOW. */
+/* With O_NOFOLLOW, opening a link fails with different errors on different systems. */
 static bool is_link(const char *path) {
     struct stat state;
     return lstat(path, &state) == 0 && S_ISLNK(state.st_mode);

@@ -1,7 +1,7 @@
 /* UTF-8 (contract in utf8.h). */
 #include "base/utf8.h"
 
-/* Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF. */
+/* The Unicode Standard 15.0, table 3-7: no overlong forms, no surrogates, no number above U+10FFFF. */
 size_t wi_utf8_length(const char *text, size_t bytes) {
     const unsigned char *const b = (const unsigned char *)text;
     if (bytes == 0) return 0;

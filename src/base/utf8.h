@@ -1,13 +1,13 @@
-/* UTF-8, in which texts and the names in files are. */
+/* Checking UTF-8, the encoding of all texts, and of names in files. */
 #ifndef WI_UTF8_H
 #define WI_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of the UTF-8 character at text (1 to 4); 0: none begins there. */
+/* Bytes of the character that begins at text, 1 to 4; 0: no valid character of at most `bytes` bytes begins there. */
 size_t wi_utf8_length(const char *text, size_t bytes);
-/* Is all of it UTF-8? */
+/* Whether all bytes are valid UTF-8. */
 bool wi_utf8_is_text(const char *text, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
-/* Writing in pieces (contract in writeback.h). On a virtual machine a cache that must find hundreds of megabytes of memory
- * for a file is much slower than the disk. */
+/* Writing large blocks (contract in writeback.h), PIECE bytes at a time. On a virtual machine, finding hundreds of
+ * megabytes of page cache for a file takes much longer than writing the file to the disk. */
 #if defined(__linux__)
 #define _GNU_SOURCE /* sync_file_range */
 #endif
@@ -8,10 +8,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { PIECE = 8 << 20, AHEAD = 4 /* pieces that the disk may be behind */ };
+enum { PIECE = 8 << 20, AHEAD = 4 /* the pieces that may wait for the disk */ };
 
 #if defined(__linux__)
-/* Both are hints: an error of the disk is kept by the system and reported by fsync. */
+/* Starts writing to the disk; drop_piece waits for this and removes the pages from the cache. Both are hints: the
+ * system keeps an error of the disk, and fsync reports it. */
 static void start_piece(int file, uint64_t offset) {
     (void)sync_file_range(file, (off_t)offset, PIECE, SYNC_FILE_RANGE_WRITE);
 }

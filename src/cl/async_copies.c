@@ -1,14 +1,15 @@
-/* See async_copies.h. The kernel is cl_kernels/product/async_probe.cl. */
+/* The trial of asynchronous copies (contract in async_copies.h). The kernel is in cl_kernels/product/async_probe.cl. */
 #include "cl/async_copies.h"
 #include "cl/probe.h"
 #include "cl/program_cache.h"
 
-/* As in the kernel: blocks of so many quads, a quad an item; the last item of each reads nothing. */
+/* As in the kernel: each block has one quad for each item, and the last item's quad is replaced by zeros. */
 enum { ITEMS = 64, BLOCKS = 9, QUADS = BLOCKS * ITEMS, NUMBERS = 4 * QUADS };
 
 static const char probe_file[] = "async_probe.cl";
 
-/* Every other block is copied number by number, as the columns of four lines. */
+/* The value of element e of the result. In every other block the kernel copies single numbers: number i of each quad
+ * goes to line i of the block. */
 static float wanted(const float *in, int e) {
     const int block = e / 4 / ITEMS, at = e % (4 * ITEMS);
     const int quad = block % 2 ? at % ITEMS : at / 4, part = block % 2 ? at / ITEMS : at % 4;

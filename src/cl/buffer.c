@@ -1,4 +1,4 @@
-/* Device memory: buffers, their limits and copies (contract in buffer.h). */
+/* Buffers in device memory, their limits, and blocking copies (contract in buffer.h). */
 #include "cl/buffer.h"
 
 #include "base/pages.h"
@@ -15,6 +15,7 @@ static bool exceeds_limit(const wi_buffer_pool *pool, size_t held, size_t bytes)
     return pool->limit > 0 && (bytes > pool->limit || held > pool->limit - bytes);
 }
 
+/* pool->held counts pooled buffers, which are released before a request fails. */
 weft_status wi_buffer_check_limit(wi_device *device, size_t bytes, const char *what) {
     const wi_buffer_pool *const pool = device->buffers;
     const size_t in_use = atomic_load(&pool->held) - pool->bytes;
@@ -53,7 +54,7 @@ weft_status wi_buffer_check_largest(const wi_device *device, size_t bytes, const
             : "use a smaller batch or tensor, or set the option large_buffers of weft_context_options");
 }
 
-/* What drivers return when the device's memory does not suffice; other errors are faults of a call. */
+/* WEFT_ERROR_DEVICE_MEMORY for the errors with which drivers report lack of memory, WEFT_ERROR_OPENCL for others. */
 static weft_status fail_create(const wi_buffer_pool *pool, size_t bytes, cl_int error) {
     const bool full = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
                       error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE;
@@ -62,7 +63,7 @@ static weft_status fail_create(const wi_buffer_pool *pool, size_t bytes, cl_int 
         atomic_load(&pool->held), wi_cl_error_name(error), error);
 }
 
-/* What lies behind the numbers of a buffer in large pages. */
+/* Stored in the last bytes of the mapped pages, after the bytes of the buffer: unmap_pages gets a pointer to it. */
 typedef struct page_end {
     void *pages;
     size_t bytes;
@@ -74,7 +75,8 @@ static void CL_CALLBACK unmap_pages(cl_mem memory, void *user) {
     wi_pages_unmap(end.pages, end.bytes);
 }
 
-/* A buffer of a processor in memory of ours, which goes when the driver has finished with it. NULL: not here. */
+/* Creates a buffer over pages that Weft maps; the driver's destructor callback unmaps them. NULL: no large pages, no
+ * memory, or an error of the driver, after which the driver's own memory is used. */
 static cl_mem create_in_large_pages(const wi_device *device, size_t bytes) {
     const size_t step = sizeof(page_end), numbers = (bytes + step - 1) / step * step, all = numbers + step;
     char *const pages = wi_pages_map(all);
@@ -99,7 +101,8 @@ static cl_mem_flags flags_of(const wi_device *device, size_t bytes) {
     return CL_MEM_READ_WRITE | (needs_flag ? UNRESTRICTED_SIZE : 0);
 }
 
-/* The driver counts what it allocates itself against the device's memory; of ours we see to it. */
+/* Drivers limit what they allocate to the device's memory, but do not count pages that Weft maps; these are therefore
+ * limited here. */
 static cl_mem create_memory(const wi_device *device, size_t bytes, cl_int *error) {
     const wi_capabilities *const caps = &device->caps;
     const bool is_ours = (caps->type & CL_DEVICE_TYPE_CPU) && bytes >= LEAST_IN_LARGE_PAGES &&
@@ -109,7 +112,7 @@ static cl_mem create_memory(const wi_device *device, size_t bytes, cl_int *error
     return memory ? memory : clCreateBuffer(device->cl, flags_of(device, bytes), bytes, NULL, error);
 }
 
-/* waste: by how much a pooled buffer may be larger. */
+/* waste: the most bytes by which a pooled buffer may be larger than asked for. */
 static weft_status create(wi_buffer *buffer, wi_device *device, size_t bytes, size_t waste) {
     wi_buffer_pool *const pool = device->buffers;
     *buffer = (wi_buffer){0};
@@ -170,8 +173,8 @@ weft_status wi_buffer_read(wi_device *device, cl_mem memory, size_t offset, void
         "reading", offset, bytes);
 }
 
-/* Oclgrind takes what a fill clears for uninitialised, but for one pattern. Little is therefore written, which takes the
- * same time. */
+/* Oclgrind marks only one pattern of a filled range as initialised. Small ranges are therefore written, which takes no
+ * longer. */
 weft_status wi_buffer_fill_zero(wi_device *device, cl_mem memory, size_t offset, size_t bytes) {
     static const cl_uint zero = 0, zeros[256] = {0};
     if (bytes <= sizeof zeros) return wi_buffer_write(device, memory, offset, zeros, bytes);

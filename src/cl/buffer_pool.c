@@ -1,11 +1,11 @@
-/* The pool of freed buffers (contract in buffer_pool.h). */
+/* The pool of released buffers (contract in buffer_pool.h). */
 #include "cl/buffer_pool.h"
 
 #include "cl/context.h"
 #include "cl/driver.h"
 #include <string.h>
 
-enum { LARGEST_WASTE = 4 }; /* a quarter of a buffer */
+enum { LARGEST_WASTE = 4 }; /* a quarter of the requested bytes */
 
 weft_status wi_buffer_pool_open(wi_device *device, size_t limit) {
     device->buffers = wi_allocate(device->host.allocator, sizeof *device->buffers);
@@ -21,7 +21,7 @@ void wi_buffer_pool_close(wi_device *device) {
     device->buffers = NULL;
 }
 
-/* ---- what is pooled ---- */
+/* ---- pooled buffers ---- */
 
 static wi_pooled_buffer remove_at(wi_buffer_pool *pool, size_t index) {
     const wi_pooled_buffer removed = pool->buffers[index];
@@ -45,7 +45,7 @@ void wi_buffer_pool_empty(wi_buffer_pool *pool) {
     while (pool->count > 0) drop_oldest(pool);
 }
 
-/* What may be unused. */
+/* The most unused bytes that are allowed now. */
 static size_t allowance(const wi_buffer_pool *pool) {
     size_t largest = 0;
     for (const wi_plan_share *plan = pool->living; plan; plan = plan->next)
@@ -74,7 +74,8 @@ bool wi_buffer_pool_take(wi_buffer_pool *pool, wi_buffer *buffer, size_t bytes, 
     return true;
 }
 
-/* One that exceeds the allowance alone makes no other one go. */
+/* A buffer that exceeds the allowance by itself goes back to the driver; removing other buffers would not make room for
+ * it. */
 void wi_buffer_pool_add(wi_buffer_pool *pool, const wi_buffer *buffer) {
     pool->waste -= buffer->capacity - buffer->bytes;
     if (buffer->capacity + pool->waste > allowance(pool)) {
@@ -113,7 +114,7 @@ size_t wi_buffer_pool_allowed_waste(const wi_buffer_pool *pool, const wi_plan_sh
     return of_buffer < left ? of_buffer : left;
 }
 
-/* ---- the public view ---- */
+/* ---- public functions ---- */
 
 void weft_context_memory(const weft_context *context, size_t *bytes, size_t *peak) {
     size_t held = 0, most = 0;

@@ -1,4 +1,4 @@
-/* Reading build logs (contract in build_log.h). No state. */
+/* Reading build logs (contract in build_log.h). */
 #include "cl/build_log.h"
 
 #include "cl/device_list.h"
@@ -36,7 +36,8 @@ void wi_build_log_show(const wi_device *device, const char *what, const char *lo
     }
 }
 
-/* Clang and what is built upon it write FILE:12:3, Vivante's compiler (12:3), older ones (12). */
+/* Whether the line has a position in a source. Clang and compilers based on it write FILE:12:3, Vivante's compiler
+ * (12:3), older compilers (12). */
 static bool has_position(const char *line) {
     static const char digits[] = "0123456789";
     for (const char *at = line; (at = strpbrk(at, ":(")); at++) {

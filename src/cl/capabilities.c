@@ -1,8 +1,9 @@
-/* What the driver says, and a probe of what is true: one kernel, compiled and run, once for a device and
- * driver.
+/* What the driver reports, and whether double and half really work (contract in capabilities.h).
  *
- * The same kernel tries float, and double and half where they may exist; when it does not compile or computes
- * wrong numbers, it is tried again without half, then without double. What remains must work. */
+ * One kernel, compiled and run once for a device and driver, computes with float, and with double and half if the
+ * driver reports them. If it does not compile or its results are wrong, it is tried without half, and then without
+ * double; if float fails, the device is not used. Processors with kernels of class cpu are not tested, because that
+ * would lengthen each first start: they have double if the driver reports it, and no half arithmetic. */
 #include "cl/capabilities.h"
 
 #include "cl/device_list.h"
@@ -17,10 +18,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of cl_amd_device_attribute_query. */
+/* Queries of cl_amd_device_attribute_query. */
 enum { BOARD_NAME = 0x4038, MAX_WORK_GROUP_SIZE_OF_AMD = 0x4031 };
 
-/* The board's name, and the size of groups that kernels may require: CL_DEVICE_MAX_WORK_GROUP_SIZE is that of kernels which require none. */
+/* Reads the board's name and the largest group that a kernel may require. On AMD's driver CL_DEVICE_MAX_WORK_GROUP_SIZE
+ * is only the largest group of kernels that require no size. */
 static void read_facts_of_amd(wi_device *device) {
     wi_capabilities *const caps = &device->caps;
     char board[1024] = "";
@@ -31,7 +33,7 @@ static void read_facts_of_amd(wi_device *device) {
         caps->required_group = group;
 }
 
-/* By what the table of devices knows a GPU, beside its name. */
+/* Reads what, besides the device's name, selects rows of the table of known devices. */
 static weft_status read_identity(wi_device *device) {
     wi_capabilities *const caps = &device->caps;
     wi_gpu_traits traits;
@@ -70,7 +72,7 @@ weft_status wi_capabilities_read(wi_device *device) {
     return caps->type & CL_DEVICE_TYPE_GPU ? read_identity(device) : WEFT_OK;
 }
 
-/* Every result is exact in all three formats, so nothing but the right number is right. */
+/* Every result is exact in each of the three formats, so that it can be compared for equality. */
 static const char probe_source[] =
     "#ifdef PROBE_FP64\n"
     "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
@@ -138,18 +140,18 @@ static void apply(wi_capabilities *caps, unsigned found) {
     caps->fp16 = (found & FOUND_FP16) != 0;
 }
 
-/* Whether the device may do with fewer formats what failed. */
+/* Whether the failure may be that of a format, so that fewer formats may work. */
 static bool is_for_format(weft_status status) {
     return status != WEFT_OK && status != WEFT_ERROR_MEMORY && status != WEFT_ERROR_DEVICE_MEMORY;
 }
 
-/* What the driver says; it is tried then. */
+/* The formats that the driver reports, before they are tested. */
 static weft_status read_formats(const wi_device *device, bool *fp64, bool *fp16) {
     char *extensions = NULL;
     WI_TRY(wi_device_query_text(
         &extensions, device->host.allocator, device->id, CL_DEVICE_EXTENSIONS, "CL_DEVICE_EXTENSIONS"));
     *fp64 = strstr(extensions, "cl_khr_fp64") != NULL;
-    /* NVIDIA's driver computes with half without saying so: github.com/CNugteren/CLBlast/issues/570 */
+    /* NVIDIA's driver supports half without reporting cl_khr_fp16: github.com/CNugteren/CLBlast/issues/570 */
     *fp16 = strstr(extensions, "cl_khr_fp16") || wi_contains_any_case(device->info.vendor, "nvidia");
     wi_release(device->host.allocator, extensions);
     return WEFT_OK;
@@ -165,7 +167,7 @@ static weft_status probe_formats(wi_device *device, const char *name, bool fp64,
     wi_error_restore(error);
     const unsigned found = FOUND_FLOAT | (fp64 ? FOUND_FP64 : 0u) | (fp16 ? FOUND_FP16 : 0u);
     apply(&device->caps, found);
-    /* A build that was interrupted says nothing of the device: it is asked again next time. */
+    /* A build that was interrupted says nothing about the device, which is then tested again by the next context. */
     if (wi_programs_stats(device)->interrupted == 0) wi_device_value_set(device, name, found);
     return WEFT_OK;
 }

@@ -1,18 +1,19 @@
-/* Finding out what a device can do. */
+/* Reading and testing the capabilities of a device. */
 #ifndef WI_CAPABILITIES_H
 #define WI_CAPABILITIES_H
 
 #include "cl/probe.h"
 
-/* Fills caps with what the driver says, and quirks. Needs the context's device and info. */
+/* Sets caps from the driver's answers, and caps.quirks. device->id and device->info must be set. */
 weft_status wi_capabilities_read(wi_device *device);
-/* Fills fp16, fp64 and can_build by compiling and running one small kernel, or from the values of the device.
- * Needs everything else of the context. Errors: those of building and running; WEFT_ERROR_UNSUPPORTED for
- * wrong numbers. */
+/* Sets caps.fp16, fp64 and can_build: from the values of the device, or else by a small test kernel; processors of
+ * class cpu are not tested. All else of the device except what exchange.h and uploads.h set must be open. Errors: those
+ * of building and running; WEFT_ERROR_UNSUPPORTED if the results are wrong. */
 weft_status wi_capabilities_probe(wi_device *device);
-/* Runs that kernel again, in f32, whatever is known of it: does the device compute? */
+/* Runs the test kernel in f32, whatever is already known, to find out whether the device still computes. Errors as
+ * above. */
 weft_status wi_capabilities_check(wi_device *device);
-/* The name of its answer among the values of the device. */
+/* The name of the result among the values of the device (device_values.h). */
 void wi_capabilities_answer(char name[WI_PROBE_NAME]);
 
 #endif

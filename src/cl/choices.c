@@ -1,4 +1,4 @@
-/* What the tuner chose (contract in choices.h): an array, searched from its end. */
+/* The tuner's choices (contract in choices.h): an array that is searched from its end. */
 #include "cl/choices.h"
 #include "base/file_read.h"
 #include "base/trusted_file.h"
@@ -19,7 +19,7 @@ typedef struct choice_list {
 
 struct wi_choices {
     choice_list list;
-    char *file; /* of the context; NULL: none */
+    char *file; /* named by the context or WEFT_TUNING; NULL: none */
     bool was_read, unused;
 };
 
@@ -58,7 +58,7 @@ void wi_choices_close(wi_device *device) {
 
 /* ---- the list ---- */
 
-/* kernel NULL: what is chosen. */
+/* The fault of the kernel at the site, or, if kernel is NULL, the choice for the site. */
 static wi_choice *find(const choice_list *list, const char *site, const char *kernel) {
     for (size_t i = list->count; i-- > 0;) {
         wi_choice *const choice = &list->all[i];
@@ -125,7 +125,7 @@ void wi_choices_append(wi_device *device, wi_text *text) {
     wi_locale_leave(&locale);
 }
 
-/* Cuts a line at its tabs. Returns the number of fields; one more than FIELDS: too many. */
+/* Splits a line at its tabs, which become NULs. Returns the number of fields, FIELDS + 1 if there are more than FIELDS. */
 static int cut(char *line, char *fields[FIELDS]) {
     int count = 0;
     for (char *at = line; at; count++) {
@@ -153,7 +153,8 @@ static bool is_own(const wi_device *device, char *const fields[FIELDS]) {
     return true;
 }
 
-/* Whose lines of the built-in list are read: the last that are read win. */
+/* Which sections apply to a device. The built-in list is read once for each of the first three levels; later choices
+ * replace earlier ones, so that a device's section wins over its vendor's. */
 typedef enum list_level { OF_VENDOR, OF_ARCHITECTURE, OF_DEVICE, LEVELS, OF_FILE } list_level;
 
 static bool is_named(const wi_device *device, const char *name, list_level level) {
@@ -165,14 +166,14 @@ static bool is_named(const wi_device *device, const char *name, list_level level
     }
 }
 
-/* Is the section of this device, by what the level compares? */
+/* Whether a `device` line names this device at the level. */
 static bool is_section_of(const wi_device *device, char *const fields[FIELDS], list_level level) {
     if (level == OF_FILE) return is_own(device, fields);
     return fields[1][0] != '\0' && is_named(device, fields[1], level) &&
            strcmp(fields[5], device->profile.name) == 0;
 }
 
-/* A line's record. false: it is damaged. */
+/* Reads a `choice` or `bad` line; false: the line is damaged. */
 static bool read_record(wi_choice *choice, char *const fields[FIELDS], int count) {
     if (count < 4 || !*fields[1] || !*fields[2] || !*fields[3]) return false;
     *choice = (wi_choice){.site = fields[1], .kernel = fields[2]};
@@ -184,16 +185,16 @@ static bool read_record(wi_choice *choice, char *const fields[FIELDS], int count
            read_seconds(&choice->usual, fields[4]);
 }
 
-/* What a file says so far. */
+/* The state of reading one text. */
 typedef struct reader {
     const wi_device *device;
     list_level level;
     choice_list found;
-    bool begun, own, newer; /* newer: it is of another version of the format */
-    size_t skipped;         /* lines of other devices */
+    bool begun, own, newer; /* newer: the latest line names another version of the file format */
+    size_t skipped;         /* lines in sections of other devices */
 } reader;
 
-/* The line's tabs are overwritten. */
+/* Reads one line; false: it is damaged, or memory did not suffice. Tabs in it are overwritten. */
 static bool take_line(reader *r, char *line) {
     char *fields[FIELDS];
     wi_choice choice;
@@ -212,7 +213,7 @@ static bool take_line(reader *r, char *line) {
            set(r->device->host.allocator, &r->found, &choice) == WEFT_OK;
 }
 
-/* Takes all, or nothing. */
+/* Called only for an undamaged text, so that none of the lines of a damaged text are used. */
 static void take_found(wi_device *device, const reader *r, const char *name) {
     for (size_t i = 0; i < r->found.count; i++)
         (void)set(device->host.allocator, &device->choices->list, &r->found.all[i]);
@@ -251,7 +252,7 @@ void wi_choices_take(wi_device *device, char *text, const char *name) {
     take(device, text, name, OF_FILE);
 }
 
-/* Reading cuts a text into lines and fields, so that each level has a copy of its own. */
+/* Reading overwrites the text, so that each level gets a copy. */
 void wi_choices_take_built_in(wi_device *device, const char *text) {
     const weft_allocator *const allocator = device->host.allocator;
     for (int level = OF_VENDOR; level < LEVELS; level++) {
@@ -323,7 +324,8 @@ weft_status wi_choices_set(wi_device *device, const wi_choice *choice) {
 
 /* ---- writing ---- */
 
-/* Is the line one of another device's section? Damaged ones belong to nobody, and are left out. */
+/* Whether a line of the old file is kept: undamaged lines in sections of other devices are. *own: whether the current
+ * section is this device's. */
 static bool is_kept(const wi_device *device, const char *line, bool *own) {
     char *fields[FIELDS], *const copied = wi_copy_string(device->host.allocator, line);
     wi_choice choice;

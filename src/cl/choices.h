@@ -1,18 +1,19 @@
-/* What the tuner chose on a device: which kernel serves which sizes, and which must not be tried there.
+/* The tuner's choices for a device: the kernel for each site, and kernels that must not be tried at a site.
  *
- * A tuning file is text, lines of fields between tabs:
+ * A tuning file is text. A line consists of fields that are separated by tabs:
  *
  *     weft tuning 1
  *     device  NAME  PLATFORM  DRIVER  VERSION OF WEFT  CLASS
  *     choice  SITE  KERNEL  SECONDS  SECONDS OF THE BUILT-IN CHOICE
  *     bad     SITE  KERNEL  WHY
  *
- * The library's own list, src/cl/built_in_choices.txt, has the same form, and is read first. Its NAME is that of a device, or of its board,
- * else of an architecture, else of a vendor, and PLATFORM, DRIVER and VERSION only say where it was measured.
+ * The lines after a `device` line, up to the next, are the section of this device; sections of other devices are
+ * skipped. Tuning files can be merged by concatenation, because the last line for a site wins. If any line is damaged,
+ * nothing of the file is used, and the log says so.
  *
- * Lines after `device` are of it, up to the next. Files are merged by writing one after the other: the last line of a
- * site wins. A device reads the built-in list, then the file that its context names, then "tuning.txt" of the cache folder. Another device's lines are skipped; a file with a line that is none of
- * these is damaged: nothing of it is used, which is logged. */
+ * A device reads src/cl/built_in_choices.txt first, then the file that its context names, then "tuning.txt" of the
+ * cache folder. In the built-in list NAME is the name of a device, board, architecture or vendor, and PLATFORM, DRIVER
+ * and VERSION only say where the choices were measured. */
 #ifndef WI_CHOICES_H
 #define WI_CHOICES_H
 
@@ -20,37 +21,39 @@
 
 typedef struct wi_choice {
     char *site, *kernel;
-    char *fault;           /* it is bad, and why; NULL: it is chosen */
-    double seconds, usual; /* of what is chosen, and of the built-in choice */
-    bool noted;            /* the log says that it cannot serve */
-    bool built_in;         /* of the library's list: no file is to keep it */
+    char *fault;           /* why the kernel must not be used; NULL: the kernel is chosen */
+    double seconds, usual; /* times of the chosen kernel and of the built-in choice */
+    bool noted;            /* the log already says that the kernel cannot be used */
+    bool built_in;         /* from the built-in list, so that it is not saved */
 } wi_choice;
 
-/* file: a context's tuning_file, or NULL; read when a choice is asked for. */
+/* file: the context's tuning_file; NULL: $WEFT_TUNING, if it is set. Files are read when a choice is first looked up. */
 weft_status wi_choices_open(wi_device *device, const char *file);
 void wi_choices_close(wi_device *device);
 
-/* Whether choices are found at all; at first they are. */
+/* used = false: wi_choices_find finds nothing. At first choices are used. */
 void wi_choices_use(wi_device *device, bool used);
-/* NULL: none. Valid until the next call of wi_choices_set. */
+/* The choice for a site; NULL: none. Valid until the next wi_choices_set. */
 wi_choice *wi_choices_find(wi_device *device, const char *site);
-/* Why the kernel must not be tried at the site; NULL: it may. */
+/* Why the kernel must not be tried at the site; NULL: it may be. */
 const char *wi_choices_fault(wi_device *device, const char *site, const char *kernel);
+/* All choices and faults, *count of them; valid until the next wi_choices_set. */
 const wi_choice *wi_choices_all(wi_device *device, size_t *count);
-/* Replaces what is known of the site, or of the kernel at the site where there is a fault. */
+/* Replaces the choice for choice->site or, if choice->fault is set, the fault of the kernel at the site. Copies the
+ * texts. */
 weft_status wi_choices_set(wi_device *device, const wi_choice *choice);
-/* The line of the device. */
+/* Appends the `device` line. */
 void wi_choices_append_device(const wi_device *device, wi_text *text);
-/* It, and the choices. */
+/* Appends the `device` line, and a line for each choice and fault that is not built in. */
 void wi_choices_append(wi_device *device, wi_text *text);
-/* Puts the device's lines at the end of a file, which is replaced whole; NULL: of the cache folder. WEFT_ERROR_FORMAT: the
- * file is none of these, and stays what it is. */
+/* Replaces this device's section in a file, NULL: in "tuning.txt" of the cache folder. Errors: WEFT_ERROR_STATE (no
+ * cache folder), WEFT_ERROR_FORMAT (another kind of file, which does not change), WEFT_ERROR_FILE, WEFT_ERROR_MEMORY. */
 weft_status wi_choices_save(wi_device *device, const char *file);
-/* The text of the library's list. */
+/* The text of src/cl/built_in_choices.txt. */
 extern const char wi_built_in_choices[];
-/* Takes what a list of that form says of the device, its architecture and its vendor. */
+/* Uses the lines of a built-in list for the device's vendor, architecture and name. */
 void wi_choices_take_built_in(wi_device *device, const char *text);
-/* Takes what a file's text says, which is changed; name is for the log. */
+/* Uses the lines of a tuning file for this device. Overwrites the text; name is for the log. */
 void wi_choices_take(wi_device *device, char *text, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Programs by the driver's compiler (contract in compile.h). */
+/* Compiling programs with the driver's compiler (contract in compile.h). */
 #include "cl/compile.h"
 
 #include "cl/build_log.h"
@@ -9,8 +9,9 @@
 
 #include <string.h>
 
-/* LLVM tunes for most of Intel's processors with AVX-512 by cutting vectors of 512 bits in two, in every function that neither
- * takes nor gives one: half of the registers' room, in which the sums of a tile do not fit. This tells it to leave them whole. */
+/* For most of Intel's processors with AVX-512, LLVM splits vectors of 512 bits into two of 256 bits in functions that
+ * have no such vector as an argument or result. The sums of a tile then do not fit in the registers. This attribute
+ * keeps the vectors whole. */
 static const char widen[] =
     "#if WEFT_LANES == 16 && defined(__clang__) && defined(__AVX512F__)\n"
     "#define WEFT_WIDENED\n"
@@ -21,7 +22,7 @@ static const char widen_end[] = "\n#ifdef WEFT_WIDENED\n"
                                 "#pragma clang attribute pop\n"
                                 "#endif\n";
 
-/* before: what stands in front of the source, or "". */
+/* before: text that precedes the source, or "". */
 static weft_status compile(wi_compiled *made, const wi_device *device, const char *what, const char *before,
     const char *source, const char *options) {
     const char *texts[] = {before, widen, source, widen_end};
@@ -32,7 +33,7 @@ static weft_status compile(wi_compiled *made, const wi_device *device, const cha
     return WEFT_OK;
 }
 
-/* Leaves made->program NULL where the compiler refuses the source. */
+/* Releases the program and sets made->program to NULL if the compiler says that the source is wrong. */
 static weft_status drop_refused(wi_compiled *made, const wi_device *device, const char *what) {
     char *log = NULL;
     if (made->error != CL_BUILD_PROGRAM_FAILURE) return WEFT_OK;
@@ -48,7 +49,8 @@ static weft_status drop_refused(wi_compiled *made, const wi_device *device, cons
     return WEFT_OK;
 }
 
-/* What compile takes in that form. _OPENCL_H_ is the guard of the driver's header. */
+/* Adds what wi_compile describes for each of the two quirks. _OPENCL_H_ is the include guard of the driver's header,
+ * which is then skipped. */
 static weft_status append_adapted(
     wi_text *before, wi_text *text, wi_text *all_options, unsigned quirks, const char *source) {
     const bool declares = quirks & WI_QUIRK_SLOW_HEADER;
@@ -63,7 +65,7 @@ static weft_status append_adapted(
     return before->failed || text->failed || all_options->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
-/* In the form that takes the driver the least time. */
+/* Compiles the source in the form that compiles fastest on drivers with these quirks. */
 static weft_status compile_adapted(wi_compiled *made, const wi_device *device, unsigned quirks,
     const char *what, const char *source, const char *options) {
     wi_text before, text, all_options;
@@ -80,7 +82,7 @@ static weft_status compile_adapted(wi_compiled *made, const wi_device *device, u
     return status;
 }
 
-/* The options without the one that the driver would make a wrong kernel with. */
+/* Appends the options, without WI_OPTION_UNOPTIMISED if the driver would compile this source wrongly with it. */
 static void append_usable(wi_text *usable, const wi_device *device, const char *source, const char *options) {
     const char *const option = wi_quirks_need_optimisation(device->caps.quirks, source)
                                    ? strstr(options, WI_OPTION_UNOPTIMISED)
@@ -90,7 +92,7 @@ static void append_usable(wi_text *usable, const wi_device *device, const char *
         usable, "%.*s%s", (int)before, options, option ? option + strlen(WI_OPTION_UNOPTIMISED) : "");
 }
 
-/* Without optimisation a driver that copies kernels inlines none. */
+/* Without optimisation PoCL does not inline kernels, so that they are compiled once anyway. */
 static unsigned quirks_with(unsigned quirks, const char *options) {
     return strstr(options, WI_OPTION_UNOPTIMISED) ? quirks & ~(unsigned)WI_QUIRK_KERNEL_COPIES : quirks;
 }

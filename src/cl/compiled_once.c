@@ -1,4 +1,4 @@
-/* Kernels that the driver compiles once (contract in compiled_once.h). */
+/* Kernels that the driver compiles only once (contract in compiled_once.h). */
 #include "cl/compiled_once.h"
 
 #include <ctype.h>
@@ -13,7 +13,8 @@ static bool is_in_word(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Behind the brace that begins the next kernel's body; NULL: there is none. Parameters of kernels have no braces. */
+/* The character after the brace that opens the body of the next kernel; NULL: there is none. Parameters of kernels have
+ * no braces. */
 static const char *find_body(const char *source, const char *from) {
     static const char word[] = "__kernel";
     const size_t length = sizeof word - 1;

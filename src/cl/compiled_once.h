@@ -1,17 +1,19 @@
-/* Kernels that the driver compiles once (WI_QUIRK_KERNEL_COPIES).
+/* Kernels that the driver compiles only once (WI_QUIRK_KERNEL_COPIES).
  *
- * PoCL makes two more functions of each kernel, which take its arguments in an array, and has LLVM inline the kernel in both. All three
- * are then optimised and translated, though it launches only one. LLVM does not inline a function that calls one that may return
- * twice, as setjmp does. So each kernel begins with such a call, in a branch for groups of no items. PoCL sets the group's size in the
- * same pass that makes the two functions, and LLVM drops the branch in the next one: the kernel's code is what it would be without.
+ * For each kernel PoCL creates two more functions, which take the arguments in an array and into which LLVM inlines the
+ * kernel. All three are optimised and compiled, although PoCL launches only one. LLVM does not inline a function that
+ * calls a function that may return twice, as setjmp does. Each kernel therefore begins with such a call, in a branch
+ * for work-groups without items. The pass of PoCL that creates the two functions also sets the size of the group, so
+ * that LLVM then removes the branch, and the machine code is the same as without the call.
  *
- * The call must stand in the kernel itself: it keeps any function from being inlined that has it. */
+ * The call must be in the kernel itself, because only the function that contains it is not inlined. */
 #ifndef WI_COMPILED_ONCE_H
 #define WI_COMPILED_ONCE_H
 
 #include "base/memory.h"
 
-/* The source with that call in each kernel, in the same lines; what stands before it, once, is wi_compiled_once_function. */
+/* wi_compiled_once_append appends the source with the call in each kernel; line numbers do not change. The text
+ * wi_compiled_once_function defines the called function and must precede the source once. */
 extern const char wi_compiled_once_function[];
 void wi_compiled_once_append(wi_text *text, const char *source);
 

@@ -1,4 +1,4 @@
-/* A context's life: options checked, its devices opened, everything released in reverse order. */
+/* Creating and releasing contexts (contract in context.h). */
 #include "cl/context.h"
 
 #include "base/options.h"

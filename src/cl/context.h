@@ -1,36 +1,36 @@
-/* A context: the devices that were opened together, and what is the program's own (allocator, log, seed).
+/* A context: the opened devices, and the allocator, log and seed that the program chose.
  *
- * One thread at a time may use a context and what was made from it (retain, release and weft_context_memory
- * may be called from any). The fields are read by the layers above; only src/cl writes them. */
+ * Only one thread at a time may use a context and what was created from it; retain, release and weft_context_memory may
+ * be called from any thread. Layers above read the fields, and write only those whose comments name the layer. */
 #ifndef WI_CONTEXT_H
 #define WI_CONTEXT_H
 
 #include "cl/opened_device.h"
 #include <stdatomic.h>
 
-enum { WI_MAX_DEVICES = 8 }; /* of a context */
+enum { WI_MAX_DEVICES = 8 }; /* the most devices of a context */
 
 struct weft_context {
     weft_allocator allocator_storage;
-    const weft_allocator *allocator; /* NULL or &allocator_storage */
+    const weft_allocator *allocator; /* NULL (malloc) or &allocator_storage */
     wi_log log;
     weft_progress_function progress;
     void *progress_user;
     uint64_t seed;
-    wi_file_rules files; /* which are read */
+    wi_file_rules files; /* which files may be read */
     wi_device *devices[WI_MAX_DEVICES];
     int device_count;
-    struct weft_graph *graph; /* the default graph, made on demand by src/graph; released first */
+    struct weft_graph *graph; /* the default graph, set on demand by src/graph; released first */
     void (*graph_release)(struct weft_graph *graph);
-    int plan_count; /* made so far, by src/plan */
-    unsigned told;  /* formats, a bit each, of which the log says that f32 arithmetic serves; by src/plan */
+    int plan_count; /* plans created so far; counted by src/plan */
+    unsigned told;  /* bits of formats for which a log line said that f32 is used; by src/plan */
     atomic_int references;
 };
 
-/* Opens one more device as these options say; its index is the next. */
+/* Opens one more device by these options, and appends it to the context's devices. */
 weft_status wi_context_open_device(weft_context *context, const weft_context_options *options);
 
-/* The device that parameters and states belong to, and that a plan runs on: index 0. */
+/* Device 0: it has the parameters and states, and plans run on it. */
 static inline wi_device *wi_context_device(const weft_context *context) {
     return context->devices[0];
 }

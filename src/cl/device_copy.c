@@ -1,4 +1,5 @@
-/* The three ways of copying (contract in device_copy.h). Nothing here allocates. */
+/* Copying within a device, within an OpenCL context, or through the host (contract in device_copy.h). Nothing here
+ * allocates. */
 #include "cl/device_copy.h"
 
 #include "cl/driver.h"
@@ -15,7 +16,7 @@ static weft_status check(cl_int error, const wi_device_range *to, const wi_devic
     return wi_cl_check(error, what);
 }
 
-/* On the queue of `to`. A range onto itself, which OpenCL refuses to copy, is there already. */
+/* Enqueues the copy on the queue of `to`. OpenCL refuses to copy a range onto itself, for which a marker is enqueued. */
 static cl_int enqueue(const wi_device_range *to, const wi_device_range *from, size_t bytes, cl_uint waits,
     const cl_event *wait, cl_event *event) {
     cl_command_queue const queue = to->device->queue;
@@ -25,7 +26,7 @@ static cl_int enqueue(const wi_device_range *to, const wi_device_range *from, si
         queue, from->memory, to->memory, from->offset, to->offset, bytes, waits, wait, event);
 }
 
-/* Queues of one OpenCL context wait for events of one another, once those are flushed. */
+/* Queues of one OpenCL context can wait for each other's events, but the events must be flushed. */
 static weft_status copy_in_context(
     const wi_device_range *to, const wi_device_range *from, size_t bytes, cl_event *event) {
     cl_event written = NULL, copied = NULL;
@@ -45,8 +46,8 @@ done:
     return status;
 }
 
-/* A mapping that stays keeps its buffer for ever, and what is written to that is undefined: a failed unmapping is
- * tried once more. */
+/* A mapping that remains keeps its buffer alive, and writes to a mapped buffer are undefined. A failed unmapping is
+ * therefore repeated once. */
 static cl_int unmap(const wi_device_range *range, void *data) {
     cl_command_queue const queue = range->device->queue;
     const cl_int error = clEnqueueUnmapMemObject(queue, range->memory, data, 0, NULL, NULL);
@@ -55,7 +56,7 @@ static cl_int unmap(const wi_device_range *range, void *data) {
     return again == CL_SUCCESS ? CL_SUCCESS : error;
 }
 
-/* Mapping waits for what the queue of `from` has, and writing for the copy. */
+/* The blocking map waits for the queue of `from`, and the blocking write for the copy. */
 static weft_status copy_through_host(
     const wi_device_range *to, const wi_device_range *from, size_t bytes, cl_event *event) {
     cl_command_queue const queue = from->device->queue;

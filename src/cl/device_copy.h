@@ -1,4 +1,4 @@
-/* Copies from buffer to buffer, within a device or from one to another. */
+/* Copies between buffers of one device or of two devices. */
 #ifndef WI_DEVICE_COPY_H
 #define WI_DEVICE_COPY_H
 
@@ -10,9 +10,10 @@ typedef struct wi_device_range {
     size_t offset; /* bytes */
 } wi_device_range;
 
-/* Enqueues the copy. Between devices it begins when all that `from` was given before is done, and what either is given
- * after it waits for it. Devices of one OpenCL context copy by themselves; otherwise the host does, and the call
- * returns when it is done. event: that of the copy; NULL: none is made. */
+/* Copies `bytes` bytes. The copy starts after all commands that are already in the queues of both devices, and later
+ * commands of both wait for it. If the devices have different OpenCL contexts, the host copies and the call blocks;
+ * otherwise the copy is only enqueued. *event, which the caller releases: that of the copy; event may be NULL. Errors:
+ * WEFT_ERROR_OPENCL, _DEVICE_MEMORY. */
 weft_status wi_device_copy(
     const wi_device_range *to, const wi_device_range *from, size_t bytes, cl_event *event);
 

@@ -1,10 +1,10 @@
-/* Enumeration: every device of every platform, in the loader's order, with what the driver says of it.
+/* Listing devices: every device of every platform, in the loader's order (contract in device_list.h).
  *
- * Nothing is kept between calls. A platform without devices (Rusticl with no driver enabled) is passed over,
- * and so is a platform whose enumeration fails, unless there is no other: one bad driver must not hide the others.
+ * Platforms without devices (such as Rusticl when no driver is enabled) are skipped. So are platforms whose devices
+ * cannot be listed, unless no other platform has a device: one bad driver must not hide the others.
  *
- * Hence the lock, the only state of the process that src/cl has: PoCL answers a thread that asks for devices while
- * another starts them with no device, or with one that is half set up (docs/drivers.md). */
+ * Why there is a driver lock: while one thread starts PoCL's devices, PoCL gives other threads no device, or one that
+ * is half initialised (docs/drivers.md). */
 #include "cl/device_list.h"
 #include "cl/device_query.h"
 #include "cl/driver.h"
@@ -16,7 +16,8 @@
 
 enum { MOST_PLATFORMS = 64, MOST_DEVICES = 256, PLATFORM_NOT_FOUND = -1001 };
 
-/* Texts of drivers may be longer than our fields, and begin or end with blanks ("OpenCL 3.0 "). */
+/* Copies a text to a field, without blanks at its beginning and end ("OpenCL 3.0 "); texts that are too long are
+ * truncated. */
 static void copy_text(char *field, size_t capacity, const char *text) {
     text += strspn(text, " ");
     size_t length = strlen(text);
@@ -78,10 +79,10 @@ static bool speaks_opencl_1_2(const char *version) {
     return sscanf(version, "OpenCL %d.%d", &major, &minor) == 2 && major * 10 + minor >= 12;
 }
 
-/* The cpu kernels are for processors whose compiler takes wide vectors as they are. A software rasteriser calls itself a
- * CPU, too, but works through scalars side by side as a GPU does: the table of quirks knows it. What calls itself a GPU
- * as well (Oclgrind) is a processor if its native vectors say so; PoCL on AArch64 reports that those have one float. Any device
- * whose groups are too small for the other kernels computes by them, too, as their work-items are alone. */
+/* Class cpu is for processors whose compilers keep wide vectors. Software rasterisers also report the type CPU, but
+ * compile vectors lane by lane (WI_QUIRK_SCALAR_COMPILER), and have class gpu. A device of both types (Oclgrind) has
+ * class cpu if its native vectors have 4 floats; for the type CPU alone the width is not used, because PoCL on AArch64
+ * reports 1. Devices whose groups are smaller than WI_LEAST_GROUP have class cpu, whose items do not cooperate. */
 static weft_status read_class(weft_device_info *info, cl_device_id device) {
     const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
     const bool scalar = wi_quirks_find(info) & WI_QUIRK_SCALAR_COMPILER;
@@ -142,7 +143,7 @@ weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device, cons
     return read_usable(entry, device);
 }
 
-/* Lack of memory and a bad variable are no faults of the device, and end the list. */
+/* Lack of memory and a wrong WEFT_DEVICE_CLASS are no faults of the device, and are errors of the whole list. */
 static weft_status add_device(wi_device_list *list, cl_device_id device, unsigned platform, unsigned number) {
     wi_device_entry *const entry = &list->entries[list->count++];
     char error[WI_ERROR_LINE];
@@ -185,7 +186,7 @@ static weft_status add_platform(wi_device_list *list, cl_platform_id platform, u
 
 static wi_mutex driver_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* Another thread may have had the lock when this process was forked. */
+/* In a child of fork(), which has lost the driver, another thread may have held the lock. */
 void wi_driver_lock(void) {
     if (!wi_process_lost_driver()) pthread_mutex_lock(&driver_mutex);
 }

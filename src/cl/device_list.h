@@ -1,4 +1,4 @@
-/* The devices of this machine, and which of them a selector means. */
+/* The devices of this machine, and selectors that name them. */
 #ifndef WI_DEVICE_LIST_H
 #define WI_DEVICE_LIST_H
 
@@ -9,10 +9,10 @@
 typedef struct wi_device_entry {
     cl_platform_id platform;
     cl_device_id device;
-    bool usable; /* the driver says that it is available, has a compiler, and speaks OpenCL 1.2 */
+    bool usable; /* available, with a compiler, OpenCL 1.2 or newer */
     weft_device_info info;
     char platform_version[128], platform_vendor[128];
-    weft_status status; /* of describing it; info is not complete unless it is WEFT_OK */
+    weft_status status; /* of wi_device_describe; after an error, info and the texts are incomplete */
     char error[256];
 } wi_device_entry;
 
@@ -20,30 +20,31 @@ typedef struct wi_device_list {
     const weft_allocator *allocator;
     wi_device_entry *entries;
     size_t count, capacity;
-    weft_status status; /* of the first platform that did not list its devices */
+    weft_status status; /* of the first platform whose devices could not be listed */
     char error[256];
 } wi_device_list;
 
-/* One thread of the process at a time lists devices, opens or closes one: a driver may start up at the first of these
- * calls, and some do so without a lock. Held for OpenCL calls and allocations only. Not recursive. */
+/* A process-wide lock around listing, opening and closing devices: some drivers initialise themselves at the first of
+ * these calls, without a lock. It is held only during OpenCL calls and allocations, and is not recursive. */
 void wi_driver_lock(void);
 void wi_driver_unlock(void);
 
-/* Fills a list; no platform at all is an empty list. Clear it also after a failure. Takes the lock. A device that cannot
- * be described is in the list with its error, as one bad driver must not hide the others; a platform that does not list
- * its devices is an error only if there are no others. */
+/* Lists all devices; without platforms the list is empty. The caller clears the list, also after an error. Takes the
+ * driver lock. A device that cannot be described is in the list with its error. A platform whose devices cannot be
+ * listed is an error only if no other platform has a device. */
 weft_status wi_device_list_read(wi_device_list *list, const weft_allocator *allocator);
 void wi_device_list_clear(wi_device_list *list);
-/* Describes one device. Errors: those of the queries; WEFT_ERROR_ARGUMENT for a bad $WEFT_DEVICE_CLASS. */
+/* Describes one device. Errors: those of the queries; WEFT_ERROR_ARGUMENT if WEFT_DEVICE_CLASS names no kind of device. */
 weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device, const weft_allocator *allocator);
 
-/* Keeps only the devices that fit the selector (NULL: all), the best first. Where it is part of the name, version or
- * vendor of a platform, devices that only have it in their own name are not kept; then come names of devices, then
- * their vendors. One that could not be described fits any selector but a place, and is last. None left: WEFT_ERROR_NO_DEVICE,
- * whose line lists the devices that there are. */
+/* Removes the devices that the selector does not match (NULL matches all), and sorts the others, the best first. "0:1"
+ * is device 1 of platform 0; "gpu" and "cpu" are types. Any other selector matches the devices whose platform's name,
+ * version or vendor contains it; without such a device, those whose name contains it; otherwise those whose vendor
+ * does. A device that could not be described matches all selectors but the position of another device, and is last.
+ * WEFT_ERROR_NO_DEVICE if no device matches; the message lists all devices. */
 weft_status wi_device_list_select(wi_device_list *list, const char *selector);
 
-/* Whether text has part in it, whatever the case of the letters; "" is part of everything. */
+/* Whether text contains part; upper and lower case are equal. */
 bool wi_contains_any_case(const char *text, const char *part);
 
 #endif

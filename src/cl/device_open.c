@@ -1,7 +1,6 @@
-/* Opening a device: its OpenCL objects, then what stands on them (contract in opened_device.h).
+/* Opening and closing devices (contract in device_open.h).
  *
- * Opening is one function whose failure leaves the device as it was, so that the next best one may be tried when
- * the driver of the first cannot run even the probe. */
+ * If opening fails, the device is left unopened, so that the next device of the list can be tried. */
 #include "cl/device_open.h"
 
 #include "cl/buffer_pool.h"
@@ -24,7 +23,7 @@
 
 #include <string.h>
 
-/* Undoes an opening, and what failed of it; it may be tried again then. */
+/* Closes what was opened, also after a failure; the device can then be opened again. */
 static void close_parts(wi_device *device) {
     wi_program_cache_close(device);
     wi_findings_close(device);
@@ -41,7 +40,7 @@ static void close_parts(wi_device *device) {
     device->cl = NULL;
 }
 
-/* Measured once for a device and driver, so that all processes choose the same kernels. */
+/* Measured once for a device and driver and kept in the cache folder, so that all processes choose the same kernels. */
 static double engine_rate_of(wi_device *device) {
     double rate = 0.0;
     if (wi_device_value_get(device, WI_MATRIX_ENGINE_RATE, &rate)) return rate;
@@ -50,7 +49,7 @@ static double engine_rate_of(wi_device *device) {
     return rate;
 }
 
-/* vectors: AVX-512 BF16 is used whatever it pays. */
+/* vectors: use AVX-512 BF16 without measuring whether its kernels are faster than f32. */
 static void find_engines_of_host(wi_device *device, bool vectors) {
     wi_capabilities *const caps = &device->caps;
     caps->engines = wi_matrix_engines_of_host(vectors);
@@ -59,8 +58,9 @@ static void find_engines_of_host(wi_device *device, bool vectors) {
     caps->engines = wi_matrix_engines_that_pay(caps->engines, caps->engine_rate);
 }
 
-/* Engines of the processor that this process runs on, whose kernels are of class cpu, or of the GPU, unless the embedder or the
- * user does without them; or the one whose kernels run with a model of it in OpenCL C. */
+/* Sets caps.engines to the engines of the GPU, or of the host's processor for kernels of class cpu. WEFT_MATRIX_ENGINES
+ * may name an engine instead whose kernels run with a model in OpenCL C; the option no_matrix_engines and
+ * WEFT_MATRIX_ENGINES=0 allow none. */
 static weft_status find_engines(wi_device *device, const weft_context_options *options) {
     const char *const wanted = wi_switch_value(WI_SWITCH_MATRIX_ENGINES);
     wi_capabilities *caps = &device->caps;
@@ -78,7 +78,8 @@ static weft_status find_engines(wi_device *device, const weft_context_options *o
     return WEFT_OK;
 }
 
-/* Those of the device, unless the user does without them; or a model, which kernels of class gpu have on any device. */
+/* Keeps the asynchronous copies that the driver reports, or chooses a model, which kernels of class gpu can use on any
+ * device. */
 static void choose_copies(wi_capabilities *caps) {
     caps->copy_model = wi_switch_is(WI_SWITCH_ASYNC_COPIES, "model")        ? WI_COPIES_AT_ONCE
                        : wi_switch_is(WI_SWITCH_ASYNC_COPIES, "model-late") ? WI_COPIES_LATE
@@ -87,7 +88,7 @@ static void choose_copies(wi_capabilities *caps) {
     if (wi_switch_is(WI_SWITCH_ASYNC_COPIES, "0")) caps->async_copies = false;
 }
 
-/* For tests, WEFT_UPLOAD_QUEUE=1 has one on any device. */
+/* By default only devices with their own memory have a queue for uploads. */
 static bool wants_upload_queue(const wi_device *device, const weft_context_options *options) {
     if (options->one_queue || wi_switch_is(WI_SWITCH_UPLOAD_QUEUE, "0")) return false;
     return device->caps.own_memory || wi_switch_is(WI_SWITCH_UPLOAD_QUEUE, "1");
@@ -98,7 +99,7 @@ static bool sleeps(const wi_device *device) {
     return device->caps.quirks & WI_QUIRK_TURNING_WAIT || wi_switch_is(WI_SWITCH_WAIT, "sleep");
 }
 
-/* The OpenCL objects are there; what stands on them follows. */
+/* Opens the rest of a device whose OpenCL context and queue exist. */
 static weft_status open_parts(wi_device *device, const weft_context_options *options) {
     WI_TRY(wi_capabilities_read(device));
     device->caps.large_buffers = options->large_buffers;
@@ -113,7 +114,8 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     choose_copies(&device->caps);
     WI_TRY(wi_choices_open(device, options->tuning_file));
     WI_TRY(wi_program_cache_open(device));
-    device->profile = wi_device_profile_of(&device->caps); /* the probe is compiled as programs are */
+    /* The probe is compiled with options that depend on the profile. */
+    device->profile = wi_device_profile_of(&device->caps);
     WI_TRY(wi_capabilities_probe(device));
     device->profile = wi_device_profile_of(&device->caps);
     WI_TRY(wi_exchange_find(device));
@@ -163,7 +165,8 @@ static weft_status open_entry(
     return open_parts(device, options);
 }
 
-/* Some drivers list a sub-device's parent in its place. OpenCL 1.1 does not know the query, nor sub-devices. */
+/* Whether `device` is `listed` or a sub-device of it: some drivers list the parents of sub-devices as a context's
+ * devices. OpenCL 1.1 has no sub-devices and does not know the query. */
 static weft_status descends_from(bool *descends, cl_device_id device, cl_device_id listed) {
     while (device && device != listed) {
         cl_device_id parent = NULL;
@@ -208,8 +211,8 @@ static weft_status check_own_queue(const weft_context_options *options) {
     return WEFT_OK;
 }
 
-/* An embedder's device has a place in our list too, unless it is a sub-device. Nothing else is taken from the list,
- * in which a device may stand whose queries failed. */
+/* Sets the selector of an embedder's device, unless it is a sub-device, which the list does not contain. Nothing else
+ * is taken from the list, where queries of the device may have failed. */
 static weft_status find_place(wi_device *device) {
     wi_device_list list;
     const weft_status status = wi_device_list_read(&list, device->host.allocator);
@@ -241,7 +244,7 @@ static weft_status open_given(wi_device *device, const weft_context_options *opt
     return open_parts(device, options);
 }
 
-/* What could not be listed or described is not tried before another, but it is told. */
+/* Logs platforms and devices that could not be listed or described. */
 static void log_unknown(const wi_device *device, const wi_device_list *list) {
     if (list->status != WEFT_OK)
         wi_log_line(device->host.log, WEFT_LOG_WARNING, "an OpenCL platform is ignored: %s", list->error);
@@ -252,7 +255,8 @@ static void log_unknown(const wi_device *device, const wi_device_list *list) {
     }
 }
 
-/* Tries the devices that fit, the best first; when none opens, the first one's error is the answer. */
+/* Opens the best device that the selector matches and that can be opened. If none can, the error is that of the best
+ * one. */
 static weft_status open_selected(wi_device *device, const weft_context_options *options) {
     char first_error[WI_ERROR_LINE] = "";
     wi_device_list list;
@@ -263,12 +267,14 @@ static weft_status open_selected(wi_device *device, const weft_context_options *
     for (size_t i = 0; i < list.count; i++) {
         const weft_status opened = open_entry(device, options, &list.entries[i]);
         if (opened == WEFT_OK) {
-            wi_error_restore(""); /* an unusable device was passed over; that was no error */
+            /* The failures of devices that were tried before are not errors of this call. */
+            wi_error_restore("");
             status = WEFT_OK;
             break;
         }
         close_parts(device);
-        if (opened == WEFT_ERROR_MEMORY) { /* the host's lack is no reason to take a lesser device */
+        /* Lack of host memory is no reason to choose a worse device. */
+        if (opened == WEFT_ERROR_MEMORY) {
             status = opened;
             goto done;
         }

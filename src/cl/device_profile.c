@@ -1,4 +1,4 @@
-/* The kinds of device (contract in device_profile.h). */
+/* Kinds of device, and the profile of a device (contract in device_profile.h). */
 #include "cl/device_profile.h"
 #include "cl/capabilities.h"
 #include "cl/known_devices.h"
@@ -7,20 +7,23 @@
 
 #include <string.h>
 
-/* A row: the devices of the profile's class that it fits, and the profile. */
+/* A kind of device: the profile, and which devices of the profile's class have it. */
 typedef struct device_kind {
     cl_device_type types; /* CL_DEVICE_TYPE_ bits; 0: any */
     wi_device_profile profile;
 } device_kind;
 
-/* What is special comes first. Processors were measured on two AVX-512 cores with PoCL 3.1. peak_f32: `weft bench gemm
- * 1000x3000x3000`; f64 has half as many lanes, and 16-bit formats are converted and computed in f32. bandwidth: `weft
- * bench map`. peak_engine: AMX, `weft bench gemm
- * --precision bf16 2048x2048x2048`; peak_vectors: AVX-512 BF16, the same on two cores of AMD's Zen 4. near_bandwidth and wake_seconds: `weft bench gemm` of 8x512x512 and of 64x64x64. prices: weft_sum of
- * 16,777,216 quotients, functions and random numbers. GPUs have the figures of a small one where known_devices.c does
- * not know better, and
- * the prices of processors, until measurements replace them. One group of the two that hide each other's waits reaches half
- * of the speed. */
+/* Special kinds precede general ones. How the constants were found:
+ *     cpu            two AVX-512 cores with PoCL 3.1, if nothing else is said
+ *     peak_f32       `weft bench gemm 1000x3000x3000`; f64 has half as many lanes, 16-bit formats are computed in f32
+ *     bandwidth      `weft bench map`
+ *     peak_engine    AMX: `weft bench gemm --precision bf16 2048x2048x2048`
+ *     peak_vectors   AVX-512 BF16: the same on two cores of AMD's Zen 4
+ *     near_bandwidth `weft bench gemm 8x512x512`
+ *     wake_seconds   `weft bench gemm 64x64x64`
+ *     prices         weft_sum of 16,777,216 quotients, functions and random numbers
+ *     gpu            estimates for a small GPU, if known_devices.c has no better ones, and the prices of processors: no GPU
+ *                    was measured. exposed assumes that a unit with one work-group, not two, reaches half of its speed */
 static const device_kind kinds[] = {
     {.profile = {.name = "cpu",
          .device_class = WEFT_CLASS_CPU,
@@ -84,14 +87,14 @@ static const device_kind kinds[] = {
          .longest_launch = 0.5}},
 };
 
-/* The same of engines whose device no row of known_devices.c has: rates of 16-bit numbers, of f32's. */
+/* The rate of 16-bit products on engines relative to f32, for devices whose row of known_devices.c has no rate. */
 static const struct {
     unsigned engine;
     double rate;
 } engine_rates[] = {{WI_ENGINE_MMA, 2}, {WI_ENGINE_WMMA, 2}, {WI_ENGINE_WMMA12, 4}, {WI_ENGINE_MFMA, 8},
     {WI_ENGINE_XMX8, 8}, {WI_ENGINE_XMX16, 8}};
 
-/* Of what is no GPU with an engine: that of the kind. */
+/* The peak of a unit's matrix engine, in operations a second. */
 static double peak_engine_of(
     const wi_device_profile *profile, const wi_capabilities *caps, const wi_known_facts *facts) {
     if (caps->engines & WI_ENGINE_AVX512_BF16) return profile->peak_vectors;
@@ -102,7 +105,8 @@ static double peak_engine_of(
     return profile->peak_engine;
 }
 
-/* Only kernels of class gpu can be cut; and none is where no display can be, or the program says so. */
+/* 0: no limit. Only kernels of class gpu can be cut, and only a GPU that may have a display needs it, unless the
+ * program sets a limit. */
 static double longest_launch_of(
     const wi_device_profile *kind, const wi_capabilities *caps, const wi_known_facts *facts) {
     if (kind->longest_launch <= 0.0 || caps->longest_launch < 0.0) return 0.0;
@@ -110,24 +114,27 @@ static double longest_launch_of(
     return !(caps->type & CL_DEVICE_TYPE_GPU) || facts->no_display > 0.0 ? 0.0 : kind->longest_launch;
 }
 
-/* Clocks of GPUs, in MHz. Some drivers report 0 or 1, or the host's. */
+/* Clocks of GPUs in MHz. Some drivers report 0, 1, or the host's clock. */
 enum { LEAST_CLOCK = 300, MOST_CLOCK = 4000 };
 
-/* In operations a second of one unit; 0: not known. What lanes do in a clock is right for slower siblings of the same name, too. */
+/* The f32 operations a second of one unit; 0: not known. Lanes and clock are preferred to the data sheet's peak,
+ * because they are also right for slower devices of the same name. */
 static double peak_of_unit(const wi_known_facts *facts, cl_uint clock_mhz) {
     if (facts->lanes > 0.0 && clock_mhz >= LEAST_CLOCK && clock_mhz <= MOST_CLOCK)
         return 2e6 * facts->lanes * clock_mhz;
     return facts->units > 0.0 ? 1e12 * facts->teraflops / facts->units : 0.0;
 }
 
-/* A slice of a device, and a sibling with fewer units, has less of the memory's bandwidth, too. */
+/* Bytes a second of the device's memory; 0: not known. A device with fewer units than its row says, such as a slice of
+ * a GPU, has proportionally less bandwidth. */
 static double bandwidth_of(const wi_known_facts *facts, double units) {
     const double share = units < facts->units ? units / facts->units : 1.0;
     return 1e9 *
            (facts->gigabytes_second > 0.0 ? share * facts->gigabytes_second : units * facts->unit_gigabytes);
 }
 
-/* The kind's rates are those of f32 on a unit that nothing is known of. */
+/* Replaces the constants of the kind by what is known of the device. f16 and bf16 without engines, and f64 if its rate
+ * is not known, keep the kind's ratio to f32. */
 static void apply_facts(
     wi_device_profile *profile, const wi_known_facts *facts, double units, cl_uint clock_mhz) {
     const double peak = peak_of_unit(facts, clock_mhz), bandwidth = bandwidth_of(facts, units);
@@ -165,7 +172,7 @@ const wi_device_profile *wi_device_kind_named(const char *name) {
     return NULL;
 }
 
-/* The last of each class fits all devices of it. */
+/* The last kind of each class has all types, so that the loop ends. */
 static const wi_device_profile *kind_that_fits(const wi_capabilities *caps) {
     const device_kind *kind = kinds;
     while (kind->profile.device_class != caps->device_class || (kind->types && !(kind->types & caps->type)))
@@ -189,7 +196,8 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     for (int i = 0; i < 3; i++) profile.max_items[i] = caps->max_work_item_sizes[i];
     profile.local_bytes = (size_t)caps->local_memory;
     profile.quirks = caps->quirks;
-    /* Such a compiler takes ten times as long for four lanes. */
+    /* Such a compiler takes ten times as long for items that compute four elements. */
+
     if (caps->quirks & WI_QUIRK_SCALAR_COMPILER) profile.loops.map_elements = 0;
     profile.engines = caps->engines;
     profile.is_processor = !(caps->type & CL_DEVICE_TYPE_GPU);

@@ -1,9 +1,9 @@
-/* A device as the compiler of plans sees it: limits, capabilities, and constants of speed. Everything that
- * depends on the device is read from this record; nothing above asks which device it is.
+/* A device profile: the limits, capabilities and speeds of a device. The planner reads everything that depends on the
+ * device from this record, and never asks which device it is.
  *
- * A kind of device (a class of processors) is one row of the table in device_profile.c, which says which devices it
- * fits; what is known of the device (known_devices.h) and what the driver reports is filled in. Constants are measured or tabulated, in seconds, bytes and operations
- * per second. */
+ * A profile begins as a copy of a *kind of device*, a row of the table in device_profile.c. Facts of known_devices.c
+ * and what the driver reports then replace fields. Constants are measured or from data sheets. Units: seconds, bytes,
+ * operations per second; a multiply-add is two operations. */
 #ifndef WI_DEVICE_PROFILE_H
 #define WI_DEVICE_PROFILE_H
 
@@ -15,94 +15,97 @@
 
 struct wi_capabilities;
 
-/* How generated loops are cut into work-items (plan/select/schedule.c), and what their code prefers. Elements are those
- * of the loop's whole space. */
+/* How the work of generated loops is divided among work-items (plan/select/schedule.c), and what their code prefers.
+ * "Elements" are those of the loop's whole space. The fields from `results` to `narrow` are for devices whose items do
+ * not walk (wi_device_profile.item_walks). */
 typedef struct wi_loop_profile {
-    int64_t item_elements; /* items that walk: that make one more of them worth its start */
-    /* Neighbouring items: a reduction with few results is split. */
-    int64_t results;        /* so many work-items keep the device busy */
-    int64_t split_elements; /* of a row that a group reduces */
-    int64_t split_rounds;   /* that an item walks through, */
-    int64_t least_rounds;   /* and the fewest that it is worth having for */
-    int64_t splits;         /* at most */
-    /* Neighbouring items: elements of one of a map, columns that an epilogue gets, whose operands are contiguous; 0: one. */
+    int64_t item_elements; /* items that walk: elements for which one more item is worth starting */
+    /* Reductions with few results are split: */
+    int64_t results;        /* results whose items keep the device busy without a split */
+    int64_t split_elements; /* elements of a row for each of its splits; a group reduces a split */
+    int64_t split_rounds;   /* elements of a column for each of its splits; an item reduces a split */
+    int64_t least_rounds;   /* the fewest of these, if the last group to finish joins the splits */
+    int64_t splits;         /* the most splits of a reduction */
+    /* Neighbouring elements that an item of a map computes, and columns of an item's epilogue, if operands are
+     * contiguous. 0: one. */
     int map_elements;
-    bool narrow; /* the same: indices of 32 bits take less than those of 64 */
-    bool joins;  /* loops over one space that need nothing of one another are one step: a launch is dear */
-    bool sums;   /* sums over all but the last axis are a part of the product that makes what they add up */
-    /* A function of many instructions is sooner read from memory than computed twice. */
+    bool narrow; /* indices of 32 bits are faster than those of 64 bits */
+    bool joins;  /* independent loops over the same space become one step, which saves launches */
+    bool sums;   /* a product also computes the sums of its result's columns (epilogue) */
+    /* Later sweeps read results of functions with many instructions from memory instead of computing them again. */
     bool stores_functions;
 } wi_loop_profile;
 
-/* What an element of an elementwise op takes of the arithmetic units, in the operations that the peak counts: a
- * multiply-add is two, and what is no multiply-add takes its place. */
+/* The operations of the peak that an element of an elementwise op costs. An instruction that is no multiply-add takes
+ * the time of one, which is two operations. */
 typedef struct wi_operation_prices {
     int simple;   /* +, *, a comparison */
-    int division; /* and remainder */
-    int function; /* of elementwise.clh, and roots */
-    int random;   /* a random number */
+    int division; /* also a remainder */
+    int function; /* of elementwise.clh; also roots */
+    int random;   /* drawing one random number */
 } wi_operation_prices;
 
 typedef struct wi_device_profile {
-    const char *name;               /* "cpu" */
-    wi_known_level known;           /* of the most special facts; WI_KNOWN_NOT: the kind's alone */
-    weft_device_class device_class; /* which family of kernels runs on it */
+    const char *name;               /* of the kind, such as "cpu" */
+    wi_known_level known;           /* level of the known facts; WI_KNOWN_NOT: there are none */
+    weft_device_class device_class; /* which kernels run on the device */
     /* ---- reported ---- */
-    int64_t units;    /* compute units that work is cut for, at least 1 */
-    size_t max_group; /* of kernels that require a size, as all larger ones do */
+    int64_t units;    /* compute units for which work is divided, at least 1 */
+    size_t max_group; /* the largest work-group that kernels may require */
     size_t max_items[3];
     size_t local_bytes;
     unsigned quirks;   /* WI_QUIRK_ bits */
     unsigned engines;  /* matrix engines, WI_ENGINE_ bits */
-    bool is_processor; /* which may run kernels of class gpu, too */
-    bool block_reads;  /* sub-groups of 8 items read local memory together, see gpu_engines.h */
-    bool async_copies; /* from global into local memory, see async_copies.h */
-    bool library_gemm; /* a library's matrix products may be tried */
-    bool upload_queue; /* inputs are copied beside the kernels, into a second buffer */
+    bool is_processor; /* not a GPU; may run kernels of class gpu, too */
+    bool block_reads;  /* sub-groups of 8 items can read local memory together (gpu_engines.h) */
+    bool async_copies; /* kernels can copy asynchronously to local memory (async_copies.h) */
+    bool library_gemm; /* matrix products of CLBlast may be used */
+    bool upload_queue; /* inputs are copied on a second queue, to a second buffer (uploads.h) */
     /* ---- how work is shaped ---- */
-    int lanes;     /* elements of a work-item's vectors: WEFT_LANES of kernels */
-    int sub_group; /* work-items that run in step */
-    int group;     /* work-items of a group in one-dimensional launches: WEFT_GROUP of kernels */
-    /* A work-item walks along the innermost axis in vectors of `lanes` elements; otherwise neighbouring
-     * work-items have neighbouring elements, and a group walks along a row that it reduces. */
+    int lanes;     /* elements of an item's vectors: WEFT_LANES */
+    int sub_group; /* work-items that run in lockstep */
+    int group;     /* work-items of a one-dimensional group: WEFT_GROUP */
+    /* true: each item walks along the innermost axis in vectors of `lanes` elements. false: neighbouring items have
+     * neighbouring elements, and a group walks along the row that it reduces. */
     bool item_walks;
-    int64_t items_a_unit; /* items that walk: so many keep a unit busy; more than one evens out */
-    int hiding_groups;    /* work-groups of a unit, from which on the waits of one are hidden by the others */
-    int drawing_groups; /* work-groups of a unit that draw its share of the memory's bandwidth; fewer draw less; 0: any do */
+    int64_t items_a_unit; /* items that walk: the most for each unit; more than one balances the load */
+    int hiding_groups;    /* groups of a unit that hide each other's waits for memory; see exposed */
+    /* Groups of a unit that together use its share of the bandwidth; fewer use proportionally less. 0: one is enough. */
+    int drawing_groups;
     wi_loop_profile loops;
     /* ---- speed ---- */
-    double peak_f32, peak_f64, peak_f16, peak_bf16; /* operations per second of one unit */
-    double issues;                                  /* instructions in the time of a multiply-add */
-    double peak_engine;                             /* of a matrix engine, where there is one */
-    double peak_vectors;                            /* of vector units in its place */
+    double peak_f32, peak_f64, peak_f16, peak_bf16; /* operations a second of one unit */
+    double issues;       /* instructions that a unit issues in the time of a multiply-add */
+    double peak_engine;  /* operations a second of a unit's matrix engine */
+    double peak_vectors; /* operations a second of AVX-512 BF16, which can replace AMX */
     wi_operation_prices prices;
-    double exposed;            /* with fewer groups than that: the share of its speed that a unit reaches */
-    double bandwidth;          /* bytes a second of the device's memory */
-    double near_bandwidth;     /* of a unit's own cache */
-    double launch_seconds;     /* of an empty kernel in a full queue */
-    double read_seconds;       /* of a read on which the next one waits */
-    double wake_seconds;       /* of a launch that more than one unit works on, in addition */
-    double transfer_bandwidth; /* bytes per second to and from other devices */
-    double transfer_seconds;   /* of beginning such a transfer */
-    double runs;               /* how often a plan runs for each time that its kernels are compiled */
-    size_t near_cache;         /* bytes of a unit's own cache */
-    double longest_launch;     /* seconds that a launch may take; 0: it does not matter */
+    double exposed;   /* fraction of its speed that a unit with fewer than hiding_groups groups reaches */
+    double bandwidth; /* bytes a second of the device's memory */
+    double near_bandwidth;     /* bytes a second of a unit's cache */
+    double launch_seconds;     /* time of an empty kernel in a full queue */
+    double read_seconds;       /* time of a read whose address depends on the read before */
+    double wake_seconds;       /* added to the time of a launch that uses several units */
+    double transfer_bandwidth; /* bytes a second to and from other devices */
+    double transfer_seconds;   /* time to start such a transfer */
+    double runs;               /* runs of a plan over which estimates spread the compilation of its kernels */
+    size_t near_cache;         /* bytes of a unit's cache */
+    double longest_launch;     /* seconds; longer launches are cut into portions; 0: no limit */
 } wi_device_profile;
 
-/* Work-items of a group, at least, in class gpu: kernels combine the values of a group in eights. */
+/* The fewest work-items of a group in class gpu, whose kernels combine the values of eight items at a time. */
 enum { WI_LEAST_GROUP = 8 };
 
-/* Operations per second of all units, on elements of so many bytes in registers. */
+/* Operations per second of all units, for elements that have element_bytes in registers. */
 double wi_device_peak(const wi_device_profile *device, size_t element_bytes);
-/* Floats that a unit's own cache holds. */
+/* The number of floats that fit in a unit's cache. */
 int64_t wi_device_near_floats(const wi_device_profile *device);
 
-/* The kinds, in the order in which they are tried; NULL after the last. What drivers report is 0. */
+/* A row of the table of kinds, NULL after the last. Fields that drivers report are 0. */
 const wi_device_profile *wi_device_kind(int index);
-/* By its name, "cpu"; NULL: there is none. */
+/* The kind with this name, such as "cpu"; NULL: none. */
 const wi_device_profile *wi_device_kind_named(const char *name);
 
-/* The profile of the kind that was asked for, else of the first that fits, with what the driver reports. */
+/* The profile of a device: caps->kind if it is set, otherwise the first kind that fits, with known and reported facts. */
 wi_device_profile wi_device_profile_of(const struct wi_capabilities *caps);
 
 #endif

@@ -1,4 +1,4 @@
-/* See device_progress.h. */
+/* Progress of long operations on a device (contract in device_progress.h). */
 #include "cl/device_progress.h"
 
 static void report(const wi_device *device) {
@@ -20,7 +20,7 @@ void wi_progress_add(wi_device *device, size_t count) {
     if (now->depth != 1) return;
     const size_t left = now->total - now->done;
     now->done += count < left ? count : left;
-    if (now->done < now->total) report(device); /* the last report is that of the end */
+    if (now->done < now->total) report(device); /* wi_progress_end makes the last report */
 }
 
 void wi_progress_end(wi_device *device) {

@@ -1,4 +1,4 @@
-/* Queries (contract in device_query.h). No state. */
+/* Queries of devices and platforms (contract in device_query.h). */
 #include "cl/device_query.h"
 
 #include "cl/driver.h"
@@ -19,7 +19,7 @@ weft_status wi_device_query(
     return check(clGetDeviceInfo(device, what, bytes, value, NULL), "clGetDeviceInfo", name);
 }
 
-/* A device, or else a platform: the two ask for texts in the same way. */
+/* Queries the device, or the platform if device is NULL, for a text. */
 static cl_int ask(
     cl_device_id device, cl_platform_id platform, cl_uint what, size_t bytes, char *text, size_t *size) {
     return device ? clGetDeviceInfo(device, what, bytes, text, size)

@@ -1,14 +1,15 @@
-/* What a driver says of a device. A query that fails is an error whose line names it. */
+/* Queries of what a driver reports of a device or platform. Errors: WEFT_ERROR_OPENCL, WEFT_ERROR_DEVICE_MEMORY; the
+ * message names the query. */
 #ifndef WI_DEVICE_QUERY_H
 #define WI_DEVICE_QUERY_H
 
 #include "base/memory.h"
 #include <CL/cl.h>
 
-/* name: of what, for the line. Into a value of exactly so many bytes. */
+/* Reads a value of `bytes` bytes. name: the name of the constant `what`, for the message. */
 weft_status wi_device_query(
     cl_device_id device, cl_device_info what, const char *name, void *value, size_t bytes);
-/* Without leading blanks, NUL-terminated, of any length; release it with wi_release. */
+/* Read a text of any length, without leading blanks. The caller releases *text with wi_release. Also WEFT_ERROR_MEMORY. */
 weft_status wi_device_query_text(
     char **text, const weft_allocator *allocator, cl_device_id device, cl_device_info what, const char *name);
 weft_status wi_platform_query_text(char **text, const weft_allocator *allocator, cl_platform_id platform,

@@ -1,4 +1,4 @@
-/* Values of a device: a list in memory in front of one cache entry a value (contract in device_values.h). */
+/* Values of a device (contract in device_values.h): a list in memory, and one entry of the cache folder for each value. */
 #include "cl/device_values.h"
 #include "cl/disk_cache.h"
 #include <string.h>
@@ -37,7 +37,7 @@ static kept_value *find(const wi_device_values *values, wi_cache_key key) {
     return NULL;
 }
 
-/* Without memory the value is simply not remembered. */
+/* Without memory the value is not remembered, which is no error. */
 static void remember(wi_device *device, wi_cache_key key, double value) {
     wi_device_values *const values = device->values;
     kept_value *const known = find(values, key);

@@ -1,7 +1,7 @@
 /* The cache folder (contract in disk_cache.h).
  *
- * An entry is a header and a payload. Its checksum covers both, and its key stands in it, so that a file that
- * was renamed, cut or mixed up is noticed. */
+ * An entry is a header and a payload. The checksum covers both, and the header has the key, so that renamed, truncated
+ * and mixed-up files are detected. */
 #include "cl/disk_cache.h"
 
 #include "base/trusted_file.h"
@@ -13,14 +13,14 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { ENTRY_FORMAT = 1 }; /* part of every key: a new format meets no old entries */
+enum { ENTRY_FORMAT = 1 }; /* part of all keys, so that entries of an older format are not found */
 
 typedef struct entry_header {
     char magic[8];
     uint32_t format, kind;
     uint64_t key_high, key_low;
     uint64_t bytes;
-    uint64_t checksum; /* of the header up to here and the payload */
+    uint64_t checksum; /* of the fields above and the payload */
 } entry_header;
 
 _Static_assert(sizeof(entry_header) == 48, "no padding in the header");
@@ -29,11 +29,11 @@ static const char entry_magic[8] = {'W', 'E', 'F', 'T', 'C', 'A', 'C', 'H'};
 
 struct wi_disk_cache {
     char *folder;     /* NULL: nothing is kept on disk */
-    bool is_own;      /* the folder is there, and nobody else may write to it */
-    bool is_clean;    /* of what killed processes left */
-    bool other_noted; /* an entry that may be another's was logged */
+    bool is_own;      /* the folder exists, and only the user may write to it */
+    bool is_clean;    /* remove_abandoned has run */
+    bool other_noted; /* the log already says that an entry may be another user's */
     bool writing_failed;
-    wi_cache_key identity; /* of device, driver, platform and version */
+    wi_cache_key identity; /* hash of device, driver, platform and version of Weft */
 };
 
 static wi_cache_key key_of(const void *data, size_t bytes) {
@@ -76,8 +76,9 @@ static weft_status join_folder(
     return WEFT_OK;
 }
 
-/* The XDG base directory specification has relative paths ignored. *home: that of the user, which the folder is in
- * unless somebody named it. */
+/* *folder: the cache folder, NULL if `asked` is "" or no folder is known. *home: the user's folder that contains it,
+ * NULL if the program or WEFT_CACHE_DIR named the folder. Relative paths in XDG_CACHE_HOME are ignored, as its
+ * specification demands. */
 static weft_status find_folder(
     char **folder, const char **home, const weft_allocator *allocator, const char *asked) {
     *home = NULL;
@@ -94,7 +95,8 @@ static void drop_folder(wi_device *device) {
     device->disk->folder = NULL;
 }
 
-/* A program that sudo runs may have the home of another, who could not use a folder that it makes there. */
+/* A program that runs under sudo may see another user's HOME. A cache folder that root creates there would be unusable
+ * for this user. */
 weft_status wi_disk_cache_open(wi_device *device, const char *asked) {
     const char *home = NULL;
     device->disk = wi_allocate(device->host.allocator, sizeof *device->disk);
@@ -116,8 +118,8 @@ void wi_disk_cache_close(wi_device *device) {
     device->disk = NULL;
 }
 
-/* Entries are native code. A folder that another may write to is not used at all; one that is not there is looked at
- * again when it was made. */
+/* Whether entries may be read and written. They are native code, so that a folder to which others may write is never
+ * used. A folder that does not exist is checked again later, when it may have been created. */
 static bool may_use_folder(wi_device *device) {
     struct wi_disk_cache *const disk = device->disk;
     char error[WI_ERROR_LINE];
@@ -134,7 +136,7 @@ static bool may_use_folder(wi_device *device) {
     return disk->is_own;
 }
 
-/* A hash of hashes: no text can run into its neighbour. */
+/* A hash of three hashes, because concatenated texts would be ambiguous. */
 wi_cache_key wi_disk_cache_key(const wi_device *device, const char *first, const char *second) {
     const wi_cache_key parts[3] = {
         device->disk->identity,
@@ -167,7 +169,7 @@ static bool is_whole(const char *data, size_t bytes, wi_cache_key key, entry_hea
            header->checksum == checksum(header, data + sizeof *header, bytes - sizeof *header);
 }
 
-/* Said once: a folder that was copied may have many entries of others. */
+/* Logs why an entry was not read. Distrusted entries are logged once, because a copied folder may have many of them. */
 static void note_unread(wi_device *device, bool distrusted) {
     if (!distrusted || !device->disk->other_noted)
         wi_log_line(device->host.log, WEFT_LOG_WARNING, "kernel cache: %s%s", weft_last_error(),
@@ -198,7 +200,7 @@ weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_ent
         wi_release(device->host.allocator, data);
         return WEFT_OK;
     }
-    memmove(data, data + sizeof header, (size_t)header.bytes + 1); /* with the terminator */
+    memmove(data, data + sizeof header, (size_t)header.bytes + 1); /* + 1: the NUL */
     *entry =
         (wi_cache_entry){.kind = (wi_cache_kind)header.kind, .data = data, .bytes = (size_t)header.bytes};
     return WEFT_OK;
@@ -215,7 +217,8 @@ static weft_status write_entry(
     return status;
 }
 
-/* "KEY.weft.something.tmp": what a process left that was killed while it wrote. The folder may hold files of others. */
+/* Whether this is a temporary file of an entry, "KEY.weft.NUMBERS.tmp". The folder may also have files of other
+ * programs. */
 static bool is_temporary(const char *name) {
     const size_t length = strlen(name), key = 32;
     return length > key + 10 && strspn(name, "0123456789abcdef") == key &&
@@ -236,7 +239,7 @@ static void remove_abandoned(wi_device *device) {
     device->disk->is_clean = true;
 }
 
-/* The folder is there, or is made, and may be used. The error's line, if there is one, is of its making. */
+/* Creates the folder if it does not exist. *usable: entries may be written. The status is that of creating the folder. */
 static weft_status make_folder(wi_device *device, bool *usable) {
     const weft_status status = wi_directory_create(device->disk->folder, 0700);
     *usable = status == WEFT_OK && may_use_folder(device);
@@ -278,7 +281,7 @@ void wi_disk_cache_file(wi_device *device, const char *name, bool make, char *pa
     wi_error_restore(error);
 }
 
-/* ---- forgetting ---- */
+/* ---- removing entries ---- */
 
 static bool is_failure(const weft_allocator *allocator, const char *path, bool *compiling) {
     char *data = NULL, error[WI_ERROR_LINE];

@@ -1,12 +1,12 @@
-/* The cache folder: small checksummed entries, one a file, named by their key.
+/* The cache folder: small files with checksums, one for each entry, named by the key.
  *
- * A context owns one. It is an aid only: no failure of the disk reaches the caller. The first write that
- * fails is logged as a warning and ends writing; an entry that is damaged, cut short or another's counts as
- * absent. Entries are replaced whole, so any number of processes may share the folder.
+ * Each device has one. The cache only saves time: no failure of the disk is an error. The first write that fails is
+ * logged as a warning, and nothing more is written. Entries that are damaged or belong to another key count as absent.
+ * Entries are replaced atomically, so that several processes may share the folder.
  *
- * Programs run what is in an entry, so folder and entries must be the user's own, and nobody else may write to them;
- * others are not used, which is logged once. The folder is made with the mode 0700, its entries with 0600. A symbolic link in
- * the folder is never followed: as an entry it counts as absent, and the next write replaces the link itself. */
+ * Entries are executed, so that folder and entries must belong to the user, and nobody else may write to them; others
+ * are not used, and the log says so once. The folder is created with mode 0700, entries with 0600. Symbolic links in
+ * the folder are not followed: a link counts as absent, and a write replaces the link itself. */
 #ifndef WI_DISK_CACHE_H
 #define WI_DISK_CACHE_H
 
@@ -23,40 +23,42 @@ static inline bool wi_cache_key_equal(wi_cache_key a, wi_cache_key b) {
 typedef enum wi_cache_kind {
     WI_CACHE_BINARY = 1,
     WI_CACHE_VALUE = 3,
-    WI_CACHE_INDEX = 4,   /* of pieces: piece_index.h */
-    WI_CACHE_FAILURE = 5, /* the log of a compiler that refuses the source; 2 were logs of any failure */
-    WI_CACHE_FINDINGS = 6 /* of self-tests: findings.h */
+    WI_CACHE_INDEX = 4,   /* of pieces (piece_index.h) */
+    WI_CACHE_FAILURE = 5, /* the log of a compiler that rejects the source; 2 is obsolete */
+    WI_CACHE_FINDINGS = 6 /* of self-tests (findings.h) */
 } wi_cache_kind;
 
 typedef struct wi_cache_entry {
     wi_cache_kind kind;
-    char *data; /* NUL-terminated after bytes; NULL: no such entry. Release with wi_release. */
+    char *data; /* with a NUL after `bytes` bytes, to be released with wi_release; NULL: none */
     size_t bytes;
 } wi_cache_entry;
 
-/* folder as in weft_context_options.cache_dir. Needs the context's info and device. */
+/* folder: as weft_context_options.cache_dir. device->id and device->info must be set. Errors: WEFT_ERROR_MEMORY, and
+ * those of queries. */
 weft_status wi_disk_cache_open(wi_device *device, const char *folder);
 void wi_disk_cache_close(wi_device *device);
 
-/* A hash of the text alone (XXH3 128). */
+/* The hash of a text (XXH3, 128 bits). */
 wi_cache_key wi_text_key(const char *text, size_t length);
-/* The key of two texts on this device, driver, platform and version of Weft. */
+/* The key of two texts, for this device, driver, platform and version of Weft. */
 wi_cache_key wi_disk_cache_key(const wi_device *device, const char *first, const char *second);
-/* Only WEFT_ERROR_MEMORY is an error; a miss leaves entry->data NULL. */
+/* entry->data is NULL if there is no valid entry. Errors: WEFT_ERROR_MEMORY. */
 weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_entry *entry);
-/* Whether the entry is on disk now. */
+/* True if the entry was written. */
 bool wi_disk_cache_write(
     wi_device *device, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes);
-/* Whether a write would be tried at all. */
+/* Whether wi_disk_cache_write would try to write. */
 bool wi_disk_cache_writes(const wi_device *device);
-/* Removes from a folder, as for wi_disk_cache_open, what compilers refused and what self-tests found on any device.
- * *forgotten: of the former. No folder: 0. */
+/* Removes the logs of rejected sources and the findings of self-tests, for all devices, from a folder (as for
+ * wi_disk_cache_open). *forgotten: the number of removed logs; 0 if there is no folder. Errors: WEFT_ERROR_FILE,
+ * WEFT_ERROR_MEMORY. */
 weft_status wi_disk_cache_forget_failures(
     const weft_allocator *allocator, const char *folder, size_t *forgotten);
-/* A file of another kind in the folder, "" without a folder that may be used; `make`: the folder, too. Read such a file by
- * wi_kept_file_read, and write it by wi_file_write_private. */
+/* *path: that of another file in the folder, which the caller reads by wi_kept_file_read and writes by
+ * wi_file_write_private. "" if no folder may be used. make: creates the folder if it does not exist. */
 void wi_disk_cache_file(wi_device *device, const char *name, bool make, char *path, size_t capacity);
-/* The file of an entry for messages; "" without a folder. */
+/* *path: the file of an entry, for messages; "" if there is no folder. */
 void wi_disk_cache_path(const wi_device *device, wi_cache_key key, char *path, size_t capacity);
 
 #endif

@@ -1,23 +1,24 @@
-/* The functions of OpenCL that Weft calls, each behind one question: does this process still have the driver? A child of fork() does
- * not (base/process.h), and any of these functions may then wait for ever. There they return WI_CL_LOST, of which wi_cl_check makes
- * the line, and do nothing; so what a child releases is left to the parent, which has it still.
+/* The OpenCL functions that Weft calls. Each macro first asks whether this process still has the driver. A child of
+ * fork() has lost it (base/process.h), and a function of the driver could block for ever. In such a child these macros
+ * call nothing and give WI_CL_LOST, for which wi_cl_check records a message. Releasing then does nothing: the objects
+ * belong to the parent.
  *
- * CLBlast, which calls OpenCL itself, is reached by runs of plans alone, which are refused before.
+ * CLBlast calls OpenCL itself, but only while a plan runs, which is an error in such a child.
  *
- * Every file that calls OpenCL includes this header, and every function that is called has a row; structure.driver checks both. The
- * question is a load and a branch that is never taken. */
+ * Every file that calls OpenCL includes this header, and every OpenCL function that is called has a row here; the test
+ * structure.driver checks both. The question costs a load and a branch that is never taken. */
 #ifndef WI_DRIVER_H
 #define WI_DRIVER_H
 
 #include "base/process.h"
 #include <CL/cl.h>
 
-/* No error of OpenCL, nor of its extensions. */
+/* A number that is no error of OpenCL or of an extension. */
 #define WI_CL_LOST ((cl_int)-30000)
 
 #define WI_DRIVER_CALL(call) (wi_process_lost_driver() ? WI_CL_LOST : (call))
 
-/* The same for functions that return an object and set *error, which is never NULL here. */
+/* As WI_DRIVER_CALL, for functions that return an object. Their argument `error` must not be NULL here. */
 static inline void *wi_driver_no_object(cl_int *error) {
     *error = WI_CL_LOST;
     return NULL;

@@ -1,4 +1,4 @@
-/* Switches and numbers of the environment (contract in environment.h). */
+/* Environment variables (contract in environment.h). */
 #include "cl/environment.h"
 #include "base/memory.h"
 #include "base/platform.h"
@@ -10,7 +10,7 @@
 
 enum { MOST_VALUES = 16 };
 
-/* docs/concepts.md and docs/internals.md say what the values mean; structure.environment compares them. */
+/* docs/concepts.md and docs/internals.md document these values; the test structure.environment compares them. */
 static const struct {
     const char *name, *values[MOST_VALUES];
 } switches[WI_SWITCHES] = {
@@ -63,7 +63,7 @@ static weft_status check_switch(wi_switch which) {
 
 static const double most_work_units = 4096;
 
-/* NAN: it is no number. */
+/* NAN if the text is not a finite number. */
 static double number_of(const char *text) {
     wi_locale locale;
     char *end = NULL;

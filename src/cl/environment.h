@@ -1,5 +1,5 @@
-/* What the environment says: switches, which are variables whose values are names, and numbers that a program's options leave open.
- * A value that is not allowed is an error of weft_context_create, before any device is opened. */
+/* Environment variables: *switches*, whose values are a few fixed words, and numbers that replace options which the
+ * program leaves at 0. A wrong value is an error of weft_context_create, before a device is opened. */
 #ifndef WI_ENVIRONMENT_H
 #define WI_ENVIRONMENT_H
 
@@ -17,17 +17,18 @@ typedef enum wi_switch {
     WI_SWITCHES
 } wi_switch;
 
-/* "WEFT_WAIT". */
+/* The variable's name, such as "WEFT_WAIT". */
 const char *wi_switch_name(wi_switch which);
-/* The i-th value that is allowed; NULL: there are fewer. */
+/* The i-th allowed value; NULL: there are fewer values. */
 const char *wi_switch_allowed(wi_switch which, int i);
-/* The value that the variable has; NULL: it is not set, or to none that is allowed, since the context was made. */
+/* The current value of the variable. NULL: it is not set, or was set to a wrong value after the context had been
+ * created. */
 const char *wi_switch_value(wi_switch which);
-/* Has it this value? */
+/* Whether the variable has this value. */
 bool wi_switch_is(wi_switch which, const char *value);
 
-/* Variables of the environment are read, and options that are 0 set to what they say. WEFT_ERROR_ARGUMENT for an option or a variable
- * out of its range, with a line that names it, its value, and what is allowed. */
+/* Checks all variables, and sets options that are 0 or NULL by them. WEFT_ERROR_ARGUMENT if an option or variable is
+ * out of range; the message has its name, value and range. */
 weft_status wi_environment_read(weft_context_options *options);
 
 #endif

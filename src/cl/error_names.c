@@ -1,4 +1,4 @@
-/* OpenCL error codes by name, and the status each becomes. Immutable tables only. */
+/* The names of OpenCL's error codes, and the status for each of them (contract in opened_device.h). */
 #include "cl/driver.h"
 #include "cl/opened_device.h"
 

@@ -1,4 +1,4 @@
-/* See exchange.h. */
+/* The exchange of values in sub-groups (contract in exchange.h). */
 #include "cl/exchange.h"
 #include "cl/environment.h"
 #include "cl/probe.h"
@@ -6,10 +6,11 @@
 
 #include <string.h>
 
-/* shfl.sync as threads that go their own ways need it: Parallel Thread Execution ISA, "Target ISA Notes" of shfl.sync. */
+/* shfl.sync, which independently scheduled threads need: Parallel Thread Execution ISA, "Target ISA Notes" of
+ * shfl.sync. */
 enum { SHUFFLE_CAPABILITY = 70 };
 
-/* AMD's own drivers name devices by their architecture, see gpu_engines.c. */
+/* AMD's own drivers name devices by their architecture (gpu_engines.c). */
 static bool is_of_amd(const char *name) {
     static const char *const begins[] = {"gfx9", "gfx10", "gfx11", "gfx12"};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
@@ -30,8 +31,7 @@ const char *wi_exchange_of(const wi_gpu_traits *traits) {
 
 /* ---- the probe ---- */
 
-/* What each item of a group has must reach all of its items. Reductions follow each other without a barrier of their own between them,
- * as in kernels. */
+/* A value of each item must reach all items of the group. As in kernels, no barrier is between two reductions. */
 static const char source[] =
     "__kernel WEFT_ITEMS(WEFT_GROUP) void weft_probe(__global const int *in, __global float *out) {\n"
     "    __local float shared[2 * WEFT_SHARED];\n"
@@ -81,7 +81,7 @@ static bool are_right(const float *out, const int *in, int group) {
     return true;
 }
 
-/* right: whether the numbers are, of programs with caps.exchange. */
+/* *right: whether the results are right with the exchange caps.exchange, which programs define as a macro. */
 static weft_status probe(bool *right, wi_device *device, const void *user) {
     int in[MOST_ITEMS];
     float out[MOST_ITEMS * RESULTS] = {0};
@@ -105,7 +105,7 @@ static weft_status probe(bool *right, wi_device *device, const void *user) {
     return status;
 }
 
-/* ---- the choice ---- */
+/* ---- choosing an exchange ---- */
 
 weft_status wi_exchange_try(wi_device *device, const char *way) {
     const wi_question question = {.name = way,

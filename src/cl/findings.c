@@ -1,5 +1,5 @@
-/* What self-tests found (contract in findings.h): an array in front of lines "right<tab>NAME" and
- * "wrong<tab>NAME<tab>FAULT". */
+/* Results of self-tests (contract in findings.h): an array, and lines "right<tab>NAME" or "wrong<tab>NAME<tab>FAULT" on
+ * disk. */
 #include "cl/findings.h"
 #include "cl/disk_cache.h"
 #include <string.h>
@@ -28,7 +28,7 @@ static char *copy_line(const weft_allocator *allocator, const char *text) {
     return copy;
 }
 
-/* Without memory it is not remembered. */
+/* Without memory the finding is not remembered, which is no error. */
 static void add(wi_device *device, const char *name, const char *fault) {
     const weft_allocator *const allocator = device->host.allocator;
     struct wi_findings *const findings = device->findings;
@@ -43,7 +43,7 @@ static void add(wi_device *device, const char *name, const char *fault) {
     wi_release(allocator, finding.fault);
 }
 
-/* "right\tNAME" or "wrong\tNAME\tFAULT"; what is neither is left out. */
+/* Adds the finding of a line of the file, unless its name is known; other lines are ignored. */
 static void read_line(wi_device *device, char *line) {
     char *const name = strchr(line, '\t');
     if (!name) return;

@@ -1,9 +1,9 @@
-/* What self-tests found on a device: which kernels compute right, and which are in quarantine and why.
+/* Findings of self-tests on a device: kernels that compute right, and kernels in quarantine with the reason.
  *
- * A device owns one list, under names that its users make. On disk it is one entry of the cache folder, under a key of
- * device, driver, platform and version of Weft, so that another driver is tested anew. It is read when the first name is
- * asked for, and written when something was found; a process that writes it keeps what others have added since. What
- * cannot be kept is tested again next time. */
+ * A device has one list; callers choose the names. In the cache folder the list is one entry, for the device, driver,
+ * platform and version of Weft, so that kernels are tested again on another driver. It is read when a name is first
+ * looked up, and written at each new finding; findings that other processes have added meanwhile are kept. If it cannot
+ * be kept, kernels are tested again in the next process. */
 #ifndef WI_FINDINGS_H
 #define WI_FINDINGS_H
 
@@ -11,17 +11,17 @@
 
 typedef struct wi_finding {
     char *name;
-    char *fault; /* why it is in quarantine; NULL: it computes right */
-    bool noted;  /* this process has logged the fault */
+    char *fault; /* why the kernel is in quarantine; NULL: it computes right */
+    bool noted;  /* the log of this process has the fault */
 } wi_finding;
 
-/* NULL: not known. Valid until the next call of wi_findings_add. */
+/* NULL: the name is not known. Valid until the next wi_findings_add. */
 wi_finding *wi_findings_find(wi_device *device, const char *name);
-/* Replaces what is known of the name. Tabs and line breaks in both texts become spaces. */
+/* Replaces the finding for the name. Copies the texts, in which tabs and line breaks become spaces. fault may be NULL. */
 void wi_findings_add(wi_device *device, const char *name, const char *fault);
-/* All; *count of them. */
+/* All findings, *count of them; NULL if there are none. */
 const wi_finding *wi_findings_all(wi_device *device, size_t *count);
-/* For the device's life. */
+/* Frees the list; only device_open.c calls this. */
 void wi_findings_close(wi_device *device);
 
 #endif

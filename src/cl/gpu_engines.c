@@ -1,4 +1,4 @@
-/* See gpu_engines.h. */
+/* Architectures and matrix engines of GPUs (contract in gpu_engines.h). */
 #include "cl/gpu_engines.h"
 #include "cl/device_query.h"
 #include "cl/driver.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of cl_nv_device_attribute_query, cl_intel_required_subgroup_size and cl_intel_device_attribute_query. */
+/* Queries of cl_nv_device_attribute_query, cl_intel_required_subgroup_size and cl_intel_device_attribute_query. */
 enum { CAPABILITY_MAJOR = 0x4000, CAPABILITY_MINOR = 0x4001, SUB_GROUP_SIZES = 0x4108, IP_VERSION = 0x4250 };
 
 bool wi_gpu_reports(const char *extensions, const char *extension) {
@@ -18,14 +18,15 @@ bool wi_gpu_reports(const char *extensions, const char *extension) {
     return false;
 }
 
-/* mma.sync of bf16 and f16, 16 x 8 x 16: Parallel Thread Execution ISA, "Target ISA Notes" of mma. */
+/* Compute capability 8.0, for mma.sync of bf16 and f16, 16 x 8 x 16: Parallel Thread Execution ISA, "Target ISA Notes"
+ * of mma. */
 enum { MMA_CAPABILITY = 80 };
 
-/* The same, of cp.async. */
+/* Compute capability 8.0, for cp.async: "Target ISA Notes" of cp.async in that document. */
 enum { COPY_CAPABILITY = 80 };
 
-/* AMD's own drivers name devices by their architecture, "gfx90a:sramecc+:xnack-"; Mesa's do not, and their compiler has no
- * builtins. LLVM's "User Guide for AMDGPU Backend", table of processors. */
+/* AMD's own drivers name devices by their architecture, such as "gfx90a:sramecc+:xnack-". Mesa's drivers do not, and
+ * their compiler has no builtins for engines. LLVM's "User Guide for AMDGPU Backend", table of processors. */
 static const struct {
     const char *begins;
     unsigned engine;
@@ -40,13 +41,14 @@ static unsigned engine_of_amd(const char *name) {
     return 0;
 }
 
-/* Functions of cl_intel_subgroup_matrix_multiply_accumulate are for sub-groups of the least size alone, 8 or 16. */
+/* The functions of the extension exist only for sub-groups of the smallest size, 8 or 16. */
 static unsigned engine_of_intel(const wi_gpu_traits *traits) {
     if (!wi_gpu_reports(traits->extensions, "cl_intel_subgroup_matrix_multiply_accumulate")) return 0;
     return traits->sub_group == 8 ? WI_ENGINE_XMX8 : traits->sub_group == 16 ? WI_ENGINE_XMX16 : 0;
 }
 
-/* AMD's: "gfx90a:sramecc+:xnack-" without what follows the colon. Intel's: 10 bits are the architecture, the next 8 its release. */
+/* AMD's architecture is the name up to the colon. Intel's version has the architecture in its upper 10 bits, and the
+ * release in the next 8. */
 void wi_gpu_architecture_of(char *text, size_t bytes, const wi_gpu_traits *traits) {
     const unsigned version = traits->ip_version;
     text[0] = '\0';
@@ -75,7 +77,7 @@ bool wi_gpu_copies_asynchronously(const wi_gpu_traits *traits) {
            traits->capability >= COPY_CAPABILITY;
 }
 
-/* Of each class of kernels; those of class cpu have one engine. */
+/* The engine that a name means in each class of kernels; class cpu has only one. */
 #define MODEL(name, engine_of_gpus)                                                                          \
     {                                                                                                        \
         (name), {                                                                                            \

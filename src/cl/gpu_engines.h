@@ -1,39 +1,41 @@
-/* Which architecture and which matrix engines a GPU has, by what its driver reports. No instruction is tried here: whether the driver's compiler
- * takes it and the numbers are right is found out by the first product. And which engine a model stands for. */
+/* The architecture and matrix engines of a GPU, from what its driver reports, and the engines that models emulate. No
+ * instruction is tried here: the first product finds out whether the compiler accepts it and the results are right. */
 #ifndef WI_GPU_ENGINES_H
 #define WI_GPU_ENGINES_H
 
 #include "cl/opened_device.h"
 
-/* What tells engines apart. */
+/* What the driver reports about a GPU. */
 typedef struct wi_gpu_traits {
-    const char *name;       /* of the device */
+    const char *name;       /* the device's name */
     const char *extensions; /* separated by spaces */
     int capability;         /* NVIDIA's compute capability, 80 for 8.0; 0: not reported */
-    cl_uint ip_version;     /* of Intel's GPUs, of several fields; 0: not reported */
-    size_t sub_group;       /* the least size of a sub-group that a kernel may require; 0: not reported */
-    char *owned;            /* the extensions of traits that were read */
+    cl_uint ip_version;     /* Intel's version, with several fields; 0: not reported */
+    size_t sub_group;       /* the smallest sub-group that a kernel may require; 0: not reported */
+    char *owned;            /* memory of `extensions`, which wi_gpu_traits_clear frees; NULL: not owned */
 } wi_gpu_traits;
 
-/* Is the extension one of those, which spaces separate? */
+/* Whether `extensions`, names separated by spaces, contains the name `extension`. */
 bool wi_gpu_reports(const char *extensions, const char *extension);
-/* What the device's driver reports. */
+/* Queries the driver; wi_gpu_traits_clear frees the result. Errors: those of queries, WEFT_ERROR_MEMORY. */
 weft_status wi_gpu_traits_read(wi_gpu_traits *traits, const wi_device *device);
 void wi_gpu_traits_clear(wi_gpu_traits *traits, const wi_device *device);
 
-/* The architecture as a text of so many bytes, see wi_capabilities. */
+/* Writes the architecture (wi_capabilities.architecture) to a text of `bytes` bytes; "" if it is not known. */
 void wi_gpu_architecture_of(char *text, size_t bytes, const wi_gpu_traits *traits);
 
-/* WI_ENGINE_ bits. */
+/* The WI_ENGINE_ bits of a GPU with these traits. */
 unsigned wi_gpu_engines_of(const wi_gpu_traits *traits);
-/* For tests: the engine whose model in OpenCL C is named, as "model-wmma"; "model": NVIDIA's; 0: none is. Kernels of
- * class cpu have AMX by any of the names. */
+/* For tests: the WI_ENGINE_ bit of the engine that a value of WEFT_MATRIX_ENGINES emulates, such as "model-wmma"; 0: no
+ * such value. "model" is NVIDIA's engine. For class cpu each of the values is AMX. */
 unsigned wi_engine_modelled(const char *name, weft_device_class device_class);
-/* May kernels require sub-groups of 8 items, the least, and let them read local memory together? Intel's GPUs up to Arc A-series. */
+/* Whether kernels may require sub-groups of 8 items, the smallest, which read local memory together
+ * (cl_intel_subgroup_local_block_io): Intel's GPUs up to the Arc A-series. */
 bool wi_gpu_reads_blocks(const wi_gpu_traits *traits);
-/* Does it copy from global into local memory without a register, while its items go on? NVIDIA's GPUs from compute capability 8.0 on. */
+/* Whether kernels can copy from global to local memory without registers, while items go on: NVIDIA's GPUs from compute
+ * capability 8.0 on. */
 bool wi_gpu_copies_asynchronously(const wi_gpu_traits *traits);
-/* Sets the device's engines, the least size of a sub-group, whether it reads blocks, and whether it copies asynchronously. */
+/* Sets engines, sub_group, block_reads and async_copies of device->caps. Errors as wi_gpu_traits_read. */
 weft_status wi_gpu_engines_find(wi_device *device);
 
 #endif

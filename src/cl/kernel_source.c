@@ -1,4 +1,4 @@
-/* The embedded kernel files, or those of $WEFT_KERNEL_DIR (contract in kernel_source.h). No state. */
+/* The source text of kernels (contract in kernel_source.h). */
 #include "cl/kernel_source.h"
 
 #include "base/platform.h"
@@ -13,7 +13,7 @@ enum { DEEPEST = 8 };
 
 static weft_status append(wi_text *source, const char *name, int depth);
 
-/* The length of NAME if the line is #include "NAME", else 0. */
+/* If the line is #include "NAME": the length of NAME, and *name points to NAME; otherwise 0. */
 static size_t included(const char *line, const char *end, const char **name) {
     static const char directive[] = "#include \"";
     const size_t prefix = sizeof directive - 1;
@@ -30,7 +30,7 @@ static weft_status append_included(wi_text *source, const char *name, size_t len
     return append(source, file, depth + 1);
 }
 
-/* Lines between two inclusions are appended at once. */
+/* Appends a text with its inclusions; the lines between two inclusions are appended in one call. */
 static weft_status append_text(wi_text *source, const char *text, size_t bytes, int depth) {
     const char *const end = text + bytes, *start = text, *name = NULL, *sign = text;
     while (sign < end && (sign = memchr(sign, '#', (size_t)(end - sign))) != NULL) {
@@ -58,7 +58,7 @@ static weft_status append_file(wi_text *source, const char *path, int depth) {
     return status;
 }
 
-enum { GZIP_HEADER = 16 }; /* inflateInit2 */
+enum { GZIP_HEADER = 16 }; /* makes inflateInit2 expect gzip's header */
 
 static bool unpack(char *text, const wi_kernel_file *file) {
     z_stream stream = {.next_in = (unsigned char *)file->packed,
@@ -97,8 +97,8 @@ static const wi_kernel_file *find(const char *name) {
 
 typedef enum own_file { NO_FILE, OWN_FILE, OTHER_FILE } own_file;
 
-/* Whether $WEFT_KERNEL_DIR has a file that may replace the embedded one: file, its folder and the whole must be the
- * user's own. OTHER_FILE leaves the reason in the error's line. */
+/* Whether WEFT_KERNEL_DIR has a file that may replace the embedded one: only the user may be able to write to the file,
+ * its folder and WEFT_KERNEL_DIR. OTHER_FILE: others may be; the thread's error message says where. */
 static own_file look(char *path, size_t capacity, const char *root, const char *name) {
     char folder[PATH_MAX];
     const char *rest;

@@ -1,4 +1,5 @@
-/* The kernel files embedded in the library; WEFT_KERNEL_DIR replaces them file by file for kernel work. */
+/* The kernel files, which are embedded in the library. For work on kernels, files of the folder WEFT_KERNEL_DIR replace
+ * them. */
 #ifndef WI_KERNEL_SOURCE_H
 #define WI_KERNEL_SOURCE_H
 
@@ -7,34 +8,34 @@
 
 typedef struct wi_kernel_file {
     const char *name;            /* "gemm_cpu.cl" */
-    const char *path;            /* below cl_kernels: "product/gemm_cpu.cl" */
-    const unsigned char *packed; /* as gzip has it */
-    size_t packed_bytes, bytes;  /* bytes: of the text */
-    const char *key;             /* a hash of the text and of all that it includes */
+    const char *path;            /* path below cl_kernels: "product/gemm_cpu.cl" */
+    const unsigned char *packed; /* compressed by gzip */
+    size_t packed_bytes, bytes;  /* bytes: of the text, without a NUL */
+    const char *key;             /* a hash of the text and of all files that it includes */
 } wi_kernel_file;
 
-/* Generated at build time; ends with a row of NULLs. */
+/* Generated at build time; a row of NULLs ends the array. */
 extern const wi_kernel_file wi_kernel_files[];
 
-/* The text of a file, NUL-terminated; release it with wi_release. */
+/* *text: the text of a file, with a NUL at its end; the caller releases it with wi_release. Errors: WEFT_ERROR_MEMORY. */
 weft_status wi_kernel_file_text(char **text, const wi_kernel_file *file, const weft_allocator *allocator);
 
-/* Appends the text of a kernel file, from WEFT_KERNEL_DIR when that is set and has it at the same path, and
- * nobody else may have written it. A line
- * #include "NAME" of it becomes the text of the kernel file NAME, which has an include guard: drivers see one text.
- * Unknown name, files that include each other: WEFT_ERROR_INTERNAL. */
+/* Appends the text of a kernel file: that of WEFT_KERNEL_DIR if the folder has a file at this path that nobody else can
+ * have written, otherwise the embedded one. Lines #include "NAME" are replaced by the text of the kernel file NAME,
+ * which has an include guard, so that drivers get a single text. Errors: WEFT_ERROR_INTERNAL for an unknown name or
+ * files that include each other, WEFT_ERROR_MEMORY, WEFT_ERROR_FILE. */
 weft_status wi_kernel_source_append(wi_text *source, const char *name);
 
-/* Appends a line that stands for the text, #include "NAME" and the file's key, until wi_kernel_source_expand: so sources are compared
- * and hashed without the text. With WEFT_KERNEL_DIR, whose files may change, it
+/* Appends the line #include "NAME" with the file's key, which wi_kernel_source_expand later replaces by the text:
+ * sources can then be compared and hashed without the text. If WEFT_KERNEL_DIR is set, whose files may change, it
  * appends the text itself. */
 weft_status wi_kernel_source_include(wi_text *source, const char *name);
 
-/* Appends a text in which each line #include "NAME" becomes the text of that kernel file. */
+/* Appends a text, with its lines #include "NAME" replaced by the texts of the kernel files. */
 weft_status wi_kernel_source_expand(wi_text *source, const char *text, size_t bytes);
 
-/* Logs the first file of WEFT_KERNEL_DIR that is not used because it, or its folder, is not the user's own or others may
- * write to it (trusted_file.h), and a folder that has no kernel file. */
+/* Logs a warning if WEFT_KERNEL_DIR has no kernel file, or one that is not used because others than the user may be
+ * able to write to the file or its folder (trusted_file.h). */
 void wi_kernel_source_check(const wi_log *log);
 
 #endif

@@ -1,4 +1,4 @@
-/* The table of devices (contract in known_devices.h). */
+/* The table of known devices (contract in known_devices.h). */
 #include "cl/known_devices.h"
 #include "cl/opened_device.h"
 #include "cl/quirks.h"
@@ -8,18 +8,18 @@
 #include <string.h>
 #include <strings.h>
 
-/* A part stands for whole words ("A100" is not in "A1000"), but where it begins or ends with a star. What is special comes first:
- * "RTX 3060 Ti" before "RTX 3060". Figures of devices are the makers' at boost clocks. Those of architectures are what their devices have
- * in common: lanes by the makers' descriptions, memory as a middle of their data sheets. */
+/* `part` is compared with whole words ("A100" is not in "A1000"), except at an end with a star. Special rows come
+ * first: "RTX 3060 Ti" before "RTX 3060". Figures of devices are the makers', at boost clocks. Figures of architectures
+ * are what their devices have in common: lanes from the makers' descriptions, and a typical bandwidth from data sheets. */
 #define DEVICE(name)          .level = WI_KNOWN_DEVICE, .part = (name)
 #define ARCHITECTURE(name)    .level = WI_KNOWN_ARCHITECTURE, .part = (name)
 #define VENDOR(name)          .level = WI_KNOWN_VENDOR, .part = (name)
 #define TITLE(name, of, from) .title = (name), .architecture = (of), .source = (from)
-/* Of a whole device: units, teraflops, gigabytes a second, gibibytes. */
+/* Facts by their names in wi_known_facts. */
 #define FIGURES(...) .facts = {__VA_ARGS__}
 
 static const wi_known_device rows[] = {
-    /* ---- devices: NVIDIA's ---- */
+    /* ---- devices of NVIDIA ---- */
     {DEVICE("T4"), TITLE("NVIDIA T4", "sm_75", "NVIDIA T4 data sheet"),
         FIGURES(.units = 40, .teraflops = 8.1, .gigabytes_second = 320, .gibibytes = 16, .no_display = 1)},
     {DEVICE("P100-SXM2"),
@@ -82,7 +82,7 @@ static const wi_known_device rows[] = {
         FIGURES(.units = 128, .teraflops = 82.6, .gigabytes_second = 1008, .gibibytes = 24)},
     {DEVICE("RTX 5090"),
         FIGURES(.units = 170, .teraflops = 104.8, .gigabytes_second = 1792, .gibibytes = 32)},
-    /* ---- AMD's ---- */
+    /* ---- devices of AMD ---- */
     {DEVICE("RX 6600 XT"), FIGURES(.units = 16, .teraflops = 10.6, .gigabytes_second = 256, .gibibytes = 8)},
     {DEVICE("RX 6600"), TITLE("AMD RX 6600", "gfx1032", "AMD Radeon RX 6600 specifications"),
         FIGURES(.units = 14, .teraflops = 8.9, .gigabytes_second = 224, .gibibytes = 8)},
@@ -93,15 +93,15 @@ static const wi_known_device rows[] = {
     {DEVICE("MI210"), TITLE("AMD Instinct MI210", "gfx90a", "AMD Instinct MI210 data sheet"),
         FIGURES(.units = 104, .teraflops = 22.6, .gigabytes_second = 1638, .gibibytes = 64, .no_display = 1)},
     {DEVICE("MI250X"), FIGURES(.units = 110, .teraflops = 23.9, .gigabytes_second = 1638, .gibibytes = 64,
-                           .no_display = 1)}, /* each of its two devices */
+                           .no_display = 1)}, /* the figures are for each of the card's two devices */
     {DEVICE("MI300X"), TITLE("AMD Instinct MI300X", "gfx942", "AMD Instinct MI300X data sheet"),
         FIGURES(.units = 304, .teraflops = 163.4, .gigabytes_second = 5300, .gibibytes = 192,
             .no_display = 1)},
     {DEVICE("Instinct"), FIGURES(.no_display = 1)},
-    /* Mesa counts compute units, of which AMD's driver counts pairs: github.com/ProjectPhysX/OpenCL-Benchmark/issues/7 */
+    /* Mesa counts compute units, AMD's driver counts pairs of them: github.com/ProjectPhysX/OpenCL-Benchmark/issues/7 */
     {DEVICE("radeonsi, navi*"), FIGURES(.parts = 2)},
     {DEVICE("radeonsi, gfx1*"), FIGURES(.parts = 2)},
-    /* ---- Intel's ---- */
+    /* ---- devices of Intel ---- */
     {DEVICE("A380"), TITLE("Intel Arc A380", "ip_12.56", "Intel ARK, Arc A380: 8 Xe-cores at 2.0 GHz"),
         FIGURES(.units = 8, .teraflops = 4.1, .gigabytes_second = 186, .gibibytes = 6)},
     {DEVICE("A770"), TITLE("Intel Arc A770", "ip_12.55", "Intel ARK, Arc A770: 32 Xe-cores at 2.1 GHz"),
@@ -116,7 +116,7 @@ static const wi_known_device rows[] = {
     {DEVICE("Data Center GPU*"), FIGURES(.no_display = 1)},
     {DEVICE("*HD Graphics 5*"), FIGURES(.parts = 8, .lanes = 64)},
     {DEVICE("*HD Graphics 6*"), FIGURES(.parts = 8, .lanes = 64)},
-    /* ---- architectures: NVIDIA's, by compute capability ---- */
+    /* ---- architectures of NVIDIA, by compute capability ---- */
     {ARCHITECTURE("sm_5"), FIGURES(.lanes = 128, .unit_gigabytes = 15, .f64 = 1.0 / 32)},
     {ARCHITECTURE("sm_60"), FIGURES(.lanes = 64, .unit_gigabytes = 13, .f64 = 1.0 / 2)},
     {ARCHITECTURE("sm_6"), FIGURES(.lanes = 128, .unit_gigabytes = 16, .f64 = 1.0 / 32)},
@@ -128,7 +128,7 @@ static const wi_known_device rows[] = {
     {ARCHITECTURE("sm_9"), FIGURES(.lanes = 128, .unit_gigabytes = 25, .f64 = 1.0 / 2, .engine = 15)},
     {ARCHITECTURE("sm_10"), FIGURES(.lanes = 128, .unit_gigabytes = 52, .f64 = 1.0 / 2, .engine = 30)},
     {ARCHITECTURE("sm_12"), FIGURES(.lanes = 128, .unit_gigabytes = 11, .f64 = 1.0 / 64, .engine = 2)},
-    /* ---- AMD's, as its drivers name devices; RDNA's units are pairs ---- */
+    /* ---- architectures of AMD, as its drivers name devices; units of RDNA are pairs of compute units ---- */
     {ARCHITECTURE("gfx906"), FIGURES(.lanes = 64, .unit_gigabytes = 17, .f64 = 1.0 / 2)},
     {ARCHITECTURE("gfx908"),
         FIGURES(.lanes = 64, .unit_gigabytes = 10, .f64 = 1.0 / 2, .engine = 8, .no_display = 1)},
@@ -143,7 +143,8 @@ static const wi_known_device rows[] = {
     {ARCHITECTURE("gfx10"), FIGURES(.lanes = 128, .unit_gigabytes = 22, .f64 = 1.0 / 16)},
     {ARCHITECTURE("gfx11"), FIGURES(.lanes = 256, .unit_gigabytes = 19, .f64 = 1.0 / 32, .engine = 2)},
     {ARCHITECTURE("gfx12"), FIGURES(.lanes = 256, .unit_gigabytes = 20, .f64 = 1.0 / 32, .engine = 4)},
-    /* ---- Intel's, by its version: Gen9 and Gen11, Xe-HPG, Xe-HPC, Meteor Lake and Arrow Lake, Xe2, the others of Xe ---- */
+    /* ---- architectures of Intel, by version: 9 and 11 Gen9 and Gen11, 12.5 Xe-HPG, 12.6 Xe-HPC, 12.7 Meteor Lake and
+     * Arrow Lake, 20 Xe2, 12 other Xe ---- */
     {ARCHITECTURE("ip_9."), FIGURES(.parts = 8, .lanes = 64, .unit_gigabytes = 11)},
     {ARCHITECTURE("ip_11."), FIGURES(.parts = 8, .lanes = 64, .unit_gigabytes = 6)},
     {ARCHITECTURE("ip_12.5"), FIGURES(.parts = 16, .lanes = 128, .unit_gigabytes = 18, .engine = 8)},
@@ -152,8 +153,8 @@ static const wi_known_device rows[] = {
     {ARCHITECTURE("ip_20.4"), FIGURES(.parts = 8, .lanes = 128, .unit_gigabytes = 17, .engine = 8)},
     {ARCHITECTURE("ip_20."), FIGURES(.parts = 8, .lanes = 128, .unit_gigabytes = 22, .engine = 8)},
     {ARCHITECTURE("ip_12."), FIGURES(.parts = 16, .lanes = 128, .unit_gigabytes = 9)},
-    /* ---- vendors: of what is newer or older than all of these. Intel counts vector engines; the data port of a subslice reads 64
-     * bytes a clock ("The Compute Architecture of Intel Processor Graphics Gen9"). ---- */
+    /* ---- vendors, for facts that no row above has. Intel's driver counts vector engines. near_bytes: the data port of
+     * a subslice reads 64 bytes a clock ("The Compute Architecture of Intel Processor Graphics Gen9"). ---- */
     {VENDOR("NVIDIA"),
         FIGURES(.lanes = 128, .unit_gigabytes = 10, .f64 = 1.0 / 64, .group = 1024, .local_kibibytes = 48)},
     {VENDOR("Advanced Micro"),
@@ -169,7 +170,7 @@ const wi_known_device *wi_known_device_row(int index) {
     return index < ROWS ? &rows[index] : NULL;
 }
 
-/* Does the part stand at this place of the text? A star is no letter of it. */
+/* Whether `part`, without stars, is at position `at` of the text. begins, ends: a word must begin or end there. */
 static bool stands_at(const char *text, size_t at, const char *part, size_t length, bool begins, bool ends) {
     if (strncasecmp(text + at, part, length) != 0) return false;
     return (!begins || at == 0 || !isalnum((unsigned char)text[at - 1])) &&

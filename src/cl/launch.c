@@ -1,4 +1,4 @@
-/* Enqueueing prepared launches (contract in launch.h). Nothing here allocates. */
+/* Enqueueing launches (contract in launch.h). Nothing here allocates. */
 #include "cl/launch.h"
 #include "cl/driver.h"
 #include "cl/quirks.h"
@@ -20,7 +20,8 @@ static weft_status fail_launch(const wi_launch *launch, cl_int error) {
 
 enum { MOST_PORTIONS = 256, ITEMS_WITHOUT_GROUPS = 64 };
 
-/* Of a group along the dimension; where the driver chooses them, so many items. */
+/* The work-items in which a portion's size along the dimension is counted: a work-group's, or, where the driver chooses
+ * the groups, ITEMS_WITHOUT_GROUPS. */
 static size_t unit_of(const wi_launch *launch, cl_uint dimension) {
     if (launch->local[0] == 0) return dimension == 0 ? ITEMS_WITHOUT_GROUPS : 1;
     return launch->local[dimension] > 0 ? launch->local[dimension] : 1;

@@ -1,13 +1,16 @@
-/* See matrix_engine.h. Whether there is an engine is not tried: the processor, what the operating system saves when it
- * switches threads, and the system's permission are asked, and where all three agree the instructions cannot fault.
- * Whether the device's compiler knows them and the numbers are right is found out by the first product. */
+/* Matrix engines of processors (contract in matrix_engine.h).
+ *
+ * No engine is tried here. Its instructions cannot fault if the processor has them, the operating system saves their
+ * registers when it switches threads, and it has granted its permission. The first product finds out whether the
+ * device's compiler knows the instructions and the results are right. */
 #define _GNU_SOURCE
 #include "cl/matrix_engine.h"
 #include "base/platform.h"
 #include <math.h>
 #include <stddef.h>
 
-/* Known rates are 0.5, 1 and 2: the limit is far from all of them, so that no measurement chooses otherwise than the next. */
+/* Known processors have rates of 0.5, 1 and 2. The limit is far from all of these, so that noise of a measurement
+ * changes no choice. */
 static const double least_rate = 1.4;
 
 unsigned wi_matrix_engines_that_pay(unsigned engines, double rate) {
@@ -22,20 +25,21 @@ unsigned wi_matrix_engines_that_pay(unsigned engines, double rate) {
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of the Linux kernel's asm/prctl.h, which older headers lack: asks for a part of the register file that is saved only for
- * those who asked (Documentation/arch/x86/xstate.rst). */
+/* Constants of Linux's asm/prctl.h, which older headers lack. ASK_FOR_PERMISSION (ARCH_REQ_XCOMP_PERM) asks for
+ * registers that are saved only for processes that asked for them (Documentation/arch/x86/xstate.rst). */
 enum { ASK_FOR_PERMISSION = 0x1023, TILE_CONFIG = 17, TILE_DATA = 18 };
 
-/* Of XCR0: SSE, AVX, masks, and both parts of the vectors of 512 bits. */
+/* Bits of XCR0: SSE, AVX, mask registers, and both halves of the state of 512-bit vectors. */
 enum { VECTOR_STATES = 0xE6 };
 
-/* CPUID leaf 7: bits of EDX; leaf 1: of ECX. Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2. */
+/* Bits of EDX in CPUID leaf 7, and of ECX in leaf 1: Intel 64 and IA-32 Architectures Software Developer's Manual,
+ * volume 2. */
 enum { CPUID_AMX_BF16 = 22, CPUID_AMX_TILE = 24, CPUID_OSXSAVE = 27 };
 
-/* Leaf 7: of EBX; its second part: of EAX. */
+/* Bits of EBX in CPUID leaf 7, and of EAX in its sub-leaf 1. */
 enum { CPUID_AVX512F = 16, CPUID_AVX512_BF16 = 5 };
 
-/* What the operating system saves when it switches threads, a bit each. */
+/* XCR0: one bit for each group of registers that the operating system saves when it switches threads. */
 static uint32_t saved_states(void) {
     unsigned eax, ebx, ecx, edx;
     uint32_t low, high;
@@ -71,8 +75,8 @@ unsigned wi_matrix_engines_of_host(bool vectors) {
     return has_avx512_bf16() ? WI_ENGINE_AMX_BF16 | WI_ENGINE_AVX512_BF16 : 0;
 }
 
-/* Rounds of twelve sums, which hide the instruction's latency. In assembly: a build without optimisation would measure its
- * loads and stores. The numbers are zeros, with which no processor is slower or faster. */
+/* Twelve independent sums hide the latency of the instruction. The loop is in assembly because without optimisation a
+ * compiler would add loads and stores. The operands are zeros, which change the speed on no processor. */
 enum { ROUNDS = 600, TRIALS = 32 };
 
 #define FOR_EACH_SUM(instruction) ".irp sum,0,1,2,3,4,5,6,7,8,9,10,11\n" instruction "\n .endr\n"
@@ -99,14 +103,15 @@ static double seconds_of_engine(void) {
     return wi_clock_seconds() - begin;
 }
 
-/* The least of many short trials in turn: what interrupts some of them, or changes the clock between them, does not count. */
+/* The least times of many short trials: interrupted trials do not count. Plain and engine alternate because the clock
+ * rate changes. */
 double wi_matrix_engine_rate(void) {
     double plain = HUGE_VAL, engine = HUGE_VAL;
     for (int trial = 0; trial < TRIALS; trial++) {
         plain = fmin(plain, seconds_of_multiply_adds());
         engine = fmin(engine, seconds_of_engine());
     }
-    return 2.0 * plain / engine; /* two steps of k in one instruction */
+    return 2.0 * plain / engine; /* each vdpbf16ps computes two steps of k */
 }
 
 #else

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_ON_DISK = 4096 }; /* pieces, the latest; 128 KiB */
+enum { MOST_ON_DISK = 4096 }; /* pieces in the entry on disk, the latest ones; 128 KiB */
 
 static wi_piece_place *find(const wi_piece_index *index, wi_cache_key piece) {
     for (size_t i = index->count; i-- > 0;) {
@@ -23,7 +23,7 @@ static wi_cache_key own_key(const wi_device *device) {
     return wi_disk_cache_key(device, "pieces of programs", "");
 }
 
-/* Adds what is on disk and not known here. Lack of memory leaves the rest out. */
+/* Adds the places that are on disk and not yet in memory. Without memory for all, the others are not known. */
 static void read_disk(wi_piece_index *index, wi_device *device) {
     wi_cache_entry entry;
     if (wi_disk_cache_read(device, own_key(device), &entry) != WEFT_OK) return;

@@ -1,9 +1,10 @@
-/* Which program has which piece of source: in memory, and on disk for programs whose binaries are there.
+/* The index of pieces: which program contains which piece of source. It is in memory, and on disk for programs whose
+ * binaries are on disk.
  *
- * A piece is known by its key (wi_program_piece_key), a program by the key of its own entry in the cache folder.
- * The index on disk is one entry, read when a piece is asked for that memory does not know, and written when
- * binaries are. It is an aid only: where it is absent, damaged, or names a program that is gone, the piece is
- * compiled again. A process that writes it keeps what others have added since. */
+ * Keys identify pieces (wi_program_piece_key) and programs (their entries of the cache folder). The index on disk is
+ * one entry. It is read when a piece is not found in memory, and written when binaries are written; a process keeps
+ * what others have added meanwhile. If the entry is absent or damaged, or names a program that no longer exists, the
+ * piece is compiled again. */
 #ifndef WI_PIECE_INDEX_H
 #define WI_PIECE_INDEX_H
 
@@ -16,17 +17,19 @@ typedef struct wi_piece_place {
 typedef struct wi_piece_index {
     wi_piece_place *places;
     size_t count, capacity;
-    bool was_read; /* from disk */
-    bool changed;  /* since it was read or written */
+    bool was_read; /* the entry on disk was read */
+    bool changed;  /* since the entry was last written */
 } wi_piece_index;
 
-/* The program's key, if any program is known to have the piece. */
+/* True if a program contains the piece; *program is its key. */
 bool wi_piece_index_find(wi_piece_index *index, wi_device *device, wi_cache_key piece, wi_cache_key *program);
+/* Notes that the program contains the piece. Errors: WEFT_ERROR_MEMORY. */
 weft_status wi_piece_index_set(
     wi_piece_index *index, wi_device *device, wi_cache_key piece, wi_cache_key program);
-/* The program is gone. */
+/* Removes the pieces of a program that no longer exists. */
 void wi_piece_index_forget(wi_piece_index *index, wi_cache_key program);
-/* Writes the pieces of programs that are on disk (is_there), and those that others have written. */
+/* Writes the pieces in memory and those on disk, if their programs are on disk (is_there). An error means only that
+ * they are compiled again. */
 void wi_piece_index_save(wi_piece_index *index, wi_device *device,
     bool (*is_there)(const wi_device *device, wi_cache_key program));
 void wi_piece_index_clear(wi_piece_index *index, wi_device *device);

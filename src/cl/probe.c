@@ -1,4 +1,4 @@
-/* See probe.h. */
+/* Test kernels and their remembered results (contract in probe.h). */
 #include "cl/probe.h"
 #include "cl/buffer.h"
 #include "cl/device_values.h"
@@ -62,7 +62,7 @@ done:
     return status;
 }
 
-/* ---- answers ---- */
+/* ---- questions ---- */
 
 void wi_probe_name(char name[WI_PROBE_NAME], const char *question, const char *text) {
     const wi_cache_key hash = wi_text_key(text, strlen(text));
@@ -89,7 +89,8 @@ static bool find_answer(bool *right, wi_device *device, const char *name) {
     return false;
 }
 
-/* A build that was interrupted says nothing of the device, nor does a device that failed. */
+/* A build that was interrupted and a device that failed say nothing about what was tried; the next context tries it
+ * again. */
 static bool is_answer(weft_status status, const wi_device *device) {
     return status == WEFT_OK || (status == WEFT_ERROR_BUILD && wi_programs_stats(device)->interrupted == 0);
 }
@@ -105,7 +106,8 @@ static weft_status answer(bool *right, wi_device *device, const wi_question *que
     return WEFT_OK;
 }
 
-/* The text does not change while the device is open; it is not put together again for what is known. */
+/* The source cannot change while the device is open. The answer is therefore also noted under the question alone, so
+ * that the source is composed only once. */
 weft_status wi_probe_ask(bool *right, wi_device *device, const wi_question *question) {
     char name[WI_PROBE_NAME], known[WI_PROBE_NAME], error[WI_ERROR_LINE];
     *right = false;

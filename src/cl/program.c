@@ -1,7 +1,7 @@
 /* Programs: found in memory, loaded from disk, or built (contract in program.h).
  *
- * A context owns its programs in a list; they live as long as it does. A program's binary goes to disk when
- * wi_programs_save is called, because some drivers compile a kernel as late as its first launch. */
+ * A device owns its programs in a list, until it is closed. wi_programs_save writes binaries to disk, and not the
+ * build, because some drivers compile a kernel only at its first launch. */
 #include "cl/program.h"
 
 #include "cl/build_log.h"
@@ -22,9 +22,9 @@ struct wi_program {
     struct wi_program *next;
     wi_cache_key key;
     char *what;
-    char *failure;      /* the build log of a program that the compiler refuses, else NULL */
-    cl_program program; /* NULL when it failed */
-    bool kernels_made;  /* since the binary was last saved */
+    char *failure;      /* the build log if the compiler rejects the source, otherwise NULL */
+    cl_program program; /* NULL if the compiler rejects the source */
+    bool kernels_made;  /* a kernel object was created since the binary was last fetched */
     bool on_disk;
 };
 
@@ -71,7 +71,8 @@ const wi_program_stats *wi_programs_stats(const wi_device *device) {
     return &device->programs->stats;
 }
 
-/* -w: PoCL prints the number of a program's warnings to stderr; clang has some for wide vectors without AVX-512. */
+/* -w suppresses warnings: PoCL prints their number to stderr, and clang warns about wide vectors on processors without
+ * AVX-512. */
 static weft_status find_options(const wi_device *device, const char *extra, wi_text *options) {
     const bool large = device->caps.large_buffers && (device->caps.quirks & WI_QUIRK_LARGE_FLAG);
     const char *const asked = wi_environment("WEFT_BUILD_OPTIONS");
@@ -125,7 +126,7 @@ static weft_status build_binary(
     return WEFT_OK;
 }
 
-/* Leaves program->program NULL and program->failure NULL when the disk has nothing of use. */
+/* Loads a program or a failure from disk; program->program and program->failure are NULL if the disk has neither. */
 static weft_status load(wi_device *device, wi_program *program, const char *options) {
     wi_cache_entry entry;
     WI_TRY(wi_disk_cache_read(device, program->key, &entry));
@@ -142,7 +143,8 @@ static weft_status load(wi_device *device, wi_program *program, const char *opti
     return status;
 }
 
-/* WEFT_OK: the compiler refuses the source, which is remembered. Else the error of a failure that may pass. */
+/* WEFT_OK if the compiler rejects the source, which is remembered. Otherwise the error of a failure that may not occur
+ * again. */
 static weft_status note_failure(wi_device *device, wi_program *program, cl_program built, cl_int error) {
     char what[256];
     WI_TRY(wi_build_log_read(&program->failure, device, built, error));
@@ -179,8 +181,8 @@ static weft_status build(wi_device *device, wi_program *program, const char *sou
     return status;
 }
 
-/* A program of this key from disk, or built; source NULL: from disk only. Neither was possible: *made has neither a
- * program nor a failure. */
+/* Loads the program from disk, or builds it. source NULL: only loads, and leaves program and failure NULL if the disk
+ * has neither. */
 static weft_status load_or_build(
     wi_device *device, wi_program *made, const char *source, const char *options, bool *loaded) {
     WI_TRY(load(device, made, options));
@@ -200,7 +202,7 @@ static void keep(wi_device *device, wi_program *program, bool loaded, double sec
     cache->programs = program;
 }
 
-/* *result stays NULL when the source is NULL and the disk does not have the program. */
+/* Adds a program to the device's list. *result stays NULL if source is NULL and the disk does not have the program. */
 static weft_status make(wi_program **result, wi_device *device, const char *what, wi_cache_key key,
     const char *source, const char *options) {
     const double start = wi_clock_seconds();
@@ -260,7 +262,7 @@ weft_status wi_program_piece_key(
     return status;
 }
 
-/* From disk; not there any more: NULL, and no error. */
+/* Loads a program from disk; *program is NULL if it is no longer there. */
 static weft_status load_program(wi_program **program, wi_device *device, const char *what, wi_cache_key key) {
     wi_text options;
     WI_TRY(find_options(device, NULL, &options));
@@ -301,7 +303,7 @@ weft_status wi_program_kernel(cl_kernel *kernel, wi_program *program, const char
     return WEFT_OK;
 }
 
-/* An embedder's context may have several devices; a program then has a binary for each. */
+/* Devices of an embedder's OpenCL context; a program has a binary for each of them. */
 enum { MOST_PROGRAM_DEVICES = 64 };
 
 static bool read_binary_size(
@@ -319,7 +321,7 @@ static bool read_binary_size(
     return false;
 }
 
-/* The binary for the context's device; NULL when the driver gives none. */
+/* The program's binary for this device; NULL if the driver has none. The caller releases it. */
 static unsigned char *read_binary(const wi_device *device, cl_program program, size_t *bytes) {
     size_t own = 0, count = 0, sizes[MOST_PROGRAM_DEVICES];
     unsigned char *binaries[MOST_PROGRAM_DEVICES] = {NULL};
@@ -343,7 +345,7 @@ static void save(wi_device *device, wi_program *program) {
     wi_release(device->host.allocator, binary);
 }
 
-/* A program that memory does not know was named by the index on disk. */
+/* The index on disk may name programs that are not in memory. */
 static bool is_on_disk(const wi_device *device, wi_cache_key key) {
     const wi_program *const program = find_in_memory(device, key);
     return !program || (program->on_disk && !program->failure);
@@ -351,7 +353,7 @@ static bool is_on_disk(const wi_device *device, wi_cache_key key) {
 
 void wi_programs_save(wi_device *device) {
     char error[WI_ERROR_LINE];
-    if (!wi_disk_cache_writes(device)) return; /* some drivers take long to give a binary */
+    if (!wi_disk_cache_writes(device)) return; /* some drivers take long to return a binary */
     wi_error_save(error, sizeof error);
     for (wi_program *program = device->programs->programs; program; program = program->next) {
         if (program->program && program->kernels_made && !program->on_disk) save(device, program);

@@ -1,4 +1,4 @@
-/* The quirk table: a row applies where every part that it gives occurs in the device's own words. */
+/* The table of quirks, and the drivers that are trusted (contract in quirks.h). */
 #include "cl/quirks.h"
 
 #include "cl/device_list.h"
@@ -6,42 +6,42 @@
 #include <string.h>
 
 typedef struct quirk_row {
-    const char *platform, *device, *driver; /* parts of the names, any case; "" fits all */
+    const char *platform, *device, *driver; /* parts of the reported texts, in any case; "" matches all */
     unsigned quirks;
 } quirk_row;
 
 static const quirk_row quirk_rows[] = {
-    /* pocl compiles a kernel at its first launch, once for each local size, and once more for any size when
-       its binary is asked for; $POCL_CACHE_DIR keeps them */
+    /* PoCL compiles a kernel at its first launch, again for each local size, and again for any local size when its
+     * binary is fetched; $POCL_CACHE_DIR keeps compiled kernels */
     {"portable computing language", "", "",
         WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE | WI_QUIRK_GROUP_SIZES |
             WI_QUIRK_SLOW_HEADER},
-    /* compiled_once.h says how one copy is left; other versions were not tried */
+    /* compiled_once.h prevents the copies; other versions were not tried */
     {"portable computing language", "", "3.1", WI_QUIRK_KERNEL_COPIES},
-    /* as a load of aligned memory, which ends the process */
+    /* PoCL 6.0 compiles it to an aligned load, which ends the process */
     {"portable computing language", "", "6.0", WI_QUIRK_UNOPTIMISED_HALF},
     {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
-    /* as the self-test of recurrent scans sees; why is not known, and other versions were not tried */
+    /* found by the self-test of recurrent scans; the cause is not known, and other versions were not tried */
     {"rusticl", "llvmpipe", "22.3", WI_QUIRK_SINGLE_ITEMS},
     {"rusticl", "softpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
-    /* Mesa 22.3 compiles OpenCL C without NIR's preservation of signed zeros, infinities and NaN; its
-       clFinish waits for what it flushes itself, an event for what was flushed before, too */
+    /* Mesa 22.3 compiles OpenCL C without NIR's preservation of signed zeros, infinities and NaN. Its clFinish waits
+     * only for work that it flushes itself; waiting for an event also waits for work that was flushed before */
     {"rusticl", "", "", WI_QUIRK_LOOSE_EDGES | WI_QUIRK_EARLY_FINISH},
     {"oclgrind", "", "", WI_QUIRK_NO_CLBLAST},
-    /* github.com/intel/compute-runtime/issues/627; not their runtime for processors */
+    /* github.com/intel/compute-runtime/issues/627; Intel's runtime for processors does not need it */
     {"intel(r) opencl graphics", "", "", WI_QUIRK_LARGE_FLAG},
     {"intel(r) opencl hd graphics", "", "", WI_QUIRK_LARGE_FLAG},
-    /* a thread of 8 or 16 items has 128 registers of 32 bytes: tools/gpu-proofs shows what spills */
+    /* a thread of 8 or 16 items has 128 registers of 32 bytes: tools/gpu-proofs shows which kernels spill */
     {"intel(r) opencl graphics", "", "", WI_QUIRK_FEW_REGISTERS},
     {"intel(r) opencl hd graphics", "", "", WI_QUIRK_FEW_REGISTERS},
     {"rusticl", "intel", "", WI_QUIRK_FEW_REGISTERS},
-    /* Debian 12's; that of Debian 14 keeps it in registers */
+    /* the version of Debian 12; that of Debian 14 keeps the operands in registers */
     {"intel(r) opencl graphics", "", "22.43", WI_QUIRK_PRIVATE_FRAGMENTS},
     /* github.com/openmm/openmm/issues/1541; github.com/intel/compute-runtime/issues/343 */
     {"nvidia cuda", "", "", WI_QUIRK_TURNING_WAIT},
     {"intel(r) opencl graphics", "", "", WI_QUIRK_TURNING_WAIT},
     {"intel(r) opencl hd graphics", "", "", WI_QUIRK_TURNING_WAIT},
-    /* github.com/viennacl/viennacl-dev/issues/225: compiled when the kernel object is made */
+    /* github.com/viennacl/viennacl-dev/issues/225: AMD's driver compiles when the kernel object is created */
     {"amd accelerated parallel processing", "", "", WI_QUIRK_BINARY_LATE},
 };
 
@@ -60,9 +60,10 @@ bool wi_quirks_need_optimisation(unsigned quirks, const char *source) {
     return (quirks & WI_QUIRK_UNOPTIMISED_HALF) && strstr(source, "vload_half");
 }
 
-/* A row says what docs/drivers.md says; any other version of a driver is unknown. "3.1+debian" is a 3.1, 3.10 is not. */
+/* The drivers that docs/drivers.md says are tested; other versions are not trusted. "3.1+debian" is version 3.1, "3.10"
+ * is not. */
 static const struct {
-    const char *platform, *driver; /* a part of the name; the version */
+    const char *platform, *driver; /* a part of the platform's name; the version */
 } proven_rows[] = {{"portable computing language", "3.1"}};
 
 static bool is_version(const char *driver, const char *version) {

@@ -1,4 +1,4 @@
-/* Which devices a selector means, and which of them is best. Pure functions over a list. */
+/* Which devices a selector matches, and which of them is best (contract in device_list.h). */
 #include "cl/device_list.h"
 
 #include <ctype.h>
@@ -18,7 +18,7 @@ bool wi_contains_any_case(const char *text, const char *part) {
     }
 }
 
-/* "0:1" and nothing else names a place in the list. */
+/* Whether the selector is a position in the list, such as "0:1". */
 static bool is_place(const char *selector) {
     const size_t platform = strspn(selector, "0123456789");
     if (platform == 0 || selector[platform] != ':') return false;
@@ -31,11 +31,11 @@ static bool equal_any_case(const char *a, const char *b) {
     return strlen(a) == strlen(b) && begins_any_case(a, b);
 }
 
-/* What a selector is about, the stronger first: a device that it fits strongly hides those that it fits weakly. A driver's
- * name comes before a device's, as PoCL's devices have the name and the vendor of the processor that they run on. */
+/* What a selector matches, from weak to strong. Only devices with the strongest match found in the list are selected. A
+ * driver's name is stronger than a device's, because devices of PoCL have the processor's name and vendor. */
 typedef enum fit { FITS_NOT, FITS_VENDOR, FITS_NAME, FITS_DRIVER, FITS_EXACTLY } fit;
 
-/* PoCL 3.1 says "PoCL" in the versions of its platform and device only. */
+/* PoCL 3.1 has "PoCL" only in the versions of its platform and device. */
 static bool names_driver(const wi_device_entry *entry, const char *selector) {
     const char *const texts[] = {
         entry->info.platform, entry->platform_version, entry->platform_vendor, entry->info.opencl};
@@ -68,7 +68,8 @@ static bool fits(const wi_device_entry *entry, const char *selector, fit best) {
     if (!selector) return true;
     if (is_place(selector)) return strcmp(entry->info.selector, selector) == 0;
     if (entry->status != WEFT_OK)
-        return true; /* it may be the one that was meant: its error is told if no other is */
+        /* This may be the device that was meant: if no other can be opened, its error is reported. */
+        return true;
     return fit_of(entry, selector) == best;
 }
 
@@ -76,13 +77,13 @@ static int kind_rank(const weft_device_info *info) {
     return info->is_gpu ? 2 : info->is_cpu ? 1 : 0;
 }
 
-/* A driver that does not know its clock reports 0. */
+/* Some drivers do not know the clock rate and report 0. */
 static uint64_t cycles(const weft_device_info *info) {
     enum { USUAL_MHZ = 1000 };
     return (uint64_t)info->compute_units * (info->clock_mhz > 0 ? info->clock_mhz : USUAL_MHZ);
 }
 
-/* Whether a is to be tried before b. Equal devices keep the loader's order. */
+/* Whether a is tried before b. Otherwise equal devices keep the loader's order. */
 static bool better(const wi_device_entry *a, const wi_device_entry *b) {
     if (a->usable != b->usable) return a->usable;
     if (kind_rank(&a->info) != kind_rank(&b->info)) return kind_rank(&a->info) > kind_rank(&b->info);

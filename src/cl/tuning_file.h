@@ -1,7 +1,8 @@
-/* The text of tuning files (choices.h): read before it is changed, and replaced whole.
+/* Reading and replacing the text of tuning files (choices.h).
  *
- * A file that the caller named is the caller's: links are followed, its mode stays, and what is no tuning file is not
- * overwritten. "tuning.txt" of the cache folder is the library's: wi_kept_file_read, wi_file_write_private. */
+ * named: the caller chose the file. Links are then followed, the file keeps its mode, and a file of another kind is an
+ * error. Otherwise the file is "tuning.txt" of the cache folder, read by wi_kept_file_read and written by
+ * wi_file_write_private. */
 #ifndef WI_TUNING_FILE_H
 #define WI_TUNING_FILE_H
 
@@ -10,8 +11,9 @@
 #define WI_TUNING_FIRST_WORD "weft tuning "
 #define WI_TUNING_FIRST_LINE WI_TUNING_FIRST_WORD "1"
 
-/* *old: what the file holds now, released by the caller; NULL: there is no file, or the cache folder's file may be another
- * user's or is a link. */
+/* *old: the text of the file, which the caller releases. NULL: there is no file, or "tuning.txt" is a link or others
+ * can have written it. Errors: WEFT_ERROR_FORMAT (not a tuning file of this version), WEFT_ERROR_FILE,
+ * WEFT_ERROR_MEMORY. */
 weft_status wi_tuning_file_read(char **old, const weft_allocator *allocator, const char *path, bool named);
 weft_status wi_tuning_file_write(const char *path, bool named, const wi_text *text);
 

@@ -1,4 +1,4 @@
-/* The second queue of a device (contract in uploads.h). */
+/* The queue for uploads, and pinned memory (contract in uploads.h). */
 #include "cl/uploads.h"
 #include "cl/buffer.h"
 #include "cl/device_list.h"
@@ -11,7 +11,7 @@ enum { MOST_PENDING = 32, MOST_PINNED = 512 << 20 };
 
 typedef struct wi_uploads {
     cl_command_queue queue;
-    cl_event pending[MOST_PENDING]; /* of copies that nothing has waited for, the oldest first */
+    cl_event pending[MOST_PENDING]; /* events of copies for which nothing has waited, the oldest first */
     cl_uint count;
 } wi_uploads;
 
@@ -62,15 +62,16 @@ static weft_status flush(wi_device *device) {
     return wi_cl_check(clFlush(device->uploads->queue), "submitting uploads to the device");
 }
 
-/* ---- what nothing has waited for ---- */
+/* ---- unfinished copies ---- */
 
-/* Waiting may ask for the events' states alone, which begins nothing. */
+/* The flush is needed because waiting may only query the events, which starts no work. */
 static weft_status wait_for(wi_device *device, cl_uint count, const cl_event *events) {
     WI_TRY(flush(device));
     return wi_wait_for_events(device, count, events, "waiting for data that is copied to the device");
 }
 
-/* Drops the oldest. Those that failed are waited for one by one, so that all have ended. */
+/* Waits for the `count` oldest copies and releases their events. After an error each event is waited for alone, so that
+ * all copies have ended. */
 static weft_status retire(wi_device *device, cl_uint count) {
     wi_uploads *const uploads = device->uploads;
     weft_status status = count > 0 ? wait_for(device, count, uploads->pending) : WEFT_OK;
@@ -94,7 +95,7 @@ static weft_status check(cl_int error, size_t bytes) {
     return wi_cl_check(error, what);
 }
 
-/* The copy runs already: where the kernels' queue cannot be made to wait for it, the host does. */
+/* Makes the kernels' queue wait for a copy. The copy has been flushed, so that the host must wait for it if this fails. */
 static weft_status order_kernels(wi_device *device, cl_event copied) {
     WI_TRY(flush(device));
     return wi_cl_check(clEnqueueBarrierWithWaitList(device->queue, 1, &copied, NULL),
@@ -113,8 +114,8 @@ static weft_status enqueue_copy(
     return WEFT_OK;
 }
 
-/* To wait is to wait for the copy's event: after a blocking write that itself waits for an event, kernels on Intel's CPU
- * runtime 2026.2 sometimes read what was there before. */
+/* `wait` waits for the event of a non-blocking write: after a blocking write that itself waits for an event, kernels on
+ * Intel's CPU runtime 2026.2 sometimes read old data. */
 weft_status wi_upload(
     wi_device *device, cl_mem memory, const void *data, size_t bytes, cl_event after, bool wait) {
     wi_uploads *const uploads = device->uploads;
@@ -130,9 +131,9 @@ weft_status wi_upload(
     return status;
 }
 
-/* ---- host memory ---- */
+/* ---- pinned memory ---- */
 
-/* Until the queue has done what it was given; the thread's error stays what it was. */
+/* Waits for all commands of the queue. The thread's error message does not change. */
 static void sleep_until_idle(const wi_device *device) {
     char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);
@@ -140,7 +141,7 @@ static void sleep_until_idle(const wi_device *device) {
     wi_error_restore(error);
 }
 
-/* Mapping waits for what the queue has. */
+/* Creates and maps the memory; the blocking map waits for all commands of the queue. */
 static cl_int create(wi_pinned *pinned, wi_device *device, size_t bytes) {
     cl_int error = CL_SUCCESS;
     pinned->memory =
@@ -166,7 +167,7 @@ void wi_pinned_create(wi_pinned *pinned, wi_device *device, size_t bytes) {
     }
 }
 
-/* A mapping that stays keeps its buffer for ever: a failed unmapping is tried once more. */
+/* A mapping that remains keeps its buffer alive. A failed unmapping is therefore repeated once. */
 void wi_pinned_release(wi_pinned *pinned, wi_device *device) {
     if (!pinned->memory) return;
     cl_command_queue const queue = device->uploads->queue;

@@ -1,13 +1,13 @@
-/* See waiting.h. The driver is asked, ever more rarely, and not made to call back: a callback may come late, in a thread that it
- * never came from before, or not at all. */
+/* Waiting for a device (contract in waiting.h). The thread polls, at growing intervals. An event's callback would not
+ * do: drivers may call it late, from a new thread, or never. */
 #include "cl/waiting.h"
 #include "cl/driver.h"
 #include <math.h>
 
-/* Between two questions lies this part of the time that has passed, within these bounds. */
+/* The thread sleeps for this part of the time already waited, but at least `shortest` and at most `longest` seconds. */
 static const double part = 1.0 / 32, shortest = 20e-6, longest = 1e-3;
 
-/* An event that has failed, or that cannot be asked, is not: the call that follows says why. */
+/* False also for an event that failed or cannot be queried; the blocking call that follows reports the error. */
 static bool is_under_way(cl_event event) {
     cl_int state = CL_COMPLETE;
     return clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) ==
