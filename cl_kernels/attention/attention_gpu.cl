@@ -28,8 +28,8 @@
 #ifndef WEFT_ATTENTION_GPU
 #define WEFT_ATTENTION_GPU
 
-/* DOWN: the sets of WEFT_ATTENTION_LANES items in a group, each with four rows. ROWS: the rows of a group. OTHERS: the others of a block.
- */
+/* DOWN: the sets of WEFT_ATTENTION_LANES items in a group, each with four rows. ROWS: the rows of a group. OTHERS: the others of a
+ * block. */
 #define WEFT_ATTENTION_DOWN   (WEFT_ATTENTION_GROUP / WEFT_ATTENTION_LANES)
 #define WEFT_ATTENTION_ROWS   (4 * WEFT_ATTENTION_DOWN)
 #define WEFT_ATTENTION_OTHERS (4 * WEFT_ATTENTION_LANES)
@@ -56,8 +56,8 @@
 #define WEFT_ATTENTION_DOWN_OF(i) ((i)*WEFT_ATTENTION_GROUP / WEFT_ATTENTION_WIDTH)
 #define WEFT_ATTENTION_ACROSS_OF(i)                                                                          \
     (WEFT_ATTENTION_GROUP < WEFT_ATTENTION_WIDTH ? (i)*WEFT_ATTENTION_GROUP % WEFT_ATTENTION_WIDTH : 0)
-/* DEPTH: the others of a chunk. VECTORS: vectors of a row that an item sums up. TOGETHER: the others whose reads from local memory overlap.
- */
+/* DEPTH: the others of a chunk. VECTORS: vectors of a row that an item sums up. TOGETHER: the others whose reads from local memory
+ * overlap. */
 #define WEFT_ATTENTION_DEPTH   (4 * WEFT_ATTENTION_CHUNK / WEFT_ATTENTION_WIDTH)
 #define WEFT_ATTENTION_VECTORS WEFT_ATTENTION_LARGER(WEFT_ATTENTION_WIDTH / WEFT_ATTENTION_LANES / 4, 1)
 #define WEFT_ATTENTION_TOGETHER                                                                              \

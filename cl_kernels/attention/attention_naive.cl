@@ -88,8 +88,8 @@ __kernel void WEFT_NAME(forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
     }
 }
 
-/* result: the gradients, at the offsets in the arguments; dq: the same memory, for the gradient of q. y: the forward pass's packed result.
- */
+/* result: the gradients, at the offsets in the arguments; dq: the same memory, for the gradient of q. y: the forward pass's packed
+ * result. */
 #define WEFT_GRADIENT_PARAMETERS                                                                             \
     __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,        \
         __global const float *restrict v, long v_offset, __global const float *restrict y, long y_offset,    \

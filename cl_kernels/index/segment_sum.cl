@@ -118,8 +118,7 @@ __kernel void WEFT_NAME(rows)(__global const int *restrict lists, long lists_off
     for (long i = (long)get_global_id(0); i < inner; i += items) {
         float sum = 0;
         int k = begin;
-        for (; k + 4 <= end;
-             k += 4) { /* the loads do not wait for each other; the order of the sum is unchanged */
+        for (; k + 4 <= end; k += 4) { /* four loads at once; the sum keeps its order */
             const float a = WEFT_SOURCE(order[k], (int)i, 1), b = WEFT_SOURCE(order[k + 1], (int)i, 1),
                         c = WEFT_SOURCE(order[k + 2], (int)i, 1), d = WEFT_SOURCE(order[k + 3], (int)i, 1);
             sum += a;

@@ -62,8 +62,7 @@ __kernel void WEFT_NAME(segments)(__global const WEFT_ELEMENT *restrict source, 
     for (long i = (long)get_global_id(0); i < inner; i += (long)get_global_size(0)) {
         WEFT_ELEMENT sum = 0;
         int p = begin;
-        for (; p + 4 <= end;
-             p += 4) { /* the loads do not wait for each other; the order of the sum is unchanged */
+        for (; p + 4 <= end; p += 4) { /* four loads at once; the sum keeps its order */
             const WEFT_ELEMENT a = source[order[p] * inner + i], b = source[order[p + 1] * inner + i];
             const WEFT_ELEMENT c = source[order[p + 2] * inner + i], d = source[order[p + 3] * inner + i];
             sum += a;

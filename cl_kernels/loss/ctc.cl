@@ -131,8 +131,8 @@ __attribute__((always_inline)) static inline WF WEFT_NAME(row)(WEFT_CTC_ROW_SPAC
     return top;
 }
 
-/* Stores the loss and, with a table, the kind of its gradient. last: the last state of the last row; total - carry: the sum of all shifts.
- */
+/* Stores the loss and, with a table, the kind of its gradient. last: the last state of the last row; total - carry: the sum of all
+ * shifts. */
 __attribute__((always_inline)) static inline void WEFT_NAME(end)(__global float *head,
     WEFT_CTC_ROW_SPACE const float *last, int length, float total, float carry, int bad, int zero_infinity) {
     const float ends = length ? weft_ctc_sum(last[0], last[-1], -INFINITY) : last[0];

@@ -49,8 +49,8 @@ __attribute__((always_inline)) static inline void weft_rg_words(uint4 *words, __
     WEFT_UNROLL for (int i = 0; i < WEFT_R_FOURS; ++i) words[i] = from[i * WEFT_ENGINE_B_LANES];
 }
 
-/* READ gives the words of the block that is multiplied next. With WEFT_R_READS_AHEAD it was read before, and READ reads the block after it.
- */
+/* READ gives the words of the block that is multiplied next. With WEFT_R_READS_AHEAD it was read before, and READ reads the block after
+ * it. */
 #if WEFT_R_READS_AHEAD
 #define WEFT_R_READ_AHEAD(weights)                                                                           \
     uint4 next[WEFT_R_FOURS];                                                                                \

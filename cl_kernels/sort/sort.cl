@@ -159,8 +159,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(
 
 #endif
 
-/* An item computes `chunk` elements of a line of merged pairs of runs; chunk divides 2 * run. kept: the elements of a line that are wanted.
- */
+/* An item computes `chunk` elements of a line of merged pairs of runs; chunk divides 2 * run. kept: the elements of a line that are
+ * wanted. */
 __kernel void WEFT_NAME(merge)(__global int *y, long y_offset, __global int *memory, long memory_offset,
     WEFT_INDEX lines, WEFT_INDEX n, WEFT_INDEX inner, WEFT_INDEX run, WEFT_INDEX kept, WEFT_INDEX chunk,
     WEFT_INDEX from, WEFT_INDEX to) {
