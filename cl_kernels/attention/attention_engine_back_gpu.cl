@@ -16,8 +16,8 @@
 
 #ifndef WEFT_ATTENTION_ENGINE_LINE
 #define WEFT_ATTENTION_ENGINE_LINE
-/* Sets lines to the logarithm and the inner product of `count` queries from `first` on; for a query that does not exist, to values for
- * which its weights are zero. */
+/* Sets the lines, a line being the logarithm and the inner product of a query, of `count` queries from `first` on; for a query that does
+ * not exist, to values for which its weights are zero. */
 __attribute__((always_inline)) static inline void weft_head_lines(__local float2 *lines,
     __global const float *logs, __global const float *inner, int first, int queries, int count, uint item) {
     const int query = first + (int)item;

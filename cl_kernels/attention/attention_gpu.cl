@@ -135,7 +135,7 @@ static inline float weft_attention_number(__global const float *from, int at, in
 #endif
 #endif
 
-/* A vector of the neighbouring columns of a lane. */
+/* The type of a lane's neighbouring columns. */
 #if WEFT_ATTENTION_WIDTH / WEFT_ATTENTION_LANES == 2
 #define WEFT_ATTENTION_VECTOR float2
 #else
