@@ -1,12 +1,12 @@
-/* attention_cpu.cl: scaled dot-product attention and its gradients, for cpu-class devices.
+/* attention_cpu.cl: scaled dot-product attention and its gradients, for devices of class cpu.
  *
  *     q (n, Lq, d)   k (n, Lk, d)   v (n, Lk, dv), any strides      n = n0 x n1: batch and heads
  *     S = q kT scale + mask      P = softmax(S) by rows      y = P v      lse = log2 of a row's sum of exp(S)
  *     dP = dy vT      dS = P (dP - rowsum(dy y))      dq = dS k scale      dk = dST q scale      dv = PT dy
  *
- * S is never whole in memory (T. Dao et al. 2022; the running maximum of M. Milakov and N. Gimelshein 2018):
- * a work-item (work-group of size 1, no barriers) holds one block of it in private memory at a time,
- * transposed, so that the lanes of a vector are queries, and maxima and sums need no work across lanes:
+ * S is never stored as a whole (T. Dao et al. 2022; the running maximum is by M. Milakov and N. Gimelshein 2018). A work-item (work-group
+ * of size 1, no barriers) has one block of S in private memory at a time. The block is transposed: the lanes of a vector are queries, so
+ * maxima and sums need no operations across lanes:
  *
  *                   32 queries
  *                 +-----------+
@@ -14,21 +14,21 @@
  *                 +-----------+
  *           d
  *         +----+  +-----------+
- *    13   | k  |  |    S T    |   each step of d: 2 vectors of q T, 13 broadcasts of k, 26 multiply-adds into
- *   keys  |    |  |           |   registers; all other products are alike: multiply_rows, multiply_columns
+ * 13   | k  |  |    S T    |   each step of d: 2 vectors of q T, 13 broadcasts of k, 26 multiply-adds into keys  |    |  |           |
+ * registers; multiply_rows and multiply_columns compute all other products alike
  *         +----+  +-----------+
  *
- * forward: an item owns WEFT_QUERIES queries of one n and goes through all blocks of WEFT_KEYS keys.
- * backward: an item owns a range of keys of one n and goes through all queries. dk and dv are its own; with
- * several ranges each writes a dq of its own, and `sum` adds them up.
+ * forward: an item computes WEFT_QUERIES queries of one n, and visits all blocks of WEFT_KEYS keys. backward: an item has a range of keys
+ * of one n, and visits all queries. It alone computes dk and dv of its range. If there are several ranges, each has a dq in scratch memory,
+ * and the kernel `sum` adds these.
  *
- * WEFT_ENGINE: products are made in bf16 by a matrix engine (attention_engine_cpu.clh); else in f32
+ * WEFT_ENGINE: 1 if a matrix engine computes the products in bf16 (attention_engine_cpu.clh), 0 if the vector units compute them in f32
  * (attention_units_cpu.clh).
  *
- * Logarithms and exponentials are to base 2: log2(e) is a part of the scale. WEFT_WIDTH (64, 128, 256) is d
- * and dv at most; the parameters WEFT_QUERIES, WEFT_ATTENTION_ROWS (13 above) and WEFT_SUMMED are set in
- * src/kernels/attention/attention_cpu.c. mask_kind is 0 (none), 1 (bool: takes part) or 2 (f32: added). A row
- * in which nothing takes part has lse = inf, and then P, y and the gradients of it are 0. */
+ * Logarithms and exponentials are to base 2, and the scale includes log2(e). WEFT_WIDTH (64, 128, 256) is at least d and dv. WEFT_QUERIES,
+ * WEFT_ATTENTION_ROWS (13 in the picture) and WEFT_SUMMED are set in src/kernels/attention/attention_cpu.c. mask_kind is 0 (no mask), 1
+ * (bool: true if the key takes part) or 2 (f32: added to the score). If no key takes part in a row, its lse is inf, and its P, y and
+ * gradients are 0. */
 
 #ifndef WEFT_ATTENTION_CPU
 #define WEFT_ATTENTION_CPU
@@ -39,13 +39,13 @@
 
 #include "attention_exp2.clh"
 
-/* The blocks of a work-item on the way back. scores: S, then P, then dS; gradients: dP, before that P with its factors
- * where weights are dropped; log_sums, inner: lse and rowsum(dy y) of each query. */
+/* The blocks of a work-item of the gradient. scores: S, then P, then dS. gradients: dP; before that P times the factors of dropout.
+ * log_sums, inner: lse and rowsum(dy y) of each query. */
 typedef struct weft_attention_blocks {
     float *q, *q_transposed, *dy, *dy_transposed, *dq, *keys, *values, *dk, *dv, *scores, *gradients,
         *factors;
     float *log_sums, *inner;
-    void *own; /* what the products need besides */
+    void *own; /* a weft_attention_engine; NULL for products by vector units */
 } weft_attention_blocks;
 #endif
 
@@ -56,8 +56,9 @@ typedef struct weft_attention_blocks {
 #define WEFT_DROP         0
 #endif
 
-/* WEFT_DROP: weights are dropped, as weft_dropout would drop those of a whole (n, Lq, Lk): after their sum is
- * taken, so that P is what is kept, and in the gradient both P and dP. first_head: how many heads of the whole are before these. */
+/* WEFT_DROP: 1 if weights are dropped, with the random numbers of weft_dropout for a tensor (n, Lq, Lk). The factors multiply the weights
+ * after the sum of a row was taken, so lse does not depend on them; the gradient multiplies P in dv and dP by them. first_head: heads of
+ * the tensor before the first one of this launch. */
 #if WEFT_DROP
 #define WEFT_DROP_PARAMETERS                                                                                 \
     , int first_head, float drop, float kept, int stream, uint seed0, uint seed1, uint run
@@ -65,7 +66,7 @@ typedef struct weft_attention_blocks {
 #define WEFT_DROP_PARAMETERS
 #endif
 
-/* Every block in private memory has rows of this many floats: an odd number of cache lines. */
+/* The floats of a row of every block in private memory: an odd number of cache lines, so that rows do not map to the same cache sets. */
 #if WEFT_WIDTH > WEFT_QUERIES
 #define WEFT_PITCH (WEFT_WIDTH + 16)
 #else
@@ -77,7 +78,7 @@ typedef struct weft_attention_blocks {
     float16 name##_room[(rows)*WEFT_LINE];                                                                   \
     float *name = (float *)name##_room
 
-/* The functions below depend on the macros above, so that their names do, too. */
+/* The file is included once for each set of the macros above, so the functions below have names that depend on WEFT_NAME. */
 #define WEFT_MULTIPLY_ROWS      WEFT_NAME(multiply_rows)
 #define WEFT_MULTIPLY_COLUMNS   WEFT_NAME(multiply_columns)
 #define WEFT_PRODUCT            WEFT_NAME(product)
@@ -99,7 +100,8 @@ typedef struct weft_attention_blocks {
 #endif
 #include "attention_block_cpu.clh"
 
-/* Work-item (block of queries, n), the last queries first. y: rows of DV; lse behind all of y, and what it lost behind that. */
+/* Work-item (block of queries, n); the last queries, which have the most keys if causal, come first. y is a packed result: the rows of y,
+ * then lse (n, Lq), then weft_attention_lost (n, Lq). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(forward)(__global const float *restrict q, long q_offset,
     __global const float *restrict k, long k_offset, __global const float *restrict v, long v_offset,
     __global float *restrict y, long y_offset, int mask_kind, __global const uchar *restrict mask,
@@ -167,7 +169,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(forward)(__global const float *restrict q,
     WEFT_ENGINE_END(own)
 }
 
-/* A block of queries and of dy, their transposes, lse and rowsum(dy y). y: its first row. */
+/* Copies a block of queries and of dy, transposes both, copies lse and computes rowsum(dy y). y: the first row of the block. */
 static inline void WEFT_NAME(fetch_queries)(const weft_attention_blocks *to, __global const float *q,
     long q_row, long q_column, __global const float *dy, long dy_row, long dy_column, __global const float *y,
     long y_row, __global const float *lse, int nq, int d_width, int dv_width, float scale) {
@@ -192,7 +194,7 @@ static inline void WEFT_NAME(weights)(const weft_attention_blocks *blocks, int n
     }
 }
 
-/* dv += PT dy, dP = dy vT, both transposed and with the factors of dropped weights. */
+/* dv += PT dy and dP = dy vT, transposed and with the factors of dropout. */
 static inline void WEFT_NAME(value_gradients)(
     const weft_attention_blocks *blocks, int nq, int nk, int dv_width) {
     const float *weights = blocks->scores;
@@ -226,7 +228,7 @@ static inline void WEFT_NAME(score_gradients)(
     WEFT_PRODUCT_OF_COLUMNS(blocks->own, blocks->dq, blocks->scores, blocks->keys, nq, d_width, nk);
 }
 
-/* dk and dv of a block of keys so far: nothing (first), or what earlier queries left in memory. */
+/* Sets dk and dv of a block of keys to 0 (first), or reads what the item stored after earlier queries. */
 static inline void WEFT_NAME(begin_gradients)(const weft_attention_blocks *blocks, bool first,
     __global const float *dk, long dk_row, __global const float *dv, long dv_row, int nk, int d_width,
     int dv_width) {
@@ -239,8 +241,8 @@ static inline void WEFT_NAME(begin_gradients)(const weft_attention_blocks *block
         ((float16 *)blocks->dk)[i] = ((float16 *)blocks->dv)[i] = 0.0f;
 }
 
-/* Work-item (range of keys, n). result: dk and dv at their offsets; dq: the result's own, or one for each
- * range in scratch. y is the forward result: rows of DV and lse. */
+/* Work-item (range of keys, n). result: memory with dk and dv at their offsets; dq: the same memory, or scratch memory with one dq for each
+ * range. y: the forward pass's packed result. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(backward)(__global const float *restrict q, long q_offset,
     __global const float *restrict k, long k_offset, __global const float *restrict v, long v_offset,
     __global const float *restrict y, long y_offset, __global const float *restrict dy, long dy_offset,
@@ -320,7 +322,7 @@ __kernel WEFT_ITEMS(1) void WEFT_NAME(backward)(__global const float *restrict q
     WEFT_ENGINE_END(own)
 }
 
-/* dq from the ranges' partial sums, in their order. */
+/* Adds the dq of all ranges, in the order of the ranges. */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(sum)(__global float *restrict dq, long dq_offset,
     __global const float *restrict partials, long partials_offset, long count, int ranges) {
     const long begin = get_global_id(0) * (long)WEFT_SUMMED, end = min(begin + (long)WEFT_SUMMED, count);

@@ -1,5 +1,5 @@
-/* attention_engine_back_gpu.cl: the gradients of attention by the matrix engines of GPUs; see attention_engine_gpu.cl. A file of its
- * own, as tiles for the width of a head are others, and a program has whole files. */
+/* attention_engine_back_gpu.cl: the gradients of attention by the matrix engines of GPUs; see attention_engine_gpu.cl. It is a file of its
+ * own, because the gradient has other tiles for the same width of a head, and a program includes whole files. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)  attention_##suffix
@@ -16,7 +16,8 @@
 
 #ifndef WEFT_ATTENTION_ENGINE_LINE
 #define WEFT_ATTENTION_ENGINE_LINE
-/* Of `count` queries from `first` on logarithm and inner product; of those that are not there what makes their weights zero. */
+/* Sets the lines, a line being the logarithm and the inner product of a query, of `count` queries from `first` on; for a query that does
+ * not exist, to values for which its weights are zero. */
 __attribute__((always_inline)) static inline void weft_head_lines(__local float2 *lines,
     __global const float *logs, __global const float *inner, int first, int queries, int count, uint item) {
     const int query = first + (int)item;
@@ -25,7 +26,8 @@ __attribute__((always_inline)) static inline void weft_head_lines(__local float2
 }
 #endif
 
-/* Those of rows, or where rows are keys, turned, zeros; and zeros of the others: no choice is needed where both are added. */
+/* Sets `rows` to the lines of the group's queries, or to zeros if the rows are keys (turned), and `others` to zeros. One of the two stays
+ * zero during the kernel, so the sum of a row's and an other's line is always the line of the query. */
 __attribute__((always_inline)) static inline void WEFT_NAME(first_lines)(__local float2 *rows,
     __local float2 *others, __global const float *logs, __global const float *inner, int first, int queries,
     int turned, uint item) {
@@ -34,8 +36,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(first_lines)(__local
     weft_head_lines(rows, logs, inner, first, queries, turned ? 0 : WEFT_ENGINE_HEIGHT, item);
 }
 
-/* What a lane's scores make of the others' rows, into the tile from its first score on: weights (dv), or the scores' gradients.
- * products: of rows and others of dy and v; rows, others: lines; bits, kept: of weights that are not dropped. */
+/* Computes the weights (dv) or the gradients of the scores (dq, dk) from a lane's scores, and stores them in the tile, from the lane's
+ * first score on. products: the products of rows and others of dy and v; rows, others: lines; bits, kept: see WEFT_HEAD_KEPT. */
 __attribute__((always_inline)) static inline void WEFT_NAME(weigh_others)(__local ushort *weights,
     float (*scores)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS],
     float (*products)[WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS], __local const float2 *rows,
@@ -51,16 +53,14 @@ __attribute__((always_inline)) static inline void WEFT_NAME(weigh_others)(__loca
             (ushort)WEFT_JOIN(weft_engine_word_, WEFT_ENGINE_FORMAT)(change, 0.0f);)
 }
 
-/* The next chunks of others_1 (second) or others_2 of the kernel below, from `other` on. */
+/* Reads the next block of others_1 (second) or others_2 of the kernel below, from row `other` on, into registers. */
 #define WEFT_HEAD_FETCH_OTHERS(second, other, item)                                                          \
     WEFT_NAME(fetch_others)                                                                                  \
     (next, (second) ? others_1 + (other)*others_1_row : others_2 + (other)*others_2_row,                     \
         other_count - (other), (second) ? d_width : dv_width, (int)((second) ? others_1_row : others_2_row), \
         (int)((second) ? others_1_column : others_2_column), item);
 
-/* One gradient, `part`, as in attention_gpu.cl: rows and others are queries and keys (dq), or keys and queries: rows_1 and
- * others_1 are q and k or k and q, rows_2 and others_2 are dy and v or v and dy; what is summed up, `summed`, is k, q or dy.
- * inner: of each query the product of y and dy; lse: the place of its logarithm in y. */
+/* Computes one gradient, `part`: see WEFT_ATTENTION_BACKWARD_PARAMETERS. */
 __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENGINE_ATTRIBUTES void WEFT_NAME(
     backward)(WEFT_ATTENTION_BACKWARD_PARAMETERS) {
     WEFT_HEAD_ROWS(rows, 2)
@@ -89,7 +89,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     WEFT_HEAD_EVERY_SUM(WEFT_HEAD_OF(sums[block], e) = 0.0f;)
     WEFT_ENGINE_CLEAR(scores)
     WEFT_NAME(first_lines)(row_lines, other_lines, y, inner, first, queries, turned, item);
-    const int second_first = part == WEFT_ATTENTION_DV; /* it needs the scores alone */
+    const int second_first = part == WEFT_ATTENTION_DV; /* dv needs no product of dy and v */
     const int begin = causal && turned ? first : 0;
     const int end = causal && !turned ? min(keys, first + WEFT_ENGINE_HEIGHT) : other_count;
     WEFT_HEAD_FETCH_OTHERS(second_first, begin, item)
@@ -106,7 +106,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
             WEFT_HEAD_SCORE(scores, rows, second, others)
             barrier(CLK_LOCAL_MEM_FENCE);
         }
-        /* Not while a product is made, for whose operands registers are needed: they are rounded as they come. */
+        /* The pairs are not read during a product, which needs the registers: rounding follows each read. */
         uint4 pairs[WEFT_HEAD_QUADS];
         WEFT_NAME(fetch_pairs)
         (pairs, summed + other * summed_row, other_count - other, to_width, (int)summed_row,

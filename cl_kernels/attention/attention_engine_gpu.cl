@@ -1,9 +1,9 @@
-/* attention_engine_gpu.cl: scaled dot-product attention and its gradients by the matrix engines of GPUs: factors of 16 bits,
- * sums of f32.
+/* attention_engine_gpu.cl: scaled dot-product attention by the matrix engines of GPUs: factors of 16 bits, sums of f32. The gradients are
+ * in attention_engine_back_gpu.cl.
  *
- * Formulas, masks and the two results are those of attention_cpu.cl, arguments and launches those of attention_gpu.cl. A group
- * owns a block of WEFT_ENGINE_HEIGHT rows: queries (forward, dq) or keys (dk, dv). It walks over the others, WEFT_ENGINE_WIDTH
- * at a time, with two products, whose operands lie in local memory as engine_tile.clh has them:
+ * attention_cpu.cl has the formulas, the masks and the packed result; arguments and launches are those of attention_gpu.cl. A group
+ * computes a block of WEFT_ENGINE_HEIGHT rows, which are queries (forward, dq) or keys (dk, dv). It walks over the others, keys or queries,
+ * WEFT_ENGINE_WIDTH at a time, with two products whose operands are in local memory in the layout of engine_tile.clh:
  *
  *       head width                others                    WEFT_ENGINE_HEAD columns
  *      +----------+           +------------+              +-------------------------+
@@ -11,15 +11,15 @@
  *      |          |     o     |            |              +-------------------------+
  *      +----------+           +------------+
  *
- * 1. Scores: rows stay in local memory, rounded once. Others come chunk by chunk of 8 numbers along their width.
- * 2. Weights, in f32: masks where lanes hold the scores. forward: scores go to local memory, where an item has a part of a row,
- *    its maximum and the sum of its weights. backward: each lane makes the weights of the scores that it holds. They are
- *    rounded to a tile.
- * 3. Sums, in f32 in registers: the others' rows come in quads of a pair of rows, transposed, as the engine adds up along them.
+ * 1. Scores: the rows stay in local memory, rounded once. The others are copied in chunks of 8 numbers along their width. 2. Weights, in
+ * f32: the lanes that hold the scores apply the masks. forward: the scores are stored in local memory, and each item computes the weights
+ * of a range of a row, the row's maximum and the sum of its weights. backward: each lane computes the weights of the scores that it holds.
+ * The weights are rounded and stored in a tile. 3. Sums, in f32 in registers: the rows of the others are transposed in quads of a pair of
+ * rows, because the engine sums along the others.
  *
- * What comes next is read from memory while a product is made. Tiles are panels of WEFT_ENGINE_STEP steps of k, one behind the
- * other. Which sums a lane holds is the engine's own table; what depends on it alone is in bits, one for each sum, so that loops
- * which take long to write out need not be, and no array has an index that a compiler does not know. */
+ * The next operand is read from memory while a product is computed. A tile consists of panels of WEFT_ENGINE_STEP steps of k, one behind
+ * the other. A table of the engine says which sums a lane holds. Facts about single sums, such as whether a mask hides them, are bits of
+ * one number, so that loops that would take long to compile unrolled can stay loops, and every index of an array is a constant. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)  attention_##suffix
@@ -33,7 +33,7 @@
 
 #ifndef WEFT_ATTENTION_ENGINE_ROW
 #define WEFT_ATTENTION_ENGINE_ROW
-/* What an item keeps of a row of scores: the largest so far, and the sum of its own weights. */
+/* An item's values of a row of scores: the largest score so far, and the sum of the weights that this item computed. */
 typedef struct weft_head_row {
     float top, total;
 } weft_head_row;
@@ -43,8 +43,8 @@ typedef struct weft_head_row {
         WEFT_HEAD_FACTOR(bits, (e) + 3)))
 #endif
 
-/* Weights of an item's part of a row of scores, relative to the largest of the row so far, into the tile; their sum is added
- * to the item's. bits, kept: see above. Returns what earlier sums are to be multiplied by. */
+/* Computes the weights of an item's range of a row of scores, relative to the row's maximum so far, stores them in the tile, and adds their
+ * sum to the item's total. bits, kept: see WEFT_HEAD_KEPT. Returns the factor by which earlier sums must be multiplied. */
 __attribute__((always_inline)) static inline float WEFT_NAME(weigh)(weft_head_row *own,
     __local const float4 *scores, __local uint4 *weights, int part, uint bits, float kept) {
     float4 best = own->top, total = 0.0f;

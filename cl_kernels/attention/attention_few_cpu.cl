@@ -1,19 +1,19 @@
-/* attention_few_cpu.cl: scaled dot-product attention of few queries to many keys, for cpu-class devices: a token that is
- * decoded beside a cache of keys and values, which is as fast as the cache is read.
+/* attention_few_cpu.cl: scaled dot-product attention of few queries to many keys, for devices of class cpu. It is for decoding a token with
+ * a cache of keys and values, and takes about the time that reading the cache takes.
  *
  *     q (n, Lq, d)   k (n, Lk, d)   v (n, Lk, dv), contiguous columns      n = n0 x n1: batch and heads
  *     S = q kT scale + mask      P = softmax(S) by rows      y = P v      lse = log2 of a row's sum of exp(S)
  *
- * A work-item (work-group of size 1) owns a query. Its lanes are columns of q, y and of the rows of k and v; sixteen keys
- * are scored at a time, so that their weights are one vector:
+ * A work-item (work-group of size 1) computes one query. Its lanes are columns of q, y and of the rows of k and v. It computes the scores
+ * of sixteen keys at a time, so that their weights are one vector:
  *
  *                 d                  16 keys                   dv
  *          +--------------+       +----------+         +---------------+
- *       q  |  registers   |  ->   |  S, P    |    ->   |  y, registers |      each row of k and v is read once, where
- *          +--------------+       +----------+         +---------------+      it lies
+ *       q  |  registers   |  ->   |  S, P    |    ->   |  y, registers |      each row of k and v is read once,
+ *          +--------------+       +----------+         +---------------+      from memory, without copies
  *
- * Sixteen keys of which none takes part, as those past the position of a cache, are not read. WEFT_FEW_D and WEFT_FEW_DV
- * are d and dv in sixteens. Arguments and the meaning of masks are those of attention_cpu.cl. */
+ * Sixteen keys that are all masked, such as those past the position of a cache, are not read. WEFT_FEW_D is d / 16, WEFT_FEW_DV is dv / 16.
+ * The arguments and the meaning of masks are those of attention_cpu.cl. */
 
 #ifndef WEFT_ATTENTION_FEW_CPU
 #define WEFT_ATTENTION_FEW_CPU
@@ -37,7 +37,7 @@ static inline float weft_few_most(float16 v) {
     return two.x > two.y ? two.x : two.y;
 }
 
-/* What is added to the scores of sixteen keys, of which `count` exist. Returns whether any takes part. */
+/* Sets `added` to the numbers that the mask adds to the scores of sixteen keys, of which `count` exist. Returns 1 if any key takes part. */
 static inline int weft_few_mask(
     float *added, int count, int kind, __global const uchar *mask, long at, long column) {
     __global const float *numbers = (__global const float *)mask;
@@ -61,7 +61,7 @@ static inline int weft_few_mask(
 #define WEFT_FEW_DV       4
 #endif
 
-/* Work-item (query, n). y: rows of DV; lse behind all of y, and what it lost behind that. */
+/* Work-item (query, n). y is a packed result: the rows of y, then lse (n, Lq), then weft_attention_lost (n, Lq). */
 __kernel WEFT_ITEMS(1) void WEFT_NAME(few)(__global const float *restrict q, long q_offset,
     __global const float *restrict k, long k_offset, __global const float *restrict v, long v_offset,
     __global float *restrict y, long y_offset, int mask_kind, __global const uchar *restrict mask,

@@ -1,9 +1,9 @@
-/* attention_gpu.cl: scaled dot-product attention and its gradients, for gpu-class devices.
+/* attention_gpu.cl: scaled dot-product attention and its gradients, for devices of class gpu.
  *
- * Formulas, masks and the two results are those of attention_cpu.cl. All of it is products of two kinds around weights,
- * one for each pair of a query and a key. A group of WEFT_ATTENTION_GROUP items (attention_gpu.c) owns a block of
- * rows, 4 for each 16 or 32 items (lanes): queries (forward, dq) or keys (dk, dv). It walks over the others, 4 for
- * each lane at a time:
+ * attention_cpu.cl has the formulas, the masks and the packed result. A kernel consists of two products with weights between them, one
+ * weight for each pair of a query and a key. A group of WEFT_ATTENTION_GROUP items (attention_gpu.c) computes a block of rows, which are
+ * queries (forward, dq) or keys (dk, dv). Each 16, 32 or 64 items (WEFT_ATTENTION_LANES) share four rows. The group walks over the others,
+ * which are the keys if the rows are queries and the queries if the rows are keys; each lane has four others at a time:
  *
  *     step of the width       others                  columns (WEFT_ATTENTION_WIDTH)
  *      +---+                 +------------+           +------------------+
@@ -12,29 +12,30 @@
  *      rows                  scores, then      x
  *                            weights                  = sums: item (lane, y): rows 4y .. 4y + 3 of its columns
  *
- * 1. Scores: both operands come through local memory in steps of 16 numbers of the width. An item makes 4 x 4 of them.
- * 2. Weights: in registers; the lanes that share rows find their maxima together. They go to local memory.
- * 3. Sums: an item multiplies the weights of its 4 rows with its lane's columns, a chunk of the others' rows at a time.
+ * 1. Scores: steps of both operands, 16 numbers of the width each, are copied into local memory. An item computes 4 x 4 scores. 2. Weights:
+ * an item computes them in registers; the lanes that share rows find the maximum of each row together. The weights are stored in local
+ * memory. 3. Sums: an item multiplies the weights of its 4 rows by its lane's columns, one chunk of the others' rows at a time.
  *
- * The next step and the next chunk are read from memory while one is multiplied; there are two of each in local memory, and one
- * barrier for each. What only the end or masks need is in local memory, `later`: it would take scalar registers all the time, of
- * which the operands' strides leave none. Where an operand's head begins and an item's place in its block are found again for each
- * block of others, and some for each column of weights: registers are for tiles. Within a block offsets have 32 bits. Weights are
- * computed a column of 4 rows at a time: the first one of a tile, which is then rotated, so that no array has an index that a
- * compiler does not know, and the code of a column stands once.
+ * Local memory has two steps and two chunks: the next one is read from memory while the other is multiplied, and there is one barrier for
+ * each. Values that only masks or the end of the kernel need are in local memory (`later`), because the strides of the operands leave no
+ * scalar registers for them. Registers are meant for tiles, so the kernel computes the beginning of each operand's head and the item's
+ * position in its block again for each block of others, and some of these for each column of weights. Offsets within a block have 32 bits.
+ * Weights are computed one column of 4 rows at a time: the code reads the first column of a tile and then rotates the tile, so that it
+ * exists once and every index of an array is a constant.
  *
- * WEFT_ATTENTION_WIDTH: columns of the sums, 32, 64, 128 or 256; what is past the widths is zero. */
+ * WEFT_ATTENTION_WIDTH: columns of the sums, 32, 64, 128 or 256. Columns past the widths of the operands are zero. */
 
 #ifndef WEFT_ATTENTION_GPU
 #define WEFT_ATTENTION_GPU
 
-/* Of a group: items that share their rows' columns, its rows; others that come together. */
+/* DOWN: the sets of WEFT_ATTENTION_LANES items in a group, each with four rows. ROWS: the rows of a group. OTHERS: the others of a
+ * block. */
 #define WEFT_ATTENTION_DOWN   (WEFT_ATTENTION_GROUP / WEFT_ATTENTION_LANES)
 #define WEFT_ATTENTION_ROWS   (4 * WEFT_ATTENTION_DOWN)
 #define WEFT_ATTENTION_OTHERS (4 * WEFT_ATTENTION_LANES)
-/* Local memory, in quads of four numbers. Two steps: for each number of the width the rows and one quad more, so that
- * neighbours lie in other banks, and the others in the same way. In their place the weights, for each of the others
- * those of the rows, and behind them two chunks. At the end a quad of each item: the lanes' maxima. */
+/* Local memory, in quads. During the scores, two buffers of a step: for each number of the width the quads of the rows, and those of the
+ * others. The pitches have one quad more, so that neighbouring items use different banks. Later the same memory has the weights, which for
+ * each of the others are those of the rows, and behind them two chunks. SHARED: a quad of each item at the end, for the maxima of lanes. */
 #define WEFT_ATTENTION_PITCH        (WEFT_ATTENTION_DOWN + 1)
 #define WEFT_ATTENTION_OPITCH       (WEFT_ATTENTION_LANES + 1)
 #define WEFT_ATTENTION_BUFFER       (WEFT_ATTENTION_STEP * (WEFT_ATTENTION_PITCH + WEFT_ATTENTION_OPITCH))
@@ -44,30 +45,32 @@
     WEFT_ATTENTION_LARGER(                                                                                   \
         WEFT_ATTENTION_WEIGHTS + 2 * WEFT_ATTENTION_CHUNK, 2 * WEFT_ATTENTION_BUFFER + WEFT_ATTENTION_GROUP)
 #define WEFT_ATTENTION_SHARED (WEFT_ATTENTION_POOL - WEFT_ATTENTION_GROUP)
-/* Numbers that an item copies: of a step's rows, of its others, of a chunk. */
+/* How many numbers an item copies: of a step's rows, of a step's others, of a chunk. */
 #define WEFT_ATTENTION_ROW_COPIES   (WEFT_ATTENTION_ROWS * WEFT_ATTENTION_STEP / WEFT_ATTENTION_GROUP)
 #define WEFT_ATTENTION_OTHER_COPIES (WEFT_ATTENTION_OTHERS * WEFT_ATTENTION_STEP / WEFT_ATTENTION_GROUP)
 #define WEFT_ATTENTION_CHUNK_COPIES (4 * WEFT_ATTENTION_CHUNK / WEFT_ATTENTION_GROUP)
-/* Rows between two numbers of a step that an item copies, which are of the same column; the same of a chunk, whose
- * rows may be longer than there are items: number i is so many rows and columns from the item's first one. */
+/* APART: the rows between two numbers of a step that an item copies; all of these are in the same column. DOWN_OF(i), ACROSS_OF(i): the
+ * rows and columns between the first number of a chunk that an item copies and number i; a row of a chunk may have more numbers than a
+ * group items. */
 #define WEFT_ATTENTION_APART      (WEFT_ATTENTION_GROUP / WEFT_ATTENTION_STEP)
 #define WEFT_ATTENTION_DOWN_OF(i) ((i)*WEFT_ATTENTION_GROUP / WEFT_ATTENTION_WIDTH)
 #define WEFT_ATTENTION_ACROSS_OF(i)                                                                          \
     (WEFT_ATTENTION_GROUP < WEFT_ATTENTION_WIDTH ? (i)*WEFT_ATTENTION_GROUP % WEFT_ATTENTION_WIDTH : 0)
-/* Others of a chunk; vectors of a row that an item sums up; others whose reads from local memory overlap. */
+/* DEPTH: the others of a chunk. VECTORS: vectors of a row that an item sums up. TOGETHER: the others whose reads from local memory
+ * overlap. */
 #define WEFT_ATTENTION_DEPTH   (4 * WEFT_ATTENTION_CHUNK / WEFT_ATTENTION_WIDTH)
 #define WEFT_ATTENTION_VECTORS WEFT_ATTENTION_LARGER(WEFT_ATTENTION_WIDTH / WEFT_ATTENTION_LANES / 4, 1)
 #define WEFT_ATTENTION_TOGETHER                                                                              \
     (WEFT_ATTENTION_DEPTH < 8 / WEFT_ATTENTION_VECTORS ? WEFT_ATTENTION_DEPTH : 8 / WEFT_ATTENTION_VECTORS)
 #define WEFT_ATTENTION_EACH(i, count) WEFT_UNROLL_REGISTERS for (int i = 0; i < (count); i++)
 
-/* Of a group: where its first row's logarithm and its first row go, how far apart rows are; where the mask begins, in bytes, and its
- * strides. */
+/* What a group keeps in local memory for later: offsets of the first row's logarithm and of the first row of the result, the stride of rows
+ * of the result; the offset of the mask in bytes, and the strides of the mask. */
 typedef struct weft_attention_later {
     long logs, first, row, mask, mask_row, mask_column;
 } weft_attention_later;
 
-/* The first item writes them. */
+/* The first item of the group writes `later`. */
 __attribute__((always_inline)) static inline void weft_attention_keep(__local weft_attention_later *later,
     long logs, long first, long row, long mask, long mask_row, long mask_column) {
     if (get_local_id(0) > 0) return;
@@ -79,32 +82,32 @@ __attribute__((always_inline)) static inline void weft_attention_keep(__local we
     later->mask_column = mask_column;
 }
 
-/* Zero, as `count` is not negative, which compilers of GPUs do not know to be the same for other numbers `at`. All that it is not added
- * to stays in registers from block to block: of what depends on the item's number addresses of local memory above all. Processors
- * compile loops over work-items, for which a plain number is simpler. */
+/* Always 0, because `count` is not negative. Compilers of GPUs cannot prove this, so they compute an expression that contains this zero
+ * again for each `at`. Otherwise they keep expressions in registers from block to block, above all addresses of local memory that depend on
+ * the item's number. Compilers of processors turn a kernel into loops over work-items, for which a plain 0 is simpler. */
 #if defined(__x86_64__) || defined(__aarch64__)
 #define WEFT_ATTENTION_ZERO(at, count) 0
 #else
 #define WEFT_ATTENTION_ZERO(at, count) ((at) & ((count) >> 31))
 #endif
 
-/* Where the group's head of an operand begins, which is (a, b). zero: as above, or 0. */
+/* The offset of an operand's head (a, b), which the group computes. zero: WEFT_ATTENTION_ZERO, or 0. */
 #define WEFT_ATTENTION_HEAD(operand, zero)                                                                   \
     (operand##_offset + (long)(a + (zero)) * operand##_0 + (long)(b + (zero)) * operand##_1)
 #define WEFT_ATTENTION_MASK ((mask_kind == 2 ? (long)sizeof(float) : 1) * WEFT_ATTENTION_HEAD(mask, 0))
 
-/* Four numbers that need not lie side by side. */
+/* Four numbers at any offsets. */
 static inline float4 weft_attention_pick(__global const float *from, int4 at) {
     return (float4)(from[at.x], from[at.y], from[at.z], from[at.w]);
 }
 
-/* A number of a block that begins at `from`, or zero in place of one that is not there. */
+/* The number of a block at `from` with offset `at`; 0 if `there` is 0. */
 static inline float weft_attention_number(__global const float *from, int at, int there) {
     const float number = from[there ? at : 0];
     return there ? number : 0.0f;
 }
 
-/* The first column of a tile of 4 x 4; the tile with another one in its place, behind the others. */
+/* COLUMN: the first column of a tile of 4 x 4. ROTATE: removes the first column, and appends `column` after the others. */
 #define WEFT_ATTENTION_COLUMN(tile) ((float4)((tile)[0].x, (tile)[1].x, (tile)[2].x, (tile)[3].x))
 #define WEFT_ATTENTION_ROTATE(tile, column)                                                                  \
     {                                                                                                        \
@@ -114,7 +117,7 @@ static inline float weft_attention_number(__global const float *from, int at, in
         (tile)[3] = (float4)((tile)[3].yzw, (column).w);                                                     \
     }
 
-/* Sums of four rows, plus these rows' numbers times the vector v. */
+/* Adds to the sums of four rows: the number of each row times the vector v. */
 #define WEFT_ATTENTION_ADD(sum_0, sum_1, sum_2, sum_3, rows, v)                                              \
     {                                                                                                        \
         const float4 weft_rows = (rows);                                                                     \
@@ -132,7 +135,7 @@ static inline float weft_attention_number(__global const float *from, int at, in
 #endif
 #endif
 
-/* A lane's columns beside each other. */
+/* The type of a lane's neighbouring columns. */
 #if WEFT_ATTENTION_WIDTH / WEFT_ATTENTION_LANES == 2
 #define WEFT_ATTENTION_VECTOR float2
 #else
@@ -144,8 +147,8 @@ static inline float weft_attention_number(__global const float *from, int at, in
 #include "attention_inner_gpu.clh"
 #undef WEFT_ATTENTION_ITEMS
 
-/* factors: WEFT_FACTOR of the rows of a column, which are queries, or turned keys, with the `zero` of a block. One after the other, as four
- * random numbers at once take registers. */
+/* Declares factors: WEFT_FACTOR of the four elements of a column, which are queries or, if turned, keys; `zero` is the zero of the block.
+ * The loop is not unrolled, because four random numbers at once need too many registers. */
 #if WEFT_DROP
 #define WEFT_FACTORS(factors, i, j, turned)                                                                  \
     float4 factors = 1.0f;                                                                                   \
@@ -155,8 +158,9 @@ static inline float weft_attention_number(__global const float *from, int at, in
 #define WEFT_FACTORS(factors, i, j, turned) const float4 factors = 1.0f;
 #endif
 
-/* scores[r] = row 4y + r of a block, times the others 4 lane .. 4 lane + 3; the operands begin with the block's first row and the first
- * other, of which so many are left. Waits before it writes to local memory; the first round only reads. */
+/* scores[r] = row 4y + r of a block times the others 4 lane .. 4 lane + 3. `rows` and `others` point to the first row of the block and the
+ * first of the others; rows_left and others_left are the numbers of rows from there on. The first iteration only reads from memory, and
+ * passes a barrier before the second writes to local memory. */
 __attribute__((always_inline)) static inline void WEFT_NAME(scores)(float4 *scores, __local float4 *pool,
     __global const float *rows, int rows_left, int row, int row_column, __global const float *others,
     int others_left, int other, int other_column, int width, int item) {
@@ -196,7 +200,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(scores)(float4 *scor
     }
 }
 
-/* sums += weights (in local memory) times so many rows of `others`. Waits in the same way. */
+/* sums += weights in local memory times `others`, of which `left` rows remain. Passes a barrier before it writes to local memory, as
+ * `scores`. */
 __attribute__((always_inline)) static inline void WEFT_NAME(sums)(
     WEFT_ATTENTION_VECTOR (*sums)[WEFT_ATTENTION_VECTORS], __local float4 *pool, __global const float *others,
     int left, int row, int column, int width, int item) {
@@ -231,8 +236,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(sums)(
     }
 }
 
-/* A column of scores as masks have them: of queries from `query` on and a key, or turned of keys and a query.
- * whole: all of the block is there and seen. */
+/* Applies the masks to a column of scores: of the queries from `query` on and one key, or, if turned, of the keys from `key` on and one
+ * query. whole: all rows and others of the block exist, and causality hides none of the scores. */
 __attribute__((always_inline)) static inline float4 WEFT_NAME(masked)(float4 scores, int query, int key,
     int queries, int keys, int turned, int whole, int causal, int kind, __global const uchar *mask,
     __local const weft_attention_later *later) {
@@ -257,7 +262,7 @@ __attribute__((always_inline)) static inline float4 WEFT_NAME(masked)(float4 sco
     return select(scores, (float4)(-INFINITY), hidden);
 }
 
-/* A lane's sums of one row into memory. */
+/* Stores a lane's sums of one row, times a factor. */
 static inline void WEFT_NAME(store)(
     __global float *to, const WEFT_ATTENTION_VECTOR *sums, float factor, int width) {
     const int lanes = sizeof *sums / sizeof(float);
@@ -272,7 +277,7 @@ static inline void WEFT_NAME(store)(
     }
 }
 
-/* The sums of 4 rows, of which so many are there, times a factor each. */
+/* Stores the sums of the first `left` of 4 rows, each row times its factor. */
 static inline void WEFT_NAME(store_rows)(__global float *to, long row, int left, int width,
     WEFT_ATTENTION_VECTOR (*sums)[WEFT_ATTENTION_VECTORS], float4 factors) {
     if (left > 0) WEFT_NAME(store)(to, sums[0], factors.x, width);
@@ -360,7 +365,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
     (y + later.first + 4 * down * later.row, later.row, queries - query, dv_width, sums, factors);
 }
 
-/* One gradient, `part`; see WEFT_ATTENTION_BACKWARD_PARAMETERS. */
+/* Computes one gradient, `part`: see WEFT_ATTENTION_BACKWARD_PARAMETERS. */
 __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_NARROW void WEFT_NAME(
     backward)(WEFT_ATTENTION_BACKWARD_PARAMETERS) {
     __local float4 pool[WEFT_ATTENTION_POOL];
@@ -418,7 +423,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) WEFT_
                 queries, keys, turned, whole, causal, mask_kind, mask, &later + WEFT_ATTENTION_ZERO(c, keys));
             const float4 weight = exp2(score - logs);
             WEFT_FACTORS(factors, i, j, turned)
-            /* A variable of its own: Intel's runtime 2026.2 takes a wrong value where it contracts the two. */
+            /* A separate variable: Intel's runtime 2026.2 computes a wrong value if it contracts this product with its use below. */
             const float4 dropped = WEFT_ATTENTION_COLUMN(products) * factors;
             WEFT_ATTENTION_ROTATE(scores, weight)
             WEFT_ATTENTION_ROTATE(products, dropped)

@@ -1,12 +1,13 @@
-/* attention_naive.cl: scaled dot-product attention and its gradients, the portable form: no local memory, no barriers, no arrays, any
- * size of groups and any width of heads.
+/* attention_naive.cl: scaled dot-product attention and its gradients, the portable implementation: no local memory, no barriers, no arrays,
+ * any size of groups and any width of heads.
  *
- * Formulas, masks, the two results and arguments are those of attention_cpu.cl. A work-item owns a row of results, which it adds up in
- * the memory where it stays: of y or dq a query's (forward, queries), of dk and dv a key's (keys). It computes each score anew:
+ * attention_cpu.cl has the formulas, the masks, the packed result and the arguments. A work-item computes one row of a result and adds it
+ * up in place: the row of a query in y or dq (kernels forward, queries), the row of a key in dk and dv (kernel keys). Scores are not
+ * stored; each loop over the others computes them again:
  *
  *                 others, one after the other
  *               +-----------------------------+
- *     own row   | s s s ...                   |   forward: once for the largest score and the sum, once for y
+ *     row       | s s s ...                   |   forward: one loop for the maximum and the sum, one for y
  *               +-----------------------------+
  */
 #include "attention_parameters_gpu.clh"
@@ -14,8 +15,8 @@
 #ifndef WEFT_ATTENTION_NAIVE
 #define WEFT_ATTENTION_NAIVE
 
-/* Of rows of `width` numbers that are so far apart. Both products of a gradient are added up in this order: they are exactly equal where
- * a query sees one key, whose weight has no gradient. */
+/* The product of two rows of `width` numbers, a_column and b_column apart. The gradient computes dP and rowsum(dy y) in this order of
+ * additions, so both are exactly equal if a query sees one key only; the weight of this key is always 1 and has no gradient. */
 static inline float weft_attention_dot(
     __global const float *a, long a_column, __global const float *b, long b_column, int width) {
     float sum = 0.0f;
@@ -32,7 +33,7 @@ static inline void weft_attention_clear(__global float *sums, int width) {
     for (int x = 0; x < width; x++) sums[x] = 0.0f;
 }
 
-/* A score as a mask, whose number is at `at`, has it. */
+/* Applies the mask to a score; `at` is the offset of the mask's number. */
 static inline float weft_attention_masked(float score, int kind, __global const uchar *mask, long at) {
     if (kind == 1) return mask[at] ? score : -INFINITY;
     return kind == 2 ? score + weft_attention_mask_number(((__global const float *)mask)[at]) : score;
@@ -43,20 +44,20 @@ static inline float weft_attention_masked(float score, int kind, __global const 
 #define WEFT_NAME(suffix) attention_##suffix
 #endif
 
-/* What the weight of query i and key j is multiplied by. */
+/* The factor of the weight of query i and key j: 0 or 1 / (1 - p) if weights are dropped, else 1. */
 #if WEFT_DROP
 #define WEFT_KEPT(i, j) WEFT_FIRST_LANE(WEFT_FACTOR(i, j, 0))
 #else
 #define WEFT_KEPT(i, j) 1.0f
 #endif
 
-/* Of query i and key j, whose rows are `query` and `other`. */
+/* The score of query i and key j, whose rows are `query` and `other`. */
 #define WEFT_SCORE(query, other, i, j)                                                                       \
     weft_attention_masked(                                                                                   \
         weft_attention_dot(query, q_column, other, k_column, d_width) * (scale * WEFT_LOG2E), mask_kind,     \
         mask, mask_offset + (i)*mask_row + (j)*mask_column)
 
-/* Work-item (query, n). y: rows of DV; lse behind all of y, and what it lost behind that. */
+/* Work-item (query, n). y is a packed result: the rows of y, then lse (n, Lq), then weft_attention_lost (n, Lq). */
 __kernel void WEFT_NAME(forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
     const int n = (int)get_global_id(1), i = (int)get_global_id(0);
     if (i >= queries) return;
@@ -87,7 +88,8 @@ __kernel void WEFT_NAME(forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
     }
 }
 
-/* result: the gradients, at their places; of dq also `dq`, which is the result. y: the forward result. */
+/* result: the gradients, at the offsets in the arguments; dq: the same memory, for the gradient of q. y: the forward pass's packed
+ * result. */
 #define WEFT_GRADIENT_PARAMETERS                                                                             \
     __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,        \
         __global const float *restrict v, long v_offset, __global const float *restrict y, long y_offset,    \
@@ -99,7 +101,7 @@ __kernel void WEFT_NAME(forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
         long dq_1, long dq_row, long dk_at, long dk_0, long dk_1, long dk_row, long dv_at, long dv_0,        \
         long dv_1, long dv_row, float scale WEFT_DROP_PARAMETERS
 
-/* The head of each operand, and of its queries' logarithms. */
+/* Moves the pointers to head n, and declares the logarithms of the head's queries. */
 #define WEFT_GRADIENT_HEADS                                                                                  \
     const long a = n / n1, b = n % n1;                                                                       \
     q += q_offset + a * q_0 + b * q_1;                                                                       \
@@ -110,7 +112,7 @@ __kernel void WEFT_NAME(forward)(WEFT_ATTENTION_FORWARD_PARAMETERS) {
     y += y_offset + a * y_0 + b * y_1;                                                                       \
     mask_offset += a * mask_0 + b * mask_1;
 
-/* Work-item (query, n). */
+/* Work-item (query, n): dq. */
 __kernel void WEFT_NAME(queries)(WEFT_GRADIENT_PARAMETERS) {
     const int n = (int)get_global_id(1), i = (int)get_global_id(0);
     if (i >= queries) return;
@@ -129,7 +131,7 @@ __kernel void WEFT_NAME(queries)(WEFT_GRADIENT_PARAMETERS) {
     }
 }
 
-/* Work-item (key, n). */
+/* Work-item (key, n): dk and dv. */
 __kernel void WEFT_NAME(keys)(WEFT_GRADIENT_PARAMETERS) {
     const int n = (int)get_global_id(1), j = (int)get_global_id(0);
     if (j >= keys) return;

@@ -1,16 +1,14 @@
-/* gather.cl: elements of x picked along one axis.
+/* gather.cl: elements of x gathered along one axis.
  *
  *     x (outer, size, inner)   index (outer, count, inner) or (count)   y (outer, count, inner); contiguous
  *
  *     WEFT_EACH 1: pick   y[o][j][i] = x[o][index[o][j][i]][i]
  *     WEFT_EACH 0: rows   y[o][j][i] = x[o][index[j]][i]      -1: both kernels
  *
- * Zeros stand where an index is out of range, which is noted unless it is `skipped`. WEFT_ELEMENT is an unsigned type of
- * the elements' size. Work split: on cpu-class devices an item takes
- * `rows_an_item` rows (o, j) of y, `rows` sixteen elements at a time, and requests the row of WEFT_ROWS_AHEAD indices later
- * meanwhile, since rows of a large table come from memory; on gpu-class devices (WEFT_WHOLE_ROWS
- * 0) `pick` gives an item one element, and `rows` gives a row to as many neighbouring items as it has use
- * for. */
+ * An index out of range gives zeros, and is reported as a fault unless it equals `skipped`. WEFT_ELEMENT is an unsigned type of the
+ * elements' size. Class cpu: an item computes `rows_an_item` rows (o, j) of y; `rows` copies sixteen elements at a time, and meanwhile
+ * prefetches the row of the index WEFT_ROWS_AHEAD further on, because rows of a large table are not in a cache. Class gpu (WEFT_WHOLE_ROWS
+ * 0): in `pick` an item computes one element; in `rows` neighbouring items copy a row, at most one item for each element. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) gather_##suffix

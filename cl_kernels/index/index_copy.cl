@@ -1,17 +1,17 @@
-/* index_copy.cl: rows of a tensor replaced where an index says.
+/* index_copy.cl: copies a tensor and replaces rows by index.
  *
  *     x, y (outer, size, inner)   index (count)   source (outer, count, inner); contiguous
  *
- *     y = x, then y[o][index[j]][i] = source[o][j][i] for j = 0, 1, ...: of an index that stands twice the last counts
+ *     y = x, then y[o][index[j]][i] = source[o][j][i] for j = 0, 1, ...: if an index occurs twice, the last row counts
  *
- * y may be x itself (an assignment in place): `base` then copies nothing, and only the rows that are replaced are
- * written. An index that is `skipped` (with WEFT_SKIPS) is left out; any other outside 0 .. size - 1 is noted and left
- * out. WEFT_ELEMENT is an unsigned type of the elements' size. With WEFT_SKIPS -1 the file has the kernels for both.
+ * y may be x itself (an assignment in place): then `base` copies nothing, and only the replaced rows are written. An index that equals
+ * `skipped` (with WEFT_SKIPS) is ignored; any other index outside 0 .. size - 1 is reported as a fault and ignored. WEFT_ELEMENT is an
+ * unsigned type of the elements' size. With WEFT_SKIPS -1 the file has the kernels for both cases.
  *
- * Work split of `base`: items take every items-th piece of PIECE elements. Of `rows`: an item owns the rows r_begin ..
- * r_end - 1 of one o in `width` neighbouring columns, and walks through the index, so that the order is fixed; of
- * `each`, where no index stands twice (WEFT_SKIPS), an item takes rows of the source one after another, and requests that of
- * y for the index of WEFT_ROWS_AHEAD rows later, or items beside each other take one. */
+ * base: an item copies every items-th block of PIECE elements (class cpu), or every items-th element. rows: an item replaces the rows
+ * r_begin .. r_end - 1 of one o in `width` neighbouring columns, and walks through the whole index, so that the order is fixed. each: for
+ * an index in which no number but `skipped` occurs twice (WEFT_SKIPS); in class cpu an item copies rows of the source one after another,
+ * and prefetches the row of y for the index WEFT_ROWS_AHEAD further on; in class gpu neighbouring items copy one row. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) index_copy_##suffix
@@ -94,7 +94,7 @@ __kernel void WEFT_NAME(rows)(__global const int *restrict index, long index_off
     WEFT_INDEX inner, WEFT_INDEX width, WEFT_INDEX columns, WEFT_INDEX ranges, WEFT_INDEX rows_a_range) {
     const WEFT_INDEX item = (WEFT_INDEX)get_global_id(0);
     if (item >= items) return;
-    /* neighbouring items own neighbouring columns */
+    /* neighbouring items have neighbouring columns */
     const WEFT_INDEX column = item % columns, range = item / columns % ranges, o = item / columns / ranges;
     const WEFT_INDEX begin = column * width, end = min(begin + width, inner);
     const WEFT_INDEX r_begin = range * rows_a_range, r_end = min(r_begin + rows_a_range, size);

@@ -1,18 +1,16 @@
-/* lists_cpu.cl: rows of a source added up where an index says, each row of the result written
- * once.
+/* lists_cpu.cl: sums of rows of a source by index; each row of the result is written once.
  *
  *     source (count, inner)   index (count)   y (size, inner), all contiguous
  *
- *     y[r] = sum of source[j] over all j with index[j] = r, in the order of j; zeros where there are none
+ *     y[r] = sum of source[j] over all j with index[j] = r, in the order of j; zeros if there are none
  *
  *     index  2 0 2 5          lists    0 -> 1    2 -> 0 -> 2    5 -> 3         (head[r], next[j])
  *
- * An index that is `skipped` (with WEFT_SKIPS) is left out; any other outside 0 .. size - 1 is noted and left
- * out. WEFT_ELEMENT is float or int, WEFT_ELEMENTS sixteen of them.
+ * An index that equals `skipped` (with WEFT_SKIPS) is ignored; any other index outside 0 .. size - 1 is reported as a fault and ignored.
+ * WEFT_ELEMENT is float or int, WEFT_ELEMENTS a vector of sixteen.
  *
- * Work split: an item owns `rows_an_item` rows; it walks once through the index from its end, chains up what
- * falls into its rows, and writes them. Nothing is shared but what is read, so there are no atomics, and every
- * sum has a fixed order. */
+ * An item computes `rows_an_item` rows. It walks once through the index from its end, links the sources of each of its rows to a list, and
+ * then writes the rows. Items share no memory that they write, so there are no atomics, and each sum has one fixed order. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) lists_##suffix
@@ -21,7 +19,7 @@
 #define WEFT_SKIPS        1
 #endif
 
-#define WEFT_LISTS_AHEAD 4 /* rows whose first summand is requested before it is needed */
+#define WEFT_LISTS_AHEAD 4 /* rows whose first summand is prefetched before it is needed */
 
 __kernel WEFT_ITEMS(1) void WEFT_NAME(lists)(__global const WEFT_ELEMENT *restrict source, long source_offset,
     __global const int *restrict index, long index_offset, __global WEFT_ELEMENT *restrict y, long y_offset,

@@ -1,17 +1,16 @@
-/* scatter.cl: elements of a source added up along one axis where an index says.
+/* scatter.cl: sums of a source's elements by index along one axis.
  *
  *     source (outer, count, inner)   index (outer, count, inner) or (count)   y (outer, size, inner)
  *     all contiguous
  *
  *     y[o][r][i] = sum of source[o][j][i] over all j with index = r, in the order of j
  *
- * index = index[o][j][i] with WEFT_EACH 1, index[j] with WEFT_EACH 0. Work split: an item owns part of y, the
- * rows r_begin .. r_end - 1 of one o in `width` neighbouring columns, zeroes it, and walks through all of the
- * index: nothing is shared, so no atomics, and the sum's order is fixed. WEFT_ELEMENT is float or int;
- * with WEFT_SKIPS the index `skipped` is left out.
+ * index is index[o][j][i] with WEFT_EACH 1, index[j] with WEFT_EACH 0. An item computes the rows r_begin .. r_end - 1 of one o in `width`
+ * neighbouring columns: it sets them to zero and walks through the whole index. Items share no memory that they write, so there are no
+ * atomics, and each sum has one fixed order. WEFT_ELEMENT is float or int. With WEFT_SKIPS the index `skipped` is ignored.
  *
- * With WEFT_EXTREME 1 or -1, y is the largest or smallest element instead of the sum: it begins as WEFT_START, else 0, and an
- * element takes its place that is larger (smaller), or NaN; a NaN stays. */
+ * With WEFT_EXTREME 1 or -1, y is the largest or smallest element instead of the sum: y begins as WEFT_START, which is 0 for sums, and is
+ * replaced by an element that is larger (smaller) or NaN; a NaN is not replaced. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) scatter_##suffix
@@ -42,7 +41,7 @@ __kernel void WEFT_NAME(sum)(__global const WEFT_ELEMENT *restrict source, long 
     WEFT_INDEX width, WEFT_INDEX columns, WEFT_INDEX ranges, WEFT_INDEX rows_a_range, long skipped) {
     const WEFT_INDEX item = (WEFT_INDEX)get_global_id(0);
     if (item >= items) return;
-    /* neighbouring items own neighbouring columns */
+    /* neighbouring items have neighbouring columns */
     const WEFT_INDEX column = item % columns, range = item / columns % ranges, o = item / columns / ranges;
     const WEFT_INDEX begin = column * width, end = min(begin + width, inner);
     const WEFT_INDEX r_begin = range * rows_a_range, r_end = min(r_begin + rows_a_range, size);

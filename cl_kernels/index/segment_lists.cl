@@ -2,11 +2,12 @@
  *
  *     index (n)   lists (4, n) i32: token, begin, order, of; see src/ops/index/segments.c
  *
- * A number outside 0 .. size - 1 other than -1 is noted, and its segment has the token -1.
+ * A number outside 0 .. size - 1 other than -1 is reported as a fault, and its segment has the token -1.
  *
- * Work split. cpu: one item sorts numbers and places as one number of 64 bits by radix (LSD; Knuth, TAOCP 3, 5.2.5), in as
- * few passes as the table's size takes, and then writes the lists. gpu: one group of WEFT_SEGMENT_ITEMS items gets the order
- * as a second input; each takes a share of it: they count the segments that begin in it, and then know the number of each. */
+ * Class cpu: one item sorts pairs of a number and its position, as one number of 64 bits, by radix (LSD; Knuth, TAOCP 3, 5.2.5), in as few
+ * passes as the table's size allows, and then writes the lists. Class gpu: one group of WEFT_SEGMENT_ITEMS items gets the order as a second
+ * input. Each item has a range of the order: the items count the segments that begin in their ranges, so that each knows the number of its
+ * first segment. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)  segment_lists_##suffix
@@ -19,10 +20,10 @@
 #ifndef WEFT_SEGMENT_LISTS
 #define WEFT_SEGMENT_LISTS
 
-/* Passes over a number of 32 bits, by digits of WEFT_SEGMENT_DIGIT bits at most. */
+/* The passes over a number of 32 bits, by digits of at most WEFT_SEGMENT_DIGIT bits. */
 #define WEFT_SEGMENT_PASSES ((32 + WEFT_SEGMENT_DIGIT - 1) / WEFT_SEGMENT_DIGIT)
 
-/* Makes elements of the index, and counts how often each digit stands in each place. */
+/* Writes the pairs of the index into `elements`, and counts how often each digit occurs in each pass. */
 static inline void weft_segment_count(__global const int *restrict index, __global ulong *restrict elements,
     __global int *faults, long fault, long n, long size, int passes, int bits, __private uint *counts) {
     for (int i = 0; i < passes << bits; i++) counts[i] = 0;
@@ -37,7 +38,7 @@ static inline void weft_segment_count(__global const int *restrict index, __glob
     }
 }
 
-/* One pass: from a to b by the digit whose counts are given. */
+/* One pass of the sort, from a to b, by the digit that is counted in `counts`. */
 static inline void weft_segment_pass(__global const ulong *restrict a, __global ulong *restrict b, long n,
     int shift, uint mask, __private uint *counts) {
     uint sum = 0;
@@ -49,7 +50,7 @@ static inline void weft_segment_pass(__global const ulong *restrict a, __global 
     for (long j = 0; j < n; j++) b[counts[(uint)(a[j] >> shift) & mask]++] = a[j];
 }
 
-/* What sorted elements say. */
+/* Writes the lists from the sorted elements. */
 static inline void weft_segment_write(
     __global const ulong *restrict sorted, __global int *restrict lists, long n) {
     long count = 0;
@@ -96,7 +97,7 @@ static inline bool weft_segment_begins(__global const int *index, __global const
 
 #endif
 
-/* Goes through the order from `begin` to `end`, where segment `next` - 1 goes on unless one begins. */
+/* Writes the lists for positions begin .. end - 1 of the order. Segment next - 1 continues at `begin` unless a segment begins there. */
 static inline void WEFT_NAME(share)(__global const int *restrict index, __global const int *restrict order,
     __global int *restrict lists, __global int *faults, long fault, long n, long size, long begin, long end,
     long next) {

@@ -1,18 +1,17 @@
-/* segment_sum.cl: rows of a source added up by segments, with what follows done to each row of sums.
+/* segment_sum.cl: sums of rows of a source by segments, with an epilogue for each row of sums.
  *
  *     source (n, inner)   lists (4, n): token, begin, order, of; see src/ops/index/segments.c   contiguous
  *
- *     sum of row s = sum of source[order[k]] for k = begin[s] .. begin[s + 1] - 1, in this order; zeros where token[s] is -1
+ *     sum of row s = sum of source[order[k]] for k = begin[s] .. begin[s + 1] - 1, in this order; zeros if token[s] is -1
  *
- * WEFT_SOURCE gives elements of the source, which lie in memory or are computed there (plan/improve/partition_sources.c).
- * WEFT_STORE gets the token as its batch: what the epilogue reads and writes in tables is in the row of that number, and
- * nothing of a table is written where it is -1 (plan/emit/code_product.c). Rows of a large table come from memory, and are
- * requested WEFT_SEGMENTS_AHEAD segments before they are needed (WEFT_EPILOGUE_REQUEST); so is what the source is made of
- * (WEFT_SOURCE_REQUEST), whose order no processor foresees.
+ * WEFT_SOURCE reads or computes an element of the source (plan/improve/partition_sources.c). WEFT_STORE gets the token as its batch: the
+ * epilogue reads and writes the row of tables with this number, and writes nothing into tables if it is -1 (plan/emit/code_product.c). Rows
+ * of a large table are not in a cache, so the row of the segment WEFT_SEGMENTS_AHEAD further on is prefetched (WEFT_EPILOGUE_REQUEST). So
+ * are the operands of the source for the summand WEFT_SUMMANDS_AHEAD further on (WEFT_SOURCE_REQUEST), whose order no hardware can predict.
  *
- * Work split: cpu, an item takes the segments that begin in its share of the order, and the last one what is behind all, up to
- * WEFT_SEGMENT_VECTORS vectors of 16 columns at once; gpu, neighbouring items take a row's columns. Nothing is shared but
- * what is read, and every sum has a fixed order. */
+ * Class cpu: an item computes the segments that begin in its range of the order, up to WEFT_SEGMENT_VECTORS vectors of 16 columns at a
+ * time; the last item also has all segments after its range. Class gpu: neighbouring items compute the columns of a row. Items share no
+ * memory that they write, and each sum has one fixed order. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        segment_sum_##suffix
@@ -43,7 +42,7 @@
 #define WEFT_SUMMANDS_AHEAD  4
 #define WEFT_SEGMENT_VECTORS 8
 
-/* The first segment that begins at `place` of the order or behind it. */
+/* The first segment that begins at position `place` of the order or later. */
 static inline long weft_segment_from(__global const int *begins, long n, long place) {
     long low = 0, high = n;
     while (low < high) {
@@ -58,7 +57,7 @@ static inline long weft_segment_from(__global const int *begins, long n, long pl
 
 #endif
 
-/* Columns from i on, of as many vectors as there are sums. */
+/* Sums the columns of a segment from column i on, for as many vectors of 16 columns. */
 #define WEFT_SEGMENT_COLUMNS(vectors)                                                                        \
     do {                                                                                                     \
         float16 sums[vectors];                                                                               \
@@ -119,7 +118,7 @@ __kernel void WEFT_NAME(rows)(__global const int *restrict lists, long lists_off
     for (long i = (long)get_global_id(0); i < inner; i += items) {
         float sum = 0;
         int k = begin;
-        for (; k + 4 <= end; k += 4) { /* the loads do not wait for one another, the sum keeps its order */
+        for (; k + 4 <= end; k += 4) { /* four loads at once; the sum keeps its order */
             const float a = WEFT_SOURCE(order[k], (int)i, 1), b = WEFT_SOURCE(order[k + 1], (int)i, 1),
                         c = WEFT_SOURCE(order[k + 2], (int)i, 1), d = WEFT_SOURCE(order[k + 3], (int)i, 1);
             sum += a;

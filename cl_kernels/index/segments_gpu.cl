@@ -1,18 +1,17 @@
-/* segments_gpu.cl: rows of a source added up where a sorted index says, each row of the result
- * written once.
+/* segments_gpu.cl: sums of rows of a source by a sorted index; each row of the result is written once.
  *
  *     source (count, inner)   index (count)   order (count)   y (size, inner), all contiguous
  *
- *     y[r] = sum of source[j] over all j with index[j] = r, in the order of j; zeros where there are none
+ *     y[r] = sum of source[j] over all j with index[j] = r, in the order of j; zeros if there are none
  *
  *     index  2 0 2 5          order    1 0 2 3   starts 0 1 1 3 3 3 4
  *
- * An index that is `skipped` (with WEFT_SKIPS) is left out; any other outside 0 .. size - 1 is noted and left
- * out. WEFT_ELEMENT is float or int.
+ * An index that equals `skipped` (with WEFT_SKIPS) is ignored; any other index outside 0 .. size - 1 is reported as a fault and ignored.
+ * WEFT_ELEMENT is float or int.
  *
- * Work split: `order` is the stable sorting of the index; an item of `starts` finds by bisection where a row's
- * segment begins; in `segments` neighbouring items take a row's columns. Nothing is shared but what is read, so
- * there are no atomics, and every sum has a fixed order. */
+ * `order` is the stable sort of the index. An item of `starts` finds by bisection where the segment of a row begins; in `segments`
+ * neighbouring items compute the columns of a row. Items share no memory that they write, so there are no atomics, and each sum has one
+ * fixed order. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) segments_##suffix
@@ -35,7 +34,7 @@ __kernel void WEFT_NAME(starts)(__global const int *restrict index, long index_o
         if (bad) WEFT_FAULT(faults, fault, item);
     }
     if (item > size) return;
-    long low = 0, high = count; /* the first element whose index is not below the item */
+    long low = 0, high = count; /* the first element whose index is at least `item` */
     while (low < high) {
         const long middle = (low + high) / 2;
         if (index[order[middle]] < item)
@@ -63,7 +62,7 @@ __kernel void WEFT_NAME(segments)(__global const WEFT_ELEMENT *restrict source, 
     for (long i = (long)get_global_id(0); i < inner; i += (long)get_global_size(0)) {
         WEFT_ELEMENT sum = 0;
         int p = begin;
-        for (; p + 4 <= end; p += 4) { /* the loads do not wait for one another, the sum keeps its order */
+        for (; p + 4 <= end; p += 4) { /* four loads at once; the sum keeps its order */
             const WEFT_ELEMENT a = source[order[p] * inner + i], b = source[order[p + 1] * inner + i];
             const WEFT_ELEMENT c = source[order[p + 2] * inner + i], d = source[order[p + 3] * inner + i];
             sum += a;

@@ -1,9 +1,9 @@
-/* select_rows.cl: the rows that a mask chooses before all others, each group in order; the first k of them.
+/* select_rows.cl: the numbers of the rows that a mask chooses, then those of all other rows, both in order; the first k of them.
  *
  *     mask (n) i32   y (k):   mask 0 1 1 0 1, k = 4   ->   y 1 2 4 0
  *
- * More than k chosen rows are noted, with the first that has no place. Work split: cpu, one item; gpu, one
- * group of WEFT_SELECT_ITEMS items, of which each takes a share of the mask. */
+ * If more than k rows are chosen, the first for which y has no place is reported as a fault. Class cpu: one item. Class gpu: one group of
+ * WEFT_SELECT_ITEMS items, each of which has a range of the mask. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) select_rows_##suffix

@@ -8,23 +8,23 @@
  *     class    -  a  -  b  -         to step it stays, goes on by one, or skips a blank between different
  *                                    labels
  *
- * walk: the probability of all paths that reach a state, from either end of time; the way back is the way
- * there with time and states reversed. Logarithms, each row relative to the row before: what a row's largest
- * exceeds that by is added up apart, so that rounding does not grow with the number of steps.
+ * walk: computes for each step and state the probability of all paths that reach the state, forward from the first step and backward from
+ * the last. The backward walk is a forward walk with time and states reversed. Probabilities are logarithms. Each row is relative to the
+ * largest number of the row before, and the sum of these is kept separately, so that rounding errors do not grow with the number of steps.
  *
  *     loss = -log(sum of the last two states of the last row)
  *
- * With WEFT_TABLE 1 an example's result is a table: loss, kind of its gradient (0: nothing, 1: as below, -1:
- * NaN), and from element WEFT_CTC_HEAD on `steps` rows of the way there and `steps` rows of the way back, `width` floats
- * each, in the order of their walk. A row of the way back leaves out its own log-probability. With WEFT_TABLE
- * 0 it is the loss alone.
+ * With WEFT_TABLE 1 the result of an example is a table: the loss; the kind of the gradient (0: zero, 1: computed by spread, -1: NaN); and
+ * from element WEFT_CTC_HEAD on `steps` rows of the forward walk and `steps` rows of the backward walk, `width` floats each, in the order
+ * of the walk. A row of the backward walk does not include the log-probabilities of its step. With WEFT_TABLE 0 the result is the loss
+ * alone.
  *
  * spread: gradient[t][b][c] = -g[b] · fraction of the paths that are at step t in a state of class c.
  *
- * Work split: on cpu-class devices an item walks through an example, WEFT_LANES states at a time, and spreads
- * some rows (t, b). On gpu-class devices a group of WEFT_GROUP items walks, rows in local memory if they fit
- * (WEFT_LOCAL_ROWS), one group a direction; another spreads one row. There the first of equal labels adds all
- * of them up along the chain of their indices, so that each class has one writer: no atomics, one order. */
+ * Class cpu: an item walks through an example, WEFT_LANES states at a time, and spreads some rows (t, b). Class gpu: a group of WEFT_GROUP
+ * items walks in one direction, with its rows in local memory if they fit (WEFT_LOCAL_ROWS); another group spreads one row. In a row, the
+ * item of the first of several equal labels adds all of them up, along the chain of their indices. Each class therefore has one writer,
+ * there are no atomics, and each sum has one fixed order. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) ctc_##suffix
@@ -78,7 +78,7 @@ WEFT_CTC_DEFINE_SUM(WF, WI, weft_ctc_sums)
 #define weft_ctc_sums weft_ctc_sum
 #endif
 
-/* Whether the item met a label that there is not, or the blank. */
+/* Returns nonzero if this item finds a label that is not a class, or is the blank. */
 static inline int weft_ctc_bad_labels(__global const int *targets, int count, int classes, int blank) {
     int bad = 0;
     WEFT_ROLLED for (int j = WEFT_CTC_ITEM; j < count; j += WEFT_CTC_ITEMS) bad |=
@@ -86,7 +86,7 @@ static inline int weft_ctc_bad_labels(__global const int *targets, int count, in
     return bad;
 }
 
-/* A state's code is its class c, or ~c where a path may skip the blank before it. */
+/* The code of a state is its class c, or ~c if a path may skip the blank before the state. */
 static inline void weft_ctc_encode(
     __global int *codes, int width, __global const int *targets, int count, int states, int blank, int back) {
     WEFT_ROLLED for (int i = WEFT_CTC_ITEM; i < width; i += WEFT_CTC_ITEMS) {
@@ -109,8 +109,8 @@ static inline void weft_ctc_encode(
 #define WEFT_CTC_ROW_FENCE CLK_GLOBAL_MEM_FENCE
 #endif
 
-/* The row `now` of the states from the one before it, relative to `shift`; x: the step's log-probabilities. Returns
- * what the item has at most. to: the table's row. */
+/* Computes the row `now` of the states from the row `before`, minus `shift`; x: the step's log-probabilities; to: the table's row. Returns
+ * the largest value that this item computed. */
 __attribute__((always_inline)) static inline WF WEFT_NAME(row)(WEFT_CTC_ROW_SPACE float *now,
     WEFT_CTC_ROW_SPACE const float *before, __global const float *x, long class_stride,
     __global const int *codes, int states, float shift, int back, __global float *to) {
@@ -131,8 +131,8 @@ __attribute__((always_inline)) static inline WF WEFT_NAME(row)(WEFT_CTC_ROW_SPAC
     return top;
 }
 
-/* The loss, and with a table the kind of its gradient, from the last row's last state and what the rows were relative
- * to, total - carry. */
+/* Stores the loss and, with a table, the kind of its gradient. last: the last state of the last row; total - carry: the sum of all
+ * shifts. */
 __attribute__((always_inline)) static inline void WEFT_NAME(end)(__global float *head,
     WEFT_CTC_ROW_SPACE const float *last, int length, float total, float carry, int bad, int zero_infinity) {
     const float ends = length ? weft_ctc_sum(last[0], last[-1], -INFINITY) : last[0];
@@ -177,14 +177,14 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
     const int length = bad ? 0 : given, states = bad ? 1 : 2 * count + 1;
 
     weft_ctc_encode(codes, width, targets, count, states, blank, back);
-    /* The row before the first: a path comes as if from a blank before. */
+    /* The row before the first step: a path begins as if it came from a blank. */
     for (int i = me; i < 2 * (WEFT_CTC_LEAD + width); i += WEFT_CTC_ITEMS)
         rows[i] = i == 2 * WEFT_CTC_LEAD + width ? 0.0f : -INFINITY;
 #if WEFT_LANES == 1
     barrier(WEFT_CTC_ROW_FENCE);
 #endif
 
-    /* Of a table; without one only its first element is there. */
+    /* without a table an example has only the loss */
     const long table_size = WEFT_TABLE ? WEFT_CTC_HEAD + 2L * steps * width : 1;
     __global float *const head = result + result_offset + example * table_size;
     __global float *const table = head + WEFT_CTC_HEAD + (long)back * steps * width;
@@ -200,8 +200,7 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
         carry = (sum - total) - y;
         total = sum;
 #if WEFT_LANES == 1
-        shift =
-            weft_group_max_f(top, shared, k & 1); /* has a barrier between the rows, too, if they are local */
+        shift = weft_group_max_f(top, shared, k & 1); /* also a barrier between the rows, if they are local */
 #if !WEFT_LOCAL_ROWS
         barrier(CLK_GLOBAL_MEM_FENCE);
 #endif
@@ -221,7 +220,8 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
 
 #if WEFT_TABLE
 #if WEFT_LANES == 1
-/* chain[j]: the next index of label j's class, or INT_MAX; its complement where it is not the first. */
+/* chain[j]: the next index of label j's class, or INT_MAX if there is none; the complement of this number if j is not the first of its
+ * class. */
 __kernel void WEFT_NAME(chain)(__global const int *restrict targets, long targets_offset,
     __global const int *restrict target_lengths, long target_lengths_offset,
     __global const float *restrict tables, long tables_offset, __global int *restrict chains,
@@ -264,7 +264,7 @@ __kernel void WEFT_NAME(spread)(__global const int *restrict targets, long targe
             tables + tables_offset + example * (WEFT_CTC_HEAD + 2L * steps * width);
         const int length = head[1] != 0.0f ? (input_lengths + input_lengths_offset)[example] : 0;
         const bool lost = t < length && head[1] < 0.0f;
-        /* the way back of step t, from state 0 on downwards in memory */
+        /* `back` points to state 0 of step t in the backward walk, in which the next state is one element lower */
         const int count = t < length && !lost ? (target_lengths + target_lengths_offset)[example] : 0;
         const int states = t < length && !lost ? 2 * count + 1 : 0;
         __global const float *const there = head + WEFT_CTC_HEAD + t * width;
@@ -300,13 +300,13 @@ __kernel void WEFT_NAME(spread)(__global const int *restrict targets, long targe
         __global const int *const chain = chains + chains_offset + example * labels;
         float top = -INFINITY, sum = 0.0f;
         for (int i = me; i < states; i += WEFT_GROUP) top = fmax(top, there[i] + back[-i]);
-        const int side = (int)(row & 1); /* of the first of three sums of each row */
+        const int side = (int)(row & 1); /* the side of the first of a row's three group reductions */
         const float peak = weft_group_max_f(top, shared, side);
         for (int i = me; i < states; i += WEFT_GROUP) sum += exp(there[i] + back[-i] - peak);
-        /* an item has all of its states on blanks or all on labels */
+        /* an item's states are either all blanks or all labels */
         const float blanks = weft_group_sum_f(me & 1 ? 0.0f : sum, shared, !side);
         const float all = blanks + weft_group_sum_f(me & 1 ? sum : 0.0f, shared, side);
-        barrier(CLK_GLOBAL_MEM_FENCE); /* y[c] = rest was another item's */
+        barrier(CLK_GLOBAL_MEM_FENCE); /* another item may have set y[c] = rest */
         if (me == 0 && states) y[blank] = gradient * (blanks / all);
         for (int j = me; j < count; j += WEFT_GROUP) {
             if (chain[j] < 0) continue;

@@ -1,6 +1,6 @@
-/* copy.cl: y = x, the yardstick of `weft bench map` and `weft bench reduce`. A work-item copies `share`
- * values of WEFT_LANES elements, one after another on cpu-class devices, `items` apart on gpu-class ones.
- * read: twice as many values, of which only the sum is written. */
+/* copy.cl: y = x, with which `weft bench map` and `weft bench reduce` compare. A work-item copies `share` values of WEFT_LANES elements:
+ * contiguous values on devices of class cpu, values `items` apart on devices of class gpu. The kernel `read` reads twice as many values,
+ * and writes only the sum of each item. */
 #if WEFT_LANES == 16
 __attribute__((reqd_work_group_size(1, 1, 1)))
 #else

@@ -1,9 +1,9 @@
-/* peak.cl: the most multiply-adds a device does: chains that touch no memory, for `weft bench`.
+/* peak.cl: the largest number of multiply-adds a second of a device, for `weft bench`: chains that touch no memory.
  *
- *     chain[i] = chain[i] * factor + shift      i < WEFT_PEAK_CHAINS, rounds times, all in registers
+ *     chain[i] = chain[i] * factor + shift      i < WEFT_PEAK_CHAINS, many rounds, all in registers
  *
- * Work split: a work-item of WEFT_LANES lanes owns its chains. Enough chains hide the latency of the
- * operation, and few enough stay in the registers (16 of 16 or 32 bytes without AVX-512):
+ * Each work-item computes its chains, of WEFT_LANES lanes each. There are enough chains to hide the latency of a multiply-add, and few
+ * enough to stay in the registers (without AVX-512, 16 registers of 16 or 32 bytes):
  *
  *     round 0   c0 c1 c2 ...
  *     round 1   c0 c1 c2 ...     each waits only for the one above it
@@ -14,7 +14,7 @@
 #define WEFT_LANES 16
 #endif
 
-/* Chains whose multiply-adds are a round, whatever the number of chains. */
+/* WEFT_PEAK_ROUND: multiply-adds of a chain that count as one of `rounds`, whatever the number of chains. */
 #if WEFT_LANES == 1
 #define WEFT_PEAK_ROUND  16
 #define WEFT_PEAK_CHAINS 16

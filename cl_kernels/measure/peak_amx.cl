@@ -1,5 +1,5 @@
-/* peak_amx.cl: the most that the matrix engine AMX does, for `weft bench`: products of tiles that stay in their
- * registers, four of sums, two of A, two of B. */
+/* peak_amx.cl: the largest number of operations a second of the matrix engine AMX, for `weft bench`: products of tiles that stay in the
+ * tile registers, four of sums, two of A and two of B. */
 #include "amx.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void peak_amx(__global float *result, int rounds) {

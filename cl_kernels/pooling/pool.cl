@@ -1,29 +1,28 @@
-/* pool.cl: windows over images: the greatest element or the mean, and their gradients.
+/* pool.cl: max and mean pooling over windows of images, and the gradients.
  *
  *     x, dx (N, D, H, W, C)   y, g (N, OD, OH, OW, C)   all contiguous: channels last
  *
  *     y[n][o][c] = max or mean over taps t of window o of x[n][t][c]
  *
- * Along an axis, window o has the taps o·stride - padding + k·dilation, k < size, as far as they are inside;
- * with stride 0 (adaptive) all elements from floor(o·in / out) to ceil((o + 1)·in / out) - 1.
+ * Along an axis, window o has the taps o·stride - padding + k·dilation, k < size, that are inside the image. Stride 0 means adaptive
+ * pooling: the window has all elements from floor(o·in / out) to ceil((o + 1)·in / out) - 1.
  *
- *         padding   x                     Maxima: NaN wins, then the first in window order.
- *          . . | a b c d e | . .          The gradient goes to the element that won: the first
- *         [  o=0  ]                       that equals y; of several NaN the last (as PyTorch).
- *             [  o=1  ]                   No atomics, and one order of every sum.
+ *         padding   x                     Max: a NaN is the maximum; of equal taps the first is chosen.
+ *          . . | a b c d e | . .          The gradient goes to the first tap that equals y, or, if y is
+ *         [  o=0  ]                       NaN, to the last tap that is NaN (as in PyTorch).
+ *             [  o=1  ]                   There are no atomics, and each sum has one fixed order.
  *                 [  o=2  ]
  *
- * Class cpu: an item takes `share` pixels of the result, 16 channels at a time. Where fewer than 16 channels
- * are left, the other lanes read the next pixels, and what they make of them is overwritten by the next
- * pixels' own; where memory, or the item's share of it, ends before, channels are taken one by one. Gradients
- * scatter: an item owns whole images, or 16 channels or more of them, and goes through the windows in order.
- * Class gpu: an item takes one element, neighbours having neighbouring channels. Gradients gather: an element
- * of dx looks at the windows that hold it.
+ * Class cpu: an item computes `share` pixels of the result, 16 channels at a time. If fewer than 16 channels remain, the other lanes read
+ * the pixels that follow, and the results of these lanes are overwritten when the item computes the next pixel. At the end of the item's
+ * pixels, or of memory, the remaining channels are computed one by one. Gradients scatter: an item has whole images, or 16 or more of their
+ * channels, and visits the windows in order. Class gpu: an item computes one element, and neighbouring items have neighbouring channels.
+ * Gradients gather: an element of dx visits the windows that contain it.
  *
- * Inputs are in formats of their own, WEFT_FORMAT_A, _B and _C in the order of a kernel's arguments, the result in
- * WEFT_FORMAT_RESULT; sums are f32 and rounded once. A maximum is exact but where the result has fewer bits.
+ * WEFT_FORMAT_A, _B and _C are the formats of the inputs in the order of a kernel's arguments, WEFT_FORMAT_RESULT is the format of the
+ * result. Sums are f32 and rounded once. A maximum is exact unless the result's format has fewer bits than x.
  *
- * WEFT_PASS chooses the kernel, -1 all of them; WEFT_POOL_ADAPTIVE: may strides be 0? */
+ * WEFT_PASS chooses the kernel, -1 compiles all. WEFT_POOL_ADAPTIVE is 1 if strides may be 0. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) pool_##suffix
@@ -45,12 +44,12 @@ typedef struct weft_window {
     int in, out, size, stride, padding, dilation;
 } weft_window;
 
-/* The elements from, from + step, ... of an axis; counted: with those in the padding. */
+/* The taps of a window along an axis: count elements from, from + step, ...; counted: the number of taps including those in the padding. */
 typedef struct weft_taps {
     int from, count, step, counted;
 } weft_taps;
 
-/* Windows first .. last of an axis. */
+/* The windows first .. last along an axis. */
 typedef struct weft_range {
     int first, last;
 } weft_range;
@@ -59,20 +58,20 @@ static inline bool weft_window_holds(int o, int i, weft_window a) {
     return a.dilation == 1 || (i + a.padding - o * a.stride) % a.dilation == 0;
 }
 
-/* What the sum of a window's taps is divided by. */
+/* The number by which the sum of a window's taps is divided. */
 static inline float weft_divisor(weft_taps d, weft_taps h, weft_taps w, int padding_counts, int divisor) {
     if (divisor > 0) return (float)divisor;
     if (padding_counts) return (float)d.counted * (float)h.counted * (float)w.counted;
     return max((float)d.count * (float)h.count * (float)w.count, 1.0f);
 }
 
-/* The pooled image: its axes, and the size of a pixel. */
+/* The pooled image: the axes, and the number of channels. */
 typedef struct weft_pooled {
     weft_window d, h, w;
     int channels;
 } weft_pooled;
 
-/* Taps in memory: elements at + i·d_step + j·h_step + k·w_step for i < d, j < h, k < w. */
+/* The taps of a window in memory: elements at + i·d_step + j·h_step + k·w_step for i < d, j < h, k < w. */
 typedef struct weft_walk {
     long at, d_step, h_step, w_step;
     int d, h, w;
@@ -95,13 +94,13 @@ static inline long weft_walk_end(weft_walk t) {
     return t.at + (t.d - 1) * t.d_step + (t.h - 1) * t.h_step + (t.w - 1) * t.w_step;
 }
 
-/* Operands of this inclusion, and the formats of all. */
+/* Pointer types of the operands, and loads in any format. */
 #define WEFT_OPERANDS_C                      __global const WEFT_JOIN(WEFT_T_, WEFT_FORMAT_C)
 #define WEFT_POOL_RESULT                     __global WEFT_JOIN(WEFT_T_, WEFT_FORMAT_RESULT)
 #define WEFT_POOL_LOAD_float(format, p, i)   WEFT_JOIN(WEFT_GET_, format)(p, i)
 #define WEFT_POOL_LOAD_float16(format, p, i) WEFT_JOIN(WEFT_READ_, format)((p) + (i))
 
-/* The nearest number of a format. */
+/* Rounding to the nearest number of a format. */
 static inline WF weft_round_f32(WF v) {
     return v;
 }
@@ -124,13 +123,13 @@ static inline WF weft_round_f32(WF v) {
             {w_in, w_out, w_size, w_stride, w_padding, w_dilation}, channels                                 \
     }
 
-/* Pixels p .. end - 1 of the result. */
+/* Declares p and end: the item computes the pixels p .. end - 1 of the result. */
 #if WEFT_LANES == 16
 #define WEFT_POOL_PIXELS                                                                                     \
     WEFT_INDEX p = (WEFT_INDEX)get_global_id(0) * share;                                                     \
     const WEFT_INDEX end = min(p + share, pixels)
-/* result[at + c] = value for all channels c, as a vector where 16 elements of what is read lie before the
- * ends: inside says so for a last, partial block. value_16 and value_1 use c. */
+/* Stores result[at + c] for all channels c: value_16 is the value of 16 channels from c on, value_1 that of channel c. inside: whether a
+ * last vector, which extends past the channels of this pixel, reads only elements inside the input. */
 #define WEFT_POOL_EACH(result, at, inside, value_16, value_1)                                                \
     WEFT_ROLLED for (int c = 0; c < channels; c += 16) {                                                     \
         if (c + 16 <= channels || ((at) + c + 16 <= end * channels && (inside)))                             \
@@ -166,7 +165,7 @@ static inline weft_taps WEFT_NAME(taps_of)(int o, weft_window a) {
     return t;
 }
 
-/* The windows that may hold element i; with dilation not all of them do. */
+/* The windows that may contain element i; with a dilation above 1, weft_window_holds decides which of them do. */
 static inline weft_range WEFT_NAME(windows_of)(int i, weft_window a) {
     weft_range r;
     if (WEFT_POOL_ADAPTIVE && a.stride == 0) {
@@ -205,7 +204,7 @@ static inline void WEFT_NAME(put_float16)(float16 v, WEFT_POOL_RESULT *p, long i
         }                                                                                                    \
         return best;                                                                                         \
     }                                                                                                        \
-    /* A line of taps is summed by itself, which keeps the error of large windows small. */                  \
+    /* Each line of taps is summed separately, which keeps the rounding error of large windows small. */     \
     static inline T WEFT_NAME(sum_of_##T)(WEFT_OPERANDS_A * x, weft_walk t) {                                \
         T total = (T)(0.0f);                                                                                 \
         for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                                    \
@@ -227,7 +226,7 @@ WEFT_DEFINE_POOL(float16, int16)
 #endif
 
 #if WEFT_PASS == 0 || WEFT_PASS == 2 || WEFT_PASS == 4 || WEFT_PASS < 0
-/* VALUE(T) of the walk t, which already begins at channel c. */
+/* The loop of the forward kernels. VALUE(T) computes the value of the walk t from channel c on. */
 #define WEFT_POOL_FORWARD(VALUE)                                                                             \
     const weft_pooled s = WEFT_POOLED;                                                                       \
     WEFT_POOL_PIXELS;                                                                                        \
@@ -272,13 +271,13 @@ __kernel void WEFT_NAME(mean)(WEFT_OPERANDS_A *restrict x, long x_offset, WEFT_P
 #endif
 
 #if WEFT_PASS == 1 || WEFT_PASS == 3 || WEFT_PASS < 0
-/* A tap of x as it is compared with a maximum: as the numbers of y, which may have been rounded from those of x. */
+/* A tap of x for the comparison with y: rounded to the format of y, because y was rounded if its format has fewer bits than x. */
 #if WEFT_OF_A(WEFT_PLAIN_) && WEFT_PASS != 3
 #define WEFT_POOL_TAP(T, x, at) WEFT_POOL_ROUND_##T(WEFT_FORMAT_B, WEFT_POOL_LOAD_##T(WEFT_FORMAT_A, x, at))
 #else
 #define WEFT_POOL_TAP(T, x, at) WEFT_POOL_LOAD_##T(WEFT_FORMAT_A, x, at)
 #endif
-/* What class cpu sums in, if the result has fewer bits. */
+/* Class cpu: the scratch memory in which a result of fewer bits than f32 is summed. */
 #if WEFT_LANES == 16 && !WEFT_JOIN(WEFT_PLAIN_, WEFT_FORMAT_RESULT)
 #define WEFT_POOL_SUMS , __global float *room, long room_offset
 #else

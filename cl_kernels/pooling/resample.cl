@@ -1,19 +1,19 @@
-/* resample.cl: images at another size, by the nearest element or linearly along each axis.
+/* resample.cl: resizes images, by the nearest element or by linear interpolation along each axis, and the gradients.
  *
  *     x, dx (N, D, H, W, C)   y, g (N, OD, OH, OW, C)   all contiguous: channels last
  *
  *     y[n][o][c] = sum over the one or two elements i of each axis of weight(o, i) · x[n][i][c]
  *
- * Element o of an axis lies at o·scale (nearest: that element; aligned corners: between it and the next) or
- * at (o + 1/2)·scale - 1/2, not below 0. The gradient gathers: element i of dx goes through the o that weigh
- * it, which are side by side, as their indices grow with o. No atomics, and one order of every sum.
+ * Along an axis, element o of the result reads x at the position o·scale (nearest: the element at or before this position; aligned corners:
+ * interpolation between this element and the next) or (o + 1/2)·scale - 1/2, but at least 0 (linear). The gradient gathers: element i of dx
+ * visits all o whose weight for i is not 0. These are consecutive, because the position grows with o. There are no atomics, and each sum
+ * has one fixed order.
  *
- *     o    0     1     2     3     4           weight(1, 0) = 1 - f, weight(1, 1) = f
- *     i    0       1       2       3           f the distance of o = 1 from i = 0
+ *     o    0     1     2     3     4           weight(1, 0) = 1 - f, weight(1, 1) = f,
+ *     i    0       1       2       3           where f is the distance of the position of o = 1 from i = 0
  *
- * Work split: class cpu, an item takes `share` pixels of the result, 16 channels at a time (where fewer are
- * left, they are taken one by one); class gpu, one element, neighbours having neighbouring channels.
- * WEFT_PASS chooses the kernel, -1 both. */
+ * Class cpu: an item computes `share` pixels of the result, 16 channels at a time, and the remaining channels one by one. Class gpu: an
+ * item computes one element, and neighbouring items have neighbouring channels. WEFT_PASS chooses the kernel, -1 compiles both. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) resample_##suffix
@@ -25,19 +25,19 @@
 
 #ifndef WEFT_RESAMPLE_CL
 #define WEFT_RESAMPLE_CL
-/* mode 0: nearest; 1: linear; 2: linear with aligned corners. */
+/* A resized axis. The parameter `mode` of the functions is 0: nearest; 1: linear; 2: linear with aligned corners. */
 typedef struct weft_resized {
     int in, out;
     float scale;
 } weft_resized;
 
-/* Elements from and from + more (0 or 1) with the weights 1 - part and part. */
+/* The elements from and from + more (more is 0 or 1), with the weights 1 - part and part. */
 typedef struct weft_between {
     int from, more;
     float part;
 } weft_between;
 
-/* Exactly as PyTorch rounds: fma and a single product leave nothing to contract. */
+/* The same bits as PyTorch: an fma and a single product are operations that a compiler cannot contract further. */
 static inline weft_between weft_between_of(int o, weft_resized a, int mode) {
     weft_between p = {0, 0, 0.0f};
     const float x = mode == 1 ? max(fma(a.scale, (float)o + 0.5f, -0.5f), 0.0f) : a.scale * (float)o;
@@ -52,7 +52,7 @@ static inline float weft_weight(weft_between p, int i) {
     return p.more == 0 ? 1.0f : p.from == i ? 1.0f - p.part : p.part;
 }
 
-/* The first and the last element of the result that weigh element i; none: last < first. */
+/* The first and the last element of the result that read element i; last < first if there is none. */
 typedef struct weft_users {
     int first, last;
 } weft_users;
@@ -75,7 +75,7 @@ static inline weft_users weft_users_of(int i, weft_resized a, int mode) {
     return u;
 }
 
-/* Memory of an image of that size: elements from plane to plane, line to line, pixel to pixel. */
+/* Distances in elements between planes, lines and pixels of an image. */
 typedef struct weft_steps {
     long plane, line, pixel;
 } weft_steps;
@@ -89,7 +89,7 @@ static inline weft_steps weft_steps_of(weft_resized h, weft_resized w, int chann
 }
 
 #define WEFT_DEFINE_RESAMPLE(T, LOAD)                                                                        \
-    /* x: at the first element of all axes. */                                                               \
+    /* at: the offset of the first element that is read along all axes */                                    \
     inline T weft_mix_##T(                                                                                   \
         __global const float *x, long at, weft_steps s, weft_between d, weft_between h, weft_between w) {    \
         T total = (T)(0.0f);                                                                                 \
@@ -103,7 +103,7 @@ static inline weft_steps weft_steps_of(weft_resized h, weft_resized w, int chann
         }                                                                                                    \
         return total;                                                                                        \
     }                                                                                                        \
-    /* g: at element 0 of all axes; i, j, k: what the gradient is of. */                                     \
+    /* at: the offset of element 0 of all axes of g; i, j, k: the element of dx */                           \
     inline T weft_gather_##T(__global const float *g, long at, weft_steps s, weft_users in_d,                \
         weft_users in_h, weft_users in_w, weft_resized d, weft_resized h, weft_resized w, int i, int j,      \
         int k, int mode) {                                                                                   \
@@ -132,7 +132,8 @@ WEFT_DEFINE_RESAMPLE(float16, WEFT_RESAMPLE_LOAD_16)
         int h_out, float h_scale, int w_in, int w_out, float w_scale
 #define WEFT_RESIZED                                                                                         \
     const weft_resized d = {d_in, d_out, d_scale}, h = {h_in, h_out, h_scale}, w = {w_in, w_out, w_scale}
-/* Pixels p .. end - 1 of the result. result[at + c] = VALUE(T) for all channels c. */
+/* RESAMPLE_PIXELS declares p and end: the item computes the pixels p .. end - 1 of the result. RESAMPLE_EACH stores result[at + c] =
+ * VALUE(T) for all channels c. */
 #if WEFT_LANES == 16
 #define WEFT_RESAMPLE_PIXELS                                                                                 \
     WEFT_INDEX p = (WEFT_INDEX)get_global_id(0) * share;                                                     \

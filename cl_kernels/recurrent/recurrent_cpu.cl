@@ -1,44 +1,43 @@
-/* recurrent_cpu.cl: LSTM, GRU and RNN over time for devices whose work-item is a core with wide vectors. It
- * stands after elementwise.clh and recurrent.clh.
+/* recurrent_cpu.cl: LSTM, GRU and RNN over time, for devices whose work-item is a core with wide vectors. Programs include this file after
+ * elementwise.clh and recurrent.clh.
  *
  *     x (T, N, G·H)   products of the inputs of all steps, with biases   G gates: 4, 3 or 1
  *     w (G·H, P)      recurrent weights, packed by `prepare`             H units
  *                                                                        P width of h: H, or the projection's
  *
- * Work split: a work-item owns some rows of the batch, and walks through `steps` steps of time with them; or,
- * where the batch is small and the weights are large, some units of all rows, so that several cores read the
- * weights: all steps in one launch where work-items help each other (below), else a launch a step. Either way
- * it goes through its units in blocks of 32, and through its rows in tiles of 13:
+ * A work-item has some rows of the batch, and walks through `steps` steps of time with them. If the batch is small and the weights are
+ * large, it has some units of all rows instead, so that several cores read the weights: in one launch for all steps if work-items help each
+ * other (recurrent_share_cpu.clh), otherwise in one launch for each step. In both cases it visits its units in blocks of 32, and its rows
+ * in tiles of 13:
  *
  *                        gate 0     gate 1     ...
  *                       +----------+----------+--
- *                  P    | 32 units | the same |      packed (P, 32) panels: once a run; a block's stay in the
- *                       | b0   b1  |   32     |      second-level cache while all tiles of rows pass
+ *                  P    | 32 units | the same |      panels (P, 32), packed once a run; the panels of a block stay in
+ *                       | b0   b1  |   32     |      the L2 cache while all tiles of rows are computed
  *            P          +----------+----------+--
  *          +--------+   +----------+----------+--
- *  13 rows | h tile |   |acc   acc |acc   acc |      then, in registers: gates, c and h of 13 rows x 32 units
+ * 13 rows | h tile |   |acc   acc |acc   acc |      then, in registers: gates, c and h of 13 rows x 32 units
  *          +--------+   +----------+----------+--
  *
- * The result is one buffer. y: the states of h, (T + 1, N, P), in order of time, the initial one at the end
- * where time runs; c (LSTM): (T + 1, N, H) against the scan's order, so that the last state comes first;
- * then, kept for the gradient, the gates (T, N, saved·H) and what a second product reads, (T, N, H):
- * o·tanh(c) before a projection, r·h before the last gate. Where nothing is kept their steps share one place
- * (stride 0). In steps beyond a row's length the state stays as it is, and gates are 0.
+ * The result is packed. y: the states h, (T + 1, N, P), in the order of time; the initial state has index 0, or T if the scan runs in
+ * reverse. c (LSTM): (T + 1, N, H) in the opposite order of the scan, so that the last state is the first. Then come, for the gradient, the
+ * gates (T, N, saved·H) and the inputs of the second product (T, N, H): o·tanh(c) before a projection, r·h before the last gate. If no
+ * gradient is wanted, all steps of c, the gates and these inputs share one place (stride 0). In steps beyond a row's length the state stays
+ * unchanged, and the gates are 0.
  *
- * The gradient walks back: dh of 32 units x 13 rows is the product of the gates' gradients of the step after
- * it with packed w, plus the given gradient; then the gates' gradients of these units. What reaches the state
- * before on another way (`keep`) and dc lie where dh0 and dc0 are in the end.
+ * The gradient walks backwards. dh of 32 units x 13 rows is the product of packed w and the gradients of the next step's gates, plus the
+ * given gradient; from dh the item computes the gradients of these units' gates. The part of dh that reaches the state before the step
+ * without passing the gates (`keep`), and dc, are stored in the places of dh0 and dc0, which they become after the last step.
  *
- * The walk itself is in recurrent_walk_cpu.clh. The parameters are set in src/kernels/recurrent/recurrent_cpu.c:
- * WEFT_R_PANEL units of a panel (32 above), tiles of WEFT_R_ROWS rows (13), WEFT_R_FEW or 1, and WEFT_R_LINE words of
- * a cache line. */
+ * recurrent_walk_cpu.clh has the kernels. The parameters are set in src/kernels/recurrent/recurrent_cpu.c: WEFT_R_PANEL units of a panel
+ * (32 in the picture), WEFT_R_ROWS rows of a large tile (13), WEFT_R_FEW rows of a smaller one, and WEFT_R_LINE words of a cache line. */
 
 #ifndef WEFT_RECURRENT_CPU
 #define WEFT_RECURRENT_CPU
 
 #define WEFT_R_ROOM_DEPTH 256
 #define WEFT_R_ROOM_PITCH (WEFT_R_ROOM_DEPTH + 16)
-/* The prefetch distance of a panel's rows, in steps of the depth. */
+/* How many steps of k ahead of the product a panel's rows are prefetched. */
 #define WEFT_R_PREFETCH 8
 
 #include "recurrent_cell_cpu.clh"
@@ -49,7 +48,7 @@
 
 #include "recurrent_alone.clh"
 
-/* See recurrent_walk_cpu.clh. */
+/* The macros of recurrent_walk_cpu.clh. */
 #define WEFT_R_TALL                     WEFT_R_ROWS
 #define WEFT_R_SUM_AT(panel, row, side) (((panel)*WEFT_R_ROWS + (row)) * 2 + (side))
 #define WEFT_R_WORDS(gates, depth)      ((long)WEFT_R_PANEL * (gates) * (depth))

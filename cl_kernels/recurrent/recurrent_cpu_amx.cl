@@ -1,10 +1,9 @@
-/* recurrent_cpu_amx.cl: LSTM, GRU and RNN over time as in recurrent_cpu.cl, with the products of a step in bf16 by the
- * matrix engine AMX of processors, and sums of f32. It stands after amx.clh, elementwise.clh and recurrent.clh.
+/* recurrent_cpu_amx.cl: LSTM, GRU and RNN over time as in recurrent_cpu.cl, with the products of a step in bf16 by the matrix engine AMX of
+ * processors, and sums of f32. Programs include this file after amx.clh, elementwise.clh and recurrent.clh.
  *
- * A work-item owns some rows of the batch and walks through all of time with them. At each step it rounds its rows of
- * the product's left matrix, the states or the gates' gradients, to bf16, as tiles of 16 rows in scratch memory of its
- * own; these and the packed weights come from the second-level cache, and the sums of 32 rows and 32 units of each gate
- * go to the cells through private memory:
+ * A work-item has some rows of the batch, and walks through all of time with them. At each step it rounds its rows of the product's left
+ * matrix, which has the states or the gradients of gates, to bf16, and stores them as tiles of 16 rows in its scratch memory. It reads
+ * these and the packed weights from the L2 cache. The sums of 32 rows and 32 units of each gate pass to the cells through private memory:
  *
  *                     panel: gate 0, 32 units   gate 1 ...
  *              k      +---------+---------+
@@ -15,8 +14,8 @@
  *        +---------+  |   c2    |   c3    |
  *                     +---------+---------+
  *
- * Each gate of a gradient begins a block of 32 steps of k of its own; steps beyond its end are zeros. Parameters are those
- * of recurrent_cpu.cl that both share (src/kernels/recurrent/recurrent_cpu.c). */
+ * In a gradient's product, each gate begins a new block of 32 steps of k; steps past the end of a gate are zeros. The parameters that
+ * recurrent_cpu.cl also has are set in src/kernels/recurrent/recurrent_cpu.c. */
 
 #include "amx_words.clh"
 #ifndef WEFT_RECURRENT_CPU_AMX
@@ -27,26 +26,26 @@
 
 WEFT_REQUIRE(weft_r_panels_are_two_tiles, WEFT_R_PANEL == 32);
 
-/* In words. */
+/* The words of a block: two tiles. */
 #define WEFT_R_AMX_BLOCK (2 * WEFT_AMX_TILE)
 
 static inline int weft_r_blocks(int depth) {
     return (depth + 31) / 32;
 }
 
-/* Words that a work-item keeps its left matrix in (src/kernels/recurrent/recurrent_cpu.c knows it, too). */
+/* The words of a work-item's left matrix (src/kernels/recurrent/recurrent_cpu.c computes them, too). */
 static inline long weft_r_room(int rows, int gates, int units, int width) {
     return (long)WEFT_R_AMX_BLOCK * weft_r_blocks(rows) *
            max(gates * weft_r_blocks(units), weft_r_blocks(width));
 }
 
-/* The next 32 numbers of a line, of which there are `lanes`. */
+/* The next 32 numbers of a line, of which `lanes` exist, as a vector of pairs. */
 static inline uint16 weft_r_pairs(__global const float *p, int lanes) {
     return weft_amx_neighbours(
         WEFT_AMX_BITS_f32(weft_r_load(p, lanes)), WEFT_AMX_BITS_f32(weft_r_load(p + 16, lanes - 16)));
 }
 
-/* The work-item's rows of a (gates * depth columns), as tiles: 32 rows with all k, two tiles a block. */
+/* Copies the work-item's rows of a (gates * depth columns) into tiles: 32 rows with all steps of k, two tiles a block. */
 WEFT_APART static inline void weft_r_copy_left(
     const weft_r_scan *scan, __global const float *a, long a_row, int gates, int depth) {
     const int blocks = weft_r_blocks(depth), rows = scan->bottom - scan->top;
@@ -60,7 +59,7 @@ WEFT_APART static inline void weft_r_copy_left(
     }
 }
 
-/* sums: four tiles = two tiles' rows of the left matrix times a panel; tall: there are more than 16 rows. */
+/* sums: four tiles, the product of two tiles' rows of the left matrix and a panel; tall: there are more than 16 rows. */
 __attribute__((always_inline)) static inline void weft_r_engine_panel(weft_amx_engine *engine, float *sums,
     __global const uint *a, __global const uint *panel, int blocks, const bool tall) {
     WEFT_AMX_ZERO(engine, 0);
@@ -87,7 +86,7 @@ __attribute__((always_inline)) static inline void weft_r_engine_panel(weft_amx_e
     }
 }
 
-/* The sums of rows row .. row + count, at most 32, and of `panels` panels, `stride` words from one to the next. */
+/* The sums of rows row .. row + count - 1, at most 32, for `panels` panels, which are `stride` words apart. */
 WEFT_APART static inline void weft_r_engine_product(const weft_r_scan *scan, int row, int count, int blocks,
     __global const float *panel, long stride, int panels) {
     weft_amx_engine *const engine = (weft_amx_engine *)scan->own;
@@ -102,8 +101,8 @@ WEFT_APART static inline void weft_r_engine_product(const weft_r_scan *scan, int
     }
 }
 
-/* to: a panel of 32 columns, which are rows of `from` (transposed) or its columns; `across` numbers from row to row.
- * What is past the last column or a gate's depth is 0. */
+/* Packs a panel of 32 columns, which are rows (transposed) or columns of `from`, whose rows are `across` numbers apart. Columns past the
+ * last, and steps past a gate's depth, are 0. */
 static inline void weft_r_engine_pack(__global float *to, __global const float *from, int gates, int depth,
     int columns, long across, bool transposed) {
     __global uint16 *words = (__global uint16 *)to;
@@ -132,7 +131,7 @@ static inline void weft_r_engine_pack(__global float *to, __global const float *
 
 #include "recurrent_alone.clh"
 
-/* See recurrent_walk_cpu.clh. */
+/* The macros of recurrent_walk_cpu.clh. */
 #define WEFT_R_TALL                     32
 #define WEFT_R_SUM_AT(panel, row, side) ((panel)*64 + (row) / 16 * 32 + (side)*16 + (row) % 16)
 #define WEFT_R_WORDS(gates, depth)      ((long)WEFT_R_AMX_BLOCK * (gates)*weft_r_blocks(depth))

@@ -1,23 +1,23 @@
 /* recurrent_engine_gpu.cl: LSTM, GRU and RNN over time by the matrix engines of GPUs: factors of 16 bits, sums of f32.
  *
- * Formulas, layouts of the results and arguments are those of recurrent_cpu.cl, the walk through time, quads and launches those of
- * recurrent_gpu.cl. A work-group owns WEFT_ENGINE_HEIGHT rows of the batch, and takes WEFT_ENGINE_WIDTH columns of a product, a chunk,
- * at once. Its sub-groups share the chunk's columns and have all rows:
+ * recurrent_cpu.cl describes the formulas, the packed result and the arguments, recurrent_gpu.cl the walk through time, quads and launches.
+ * A work-group has WEFT_ENGINE_HEIGHT rows of the batch, and computes WEFT_ENGINE_WIDTH columns of a product, a chunk, at a time. Its
+ * sub-groups divide the chunk's columns, and each has all rows:
  *
  *                        sub-group 0      sub-group 1     ...
  *            steps of k  +---------------+---------------+
  *         +------------+ |  weights of   |               |     weights: from memory, the words of a lane side by side
- *   rows  |   states   | |  its lanes    |               |     states: in local memory, rounded once for all chunks
- *         +------------+ +---------------+---------------+     where WEFT_R_DEPTH steps of k are enough
- *                        |     sums      |               |     sums: to local memory, from where items take quads
+ * rows  |   states   | |  its lanes    |               |     states: in local memory, rounded once for all chunks
+ *         +------------+ +---------------+---------------+     if there are at most WEFT_R_DEPTH steps of k
+ *                        |     sums      |               |     sums: stored in local memory, where items read quads
  *                        +---------------+---------------+
  *
- * States, gradients of gates and weights are rounded to WEFT_ENGINE_FORMAT, bf16 or f16, where they are multiplied; sums, c, gates and
- * what is stored are f32. `pack` writes the weights in the order that lanes read: [chunk][block of steps][sub-group][four words]
- * [lane], words by step of the instruction, fragment, and number of the lane's word. While a block is multiplied, the next one is on its
- * way into registers, where the engine's compiler has enough of these (WEFT_R_READS_AHEAD).
+ * States, gradients of gates and weights are rounded to WEFT_ENGINE_FORMAT, bf16 or f16, for products; sums, c, gates and all stored values
+ * are f32. `pack` writes the weights in the order in which lanes read them: [chunk][block of steps][sub-group][four words][lane]; the words
+ * of a lane are ordered by the instruction's step, the fragment, and their number in the fragment. With WEFT_R_READS_AHEAD, for engines
+ * whose compiler has enough registers, the next block is read into registers while a block is multiplied.
  *
- * What is the engine's stands in two files that precede this one, as those of gemm_engine_gpu.cl do. The parameters are set in
+ * Two files before this one define the engine, as for gemm_engine_gpu.cl. The parameters are set in
  * src/kernels/recurrent/recurrent_engine_gpu.c. */
 
 #include "recurrent_alone.clh"
@@ -27,29 +27,30 @@
 #ifndef WEFT_RECURRENT_ENGINE_GPU
 #define WEFT_RECURRENT_ENGINE_GPU
 
-/* Chunks of 8 numbers of a row of states in local memory, how many of them an item copies, and uint4 of a panel: of all rows'
- * WEFT_ENGINE_STEP steps of k, and of all panels. */
+/* CHUNKS_OF_ROW: the chunks of 8 numbers in a row of states in local memory. COPIES: those that an item copies. PANEL: the uint4 of all
+ * rows' WEFT_ENGINE_STEP steps of k. STATES: the uint4 of all panels. */
 #define WEFT_R_CHUNKS_OF_ROW (WEFT_R_DEPTH / 8)
 #define WEFT_R_COPIES        (WEFT_ENGINE_HEIGHT * WEFT_R_CHUNKS_OF_ROW / WEFT_ENGINE_GROUP)
 #define WEFT_R_PANEL         (WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH)
 #define WEFT_R_STATES        (WEFT_R_DEPTH / WEFT_ENGINE_STEP * WEFT_R_PANEL)
 
-/* Words of a lane in a block of weights, in fours; uint4 of a block; and where a chunk begins, with a block that is read ahead and not
- * used. */
+/* FOURS: a lane's uint4 of a block of weights. BLOCK_FOURS: all uint4 of a block. STEPS: the steps of k of packed weights, with one block
+ * more that is read ahead and not used. CHUNK_AT: the uint4 at which a chunk begins. */
 #define WEFT_R_FOURS                   (WEFT_ENGINE_ACROSS * WEFT_ENGINE_STEP / WEFT_ENGINE_DEPTH * WEFT_ENGINE_B / 4)
 #define WEFT_R_BLOCK_FOURS             (WEFT_ENGINE_WIDTH * WEFT_ENGINE_STEP / 8)
 #define WEFT_R_STEPS(depth)            (((depth) + 2 * WEFT_ENGINE_STEP - 1) / WEFT_ENGINE_STEP * WEFT_ENGINE_STEP)
 #define WEFT_R_CHUNK_AT(corner, depth) ((corner) * (long)(depth) / 2)
 
-/* Of sums in local memory, in quads. */
+/* The distance of rows of sums in local memory, in quads. */
 #define WEFT_R_SUM_PITCH (WEFT_ENGINE_WIDTH / 4 + 1)
 
-/* A lane's words of a block. */
+/* Reads a lane's words of a block. */
 __attribute__((always_inline)) static inline void weft_rg_words(uint4 *words, __global const uint4 *from) {
     WEFT_UNROLL for (int i = 0; i < WEFT_R_FOURS; ++i) words[i] = from[i * WEFT_ENGINE_B_LANES];
 }
 
-/* The block that is multiplied next; with WEFT_R_READS_AHEAD it has been read, and the one behind it is. */
+/* READ gives the words of the block that is multiplied next. With WEFT_R_READS_AHEAD it was read before, and READ reads the block after
+ * it. */
 #if WEFT_R_READS_AHEAD
 #define WEFT_R_READ_AHEAD(weights)                                                                           \
     uint4 next[WEFT_R_FOURS];                                                                                \
@@ -70,13 +71,13 @@ __attribute__((always_inline)) static inline void weft_rg_words(uint4 *words, __
 
 #endif
 
-/* The chunk's weights: all fragments of B of the lane at step p of a block. */
+/* All fragments of B of the lane at step p of a block, from the words of the chunk's weights. */
 #define WEFT_R_TAKE_B(y, words)                                                                              \
     WEFT_UNROLL for (int weft_w = 0; weft_w < WEFT_ENGINE_ACROSS * WEFT_ENGINE_B; ++weft_w)(                 \
         y)[weft_w / WEFT_ENGINE_B][weft_w % WEFT_ENGINE_B] =                                                 \
         WEFT_R_WORD(words, p / WEFT_ENGINE_DEPTH * WEFT_ENGINE_ACROSS * WEFT_ENGINE_B + weft_w);
 
-/* See recurrent_walk_gpu.clh. */
+/* The macros of recurrent_walk_gpu.clh. */
 #define WEFT_R_WALK_ROWS       WEFT_ENGINE_HEIGHT
 #define WEFT_R_WALK_AT_ONCE    WEFT_ENGINE_HEIGHT
 #define WEFT_R_WALK_ACROSS     (WEFT_ENGINE_WIDTH / 4)
@@ -124,7 +125,7 @@ __attribute__((always_inline)) static inline void weft_rg_words(uint4 *words, __
 #define WEFT_R_WALK_ROWS_DONE
 #define WEFT_R_WALK_CHUNK_DONE barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
-/* Rows of states into local memory, rounded; what is past the last row or the depth counts as zero. */
+/* Copies rows of states into local memory, rounded; numbers past the last row or the depth are zero. */
 __attribute__((always_inline)) static inline void WEFT_NAME(bring)(
     __local uint4 *states, __global const float *a, int a_row, int rows, int left, uint item) {
     const int i = (int)(item / WEFT_R_CHUNKS_OF_ROW), x = (int)(item % WEFT_R_CHUNKS_OF_ROW), next = 1;
@@ -142,7 +143,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(bring)(
 
 #include "recurrent_walk_gpu.clh"
 
-/* A work-item four words of a product's weights (see weft_rg_weight), of which it finds the columns in the engine's table. */
+/* Packs the weights of a product. A work-item writes four words, and finds their columns in the engine's table (see weft_rg_weight). */
 __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_NAME(pack)(
     __global const float *w, long w_offset, __global float *packed, long packed_offset, int depth, int quads,
     int columns, int quad, int element, int each, long first, long across, long down) {

@@ -1,15 +1,15 @@
-/* recurrent_gpu.cl: LSTM, GRU and RNN over time for devices with many work-items and local memory. It stands
- * after elementwise.clh and recurrent.clh.
+/* recurrent_gpu.cl: LSTM, GRU and RNN over time, for devices with many work-items and local memory. Programs include this file after
+ * elementwise.clh and recurrent.clh.
  *
- * Formulas, layouts of the results and arguments are those of recurrent_cpu.cl, which describes them. A work-group
- * owns WEFT_R_ROWS rows of the batch. With one group across it walks over all columns of a step, and through `steps` steps of
- * time, since its rows need nothing of other groups; with several across, each has the columns of its chunks, and a
- * launch is one step (`iteration`), or one of its two products where there are two (`phases`).
+ * recurrent_cpu.cl describes the formulas, the packed result and the arguments. A work-group has WEFT_R_ROWS rows of the batch. If
+ * dimension 0 has one group, the group computes all columns of a step, and walks through `steps` steps of time, as its rows need no values
+ * of other groups. If it has several groups, each computes the columns of its chunks, and a launch is one step (`iteration`), or one of the
+ * step's two products (`phases`).
  *
- * A product's columns are quads: the gates of a unit where a step's first product has several, else four
- * neighbours. `pack` writes the weights as quads, with zeros where there is no gate, column or k. Each item reads its quads from there, as
- * no other item of the group needs them, before it multiplies them with the rows of the states in local memory
- * (recurrent_tile_gpu.clh). WEFT_R_SLICES items, the slices, share a quad's depth:
+ * The columns of a product are grouped as quads: the gates of a unit if the step's first product has several gates, otherwise four
+ * neighbouring columns. `pack` writes the weights as quads, with zeros for gates, columns and steps of k that do not exist. Each item reads
+ * its quads from memory, because no other item of the group needs them, and multiplies them by the rows of states in local memory
+ * (recurrent_tile_gpu.clh). WEFT_R_SLICES items divide the depth of a quad into slices:
  *
  *                           quads of a chunk (WEFT_R_ACROSS)
  *                          +--------------------------------+
@@ -17,17 +17,17 @@
  *            k = 4 i + 1   |  item (x, 1): the same         |
  *            ...           +--------------------------------+
  *
- * Their sums meet in local memory, WEFT_R_SPREAD rows at a time, and each item computes gates, c and h of one row from there. With fewer
- * of these rows than slices several items share what a row has of four columns.
+ * The items store their sums of WEFT_R_SPREAD rows at a time in local memory. Each item then computes the gates, c and h of one unit of one
+ * of these rows. If there are fewer of these rows than slices, several items divide the four columns of a row's quad.
  *
- * The gradient of a step: the product of the gates' gradients of the step after it with the weights, plus the
- * given gradient; then these units' gates.
+ * The gradient of a step: the product of the weights and the gradients of the next step's gates, plus the given gradient, gives dh of a
+ * unit; from dh the item computes the gradients of the unit's gates.
  *
  * The parameters are set in src/kernels/recurrent/recurrent_gpu.c. */
 
 #include "recurrent_alone.clh"
 
-/* See recurrent_walk_gpu.clh. */
+/* The macros of recurrent_walk_gpu.clh. */
 #define WEFT_R_WALK_ROWS       WEFT_R_ROWS
 #define WEFT_R_WALK_AT_ONCE    WEFT_R_SPREAD
 #define WEFT_R_WALK_ACROSS     WEFT_R_ACROSS
@@ -52,7 +52,7 @@
 #include "recurrent_tile_gpu.clh"
 #include "recurrent_walk_gpu.clh"
 
-/* A work-item a quad of a product's weights (see weft_rg_weight). */
+/* Packs the weights of a product. A work-item writes one quad (see weft_rg_weight). */
 __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_NAME(pack)(
     __global const float *w, long w_offset, __global float *packed, long packed_offset, int depth, int quads,
     int columns, int quad, int element, int each, long first, long across, long down) {

@@ -4,23 +4,21 @@
  *
  *     WEFT_KIND 0, sum         s = 0    s <- s + x[j]
  *     WEFT_KIND 1, product     s = 1    s <- s * x[j]
- *     WEFT_KIND 2, recurrence  s = 0    s <- x[j] * s + b[j], where x[j] = 0 forgets s, whatever it is
+ *     WEFT_KIND 2, recurrence  s = 0    s <- x[j] * s + b[j], where x[j] = 0 removes s, even inf or NaN
  *
  *     y[j] = s after j (form 0), s before j (form 1), or, recurrence only, x[j-1] * y[j-1] + b[j] (form 2)
  *
- * backwards: the same from the last element to the first. A scan is a sum of states under an associative
- * `combine`, so a line may be cut into splits:
+ * backwards: from the last element to the first. A scan combines states by an associative operation, so a line may be divided into splits:
  *
- *     pass 0      [ split 0 ] [ split 1 ] [ split 2 ]      the total of each split, into `totals`
- *     pass 1      [ split 0 ] [ split 1 ] [ split 2 ]      each begins with the totals before it: y
+ *     pass 0      [ split 0 ] [ split 1 ] [ split 2 ]      the total of each split is stored in `totals`
+ *     pass 1      [ split 0 ] [ split 1 ] [ split 2 ]      each split begins with the totals before it, and computes y
  *
- * One split needs only pass 1. Float sums carry their rounding errors along (two-sum: Knuth, TAOCP 2, 4.2.2),
- * products too, and an exponent of their own, so that neither length nor order makes them inexact or overflow
- * early.
+ * One split needs only pass 1. Float sums carry their rounding errors along (two-sum: Knuth, TAOCP 2, 4.2.2). So do products, which also
+ * have a separate exponent. Neither the length nor the order of a line then makes results inexact or lets them overflow early.
  *
- * Work split. columns: an item walks along the axis with WEFT_LANES neighbouring lines. lines (inner = 1): an
- * item of a cpu-class device scans 16 elements at once; a group of a gpu-class device scans tiles of
- * WEFT_GROUP * WEFT_SCAN_TILE. An item takes `lines_an_item` lines (or vectors of lines) of one split. */
+ * columns: an item walks along the axis with WEFT_LANES neighbouring lines. lines (inner = 1): an item of class cpu scans 16 elements at a
+ * time; a group of class gpu scans tiles of WEFT_GROUP * WEFT_SCAN_TILE elements. An item has `lines_an_item` lines (or vectors of lines)
+ * of one split. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) scan_##suffix
@@ -34,8 +32,8 @@
 #ifndef WEFT_SCAN
 #define WEFT_SCAN
 
-/* sum: b + a, a the rounding errors; product: (a + b) * 2^e, b the rounding errors; recurrence: s <- a * 2^e
- * * s + b. Integers: e. */
+/* The state of a scan. Float sum: b + a, where a is the rounding error. Product: (a + b) * 2^e, where b is the rounding error. Recurrence:
+ * the function s -> a * 2^e * s + b. Integers: e. */
 typedef struct weft_scan_state {
     WF a;
     WI e;
@@ -69,8 +67,8 @@ static inline weft_scan_state weft_scan_load(__global const int *p) {
     return s;
 }
 
-/* x = a * 2^e with 0.5 <= |a| < 1, or e = 0 and a = x, where x is 0, infinite or NaN. (Not frexp: Oclgrind
- * cannot follow its pointer.) */
+/* x = a * 2^e with 0.5 <= |a| < 1, or e = 0 and a = x, if x is 0, infinite or NaN. (frexp is not used, because Oclgrind does not support
+ * its pointer argument.) */
 static inline void weft_scan_split(WF x, WF *a, WI *e) {
     const WI tiny = (WI)(fabs(x) < (WF)(0x1p-100f)), whole = (WI)(isfinite(x) & (x != (WF)(0.0f)));
     const WI bits = WEFT_AS_WI(select(x, x * (WF)(0x1p100f), tiny));
@@ -99,7 +97,7 @@ static inline void weft_scan_put_int(int16 v, __global int *p, long at, int lane
     else
         weft_store_tail_i32(v, p, at, lanes);
 }
-/* `lanes` elements at, at + 1, ... or at, at - 1, ... */
+/* Loads `lanes` elements from `at` on, upwards or, if backwards, downwards. */
 static inline float16 weft_scan_take_float(__global const float *p, long at, int lanes, int backwards) {
     if (lanes < 16) return weft_load_strided_f32(p, at, backwards ? -1 : 1, lanes);
     return backwards ? vload16(0, p + at - 15).sfedcba9876543210 : vload16(0, p + at);
@@ -218,7 +216,7 @@ static inline WEFT_V WEFT_NAME(value)(weft_scan_state s) {
 #endif
 }
 
-/* What stands in y for an element with these states before and after it. */
+/* The element of y whose states before and after are given. */
 static inline WEFT_V WEFT_NAME(result)(weft_scan_state before, weft_scan_state after, WEFT_V b, int form) {
     if (form == 0) return WEFT_NAME(value)(after);
     return form == 1 ? WEFT_NAME(value)(before) : WEFT_NAME(value)(before) + b;
@@ -232,7 +230,7 @@ __kernel void WEFT_NAME(columns)(__global const WEFT_S *x, long x_offset, __glob
     WEFT_INDEX lines_an_item, int form, int backwards, int pass) {
     const WEFT_INDEX columns = (inner + WEFT_LANES - 1) / WEFT_LANES, lines = outer * columns;
     const WEFT_INDEX runs =
-        (lines + lines_an_item - 1) / lines_an_item; /* of lines, an item each and split */
+        (lines + lines_an_item - 1) / lines_an_item; /* of lines; an item has one run in one split */
     const WEFT_INDEX run = (WEFT_INDEX)get_global_id(0) % runs, split = (WEFT_INDEX)get_global_id(0) / runs;
     const WEFT_INDEX step = backwards ? -inner : inner;
     x += x_offset;
@@ -267,7 +265,7 @@ __kernel void WEFT_NAME(columns)(__global const WEFT_S *x, long x_offset, __glob
 
 #if WEFT_LANES == 16
 
-/* Each lane's state with those of all lanes before it. */
+/* Combines each lane's state with those of all lanes before it. */
 static inline weft_scan_state WEFT_NAME(across)(weft_scan_state s) {
     const weft_scan_state nothing = WEFT_NAME(nothing)();
     s = WEFT_NAME(combine)(WEFT_SCAN_SHIFT(s, nothing, 1, s00123456789abcde), s);
@@ -310,7 +308,7 @@ __kernel void WEFT_NAME(lines)(__global const WEFT_S *x, long x_offset, __global
                 const weft_scan_state before = WEFT_SCAN_SHIFT(after, s, 1, s00123456789abcde);
                 WEFT_GIVE(WEFT_NAME(result)(before, after, b_j, form), y, at, lanes, backwards);
             }
-            s = WEFT_NAME(last)(after); /* of no use after the last vector, which may be a tail */
+            s = WEFT_NAME(last)(after); /* not used after the last vector, which may be a tail */
             if (lanes < 16) {
                 int a[16], e[16], w[16];
                 vstore16(as_int16(after.a), 0, a);
@@ -326,8 +324,8 @@ __kernel void WEFT_NAME(lines)(__global const WEFT_S *x, long x_offset, __global
 
 #else
 
-/* *state: this item's own, then what stands before it in the group; *total: of the whole group. (Oclgrind
- * cannot run what clang makes of a structure that such a function returns.) */
+/* *state: on entry this item's state, on return the combined state of all items before it in the group. *total: the state of the whole
+ * group. (The states are not returned, because Oclgrind cannot run clang's code for a returned structure.) */
 __attribute__((always_inline)) static inline void WEFT_NAME(across)(
     weft_scan_state *state, weft_scan_state *total, __local float *a, __local int *e, __local float *b) {
     const int me = (int)get_local_id(0);

@@ -1,11 +1,11 @@
-/* put.cl: elements put where an index says along one axis, each index at most once.
+/* put.cl: elements stored by index along one axis; each index occurs at most once.
  *
  *     source, index (outer, count, inner)   y (outer, size, inner), contiguous
  *
  *     y[o][index[o][j][i]][i] = source[o][j][i], zero elsewhere
  *
- * Two launches: clear (not needed where count = size), then put. Work split: an item takes `share` elements
- * of y, or of the source. WEFT_ELEMENT is an unsigned type of the elements' size. */
+ * There are two launches: `clear` (not if count = size), then `put`. An item has `share` elements of y, or of the source. WEFT_ELEMENT is
+ * an unsigned type of the elements' size. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) put_##suffix

@@ -1,22 +1,21 @@
 /* sort.cl: the order of the elements along one axis, or of the first of them.
  *
- *     x (outer, n, inner) -> y (outer, k, inner): y[o][r][i] = j where x[o][j][i] is the r-th in order
+ *     x (outer, n, inner) -> y (outer, k, inner): y[o][r][i] = j if x[o][j][i] is the r-th in order
  *
- * An element is one number of 64 bits, key above index: comparing two is one comparison, no two are equal, so
- * any way of sorting is stable. Keys are made from the bits, in the order of the values: -0 is 0, every NaN
- * is above infinity, `flip` turns the order around.
+ * An element is one number of 64 bits with the key above the index. One comparison compares two elements, and no two are equal, so every
+ * method of sorting is stable. The key is computed from the bits of the number, and has the order of the values: -0 equals 0, every NaN is
+ * above infinity, and `flip` reverses the order.
  *
- *     tiles   a line in pieces, each sorted, its first `keep` elements kept    [....][....][....][..]
- *     merge   pairs of sorted runs                                             [........ ][........]
+ *     tiles   each tile of a line is sorted; its first `keep` elements are kept    [....][....][....][..]
+ *     merge   pairs of sorted runs are merged                                      [........ ][........]
  *
- * A sort keeps all and merges, log2(tiles) times. A selection (k small) keeps k of each tile and sorts what
- * is left in tiles again, until one tile holds it. The first reads x, the last writes y; between them the
- * elements lie in scratch memory, which offsets `from` and `to` count in elements (-1: x and y).
+ * A sort keeps all elements, and merges log2(tiles) times. A selection (k small) keeps k elements of each tile, and sorts these in tiles
+ * again, until one tile has all. The first launch reads x, and the last writes y; between them the elements are in scratch memory, at the
+ * offsets `from` and `to` in elements (-1: x and y).
  *
- * Work split. cpu: an item sorts a tile: few elements by insertion, many by radix (LSD, four times eight
- * bits; Knuth, TAOCP 3, 5.2.5). gpu: a group sorts WEFT_SORT_TILE elements in local memory (Batcher 1968),
- * several short tiles beside each other. Merging: an item makes `chunk` elements of the result, having found
- * by bisection where they begin in both runs (merge path: Odeh et al. 2012). */
+ * Class cpu: an item sorts a tile, few elements by insertion, many by radix (LSD, four times eight bits; Knuth, TAOCP 3, 5.2.5). Class gpu:
+ * a group sorts WEFT_SORT_TILE elements in local memory (Batcher 1968), which may be several short tiles. Merge: an item computes `chunk`
+ * elements of the result, and finds by bisection where they begin in both runs (merge path: Odeh et al. 2012). */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) sort_##suffix
@@ -54,7 +53,7 @@ static inline ulong WEFT_NAME(take)(__global const uint *x, __global const ulong
 
 #if WEFT_LANES == 16
 
-/* From a to b in the order of the keys; the result is in the returned one of both. */
+/* Sorts a by its keys, with b as the second buffer. Returns a or b, whichever has the result. */
 static inline __global ulong *WEFT_NAME(radix)(
     __global ulong *a, __global ulong *b, WEFT_INDEX count, __private uint counts[4][256]) {
     for (int digit = 0; digit < 4; digit++) {
@@ -116,7 +115,7 @@ __kernel void WEFT_NAME(tiles)(__global const uint *x, long x_offset, __global i
 
 #else
 
-/* span: a power of two that no tile exceeds; the group sorts WEFT_SORT_TILE / span of them. */
+/* span: a power of two, at least the size of a tile; the group sorts WEFT_SORT_TILE / span tiles. */
 __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(tiles)(__global const uint *x,
     long x_offset, __global int *y, long y_offset, __global int *memory, long memory_offset, WEFT_INDEX lines,
     WEFT_INDEX n, WEFT_INDEX inner, WEFT_INDEX tile, WEFT_INDEX keep, WEFT_INDEX kept, WEFT_INDEX span,
@@ -160,7 +159,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(
 
 #endif
 
-/* Elements chunk * c .. of what the pairs of runs become; chunk divides 2 * run. kept: the results wanted. */
+/* An item computes `chunk` elements of a line of merged pairs of runs; chunk divides 2 * run. kept: the elements of a line that are
+ * wanted. */
 __kernel void WEFT_NAME(merge)(__global int *y, long y_offset, __global int *memory, long memory_offset,
     WEFT_INDEX lines, WEFT_INDEX n, WEFT_INDEX inner, WEFT_INDEX run, WEFT_INDEX kept, WEFT_INDEX chunk,
     WEFT_INDEX from, WEFT_INDEX to) {
@@ -173,7 +173,7 @@ __kernel void WEFT_NAME(merge)(__global int *y, long y_offset, __global int *mem
     const WEFT_INDEX count_a = min(run, n - pair), count_b = min(run, n - pair - count_a);
     __global const ulong *const a = scratch + from + line * n + pair, *const b = a + count_a;
     WEFT_INDEX low = max((WEFT_INDEX)0, skip - count_b), high = min(skip, count_a);
-    while (low < high) { /* how many of a are among the first `skip` */
+    while (low < high) { /* finds how many elements of a are among the first `skip` */
         const WEFT_INDEX middle = (low + high) / 2;
         if (a[middle] < b[skip - 1 - middle])
             low = middle + 1;
