@@ -90,7 +90,7 @@ static inline weft_steps weft_steps_of(weft_resized h, weft_resized w, int chann
 
 #define WEFT_DEFINE_RESAMPLE(T, LOAD)                                                                        \
     /* at: the offset of the first element that is read along all axes */                                    \
-    inline T weft_mix_##T(                                                                                   \
+    static inline T weft_mix_##T(                                                                            \
         __global const float *x, long at, weft_steps s, weft_between d, weft_between h, weft_between w) {    \
         T total = (T)(0.0f);                                                                                 \
         WEFT_ROLLED for (int i = 0; i <= d.more; i++) {                                                      \
@@ -104,7 +104,7 @@ static inline weft_steps weft_steps_of(weft_resized h, weft_resized w, int chann
         return total;                                                                                        \
     }                                                                                                        \
     /* at: the offset of element 0 of all axes of g; i, j, k: the element of dx */                           \
-    inline T weft_gather_##T(__global const float *g, long at, weft_steps s, weft_users in_d,                \
+    static inline T weft_gather_##T(__global const float *g, long at, weft_steps s, weft_users in_d,         \
         weft_users in_h, weft_users in_w, weft_resized d, weft_resized h, weft_resized w, int i, int j,      \
         int k, int mode) {                                                                                   \
         T total = (T)(0.0f);                                                                                 \

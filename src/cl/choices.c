@@ -324,12 +324,14 @@ weft_status wi_choices_set(wi_device *device, const wi_choice *choice) {
 
 /* ---- writing ---- */
 
-/* Whether a line of the old file is kept: undamaged lines in sections of other devices are. *own: whether the current
- * section is this device's. */
-static bool is_kept(const wi_device *device, const char *line, bool *own) {
+/* Keeps a line of the old file: undamaged lines in sections of other devices. *own: whether the current section is this device's. */
+static void append_kept(const wi_device *device, wi_text *text, const char *line, bool *own) {
     char *fields[FIELDS], *const copied = wi_copy_string(device->host.allocator, line);
     wi_choice choice;
-    if (!copied) return false;
+    if (!copied) {
+        text->failed = true;
+        return;
+    }
     wi_locale locale;
     wi_locale_enter(&locale);
     const int count = cut(copied, fields);
@@ -338,7 +340,7 @@ static bool is_kept(const wi_device *device, const char *line, bool *own) {
     const bool kept = !*own && (head || (count < FIELDS && read_record(&choice, fields, count)));
     wi_locale_leave(&locale);
     wi_release(device->host.allocator, copied);
-    return kept;
+    if (kept) wi_text_append(text, "%s\n", line);
 }
 
 static void append_others(const wi_device *device, wi_text *text, char *old) {
@@ -346,7 +348,7 @@ static void append_others(const wi_device *device, wi_text *text, char *old) {
     while (old && *old) {
         char *const end = strchr(old, '\n');
         if (end) *end = '\0';
-        if (is_kept(device, old, &own)) wi_text_append(text, "%s\n", old);
+        append_kept(device, text, old, &own);
         old = end ? end + 1 : NULL;
     }
 }

@@ -63,6 +63,7 @@ void wi_piece_index_forget(wi_piece_index *index, wi_cache_key program) {
     for (size_t i = 0; i < index->count; i++) {
         if (!wi_cache_key_equal(index->places[i].program, program)) index->places[kept++] = index->places[i];
     }
+    index->changed = index->changed || kept < index->count;
     index->count = kept;
 }
 
