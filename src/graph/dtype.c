@@ -98,19 +98,20 @@ double wi_dtype_nearest(weft_dtype dtype, double value) {
     return formats[dtype].get(&memory, 0);
 }
 
-/* Floats first, in the table's order; the last after "or". */
+bool wi_dtype_is_taken(weft_dtype dtype, unsigned takes) {
+    const unsigned kinds = !wi_dtype_is_float(dtype)            ? WI_TAKES_INTEGERS
+                           : formats[dtype].compute == WEFT_F32 ? WI_TAKES_FLOATS | WI_TAKES_SINGLES
+                                                                : WI_TAKES_FLOATS;
+    return formats[dtype].computes && (takes & kinds);
+}
+
+/* Floats first, in the order of the table. */
 static int listed(unsigned takes, weft_dtype *list) {
     int count = 0;
-    for (int floats = 1; floats >= 0; floats--) {
-        for (int i = 0; i < FORMAT_COUNT; i++) {
-            const bool is_float = formats[i].kind == WI_NUMBER_FLOAT;
-            const unsigned kinds = !is_float                        ? WI_TAKES_INTEGERS
-                                   : formats[i].compute == WEFT_F32 ? WI_TAKES_FLOATS | WI_TAKES_SINGLES
-                                                                    : WI_TAKES_FLOATS;
-            if (is_float == (floats != 0) && formats[i].computes && (takes & kinds))
+    for (int floats = 1; floats >= 0; floats--)
+        for (int i = 0; i < FORMAT_COUNT; i++)
+            if (wi_dtype_is_float((weft_dtype)i) == floats && wi_dtype_is_taken((weft_dtype)i, takes))
                 list[count++] = (weft_dtype)i;
-        }
-    }
     return count;
 }
 

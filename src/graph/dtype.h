@@ -44,5 +44,6 @@ enum {
     WI_TAKES_SINGLES = 4
 }; /* singles: floats computed in f32 */
 const char *wi_dtypes_text(unsigned takes);
+bool wi_dtype_is_taken(weft_dtype dtype, unsigned takes);
 
 #endif

@@ -38,6 +38,13 @@ weft_tensor *wi_graph_fail(weft_graph *graph, weft_status status, const char *fo
     return wi_graph_fail_recorded(graph, wi_fail(status, "%s", line));
 }
 
+bool wi_takes_dtype(const weft_tensor *x, const char *op, unsigned takes) {
+    if (wi_dtype_is_taken(x->dtype, takes)) return true;
+    wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op, wi_dtypes_text(takes),
+        weft_dtype_name(x->dtype));
+    return false;
+}
+
 weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int count) {
     weft_graph *graph = NULL;
     for (int i = 0; i < count; i++) {

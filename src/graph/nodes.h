@@ -252,6 +252,8 @@ bool wi_graph_options(
 /* The graph of the inputs. NULL if an input is NULL, if inputs belong to different graphs, or if the graph has an error; the
  * error is recorded if one of the inputs has a graph. */
 weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int count);
+/* Has x one of the dtypes (WI_TAKES_FLOATS, ...)? False: the error is recorded. */
+bool wi_takes_dtype(const weft_tensor *x, const char *op, unsigned takes);
 /* Creates a node, or finds the equal one. dtype and shape are those of the result. Only the op's struct of the attributes is
  * read; NULL: the op has no attributes. */
 weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,

@@ -34,3 +34,10 @@ void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, in
     const wi_shape counted = wi_shape_without(&x->shape, ~axes);
     wi_shape_count(&counted, coefficient, power);
 }
+
+weft_tensor *wi_axes_share(const weft_tensor *x, weft_dtype dtype, uint32_t axes) {
+    int64_t count;
+    int power;
+    wi_axes_count(x, axes, &count, &power);
+    return wi_constant_share(x, dtype, count, power);
+}

@@ -27,6 +27,8 @@ bool wi_axes_mask(const weft_tensor *x, const char *op, const int64_t *axes, uin
 bool wi_axis_has_length(const weft_tensor *x, int axis);
 /* The number of elements of the axes (a bit for each) is coefficient × batch^power. */
 void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
+/* 1 / the number of elements of the axes. */
+weft_tensor *wi_axes_share(const weft_tensor *x, weft_dtype dtype, uint32_t axes);
 
 /* ---- elementwise ---- */
 /* x in the dtype in which kernels calculate: f32 instead of f16 and bf16. An op that several nodes compute casts its inputs with

@@ -234,19 +234,27 @@ static weft_tensor *finish(weft_tensor *node, weft_tensor *bias) {
     return wi_channels_first(bias ? weft_add(node, bias) : node);
 }
 
+/* Checks x, weight and bias, and reads the options. Returns the number of spatial axes; 0: an error is recorded. */
+static int begin(const char *op, weft_tensor *const inputs[3], weft_conv_options *options,
+    const weft_conv_options *given, bool transposed) {
+    weft_tensor *const x = inputs[0], *const weight = inputs[1], *const bias = inputs[2];
+    if (!wi_inputs_graph(op, inputs, bias ? 3 : 2)) return 0;
+    const int axes = x->shape.rank - 2;
+    if (axes < 1 || axes > 3)
+        fail_shapes(op, x, weight, "expected x (N, C, spatial...) with one to three spatial axes");
+    else if (read_options(options, given, op, x, axes, transposed) &&
+             check_operands(op, x, weight, bias, options->groups, transposed))
+        return axes;
+    return 0;
+}
+
 /* ---- public ---- */
 
 static weft_tensor *build_conv_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *given) {
-    weft_tensor *inputs[] = {x, weight, bias};
-    weft_graph *graph = wi_inputs_graph("conv", inputs, bias ? 3 : 2);
     weft_conv_options options;
-    if (!graph) return NULL;
-    const int axes = x->shape.rank - 2;
-    if (axes < 1 || axes > 3)
-        return fail_shapes("conv", x, weight, "expected x (N, C, spatial...) with one to three spatial axes");
-    if (!read_options(&options, given, "conv", x, axes, false)) return NULL;
-    if (!check_operands("conv", x, weight, bias, options.groups, false)) return NULL;
+    const int axes = begin("conv", (weft_tensor *[]){x, weight, bias}, &options, given, false);
+    if (axes == 0) return NULL;
     wi_shape result = {.rank = x->shape.rank};
     result.dims[0] = x->shape.dims[0];
     result.dims[result.rank - 1] = weight->shape.dims[0];
@@ -278,16 +286,9 @@ weft_tensor *weft_conv_with(
 
 static weft_tensor *build_conv_transpose_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *given) {
-    weft_tensor *inputs[] = {x, weight, bias};
-    weft_graph *graph = wi_inputs_graph("conv_transpose", inputs, bias ? 3 : 2);
     weft_conv_options options;
-    if (!graph) return NULL;
-    const int axes = x->shape.rank - 2;
-    if (axes < 1 || axes > 3)
-        return fail_shapes(
-            "conv_transpose", x, weight, "expected x (N, C, spatial...) with one to three spatial axes");
-    if (!read_options(&options, given, "conv_transpose", x, axes, true)) return NULL;
-    if (!check_operands("conv_transpose", x, weight, bias, options.groups, true)) return NULL;
+    const int axes = begin("conv_transpose", (weft_tensor *[]){x, weight, bias}, &options, given, true);
+    if (axes == 0) return NULL;
     wi_shape result = {.rank = x->shape.rank};
     result.dims[0] = x->shape.dims[0];
     result.dims[result.rank - 1] = weight->shape.dims[1] * options.groups;

@@ -56,9 +56,7 @@ const wi_op wi_op_dropout = {.name = "dropout",
 
 static weft_tensor *drop(const char *op, weft_tensor *x, float p, uint32_t axes) {
     weft_graph *graph = x->graph;
-    if (!wi_dtype_is_float(x->dtype))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op,
-            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(x->dtype));
+    if (!wi_takes_dtype(x, op, WI_TAKES_FLOATS)) return NULL;
     if (!(p >= 0 && p < 1))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %g is not in [0, 1)", op, (double)p);
     if (wi_scope_is_inference(graph)) return x;

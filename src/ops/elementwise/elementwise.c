@@ -100,22 +100,17 @@ static weft_tensor *map(const wi_op *op, types rule, weft_tensor *const *inputs,
         .precise = (types) == PRECISE};
 
 #define WI_MAP1(name, types, float_code, int_code, ...)                                                      \
-    DESCRIPTOR(name, types, float_code, int_code)                                                            \
-    weft_tensor *weft_##name(weft_tensor *a) {                                                               \
-        weft_tensor *inputs[] = {a};                                                                         \
-        return map(&wi_op_##name, types, inputs, 1);                                                         \
+    DESCRIPTOR(name, types, float_code, int_code) weft_tensor *weft_##name(weft_tensor *a) {                 \
+        return map(&wi_op_##name, types, (weft_tensor *[]){a}, 1);                                           \
     }
 #define WI_MAP2(name, types, float_code, int_code, ...)                                                      \
-    DESCRIPTOR(name, types, float_code, int_code)                                                            \
-    weft_tensor *weft_##name(weft_tensor *a, weft_tensor *b) {                                               \
-        weft_tensor *inputs[] = {a, b};                                                                      \
-        return map(&wi_op_##name, types, inputs, 2);                                                         \
+    DESCRIPTOR(name, types, float_code, int_code) weft_tensor *weft_##name(weft_tensor *a, weft_tensor *b) { \
+        return map(&wi_op_##name, types, (weft_tensor *[]){a, b}, 2);                                        \
     }
 #define WI_MAP3(name, types, float_code, int_code, ...)                                                      \
     DESCRIPTOR(name, types, float_code, int_code)                                                            \
     weft_tensor *weft_##name(weft_tensor *a, weft_tensor *b, weft_tensor *c) {                               \
-        weft_tensor *inputs[] = {a, b, c};                                                                   \
-        return map(&wi_op_##name, types, inputs, 3);                                                         \
+        return map(&wi_op_##name, types, (weft_tensor *[]){a, b, c}, 3);                                     \
     }
 #define WI_NODE(name)
 #define WI_FUNCTION_ROW(name)

@@ -14,9 +14,7 @@ static weft_tensor *triangle(const char *op, weft_tensor *x, int64_t diagonal, b
     if (rank < 2)
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "%s: %s has fewer than two axes", op, wi_shape_print(&x->shape, text));
-    if (!wi_dtype_computes(x->dtype))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op,
-            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
+    if (!wi_takes_dtype(x, op, WI_TAKES_FLOATS | WI_TAKES_INTEGERS)) return NULL;
     const int64_t most = INT32_MAX / 2; /* no axis is longer */
     const int64_t offset = diagonal > most ? most : diagonal < -most ? -most : diagonal;
     weft_tensor *row = wi_coordinate(graph, &x->shape, rank - 2);

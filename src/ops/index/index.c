@@ -101,11 +101,7 @@ static weft_graph *check_sum(const wi_op *op, weft_tensor *source, weft_tensor *
     int *found, wi_shape *shape) {
     weft_graph *graph = check(op, source, index, axis, found);
     if (!graph) return NULL;
-    if (!wi_dtype_computes(source->dtype)) {
-        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
-            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(source->dtype));
-        return NULL;
-    }
+    if (!wi_takes_dtype(source, op->name, WI_TAKES_FLOATS | WI_TAKES_INTEGERS)) return NULL;
     *shape = source->shape;
     shape->dims[*found] = size;
     if (wi_shape_check(shape, op->name) == WEFT_OK) return graph;
@@ -243,7 +239,14 @@ weft_tensor *wi_index_sum_skipping(weft_tensor *source, weft_tensor *index, int6
     return weft_cast(make(&wi_op_index_sum, wi_wide(source), index, &shape, attributes), source->dtype);
 }
 
-static weft_tensor *add_to(const char *op, weft_tensor *x, weft_tensor *sum, weft_tensor *source, int axis) {
+/* inputs: x, index, source. scatters: weft_scatter_add, otherwise weft_index_add. */
+static weft_tensor *add(const char *op, bool scatters, weft_tensor *const inputs[3], int axis) {
+    weft_tensor *const x = inputs[0], *const index = inputs[1], *const source = inputs[2];
+    const int a = wi_inputs_graph(op, inputs, 3) ? wi_axis_index(x, op, axis) : -1;
+    if (a < 0) return NULL;
+    const int64_t size = x->shape.dims[a];
+    weft_tensor *const sum =
+        scatters ? weft_scatter_sum(source, axis, index, size) : weft_index_sum(source, axis, index, size);
     char text_x[WI_SHAPE_TEXT], text_source[WI_SHAPE_TEXT];
     if (!sum) return NULL;
     if (!wi_shape_equal(&x->shape, &sum->shape))
@@ -253,34 +256,14 @@ static weft_tensor *add_to(const char *op, weft_tensor *x, weft_tensor *sum, wef
     return weft_add(x, sum);
 }
 
-static weft_graph *check_add(
-    const char *op, weft_tensor *x, weft_tensor *index, weft_tensor *source, int axis, int64_t *size) {
-    weft_tensor *inputs[] = {x, index, source};
-    weft_graph *graph = wi_inputs_graph(op, inputs, 3);
-    const int a = graph ? wi_axis_index(x, op, axis) : -1;
-    if (a < 0) return NULL;
-    *size = x->shape.dims[a];
-    return graph;
-}
-
-static weft_tensor *build_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
-    int64_t size;
-    if (!check_add("scatter_add", x, index, source, axis, &size)) return NULL;
-    return add_to("scatter_add", x, weft_scatter_sum(source, axis, index, size), source, axis);
-}
-
 weft_tensor *weft_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
-    return WI_CALL(x, "weft_scatter_add", build_scatter_add(x, axis, index, source));
-}
-
-static weft_tensor *build_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
-    int64_t size;
-    if (!check_add("index_add", x, index, source, axis, &size)) return NULL;
-    return add_to("index_add", x, weft_index_sum(source, axis, index, size), source, axis);
+    weft_tensor *const inputs[] = {x, index, source};
+    return WI_CALL(x, "weft_scatter_add", add("scatter_add", true, inputs, axis));
 }
 
 weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
-    return WI_CALL(x, "weft_index_add", build_index_add(x, axis, index, source));
+    weft_tensor *const inputs[] = {x, index, source};
+    return WI_CALL(x, "weft_index_add", add("index_add", false, inputs, axis));
 }
 
 const wi_op_rules wi_index_rules[] = {{.op = &wi_op_gather, .backward = gather_backward},

@@ -102,10 +102,8 @@ static bool check(reduction *r, int axis, weft_scatter_kind kind) {
     else if (r->index->dtype != WEFT_I32)
         wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: indices are i32, not %s; weft_cast converts", r->op,
             weft_dtype_name(r->index->dtype));
-    else if (floats ? !wi_dtype_is_float(r->x->dtype) : !wi_dtype_computes(r->x->dtype))
-        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", r->op,
-            wi_dtypes_text(floats ? WI_TAKES_FLOATS : WI_TAKES_FLOATS | WI_TAKES_INTEGERS),
-            weft_dtype_name(r->x->dtype));
+    else if (!wi_takes_dtype(r->x, r->op, WI_TAKES_FLOATS | (floats ? 0 : WI_TAKES_INTEGERS)))
+        return false;
     else if (r->x->dtype != r->source->dtype)
         wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: x is %s, but the source is %s; weft_cast converts", r->op,
             weft_dtype_name(r->x->dtype), weft_dtype_name(r->source->dtype));

@@ -113,13 +113,6 @@ weft_tensor *wi_loss_drop_axis(weft_tensor *x, int axis) {
     return axis < 0 ? x : wi_drop_axes(x, 1u << axis);
 }
 
-/* 1 / the number of elements of the axes */
-static weft_tensor *share_of_one(weft_tensor *losses, uint32_t axes) {
-    int64_t count;
-    int power;
-    wi_axes_count(losses, axes, &count, &power);
-    return wi_constant_share(losses, losses->dtype, count, power);
-}
 
 /* Products name the factor first. The plan therefore computes a total of weights before the losses, so that the losses and their gradient
  * can be one step. */
@@ -129,8 +122,9 @@ weft_tensor *wi_loss_reduce(
     if (reduction == WEFT_LOSS_NONE) return wi_loss_drop_axis(losses, kept);
     const uint32_t all = (1u << losses->shape.rank) - 1;
     weft_tensor *share = NULL;
-    if (reduction == WEFT_LOSS_BATCH_MEAN) share = share_of_one(losses, all & 1u);
-    if (reduction == WEFT_LOSS_MEAN) share = total ? wi_share_of_total(total) : share_of_one(losses, all);
+    if (reduction == WEFT_LOSS_BATCH_MEAN) share = wi_axes_share(losses, losses->dtype, all & 1u);
+    if (reduction == WEFT_LOSS_MEAN)
+        share = total ? wi_share_of_total(total) : wi_axes_share(losses, losses->dtype, all);
     weft_tensor *sum = wi_sum_keep(losses, all);
     weft_tensor *result = weft_reshape_shape(share ? weft_mul(share, sum) : sum, 0, NULL);
     return total && reduction == WEFT_LOSS_MEAN ? wi_note_mean(result, total) : result;

@@ -92,10 +92,7 @@ static channels channels_of(const weft_tensor *y, bool statistics) {
     channels c = {.x = y->inputs[0], .groups = y->attributes->norm.groups};
     const uint32_t all = (1u << (c.x->shape.rank - 1)) - 1;
     c.axes = y->attributes->norm.per_example ? all & ~1u : all;
-    int64_t count;
-    int power;
-    wi_axes_count(c.x, c.axes, &count, &power);
-    c.share = wi_constant_share(c.x, c.x->dtype, count, power);
+    c.share = wi_axes_share(c.x, c.x->dtype, c.axes);
     if (!statistics) return c;
     c.shift = c.x;
     for (int i = 0; i < c.x->shape.rank - 1; i++) {
@@ -177,10 +174,7 @@ static weft_tensor *momentum_of(const weft_tensor *y, weft_tensor *batches) {
 /* The mean over examples; their axis keeps size 1. */
 static weft_tensor *over_examples(const channels *c, weft_tensor *v) {
     if (!v || c->axes & 1) return v;
-    int64_t count;
-    int power;
-    wi_axes_count(v, 1, &count, &power);
-    return weft_mul(wi_sum_keep(v, 1), wi_constant_share(v, v->dtype, count, power));
+    return weft_mul(wi_sum_keep(v, 1), wi_axes_share(v, v->dtype, 1));
 }
 
 static weft_tensor *move_running(

@@ -34,10 +34,7 @@ static rows rows_of(const weft_tensor *y) {
     rows r = {.x = y->inputs[0]};
     const int rank = r.x->shape.rank, first = rank - y->attributes->norm.last_axes;
     r.axes = ((1u << rank) - 1) & ~((1u << first) - 1);
-    int64_t count;
-    int power;
-    wi_axes_count(r.x, r.axes, &count, &power);
-    r.share = wi_constant_share(r.x, r.x->dtype, count, power);
+    r.share = wi_axes_share(r.x, r.x->dtype, r.axes);
     const bool centres = y->op == &wi_op_layer_norm;
     if (centres) r.mean = row_mean(&r, r.x);
     weft_tensor *near = centred_row(&r), *variance = row_mean(&r, weft_square(near));

@@ -64,10 +64,7 @@ weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shap
     weft_graph *graph = wi_inputs_graph(op->name, list, count);
     if (!graph) return NULL;
     for (int i = 0; i < count; i++) {
-        if (wi_dtype_is_float(list[i]->dtype)) continue;
-        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
-            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(list[i]->dtype));
-        return NULL;
+        if (!wi_takes_dtype(list[i], op->name, WI_TAKES_FLOATS)) return NULL;
     }
     if (!wi_norm_has_shape(op, "the weight", inputs->weight, shape) ||
         !wi_norm_has_shape(op, "the bias", inputs->bias, shape))

@@ -13,9 +13,7 @@ wi_shifted wi_shift(weft_tensor *x, int axis) {
 static weft_tensor *along_axis(const wi_op *op, weft_tensor *x, int64_t axis) {
     weft_graph *graph = wi_inputs_graph(op->name, &x, 1);
     if (!graph) return NULL;
-    if (!wi_dtype_is_float(x->dtype))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
-            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(x->dtype));
+    if (!wi_takes_dtype(x, op->name, WI_TAKES_FLOATS)) return NULL;
     if (wi_dtype_rounds(x->dtype)) return weft_cast(along_axis(op, wi_wide(x), axis), x->dtype);
     const int index = wi_axis_index(x, op->name, axis);
     if (index < 0) return NULL;

@@ -15,11 +15,8 @@ typedef struct centred {
 } centred;
 
 static centred centre(weft_tensor *x, uint32_t axes) {
-    int64_t count;
-    int power;
     centred c;
-    wi_axes_count(x, axes, &count, &power);
-    weft_tensor *share = wi_constant_share(x, x->dtype, count, power);
+    weft_tensor *share = wi_axes_share(x, x->dtype, axes);
     c.near = weft_sub(x, weft_mul(wi_sum_keep(x, axes), share));
     c.total = wi_sum_keep(c.near, axes);
     c.drift = weft_mul(c.total, share);

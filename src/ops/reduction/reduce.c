@@ -13,11 +13,7 @@ static bool read_axes(const char *op, weft_tensor *x, const int64_t *axes, uint3
 }
 
 bool wi_reduce_float_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_t *mask) {
-    if (!read_axes(op, x, axes, mask)) return false;
-    if (wi_dtype_is_float(x->dtype)) return true;
-    wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op, wi_dtypes_text(WI_TAKES_FLOATS),
-        weft_dtype_name(x->dtype));
-    return false;
+    return read_axes(op, x, axes, mask) && wi_takes_dtype(x, op, WI_TAKES_FLOATS);
 }
 
 /* The shape with reduced axes of size 1. */
@@ -78,20 +74,6 @@ static weft_tensor *reduce_in_order(wi_rewrite *rewrite, const weft_tensor *y, w
 
 const wi_rule wi_reduce_rewrites[] = {{"memory order", WI_STAGE_FORM, reduce_in_order}, {0}};
 
-#define REDUCE_OP(op, merge, is_index)                                                                       \
-    const wi_op wi_op_##op = {.name = #op,                                                                   \
-        .kind = WI_REDUCE,                                                                                   \
-        .combine = (merge),                                                                                  \
-        .zero_gradient = (is_index),                                                                         \
-        .attribute_bytes = sizeof(wi_over_attributes),                                                       \
-        .remake = remake};
-REDUCE_OP(sum, weft_add, false)
-REDUCE_OP(prod, weft_mul, false)
-REDUCE_OP(max, weft_maximum, false)
-REDUCE_OP(min, weft_minimum, false)
-REDUCE_OP(argmax, NULL, true)
-REDUCE_OP(argmin, NULL, true)
-
 weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_sum, x, axes, x->dtype) : NULL;
 }
@@ -111,12 +93,27 @@ weft_tensor *wi_drop_axes(weft_tensor *y, uint32_t axes) {
 static weft_tensor *reduce(const wi_op *op, weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
     if (!read_axes(op->name, x, axes, &mask)) return NULL;
-    if (!wi_dtype_computes(x->dtype))
-        return wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
-            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
+    if (!wi_takes_dtype(x, op->name, WI_TAKES_FLOATS | WI_TAKES_INTEGERS)) return NULL;
     weft_tensor *y = reduce_keep(op, x, mask, gives_index(op) ? WEFT_I32 : x->dtype);
     return keep ? y : wi_drop_axes(y, mask);
 }
+
+#define REDUCE_OP(op, merge, is_index)                                                                       \
+    const wi_op wi_op_##op = {.name = #op,                                                                   \
+        .kind = WI_REDUCE,                                                                                   \
+        .combine = (merge),                                                                                  \
+        .zero_gradient = (is_index),                                                                         \
+        .attribute_bytes = sizeof(wi_over_attributes),                                                       \
+        .remake = remake};                                                                                   \
+    weft_tensor *weft_##op##_axes(weft_tensor *x, const int64_t *axes, bool keep) {                          \
+        return WI_CALL(x, "weft_" #op, reduce(&wi_op_##op, x, axes, keep));                                  \
+    }
+REDUCE_OP(sum, weft_add, false)
+REDUCE_OP(prod, weft_mul, false)
+REDUCE_OP(max, weft_maximum, false)
+REDUCE_OP(min, weft_minimum, false)
+REDUCE_OP(argmax, NULL, true)
+REDUCE_OP(argmin, NULL, true)
 
 weft_tensor *wi_reduce_composite(
     const wi_op *op, weft_tensor *x, uint32_t axes, const wi_attributes *attributes, bool keep) {
@@ -127,39 +124,10 @@ weft_tensor *wi_reduce_composite(
     return keep ? y : wi_drop_axes(y, axes);
 }
 
-/* ---- sum and mean ---- */
-
 static void sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const wi_shape *shape = &y->inputs[0]->shape;
     gradients[0] = weft_expand(g, shape->rank, shape->dims);
 }
-
-weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return WI_CALL(x, "weft_sum", reduce(&wi_op_sum, x, axes, keep));
-}
-
-static weft_tensor *build_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    uint32_t mask;
-    if (!wi_reduce_float_axes("mean", x, axes, &mask)) return NULL;
-    int64_t count;
-    int power;
-    wi_axes_count(x, mask, &count, &power);
-    weft_tensor *wide = wi_wide(x), *share = wi_constant_share(x, weft_tensor_dtype(wide), count, power);
-    weft_tensor *mean_value = weft_cast(weft_mul(wi_sum_keep(wide, mask), share), x->dtype);
-    return keep ? mean_value : wi_drop_axes(mean_value, mask);
-}
-
-weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return WI_CALL(x, "weft_mean", build_mean_axes(x, axes, keep));
-}
-
-/* ---- prod ---- */
-
-weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return WI_CALL(x, "weft_prod", reduce(&wi_op_prod, x, axes, keep));
-}
-
-/* ---- extremes and their indices ---- */
 
 /* Equal extremes share the gradient. In a row with NaN no element equals the extreme, and 0/0 makes the gradient NaN. */
 static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
@@ -169,20 +137,16 @@ static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
     gradients[0] = weft_cast(weft_mul(hit, share), y->dtype);
 }
 
-weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return WI_CALL(x, "weft_max", reduce(&wi_op_max, x, axes, keep));
+static weft_tensor *build_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    uint32_t mask;
+    if (!wi_reduce_float_axes("mean", x, axes, &mask)) return NULL;
+    weft_tensor *wide = wi_wide(x), *share = wi_axes_share(x, weft_tensor_dtype(wide), mask);
+    weft_tensor *mean_value = weft_cast(weft_mul(wi_sum_keep(wide, mask), share), x->dtype);
+    return keep ? mean_value : wi_drop_axes(mean_value, mask);
 }
 
-weft_tensor *weft_min_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return WI_CALL(x, "weft_min", reduce(&wi_op_min, x, axes, keep));
-}
-
-weft_tensor *weft_argmax_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return WI_CALL(x, "weft_argmax", reduce(&wi_op_argmax, x, axes, keep));
-}
-
-weft_tensor *weft_argmin_axes(weft_tensor *x, const int64_t *axes, bool keep) {
-    return WI_CALL(x, "weft_argmin", reduce(&wi_op_argmin, x, axes, keep));
+weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return WI_CALL(x, "weft_mean", build_mean_axes(x, axes, keep));
 }
 
 /* ---- truth values, of any dtype; NaN is true ---- */

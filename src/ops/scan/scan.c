@@ -71,12 +71,8 @@ KERNEL_OP(linear_scan, 3)
 /* ---- the public functions ---- */
 
 static weft_tensor *cumulate(const wi_op *op, weft_tensor *x, int axis, bool exclusive, bool reverse) {
-    weft_graph *graph = wi_inputs_graph(op->name, &x, 1);
-    if (!graph) return NULL;
-    const weft_dtype computed = wi_format_of(x->dtype)->compute;
-    if (computed != WEFT_F32 && computed != WEFT_I32)
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
-            wi_dtypes_text(WI_TAKES_SINGLES | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
+    if (!wi_inputs_graph(op->name, &x, 1)) return NULL;
+    if (!wi_takes_dtype(x, op->name, WI_TAKES_SINGLES | WI_TAKES_INTEGERS)) return NULL;
     const int a = wi_axis_index(x, op->name, axis);
     if (a < 0) return NULL;
     const wi_scan_form form = exclusive ? WI_SCAN_BEFORE : WI_SCAN_AFTER;

@@ -74,13 +74,8 @@ const wi_op wi_op_put = {.name = "put",
 
 /* The index of the axis. -1: x cannot be sorted along it, and the error is recorded. */
 static int check(const char *op, weft_tensor *x, int axis) {
-    weft_graph *graph = wi_inputs_graph(op, &x, 1);
-    if (!graph) return -1;
-    const weft_dtype compared = wi_format_of(x->dtype)->compute;
-    if (compared == WEFT_F32 || compared == WEFT_I32) return wi_axis_index(x, op, axis);
-    wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op,
-        wi_dtypes_text(WI_TAKES_SINGLES | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
-    return -1;
+    if (!wi_inputs_graph(op, &x, 1)) return -1;
+    return wi_takes_dtype(x, op, WI_TAKES_SINGLES | WI_TAKES_INTEGERS) ? wi_axis_index(x, op, axis) : -1;
 }
 
 static weft_tensor *order(const wi_op *op, weft_tensor *x, int axis, int64_t k, bool descending) {
