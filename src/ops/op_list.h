@@ -5,82 +5,85 @@
  *   name          weft_<name> is the public function
  *   types         NUMERIC f32 or i32 → the same; FLOAT f32 → f32; PRECISE the same, but mixed precision stores the result in
  *                 f32; COMPARE f32 or i32 → bool; WHERE bool and two of f32 or i32 → the latter; LOGIC bool → bool
- *   float, int    the value in OpenCL C over a, b, c, for f32 and for i32 inputs (NULL: the dtype is not supported). WF and WI
- *                 are the float and int types of common.clh; comparisons are wrapped in WEFT_BOOL; weft_<function> is
- *                 defined in cl_kernels/elementwise
+ *   float, int    the value as a formula of the inputs A, B, C (elementwise/formulas.h), for f32 and for i32 inputs (NULL: the dtype is
+ *                 not supported); CALL("name", ...) is weft_<name> of cl_kernels/elementwise
  *   da, db, dc    gradients of the inputs, as expressions of a, b, c, the result y and its gradient g */
 
 /* clang-format off */
-/*      name        types    float                                  int             da, db, dc */
-WI_MAP2(add,        NUMERIC, "a + b",                               "a + b",        g, g)
-WI_MAP2(sub,        NUMERIC, "a - b",                               "a - b",        g, weft_neg(g))
-WI_MAP2(mul,        NUMERIC, "a * b",                               "a * b",        weft_mul(g, b), weft_mul(g, a))
-WI_MAP2(div,        FLOAT,   "a / b",                               NULL,           weft_div(g, b), weft_neg(weft_div(weft_mul(g, y), b)))
-WI_MAP1(neg,        NUMERIC, "-a",                                  "-a",           weft_neg(g))
-WI_MAP2(maximum,    NUMERIC, "select(b, a, (a >= b) | isnan(a))",   "max(a, b)",    share_of_maximum(g, a, b), share_of_maximum(g, b, a))
-WI_MAP3(where,      WHERE,   "select(c, b, -(a))",                  "select(c, b, -(a))",
-                                                                                    NULL, weft_where(a, g, weft_number(g, 0)), weft_where(a, weft_number(g, 0), g))
-WI_MAP1(exp,        PRECISE, "weft_exp(a)",                         NULL,           weft_mul(g, y))
-WI_MAP1(log,        PRECISE, "weft_log(a)",                         NULL,           weft_div(g, a))
-WI_MAP1(sqrt,       FLOAT,   "sqrt(a)",                             NULL,           weft_div(weft_mul(g, weft_number(g, 0.5)), y))
-WI_MAP1(tanh,       FLOAT,   "weft_tanh(a)",                        NULL,           weft_mul(g, weft_sub(weft_number(y, 1), weft_square(y))))
-WI_MAP1(sigmoid,    FLOAT,   "weft_sigmoid(a)",                     NULL,           weft_mul(g, weft_mul(y, weft_sub(weft_number(y, 1), y))))
-WI_MAP1(relu,       FLOAT,   "select(a, (WF)(0.0f), a < 0.0f)",     NULL,           weft_where(weft_less(weft_number(y, 0), y), g, weft_number(g, 0)))
-WI_MAP1(square,     NUMERIC, "a * a",                               "a * a",        weft_mul(g, weft_mul(a, weft_number(a, 2))))
-WI_MAP2(equal,      COMPARE, "WEFT_BOOL(a == b)",                   "WEFT_BOOL(a == b)", NULL, NULL)
-WI_MAP2(less,       COMPARE, "WEFT_BOOL(a < b)",                    "WEFT_BOOL(a < b)",  NULL, NULL)
-WI_MAP2(less_equal, COMPARE, "WEFT_BOOL(a <= b)",                   "WEFT_BOOL(a <= b)", NULL, NULL)
+/*      name           types    float                                        int                         da, db, dc */
+WI_MAP2(add,           NUMERIC, ADD(A, B),                                   ADD(A, B),                  g, g)
+WI_MAP2(sub,           NUMERIC, SUB(A, B),                                   SUB(A, B),                  g, weft_neg(g))
+WI_MAP2(mul,           NUMERIC, MUL(A, B),                                   MUL(A, B),                  weft_mul(g, b), weft_mul(g, a))
+WI_MAP2(div,           FLOAT,   DIV(A, B),                                   NULL,                       weft_div(g, b), weft_neg(weft_div(weft_mul(g, y), b)))
+WI_MAP1(neg,           NUMERIC, NEG(A),                                      NEG(A),                     weft_neg(g))
+WI_MAP2(maximum,       NUMERIC, IF(OR(AT_LEAST(A, B), BUILTIN("isnan", A)), A, B), BUILTIN("max", A, B),       share_of_maximum(g, a, b), share_of_maximum(g, b, a))
+WI_MAP3(where,         WHERE,   IF(MASK(A), B, C),
+                                                                             IF(MASK(A), B, C),          NULL, weft_where(a, g, weft_number(g, 0)), weft_where(a, weft_number(g, 0), g))
+WI_MAP1(exp,           PRECISE, CALL("exp", A),                              NULL,                       weft_mul(g, y))
+WI_MAP1(log,           PRECISE, CALL("log", A),                              NULL,                       weft_div(g, a))
+WI_MAP1(sqrt,          FLOAT,   SQRT(A),                                     NULL,                       weft_div(weft_mul(g, weft_number(g, 0.5)), y))
+WI_MAP1(tanh,          FLOAT,   CALL("tanh", A),                             NULL,                       weft_mul(g, weft_sub(weft_number(y, 1), weft_square(y))))
+WI_MAP1(sigmoid,       FLOAT,   CALL("sigmoid", A),                          NULL,                       weft_mul(g, weft_mul(y, weft_sub(weft_number(y, 1), y))))
+WI_MAP1(relu,          FLOAT,   IF(LESS(A, NUMBER(0)), NUMBER(0), A),
+                                                                             NULL,                       weft_where(weft_less(weft_number(y, 0), y), g, weft_number(g, 0)))
+WI_MAP1(square,        NUMERIC, MUL(A, A),                                   MUL(A, A),                  weft_mul(g, weft_mul(a, weft_number(a, 2))))
+WI_MAP2(equal,         COMPARE, TRUTH(EQUAL(A, B)),                          TRUTH(EQUAL(A, B)),         NULL, NULL)
+WI_MAP2(less,          COMPARE, TRUTH(LESS(A, B)),                           TRUTH(LESS(A, B)),          NULL, NULL)
+WI_MAP2(less_equal,    COMPARE, TRUTH(AT_MOST(A, B)),                        TRUTH(AT_MOST(A, B)),       NULL, NULL)
 
 /*      name           types    float                                int             da, db */
-WI_MAP2(minimum,       NUMERIC, "select(b, a, (a <= b) | isnan(a))", "min(a, b)",    share_of_maximum(g, b, a), share_of_maximum(g, a, b))
-WI_MAP2(pow,           FLOAT,   "weft_pow(a, b)",                    NULL,           pow_base_gradient(g, a, b), pow_exponent_gradient(g, a, b, y))
-WI_MAP2(remainder,     NUMERIC, "weft_remainder_f(a, b)",            "weft_remainder_i(a, b)",
-                                                                                     g, weft_neg(weft_mul(g, weft_floor(weft_div(a, b)))))
-WI_MAP2(atan2,         FLOAT,   "weft_atan2(a, b)",                  NULL,           atan2_slope(g, a, b, b), weft_neg(atan2_slope(g, a, b, a)))
-WI_MAP1(abs,           NUMERIC, "fabs(a)",                           "max(a, -a)",   weft_mul(g, weft_sign(a)))
-WI_MAP1(sign,          NUMERIC, "select(select((WF)(0.0f), (WF)(-1.0f), a < 0.0f), (WF)(1.0f), a > 0.0f)",
-                                                                     "clamp(a, (WI)(-1), (WI)(1))", NULL)
-WI_MAP1(floor,         NUMERIC, "floor(a)",                          "a",            NULL)
-WI_MAP1(ceil,          NUMERIC, "ceil(a)",                           "a",            NULL)
-WI_MAP1(round,         NUMERIC, "rint(a)",                           "a",            NULL)
-WI_MAP1(trunc,         NUMERIC, "trunc(a)",                          "a",            NULL)
-WI_MAP1(rsqrt,         FLOAT,   "1.0f / sqrt(a)",                    NULL,           weft_mul(g, weft_mul(weft_number(y, -0.5), weft_mul(y, weft_square(y)))))
-WI_MAP1(reciprocal,    FLOAT,   "1.0f / a",                          NULL,           weft_neg(weft_mul(g, weft_square(y))))
-WI_MAP1(exp2,          PRECISE, "weft_exp2(a)",                      NULL,           weft_mul(g, weft_mul(y, weft_number(y, 0.69314718055994531))))
-WI_MAP1(expm1,         PRECISE, "weft_expm1(a)",                     NULL,           weft_mul(g, weft_exp(a)))
-WI_MAP1(log2,          PRECISE, "weft_log2(a)",                      NULL,           weft_div(weft_mul(g, weft_number(g, 1.4426950408889634)), a))
-WI_MAP1(log1p,         PRECISE, "weft_log1p(a)",                     NULL,           weft_div(g, weft_add(a, weft_number(a, 1))))
-WI_MAP1(sin,           FLOAT,   "weft_sin(a)",                       NULL,           weft_mul(g, weft_cos(a)))
-WI_MAP1(cos,           FLOAT,   "weft_cos(a)",                       NULL,           weft_neg(weft_mul(g, weft_sin(a))))
-WI_MAP1(tan,           FLOAT,   "weft_tan(a)",                       NULL,           weft_mul(g, weft_add(weft_square(y), weft_number(y, 1))))
-WI_MAP1(asin,          FLOAT,   "weft_asin(a)",                      NULL,           weft_div(g, other_side(a)))
-WI_MAP1(acos,          FLOAT,   "weft_acos(a)",                      NULL,           weft_neg(weft_div(g, other_side(a))))
-WI_MAP1(atan,          FLOAT,   "weft_atan2(a, (WF)(1.0f))",         NULL,           weft_div(g, weft_add(weft_square(a), weft_number(a, 1))))
-WI_MAP1(erf,           FLOAT,   "weft_erf(a)",                       NULL,           weft_mul(g, weft_mul(weft_number(a, 1.1283791670955126), weft_exp(weft_neg(weft_square(a))))))
-WI_MAP1(gelu,          FLOAT,   "weft_gelu(a)",                      NULL,           weft_mul(g, gelu_slope(a)))
-WI_MAP1(gelu_tanh,     FLOAT,   "weft_gelu_tanh(a)",                 NULL,           weft_mul(g, gelu_tanh_slope(a)))
-WI_MAP1(silu,          FLOAT,   "a * weft_sigmoid(a)",               NULL,           weft_mul(g, silu_slope(a)))
-WI_MAP1(softplus,      FLOAT,   "weft_softplus(a)",                  NULL,           weft_mul(g, weft_sigmoid(a)))
-WI_MAP1(softsign,      FLOAT,   "a / (1.0f + fabs(a))",              NULL,           weft_div(g, weft_square(weft_add(weft_abs(a), weft_number(a, 1)))))
-WI_MAP1(mish,          FLOAT,   "weft_mish(a)",                      NULL,           weft_mul(g, mish_slope(a)))
-WI_MAP1(selu,          FLOAT,   "(WF)(1.0507009873554805f) * select((WF)(1.6732632423543772f) * weft_expm1(a), a, a > 0.0f)",
-                                                                     NULL,           weft_mul(g, selu_slope(a)))
-WI_MAP1(relu6,         FLOAT,   "select(select(a, (WF)(6.0f), a > 6.0f), (WF)(0.0f), a < 0.0f)",
-                                                                     NULL,           between(a, 0, 6, g))
-WI_MAP1(hardsigmoid,   FLOAT,   "select(select((a + 3.0f) * 0.16666666666666667f, (WF)(1.0f), a > 3.0f), (WF)(0.0f), a < -3.0f)",
-                                                                     NULL,           between(a, -3, 3, weft_mul(g, weft_number(g, 1 / 6.0))))
-WI_MAP1(hardswish,     FLOAT,   "a * (select(select(a + 3.0f, (WF)(6.0f), a > 3.0f), (WF)(0.0f), a < -3.0f) * 0.16666666666666667f)",
-                                                                     NULL,           weft_mul(g, hardswish_slope(a)))
-WI_MAP2(not_equal,     COMPARE, "WEFT_BOOL(a != b)",                 "WEFT_BOOL(a != b)", NULL, NULL)
-WI_MAP2(greater,       COMPARE, "WEFT_BOOL(a > b)",                  "WEFT_BOOL(a > b)",  NULL, NULL)
-WI_MAP2(greater_equal, COMPARE, "WEFT_BOOL(a >= b)",                 "WEFT_BOOL(a >= b)", NULL, NULL)
-WI_MAP1(isnan,         COMPARE, "WEFT_BOOL(isnan(a))",               "(WI)(0)",      NULL)
-WI_MAP1(isinf,         COMPARE, "WEFT_BOOL(isinf(a))",               "(WI)(0)",      NULL)
-WI_MAP1(isfinite,      COMPARE, "WEFT_BOOL(isfinite(a))",            "(WI)(1)",      NULL)
-WI_MAP2(logical_and,   LOGIC,   NULL,                                "a & b",        NULL, NULL)
-WI_MAP2(logical_or,    LOGIC,   NULL,                                "a | b",        NULL, NULL)
-WI_MAP2(logical_xor,   LOGIC,   NULL,                                "a ^ b",        NULL, NULL)
-WI_MAP1(logical_not,   LOGIC,   NULL,                                "a ^ (WI)(1)",  NULL)
+WI_MAP2(minimum,       NUMERIC, IF(OR(AT_MOST(A, B), BUILTIN("isnan", A)), A, B), BUILTIN("min", A, B),       share_of_maximum(g, b, a), share_of_maximum(g, a, b))
+WI_MAP2(pow,           FLOAT,   CALL("pow", A, B),
+                                                                             NULL,                       pow_base_gradient(g, a, b), pow_exponent_gradient(g, a, b, y))
+WI_MAP2(remainder,     NUMERIC, CALL("remainder_f", A, B),                   CALL("remainder_i", A, B),  g, weft_neg(weft_mul(g, weft_floor(weft_div(a, b)))))
+WI_MAP2(atan2,         FLOAT,   CALL("atan2", A, B),                         NULL,                       atan2_slope(g, a, b, b), weft_neg(atan2_slope(g, a, b, a)))
+WI_MAP1(abs,           NUMERIC, BUILTIN("fabs", A),                          BUILTIN("max", A, NEG(A)),  weft_mul(g, weft_sign(a)))
+WI_MAP1(sign,          NUMERIC, IF(MORE(A, NUMBER(0)), NUMBER(1), IF(LESS(A, NUMBER(0)), NUMBER(-1), NUMBER(0))), BUILTIN("clamp", A, NUMBER(-1), NUMBER(1)), NULL)
+WI_MAP1(floor,         NUMERIC, BUILTIN("floor", A),                         A,                          NULL)
+WI_MAP1(ceil,          NUMERIC, BUILTIN("ceil", A),                          A,                          NULL)
+WI_MAP1(round,         NUMERIC, BUILTIN("rint", A),                          A,                          NULL)
+WI_MAP1(trunc,         NUMERIC, BUILTIN("trunc", A),                         A,                          NULL)
+WI_MAP1(rsqrt,         FLOAT,   DIV(NUMBER(1), SQRT(A)),
+                                                                             NULL,                       weft_mul(g, weft_mul(weft_number(y, -0.5), weft_mul(y, weft_square(y)))))
+WI_MAP1(reciprocal,    FLOAT,   DIV(NUMBER(1), A),                           NULL,                       weft_neg(weft_mul(g, weft_square(y))))
+WI_MAP1(exp2,          PRECISE, CALL("exp2", A),
+                                                                             NULL,                       weft_mul(g, weft_mul(y, weft_number(y, 0.69314718055994531))))
+WI_MAP1(expm1,         PRECISE, CALL("expm1", A),                            NULL,                       weft_mul(g, weft_exp(a)))
+WI_MAP1(log2,          PRECISE, CALL("log2", A),
+                                                                             NULL,                       weft_div(weft_mul(g, weft_number(g, 1.4426950408889634)), a))
+WI_MAP1(log1p,         PRECISE, CALL("log1p", A),                            NULL,                       weft_div(g, weft_add(a, weft_number(a, 1))))
+WI_MAP1(sin,           FLOAT,   CALL("sin", A),                              NULL,                       weft_mul(g, weft_cos(a)))
+WI_MAP1(cos,           FLOAT,   CALL("cos", A),                              NULL,                       weft_neg(weft_mul(g, weft_sin(a))))
+WI_MAP1(tan,           FLOAT,   CALL("tan", A),                              NULL,                       weft_mul(g, weft_add(weft_square(y), weft_number(y, 1))))
+WI_MAP1(asin,          FLOAT,   CALL("asin", A),                             NULL,                       weft_div(g, other_side(a)))
+WI_MAP1(acos,          FLOAT,   CALL("acos", A),                             NULL,                       weft_neg(weft_div(g, other_side(a))))
+WI_MAP1(atan,          FLOAT,   CALL("atan2", A, NUMBER(1)),                 NULL,                       weft_div(g, weft_add(weft_square(a), weft_number(a, 1))))
+WI_MAP1(erf,           FLOAT,   CALL("erf", A),
+                                                                             NULL,                       weft_mul(g, weft_mul(weft_number(a, 1.1283791670955126), weft_exp(weft_neg(weft_square(a))))))
+WI_MAP1(gelu,          FLOAT,   CALL("gelu", A),                             NULL,                       weft_mul(g, gelu_slope(a)))
+WI_MAP1(gelu_tanh,     FLOAT,   CALL("gelu_tanh", A),                        NULL,                       weft_mul(g, gelu_tanh_slope(a)))
+WI_MAP1(silu,          FLOAT,   MUL(A, CALL("sigmoid", A)),                  NULL,                       weft_mul(g, silu_slope(a)))
+WI_MAP1(softplus,      FLOAT,   CALL("softplus", A),                         NULL,                       weft_mul(g, weft_sigmoid(a)))
+WI_MAP1(softsign,      FLOAT,   DIV(A, ADD(NUMBER(1), BUILTIN("fabs", A))),
+                                                                             NULL,                       weft_div(g, weft_square(weft_add(weft_abs(a), weft_number(a, 1)))))
+WI_MAP1(mish,          FLOAT,   CALL("mish", A),                             NULL,                       weft_mul(g, mish_slope(a)))
+WI_MAP1(selu,          FLOAT,   MUL(NUMBER(1.0507009873554805), IF(MORE(A, NUMBER(0)), A, MUL(NUMBER(1.6732632423543772), CALL("expm1", A)))),
+                                                                             NULL,                       weft_mul(g, selu_slope(a)))
+WI_MAP1(relu6,         FLOAT,   IF(LESS(A, NUMBER(0)), NUMBER(0), IF(MORE(A, NUMBER(6)), NUMBER(6), A)), NULL,                       between(a, 0, 6, g))
+WI_MAP1(hardsigmoid,   FLOAT,   IF(LESS(A, NUMBER(-3)), NUMBER(0), IF(MORE(A, NUMBER(3)), NUMBER(1), MUL(ADD(A, NUMBER(3)), NUMBER(1 / 6.0)))),
+                                                                             NULL,                       between(a, -3, 3, weft_mul(g, weft_number(g, 1 / 6.0))))
+WI_MAP1(hardswish,     FLOAT,   MUL(A, MUL(IF(LESS(A, NUMBER(-3)), NUMBER(0), IF(MORE(A, NUMBER(3)), NUMBER(6), ADD(A, NUMBER(3)))), NUMBER(1 / 6.0))),
+                                                                             NULL,                       weft_mul(g, hardswish_slope(a)))
+WI_MAP2(not_equal,     COMPARE, TRUTH(UNEQUAL(A, B)),                        TRUTH(UNEQUAL(A, B)),       NULL, NULL)
+WI_MAP2(greater,       COMPARE, TRUTH(MORE(A, B)),                           TRUTH(MORE(A, B)),          NULL, NULL)
+WI_MAP2(greater_equal, COMPARE, TRUTH(AT_LEAST(A, B)),                       TRUTH(AT_LEAST(A, B)),      NULL, NULL)
+WI_MAP1(isnan,         COMPARE, TRUTH(BUILTIN("isnan", A)),                  NUMBER(0),                  NULL)
+WI_MAP1(isinf,         COMPARE, TRUTH(BUILTIN("isinf", A)),                  NUMBER(0),                  NULL)
+WI_MAP1(isfinite,      COMPARE, TRUTH(BUILTIN("isfinite", A)),               NUMBER(1),                  NULL)
+WI_MAP2(logical_and,   LOGIC,   NULL,                                        AND(A, B),                  NULL, NULL)
+WI_MAP2(logical_or,    LOGIC,   NULL,                                        OR(A, B),                   NULL, NULL)
+WI_MAP2(logical_xor,   LOGIC,   NULL,                                        XOR(A, B),                  NULL, NULL)
+WI_MAP1(logical_not,   LOGIC,   NULL,                                        XOR(A, NUMBER(1)),          NULL)
 
 /*      name            a file of the family has the descriptor wi_op_<name> */
 WI_NODE(cast)        /* elementwise.c */

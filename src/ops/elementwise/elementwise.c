@@ -1,4 +1,5 @@
 /* Elementwise ops: the constructors and descriptors of the table's rows, and cast. */
+#include "ops/elementwise/formulas.h"
 #include "ops/op_table.h"
 #include <string.h>
 
@@ -92,23 +93,23 @@ static weft_tensor *map(const wi_op *op, types rule, weft_tensor *const *inputs,
 
 /* ---- the rows ---- */
 
-#define DESCRIPTOR(op_name, types, float_text, int_text)                                                     \
+#define DESCRIPTOR(op_name, types, of_float, of_int)                                                         \
     const wi_op wi_op_##op_name = {.name = #op_name,                                                         \
         .kind = WI_MAP,                                                                                      \
-        .float_code = float_text,                                                                            \
-        .int_code = int_text,                                                                                \
+        .float_formula = of_float,                                                                           \
+        .int_formula = of_int,                                                                               \
         .precise = (types) == PRECISE};
 
-#define WI_MAP1(name, types, float_code, int_code, ...)                                                      \
-    DESCRIPTOR(name, types, float_code, int_code) weft_tensor *weft_##name(weft_tensor *a) {                 \
+#define WI_MAP1(name, types, of_float, of_int, ...)                                                          \
+    DESCRIPTOR(name, types, of_float, of_int) weft_tensor *weft_##name(weft_tensor *a) {                     \
         return map(&wi_op_##name, types, (weft_tensor *[]){a}, 1);                                           \
     }
-#define WI_MAP2(name, types, float_code, int_code, ...)                                                      \
-    DESCRIPTOR(name, types, float_code, int_code) weft_tensor *weft_##name(weft_tensor *a, weft_tensor *b) { \
+#define WI_MAP2(name, types, of_float, of_int, ...)                                                          \
+    DESCRIPTOR(name, types, of_float, of_int) weft_tensor *weft_##name(weft_tensor *a, weft_tensor *b) {     \
         return map(&wi_op_##name, types, (weft_tensor *[]){a, b}, 2);                                        \
     }
-#define WI_MAP3(name, types, float_code, int_code, ...)                                                      \
-    DESCRIPTOR(name, types, float_code, int_code)                                                            \
+#define WI_MAP3(name, types, of_float, of_int, ...)                                                          \
+    DESCRIPTOR(name, types, of_float, of_int)                                                                \
     weft_tensor *weft_##name(weft_tensor *a, weft_tensor *b, weft_tensor *c) {                               \
         return map(&wi_op_##name, types, (weft_tensor *[]){a, b, c}, 3);                                     \
     }

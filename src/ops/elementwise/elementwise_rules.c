@@ -177,13 +177,13 @@ static void cast_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
         y = wi_wide(y), g = wi_wide(g);                                                                      \
         (void)a, (void)b;
 #define GRADIENT(i, expression) gradients[i] = narrowed(expression, dtype);
-#define WI_MAP1(name, types, float_code, int_code, da)                                                       \
+#define WI_MAP1(name, types, of_float, of_int, da)                                                           \
     GRADIENTS_BEGIN(name) GRADIENT(0, da)                                                                    \
     }
-#define WI_MAP2(name, types, float_code, int_code, da, db)                                                   \
+#define WI_MAP2(name, types, of_float, of_int, da, db)                                                       \
     GRADIENTS_BEGIN(name) GRADIENT(0, da) GRADIENT(1, db)                                                    \
     }
-#define WI_MAP3(name, types, float_code, int_code, da, db, dc)                                               \
+#define WI_MAP3(name, types, of_float, of_int, da, db, dc)                                                   \
     GRADIENTS_BEGIN(name) GRADIENT(0, da) GRADIENT(1, db) GRADIENT(2, dc)                                    \
     }
 #define WI_NODE(name)

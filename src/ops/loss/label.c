@@ -17,11 +17,13 @@ static weft_status fail(const weft_tensor *node, int32_t found) {
         label->kind == WI_LABEL_CACHED && found >= label->count ? ": the cache is full" : "");
 }
 
+static const wi_formula label_itself = {.kind = WI_FORMULA_INPUT};
+
 static const wi_op op_label = {.name = "label",
     .kind = WI_MAP,
     .attribute_bytes = sizeof(wi_label_attributes),
     .dimensions = WI_DIMENSION(wi_label_attributes, count),
-    .int_code = "a",
+    .int_formula = &label_itself,
     .zero_gradient = true,
     .fail_label = fail};
 

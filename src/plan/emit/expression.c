@@ -2,7 +2,6 @@
 #include "plan/emit/expression.h"
 
 #include "ops/index/index.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -237,52 +236,69 @@ static int emit_inline(wi_emitter *e, const weft_tensor *node) {
 
 /* ---- ops ---- */
 
-/* An identifier of a row's code: an input, or the name of a function or type. In f64 these are other ones:
- * WD, and functions that end in _d (doubles.clh). */
-static void emit_word(
-    wi_emitter *e, const char *word, size_t length, const int *inputs, const bool *whole, bool is_double) {
-    if (length == 1 && *word >= 'a' && *word <= 'c') {
-        const int i = *word - 'a';
-        wi_text_append(&e->text, is_double && whole[i] ? "WEFT_TO_WL(t%d)" : "t%d", inputs[i]);
-        return;
+/* A formula whose inputs are in these variables. */
+typedef struct written_formula {
+    wi_emitter *e;
+    const int *variables;
+    bool whole[3];     /* the input is an integer, or a mask of an integer's width */
+    weft_dtype format; /* that the formula computes in: f64, f32 or i32 */
+} written_formula;
+
+static void emit_formula(const written_formula *w, const wi_formula *f);
+
+/* In f64 there are other functions and macros, whose names end in _d (doubles.clh). */
+static void emit_call(const written_formula *w, const wi_formula *f, const char *name, bool differs) {
+    wi_text *const text = &w->e->text;
+    wi_text_append(text, "%s%s(", name, differs && w->format == WEFT_F64 ? "_d" : "");
+    for (int i = 0; i < 3 && f->of[i]; i++) {
+        if (i > 0) wi_text_append(text, ", ");
+        emit_formula(w, f->of[i]);
     }
-    if (is_double && length == 2 && memcmp(word, "WF", 2) == 0) word = "WD";
-    wi_text_append_bytes(&e->text, word, length);
-    const bool differs = length > 5 && (!memcmp(word, "weft_", 5) || !memcmp(word, "WEFT_", 5) ||
-                                           (length == 6 && !memcmp(word, "select", 6)));
-    if (is_double && differs) wi_text_append(&e->text, "_d");
+    wi_text_append(text, ")");
 }
 
-static size_t word_length(const char *code) {
-    size_t length = 0;
-    if (isalpha((unsigned char)*code) || *code == '_')
-        while (isalnum((unsigned char)code[length]) || code[length] == '_') length++;
-    return length;
+static void emit_number(const written_formula *w, double number) {
+    char literal[WI_LITERAL];
+    wi_number_literal(literal, w->format, number);
+    wi_text_append(&w->e->text, "(%s)(%s)", wi_register_type(w->format), literal);
 }
 
-/* The row's code with its a, b, c replaced by variables. */
-static void emit_code(wi_emitter *e, const weft_tensor *node, const int *inputs) {
+static void emit_formula(const written_formula *w, const wi_formula *f) {
+    wi_text *const text = &w->e->text;
+    switch (f->kind) {
+    case WI_FORMULA_INPUT:
+        wi_text_append(text, w->format == WEFT_F64 && w->whole[f->input] ? "WEFT_TO_WL(t%d)" : "t%d",
+            w->variables[f->input]);
+        break;
+    case WI_FORMULA_NUMBER: emit_number(w, f->number); break;
+    case WI_FORMULA_NEGATE: emit_call(w, f, "-", false); break;
+    case WI_FORMULA_BINARY:
+    case WI_FORMULA_DIVIDE:
+        wi_text_append(text, "(");
+        emit_formula(w, f->of[0]);
+        wi_text_append(text, " %s ", f->name);
+        emit_formula(w, f->of[1]);
+        wi_text_append(text, ")");
+        break;
+    case WI_FORMULA_TRUTH: emit_call(w, f, "WEFT_BOOL", true); break;
+    case WI_FORMULA_SELECT: emit_call(w, f, "select", true); break;
+    case WI_FORMULA_BUILTIN:
+    case WI_FORMULA_SLOW_BUILTIN: emit_call(w, f, f->name, false); break;
+    case WI_FORMULA_FUNCTION: emit_call(w, f, f->name, true); break;
+    }
+}
+
+/* The value of the node, in parentheses. */
+static void emit_value(wi_emitter *e, const weft_tensor *node, const int *variables) {
     const weft_dtype from = node->inputs[node->input_count - 1]->dtype;
-    const bool is_double = wi_format_of(from)->compute == WEFT_F64;
-    const char *code = wi_dtype_is_float(from) ? node->op->float_code : node->op->int_code;
-    bool whole[3] = {false};
-    for (int i = 0; i < node->input_count; i++) whole[i] = !wi_dtype_is_float(node->inputs[i]->dtype);
-    e->needs |= wi_code_calls(code) ? WI_NEEDS_FUNCTIONS : 0;
+    const bool is_float = wi_dtype_is_float(from);
+    const wi_formula *const formula = is_float ? node->op->float_formula : node->op->int_formula;
+    written_formula w = {.e = e, .variables = variables, .format = WEFT_I32};
+    if (is_float) w.format = wi_format_of(from)->compute == WEFT_F64 ? WEFT_F64 : WEFT_F32;
+    for (int i = 0; i < node->input_count; i++) w.whole[i] = !wi_dtype_is_float(node->inputs[i]->dtype);
+    e->needs |= wi_formula_calls(formula) ? WI_NEEDS_FUNCTIONS : 0;
     wi_text_append(&e->text, "(");
-    while (*code) {
-        size_t length = word_length(code), shown = length;
-        if (length > 0) {
-            emit_word(e, code, length, inputs, whole, is_double);
-        } else { /* a number with its suffix, or punctuation */
-            length = shown = 1;
-            while (isdigit((unsigned char)*code) &&
-                   (isalnum((unsigned char)code[length]) || code[length] == '.'))
-                length++;
-            shown = is_double && length > 1 && code[length - 1] == 'f' ? length - 1 : length;
-            wi_text_append_bytes(&e->text, code, shown);
-        }
-        code += length;
-    }
+    emit_formula(&w, formula);
     wi_text_append(&e->text, ");\n");
 }
 
@@ -323,7 +339,7 @@ static int emit_map(wi_emitter *e, const weft_tensor *node) {
         emit_cast(e, node->inputs[0]->dtype, node->dtype, inputs[0]);
     } else {
         wi_emit_rounding(e, node->dtype);
-        emit_code(e, node, inputs);
+        emit_value(e, node, inputs);
     }
     if (node->op->fail_label) wi_emit_label_check(e, node, temp);
     return temp;

@@ -15,30 +15,17 @@
  * launch, takes less. */
 #include "plan/layout/loops.h"
 #include <math.h>
-#include <string.h>
 
 /* ---- operations ---- */
-
-static int code_operations(const char *code, const wi_operation_prices *prices) {
-    int count = 0;
-    for (const char *at = code; *at; at++) {
-        const bool calls =
-            (*at == 'w' && strncmp(at, "weft_", 5) == 0) || (*at == 's' && strncmp(at, "sqrt", 4) == 0);
-        count += calls                       ? prices->function
-                 : *at == '/'                ? prices->division
-                 : strchr("+-*<>=&|^(", *at) ? prices->simple
-                                             : 0;
-    }
-    return count;
-}
 
 static int operations_of(const weft_tensor *node, const wi_operation_prices *prices) {
     const wi_op *op = node->op;
     if (op == &wi_op_uniform || op == &wi_op_normal) return prices->random;
     const bool is_float =
         node->input_count > 0 && wi_dtype_is_float(node->inputs[node->input_count - 1]->dtype);
-    const char *code = is_float ? op->float_code : op->int_code;
-    return code ? code_operations(code, prices) : prices->simple;
+    const wi_formula *const formula = is_float ? op->float_formula : op->int_formula;
+    const wi_formula_prices of = {prices->simple, prices->division, prices->function};
+    return formula ? wi_formula_cost(formula, &of) : prices->simple;
 }
 
 /* ---- what computing a value in a step takes ---- */

@@ -107,7 +107,7 @@ static needs find_needs(const wi_partition *p, const wi_loop *loop, int wanted) 
 static bool may_be_staged(const wi_value *value, weft_dtype dtype) {
     return !value->in_row && value->storage < 0 && value->copy_of < 0 && !value->stores_inline &&
            value->node->op->kind == WI_MAP && value->node->dtype == dtype &&
-           wi_code_calls(value->node->op->float_code);
+           wi_formula_calls(value->node->op->float_formula);
 }
 
 /* A sweep needs the member, a later one too, and none of the later ones reads memory along a row otherwise. */

@@ -85,8 +85,6 @@ int wi_step_elements(const wi_partition *p, const wi_loop *loop);
 bool wi_has_aligned_quads(const wi_partition *p, const wi_loop *loop, const wi_operand *operand, int count);
 /* May a loop's kernel count in 32 bits on this device? */
 bool wi_has_narrow_indices(const wi_partition *p, const wi_loop *loop);
-/* Does an op's code call a function of elementwise.clh? code may be NULL. */
-bool wi_code_calls(const char *code);
 
 /* Where a step changes the order of images in memory, counted by operand (layout_conversion.c). */
 typedef struct wi_layout_conversions {
