@@ -255,8 +255,7 @@ typedef struct wi_index_attributes {
     int64_t size;    /* segments: the number of rows of the table */
     int32_t axis;
     wi_bool32 skips;
-    wi_bool32
-        by_frequency; /* embedding: the gradient of a row is divided by the number of times that the row is read */
+    wi_bool32 by_frequency; /* embedding: the gradient of a row is divided by the number of its reads */
     uint32_t unused;
 } wi_index_attributes;
 

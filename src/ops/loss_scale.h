@@ -21,9 +21,9 @@ weft_tensor *wi_loss_scale(weft_graph *graph);
 weft_tensor *wi_loss_scale_state(weft_graph *graph, const char *name, float first);
 
 typedef struct wi_gradient_check {
-    weft_tensor *peak;    /* the largest absolute value of the gradients, rank 0 */
-    weft_tensor *now;     /* bool: the run updates, otherwise it accumulates */
-    weft_tensor *skipped; /* the clock's number of skipped steps */
+    weft_tensor *peak;                 /* the largest absolute value of the gradients, rank 0 */
+    weft_tensor *now;                  /* bool: the run updates, otherwise it accumulates */
+    weft_tensor *skipped;              /* the clock's number of skipped steps */
     weft_tensor *memory, *next_memory; /* a state, and its value after an update; NULL: none */
 } wi_gradient_check;
 /* Are the gradients finite? bool of rank 0. */
