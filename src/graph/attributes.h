@@ -180,7 +180,7 @@ typedef struct wi_norm_attributes {
 /* (k + alpha / channels · sum of squares)^beta */
 typedef struct wi_response_attributes {
     double alpha, beta, k;
-    int64_t channels; /* in a window, whose centre is the channel */
+    int64_t channels; /* in a window; channels / 2 of them (rounded down) lie below the channel it is for */
 } wi_response_attributes;
 
 /* ---- attention and recurrent scans ---- */
