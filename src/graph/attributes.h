@@ -180,7 +180,7 @@ typedef struct wi_norm_attributes {
 /* (k + alpha / channels · sum of squares)^beta */
 typedef struct wi_response_attributes {
     double alpha, beta, k;
-    int64_t channels; /* in a window, whose centre is the channel */
+    int64_t channels; /* in a window; channels / 2 of them (rounded down) lie below the channel it is for */
 } wi_response_attributes;
 
 /* ---- attention and recurrent scans ---- */
@@ -255,8 +255,7 @@ typedef struct wi_index_attributes {
     int64_t size;    /* segments: the number of rows of the table */
     int32_t axis;
     wi_bool32 skips;
-    wi_bool32
-        by_frequency; /* embedding: the gradient of a row is divided by the number of times that the row is read */
+    wi_bool32 by_frequency; /* embedding: the gradient of a row is divided by the number of its reads */
     uint32_t unused;
 } wi_index_attributes;
 

@@ -1,4 +1,4 @@
-/* Which nodes have the length that a plan gives (contract in length.h). */
+/* Which nodes have the length (contract in length.h). */
 #include "graph/length.h"
 #include <math.h>
 #include <string.h>

@@ -264,6 +264,19 @@ wi_lowered *wi_lowered_of(weft_tensor *composite);
 /* A node of y's op, dtype and attributes over other inputs, as many as y has. */
 weft_tensor *wi_node_over(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape);
 
+/* ---- axes ---- */
+/* The index of an axis, which counts from the end if it is negative. -1: there is no such axis, and the error is recorded. */
+int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis);
+/* The axes of a list that WEFT_END or NULL ends, as a bit for each. False: an axis does not exist or is given twice, and the error is
+ * recorded. */
+bool wi_axes_mask(const weft_tensor *x, const char *op, const int64_t *axes, uint32_t *mask);
+/* Has the size of the axis the length? For constructors that need to know the size. */
+bool wi_axis_has_length(const weft_tensor *x, int axis);
+/* The number of elements of the axes (a bit for each) is coefficient × batch^power. */
+void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
+/* 1 / the number of elements of the axes. */
+weft_tensor *wi_axes_share(const weft_tensor *x, weft_dtype dtype, uint32_t axes);
+
 /* ---- sources and generators ---- */
 extern const wi_op wi_op_input, wi_op_parameter, wi_op_state, wi_op_flat, wi_op_constant, wi_op_elements,
     wi_op_scalar, wi_op_coordinate;

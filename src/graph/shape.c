@@ -68,7 +68,7 @@ int64_t wi_without_symbol(int64_t dim) {
     return dim > 0 && dim % WI_BATCH_SYMBOL == 0 ? -(dim / WI_BATCH_SYMBOL) : dim;
 }
 
-/* By which symbol a number is read that is printed, or checked alone: that which leaves the smaller rest. */
+/* Of the batch and the length, the symbol that n is read as a multiple of: the one that leaves the smaller rest. */
 static int64_t symbol_of(int64_t n) {
     int64_t rest, rest_of_batch;
     if (!wi_has_length(n, WI_BATCH_SYMBOL)) return WEFT_LENGTH;
@@ -80,13 +80,13 @@ static int64_t symbol_of(int64_t n) {
 
 enum { NUMBER_TEXT = 64, DIM_TEXT = 80 };
 
-/* "2*length + 3" */
+/* "2*length + 3"; of a number with a square, the multiple of the length itself is left out. */
 static void print_number(char text[NUMBER_TEXT], int64_t n) {
     int64_t rest;
     const int64_t symbol = symbol_of(n), times = wi_length_times(n, symbol, &rest);
     const bool of_batch = symbol == WI_BATCH_SYMBOL, squared = wi_has_length(times, symbol);
-    const char *const powers = squared ? (of_batch ? "batch*batch" : "length*length")
-                                       : (of_batch ? "batch" : "length"); /* the first coefficient alone */
+    const char *const powers =
+        squared ? (of_batch ? "batch*batch" : "length*length") : (of_batch ? "batch" : "length");
     const int64_t many = squared ? wi_length_times(times, symbol, &(int64_t){0}) : times;
     if (!wi_has_length(n, symbol))
         snprintf(text, NUMBER_TEXT, "%lld", (long long)n);

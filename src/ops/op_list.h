@@ -197,7 +197,7 @@ WI_FUNCTION_ROW(one_hot)
 WI_FUNCTION_ROW(arange)
 WI_FUNCTION_ROW(full)
 WI_FUNCTION_ROW(eye)
-WI_FUNCTION_ROW(size)        /* size.c */
+WI_FUNCTION_ROW(size)        /* axes.c */
 WI_FUNCTION_ROW(outer)       /* matmul.c */
 WI_FUNCTION_ROW(dot)
 WI_FUNCTION_ROW(mv)

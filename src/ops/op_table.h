@@ -1,4 +1,4 @@
-/* The table of ops, and internal functions that several families call. An argument or input NULL gives NULL. */
+/* The table of ops, and internal functions that several families call. Constructors return NULL if x is NULL. */
 #ifndef WI_OP_TABLE_H
 #define WI_OP_TABLE_H
 
@@ -16,19 +16,6 @@ extern const size_t wi_op_count;
 #define WI_NODE(name)      extern const wi_op wi_op_##name;
 #define WI_FUNCTION_ROW(name)
 #include "ops/op_list.h"
-
-/* ---- axes ---- */
-/* The index of an axis, which counts from the end if it is negative. -1: there is no such axis, and the error is recorded. */
-int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis);
-/* The axes of a list that WEFT_END or NULL ends, as a bit for each. False: an axis does not exist or is given twice, and the error is
- * recorded. */
-bool wi_axes_mask(const weft_tensor *x, const char *op, const int64_t *axes, uint32_t *mask);
-/* Has the size of the axis the length? For constructors that need to know the size. */
-bool wi_axis_has_length(const weft_tensor *x, int axis);
-/* The number of elements of the axes (a bit for each) is coefficient × batch^power. */
-void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
-/* 1 / the number of elements of the axes. */
-weft_tensor *wi_axes_share(const weft_tensor *x, weft_dtype dtype, uint32_t axes);
 
 /* ---- elementwise ---- */
 /* x in the dtype in which kernels calculate: f32 instead of f16 and bf16. An op that several nodes compute casts its inputs with

@@ -5,7 +5,7 @@
 
 #include "graph/nodes.h"
 
-/* "softmax" or "sigmoid" if x is the result of that op, through views, casts and weft_stop_gradient; else NULL. */
+/* "softmax" or "sigmoid" if x is the result of that op, seen through views, casts and weft_stop_gradient; else NULL. */
 const char *wi_probabilities_of(const weft_tensor *x);
 /* False: x is a result of softmax or sigmoid, which `op` applies itself; the error is recorded. */
 bool wi_takes_logits(const char *op, const weft_tensor *x);

@@ -1,4 +1,4 @@
-/* Convolutions as a plan sees them: three bilinear nodes over channels-last images.
+/* Convolutions are three bilinear nodes over channels-last images.
  *
  *   conv         x (N, I..., C), w          → (N, O..., F)
  *   conv_data    y (N, O..., F), w          → (N, I..., C)    its gradient with regard to x

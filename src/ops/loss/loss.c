@@ -113,7 +113,6 @@ weft_tensor *wi_loss_drop_axis(weft_tensor *x, int axis) {
     return axis < 0 ? x : wi_drop_axes(x, 1u << axis);
 }
 
-
 /* Products name the factor first. The plan therefore computes a total of weights before the losses, so that the losses and their gradient
  * can be one step. */
 weft_tensor *wi_loss_reduce(

@@ -2,7 +2,7 @@
  * Images are views (N, C, spatial...) of nodes (N, spatial..., C). Rewrite rules move such views from the inputs of nodes to their
  * results, so that everything between image ops is computed in memory order, and opposite views cancel.
  *
- * The permutes that users create are ordinary ones. An argument NULL gives NULL. */
+ * The permutes that users create are ordinary ones. Functions that convert or permute x return NULL if x is NULL. */
 #ifndef WI_MEMORY_ORDER_H
 #define WI_MEMORY_ORDER_H
 

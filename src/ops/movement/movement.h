@@ -16,7 +16,7 @@ bool wi_reshape_next_run(wi_reshape_run *run, const wi_extent *x, const wi_exten
  * added as wi_counted gives them. */
 bool wi_concat_mixes_batch(weft_tensor *const *xs, size_t count, int axis);
 
-weft_tensor *wi_flip(weft_tensor *x, uint32_t axes); /* a bit an axis */
+weft_tensor *wi_flip(weft_tensor *x, uint32_t axes); /* a bit for each axis */
 /* x moved along each axis by `before` elements. */
 weft_tensor *wi_roll(weft_tensor *x, const int64_t *before);
 

@@ -164,7 +164,7 @@ static weft_tensor *build_tile(weft_tensor *x, int rank, const int64_t *repeats)
     if (!graph) return NULL;
     if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !repeats))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "tile: rank %d is not in 0..%d", rank, WEFT_MAX_RANK);
-    const int more = rank - x->shape.rank; /* axes that one of the two lacks at its front */
+    const int more = rank - x->shape.rank; /* new axes in front; negative: axes of x that are not repeated */
     wi_shape shape = wi_shape_of_rank(&x->shape, rank), stretched = shape;
     wi_attributes attributes = {.padding = {0}};
     for (int i = 0; i < rank; i++) {

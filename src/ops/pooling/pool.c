@@ -94,8 +94,7 @@ bool wi_pool_options_read(
                       wi_spatial_read(x, op, axes, WI_SPATIAL(own, stride, false)) &&
                       wi_spatial_read(x, op, axes, WI_SPATIAL(own, padding, true)) &&
                       wi_spatial_read(x, op, axes, WI_SPATIAL(own, dilation, false));
-    own->window = own->stride = own->padding = own->dilation =
-        0; /* they are read again by what this one is made of */
+    own->window = own->stride = own->padding = own->dilation = 0; /* another pooling op may read the result */
     return read;
 }
 

@@ -1,5 +1,5 @@
-/* Axes that callers name, and their sizes. */
-#include "ops/op_table.h"
+/* Axes that callers name, and their sizes (contract in nodes.h). */
+#include "graph/nodes.h"
 
 int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
     const int64_t index = axis < 0 ? axis + x->shape.rank : axis;
@@ -38,6 +38,17 @@ void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, in
 weft_tensor *wi_axes_share(const weft_tensor *x, weft_dtype dtype, uint32_t axes) {
     int64_t count;
     int power;
+    if (!x) return NULL;
     wi_axes_count(x, axes, &count, &power);
     return wi_constant_share(x, dtype, count, power);
+}
+
+weft_tensor *weft_size(weft_tensor *x, int axis) {
+    char text[WI_SHAPE_TEXT];
+    const int index = wi_inputs_graph("size", &x, 1) ? wi_axis_index(x, "size", axis) : -1;
+    if (index < 0) return NULL;
+    const int64_t size = x->shape.dims[index];
+    if (wi_magnitude(size) <= INT32_MAX) return wi_constant_count(x, WEFT_I32, wi_magnitude(size), size < 0);
+    return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "size: axis %d of %s does not fit into an i32", axis,
+        wi_shape_print(&x->shape, text));
 }
