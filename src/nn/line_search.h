@@ -17,12 +17,11 @@ typedef struct wi_line_search {
     /* Sets loss, slope and gradient of the point from its `at`. */
     weft_status (*evaluate)(void *user, wi_line_point *point);
     void *user;
-    size_t size;    /* elements of a gradient */
-    double longest; /* the largest magnitude in the direction */
-    double
-        tolerance_change; /* the search ends if no parameter differs more between the ends of the bracket */
-    double *memory;       /* WI_LINE_POINTS · size, for gradients */
-    int evaluations;      /* so far */
+    size_t size;             /* elements of a gradient */
+    double longest;          /* the largest magnitude in the direction */
+    double tolerance_change; /* the search ends when the bracket is shorter, in every parameter */
+    double *memory;          /* WI_LINE_POINTS · size, for gradients */
+    int evaluations;         /* so far */
 } wi_line_search;
 
 /* start: the point with at = 0. first: `at` of the first trial. *found: a point whose gradient lies in

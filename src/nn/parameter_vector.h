@@ -10,7 +10,7 @@
 weft_status wi_vector_parameters(
     weft_graph *graph, const char *names, weft_tensor ***chosen, size_t *count, size_t *size);
 size_t wi_elements_of(const weft_tensor *parameter);
-/* Copy all parameters of a list to or from `data`, which has *size elements; both wait for the device. */
+/* Copy all parameters of a list, one after the other, to or from `data`; both wait for the device. */
 weft_status wi_vector_get(weft_tensor *const *parameters, size_t count, float *data);
 weft_status wi_vector_set(weft_tensor *const *parameters, size_t count, const float *data);
 

@@ -3,8 +3,7 @@
  * A window of accumulation has `accumulate` runs, or fewer if weft_accumulation_end ends it. The host counts them,
  * and provides 1 over their number, the share, in the last run. A run in which no label counts is empty
  * (ops/loss/loss_terms.h), which only the device knows. The device therefore counts the runs of a window that are not
- * empty, and the windows of empty runs alone, which skip their update. Without empty runs, the host's numbers are used.
- * */
+ * empty, and the windows of empty runs alone, which skip their update. Without empty runs the host's numbers count. */
 #include "nn/update_rules.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"

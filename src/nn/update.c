@@ -71,7 +71,7 @@ static weft_tensor *assignment(const wi_update *u, size_t i) {
 /* ---- a range ---- */
 
 /* A parameter is large if it is a matrix of at least this many elements whose gradient is one matrix product. Storing
- * and reading the gradient would take longer than the update, so the step that computes the gradient updates it. */
+ * and reading the gradient would take longer than the update, so the step of the product updates the parameter. */
 enum { LARGE = 1 << 20 };
 
 static bool is_large(const weft_tensor *parameter, const weft_tensor *gradient) {
