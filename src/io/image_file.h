@@ -1,15 +1,15 @@
 /* Images in memory and in files: PNG and JPEG, recognised by their content.
  *
- * A picture is 8-bit RGB whatever the file held: palettes are looked up, grey is tripled, 16 bits become 8,
- * transparency is dropped, CMYK is converted, an EXIF orientation is not applied; all as torchvision's loader
- * does. A file that ends too soon or breaks its format is an error that names it; nothing is printed. The
- * decoders keep nothing between calls, so any number of threads may decode at once. */
+ * A picture is always 8-bit RGB: palettes are looked up, grey is copied to three channels, 16 bits become 8,
+ * transparency is dropped, CMYK is converted, and an EXIF orientation is not applied, as in torchvision's loader. A
+ * file that is truncated or damaged is an error that names the file; nothing is printed. The decoders have no state, so
+ * that any number of threads may decode at once. */
 #ifndef WI_IMAGE_FILE_H
 #define WI_IMAGE_FILE_H
 
 #include "base/memory.h"
 
-/* Begin with {.allocator = ...}; the same one may be used for one image after another. */
+/* Must be initialised as {.allocator = ...}. One picture may be used for several images in turn, and reuses its memory. */
 typedef struct wi_picture {
     const weft_allocator *allocator;
     unsigned char *pixels; /* (height, width, 3) */
@@ -18,20 +18,22 @@ typedef struct wi_picture {
 } wi_picture;
 
 void wi_picture_clear(wi_picture *picture);
-/* Makes room for an image of this size, or says that it has more than max_pixels. name: of the file. */
+/* Sets the size, and allocates the pixels. name: of the file, for errors. WEFT_ERROR_FORMAT: more than max_pixels
+ * pixels. */
 weft_status wi_picture_resize(
     wi_picture *picture, const char *name, uint64_t height, uint64_t width, uint64_t max_pixels);
 
-/* name stands in errors. WEFT_ERROR_FORMAT: broken, or neither PNG nor JPEG, or too large;
- * WEFT_ERROR_UNSUPPORTED: the library was built without this format. */
+/* name: for errors. WEFT_ERROR_FORMAT: damaged, neither PNG nor JPEG, or too large; WEFT_ERROR_UNSUPPORTED: the library
+ * was built without this format. */
 weft_status wi_picture_decode(
     wi_picture *picture, const char *name, const void *data, size_t bytes, uint64_t max_pixels);
 weft_status wi_picture_read(wi_picture *picture, const char *path, uint64_t max_pixels);
 
-/* Does a name end as those of images do (.png, .jpg, .jpeg in any case)? *status: can this build read it? */
+/* Does the name end with .png, .jpg or .jpeg, in upper or lower case? *status: WEFT_OK if this build can read the
+ * format. */
 bool wi_is_image_name(const char *name, weft_status *status);
 
-/* One a format; in a file of its own each. */
+/* The decoders of the formats, each in a separate file. */
 weft_status wi_picture_decode_png(
     wi_picture *picture, const char *name, const unsigned char *data, size_t bytes, uint64_t max_pixels);
 weft_status wi_picture_decode_jpeg(
