@@ -38,7 +38,7 @@ weft_status wi_checkpoint_image_write(wi_checkpoint_image *image, const char *pa
 /* A checkpoint in memory, after all checks of the file. */
 typedef struct wi_checkpoint_file {
     wi_safetensors table;
-    const char *path; /* the caller's */
+    const char *path; /* not copied */
     char *bytes;
     uint64_t format;
     const weft_allocator *allocator;

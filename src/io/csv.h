@@ -18,7 +18,7 @@ typedef struct wi_csv_options {
 
 typedef struct wi_csv {
     const weft_allocator *allocator;
-    const char *path; /* the caller's */
+    const char *path; /* not copied */
     char *bytes;
     size_t fields, rows; /* rows: of data, without the header */
     const char **names;  /* of the fields; NULL: no header */

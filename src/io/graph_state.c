@@ -1,4 +1,4 @@
-/* The state of a graph, listed (names in graph_state.h). */
+/* Lists the state of a graph for checkpoints, and applies its metadata (contract in graph_state.h). */
 #include "io/graph_state.h"
 #include "graph/variable_names.h"
 #include "io/encoding.h"

@@ -178,7 +178,7 @@ static bool is_big_endian(void) {
     return first == 0;
 }
 
-/* "(3, 4)", "(3,)", "()" */
+/* text: the shape as Python writes a tuple: "(3, 4)", "(3,)" or "()". */
 static void shape_text(char *text, size_t capacity, int rank, const int64_t *dims) {
     size_t used = (size_t)snprintf(text, capacity, "(");
     for (int axis = 0; axis < rank; axis++)

@@ -11,7 +11,7 @@
 
 typedef struct wi_npy {
     const char *path;
-    char kind;   /* 'f', 'i', 'u', 'b' */
+    char kind;   /* 'f' float, 'i' signed, 'u' unsigned, 'b' bool */
     size_t size; /* bytes of a number: 1, 2, 4, 8 */
     bool big_endian, fortran;
     int rank;

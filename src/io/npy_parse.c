@@ -82,7 +82,7 @@ static weft_status take_dimension(cursor *c, int64_t *value) {
         *value = 10 * *value + (*c->at - '0');
     }
     if (c->at == begin) return bad(c, "has a dimension that is not a whole number of 0 or more");
-    if (c->at < c->end && *c->at == 'L') c->at++; /* Python 2 */
+    if (c->at < c->end && *c->at == 'L') c->at++; /* Python 2 writes an L after a long integer */
     return WEFT_OK;
 }
 

@@ -10,13 +10,13 @@
 #include <weft/graph.h>
 
 typedef struct wi_saved_dtype {
-    const char *name; /* "F32" */
+    const char *name; /* such as "F32" */
     size_t size;      /* bytes per element; 0: the dtype is not known */
     int dtype;        /* the weft_dtype of the same representation; -1: none */
 } wi_saved_dtype;
 
 typedef struct wi_saved_tensor {
-    const char *name; /* in the file's bytes */
+    const char *name; /* points into the bytes of the file */
     const wi_saved_dtype *dtype;
     int rank;
     int64_t dims[WEFT_MAX_RANK];
@@ -46,9 +46,9 @@ typedef struct wi_safetensors {
 weft_status wi_safetensors_parse(
     wi_safetensors *file, const weft_allocator *allocator, const char *path, char *bytes, size_t size);
 void wi_safetensors_clear(wi_safetensors *file);
-/* NULL when there is none. */
+/* The tensor of this name; NULL: there is none. */
 wi_saved_tensor *wi_safetensors_find(const wi_safetensors *file, const char *name);
-/* The metadata's string; NULL when there is none. */
+/* The metadata's string for the key; NULL: there is none. */
 const char *wi_safetensors_metadata(const wi_safetensors *file, const char *key);
 
 /* Is the dtype F32, F16, BF16 or F64, so that wi_saved_to_f32 can convert the tensor? */
@@ -57,9 +57,9 @@ bool wi_saved_is_number(const wi_saved_tensor *saved);
 weft_status wi_saved_check_f32(const wi_saved_tensor *saved, const unsigned char *data, const char *path);
 void wi_saved_to_f32(float *values, const wi_saved_tensor *saved, const unsigned char *data);
 
-/* "F32"; every weft_dtype has one. */
+/* The name of a dtype in files, such as "F32"; every weft_dtype has one. */
 const char *wi_saved_dtype_name(weft_dtype dtype);
-/* "(2, 3)" in a buffer of at least 200 bytes. */
+/* buffer: a shape as text, such as "(2, 3)"; 200 bytes are enough for any shape. */
 void wi_shape_text(char *buffer, size_t capacity, int rank, const int64_t *dims);
 
 #endif

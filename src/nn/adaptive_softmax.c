@@ -267,7 +267,7 @@ static weft_tensor *summed_losses(weft_tensor *logits, weft_tensor *labels) {
 static int64_t room(const tail *t, int64_t rows) {
     const int64_t many = rows < 0 ? -rows : rows;
     if (t->capacity >= 1) return rows;
-    /* 7.0f / 18 may be rounded up, but 18 rows times this capacity must be 7 rows, not 8 */
+    /* a capacity of 7.0f / 18 may be rounded up, but of 18 rows it must give 7, not 8 */
     int64_t most = (int64_t)ceil((double)t->capacity * (double)many * (1 - 1e-6));
     if (most > many) most = many;
     return rows < 0 ? -most : most;

@@ -122,7 +122,7 @@ static bool check(layer *l, const weft_multi_head_options *given) {
         "weft_multi_head_attention: %" PRId64 " heads do not divide a width of %" PRId64, l->heads, l->width);
 }
 
-/* ---- with parameters of any origin ---- */
+/* ---- with given parameters ---- */
 
 static bool needs_apart(const layer *l) {
     return weft_tensor_dimension(l->key, -1) != l->width || weft_tensor_dimension(l->value, -1) != l->width;

@@ -14,7 +14,7 @@
 #include <math.h>
 
 static weft_tensor *row_sums(weft_tensor *x) {
-    return wi_sum_keep(weft_square(x), 2u); /* (R, 1) */
+    return wi_sum_keep(weft_square(x), 2u); /* (rows, 1) */
 }
 
 static weft_tensor *along_last(weft_tensor *x, int64_t rows) {

@@ -1,4 +1,4 @@
-/* Names and parameters of layers; the layers linear and bilinear. */
+/* Names and parameters of layers, and the linear and bilinear layers. */
 #include "graph/scope.h"
 #include "nn/layer_parameters.h"
 #include <inttypes.h>

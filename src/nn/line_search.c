@@ -54,7 +54,7 @@ static void swap_points(wi_line_point *a, wi_line_point *b) {
     *b = kept;
 }
 
-/* ---- outwards ---- */
+/* ---- outwards, until there is a bracket ---- */
 
 static void begin_at_start(search *s) {
     double *const own = s->before.gradient;
@@ -93,7 +93,7 @@ static weft_status go_outwards(search *s, double first) {
     return WEFT_OK;
 }
 
-/* ---- inwards ---- */
+/* ---- within the bracket ---- */
 
 /* Moves a trial away from a near end of the bracket if it is not inside, or if the previous trial was near an end,
  * too. */

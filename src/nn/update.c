@@ -17,7 +17,7 @@ static weft_tensor *limit(weft_tensor *x, double low, double high) {
     return weft_neg(weft_maximum(weft_neg(x), weft_number(x, -high))); /* NaN stays NaN */
 }
 
-/* ---- what follows the rule ---- */
+/* ---- after the rule: the average and the assignments ---- */
 
 static double average_keep(wi_scalar *scalar, const wi_clock *clock) {
     return wi_clock_update(clock) == 1 ? 0 : scalar->a; /* the average begins as p after the first update */

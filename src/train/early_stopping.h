@@ -7,7 +7,7 @@
 
 typedef struct wi_watch {
     weft_early_stopping options; /* its strings outlive the watch */
-    weft_graph *graph;           /* borrowed */
+    weft_graph *graph;           /* not retained */
     bool active;                 /* an option is set */
     bool down;                   /* a lower value is better */
     size_t value;                /* index of the watched value in the report */

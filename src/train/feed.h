@@ -45,7 +45,7 @@ weft_status wi_missing_tensor(const char *call, const char *what);
 /* Finds the column of each input by name, and checks dtype and shape. Columns without an input are allowed. Errors:
  * WEFT_ERROR_ARGUMENT (no column, or two), WEFT_ERROR_DTYPE, WEFT_ERROR_SHAPE. */
 weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count);
-/* WEFT_ERROR_SHAPE: the inputs need another number of examples. */
+/* WEFT_ERROR_SHAPE: the inputs have another, fixed number of examples than `examples`. */
 weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples);
 /* Checks all labels of the dataset that are in memory. WEFT_ERROR_ARGUMENT: the line names the first invalid label. */
 weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset);

@@ -102,7 +102,7 @@ static weft_status walk(listing *l, const char *path, const level *here, int32_t
     return status;
 }
 
-/* By folder, then by name. */
+/* Sorts files by folder, then by name. */
 static int compare_files(const void *one, const void *other) {
     const wi_image_file *const a = one, *const b = other;
     const int order = a->directory == b->directory ? 0 : strcmp(a->directory, b->directory);

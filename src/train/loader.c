@@ -59,7 +59,7 @@ struct weft_loader {
     wi_mutex mutex;
     wi_condition work, ready; /* work: there may be work for threads; ready: a job was finished */
     /* Protected by the mutex: */
-    uint64_t first, cursor, made, taken, end; /* the epoch's first batch; see above */
+    uint64_t first, cursor, made, taken, end; /* first, end: of the epoch; others: see above */
     size_t position;                          /* the next example in the batch `cursor` */
     size_t *left;                             /* per slot: examples of its batch that are not finished */
     size_t busy;                              /* threads that are filling batches */
@@ -131,7 +131,7 @@ static weft_status fill(worker *self, const job *p, size_t *failed) {
     return dataset->source ? make_examples(self, p, failed) : WEFT_OK;
 }
 
-/* ---- under the mutex ---- */
+/* ---- jobs, with the mutex locked ---- */
 
 static bool has_work(const weft_loader *loader) {
     return loader->cursor < loader->end && loader->cursor < loader->taken + loader->prefetch;
@@ -282,7 +282,7 @@ static void stop_threads(weft_loader *loader) {
     wi_release(loader->allocator, loader->workers);
 }
 
-/* pthread_cond_destroy waits for threads that wait for the condition, which a child of fork() does not have. */
+/* In a child of fork(), pthread_cond_destroy would wait forever for threads of the parent that wait for the condition. */
 static void destroy_locks(weft_loader *loader) {
     if (wi_process_lost_driver()) return;
     pthread_cond_destroy(&loader->ready);

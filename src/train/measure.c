@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what is read ---- */
+/* ---- the tensors that are read back ---- */
 
 /* The output with the classes on its last axis. They are on axis 1 if a loss compares the output with the labels. */
 static weft_tensor *classes_last(const weft_metric *metric, const wi_feed_input *labels) {

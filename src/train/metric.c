@@ -26,7 +26,7 @@ struct weft_metric_state {
     weft_context *context;
     weft_metric metric;
     size_t width, classes;
-    int32_t ignored; /* label */
+    int32_t ignored; /* the label that does not count */
     bool is_weighted;
     double *sums;
     size_t count; /* of sums */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- from numbers to numbers ---- */
+/* ---- numbers of categories ---- */
 
 /* (*numbers)[i]: the number in `to` of category i of `from`; -1: `to` has no category of this text. The caller releases
  * *numbers, also after an error. */
