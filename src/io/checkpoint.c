@@ -1,4 +1,4 @@
-/* Checkpoints of a graph with tensors of the caller, without a trainer. */
+/* weft_checkpoint_save and weft_checkpoint_load: checkpoints of a graph and of the caller's tensors, without a trainer. */
 #include "base/platform.h"
 #include "graph/nodes.h"
 #include "io/checkpoint_extras.h"

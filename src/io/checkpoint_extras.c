@@ -1,4 +1,4 @@
-/* Tensors of the caller (contract in checkpoint_extras.h). */
+/* Tensors of the caller in checkpoints (contract in checkpoint_extras.h). */
 #include "io/checkpoint_extras.h"
 #include "graph/dtype.h"
 #include "graph/variable_names.h"

@@ -1,16 +1,16 @@
-/* Tensors of the caller in a checkpoint. */
+/* Tensors of the caller in a checkpoint. A *blob* is one of dtype WEFT_U8 and rank 1. */
 #ifndef WI_CHECKPOINT_EXTRAS_H
 #define WI_CHECKPOINT_EXTRAS_H
 
 #include "io/checkpoint_file.h"
 #include <weft/io.h>
 
-/* Adds the extras as "weft.extra.NAME". Errors: a name, dtype or shape that is not one. */
+/* Adds the extras to the list as "weft.extra.NAME". Errors: WEFT_ERROR_ARGUMENT, WEFT_ERROR_SHAPE. */
 weft_status wi_list_extras(wi_saved_list *list, const weft_checkpoint_extra *extras, size_t count);
-/* The same for loading: blobs get the size that they have in the file, if there is room for it. */
+/* wi_list_extras for loading: a blob gets the size that it has in the file, unless the caller's memory is smaller. */
 weft_status wi_list_extras_of(
     wi_saved_list *list, const wi_checkpoint_file *file, const weft_checkpoint_extra *extras, size_t count);
-/* After loading: the sizes of blobs. */
+/* After loading: sets dims[0] of the blobs to their sizes in the file. The extras are the last entries of the list. */
 void wi_extras_take_sizes(const wi_saved_list *list, weft_checkpoint_extra *extras, size_t count);
 
 #endif

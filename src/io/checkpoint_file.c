@@ -14,7 +14,7 @@
 
 enum { LENGTH_BYTES = 8, DIGITS = 32 };
 
-/* What follows the length in every checkpoint, up to the digits of the checksum. */
+/* The bytes after the length in every checkpoint, up to the digits of the checksum. */
 static const char head[] = "{\"__metadata__\":{\"weft.checksum\":\"";
 static const size_t digits_at = LENGTH_BYTES + sizeof head - 1;
 
@@ -57,7 +57,7 @@ static weft_status make_room(wi_checkpoint_image *image, size_t bytes, const cha
 }
 
 weft_status wi_checkpoint_image_reserve(wi_checkpoint_image *image, const char *path, wi_saved_list *list) {
-    enum { SPARE = 16384 }; /* numbers in the metadata grow */
+    enum { SPARE = 16384 }; /* the numbers in the metadata get more digits */
     wi_text header;
     size_t data_bytes = 0;
     wi_text_init(&header, image->allocator);
@@ -86,7 +86,7 @@ void wi_checkpoint_image_clear(wi_checkpoint_image *image) {
     *image = (wi_checkpoint_image){.allocator = image->allocator};
 }
 
-/* The digits' place must hold zeros. */
+/* digits: the checksum of the bytes, which must have '0' in place of the digits. */
 static void checksum(const unsigned char *bytes, size_t size, char digits[DIGITS]) {
     static const char hexadecimal[] = "0123456789abcdef";
     const XXH128_hash_t hash = XXH3_128bits(bytes, size);
@@ -169,7 +169,7 @@ void wi_checkpoint_close(wi_checkpoint_file *file) {
     *file = (wi_checkpoint_file){0};
 }
 
-/* The name that the file's format has for a name of this format, or for its beginning. */
+/* The name that the file's format uses for a name of WI_CHECKPOINT_FORMAT; also for the beginning of names. */
 static const char *name_in(const wi_checkpoint_file *file, const char *name) {
     return file->format == 1 && wi_name_is_reserved(name) ? name + strlen(WI_RESERVED_PREFIX) : name;
 }
@@ -215,7 +215,8 @@ static bool begins_with_any(const wi_checkpoint_file *file, const char *name, co
     return false;
 }
 
-/* Each tensor is for one entry: a name of format 1 may be that of a weight or of what checkpoints keep. */
+/* Returns the tensor of the name unless it was taken before: in format 1, where "weft." is missing, a weight may have
+ * the name of another entry, but a tensor belongs to one entry only. */
 static wi_saved_tensor *take_tensor(const wi_checkpoint_file *file, const char *name) {
     wi_saved_tensor *const saved = wi_checkpoint_tensor(file, name);
     if (!saved || saved->taken) return NULL;
@@ -223,7 +224,7 @@ static wi_saved_tensor *take_tensor(const wi_checkpoint_file *file, const char *
     return saved;
 }
 
-/* Behind "weft.optimizer2.ROLE." or NULL. */
+/* The rest of a name after "weft.optimizer2.ROLE."; NULL: the name is not that of an optimizer's state. */
 static const char *after_role(const char *name) {
     static const char beginning[] = WI_RESERVED_PREFIX "optimizer";
     if (strncmp(name, beginning, sizeof beginning - 1) != 0) return NULL;
@@ -239,8 +240,8 @@ static bool has_entry(const wi_saved_list *list, const char *name) {
     return false;
 }
 
-/* Is it what the optimizer kept for a parameter of the graph that is now frozen, or not reached by the loss? The optimizer
- * keeps the same for other parameters, so that the rule is the same. */
+/* Is this the state of an optimizer for a parameter that is now frozen, or not reached by the loss? The graph has the
+ * same state for other parameters, which shows that its optimizer is of the same kind. */
 static bool is_of_untrained(const wi_checkpoint_file *file, const wi_saved_list *list, const char *name) {
     for (size_t i = 0; i < list->count; i++) {
         const char *const own = list->entries[i].name, *const end = after_role(own);
@@ -252,7 +253,7 @@ static bool is_of_untrained(const wi_checkpoint_file *file, const wi_saved_list 
     return false;
 }
 
-/* Is it of parameters that the optimizer met after the checkpoint was saved? */
+/* Does the entry belong to parameters that a step introduced to an optimizer after the checkpoint was saved? */
 static bool is_of_later_clock(const wi_checkpoint_file *file, const wi_saved_entry *entry) {
     uint64_t clocks = UINT64_MAX;
     if (!entry->variable || wi_checkpoint_count(file, "graph.clocks", &clocks) != WEFT_OK) return false;
@@ -269,7 +270,7 @@ static bool is_of_later_clock(const wi_checkpoint_file *file, const wi_saved_ent
 static void compare(wi_differences *differences, const wi_saved_tensor *saved, const wi_saved_entry *entry) {
     if (!saved && entry->is_optional) return;
     if (saved && entry->state && saved->dtype->dtype == WEFT_U8 && saved->rank == 1)
-        return; /* of any length */
+        return; /* a host state may have any length */
     if (!saved)
         wi_differences_missing(differences, entry->name);
     else if (!wi_saved_shape_equal(saved, entry))
@@ -294,7 +295,7 @@ weft_status wi_checkpoint_match(
     for (size_t i = 0; i < list->count; i++) {
         const wi_saved_tensor *const saved = take_tensor(file, list->entries[i].name);
         const bool is_later = is_of_later_clock(file, &list->entries[i]);
-        if (saved && is_later) /* moments without their count of updates */
+        if (saved && is_later) /* the file has the state, but not the count of its updates */
             wi_differences_unexpected(&differences, list->entries[i].name);
         else if (!is_later)
             compare(&differences, saved, &list->entries[i]);
@@ -311,7 +312,7 @@ weft_status wi_checkpoint_match(
     return status;
 }
 
-/* What a state that the file does not have begins with: f32, the same number everywhere. */
+/* Writes the initial value of a state that the file lacks: f32, the same number everywhere. */
 static weft_status write_first(const weft_allocator *allocator, const wi_saved_entry *entry) {
     float *const values = wi_allocate_array(allocator, entry->bytes / sizeof *values, sizeof *values);
     if (!values) return WEFT_ERROR_MEMORY;
@@ -326,7 +327,7 @@ static weft_status apply_one(const wi_checkpoint_file *file, wi_saved_entry entr
     const wi_saved_tensor *const saved = wi_checkpoint_tensor(file, entry.name);
     if (!saved && entry.state) return entry.state->load(entry.state, NULL, 0);
     if (!saved) return write_first(file->allocator, &entry);
-    entry.bytes = saved->end - saved->begin; /* another number only of a state in host memory */
+    entry.bytes = saved->end - saved->begin; /* differs for host states only */
     return wi_saved_entry_write(&entry, file->table.data + saved->begin);
 }
 

@@ -1,7 +1,7 @@
 /* Reading CSV tables (contract in csv.h).
  *
- * A cell without its quotes and with its terminator is never longer than the cell with its separator in the
- * file, so the writing place never overtakes the reading place and one block of memory is enough. */
+ * The cells are written into the memory from which the file is read. A cell with its terminating NUL, but without
+ * quotes, is never longer than the cell with its separator in the file, so that writing never overtakes reading. */
 #include "io/csv.h"
 #include "base/file_guess.h"
 #include "base/text_file.h"
@@ -10,10 +10,10 @@
 typedef struct scan {
     wi_csv *table;
     const wi_csv_options *options;
-    const char *from, *end; /* what is still to be read; *end is the NUL behind the file */
+    const char *from, *end; /* from: the next byte to read; end: the NUL after the file */
     char *to;               /* where the next cell is written */
     size_t line;            /* of the file, from 1 */
-    size_t row;             /* from 1, the header counted */
+    size_t row;             /* from 1, including the header */
 } scan;
 
 static weft_status bad_row(const scan *s, const char *what) {
@@ -38,7 +38,7 @@ static void skip_line_end(scan *s) {
     s->line++;
 }
 
-/* Blanks, unless they separate cells. */
+/* With the option trim, skips blanks that are not the separator. */
 static void skip_blanks(scan *s) {
     while (s->options->trim && s->from < s->end && is_blank(*s->from) && *s->from != s->options->separator)
         s->from++;
@@ -81,7 +81,7 @@ static weft_status read_cell(scan *s) {
     return WEFT_OK;
 }
 
-/* The separator or line end is passed over before the terminator is written, as that may lie in its place. */
+/* Skips each separator or line end before it writes the terminating NUL, which may overwrite it. */
 static weft_status read_row(scan *s, size_t *cells) {
     *cells = 0;
     for (bool more = true; more;) {
@@ -115,7 +115,7 @@ static weft_status add_row(scan *s, size_t line, size_t cells) {
 
 static weft_status read_rows(scan *s) {
     while (s->from < s->end) {
-        if (ends_line(s)) { /* empty */
+        if (ends_line(s)) { /* an empty line */
             skip_line_end(s);
             continue;
         }

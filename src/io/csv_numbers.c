@@ -1,10 +1,10 @@
-/* Numbers in cells of tables (contract in csv.h): a cell is brought into the form of C, and read by strtod. */
+/* Numbers in cells of tables (contract in csv.h): a cell is converted to the form of C, which strtod reads. */
 #include "io/csv.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { LONGEST = 512 /* no number that we keep takes more */ };
+enum { LONGEST = 512 /* a longer cell is no number */ };
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t';
@@ -14,7 +14,7 @@ static size_t skip_digits(const char *text) {
     return strspn(text, "0123456789");
 }
 
-/* strtod reads more than numbers of tables: hexadecimal ones, NaNs with content. */
+/* strtod also reads what is no number in a table, such as hexadecimal numbers and NaN(...). */
 static bool is_decimal(const char *text) {
     text += *text == '+' || *text == '-';
     if (strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0) return true;
@@ -36,7 +36,7 @@ static bool is_decimal(const char *text) {
     return *text == '\0';
 }
 
-/* The cell without blanks around it. False when it is too long. */
+/* text: the cell without blanks around it. false: it is too long. */
 static bool trimmed(const char *cell, char *text, size_t capacity) {
     while (is_blank(*cell)) cell++;
     size_t length = strlen(cell);
@@ -47,8 +47,8 @@ static bool trimmed(const char *cell, char *text, size_t capacity) {
     return true;
 }
 
-/* In place: the decimal mark becomes a point, and marks of thousands go. False: these are not where they should be, three
- * digits after each, or there is a point that is neither. */
+/* Converts a number in place: the decimal mark becomes a point, and thousands marks are removed. false: a thousands
+ * mark is not followed by three digits, or there is a point that is neither of the marks. */
 static bool to_c_form(const wi_csv_form *form, char *text) {
     const char decimal = form->decimal ? form->decimal : '.';
     const char *from = text + (*text == '+' || *text == '-');
@@ -99,7 +99,7 @@ unsigned wi_csv_forms_of(const char *cell) {
     return found;
 }
 
-/* "12 %", "$5": a number with one sign around it. */
+/* Is the cell a number with one sign before or after it, such as "12 %" or "$5"? */
 static bool has_sign(const char *cell) {
     static const char *const signs[] = {"%", "$", "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5"};
     char text[LONGEST];

@@ -13,7 +13,7 @@ void wi_differences_clear(wi_differences *differences) {
     wi_text_clear(&differences->line);
 }
 
-/* Counts one; true: it is among those that are written down, after a separator. */
+/* Counts a difference. true: it is one of the first SHOWN, whose text the caller appends to the line. */
 static bool begin(wi_differences *differences, weft_status status) {
     if (!differences->count++) differences->status = status;
     if (differences->count > SHOWN) return false;

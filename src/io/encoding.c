@@ -1,4 +1,4 @@
-/* Encodings: copying, comparing, and those of a graph (contract in encoding.h). */
+/* Encodings: copies, comparisons, and the encodings of a graph (contract in encoding.h). */
 #include "io/encoding.h"
 #include "graph/nodes.h"
 #include <inttypes.h>
@@ -34,7 +34,7 @@ const weft_encoding *wi_encoding_copy(wi_arena *arena, const weft_encoding *enco
 
 /* ---- comparing ---- */
 
-/* The first that differs; count: none does. */
+/* The index of the first category, channel or field that differs; the smaller count if none does. */
 static size_t first_difference(const weft_encoding *a, const weft_encoding *b) {
     const size_t count = a->count < b->count ? a->count : b->count;
     size_t i = 0;
@@ -97,7 +97,7 @@ weft_status wi_encoding_check(const char *name, const weft_encoding *given, cons
         given->kind == WI_PIXELS ? "options mean and deviation" : "option like");
 }
 
-/* ---- of a graph ---- */
+/* ---- encodings of a graph ---- */
 
 typedef struct graph_encodings {
     wi_arena arena;

@@ -1,6 +1,6 @@
-/* Encodings as text (contract in encoding.h): a line for the kind and the sizes, then a line for each category, or for each
- * mean and deviation. In texts a backslash is \\, a line break \n, and each byte of a text that is not UTF-8 and above 127
- * is \xHH. */
+/* Encodings as text (contract in encoding.h): a line with the kind and the sizes, then a line for each category, or for
+ * each mean and deviation. In a category a backslash is written as \\, a line break as \n, and, if the category is not
+ * UTF-8, a byte above 127 as \xHH. */
 #include "base/platform.h"
 #include "base/utf8.h"
 #include "io/encoding.h"
@@ -40,7 +40,7 @@ void wi_encoding_write(wi_text *text, const weft_encoding *encoding) {
     wi_locale_leave(&locale);
 }
 
-/* One byte of a text, and where the next one begins. */
+/* Reads one byte of a category; *text then points to the next one. */
 static char read_byte(const char **text) {
     const char *const at = *text;
     *text += 1;
@@ -63,7 +63,7 @@ const char *wi_encoding_read_name(wi_arena *arena, const char *text) {
     return read_line(arena, text, text + strlen(text));
 }
 
-/* The kind and the sizes; where the rest begins, or NULL. */
+/* Reads the line with the kind and the sizes. Returns the rest of the text; NULL: the line is not valid. */
 static const char *read_head(weft_encoding *encoding, const char *text) {
     for (int kind = WI_CATEGORIES; kind <= WI_NORMALISED; kind++) {
         const size_t length = strlen(kinds[kind]);
@@ -73,7 +73,7 @@ static const char *read_head(weft_encoding *encoding, const char *text) {
         encoding->count = (size_t)strtoull(text + length, &end, 10);
         encoding->height = strtoll(end, &end, 10);
         encoding->width = strtoll(end, &end, 10);
-        /* each takes two bytes at least */
+        /* each category, channel or field has at least one byte, so that a larger count is wrong */
         return *end == '\n' && encoding->count <= strlen(end) ? end + 1 : NULL;
     }
     return NULL;

@@ -1,5 +1,5 @@
-/* An initialiser whose values are one tensor of a safetensors file. The file is read when the parameter is
- * made, so that a wrong name is an error at that line; the strings need not live longer. */
+/* An initialiser whose values are one tensor of a safetensors file. The file is read when the parameter is created, so
+ * that a wrong name is an error of this call, and the caller may free the strings after it. */
 #include "base/platform.h"
 #include "graph/nodes.h"
 #include "io/safetensors.h"

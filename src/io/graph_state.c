@@ -1,4 +1,4 @@
-/* The state of a graph, listed (names in graph_state.h). */
+/* Lists the state of a graph for checkpoints, and applies its metadata (contract in graph_state.h). */
 #include "io/graph_state.h"
 #include "graph/variable_names.h"
 #include "io/encoding.h"
@@ -34,7 +34,7 @@ weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph) {
     return WEFT_OK;
 }
 
-/* A state that is laid out as some parameters together, in one entry for each of them. */
+/* Lists an optimizer's state, which is laid out like several parameters, as one entry for each of them. */
 static weft_status list_optimizer_state(wi_saved_list *list, weft_graph *graph, const wi_variable *state) {
     char prefix[PREFIX], number[16] = "";
     if (state->optimizer) snprintf(number, sizeof number, "%zu", state->optimizer + 1);
@@ -66,7 +66,7 @@ static weft_status list_numbered(
     return list->entries[list->count - 1].name ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
-/* How many variables before it are saved by the same name: clocks have some each. */
+/* The number of earlier variables with the same saved_as, since each clock has such variables. */
 static size_t number_of_saved(const weft_graph *graph, size_t index) {
     size_t number = 0;
     for (size_t i = 0; i < index; i++) {
@@ -120,7 +120,7 @@ static weft_status list_encodings(wi_saved_list *list, const weft_graph *graph) 
     return status;
 }
 
-/* named: room for all pairs of the metadata. */
+/* named: an array with room for all pairs of the metadata. */
 static weft_status read_encodings(
     wi_named_encoding *named, size_t *count, wi_arena *arena, const wi_checkpoint_file *file) {
     const size_t prefix = strlen(encoding_key);
@@ -136,7 +136,7 @@ static weft_status read_encodings(
     return WEFT_OK;
 }
 
-/* Into the graph unless `dry`. */
+/* Reads the encodings of a checkpoint, and unless `dry` stores them in the graph. */
 static weft_status take_encodings(weft_graph *graph, const wi_checkpoint_file *file, bool dry) {
     wi_arena arena;
     size_t count = 0;
@@ -156,7 +156,7 @@ bool wi_checkpoint_has_encodings(const wi_checkpoint_file *file) {
 
 /* ---- numbers ---- */
 
-/* Rates with a schedule: each has a clock, so that the numbers of clocks mean something else with another count. */
+/* The number of scheduled rates. Each has a clock, so that the indices of clocks depend on this number. */
 static uint64_t count_schedules(const weft_graph *graph) {
     uint64_t count = 0;
     for (size_t i = 0; i < graph->scalar_count; i++) count += graph->scalars[i].is_set;
@@ -174,7 +174,7 @@ static size_t count_scalars(const weft_graph *graph) {
     return count;
 }
 
-/* All but the weights. */
+/* Lists everything but the weights. */
 static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
     char key[KEY];
     WI_TRY(list_states(list, graph));
@@ -194,7 +194,8 @@ static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
     return list_encodings(list, graph);
 }
 
-/* The numbers of clocks and scalars are those of this graph, or what it had before an optimizer met further parameters. */
+/* Checks the counts of clocks and scalars: those of the graph, or the smaller ones that the graph had before further
+ * steps introduced parameters to an optimizer. */
 static weft_status check_counts(const weft_graph *graph, const wi_checkpoint_file *file) {
     uint64_t clocks = 0, scalars = 0, schedules = 0, seed = 0;
     WI_TRY(wi_checkpoint_count(file, "graph.clocks", &clocks));
@@ -221,7 +222,7 @@ static weft_status check_counts(const weft_graph *graph, const wi_checkpoint_fil
     return WEFT_OK;
 }
 
-/* Walks over the metadata; `graph` gets the values unless `dry`. */
+/* Reads the numbers of the metadata, and unless `dry` stores them in the graph. */
 static weft_status take_numbers(weft_graph *graph, const wi_checkpoint_file *file, bool dry) {
     char key[KEY];
     uint64_t draws = 0, swapped = 0, clocks = 0, scalars = 0;
@@ -238,7 +239,7 @@ static weft_status take_numbers(weft_graph *graph, const wi_checkpoint_file *fil
     }
     for (size_t i = 0, number = 0; i < graph->scalar_count; number += !graph->scalars[i++].is_unsaved) {
         wi_scalar *const scalar = &graph->scalars[i];
-        if (!dry) scalar->remembers = 0; /* what a rule remembers is of another update now */
+        if (!dry) scalar->remembers = 0; /* discards the rule's memory, which is of another update */
         if ((scalar->rule && !scalar->is_set) || number >= scalars) continue;
         WI_TRY(wi_checkpoint_number(file, numbered(key, "graph.scalar.", number), &value));
         if (!dry) scalar->value = (float)value;

@@ -12,7 +12,7 @@ enum { ALIGNMENT = 64, HEADER = 512 };
 
 /* ---- reading ---- */
 
-/* Where a row-major walk over the elements reads: index[] counts, offset follows in elements of the file. */
+/* A walk over the elements in row-major order: index of the current element, and its offset in elements of the file. */
 typedef struct walk {
     int64_t index[WEFT_MAX_RANK];
     size_t stride[WEFT_MAX_RANK], offset;
@@ -38,7 +38,7 @@ static void next_element(walk *w, const wi_npy *npy) {
     }
 }
 
-/* The bits of an element, whatever order its bytes have. */
+/* The bits of an element, which may have either byte order. */
 static uint64_t element_bits(const wi_npy *npy, size_t offset) {
     const unsigned char *const bytes = npy->data + offset * npy->size;
     uint64_t bits = 0;
@@ -66,14 +66,14 @@ static double as_double(const wi_npy *npy, uint64_t bits) {
     return npy->kind == 'b' ? bits != 0 : (double)bits;
 }
 
-/* False when the number does not fit. */
+/* false: the number is not in low .. high. */
 static bool as_integer(const wi_npy *npy, uint64_t bits, int64_t low, int64_t high, int64_t *value) {
     *value = npy->kind == 'i' ? signed_value(bits, npy->size) : npy->kind == 'b' ? bits != 0 : (int64_t)bits;
     if (npy->kind == 'u' && bits > INT64_MAX) return false;
     return *value >= low && *value <= high;
 }
 
-/* Numbers that would be rounded twice are not converted: to 16-bit floats from their own kind alone. */
+/* A 16-bit float is read only from the same dtype, as other numbers might be rounded twice. */
 static bool converts(const wi_npy *npy, weft_dtype dtype) {
     const wi_format *format = wi_format_of(dtype);
     if (format->kind == WI_NUMBER_BOOL) return npy->kind == 'b';
@@ -87,7 +87,7 @@ static bool write_integer(const wi_npy *npy, const wi_format *format, uint64_t b
     int64_t value = 0;
     if (!as_integer(npy, bits, low, high, &value)) return false;
     if (format->size == sizeof value)
-        memcpy(target, &value, sizeof value); /* more digits than a double has */
+        memcpy(target, &value, sizeof value); /* an i64 has more digits than a double */
     else
         format->put(target, 0, (double)value);
     return true;
@@ -178,7 +178,7 @@ static bool is_big_endian(void) {
     return first == 0;
 }
 
-/* "(3, 4)", "(3,)", "()" */
+/* text: the shape as Python writes a tuple: "(3, 4)", "(3,)" or "()". */
 static void shape_text(char *text, size_t capacity, int rank, const int64_t *dims) {
     size_t used = (size_t)snprintf(text, capacity, "(");
     for (int axis = 0; axis < rank; axis++)
@@ -186,7 +186,7 @@ static void shape_text(char *text, size_t capacity, int rank, const int64_t *dim
     snprintf(text + used, capacity - used, rank == 1 ? ",)" : ")");
 }
 
-/* Magic, version, length and dictionary, as long as a multiple of 64. */
+/* header: magic, version, length and dictionary. Returns the number of bytes, a multiple of 64. */
 static size_t make_header(char header[HEADER], weft_dtype dtype, int rank, const int64_t *dims) {
     char shape[256];
     const char order = weft_dtype_size(dtype) == 1 ? '|' : is_big_endian() ? '>' : '<';

@@ -1,5 +1,5 @@
-/* Reading the header of a .npy file (contract in npy.h). The dictionary is what Python's repr writes: strings
- * in either quotes, True and False, tuples of whole numbers; keys in any order, each once. */
+/* Reads the header of a .npy file (contract in npy.h). The dictionary is in the form of Python's repr: strings in single
+ * or double quotes, True and False, tuples of whole numbers; keys in any order, each once. */
 #include "base/file_guess.h"
 #include "io/npy.h"
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void skip_spaces(cursor *c) {
     while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' || *c->at == '\r')) c->at++;
 }
 
-/* Passes over the character if it is next. */
+/* Skips the character if it is next. */
 static bool take(cursor *c, char wanted) {
     skip_spaces(c);
     if (c->at == c->end || *c->at != wanted) return false;
@@ -82,7 +82,7 @@ static weft_status take_dimension(cursor *c, int64_t *value) {
         *value = 10 * *value + (*c->at - '0');
     }
     if (c->at == begin) return bad(c, "has a dimension that is not a whole number of 0 or more");
-    if (c->at < c->end && *c->at == 'L') c->at++; /* Python 2 */
+    if (c->at < c->end && *c->at == 'L') c->at++; /* Python 2 writes an L after a long integer */
     return WEFT_OK;
 }
 
@@ -134,7 +134,7 @@ static weft_status take_dictionary(cursor *c, wi_npy *npy) {
     return c->at == c->end ? WEFT_OK : bad(c, "goes on after its dictionary");
 }
 
-/* Begin and end of the dictionary. */
+/* *c: the text of the dictionary. */
 static weft_status find_header(cursor *c, const char *path, const char *bytes, size_t size) {
     const unsigned char *const b = (const unsigned char *)bytes;
     WI_TRY(wi_file_refuse_page(path, bytes, size));

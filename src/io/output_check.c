@@ -1,4 +1,4 @@
-/* Whether a file can be written, tried before the work of which it is to have the result. */
+/* Tests whether a file can be written, before the work whose result goes to the file. */
 #include "io/output_check.h"
 #include "base/file_target.h"
 #include "base/platform.h"

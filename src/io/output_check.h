@@ -1,10 +1,10 @@
-/* Whether a file can be written, for files that weft_output_check is not for. */
+/* Tests whether a file can be written, if the file is not replaced as a whole. */
 #ifndef WI_OUTPUT_CHECK_H
 #define WI_OUTPUT_CHECK_H
 
 #include "base/status.h"
 
-/* Of a file that is opened where it is and may be a device or a pipe, as logs are. */
+/* For a file that is opened in place, such as a log, and may be a device or a pipe. Error: WEFT_ERROR_FILE. */
 weft_status wi_line_output_check(const char *path);
 
 #endif

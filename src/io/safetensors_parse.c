@@ -1,4 +1,4 @@
-/* Reading the header of a safetensors file (contract in safetensors.h). */
+/* Reads the header of a safetensors file (contract in safetensors.h). */
 #include "base/file_guess.h"
 #include "base/json.h"
 #include "io/safetensors.h"
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The format's own limit: longer headers are an attack or not a header. */
+/* The limit of the format: a longer header is an attack, or no header. */
 enum { HEADER_LIMIT = 100000000, LENGTH_BYTES = 8 };
 
-/* All that the format has; Weft's own dtypes come first. */
+/* All dtypes of the format; those of Weft come first. */
 static const wi_saved_dtype saved_dtypes[] = {
     {"F32", 4, WEFT_F32},
     {"I32", 4, WEFT_I32},
@@ -44,11 +44,11 @@ void wi_shape_text(char *buffer, size_t capacity, int rank, const int64_t *dims)
     if (used < capacity) snprintf(buffer + used, capacity - used, "%s", rank ? ")" : "()");
 }
 
-/* What every step of the parse needs: where it is, and for the errors. */
+/* The state of the parser. */
 typedef struct parse {
     wi_safetensors *file;
     const char *path;
-    wi_json json; /* of the header, which is well-formed */
+    wi_json json; /* position in the header, which is valid JSON */
 } parse;
 
 static weft_status bad_header(const parse *p, const char *what) {
@@ -66,7 +66,7 @@ static weft_status parse_name(parse *p, const char **name) {
     return strlen(*name) == bytes ? WEFT_OK : bad_header(p, "a name in the header holds a NUL");
 }
 
-/* In 0 .. 2^63 - 1. */
+/* Reads a number of 0 .. 2^63 - 1; false: there is none. */
 static bool whole_number(parse *p, uint64_t *value) {
     int64_t number = 0;
     if (!wi_json_integer(&p->json, &number) || number < 0) return false;
@@ -124,7 +124,7 @@ static weft_status check_size(const parse *p, const wi_saved_tensor *tensor) {
     const size_t bytes = tensor->end - tensor->begin;
     char shape[200];
     if (tensor->dtype->size == 0)
-        return WEFT_OK; /* of a dtype that is not known: whoever wants the tensor refuses it */
+        return WEFT_OK; /* an unknown dtype is an error only when the tensor is loaded */
     if (tensor->elements <= SIZE_MAX / tensor->dtype->size && tensor->elements * tensor->dtype->size == bytes)
         return WEFT_OK;
     wi_shape_text(shape, sizeof shape, tensor->rank, tensor->dims);
@@ -133,7 +133,7 @@ static weft_status check_size(const parse *p, const wi_saved_tensor *tensor) {
         tensor->name, tensor->dtype->name, shape, bytes);
 }
 
-/* Members that the format does not have are passed over. */
+/* Members that the format does not have are skipped. */
 static weft_status parse_tensor(parse *p, wi_saved_tensor *tensor) {
     static weft_status (*const parsers[])(parse *, wi_saved_tensor *) = {
         parse_dtype, parse_shape, parse_offsets};
@@ -170,7 +170,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const wi_saved_tensor *)a)->name, ((const wi_saved_tensor *)b)->name);
 }
 
-/* The data is covered exactly once, and no name comes twice. Leaves the tensors sorted by name. */
+/* Checks that the tensors cover the data exactly once, and that no name occurs twice. Sorts the tensors by name. */
 static weft_status check_table(const parse *p) {
     wi_safetensors *const file = p->file;
     if (file->count) qsort(file->tensors, file->count, sizeof *file->tensors, by_begin);
@@ -225,7 +225,7 @@ static weft_status parse_metadata(parse *p) {
 static weft_status parse_entries(parse *p) {
     wi_safetensors *const file = p->file;
     if (wi_json_peek(&p->json) != '{') return bad_header(p, "the header is not a JSON object");
-    const size_t entries = wi_json_count(&p->json); /* fewer than bytes of the header */
+    const size_t entries = wi_json_count(&p->json); /* fewer than the bytes of the header */
     file->tensors = wi_arena_take(&file->arena, (entries + 1) * sizeof *file->tensors);
     if (!file->tensors) return WEFT_ERROR_MEMORY;
     for (bool more = wi_json_enter(&p->json, '{'); more; more = wi_json_more(&p->json)) {

@@ -66,7 +66,7 @@ static void append_entry(wi_text *text, const wi_saved_entry *entry) {
     wi_text_append(text, "],\"data_offsets\":[%zu,%zu]}", entry->begin, entry->begin + entry->bytes);
 }
 
-/* Spaces up to the alignment; then the length is known, in the bytes that were kept for it. */
+/* Appends spaces up to the alignment, and stores the length in the bytes that were reserved for it. */
 static void finish_header(wi_text *text, size_t start) {
     while (!text->failed && (text->length - start) % ALIGNMENT) wi_text_append_bytes(text, " ", 1);
     if (text->failed) return;

@@ -1,4 +1,4 @@
-/* Lists of what is saved (contract in saved_list.h). */
+/* Lists of the tensors and metadata of a file (contract in saved_list.h). */
 #include "io/saved_list.h"
 #include "base/platform.h"
 #include "graph/variable_names.h"

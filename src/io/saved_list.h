@@ -1,7 +1,7 @@
-/* What goes into a safetensors file, and where each tensor's content is: in the memory of a graph or of the host.
+/* The contents of a safetensors file: a list of tensors, each in the memory of a graph or of the host, and metadata.
  *
- * A list is filled entry by entry, turned into a header (safetensors_write.h), and its entries are read into the
- * file's memory or written from it. One thread uses it. */
+ * A list is filled entry by entry. wi_saved_header (safetensors_write.h) makes it a header; wi_saved_entry_read and
+ * wi_saved_entry_write copy the content of an entry. One thread at a time uses a list. */
 #ifndef WI_SAVED_LIST_H
 #define WI_SAVED_LIST_H
 
@@ -14,12 +14,13 @@ typedef struct wi_saved_entry {
     int rank;
     int64_t dims[WEFT_MAX_RANK];
     size_t bytes;
-    size_t begin;          /* in the file's data; set by wi_saved_header */
-    weft_tensor *variable; /* whose memory holds it, from `offset` on; NULL: `host` does */
+    size_t begin; /* first byte in the file's data; set by wi_saved_header */
+    /* One of these has the content: a variable from byte `offset` on, a state as WEFT_U8, or host memory. */
+    weft_tensor *variable;
     size_t offset;
     void *host;
-    wi_host_state *state; /* not NULL: it holds the content, in as many bytes of WEFT_U8 as it says */
-    bool is_optional;     /* a checkpoint without it is good: it then begins anew */
+    wi_host_state *state;
+    bool is_optional; /* a checkpoint may lack the tensor, which then gets its initial value */
 } wi_saved_entry;
 
 typedef struct wi_saved_list {
@@ -28,28 +29,28 @@ typedef struct wi_saved_list {
     size_t count, capacity;
     wi_saved_pair *pairs;
     size_t pair_count, pair_capacity;
-    const weft_graph *graph; /* whose weights are listed; NULL: of none */
+    const weft_graph *graph; /* the graph whose weights are listed; NULL: none */
 } wi_saved_list;
 
 void wi_saved_list_init(wi_saved_list *list, const weft_allocator *allocator);
 void wi_saved_list_clear(wi_saved_list *list);
-/* Forgets entries and pairs, and keeps their memory. */
+/* Removes all entries and pairs, but keeps their memory. */
 void wi_saved_list_empty(wi_saved_list *list);
 
-/* A whole parameter or state. */
+/* The entry of a whole parameter or state. */
 wi_saved_entry wi_saved_entry_of(weft_tensor *variable);
 weft_status wi_saved_list_add_variable(wi_saved_list *list, weft_tensor *variable);
-/* A state in host memory, as "weft.KIND.NUMBER". */
+/* Adds a state in host memory as "weft.KIND.NUMBER". */
 weft_status wi_saved_list_add_state(wi_saved_list *list, wi_host_state *state, size_t number);
-/* The entry is copied, and its name becomes prefix + name. */
+/* Adds a copy of the entry with the name prefix + name. */
 weft_status wi_saved_list_add(wi_saved_list *list, const char *prefix, const wi_saved_entry *entry);
-/* A string of the metadata; the value is printed in the C locale. */
+/* Adds a string to the metadata. The value is printed in the C locale, and has at most 255 bytes. */
 weft_status wi_saved_list_note(wi_saved_list *list, const char *key, const char *format, ...) WI_PRINTF(3, 4);
 
-/* The same with a value of any length. */
+/* Adds a string of any length to the metadata. */
 weft_status wi_saved_list_note_text(wi_saved_list *list, const char *key, const char *value);
 
-/* Between the content's memory and `bytes` bytes of the host; both wait for the device. */
+/* Copy the content of an entry to or from host memory of entry->bytes bytes; both wait for the device. */
 weft_status wi_saved_entry_read(const wi_saved_entry *entry, void *data);
 weft_status wi_saved_entry_write(const wi_saved_entry *entry, const void *data);
 

@@ -30,7 +30,8 @@ void wi_snapshot_clear(wi_snapshot *snapshot) {
     *snapshot = (wi_snapshot){0};
 }
 
-/* Variables keep their order, so those that were made since prepare come after the room that there is. */
+/* Calls `one` for each variable and its part of the memory. Variables that were created after wi_snapshot_prepare come
+ * last in the graph, where no memory is left for them. */
 static weft_status copy(
     const wi_snapshot *snapshot, weft_status (*one)(const wi_variable *, unsigned char *)) {
     size_t offset = 0;

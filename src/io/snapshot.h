@@ -1,17 +1,17 @@
-/* A copy in host memory of all that a file of weights would hold: parameters and named states. */
+/* A copy in host memory of what a file of weights has: parameters and named states. */
 #ifndef WI_SNAPSHOT_H
 #define WI_SNAPSHOT_H
 
 #include "io/saved_list.h"
 
 typedef struct wi_snapshot {
-    weft_graph *graph; /* borrowed */
+    weft_graph *graph; /* not retained */
     unsigned char *data;
     size_t bytes;
     bool taken;
 } wi_snapshot;
 
-/* Makes room; what the graph gets later is not part of it. Taking and restoring allocate nothing. */
+/* Allocates the memory, so that take and restore allocate nothing. Variables that are created later are left out. */
 weft_status wi_snapshot_prepare(wi_snapshot *snapshot, weft_graph *graph);
 void wi_snapshot_clear(wi_snapshot *snapshot);
 weft_status wi_snapshot_take(wi_snapshot *snapshot);

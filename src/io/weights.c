@@ -1,4 +1,4 @@
-/* The parameters and named states of a graph to a safetensors file, one variable at a time. */
+/* Saves the parameters and named states of a graph to a safetensors file, one variable at a time. */
 #include "base/options.h"
 #include "base/platform.h"
 #include "graph/dtype.h"
@@ -11,7 +11,7 @@
 
 /* ---- rounding ---- */
 
-/* As the graph has it. */
+/* The entry with the dtype and size that the variable has in the graph. */
 static wi_saved_entry in_memory(const wi_saved_entry *entry) {
     wi_saved_entry whole = *entry;
     whole.dtype = entry->variable->dtype;
@@ -28,7 +28,7 @@ static void narrow_entries(wi_saved_list *list, weft_dtype dtype) {
     }
 }
 
-/* In place: each number ends before the next one begins. */
+/* Rounds numbers to the entry's dtype in place: a rounded number never overwrites a number that is still to be read. */
 static weft_status round_numbers(const wi_saved_entry *entry, void *data, const char *path) {
     const wi_format *const from = wi_format_of(entry->variable->dtype), *const to =
                                                                             wi_format_of(entry->dtype);
@@ -78,7 +78,7 @@ static weft_status check_patterns(
     return WEFT_OK;
 }
 
-/* Leaves those in the list that are wanted, under their names in the file. */
+/* Removes entries that are not to be saved from the list, and gives the others their names in the file. */
 static weft_status choose_entries(
     wi_saved_list *list, const char *path, const weft_weights_save_options *options) {
     const wi_renaming prefix = {options->prefix, options->new_prefix};

@@ -1,5 +1,5 @@
-/* A safetensors file to the parameters and named states of a graph. The whole file is checked against the graph, and all
- * the memory that is needed is taken, before the first variable is written. */
+/* Loads a safetensors file into the parameters and named states of a graph. The whole file is checked against the graph,
+ * and all memory is allocated, before the first variable is written. */
 #include "base/options.h"
 #include "base/pattern.h"
 #include "base/platform.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <weft/io.h>
 
-/* A tensor of the file under the name that it is looked for by. */
+/* A tensor of the file, with the name that it has in the graph. */
 typedef struct candidate {
     const char *name;
     wi_saved_tensor *saved;
@@ -24,11 +24,11 @@ typedef struct candidate {
 typedef struct load {
     const weft_weights_options *options;
     const char *path;
-    wi_saved_list list; /* the graph's; its arena has renamed names, too */
+    wi_saved_list list; /* of the graph; its arena also has the new names of tensors */
     wi_safetensors file;
     char *bytes;
     candidate *candidates;          /* sorted by name */
-    const wi_saved_tensor **chosen; /* of each entry of the list; NULL: it keeps its values */
+    const wi_saved_tensor **chosen; /* for each entry of the list; NULL: the entry keeps its values */
     wi_differences refused;
 } load;
 
@@ -40,7 +40,7 @@ static int64_t i64_value(const unsigned char *bytes) {
     return value;
 }
 
-/* Whether a tensor of the file can become the variable. */
+/* Can a tensor of the dtype `from` be loaded into a variable of the dtype `to`? */
 static bool converts(const wi_saved_dtype *from, weft_dtype to) {
     if (from->dtype == (int)to) return true;
     if (to == WEFT_I32) return from->dtype == WEFT_I64;
@@ -93,12 +93,12 @@ static bool is_within(const char *scope, const char *name) {
     return !scope || (strncmp(name, scope, length) == 0 && name[length] == '.');
 }
 
-/* A name of the graph, or of the file as it is looked for there. */
+/* Do the options select this name of the graph? */
 static bool is_wanted(const weft_weights_options *options, const char *name) {
     return is_within(options->into, name) && wi_name_is_chosen(options->only, options->skip, name);
 }
 
-/* The name in the graph of what has that name in the file. */
+/* The name in the graph of the tensor with this name in the file. */
 static const char *renamed(load *l, const char *name) {
     const wi_renaming prefix = {l->options->prefix, l->options->new_prefix};
     const char *const changed = wi_rename(&l->list.arena, &prefix, name);
@@ -130,8 +130,8 @@ static weft_status list_candidates(load *l) {
     return WEFT_OK;
 }
 
-/* What a file may have besides weights, by its names there: PyTorch's counts of batches, and the rest of a checkpoint of
- * this format or the first. */
+/* Is this name of the file not a weight, but PyTorch's count of batches, or another tensor of a checkpoint of format 1
+ * or 2? Such tensors are skipped. */
 static bool is_no_weight(const load *l, const char *name) {
     static const char *const patterns[] = {"*.num_batches_tracked", "num_batches_tracked", NULL};
     static const char *const first[] = {
@@ -144,7 +144,7 @@ static bool is_no_weight(const load *l, const char *name) {
 
 /* ---- matching ---- */
 
-/* Reports a difference that is allowed, once nothing is refused any more. */
+/* Reports an allowed difference to the caller, when all checks have passed. */
 static void tell(const load *l, bool dry, weft_weights_difference difference, const char *name) {
     if (!dry && l->options->on_difference) l->options->on_difference(l->options->user, difference, name);
 }
@@ -191,9 +191,9 @@ static weft_status match_all(load *l, bool dry) {
     return wi_differences_report(&l->refused, l->path, "");
 }
 
-/* ---- what selects nothing ----
- * A pattern or a prefix that no name has is a slip of the pen, and so is a file of which nothing is taken: a network would keep
- * its first weights without a word. */
+/* ---- options that select nothing ----
+ * A pattern or a prefix that matches no name is probably a mistake, and so is a file of which no tensor is loaded: the
+ * network would keep its initial weights without any sign. */
 
 static bool names_any(const load *l, const char *pattern) {
     for (size_t i = 0; i < l->list.count; i++)

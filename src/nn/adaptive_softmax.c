@@ -1,16 +1,17 @@
 /* Adaptive softmax (E. Grave, A. Joulin, M. Cissé, D. Grangier, H. Jégou, "Efficient softmax approximation
- * for GPUs", ICML 2017), as torch.nn.AdaptiveLogSoftmaxWithLoss has it.
+ * for GPUs", ICML 2017), with the parameters of torch.nn.AdaptiveLogSoftmaxWithLoss.
  *
  *     class         0 .. cutoff 0        .. cutoff 1          .. classes
- *     head          a logit each         a logit for all      a logit for all
+ *     head          a logit each         one logit            one logit
  *     tail 0                             width / d → a logit each
  *     tail 1                                                  width / d² → a logit each
  *
- * log p(class) = head, and for a class of tail i: head of the tail + log softmax within it.
+ * log p(class) is the log softmax of the head at the class, or for a class of tail i the log softmax of the head at
+ * the logit of tail i plus the log softmax of the tail at the class.
  *
- * Sizes of a plan are fixed, the number of labels in a cluster is not. So a tail is computed for `capacity`
- * of the rows: those with a label in it, which wi_chosen_rows gathers, and as many others as there is room
- * for, which lose 0. With capacity 1 it is computed for all rows, and nothing is gathered. */
+ * The sizes of a plan are fixed, but the number of labels in a tail depends on the data. A tail is therefore computed
+ * for the fraction `capacity` of the rows: wi_chosen_rows gathers the rows whose label is in the tail, and fills up
+ * with other rows, whose label is ignored. With capacity 1 the tail is computed for all rows and gathers none. */
 #include "graph/length.h"
 #include "nn/layer_parameters.h"
 #include "ops/index/index.h"
@@ -25,15 +26,15 @@
 enum { IGNORED = -100 };
 
 typedef struct tail {
-    weft_tensor *narrow, *weight; /* (width / d^i, width), (classes of it, width / d^i) */
-    int64_t begin, end;
-    float capacity;
+    weft_tensor *narrow, *weight; /* (projected width, width), (end - begin, projected width) */
+    int64_t begin, end;           /* classes */
+    float capacity;               /* fraction of the rows */
 } tail;
 
 struct weft_adaptive_softmax {
     weft_graph *graph;
     int64_t width, classes;
-    weft_tensor *head_weight, *head_bias; /* bias NULL: none */
+    weft_tensor *head_weight, *head_bias; /* head_bias may be NULL */
     tail tails[WEFT_MAX_CLUSTERS];
     int count;
 };
@@ -69,7 +70,7 @@ static bool check(weft_graph *graph, int64_t width, int64_t classes, const int64
     return true;
 }
 
-/* U(±1/sqrt(in)), as PyTorch's linear layers begin; rows of `in` numbers, or a bias where rank is 1. */
+/* Creates a weight (rows, in), or a bias (rows) if rank is 1, that begins as U(±1/sqrt(in)), as in PyTorch. */
 static weft_tensor *parameter(
     weft_graph *graph, const char *layer, const char *what, int rank, int64_t rows, int64_t in) {
     const float bound = 1.0f / sqrtf((float)in);
@@ -104,7 +105,8 @@ static bool make_parameters(weft_adaptive_softmax *a, const weft_adaptive_softma
 
 /* ---- the caller's parameters ---- */
 
-/* columns 0: a bias. */
+/* Checks that a weight is f32 (rows, columns), or (rows) if columns is 0. number: its index in the caller's array
+ * `what`, or -1 if `what` is no array. */
 static bool check_weight(const weft_adaptive_softmax *a, const char *what, int number,
     const weft_tensor *weight, int64_t rows, int64_t columns) {
     const wi_shape wanted = {.rank = columns ? 2 : 1, .dims = {rows, columns}};
@@ -142,7 +144,7 @@ static bool take_weights(weft_adaptive_softmax *a, const weft_adaptive_softmax_w
 
 /* ---- the layer ---- */
 
-/* One without parameters yet; NULL with the error recorded. */
+/* Returns a layer without parameters; NULL: an error was recorded in the graph. */
 static weft_adaptive_softmax *make_layer(weft_graph *graph, int64_t width, int64_t classes,
     const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *options) {
     if (!check(graph, width, classes, cutoffs, count, options)) return NULL;
@@ -214,7 +216,8 @@ static weft_tensor *tail_of(const tail *t, weft_tensor *rows) {
     return weft_linear_with(weft_linear_with(rows, t->narrow, NULL), t->weight, NULL);
 }
 
-/* x (..., width) as (rows, width); NULL with the error recorded. */
+/* Reshapes x (..., width) to (rows, width); NULL: an error was recorded. *rows is negative if it is a multiple of the
+ * batch size (graph/shape.h). */
 static weft_tensor *as_rows(const weft_adaptive_softmax *a, weft_tensor *x, int64_t *rows) {
     char text[WI_SHAPE_TEXT];
     weft_graph *graph = wi_inputs_graph("weft_adaptive_softmax", &x, 1);
@@ -244,8 +247,8 @@ static weft_tensor *at_least(weft_tensor *labels, int64_t value) {
     return weft_less_equal(number(labels, value), labels);
 }
 
-/* A label of a tail becomes the head's class of that tail; one beyond all classes stays none of the head's.
- */
+/* The labels for the head: a label of tail i becomes the head's index of that tail. A label beyond all classes
+ * becomes an index beyond the head's logits, so that it is not counted as a class. */
 static weft_tensor *head_labels(const weft_adaptive_softmax *a, weft_tensor *labels) {
     const int64_t own = a->tails[0].begin;
     weft_tensor *result = labels;
@@ -260,11 +263,11 @@ static weft_tensor *summed_losses(weft_tensor *logits, weft_tensor *labels) {
     return weft_cross_entropy_loss(logits, labels, &options);
 }
 
-/* How many of the rows a tail is computed for; a multiple of the batch where they are one. */
+/* The number of rows for which the tail is computed; like `rows`, negative for a multiple of the batch size. */
 static int64_t room(const tail *t, int64_t rows) {
     const int64_t many = rows < 0 ? -rows : rows;
     if (t->capacity >= 1) return rows;
-    /* 7 of 18 rows as a float are a little more than 7 */
+    /* a capacity of 7.0f / 18 may be rounded up, but of 18 rows it must give 7, not 8 */
     int64_t most = (int64_t)ceil((double)t->capacity * (double)many * (1 - 1e-6));
     if (most > many) most = many;
     return rows < 0 ? -most : most;

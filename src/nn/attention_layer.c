@@ -27,14 +27,15 @@ static weft_tensor *rows_of(weft_tensor *x, int part, int64_t rows) {
     return x ? weft_slice(x, 0, part * rows, (part + 1) * rows) : NULL;
 }
 
-/* (..., length, width) → (..., heads, length, width / heads): other strides only. */
+/* (..., length, width) → (..., heads, length, width / heads), a view. */
 static weft_tensor *split_heads(const layer *l, weft_tensor *x) {
     const int64_t d = l->width / l->heads, length = weft_tensor_dimension(x, -2);
     if (weft_tensor_rank(x) == 2) return weft_permute(weft_reshape(x, length, l->heads, d), 1, 0, 2);
     return weft_permute(weft_reshape(x, weft_tensor_dimension(x, 0), length, l->heads, d), 0, 2, 1, 3);
 }
 
-/* Query, key and value times their parts of one matrix; one product where they are one tensor. */
+/* Projects query, key and value by one third each of in_proj_weight. If all three are the same tensor, one product
+ * computes the three projections. */
 static void project_together(const layer *l, const weft_multi_head_weights *w, weft_tensor **projected) {
     weft_tensor *const inputs[] = {l->query, l->key, l->value};
     const bool one = l->query == l->key && l->key == l->value;
@@ -54,7 +55,8 @@ static void project_apart(const layer *l, const weft_multi_head_weights *w, weft
 
 /* ---- masks ---- */
 
-/* Both masks as one: a mask of keys alone costs nothing, both together are added up in memory. */
+/* Combines the options mask and key_mask. A key mask alone is only reshaped; the combination of both is a new
+ * tensor. */
 static weft_tensor *join_masks(const layer *l) {
     weft_tensor *mask = l->options.mask, *keys = l->options.key_mask;
     if (!keys) return mask;
@@ -120,13 +122,13 @@ static bool check(layer *l, const weft_multi_head_options *given) {
         "weft_multi_head_attention: %" PRId64 " heads do not divide a width of %" PRId64, l->heads, l->width);
 }
 
-/* ---- with parameters of any origin ---- */
+/* ---- with given parameters ---- */
 
 static bool needs_apart(const layer *l) {
     return weft_tensor_dimension(l->key, -1) != l->width || weft_tensor_dimension(l->value, -1) != l->width;
 }
 
-/* columns 0: a vector. */
+/* Checks that a weight has the shape (rows, columns), or (rows) if columns is 0. */
 static bool check_weight(
     const layer *l, const char *what, const weft_tensor *weight, int64_t rows, int64_t columns) {
     const wi_shape wanted = {.rank = columns ? 2 : 1, .dims = {rows, columns}};

@@ -1,4 +1,4 @@
-/* The average of the parameters is exchanged with them, one after the other, through a small buffer. */
+/* weft_average_swap: exchanges each parameter with its average through a buffer of at most MOST_SCRATCH bytes. */
 #include "cl/driver.h"
 #include "cl/launch.h"
 #include "nn/update_rules.h"
@@ -14,7 +14,7 @@ static weft_status copy(
     return WEFT_OK;
 }
 
-/* A parameter and its average, by scratch memory of so many bytes. */
+/* Exchanges a parameter with its average, at most scratch_bytes at a time. */
 static weft_status exchange(weft_graph *graph, const wi_variable *parameter, const wi_variable *average,
     cl_mem scratch, size_t scratch_bytes) {
     weft_context *const context = graph->context;
@@ -40,7 +40,8 @@ static bool covers(const wi_variable *average, const wi_variable *parameter) {
            average->covered <= parameter->offset && parameter->offset < average->covered + average->bytes;
 }
 
-/* That of the latest optimizer that keeps one; NULL: none does. */
+/* The parameter's average; if several optimizers average it, that of the optimizer created last. NULL: there is
+ * none. */
 static const wi_variable *average_of(const weft_graph *graph, const wi_variable *parameter) {
     const wi_variable *latest = NULL;
     for (size_t i = 0; i < graph->kinds[false].count; i++) {
@@ -50,7 +51,7 @@ static const wi_variable *average_of(const weft_graph *graph, const wi_variable 
     return latest;
 }
 
-/* Those that were not skipped. */
+/* *updates: the clock's updates that were not skipped. Waits for the device if updates can be skipped. */
 static weft_status count_updates(const wi_clock *clock, uint64_t *updates) {
     float skipped = 0;
     if (clock->skipped) WI_TRY(wi_loss_scale_read(clock->skipped, &skipped));

@@ -1,10 +1,11 @@
-/* Convolution layers: parameters with PyTorch's shapes and first values. */
+/* Convolution layers: their parameters have PyTorch's shapes and initial values. */
 #include "nn/layer_parameters.h"
 #include <inttypes.h>
 #include <math.h>
 #include <weft/nn.h>
 
-/* (F, C / groups, K...), transposed (C, F / groups, K...); false with the error recorded. */
+/* dims: the shape of the weight, (F, C / groups, K...), or (C, F / groups, K...) if transposed. false: an error was
+ * recorded. */
 static bool weight_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *x, int64_t filters,
     const int64_t *size, int64_t groups, bool transposed) {
     weft_graph *const graph = weft_tensor_graph(x);
@@ -36,7 +37,9 @@ static bool weight_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *x, int6
     return true;
 }
 
-/* A number of the layer's options instead of that of conv. */
+/* Moves a number of the layer's options, such as stride, to the field of conv with this name, unless the number is 0.
+ * one: conv's field for all axes; many: conv's field with a number per axis. If one of them is set too, that is an
+ * error. */
 static bool take_number(
     weft_graph *graph, const char *what, int64_t number, int64_t *one, const int64_t *many) {
     if (!number) return true;
@@ -72,7 +75,7 @@ static bool read_options(
     if (!WI_GRAPH_OPTIONS(graph, own, given, "weft_conv_layer", WEFT_CONV_LAYER_OPTIONS_INIT)) return false;
     weft_conv_options *const conv = &own->conv;
     if (conv->struct_size == 0) conv->struct_size = sizeof *conv;
-    if (conv->struct_size == sizeof *conv) /* what follows it is not of its type */
+    if (conv->struct_size == sizeof *conv) /* the fields after conv would move if conv had another size */
         return take_numbers(graph, own);
     return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
         "weft_conv_layer: the options conv have struct_size %zu, expected %zu (initialise them with "
@@ -146,7 +149,7 @@ PLAIN_FORMS(3)
 
 static weft_tensor *strided(weft_tensor *x, const char *op, int64_t filters, int64_t size, int64_t stride,
     weft_conv_layer_options options) {
-    if (x && stride < 1) /* 0 is a default of the options */
+    if (x && stride < 1) /* as an option, 0 would mean the default stride */
         return wi_graph_fail(weft_tensor_graph(x), WEFT_ERROR_ARGUMENT,
             "%s: stride is %" PRId64 ", expected 1 or more", op, stride);
     options.stride = stride;

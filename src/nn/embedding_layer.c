@@ -1,4 +1,4 @@
-/* The embedding layer: a table of its own, and rows picked from it. */
+/* The embedding layers: a parameter (vocabulary, width) whose rows are gathered by token. */
 #include "graph/length.h"
 #include "nn/layer_parameters.h"
 #include "nn/update_rules.h"
@@ -28,7 +28,7 @@ static bool check(
     return false;
 }
 
-/* The caller's table; NULL with the error recorded. */
+/* Checks the table of the options, and marks it for sparse updates and max_norm; NULL: an error was recorded. */
 static weft_tensor *given_table(
     weft_graph *graph, int64_t vocabulary, int64_t width, const weft_embedding_options *options) {
     weft_tensor *const table = options->table;
@@ -56,7 +56,7 @@ static int64_t padding_row(const weft_embedding_options *options, int64_t vocabu
     return options->padding < 0 ? options->padding + vocabulary : options->padding;
 }
 
-/* A shared one keeps what it began with. */
+/* Sets how a new table begins and is updated. A table that an earlier layer created keeps its settings. */
 static void begin_table(const weft_tensor *table, const weft_embedding_options *options) {
     wi_variable *const variable = table->variable;
     variable->sparse = options->sparse || options->max_norm > 0;
@@ -66,7 +66,7 @@ static void begin_table(const weft_tensor *table, const weft_embedding_options *
     variable->zero_from = (size_t)padding_row(options, table->shape.dims[0]) * variable->zero_bytes;
 }
 
-/* The table that the layer makes, or shares. */
+/* Creates the layer's table, or finds it if the scope shares names with an earlier layer. */
 static weft_tensor *own_table(
     weft_graph *graph, int64_t vocabulary, int64_t width, const weft_embedding_options *options) {
     char name[WI_LAYER_NAME];
@@ -79,7 +79,8 @@ static weft_tensor *own_table(
     return table;
 }
 
-/* The update does to the table what this does to the rows that are read, so the gradient is that of the limited rows. */
+/* Shortens gathered rows to max_norm. The gradient passes unchanged: the update shortens the same rows of the table
+ * (row_update.c) before it subtracts the gradient. */
 static weft_tensor *limited(weft_tensor *rows, float max_norm) {
     if (!rows || !(max_norm > 0)) return rows;
     weft_tensor *const fixed = weft_stop_gradient(rows);

@@ -1,11 +1,11 @@
-/* Parameter groups, and what is frozen: which parameters a name means, and what belongs to a parameter as a
- * whole as one number a row of the flat tensors (1/16 of their size, and nothing where nothing differs). */
+/* Parameter groups and freezing. The rate factor and the weight decay of each parameter become one number per row of
+ * the flat tensors (1/16 of their elements), and only if the parameters of an update differ. */
 #include "base/pattern.h"
 #include "graph/length.h"
 #include "nn/update_rules.h"
 #include <math.h>
 
-/* What the node is in training depends on whether its statistics are frozen: it is asked again. */
+/* Discards the training form of composites that read the state: a norm with frozen statistics has another form. */
 static void forget_lowered(const weft_graph *graph, const weft_tensor *state) {
     for (weft_tensor *node = graph->composites; node; node = wi_lowered_of(node)->next) {
         for (int k = 0; k < node->input_count; k++)
@@ -84,7 +84,7 @@ static weft_tensor *row_array(const wi_update *u, weft_dtype dtype, const void *
     return weft_array(u->graph, dtype, values, 2, (const int64_t[]){u->rows, 1});
 }
 
-/* The last one that names it. */
+/* If several groups name the parameter, the last of them; NULL: none does. */
 static const weft_parameter_group *group_of(const weft_optimizer *optimizer, const weft_tensor *parameter) {
     for (size_t i = optimizer->group_count; i-- > 0;)
         if (in_group(&optimizer->groups[i], parameter)) return &optimizer->groups[i];
@@ -101,7 +101,7 @@ static row_values values_of(const wi_update *u, const weft_tensor *parameter) {
         group ? group->rate_factor : 1, group ? group->weight_decay : u->optimizer->weight_decay};
 }
 
-/* A table of rows is made only where parameters differ: it is a sixteenth of all of them. */
+/* (rows, 1): the weight decay, or the rate factor, of each row's parameter. */
 static weft_tensor *array_of_rows(wi_update *u, bool decays) {
     const weft_allocator *const allocator = u->graph->context->allocator;
     float *const values = wi_allocate_array(allocator, (size_t)u->rows, sizeof *values);

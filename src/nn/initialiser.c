@@ -1,4 +1,4 @@
-/* The initialisers as values; src/graph draws the numbers when a parameter's storage is made. */
+/* Constructors of initialisers; src/graph draws the numbers when the memory of a parameter is created. */
 #include <math.h>
 #include <weft/nn.h>
 

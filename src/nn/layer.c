@@ -1,4 +1,4 @@
-/* Layers: ops that make their own parameters and name them. */
+/* Names and parameters of layers, and the linear and bilinear layers. */
 #include "graph/scope.h"
 #include "nn/layer_parameters.h"
 #include <inttypes.h>

@@ -1,16 +1,16 @@
-/* What layers share: names, and parameters under them. */
+/* Names of layers, and the creation of their parameters. */
 #ifndef WI_LAYER_PARAMETERS_H
 #define WI_LAYER_PARAMETERS_H
 
 #include "graph/nodes.h"
 
-#define WI_MOST_HIDDEN (INT64_C(1) << 40) /* of recurrent layers: as many numbers as a tensor has at most */
+#define WI_MOST_HIDDEN (INT64_C(1) << 40) /* of recurrent layers: the most elements that a tensor may have */
 
 enum { WI_LAYER_NAME = 256 };
 
-/* The given name, or "layerN" (wi_scope_number), both without the prefix of the scope. */
+/* name: the given one, or if that is NULL "layerN" (wi_scope_number); without the prefix of the scope. */
 void wi_layer_name(char name[WI_LAYER_NAME], weft_graph *graph, const char *layer, const char *given);
-/* The parameter "name.what". */
+/* Creates the parameter "name.what", or finds it if the scope shares names; NULL: an error was recorded. */
 weft_tensor *wi_layer_parameter(weft_graph *graph, const char *name, const char *what,
     const weft_initialiser *initialiser, int rank, const int64_t *dims);
 

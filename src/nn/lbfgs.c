@@ -1,5 +1,5 @@
-/* L-BFGS (contract in vectors.h): the direction from the history by the two-loop recursion (Nocedal and Wright 2006, algorithm
- * 7.4), a line search, and the ends of a step. */
+/* L-BFGS (contract in vectors.h): the two-loop recursion that computes the direction from the history (Nocedal and
+ * Wright 2006, algorithm 7.4), the line search, and the conditions that end a step. */
 #include "nn/lbfgs.h"
 #include "base/options.h"
 #include "graph/length.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static weft_status check_options(const weft_lbfgs_options *o) {
     WI_TRY(WI_CHECK_NUMBERS("weft_lbfgs_create", {"rate", (double)o->rate},
@@ -82,7 +82,7 @@ static weft_status create(weft_lbfgs **optimizer, weft_tensor *loss, const weft_
     wi_lbfgs_begin_anew(made);
     weft_status status = make_plan(made, loss);
     if (status == WEFT_OK) status = allocate(made);
-    made->options.parameters = NULL; /* the caller's */
+    made->options.parameters = NULL; /* the caller may free it */
     if (status == WEFT_OK) wi_lbfgs_keep(made);
     if (status == WEFT_OK)
         *optimizer = made;
@@ -157,7 +157,7 @@ static weft_status evaluate_here(weft_lbfgs *o, double *loss, double *gradient) 
     return WEFT_OK;
 }
 
-/* The parameters that far along the direction. */
+/* Writes x + at·direction to the parameters, and leaves it in o->copied. */
 static weft_status move_to(weft_lbfgs *o, double at) {
     for (size_t i = 0; i < o->size; i++) o->copied[i] = (float)(o->x[i] + at * o->direction[i]);
     return wi_vector_set(o->parameters, o->parameter_count, o->copied);
@@ -182,7 +182,8 @@ static weft_status begin_at_parameters(weft_lbfgs *o) {
 
 /* ---- the direction ---- */
 
-/* The place of the newest pair; the oldest is given up where there are as many as may be. */
+/* *place: the vectors for the newest pair. If the history is full, the oldest pair is dropped and its vectors are
+ * reused. */
 static weft_status place_pair(weft_lbfgs *o, wi_lbfgs_pair *place) {
     const size_t most = (size_t)o->options.history;
     const wi_lbfgs_pair oldest = o->pairs[0];
@@ -195,7 +196,8 @@ static weft_status place_pair(weft_lbfgs *o, wi_lbfgs_pair *place) {
     return WEFT_OK;
 }
 
-/* What the iteration before has shown of the curvature, unless that was none. */
+/* Adds the previous iteration to the history, unless the curvature along its step is not positive. As in PyTorch,
+ * step · change must be above 1e-10. */
 static weft_status remember(weft_lbfgs *o) {
     double along = 0, squares = 0;
     wi_lbfgs_pair newest;
@@ -216,7 +218,7 @@ static weft_status remember(weft_lbfgs *o) {
     return WEFT_OK;
 }
 
-/* Minus the gradient times the inverse Hessian that the pairs tell of. */
+/* direction = -H·gradient, where H is the inverse Hessian that the history approximates. */
 static void set_direction(weft_lbfgs *o) {
     double *const d = o->direction;
     for (size_t i = 0; i < o->size; i++) d[i] = -o->gradient[i];
@@ -251,7 +253,8 @@ static weft_status search_line(weft_lbfgs *o, double slope) {
     return WEFT_OK;
 }
 
-/* To the end of the line; the loss there is asked for unless the step ends with it. */
+/* Moves x and the parameters along the direction, as far as the line search says or by o->length. Without a line
+ * search, the loss and gradient there are evaluated unless the step ends now. */
 static weft_status move(weft_lbfgs *o, double slope, bool is_last) {
     const bool searches = o->options.line_search == WEFT_LINE_SEARCH_STRONG_WOLFE;
     if (searches) WI_TRY(search_line(o, slope));
@@ -260,7 +263,7 @@ static weft_status move(weft_lbfgs *o, double slope, bool is_last) {
     return searches || is_last ? WEFT_OK : evaluate_here(o, &o->loss, o->gradient);
 }
 
-/* One iteration; *over: the step ends with it. */
+/* One iteration; *over: the step ends after it. */
 static weft_status iterate(weft_lbfgs *o, bool is_last, bool *over) {
     const bool is_first = o->info.iterations++ == 0;
     const double loss_before = o->loss;
@@ -271,7 +274,7 @@ static weft_status iterate(weft_lbfgs *o, bool is_last, bool *over) {
     if (is_first) o->length *= fmin(1, 1 / sum_of_magnitudes(o->gradient, o->size));
     const double slope = dot(o->gradient, o->direction, o->size);
     *over = !(slope <= -o->options.tolerance_change);
-    if (*over) o->length = 0; /* nothing has moved: the next iteration remembers nothing of this one */
+    if (*over) o->length = 0; /* nothing moved, so the next iteration adds no pair to the history */
     if (*over) return WEFT_OK;
     WI_TRY(move(o, slope, is_last));
     *over = !is_finite(o->loss, o->gradient, o->size) ||
@@ -297,7 +300,7 @@ weft_status weft_lbfgs_step(weft_lbfgs *o, const weft_value *values, size_t coun
     WI_TRY(begin_at_parameters(o));
     if (loss) *loss = (float)o->loss;
     bool over = largest_of(o->gradient, o->size) <= o->options.tolerance_grad;
-    for (int i = 1; !over; i++) { /* the limits end a step after an iteration, not before its first */
+    for (int i = 1; !over; i++) { /* even if the limits are reached already, there is one iteration */
         WI_TRY(iterate(o, i == o->options.max_iterations, &over));
         over = over || i == o->options.max_iterations || o->info.evaluations - begun >= most;
     }

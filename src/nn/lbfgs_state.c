@@ -1,4 +1,4 @@
-/* What checkpoints and snapshots keep of L-BFGS (contract in lbfgs.h). */
+/* The part of an L-BFGS optimizer that checkpoints and snapshots save (contract in lbfgs.h). */
 #include "nn/lbfgs.h"
 #include <math.h>
 #include <string.h>
@@ -11,12 +11,12 @@ weft_status wi_lbfgs_allocate_pair(weft_lbfgs *o, wi_lbfgs_pair *p) {
     return p->step && p->change ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
-/* ---- what checkpoints and snapshots keep ----
- * A head, the direction, the gradient before, and the pairs, the oldest first: a factor, the step and the change each. The
- * rest of a search is computed when a step begins. */
+/* ---- the format ----
+ * A head, the direction, the previous gradient, and the pairs from the oldest to the newest, each as factor, step and
+ * change. Everything else is computed when a step begins. */
 
 typedef struct state_head {
-    uint64_t parameters; /* their names and sizes, as a hash */
+    uint64_t parameters; /* hash of their names and sizes */
     uint64_t size, pairs, iterations, evaluations;
     double scale, length, loss, largest_gradient;
 } state_head;
@@ -80,7 +80,7 @@ static const unsigned char *get(void *to, const unsigned char *data, size_t byte
     return data + bytes;
 }
 
-/* The newest pairs, as many as the optimizer keeps. */
+/* Loads the newest pairs, at most as many as the option `history` allows. data: all `count` pairs. */
 static weft_status load_pairs(weft_lbfgs *o, const unsigned char *data, size_t count) {
     const size_t most = (size_t)o->options.history, left_out = count > most ? count - most : 0;
     data += left_out * bytes_of_pair(o);

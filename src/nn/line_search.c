@@ -1,26 +1,28 @@
-/* The strong Wolfe search (contract in line_search.h): trials go outwards until two of them bracket a point that will do,
- * then the bracket is narrowed. */
+/* The strong Wolfe search (contract in line_search.h): trial points move outwards until two of them bracket a point
+ * that meets the conditions; then the bracket is narrowed. */
 #include "nn/line_search.h"
 #include "base/status.h"
 #include <math.h>
 #include <string.h>
 
 enum { MOST_TRIALS = 25 };
-static const double falls_by = 1e-4, flattens_to = 0.9; /* the conditions' two constants */
+static const double falls_by = 1e-4, flattens_to = 0.9; /* c1 and c2 of the Wolfe conditions */
 
-/* Each point but the start has one of the memory's places for its gradient; when points are swapped, so are the places. */
+/* Each point but the start has one vector of the caller's memory for its gradient; points are swapped with their
+ * vectors. */
 typedef struct search {
     wi_line_search *of;
     const wi_line_point *start;
-    wi_line_point low, high, trial; /* low: the end of the bracket with the lesser loss */
-    wi_line_point before;           /* the trial before, on the way outwards */
+    wi_line_point low, high, trial; /* low: the end of the bracket with the lower loss */
+    wi_line_point before;           /* the previous trial, while trials move outwards */
     int trials;
     bool done, stuck; /* stuck: the last trial was near an end of the bracket */
 } search;
 
 /* ---- trial points ---- */
 
-/* The minimum of the cubic through two points with their slopes, within bounds; their middle where there is none. */
+/* The minimum of the cubic with the losses and slopes of two points, clamped to the bounds; if there is none, the
+ * middle of the bounds. */
 static double cubic_minimum(const wi_line_point *a, const wi_line_point *b, double least, double most) {
     const wi_line_point *const left = a->at <= b->at ? a : b, *const right = a->at <= b->at ? b : a;
     const double width = right->at - left->at;
@@ -39,7 +41,7 @@ static weft_status try_at(search *s, double at) {
 }
 
 static bool has_fallen(const search *s, const wi_line_point *point) {
-    return point->loss <= s->start->loss + falls_by * point->at * s->start->slope; /* NaN has not */
+    return point->loss <= s->start->loss + falls_by * point->at * s->start->slope; /* false for NaN */
 }
 
 static bool is_flat(const search *s, const wi_line_point *point) {
@@ -52,7 +54,7 @@ static void swap_points(wi_line_point *a, wi_line_point *b) {
     *b = kept;
 }
 
-/* ---- outwards ---- */
+/* ---- outwards, until there is a bracket ---- */
 
 static void begin_at_start(search *s) {
     double *const own = s->before.gradient;
@@ -60,7 +62,7 @@ static void begin_at_start(search *s) {
     s->before.gradient = memcpy(own, s->start->gradient, s->of->size * sizeof *own);
 }
 
-/* The bracket is the last two trials. */
+/* The last two trials become the bracket. */
 static void take_bracket(search *s) {
     swap_points(&s->low, &s->before);
     swap_points(&s->high, &s->trial);
@@ -91,9 +93,10 @@ static weft_status go_outwards(search *s, double first) {
     return WEFT_OK;
 }
 
-/* ---- inwards ---- */
+/* ---- within the bracket ---- */
 
-/* Away from the ends of the bracket where trials near them did not suffice. */
+/* Moves a trial away from a near end of the bracket if it is not inside, or if the previous trial was near an end,
+ * too. */
 static double moved_inside(search *s, double at) {
     const double left = fmin(s->low.at, s->high.at), right = fmax(s->low.at, s->high.at);
     const double margin = 0.1 * (right - left);

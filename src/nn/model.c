@@ -1,11 +1,11 @@
-/* The table of networks, and the checks of what their builders are given. */
+/* The table of the networks of models.h, and the checks of their arguments. */
 #include "nn/model.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <weft/models.h>
 
-/* In the order of models.h. */
+/* In the order of models.h; the columns are the fields of wi_model_row. */
 static const wi_model_row rows[] = {
     {"lenet5", wi_model_lenet5, WI_FIRST_UNIFORM, WI_FIRST_UNIFORM, 0, 0},
     {"alexnet_s", wi_model_alexnet_s, WI_FIRST_UNIFORM, WI_FIRST_UNIFORM, 0, 0},
@@ -32,7 +32,7 @@ static const wi_model_row *row_of(const char *name) {
     return NULL;
 }
 
-/* f32 (N, C, H, W) with numbers for C, H and W. */
+/* x must be f32 (N, C, H, W), of which only N may be the batch size. */
 static bool check_image(const wi_model *model, const weft_tensor *x) {
     char text[WI_SHAPE_TEXT];
     const wi_shape *const shape = &x->shape;

@@ -1,7 +1,7 @@
-/* What the builders of models.h share: a row a network, and layers that name themselves.
+/* For the builders of the networks of models.h: the row of a network in the table, and layers with names.
  *
- * A builder is called with arguments that model.c has checked. A layer's name is the scope's and its own.
- * As with every expression, an error makes the result NULL, and NULL flows through. */
+ * model.c checks the arguments before it calls a builder. The full name of a layer is the model's scope followed by
+ * the given name. A layer returns NULL after an error, and for x NULL. */
 #ifndef WI_MODEL_H
 #define WI_MODEL_H
 
@@ -9,7 +9,7 @@
 
 enum { WI_MODEL_SCOPE = 192 };
 
-/* How convolutions and linear layers begin; models.h has the words. */
+/* The initial values of convolutions and linear layers, as models.h defines them. */
 typedef enum wi_first_values {
     WI_FIRST_UNIFORM,
     WI_FIRST_HE,
@@ -24,26 +24,26 @@ typedef struct wi_model_row {
     const char *name;
     wi_model_builder *build;
     wi_first_values convolutions, linears;
-    float deviation; /* of the truncated ones */
-    float epsilon;   /* of norms; 0: 1e-5 */
+    float deviation; /* of WI_FIRST_TRUNCATED */
+    float epsilon;   /* of batch norms; 0: 1e-5 */
 } wi_model_row;
 
 typedef struct wi_model {
     const wi_model_row *row;
     weft_graph *graph;
-    int64_t classes; /* 0: it ends with the features */
+    int64_t classes; /* 0: the network ends with the features */
     bool no_dropout;
-    char scope[WI_MODEL_SCOPE]; /* "teacher.layer1.0." */
+    char scope[WI_MODEL_SCOPE]; /* such as "teacher.layer1.0." */
 } wi_model;
 
 wi_model_builder wi_model_lenet5, wi_model_alexnet_s, wi_model_alexnet_r, wi_model_vgg11, wi_model_vgg16,
     wi_model_googlenet, wi_model_inception_v3, wi_model_resnet18, wi_model_resnet50, wi_model_resnet20,
     wi_model_resnet56, wi_model_mobilenet_v2;
 
-/* The same model within a part of it: "layer%d.%d" puts "layer1.0." behind the scope. */
+/* A copy of the model with a longer scope: "layer%d.%d" appends "layer1.0.". */
 wi_model wi_model_in(const wi_model *model, const char *format, ...) WI_PRINTF(2, 3);
 
-/* A layer's name is a number in an nn.Sequential. */
+/* The name of a layer in an nn.Sequential, a number. */
 typedef struct wi_layer_number {
     char text[16];
 } wi_layer_number;
@@ -51,26 +51,26 @@ wi_layer_number wi_numbered(int number);
 
 typedef struct wi_model_window {
     int64_t size[2], stride, padding[2]; /* along height and width */
-    bool ceil_mode;                      /* pooling */
-    int64_t groups;                      /* convolution; 0: 1 */
+    bool ceil_mode;                      /* of poolings */
+    int64_t groups;                      /* of convolutions; 0: 1 */
 } wi_model_window;
-/* size × size. */
+/* A window of size × size. */
 wi_model_window wi_square(int64_t size, int64_t stride, int64_t padding);
 
 weft_tensor *wi_model_conv(const wi_model *model, weft_tensor *x, const char *name, int64_t filters,
     wi_model_window window); /* with a bias */
 weft_tensor *wi_model_conv_norm(const wi_model *model, weft_tensor *x, const char *conv, const char *norm,
-    int64_t filters, wi_model_window window); /* without one, and a batch norm */
+    int64_t filters, wi_model_window window); /* without a bias, followed by a batch norm */
 weft_tensor *wi_model_linear(const wi_model *model, weft_tensor *x, const char *name, int64_t units);
-/* The logits, from features that drop out with probability p (0: never); of a model without classes the features. */
+/* Dropout with probability p (0: none), then the linear layer of the logits; if classes is 0, x itself. */
 weft_tensor *wi_model_head(const wi_model *model, weft_tensor *x, float p, const char *name);
-/* name: for error lines. */
+/* name: of the layer, for errors. */
 weft_tensor *wi_model_max_pool(
     const wi_model *model, weft_tensor *x, const char *name, wi_model_window window);
 weft_tensor *wi_model_avg_pool(
     const wi_model *model, weft_tensor *x, const char *name, wi_model_window window);
 weft_tensor *wi_model_dropout(const wi_model *model, weft_tensor *x, float p);
-/* (N, C, H, W) → (N, C), the mean of each map. */
+/* (N, C, H, W) → (N, C), the mean of each channel. */
 weft_tensor *wi_model_pool_all(weft_tensor *x);
 
 #endif

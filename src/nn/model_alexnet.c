@@ -2,7 +2,7 @@
  * Recognition", Proceedings of the IEEE, 1998) and the two forms of AlexNet (A. Krizhevsky, I. Sutskever, G.
  * Hinton, "ImageNet Classification with Deep Convolutional Neural Networks", NIPS 2012; the small one is
  * cuda-convnet's for CIFAR-10) that S. Shi, Q. Wang, P. Xu, X. Chu, "Benchmarking State-of-the-Art Deep
- * Learning Software Tools", 2016, measures. Each is an nn.Sequential: layers have numbers. */
+ * Learning Software Tools", 2016, measure. Each is an nn.Sequential: the name of a layer is its number. */
 #include "nn/model.h"
 #include <weft/nn.h>
 

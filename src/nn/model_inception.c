@@ -1,10 +1,10 @@
 /* GoogLeNet (C. Szegedy et al., "Going Deeper with Convolutions", CVPR 2015) and Inception-v3 (C. Szegedy, V.
  * Vanhoucke, S. Ioffe, J. Shlens, Z. Wojna, "Rethinking the Inception Architecture for Computer Vision", CVPR
- * 2016), with norms and names as torchvision has them, without auxiliary classifiers. */
+ * 2016), with batch norms and names as in torchvision, without the auxiliary classifiers. */
 #include "nn/model.h"
 #include <weft/nn.h>
 
-/* Convolution, norm and relu: "name.conv", "name.bn". */
+/* Convolution "name.conv", batch norm "name.bn", and relu. */
 static weft_tensor *basic(
     const wi_model *m, weft_tensor *x, const char *name, int64_t filters, wi_model_window window) {
     const wi_model part = wi_model_in(m, "%s", name);
@@ -26,7 +26,7 @@ static wi_model_window ceiling(wi_model_window window) {
 
 typedef struct inception {
     const char *name;
-    int64_t one, three_in, three, five_in, five, pooled; /* filters */
+    int64_t one, three_in, three, five_in, five, pooled; /* numbers of filters */
 } inception;
 
 static weft_tensor *google_block(const wi_model *m, weft_tensor *x, const inception *f) {
@@ -68,7 +68,7 @@ weft_tensor *wi_model_googlenet(const wi_model *m, weft_tensor *x) {
 
 /* ---- Inception-v3: blocks A to E of torchvision, figures 5, 10, 6, 10 and 7 of the paper ---- */
 
-/* height × width, that leave the size as it is. */
+/* A window of height × width, both odd, with the padding that keeps the size of the image. */
 static wi_model_window same(int64_t height, int64_t width) {
     return (wi_model_window){.size = {height, width}, .stride = 1, .padding = {height / 2, width / 2}};
 }

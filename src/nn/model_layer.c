@@ -1,4 +1,4 @@
-/* The layers of networks: named, begun as the network's row says, and refused with their name. */
+/* The layers of the networks of models.h. The network's row gives their initial values; errors name the layer. */
 #include "graph/scope.h"
 #include "nn/model.h"
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static void full_name(char text[FULL_NAME], const wi_model *model, const char *n
     snprintf(text, FULL_NAME, "%s%s", model->scope, name);
 }
 
-/* No parameter of that name is there yet. */
+/* Checks that the graph has no parameter of the layer's name yet, unless the scope shares names. */
 static bool is_new(const wi_model *model, const char *layer) {
     char weight[WI_SCOPE_PREFIX + FULL_NAME + 8];
     snprintf(weight, sizeof weight, "%s%s.weight", wi_scope_prefix(model->graph), layer);
@@ -76,7 +76,7 @@ static weft_initialiser first_weight(
     return weft_init_uniform(-bound, bound);
 }
 
-/* NULL: the layer's default, U(±1/sqrt(fan_in)). */
+/* Returns `zero`, or NULL for the layer's default, U(±1/sqrt(fan_in)). */
 static const weft_initialiser *first_bias(wi_first_values values, weft_initialiser *zero) {
     *zero = weft_zeros();
     return values == WI_FIRST_HE || values == WI_FIRST_NORMAL ? zero : NULL;
@@ -133,7 +133,7 @@ weft_tensor *wi_model_head(const wi_model *model, weft_tensor *x, float p, const
     return wi_model_linear(model, p > 0 ? wi_model_dropout(model, x, p) : x, name, model->classes);
 }
 
-/* ---- layers without ---- */
+/* ---- layers without parameters ---- */
 
 static weft_pool_options pooling(const wi_model_window *w) {
     return (weft_pool_options){WEFT_POOL_OPTIONS_INIT, .windows = {w->size[0], w->size[1]},

@@ -3,14 +3,15 @@
 #include "nn/model.h"
 #include <weft/nn.h>
 
-/* An nn.Sequential "name" of convolution, norm and relu6. */
+/* An nn.Sequential `name` of convolution, batch norm and relu6. */
 static weft_tensor *basic(
     const wi_model *m, weft_tensor *x, const char *name, int64_t filters, wi_model_window window) {
     const wi_model part = wi_model_in(m, "%s", name);
     return weft_relu6(wi_model_conv_norm(&part, x, "0", "1", filters, window));
 }
 
-/* Wider by a 1×1 convolution, one window a channel, narrow again, and added to its input where it fits. */
+/* An inverted residual block: a 1×1 convolution to `wider` times the channels, a depthwise 3×3 convolution, a 1×1
+ * convolution to `filters` channels, and x added if its shape is that of the result. */
 static weft_tensor *inverted(
     const wi_model *m, weft_tensor *x, int64_t wider, int64_t filters, int64_t stride) {
     if (!x) return NULL;

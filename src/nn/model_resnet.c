@@ -2,9 +2,9 @@
 #include "nn/model.h"
 #include <weft/nn.h>
 
-/* ---- for ImageNet; names, and the stride in the 3×3 convolution, as torchvision ---- */
+/* ---- for ImageNet: as in torchvision, also in names and in the stride of the 3×3 convolution ---- */
 
-/* The block's input, through a 1×1 convolution where its shape changes. */
+/* The input of a block, passed through a 1×1 convolution if the block changes its shape. */
 static weft_tensor *shortcut(const wi_model *block, weft_tensor *x, int64_t filters, int64_t stride) {
     const wi_model downsample = wi_model_in(block, "downsample");
     if (!x || (stride == 1 && weft_tensor_dimension(x, 1) == filters)) return x;
@@ -51,7 +51,7 @@ weft_tensor *wi_model_resnet50(const wi_model *m, weft_tensor *x) {
 
 /* ---- for CIFAR-10: an nn.Sequential of convolution, norm, relu, blocks, pooling, flatten, linear ---- */
 
-/* Every stride-th pixel, and zeros for the channels that are missing. */
+/* The input of a block in the shape of its result: every stride-th pixel, and zeros for the missing channels. */
 static weft_tensor *plain_shortcut(weft_tensor *x, int64_t filters, int64_t stride) {
     if (!x) return NULL;
     const int64_t missing = filters - weft_tensor_dimension(x, 1);

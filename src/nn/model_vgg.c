@@ -4,11 +4,11 @@
 #include <weft/images.h>
 #include <weft/nn.h>
 
-/* counts: convolutions before each pooling. */
+/* counts: the number of convolutions before each pooling. */
 static weft_tensor *vgg(const wi_model *m, weft_tensor *x, const int counts[5]) {
     static const int64_t filters[5] = {64, 128, 256, 512, 512}, seven[] = {7, 7};
     const wi_model features = wi_model_in(m, "features"), classifier = wi_model_in(m, "classifier");
-    int layer = 0; /* with its relu, a convolution is two layers */
+    int layer = 0; /* a convolution and its relu are two layers of the nn.Sequential */
     for (int stage = 0; stage < 5; stage++) {
         for (int i = 0; i < counts[stage]; i++, layer += 2)
             x = weft_relu(

@@ -1,4 +1,4 @@
-/* Layers of norms: their parameters, running statistics and names. */
+/* Norm layers: their parameters, running statistics and names. */
 #include "nn/layer_parameters.h"
 #include <stdio.h>
 #include <weft/nn.h>
@@ -6,8 +6,8 @@
 
 typedef struct norm_layer {
     weft_graph *graph;
-    const char *call;         /* of the public function, for error lines */
-    char name[WI_LAYER_NAME]; /* of the layer */
+    const char *call; /* name of the public function, for errors */
+    char name[WI_LAYER_NAME];
     weft_tensor *weight, *bias;
     weft_running running;
     bool failed;
@@ -44,14 +44,14 @@ static void make_running(
     if (cumulative) layer->running.batches = state(layer, "num_batches_tracked", WEFT_I32, 0, 0, NULL);
 }
 
-/* x is there, and its graph without an error. */
+/* false: x is NULL, or its graph has an error. */
 static bool begin(norm_layer *layer, const char *call, weft_tensor *x) {
     if (!x) return false;
     *layer = (norm_layer){.graph = weft_tensor_graph(x), .call = call};
     return weft_graph_status(layer->graph) == WEFT_OK;
 }
 
-/* Axis 1 has to be a number before parameters of its size are made. */
+/* Axis 1 is the size of the parameters, so that it cannot be the batch size. */
 static bool has_channels(const norm_layer *layer, const weft_tensor *x) {
     if (weft_tensor_rank(x) >= 2 && weft_tensor_dimension(x, 1) > 0) return true;
     wi_graph_fail(layer->graph, WEFT_ERROR_SHAPE,
@@ -59,7 +59,8 @@ static bool has_channels(const norm_layer *layer, const weft_tensor *x) {
     return false;
 }
 
-/* A zero stands for the default, so that what is out of range is reported here, before parameters are made. */
+/* Reports a momentum out of range before parameters are created; 0 stands for the default. given_elsewise: the
+ * momentum is not used, because the running mean is cumulative or there are no running statistics. */
 static bool check_momentum(const norm_layer *layer, float momentum, bool given_elsewise) {
     const bool is_in_range = momentum >= 0 && (momentum <= 1 || momentum == WEFT_ZERO);
     if (is_in_range && !(momentum != 0 && given_elsewise)) return true;
@@ -163,7 +164,8 @@ weft_tensor *weft_group_norm_layer(weft_tensor *x, int64_t groups, const weft_no
     return WI_CALL(x, "weft_group_norm", build_group_norm_layer(x, groups, given));
 }
 
-/* The last axes of x; 0 with the error recorded when they are no numbers or not there. */
+/* dims: the sizes of the last axes that the norm covers. Returns their number; 0: an axis is missing or is the batch,
+ * and the error was recorded. */
 static int last_axes(
     const norm_layer *layer, const weft_tensor *x, const weft_norm_options *options, int64_t *dims) {
     const int rank = weft_tensor_rank(x), count = options->axes ? options->axes : 1;

@@ -1,5 +1,5 @@
-/* The kinds of optimizers: a table of them, their values and checks. Adding one: a kind in nn.h, a row here, a rule
- * (update_rules.c), a case in tests/golden/make_optimizer_golden.py. */
+/* The kinds of optimizers: their table, constructors and checks. A new kind needs a value in nn.h, a row here, a rule
+ * (update_rules.c), and a case in tests/golden/make_optimizer_golden.py. */
 #include "graph/length.h"
 #include "nn/update_rules.h"
 #include <math.h>
@@ -19,7 +19,7 @@ enum {
     NESTEROV = 1 << 8,
     CENTERED = 1 << 9,
     AMSGRAD = 1 << 10,
-    DECOUPLED = 1 << 11, /* the rule itself applies the decay */
+    DECOUPLED = 1 << 11, /* the rule applies the weight decay itself */
     POSITIVE_EPSILON = 1 << 12,
     ALWAYS = 1 << 30
 };
@@ -27,7 +27,7 @@ enum {
 typedef struct optimizer_row {
     const char *name;
     unsigned uses;
-    size_t states; /* without those that momentum, centered and amsgrad add */
+    size_t states; /* their number, without those that momentum, centered and amsgrad add */
     weft_tensor *(*rule)(wi_update *);
 } optimizer_row;
 
@@ -193,7 +193,7 @@ weft_status wi_optimizer_check(const weft_optimizer *optimizer) {
     return check_schedule(optimizer);
 }
 
-/* ---- what the others ask of a kind ---- */
+/* ---- properties of a kind ---- */
 
 size_t wi_optimizer_writes(const weft_optimizer *o) {
     return 1 + rows[o->kind].states + (o->momentum > 0) + o->centered + o->amsgrad + (o->accumulate > 1) +

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static weft_optimizer_state *make_optimizer(weft_graph *graph, const weft_optimizer *rule) {
     weft_optimizer_state *const made = wi_arena_take(&graph->arena, sizeof *made);
@@ -27,14 +27,15 @@ static weft_status new_clock(weft_graph *graph, uint32_t every, size_t *clock) {
     return WEFT_OK;
 }
 
-/* From the base, which the program may set. */
+/* The schedule's rate at the update under way. scalar->value is the schedule's base, which the program may set. */
 static double scheduled_rate(wi_scalar *scalar, const wi_clock *clock) {
     float rate = scalar->value;
     (void)weft_schedule_rate(scalar->reads, scalar->value, wi_clock_update(clock) - 1, &rate);
     return (double)rate;
 }
 
-/* A clock of its own counts the runs of all of its steps. */
+/* Creates the learning rate. A scheduled rate has a separate clock, which counts the runs of all steps of the
+ * optimizer. */
 static weft_status make_rate(weft_optimizer_state *optimizer) {
     static const char name[] = "learning_rate";
     const weft_optimizer *const rule = &optimizer->rule;
@@ -47,7 +48,7 @@ static weft_status make_rate(weft_optimizer_state *optimizer) {
     return WEFT_OK;
 }
 
-/* Its rate is the graph's latest. */
+/* Creates the rate, and makes it the one that weft_minimize_rate returns. */
 static weft_status give_rate(weft_optimizer_state *optimizer) {
     weft_graph *const graph = optimizer->graph;
     WI_TRY(make_rate(optimizer));
@@ -56,7 +57,7 @@ static weft_status give_rate(weft_optimizer_state *optimizer) {
     return weft_graph_status(graph);
 }
 
-/* The caller's groups may go once the optimizer is made. */
+/* Copies the groups: the caller may free them after the call. */
 static weft_status keep_groups(weft_optimizer_state *optimizer) {
     const size_t count = optimizer->rule.group_count;
     wi_arena *const arena = &optimizer->graph->arena;
@@ -124,7 +125,8 @@ static weft_status add_stretch(
     return WEFT_OK;
 }
 
-/* Parameters that the optimizer meets for the first time share a clock, and states where they lie side by side. */
+/* Registers the parameters that are new to the optimizer: all share one clock, and those that lie side by side in a
+ * block share a stretch. */
 static weft_status meet_parameters(weft_optimizer_state *optimizer, weft_tensor *const *gradients) {
     weft_graph *const graph = optimizer->graph;
     const size_t count = weft_graph_parameter_count(graph);
@@ -154,7 +156,7 @@ static weft_status note_rate(weft_graph *graph, const weft_tensor *update, weft_
     return WEFT_OK;
 }
 
-/* gradients: by number; counts: as of wi_update_make. */
+/* Registers new parameters, and creates the assignments of the update. gradients and counts: see wi_update_make. */
 static weft_status make_step(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
     weft_tensor *counts, weft_tensor *assignments[WEFT_MAX_UPDATES]) {
     WI_TRY(wi_groups_check(optimizer->graph, &optimizer->rule));
@@ -162,7 +164,7 @@ static weft_status make_step(weft_optimizer_state *optimizer, weft_tensor *const
     return wi_update_make(optimizer, gradients, counts, assignments);
 }
 
-/* The same as one output of plans. */
+/* As make_step, with the assignments joined to one output for plans, *update. */
 static weft_status make_update(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
     weft_tensor *counts, weft_tensor **update) {
     weft_tensor *assignments[WEFT_MAX_UPDATES];
@@ -172,7 +174,8 @@ static weft_status make_update(weft_optimizer_state *optimizer, weft_tensor *con
     return note_rate(optimizer->graph, *update, optimizer->rate);
 }
 
-/* Is it a parameter that this optimizer may step, and is that its gradient? */
+/* Checks that p is a parameter that the optimizer may update, and g a gradient of its shape. i: their index in the
+ * lists. */
 static weft_status check_pair(const weft_graph *graph, const weft_tensor *p, const weft_tensor *g, size_t i) {
     char text_p[WI_SHAPE_TEXT], text_g[WI_SHAPE_TEXT];
     char what[32];
@@ -200,7 +203,8 @@ static weft_status check_pair(const weft_graph *graph, const weft_tensor *p, con
     return WEFT_OK;
 }
 
-/* Puts each gradient at the number of its parameter. Frozen parameters and those that the loss does not reach have none. */
+/* sorted[n]: the gradient of parameter n; NULL if the parameter is not in the list, is frozen, or is not reached by
+ * the loss. */
 static weft_status sort_gradients(weft_graph *graph, weft_tensor *const *parameters,
     weft_tensor *const *gradients, size_t count, weft_tensor **sorted) {
     size_t left_out = 0;
@@ -258,7 +262,7 @@ weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *c
 
 /* ---- the gradient of a loss ---- */
 
-/* Sets *counts: false in runs in which no part of the loss counts; NULL: there are none. */
+/* *counts: bool, rank 0, false in runs in which no part of the loss counts; NULL: there are no such runs. */
 static weft_status find_counts(weft_tensor *loss, weft_tensor **counts) {
     wi_loss_terms terms;
     WI_TRY(wi_loss_terms_find(&terms, loss));
@@ -266,7 +270,7 @@ static weft_status find_counts(weft_tensor *loss, weft_tensor **counts) {
     return weft_graph_status(loss->graph);
 }
 
-/* The parameters of these names that are not frozen. */
+/* chosen: the parameters that match `names` and are not frozen. Returns their number. */
 static size_t choose_parameters(const weft_graph *graph, const char *names, weft_tensor **chosen) {
     size_t count = 0;
     for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
@@ -277,7 +281,9 @@ static size_t choose_parameters(const weft_graph *graph, const char *names, weft
     return count;
 }
 
-/* From the place in the list to the parameter's number, from the end on; without those that the loss does not reach. */
+/* Moves gradients[i] to the index that is the number of parameter chosen[i], and drops gradients that the loss does
+ * not reach. Begins at the end, so that no gradient is overwritten: the number is i or larger. *reached: how many
+ * gradients are left. */
 static weft_status spread_gradients(
     weft_tensor *const *chosen, size_t count, weft_tensor **gradients, size_t *reached) {
     *reached = 0;
@@ -294,7 +300,8 @@ static weft_status spread_gradients(
     return WEFT_OK;
 }
 
-/* Sets the gradient, by number, of each parameter of these names that is not frozen and that the loss reaches. */
+/* gradients[n]: the gradient of parameter n, if it matches `names`, is not frozen, and is reached by the loss.
+ * chosen: scratch memory. */
 static weft_status gradients_of_loss(
     const char *call, weft_tensor *loss, const char *names, weft_tensor **chosen, weft_tensor **gradients) {
     const size_t count = choose_parameters(loss->graph, names, chosen);
@@ -306,7 +313,7 @@ static weft_status gradients_of_loss(
         names ? names : "*");
 }
 
-/* A step for the loss: as assignments, or as one output of plans. */
+/* Creates a step for the loss: as one output for plans, *update, or if update is NULL as assignments. */
 static weft_status step_for_loss(const char *call, weft_optimizer_state *optimizer, weft_tensor *loss,
     const char *names, weft_tensor **assignments, weft_tensor **update) {
     const weft_allocator *const allocator = optimizer->graph->context->allocator;

@@ -1,4 +1,4 @@
-/* Learning-rate schedules: closed forms of PyTorch's schedulers, and reduce-on-plateau, which remembers. */
+/* Learning-rate schedules: closed forms of PyTorch's schedulers, and reduce-on-plateau, which has a state. */
 #include "graph/length.h"
 #include "nn/fraction.h"
 #include <weft/nn.h>
@@ -64,7 +64,7 @@ weft_schedule weft_per_step(weft_schedule schedule) {
 
 /* ---- checks ---- */
 
-/* low <= value <= high; an infinite or NaN value is in no range. */
+/* Checks low <= value <= high; an infinite or NaN value is out of range. */
 static weft_status check_range(const char *name, float value, double low, double high) {
     if (isfinite(value) && (double)value >= low && (double)value <= high) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_ARGUMENT, "schedule: %s is %g, expected %g to %g", name, (double)value, low, high);
@@ -161,7 +161,7 @@ static weft_status check(const weft_schedule *s, float base) {
 
 /* ---- rates ---- */
 
-/* From `from` at 0 to `to` at 1. */
+/* Half a cosine, from `from` at part = 0 to `to` at part = 1. */
 static double cosine(double from, double to, double part) {
     return to + (from - to) * (1 + cos(pi * part)) / 2;
 }
@@ -180,7 +180,7 @@ static double restarts(const weft_schedule *s, double base, uint64_t t) {
     return cosine(base, wi_fraction(s->floor), (double)t / (double)period);
 }
 
-/* PyTorch's phases: the top is reached rise·period - 1 steps after the first. */
+/* As in PyTorch, the highest rate is reached rise·period - 1 steps after the first step. */
 static double one_cycle(const weft_schedule *s, double base, uint64_t t) {
     const double first = base / (double)s->divisor, last = first / (double)s->end_divisor;
     const double top = wi_fraction(s->rise) * (double)s->period - 1, end = (double)s->period - 1;
@@ -226,7 +226,7 @@ weft_status weft_schedule_rate(const weft_schedule *schedule, float base, uint64
     return WEFT_OK;
 }
 
-/* The threshold is a part of the magnitude of best: of losses below 0, too, the better one is the lower one. */
+/* The threshold is relative to |best|, so that a lower loss is better even below 0. */
 static bool is_better(const weft_schedule *schedule, double best, double loss) {
     if (isinf(best)) return loss < best;
     return loss < best - fabs(best) * wi_fraction(schedule->threshold);
@@ -256,7 +256,7 @@ weft_status weft_plateau_rate(
     if (plateau->bad > schedule->patience) {
         const float lower = plateau->rate * schedule->factor;
         const float next = lower > schedule->floor ? lower : schedule->floor;
-        if (plateau->rate - next > 1e-8f) plateau->rate = next; /* as PyTorch: smaller steps are not taken */
+        if (plateau->rate - next > 1e-8f) plateau->rate = next; /* as in PyTorch, no smaller changes */
         plateau->cooldown = schedule->cooldown;
         plateau->bad = 0;
     }

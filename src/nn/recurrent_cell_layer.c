@@ -1,4 +1,4 @@
-/* Layers of one recurrent step, with the parameters of torch.nn.LSTMCell, GRUCell and RNNCell. */
+/* Layers that compute one recurrent step, with the parameters of torch.nn.LSTMCell, GRUCell and RNNCell. */
 #include "nn/layer_parameters.h"
 #include <inttypes.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <weft/recurrent.h>
 
 typedef struct cell {
-    const char *kind, *call; /* "lstmcell", "weft_lstm_cell_layer" */
+    const char *kind, *call; /* such as "lstmcell" and "weft_lstm_cell_layer" */
     int64_t gates, hidden;
     weft_cell_options options;
     weft_recurrent_weights weights;
@@ -55,7 +55,7 @@ static bool make_weights(cell *c, weft_tensor *x) {
     return weft_graph_status(graph) == WEFT_OK;
 }
 
-/* Errors name the call from here to the end. */
+/* Errors name c->call until end() is called. */
 static bool begin(cell *c, weft_tensor *x, const weft_cell_options *given) {
     wi_call_begin(weft_tensor_graph(x), c->call);
     return x && check(c, x, given) && make_weights(c, x);
@@ -66,7 +66,7 @@ static weft_recurrent end(weft_tensor *x, weft_recurrent result) {
     return result;
 }
 
-/* The state that is given, or zeros (N, hidden). */
+/* The caller's state, or zeros (N, hidden) if it is NULL. */
 static weft_tensor *state_of(const cell *c, weft_tensor *x, weft_tensor *state) {
     return state ? state : weft_expand(weft_number(x, 0), 2, (const int64_t[]){x->shape.dims[0], c->hidden});
 }

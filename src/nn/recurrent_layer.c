@@ -12,13 +12,13 @@ typedef weft_recurrent sequence_function(
     weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options);
 
 typedef struct layer {
-    const char *kind, *call; /* "lstm", "weft_lstm" */
+    const char *kind, *call; /* such as "lstm" and "weft_lstm" */
     sequence_function *sequence;
     weft_recurrent_options options;
     weft_graph *graph;
     weft_initialiser initialiser;
     char name[WI_LAYER_NAME];
-    int64_t hidden, gates, count, directions, width; /* layers; width of h */
+    int64_t hidden, gates, count, directions, width; /* count: of layers; width: of h */
 } layer;
 
 static const weft_recurrent nothing = {NULL, NULL, NULL};
@@ -119,7 +119,7 @@ static weft_recurrent run_direction(const layer *l, weft_tensor *x, int64_t inde
     return l->sequence(x, &weights, &options);
 }
 
-/* Between the layers everything is time-major. */
+/* x and the results of all layers are time-major: (T, N, ...). */
 static weft_recurrent run_layers(const layer *l, weft_tensor *x) {
     weft_tensor *h[2 * MOST_LAYERS], *c[2 * MOST_LAYERS], *y[2];
     size_t count = 0;

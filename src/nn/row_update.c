@@ -1,10 +1,10 @@
-/* Updates by rows: the gradient of a table is kept as the rows that were picked and their gradients, equal rows are added
- * up, and only these rows of the table and of the optimizer's states are read and written. */
+/* Sparse updates: the gradient of an embedding table is a list of row indices with a gradient each. Gradients of
+ * equal indices are added up, and only these rows of the table and of the optimizer's states are read and written. */
 #include "base/pattern.h"
 #include "nn/update_rules.h"
 #include "ops/index/index.h"
 
-enum { MAX_PARTS = 16 }; /* uses of a table in a network */
+enum { MAX_PARTS = 16 }; /* embeddings of a network that read the same table */
 
 weft_status weft_sparse_updates(weft_graph *graph, const char *parameters, bool sparse) {
     if (!graph || !parameters)
@@ -33,7 +33,7 @@ typedef struct parts {
     size_t count;
 } parts;
 
-/* Rows without a token are those of index -1. */
+/* The row indices of a gradient, with -1 in place of the padding token. */
 static weft_tensor *index_of(const weft_tensor *sum) {
     weft_tensor *const index = sum->inputs[1];
     if (!sum->attributes->index.skips) return index;
@@ -42,7 +42,8 @@ static weft_tensor *index_of(const weft_tensor *sum) {
     return weft_where(skipped, weft_number(index, -1), index);
 }
 
-/* factor: of rank 0; NULL: 1. */
+/* Adds the rows of a gradient to p, multiplied by factor (rank 0; NULL: 1). false: the gradient is no sum of
+ * index_sum nodes, or p is full. */
 static bool collect(const weft_tensor *gradient, weft_tensor *factor, parts *p) {
     weft_tensor *const *const in = gradient->inputs;
     if (gradient->op == &wi_op_add) return collect(in[0], factor, p) && collect(in[1], factor, p);

@@ -1,22 +1,22 @@
-/* Which runs of an update count, and what an update divides by.
+/* Which runs count towards an update, and the number by which accumulated gradients are divided.
  *
- * The host counts the runs of a window (`accumulate` runs, or fewer where weft_accumulation_end ends it), and gives the
- * last of them 1 over their number. A run in which no label counts is empty (ops/loss/loss_terms.h): that is known on the
- * device alone. So the device counts the runs of a window that are not empty, and the windows without any, which make no
- * update. As long as there are none of those, everything is computed from the host's numbers. */
+ * A window of accumulation has `accumulate` runs, or fewer if weft_accumulation_end ends it. The host counts them,
+ * and provides 1 over their number, the share, in the last run. A run in which no label counts is empty
+ * (ops/loss/loss_terms.h), which only the device knows. The device therefore counts the runs of a window that are not
+ * empty, and the windows of empty runs alone, which skip their update. Without empty runs the host's numbers count. */
 #include "nn/update_rules.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
 
 /* ---- windows ---- */
 
-/* 1 / the runs of the window, in its last run; else 0. */
+/* 1 / (runs of the window) in the last run of a window, 0 in its other runs. */
 static double share_of_window(wi_scalar *scalar, const wi_clock *clock) {
     (void)scalar;
     return clock->runs % clock->every == 0 ? 1.0 / (double)clock->held : 0;
 }
 
-/* A state of the clock, which older checkpoints may lack. */
+/* Returns the clock's state *place, and creates it if it is NULL. Older checkpoints may lack the state. */
 static weft_tensor *state_of_clock(weft_graph *graph, weft_tensor **place, const char *name) {
     if (*place) return *place;
     *place = wi_loss_scale_state(graph, name, 0);
@@ -28,7 +28,8 @@ static weft_tensor *one_more_if(weft_tensor *condition, weft_tensor *count) {
     return weft_where(condition, weft_add(count, weft_number(count, 1)), count);
 }
 
-/* Fewer runs count than the host knows of: their number · share is at most 1 - share. */
+/* 1 / counted if some runs of the window were empty, else the host's share. With an empty run counted·share is at
+ * most 1 - share; the bound 1 - share / 2 allows for rounding. */
 static weft_tensor *share_of_counted(weft_tensor *share, weft_tensor *counted) {
     weft_tensor *const one = weft_number(share, 1);
     weft_tensor *const most = weft_sub(one, weft_mul(share, weft_number(share, 0.5)));
@@ -73,11 +74,11 @@ weft_status wi_update_count(wi_update *u) {
     return weft_graph_status(graph);
 }
 
-/* ---- the op: bool, does the update happen? Its effects count ---- */
+/* ---- the op: bool, does the update happen? Its effects are the counts ---- */
 
 enum { COUNTS, SHARE, SKIPPED, COUNTED, MEMORY, NEXT_MEMORY };
 
-/* Runs of the window that count, this one included; NULL: each run is a window. */
+/* The number of runs in the window that are not empty, including this run; NULL: there is no accumulation. */
 static weft_tensor *counted_now(const weft_tensor *y) {
     weft_tensor *const counted = y->inputs[COUNTED];
     return counted->variable ? one_more_if(y->inputs[COUNTS], counted) : NULL;

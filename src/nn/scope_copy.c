@@ -1,5 +1,5 @@
-/* One scope's variables follow another's (contract in graph.h). Parameters that lie side by side in both scopes are one
- * assignment over the flat tensor. */
+/* weft_scope_copy: the variables of a scope follow those of another scope (contract in graph.h). Parameters that lie
+ * side by side in both scopes share one assignment over the flat tensor. */
 #include "nn/fraction.h"
 #include "ops/op_table.h"
 #include <string.h>
@@ -12,7 +12,7 @@ typedef struct follower {
     size_t count, assignment_count;
 } follower;
 
-/* Where the name goes on behind "scope."; NULL: it is not in the scope. */
+/* The rest of the name after "scope."; NULL: the name is not in the scope. */
 static const char *within(const char *name, const char *scope) {
     const size_t length = strlen(scope);
     return strncmp(name, scope, length) == 0 && name[length] == '.' ? name + length + 1 : NULL;
@@ -85,7 +85,8 @@ static weft_tensor *rows_of(weft_tensor *first, int64_t rows) {
         wi_flat_parameters(first->graph, first->variable->block), 0, wi_first_row(first), rows, 1);
 }
 
-/* From pair `first` on; returns the pair after those that the assignment takes. */
+/* Creates one assignment for pair `first` and the pairs that follow side by side. Returns the index of the next
+ * pair. */
 static size_t assign_from(follower *f, size_t first) {
     weft_tensor *const from = f->sources[first], *const to = f->targets[first];
     size_t end = first + 1;

@@ -1,9 +1,9 @@
-/* What an update has around an optimizer's rule.
+/* The parts of an update that are common to all optimizers.
  *
- * Parameters p, gradients g and each state are one tensor (rows, 16), so a few elementwise nodes update the
- * whole network and the planner makes one launch of them. Around the rule (update_rules.c) stand,
- * in this order: accumulation (run_count.c), clipping by value, clipping by norm, coupled decay; then the average, and the
- * choice between old and new on runs that only accumulate or in which nothing counts. */
+ * The parameters p, their gradients g and each state are one flat tensor (rows, 16), so that a few elementwise nodes
+ * update the whole network and the planner fuses them into one launch. Before the optimizer's rule (update_rules.c)
+ * come accumulation (run_count.c), clipping by value, clipping by norm and coupled decay, in this order; after the
+ * rule come the average, and the choice of the old values in runs that only accumulate or in which no label counts. */
 #include "nn/fraction.h"
 #include "nn/update_rules.h"
 #include "ops/loss_scale.h"
@@ -17,10 +17,10 @@ static weft_tensor *limit(weft_tensor *x, double low, double high) {
     return weft_neg(weft_maximum(weft_neg(x), weft_number(x, -high))); /* NaN stays NaN */
 }
 
-/* ---- what follows the rule ---- */
+/* ---- after the rule: the average and the assignments ---- */
 
 static double average_keep(wi_scalar *scalar, const wi_clock *clock) {
-    return wi_clock_update(clock) == 1 ? 0 : scalar->a; /* the first average is the first p */
+    return wi_clock_update(clock) == 1 ? 0 : scalar->a; /* the average begins as p after the first update */
 }
 
 static double average_take(wi_scalar *scalar, const wi_clock *clock) {
@@ -48,17 +48,17 @@ static void keep_average(wi_update *u, weft_tensor *p) {
     wi_update_keep(u, average, weft_add(weft_mul(p, take), weft_mul(average, keep)));
 }
 
-/* Is it one tensor as it stands in memory, rather than a part of one? */
+/* Is it a whole variable or flat tensor, and not a view of rows? */
 static bool is_whole(const weft_tensor *variable) {
     return variable->variable || variable->op == &wi_op_flat;
 }
 
-/* The first pair of a state of the rule; before it stand the parameters and the sum of accumulation. */
+/* The index in u->pairs of the first state of the rule, after the parameters and the sum of accumulated gradients. */
 static size_t first_of_rule(const wi_update *u) {
     return u->optimizer->accumulate > 1 ? 2 : 1;
 }
 
-/* Runs that only accumulate leave everything but the sum as it is. */
+/* The assignment of pair i. In runs without an update, only the sum of accumulated gradients changes. */
 static weft_tensor *assignment(const wi_update *u, size_t i) {
     weft_tensor *const variable = u->pairs[i].variable, *value = u->pairs[i].value;
     if (!variable || !value) return NULL;
@@ -70,20 +70,20 @@ static weft_tensor *assignment(const wi_update *u, size_t i) {
 
 /* ---- a range ---- */
 
-/* A matrix whose gradient is one product, of so many elements that writing the gradient down and reading it
- * again would take longer than the update: it is updated where its gradient is computed. */
+/* A parameter is large if it is a matrix of at least this many elements whose gradient is one matrix product. Storing
+ * and reading the gradient would take longer than the update, so the step of the product updates the parameter. */
 enum { LARGE = 1 << 20 };
 
 static bool is_large(const weft_tensor *parameter, const weft_tensor *gradient) {
     int64_t elements;
     int power;
-    if (gradient->op == &wi_op_permute) gradient = gradient->inputs[0]; /* a transposed product is one, too */
+    if (gradient->op == &wi_op_permute) gradient = gradient->inputs[0]; /* a transposed product */
     wi_shape_count(&parameter->shape, &elements, &power);
     return parameter->shape.rank == 2 && elements >= LARGE && elements % WI_FLAT_ROW == 0 &&
            gradient->op == &wi_op_matmul;
 }
 
-/* Does an element's update need nothing but what belongs to that element? */
+/* Does the update of an element read only values of this element? */
 static bool is_elementwise(const wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
     return o->kind != WEFT_LAMB && o->accumulate <= 1 && !(o->clip_norm > 0) && !(o->average_decay > 0) &&
@@ -91,13 +91,13 @@ static bool is_elementwise(const wi_update *u) {
            !wi_loss_scales(u->graph);
 }
 
-/* Sets p, and g up to the clipping by value. */
+/* Sets u->p, and u->g after accumulation and clipping by value. */
 static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
     const weft_optimizer *const o = u->optimizer;
     const wi_variable *const first = weft_graph_parameter(u->graph, u->first)->variable;
     if (u->by_rows) WI_TRY(wi_row_gradient(u, gradients[u->first]));
     u->p_rows = u->p = wi_update_parameters(u);
-    u->count = 1; /* p comes first: pairs[0] */
+    u->count = 1; /* pairs[0] is for p */
     if (u->by_rows)
         u->p = wi_row_limited(u->p, first->max_norm);
     else
@@ -109,7 +109,7 @@ static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
     return weft_graph_status(u->graph);
 }
 
-/* The rule for what u->p, u->g and its states are, in u->pairs. */
+/* Applies coupled decay and the rule; u->pairs gets the next values of p and of the states. */
 static weft_status finish_range(wi_update *u) {
     if (u->decay && !wi_optimizer_decouples(u->optimizer)) u->g = weft_add(u->g, weft_mul(u->p, u->decay));
     WI_TRY(weft_graph_status(u->graph));
@@ -123,8 +123,8 @@ static weft_status finish_range(wi_update *u) {
 
 typedef struct step {
     weft_optimizer_state *optimizer;
-    weft_tensor *const *gradients; /* by number; NULL: not of this step */
-    weft_tensor *counts;           /* bool, rank 0; NULL: all runs do */
+    weft_tensor *const *gradients; /* by parameter number; NULL: the step does not update the parameter */
+    weft_tensor *counts;           /* bool, rank 0: the run is not empty; NULL: no run is empty */
     wi_update *ranges;
     size_t count;
 } step;
@@ -162,7 +162,7 @@ static void set_rows(const step *s, wi_update *u, const wi_rows *by_row) {
     u->decay = by_row->decay;
 }
 
-/* Large parameters become ranges of their own where nothing needs the whole. */
+/* Divides the last range so that each large parameter is a separate range. */
 static void split_range(step *s) {
     const wi_update whole = s->ranges[--s->count];
     const size_t end = whole.first + whole.length;
@@ -213,7 +213,7 @@ static weft_status find_ranges(step *s) {
     return WEFT_OK;
 }
 
-/* PyTorch's clip_grad_norm_ over all ranges. The factor goes through memory: the norm is a launch of its own. */
+/* PyTorch's clip_grad_norm_ over all ranges of the step. The norm is a separate launch, which stores the factor. */
 static void clip_norm(step *s) {
     weft_tensor *squares = NULL;
     for (size_t i = 0; i < s->count; i++) {
@@ -229,7 +229,7 @@ static void clip_norm(step *s) {
 
 /* ---- with loss scaling ---- */
 
-/* The greatest of all gradients of the step: one range's overflow skips all. */
+/* The largest magnitude in all gradients of the step, so that an overflow in one range skips the update of all. */
 static weft_tensor *find_peak(const step *s) {
     weft_tensor *peak = s->ranges[0].peak;
     for (size_t i = 1; i < s->count; i++) peak = weft_maximum(peak, s->ranges[i].peak);
@@ -243,7 +243,8 @@ static weft_tensor *memory_of_rule(const step *s, size_t clock) {
     return next;
 }
 
-/* Sets what the assignments choose by: runs that are not empty. With loss scaling the check keeps the rule's memory. */
+/* If runs may be empty, sets u->apply of each range, by which the assignments choose between old and new values. With
+ * loss scaling, check_all stores the rule's memory instead. */
 static void count_all(step *s) {
     const bool scales = wi_loss_scales(s->optimizer->graph);
     for (size_t i = 0; i < s->count && s->counts; i++) {
@@ -252,7 +253,7 @@ static void count_all(step *s) {
     }
 }
 
-/* Sets what the assignments choose by. */
+/* With loss scaling: u->apply becomes false in runs with infinite or NaN gradients. */
 static void check_all(step *s) {
     weft_graph *const graph = s->optimizer->graph;
     weft_tensor *const peak = find_peak(s), *const always = weft_constant(graph, WEFT_BOOL, 1);
@@ -288,7 +289,7 @@ static weft_status make_values(step *s) {
     return weft_graph_status(s->optimizer->graph);
 }
 
-/* One assignment for the parameters and for each state, of as many parts as there are ranges. */
+/* One assignment for the parameters and one for each state, each joined from the assignments of all ranges. */
 static weft_status make_assignments(const step *s, weft_tensor **parts, weft_tensor **assignments) {
     const size_t writes = wi_optimizer_writes(&s->optimizer->rule);
     for (size_t i = 0; i < writes; i++) {

@@ -1,15 +1,16 @@
-/* The optimizers' formulas (contract in update_rules.h; formulas and sources in nn.h).
+/* The rules of the optimizers (contract in update_rules.h; formulas and sources in nn.h).
  *
- * What is written first decides where a plan computes it: each rule begins with the gradient, so that all
- * else joins that step. */
+ * The order of nodes and of their inputs decides which step of a plan computes them. Each rule begins with the
+ * gradient, so that the rest of the update joins the step that computes the gradient. */
 #include "nn/update_rules.h"
 #include "nn/fraction.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
 
-/* ---- what they share ---- */
+/* ---- shared by the rules ---- */
 
-/* The range's part of a flat tensor that begins with row `begin` of the block. */
+/* The values of the range in a flat tensor that begins with row `begin` of the block. With u->segments: only the rows
+ * of the table that have a gradient. */
 static weft_tensor *range_of(const wi_update *u, weft_tensor *flat, int64_t begin) {
     if (flat && u->segments) return wi_row_selected(u, wi_row_table(u, flat, begin));
     if (!flat || wi_shape_equal(&flat->shape, &u->shape)) return flat;
@@ -22,7 +23,7 @@ weft_tensor *wi_update_parameters(const wi_update *u) {
     return range_of(u, wi_flat_parameters(u->graph, u->stretch->block), 0);
 }
 
-/* A state without a name: it is no weight, and stays out of files of weights. */
+/* Creates a state for all rows of the stretch. It has no name, so that files of weights do not contain it. */
 static weft_tensor *make_state(wi_update *u, const char *role, float first) {
     const wi_stretch *const stretch = u->stretch;
     weft_tensor *const state = wi_covering_state(u->graph, stretch->block, stretch->rows, first);
@@ -89,7 +90,7 @@ static double bias_correction(wi_scalar *scalar, const wi_clock *clock) {
     return 1 / (1 - pow(scalar->a, (double)wi_clock_update(clock)));
 }
 
-/* -1 / expm1(t · log(beta)): 1 - beta^t would lose digits for the first t. */
+/* 1 / (1 - beta^t) as -1 / expm1(t · log(beta)), because 1 - beta^t loses digits for small t. */
 static weft_tensor *scaled_correction(wi_update *u, weft_tensor *t, double beta, double unused) {
     (void)u, (void)unused;
     if (beta == 0) return weft_number(t, 1);
@@ -102,7 +103,7 @@ weft_tensor *wi_unbiased(wi_update *u, weft_tensor *x, float beta) {
 
 /* ---- SGD ---- */
 
-/* The first gradient enters the velocity whole, whatever the dampening. */
+/* The weight of the gradient in the velocity: as in PyTorch, the first gradient is not dampened. */
 static double undamped(wi_scalar *scalar, const wi_clock *clock) {
     return wi_clock_update(clock) == 1 ? 1 : 1 - scalar->a;
 }
@@ -125,7 +126,7 @@ weft_tensor *wi_sgd_rule(wi_update *u) {
     return descend(u, u->p, o->nesterov ? weft_add(u->g, wi_scaled(next, momentum)) : next);
 }
 
-/* ---- Adam and its kin ---- */
+/* ---- Adam, AdamW and NAdam ---- */
 
 weft_tensor *wi_adam_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
@@ -147,7 +148,7 @@ weft_tensor *wi_adam_rule(wi_update *u) {
     return descend(u, p, step);
 }
 
-/* The scheduled momentum, and its product up to t, which is remembered from update to update. */
+/* β_t of NAdam (nn.h), and below it Π, the product up to t, which the scalar keeps from update to update. */
 static double nadam_momentum(const wi_scalar *scalar, uint64_t t) {
     return scalar->a * (1 - 0.5 * pow(0.96, (double)t * scalar->b));
 }
@@ -169,13 +170,13 @@ static double nadam_moment_weight(wi_scalar *scalar, const wi_clock *clock) {
     return next / (1 - nadam_product(scalar, t) * next);
 }
 
-/* beta · (1 - 0.5 · 0.96^(t · decay)) */
+/* β_t = beta · (1 - 0.5 · 0.96^(t · decay)), computed on the device. */
 static weft_tensor *scaled_momentum(weft_tensor *t, double beta, double decay) {
     weft_tensor *const power = weft_exp(wi_scaled(t, decay * log(0.96)));
     return wi_scaled(weft_sub(weft_number(power, 1), wi_scaled(power, 0.5)), beta);
 }
 
-/* The product up to t: the clock's memory is that of the updates before. */
+/* Π, the product up to t, computed on the device: the clock's memory has the product of the earlier updates. */
 static weft_tensor *scaled_product(wi_update *u, weft_tensor *t, double beta, double decay) {
     wi_clock *const clock = &u->graph->clocks[u->stretch->clock];
     if (!clock->memory) clock->memory = wi_loss_scale_state(u->graph, "loss_scale.momentum", 1);
@@ -206,12 +207,12 @@ weft_tensor *wi_nadam_rule(wi_update *u) {
     return descend(u, u->p, weft_div(part, wi_root_plus(v, o->epsilon)));
 }
 
-/* ---- rates a parameter ---- */
+/* ---- RMSprop, Adagrad and Adadelta ---- */
 
-/* The mean of squares, or the variance. The latter is kept itself, from d = g - mean: rho·(v + (1 - rho)·d²) is what
- * mean(g²) - mean(g)² becomes, without the difference of two squares, which cancel where g hardly changes. Where g does
- * not change at all it would fall towards 0 and the steps grow without end: it counts as 2^-24 of the mean's square, the
- * spread of what f32 rounds. */
+/* The mean of squares of g, or if `centered` the variance of g. The variance is a state, updated with d = g - mean as
+ * rho·(v + (1 - rho)·d²). This equals mean(g²) - mean(g)² without the cancellation of squares when g hardly changes.
+ * If g does not change at all, the variance would fall towards 0 and the steps would grow without limit: it is
+ * therefore at least 2^-24·mean², the spread of numbers that f32 rounds to the mean. */
 static weft_tensor *rmsprop_spread(wi_update *u, double rho) {
     if (!u->optimizer->centered) {
         weft_tensor *const v = wi_update_state(u, "v", 0), *const next = blend(v, weft_square(u->g), rho);

@@ -1,4 +1,4 @@
-/* State that a step leaves for the next one (contract in weft/text.h). */
+/* State that a training step carries over to the next step (contract in weft/text.h). */
 #include "graph/nodes.h"
 #include <inttypes.h>
 #include <weft/text.h>
@@ -7,9 +7,9 @@ static weft_tensor *build_carried_state(weft_graph *graph, int rank, const int64
     static const float zero = 0;
     if (!graph) return NULL;
     size_t count = 1;
-    if (rank > WEFT_MAX_RANK) return weft_array(graph, WEFT_F32, &zero, rank, dims); /* refused there */
+    if (rank > WEFT_MAX_RANK) return weft_array(graph, WEFT_F32, &zero, rank, dims); /* records the error */
     for (int i = 0; i < rank && dims; i++) {
-        if (dims[i] < 1 || dims[i] > (INT64_C(1) << 40) / (int64_t)count) /* refused there */
+        if (dims[i] < 1 || dims[i] > (INT64_C(1) << 40) / (int64_t)count) /* weft_array records the error */
             return weft_array(graph, WEFT_F32, &zero, rank, dims);
         count *= (size_t)dims[i];
     }
@@ -41,7 +41,7 @@ static weft_tensor *build_carry_start(weft_tensor *state, weft_tensor *carry, in
     int64_t dims[WEFT_MAX_RANK];
     for (int i = 0; i < rank; i++) dims[i] = i == a ? carry->shape.dims[0] : 1;
     weft_tensor *beside = weft_reshape_shape(carry, rank, dims);
-    /* chosen, not multiplied: what is dropped may be NaN */
+    /* not a product with `carry`, because the dropped state may be NaN */
     return weft_where(weft_equal(beside, weft_number(beside, 0)), weft_number(state, 0), state);
 }
 

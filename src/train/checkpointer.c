@@ -1,4 +1,4 @@
-/* Schedules, names and the writing thread of checkpoints (contract in checkpointer.h). */
+/* When checkpoints are due, the names of their files, and the writing thread (contract in checkpointer.h). */
 #include "train/checkpointer.h"
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ void wi_checkpointer_clear(wi_checkpointer *c) {
 
 /* ---- names ---- */
 
-/* "step-0000000120.safetensors" */
+/* Reads a name such as "step-0000000120.safetensors"; false: the file is no checkpoint of a trainer. */
 static bool read_name(const char *name, wi_checkpoint_name *read) {
     for (int best = 0; best < 2; best++) {
         const size_t length = strlen(prefixes[best]);
@@ -84,9 +84,10 @@ weft_status wi_checkpoint_names(
     return status;
 }
 
-/* ---- the thread ---- */
+/* ---- the writing thread ---- */
 
-/* All but the newest and the newest of the best. Later steps are of a training that went back to this one. */
+/* Is the file kept? The c->keep newest files are, and the newest best one. Files of later steps are not: the training
+ * went back to this step. Called for each file, from the newest on; *newer and *best count the files before it. */
 static bool is_kept(const wi_checkpointer *c, const wi_checkpoint_name *name, size_t *newer, bool *best) {
     if (name->step > c->step) return false;
     const bool is_best = name->best && !*best;
@@ -138,13 +139,13 @@ static weft_status refuse_others(const wi_checkpointer *c) {
     return status;
 }
 
-/* Folders are made with those above them: the deepest one that is there counts. */
+/* Missing folders of the path will be created, so the deepest one that exists must be writable. */
 weft_status wi_checkpointer_try(const wi_checkpointer *c) {
     char path[WI_CHECKPOINT_PATH], above[WI_CHECKPOINT_PATH];
     const char *name = NULL;
     wi_path_info info;
     bool missing = true;
-    if (!c->folder || strlen(c->folder) >= sizeof path) return WEFT_OK; /* wi_checkpointer_begin refuses it */
+    if (!c->folder || strlen(c->folder) >= sizeof path) return WEFT_OK; /* wi_checkpointer_begin reports it */
     strcpy(path, c->folder);
     for (;;) {
         const weft_status status = wi_path_look(&info, path, &missing);
@@ -183,7 +184,7 @@ weft_status wi_checkpointer_begin(wi_checkpointer *c) {
     return WEFT_OK;
 }
 
-/* The error of a thread that has ended, once. */
+/* The error of the thread, which has ended. Each error is returned only once. */
 static weft_status report(wi_checkpointer *c) {
     const weft_status status = c->status;
     c->status = WEFT_OK;

@@ -1,8 +1,8 @@
-/* When a trainer's checkpoints are saved, which files they become, and the thread that writes them.
+/* When a trainer's checkpoints are saved, the names of their files, and the thread that writes them.
  *
- * The thread that trains fills `list` and calls wi_checkpointer_save, which copies everything into host memory; then a
- * thread of its own writes that memory to a file, and removes files that are not kept any more once the new one is durable.
- * One file is written at a time. Only `writing` is shared while it is. */
+ * The training thread fills `list` and calls wi_checkpointer_save, which copies the contents to host memory. A separate
+ * thread then writes this memory to a file, and once the file is durable removes older files that are not kept. One
+ * file is written at a time; meanwhile the two threads share only `writing`. */
 #ifndef WI_CHECKPOINTER_H
 #define WI_CHECKPOINTER_H
 
@@ -18,44 +18,47 @@ typedef struct wi_checkpointer {
     const char *folder; /* NULL: no checkpoints */
     weft_checkpoint_every every;
     size_t keep;
-    bool owns;            /* what is in the folder is of this training */
-    size_t steps, epochs; /* since the last one */
-    double saved_at;      /* when the last one was */
-    bool is_current;      /* nothing has changed since */
+    bool owns;            /* the checkpoints in the folder are of this training */
+    size_t steps, epochs; /* since the last checkpoint */
+    double saved_at;      /* time of the last checkpoint, in seconds */
+    bool is_current;      /* nothing changed since the last checkpoint */
     wi_saved_list list;
     wi_checkpoint_image image;
     wi_thread thread;
     atomic_bool writing;
     size_t step; /* of the file that is being written */
     char path[WI_CHECKPOINT_PATH];
-    weft_status status; /* of the thread */
-    char line[WI_CHECKPOINT_LINE];
+    weft_status status;            /* result of the thread */
+    char line[WI_CHECKPOINT_LINE]; /* error line of the thread */
 } wi_checkpointer;
 
-/* The options' strings outlive it. Errors: an interval that is not one. */
+/* The strings of the options must outlive the checkpointer. WEFT_ERROR_ARGUMENT: an invalid interval, or "" as folder. */
 weft_status wi_checkpointer_init(
     wi_checkpointer *c, const weft_allocator *allocator, const weft_trainer_options *options);
 void wi_checkpointer_clear(wi_checkpointer *c); /* waits for the thread */
-/* Whether the folder can be written, or made. Changes nothing. */
+/* Tests whether the folder can be written or created; changes nothing. Error: WEFT_ERROR_FILE. */
 weft_status wi_checkpointer_try(const wi_checkpointer *c);
-/* Is the file in the folder for checkpoints, which is not there yet? */
+/* Is the file directly in the checkpoint folder, and does that folder not exist yet? */
 bool wi_checkpointer_makes_folder_of(const wi_checkpointer *c, const char *path);
-/* Before a run: makes the folder and tries whether it can be written. Refuses one with checkpoints of another training. */
+/* Before a run: creates the folder, and tests whether it can be written. WEFT_ERROR_STATE: the folder has checkpoints
+ * of another training. */
 weft_status wi_checkpointer_begin(wi_checkpointer *c);
 
-/* After a step. The error of the last file, if it failed. */
+/* Count a finished step or epoch. Error: that of the last file, if writing it failed. */
 weft_status wi_checkpointer_step(wi_checkpointer *c);
 void wi_checkpointer_epoch(wi_checkpointer *c);
-/* One should be saved now. Between steps not while a file is being written. */
+/* Is a checkpoint due? */
 bool wi_checkpointer_is_due(const wi_checkpointer *c);
+/* Is no file being written? */
 bool wi_checkpointer_is_idle(const wi_checkpointer *c);
 
-/* Takes the list, and begins to write the file of that step. Waits for the one before. */
+/* Waits for the previous file, copies the contents of the list, and starts to write the file of this step. best: the
+ * file is named best-N instead of step-N. Errors: that of the previous file; reading a tensor; WEFT_ERROR_MEMORY. */
 weft_status wi_checkpointer_save(wi_checkpointer *c, size_t step, bool best);
-/* Until no file is being written. Its error, once. */
+/* Waits until no file is being written. Error: that of the last file. */
 weft_status wi_checkpointer_wait(wi_checkpointer *c);
 
-/* The checkpoints in a folder, the newest first; paths are in the arena. */
+/* The checkpoints in a folder, from the newest to the oldest; names and paths are in the arena. */
 typedef struct wi_checkpoint_name {
     size_t step;
     bool best;

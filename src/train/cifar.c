@@ -1,6 +1,6 @@
 /* CIFAR's binary files as a dataset (contract in weft/image_data.h).
  *
- * A file is a row of records: one label byte (CIFAR-100: a coarse and a fine one), then 3 × 32 × 32 bytes,
+ * A file is a sequence of records: one label byte (CIFAR-100: a coarse and a fine one), then 3 × 32 × 32 bytes,
  * channel by channel. Source: A. Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009,
  * and cs.toronto.edu/~kriz/cifar.html. The files have fixed lengths, which are checked before anything is
  * read. */
@@ -18,7 +18,7 @@ enum { PATH_CAPACITY = 4096, CHANNELS = 3, SIDE = 32, PIXELS = CHANNELS * SIDE *
 
 typedef struct label_kind {
     const char *column;
-    const char *names; /* the file that has the classes' names, one a line */
+    const char *names; /* file with the names of the classes, one per line */
     int32_t classes;
 } label_kind;
 
@@ -49,7 +49,7 @@ static const cifar_kind kinds[] = {
     [WEFT_CIFAR_100_TEST] = {{"test.bin"}, 10000, LABELS_100},
 };
 
-/* The columns' order: the label that most want comes first. */
+/* The column of a label. The last label of a record, CIFAR-100's fine one, is the first after the image. */
 static size_t column_of(const cifar_kind *kind, size_t label) {
     return kind->label_count - label;
 }
@@ -61,7 +61,7 @@ static weft_status join(char path[PATH_CAPACITY], const char *folder, const char
     return WEFT_OK;
 }
 
-/* A short file may be something else. */
+/* A file of a wrong length may be the HTML page of a failed download, or a pointer of Git LFS. */
 static weft_status refuse_page(const char *path) {
     char begin[256];
     FILE *const file = fopen(path, "rb");
@@ -129,7 +129,8 @@ static weft_status read_files(
     return WEFT_OK;
 }
 
-/* Cuts the text into its lines that are not empty; at most `capacity` are kept, all are counted. */
+/* Ends each line of the text with NUL, in place. lines: the first `capacity` lines that are not empty; returns the
+ * number of all of them. */
 static size_t split_lines(char *text, const char **lines, size_t capacity) {
     size_t count = 0;
     for (char *line = text; *line;) {
@@ -142,7 +143,7 @@ static size_t split_lines(char *text, const char **lines, size_t capacity) {
     return count;
 }
 
-/* The text is cut. */
+/* Sets the names of the classes. Changes the text. */
 static weft_status set_names(
     weft_dataset *dataset, size_t column, const char *path, char *text, int32_t classes) {
     const char *lines[100];

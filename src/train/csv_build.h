@@ -1,4 +1,5 @@
-/* A table on its way into a dataset, for the files that do it: fields become columns, texts become categories. */
+/* How a CSV table becomes a dataset, for csv_dataset.c, csv_kinds.c and csv_categories.c: one or more fields of the
+ * table form a column of the dataset, and texts become numbers of categories. */
 #ifndef WI_CSV_BUILD_H
 #define WI_CSV_BUILD_H
 
@@ -10,13 +11,13 @@ typedef struct wi_csv_category {
     int32_t number;
 } wi_csv_category;
 
-/* A column of the dataset in the making. */
+/* A column of the future dataset. */
 typedef struct wi_csv_chosen {
     weft_csv_column spec;
-    size_t *fields;
-    size_t count;
-    bool fixed;                  /* the categories were given */
-    wi_csv_category *categories; /* sorted by text once they are complete */
+    size_t *fields;              /* indices in the table */
+    size_t count;                /* of fields */
+    bool fixed;                  /* the categories come from the options or the dataset `like` */
+    wi_csv_category *categories; /* sorted by text when they are complete */
     size_t category_count, category_capacity;
 } wi_csv_chosen;
 
@@ -29,26 +30,28 @@ typedef struct wi_csv_builder {
     wi_name *like; /* the columns of options->like */
     wi_csv_chosen *columns;
     size_t count;
-    const char **cells; /* of the row at hand */
-    size_t kept;        /* rows */
-    bool *keep;         /* of each row */
+    const char **cells; /* of the current row */
+    size_t kept;        /* number of rows that become examples */
+    bool *keep;         /* of each row: does it become an example? */
 } wi_csv_builder;
 
-/* In errors: its name in quotes, or its number. */
+/* text: the name of a field in quotes, or its index, for errors. */
 void wi_csv_field_name(const wi_csv_builder *b, size_t field, char text[128]);
+/* WEFT_ERROR_ARGUMENT: a decimal or thousands mark that is not allowed. */
 weft_status wi_csv_check_form(const char *call, const wi_csv_form *form);
-/* The kinds of columns that are a field each: as the dataset `like` has it, numbers, or categories. An error: a column of
- * categories of which nine in ten cells are numbers, or are in another form. */
+/* Sets the kinds of columns of one field each: the kind in the dataset `like`; else numbers, if all cells are; else
+ * categories. WEFT_ERROR_FORMAT: some cells are not numbers, but nine in ten are, at least in another form. */
 weft_status wi_csv_find_kinds(wi_csv_builder *b);
 
-/* Takes the categories of the options, or of the dataset that this one is to be like. */
+/* Takes the categories of a column from the options or from the dataset `like`, if they have any. */
 weft_status wi_csv_give_categories(const wi_csv_builder *b, wi_csv_chosen *column);
-/* Adds the texts of the row at hand to the columns whose categories were not given. */
+/* Adds the texts of the current row to the categories of columns that are not `fixed`. */
 weft_status wi_csv_gather_categories(wi_csv_builder *b);
-/* Each text once, numbered in order. */
+/* Sorts the gathered texts, removes duplicates, and numbers the texts in this order. */
 void wi_csv_number_categories(wi_csv_chosen *column);
-/* The number of a text; -1: it is none of the categories. */
+/* The number of a text; -1: the text is no category. */
 int32_t wi_csv_find_category(const wi_csv_chosen *column, const char *text);
+/* Copies the categories of all columns into the dataset. */
 weft_status wi_csv_hand_over_categories(const wi_csv_builder *b, weft_dataset *dataset);
 
 #endif

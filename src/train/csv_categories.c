@@ -1,4 +1,4 @@
-/* Categories of tables (contract in csv_build.h): texts, sorted, whole numbers first. */
+/* Categories of tables (contract in csv_build.h): sorted texts, in which whole numbers come first. */
 #include "train/csv_build.h"
 #include <stdlib.h>
 #include <string.h>

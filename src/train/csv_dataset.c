@@ -1,7 +1,7 @@
-/* A CSV table as a dataset: which fields become which column, categories, missing values.
+/* A CSV table as a dataset: which fields form which column, categories, missing values.
  *
- * Two walks over the table: the first decides which rows are kept and gathers the texts of categories, the
- * second writes numbers into the dataset. */
+ * Two walks over the table: the first one decides which rows become examples and gathers the texts of categories, the
+ * second one writes numbers into the dataset. */
 #include "base/options.h"
 #include "graph/length.h"
 #include "train/csv_build.h"
@@ -22,7 +22,7 @@ static weft_status bad_cell(const wi_csv_builder *b, size_t row, size_t field, c
         b->table.path, b->table.lines[row], row + 1, name, b->cells[field], what);
 }
 
-/* ---- which fields ---- */
+/* ---- the fields of a column ---- */
 
 static weft_status find_field(
     const wi_csv_builder *b, const wi_csv_chosen *column, const char *name, size_t *field) {
@@ -77,7 +77,7 @@ static weft_status choose_shape(const wi_csv_builder *b, wi_csv_chosen *column) 
     return WEFT_OK;
 }
 
-/* ---- without columns in the options: all of the table's ---- */
+/* ---- without the option columns: each field is a column ---- */
 
 static weft_status name_column(wi_csv_builder *b, size_t field, const char **name) {
     char number[32];
@@ -234,7 +234,7 @@ static weft_status write_rows(const wi_csv_builder *b, weft_dataset *dataset) {
     return wi_csv_hand_over_categories(b, dataset);
 }
 
-/* ---- all of it ---- */
+/* ---- the dataset ---- */
 
 static weft_status make_dataset(wi_csv_builder *b, weft_dataset **dataset, weft_context *context) {
     weft_column *const columns = wi_arena_take(&b->arena, b->count * sizeof *columns);

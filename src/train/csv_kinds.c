@@ -1,16 +1,16 @@
-/* What the columns of a table hold, where the options do not say it (contract in csv_build.h). A column of which most cells
- * are numbers, or almost, is no column of categories: someone wrote a number in another form. */
+/* The kinds of a table's columns, if the options do not give them (contract in csv_build.h). A column in which most
+ * cells are numbers, at least in another form, is not taken for categories: its other cells are probably mistakes. */
 #include "train/csv_build.h"
 #include <stdio.h>
 #include <string.h>
 
 enum { QUOTED = 3 };
 
-/* The cells of a field that hold anything. */
+/* The cells of a field that are not missing. */
 typedef struct field_cells {
-    size_t count, numbers, almost; /* almost: the numbers and what is one in another form */
-    unsigned forms;                /* that read all of them which are almost numbers */
-    size_t quoted;                 /* lines and rows of the first that are no numbers */
+    size_t count, numbers, almost; /* almost: numbers, and texts that are numbers in another form */
+    unsigned forms; /* bits of wi_csv_forms_of: forms that read all cells counted in `almost` */
+    size_t quoted;  /* entries of rows and texts: the first cells that are not numbers */
     size_t rows[QUOTED];
     const char *texts[QUOTED];
 } field_cells;
@@ -41,7 +41,7 @@ static void look_at_cell(const wi_csv_builder *b, field_cells *field, const char
     field->count++;
     const bool number = wi_csv_number(&b->form, cell, &value);
     field->numbers += number;
-    if (number && !strpbrk(cell, ",.' ")) { /* it is one in every form */
+    if (number && !strpbrk(cell, ",.' ")) { /* a number in every form */
         field->almost++;
         return;
     }

@@ -1,4 +1,4 @@
-/* Datasets in memory (contract in dataset.h and weft/train.h). A dataset is not changed once it is made, so
+/* Datasets in memory (contract in dataset.h and weft/train.h). A dataset is not changed after it is created, so that
  * any number of threads may read it. */
 #include "train/dataset.h"
 #include "base/names.h"
@@ -7,7 +7,7 @@
 
 void *wi_workspace_take(wi_workspace *workspace, size_t block, size_t bytes) {
     if (bytes <= workspace->capacities[block] && workspace->blocks[block]) return workspace->blocks[block];
-    wi_release(workspace->allocator, workspace->blocks[block]); /* nothing of it is wanted */
+    wi_release(workspace->allocator, workspace->blocks[block]); /* the contents are not kept */
     workspace->blocks[block] = NULL;
     workspace->blocks[block] = wi_reallocate(workspace->allocator, NULL, bytes ? bytes : 1);
     workspace->capacities[block] = workspace->blocks[block] ? bytes : 0;
@@ -126,7 +126,7 @@ weft_status wi_dataset_create(weft_dataset **dataset, weft_context *context, siz
 
 void *wi_dataset_data(weft_dataset *dataset, size_t column) {
     return (void *)(uintptr_t)dataset->columns[column]
-        .data; /* the dataset's own memory, const to users only */
+        .data; /* const for users only: the memory belongs to the dataset */
 }
 
 weft_status wi_dataset_set_categories(

@@ -1,5 +1,5 @@
-/* The inside of a dataset, for its readers: one block of memory a column, or a source that makes the first
- * column's examples as a loader wants them; shared by reference count. */
+/* The inside of a dataset, for the files that create and read datasets: one block of memory per column, or for the
+ * first column a source that makes each example when a loader needs it. Datasets and sources are reference-counted. */
 #ifndef WI_DATASET_H
 #define WI_DATASET_H
 
@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <weft/train.h>
 
-/* Memory that one thread uses again and again; several blocks, each grown as needed, contents not kept. */
+/* Scratch memory of one thread, in blocks that grow as needed. */
 enum { WI_WORKSPACE_BLOCKS = 6 };
 typedef struct wi_workspace {
     const weft_allocator *allocator;
@@ -16,59 +16,62 @@ typedef struct wi_workspace {
     size_t capacities[WI_WORKSPACE_BLOCKS];
 } wi_workspace;
 
-/* Uninitialised memory of at least so many bytes; NULL with WEFT_ERROR_MEMORY recorded. */
+/* Returns the block with at least `bytes` bytes; what it held may be lost. NULL: WEFT_ERROR_MEMORY was recorded. */
 void *wi_workspace_take(wi_workspace *workspace, size_t block, size_t bytes);
 void wi_workspace_clear(wi_workspace *workspace);
 
-/* An example to be made: its number in the source, and what random numbers may depend on. */
+/* Which example a source makes: its index in the source, and the seed and epoch of its random numbers. */
 typedef struct wi_example {
     size_t index;
     uint64_t seed, epoch;
 } wi_example;
 
-/* Makes examples of one column. It is not changed once it is made: any number of threads use it at once, each
- * with a workspace of its own. */
+/* Makes the examples of one column. A source never changes, so that any number of threads may use it at once, each with
+ * a separate workspace. */
 typedef struct wi_source wi_source;
 struct wi_source {
     atomic_int references;
+    /* Writes the example, wi_column_bytes bytes, to target. */
     weft_status (*make)(
         const wi_source *source, const wi_example *example, wi_workspace *workspace, void *target);
-    void (*destroy)(wi_source *source);
+    void (*destroy)(wi_source *source); /* called with the last release */
 };
 
-wi_source *wi_source_retain(wi_source *source); /* NULL is fine */
-void wi_source_release(wi_source *source);      /* NULL is fine */
+wi_source *wi_source_retain(wi_source *source); /* NULL is allowed */
+void wi_source_release(wi_source *source);      /* NULL is allowed */
 
 struct weft_dataset {
     weft_context *context;
     atomic_int references;
-    wi_arena arena; /* names */
+    wi_arena arena; /* columns, names and encodings */
     size_t examples;
-    weft_column *columns; /* names, encodings and data are the dataset's own */
+    weft_column *columns; /* names, encodings and data belong to the dataset, or to `base` */
     size_t count;
-    weft_dataset *base; /* whose names, origins and most data this one uses; NULL: it has its own */
-    wi_source *source;  /* of column 0, which has no data then; NULL: all columns lie in memory */
-    size_t *origins;    /* example i is the source's origins[i]; NULL: it is i */
-    size_t skipped;     /* what could not be read, and was left out as asked */
+    weft_dataset
+        *base; /* the dataset whose names, origins and most data this one uses (recode.c); NULL: none */
+    wi_source *source; /* makes column 0, whose data is NULL; NULL: all columns are in memory */
+    size_t *origins;   /* index in the source of each example; NULL: that of the example */
+    size_t skipped;    /* files that could not be read, and were left out (option skip_unreadable) */
 };
 
-/* A dataset whose columns' data is zeroed memory, to be filled through wi_dataset_data; names and encodings are copied and
- * data pointers ignored. */
+/* Creates a dataset with zeroed columns, which the caller fills through wi_dataset_data. Names and encodings are
+ * copied, data pointers are ignored. Errors: WEFT_ERROR_ARGUMENT, WEFT_ERROR_DTYPE, WEFT_ERROR_SHAPE,
+ * WEFT_ERROR_MEMORY. */
 weft_status wi_dataset_create(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
 void *wi_dataset_data(weft_dataset *dataset, size_t column);
-/* The same with column 0 made by a source (retained) instead. */
+/* wi_dataset_create with column 0 made by a source, which the dataset retains; source NULL: none. */
 weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context, wi_source *source,
     size_t examples, const weft_column *columns, size_t count);
-/* Copies the texts. */
+/* Sets the categories of a column; the texts are copied. */
 weft_status wi_dataset_set_categories(
     weft_dataset *dataset, size_t column, const char *const *texts, size_t count);
-/* SIZE_MAX: there is none of that name. */
+/* The index of a column; SIZE_MAX: there is no column of this name. */
 size_t wi_dataset_find(const weft_dataset *dataset, const char *column);
 /* Bytes of one example. */
 size_t wi_column_bytes(const weft_column *column);
 
-/* weft_loader_begin without the first `batch` batches of the epoch; at most as many as it has. */
+/* weft_loader_begin, but skips the first `batch` batches of the epoch, at most all. */
 weft_status wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch);
 
 #endif

@@ -21,7 +21,7 @@ weft_status wi_watch_init(
     wi_watch *watch, weft_graph *graph, const weft_early_stopping *options, const wi_report *report) {
     watch->options = *options;
     if (options->patience == WEFT_ZERO)
-        watch->options.patience = 1; /* the first epoch without an improvement */
+        watch->options.patience = 1; /* stops after the first epoch without an improvement */
     watch->graph = graph;
     watch->best = (double)NAN;
     watch->best_epoch = SIZE_MAX;

@@ -1,4 +1,4 @@
-/* Early stopping, and the best weights kept: a watch over one value of the report. */
+/* Early stopping: a watch over one value of the report, which can keep the weights of the best epoch. */
 #ifndef WI_EARLY_STOPPING_H
 #define WI_EARLY_STOPPING_H
 
@@ -7,29 +7,29 @@
 
 typedef struct wi_watch {
     weft_early_stopping options; /* its strings outlive the watch */
-    weft_graph *graph;           /* borrowed */
-    bool active;                 /* anything was asked for */
-    bool down;                   /* less is better */
-    size_t value;                /* in the report */
-    double best;                 /* NaN: none yet */
+    weft_graph *graph;           /* not retained */
+    bool active;                 /* an option is set */
+    bool down;                   /* a lower value is better */
+    size_t value;                /* index of the watched value in the report */
+    double best;                 /* the best value; NaN: none yet */
     size_t best_epoch;           /* SIZE_MAX: none yet */
-    size_t waited;               /* epochs since */
+    size_t waited;               /* epochs since the best one */
     wi_snapshot snapshot;
 } wi_watch;
 
-/* Errors: an unknown monitor (with the names that there are), a mode or minimum_change out of range. */
+/* WEFT_ERROR_ARGUMENT: an unknown monitor (the line lists the names), a mode or minimum_change out of range. */
 weft_status wi_watch_init(
     wi_watch *watch, weft_graph *graph, const weft_early_stopping *options, const wi_report *report);
 void wi_watch_clear(wi_watch *watch);
-/* Makes room for the best weights, if they are to be kept; the values of the last run stay. */
+/* Allocates memory for the best weights, if an option keeps them. Does not reset the best value. */
 weft_status wi_watch_prepare(wi_watch *watch);
-/* Before a run: forgets the last one, unless a run that was interrupted goes on; makes room, and tries whether best_file
- * can be written. */
+/* Before a run: resets the best value and calls wi_watch_prepare, unless an interrupted run goes on. */
 weft_status wi_watch_begin(wi_watch *watch, bool goes_on);
-bool wi_watch_is_over(const wi_watch *watch); /* the patience */
-/* After an epoch. Sets *stop when the patience is over, and leaves it alone else. */
+bool wi_watch_is_over(const wi_watch *watch); /* have `patience` epochs passed since the best one? */
+/* After an epoch: keeps and saves the weights if the value is the best so far. Sets *stop to true if the patience is
+ * over; otherwise does not change *stop. */
 weft_status wi_watch_epoch(wi_watch *watch, size_t epoch, const wi_report *report, bool *stop);
-/* After a run; keeps an error line that is there. */
+/* After a run: restores the best weights if the option restore_best is set. Keeps the current error line. */
 weft_status wi_watch_end(wi_watch *watch);
 
 #endif

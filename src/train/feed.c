@@ -1,4 +1,4 @@
-/* From columns to a graph's inputs (contract in feed.h). */
+/* Columns of a dataset feed inputs of a graph (contract in feed.h). */
 #include "train/feed.h"
 #include "graph/nodes.h"
 #include "ops/op_table.h"
@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A walk over everything that the outputs depend on; each node once. */
+/* A walk over all nodes that the outputs depend on, each once. */
 typedef struct walk {
     wi_feed *feed;
     bool *seen;          /* by node id */
-    weft_tensor **stack; /* nodes that were seen and not looked at */
+    weft_tensor **stack; /* nodes that were seen, but not visited yet */
     size_t depth;
 } walk;
 
@@ -54,7 +54,7 @@ weft_status wi_missing_tensor(const char *call, const char *what) {
         WEFT_ERROR_ARGUMENT, "%s: %s is NULL%s%s", call, what, *line ? "; the last error was: " : "", line);
 }
 
-/* What a loss counts of the labels that are fed. */
+/* Notes how the loss reads fed labels: with which scores, behind which mask, and which label it ignores. */
 static void note_counted(wi_feed *feed, const weft_tensor *loss) {
     const wi_labels labels = wi_labels_of(loss);
     const weft_tensor *const fed = wi_fed_labels(labels.tensor);
@@ -71,7 +71,7 @@ static void note_counted(wi_feed *feed, const weft_tensor *loss) {
     }
 }
 
-/* A product of losses with numbers of an input weights what the losses compare. */
+/* If the product multiplies losses by an input, notes that input as the weights of the targets that the losses compare. */
 static void note_weights(wi_feed *feed, const weft_tensor *product) {
     const weft_tensor *losses;
     const weft_tensor *const weights = wi_weights_of_product(product, &losses);
@@ -83,8 +83,8 @@ static void note_weights(wi_feed *feed, const weft_tensor *product) {
     }
 }
 
-/* Labels must be checked against the smallest number of classes that they are used with, and may be what
- * every loss ignores. */
+/* Notes which labels are valid: those below the smallest number of classes of any loss, and the label that all losses
+ * ignore. */
 static void note_labels(wi_feed *feed, const weft_tensor *loss) {
     const wi_labels labels = wi_labels_of(loss);
     for (size_t i = 0; i < feed->count; i++) {
@@ -96,7 +96,8 @@ static void note_labels(wi_feed *feed, const weft_tensor *loss) {
     }
 }
 
-/* Losses from the beginning of the list on, and products from its end on. */
+/* Collects the inputs, and in one list of `nodes` entries the losses, from its beginning, and the products, from its
+ * end. */
 static weft_status visit_all(
     walk *w, weft_tensor **losses, size_t *loss_count, size_t nodes, size_t *product_count) {
     while (w->depth) {
@@ -123,7 +124,7 @@ static weft_status fail_names(const weft_tensor *first, const weft_tensor *secon
         weft_dtype_name(second->dtype), wi_shape_print(&second->shape, text[1]));
 }
 
-/* Columns find their inputs by name, so each name is there once. */
+/* Columns feed inputs by name, so no two inputs may have the same name. */
 static weft_status check_names(const wi_feed *feed) {
     weft_status status = WEFT_OK;
     weft_tensor **const inputs = wi_allocate_array(feed->allocator, feed->count + 1, sizeof(weft_tensor *));
@@ -172,7 +173,7 @@ wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name) {
     return NULL;
 }
 
-/* The length that makes the dimension that size; 0: none does. */
+/* The length at which the dimension is `size`; 0: there is none. */
 static int64_t length_for(int64_t dim, int64_t size) {
     const int64_t at_one = wi_at_length(dim, WEFT_LENGTH, 1),
                   step = wi_at_length(dim, WEFT_LENGTH, 2) - at_one;
@@ -180,14 +181,14 @@ static int64_t length_for(int64_t dim, int64_t size) {
     return length > 0 && wi_at_length(dim, WEFT_LENGTH, length) == size ? length : 0;
 }
 
-/* The first column with the length says what it is. */
+/* The first column for an input with the length determines the length. */
 static void find_length(wi_feed *feed, const weft_tensor *input, const weft_column *column) {
     for (int axis = 1; axis < input->shape.rank && axis <= column->rank && feed->length == 0; axis++)
         if (wi_axis_has_length(input, axis))
             feed->length = length_for(input->shape.dims[axis], column->dims[axis - 1]);
 }
 
-/* Of an input, at the length. */
+/* The shape of an input at feed->length. */
 static wi_shape fed_shape(const wi_feed *feed, const weft_tensor *input) {
     wi_shape shape = input->shape;
     for (int axis = 1; axis < shape.rank && input->has_length && feed->length > 0; axis++)
@@ -219,7 +220,7 @@ static weft_status check_fit(const wi_feed *feed, const weft_tensor *input, cons
     return WEFT_OK;
 }
 
-/* The columns' names for an error. */
+/* text: the names of the columns, for an error. */
 static void list_names(char *text, size_t capacity, const weft_column *columns, size_t count) {
     size_t used = 0;
     text[0] = '\0';
@@ -240,7 +241,7 @@ static void size_inputs(wi_feed *feed) {
     }
 }
 
-/* From `from` on; `count` where there is none. */
+/* The index of the first column of this name from index `from` on; `count` if there is none. */
 static size_t find_column(const weft_column *columns, size_t from, size_t count, const char *name) {
     while (from < count && (!columns[from].name || strcmp(columns[from].name, name) != 0)) from++;
     return from;

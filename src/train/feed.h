@@ -6,50 +6,50 @@
 
 typedef struct wi_feed_input {
     weft_tensor *tensor;
-    size_t column; /* set by wi_feed_bind */
-    size_t bytes;  /* of one example; set by wi_feed_bind */
-    /* labels of classes lie in 0 .. classes - 1; 0: the input is not labels */
-    int64_t classes;
-    int64_t ignored; /* this label may stand there, too; none of i32: there is none */
-    /* Of labels of classes, behind a mask or not; NULL: there is no such loss. */
-    const weft_tensor *scores; /* what a loss compares with them, (batch, classes, ...) */
-    weft_tensor *counted;      /* the labels as that loss reads them: the input, or behind a mask */
-    const weft_tensor *mask;   /* the input that masks them there, such as lengths; NULL: none */
-    int64_t counted_ignored;   /* the label that it ignores; INT64_MIN: none */
-    bool differs;              /* several losses ignore other labels, or mask others */
-    /* Of any target: the input by which the losses over it are multiplied; NULL: none. */
+    size_t column;   /* set by wi_feed_bind */
+    size_t bytes;    /* of one example; set by wi_feed_bind */
+    int64_t classes; /* class labels must be in 0 .. classes - 1; 0: the input has no class labels */
+    int64_t ignored; /* the only other label that is valid; INT64_MIN: none */
+    /* Of the loss that reads the input as labels, directly or behind a mask; scores NULL: there is none. */
+    const weft_tensor *scores; /* (batch, classes, ...), which the loss compares with the labels */
+    weft_tensor *counted;      /* the labels as the loss reads them: the input, or masked */
+    const weft_tensor *mask;   /* the input from which the mask is computed, such as lengths; NULL: none */
+    int64_t counted_ignored;   /* the label that the loss ignores; INT64_MIN: none */
+    bool differs;              /* there are several losses, with different masks or ignored labels */
+    /* Of any target: the input by which losses over the target are multiplied; NULL: none. */
     const weft_tensor *weights;
-    bool weights_differ; /* by several */
+    bool weights_differ; /* there are several such inputs */
 } wi_feed_input;
 
 typedef struct wi_feed {
     const weft_allocator *allocator;
     wi_feed_input *inputs;
     size_t count, capacity;
-    bool waits;     /* an input has WEFT_LENGTH, and no column has said yet what that is */
-    int64_t length; /* what WEFT_LENGTH is in the columns; set by wi_feed_bind; 0: no input has it */
-    int64_t fixed;  /* inputs have this in place of the batch; 0: none has */
-    bool partial;   /* an input without a column is left alone: wi_feed_bind sets its column to SIZE_MAX */
+    bool waits;     /* an input has WEFT_LENGTH, whose value is not known yet */
+    int64_t length; /* the value of WEFT_LENGTH in the columns; set by wi_feed_bind; 0: no input has it */
+    int64_t fixed;  /* examples per batch, as the first dimension of inputs says; 0: any number */
+    bool partial;   /* an input may lack a column: wi_feed_bind sets `column` to SIZE_MAX */
 } wi_feed;
 
-/* The inputs that any of the outputs depends on. A cleared feed afterwards when it fails. */
+/* Collects the inputs that any of the outputs depends on. After an error the feed is clear. WEFT_ERROR_SHAPE: an input
+ * that columns cannot feed; WEFT_ERROR_ARGUMENT: two inputs of one name. */
 weft_status wi_feed_collect(
     wi_feed *feed, const weft_allocator *allocator, weft_tensor *const *outputs, size_t count);
 void wi_feed_clear(wi_feed *feed);
-/* NULL when there is none of that name. */
+/* NULL: there is no input of this name. */
 wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name);
 
-/* For a NULL tensor: its expression failed before, so the line of that failure is kept within this one. */
+/* The error for a tensor that is NULL because its expression failed; the line contains the line of that failure. */
 weft_status wi_missing_tensor(const char *call, const char *what);
 
-/* Finds each input's column by name, and checks dtype and shape. Columns that feed nothing are fine. */
+/* Finds the column of each input by name, and checks dtype and shape. Columns without an input are allowed. Errors:
+ * WEFT_ERROR_ARGUMENT (no column, or two), WEFT_ERROR_DTYPE, WEFT_ERROR_SHAPE. */
 weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count);
-/* A batch of that many examples can be fed; else WEFT_ERROR_SHAPE. */
+/* WEFT_ERROR_SHAPE: the inputs have another, fixed number of examples than `examples`. */
 weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples);
-/* Every label of the dataset lies in its range, or an error that names the first that does not. */
+/* Checks all labels of the dataset that are in memory. WEFT_ERROR_ARGUMENT: the line names the first invalid label. */
 weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset);
-/* Enqueues the copies of all inputs; columns[i] holds `examples` examples and stays valid until
- * weft_plan_wait. */
+/* Enqueues the copies of all inputs; columns[i] has `examples` examples, and must stay valid until weft_plan_wait. */
 weft_status wi_feed_write(const wi_feed *feed, weft_plan *plan, const void *const *columns, size_t examples);
 
 #endif

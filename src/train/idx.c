@@ -1,8 +1,8 @@
 /* MNIST's IDX files, plain or gzip, as a dataset.
  *
  * An IDX file is a big-endian magic (0, 0, type 0x08 for bytes, number of dimensions), the dimensions as
- * 32-bit numbers, and the bytes. Source: yann.lecun.com/exdb/mnist. A file must hold exactly what its header
- * says; memory is taken as bytes arrive, so a header that lies costs nothing. */
+ * 32-bit numbers, and the bytes. Source: yann.lecun.com/exdb/mnist. A file must have exactly the bytes that its header
+ * announces; memory grows as bytes are read, so that a wrong header cannot request too much. */
 #include "base/file_guess.h"
 #include "base/file_read.h"
 #include "base/platform.h"
@@ -14,21 +14,21 @@
 #include <zlib.h>
 
 enum { PATH_CAPACITY = 4096, CHUNK = 1 << 20, IMAGES_RANK = 3, LABELS_RANK = 1 };
-enum { GZIP_HEADER = 16 }; /* inflateInit2 */
+enum { GZIP_HEADER = 16 }; /* added to the window bits of inflateInit2: the gzip format */
 
 typedef struct idx_file {
     const wi_file_rules *rules;
     char path[PATH_CAPACITY];
     char *raw; /* the whole file */
     size_t raw_bytes;
-    z_stream stream; /* over it */
+    z_stream stream; /* reads `raw`, also if it is not compressed */
     bool zipped, ended;
     uint32_t dims[IMAGES_RANK];
-    size_t bytes; /* of data, as the header says */
+    size_t bytes; /* of data, according to the header */
     unsigned char *data;
 } idx_file;
 
-/* What the file begins with says whether it is compressed, so only the name has to be found. */
+/* Finds the file with or without ".gz". Its first bytes, not its name, say whether it is compressed. */
 static weft_status find_file(idx_file *file, const char *folder, const char *prefix, const char *kind) {
     static const char *const endings[] = {"", ".gz"};
     for (size_t i = 0; i < 2; i++) {
@@ -44,7 +44,7 @@ static weft_status find_file(idx_file *file, const char *folder, const char *pre
     WI_FAIL(WEFT_ERROR_FILE, "neither '%s/%s-%s' nor '%s' exists", folder, prefix, kind, file->path);
 }
 
-/* zlib counts what it may read in 32 bits. */
+/* Tells zlib how many bytes it may read; avail_in has only 32 bits. */
 static void offer_rest(idx_file *file) {
     const size_t left = file->raw_bytes - (size_t)((const char *)file->stream.next_in - file->raw);
     file->stream.avail_in = left < UINT_MAX ? (unsigned)left : UINT_MAX;
@@ -70,7 +70,8 @@ static void copy_some(idx_file *file) {
     file->ended = stream->avail_out > 0;
 }
 
-/* To the end of a member. Another one may follow; anything else behind it is left alone, as gzip does. */
+/* Decompresses, at most to the end of a gzip member. If another member follows, the next call reads it; other bytes
+ * after a member are ignored, as by gzip. */
 static weft_status inflate_some(idx_file *file) {
     z_stream *const stream = &file->stream;
     const int code = inflate(stream, Z_NO_FLUSH);
@@ -80,7 +81,7 @@ static weft_status inflate_some(idx_file *file) {
     return WEFT_OK;
 }
 
-/* Reads up to bytes (at most CHUNK); got says how many there were before the end. */
+/* Reads `bytes` (at most CHUNK) uncompressed bytes. *got is smaller at the end of the data. */
 static weft_status read_some(idx_file *file, void *buffer, size_t bytes, size_t *got) {
     file->stream.next_out = buffer;
     file->stream.avail_out = (unsigned)bytes;
@@ -99,7 +100,7 @@ static uint32_t big_endian(const unsigned char *bytes) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Zeros shrink to a thousandth. */
+/* Zeros can be compressed to a thousandth, so that a small file could announce any amount of data. */
 static weft_status check_limit(const idx_file *file) {
     const uint64_t limit = wi_file_unpacked_limit(file->rules, file->raw_bytes);
     if (file->bytes <= limit) return WEFT_OK;

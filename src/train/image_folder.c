@@ -1,8 +1,8 @@
 /* Folders of images as a dataset (contract in weft/image_data.h).
  *
- * First all names are gathered, class by class; then, if asked, threads decode every file once to find those
- * that cannot be. Links are followed; a folder that is reached from within itself is an error, so the walk
- * ends. */
+ * First the names of all files are gathered, class by class. With the option skip_unreadable, threads then decode every
+ * file once, to find those that cannot be decoded. Links are followed; a folder that contains itself through a link is
+ * an error, so that the walk ends. */
 #include "base/options.h"
 #include "base/platform.h"
 #include "io/image_file.h"
@@ -23,10 +23,10 @@ typedef struct listing {
     size_t skipped;
     const char **classes; /* the name of each label */
     size_t class_count;
-    bool fixed; /* the caller gave them: a class may have no images, and no other one may be there */
+    bool fixed; /* the options give the classes: one may have no images, and any other folder is an error */
 } listing;
 
-/* A folder and those above it. */
+/* A folder on the path of the walk, identified by device and file number, and the folders above it. */
 typedef struct level {
     const struct level *above;
     uint64_t device, number;
@@ -42,7 +42,7 @@ static const char *join(wi_arena *arena, const char *folder, const char *name) {
     return path;
 }
 
-/* What cannot be read: the error itself, or a line in the log if such are to be left out. */
+/* If unreadable files are to be skipped, logs and counts one and returns WEFT_OK; otherwise returns the error. */
 static weft_status leave_out(listing *l, weft_status status) {
     const bool unreadable = status == WEFT_ERROR_FILE || status == WEFT_ERROR_FORMAT;
     if (!l->skip || !unreadable) return status;
@@ -90,7 +90,7 @@ static weft_status walk(listing *l, const char *path, const level *here, int32_t
     size_t count = 0;
     wi_arena arena;
     wi_arena_init(&arena, l->allocator);
-    const char *const folder = wi_arena_string(&l->store->arena, path); /* files refer to it */
+    const char *const folder = wi_arena_string(&l->store->arena, path); /* the entries of files point to it */
     weft_status status = folder ? wi_directory_list(&names, &count, &arena, folder) : WEFT_ERROR_MEMORY;
     if (status != WEFT_OK) status = leave_out(l, status);
     for (size_t i = 0; i < count && status == WEFT_OK; i++) {
@@ -102,7 +102,7 @@ static weft_status walk(listing *l, const char *path, const level *here, int32_t
     return status;
 }
 
-/* By folder, then by name. */
+/* Sorts files by folder, then by name. */
 static int compare_files(const void *one, const void *other) {
     const wi_image_file *const a = one, *const b = other;
     const int order = a->directory == b->directory ? 0 : strcmp(a->directory, b->directory);
@@ -133,8 +133,8 @@ static weft_status find_class(listing *l, const char *path, const char *name, in
     return WEFT_OK;
 }
 
-/* The folders within, in the order of their names. One that cannot be looked at may be a class, without which those after
- * it would have other numbers. */
+/* Adds the folders of `folder` as classes, in the order of their names. A name that cannot be examined is an error
+ * unless the classes are given: it may be a class, without which the later classes would get other numbers. */
 static weft_status add_classes(listing *l, const char *folder, const char *const *names, size_t count) {
     wi_path_info root;
     WI_TRY(wi_path_look(&root, folder, NULL));
@@ -166,7 +166,7 @@ typedef struct check {
     uint64_t max_pixels;
     atomic_size_t next;
     weft_status *results;
-    char **lines; /* of those that failed */
+    char **lines; /* error line of each file that failed */
 } check;
 
 static void *check_files(void *argument) {
@@ -183,7 +183,7 @@ static void *check_files(void *argument) {
     return NULL;
 }
 
-/* Threads that do not start are no loss: this one works, too. */
+/* Threads that cannot be started are no error: the calling thread checks files, too. */
 static void run_checkers(check *c) {
     wi_thread threads[MAX_CHECKERS - 1] = {{0}};
     for (size_t i = 0; i + 1 < wi_processor_count() && i < MAX_CHECKERS - 1; i++)
@@ -226,7 +226,7 @@ static weft_status drop_unreadable(listing *l, uint64_t max_pixels) {
 
 /* ---- the dataset ---- */
 
-/* Every class has an image, or was given by the caller. */
+/* Checks that every class has an image, unless the options give the classes. */
 static weft_status check_classes(const listing *l, const char *folder) {
     const wi_image_store *const store = l->store;
     if (store->count == 0)
@@ -258,7 +258,7 @@ static weft_status make_dataset(
     return status;
 }
 
-/* Room for the names of all folders, and those that the options give. */
+/* Takes the classes that the options give, with room for the names of `folders` more. */
 static weft_status take_classes(listing *l, const weft_image_options *options, size_t folders) {
     const size_t column = options->like ? wi_dataset_find(options->like, "label") : SIZE_MAX;
     size_t count = options->like ? weft_dataset_category_count(options->like, column) : 0;
@@ -288,7 +288,7 @@ static weft_status take_classes(listing *l, const weft_image_options *options, s
 static weft_status open_listed(weft_dataset **dataset, weft_context *context, const char *folder,
     const weft_image_options *options, listing *l, const char *const *names, size_t count) {
     wi_image_pipeline pipeline;
-    WI_TRY(wi_pipeline_init(&pipeline, options, 3)); /* wrong options come before hours of reading */
+    WI_TRY(wi_pipeline_init(&pipeline, options, 3)); /* checks the options before files are read for hours */
     WI_TRY(take_classes(l, options, count));
     WI_TRY(add_classes(l, folder, names, count));
     if (l->skip && l->store->count) WI_TRY(drop_unreadable(l, pipeline.max_pixels));

@@ -1,17 +1,17 @@
 /* Bilinear resizing (contract in image_view.h).
  *
- * Separable: each row is filtered along x, then the rows along y; a ring of them holds as many as one result
- * needs. The filter is the triangle max(0, 1 - |t|), stretched by the factor where the image becomes smaller,
- * so that every pixel counts; its weights for result i are taken at the pixels' centres j + 0.5 around
- * (i + 0.5)·in/out, and sum to 1. Where it becomes larger this is plain bilinear with the border repeated.
- * So do torch.nn.functional.interpolate(mode="bilinear", antialias=True) and Pillow. Sums are float32, and
- * rounded once. */
+ * The filter is separable: each row of the image is filtered along x, and the filtered rows along y. A ring holds as
+ * many filtered rows as one row of the result needs. The filter is the triangle max(0, 1 - |t|). If the image becomes
+ * smaller, it is stretched by in/out, so that every pixel contributes. The weight of pixel j in result i is the filter
+ * at the distance of j + 0.5 from (i + 0.5)·in/out; the weights of a result sum to 1. If the image becomes larger, this
+ * is plain bilinear interpolation with a repeated border. Pillow and torch.nn.functional.interpolate(mode="bilinear",
+ * antialias=True) compute the same. Sums are float32, and are rounded once. */
 #include "train/image_view.h"
 #include <math.h>
 
 /* The filter of one axis: result i is the sum of weights[i·width + k] · pixel[first[i] + k], k < count[i]. */
 typedef struct filter {
-    int64_t out, width; /* most weights of a result */
+    int64_t out, width; /* out: number of results; width: most weights of a result */
     int64_t *first, *count;
     float *weights;
 } filter;
@@ -32,7 +32,7 @@ static void make_weights(filter *f, int64_t in, int64_t i) {
     if (end > first + f->width) end = first + f->width;
     f->first[i] = first;
     f->count[i] = end - first;
-    for (int64_t pass = 0; pass < 2; pass++) /* the sum, then the weights */
+    for (int64_t pass = 0; pass < 2; pass++) /* first the sum, then the weights */
         for (int64_t j = first; j < end; j++) {
             const double t = fabs(((double)j + 0.5 - centre) / reach), weight = t < 1 ? 1 - t : 0;
             if (pass == 0) sum += weight;
@@ -40,7 +40,7 @@ static void make_weights(filter *f, int64_t in, int64_t i) {
         }
 }
 
-/* The filter in memory of filter_bytes. */
+/* Creates a filter in `memory`, which has filter_bytes bytes. */
 static filter make_filter(unsigned char *memory, int64_t in, int64_t out) {
     filter f = {.out = out};
     (void)filter_bytes(in, out, &f.width);
@@ -61,7 +61,7 @@ static void filter_row(const filter *f, const unsigned char *row, float *result)
     }
 }
 
-/* To the nearest whole number, ties to even: adding 1.5 · 2^23 leaves no bits below 1. */
+/* Rounds to the nearest whole number, ties to even: adding 1.5 · 2^23 leaves no bits below 1. */
 static unsigned char round_to_byte(float value) {
     const float shifted = value + 12582912.0f;
     const float rounded = shifted - 12582912.0f;
@@ -69,8 +69,8 @@ static unsigned char round_to_byte(float value) {
 }
 
 typedef struct ring {
-    float *rows, *sums; /* sums: a row more */
-    unsigned char *row; /* of the source */
+    float *rows, *sums; /* rows: `capacity` filtered rows; sums: one row of results */
+    unsigned char *row; /* of the image */
     int64_t capacity, width;
 } ring;
 

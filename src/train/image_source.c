@@ -10,7 +10,7 @@
 enum { PATH_CAPACITY = 4096, MAX_LABELS = 2 };
 
 typedef struct image_source {
-    wi_source base; /* first: the loader knows only this */
+    wi_source base; /* first, as a loader knows only this struct */
     wi_image_store *store;
     wi_image_pipeline pipeline;
 } image_source;
@@ -41,7 +41,7 @@ void wi_image_store_release(wi_image_store *store) {
     wi_release(store->allocator, store);
 }
 
-/* What an image is called in errors. */
+/* name: the path of an image in a file, or for errors its number. */
 static void name_of(const wi_image_store *store, size_t index, char name[PATH_CAPACITY]) {
     if (store->files)
         snprintf(name, PATH_CAPACITY, "%s/%s", store->files[index].directory, store->files[index].name);
@@ -49,7 +49,7 @@ static void name_of(const wi_image_store *store, size_t index, char name[PATH_CA
         snprintf(name, PATH_CAPACITY, "image %zu", index);
 }
 
-/* The picture lives in the workspace's block, so that its memory serves one image after the other. */
+/* Decodes a file into block WI_BLOCK_PICTURE of the workspace, whose memory is reused for each image. */
 static weft_status read_picture(
     const char *path, uint64_t max_pixels, wi_workspace *workspace, int64_t *height, int64_t *width) {
     wi_picture picture = {.allocator = workspace->allocator,
@@ -98,7 +98,7 @@ static void destroy_source(wi_source *base) {
     wi_release(allocator, source);
 }
 
-/* The size of the results, where the transforms do not say it: what becomes of the first image. */
+/* Sets the size of the results; if the transforms do not determine it, to the size that the first image gets. */
 static weft_status find_size(image_source *source) {
     const wi_image_store *const store = source->store;
     int64_t height = 0, width = 0;
@@ -152,7 +152,7 @@ weft_status wi_image_dataset_create(weft_dataset **dataset, weft_context *contex
         columns[1 + i] = (weft_column){.name = labels[i], .dtype = WEFT_I32};
     const weft_status status =
         wi_dataset_create_made(dataset, context, &source->base, store->count, columns, 1 + label_count);
-    wi_source_release(&source->base); /* the dataset has its own reference */
+    wi_source_release(&source->base); /* the dataset retains it */
     return status;
 }
 
@@ -211,7 +211,7 @@ weft_status weft_dataset_from_images(weft_dataset **dataset, weft_context *conte
     return status;
 }
 
-/* The columns but the first, and what belongs to the examples. */
+/* Copies all columns but the first, and the origins of the examples. */
 static weft_status copy_rest(weft_dataset *dataset, const weft_dataset *from) {
     dataset->skipped = from->skipped;
     if (from->origins) {

@@ -1,4 +1,4 @@
-/* Images as the source of a dataset: where the pixels come from, and what becomes of them. */
+/* Images as the source of a dataset: a store with the pixels or the names of files, and datasets of its images. */
 #ifndef WI_IMAGE_SOURCE_H
 #define WI_IMAGE_SOURCE_H
 
@@ -9,12 +9,12 @@ typedef struct wi_image_file {
     int32_t label;
 } wi_image_file;
 
-/* Where the pixels are: one block of memory, or files. Not changed once a dataset has it; counted. */
+/* The images: one block of memory, or files. Reference-counted, and not changed once a dataset has it. */
 typedef struct wi_image_store {
     atomic_int references;
     const weft_allocator *allocator;
     size_t count;
-    unsigned char *pixels; /* of images of one size; NULL: files */
+    unsigned char *pixels; /* of `count` images of the same size; NULL: the images are files */
     int64_t channels, height, width;
     bool interleaved;
     wi_arena arena;
@@ -23,13 +23,14 @@ typedef struct wi_image_store {
 } wi_image_store;
 
 weft_status wi_image_store_create(wi_image_store **store, const weft_allocator *allocator);
-void wi_image_store_release(wi_image_store *store); /* NULL is fine */
-/* Reads and decodes a file of the store into block 0 of the workspace; *height and *width are its size. */
+void wi_image_store_release(wi_image_store *store); /* NULL is allowed */
+/* Decodes a file of the store into block WI_BLOCK_PICTURE of the workspace, as RGB (*height, *width, 3). Errors: those
+ * of wi_picture_read. */
 weft_status wi_image_store_read(const wi_image_store *store, size_t index, uint64_t max_pixels,
     wi_workspace *workspace, int64_t *height, int64_t *width);
 
-/* A dataset of the store's images (which it retains), with `labels` more columns of i32 numbers, to be filled
- * by the caller. options NULL: every default. */
+/* Creates a dataset of the store's images, and retains the store. After the column "image" come label_count i32 columns
+ * of the names `labels`, which the caller fills. options NULL: all defaults. */
 weft_status wi_image_dataset_create(weft_dataset **dataset, weft_context *context, wi_image_store *store,
     const weft_image_options *options, const char *const *labels, size_t label_count);
 

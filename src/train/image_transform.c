@@ -1,8 +1,8 @@
 /* Transforms of images (contract in image_transform.h).
  *
- * Random numbers are Philox4x32-10 of key seed and counter (example, epoch's two halves, transform · 2^16 +
- * block): whoever makes an example, and when, draws the same. A whole number below n is floor(word · n /
- * 2^32).
+ * Random numbers are Philox4x32-10 with the seed as key and the counter (example, low half of the epoch, high half,
+ * transform · 2^16 + block), so that an example gets the same numbers on any thread and at any time. A random whole
+ * number below n is floor(word · n / 2^32).
  *
  * The definitions are those of torchvision.transforms: RandomCrop, RandomResizedCrop (Szegedy et al., "Going
  * Deeper with Convolutions", 2015), CenterCrop, RandomHorizontalFlip, Resize. */
@@ -100,7 +100,7 @@ static weft_status check_options(const weft_image_options *options, int64_t chan
     return WEFT_OK;
 }
 
-/* The number of a channel: the first number is that of all channels where it stands alone, as in torchvision's Normalize. */
+/* The mean or deviation of a channel. If only the first number is given, it is that of all channels, as in torchvision. */
 static float channel_number(const float numbers[WEFT_MAX_IMAGE_CHANNELS], int64_t channel) {
     bool is_alone = true;
     for (int64_t c = 1; c < WEFT_MAX_IMAGE_CHANNELS; c++) is_alone = is_alone && numbers[c] == 0.0f;
@@ -158,7 +158,7 @@ weft_status wi_pipeline_init(wi_image_pipeline *pipeline, const weft_image_optio
 
 /* ---- sizes ---- */
 
-/* The shorter side becomes size. */
+/* Scales the size of an image so that its shorter side becomes `size`. */
 static void shorter_size(int64_t *height, int64_t *width, int64_t size) {
     const int64_t shorter = *height < *width ? *height : *width, longer = *height < *width ? *width : *height;
     const int64_t other = size * longer / shorter;
@@ -227,7 +227,7 @@ static double between(uint32_t word, double low, double high) {
     return low + (high - low) * ((double)word * 0x1p-32);
 }
 
-/* Into the one of the two blocks where the view's pixels are not. */
+/* Resizes into one of two blocks, the one that does not hold the pixels of the view. */
 static weft_status resize(running *r, int64_t height, int64_t width) {
     const bool second = r->view.pixels == r->workspace->blocks[WI_BLOCK_RESIZED];
     const wi_resize_blocks blocks = {
@@ -252,7 +252,7 @@ static weft_status random_crop(running *r, const weft_transform *t, const uint32
     return WEFT_OK;
 }
 
-/* Half of an odd difference goes to the even side, as Python rounds. */
+/* (all - part) / 2, where torchvision rounds half of an odd difference to the even number, as Python does. */
 static int64_t middle(int64_t all, int64_t part) {
     const int64_t difference = all - part, half = difference / 2;
     return difference <= 0 || difference % 2 == 0 ? half : half + half % 2;
@@ -263,7 +263,7 @@ static void centre_crop(running *r, const weft_transform *t) {
         &r->view, middle(r->view.height, t->height), middle(r->view.width, t->width), t->height, t->width);
 }
 
-/* The whole image as far as its ratio is allowed, from the middle: when no attempt fitted. */
+/* After all attempts failed: the largest crop in the middle of the image whose ratio is allowed. */
 static void crop_fallback(wi_image_view *view, const weft_transform *t) {
     const double ratio = (double)view->width / (double)view->height;
     int64_t height = view->height, width = view->width;
@@ -318,7 +318,7 @@ static weft_status apply(running *r, size_t transform) {
 
 /* ---- the result ---- */
 
-/* Three channels become one: 0.299, 0.587 and 0.114 in units of 2^-16, as Pillow has them. */
+/* RGB to grey with the factors 0.299, 0.587 and 0.114 in units of 2^-16, as in Pillow. */
 static weft_status make_grey(running *r) {
     wi_image_view *const view = &r->view;
     const int64_t height = view->height, width = view->width;
@@ -339,7 +339,7 @@ static weft_status make_grey(running *r) {
     return WEFT_OK;
 }
 
-/* Row by row, through the table of each channel. */
+/* Writes the result row by row; f32 numbers come from the table of each channel. */
 static weft_status write_result(running *r, void *target) {
     const wi_image_pipeline *const p = r->pipeline;
     const int64_t height = p->height, width = p->width, channels = p->channels;
@@ -370,7 +370,7 @@ weft_status wi_pipeline_run(const wi_image_pipeline *pipeline, wi_image_view vie
         .channels = channels};
     if (pipeline->channels == 1 && channels == 3) WI_TRY(make_grey(&r));
     for (size_t i = 0; i < pipeline->count; i++) WI_TRY(apply(&r, i));
-    if (r.channels < pipeline->channels) r.view.channel = 0; /* grey for each colour */
+    if (r.channels < pipeline->channels) r.view.channel = 0; /* all channels read the grey one */
     if (r.view.height != pipeline->height || r.view.width != pipeline->width)
         WI_FAIL(WEFT_ERROR_SHAPE,
             "'%s' gives %" PRId64 " x %" PRId64 " pixels, but the dataset's images are %" PRId64 " x %" PRId64

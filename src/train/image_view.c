@@ -1,4 +1,4 @@
-/* Crops of pixels (contract in image_view.h). */
+/* Views of images (contract in image_view.h). */
 #include "train/image_view.h"
 #include <string.h>
 

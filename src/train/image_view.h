@@ -1,5 +1,5 @@
-/* An image as a crop of pixels: cropping, padding and mirroring only move the crop, and the pixels are
- * read once, row by row, when the result is written or resized. */
+/* Views of images: cropping, padding and mirroring only change the view. The pixels are read once, row by row, when the
+ * result is written or resized. */
 #ifndef WI_IMAGE_VIEW_H
 #define WI_IMAGE_VIEW_H
 
@@ -9,26 +9,27 @@
 typedef struct wi_image_view {
     const unsigned char *pixels;
     ptrdiff_t row, column, channel;      /* strides, in bytes */
-    int64_t source_height, source_width; /* of the pixels */
-    int64_t top, left;                   /* the crop; outside of the pixels it is black */
-    int64_t height, width;
-    bool flipped; /* the crop, left to right */
+    int64_t source_height, source_width; /* of the image */
+    int64_t top, left;                   /* of the crop, in which pixels outside of the image are 0 */
+    int64_t height, width;               /* of the crop */
+    bool flipped;                        /* the crop is mirrored left to right */
 } wi_image_view;
 
-/* All of an image of `channels` planes, or with them interleaved. */
+/* A view of a whole image, (channels, height, width), or (height, width, channels) if interleaved. */
 wi_image_view wi_view_of(
     const unsigned char *pixels, int64_t channels, int64_t height, int64_t width, bool interleaved);
-/* A crop of the crop; it may reach outside. */
+/* Crops the view; the new crop may reach outside of the view and of the image. */
 void wi_view_crop(wi_image_view *view, int64_t top, int64_t left, int64_t height, int64_t width);
 void wi_view_flip(wi_image_view *view);
-/* One row of one channel: view->width bytes. */
+/* Copies row y of one channel, view->width bytes. */
 void wi_view_row(const wi_image_view *view, int64_t y, int64_t channel, unsigned char *row);
 
-/* The view in another size, in planes that lie in the workspace's block `target`; `rows` and `weights` are
- * blocks for what is needed meanwhile. */
+/* Blocks of the workspace for wi_view_resize: target gets the result, (channels, height, width); rows and weights are
+ * scratch memory. */
 typedef struct wi_resize_blocks {
     size_t target, rows, weights;
 } wi_resize_blocks;
+/* Resizes the view, unless it has the size already. Error: WEFT_ERROR_MEMORY. */
 weft_status wi_view_resize(wi_image_view *view, int64_t channels, int64_t height, int64_t width,
     wi_workspace *workspace, const wi_resize_blocks *blocks);
 

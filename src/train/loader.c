@@ -1,14 +1,14 @@
-/* Batches in a seeded order, made by threads ahead of their use.
+/* Batches in a seeded order, filled by threads ahead of their use.
  *
- * A ring of 2 × prefetch batches is allocated once: prefetch of them may be in the caller's hands (a batch is
- * his until the prefetch-th next call), the others are filled meanwhile. `cursor`, `made` and `taken` count
- * batches over the loader's whole life; batch b lies in slot b mod slots, so an epoch's begin disturbs
- * nothing that the caller still holds. A thread takes a few examples at a time, always the next ones: cursor
- * is the batch they are of, and moves while cursor < end and cursor < taken + prefetch. So all threads finish
- * one batch together before they make the next. made counts the whole batches, in order.
+ * A ring of 2 × prefetch slots, one for a batch each, is allocated once. The caller uses up to prefetch batches: a batch
+ * stays valid until the prefetch-th next call. Threads fill the other slots meanwhile. `cursor`, `made` and `taken`
+ * count batches over the whole life of the loader, and batch b is in slot b mod slots, so that the beginning of an epoch
+ * does not overwrite batches that the caller still uses. A thread takes a few examples at a time, always the next ones:
+ * `cursor` is their batch, and advances while cursor < end and cursor < taken + prefetch. All threads therefore work on
+ * one batch before they begin the next. `made` counts the finished batches, in order; `taken` those that were returned.
  *
- * What a batch holds depends on the seed, the epoch's number and the example alone, not on the threads. An
- * example that cannot be made fails its batch: of several, the first one in the batch's order is reported.
+ * The contents of a batch depend only on the seed, the number of the epoch and the examples, not on the threads. If
+ * examples of a batch cannot be made, the batch fails with the error of the first of them in the order of the batch.
  *
  * Shuffle: Fisher and Yates, with SplitMix64 (Steele, Lea and Flood 2014) and Lemire's unbiased bounding
  * (2019). */
@@ -21,7 +21,7 @@
 #include "train/dataset.h"
 #include <string.h>
 
-enum { MAX_THREADS = 256, DEFAULT_THREADS = 8, ERROR_LINE = 2048, JOBS = 4 /* of a batch, a thread */ };
+enum { MAX_THREADS = 256, DEFAULT_THREADS = 8, ERROR_LINE = 2048, JOBS = 4 /* per batch and thread */ };
 
 typedef struct worker {
     weft_loader *loader;
@@ -46,23 +46,23 @@ typedef struct failure {
 struct weft_loader {
     weft_dataset *dataset;
     const weft_allocator *allocator;
-    size_t batch, prefetch, slots, batches; /* batches an epoch */
+    size_t batch, prefetch, slots, batches; /* batch: in examples; batches: per epoch */
     bool shuffle;
     uint64_t seed, epoch;
     size_t *order;
     size_t *offsets; /* of each column in a slot */
     size_t slot_bytes;
     unsigned char *storage; /* all slots */
-    wi_pinned pinned;       /* what they lie in, where the device has a queue for uploads */
+    wi_pinned pinned;       /* the memory of the slots, if the device has a queue for uploads */
     worker *workers;
-    size_t threads, job_examples; /* examples that a thread takes at a time */
+    size_t threads, job_examples; /* job_examples: that a thread takes at a time */
     wi_mutex mutex;
-    wi_condition work, ready; /* there may be work for the threads; a batch was finished, or one went idle */
-    /* under the mutex: */
-    uint64_t first, cursor, made, taken, end; /* the epoch's first batch; see above */
+    wi_condition work, ready; /* work: there may be work for threads; ready: a job was finished */
+    /* Protected by the mutex: */
+    uint64_t first, cursor, made, taken, end; /* first, end: of the epoch; others: see above */
     size_t position;                          /* the next example in the batch `cursor` */
-    size_t *left;                             /* examples of each slot's batch that are not made yet */
-    size_t busy;                              /* threads at work */
+    size_t *left;                             /* per slot: examples of its batch that are not finished */
+    size_t busy;                              /* threads that are filling batches */
     failure failure;
     bool begun, quit;
 };
@@ -80,7 +80,7 @@ static void make_order(weft_loader *loader, uint64_t epoch) {
     for (size_t i = 0; i < count; i++) loader->order[i] = i;
     if (!loader->shuffle) return;
     uint64_t state = loader->seed;
-    state = wi_splitmix(&state) ^ epoch; /* seed first through the mixer: (0, 1) and (1, 0) differ */
+    state = wi_splitmix(&state) ^ epoch; /* mixed first, so that seed 0, epoch 1 is not seed 1, epoch 0 */
     for (size_t i = count - 1; i > 0; i--) {
         const size_t j = random_below(&state, (uint32_t)i + 1);
         const size_t kept = loader->order[i];
@@ -131,7 +131,7 @@ static weft_status fill(worker *self, const job *p, size_t *failed) {
     return dataset->source ? make_examples(self, p, failed) : WEFT_OK;
 }
 
-/* ---- under the mutex ---- */
+/* ---- jobs, with the mutex locked ---- */
 
 static bool has_work(const weft_loader *loader) {
     return loader->cursor < loader->end && loader->cursor < loader->taken + loader->prefetch;
@@ -162,7 +162,7 @@ static void note_failure(weft_loader *loader, const job *p, weft_status status, 
     wi_error_save(known->line, sizeof known->line);
 }
 
-/* Batches are whole in any order, and counted in theirs. */
+/* Threads may finish batches in any order; `made` counts them in the order of their numbers. */
 static void give_back(weft_loader *loader, const job *p) {
     loader->left[p->batch % loader->slots] -= p->end - p->begin;
     while (loader->made < loader->cursor && loader->left[loader->made % loader->slots] == 0) loader->made++;
@@ -192,7 +192,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static weft_status read_options(
     const weft_dataset *dataset, weft_loader_options *options, const weft_loader_options *given) {
@@ -212,12 +212,12 @@ static weft_status read_options(
     return WEFT_OK;
 }
 
-/* 16-byte aligned columns, so that any vector load of the host's is fine. */
+/* Columns are aligned to 16 bytes, for vector loads on the host. */
 static size_t padded(size_t bytes) {
     return (bytes + 15u) & ~(size_t)15u;
 }
 
-/* In memory that the device of the dataset's context copies from by itself, else in ordinary memory. */
+/* Allocates the slots in pinned memory, from which the device copies by itself, or if there is none in ordinary memory. */
 static weft_status allocate_slots(weft_loader *loader) {
     wi_device *const device = wi_context_device(loader->dataset->context);
     if (loader->slot_bytes <= SIZE_MAX / loader->slots)
@@ -242,8 +242,8 @@ static weft_status allocate_ring(weft_loader *loader) {
     return allocate_slots(loader);
 }
 
-/* Copying needs one thread; making examples all that there are. Pieces of a batch for each, so that none
- * waits long for the last. */
+/* One thread is enough to copy examples; for a source there are up to DEFAULT_THREADS. Each thread gets several jobs per
+ * batch, so that no thread waits long for the last one. */
 static void choose_threads(weft_loader *loader, size_t wanted) {
     const size_t processors = wi_processor_count();
     loader->threads = wanted;
@@ -272,7 +272,7 @@ static void tell_threads_to_quit(weft_loader *loader) {
     pthread_mutex_unlock(&loader->mutex);
 }
 
-/* In a child of fork() there are none, but a lock that they had, and conditions that they waited for. */
+/* A child of fork() has no threads, but the mutex may be locked forever by one that existed in the parent. */
 static void stop_threads(weft_loader *loader) {
     if (!wi_process_lost_driver()) tell_threads_to_quit(loader);
     for (size_t i = 0; loader->workers && i < loader->threads; i++) {
@@ -282,7 +282,7 @@ static void stop_threads(weft_loader *loader) {
     wi_release(loader->allocator, loader->workers);
 }
 
-/* To destroy a condition is to wait for those who wait for it. */
+/* In a child of fork(), pthread_cond_destroy would wait forever for threads of the parent that wait for the condition. */
 static void destroy_locks(weft_loader *loader) {
     if (wi_process_lost_driver()) return;
     pthread_cond_destroy(&loader->ready);
@@ -351,12 +351,12 @@ weft_status weft_loader_begin(weft_loader *loader, uint64_t epoch) {
 weft_status wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch) {
     WI_TRY(wi_process_check_driver());
     pthread_mutex_lock(&loader->mutex);
-    loader->end = 0; /* nothing more of the old epoch */
+    loader->end = 0; /* no thread begins another job of the previous epoch */
     while (loader->busy) pthread_cond_wait(&loader->ready, &loader->mutex);
-    make_order(loader, epoch); /* the threads are idle: the order is ours */
+    make_order(loader, epoch); /* no thread reads the order now */
     loader->epoch = epoch;
     loader->cursor = loader->made = loader->taken;
-    loader->first = loader->taken - batch; /* may wrap around: only differences to it count */
+    loader->first = loader->taken - batch; /* may wrap around: only differences to it are used */
     loader->position = 0;
     loader->end = loader->first + loader->batches;
     loader->failure.status = WEFT_OK;

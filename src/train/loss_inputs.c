@@ -1,4 +1,4 @@
-/* What a loss counts (contract in loss_inputs.h). */
+/* The inputs that decide what a loss counts (contract in loss_inputs.h). */
 #include "train/loss_inputs.h"
 #include "ops/op_table.h"
 
@@ -17,7 +17,7 @@ const weft_tensor *wi_fed_labels(const weft_tensor *labels) {
     return NULL;
 }
 
-/* The first input beneath a condition that is not the labels. */
+/* The first input that a condition depends on, within `depth` nodes, other than the labels; NULL: there is none. */
 static const weft_tensor *other_input(const weft_tensor *node, const weft_tensor *labels, int depth) {
     if (node->op == &wi_op_input) return node == labels ? NULL : node;
     const weft_tensor *found = NULL;

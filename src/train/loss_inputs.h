@@ -1,18 +1,19 @@
-/* Which inputs say what a loss counts of the labels, by the tensors of its graph: the mask that it reads them behind, and the
- * weights that it multiplies its losses by. */
+/* The inputs that decide what a loss counts, found by walking the nodes of its graph: the labels, the mask through which
+ * the loss reads them, and the weights by which it multiplies its losses. */
 #ifndef WI_LOSS_INPUTS_H
 #define WI_LOSS_INPUTS_H
 
 #include "graph/nodes.h"
 
-/* The input whose labels these are, element by element: itself, or behind masks. NULL: they are something else. */
+/* The input that the labels are, directly, reshaped, or masked (a where with a constant); NULL: they are computed in
+ * another way. */
 const weft_tensor *wi_fed_labels(const weft_tensor *labels);
-/* The input that masks these labels, as lengths or numbers of its own; NULL: nothing but the labels does. */
+/* The input from which the mask of the labels is computed, such as lengths; NULL: there is none besides the labels. */
 const weft_tensor *wi_mask_of_labels(const weft_tensor *labels);
 
-/* The input by whose numbers a product multiplies something else, which *losses then is; NULL: it is no such product. */
+/* If the node multiplies something by a float input, returns the input, and *losses is the other factor; else NULL. */
 const weft_tensor *wi_weights_of_product(const weft_tensor *product, const weft_tensor **losses);
-/* Is the node a few steps from the target, as losses are? */
+/* Does `losses` depend on the target through only a few nodes, as a loss does? */
 bool wi_compares(const weft_tensor *losses, const weft_tensor *target);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what is read ---- */
+/* ---- the tensors that are read back ---- */
 
-/* Where a loss over the labels has the classes of this output on axis 1, and others behind it: with the classes last. */
+/* The output with the classes on its last axis. They are on axis 1 if a loss compares the output with the labels. */
 static weft_tensor *classes_last(const weft_metric *metric, const wi_feed_input *labels) {
     weft_tensor *const output = metric->output;
     const bool moved = labels && labels->scores == output && weft_tensor_rank(output) > 2 &&
@@ -15,7 +15,7 @@ static weft_tensor *classes_last(const weft_metric *metric, const wi_feed_input 
     return moved ? weft_move_axis(output, 1, -1) : output;
 }
 
-/* f32 (batch, ..., width) */
+/* Checks that the output is f32 (batch, ..., width), and sets the sizes of the item. */
 static weft_status measure_shape(wi_measure *item, const weft_metric *metric, const weft_tensor *output) {
     const int rank = weft_tensor_rank(output);
     bool good =
@@ -41,7 +41,7 @@ static weft_status measure_shape(wi_measure *item, const weft_metric *metric, co
     return WEFT_OK;
 }
 
-/* i32: the class with the largest output, in PyTorch's order; of one output class 1 where it is above 0. */
+/* i32: the class with the largest output, as torch.argmax; if the width is 1, class 1 for outputs above 0. */
 static weft_tensor *answers_of(const wi_measure *item, weft_tensor *output) {
     const int64_t last[] = {-1, WEFT_END};
     if (item->width > 1) return weft_argmax_axes(output, last, false);
@@ -57,7 +57,7 @@ static size_t find_tensor(wi_measures *measures, weft_tensor *tensor, size_t byt
     return measures->tensor_count++;
 }
 
-/* ---- what of the labels counts ---- */
+/* ---- which labels count ---- */
 
 static const char *ignored_text(int64_t ignored, char text[24]) {
     if (ignored == INT64_MIN) return "none";
@@ -65,7 +65,7 @@ static const char *ignored_text(int64_t ignored, char text[24]) {
     return text;
 }
 
-/* The metric with the label that it ignores: by default that of the loss over the same labels. */
+/* By default a metric ignores the label that the loss over the same labels ignores; another one is an error. */
 static weft_status follow_loss(weft_metric *metric, const wi_feed_input *labels) {
     char text[24];
     if (!labels || !labels->scores) return WEFT_OK;
@@ -80,8 +80,8 @@ static weft_status follow_loss(weft_metric *metric, const wi_feed_input *labels)
     return WEFT_OK;
 }
 
-/* Lengths that a metric is given are those behind which the loss reads the labels. A loss without a mask may ignore the labels
- * behind them. */
+/* The lengths of a metric must be the mask through which the loss reads the labels. A loss without a mask must ignore a
+ * label, with which the labels after the lengths may be filled. */
 static weft_status check_lengths(const weft_metric *metric, const wi_feed_input *labels) {
     if (!metric->lengths || !labels || !labels->scores || labels->differs) return WEFT_OK;
     const char *const mask = labels->mask ? weft_tensor_name(labels->mask) : NULL;
@@ -95,7 +95,7 @@ static weft_status check_lengths(const weft_metric *metric, const wi_feed_input 
         mask ? "'" : "");
 }
 
-/* Weights that a metric is given are those of the loss over the same target, where it has any. */
+/* The weights of a metric must be those of the loss over the same target, if the loss has any. */
 static weft_status check_weights(const weft_metric *metric, const wi_feed_input *target) {
     if (!metric->weights || !target || !target->weights || target->weights_differ) return WEFT_OK;
     const char *const name = weft_tensor_name(target->weights);
@@ -106,7 +106,7 @@ static weft_status check_weights(const weft_metric *metric, const wi_feed_input 
         metric->name, metric->target, metric->weights, name);
 }
 
-/* Labels that a loss reads behind a mask are read back as they are there. */
+/* If the loss reads the labels through a mask, the masked labels are read back for the metric. */
 static void read_counted(wi_measures *measures, wi_measure *item, const wi_feed_input *labels) {
     item->labels = SIZE_MAX;
     if (item->values || !labels || !labels->scores || labels->differs || labels->counted == labels->tensor)
@@ -172,7 +172,7 @@ static weft_status check_dtype(const wi_measure *item, const weft_column *column
         item->name, weft_dtype_name(column->dtype), item->values ? "f32" : "i32 labels");
 }
 
-/* Axes of size 1 aside, as losses match shapes. */
+/* Compares shapes without their axes of size 1, as losses do. */
 static bool same_dims(const weft_column *column, const int64_t *dims, int rank) {
     int c = 0, d = 0;
     for (;;) {

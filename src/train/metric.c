@@ -1,18 +1,16 @@
-/* Metrics on the host. Every kind is a row of numbers in float64 that rows of outputs are added to, and a
- * formula over it:
+/* Metrics on the host. Each kind has sums in float64, to which rows of outputs are added, and a formula over the sums. A
+ * row counts as much as its weight, or 1 without weights. The *answer* is the class that the outputs of a row predict.
+ * The sums are:
  *
- * A row counts as much as its weight, 1 without weights.
- *
- *   accuracy, top-k         right, rows
+ *   accuracy, top-k         correct rows, rows
  *   perplexity              sum of -log softmax, rows
- *   precision, recall, F1   right, answers, labels of each class
+ *   precision, recall, F1   for each class: correct rows, answers, labels
  *   confusion               count of [label][answer]
- *   mean absolute error     sum, numbers
- *   R²                      rows, then for each column mean, sum of squares about it (Welford 1962) and
- *                           squared error
+ *   mean absolute error     sum of errors, numbers
+ *   R²                      rows; for each column: mean, sum of squares about the mean (Welford 1962), squared error
  *
- * Definitions are those of scikit-learn with zero_division=0: a macro average is over the classes that occur,
- * and R² of a constant target is 1 when it is met and 0 otherwise. */
+ * Definitions are those of scikit-learn with zero_division=0: a macro average is over the classes that occur, and R² of
+ * a constant target is 1 if all outputs equal the target, and 0 otherwise. */
 #include "train/metric.h"
 #include "base/options.h"
 #include "cl/context.h"
@@ -28,7 +26,7 @@ struct weft_metric_state {
     weft_context *context;
     weft_metric metric;
     size_t width, classes;
-    int32_t ignored; /* label */
+    int32_t ignored; /* the label that does not count */
     bool is_weighted;
     double *sums;
     size_t count; /* of sums */
@@ -204,7 +202,7 @@ static double minus_log_softmax(const float *row, size_t width, size_t label) {
     return log(sum) + largest - (double)row[label];
 }
 
-/* row: the outputs; NULL where the answer is all that is known. */
+/* row: the outputs, or NULL if only the answer is known. */
 static void add_labelled(
     weft_metric_state *state, const float *row, size_t answer, size_t label, double weight) {
     double *const sums = state->sums;
@@ -282,7 +280,7 @@ static weft_status check_weights(const char *call, const wi_metric_rows *rows) {
     return WEFT_OK;
 }
 
-/* A label behind its sequence's length may be anything. */
+/* Labels after the length of their sequence may have any value. */
 static weft_status check_labels(
     const char *call, const weft_metric_state *state, const wi_metric_rows *rows) {
     const int32_t *const labels = rows->labels;
@@ -373,7 +371,7 @@ static double quotient(double a, double b) {
     return b == 0.0 ? 0.0 : a / b;
 }
 
-/* right, answers, labels of one class, or of all of them added up */
+/* counts: correct rows, answers and labels of one class, or the sums over all classes. */
 static double score(weft_metric_kind kind, const double *counts) {
     if (kind == WEFT_PRECISION) return quotient(counts[0], counts[1]);
     if (kind == WEFT_RECALL) return quotient(counts[0], counts[2]);

@@ -1,4 +1,4 @@
-/* What the trainer knows of a metric besides its public face. */
+/* Metrics for the trainer, besides the public functions. */
 #ifndef WI_METRIC_H
 #define WI_METRIC_H
 
@@ -7,17 +7,17 @@
 
 enum { WI_METRIC_NAME = 64 };
 
-weft_status wi_metric_check(const weft_metric *metric);
-/* Its name, or the default of its kind. */
+weft_status wi_metric_check(const weft_metric *metric); /* WEFT_ERROR_ARGUMENT: a field out of range */
+/* name: the name of the metric, or the default of its kind. */
 void wi_metric_name(const weft_metric *metric, char name[WI_METRIC_NAME]);
 bool wi_metric_takes_values(weft_metric_kind kind);  /* float targets of the outputs' shape, not labels */
-bool wi_metric_needs_answers(weft_metric_kind kind); /* of the outputs only the class that is answered */
-bool wi_metric_goes_down(weft_metric_kind kind);     /* less is better */
-/* Rows to be added: as weft_metric_rows, whose checks have been made. */
+bool wi_metric_needs_answers(weft_metric_kind kind); /* only the predicted class of each row */
+bool wi_metric_goes_down(weft_metric_kind kind);     /* a lower value is better */
+/* weft_metric_rows after its checks, or with answers instead of outputs. */
 typedef struct wi_metric_rows {
     size_t rows;
     const float *outputs;
-    const int32_t *answers; /* classes, for metrics that need no more; NULL: those of outputs */
+    const int32_t *answers; /* predicted classes, if wi_metric_needs_answers; NULL: computed from outputs */
     const int32_t *labels;
     const float *targets, *weights;
     size_t rows_per_weight;
@@ -26,7 +26,7 @@ typedef struct wi_metric_rows {
 } wi_metric_rows;
 weft_status wi_metric_add(const char *call, weft_metric_state *state, const wi_metric_rows *rows);
 
-/* All that a state has counted and summed, for checkpoints. */
+/* The sums of a state, *count numbers, which checkpoints save and restore. */
 double *wi_metric_sums(weft_metric_state *state, size_t *count);
 
 #endif

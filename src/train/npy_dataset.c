@@ -1,4 +1,4 @@
-/* NumPy arrays as a dataset, one file a column. */
+/* NumPy arrays as a dataset, one file per column. */
 #include "base/platform.h"
 #include "io/npy.h"
 #include "train/dataset.h"

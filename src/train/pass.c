@@ -5,7 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { RING_BYTES = 64 << 20 }; /* of host memory for batches in flight; at least two batches a side */
+enum {
+    RING_BYTES = 64 << 20
+}; /* host memory of a loader's batches and of measured outputs, unless 4 batches need more */
 
 static void add_outputs(wi_pass *pass, weft_tensor *const *tensors, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -55,13 +57,13 @@ void wi_pass_clear(wi_pass *pass) {
     *pass = (wi_pass){0};
 }
 
-/* Makes *plan one of that many examples, if it is not already. */
+/* Creates *plan for batches of `examples` examples, unless it is one already. */
 static weft_status plan_for(wi_pass *pass, weft_plan **plan, size_t *planned, size_t examples) {
     if (*plan && *planned == examples) return WEFT_OK;
     weft_plan_release(*plan);
     *plan = NULL;
-    if (pass->feed.waits) return WEFT_OK; /* for a dataset, which says the length */
-    /* Training begins before what is only needed at the end of an epoch is compiled. */
+    if (pass->feed.waits) return WEFT_OK; /* planned when a dataset tells the length */
+    /* Kernels that only validation needs are compiled late, so that training can begin before. */
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples,
         .inference = pass->inference, .memory_limit = pass->memory_limit, .compile_late = pass->inference,
         .length = pass->feed.length};
@@ -80,7 +82,7 @@ static size_t example_bytes(const weft_dataset *dataset) {
     return bytes;
 }
 
-/* Which columns feed inputs or are targets of metrics. */
+/* used[c]: column c feeds an input or is the target of a metric. */
 static void note_used(const wi_pass *pass, bool used[WI_PASS_COLUMNS]) {
     for (size_t i = 0; i < pass->feed.count; i++)
         if (pass->feed.inputs[i].column != SIZE_MAX) used[pass->feed.inputs[i].column] = true;
@@ -105,7 +107,8 @@ weft_status wi_pass_keep_encodings(wi_pass *pass, weft_graph *graph) {
     return WEFT_OK;
 }
 
-/* A dataset of sequences of another length has other plans; those of the former length go even if the dataset is refused. */
+/* Binds the columns of a dataset. If the length of its sequences is another one, the plans are released, even if the
+ * dataset is then refused. */
 static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
     const int64_t length = pass->feed.length;
     const weft_status status = wi_feed_bind(&pass->feed, dataset->columns, dataset->count);
@@ -210,7 +213,7 @@ static weft_status read_terms(const wi_pass *pass, weft_plan *plan, wi_record *r
     return WEFT_OK;
 }
 
-/* As they are after the plan, whatever ran it. */
+/* Reads the state of loss scaling after the plan, also if a step callback ran the plan. */
 static weft_status read_scaling(const wi_pass *pass, wi_record *record) {
     if (!pass->scaling) return WEFT_OK;
     WI_TRY(wi_loss_scale_read_async(pass->scaling->judged, &record->judged));
@@ -233,7 +236,7 @@ static weft_status enqueue_step(
     return read_measured(pass, plan, step, examples);
 }
 
-/* Both plans: each reports the faults of its own ops. */
+/* Waits for both plans, because each reports the faults of its ops only. */
 static weft_status wait_for_device(wi_pass *pass) {
     if (pass->full) WI_TRY(weft_plan_wait(pass->full));
     return pass->rest ? weft_plan_wait(pass->rest) : WEFT_OK;
@@ -248,7 +251,7 @@ double *wi_pass_accuracy_sums(const wi_pass *pass) {
     return pass->counts ? wi_metric_sums(pass->measures.items[pass->measures.count - 1].state, &count) : NULL;
 }
 
-/* What is not in the terms: all of a loss that the caller gave. */
+/* Adds the loss of a step to the totals: its terms, and the rest. A loss that a step callback set has no terms. */
 static void take_loss(wi_pass *pass, wi_record *record) {
     wi_pass_totals *const totals = &pass->totals;
     const size_t terms = record->measured ? pass->terms.count : 0;
@@ -258,7 +261,7 @@ static void take_loss(wi_pass *pass, wi_record *record) {
         const double total = (double)record->totals[i];
         rest -= (double)record->values[i];
         record->is_empty = record->is_empty && total == 0.0;
-        if (total == 0.0) continue; /* its mean is 0, of nothing */
+        if (total == 0.0) continue; /* no elements: the mean is 0 */
         totals->values[i] += (double)record->values[i] * total;
         totals->totals[i] += total;
     }
@@ -315,7 +318,7 @@ weft_status wi_pass_run(
     if (!start) wi_measures_reset(&pass->measures);
     WI_TRY(wi_loader_begin_at(pass->loader, epoch, start ? start->step : 0));
     const weft_status status = run_steps(pass, hooks);
-    if (status != WEFT_OK && pass->pending) { /* the device may still be reading our buffers */
+    if (status != WEFT_OK && pass->pending) { /* the device may still use the buffers of the pass */
         char line[WI_ERROR_LINE];
         wi_error_save(line, sizeof line);
         (void)wait_for_device(pass);

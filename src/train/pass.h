@@ -1,11 +1,11 @@
-/* Passes over a dataset: the loop that training and evaluation share.
+/* Passes over a dataset: the loop of training, validation and evaluation.
  *
- * A pass owns a feed, a loader, metrics and two plans (whole batches, and the smaller last one of an epoch).
- * A step enqueues the inputs, the plan, and the reads of its loss, of the loss's terms and their totals
- * (ops/loss/loss_terms.h) and of measured outputs; nothing waits. Once `interval` steps are out, the pass waits for the device, looks at the records,
- * and goes on: so the loader's batches, which last `prefetch` = interval calls, stay valid while they are
- * copied, and the queue never grows beyond an interval. Between wi_pass_prepare and the end of an epoch nothing
- * is allocated. */
+ * A pass owns a feed, a loader, metrics and two plans (for whole batches, and for the smaller last batch of an epoch). A
+ * step enqueues the copies of the inputs, the plan, and the reads of the loss, of its terms with their totals
+ * (ops/loss/loss_terms.h) and of the measured outputs, and waits for nothing. After `interval` steps the pass waits for
+ * the device and processes their records. The loader's batches, which last `prefetch` = interval calls, are thus valid
+ * while they are copied, and the queue has at most one interval. From the end of wi_pass_prepare to the end of an epoch
+ * nothing is allocated. */
 #ifndef WI_PASS_H
 #define WI_PASS_H
 
@@ -15,42 +15,41 @@
 
 enum { WI_PASS_INTERVAL = 16, WI_PASS_COLUMNS = 32 };
 
-/* What one step gave, known after its interval. */
+/* The results of one step, valid after its interval. */
 typedef struct wi_record {
     float loss;
     float values[WI_LOSS_TERMS], totals[WI_LOSS_TERMS]; /* of the loss's terms */
-    bool measured;                                      /* the plan ran: its outputs were read */
-    bool is_empty;                                      /* no label counts: the step changed nothing */
-    double right, counted;                              /* of the accuracy */
+    bool measured;                                      /* the plan ran, and its outputs were read */
+    bool is_empty;                                      /* no label counts, and the step changed nothing */
+    double right, counted;                              /* correct rows and all rows, for the accuracy */
     size_t examples;
-    float rate; /* the learning rate it had; NaN: none */
-    float judged,
-        scale; /* with loss scaling: what its gradients were (ops/loss_scale.h), and the scale after it */
-    bool ends_window; /* of accumulation; set by hooks.run */
+    float rate;          /* learning rate of the step; NaN: none */
+    float judged, scale; /* with loss scaling: WI_UPDATE_ (ops/loss_scale.h), and the scale after the step */
+    bool ends_window;    /* of accumulation; set by hooks.run */
     const void *columns[WI_PASS_COLUMNS];
 } wi_record;
 
 typedef struct wi_pass_totals {
-    double loss; /* sum over examples of what is not in the terms */
+    double loss; /* sum over examples of the rest of the loss, which is not in its terms */
     size_t examples;
-    double values[WI_LOSS_TERMS], totals[WI_LOSS_TERMS]; /* sums of value · total, and of totals */
+    double values[WI_LOSS_TERMS], totals[WI_LOSS_TERMS]; /* per term: sums of value · total, and of totals */
 } wi_pass_totals;
 
-/* Where a pass begins in its epoch: what a checkpoint in the middle of one left to do. */
+/* Where a pass begins that continues an epoch after a checkpoint. The sums of its metrics are restored already. */
 typedef struct wi_pass_start {
-    size_t step; /* steps that were done; the sums of the metrics are in place */
+    size_t step; /* finished steps of the epoch */
     wi_pass_totals totals;
 } wi_pass_start;
 
 typedef struct wi_pass wi_pass;
 typedef struct wi_pass_hooks {
     void *user;
-    /* In place of weft_plan_run; may be NULL. Where it sets record->loss it clears record->measured, and the plan is not
-     * read. */
+    /* Called in place of weft_plan_run; may be NULL. If it sets record->loss, it clears record->measured, and the
+     * outputs of the plan are not read. */
     weft_status (*run)(void *user, weft_plan *plan, const void *const *columns, wi_record *record);
-    /* After a step was enqueued. finish: its records are wanted now. stop: no further step. */
+    /* After a step was enqueued. *finish: end the interval now. *stop: end the pass. */
     weft_status (*after_step)(void *user, bool *finish, bool *stop);
-    /* After an interval, with its records; totals include them. */
+    /* After an interval, with its records; pass->totals include them. */
     weft_status (*after_interval)(void *user, const wi_record *records, size_t count);
 } wi_pass_hooks;
 
@@ -61,9 +60,9 @@ typedef struct wi_pass_options {
     size_t update_count;
     weft_tensor *rate; /* of the updates; NULL: none */
     wi_measure_list measured;
-    size_t memory_limit;            /* of a plan; 0: none */
-    bool counts;                    /* the last that is measured is the accuracy */
-    bool partial;                   /* inputs may lack a column: a step callback writes them */
+    size_t memory_limit;            /* of each plan; 0: none */
+    bool counts;                    /* the last metric of `measured` is the accuracy */
+    bool partial;                   /* inputs may lack a column, because a step callback writes them */
     const wi_loss_scaling *scaling; /* of the updates; NULL: none */
 } wi_pass_options;
 
@@ -76,18 +75,17 @@ struct wi_pass {
     const wi_loss_scaling *scaling; /* NULL: none */
     wi_loss_terms terms;
     bool counts, inference, shuffle, drop_last;
-    size_t batch, threads; /* of the loader; 0: its default */
-    size_t memory_limit;   /* of a plan; 0: none */
+    size_t batch, threads; /* threads: of the loader; 0: its default */
+    size_t memory_limit;   /* of each plan; 0: none */
     uint64_t seed;
     wi_feed feed;
     wi_measures measures;
-    unsigned char *measured; /* outputs read back: room for an interval's steps of slot_examples each */
-    size_t slot_examples;
-    weft_dataset *
-        dataset; /* the one that was prepared for, with the numbers of categories that the graph knows; retained */
-    const weft_dataset *given; /* the caller's, which `dataset` is or uses */
-    const weft_graph *known;   /* datasets are compared with its encodings; NULL: they are not */
-    uint64_t known_version;    /* of these, when `dataset` was compared */
+    unsigned char *measured;   /* outputs that were read back: one slot per step of an interval */
+    size_t slot_examples;      /* examples for which a slot has room */
+    weft_dataset *dataset;     /* the prepared dataset, with the graph's numbers of categories; retained */
+    const weft_dataset *given; /* the caller's dataset, which is `dataset` or its base */
+    const weft_graph *known;   /* the graph with whose encodings datasets are compared; NULL: none */
+    uint64_t known_version;    /* version of the graph's encodings when `dataset` was compared */
     weft_loader *loader;
     weft_plan *full, *rest;
     size_t full_examples, rest_examples;
@@ -96,25 +94,27 @@ struct wi_pass {
     wi_pass_totals totals;
 };
 
-/* Clear it afterwards, whatever this returns. */
+/* The caller has set batch, threads, seed, shuffle, drop_last and known in a zeroed pass, and clears it, also after an
+ * error. */
 weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const wi_pass_options *options);
 void wi_pass_clear(wi_pass *pass);
-/* Plans the first batch size. */
+/* Creates the plan for whole batches of `examples` examples. */
 weft_status wi_pass_plan(wi_pass *pass, size_t examples);
-/* Makes all that an epoch over the dataset needs; quick when it is the same one as before. */
+/* Creates what an epoch over the dataset needs: plans, loader and buffers. Reuses them for the dataset of the last call. */
 weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset);
-/* One epoch; start NULL: all of it, with totals from 0. hooks may be NULL. */
+/* Runs one epoch, from `start` on, or if that is NULL the whole epoch with totals from 0. hooks may be NULL. */
 weft_status wi_pass_run(
     wi_pass *pass, uint64_t epoch, const wi_pass_start *start, const wi_pass_hooks *hooks);
-/* The graph has the encodings of the dataset from now on, and others are compared with them. */
+/* Stores the encodings of the dataset in the graph, with which later datasets of the pass are compared. */
 weft_status wi_pass_keep_encodings(wi_pass *pass, weft_graph *graph);
-size_t wi_pass_steps(const wi_pass *pass); /* an epoch */
+size_t wi_pass_steps(const wi_pass *pass); /* per epoch */
 
-/* Did the step leave everything as it was, as its gradients overflowed? */
+/* Did the step change nothing, because its gradients overflowed? */
 bool wi_record_is_skipped(const wi_record *record);
-/* The terms' sums over their totals, and the rest's mean over examples; NaN before the first interval, or if nothing counts. */
+/* The mean loss: the mean of each term, weighted by totals, plus the mean of the rest over examples. NaN before the
+ * first interval, or if nothing counts. */
 double wi_pass_loss(const wi_pass *pass);
-double wi_pass_accuracy(const wi_pass *pass);       /* NaN when not counted */
-double *wi_pass_accuracy_sums(const wi_pass *pass); /* right and counted; NULL when not counted */
+double wi_pass_accuracy(const wi_pass *pass);       /* NaN if no accuracy is measured */
+double *wi_pass_accuracy_sums(const wi_pass *pass); /* correct rows, all rows; NULL if none is measured */
 
 #endif

@@ -1,5 +1,5 @@
-/* Inference on a batch of any size. The plans are kept with the graph, the least recently used makes room;
- * they do not hold the graph themselves, since it holds them. */
+/* weft_predict: inference on a batch of any size. The graph keeps up to KEPT_PLANS plans; a new one replaces the least
+ * recently used one. The plans do not retain the graph, because the graph holds them. */
 #include "graph/nodes.h"
 #include "plan/compiled_plan.h"
 #include "train/feed.h"
@@ -18,7 +18,7 @@ typedef struct wanted {
 typedef struct kept_plan {
     wanted of;
     weft_plan *plan;
-    uint64_t used; /* when, in calls */
+    uint64_t used; /* number of the call that used the plan last */
 } kept_plan;
 
 typedef struct plan_cache {
@@ -72,7 +72,7 @@ static weft_status get_plan(weft_plan **plan, plan_cache *cache, const wanted *w
     return WEFT_OK;
 }
 
-/* Binds inputs and columns both ways: a column that feeds nothing is a misspelt name. */
+/* Finds a column for each input. A column without an input is an error: its name is probably misspelt. */
 static weft_status bind_inputs(
     wi_feed *feed, const weft_graph *graph, const weft_column *inputs, size_t count, const void **data) {
     if (count > MAX_INPUTS)
@@ -92,7 +92,7 @@ static weft_status bind_inputs(
     return WEFT_OK;
 }
 
-/* The copies and launches that are still on the queue: they use the caller's memory. */
+/* Waits for enqueued copies and launches, which use the caller's memory. Keeps the error line. */
 static void wait_after_failure(weft_plan *plan) {
     char line[WI_ERROR_LINE];
     wi_error_save(line, sizeof line);
@@ -115,7 +115,7 @@ static weft_status check_outputs(wanted *w, const weft_prediction *outputs, size
     return WEFT_OK;
 }
 
-/* Reading waits for the copies, too. */
+/* Reading an output also waits for the copies of the inputs. */
 static weft_status run(weft_plan *plan, const weft_prediction *outputs, size_t count) {
     WI_TRY(weft_plan_run(plan));
     for (size_t i = 0; i < count; i++)

@@ -9,7 +9,8 @@ static weft_tensor *rate_of(const weft_graph *graph, const weft_tensor *update) 
     return noted ? noted->rate : NULL;
 }
 
-/* The first rate of the updates; *count: how many they have. */
+/* The first learning rate of the updates, or if they have none the graph's latest. *count: the number of updates; on
+ * return the number of different rates. */
 static weft_tensor *rates_of(weft_graph *graph, weft_tensor *const *updates, size_t *count) {
     weft_tensor *rates[WEFT_MAX_UPDATES] = {NULL};
     size_t found = 0;
@@ -76,7 +77,7 @@ weft_status wi_rate_after_step(const wi_rate *rate, uint64_t windows, uint64_t s
 }
 
 weft_status wi_rate_after_validation(wi_rate *rate, double loss) {
-    float next; /* set before the next epoch */
+    float next; /* wi_rate_before_epoch sets it */
     if (rate->schedule.kind != WEFT_SCHEDULE_PLATEAU) return WEFT_OK;
     return weft_plateau_rate(&rate->schedule, &rate->plateau, rate->base, loss, &next);
 }

@@ -1,12 +1,13 @@
-/* Datasets with the numbers of categories that a graph knows (contract in recode.h). */
+/* Datasets whose categories get the numbers that a graph has for them (contract in recode.h). */
 #include "train/recode.h"
 #include "base/names.h"
 #include <stdio.h>
 #include <string.h>
 
-/* ---- from numbers to numbers ---- */
+/* ---- numbers of categories ---- */
 
-/* numbers[i]: what category i of one is in the other; -1: it has none of this text. */
+/* (*numbers)[i]: the number in `to` of category i of `from`; -1: `to` has no category of this text. The caller releases
+ * *numbers, also after an error. */
 static weft_status match_categories(
     int32_t **numbers, const weft_allocator *allocator, const weft_encoding *from, const weft_encoding *to) {
     wi_name *const names = wi_allocate_array(allocator, to->count + 1, sizeof *names);
@@ -38,7 +39,7 @@ static weft_status fail_unknown(
         column->name, example, column->encoding->texts[number], known->count, names);
 }
 
-/* Numbers that are no category stay: labels that a loss ignores. */
+/* to: the column with its numbers mapped. A number that is no category, such as an ignored label, does not change. */
 static weft_status map_numbers(
     int32_t *to, const weft_dataset *dataset, size_t index, const weft_encoding *known, const int32_t *map) {
     const weft_column *const column = &dataset->columns[index];
@@ -52,7 +53,7 @@ static weft_status map_numbers(
     return WEFT_OK;
 }
 
-/* Gives the column of a dataset over another one numbers of its own. */
+/* Gives a column of a dataset over a base separate data, in which the categories have the numbers of `known`. */
 static weft_status recode_column(weft_dataset *recoded, size_t index, const weft_encoding *known) {
     const weft_dataset *const base = recoded->base;
     const weft_allocator *const allocator = base->context->allocator;

@@ -58,7 +58,7 @@ void wi_report_fill(wi_report *report, const weft_epoch *epoch, const weft_metri
         wi_report_set(report, name, losses[validation]);
         snprintf(name, sizeof name, "%saccuracy", prefixes[validation]);
         wi_report_set(report, name, accuracies[validation]);
-        for (size_t m = 0; m < epoch->metric_count; m++) { /* after the accuracy, which one may replace */
+        for (size_t m = 0; m < epoch->metric_count; m++) { /* last, as a metric may replace the accuracy */
             snprintf(name, sizeof name, "%s%s", prefixes[validation], metrics[m].name);
             wi_report_set(report, name, measured[validation][m]);
         }

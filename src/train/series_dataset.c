@@ -1,4 +1,5 @@
-/* A series of numbers as sliding windows (contract in weft/text.h): a CSV table read as one column, cut by time. */
+/* A series of numbers as sliding windows (contract in weft/text.h). A CSV table is read as one column, and its rows are
+ * divided by time into training and validation. */
 #include "base/options.h"
 #include "base/platform.h"
 #include "io/csv.h"
@@ -10,7 +11,7 @@
 typedef struct series {
     const float *rows; /* (count, fields) */
     size_t count, fields, window, horizon, stride;
-    size_t split; /* rows before it are for training */
+    size_t split; /* the first row for validation */
     weft_series_scale scale;
 } series;
 
@@ -80,7 +81,7 @@ static void copy_rows(const series *s, float *to, size_t first, size_t rows) {
                             s->scale.deviation[f]);
 }
 
-/* Windows that begin at `first` and every stride after it, whose targets end before `end`. */
+/* The number of windows that begin at rows first, first + stride, ... and whose targets end before row `end`. */
 static size_t window_count(const series *s, size_t first, size_t end) {
     const size_t whole = s->window + s->horizon;
     return end < first + whole ? 0 : (end - first - whole) / s->stride + 1;
@@ -104,7 +105,7 @@ static weft_status make_windows(
     return WEFT_OK;
 }
 
-/* ---- both parts ---- */
+/* ---- training and validation ---- */
 
 static weft_status make_parts(weft_dataset **training, weft_dataset **validation, weft_context *context,
     const char *path, const series *s) {

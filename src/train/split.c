@@ -1,10 +1,9 @@
-/* Dividing a dataset in two: which examples are drawn depends on the seed and the numbers alone. */
+/* weft_dataset_split: the drawn examples depend only on the seed, the number of examples and `count`. */
 #include "base/splitmix.h"
 #include "train/dataset.h"
 #include <string.h>
 
-/* Selection sampling (Knuth, volume 2, 3.4.2, algorithm S): each subset is equally likely, in the old order.
- */
+/* Selection sampling (Knuth, volume 2, 3.4.2, algorithm S): each subset of `count` examples is equally likely. */
 static void draw(bool *drawn, size_t examples, size_t count, uint64_t seed) {
     uint64_t state = seed;
     for (size_t i = 0; i < examples; i++) {
@@ -14,7 +13,7 @@ static void draw(bool *drawn, size_t examples, size_t count, uint64_t seed) {
     }
 }
 
-/* A part of what a source makes is its examples' numbers there. */
+/* Column 0 of a source is divided by the indices that the examples have in the source. */
 static weft_status copy_origins(
     weft_dataset *part, const weft_dataset *from, const bool *drawn, bool wanted, size_t count) {
     part->origins = wi_allocate_array(part->context->allocator, count, sizeof *part->origins);
@@ -24,7 +23,7 @@ static weft_status copy_origins(
     return WEFT_OK;
 }
 
-/* The examples for which drawn[i] is `wanted`. */
+/* Creates a dataset of the `count` examples i with drawn[i] == wanted. */
 static weft_status copy_part(
     weft_dataset **part, const weft_dataset *from, const bool *drawn, bool wanted, size_t count) {
     WI_TRY(wi_dataset_create_made(part, from->context, from->source, count, from->columns, from->count));

@@ -1,5 +1,5 @@
-/* Text as streams of tokens beside each other (contract in weft/text.h). Example sequence · streams + stream is
- * that sequence of that stream, so that batches of `streams` examples in order are sequences in order. */
+/* Text as parallel streams of tokens (contract in weft/text.h). Example s · streams + t is sequence s of stream t, so
+ * that each batch of `streams` examples, read in order, continues the sequences of the batch before. */
 #include "base/options.h"
 #include "base/platform.h"
 #include "base/text_file.h"

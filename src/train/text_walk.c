@@ -1,4 +1,4 @@
-/* Texts cut into tokens: UTF-8 characters, or words and line ends. */
+/* Divides texts into tokens: UTF-8 characters, or words and line ends. */
 #include "base/utf8.h"
 #include "train/vocabulary.h"
 #include <string.h>

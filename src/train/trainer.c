@@ -1,5 +1,5 @@
-/* The trainer: its options, its parts, and how it is made and released; trainer_run.c runs it. One thread at a time
- * uses a trainer; weft_trainer_cancel may come from any. */
+/* The trainer: options, creation and release; trainer_run.c runs it. Only one thread at a time may use a trainer, but
+ * any thread may call weft_trainer_cancel and weft_trainer_stop. */
 #include "base/options.h"
 #include "base/platform.h"
 #include "cl/context.h"
@@ -9,7 +9,7 @@
 #include "train/trainer_shared.h"
 #include <math.h>
 
-/* what: "update" or "carry". */
+/* Checks the lists of options. what: "update" or "carry". most: the largest count. */
 static weft_status check_assignments(
     const weft_tensor *loss, const char *what, weft_tensor *const *assignments, size_t count, size_t most) {
     if (count > most || (count && !assignments))
@@ -75,7 +75,7 @@ static const char *kept_string(weft_trainer *trainer, const char *text, bool *fa
     return copy;
 }
 
-/* The caller's strings may go once the trainer is made. */
+/* Copies the strings of the options: the caller may free them after the call. */
 static weft_status keep_strings(weft_trainer *trainer) {
     weft_trainer_options *const options = &trainer->options;
     bool failed = false;
@@ -95,7 +95,7 @@ static weft_status keep_strings(weft_trainer *trainer) {
     return failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
-/* The metric with its own name and columns, or those of the options. */
+/* *metric: the given metric with the names that it lacks, from the options or the default of its kind. */
 static weft_status keep_metric(weft_trainer *trainer, const weft_metric *given, weft_metric *metric) {
     const weft_trainer_options *const options = &trainer->options;
     char name[WI_METRIC_NAME];
@@ -114,7 +114,7 @@ static weft_status keep_metric(weft_trainer *trainer, const weft_metric *given, 
     return failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
-/* Copies the metrics, with what they leave to the options and to their kind; the accuracy behind them. */
+/* Copies the metrics with their defaults filled in; after them comes the accuracy, if there are logits. */
 static weft_status keep_metrics(weft_trainer *trainer) {
     weft_trainer_options *const options = &trainer->options;
     const weft_metric accuracy = {.kind = WEFT_ACCURACY, .output = options->logits};
@@ -139,8 +139,8 @@ static weft_status keep_metrics(weft_trainer *trainer) {
     return WEFT_OK;
 }
 
-/* Metrics of one number a row compare it with 0, and perplexity takes the softmax of its outputs: what a sigmoid, or a
- * softmax, gives would be counted wrong without a word. */
+/* Metrics with one output per row compare the output with 0, and perplexity takes the softmax of its outputs. With the
+ * results of a sigmoid or softmax as outputs, they would be wrong without any sign, so that this is an error. */
 static weft_status check_output_form(const char *metric, const weft_tensor *output, bool is_perplexity) {
     const char *const made_by = wi_probabilities_of(output);
     const bool single = weft_tensor_rank(output) == 0 || weft_tensor_dimension(output, -1) == 1;
@@ -177,7 +177,7 @@ static weft_status prepare_reports(weft_trainer *trainer) {
     return wi_watch_init(&trainer->watch, trainer->graph, &options->early_stopping, &trainer->report);
 }
 
-/* Of training only the accuracy is measured, unless the metrics are asked for. */
+/* Training measures only the accuracy, unless the option training_metrics is set. */
 static weft_status build_passes(weft_trainer *trainer, wi_pass_options given, const wi_feed *of_loss) {
     const weft_allocator *const allocator = trainer->context->allocator;
     const size_t metrics = trainer->options.metric_count;
@@ -265,10 +265,10 @@ static weft_status create(weft_trainer **trainer, weft_tensor *loss, const weft_
     init_pass_options(made);
     const wi_attempt attempt = wi_attempt_begin(graph);
     const weft_status status = build(made, loss);
-    made->options.updates = made->options.carries = NULL; /* the caller's, not needed any more */
+    made->options.updates = made->options.carries = NULL; /* the caller may free them */
     made->options.optimizer.groups = NULL;
     if (status != WEFT_OK) {
-        weft_trainer_release(made); /* its plans use what the attempt removes */
+        weft_trainer_release(made); /* first, as its plans use nodes that the attempt removes */
         return wi_attempt_end(&attempt, status);
     }
     *trainer = made;

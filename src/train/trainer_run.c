@@ -1,5 +1,5 @@
-/* A trainer's runs: epochs of passes over a dataset, validation, callbacks, cancelling, and what a loss that is
- * not finite does. What is measured, watched and logged stands in files of its own. */
+/* The runs of a trainer: epochs, validation, callbacks, cancelling, and losses that are not finite. Metrics, early
+ * stopping, logs and checkpoints are in other files. */
 #include "base/median.h"
 #include "base/platform.h"
 #include "base/process.h"
@@ -25,7 +25,7 @@ static void update_state(weft_trainer *trainer) {
     trainer->state.seconds = wi_clock_seconds() - trainer->run_began;
 }
 
-/* The caller's own step in place of weft_plan_run. */
+/* Calls the step callback, which takes the place of weft_plan_run. */
 static weft_status run_callback(
     weft_trainer *trainer, weft_plan *plan, const void *const *columns, wi_record *record) {
     weft_step step = {.trainer = trainer,
@@ -50,7 +50,7 @@ static weft_status run_callback(
     return status;
 }
 
-/* Was the last run of the plan the last one of a window of accumulation? Without an optimizer each is. */
+/* Did the last run of the plan end a window of accumulation? Without an optimizer in the plan every run does. */
 static bool has_ended_window(const weft_trainer *trainer, const weft_plan *plan) {
     for (size_t i = 0; i < trainer->graph->clock_count; i++) {
         const wi_clock *const clock = &trainer->graph->clocks[i];
@@ -72,7 +72,8 @@ static weft_status run_step(void *user, weft_plan *plan, const void *const *colu
     return status;
 }
 
-/* A checkpoint that is due waits until the last one is written, and at the end of an epoch until that is complete. */
+/* Is a checkpoint saved after this step? One that is due waits until the previous file is written; at the end of an
+ * epoch save_epoch saves it, after validation. */
 static bool saves_now(const weft_trainer *trainer) {
     const wi_checkpointer *const checkpointer = &trainer->checkpointer;
     if (trainer->ends) return checkpointer->folder != NULL;
@@ -80,7 +81,7 @@ static bool saves_now(const weft_trainer *trainer) {
            wi_checkpointer_is_due(checkpointer) && wi_checkpointer_is_idle(checkpointer);
 }
 
-/* Does the schedule learn now which steps were skipped? */
+/* Does the schedule take skipped steps into account now? It does so at multiples of WI_PASS_INTERVAL steps. */
 static bool schedule_looks(const weft_trainer *trainer) {
     const wi_loss_terms *const terms = &trainer->terms;
     const bool may_be_empty = terms->count > 0 && !terms->is_always;
@@ -101,7 +102,7 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
     if (atomic_exchange(&trainer->stopping, false)) trainer->ends = true;
     *stop = trainer->ends;
     trainer->save_now = saves_now(trainer);
-    /* The end of the very first step is wanted at once. */
+    /* The first step is waited for, as its time is measured separately. */
     *finish = trainer->steps == 1 || trainer->save_now || schedule_looks(trainer);
     return wi_rate_after_step(&trainer->rate, trainer->windows, trainer->scheduled_skips);
 }
@@ -119,7 +120,7 @@ static weft_status not_finite(weft_trainer *trainer, float loss, size_t step) {
 
 static void note_time(weft_trainer *trainer, size_t steps) {
     const double now = wi_clock_seconds();
-    if (trainer->examined == 0) /* it compiled kernels: no ordinary step */
+    if (trainer->examined == 0) /* the first step, which includes the compilation of kernels */
         trainer->info.first_step_seconds = now - trainer->created;
     else if (trainer->time_count < trainer->time_capacity)
         trainer->times[trainer->time_count++] = (now - trainer->interval_began) / (double)steps;
@@ -146,7 +147,7 @@ static weft_status note_skipped(weft_trainer *trainer, const wi_record *record, 
     return WEFT_OK;
 }
 
-/* An update is left out if all steps of its window are empty. */
+/* Counts empty steps, and the windows that have only empty steps, whose update does not happen. */
 static void count_window(weft_trainer *trainer, const wi_record *record) {
     trainer->info.empty_steps += record->is_empty;
     trainer->window_counts = trainer->window_counts || !record->is_empty;
@@ -176,7 +177,7 @@ static weft_status after_interval(void *user, const wi_record *records, size_t c
     return wi_trainer_save(trainer, false);
 }
 
-/* Of the option `metrics`: the accuracy is read by itself. */
+/* The number of metrics without the accuracy, which is read separately. */
 static size_t metrics_of(const wi_pass *pass) {
     return pass->measures.count - pass->counts;
 }
@@ -203,7 +204,7 @@ static weft_status validate(weft_trainer *trainer) {
     return wi_rate_after_validation(&trainer->rate, trainer->state.validation_loss);
 }
 
-/* What follows from an epoch's values: the watch, the log, the callback. */
+/* Passes the values of an epoch on to early stopping, the logs and the callback. */
 static weft_status finish_epoch(weft_trainer *trainer, bool *stop) {
     update_state(trainer);
     wi_report_fill(&trainer->report, &trainer->state, trainer->metrics);
@@ -222,7 +223,7 @@ static weft_status finish_epoch(weft_trainer *trainer, bool *stop) {
     return WEFT_OK;
 }
 
-/* The position is now the beginning of the next epoch. */
+/* Moves the position to the beginning of the next epoch. Saves a checkpoint if one is due, or the epoch was the best. */
 static weft_status save_epoch(weft_trainer *trainer) {
     wi_checkpointer *const checkpointer = &trainer->checkpointer;
     const bool best = trainer->watch.active && trainer->watch.best_epoch == trainer->state.epoch;
@@ -233,7 +234,7 @@ static weft_status save_epoch(weft_trainer *trainer) {
     return wi_trainer_save(trainer, best);
 }
 
-/* The steps of an epoch, all or from where a checkpoint was saved. */
+/* Runs the steps of an epoch: all, or those after a checkpoint that was saved in the middle of the epoch. */
 static weft_status train_epoch(weft_trainer *trainer) {
     const wi_pass_hooks hooks = {trainer, run_step, after_step, after_interval};
     const wi_pass_start start = trainer->resume.start;
@@ -248,7 +249,7 @@ static weft_status train_epoch(weft_trainer *trainer) {
     return wi_pass_run(&trainer->training, trainer->epochs++, start.step ? &start : NULL, &hooks);
 }
 
-/* stop: a callback asked for the end, or the patience is over. */
+/* *stop: a callback or weft_trainer_stop ends the run, or the patience of early stopping is over. */
 static weft_status run_epoch(weft_trainer *trainer, bool *stop) {
     trainer->interval_began = wi_clock_seconds();
     forget_metrics(trainer);
@@ -263,7 +264,7 @@ static weft_status run_epoch(weft_trainer *trainer, bool *stop) {
     return WEFT_OK;
 }
 
-/* Room for the intervals' times, so that the steps need none. */
+/* Allocates the times of all intervals, so that steps allocate nothing. */
 static weft_status prepare_times(weft_trainer *trainer) {
     const size_t intervals = trainer->state.steps_per_epoch / trainer->training.interval + 2;
     const size_t needed =
@@ -278,7 +279,8 @@ static weft_status prepare_times(weft_trainer *trainer) {
     return WEFT_OK;
 }
 
-/* All files that the run writes, before any of them is changed and before kernels are compiled. */
+/* Tests whether the files of the run can be written, before any of them is changed and before kernels are compiled.
+ * Files in a checkpoint folder that does not exist yet can be written once the folder is created. */
 static weft_status try_outputs(const weft_trainer *trainer) {
     const weft_trainer_options *const options = &trainer->options;
     const wi_checkpointer *const checkpointer = &trainer->checkpointer;
@@ -318,12 +320,12 @@ static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
     WI_TRY(wi_checkpointer_begin(&trainer->checkpointer));
     WI_TRY(wi_training_log_open(&trainer->log, &trainer->report));
     WI_TRY(wi_trainer_reserve(trainer));
-    trainer->knows = true; /* a run that does not begin leaves nothing that its dataset stands for */
+    trainer->knows = true; /* last, so that a run that could not begin leaves no encodings to compare with */
     return WEFT_OK;
 }
 
 static weft_status run_epochs(weft_trainer *trainer) {
-    bool stop = wi_watch_is_over(&trainer->watch); /* the run that goes on had ended so */
+    bool stop = wi_watch_is_over(&trainer->watch); /* a resumed run that early stopping had ended */
     trainer->info.stopped_early = stop;
     while (trainer->state.epoch < trainer->options.epochs && !stop) WI_TRY(run_epoch(trainer, &stop));
     trainer->resume = (wi_resume){0};
@@ -332,7 +334,7 @@ static weft_status run_epochs(weft_trainer *trainer) {
     return wi_trainer_save(trainer, false);
 }
 
-/* What a run leaves, however it ended. */
+/* Ends a run, also after an error: waits for the checkpoint, restores the best weights, sets the info. */
 static weft_status end_run(weft_trainer *trainer, weft_status status) {
     char line[WI_CHECKPOINT_LINE];
     wi_error_save(line, sizeof line);
@@ -343,7 +345,7 @@ static weft_status end_run(weft_trainer *trainer, weft_status status) {
         wi_error_restore(line);
     const weft_status restored = wi_watch_end(&trainer->watch);
     if (status == WEFT_OK) status = restored;
-    trainer->examined = trainer->steps; /* after an error, some steps were never looked at */
+    trainer->examined = trainer->steps; /* after an error, some steps were not examined */
     trainer->info.seconds += wi_clock_seconds() - trainer->run_began;
     if (trainer->time_count)
         trainer->info.median_step_seconds = wi_median(trainer->times, trainer->time_count);
@@ -353,7 +355,7 @@ static weft_status end_run(weft_trainer *trainer, weft_status status) {
 weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset) {
     if (!trainer || !dataset)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_run: trainer and dataset must not be NULL");
-    WI_TRY(wi_process_check_driver()); /* before files are touched */
+    WI_TRY(wi_process_check_driver()); /* before files are changed */
     trainer->run_began = wi_clock_seconds();
     WI_TRY(try_outputs(trainer));
     WI_TRY(prepare_run(trainer, dataset));
@@ -364,7 +366,7 @@ weft_status weft_trainer_evaluate(
     weft_trainer *trainer, weft_dataset *dataset, double *loss, double *accuracy) {
     if (!trainer || !dataset)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_evaluate: trainer and dataset must not be NULL");
-    const bool known = trainer->options.validation == dataset; /* its plans are there already */
+    const bool known = trainer->options.validation == dataset; /* its plans exist already */
     wi_pass *const pass = known ? &trainer->validation : &trainer->evaluation;
     WI_TRY(wi_pass_prepare(pass, dataset));
     trainer->last_measured = pass;

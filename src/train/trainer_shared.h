@@ -1,4 +1,4 @@
-/* What a trainer consists of: made in trainer.c, run in trainer_run.c. */
+/* The inside of a trainer, which trainer.c creates and trainer_run.c runs. */
 #ifndef WI_TRAINER_SHARED_H
 #define WI_TRAINER_SHARED_H
 
@@ -8,13 +8,13 @@
 #include "train/rate.h"
 #include "train/training_log.h"
 
-/* Where the next run goes on, after weft_trainer_resume. */
+/* Where the next run continues after weft_trainer_resume. */
 typedef struct wi_resume {
-    bool pending;
+    bool pending;    /* the next run continues a checkpoint */
     size_t epoch;    /* of the run */
-    size_t examples; /* of the dataset */
+    size_t examples; /* in the dataset */
     wi_pass_start start;
-    double right, counted; /* sums of the accuracy */
+    double right, counted; /* sums of the accuracy: correct rows, all rows */
 } wi_resume;
 
 struct weft_trainer {
@@ -22,11 +22,11 @@ struct weft_trainer {
     weft_context *context;
     weft_trainer_options options;
     wi_arena arena;                       /* the options' strings */
-    weft_metric metrics[WI_MAX_MEASURES]; /* the last: the accuracy, which is not an option */
+    weft_metric metrics[WI_MAX_MEASURES]; /* those of the options; if has_accuracy, then the accuracy */
     bool has_accuracy;
     wi_loss_terms terms;
     double training_values[WEFT_MAX_METRICS], validation_values[WEFT_MAX_METRICS];
-    const wi_pass *last_measured; /* validation or evaluation; NULL: neither yet */
+    const wi_pass *last_measured; /* validation or evaluation, whichever ran last; NULL: neither */
     wi_report report, step_report;
     wi_watch watch;
     wi_training_log log;
@@ -37,23 +37,23 @@ struct weft_trainer {
     wi_checkpointer checkpointer;
     weft_checkpoint_extra extras[WEFT_MAX_EXTRAS];
     wi_resume resume;
-    bool knows; /* the encodings of the graph are those of the dataset that this trainer was trained with */
-    bool ends;  /* the run in progress: a callback or weft_trainer_stop has asked for it */
-    bool save_now;        /* a checkpoint, as soon as the device has finished the steps so far */
-    uint64_t epochs;      /* begun so far, over all runs: the shuffle's number */
-    size_t steps;         /* enqueued */
-    size_t examined;      /* of these, with known loss */
-    uint64_t windows;     /* of accumulation, that have ended */
-    bool window_counts;   /* a step that was looked at of the window under way is not empty */
-    size_t empty_windows; /* those without such a step */
-    size_t
-        scheduled_skips; /* skipped and empty windows that the schedule knows of: those before the last multiple of
-                               WI_PASS_INTERVAL steps, so that it does not depend on when the host looked */
+    bool knows;           /* the graph has the encodings of the dataset of this trainer's training */
+    bool ends;            /* a callback or weft_trainer_stop asked the current run to end */
+    bool save_now;        /* a checkpoint is saved when the device has finished the steps so far */
+    uint64_t epochs;      /* begun so far, over all runs; also the number for the shuffle */
+    size_t steps;         /* enqueued so far, over all runs */
+    size_t examined;      /* steps whose records the host has examined */
+    uint64_t windows;     /* finished windows of accumulation */
+    bool window_counts;   /* an examined step of the current window is not empty */
+    size_t empty_windows; /* finished windows of empty steps alone */
+    /* Skipped and empty windows that the schedule takes into account: those up to the last multiple of WI_PASS_INTERVAL
+     * steps, so that the rates do not depend on when the host examines records. */
+    size_t scheduled_skips;
     weft_training_info info;
     double created, interval_began;
-    double *times; /* seconds a step, an interval each; of the last run */
+    double *times; /* for each interval of the last run: mean seconds per step */
     size_t time_count, time_capacity;
-    weft_epoch state; /* of the run under way */
+    weft_epoch state; /* of the current run */
     double run_began;
 };
 

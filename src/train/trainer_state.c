@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- numbers: one table for both ways ---- */
+/* ---- numbers: one table for saving and for resuming ---- */
 
 typedef enum number_kind { COUNT, SIZE, FLAG, REAL, SINGLE } number_kind;
 typedef struct number_row {
@@ -17,14 +17,14 @@ typedef struct number_row {
     void *place;
 } number_row;
 
-/* What is saved of a trainer, gathered; on resuming it goes back only when all of it was read. */
+/* The numbers that a checkpoint has of a trainer. On resuming, the trainer gets them after all were read. */
 typedef struct numbers {
     wi_resume position;
     uint64_t seed, epochs, skipped_steps, scheduled_skips;
     size_t batch, steps, not_finite_step, best_epoch, waited;
     bool shuffle, kept, drop_last, window_counts;
     uint64_t windows, empty_windows, empty_steps;
-    double best, seconds, right, counted; /* the latter two: sums of the accuracy */
+    double best, seconds, right, counted; /* right, counted: sums of the accuracy */
     wi_log_position logs;
     weft_plateau plateau;
 } numbers;
@@ -93,7 +93,7 @@ static numbers gather(const weft_trainer *trainer) {
     numbers n = {.seed = trainer->options.seed,
         .batch = trainer->options.batch,
         .shuffle = trainer->training.shuffle,
-        .epochs = trainer->epochs - inside, /* the epoch in progress is counted already */
+        .epochs = trainer->epochs - inside, /* without the current epoch, which is counted already */
         .steps = trainer->steps,
         .not_finite_step = trainer->info.not_finite_step,
         .seconds = trainer->info.seconds + wi_clock_seconds() - trainer->run_began,
@@ -146,7 +146,7 @@ static weft_status list_tensors(weft_trainer *trainer, const numbers *n, wi_save
     return wi_list_extras(list, options->checkpoint_extras, options->checkpoint_extra_count);
 }
 
-/* ---- logs: what is not there was not written ---- */
+/* ---- logs: a log that was not written has no entry ---- */
 
 static const char *const log_keys[WI_LOGS] = {"trainer.log.csv", "trainer.log.json"};
 
@@ -166,7 +166,7 @@ static weft_status read_logs(const wi_checkpoint_file *file, wi_log_position *po
     return WEFT_OK;
 }
 
-/* ---- loss scaling: what is not there was not scaled ---- */
+/* ---- loss scaling: without it there is no entry ---- */
 
 static weft_status note_scaling(wi_saved_list *list, const weft_trainer *trainer) {
     if (!trainer->training.scaling) return WEFT_OK;
@@ -178,7 +178,7 @@ static weft_status read_scaling(const wi_checkpoint_file *file, numbers *n) {
     return wi_checkpoint_count(file, "trainer.skipped_steps", &n->skipped_steps);
 }
 
-/* ---- what files of older versions lack ---- */
+/* ---- entries that files of older versions lack ---- */
 
 enum { LATER_ROWS = 6, TERM_KEY = 48 };
 
@@ -291,7 +291,7 @@ static weft_status read_numbers(const weft_trainer *trainer, const wi_checkpoint
     return check_options(trainer, file, n);
 }
 
-/* A folder that is not there yet has nothing in it. */
+/* *is_in: is the file `path` in the folder? false if folder is NULL or does not exist. */
 static weft_status look_in_folder(bool *is_in, const char *path, const char *folder) {
     char own[WI_CHECKPOINT_PATH];
     const char *name = NULL;
@@ -337,8 +337,8 @@ static weft_status apply(weft_trainer *trainer, wi_checkpoint_file *file, wi_sav
     bool owns = false;
     WI_TRY(look_in_folder(&owns, file->path, trainer->options.checkpoint));
     WI_TRY(wi_list_graph(list, trainer->graph));
-    WI_TRY(wi_checkpoint_match(
-        file, list, wi_checkpoint_others)); /* another network is told before other options are */
+    /* Another network is reported before other options are. */
+    WI_TRY(wi_checkpoint_match(file, list, wi_checkpoint_others));
     WI_TRY(read_numbers(trainer, file, &n));
     if (!trainer->watch.snapshot.data) WI_TRY(wi_watch_prepare(&trainer->watch));
     WI_TRY(list_tensors(trainer, &n, list));
@@ -360,7 +360,7 @@ static weft_status resume_from(weft_trainer *trainer, wi_checkpoint_file *file) 
     return status;
 }
 
-/* The newest that can be read. If none can, the error is that of the newest. */
+/* Opens the newest checkpoint that can be read; if none can, returns the error of the newest. */
 static weft_status open_newest(
     weft_trainer *trainer, const wi_checkpoint_name *names, size_t count, wi_checkpoint_file *file) {
     char line[WI_CHECKPOINT_LINE] = "";

@@ -57,7 +57,7 @@ static void csv_header(wi_training_log *log, const wi_report *report) {
     wi_text_append(&log->line, ",learning_rate,seconds");
 }
 
-/* A log that goes on has the same columns. */
+/* A log that is continued must have the same columns. */
 static weft_status check_header(wi_training_log *log, const char *path) {
     char *data = NULL;
     size_t bytes = 0;
@@ -80,7 +80,7 @@ static weft_status begin_csv(wi_training_log *log, const wi_report *report, bool
     return empty ? end_line(log, WI_LOG_CSV) : check_header(log, log->paths[WI_LOG_CSV]);
 }
 
-/* ---- logs that go on after a checkpoint ---- */
+/* ---- logs that continue after a checkpoint ---- */
 
 weft_status wi_training_log_position(const wi_training_log *log, wi_log_position *position) {
     for (int i = 0; i < WI_LOGS; i++) {
@@ -96,7 +96,7 @@ void wi_training_log_resume(wi_training_log *log, const wi_log_position *positio
     log->resumed = *position;
 }
 
-/* A line that the resumed training writes again. The line of an epoch comes after that of its last step. */
+/* Does the resumed training write this line again? The line of an epoch comes after that of its last step. */
 static bool comes_again(const char *line, size_t bytes, int which, size_t step) {
     static const char *const forms[WI_LOGS] = {
         "%5[a-z],%*u,%zu,", "{\"event\":\"%5[a-z]\",\"epoch\":%*u,\"step\":%zu,"};
@@ -107,7 +107,8 @@ static bool comes_again(const char *line, size_t bytes, int which, size_t step) 
     return at > step || (at == step && strcmp(event, "epoch") == 0);
 }
 
-/* Nothing but whole lines that come again, and at the end a part of a line that a kill has cut. */
+/* From byte `from` on, are there only lines that the resumed training writes again? The last line may be incomplete, if
+ * the process was killed. */
 static bool can_be_cut(const char *data, size_t bytes, size_t from, int which, size_t step) {
     if (from > 0 && data[from - 1] != '\n') return false;
     while (from < bytes) {
@@ -119,7 +120,7 @@ static bool can_be_cut(const char *data, size_t bytes, size_t from, int which, s
     return true;
 }
 
-/* A file that is shorter than it was is another one, or lost its end: it only goes on. */
+/* Truncates a log to its length at the checkpoint. A shorter file is another one, or lost its end: lines are only appended. */
 static weft_status cut_file(wi_training_log *log, int which) {
     const wi_log_position *const at = &log->resumed;
     char *data = NULL;
@@ -146,7 +147,7 @@ static weft_status open_file(wi_training_log *log, int which, const wi_report *r
 
 weft_status wi_training_log_open(wi_training_log *log, const wi_report *report) {
     if (log->open) return WEFT_OK;
-    close_files(log); /* of an attempt that failed */
+    close_files(log); /* that an earlier, failed call opened */
     for (int i = 0; i < WI_LOGS; i++)
         if (log->paths[i]) WI_TRY(open_file(log, i, report));
     log->resumed = (wi_log_position){0};

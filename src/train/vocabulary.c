@@ -28,7 +28,7 @@ weft_status wi_vocabulary_create(weft_vocabulary **vocabulary, weft_context *con
     return WEFT_OK;
 }
 
-/* Where the token is, or the free slot where it belongs. */
+/* The slot of a token, or the free slot for it. */
 static size_t slot_of(const weft_vocabulary *v, const char *text, size_t bytes) {
     size_t at = (size_t)XXH3_64bits(text, bytes) & (v->slot_count - 1);
     for (; v->slots[at]; at = (at + 1) & (v->slot_count - 1)) {
@@ -38,7 +38,7 @@ static size_t slot_of(const weft_vocabulary *v, const char *text, size_t bytes) 
     return at;
 }
 
-/* Room for all texts in one block, as most are of a few bytes. */
+/* Allocates all texts in one zeroed block, because most texts have only a few bytes. */
 static char *take_texts(weft_vocabulary *v, const wi_token *tokens, size_t count) {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += tokens[i].bytes + 1;
@@ -63,7 +63,7 @@ weft_status wi_vocabulary_fill(weft_vocabulary *v, const wi_token *tokens, size_
         memcpy(text, tokens[i].text, bytes);
         v->tokens[v->count++] = (wi_token){text, bytes};
         v->slots[slot] = (int32_t)v->count;
-        text += bytes + 1; /* the block was zeros */
+        text += bytes + 1; /* the zero after the text ends it */
     }
     return WEFT_OK;
 }
@@ -146,7 +146,7 @@ static bool is_unknown(weft_text_level level, wi_token token) {
     return token.bytes == unknown.bytes && memcmp(token.text, unknown.text, token.bytes) == 0;
 }
 
-/* Sorted; without the rare ones and those beyond the limit, whose counts go to the unknown token. */
+/* Sorts the tokens by count, and removes rare ones and those beyond maximum_size, whose counts go to the unknown token. */
 static weft_status choose(census *c, const weft_vocabulary_options *options) {
     size_t rare = 0, kept = 0, known = 0;
     bool has_unknown = false;
@@ -249,7 +249,7 @@ weft_status weft_vocabulary_from_file(weft_vocabulary **vocabulary, weft_context
     return status;
 }
 
-/* ---- looking things up ---- */
+/* ---- lookup ---- */
 
 size_t weft_vocabulary_size(const weft_vocabulary *vocabulary) {
     return vocabulary ? vocabulary->count : 0;

@@ -1,4 +1,4 @@
-/* The inside of a vocabulary, and texts cut into tokens. */
+/* The inside of a vocabulary, and the division of texts into tokens. */
 #ifndef WI_VOCABULARY_H
 #define WI_VOCABULARY_H
 
@@ -9,7 +9,7 @@
 #define WI_END_OF_LINE "<eos>"
 
 typedef struct wi_token {
-    const char *text; /* NUL-terminated */
+    const char *text; /* NUL-terminated in a vocabulary, not in a walk */
     size_t bytes;
 } wi_token;
 
@@ -21,15 +21,15 @@ struct weft_vocabulary {
     int32_t unknown; /* -1: none */
     wi_token *tokens;
     size_t count;
-    int32_t *slots; /* open addressing: a token's number + 1, 0 is free */
+    int32_t *slots; /* hash table with open addressing: a token's number + 1, or 0 for a free slot */
     size_t slot_count;
 };
 
-/* An empty one with one reference. */
+/* Creates an empty vocabulary with one reference. */
 weft_status wi_vocabulary_create(weft_vocabulary **vocabulary, weft_context *context, weft_text_level level);
-/* Takes count tokens, copied, in the order of their numbers. A token twice is WEFT_ERROR_FORMAT. */
+/* Copies `count` tokens in the order of their numbers. WEFT_ERROR_FORMAT: a token twice, none, or too many. */
 weft_status wi_vocabulary_fill(weft_vocabulary *vocabulary, const wi_token *tokens, size_t count);
-/* The token of the level that stands for unknown ones. */
+/* The token that stands for unknown ones at this level. */
 wi_token wi_unknown_token(weft_text_level level);
 
 /* A walk over a text, token by token. */
@@ -37,10 +37,10 @@ typedef struct wi_text_walk {
     weft_text_level level;
     const char *name; /* of the text, for errors */
     const char *text;
-    size_t bytes, at;  /* at: behind the last token */
+    size_t bytes, at;  /* at: the byte after the last token */
     size_t line;       /* of the last token, from 1 */
-    size_t begin;      /* where it begins */
-    bool line_is_open; /* words: the line at hand has not ended */
+    size_t begin;      /* first byte of the last token */
+    bool line_is_open; /* for words: the last token was not the end of a line */
 } wi_text_walk;
 
 wi_text_walk wi_text_walk_begin(weft_text_level level, const char *name, const char *text, size_t bytes);
@@ -48,7 +48,9 @@ wi_text_walk wi_text_walk_begin(weft_text_level level, const char *name, const c
 bool wi_text_next(wi_text_walk *walk, wi_token *token);
 /* WEFT_ERROR_FORMAT for an empty text, and for words that are not UTF-8, with byte and line. */
 weft_status wi_text_check(weft_text_level level, const char *name, const char *text, size_t bytes);
-/* All tokens as numbers, in memory of the vocabulary's allocator. */
+/* *tokens: the numbers of all tokens of a text; the caller releases them with the vocabulary's allocator.
+ * WEFT_ERROR_FORMAT: as wi_text_check, or an unknown token while the vocabulary has none for it. name: of the text, for
+ * errors. */
 weft_status wi_encode_all(const weft_vocabulary *vocabulary, const char *name, const char *text, size_t bytes,
     int32_t **tokens, size_t *count);
 

@@ -13,7 +13,7 @@ static const char *const level_names[] = {"characters", "words"};
 
 /* ---- saving ---- */
 
-/* A byte that is no UTF-8 is a number, as is NUL alone. */
+/* Writes a token as a string; a byte that is not UTF-8, or a NUL, is written as a number. */
 static void write_token(wi_text *out, const wi_token *token) {
     if (!wi_utf8_is_text(token->text, token->bytes) || (token->bytes == 1 && !*token->text)) {
         wi_text_append(out, "%u", (unsigned)(unsigned char)token->text[0]);
@@ -51,7 +51,7 @@ weft_status weft_vocabulary_save(const weft_vocabulary *vocabulary, const char *
 
 /* ---- loading ---- */
 
-/* What the file says, in its own memory. */
+/* The contents of a file; strings point into `text`. */
 typedef struct loaded {
     const char *path;
     char *text;
@@ -64,10 +64,10 @@ typedef struct loaded {
     size_t count;
 } loaded;
 
-/* A text, or the number of a byte, which is written where the number stood. */
+/* Reads a string, or the number of a byte. The byte is stored in the text, in place of the number's first digit. */
 static bool read_token(wi_json *json, wi_token *token) {
     int64_t byte = 0;
-    (void)wi_json_peek(json); /* blanks go */
+    (void)wi_json_peek(json); /* skips blanks */
     char *const place = json->at;
     token->text = wi_json_string(json, &token->bytes);
     if (token->text) return token->bytes > 0;
@@ -103,7 +103,7 @@ static weft_status read_members(loaded *l) {
         if (strcmp(name, "level") == 0) l->level = wi_json_string(&json, &bytes);
         if (strcmp(name, "tokens") == 0) l->list = json;
         const char next = wi_json_peek(&json);
-        if (next != ',' && next != '}') wi_json_skip(&json); /* what was not taken */
+        if (next != ',' && next != '}') wi_json_skip(&json); /* a value that was not read above */
     }
     return WEFT_OK;
 }
