@@ -1,4 +1,4 @@
-/* What the code of an elementwise op says about itself. */
+/* Properties of the code of an elementwise op. */
 #include "plan/layout/loops.h"
 #include <string.h>
 
