@@ -19,10 +19,9 @@ typedef struct wi_place_memory {
     cl_mem memory;    /* NULL: the place is part of another place */
     size_t offset;    /* bytes */
     wi_buffer buffer; /* INPUT: the input's buffer */
-    wi_buffer
-        /* INPUT, if the device has an upload queue: the buffer that the next write fills, which then becomes `buffer`. Its memory is
-         * NULL if there is none. */
-        spare;
+    /* INPUT, if the device has an upload queue: the buffer that the next write fills, which then becomes `buffer`. Its memory is NULL if
+     * there is none. */
+    wi_buffer spare;
     cl_event spare_left; /* event after which no kernel reads the spare buffer; NULL: none ever did */
     /* INPUT: the program has the address of the memory, so the buffers are not exchanged. */
     bool is_shown;
