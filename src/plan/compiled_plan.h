@@ -1,7 +1,7 @@
 /* A plan: the results of all passes (request.h lists them), and what a run needs.
  *
  *   plan.c           creation by the passes in order, and release; create.c: the public call, and weft_assign_after
- *   plan_kernels.c   compilation of the launches
+ *   plan_kernels.c   creates the launches
  *   run.c            a run enqueues all launches; queues.c, wait.c: wait for the launches
  *   faults.c         faults that kernels report; overflow.c: loss scaling
  *   plan_tensors.c   inputs and outputs; transfer.c: copies between host and device; bind.c: memory of the embedder
@@ -39,8 +39,8 @@ struct weft_plan {
     struct wi_profiler *profiler;
     size_t run_count;
     size_t fixed_launches; /* not counted in info.launches */
-    bool fixed_is_known;   /* the fixed launches have run, and their results are valid as long as */
-    uint64_t fixed_writes; /* the number of writes to the plan's blocks, by anybody, is still this */
+    bool fixed_is_known;   /* the fixed launches have run */
+    uint64_t fixed_writes; /* writes to the plan's blocks at that time; after another write they run again */
 };
 
 /* weft_plan_create without a reference to the graph: for plans that the graph itself owns. */

@@ -42,8 +42,8 @@ typedef struct wi_request {
      * in epilogues, rows that are gathered by their readers, results that are written directly into a concatenation, interchanged loops.
      * Tests compare plans with and without. */
     bool plain;
-    weft_dtype
-        precision; /* Format of stored activations and of the operands of products; f32: each node's dtype. */
+    /* Format of stored activations and of the operands of products; f32: each node's dtype. */
+    weft_dtype precision;
     weft_matmul_precision matmul_precision; /* weft_graph_set_matmul_precision */
     wi_given given;                         /* the length of this plan */
     weft_tensor *const *outputs;            /* as passed to weft_plan_create */

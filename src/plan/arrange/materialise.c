@@ -41,7 +41,7 @@ typedef struct writer {
     const wi_partition *partition;
     wi_arena *arena;
     wi_materialised *m;
-    /* By storage: its newest instance after the first, a number in instance_of; -1: only the first exists. */
+    /* By storage: its newest instance, as a number in instance_of; -1: the first instance, which is not listed there. */
     int *newest;
     bool *begun; /* by storage: an instance has been written */
     bool *ran;   /* by step of the model: it has run */

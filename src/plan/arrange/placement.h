@@ -16,7 +16,7 @@ typedef struct wi_place {
     int alias;           /* the place that contains this one; -1: none */
     size_t alias_offset; /* bytes from the beginning of the alias */
     size_t chunk;        /* ARENA without alias: index of its buffer in the arena */
-    size_t offset;       /* and its offset there, in bytes */
+    size_t offset;       /* ARENA without alias: bytes from the beginning of this buffer */
 } wi_place;
 
 typedef struct wi_placement {

@@ -46,7 +46,7 @@ typedef struct wi_storage {
 typedef enum wi_value_state {
     WI_VALUE_INLINE, /* computed by every step that reads it */
     WI_VALUE_MEMBER, /* computed by a step; in registers only as long as `storage` is -1 */
-    WI_VALUE_MEMORY  /* a source, a view of memory, a joined tensor or an assignment */
+    WI_VALUE_MEMORY  /* a source, a view of a stored value, a joined tensor or an assignment */
 } wi_value_state;
 
 /* Sizes and row-major layout of a shape. Values of equal shape share one such struct. */
@@ -75,7 +75,7 @@ typedef struct wi_value {
     const weft_tensor *expression; /* INLINE: the node that computes the value */
     weft_dtype format;             /* format in memory; in registers the value has the node's dtype */
     wi_value_state state;
-    int copy_of;         /* MEMBER: the value that it copies; -1: computed from the node */
+    int copy_of;         /* MEMBER: the value of which this one is a copy; -1: no copy */
     int base;            /* MEMORY: a view's value whose memory it reads; others: itself */
     int step;            /* the step that computes it; -1: in memory before the first step */
     int place;           /* MEMBER: number among the members of its step, from 0 */
@@ -139,7 +139,7 @@ typedef struct wi_step {
      * of these rows if the step computes them, and then both sources are source 1, the segments; -1: source 0 has the rows. */
     wi_extent source_extent;
     int computed;
-    int sums;                      /* PRODUCT: members that the epilogue sums over all axes but the last */
+    int sums; /* PRODUCT: number of members that are column sums (over all axes but the last) */
     const wi_selection *selection; /* PRODUCT and KERNEL: the candidates and the chosen one (select.c) */
 } wi_step;
 
@@ -181,7 +181,7 @@ void wi_partition_clear(wi_partition *partition);
 static inline int wi_value_index(const wi_partition *p, const weft_tensor *node) {
     return wi_is_ordered(p->order, node) ? p->value_of[wi_place_of(p->order, node)] - 1 : -1;
 }
-/* NULL: the node is not part of the plan. */
+/* The node's value; NULL: the node is not part of the plan, or has no value yet. */
 const wi_value *wi_value_of_node(const wi_partition *p, const weft_tensor *node);
 size_t wi_value_bytes(const wi_value *value);
 /* Does a step that reads the value compute it? Yes for an inline value, and for a member of another step that is not stored. */
@@ -190,7 +190,7 @@ bool wi_is_inline_in(const wi_value *value, int step);
 const weft_tensor *wi_inline_node(const wi_value *value);
 /* The storage that has the value's elements; -1: the value is not stored. */
 int wi_base_storage(const wi_partition *p, int value);
-/* The same, but if the storage lies in others, the outermost of them. */
+/* The outermost storage that has the elements of the value, which must be stored. */
 int wi_whole_storage(const wi_partition *p, int value);
 /* Is the value part of a block that the plan does not write? Always false in plans for training and on several devices. */
 bool wi_is_fixed(const wi_partition *p, int value);
@@ -262,10 +262,10 @@ bool wi_becomes_inline(const wi_partition *p, int value, int step);
 /* Prepares the step to read a member of another step: stores the member, or lets the step compute it, whichever is faster. */
 weft_status wi_read_from(wi_partition *p, int value, int step);
 /* ---- for improve/, too ---- */
-/* Does the step read a value that a step of the range computes? */
 typedef struct wi_step_range {
     int first, last;
 } wi_step_range;
+/* Does the step read a value that a step of the range, `last` included, computes? */
 bool wi_step_meets(const wi_partition *p, int step, wi_step_range range);
 /* Is the step a loop with one sweep that does not only move elements? */
 bool wi_is_simple_loop(const wi_partition *p, const wi_step *step);
@@ -292,7 +292,8 @@ weft_status wi_take_of_segments(wi_partition *p, int value);
 bool wi_is_product_of(const wi_step *step, const wi_value *member);
 /* Is the value a table of which the step reads (is_output: writes) the rows that belong to its segments? */
 bool wi_is_table_of(const wi_partition *p, const wi_step *step, int value, bool is_output);
-/* Splits the strides of a view of gathered rows: those along the indices, in rows, and those inside a row, in elements. */
+/* Splits the strides of a view of gathered rows: `rows` gets the strides that select a row, in elements of the index tensor, `columns` the
+ * strides inside a row. */
 void wi_split_rows(const wi_layout *view, int rank, wi_size width, wi_layout *rows, wi_layout *columns);
 /* overlap.c: the range of elements of the storage that contains all elements of a value, at the general batch size. */
 typedef struct wi_span {

@@ -234,7 +234,7 @@ static bool joins_sibling(const wi_partition *p, const weft_tensor *node, size_t
 
 weft_status wi_take_map(wi_partition *p, int index, size_t at) {
     const weft_tensor *node = p->values[index].node;
-    if (node->op->fail_label) /* The map may become inline in steps of any device. */
+    if (node->op->fail_label) /* the label may be computed inline, and so checked, on any device */
         WI_TRY(wi_take_fault(p, index, 0, p->request->devices.count));
     if (wi_is_inline(p, index)) {
         wi_make_inline(p, index, node, wi_new_operands(p, node, -1));

@@ -37,7 +37,8 @@ static bool reads_in_step(const wi_partition *p, const wi_loop *loop, const wi_o
            same_layout(loop, &operand->layout, &output->layout);
 }
 
-/* Does the step overwrite some rows of the variable (wi_op.replaces) and read no others? Its kernel leaves the other rows unchanged. */
+/* Does a kernel op replace some elements of the variable (wi_op.replaces), which it reads by no other input? Its kernel leaves the other
+ * elements unchanged. */
 static bool replaces_parts(const wi_partition *p, const wi_step *step, int variable) {
     const wi_value *const own = &p->values[variable];
     if (step->kind != WI_STEP_KERNEL) return false;

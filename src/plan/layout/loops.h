@@ -79,10 +79,11 @@ bool wi_pick_in_loop(const wi_loop *loop, const wi_operand *operand);
 int wi_loop_operand(const wi_loop *loop, int value, bool is_output);
 /* The operand that reads the value to compute the rows that a sum by segments adds up; -1: none. */
 int wi_source_operand(const wi_loop *loop, int value);
-/* Is each element of the output written after the last read of it by any member? In a loop with reductions this means an output with all
- * elements, written in the last sweep. */
+/* Does the step write each element of the output after all its reads of the inputs at that element, so that the output may overwrite an
+ * input? In a loop with reductions, only an output with an element for every point, written in the last sweep. */
 bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand *output);
-/* Elements that an item of a map computes at once, if items do not walk; for an epilogue the elements that it gets at once; otherwise 1. */
+/* Elements that an item of a map computes together, or that an epilogue gets together: a quad, or 1. Always 1 on devices where an item
+ * walks through a range of elements. */
 int wi_step_elements(const wi_partition *p, const wi_loop *loop);
 /* Does each group of `count` elements in contiguous memory begin at a multiple of the group's size? */
 bool wi_has_aligned_quads(const wi_partition *p, const wi_loop *loop, const wi_operand *operand, int count);

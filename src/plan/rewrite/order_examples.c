@@ -10,7 +10,8 @@ static int axis_of_examples(const wi_shape *shape) {
     return axis;
 }
 
-/* Succeeds if the reshape keeps the elements before the examples in whole sequences of examples. */
+/* The input has `in` sequences of all examples, and the result `out` indices before the axis of its examples. False unless each of these
+ * indices has a whole number of sequences. */
 static bool find_outer_of_reshape(const weft_tensor *y, const wi_batched_image *x, wi_batched_image *own) {
     const int64_t in = wi_elements_before(&y->inputs[0]->shape, x->axis) * x->outer,
                   out = wi_elements_before(&y->shape, own->axis);

@@ -35,12 +35,13 @@ static inline wi_piece_image *wi_piece_image_of(const wi_piecing *c, const weft_
 static inline wi_cut *wi_wanted_cut(const wi_piecing *c, const weft_tensor *node) {
     return &c->wanted[wi_place_of(c->order, node)];
 }
-/* Is the node larger than a buffer? False if it has a batch axis or the length, because micro-batches divide such a node. */
+/* Is the node larger than a buffer? False if it has a batch axis, along which micro-batches divide it. */
 bool wi_is_too_large(const wi_piecing *c, const weft_tensor *node);
-/* Does the node exist only in pieces? And is it also too large for a buffer, so that it cannot be joined? */
+/* Does the node exist only in pieces? */
 static inline bool wi_is_cut(const wi_piecing *c, const weft_tensor *node) {
     return wi_piece_image_of(c, node)->parts && !wi_piece_image_of(c, node)->whole;
 }
+/* Does the node exist only in pieces, which are too large to be joined in one buffer? */
 static inline bool wi_stays_cut(const wi_piecing *c, const weft_tensor *node) {
     return wi_is_cut(c, node) && wi_is_too_large(c, node);
 }

@@ -34,7 +34,7 @@ typedef struct wi_plan_memory {
     wi_buffer *chunks;   /* by chunk: the buffers of the arena */
     size_t spare_bytes;  /* bytes of all spare buffers */
     wi_plan_share shares[WI_MAX_DEVICES];
-    bool created; /* the plan was created, so its bytes count as used when it is released */
+    bool created; /* the plan was created; the buffer pool keeps its memory for a later plan */
 } wi_plan_memory;
 
 typedef struct wi_location {
