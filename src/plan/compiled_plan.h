@@ -1,11 +1,11 @@
-/* A plan: what each pass made (request.h says which comes when), and what a run needs.
+/* A plan: the results of all passes (request.h lists them), and what a run needs.
  *
- *   plan.c           its life: the passes in order; create.c: the public call, and assignments after all others
- *   compile.c        its kernels
- *   run.c            the step loop; queues.c and wait.c: waiting for it
- *   faults.c         what kernels report; overflow.c: what loss scaling does
- *   plan_tensors.c   inputs and outputs; transfer.c: copies between host and device; bind.c: the embedder's memory
- *   describe.c       as text and JSON; profile.c, profile_text.c: a run with the device's times */
+ *   plan.c           creation by the passes in order, and release; create.c: the public call, and weft_assign_after
+ *   plan_kernels.c   creates the launches
+ *   run.c            a run enqueues all launches; queues.c, wait.c: wait for the launches
+ *   faults.c         faults that kernels report; overflow.c: loss scaling
+ *   plan_tensors.c   inputs and outputs; transfer.c: copies between host and device; bind.c: memory of the embedder
+ *   describe.c       description as text and JSON; profile.c, profile_text.c: a run with times measured by the device */
 #ifndef WI_COMPILED_PLAN_H
 #define WI_COMPILED_PLAN_H
 
@@ -28,48 +28,50 @@ struct weft_plan {
     bool verifies;
 
     wi_arena arena;
-    size_t transfers, transfer_bytes; /* of runs between devices; of steps on one device: none */
-    bool owns_graph;                  /* holds a reference */
+    size_t transfers, transfer_bytes; /* of a run: copies between devices, and their bytes */
+    bool owns_graph;                  /* the plan holds a reference to its graph */
     int references;
-    bool compiled;                /* the launches are there */
-    bool inputs_known;            /* each input has been written, or is the embedder's memory */
-    weft_plan *after;             /* runs behind each run (create.c); NULL: nothing does */
-    struct wi_profiler *profiler; /* notes what is enqueued; NULL: nobody asks */
+    bool compiled;     /* the launches have been created */
+    bool inputs_known; /* each input has been written, or is memory of the embedder */
+    /* A second plan that runs after each run of this one (create.c); NULL: none. */
+    weft_plan *after;
+    /* Records the launches of a run for its profile; NULL: the run is not profiled. */
+    struct wi_profiler *profiler;
     size_t run_count;
-    size_t fixed_launches; /* not among info.launches */
-    bool fixed_is_known;   /* the fixed launches have run, */
-    uint64_t fixed_writes; /* when this was the sum of writes to the plan's blocks, its own included */
+    size_t fixed_launches; /* not counted in info.launches */
+    bool fixed_is_known;   /* the fixed launches have run */
+    uint64_t fixed_writes; /* writes to the plan's blocks at that time; after another write they run again */
 };
 
-/* weft_plan_create without a reference to the graph: for plans that the graph itself keeps. */
+/* weft_plan_create without a reference to the graph: for plans that the graph itself owns. */
 weft_status wi_plan_create_unowned(
     weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options);
-/* The same on these devices: NULL is the context's first. What weft_plan_create does not offer yet. */
+/* Creates a plan on several devices; NULL: on the context's first device. The public functions do not offer this. */
 weft_status wi_plan_create_on(weft_plan **plan, weft_tensor *const *outputs, size_t count,
     const weft_plan_options *options, const wi_plan_devices *devices);
-/* wi_plan_launches, once; after an error it may be tried again. */
+/* Creates the launches unless they exist. May be called again after an error. */
 weft_status wi_plan_compile(weft_plan *plan);
 
-/* ---- running: weft_plan_run is both ---- */
-/* Compiles what is not yet, refuses what may not run, moves the graph's clocks. */
+/* ---- running: weft_plan_run calls wi_plan_begin_run and wi_plan_walk ---- */
+/* Compiles the plan if necessary, fails if it cannot run, and advances the clocks of the graph. */
 weft_status wi_plan_begin_run(weft_plan *plan);
 /* Enqueues every launch. */
 weft_status wi_plan_walk(weft_plan *plan);
-/* Waits for all devices, after an error too. */
+/* Waits for all devices, even if one of them fails. */
 weft_status wi_plan_finish_queues(const weft_plan *plan);
-/* The same where an error is reported, whose line stays. */
+/* Waits for all devices and keeps the message of the error that is being returned. */
 void wi_plan_finish_after_error(const weft_plan *plan);
-/* Fails with the line of the first fault that a run has noted since the last call, and forgets it. */
+/* Fails with a message about the first fault of the runs since the last call, and clears the faults. */
 weft_status wi_plan_check_faults(weft_plan *plan);
-/* The same of one device alone, after its uploads. */
+/* wi_plan_check_faults for one device, after its uploads. */
 weft_status wi_plan_check_device_faults(weft_plan *plan, int device);
-/* Fails, once, where loss scaling has come to its least scale (overflow.c). */
+/* Fails once when loss scaling has reached its smallest scale (overflow.c). */
 weft_status wi_plan_check_overflow(weft_plan *plan);
 
 /* ---- describing ---- */
-/* "matmul+add+relu": the ops of a step in their order. */
+/* The names of the step's ops in their order: "matmul+add+relu". */
 void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *text);
-const char *wi_step_kind_name(const weft_plan *plan, const wi_step *step); /* "product" */
+const char *wi_step_kind_name(const weft_plan *plan, const wi_step *step); /* for example "product" */
 const char *wi_step_implementation_name(const weft_plan *plan, const wi_step *step);
 
 #endif

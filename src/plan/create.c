@@ -1,5 +1,5 @@
-/* Plans as programs ask for them. Assignments that a run does after all others (weft_assign_after) are a second plan, which runs behind
- * the first one: so each of its values reads what the first one has left in the variables, whatever that did in place. */
+/* Creates a plan for a program. Assignments that come after all others (weft_assign_after) are a second plan, which runs after the
+ * first: each of their values then reads what the first plan left in the variables, whichever assignments that plan does in place. */
 #include "base/options.h"
 #include "ops/loss_scale.h"
 #include "plan/compiled_plan.h"
@@ -13,7 +13,7 @@ static bool is_after(const weft_tensor *output) {
     return output && output->op == &wi_op_assign_after;
 }
 
-/* A step that is skipped for its overflow changes nothing, here neither. */
+/* If an overflow of loss scaling skips the update, it also skips these assignments. */
 static weft_tensor *assignment_of(const weft_tensor *output, bool guarded) {
     weft_tensor *const variable = output->inputs[0], *const value = output->inputs[1];
     return weft_assign(variable, guarded ? wi_unless_overflow(variable, value) : value);
@@ -29,7 +29,7 @@ static weft_status split(halves *h, weft_tensor *const *outputs, size_t count) {
     return weft_graph_status(outputs[0]->graph);
 }
 
-/* The program writes the inputs of the first plan, before its run. */
+/* The value must not depend on inputs, which belong to the first plan. */
 static weft_status check_sources(const weft_plan *after) {
     const wi_partition *const p = &after->partition;
     for (size_t i = 0; i < p->value_count; i++)
@@ -56,7 +56,7 @@ static void add_info(weft_plan_info *to, const weft_plan_info *from) {
     to->total_bytes += from->total_bytes;
 }
 
-/* Both within the limit. */
+/* Creates both plans within one memory limit. */
 static weft_status create_both(weft_plan **plan, const halves *h, const weft_plan_options *given) {
     weft_plan_options options;
     weft_plan *after = NULL;

@@ -1,4 +1,4 @@
-/* The life of a plan: its passes in order. */
+/* Creates a plan by running the passes in order, and releases it. */
 #include "plan/compiled_plan.h"
 
 #include "base/options.h"
@@ -15,7 +15,7 @@
 static void plan_destroy(weft_plan *plan) {
     weft_context *context = plan->request.context;
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
-    wi_plan_finish_after_error(plan); /* nothing may run on memory that is given back */
+    wi_plan_finish_after_error(plan); /* kernels may still use the memory that is released below */
     weft_plan_release(plan->after);
     wi_launches_clear(&plan->launches);
     wi_plan_memory_clear(&plan->memory);
@@ -29,8 +29,8 @@ static void plan_destroy(weft_plan *plan) {
 
 /* ---- the passes ---- */
 
-/* What the context still allows, when the graph's variables that no plan has needed before are there too. On several
- * devices memory is not divided by computing again: each device's limit is only checked. */
+/* Bytes that the context's limit leaves for the plan, after variables that no earlier plan needed; 0: no limit. On several devices steps
+ * do not run again to save memory; each device's limit is only checked. */
 static size_t left_of_context(const weft_plan *plan) {
     if (plan->request.devices.count > 1) return 0;
     const size_t left = wi_buffer_available(plan->request.devices.of[0]);
@@ -38,7 +38,7 @@ static size_t left_of_context(const weft_plan *plan) {
     return left == SIZE_MAX ? 0 : left > missing ? left - missing : 1;
 }
 
-/* The least that would do is known: which of the two limits is below it? */
+/* Reports which limit is smaller than the least memory that the plan can have. */
 static weft_status refuse(const weft_plan *plan, size_t limit, size_t least) {
     if (limit && least > limit)
         WI_FAIL(WEFT_ERROR_MEMORY_LIMIT,
@@ -134,7 +134,7 @@ static void forget_steps(weft_plan *plan) {
     plan->order = (wi_node_order){0};
 }
 
-/* From the nodes to the schedule, in one batch, or, where a memory is then too large for a buffer, in micro-batches. */
+/* Runs the passes up to the schedule. If a node or scratch memory does not fit in a buffer, runs them again with more micro-batches. */
 static weft_status make_steps(weft_plan *plan) {
     wi_micro_batches m = {.count = 1};
     for (;;) {
@@ -148,7 +148,7 @@ static weft_status make_steps(weft_plan *plan) {
     }
 }
 
-/* A network that is only computed is mostly not meant to drop numbers, or to move its statistics. */
+/* Warns about a plan without parameter updates that nevertheless uses dropout or updates running statistics. */
 static void tell_of_training(const weft_plan *plan) {
     weft_graph *const graph = plan->request.graph;
     const wi_node_order *const order = &plan->order;
@@ -215,7 +215,7 @@ static weft_status read_options(weft_plan_options *own, const weft_plan_options 
     return WEFT_OK;
 }
 
-/* That of the options, or the batch, where an output depends on it. */
+/* Takes the length from the options, or from the batch size if a batch axis is sliced, padded or concatenated (glossary: length). */
 static weft_status take_length(wi_request *request, int64_t length) {
     weft_tensor *const *const outputs = request->outputs;
     size_t first = 0;
@@ -266,7 +266,7 @@ weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size
     weft_status status = fill_request(plan, outputs, count, &options);
     const wi_attempt attempt = wi_attempt_begin(graph);
     const int64_t symbol = graph->length_symbol;
-    graph->length_symbol = 0; /* the nodes that a plan makes have none */
+    graph->length_symbol = 0; /* the nodes that a plan creates have fixed sizes */
     if (status == WEFT_OK) status = build(plan, &options);
     if (status == WEFT_OK) status = weft_graph_status(graph);
     graph->length_symbol = symbol;

@@ -1,31 +1,30 @@
-/* What a plan is asked for: the first of the structures that its passes hand on.
+/* The request for a plan: the first of the structs that the passes hand on. Each pass reads the structs of the passes before it and
+ * fills a new one:
  *
- * A pass reads the structures of the passes before it, and writes one of its own:
- *
- *   request.h              what is asked for
- *   rewrite/order.h        nodes behind the outputs, rewritten, inputs before users; who reads what
- *   group/partition.h      values and the steps that compute them; the memory that they want; what was selected
+ *   request.h              options and outputs
+ *   rewrite/order.h        the rewritten nodes, inputs before their users, with the numbers of readers
+ *   group/partition.h      values, the steps that compute them, storages, selected implementations
  *   layout/loops.h         the index space and the operands of each step
- *   select/schedule.h      the launches of templates, how the work of each step is divided, scratch memory, costs
+ *   select/schedule.h      launches of templates, division of the work of each step, scratch memory, costs
  *   emit/code.h            OpenCL C of each step, and its arguments
- *   arrange/materialise.h  what runs in which order, and what runs again to meet a limit of memory
- *   arrange/placement.h    how long each memory is in use, and where it lies
- *   run/launches.h         device memory, programs, and kernels with their arguments set
+ *   arrange/materialise.h  order of the runs of steps, and steps that run again to meet a memory limit
+ *   arrange/placement.h    live range and offset of each place
+ *   run/launches.h         device memory, programs, and kernels with their arguments
  *
- * A structure points to those that it was made from. All live in one weft_plan (compiled_plan.h), and what they
- * hold in its arena, until the plan is released. */
+ * A struct points to those it was computed from. All belong to one weft_plan (compiled_plan.h), and most of their memory to its arena,
+ * until the plan is released. */
 #ifndef WI_REQUEST_H
 #define WI_REQUEST_H
 
 #include "graph/length.h"
 #include "ops/op_table.h"
 
-/* What a plan may use. A device index is a device's number here. Parameters, states and inputs are on device 0. */
+/* The devices of a plan. A device index is a number in this list. Parameters, states and inputs are on device 0. */
 typedef struct wi_plan_devices {
-    wi_device *const *of; /* of the context, as long as the plan lives */
+    wi_device *const *of; /* devices of the context */
     int count;
-    /* By node id, until the plan is made: the device index of what computes the node; -1, or beyond the end: where
-     * most of what it reads is. Of several devices. */
+    /* For plans on several devices, by node id: the index of the device that computes the node; -1, or no entry: the device that
+     * computes most of its inputs. Needed only while the plan is created. */
     const int *wanted;
     size_t wanted_count;
 } wi_plan_devices;
@@ -34,20 +33,20 @@ typedef struct wi_request {
     weft_graph *graph;
     weft_context *context;
     wi_plan_devices devices;
-    wi_arena *arena; /* for what the passes make */
+    wi_arena *arena; /* host memory for the results of the passes */
     int64_t batch;
-    int64_t micro_batches; /* in so many parts of the batch large nodes are computed; 1: in one */
-    size_t most_scratch;   /* bytes that a kernel's scratch memory may have; 0: nobody has asked yet */
+    int64_t micro_batches; /* parts into which large nodes divide the batch; 1: nodes are not divided */
+    size_t most_scratch;   /* the most bytes of a kernel's scratch memory; 0: no limit */
     bool inference;
-    /* Every gain that is optional is left out: rewrites that simplify, maps that join steps or are computed where they are read, loops
-     * that become one, sums in epilogues, rows that are gathered where they are read, results that are written straight into
-     * a concatenation, exchanged loops. Tests compare other plans with such ones. */
+    /* Leaves out all optional optimisations: simplification, maps that join steps or are computed by their readers, joined loops, sums
+     * in epilogues, rows that are gathered by their readers, results that are written directly into a concatenation, interchanged loops.
+     * Tests compare plans with and without. */
     bool plain;
-    weft_dtype
-        precision; /* of what runs through the network, stored and multiplied; f32: all as the graph says */
+    /* Format of stored activations and of the operands of products; f32: each node's dtype. */
+    weft_dtype precision;
     weft_matmul_precision matmul_precision; /* weft_graph_set_matmul_precision */
-    wi_given given;                         /* in place of the length */
-    weft_tensor *const *outputs;            /* as the caller knows them */
+    wi_given given;                         /* the length of this plan */
+    weft_tensor *const *outputs;            /* as passed to weft_plan_create */
     size_t output_count;
 } wi_request;
 

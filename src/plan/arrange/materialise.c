@@ -1,9 +1,9 @@
-/* Runs and instances (contract in materialise.h). */
+/* Creates the list of runs of steps, and the instances of storages that they use (contract in materialise.h). */
 #include "plan/arrange/materialise.h"
 #include "plan/arrange/rematerialise.h"
 #include <string.h>
 
-/* ---- where values lie ---- */
+/* ---- places of values ---- */
 
 int wi_place_of_value(const wi_materialised *m, const wi_run *run, int value, size_t *offset) {
     const wi_partition *p = m->schedule->loops->partition;
@@ -22,7 +22,7 @@ int wi_place_of_value(const wi_materialised *m, const wi_run *run, int value, si
     return own;
 }
 
-/* ---- every step once ---- */
+/* ---- without a limit: every step runs once ---- */
 
 weft_status wi_run_all(const wi_schedule *schedule, wi_arena *arena, wi_materialised *m) {
     const wi_partition *p = schedule->loops->partition;
@@ -34,16 +34,17 @@ weft_status wi_run_all(const wi_schedule *schedule, wi_arena *arena, wi_material
     return WEFT_OK;
 }
 
-/* ---- some again ---- */
+/* ---- with a limit: some steps run again ---- */
 
 typedef struct writer {
     const wi_model *model;
     const wi_partition *partition;
     wi_arena *arena;
     wi_materialised *m;
-    int *newest; /* by storage: its instance; -1: the first */
-    bool *begun; /* by storage */
-    bool *ran;   /* by step of the model */
+    /* By storage: its newest instance, as a number in instance_of; -1: the first instance, which is not listed there. */
+    int *newest;
+    bool *begun; /* by storage: an instance has been written */
+    bool *ran;   /* by step of the model: it has run */
 } writer;
 
 static weft_status writer_make(writer *w) {
@@ -56,7 +57,7 @@ static weft_status writer_make(writer *w) {
     return WEFT_OK;
 }
 
-/* The first of a unit's steps that writes a storage begins an instance of it. */
+/* The first step of a unit that writes a storage begins a new instance of it. */
 static void begin_instances(writer *w, int step) {
     const wi_model_step *own = &w->model->steps[step];
     for (int i = 0; i < own->write_count; i++) {

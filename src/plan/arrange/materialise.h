@@ -1,20 +1,19 @@
-/* Materialise: what runs in which order, and what is stored from one run to the next.
+/* Materialise: the order in which steps run, and what is stored from one run of a step to another.
  *
- * Without a limit of memory every step runs once, in the order of the partition, and what it writes is stored
- * until it is read for the last time. To meet a limit, steps run again (rematerialise.h says which and why). A value
- * then has instances: those that read it after such a run read the newest, and the memory of the one before is
- * free in between. A step that runs again is the same kernel with the same arguments but memory, so that an
- * instance has the bits of the first.
+ * Without a memory limit every step runs once, in the order of the partition, and its results are stored until their last read. To meet
+ * a limit, some steps run again (rematerialise.h says which and why). A value then has several instances: a read after the second run of
+ * its step reads the newest instance, and the memory of the older one is free between its last read and that run. A step that runs again
+ * has the same kernel and arguments, except for the memory, so all instances are bitwise equal.
  *
  *   materialise.c         runs and instances, from a list of replays
- *   memory_limit.c        the search until the placement fits
- *   materialise_inline.c  what no plan stores; the partition asks, for its steps depend on it */
+ *   memory_limit.c        searches for replays until the placement fits
+ *   materialise_inline.c  values that no plan stores (called by the partition, whose steps depend on it) */
 #ifndef WI_MATERIALISE_H
 #define WI_MATERIALISE_H
 
 #include "plan/select/schedule.h"
 
-/* A storage of the partition (in none other), and the place of the instance that is meant. */
+/* A storage of the partition that lies in no other, and the place of one of its instances. */
 typedef struct wi_instance {
     int storage, place;
 } wi_instance;
@@ -22,8 +21,8 @@ typedef struct wi_instance {
 typedef struct wi_run {
     int index; /* in the order of execution */
     const wi_step *step;
-    bool is_repeated;             /* the step ran before */
-    const wi_instance *instances; /* of what it reads and writes, those that are not the first */
+    bool is_repeated;             /* the step has run before */
+    const wi_instance *instances; /* instances that the run reads or writes, apart from first instances */
     int instance_count;
 } wi_run;
 
@@ -31,30 +30,29 @@ typedef struct wi_materialised {
     const wi_schedule *schedule;
     wi_run *runs;
     size_t run_count;
-    wi_run end; /* no step: which instances are there after the last run */
-    /* Instances that are not the first have the places that follow those of the partition's storages; here is
-     * of which storage. */
+    wi_run end; /* without a step: the instances of the outputs after the last run */
+    /* Instances after the first have the places after those of the partition's storages. By instance: its storage. */
     int *instance_of;
     size_t instance_count;
-    /* ---- what the limit costs ---- */
-    size_t again_count;                 /* runs of steps that ran before */
-    size_t freed;                       /* bytes that the plan would take more */
-    double flops, bytes_moved, seconds; /* more than without a limit; seconds are estimated */
-    double whole_seconds;               /* estimated, without a limit */
+    /* ---- cost of the memory limit ---- */
+    size_t again_count;                 /* runs of steps that have run before */
+    size_t freed;                       /* bytes that the limit saves */
+    double flops, bytes_moved, seconds; /* in addition to a plan without a limit; seconds are estimated */
+    double whole_seconds;               /* estimated for the plan without a limit */
 } wi_materialised;
 
 struct wi_placement;
 
-/* Every step once. */
+/* Every step runs once, in the order of the partition. */
 weft_status wi_run_all(const wi_schedule *schedule, wi_arena *arena, wi_materialised *m);
-/* Runs, and the placement, of at most `limit` bytes for intermediates and inputs; 0: without a limit. Launches that are
- * fixed stay so only if what they keep fits. *least (0: enough): the bytes without which it cannot do, when the limit is
- * below. */
+/* Creates the runs and their placement, with at most `limit` bytes for intermediates and inputs; 0: no limit. Fixed launches whose
+ * stored results do not fit run in each run of the plan instead. *least: 0 if the limit can be met, otherwise the least bytes with which
+ * the plan would be possible. */
 weft_status wi_plan_materialise(
     wi_schedule *schedule, size_t limit, wi_materialised *m, struct wi_placement *placement, size_t *least);
 
-/* Where the value lies in that run: a storage of the partition, or the place of an instance; *offset (may be
- * NULL) gets the bytes to its storage's beginning in an instance. */
+/* The place of the value in that run: its storage, or the place of a later instance. *offset (may be NULL): bytes from the beginning of
+ * the instance to the value's storage; 0 for a first instance. */
 int wi_place_of_value(const wi_materialised *m, const wi_run *run, int value, size_t *offset);
 
 #endif

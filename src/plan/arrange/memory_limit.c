@@ -1,6 +1,6 @@
-/* Meeting a limit of memory: steps are run again, and moved, until the placement fits (contract in
- * materialise.h). The search knows what is in use when; the placement what that takes with its gaps, so the
- * target goes down by what is missing until it fits. */
+/* Meets a memory limit: steps are moved and run again until the placement fits (contract in materialise.h). The search adds up the bytes
+ * that are live at each time, but the placement may need more because of gaps between places. The search's target is therefore lowered
+ * by the missing bytes until the placement fits. */
 #include "plan/arrange/placement.h"
 #include "plan/arrange/rematerialise.h"
 
@@ -8,13 +8,13 @@ enum { MOST_ROUNDS = 10 };
 
 typedef struct fitting {
     const wi_schedule *schedule;
-    wi_arena *arena; /* until the limit is met */
+    wi_arena *arena; /* released when the limit is met or fails */
     wi_model model;
     wi_sweep sweep;
     wi_replays replays, least_replays;
     wi_materialised runs;
     wi_placement placement;
-    size_t limit, least; /* bytes */
+    size_t limit, least; /* bytes of intermediates and inputs */
 } fitting;
 
 static size_t bytes_of(const wi_placement *placement) {
@@ -27,7 +27,7 @@ static weft_status place(fitting *f, const wi_replays *replays, wi_arena *arena)
     return wi_plan_placement(&f->runs, arena, &f->placement);
 }
 
-/* *fits: `replays` meets the limit. */
+/* *fits: the placement of `replays` is within the limit. */
 static weft_status search_limit(fitting *f, bool *fits) {
     const size_t io = f->placement.io_bytes;
     size_t target = f->limit > io ? f->limit - io : 0;
@@ -45,7 +45,7 @@ static weft_status search_limit(fitting *f, bool *fits) {
     return WEFT_OK;
 }
 
-/* The least that is found without regard to the limit: what an error may promise. */
+/* Searches for the least memory regardless of the limit; the error message says this number. */
 static weft_status search_least(fitting *f) {
     size_t reached;
     f->least = SIZE_MAX;
@@ -76,7 +76,7 @@ static weft_status fit(fitting *f, const wi_replays **found) {
     return WEFT_OK;
 }
 
-/* Once more, for the plan to keep. */
+/* Places the runs again, in memory of the plan instead of the search. */
 static weft_status keep(
     fitting *f, const wi_replays *replays, size_t whole_bytes, wi_materialised *m, wi_placement *placement) {
     const wi_replays none = {0};

@@ -1,5 +1,5 @@
-/* Where everything lies (contract in placement.h). Which places each step uses says how long they are in use; an
- * output may be written over what the step reads last; offsets are given to the largest first. */
+/* Gives each place an offset (contract in placement.h). The places that each run uses give their live ranges; an output may overwrite an
+ * input that the step is the last to read; the largest places get their offsets first. */
 #include "plan/arrange/placement.h"
 #include "cl/buffer.h"
 #include <stdlib.h>
@@ -14,7 +14,7 @@ int wi_place_root(const wi_placement *m, int place, size_t *offset) {
     return place;
 }
 
-/* ---- liveness ---- */
+/* ---- live ranges ---- */
 
 static void touch(wi_placement *m, int place, int run) {
     wi_place *root = &m->places[wi_place_root(m, place, NULL)];
@@ -50,7 +50,7 @@ static void find_lives(wi_placement *m, const wi_loops *loops) {
     }
 }
 
-/* What a fixed step writes is there for all runs. */
+/* The results of a fixed step stay valid for all runs of the plan. */
 static void keep_fixed(wi_placement *m, const wi_loops *loops) {
     for (size_t i = 0; i < m->runs->run_count; i++) {
         const wi_run *run = &m->runs->runs[i];
@@ -63,7 +63,7 @@ static void keep_fixed(wi_placement *m, const wi_loops *loops) {
     }
 }
 
-/* ---- writing over what is read last ---- */
+/* ---- outputs that overwrite inputs ---- */
 
 static bool fills(const wi_partition *p, const wi_operand *operand) {
     const wi_value *value = &p->values[operand->value];
@@ -107,8 +107,8 @@ bool wi_may_lie_over(
     return from != to && p->storages[from].bytes == p->storages[to].bytes && read_once(p, loop, from);
 }
 
-/* Does another output of the run lie there already? One that nobody reads before it is computed again is in use in this run
- * alone, so that the place's last use does not tell. */
+/* Does another output of this run overwrite that place already? The live range does not tell, because the other output may not be read
+ * by a later run. */
 static bool is_taken(const wi_placement *m, const wi_loop *loop, const wi_run *run, int at) {
     for (int o = 0; o < loop->operand_count; o++)
         if (loop->operands[o].is_output && m->places[place_of(m, run, loop->operands[o].value)].alias == at)
@@ -116,7 +116,7 @@ static bool is_taken(const wi_placement *m, const wi_loop *loop, const wi_run *r
     return false;
 }
 
-/* An output may lie where an input lay that nobody reads any more, when both are walked through alike. */
+/* Lets the output overwrite an input that no later run reads, if the step accesses both in the same order. */
 static void reuse_input(wi_placement *m, const wi_loops *loops, const wi_run *run, const wi_operand *output) {
     const wi_loop *loop = &loops->of[run->step->index];
     wi_place *to = &m->places[place_of(m, run, output->value)];
@@ -154,7 +154,7 @@ size_t wi_aligned_bytes(size_t bytes) {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* What was placed in a chunk, by offset. */
+/* A range of a buffer of the arena with the place in it; sorted by offset. */
 typedef struct span {
     size_t offset, end;
     const wi_place *place;
@@ -163,11 +163,10 @@ typedef struct span {
 typedef struct chunk_content {
     span *spans;
     size_t count, capacity;
-    bool cleared; /* of places that the host clears */
+    bool cleared; /* has places that the host clears */
 } chunk_content;
 
-/* The lowest offset at which the place meets nothing that is alive with it. What lies before a span that it passes has been
- * passed too. */
+/* The lowest offset at which no place that is live at the same time overlaps. Spans are sorted by offset, so a single walk suffices. */
 static size_t lowest_offset(const chunk_content *c, const wi_place *place) {
     size_t offset = 0;
     for (size_t i = 0; i < c->count && c->spans[i].offset < offset + place->bytes; i++) {
@@ -192,8 +191,8 @@ static int larger_first(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* What the host clears has a chunk of its own: Oclgrind takes all else in a buffer of which the host has written a part
- * for uninitialised. */
+/* Places that the host clears have buffers of their own: Oclgrind treats the rest of a buffer of which the host has written a part as
+ * uninitialised. */
 static bool may_share(const chunk_content *c, const wi_place *place) {
     return c->count == 0 || (!place->cleared && !c->cleared);
 }
@@ -240,8 +239,8 @@ static weft_status place_arena(wi_placement *m) {
     return set_places(m, order, count);
 }
 
-/* The largest sum of what is alive at one time: before a run, or (outputs) after the last. begins, ends: by run, the bytes
- * that come and go; what is in no run never comes. */
+/* The most bytes that are live at one time: during a run, or (outputs) after the last. begins and ends: by run, bytes whose live range
+ * begins or ends there. A place that no run uses is not counted. */
 static weft_status find_lower_bound(wi_placement *m) {
     const size_t count = m->runs->run_count + 1;
     size_t *const begins = wi_arena_take(m->arena, count * sizeof *begins);
@@ -266,7 +265,7 @@ static weft_status find_lower_bound(wi_placement *m) {
     return WEFT_OK;
 }
 
-/* ---- the pass ---- */
+/* ---- places ---- */
 
 static void take_storage(wi_place *place, const wi_storage *storage) {
     *place = (wi_place){.kind = storage->kind,
@@ -280,7 +279,7 @@ static void take_storage(wi_place *place, const wi_storage *storage) {
         .alias_offset = storage->alias_offset};
 }
 
-/* A place of scratch memory; -1: none is needed. */
+/* A place for scratch memory; -1: no bytes are needed. */
 static int make_scratch(wi_placement *m, int device, size_t bytes, bool keep) {
     if (bytes == 0) return -1;
     wi_place *const place = &m->places[m->place_count];
@@ -304,8 +303,7 @@ static void make_cells(wi_placement *m, const wi_schedule *schedule) {
     }
 }
 
-/* A place for each storage, one for each further instance, the cells of each device, and those for the scratch memory of
- * each run that has some. */
+/* One place for each storage, for each further instance, for the cells of each device, and for the scratch memory of each run. */
 static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     const wi_partition *p = m->partition;
     const wi_materialised *runs = m->runs;

@@ -1,6 +1,5 @@
-/* The model of a plan (see rematerialise.h): which storages of the arena its steps write and read, what must not be
- * run again, and what a run costs. Storages have the partition's numbers; those that others lie in stand for
- * all of them. */
+/* Creates the model of a plan (see rematerialise.h): the storages of the arena that each step reads and writes, the steps that must not
+ * run again, and the cost of each step. Storages have the partition's numbers; a storage that contains others stands for all of them. */
 #include "plan/arrange/placement.h"
 #include "plan/arrange/rematerialise.h"
 
@@ -13,10 +12,10 @@ typedef struct builder {
     wi_arena *arena;
     wi_model *model;
     wi_step_accesses *accesses; /* by step of the plan */
-    int *parent;                /* by step: the way to its unit's representative */
+    int *parent;                /* by step: union-find of units */
 } builder;
 
-/* ---- what a step touches ---- */
+/* ---- reads and writes of a step ---- */
 
 static wi_access access_of(const wi_partition *p, int value, bool writes) {
     const wi_value *v = &p->values[value];
@@ -52,7 +51,7 @@ static weft_status find_accesses(builder *b, int index) {
     return WEFT_OK;
 }
 
-/* Is the storage one of the arena that is written and read anew in each run? */
+/* Is the storage in the arena, and written in each run before it is read? */
 static bool is_modelled(const wi_partition *p, int storage) {
     return p->storages[storage].kind == WI_STORAGE_ARENA && !p->storages[storage].keep;
 }
@@ -92,7 +91,7 @@ static bool reads_variables(const builder *b, const wi_step_accesses *reader) {
     return false;
 }
 
-/* Does it write what the other reads of memory that is not modelled? */
+/* Does the writer change a variable or other storage outside the model that the reader reads? */
 static bool changes_input(const builder *b, const wi_step_accesses *writer, const wi_step_accesses *reader) {
     for (int i = 0; i < writer->count; i++) {
         const wi_access *written = &writer->of[i];
@@ -104,7 +103,7 @@ static bool changes_input(const builder *b, const wi_step_accesses *writer, cons
     return false;
 }
 
-/* A step is not run again after what it reads of the graph's variables has changed. */
+/* Once a variable that a step reads has been overwritten, the step cannot be replayed. */
 static void limit_step(builder *b, int index) {
     wi_model *model = b->model;
     wi_model_step *made = &model->steps[index];
@@ -133,7 +132,7 @@ static int unit_root(const builder *b, int step) {
     return step;
 }
 
-/* Steps that write one storage become one unit. */
+/* All steps that write to one storage form a unit. */
 static void join_writers(builder *b) {
     wi_model *model = b->model;
     for (int i = 0; i < model->step_count; i++) {
@@ -191,7 +190,7 @@ static weft_status make_units(builder *b) {
     return fill_units(b);
 }
 
-/* ---- in place ---- */
+/* ---- outputs that may overwrite inputs ---- */
 
 static weft_status take_pairs(builder *b, int index) {
     wi_model_step *made = &b->model->steps[index];
@@ -228,7 +227,7 @@ static void take_storages(builder *b) {
     }
 }
 
-/* What nothing reads runs all the same. */
+/* Marks steps whose results no step reads as needed, so that they run nevertheless. */
 static weft_status keep_unread(builder *b) {
     wi_sweep sweep;
     wi_replays none = {0};

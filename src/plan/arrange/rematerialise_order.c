@@ -1,33 +1,33 @@
-/* The order in which a plan that must save memory runs its steps.
+/* Chooses the order of steps for a plan that must save memory.
  *
- * The order of a graph's nodes leaves the gradients of all weights to the end, where every activation and every
- * gradient still waits for them. Here a step that sets more memory free than it takes runs as soon as it may. */
+ * In the order of the graph's nodes the updates of all weights come last, and activations and gradients stay live until then. Here a
+ * step that frees more memory than it needs runs as early as possible. */
 #include "plan/arrange/rematerialise.h"
 #include <string.h>
 
 typedef struct access_node {
     const wi_access *access;
-    int step, next; /* access of the same storage; -1 */
+    int step, next; /* `next`: the next access to the same storage; -1: none */
 } access_node;
 
 typedef struct ordering {
     wi_model *model;
     const wi_step_accesses *accesses;
     access_node *nodes;
-    int *first_node; /* by step */
-    int *edges;      /* steps that wait for a step, for one step after the other */
+    int *first_node; /* by step: the first of its accesses in `nodes` */
+    int *edges;      /* for each step in turn, the steps that must run after it */
     size_t edge_count, edge_capacity;
-    size_t *first_edge; /* by step */
-    int *waits;         /* by step: edges whose `before` has not run */
-    int *readers;       /* by storage: steps that have not run */
-    bool *begun;        /* by storage: written already */
-    bool *done;         /* by step */
-    int *ready;         /* steps that wait for nothing and have not run */
+    size_t *first_edge; /* by step: the beginning of its edges */
+    int *waits;         /* by step: number of edges from steps that have not run yet */
+    int *readers;       /* by storage: readers that have not run yet */
+    bool *begun;        /* by storage: it has been written */
+    bool *done;         /* by step: it has run */
+    int *ready;         /* steps whose predecessors have all run */
     int ready_count, ordered;
-    size_t least_freed; /* bytes for which a step is moved */
+    size_t least_freed; /* a step runs early only if it frees more bytes than this */
 } ordering;
 
-/* ---- what must come before what ---- */
+/* ---- dependencies ---- */
 
 bool wi_accesses_meet(const wi_access *a, const wi_access *b) {
     return a->storage == b->storage && a->first < b->end && b->first < a->end;
@@ -39,7 +39,7 @@ static size_t count_accesses(const ordering *o) {
     return count;
 }
 
-/* The accesses of each storage, by step. */
+/* Links the accesses of each storage in the order of the steps. */
 static weft_status link_accesses(ordering *o, wi_arena *arena) {
     o->nodes = wi_arena_take(arena, (count_accesses(o) + 1) * sizeof *o->nodes);
     o->first_node = wi_arena_take(arena, (size_t)(o->model->step_count + 1) * sizeof *o->first_node);
@@ -58,8 +58,8 @@ static weft_status link_accesses(ordering *o, wi_arena *arena) {
     return WEFT_OK;
 }
 
-/* From a step to the later ones that touch the same bytes, when one of the two writes them. Some edges come
- * twice, and are waited for twice. */
+/* Adds an edge to each later step that accesses the same bytes, if one of the two writes them. A double edge does no harm: `waits`
+ * counts it twice, too. */
 static weft_status find_edges_from(ordering *o, int before, const wi_arena *arena) {
     for (int i = 0; i < o->accesses[before].count; i++) {
         const access_node *own = &o->nodes[o->first_node[before] + i];
@@ -86,9 +86,9 @@ static weft_status find_edges(ordering *o, wi_arena *arena) {
     return WEFT_OK;
 }
 
-/* ---- running steps ---- */
+/* ---- choosing the next step ---- */
 
-/* Of a step's accesses, is that the first of its storage? */
+/* Is access i the first read, or the first write, of its storage by the step? */
 static bool is_first(const wi_step_accesses *accesses, int i, bool writes) {
     for (int k = 0; k < i; k++) {
         if (accesses->of[k].storage == accesses->of[i].storage && accesses->of[k].writes == writes)
@@ -123,7 +123,7 @@ static bool frees_memory(const ordering *o, int step) {
     return freed > taken + o->least_freed;
 }
 
-/* The oldest of the ready steps that free memory; -1: there is none. */
+/* The ready step with the lowest number that frees memory; -1: there is none. */
 static int take_ready(ordering *o) {
     int best = -1;
     for (int i = 0; i < o->ready_count;) {
@@ -137,7 +137,7 @@ static int take_ready(ordering *o) {
     return best;
 }
 
-/* A step that changes a variable ends the time in which steps that read it may run again: not for a few bytes. */
+/* A few bytes are no reason to move a step: if it overwrites a variable, steps that read the variable cannot be replayed afterwards. */
 static void choose_least(ordering *o) {
     enum { PART_OF_LARGEST = 64 };
     for (int i = 0; i < o->model->storage_count; i++) {

@@ -1,20 +1,21 @@
-/* The search for replays (see rematerialise.h): in each round the unit that frees most bytes over the target for
- * a second of computation, of those that lie idle where the most memory is in use. */
+/* Searches for replays (see rematerialise.h). Each round considers units whose results are live but unused at the time of the peak, and
+ * replays the unit that frees most bytes above the target for each second of computation. */
 #include "plan/arrange/rematerialise.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    TRIED_EXACTLY = 10, /* candidates of a round that are swept for their exact gain, at a time */
-    DEEPEST = 64        /* units that a replay brings along, at most */
+    /* Candidates in a group; the exact gain is computed group by group, until a group has a gain. */
+    TRIED_EXACTLY = 10,
+    DEEPEST = 64 /* the longest chain of inputs that a replay also replays */
 };
 
-/* What a replay does about inputs that are not there any more at its place. */
+/* What a replay does with inputs that are no longer stored at its place. */
 typedef enum wi_input_rule {
-    WI_INPUTS_STAY,   /* they are kept until then */
-    WI_INPUTS_MOVE,   /* they are run again there, instead of at the next place where they would be */
-    WI_INPUTS_REPEAT, /* they are run again there, and at the later places too */
+    WI_INPUTS_STAY,   /* their live range is extended to the replay */
+    WI_INPUTS_MOVE,   /* they are replayed here instead of at their next replay */
+    WI_INPUTS_REPEAT, /* they are replayed here in addition to later replays */
     WI_INPUT_RULES
 } wi_input_rule;
 
@@ -30,12 +31,12 @@ typedef struct search {
     wi_sweep now, tried;
     candidate *candidates;
     int candidate_count;
-    int *next_use;    /* by storage: the place of its next use after the peak; -1 */
-    int *of_unit;     /* the unit's candidate; -1 */
-    int *first_run;   /* by place */
-    bool *is_touched; /* by storage: by the run at the peak */
+    int *next_use;    /* by storage: the step before or at which it is next read after the peak; -1: never */
+    int *of_unit;     /* by unit: its candidate; -1: none */
+    int *first_run;   /* by step: the first run at or before it */
+    bool *is_touched; /* by storage: the run at the peak reads or writes it */
     double best_score;
-    bool brought; /* the replay on trial brings others along */
+    bool brought; /* the replay that is being tried also replays inputs */
 } search;
 
 static weft_status search_make(search *s, const wi_model *model, wi_arena *arena) {
@@ -90,7 +91,7 @@ static int better_first(const void *a, const void *b) {
     return x->unit - y->unit;
 }
 
-/* Units of storages that lie idle during the peak. */
+/* Candidates are units with results that are live during the peak but not used by its run. */
 static void find_candidates(search *s) {
     const wi_sweep *sweep = &s->now;
     note_uses(s);
@@ -118,7 +119,7 @@ static bool is_there(const search *s, int storage, int run) {
     return false;
 }
 
-/* The unit's next replay after that place goes away. */
+/* Removes the unit's first replay after `at`. */
 static void drop_next(search *s, int unit, int at) {
     const int step = s->model->units[unit].steps[0];
     for (int i = 0; i < s->trial.count; i++) {
@@ -130,7 +131,7 @@ static void drop_next(search *s, int unit, int at) {
 
 static bool add_unit(search *s, int unit, int at, wi_input_rule rule, int depth);
 
-/* Adds the units of the inputs that are not there; false: no room. */
+/* Replays the units of inputs that are no longer stored at `at`. Returns false if the list of replays is full. */
 static bool add_inputs(
     search *s, const wi_model_step *step, int unit, int at, wi_input_rule rule, int depth) {
     for (int i = 0; i < step->read_count; i++) {
@@ -155,7 +156,7 @@ static bool add_unit(search *s, int unit, int at, wi_input_rule rule, int depth)
     return true;
 }
 
-/* Bytes over the target that go, for a second of computation that comes. */
+/* Bytes above the target that the trial saves for each additional second. */
 static double score(const search *s) {
     const double gain = s->now.excess - s->tried.excess, seconds = s->tried.seconds - s->now.seconds;
     if (gain <= 0) return 0;
@@ -198,7 +199,7 @@ static void sweep_now(search *s) {
     wi_sweep_run(&s->now, s->model, s->replays, s->target);
 }
 
-/* Takes away what the memory does not need, and what is not run. */
+/* Removes replays that save no memory, and those that do not execute. */
 static void prune(search *s) {
     for (int i = s->replays->count; i-- > 0;) {
         if (i >= s->replays->count) continue;
@@ -230,7 +231,7 @@ weft_status wi_rematerialise_search(
     return WEFT_OK;
 }
 
-/* The target goes down in small steps, the highest places first, as far as nothing is stored at all. */
+/* Lowers the target in small steps, so that the highest peaks go first, until no replay lowers the peak further. */
 weft_status wi_rematerialise_least(
     wi_replays *replays, const wi_model *model, wi_arena *arena, size_t *reached) {
     search s;

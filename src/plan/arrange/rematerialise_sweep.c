@@ -1,11 +1,11 @@
-/* Which memory is in use when, for given replays: one sweep over all that runs, last first, because whether a
- * step must run depends on what is read after it. */
+/* Computes live ranges and cost for given replays. The sweep goes from the last run to the first, because a step must run only if a
+ * later run reads its results. */
 #include "plan/arrange/rematerialise.h"
 #include <string.h>
 
 /* ---- lists of replays ---- */
 
-/* Most steps that may be run again, in all. */
+/* The most replayed steps in a list. */
 static int replay_capacity(const wi_model *model) {
     return 2 * model->step_count + 64;
 }
@@ -21,7 +21,7 @@ void wi_replays_copy(wi_replays *to, const wi_replays *from) {
     to->count = from->count;
 }
 
-/* The first item that does not come before (at, step). */
+/* Binary search for the first item that is not before (at, step). */
 static int place_of(const wi_replays *replays, int at, int step) {
     int low = 0, high = replays->count;
     while (low < high) {
@@ -123,14 +123,14 @@ static void begin(wi_sweep *sweep, const wi_model *model) {
     sweep->seconds = 0;
 }
 
-/* What a run does at its own place alone (assignments, faults) is not done again, nor missed. */
+/* A needed step (assignments, reports of faults) executes exactly once, at its original place. */
 static bool must_run(const wi_sweep *sweep, const wi_model_step *step, const wi_replay *run) {
     bool needed = step->is_needed && run->at == run->step;
     for (int i = 0; i < step->write_count; i++) needed = needed || sweep->ends[step->writes[i]] >= 0;
     return needed;
 }
 
-/* `bytes` holds differences until the sweep is over: of run r at r, of what ends after run r at r + 1. */
+/* During the sweep, `bytes` has differences: a live range adds its bytes at its first run and subtracts them after its last. */
 static void end_life(wi_sweep *sweep, const wi_model *model, int storage, int run) {
     const int last = sweep->ends[storage] < 0 ? run : sweep->ends[storage];
     sweep->lives[sweep->life_count] = (wi_life){storage, run, last, sweep->life_of[storage]};
@@ -140,7 +140,7 @@ static void end_life(wi_sweep *sweep, const wi_model *model, int storage, int ru
     if (last < sweep->run_count) sweep->bytes[last + 1] -= model->storages[storage].bytes;
 }
 
-/* Of the pairs before that one, does a pair that holds have either of its storages? */
+/* Does an earlier pair that shares memory contain one of the two storages of this pair? */
 static bool is_shared(const wi_model_step *step, int pair, uint64_t shared) {
     for (int k = 0; k < pair; k++) {
         const bool meets = step->in_place[k].from == step->in_place[pair].from ||
@@ -150,7 +150,7 @@ static bool is_shared(const wi_model_step *step, int pair, uint64_t shared) {
     return false;
 }
 
-/* The storages of which one lies in the other's place count once while the step runs. */
+/* If an output overwrites an input, the two storages count once while the step runs. */
 static void share_memory(wi_sweep *sweep, const wi_model *model, const wi_model_step *step, int run) {
     uint64_t shared = 0;
     for (int i = 0; i < step->in_place_count; i++) {

@@ -1,4 +1,4 @@
-/* What a plan does, as text and as JSON. */
+/* Describes a plan as text and as JSON (weft_plan_describe, weft_plan_get_info). */
 #include "plan/compiled_plan.h"
 #include <cjson/cJSON.h>
 
@@ -41,14 +41,14 @@ static const char *variant_separator(const wi_candidate *candidate) {
     return candidate->implementation->variants && candidate->implementation->variants[1].name ? "/" : "";
 }
 
-/* "conv_gpu/small": the variant where there are several. */
+/* "conv_gpu/small": implementation, and variant if there is more than one. */
 static void append_candidate(const wi_candidate *candidate, wi_text *text) {
     const char *const separator = variant_separator(candidate);
     wi_text_append(text, "%s%s%s", candidate->implementation->name, separator,
         *separator ? candidate->variant->name : "");
 }
 
-/* What was considered for the step, those that refused last. */
+/* The candidates of the step; those that refused the site come last. */
 static void describe_candidates(const wi_selection *selection, wi_text *text) {
     const char *separator = "      ";
     for (int pass = 0; pass < 2; pass++) {
@@ -67,7 +67,7 @@ static void describe_candidates(const wi_selection *selection, wi_text *text) {
     wi_text_append(text, "\n");
 }
 
-/* Of plans on several devices. */
+/* Only for plans on several devices. */
 static void describe_device(const weft_plan *plan, const wi_step *step, wi_text *text) {
     const wi_partition *p = &plan->partition;
     if (plan->request.devices.count == 1) return;
@@ -99,7 +99,7 @@ static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
     if (step->selection) describe_candidates(step->selection, text);
 }
 
-/* What a limit of memory costs; the steps below that run again say so. */
+/* The cost of a memory limit. In the list of steps, those that run again are marked. */
 static void describe_rematerialised(const weft_plan *plan, wi_text *text) {
     const weft_plan_info *info = &plan->info;
     if (info->rematerialised_bytes == 0) return;
@@ -160,7 +160,7 @@ static bool add_candidate(const wi_candidate *candidate, cJSON *candidates) {
            cJSON_AddStringToObject(object, "verdict", wi_verdict_name(candidate->verdict));
 }
 
-/* Of steps that have any. */
+/* Adds nothing for a step without a selection. */
 static bool add_candidates(const wi_selection *selection, cJSON *object) {
     cJSON *candidates = selection ? cJSON_AddArrayToObject(object, "candidates") : NULL;
     for (int i = 0; candidates && i < selection->count; i++) {

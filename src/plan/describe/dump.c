@@ -1,4 +1,4 @@
-/* What is dumped, and where to (contract in dump.h). */
+/* Chooses the passes that are dumped, and writes their files (contract in dump.h). */
 #include "plan/describe/dump.h"
 #include "plan/compiled_plan.h"
 #include <limits.h>

@@ -1,8 +1,8 @@
-/* Each pass's result as text, for people: WEFT_DUMP=pass[,pass] or all.
+/* Dumps the results of passes as text for people: WEFT_DUMP=pass[,pass] or WEFT_DUMP=all.
  *
- * The text of a pass goes to the file plan-<n>-<pass>.txt in WEFT_DUMP_DIR, by default the current folder; n counts
- * the plans of a context from 0. Files are replaced. The text holds no address, time or name of the device, so that
- * two plans can be compared line by line. */
+ * The text of a pass is written to the file plan-<n>-<pass>.txt in WEFT_DUMP_DIR, by default the current folder; n counts the plans of a
+ * context from 0. Existing files are replaced. The text has no addresses, times or device names, so that the dumps of two plans can be
+ * compared line by line. */
 #ifndef WI_DUMP_H
 #define WI_DUMP_H
 
@@ -14,7 +14,7 @@ typedef enum wi_plan_pass {
     WI_PASS_REWRITES,
     WI_PASS_ORDER,
     WI_PASS_PARTITION,
-    WI_PASS_SELECT, /* made by the partition, step by step */
+    WI_PASS_SELECT, /* part of the partition, dumped separately */
     WI_PASS_LOOPS,
     WI_PASS_SCHEDULE,
     WI_PASS_CODE,
@@ -26,15 +26,15 @@ typedef enum wi_plan_pass {
 
 const char *wi_pass_name(wi_plan_pass pass);
 
-/* Which passes of a plan are dumped. */
+/* The passes of a plan that are dumped. */
 typedef struct wi_dump {
-    unsigned passes; /* a bit each */
-    int number;      /* of the plan */
+    unsigned passes; /* bit i is set if pass i is dumped */
+    int number;      /* number of the plan in its context */
 } wi_dump;
 
-/* Reads WEFT_DUMP; a name that no pass has is an error. */
+/* Reads WEFT_DUMP; the name of an unknown pass is an error. */
 weft_status wi_dump_begin(wi_dump *dump, weft_context *context);
-/* Writes the file of the pass if it is asked for. */
+/* Writes the file of the pass if the pass is dumped. */
 weft_status wi_dump_pass(const struct weft_plan *plan, wi_plan_pass pass);
 
 /* ---- the texts (dump_nodes.c, dump_steps.c, dump_memory.c) ---- */

@@ -1,4 +1,4 @@
-/* Runs, placement and launches as text. */
+/* Dumps runs, placement and launches. */
 #include "plan/describe/dump.h"
 
 /* ---- runs ---- */

@@ -1,4 +1,4 @@
-/* The rewritten graph, the order, the partition and the selection as text. */
+/* Dumps the rewritten graph, the order, the partition and the selection. */
 #include "plan/describe/dump.h"
 
 /* ---- nodes ---- */
@@ -142,7 +142,7 @@ void wi_dump_partition(const wi_partition *p, wi_text *text) {
 
 /* ---- the selection ---- */
 
-/* Estimates are of the device, and may be measured: they stand in weft_plan_describe. */
+/* Without estimated or measured times, which depend on the device; weft_plan_describe has them. */
 static void append_candidate(const wi_candidate *candidate, wi_text *text) {
     wi_text_append(text, "    %s %s: %s\n", candidate->implementation->name,
         candidate->variant && candidate->variant->name ? candidate->variant->name : "",

@@ -1,4 +1,4 @@
-/* Loops, code and schedule as text. */
+/* Dumps loops, code and schedule. */
 #include "plan/describe/dump.h"
 
 #include "cl/kernel_source.h"

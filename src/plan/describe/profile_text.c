@@ -1,11 +1,11 @@
-/* A profile as a table, as JSON, and as a trace. */
+/* Writes a profile as a table, as JSON, and as a trace. */
 #include "plan/run/profiler.h"
 #include <cjson/cJSON.h>
 #include <string.h>
 
 /* ---- text ---- */
 
-/* The least time for a row's operations and bytes over its own. */
+/* The shortest time that the roofline allows for the row's operations and bytes, divided by the measured time. */
 static double roofline_share(const weft_profile_row *row, const weft_roofline *roofline) {
     const double compute = row->flops / roofline->flops_per_second;
     const double memory = row->bytes / roofline->bytes_per_second;
@@ -51,7 +51,7 @@ static bool add_number(cJSON *object, const char *name, double number) {
     return cJSON_AddNumberToObject(object, name, number) != NULL;
 }
 
-/* A new object at the end of an array; NULL when there is no memory. */
+/* Appends a new object to an array; NULL if memory ran out. */
 static cJSON *add_object(cJSON *array) {
     cJSON *const object = cJSON_CreateObject();
     if (object && cJSON_AddItemToArray(array, object)) return object;
@@ -123,7 +123,7 @@ weft_status weft_profile_describe(const weft_profile *profile, weft_format forma
     return status;
 }
 
-/* ---- the trace: the format of chrome://tracing, which Perfetto reads; times in microseconds ---- */
+/* ---- the trace: the format of chrome://tracing, which Perfetto also reads; times in microseconds ---- */
 
 enum { HOST_TRACK = 1, DEVICE_TRACK = 2 };
 
@@ -153,7 +153,7 @@ static bool add_span(cJSON *events, const weft_profile *profile, const wi_profil
            add_names(arguments, &profile->rows[noted->row]);
 }
 
-/* From the enqueueing call to the launch. */
+/* An arrow from the enqueueing call to the launch on the device. */
 static bool add_arrow(cJSON *events, const weft_profile *profile, const wi_profiled *noted, size_t number) {
     cJSON *const from = add_event(events, "s", "launch", HOST_TRACK);
     const bool begun = from && cJSON_AddStringToObject(from, "cat", "launch") &&

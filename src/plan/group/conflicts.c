@@ -1,9 +1,9 @@
-/* Plans whose meaning would depend on the order of their outputs: two assignments to the same memory. */
+/* Rejects plans whose result would depend on the order of their outputs, because two assignments write the same memory. */
 #include "plan/group/conflicts.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The bytes of a storage between which an assignment writes. */
+/* The range of bytes of a storage that an assignment writes. */
 typedef struct written {
     int storage;
     int64_t first, end;
@@ -32,8 +32,8 @@ static int by_place(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* The name of the parameter that is at this byte of the block that flat parameters, or an optimizer's state of them,
- * cover. */
+/* The name of the parameter at this byte of the block that contains all parameters, or at the corresponding byte of an optimizer state
+ * of all parameters. */
 static const char *parameter_at(const written *w, int64_t byte) {
     const weft_graph *const graph = w->variable->graph;
     const wi_variable *const state = w->variable->variable;
@@ -53,7 +53,7 @@ static bool is_update(const written *w) {
     return !w->variable->variable || w->variable->variable->role;
 }
 
-/* Which outputs of the plan, or layers, assign to the variable. */
+/* Says which outputs of the plan, or which layers, assign to the variable. */
 static const char *writers_of(const wi_request *request, const weft_tensor *variable, char text[96]) {
     size_t outputs[2] = {0}, count = 0;
     for (size_t i = 0; i < request->output_count && count < 2; i++) {
@@ -70,7 +70,7 @@ static const char *writers_of(const wi_request *request, const weft_tensor *vari
     return text;
 }
 
-/* Updates write ranges of all parameters, and of states that have no name. b begins within a. */
+/* Updates write ranges of all parameters, and of optimizer states, which have no names. b begins within a. */
 static weft_status fail_writers(const wi_request *request, const written *a, const written *b) {
     if (is_update(a) && is_update(b))
         WI_FAIL(WEFT_ERROR_ARGUMENT,

@@ -1,18 +1,15 @@
-/* Which values are inline: computed in the steps that read them, instead of stored by one step and read back.
- * That decides what the steps are made of, so this part of materialisation is asked while the partition is
- * made, and knows no limit of memory.
+/* Decides which values are inline: computed by the steps that read them, instead of stored by one step and read by others. The steps
+ * depend on this decision, so the partition asks for it while it assigns values to steps. Memory limits do not matter here.
  *
- * A value that a step computes has its first instance there. For each other step that reads it, the device's
- * profile says which takes less time:
- *   stored    the bytes written, divided among those that are still to read them, and read here;
- *   inline    a further instance: what the value is computed from is read here, unless the step reads it
- *             anyway, and the operations are done here once more. Inputs that are in no memory are stored for
- *             it, or computed here as well, whichever is less.
- * What all readers compute for themselves has no first instance either (partition_unread.c).
+ * The first instance of a member is computed by its step. For each other step that reads the member, the device's profile says which of
+ * two ways takes less time:
+ *   stored    the step of the member writes it and this step reads it; readers that are not known yet pay their part of the write;
+ *   inline    this step computes another instance. It reads the inputs, unless it reads them anyway, and repeats the operations.
+ *             Inputs that are not in memory are stored for this purpose or computed here as well, whichever is faster.
+ * If all readers compute a member, the first instance is removed (partition_unread.c).
  *
- * A map of generators, inputs, parameters and states would begin a step of its own, or be a member of one that has
- * nothing to do with it. Here it is known before any step how many read it: inline unless storing it, with that
- * launch, takes less. */
+ * A map of generators, inputs, parameters and states would otherwise begin a step or join an unrelated one. The number of its readers is
+ * known before any step exists: the map is inline unless storing it, with one more launch, takes less time. */
 #include "plan/layout/loops.h"
 #include <math.h>
 
@@ -28,20 +25,20 @@ static int operations_of(const weft_tensor *node, const wi_operation_prices *pri
     return formula ? wi_formula_cost(formula, &of) : prices->simple;
 }
 
-/* ---- what computing a value in a step takes ---- */
+/* ---- time to compute a value in a step ---- */
 
-/* Further nodes are not looked at: chains of diamonds have very many ways through them. */
+/* Bounds the search: a graph of diamonds has exponentially many paths. */
 enum { MOST_VISITS = 24 };
 
 typedef struct inliner {
     const wi_partition *partition;
-    int step;      /* -1: not known yet */
-    double points; /* elements of the space in which the value is computed there */
+    int step;      /* the step that would compute the value; -1: not known yet */
+    double points; /* elements of the space in which the step would compute the value */
     int operands, visits;
     double memory, arithmetic;          /* seconds */
-    int stores[WI_MAX_INLINE_OPERANDS]; /* values that are to be stored for it */
+    int stores[WI_MAX_INLINE_OPERANDS]; /* values that would have to be stored as inputs */
     int store_count;
-    int computed[MOST_VISITS]; /* members of other steps that are inline, too */
+    int computed[MOST_VISITS]; /* members of other steps that would be computed here, too */
     int computed_count;
 } inliner;
 
@@ -54,7 +51,7 @@ static double count_of(const wi_value *value) {
     return (double)wi_priced_count(&value->node->shape);
 }
 
-/* The bytes of a value, read or written. */
+/* Seconds to read or write a value. */
 static double traffic(const inliner *own, const wi_value *value) {
     return count_of(value) * (double)weft_dtype_size(value->format) / device_of(own)->bandwidth;
 }
@@ -65,26 +62,27 @@ static void add_operations(inliner *own, const weft_tensor *node) {
     own->arithmetic += own->points * operations_of(node, &device->prices) / peak;
 }
 
-/* Arithmetic and memory overlap, and a step walks through memory over its space whatever it computes. */
+/* The time of memory traffic or of arithmetic, whichever is longer. The step's loop over its space takes time for memory anyway, which
+ * the arithmetic may use without cost. */
 static double seconds_of(const inliner *own) {
     const double walk = own->points * sizeof(float) / device_of(own)->bandwidth;
     return fmax(own->memory, own->arithmetic - walk);
 }
 
-/* The product whose epilogue the step is; NULL: it is another step, or not known yet. */
+/* The contraction whose epilogue would compute the value; NULL: the step is not a contraction, or not known yet. */
 static const wi_step *product_of(const inliner *own) {
     const wi_step *const step = own->step >= 0 ? own->partition->steps[own->step] : NULL;
     return step && step->kind == WI_STEP_PRODUCT ? step : NULL;
 }
 
-/* Epilogues of products do not read every layout. */
+/* The epilogue of a contraction can only address some layouts. */
 static bool fits(const inliner *own, const wi_value *value) {
     const wi_step *const product = product_of(own);
     wi_layout merged;
     return !product || wi_product_layout(product, value->extent, value->layout, &merged);
 }
 
-/* Nor do they compute every generator, nor read padded. */
+/* The epilogue of a contraction has no padded reads, and can only compute some generators. */
 static bool computes(const inliner *own, const weft_tensor *node) {
     const wi_step *const product = product_of(own);
     if (!product) return true;
@@ -100,7 +98,8 @@ static bool add_read(inliner *own, const wi_value *value) {
 
 static bool add_node(inliner *own, const weft_tensor *node);
 
-/* Its step writes it for this; the bytes count for those as well that are still to read it. */
+/* The value's step would write it, and this step would read it. The time of the write is divided among all readers that are still to
+ * come. */
 static bool store(inliner *own, int index) {
     const wi_value *value = &own->partition->values[index];
     if (own->store_count == WI_MAX_INLINE_OPERANDS || !wi_may_store(own->partition, index)) return false;
@@ -118,7 +117,7 @@ static bool note(inliner *own, int index) {
     return true;
 }
 
-/* An input that another step has in registers only. */
+/* An input that is a member of another step and not stored: chooses the faster of storing it and computing it here. */
 static bool add_member(inliner *own, int index) {
     const weft_tensor *node = own->partition->values[index].node;
     inliner stored = *own, computed = *own;
@@ -142,7 +141,7 @@ static bool add_input(inliner *own, weft_tensor *node) {
     return add_member(own, index);
 }
 
-/* False: it takes too many operands, or too long to find out. */
+/* Adds the time of computing the node. False if that needs too many operands, or the search takes too long. */
 static bool add_node(inliner *own, const weft_tensor *node) {
     if (++own->visits > MOST_VISITS || !computes(own, node)) return false;
     add_operations(own, node);
@@ -163,12 +162,13 @@ static bool may_be_inline(const wi_partition *p, const wi_value *value, int step
            (p->steps[step]->kind == WI_STEP_LOOP || p->steps[step]->kind == WI_STEP_PRODUCT);
 }
 
-/* Is a further instance in that step less than the memory of the first? */
+/* Is computing another instance in the step faster than storing the first instance and reading it? */
 static bool is_computed_in(const wi_partition *p, int index, int step, inliner *own) {
     const wi_value *value = &p->values[index];
     if (p->request->plain || !may_be_inline(p, value, step)) return false;
     *own = (inliner){.partition = p, .step = step, .points = (double)wi_priced_count(&p->steps[step]->shape)};
-    if (wi_step_reads(p, p->steps[step], index)) return true; /* there already */
+    /* The step computes or reads the value already. */
+    if (wi_step_reads(p, p->steps[step], index)) return true;
     if (!add_node(own, value->node)) return false;
     const double bytes = traffic(own, value), readers = value->outside > 1 ? value->outside : 1;
     return seconds_of(own) < bytes / readers + bytes;
@@ -206,7 +206,7 @@ const weft_tensor *wi_inline_node(const wi_value *value) {
     return value->state == WI_VALUE_INLINE ? value->expression : value->node;
 }
 
-/* ---- maps of what is there before the first step ---- */
+/* ---- maps of values that exist before the first step ---- */
 
 static bool is_source(const wi_value *value) {
     return value->state == WI_VALUE_INLINE || (value->state == WI_VALUE_MEMORY && value->step < 0);

@@ -1,4 +1,4 @@
-/* Which values of one storage have elements in common. */
+/* Finds values of one storage that have elements in common. */
 #include "plan/group/partition.h"
 
 wi_span wi_span_of(const wi_value *value) {

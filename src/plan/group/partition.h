@@ -1,20 +1,20 @@
-/* The partition: nodes become values, values are gathered into steps, and some of them want memory.
+/* The partition: nodes become values, values are assigned to steps, and values that several steps use get memory.
  *
- *   partition_nodes.c     takes the nodes in order; the plan's outputs
- *   partition_values.c    values, storages and steps; where values get memory
+ *   partition_nodes.c     takes the nodes in order, then the outputs of the plan
+ *   partition_values.c    creates values, storages and steps; gives values memory
  *   partition_views.c     sources, generators, views
- *   partition_maps.c      maps and reductions: which step they join
- *   materialise_inline.c  maps that their readers compute
- *   partition_unread.c    what leaves its step when all readers do
+ *   partition_maps.c      maps and reductions: which step each joins
+ *   materialise_inline.c  maps that the steps that read them compute
+ *   partition_unread.c    removes members that nothing reads any more
  *   partition_products.c  matrix products and convolutions
- *   partition_copies.c    copies, and transfers from device to device
- *   partition_joins.c     concatenation and flat buffers; assignments
- *   partition_ops.c       ops with kernels of their own
- *   partition_rows.c      sums of rows by segments, with the rows of tables that they update
- *   select.c              the implementation of a product or kernel op, as soon as its operands are laid out
+ *   partition_copies.c    copies, and transfers from one device to another
+ *   partition_joins.c     concatenation and flat gradients; assignments
+ *   partition_ops.c       kernel ops
+ *   partition_rows.c      sums of rows by segments, and updates of the rows of tables
+ *   select.c              chooses the implementation of a product or kernel op as soon as the layouts of its operands are known
  *
- * Optional gains (improve/improve.h) change the steps before the next pass reads them. That pass, layout/loops.c, may add steps that copy, and lets storages lie over others (assign.c): which values
- * are assigned in place is known when the operands are. Everything later only reads. */
+ * The passes of improve/improve.h then change the steps. After them layout/loops.c may add steps that copy, and layout/assign.c may
+ * place one storage inside another. Later passes only read the partition. */
 #ifndef WI_PARTITION_H
 #define WI_PARTITION_H
 
@@ -23,33 +23,33 @@
 #include "kernels/selection.h"
 #include "plan/rewrite/order.h"
 
-/* ---- memory that is wanted ---- */
+/* ---- storages ---- */
 
 typedef enum wi_storage_kind {
-    WI_STORAGE_ARENA, /* an intermediate */
-    WI_STORAGE_INPUT, /* of the plan, one buffer each */
-    WI_STORAGE_BLOCK  /* parameters or a state, of the graph */
+    WI_STORAGE_ARENA, /* an intermediate value */
+    WI_STORAGE_INPUT, /* an input of the plan; each has its own buffer */
+    WI_STORAGE_BLOCK  /* parameters or a state, in memory of the graph */
 } wi_storage_kind;
 
 typedef struct wi_storage {
     wi_storage_kind kind;
-    int device; /* index */
+    int device; /* device index */
     size_t bytes;
-    bool keep;           /* in use from the first step to the end of the plan's life, zero at first */
-    int alias;           /* lies inside that storage; -1: of its own */
-    size_t alias_offset; /* bytes */
-    size_t block;        /* BLOCK: its index in the graph */
+    bool keep;           /* zeroed when the plan is created, and in use as long as the plan exists */
+    int alias;           /* the storage that contains this one; -1: none */
+    size_t alias_offset; /* bytes from the beginning of the alias */
+    size_t block;        /* BLOCK: index of the graph's block */
 } wi_storage;
 
 /* ---- values ---- */
 
 typedef enum wi_value_state {
-    WI_VALUE_INLINE, /* computed where it is used */
-    WI_VALUE_MEMBER, /* computed by a step, in registers until `storage` is given */
-    WI_VALUE_MEMORY  /* there already, or another layout of a base value */
+    WI_VALUE_INLINE, /* computed by every step that reads it */
+    WI_VALUE_MEMBER, /* computed by a step; in registers only as long as `storage` is -1 */
+    WI_VALUE_MEMORY  /* a source, a view of a stored value, a joined tensor or an assignment */
 } wi_value_state;
 
-/* What follows from a shape at the plan's batch. */
+/* Sizes and row-major layout of a shape. Values of equal shape share one such struct. */
 typedef struct wi_sizes {
     const wi_shape *shape;
     wi_extent extent;
@@ -58,93 +58,99 @@ typedef struct wi_sizes {
 
 enum { WI_KNOWN_SIZES = 64 };
 
-/* Rows of a table that their readers pick (picked_rows.c). */
+/* A view that gathers rows of a table by index: the steps that read it gather the rows themselves (picked_rows.c). */
 typedef struct wi_pick {
-    int table, index; /* values */
-    wi_size width;    /* of a row */
-    int64_t skipped;  /* an index that is not noted where it is out of range */
-    int fault;        /* slot */
+    int table, index; /* numbers of values */
+    wi_size width;    /* elements of a row */
+    int64_t skipped;  /* an index that is no fault although it is out of range */
+    int fault;        /* fault slot for an index out of range */
 } wi_pick;
 
-/* A plan has thousands, and each pass walks over them: extents and layouts are not in them. */
+/* A node in the plan. A plan has thousands of values and each pass walks over all of them, so extents and layouts are shared and not
+ * stored here. */
 typedef struct wi_value {
     weft_tensor *node;
     const wi_extent *extent;
-    const wi_layout *layout;       /* set by wi_lay_value; at first contiguous */
-    const weft_tensor *expression; /* INLINE: the node that says how */
-    weft_dtype format;             /* in memory; registers hold the node's dtype */
+    const wi_layout *layout;       /* contiguous until wi_lay_value changes it */
+    const weft_tensor *expression; /* INLINE: the node that computes the value */
+    weft_dtype format;             /* format in memory; in registers the value has the node's dtype */
     wi_value_state state;
-    int copy_of; /* MEMBER: the value that it copies; -1: the node's own expression */
-    int base;    /* MEMORY of a view: whose memory it is; else itself */
-    int step;    /* that computes it; -1: there before the first */
-    int place;   /* MEMBER: among the members of its step */
-    int chain;   /* MEMBER: of so many reductions of its own step, each of elements made of the one before */
-    int storage; /* -1: none */
-    int stored_as;       /* the value that has an INLINE one in memory, or MEMORY row-major; -1: none */
-    int inline_operands; /* INLINE: operands that it takes in a step, at most */
-    int outside;         /* readers that are not members of its step, or not yet; a plan's output is one */
-    int fault;           /* slot among the plan's faults of what computes it; -1: none */
-    /* MEMORY: not there; the layout is that of the rows in memory of their own, the base is the table's. NULL: it is there. */
+    int copy_of;         /* MEMBER: the value of which this one is a copy; -1: no copy */
+    int base;            /* MEMORY: a view's value whose memory it reads; others: itself */
+    int step;            /* the step that computes it; -1: in memory before the first step */
+    int place;           /* MEMBER: number among the members of its step, from 0 */
+    int chain;           /* MEMBER: most reductions of its step that it depends on, one after the other */
+    int storage;         /* -1: not stored */
+    int stored_as;       /* INLINE: the value that stores this one; MEMORY: its row-major copy; -1: none */
+    int inline_operands; /* INLINE: the most operands that a step needs to compute it */
+    /* Readers that are not, or not yet, members of its step. An output of the plan counts as a reader. */
+    int outside;
+    int fault; /* fault slot of the code that computes it; -1: the code reports no faults */
+    /* Non-NULL if this view gathers rows of a table by index instead of being stored. `layout` then describes the gathered rows as if
+     * they were stored contiguously, and `base` is the table. */
     const wi_pick *pick;
-    /* INLINE: the same everywhere. Any kernel can compute such values; others depend on the index in their own
-     * shape. */
+    /* INLINE: all elements are equal. Any kernel can compute a uniform value; other inline values depend on an element's index. */
     bool uniform;
-    bool in_row;          /* MEMBER: one element a row of the reduction, not one a point of the space */
-    bool after_reduction; /* MEMBER: computed from a result of its own step's reductions */
-    bool stores_inline;   /* MEMBER: stores `expression` */
-    bool keeps_layout;    /* MEMBER: inline in an epilogue; if it gets memory after all, that reads it */
-    bool permuted;        /* MEMBER: stored as its readers want it, not in the order of its axes */
+    /* MEMBER: has one element for each row of a reduction, not one for each point of the space. */
+    bool in_row;
+    bool after_reduction; /* MEMBER: depends on a reduction of its step */
+    bool stores_inline;   /* MEMBER: stores the inline value `expression` */
+    bool keeps_layout;    /* MEMBER: layout is final: an epilogue computes it, or reads it if stored later */
+    bool permuted;        /* MEMBER: stored in the memory order of its readers, not of its axes */
 } wi_value;
 
 /* ---- steps ---- */
 
 enum {
     WI_MAX_MEMBERS = 64,
-    /* Reductions one after the other in a step: each reads the row again, and makes anew what the ones before did. */
+    /* The longest chain of reductions in a step. Each reduction of a chain adds a sweep, which reads the row and computes the earlier
+     * members again. */
     WI_MAX_CHAIN = 6,
     WI_MAX_OPERANDS = 28, /* inputs and outputs of a kernel */
-    WI_MAX_INPUTS = 14,   /* of which inputs, before outputs are known */
-    /* An inline value reads so many at most, so that a map of three of them can always begin a step. */
+    WI_MAX_INPUTS = 14,   /* inputs of a kernel, as long as its outputs are not known */
+    /* The most operands of an inline value. A map of three such values can always begin a step. */
     WI_MAX_INLINE_OPERANDS = 6
 };
 
 typedef enum wi_step_kind {
-    WI_STEP_LOOP,    /* maps, and reductions over one set of axes */
-    WI_STEP_PRODUCT, /* matrix product, or sums of rows by segments, with an epilogue of maps, and of sums over all axes but the last */
-    WI_STEP_KERNEL,  /* an op with kernels of its own */
-    WI_STEP_TRANSFER /* a value's bytes as they are, from its memory to that of a copy: on a device, or between two */
+    WI_STEP_LOOP, /* maps, and reductions over one set of axes */
+    /* A contraction, or sums of rows by segments. The epilogue has maps, and sums over all axes but the last. */
+    WI_STEP_PRODUCT,
+    WI_STEP_KERNEL,  /* a kernel op */
+    WI_STEP_TRANSFER /* copies the contiguous bytes of a value, on one device or between two */
 } wi_step_kind;
 
 typedef struct wi_step {
     int index; /* in the order of execution */
     wi_step_kind kind;
-    int device;       /* index; TRANSFER: of the copy */
-    wi_shape shape;   /* LOOP: the space before merging; PRODUCT: the result */
-    wi_extent extent; /* the same */
-    uint32_t reduced; /* LOOP: reduced axes, a bit each */
+    int device;       /* device index; TRANSFER: of the copy */
+    wi_shape shape;   /* LOOP: the index space before axes are merged; PRODUCT: the result */
+    wi_extent extent; /* of `shape` */
+    uint32_t reduced; /* LOOP: bit i is set if axis i is reduced */
     int members[WI_MAX_MEMBERS];
     int member_count;
-    int input_count; /* distinct values read, at most */
+    int input_count; /* upper bound of the distinct values that are read */
     bool only_moves;
-    int sources[WI_KERNEL_INPUTS]; /* PRODUCT and KERNEL: values; PRODUCT: A and B */
-    wi_gemm_shape gemm;            /* PRODUCT */
-    bool by_segments; /* PRODUCT: sums of rows, not a contraction; the first dimension is a table's rows */
-    /* by_segments: the space that its rows are computed in, of which the last axis is their columns; the value that they are, if
-     * the step computes it; -1: it is source 0. The step then has source 1 in both places. */
+    int sources[WI_KERNEL_INPUTS]; /* PRODUCT and KERNEL: values of the inputs; in a matrix product A and B */
+    wi_gemm_shape gemm;            /* PRODUCT: the sizes and strides of the contraction */
+    /* PRODUCT: the step sums rows by segments. Each segment belongs to one row of a table (partition_rows.c). */
+    bool by_segments;
+    /* by_segments: the space in which the rows to be added are computed; its last axis is the columns of a row. `computed` is the value
+     * of these rows if the step computes them, and then both sources are source 1, the segments; -1: source 0 has the rows. */
     wi_extent source_extent;
     int computed;
-    int sums; /* PRODUCT: members that are sums of what its epilogue makes, over all axes but the last */
-    const wi_selection *selection; /* PRODUCT and KERNEL: what was considered, and chosen (select.c) */
+    int sums; /* PRODUCT: number of members that are column sums (over all axes but the last) */
+    const wi_selection *selection; /* PRODUCT and KERNEL: the candidates and the chosen one (select.c) */
 } wi_step;
 
 typedef struct wi_assignment {
-    int variable, value; /* values */
+    int variable, value; /* numbers of values */
 } wi_assignment;
 
 typedef struct wi_partition {
     const wi_request *request;
     const wi_node_order *order;
-    int *value_of; /* by place in the order: a value's index + 1 */
+    int *value_of; /* by place in the order: 1 + the value's number; 0: none */
     wi_value *values;
     size_t value_count, value_capacity;
     wi_storage *storages;
@@ -153,120 +159,123 @@ typedef struct wi_partition {
     size_t step_count, step_capacity;
     wi_assignment *assignments;
     size_t assignment_count, assignment_capacity;
-    const wi_sizes *sizes[WI_KNOWN_SIZES]; /* of some shapes, by a hash of their dimensions */
-    int *output_values;                    /* by output; -1: an assignment */
-    int faults[WI_MAX_DEVICES]; /* by device index: storage of the fault slots; -1: no step there has one */
-    int fault_count;            /* on all devices; a slot has one number everywhere */
-    wi_key_map selections;      /* by site */
-    bool *assigned;             /* by block of the graph: the plan writes to it */
-    int device;                 /* of the node that is being taken: new steps and storages are there */
-    bool draws;                 /* random numbers are among the generators */
-    bool trains;                /* assigns to the parameters */
-    uint64_t clocks;            /* of the graph that a run moves, a bit each */
+    const wi_sizes *sizes[WI_KNOWN_SIZES]; /* a cache of sizes, by a hash of the shape */
+    int *output_values;                    /* by output: its value; -1: the output is an assignment */
+    /* By device index: the storage of the fault slots; -1: no step of the device reports faults. */
+    int faults[WI_MAX_DEVICES];
+    int fault_count;       /* slots; a slot has the same number on all devices */
+    wi_key_map selections; /* the selections of select.c, by site */
+    bool *assigned;        /* by block of the graph: the plan writes to the block */
+    int device;            /* device index of the node that is taken: new steps and storages are there */
+    bool draws;            /* the plan computes random numbers */
+    bool trains;           /* the plan assigns to parameters */
+    /* Bit i is set if the plan uses clock i of the graph, which each run advances. */
+    uint64_t clocks;
 } wi_partition;
 
 weft_status wi_plan_partition(const wi_node_order *order, wi_partition *partition);
 void wi_partition_clear(wi_partition *partition);
 
 /* ---- for later passes ---- */
-/* -1: the node is not part of the plan, or has no value yet. */
+/* The number of the node's value; -1: the node is not part of the plan, or has no value yet. */
 static inline int wi_value_index(const wi_partition *p, const weft_tensor *node) {
     return wi_is_ordered(p->order, node) ? p->value_of[wi_place_of(p->order, node)] - 1 : -1;
 }
-/* NULL: the node is not part of the plan. */
+/* The node's value; NULL: the node is not part of the plan, or has no value yet. */
 const wi_value *wi_value_of_node(const wi_partition *p, const weft_tensor *node);
 size_t wi_value_bytes(const wi_value *value);
-/* Does the step compute the value where it reads it: an inline value, or what another step has in registers only? */
+/* Does a step that reads the value compute it? Yes for an inline value, and for a member of another step that is not stored. */
 bool wi_is_inline_in(const wi_value *value, int step);
-/* The node that says how. */
+/* The node that computes an inline value (wi_is_inline_in). */
 const weft_tensor *wi_inline_node(const wi_value *value);
-/* The storage that a value's elements lie in. */
+/* The storage that has the value's elements; -1: the value is not stored. */
 int wi_base_storage(const wi_partition *p, int value);
-/* The one of its own that this lies in. */
+/* The outermost storage that has the elements of the value, which must be stored. */
 int wi_whole_storage(const wi_partition *p, int value);
-/* In an inference plan on one device: is it a variable, in part or whole, that the plan does not assign? */
+/* Is the value part of a block that the plan does not write? Always false in plans for training and on several devices. */
 bool wi_is_fixed(const wi_partition *p, int value);
 wi_device *wi_step_device(const wi_partition *p, const wi_step *step);
-/* Of a TRANSFER: the device index of what is copied. */
+/* TRANSFER steps: the device index of the value that is copied. */
 int wi_transfer_from(const wi_partition *p, const wi_step *step);
 /* Is the step a transfer from one device to another? */
 bool wi_changes_device(const wi_partition *p, const wi_step *step);
-/* Does a library compute the step's product? Then there is no kernel of ours. */
+/* Does a library compute the step's product? Then the plan has no kernel or epilogue for the step. */
 bool wi_step_is_library(const wi_step *step);
-/* PRODUCT and KERNEL steps; the first member and the sources are set. */
+/* For PRODUCT and KERNEL steps: the site for selection. The first member and the sources must be set. */
 wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step);
-/* All that the choice of an implementation and its preparation see of a step, and its device. */
+/* Adds to the key all that the choice and the preparation of an implementation depend on. */
 void wi_key_add_site(wi_key_map *map, const wi_device *device, const wi_kernel_site *site);
-/* PRODUCT steps: does the operand's layout follow (batch, row, column) with one batch stride? */
+/* PRODUCT steps: can the epilogue address the operand as (batch, row, column)? *merged gets its strides, broadcast to the result. */
 bool wi_product_layout(
     const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged);
-/* How far the number that a generator counts by moves along each of its axes: the place of an element among all of them, or, of
- * a coordinate, along one axis. */
+/* The number of which a generator is a function, as a layout: for most generators the index of the element in row-major order, for a
+ * coordinate the index along one axis. */
 wi_layout wi_generator_layout(const weft_tensor *generator, const wi_extent *extent);
-/* PRODUCT steps: can the epilogue compute the generator, whose layout follows (batch, row, column)? */
+/* PRODUCT steps: can the epilogue compute the generator from (batch, row, column)? */
 bool wi_product_generates(const wi_partition *p, const wi_step *step, const weft_tensor *generator);
-/* A value's layout stretched to a space of more or larger dimensions. */
+/* The layout with which the value is read in a space of more or larger dimensions; stride 0 along broadcast axes. */
 wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, const wi_extent *to);
 
 /* ---- for the files of this pass, and assign.c ---- */
 weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index);
-/* From here on the value has that layout. */
+/* Sets the value's layout. */
 weft_status wi_lay_value(wi_partition *p, int index, const wi_layout *layout);
 weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, int *index);
 weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shape, int *index);
 void wi_add_member(wi_partition *p, int step, int value);
-/* Makes the value an inline one that the node says how to compute. */
+/* Makes the value inline: each reader computes `expression`, from at most that number of operands. */
 void wi_make_inline(wi_partition *p, int value, const weft_tensor *expression, int operands);
 bool wi_is_uniform_inline(const wi_value *value);
-/* Storage in the arena, unless the value lies in memory already. */
+/* Gives a member a storage in the arena. Does nothing for a value in memory. */
 weft_status wi_give_memory(wi_partition *p, int value);
-/* A slot among the faults for what computes the value, on `count` devices from `first` on. */
+/* Reserves a fault slot for the code that computes the value, on `count` devices from index `first`. */
 weft_status wi_take_fault(wi_partition *p, int value, int first, int count);
-/* A step that copies a value into memory of its own, or into storage (>= 0) with the given layout. */
+/* Adds a step that copies or computes the value `from` into a new storage (`storage` -1, `layout` ignored), or into `storage` with
+ * `layout`. */
 weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layout *layout, int *copy);
-/* Makes *value one that lies in memory. */
+/* Replaces *value by a value in memory, which stores *value if that is inline. A member gets a storage. */
 weft_status wi_in_memory(wi_partition *p, int *value);
-/* Makes *value, which lies in memory, one that lies there row-major; copied at most once. */
+/* Replaces *value, a value in memory, by a row-major copy unless it is row-major itself. All callers share one copy. */
 weft_status wi_contiguous(wi_partition *p, int *value);
-/* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
+/* Is the value inline, or computed by a loop, and not stored yet? Then it may be stored in any memory order. */
 bool wi_may_be_permuted(const wi_partition *p, int value);
 weft_status wi_select_for(wi_partition *p, wi_step *step);
 
-/* Operands that the node brings with it into the step (-1: into none). */
+/* Operands that the step would need in addition if the node became a member. step -1: operands of the node alone. */
 int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step);
-/* Does a member of the step read that value, too? */
+/* Is the value an input of a member of the step? */
 bool wi_step_reads(const wi_partition *p, const wi_step *step, int value);
-/* Is a variable assigned what a member of the step computes? */
+/* Does an assignment write a member of the step to a variable? */
 bool wi_step_assigns(const wi_partition *p, int step);
-/* Is there room in the step for the node and its operands? */
+/* Can the step have the node as a further member, within the limits of members and operands? */
 bool wi_has_room(const wi_partition *p, const wi_step *step, const weft_tensor *node);
-/* Of a member without memory: does its step have room for one more output? */
+/* Can the step store this member, which has no storage yet, as one more output? */
 bool wi_may_store(const wi_partition *p, int value);
 
 /* ---- materialise_inline.c ---- */
-/* Is the map computed where it is used, rather than stored? Its inputs have values. */
+/* Is the map computed by its readers instead of stored? The inputs must have values. */
 bool wi_is_inline(const wi_partition *p, int value);
-/* Of a value that the step is to read and does not compute: how many operands that brings. */
+/* Operands that the step needs to read a value that another step computes, or to compute it again. */
 int wi_operands_of_reading(const wi_partition *p, int value, int step);
-/* Is a member of another step rather computed in this one than read from memory? */
+/* Does the step compute this member of another step again, rather than read it from memory? */
 bool wi_becomes_inline(const wi_partition *p, int value, int step);
-/* The member is stored, or becomes inline in this one, whichever takes less time. */
+/* Prepares the step to read a member of another step: stores the member, or lets the step compute it, whichever is faster. */
 weft_status wi_read_from(wi_partition *p, int value, int step);
-/* ---- for the gains, too ---- */
-/* Does the step read what one of these steps makes? */
+/* ---- for improve/, too ---- */
 typedef struct wi_step_range {
     int first, last;
 } wi_step_range;
+/* Does the step read a value that a step of the range, `last` included, computes? */
 bool wi_step_meets(const wi_partition *p, int step, wi_step_range range);
-/* A loop of one sweep over its space, and of memory that is not only moved. */
+/* Is the step a loop with one sweep that does not only move elements? */
 bool wi_is_simple_loop(const wi_partition *p, const wi_step *step);
 int wi_count_stored(const wi_partition *p, const wi_step *step);
-/* All members of a step become those of another, after its own. */
+/* Appends all members of a step to those of another. */
 void wi_move_members(wi_partition *p, int from, int to);
 /* ---- partition_unread.c ---- */
 weft_status wi_drop_unread(wi_partition *p);
 
-/* One node each, by its op's kind; value: of the node. at: the node's place in the order. */
+/* Each takes one node, chosen by the kind of its op. `value` is the node's value, `at` the node's place in the order. */
 weft_status wi_take_source(wi_partition *p, int value);
 weft_status wi_take_generator(wi_partition *p, int value);
 weft_status wi_take_view(wi_partition *p, int value);
@@ -276,21 +285,22 @@ weft_status wi_take_product(wi_partition *p, int value);
 weft_status wi_take_convolution(wi_partition *p, int value);
 weft_status wi_take_kernel(wi_partition *p, int value);
 /* ---- partition_rows.c ---- */
-/* A kernel op's node that is a sum of rows by segments, or becomes a member of the step of one. */
+/* Is the node a sum of rows by segments, or a read or write of table rows that joins the step of such a sum? */
 bool wi_is_of_segments(const wi_partition *p, int value);
 weft_status wi_take_of_segments(wi_partition *p, int value);
-/* Is the member what its step's kernels compute, before the epilogue? */
+/* Is the member the result of the contraction itself, before the epilogue? */
 bool wi_is_product_of(const wi_step *step, const wi_value *member);
-/* Does the value, an operand of the step, have the rows of a table, not those of the segments? */
+/* Is the value a table of which the step reads (is_output: writes) the rows that belong to its segments? */
 bool wi_is_table_of(const wi_partition *p, const wi_step *step, int value, bool is_output);
-/* Strides of a view of picked rows, along the index and inside a row. */
+/* Splits the strides of a view of gathered rows: `rows` gets the strides that select a row, in elements of the index tensor, `columns` the
+ * strides inside a row. */
 void wi_split_rows(const wi_layout *view, int rank, wi_size width, wi_layout *rows, wi_layout *columns);
-/* overlap.c: elements of its storage, at the general batch, between which all of a value's lie. */
+/* overlap.c: the range of elements of the storage that contains all elements of a value, at the general batch size. */
 typedef struct wi_span {
     int64_t first, end;
 } wi_span;
 wi_span wi_span_of(const wi_value *value);
-/* Have two values elements in common? b: -1 is none. */
+/* Do the ranges of two values have elements in common? False if b is -1. */
 bool wi_values_overlap(const wi_partition *p, int a, int b);
 weft_status wi_take_join(wi_partition *p, int value);
 weft_status wi_take_assign(wi_partition *p, int value);

@@ -1,4 +1,4 @@
-/* Copies: values that are stored once more, in another layout, in other memory, or on another device. */
+/* Copies: values that are stored again, in another layout, in other memory, or on another device. */
 #include "plan/group/partition.h"
 
 int wi_transfer_from(const wi_partition *p, const wi_step *step) {
@@ -9,7 +9,7 @@ bool wi_changes_device(const wi_partition *p, const wi_step *step) {
     return step->kind == WI_STEP_TRANSFER && wi_transfer_from(p, step) != step->device;
 }
 
-/* Elements that lie side by side, in memory and in its copy, are copied by the queue: there is no kernel to compile. */
+/* A copy between contiguous ranges is done by the queue, so that no kernel has to be compiled. */
 static wi_step_kind kind_of_copy(const wi_value *from, const wi_layout *layout) {
     const bool whole = wi_layout_is_contiguous(from->layout, from->extent) &&
                        (!layout || wi_layout_is_contiguous(layout, from->extent));
@@ -35,7 +35,7 @@ weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layou
     return wi_lay_value(p, *copy, layout);
 }
 
-/* An inline value is stored by a step of its own, and stays inline: steps before that one compute it themselves. */
+/* A step is added that stores the inline value. The value stays inline for the steps that read it before. */
 weft_status wi_in_memory(wi_partition *p, int *index) {
     if (p->values[*index].state != WI_VALUE_INLINE) return wi_give_memory(p, *index);
     int stored_as = p->values[*index].stored_as;
@@ -56,7 +56,7 @@ weft_status wi_contiguous(wi_partition *p, int *index) {
     return WEFT_OK;
 }
 
-/* From another device; the node has a value there. What is not contiguous is copied there first. */
+/* Copies the input from another device. An input that is not contiguous is made contiguous on that device first. */
 weft_status wi_take_transfer(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     const int device = p->device;

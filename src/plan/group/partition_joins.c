@@ -1,7 +1,7 @@
-/* Several values side by side in one memory: concatenation, and the flat buffer of the gradients; assignments. */
+/* Joins, which place several values side by side in one storage: concatenation and flat gradients. Also assignments. */
 #include "plan/group/partition.h"
 
-/* Where input i begins in the joined memory, in elements; false when it is not one range of it. */
+/* *start: the offset of input i in the joined memory, in elements. False if the input is not one contiguous range there. */
 static bool range_in_join(
     const wi_partition *p, const weft_tensor *join, int i, const wi_value *whole, wi_size *start) {
     *start = wi_size_of(0);
@@ -23,7 +23,8 @@ static bool range_in_join(
     return true;
 }
 
-/* A value that fills memory of its own, which no one has laid elsewhere yet, may be computed in place. */
+/* Can the value be computed directly in the joined memory or in the variable? Its storage must be in the arena, filled by this value,
+ * and not already inside another storage. */
 static bool may_be_placed(const wi_partition *p, int index) {
     const wi_value *value = &p->values[index];
     const wi_value *base = &p->values[value->base];
@@ -35,7 +36,7 @@ static bool may_be_placed(const wi_partition *p, int index) {
            wi_size_equal(wi_extent_count(value->extent), wi_extent_count(base->extent));
 }
 
-/* Can what computes the input write it with strides, among the others? */
+/* Can the step that computes the input write it to the joined memory with strides? */
 static bool may_be_strided(const wi_partition *p, int whole, int input) {
     const wi_value *value = &p->values[input];
     if (p->request->plain || value->state != WI_VALUE_MEMBER || value->storage >= 0 || value->keeps_layout)
@@ -47,7 +48,7 @@ static bool may_be_strided(const wi_partition *p, int whole, int input) {
                                          : wi_may_be_permuted(p, input);
 }
 
-/* An input that is not one range of the joined memory is written there by the step that computes it. */
+/* Lets the step that computes the input write it to the joined memory with strides. */
 static weft_status store_strided(wi_partition *p, int whole, int input, int storage, wi_size start) {
     int own;
     wi_value *value = &p->values[input];
@@ -68,7 +69,7 @@ static weft_status join_input(wi_partition *p, int whole, int i, int storage) {
     double number;
     int power;
     if (join->op == &wi_op_flat_gradients && wi_is_constant(join->inputs[i], &number, &power) && number == 0)
-        return WEFT_OK; /* a gradient of zeros: the memory is zero already */
+        return WEFT_OK; /* the gradient is zero, and the memory is zeroed already */
     const bool is_one_range = range_in_join(p, join, i, &p->values[whole], &start);
     if (join->op == &wi_op_concat && !is_one_range && may_be_strided(p, whole, input))
         return store_strided(p, whole, input, storage, start);
@@ -93,7 +94,8 @@ weft_status wi_take_join(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     int storage;
     WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, wi_value_bytes(&p->values[index]), &storage));
-    p->storages[storage].keep = node->op == &wi_op_flat_gradients; /* gaps between the inputs stay zero */
+    /* Gaps between the inputs must stay zero. */
+    p->storages[storage].keep = node->op == &wi_op_flat_gradients;
     p->values[index].state = WI_VALUE_MEMORY;
     p->values[index].storage = storage;
     for (int i = 0; i < node->input_count; i++) WI_TRY(join_input(p, index, i, storage));
@@ -102,7 +104,7 @@ weft_status wi_take_join(wi_partition *p, int index) {
 
 /* ---- assignments ---- */
 
-/* The pieces of a state are flat tensors, too. */
+/* Is the node a flat tensor of parameters? The pieces of a state are flat tensors, too. */
 static bool is_of_parameters(const wi_partition *p, const weft_tensor *node) {
     const weft_graph *const graph = p->request->graph;
     if (node->op != &wi_op_flat) return false;
@@ -115,7 +117,8 @@ static bool is_of_parameters(const wi_partition *p, const weft_tensor *node) {
 weft_status wi_take_assign(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     p->values[index].state = WI_VALUE_MEMORY;
-    if (node->op == &wi_op_assign_all) return WEFT_OK; /* its inputs have been taken */
+    /* Assigns nothing: groups assignments, which are its inputs. */
+    if (node->op == &wi_op_assign_all) return WEFT_OK;
     const int variable = wi_value_index(p, node->inputs[0]);
     int value = wi_value_index(p, node->inputs[1]);
     if (p->values[value].state == WI_VALUE_MEMBER) WI_TRY(wi_give_memory(p, value));

@@ -1,8 +1,8 @@
-/* Maps and reductions: which step each joins. */
+/* Maps and reductions: finds the step that each of them joins. */
 #include "plan/layout/loops.h"
 #include <string.h>
 
-/* The latest step that an input comes from; -1 when all were there before. */
+/* The latest step that computes an input; -1: all inputs are in memory before the first step. */
 static int latest_step(const wi_partition *p, const weft_tensor *node) {
     int latest = -1;
     for (int i = 0; i < node->input_count; i++) {
@@ -12,7 +12,7 @@ static int latest_step(const wi_partition *p, const weft_tensor *node) {
     return latest;
 }
 
-/* Is every input that this step makes still in its registers? */
+/* False if an input is a stored tensor that this step computes, such as a view of a member: other work-items write its elements. */
 static bool inputs_in_registers(const wi_partition *p, const weft_tensor *node, int step) {
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
@@ -29,8 +29,8 @@ static wi_shape row_shape(const wi_step *step) {
     return shape;
 }
 
-/* Reading all elements of a row again after a reduction keeps one worker on the row: good for many or short
- * rows. Where rows are columns of memory, only what lies in a near cache is quick to read again. */
+/* A member computed after a reduction needs another sweep over the row, by the same worker. That is fast enough for many rows or short
+ * rows. If a row is a column in memory, reading it again is fast only if the data still is in a near cache. */
 static bool rows_may_be_read_twice(const wi_step *step) {
     int64_t rows = 1, row = 1;
     bool columns = false;
@@ -46,8 +46,7 @@ static bool rows_may_be_read_twice(const wi_step *step) {
     return row <= 65536 && (rows >= 16 || row <= 4096);
 }
 
-/* Is the node computed from a result of this step's reductions, so that the space must be passed over again?
- */
+/* Does the node depend on a reduction of this step, so that it needs another sweep? */
 static bool after_reduction(const wi_partition *p, const weft_tensor *node, int step) {
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
@@ -60,7 +59,8 @@ static bool after_reduction(const wi_partition *p, const weft_tensor *node, int 
 
 bool wi_step_reads(const wi_partition *p, const wi_step *step, int value) {
     const weft_tensor *const node = p->values[value].node;
-    if (wi_value_index(p, node) != value) return false; /* a copy of what the node says */
+    /* The value is a copy, which is no input of any node. */
+    if (wi_value_index(p, node) != value) return false;
     for (int m = 0; m < step->member_count; m++) {
         const weft_tensor *member = p->values[step->members[m]].node;
         for (int i = 0; i < member->input_count; i++) {
@@ -76,8 +76,7 @@ bool wi_step_assigns(const wi_partition *p, int step) {
     return false;
 }
 
-/* Operands that the node brings with it into the step (-1: into none). Every padded axis counts as one more,
- * for its arguments. */
+/* Each padded axis counts as one more operand, for its arguments. */
 int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step) {
     int count = 0;
     for (int i = 0; i < node->input_count; i++) {
@@ -99,8 +98,8 @@ static int times_read(const wi_partition *p, const weft_tensor *node, int value)
     return count;
 }
 
-/* Members that lie in memory, or that others may still ask to be written down, once the node (may be NULL) has
- * joined. */
+/* Upper bound of the step's outputs after the node has joined (NULL: without a node): members that are stored, and members that steps
+ * outside may still need stored; and one for the node. */
 static int possible_outputs(const wi_partition *p, const wi_step *step, const weft_tensor *node) {
     int count = 1;
     for (int m = 0; m < step->member_count; m++) {
@@ -117,8 +116,8 @@ bool wi_may_store(const wi_partition *p, int index) {
     return value->outside > 0 || step->input_count + possible_outputs(p, step, NULL) <= WI_MAX_OPERANDS;
 }
 
-/* Inputs and outputs stay within WI_MAX_OPERANDS whatever follows: what reads a member later is outside
- * already. *operands: that the node would bring. */
+/* Can the node join within WI_MAX_OPERANDS, even if all members that have readers outside are stored later? *operands: inputs that the
+ * node adds. */
 static bool has_room_for(const wi_partition *p, const wi_step *step, const weft_tensor *node, int *operands) {
     if (step->device != p->device || step->member_count >= WI_MAX_MEMBERS - 2) return false;
     *operands = wi_new_operands(p, node, step->index);
@@ -131,7 +130,7 @@ bool wi_has_room(const wi_partition *p, const wi_step *step, const weft_tensor *
     return has_room_for(p, step, node, &operands);
 }
 
-/* Can the step's epilogue read the value, or compute it where it is inline? */
+/* Can the step's epilogue read the value, or compute it if it is inline? */
 static bool product_reads(const wi_partition *p, const wi_step *step, const wi_value *input) {
     const weft_tensor *const expression = input->expression;
     wi_layout merged;
@@ -157,7 +156,7 @@ static bool product_takes(const wi_partition *p, const wi_step *step, const weft
     return true;
 }
 
-/* Does the map fit into the step, at which level, and with how many operands? */
+/* Can the map join the step? *in_row: it has one element for each row of the reduction. *operands: inputs that the map adds. */
 static bool map_joins(
     const wi_partition *p, int index, const weft_tensor *node, bool *in_row, int *operands) {
     if (index < 0 || p->request->plain) return false;
@@ -174,7 +173,7 @@ static bool map_joins(
     return step->reduced != 0 && wi_shape_equal(&node->shape, &row);
 }
 
-/* Inputs made by other steps are read from memory, or computed once more. */
+/* Stores inputs that other steps compute, or lets this step compute them again. Inputs in this step have one reader less outside. */
 static weft_status read_inputs(wi_partition *p, const weft_tensor *node, int step, int operands) {
     p->steps[step]->input_count += operands;
     for (int i = 0; i < node->input_count; i++) {
@@ -198,9 +197,8 @@ static int chain_of(const wi_partition *p, const weft_tensor *node, int step) {
     return chain;
 }
 
-/* Do the maps that follow in order, each made of the one before, lead to one that also reads a member of the
- * step? Then the node is better computed there than in a step of its own. at: the node's place in the order.
- */
+/* Looks ahead in the order: does a chain of maps that begins with this node end in a map that also reads a member of the step? Then the
+ * node joins this step rather than a new one. at: the node's place in the order. */
 static bool leads_into(const wi_partition *p, size_t at, int step) {
     enum { LOOK_AHEAD = 4 };
     for (size_t i = at; i + 1 < p->order->count && i < at + LOOK_AHEAD; i++) {
@@ -219,8 +217,8 @@ static bool leads_into(const wi_partition *p, size_t at, int step) {
     return false;
 }
 
-/* A map that would begin a step may go into the newest one instead, when that is a map over the same space
- * and reads some of the same memory (Adam's two moments both begin with the gradients), or meets it soon. */
+/* Can a map that would begin a step join the newest step instead? That must be a loop of maps over the same space that reads an input of
+ * the map (as Adam's two moments both read the gradients), or the map must lead into it. */
 static bool joins_sibling(const wi_partition *p, const weft_tensor *node, size_t at, int *operands) {
     const int index = (int)p->step_count - 1;
     const wi_step *step = index < 0 ? NULL : p->steps[index];
@@ -236,8 +234,8 @@ static bool joins_sibling(const wi_partition *p, const weft_tensor *node, size_t
 
 weft_status wi_take_map(wi_partition *p, int index, size_t at) {
     const weft_tensor *node = p->values[index].node;
-    if (node->op->fail_label)
-        WI_TRY(wi_take_fault(p, index, 0, p->request->devices.count)); /* it may be inline anywhere */
+    if (node->op->fail_label) /* the label may be computed inline, and so checked, on any device */
+        WI_TRY(wi_take_fault(p, index, 0, p->request->devices.count));
     if (wi_is_inline(p, index)) {
         wi_make_inline(p, index, node, wi_new_operands(p, node, -1));
         return WEFT_OK;
@@ -262,7 +260,7 @@ weft_status wi_take_map(wi_partition *p, int index, size_t at) {
 
 /* ---- reductions ---- */
 
-/* Not by step->reduced: an argmax over axes of size 1 alone reduces none. */
+/* `reduced` does not tell: an argmax over axes of size 1 reduces no axis. */
 static bool has_reductions(const wi_partition *p, const wi_step *step) {
     for (int m = 0; m < step->member_count; m++)
         if (p->values[step->members[m]].node->op->kind == WI_REDUCE) return true;
@@ -282,8 +280,8 @@ static bool reduce_joins(const wi_partition *p, int index, const weft_tensor *no
     return !input->after_reduction || rows_may_be_read_twice(&probe);
 }
 
-/* A reduction that would begin a step may go into a late one that reduces the same space and comes after all
- * its inputs (the loss and the count of right answers). -1: there is none. */
+/* A reduction that would begin a step can join one of the last steps instead, if that step comes after all its inputs and reduces the
+ * same axes of the same space (such as the loss and the accuracy). Returns -1 if there is none. */
 static int sibling_reduction(const wi_partition *p, const weft_tensor *node, const weft_tensor *x) {
     enum { LOOK_BACK = 8 };
     const int count = p->request->plain ? 0 : (int)p->step_count, first = latest_step(p, node) + 1;

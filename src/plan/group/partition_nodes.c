@@ -1,11 +1,11 @@
-/* Values and steps: which node is computed where.
+/* Assigns each node to a step.
  *
- * Nodes are taken in order. A map joins the latest of the steps that its inputs come from, when its shape is
- * that step's space and those inputs are still in that step's registers; every other input then comes from an
- * earlier step, so no cycle can arise. A reduction joins the step that computes its input. What cannot join
- * begins a new step. A value gets memory only when something outside its step reads it.
+ * Nodes are taken in order. A map joins the latest of the steps that compute its inputs, if the map's shape is the space of this step
+ * and the inputs from this step are still in registers. The other inputs come from earlier steps, so no cycle can arise. A reduction
+ * joins the step that computes its input. A node that can join no step begins a new one. A value gets memory only if something outside
+ * its step reads it.
  *
- * All decisions look at general sizes (graph/shape.h), never at the actual batch. */
+ * Decisions depend on general sizes (graph/shape.h) only, so that plans of all batch sizes have the same steps. */
 #include "plan/group/partition.h"
 
 static weft_status take_output(wi_partition *p, size_t output) {
@@ -23,7 +23,7 @@ static weft_status take_output(wi_partition *p, size_t output) {
     return WEFT_OK;
 }
 
-/* at: its place in the order. */
+/* at: the node's place in the order. */
 static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
     int index;
     p->device = wi_node_device(p->order, node);
@@ -46,14 +46,14 @@ static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
     WI_FAIL(WEFT_ERROR_INTERNAL, "%s: a plan cannot hold this node", node->op->name);
 }
 
-/* What is assigned to is a source or a view of one. */
+/* The block that an assignment writes; its target is a variable or a view of one. */
 static size_t assigned_block(const weft_tensor *assign) {
     const weft_tensor *source = assign->inputs[0];
     while (source->op->kind == WI_VIEW) source = source->inputs[0];
     return wi_graph_block_of(source);
 }
 
-/* Blocks of which a node assigns something: a list of assignments itself does not. */
+/* Marks the blocks that the plan's assignments write. wi_op_assign_all only groups assignments. */
 static weft_status find_assigned(wi_partition *p) {
     const wi_node_order *order = p->order;
     p->assigned = wi_arena_take(p->request->arena, p->request->graph->block_count * sizeof *p->assigned);
@@ -70,14 +70,14 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     for (int d = 0; d < WI_MAX_DEVICES; d++) p->faults[d] = -1;
     wi_key_map_init(&p->selections, request->arena);
     WI_TRY(wi_grow(request->context->allocator, (void **)&p->values, &p->value_capacity,
-        order->count + order->count / 8, sizeof *p->values)); /* later passes add a few */
+        order->count + order->count / 8, sizeof *p->values)); /* room for values that later passes add */
     p->value_of = wi_arena_take(request->arena, order->count * sizeof *p->value_of);
     p->output_values = wi_arena_take(request->arena, order->output_count * sizeof *p->output_values);
     if (!p->value_of || !p->output_values) return WEFT_ERROR_MEMORY;
     WI_TRY(find_assigned(p));
     for (size_t i = 0; i < order->count; i++) WI_TRY(take_node(p, order->nodes[i], i));
     for (size_t i = 0; i < order->output_count; i++) WI_TRY(take_output(p, i));
-    p->device = 0; /* where assignments may be copied to */
+    p->device = 0; /* later passes copy assigned values on device 0 */
     return wi_drop_unread(p);
 }
 

@@ -1,7 +1,7 @@
-/* Steps of ops with kernels of their own (kernels/registry.h): one op a step, one result in memory. */
+/* Steps of kernel ops (kernels/registry.h): a step has one op, whose result is stored. */
 #include "plan/group/partition.h"
 
-/* The input as the op wants it: in memory, contiguous where it asks for that. */
+/* The value of the input, in memory, and contiguous if the op's descriptor asks for that. */
 static weft_status take_source(wi_partition *p, const weft_tensor *node, int input, int *value) {
     *value = wi_value_index(p, node->inputs[input]);
     WI_TRY(wi_in_memory(p, value));

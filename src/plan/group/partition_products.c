@@ -1,10 +1,11 @@
-/* Matrix products and convolutions, with their operands in memory. */
+/* Matrix products and convolutions. Their operands are stored values. */
 #include "kernels/convolution/conv_product.h"
 #include "plan/group/partition.h"
 
 /* ---- layouts ---- */
 
-/* Leading dimensions as one: possible when the strides say so, or there is at most one. */
+/* Can all leading dimensions (all but the last two) be addressed with one stride? At most one of them is larger than 1, or the strides
+ * are multiples of one another. */
 static bool merge_batch(const wi_extent *extent, const wi_layout *layout, int lead, wi_size *stride) {
     int last = -1;
     *stride = wi_size_of(0);
@@ -32,7 +33,7 @@ bool wi_product_layout(
     const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged) {
     const int rank = step->extent.rank;
     for (int i = 0; i < extent->rank - rank;
-         i++) /* what an inline value reads may have more axes than the product */
+         i++) /* an operand of an inline value may have more axes than the product */
         if (!wi_size_is(extent->dims[i], 1)) return false;
     const wi_layout wide = wi_broadcast_layout(extent, layout, &step->extent);
     *merged = (wi_layout){.offset = wide.offset};
@@ -55,8 +56,8 @@ bool wi_product_generates(const wi_partition *p, const wi_step *step, const weft
     return wi_product_layout(step, &extent, &layout, &merged);
 }
 
-/* The operand's layout over the product's leading dimensions and its own two; false: no single batch stride.
- */
+/* *wide: the operand's layout with the product's leading dimensions and the operand's last two. *batch: the stride of the leading
+ * dimensions; false if they have no single stride. */
 static bool operand_layout(const wi_extent *product, const wi_value *value, wi_layout *wide, wi_size *batch) {
     const int rank = product->rank, own = value->extent->rank;
     wi_extent full = *product;
@@ -66,7 +67,7 @@ static bool operand_layout(const wi_extent *product, const wi_value *value, wi_l
     return merge_batch(&full, wide, rank - 2, batch);
 }
 
-/* Stretched in some leading dimensions and not in others: the stretched tensor is written down. */
+/* Copies an operand that is broadcast along some leading dimensions but not along all, so that it has a single batch stride. */
 static weft_status write_stretched(
     wi_partition *p, const weft_tensor *product, weft_tensor *node, int *index) {
     wi_shape shape = product->shape;
@@ -88,8 +89,8 @@ static weft_status write_stretched(
     return wi_copy_value(p, view, -1, NULL, index);
 }
 
-/* An operand of the product: in memory, with one batch stride (in strides[0] where there are leading
- * dimensions). */
+/* Finds an operand of a product, copied if necessary, in memory. *wide: its layout, with the batch stride in strides[0] if there are
+ * leading dimensions. */
 static weft_status product_operand(wi_partition *p, int product, int input, int *index, wi_layout *wide) {
     weft_tensor *result = p->values[product].node;
     const wi_extent *const extent = p->values[product].extent;
@@ -136,8 +137,8 @@ weft_status wi_take_product(wi_partition *p, int index) {
     return wi_select_for(p, s);
 }
 
-/* A convolution: the product of windows of its image with the weight, for the epilogue (images · outer axes,
- * last axis, channels). */
+/* A convolution as a product of the windows of the image and the weight. For the epilogue the result is (images · outer spatial axes,
+ * last spatial axis, channels). */
 weft_status wi_take_convolution(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     const wi_extent *const extent = p->values[index].extent;

@@ -1,13 +1,13 @@
-/* Updates by rows. The sum of rows by segments is a product step over the segments (n, width), and the maps that follow are
- * its epilogue, as after any product. Rows of tables that belong to the segments (segment_select) are read by the same
- * step, and what becomes of them (segment_copy) is written by it, into the tables:
+/* Updates of table rows, such as the rows of an embedding. A sum of rows by segments is a product step over the segments (n, width), and
+ * the maps that follow are its epilogue, as after any product. The same step reads rows of tables that belong to the segments
+ * (segment_select), and writes the results back to the tables (segment_copy):
  *
- *     sums (n, width) ──▶ rule ──▶ rows (n, width)        one launch: row s of the sums beside row token[s]
+ *     sums (n, width) ──▶ rule ──▶ rows (n, width)        one launch: row s of the sums, with row token[s]
  *                       ▲     ╲                           of the parameter and of each of its states
  *     table[token] ─────┘      ╲──▶ table[token]
  *
- * A table's operand varies along the first dimension of the step's space, which no other does: the kernel gives the token as
- * the number of the batch. What does not fit in is an op with kernels of its own. */
+ * The kernel passes token[s] to the epilogue as the batch index. Only operands that are tables vary along the batch dimension. A
+ * segment_select or segment_copy that cannot join such a step is a kernel op. */
 #include "plan/group/partition.h"
 
 #include "ops/index/index.h"
@@ -28,7 +28,7 @@ bool wi_is_table_of(const wi_partition *p, const wi_step *step, int value, bool 
     return false;
 }
 
-/* The step that adds up the rows that the value belongs to, and whose registers have input 2; NULL: none has. */
+/* The step with the sum by segments whose members compute input 2 and whose segments the node uses; NULL: there is none. */
 static wi_step *step_of(const wi_partition *p, const weft_tensor *node) {
     const wi_value *const rows = wi_value_of_node(p, node->inputs[2]);
     if (rows->state != WI_VALUE_MEMBER) return NULL;
@@ -37,7 +37,7 @@ static wi_step *step_of(const wi_partition *p, const weft_tensor *node) {
     return p->values[step->members[0]].node->inputs[1] == node->inputs[1] ? step : NULL;
 }
 
-/* A table as it stands in a variable, and room for its operand and one more output. */
+/* Is the table a contiguous variable, and does the step have room for one more operand and output? */
 static bool takes_table(const wi_partition *p, const wi_step *step, const weft_tensor *node) {
     const int table = wi_value_index(p, node->inputs[0]);
     const wi_value *const own = &p->values[table];

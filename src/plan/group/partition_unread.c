@@ -1,15 +1,15 @@
-/* Members that no one reads, once it is known which readers compute them for themselves (materialise_inline.c):
- * they leave their steps, and steps without members leave the plan. */
+/* Removes members that nothing reads because all readers compute them again (materialise_inline.c), and then removes steps without
+ * members. */
 #include "plan/group/partition.h"
 
-/* Is the value one of the step's first members? Then it is needed. */
+/* Marks the value as needed if it is one of the step's first `count` members. */
 static void need(const wi_partition *p, const wi_step *step, int count, int value, bool *needed) {
     if (value < 0) return;
     const int place = p->values[value].place;
     if (place < count && step->members[place] == value) needed[place] = true;
 }
 
-/* What the member at that place reads of those before it. */
+/* Marks the earlier members that the member at `place` reads. */
 static void need_inputs(const wi_partition *p, const wi_step *step, int place, bool *needed) {
     const wi_value *const member = &p->values[step->members[place]];
     if (member->copy_of >= 0 || member->stores_inline) {

@@ -1,10 +1,10 @@
-/* Values, storages and steps, as the partition makes them; where values get memory (copies: partition_copies.c). */
+/* Creates values, storages and steps of the partition, and gives values memory (copies: partition_copies.c). */
 #include "plan/group/partition.h"
 #include <string.h>
 
 /* ---- sizes ---- */
 
-/* Most nodes have a shape that another one had a moment ago: such values share what follows from it. */
+/* Consecutive nodes often have equal shapes. Their values share one extent and one layout from this cache. */
 static const wi_sizes *sizes_of(wi_partition *p, const wi_shape *shape) {
     size_t hash = (size_t)shape->rank;
     for (int i = 0; i < shape->rank; i++) hash = 31 * hash + (size_t)shape->dims[i];
@@ -125,13 +125,13 @@ wi_device *wi_step_device(const wi_partition *p, const wi_step *step) {
     return p->request->devices.of[step->device];
 }
 
-/* ---- giving values memory ---- */
+/* ---- memory for values ---- */
 
 bool wi_is_uniform_inline(const wi_value *value) {
     return value->state == WI_VALUE_INLINE && value->uniform;
 }
 
-/* Known of each inline value as it is made, from its inputs: later questions need no walk through the graph. */
+/* Computed once, when a value becomes inline, so that later queries need not walk the graph. */
 static bool is_uniform(const wi_partition *p, const weft_tensor *expression) {
     if (expression->op == &wi_op_constant || expression->op == &wi_op_scalar) return true;
     if (expression->op->kind != WI_MAP) return false;

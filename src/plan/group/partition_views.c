@@ -1,4 +1,4 @@
-/* Values that no step computes: sources, generators, and views of memory. */
+/* Values that no step computes: sources, generators, and views. */
 #include "ops/movement/memory_order.h"
 #include "plan/group/partition.h"
 
@@ -14,7 +14,7 @@ static weft_status block_storage(wi_partition *p, size_t block, int *index) {
     return WEFT_OK;
 }
 
-/* An element of a block. */
+/* Sets the offset of a variable: the number of its first element in the block. */
 static weft_status begin_at(wi_partition *p, int index, size_t first) {
     wi_layout layout = *p->values[index].layout;
     layout.offset = wi_size_of((int64_t)first);
@@ -51,7 +51,6 @@ weft_status wi_take_generator(wi_partition *p, int index) {
 
 /* ---- views ---- */
 
-/* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
 bool wi_may_be_permuted(const wi_partition *p, int index) {
     const wi_value *value = &p->values[index];
     if (value->state == WI_VALUE_INLINE) return value->stored_as < 0;
@@ -59,7 +58,7 @@ bool wi_may_be_permuted(const wi_partition *p, int index) {
            p->steps[value->step]->kind == WI_STEP_LOOP;
 }
 
-/* Lays the input of a permute so that the permuted view is contiguous. */
+/* Lets the input of a permute be stored in the permuted order, so that the result is a contiguous view of it. */
 static weft_status permute_for(wi_partition *p, const weft_tensor *permute, int from, const wi_extent *view) {
     const wi_layout wanted = wi_layout_contiguous(view);
     wi_layout layout = *p->values[from].layout;

@@ -1,4 +1,4 @@
-/* Assignments: in place where no one needs the old value any more, else by a step that copies. */
+/* Assignments: computed in place if no later step needs the old value, otherwise copied to the variable by a further step. */
 #include "plan/layout/loops.h"
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@ static bool same_layout(const wi_loop *loop, const wi_layout *a, const wi_layout
     return true;
 }
 
-/* Does the step read any of the variable, whose storage may hold others? */
+/* Does the step read elements of the variable? Its storage may hold other variables, too. */
 static bool reads_variable(const wi_partition *p, const wi_loop *loop, int variable) {
     const wi_step *step = loop->step;
     if (step->kind == WI_STEP_PRODUCT && (wi_values_overlap(p, variable, step->sources[0]) ||
@@ -28,7 +28,7 @@ static const wi_operand *find_output(const wi_loop *loop, int value) {
     return output;
 }
 
-/* Does the operand, if it lies in the storage, read just those elements that the output is then written to? */
+/* True if the operand is in another storage, or reads exactly the elements that the output overwrites, with the same strides. */
 static bool reads_in_step(const wi_partition *p, const wi_loop *loop, const wi_operand *operand,
     const wi_operand *output, int storage, wi_size start) {
     if (operand->value < 0 || operand->is_output || wi_base_storage(p, operand->value) != storage)
@@ -37,7 +37,8 @@ static bool reads_in_step(const wi_partition *p, const wi_loop *loop, const wi_o
            same_layout(loop, &operand->layout, &output->layout);
 }
 
-/* Does the step replace parts of the variable, and reads nothing else of it? Its kernels leave the others as they are. */
+/* Does a kernel op replace some elements of the variable (wi_op.replaces), which it reads by no other input? Its kernel leaves the other
+ * elements unchanged. */
 static bool replaces_parts(const wi_partition *p, const wi_step *step, int variable) {
     const wi_value *const own = &p->values[variable];
     if (step->kind != WI_STEP_KERNEL) return false;
@@ -52,14 +53,14 @@ static bool replaces_parts(const wi_partition *p, const wi_step *step, int varia
            wi_layout_is_contiguous(own->layout, own->extent);
 }
 
-/* May the step that computes the new value write it over the old one? Each element must be read, if at all,
- * by the work-item that writes it, just before. */
+/* Can the step write the new value over the old one? Only if an old element is read by no other work-item than the one that overwrites
+ * it, and before that. */
 static bool writes_over(
     const wi_partition *p, const wi_loop *loop, const wi_assignment *assignment, int storage) {
     const wi_step *step = loop->step;
     const wi_operand *output = find_output(loop, p->values[assignment->value].base);
     if (!output || (step->reduced && loop->sweeps > 1)) return false;
-    if (step->sums > 0 && p->values[output->value].in_row) return false; /* elements are another item's */
+    if (step->sums > 0 && p->values[output->value].in_row) return false; /* another item writes the sums */
     if (replaces_parts(p, step, assignment->variable)) return true;
     if ((step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) &&
         reads_variable(p, loop, assignment->variable))
@@ -74,8 +75,8 @@ static bool writes_over(
     return true;
 }
 
-/* Kernels that were chosen before may read quads where the value was to lie: does one read it, and would it begin elsewhere
- * than at a multiple of a quad? */
+/* Kernels are selected before this pass, and some require operands aligned to 16 bytes. Does such a kernel read the value, and would the
+ * value begin at another address inside the variable? */
 static bool disturbs_kernels(const wi_partition *p, const wi_assignment *assignment, int own) {
     enum { QUAD_BYTES = 16 };
     const int64_t size = (int64_t)weft_dtype_size(p->values[assignment->value].format);
@@ -91,20 +92,20 @@ static bool disturbs_kernels(const wi_partition *p, const wi_assignment *assignm
     return false;
 }
 
-/* ---- who reads what is assigned ---- */
+/* ---- readers of assigned variables ---- */
 
-/* Elements of a storage that a step reads, or writes. */
+/* The range of a storage that a step reads or writes. */
 typedef struct reading {
     int storage, step;
     wi_span span;
-    int64_t reach; /* the greatest end so far, of readings of the storage */
+    int64_t reach; /* the largest end of this and all earlier ranges of the storage */
 } reading;
 
-/* By storage, then by where they begin. */
+/* Ranges sorted by storage, then by first element. */
 typedef struct readings {
     reading *of;
     size_t count, capacity;
-    bool *is_output; /* by storage: does the program read it after a run? */
+    bool *is_output; /* by storage: an output of the plan, which the program reads after a run */
 } readings;
 
 static weft_status add_reading(
@@ -152,7 +153,7 @@ static weft_status find_readings(readings *r, const wi_loops *loops, size_t step
     return WEFT_OK;
 }
 
-/* The first that may end behind that place. */
+/* The first range that may end after `place`: binary search by `reach`. */
 static size_t first_reaching(const readings *r, int storage, int64_t place) {
     size_t low = 0, high = r->count;
     while (low < high) {
@@ -178,8 +179,8 @@ static bool is_read_after(const wi_partition *p, const readings *r, int variable
 
 /* ---- assignments ---- */
 
-/* Is the new value computed in the variable's memory, where no one needs the old one afterwards? An output is not: it stays as the run
- * left it when something else changes the variable. */
+/* Can the new value be computed in the variable's memory, because no later step reads the old value? An output of the plan cannot: a
+ * later change of the variable must not change the output. */
 static bool may_be_in_place(const wi_loops *loops, const wi_assignment *assignment, const readings *r) {
     const wi_partition *p = loops->partition;
     const size_t step = (size_t)p->values[assignment->value].step;
@@ -191,7 +192,7 @@ static bool may_be_in_place(const wi_loops *loops, const wi_assignment *assignme
     return !is_read_after(p, r, assignment->variable, (int)step);
 }
 
-/* Else it is copied there after the last step. */
+/* Assigns in place if possible. Otherwise a copy step is appended that writes the value to its variable at the end of the plan. */
 static weft_status settle(
     wi_partition *p, wi_loops *loops, const wi_assignment *assignment, const readings *r) {
     const wi_value *variable = &p->values[assignment->variable];
@@ -208,9 +209,9 @@ static weft_status settle(
     return wi_make_loop(loops, p->steps[p->step_count - 1]);
 }
 
-/* ---- tables that a step writes some rows of ---- */
+/* ---- tables of which a step writes some rows ---- */
 
-/* The last step comes before the one of that number. */
+/* Moves the last step before the step with number `to`. */
 static void move_last(wi_partition *p, wi_loops *loops, int to) {
     const int from = (int)p->step_count - 1;
     wi_step *const step = p->steps[from];
@@ -229,7 +230,7 @@ static void move_last(wi_partition *p, wi_loops *loops, int to) {
     }
 }
 
-/* A table in memory of its own is filled before the step that writes some of its rows. */
+/* If a table of which the step writes some rows is not updated in place, the other rows are copied to it first. */
 static weft_status fill_table(wi_partition *p, wi_loops *loops, int value) {
     const int step = p->values[value].step, storage = p->values[value].storage;
     if (step < 0 || storage < 0 || p->storages[storage].alias >= 0 ||

@@ -1,9 +1,9 @@
-/* Where images change their order in memory: steps that read, through a view of the graph that goes to or
- * from an order of memory, what lies in the other one, or that write it so for their readers. */
+/* Counts layout conversions: operands that a step reads through a permute to or from memory order (glossary), and results that a step
+ * stores in the memory order of their readers. */
 #include "ops/movement/memory_order.h"
 #include "plan/layout/loops.h"
 
-/* The view between a value and the memory that it lies in: WI_TO_MEMORY_ORDER, WI_FROM_MEMORY_ORDER or 0. */
+/* The permute between a value and the node whose memory it views: WI_TO_MEMORY_ORDER, WI_FROM_MEMORY_ORDER or 0 for none. */
 static uint32_t order_view(const wi_partition *p, const wi_value *value) {
     const weft_tensor *const base = p->values[value->base].node;
     for (const weft_tensor *node = value->node; node != base && node->op->kind == WI_VIEW;

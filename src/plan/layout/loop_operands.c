@@ -1,12 +1,12 @@
-/* What a step addresses: memory, padded reads of it, and generators that depend on the index. */
+/* Finds the operands of a step: memory, padded reads, and generators that depend on the index. */
 #include "ops/index/index.h"
 #include "plan/layout/loops.h"
 
-/* Whose operands are added, and for what of the step. */
+/* Adds operands to a loop. */
 typedef struct finder {
     const wi_partition *p;
     wi_loop *loop;
-    bool of_source; /* what a sum by segments adds up */
+    bool of_source; /* operands of the rows that a sum by segments adds up, not of the epilogue */
 } finder;
 
 static weft_status add_operand(const finder *f, wi_operand operand) {
@@ -26,8 +26,8 @@ static weft_status add_operand(const finder *f, wi_operand operand) {
     return WEFT_OK;
 }
 
-/* The space of a sum by segments: a table's row, a segment, then the dimensions of the source, of which the last is the
- * columns of all. */
+/* The layout over the space of a sum by segments: table row, segment, then the dimensions of the source. The last dimension is the
+ * columns of table, segment and source. */
 static wi_layout among_segments(const wi_step *step, bool of_source, const wi_layout *layout) {
     const int last = step->source_extent.rank + 1;
     wi_layout wide = {.offset = layout->offset};
@@ -52,7 +52,7 @@ static weft_status stretch(
     return WEFT_OK;
 }
 
-/* An index along the dimensions that walk through rows, and the table along those inside of them. */
+/* Two operands for a gathered view: the index tensor, along the dimensions that select a row, and the table, along those inside a row. */
 static weft_status add_pick(const finder *f, int index) {
     const wi_value *const value = &f->p->values[index];
     const wi_pick *const pick = value->pick;
@@ -72,7 +72,7 @@ static weft_status add_pick(const finder *f, int index) {
     return WEFT_OK;
 }
 
-/* Rows of a table are those of the first dimension of a product's space, of which there is only one otherwise. */
+/* In the space of a product, a table varies along the batch dimension, which has size 1 otherwise, and not along the segments. */
 static weft_status add_memory(const finder *f, int index, bool is_output) {
     const wi_value *value = &f->p->values[index];
     wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->format};
@@ -85,7 +85,7 @@ static weft_status add_memory(const finder *f, int index, bool is_output) {
     return add_operand(f, operand);
 }
 
-/* The memory behind a node that reads padded. Its padded axes are never of size 1, so stretching keeps them. */
+/* The memory that a padded read reads. Its padded axes are never of size 1, so broadcasting to the space keeps their strides. */
 static weft_status add_padded(const finder *f, const weft_tensor *node) {
     const wi_value *input = wi_value_of_node(f->p, node->inputs[0]);
     const wi_extent extent = wi_extent_of(&node->shape, f->p->request->batch);
@@ -111,8 +111,8 @@ static weft_status add_padded(const finder *f, const weft_tensor *node) {
 
 static weft_status add_input(const finder *f, const wi_value *input);
 
-/* Inline values behind inline values, down to memory and to generators with an address of their own. Each reads few
- * operands (WI_MAX_INLINE_OPERANDS), so that the walk is short. */
+/* Follows inline values to the memory and generators that they read. Each has few operands (WI_MAX_INLINE_OPERANDS), so this takes
+ * little time. */
 static weft_status add_generator(const finder *f, const weft_tensor *expression) {
     if (expression->op == &wi_op_constant || expression->op == &wi_op_scalar) return WEFT_OK;
     if (expression->op->reads_padded) return add_padded(f, expression);
@@ -165,7 +165,7 @@ static weft_status add_kernel_operands(const wi_partition *p, wi_loop *loop) {
     return WEFT_OK;
 }
 
-/* Both of their own extent. */
+/* The value and its copy may have different strides. */
 static weft_status add_transfer_operands(const wi_partition *p, wi_loop *loop) {
     const int copy = loop->step->members[0], values[] = {p->values[copy].copy_of, copy};
     for (int i = 0; i < 2; i++)
@@ -176,7 +176,7 @@ static weft_status add_transfer_operands(const wi_partition *p, wi_loop *loop) {
     return WEFT_OK;
 }
 
-/* What a sum by segments adds up: in memory, or computed where it is read. */
+/* The operands of the rows that a sum by segments adds up: stored, or computed by the step. */
 static weft_status add_source(const wi_partition *p, wi_loop *loop) {
     const finder f = {p, loop, true};
     const wi_step *const step = loop->step;
@@ -197,7 +197,7 @@ weft_status wi_find_operands(const wi_partition *p, wi_loop *loop) {
     return WEFT_OK;
 }
 
-/* ---- rows that are picked ---- */
+/* ---- gathered rows ---- */
 
 static wi_size quotient(wi_size size, wi_size by) {
     return (wi_size){size.general / by.general, size.actual / by.actual};

@@ -1,4 +1,4 @@
-/* Sweeps over the space: how many a step needs, and what one stages for the next. */
+/* Sweeps over the space: how many a loop needs, and which value one sweep stages for later ones. */
 #include "plan/layout/loops.h"
 
 bool wi_is_reduction(const wi_value *value) {
@@ -21,7 +21,7 @@ static int member_sweep(const wi_loops *loops, const wi_step *step, const wi_val
     return sweep;
 }
 
-/* Many elements a row and few rows: the reduction is worth splitting, with a kernel that combines the splits. */
+/* With long rows, and not too many, the reduction can be split among work-items; a second kernel combines the partial results. */
 static bool worth_splitting(const wi_loop *loop) {
     int64_t rows = 1, row = 1;
     for (int i = 0; i < loop->space.rank; i++) {
@@ -33,7 +33,7 @@ static bool worth_splitting(const wi_loop *loop) {
     return row >= 8192 && rows <= 65536;
 }
 
-/* Is it what a sweep does with every element: taken by a reduction, or stored? */
+/* Does a sweep have to compute the member for every element: a reduction of elements, or a stored result with all elements? */
 static bool is_elements_work(const wi_value *value) {
     return wi_is_reduction(value) || (!value->in_row && value->storage >= 0);
 }
@@ -50,10 +50,10 @@ void wi_count_sweeps(wi_loops *loops, wi_loop *loop) {
     loop->may_split = step->reduced && loop->sweeps == 1 && worth_splitting(loop);
 }
 
-/* ---- what a sweep stages for the next ---- */
+/* ---- staged values ---- */
 
-/* Is memory that differs along a row read for the input of a member? What lies there for the whole plan does not
- * count, nor padded reads: neither is ever written over. */
+/* Does the input of a member depend on memory that varies along a row? Sources do not count, nor padded reads, because neither is in
+ * memory that the step overwrites. */
 static bool is_read_along(const wi_partition *p, const wi_loop *loop, int value) {
     const wi_value *input = &p->values[value];
     const int o = wi_loop_operand(loop, value, false);
@@ -68,16 +68,16 @@ static bool is_read_along(const wi_partition *p, const wi_loop *loop, int value)
     return false;
 }
 
-/* Is the input of a member a member of the same step that is computed for every element? */
+/* Is the input a member of this step with an element for every point of the space? */
 static bool is_element_of(const wi_loop *loop, const wi_value *input) {
     return input->state == WI_VALUE_MEMBER && input->step == loop->step->index && !input->in_row;
 }
 
-/* What computing each member of a step for every element takes, when one of them may be at hand already. By place
- * among the members, which come after their inputs. */
+/* By place of each member: what must be computed or read for its elements, if one chosen member is already staged. Members come after
+ * their inputs. */
 typedef struct needs {
-    bool wanted[WI_MAX_MEMBERS]; /* that one is computed, or is at hand */
-    bool reads[WI_MAX_MEMBERS];  /* memory is read along a row, apart from what that one takes */
+    bool wanted[WI_MAX_MEMBERS]; /* depends on the chosen member */
+    bool reads[WI_MAX_MEMBERS];  /* reads memory along a row in addition to what the chosen member reads */
 } needs;
 
 static void find_needs_of(const wi_partition *p, const wi_loop *loop, int place, needs *n) {
@@ -93,7 +93,7 @@ static void find_needs_of(const wi_partition *p, const wi_loop *loop, int place,
     }
 }
 
-/* wanted: a member. */
+/* wanted: the chosen member. */
 static needs find_needs(const wi_partition *p, const wi_loop *loop, int wanted) {
     needs n = {0};
     for (int place = 0; place < loop->step->member_count; place++) {
@@ -103,14 +103,14 @@ static needs find_needs(const wi_partition *p, const wi_loop *loop, int wanted) 
     return n;
 }
 
-/* A function of elements, worth more than a trip to memory, that is not stored anyway. */
+/* Is the member a map with a function call, costly enough to store and read back, and not stored anyway? */
 static bool may_be_staged(const wi_value *value, weft_dtype dtype) {
     return !value->in_row && value->storage < 0 && value->copy_of < 0 && !value->stores_inline &&
            value->node->op->kind == WI_MAP && value->node->dtype == dtype &&
            wi_formula_calls(value->node->op->float_formula);
 }
 
-/* A sweep needs the member, a later one too, and none of the later ones reads memory along a row otherwise. */
+/* A reduction of this sweep and a later sweep need the member, and no later sweep reads other memory along a row. */
 static bool is_worth_staging(const wi_loops *loops, const wi_loop *loop, int index) {
     const wi_partition *p = loops->partition;
     const int sweep = loops->sweep[index];
@@ -140,7 +140,7 @@ bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand
     return !reduces || loops->sweep[output->value] == loop->sweeps - 1;
 }
 
-/* Softmax is the case in point. */
+/* For example the exponentials of a softmax. */
 void wi_find_staged(const wi_loops *loops, wi_loop *loop) {
     const wi_step *step = loop->step;
     const wi_loop_profile *profile = &wi_step_device(loops->partition, step)->profile.loops;

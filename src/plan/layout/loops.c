@@ -1,9 +1,8 @@
-/* A step's index space and its operands.
+/* The index space and the operands of each step.
  *
- * Operands are stretched to the space (stride 0 where they are broadcast); axes of size 1 are dropped, and
- * neighbours that every operand walks through as one are merged, so that most maps end as a single dimension.
- * A generator that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
- * value. */
+ * Operands are broadcast to the space (stride 0). Axes of size 1 are dropped, and neighbouring axes are merged if every operand has them
+ * contiguous to each other, so that most maps have a single dimension. A generator that depends on the index (a coordinate, random
+ * numbers) is an operand whose "address" is the number it depends on. */
 #include "plan/layout/loops.h"
 #include <string.h>
 
@@ -44,7 +43,7 @@ static void merge_space(wi_loop *loop) {
             move_dimension(loop, count++, i);
         }
     }
-    if (count == 0) { /* a single element */
+    if (count == 0) { /* one element */
         space->dims[0] = wi_size_of(1);
         space->reduced[0] = false;
         for (int i = 0; i < loop->operand_count; i++) loop->operands[i].layout.strides[0] = wi_size_of(0);
@@ -53,8 +52,7 @@ static void merge_space(wi_loop *loop) {
     space->rank = count;
 }
 
-/* Code with its loops interchanged is longer, and so is its compilation: worth it for many rows, not for a
- * row or a few an example. */
+/* Interchanged loops have longer code, which takes longer to compile. That pays for many rows, but not for a few rows for each example. */
 static bool has_many_rows(const wi_space *space) {
     enum { MANY = 4096, MANY_AN_EXAMPLE = 16 };
     int64_t rows = 1;
@@ -67,8 +65,8 @@ static bool has_many_rows(const wi_space *space) {
     return batch ? rows / WI_GENERAL_BATCH >= MANY_AN_EXAMPLE : rows >= MANY;
 }
 
-/* May lanes be neighbours along this kept dimension? Not where they would be in different rows of a table, or walk through
- * padding with a stride. */
+/* Can the lanes of a vector be neighbours along this kept dimension? Not if they would gather different rows of a table or read padded
+ * elements with a stride. */
 static bool lanes_may_walk(const wi_loop *loop, int kept) {
     for (int i = 0; i < loop->operand_count; i++) {
         const wi_operand *const operand = &loop->operands[i];
@@ -78,7 +76,7 @@ static bool lanes_may_walk(const wi_loop *loop, int kept) {
     return true;
 }
 
-/* The dimension becomes the last one, and those behind it move up. Everything that is kept by dimension moves along. */
+/* Makes this dimension the last one; all data by dimension moves along. */
 static void move_to_last(wi_loop *loop, int dimension) {
     wi_space *const space = &loop->space;
     const int last = space->rank - 1;
@@ -99,8 +97,8 @@ static void move_to_last(wi_loop *loop, int dimension) {
     }
 }
 
-/* Short rows: lanes that are neighbouring rows have more to do than lanes within a row. The innermost kept
- * dimension becomes the last. */
+/* For short rows, vectors over neighbouring rows use more lanes than vectors inside a row: the innermost kept dimension becomes the
+ * last. */
 static void interchange_short_rows(wi_loop *loop) {
     enum { SHORT = 32 };
     const wi_space *const space = &loop->space;
@@ -112,7 +110,7 @@ static void interchange_short_rows(wi_loop *loop) {
     move_to_last(loop, kept);
 }
 
-/* Of a product: (batch, row, column); of a sum by segments: (row of a table, segment, dimensions of the source). */
+/* The space of a product is (batch, row, column), of a sum by segments (table row, segment, dimensions of the source). */
 static void product_space(wi_loop *loop) {
     const wi_step *step = loop->step;
     const int rank = step->extent.rank;
@@ -125,7 +123,7 @@ static void product_space(wi_loop *loop) {
     for (int d = 0; d < step->source_extent.rank; d++) loop->space.dims[2 + d] = step->source_extent.dims[d];
 }
 
-/* All dimensions of the step, of which a kernel op's stay as they are. */
+/* All dimensions of the step. For a kernel op they are not merged. */
 static void whole_space(wi_loop *loop) {
     const wi_step *step = loop->step;
     loop->space.rank = step->extent.rank;
@@ -158,9 +156,9 @@ static weft_status make_space(wi_loop *loop, bool plain) {
     return check_space(&loop->space);
 }
 
-/* ---- the pass ---- */
+/* ---- loops of all steps ---- */
 
-/* Most loops have a few; room for all in each would be the largest part of a plan. */
+/* Most loops have few operands. Storing WI_MAX_OPERANDS for each would take more memory than the rest of the plan. */
 static weft_status keep_operands(const wi_loops *loops, wi_loop *loop) {
     const size_t bytes = (size_t)loop->operand_count * sizeof *loop->operands;
     wi_operand *const kept = wi_arena_take(loops->partition->request->arena, bytes);
@@ -182,7 +180,7 @@ weft_status wi_make_loop(wi_loops *loops, const wi_step *step) {
     return WEFT_OK;
 }
 
-/* An assignment adds two steps and two values to the partition, at most. */
+/* An assignment adds at most two steps and two values to the partition. */
 static weft_status make_room(wi_loops *loops) {
     const wi_partition *p = loops->partition;
     const size_t more = 2 * p->assignment_count + 1;

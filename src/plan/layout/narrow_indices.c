@@ -1,10 +1,10 @@
-/* Loops in which indices of 32 bits reach everything: GPUs make an address of 64 bits from several instructions, and a remainder
- * of 64 bits from a hundred. */
+/* Finds loops whose indices fit in 32 bits. A GPU needs several instructions for an address of 64 bits, and about a hundred for a
+ * remainder. */
 #include "base/integers.h"
 #include "graph/shape.h"
 #include "plan/layout/loops.h"
 
-/* Of the indices of an operand's elements, without its offset: does none exceed 32 bits? */
+/* Do the indices of the operand's elements, without its offset, fit in 32 bits? */
 static bool reaches_little(const wi_loop *loop, const wi_operand *operand) {
     int64_t farthest = 0;
     for (int d = 0; d < loop->space.rank; d++) {
@@ -18,7 +18,7 @@ static bool reaches_little(const wi_loop *loop, const wi_operand *operand) {
     return farthest <= INT32_MAX;
 }
 
-/* A row of a table may be any. */
+/* A gathered row may be any row of the table, so the whole table must fit. */
 static bool has_little(const wi_partition *p, const wi_operand *operand) {
     return !operand->pick || wi_extent_count(p->values[operand->value].extent).actual <= INT32_MAX;
 }

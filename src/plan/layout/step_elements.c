@@ -1,5 +1,5 @@
-/* Maps and epilogues of devices on which neighbouring work-items have neighbouring elements: an item may take a quad of them,
- * which it moves between memory and registers at once. */
+/* Number of elements that an item computes together. On devices where neighbouring items have neighbouring elements, an item of a map or
+ * an epilogue can compute a quad, with vector loads and stores. */
 #include "kernels/convolution/conv_product.h"
 #include "plan/layout/loops.h"
 
@@ -7,7 +7,7 @@ static bool is_multiple(wi_size size, int count) {
     return size.general % count == 0 && size.actual % count == 0;
 }
 
-/* Elements that lie side by side, or one that all have: nothing is gathered. */
+/* Are the elements contiguous, or one element for all? Then the quad needs no gathered load. */
 static bool is_contiguous(const wi_loop *loop, const wi_operand *operand) {
     const int last = loop->space.rank - 1;
     const wi_size stride = operand->layout.strides[last];
@@ -23,7 +23,7 @@ static bool has_doubles(const wi_partition *p, const wi_loop *loop) {
     return false;
 }
 
-/* Maps, and products of templates that store quads, of which most store each group of a convolution by itself. */
+/* Maps, and products whose template stores quads. Most templates store each group of a convolution separately. */
 static bool may_have_quads(const wi_step *step, int count) {
     const wi_conv_geometry *const geometry = step->gemm.convolution;
     switch (step->kind) {
@@ -35,8 +35,8 @@ static bool may_have_quads(const wi_step *step, int count) {
     }
 }
 
-/* Rows of a number that is no multiple would begin in the middle of a quad. A map of one row ends in a tail, which an epilogue has
- * not. */
+/* If the row length were not a multiple of a quad, rows would begin in the middle of a quad. Only a map with a single row can have a
+ * tail. */
 int wi_step_elements(const wi_partition *p, const wi_loop *loop) {
     const wi_device_profile *const device = &wi_step_device(p, loop->step)->profile;
     const wi_space *const space = &loop->space;
@@ -50,7 +50,7 @@ int wi_step_elements(const wi_partition *p, const wi_loop *loop) {
     return count;
 }
 
-/* Where a program's own memory is bound as an input, it may begin at any element. */
+/* Memory that a program binds as an input may begin at any element. */
 bool wi_has_aligned_quads(const wi_partition *p, const wi_loop *loop, const wi_operand *operand, int count) {
     const size_t quad = (size_t)count * weft_dtype_size(operand->dtype);
     int storage = wi_base_storage(p, operand->value);

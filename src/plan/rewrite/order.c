@@ -1,12 +1,12 @@
-/* The nodes behind the outputs, rewritten, in an order in which inputs come before their users; then, in a
- * plan for training, the assignments that composites among them do (a norm's running statistics). The order
- * depends on the graph alone, so that every plan of it looks alike. */
+/* Rewrites the nodes of the outputs and orders them, inputs before their users. A plan for training also gets the assignments that
+ * composites do (running statistics of a norm). The order depends only on the graph, so that all plans of a graph have the same
+ * structure. */
 #include "plan/rewrite/order.h"
 #include "base/integers.h"
 #include "kernels/registry.h"
 #include <string.h>
 
-/* ---- the graph that is planned ---- */
+/* ---- rewriting ---- */
 
 static weft_status take_counts(wi_node_order *order, const wi_rewrite *rewrite) {
     if (rewrite->count_count == 0) return WEFT_OK;
@@ -67,11 +67,11 @@ static weft_status rewrite_graph(wi_node_order *order, wi_wishes *wishes) {
     return status == WEFT_OK && wishes->failed ? WEFT_ERROR_MEMORY : status;
 }
 
-/* ---- its order ---- */
+/* ---- order ---- */
 
 typedef struct visit {
     weft_tensor *node;
-    int next; /* input to be visited next */
+    int next; /* the input that is visited next */
 } visit;
 
 typedef struct walk {
@@ -90,9 +90,9 @@ static weft_status append(walk *w, weft_tensor *node) {
     return WEFT_OK;
 }
 
-/* Onto the stack, unless it has been met. */
+/* Pushes the node on the stack unless it was pushed before. */
 static weft_status enter(walk *w, weft_tensor *node, size_t *depth) {
-    enum { MET = 1 }; /* and not in the order yet */
+    enum { MET = 1 }; /* the node was pushed, and is not in the order yet */
     uint32_t **const chunk = &w->order->places[node->id / WI_PLACE_CHUNK];
     if (!*chunk) *chunk = wi_arena_take(w->order->request->arena, WI_PLACE_CHUNK * sizeof **chunk);
     if (!*chunk) return WEFT_ERROR_MEMORY;
@@ -104,7 +104,7 @@ static weft_status enter(walk *w, weft_tensor *node, size_t *depth) {
     return WEFT_OK;
 }
 
-/* Depth first without recursion: graphs may be deeper than a thread's stack. */
+/* Depth first without recursion: a graph may be deeper than a thread's stack allows. */
 static weft_status visit_from(walk *w, weft_tensor *root) {
     size_t depth = 0;
     WI_TRY(enter(w, root, &depth));
@@ -145,7 +145,7 @@ int64_t wi_priced_count(const wi_shape *shape) {
     return count;
 }
 
-/* Users before their inputs. */
+/* Walks backwards, so that users come before their inputs. */
 static void find_widest(wi_node_order *order) {
     for (size_t i = order->count; i-- > 0;) {
         const weft_tensor *node = order->nodes[i];

@@ -1,4 +1,4 @@
-/* Where nodes are cut of which a variable in pieces is an input, or is to become the value (contract in order_pieces.h). */
+/* Finds the cut of each node that reads a variable in pieces, or whose value is assigned to one (contract in order_pieces.h). */
 #include "base/integers.h"
 #include "plan/rewrite/order_pieces.h"
 
@@ -14,7 +14,7 @@ bool wi_is_too_large(const wi_piecing *c, const weft_tensor *node) {
 
 /* ---- sources ---- */
 
-/* The flat tensor of a first piece alone is as another one of that block, but for its shape. */
+/* The flat tensor of the first piece has the same block number as the flat tensor of the whole variable; the shape tells them apart. */
 bool wi_is_in_pieces(const weft_tensor *node) {
     if (!node->variable && node->op != &wi_op_flat) return false;
     const weft_graph *const graph = node->graph;
@@ -50,7 +50,7 @@ static int64_t elements_of(const wi_shape *shape, int begin, int end) {
     return count;
 }
 
-/* The axis before which there are as many elements. */
+/* The axis of the shape that has this number of elements before it; -1: there is none. */
 static int axis_behind(const wi_shape *shape, int64_t elements) {
     int64_t before = 1;
     for (int i = 0; i < shape->rank; i++) {
@@ -60,7 +60,7 @@ static int axis_behind(const wi_shape *shape, int64_t elements) {
     return -1;
 }
 
-/* The same elements in another shape, each piece of whole indices of an axis there. */
+/* The cut of a reshape's result. It exists if every piece begins at a whole index of one axis of the result. */
 static weft_status cut_of_shape(
     const wi_piecing *c, const wi_shape *from, const wi_shape *to, const wi_cut *given, wi_cut *cut) {
     const int axis = axis_behind(to, wi_elements_before(from, given->axis));
@@ -72,12 +72,12 @@ static weft_status cut_of_shape(
         if (axis < 0 || given->at[i] * inner % own != 0) return WEFT_OK;
         at[i] = given->at[i] * inner / own;
     }
-    at[given->count] = to->dims[axis]; /* what follows the last element is a gap of flat parameters */
+    at[given->count] = to->dims[axis]; /* the last piece includes the gap at the end of flat parameters */
     *cut = (wi_cut){axis, given->count, at};
     return WEFT_OK;
 }
 
-/* Pieces of a part of the axis, or of every step-th index: those that have any. */
+/* Each piece of the slice comes from one piece of the input; pieces without an index of the slice are left out. */
 static weft_status cut_of_slice(const wi_piecing *c, const weft_tensor *y, const wi_cut *given, wi_cut *cut) {
     const wi_slice_attributes *const a = &y->attributes->slice;
     const int64_t length = y->shape.dims[a->axis];
@@ -119,9 +119,9 @@ weft_status wi_cut_of_view(const wi_piecing *c, const weft_tensor *y, const wi_c
     return WEFT_OK;
 }
 
-/* ---- what is wanted ---- */
+/* ---- wanted cuts ---- */
 
-/* Of a variable in pieces, or a view of it. */
+/* The cut of a variable in pieces or of a view of one; count 0 for other nodes. */
 static weft_status cut_of_variable(const wi_piecing *c, const weft_tensor *node, wi_cut *cut) {
     wi_cut of_input;
     *cut = (wi_cut){0};
@@ -136,7 +136,7 @@ static void want(const wi_piecing *c, const weft_tensor *node, wi_cut cut) {
     if (own->count == 0 && cut.count) *own = cut;
 }
 
-/* The axis of the input of a view whose indices are those of that axis; -1: there is none. */
+/* The axis of the view's input that has the same indices as this axis of the view; -1: there is none. */
 static int axis_viewed(const weft_tensor *y, int axis) {
     if (y->op == &wi_op_permute) return y->attributes->permute.axes[axis];
     if (y->op == &wi_op_expand) return wi_axis_within(y->inputs[0], &y->shape, axis);

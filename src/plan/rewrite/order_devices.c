@@ -1,9 +1,9 @@
-/* Which device computes each node, and the transfers that this takes.
+/* Assigns each node to a device and adds the necessary transfers.
  *
- * A node has a home: the device that was asked for, or else the one on which most bytes of its inputs are computed. For
- * what another device reads of it there is a node `transfer`, made once a device, so that every node of the order reads
- * what is on its own device. Two sorts of nodes have no home, and are made on every device that reads them: what is
- * computed where it is used, and views, so that what is transferred is the memory behind a view. */
+ * The home of a node is the device that was requested, or else the device that computes most bytes of the node's inputs. If nodes on
+ * another device read it, a node `transfer` is created, once for each device, so that every node reads only values of its device.
+ * Generators and views have no home: they are created on every device that reads them, so that the memory behind a view is transferred
+ * and not the view. */
 #include "plan/rewrite/order.h"
 
 const wi_op wi_op_transfer = {.name = "transfer",
@@ -11,7 +11,7 @@ const wi_op wi_op_transfer = {.name = "transfer",
     .attribute_bytes = sizeof(wi_transfer_attributes),
     .no_gradient = "only plans create it"};
 
-/* ---- what was asked for ---- */
+/* ---- requested devices ---- */
 
 weft_status wi_wishes_make(wi_wishes *wishes, const wi_request *request) {
     *wishes = (wi_wishes){.request = request};
@@ -52,9 +52,9 @@ typedef struct spread {
     wi_node_order *order;
     const wi_request *request;
     const wi_wishes *wishes;
-    weft_tensor **images; /* by node id and device: what stands for the node there; NULL: nothing yet */
-    int *home;            /* by node id */
-    bool *uniform;        /* by node id: the same number everywhere */
+    weft_tensor **images; /* by node id and device: the node's replacement on that device; NULL: none yet */
+    int *home;            /* by node id: device index */
+    bool *uniform;        /* by node id: all elements are equal */
 } spread;
 
 static bool is_view(const weft_tensor *node) {
@@ -74,12 +74,12 @@ static bool is_everywhere(const spread *s, const weft_tensor *node) {
     return s->uniform[node->id] || node->op->kind == WI_GENERATOR;
 }
 
-/* A view of numbers that are computed where they are used has memory of its own. */
+/* Is the view created on every device? Not a view of a generator with different elements, because that view is stored. */
 static bool is_cloned(const spread *s, const weft_tensor *node) {
     return is_view(node) && (s->uniform[node->inputs[0]->id] || node->inputs[0]->op->kind != WI_GENERATOR);
 }
 
-/* By general sizes: the steps of a plan do not depend on the batch. */
+/* Uses general sizes, so that the steps do not depend on the batch size. */
 static double bytes_of(const weft_tensor *node) {
     const wi_extent extent = wi_extent_of(&node->shape, 1);
     return (double)wi_extent_count(&extent).general * (double)weft_dtype_size(node->dtype);
@@ -105,13 +105,13 @@ static int home_of(const spread *s, const weft_tensor *node) {
     return home;
 }
 
-/* ---- images ---- */
+/* ---- replacements ---- */
 
 static weft_tensor **image_at(const spread *s, const weft_tensor *node, int device) {
     return &s->images[(size_t)node->id * (size_t)s->request->devices.count + (size_t)device];
 }
 
-/* Of a node that came before. */
+/* The replacement on the device of a node that has been visited. */
 static weft_tensor *image_on(const spread *s, weft_tensor *node, int device) {
     weft_tensor **image = image_at(s, node, device);
     const wi_attributes attributes = {.transfer = {.device = device}};

@@ -1,7 +1,7 @@
-/* Where the examples of nodes are, and how nodes are computed from those of one micro-batch (contract in order_micro_batches.h). */
+/* Finds the axis of the examples of each node, and how the node can be computed in micro-batches (contract in order_micro_batches.h). */
 #include "plan/rewrite/order_micro_batches.h"
 
-/* ---- where the examples are ---- */
+/* ---- the axis of the examples ---- */
 
 static int axis_of_examples(const wi_shape *shape) {
     int axis = WI_NO_EXAMPLES;
@@ -10,7 +10,8 @@ static int axis_of_examples(const wi_shape *shape) {
     return axis;
 }
 
-/* All of an example's elements before and behind the axis stay so. */
+/* The input has `in` sequences of all examples, and the result `out` indices before the axis of its examples. False unless each of these
+ * indices has a whole number of sequences. */
 static bool find_outer_of_reshape(const weft_tensor *y, const wi_batched_image *x, wi_batched_image *own) {
     const int64_t in = wi_elements_before(&y->inputs[0]->shape, x->axis) * x->outer,
                   out = wi_elements_before(&y->shape, own->axis);
@@ -19,7 +20,7 @@ static bool find_outer_of_reshape(const weft_tensor *y, const wi_batched_image *
     return true;
 }
 
-/* Slices of flat results are of one section, or of several that a later slice takes apart. */
+/* A slice of a packed result is one section, or several sections that a later slice separates (outer 0). */
 static void find_outer_of_section(const weft_tensor *y, const wi_batched_image *x, wi_batched_image *own) {
     const int64_t length = -y->shape.dims[0];
     own->flat = x->flat;
@@ -37,7 +38,7 @@ static bool is_section(const weft_tensor *y, const wi_batched_image *x, const wi
            y->attributes->slice.start <= 0;
 }
 
-/* The order of the examples along the axis, which is that of all inputs that have them; false: there is none. */
+/* Fills `outer` from the inputs that have examples, which must agree; false: they do not. */
 static bool find_outer(const wi_batching *c, const weft_tensor *y, wi_batched_image *own) {
     own->outer = 0;
     for (int i = 0; i < y->input_count; i++) {
@@ -61,7 +62,7 @@ void wi_find_examples(const wi_batching *c, const weft_tensor *y, wi_batched_ima
     if (y->op->section_row) own->flat = y;
 }
 
-/* ---- which way a node is computed ---- */
+/* ---- how a node is computed ---- */
 
 double wi_batched_bytes(const wi_batching *c, const weft_tensor *node) {
     return wi_node_bytes(node, c->request->batch);
@@ -75,7 +76,7 @@ bool wi_is_large(const wi_batching *c, const weft_tensor *node) {
     return wi_batched_bytes(c, node) > (double)c->largest;
 }
 
-/* Counted from the last axis. */
+/* The axis of the examples, counted from the last axis. */
 static int from_the_end(const weft_tensor *node, const wi_batched_image *own) {
     return node->shape.rank - own->axis;
 }
@@ -92,7 +93,8 @@ static wi_way way_of_matmul(const wi_batching *c, const weft_tensor *y, const wi
     return WI_APART;
 }
 
-/* What is behind the first of its sections in a micro-batch would be elsewhere in all of it: a flat result is read as it was written. */
+/* A packed result is divided only if each reader reads the parts as they were written: the sections of a micro-batch have other offsets
+ * than the sections of all examples. */
 static wi_way way_of_sections(const wi_batching *c, const weft_tensor *y, const wi_batched_image *own) {
     if (own->axis != 0 || own->outer != 1 || y->op->section_row(y, 0) < 0) return WI_WHOLE;
     for (int i = 0; i < y->input_count; i++) {
@@ -109,14 +111,14 @@ static bool reads_examples(const wi_batching *c, const weft_tensor *y) {
     return false;
 }
 
-/* Of an input's own axis, or of `along` where it is an index. */
+/* The axis of the result for an axis of an input; an input of another rank is an index, whose axes lie along `along`. */
 static int axis_in_result(const weft_tensor *y, int input, int axis, int along) {
     return y->inputs[input]->shape.rank == y->shape.rank ? axis : along;
 }
 
-/* Elements depend on one another along one axis, `along`. Where the examples are along another axis, each micro-batch is computed by itself.
- * Where they are along this one, that is so only if an index of the examples picks from what has none; and if the result has no
- * examples, it may be a sum, whose parts are put together. */
+/* For ops whose elements depend on one another along one axis, `along`. If the examples are on another axis, each micro-batch is
+ * computed apart. If they are on this axis, micro-batches are possible only if an index with examples gathers from an input without
+ * examples. If the result has no examples, it may be a sum of the results of the micro-batches. */
 static wi_way way_along(const wi_batching *c, const weft_tensor *y, const wi_batched_image *own) {
     const int along = y->op->along(y), axis = own->axis == WI_NO_EXAMPLES ? along : own->axis;
     const bool picks = own->axis == along, adds = own->axis == WI_NO_EXAMPLES;
@@ -152,7 +154,7 @@ static wi_way way_of_reduction(const wi_batching *c, const weft_tensor *y) {
     return wi_combiner_of(y->op) ? WI_COMBINED : WI_WHOLE;
 }
 
-/* Is the axis of the examples one along which nothing happens? */
+/* Does the op leave this axis as it is, index by index? */
 static bool is_beside(const weft_tensor *y, int axis) {
     if (y->op->reads_padded) return y->attributes->padding.mode[axis] == WI_PADDING_NONE;
     if (y->op == &wi_op_slice) return y->attributes->slice.axis != axis;

@@ -1,30 +1,30 @@
-/* In which format each node's values lie in memory, where a plan stores them (order.h).
+/* Chooses the format in which the values of each node are stored (order.h).
  *
- * In mixed precision what runs through the network is stored in 16 bits: what depends on the batch and comes from
- * a contraction, gradients included. It is rounded as it is stored; arithmetic stays in f32 wherever
- * a value does not leave the registers. Everything else stays as it is: parameters, their gradients, states and
- * optimizers (they do not depend on the batch), inputs and outputs of the plan, what a reduction gives (statistics of
- * norms, row sums of a softmax) and numbers on the way from an exponential or a logarithm to the next contraction
- * (probabilities and losses, where the differences from 1 matter). What kernels read and write that take f32 only
- * (wi_kernels_take) is f32 as well, and so is what weft_keep_f32 keeps; contractions and kernels that read that multiply in
- * f32.
+ * In mixed precision, activations and their gradients are stored in 16 bits: values that depend on the batch and come from a
+ * contraction. They are rounded when they are stored; arithmetic in registers is f32. All other values stay in f32: parameters, their
+ * gradients, states and optimizers (which do not depend on the batch), inputs and outputs of the plan, results of reductions (statistics
+ * of norms, row sums of a softmax), and values between an exponential or a logarithm and the next contraction (probabilities and losses,
+ * whose differences from 1 matter). f32 are also operands of kernels that only take f32 (wi_kernels_take) and results of weft_keep_f32;
+ * contractions and kernel ops that read these results multiply in f32.
  *
- * Where no matrix engine multiplies the format, logits stay f32: what an exponential or a logarithm reads, and its gradient
- * is written over. The gradient is f32, and 16 bits would be memory beside it.
+ * If no matrix engine of the device multiplies the 16-bit format, logits (values that an exponential or a logarithm reads) stay in f32,
+ * too: their gradient is f32 and is computed in place, and a 16-bit copy would need more memory.
  *
- * Nodes that may be one memory have one format: views, what a join lays side by side, transfers, assignments. */
+ * Nodes that may share memory have one format: views, inputs of joins, transfers, assignments. */
 #include "kernels/registry.h"
 #include "ops/op_table.h"
 #include "plan/rewrite/order.h"
 
 typedef struct format_search {
     wi_node_order *order;
-    size_t *group; /* by place in the order: another node of its memory; a representative is its own */
-    bool *flows;   /* by place: comes from a contraction */
-    bool *precise; /* by place: comes from an exponential or a logarithm, with no contraction since */
-    bool *kept;    /* by place: a view of what weft_keep_f32 keeps */
-    bool *logits;  /* by place: comes to an exponential or a logarithm through maps alone, and to no kernel */
-    bool *wide;    /* by representative: stays as it is */
+    /* Union-find by place of nodes that may share memory: another node of the set; a representative has itself. */
+    size_t *group;
+    bool *flows;   /* by place: depends on a contraction */
+    bool *precise; /* by place: depends on an exponential or a logarithm, without a contraction between */
+    bool *kept;    /* by place: a result of weft_keep_f32, or a view of one */
+    /* By place: maps alone lead from here to an exponential or a logarithm, and no kernel reads the value. */
+    bool *logits;
+    bool *wide; /* by representative: keeps the node's dtype */
 } format_search;
 
 static size_t at(const format_search *s, const weft_tensor *node) {
@@ -41,7 +41,7 @@ static void unite(format_search *s, const weft_tensor *a, const weft_tensor *b) 
     s->group[representative(s, a)] = representative(s, b);
 }
 
-/* More than one number for each example of a batch. */
+/* Has the shape more than one element for each example of a batch? */
 static bool has_numbers_of_examples(const wi_shape *shape) {
     int64_t coefficient;
     int power;
@@ -77,7 +77,7 @@ static bool takes_narrow(const format_search *s, const wi_op *op) {
     return !has_kernels(op) || wi_kernels_take(op, s->order->request->precision);
 }
 
-/* Views and joins are what their memory is. */
+/* The format of a view or join is decided by the other nodes of its memory. */
 static bool may_be_narrow(const format_search *s, const weft_tensor *node) {
     const wi_op_kind kind = node->op->kind;
     if (node->op == &wi_op_keep_f32) return false;
@@ -91,7 +91,7 @@ static void keep(format_search *s, const weft_tensor *node) {
     s->wide[representative(s, node)] = true;
 }
 
-/* The input that comes from a contraction, if it is the only one that does. */
+/* The input that depends on a contraction; NULL if there is none or more than one. */
 static const weft_tensor *only_flow(const format_search *s, const weft_tensor *node) {
     const weft_tensor *found = NULL;
     int count = 0;
@@ -103,7 +103,7 @@ static const weft_tensor *only_flow(const format_search *s, const weft_tensor *n
     return count == 1 ? found : NULL;
 }
 
-/* What weft_keep_f32 keeps, back through a bias and an activation to the contraction, whether they are stored or not. */
+/* Keeps the f32 format from a result of weft_keep_f32 back through activation and bias to the contraction. */
 static void keep_back(format_search *s, const weft_tensor *node) {
     while (node && (node->op->kind == WI_MAP || node->op->kind == WI_VIEW)) {
         keep(s, node);
@@ -116,7 +116,7 @@ static bool is_map(const weft_tensor *node) {
     return node->op->kind == WI_MAP || node->op->kind == WI_VIEW;
 }
 
-/* Readers come after what they read. */
+/* Walks backwards, so that readers come before their inputs. */
 static void find_logits(format_search *s) {
     const wi_node_order *const order = s->order;
     for (size_t i = order->count; i-- > 0;) {
@@ -173,7 +173,7 @@ static weft_status find_formats(format_search *s) {
     return WEFT_OK;
 }
 
-/* Once for a context and format. */
+/* Logs the message once for each context and format. */
 static void tell_of_emulation(const wi_request *request) {
     weft_context *const context = request->context;
     const weft_dtype format = request->precision;

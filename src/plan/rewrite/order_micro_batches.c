@@ -1,20 +1,18 @@
-/* Micro-batches: what is too large for one buffer of the device is computed for a range of the batch's examples after the
- * other.
+/* Micro-batches: a node that is too large for one buffer is computed for one range of examples after another.
  *
- * A dimension that is a multiple of the batch is the axis of the examples, until here. From here on the plan is that of a network
- * of a fixed batch, as graph/length.h makes them, and a large node is as many nodes as there are micro-batches, each of
- * them the node at its number of examples over its inputs at this number: what the inputs are in this micro-batch, a slice of
- * them where they are whole, or themselves where they have no examples. What adds up over all examples adds up what it
- * is of each micro-batch, in their order.
+ * Before this pass, a dimension that is a multiple of the batch size is the axis of the examples. This pass creates nodes with a fixed
+ * batch size (graph/length.h). A large node becomes one node for each micro-batch, with this number of examples in its shape. Its inputs
+ * are the parts of divided inputs, slices of undivided inputs, and whole inputs if these have no examples. A node that sums over all
+ * examples becomes the sum of the results of the micro-batches, in their order.
  *
- * Maps and views of what is cut are cut, too, so that they are fused as ever. Results of reductions, products and kernels that fit are
- * joined, in the memory in which they are computed, and go on whole. */
+ * Maps and views of divided nodes are divided, too, so that they are fused as usual. Results of reductions, contractions and kernel ops
+ * that fit in a buffer are joined; each part is computed directly in the joined memory. */
 #include "plan/rewrite/order_micro_batches.h"
 #include <stdio.h>
 
-/* ---- wholes and parts ---- */
+/* ---- whole nodes and parts ---- */
 
-/* The shape with the axis in two: the outer one, and the examples behind it. */
+/* Splits the axis into two: `outer`, and the examples. */
 static weft_tensor *in_two(weft_tensor *x, int axis, int64_t outer) {
     wi_shape shape = {.rank = x->shape.rank + 1};
     for (int i = 0; i < shape.rank; i++) shape.dims[i] = x->shape.dims[i <= axis ? i : i - 1];
@@ -63,7 +61,8 @@ static weft_tensor *whole_of(const wi_batching *c, const weft_tensor *node) {
 
 /* ---- nodes ---- */
 
-/* Sections of several micro-batches side by side are not those of all examples; other parts can be joined, where they fit. */
+/* Fails if the divided node is needed undivided and does not fit in a buffer, or is a packed result: joining the packed results of
+ * micro-batches does not give the packed result of all examples. */
 static weft_status check_whole(const wi_batching *c, const weft_tensor *node, const char *reader) {
     const wi_batched_image *const own = wi_batched_image_of(c, node);
     char what[WI_NODE_TEXT + 64], text[WI_NODE_TEXT];
@@ -77,7 +76,7 @@ static weft_status check_whole(const wi_batching *c, const weft_tensor *node, co
     return wi_buffer_check_largest(c->request->devices.of[0], (size_t)wi_batched_bytes(c, node), what);
 }
 
-/* The node that was made of y, where its numbers depend on how many examples are before its own. */
+/* Replaces *made, a part of y, by a node whose values depend on the number of the micro-batch's first example. */
 static weft_status begin_at(const wi_batching *c, const weft_tensor *y, int64_t part, weft_tensor **made) {
     wi_attributes attributes = wi_attributes_of(*made);
     y->op->begin_at(y, wi_micro_batch_begin(c, part), &attributes);
@@ -86,7 +85,7 @@ static weft_status begin_at(const wi_batching *c, const weft_tensor *y, int64_t 
     return weft_graph_status(y->graph);
 }
 
-/* Over the inputs of one micro-batch, or over whole ones (part: -1). */
+/* Creates the part of y over the parts of its inputs; part -1: all of y over whole inputs. */
 static weft_status make(const wi_batching *c, weft_tensor *y, int64_t part, weft_tensor **made) {
     const int64_t batch = c->request->batch;
     const wi_given given = {WI_BATCH_SYMBOL, part < 0 ? batch : wi_micro_batch_examples(c, part), batch};
@@ -108,7 +107,7 @@ static weft_status make(const wi_batching *c, weft_tensor *y, int64_t part, weft
     return part > 0 && y->op->begin_at ? begin_at(c, y, part, made) : WEFT_OK;
 }
 
-/* An input of its own for each micro-batch. */
+/* Creates a separate plan input for each micro-batch. */
 static weft_status make_input_part(
     const wi_batching *c, const weft_tensor *y, int64_t part, weft_tensor **made) {
     wi_attributes attributes = wi_attributes_of(y);
@@ -143,7 +142,8 @@ static weft_tensor *slice_within(const wi_batching *c, const weft_tensor *y) {
         a->start - wi_micro_batch_begin(c, part) * inner, y->shape.dims[a->axis], a->step);
 }
 
-/* The gradient of sections is cut as they are; so they are, where it would be too large. */
+/* Is the packed result divided? If y reads a packed result, y is divided like it; otherwise if an input is divided or all operands
+ * together are too large. */
 static bool is_cut_in_sections(const wi_batching *c, const weft_tensor *y) {
     double bytes = wi_batched_bytes(c, y);
     for (int i = 0; i < y->input_count; i++) {
@@ -181,7 +181,7 @@ static weft_status cut_node(const wi_batching *c, weft_tensor *y) {
     return weft_graph_status(y->graph);
 }
 
-/* ---- what the caller reads and writes ---- */
+/* ---- inputs and outputs of the plan ---- */
 
 static bool is_cut_input(const wi_batching *c, const weft_tensor *node) {
     return node->op == &wi_op_input && wi_batched_image_of(c, node)->parts;
@@ -205,7 +205,7 @@ static weft_status note_inputs(const wi_batching *c) {
     return WEFT_OK;
 }
 
-/* Is the root an output that stays in as many memories as there are micro-batches, one after the other? */
+/* Does the output remain divided into micro-batches, which follow one another in the caller's copy? */
 static bool is_cut_output(const wi_batching *c, size_t root) {
     const weft_tensor *const node = c->order->roots[root];
     const wi_batched_image *const own = wi_batched_image_of(c, node);

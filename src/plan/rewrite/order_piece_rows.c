@@ -1,7 +1,7 @@
-/* Rows of a table in pieces that an index names, and sums of rows that are one (contract in order_pieces.h).
+/* Gathers rows from a table in pieces, and adds or writes rows to one (contract in order_pieces.h).
  *
- * Each piece has an index of its own: numbers of the rows in that piece, and -1 for all others, which kernels leave out. What is
- * outside of the whole table is outside of the first piece, too, and noted there. */
+ * Each piece gets its own index tensor: the row's number inside the piece, or -1 for a row of another piece, which the kernels skip. An
+ * index outside the whole table stays out of range in the index of the first piece, whose kernel reports the fault. */
 #include "ops/index/index.h"
 #include "plan/rewrite/order_pieces.h"
 
@@ -14,7 +14,7 @@ static bool adds_up_rows(const weft_tensor *y) {
     return y->op == &wi_op_index_sum || y->op == &wi_op_scatter_sum;
 }
 
-/* Where an index may stand twice, the last of these counts, which the kernels that leave some out do not promise. */
+/* An index_copy without skipped rows must let the last of several equal indices win. Kernels that skip rows do not guarantee that. */
 static bool replaces_rows(const weft_tensor *y) {
     return y->op == &wi_op_segment_copy || (y->op == &wi_op_index_copy && y->attributes->index.skips);
 }
@@ -31,11 +31,11 @@ bool wi_names_pieces(const wi_piecing *c, const weft_tensor *y) {
            (y->op != &wi_op_index_copy || replaces_rows(y) || x->cut.axis != wi_index_axis(y));
 }
 
-/* ---- the index of a piece ---- */
+/* ---- index tensors of pieces ---- */
 
 typedef struct rows {
     weft_tensor *index; /* i32 */
-    int64_t size;       /* of the whole axis */
+    int64_t size;       /* dimension of the whole table along the axis */
     const wi_index_attributes *attributes;
 } rows;
 
@@ -68,7 +68,7 @@ static weft_tensor *index_within(const rows *r, const wi_cut *cut, int piece) {
     return weft_where(inside, weft_sub(index, weft_number(index, (double)cut->at[piece])), none);
 }
 
-/* The same op of a piece, with the piece's index. */
+/* Creates the op on a piece, with the index tensor of the piece. */
 static weft_tensor *node_of_piece(
     const weft_tensor *y, const wi_op *op, weft_tensor *x, weft_tensor *index, const wi_shape *shape) {
     weft_tensor *const inputs[] = {x, index};
@@ -78,9 +78,9 @@ static weft_tensor *node_of_piece(
     return x && index ? wi_node(y->graph, op, inputs, 2, y->dtype, shape, &attributes) : NULL;
 }
 
-/* ---- along the axis of the index ---- */
+/* ---- pieces along the axis that the index selects from ---- */
 
-/* True for the rows of the result that are in the piece; of the rank of the result. */
+/* Selects the rows of the result that come from the piece; broadcasts to the result. */
 static weft_tensor *rows_within(const weft_tensor *y, const rows *r, const wi_cut *cut, int piece) {
     weft_tensor *const inside = within(r->index, cut->at[piece], cut->at[piece + 1]);
     int64_t dims[WEFT_MAX_RANK];
@@ -89,7 +89,7 @@ static weft_tensor *rows_within(const weft_tensor *y, const rows *r, const wi_cu
     return weft_reshape_shape(inside, y->shape.rank, dims);
 }
 
-/* What a forward pass reads is not skipped: a token whose row has no gradient is a row as any other. */
+/* Only segment_select skips rows. A forward pass must also read the rows of tokens that have no gradient. */
 static weft_status read_rows(const wi_piecing *c, const weft_tensor *y, wi_piece_image *own) {
     static const wi_index_attributes none = {0};
     const wi_piece_image *const table = wi_piece_image_of(c, y->inputs[0]);
@@ -119,7 +119,7 @@ static weft_tensor *replaced_piece(const wi_piecing *c, const weft_tensor *y, co
         table, index_within(&r, cut, piece), wi_whole_of_pieces(c, y->inputs[2], y->op->name));
 }
 
-/* ---- along another axis ---- */
+/* ---- pieces along another axis ---- */
 
 static weft_tensor *piece_beside(const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, int piece) {
     const wi_shape shape = wi_piece_shape(&y->shape, cut, piece);
@@ -143,7 +143,8 @@ static weft_status cut_of_sum(const wi_piecing *c, const weft_tensor *y, wi_cut 
 weft_status wi_make_of_rows(const wi_piecing *c, const weft_tensor *y, wi_piece_image *own) {
     wi_cut cut = wi_piece_image_of(c, y->inputs[0])->cut;
     if (adds_up_rows(y)) WI_TRY(cut_of_sum(c, y, &cut));
-    if (cut.count == 0) return wi_check_whole_piece(c, y, "the plan"); /* one of its rows is too large */
+    /* A single row is too large for a buffer. */
+    if (cut.count == 0) return wi_check_whole_piece(c, y, "the plan");
     const bool along = cut.axis == wi_index_axis(y);
     if (along && reads_rows(y)) return read_rows(c, y, own);
     const wi_make_piece make = !along ? piece_beside : adds_up_rows(y) ? sum_piece : replaced_piece;

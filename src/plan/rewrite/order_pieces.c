@@ -1,14 +1,15 @@
-/* Variables that are larger than a buffer are in pieces (graph/nodes.h), and so is what is computed of them.
+/* Divides nodes that depend on a variable larger than a buffer, which is stored in pieces (graph/nodes.h).
  *
- * A variable in pieces is as many nodes, views of their blocks. A map or a view of it is one for each piece; a product of it, a
- * reduction, or rows that an index names, one for each piece, which are added up where the product or the reduction is over the
- * axis that is cut. What fits a buffer together is joined in memory where anything else than a map reads it: a bias and an activation are
- * still computed where the product is. A gradient as large as the variable is computed in the pieces to which it is assigned. What is left are ordinary nodes: no later pass knows of pieces. */
+ * A variable in pieces becomes one node for each piece, which views the piece's block. A map or a view of the variable becomes one node
+ * for each piece. So do products, reductions, and ops that gather rows; their pieces are added up if the product or the reduction sums
+ * over the axis that is cut. A result that fits in a buffer is joined in memory if another op than a map reads it: bias and activation
+ * are still computed by the product's epilogue. A gradient as large as the variable is computed in the pieces to which it is assigned.
+ * The resulting nodes are ordinary ones, and later passes do not know about pieces. */
 #include "plan/rewrite/order_pieces.h"
 #include "base/integers.h"
 #include <stdio.h>
 
-/* ---- wholes and ranges ---- */
+/* ---- whole nodes and ranges ---- */
 
 static weft_tensor *fail(const wi_piecing *c, weft_status status) {
     if (*c->status == WEFT_OK) *c->status = status;
@@ -57,7 +58,7 @@ weft_tensor *wi_range_of_pieces(
     return count == 1 ? found[0] : weft_concat(found, count, cut->axis);
 }
 
-/* The range of what is broadcast to the node's shape, or all of it where it has one index there. */
+/* The range of an input that a piece of y needs; the whole input if the input has dimension 1 along the axis. */
 static weft_tensor *input_range(
     const wi_piecing *c, const weft_tensor *y, const weft_tensor *x, const wi_cut *cut, int piece) {
     const int axis = wi_axis_within(x, &y->shape, cut->axis);
@@ -65,7 +66,7 @@ static weft_tensor *input_range(
     return wi_range_of_pieces(c, x, y->op->name, axis, cut->at[piece], cut->at[piece + 1]);
 }
 
-/* ---- nodes of which each piece is the same of a range of the inputs ---- */
+/* ---- nodes whose pieces depend on ranges of the inputs ---- */
 
 weft_status wi_make_pieces(
     const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, wi_make_piece make, wi_piece_image *own) {
@@ -89,7 +90,7 @@ static weft_tensor *map_piece(const wi_piecing *c, const weft_tensor *y, const w
     return wi_node_over(y, inputs, &shape);
 }
 
-/* What reads nothing in pieces, or reads it whole. */
+/* Creates the undivided node over undivided inputs. */
 static weft_status make_over_wholes(const wi_piecing *c, weft_tensor *y, wi_piece_image *own) {
     weft_tensor **const inputs =
         wi_arena_take(c->request->arena, ((size_t)y->input_count + 1) * sizeof *inputs);
@@ -104,7 +105,7 @@ static weft_status make_over_wholes(const wi_piecing *c, weft_tensor *y, wi_piec
     return wi_piecing_status(c);
 }
 
-/* The first block of the pieces has the number of the variable's. */
+/* The pieces of a variable have consecutive blocks; the first one has the variable's number. */
 static weft_tensor *source_piece(const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, int piece) {
     const size_t size = weft_dtype_size(y->dtype), block = wi_graph_block_of(y) + (size_t)piece;
     const int64_t row = (int64_t)(WI_FLAT_ROW_BYTES / size),
@@ -124,7 +125,7 @@ static weft_tensor *source_piece(const wi_piecing *c, const weft_tensor *y, cons
 
 /* ---- views ---- */
 
-/* The last piece of flat gradients ends with a gap. */
+/* The last piece of flat gradients is padded to whole rows of WI_FLAT_ROW elements. */
 static weft_tensor *in_rows(weft_tensor *x, const wi_shape *shape) {
     int64_t count;
     int power;
@@ -140,7 +141,7 @@ static bool slices_along(const weft_tensor *y, const wi_cut *cut) {
     return y->op == &wi_op_slice && y->attributes->slice.axis == cut->axis;
 }
 
-/* What a piece of a view is of its input: a piece of that, too. */
+/* The range of the input that a piece of a view shows. */
 static weft_tensor *viewed_piece(const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, int piece) {
     const weft_tensor *const x = y->inputs[0];
     if (!slices_along(y, cut)) return wi_piece_image_of(c, x)->parts[piece];
@@ -162,7 +163,7 @@ static weft_tensor *view_piece(const wi_piecing *c, const weft_tensor *y, const 
     return wi_slice_dims(x, a->axis, slices_along(y, cut) ? 0 : a->start, shape.dims[a->axis], a->step);
 }
 
-/* Flat gradients of which the pieces are known, of an input that is whole. */
+/* A piece of flat gradients, cut as `wanted`, whose input is not divided. */
 static weft_tensor *gradient_piece(const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, int piece) {
     const weft_tensor *const x = y->inputs[0];
     const wi_shape shape = wi_piece_shape(&y->shape, cut, piece);
@@ -192,7 +193,7 @@ static weft_status make_view(const wi_piecing *c, weft_tensor *y, wi_piece_image
     return make_over_wholes(c, y, own);
 }
 
-/* ---- what is added up ---- */
+/* ---- sums over pieces ---- */
 
 static weft_tensor *reduced_piece(const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, int piece) {
     weft_tensor *const x = wi_piece_image_of(c, y->inputs[0])->parts[piece];
@@ -201,7 +202,7 @@ static weft_tensor *reduced_piece(const wi_piecing *c, const weft_tensor *y, con
     return wi_node_over(y, &x, &shape);
 }
 
-/* Sums of some of the pieces are not rounded to 16 bits where mixed precision stores the whole sum in these. */
+/* Keeps partial sums in f32 where mixed precision stores the complete sum in 16 bits. */
 static weft_tensor *kept(const wi_piecing *c, weft_tensor *sum) {
     const wi_request *const request = c->request;
     return request->precision == WEFT_F32 || !sum || sum->dtype != WEFT_F32 ? sum : weft_keep_f32(sum);
@@ -223,7 +224,7 @@ static weft_status make_reduction(const wi_piecing *c, const weft_tensor *y, wi_
     return over ? add_up(c, own, y->op->combine) : WEFT_OK;
 }
 
-/* A product for each piece of its rows, its columns, or one of the axes before them. */
+/* A piece of the product's rows, columns or leading dimensions. */
 static weft_tensor *product_piece(const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, int piece) {
     const wi_shape shape = wi_piece_shape(&y->shape, cut, piece);
     weft_tensor *inputs[2];
@@ -239,7 +240,7 @@ static weft_tensor *product_piece(const wi_piecing *c, const weft_tensor *y, con
     return wi_node_over(y, inputs, &shape);
 }
 
-/* Of a range of the axis over which it is summed; the cut is that of the axis of either factor. */
+/* The product over a range of k, the axis over which it sums. */
 static weft_tensor *summed_piece(const wi_piecing *c, const weft_tensor *y, const wi_cut *cut, int piece) {
     weft_tensor *inputs[2];
     for (int i = 0; i < 2; i++) {
@@ -251,7 +252,7 @@ static weft_tensor *summed_piece(const wi_piecing *c, const weft_tensor *y, cons
     return wi_node_over(y, inputs, &y->shape);
 }
 
-/* As the first factor is that stays cut; `summed`: along the axis over which it is summed. */
+/* The cut of the first factor that exists only in pieces. *summed: the cut is along k. */
 static wi_cut cut_of_factors(const wi_piecing *c, const weft_tensor *y, bool *summed) {
     *summed = false;
     for (int i = 0; i < 2; i++) {
@@ -265,7 +266,8 @@ static wi_cut cut_of_factors(const wi_piecing *c, const weft_tensor *y, bool *su
     return (wi_cut){0};
 }
 
-/* A product that is too large is cut as its value is wanted; else it is cut as its factors are, or so that its pieces fit. */
+/* A product that is too large for a buffer is cut as its readers need; other products are cut as their factors, or so that the pieces
+ * fit. */
 static weft_status cut_of_product(const wi_piecing *c, const weft_tensor *y, wi_cut *cut, bool *summed) {
     const wi_cut *const wanted = wi_wanted_cut(c, y);
     *cut = *wanted;
@@ -314,7 +316,7 @@ static bool reads_pieces(const wi_piecing *c, const weft_tensor *y) {
     return false;
 }
 
-/* A map is cut as its value is wanted, or else as the first input that is. */
+/* A map is cut as its readers need, or otherwise as its first input that is cut. */
 static wi_cut cut_of_map(const wi_piecing *c, const weft_tensor *y) {
     wi_cut cut = *wi_wanted_cut(c, y);
     for (int i = 0; i < y->input_count && cut.count == 0; i++) {
@@ -357,7 +359,7 @@ static bool any_in_pieces(const wi_node_order *order) {
     return false;
 }
 
-/* Is it an output that stays in as many memories as it has pieces, one after the other? */
+/* Does the output remain divided into pieces, which follow one another in the caller's copy? */
 static bool is_cut_output(const wi_piecing *c, size_t root) {
     const weft_tensor *const node = c->order->roots[root];
     return root < c->order->output_count && wi_stays_cut(c, node) &&

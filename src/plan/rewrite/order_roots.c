@@ -1,4 +1,4 @@
-/* What the passes that replace nodes by several nodes have in common. */
+/* Helpers of the passes that divide nodes. */
 #include "plan/rewrite/order.h"
 
 weft_status wi_replace_roots(wi_node_order *order, const wi_root_parts *parts) {

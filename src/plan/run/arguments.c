@@ -1,4 +1,4 @@
-/* Kernel arguments, and a note of the few that change. */
+/* Sets kernel arguments, and records those that change from run to run or when an input is bound to other memory. */
 #include "cl/driver.h"
 #include "plan/run/launches.h"
 
@@ -47,8 +47,8 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
     set_long(b, elements + (int64_t)(at.offset / size));
 }
 
-/* What is filled for all runs comes first, and is elsewhere than the rest. There may be no rest: an argument of no bytes then
- * points behind the first part. */
+/* Scratch memory that a fixed launch fills for all runs is one place, the rest is another; `elements` counts through both. If there is
+ * no rest, an argument of no bytes points to the end of the fixed place. */
 static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
     const wi_placement *placement = b->launches->memory->placement;
     const size_t bytes = (size_t)elements * size,
@@ -100,7 +100,7 @@ static void set_pick(wi_binder *b, const wi_pick *pick) {
     set_int(b, pick->skipped);
 }
 
-/* Whether `a` of the argument is the number of an operand. */
+/* Is `a` of the argument the number of an operand? */
 static bool of_operand(wi_argument_kind kind) {
     return kind == WI_ARGUMENT_BUFFER || kind == WI_ARGUMENT_OFFSET || kind == WI_ARGUMENT_STRIDE ||
            kind == WI_ARGUMENT_PADDING || kind == WI_ARGUMENT_PICK;
@@ -127,7 +127,7 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     case WI_ARGUMENT_ITERATION: set_changing(b, argument); break;
     case WI_ARGUMENT_SEED: set_seed(b); break;
     case WI_ARGUMENT_FAULT: set_fault(b, argument->a); break;
-    case WI_ARGUMENT_SCRATCH: /* the splits of one reduction after those of another */
+    case WI_ARGUMENT_SCRATCH: /* the partial results of one reduction follow those of another */
         set_scratch(b,
             (int64_t)argument->a * (int64_t)argument->number * work[WI_WORK_RESULTS] * work[WI_WORK_SPLITS],
             (size_t)argument->b);

@@ -1,4 +1,4 @@
-/* Memory that plans and the embedding program share. */
+/* Memory that a plan shares with the embedding program (weft_plan_memory, weft_plan_bind). */
 #include "cl/driver.h"
 #include "plan/run/plan_tensors.h"
 
@@ -18,7 +18,7 @@ static weft_status rebind_launch(const wi_plan_launch *launch, int place, const 
     return WEFT_OK;
 }
 
-/* After an input's memory has become another. */
+/* Sets the kernel arguments again after an input has got other memory. */
 weft_status wi_plan_rebind(weft_plan *plan, int place) {
     for (size_t i = 0; i < plan->launches.count; i++)
         WI_TRY(rebind_launch(&plan->launches.launches[i], place, &plan->memory.of[place]));
@@ -27,7 +27,7 @@ weft_status wi_plan_rebind(weft_plan *plan, int place) {
 
 /* ---- the plan's memory ---- */
 
-/* Where an output lies in an input's memory, writes to the input leave it there from now on. */
+/* If the output is in an input's memory, the input is never written to its second buffer from now on. */
 static void show_memory(weft_plan *plan, const wi_value *value) {
     const wi_location at =
         wi_locate_value(&plan->memory, &plan->runs.end, (int)(value - plan->partition.values));
@@ -41,11 +41,12 @@ weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_me
     WI_TRY(wi_plan_find_value(plan, "weft_plan_memory", output, true, &value));
     *memory = wi_plan_memory_of(plan, value, offset);
     show_memory(plan, value);
-    if (output->op == &wi_op_input) plan->memory.of[value->storage].written = true; /* it may be now */
+    /* The embedder may write it without a call. */
+    if (output->op == &wi_op_input) plan->memory.of[value->storage].written = true;
     return WEFT_OK;
 }
 
-/* ---- the embedder's memory ---- */
+/* ---- memory of the embedder ---- */
 
 static weft_status check_memory(size_t bytes, cl_mem memory, size_t offset, size_t element) {
     size_t size = 0;

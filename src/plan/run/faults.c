@@ -1,11 +1,11 @@
-/* Faults: what kernels report of their inputs. */
+/* Faults: errors in the data that kernels report. */
 #include "cl/driver.h"
 #include "cl/waiting.h"
 #include "plan/compiled_plan.h"
 
 enum { FAULTS_READ = 64 };
 
-/* A slot holds INT_MAX minus the lowest position at which the kernel met a fault, or a label; 0: none. */
+/* A slot is 0 without a fault. Otherwise it is INT_MAX minus the lowest position with a fault, or an invalid label. */
 static weft_status fail_of_node(const weft_tensor *node, cl_int noted) {
     if (node->op->fail_label) return node->op->fail_label(node, noted);
     WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s, first at position %d %s", node->op->name, node->op->fault,

@@ -1,4 +1,4 @@
-/* From steps to launches: kernels with all arguments set. */
+/* Creates the launches of each step: kernels with all arguments set. */
 #include "plan/run/launches.h"
 #include "base/integers.h"
 #include <math.h>
@@ -30,7 +30,7 @@ static weft_status keep_arguments(const wi_launches *l, wi_bound_argument **argu
     return WEFT_OK;
 }
 
-/* What one repetition of the step's launches is expected to take. */
+/* The estimated time of one repetition of the step's launches. */
 static double seconds_of(const wi_launches *l, const wi_step *step, int64_t repetitions) {
     const wi_selection *const selection = step->selection;
     double seconds = l->code->schedule->of[step->index].seconds;
@@ -42,8 +42,8 @@ static double seconds_of(const wi_launches *l, const wi_step *step, int64_t repe
     return seconds / (double)wi_max64(1, repetitions);
 }
 
-/* kernel NULL: what a plan generates. How long each of several launches of a step takes is not known: all count as the
- * whole. */
+/* Divides a long launch into portions. kernel NULL: a generated kernel. If a step has several launches, each is assumed to take as long
+ * as the whole step, because the time of each is not known. */
 static void cut(const wi_binder *b, const wi_kernel_launch *kernel, int64_t repetitions) {
     const wi_plan_launch *const made = b->launch;
     const double longest = made->device->profile.longest_launch;
@@ -52,7 +52,7 @@ static void cut(const wi_binder *b, const wi_kernel_launch *kernel, int64_t repe
             kernel ? kernel->whole : 0);
 }
 
-/* All arguments are set: what was noted of them leaves the room for the next launch. */
+/* Copies the recorded arguments out of `room`, which the next launch uses. */
 static weft_status end_launch(const wi_binder *b) {
     wi_plan_launch *const launch = b->launch;
     launch->argument_count = (int)b->next;
@@ -61,7 +61,7 @@ static weft_status end_launch(const wi_binder *b) {
     return keep_arguments(b->launches, &launch->changing, launch->changing_count);
 }
 
-/* suffix: of one of the piece's kernels. */
+/* suffix: names one of the kernels of the piece. */
 static weft_status make_kernel(wi_launches *l, int piece, const char *suffix, wi_plan_launch *made) {
     const wi_code *code = l->code;
     wi_launch *launch = &made->launch;
@@ -94,7 +94,7 @@ static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kerne
     return end_launch(&b);
 }
 
-/* One launch of a template's kernels, which runs so many times in a step. */
+/* A launch of a template's kernel that a run of the step repeats `repetitions` times. */
 static weft_status launch_kernel(
     wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel, int64_t repetitions) {
     wi_binder b;
@@ -116,7 +116,7 @@ static weft_status launch_kernel(
     return end_launch(&b);
 }
 
-/* Is the first input of a step the memory of its result? */
+/* Is the first input in the same memory as the result? */
 static bool is_in_place(const wi_placement *placement, const wi_run *run) {
     const int values[] = {run->step->sources[0], run->step->members[0]};
     int roots[2];
@@ -160,7 +160,7 @@ bool wi_has_kernel(const wi_step *step) {
     return step->kind != WI_STEP_TRANSFER && !wi_step_is_library(step);
 }
 
-/* run.c calls the library, or copies. */
+/* For a library's product or a transfer: run.c calls the library or copies. */
 static weft_status launch_without_kernel(wi_launches *l, const wi_run *run) {
     wi_binder b;
     WI_TRY(new_launch(l, run, &b));
@@ -176,7 +176,7 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     if (!wi_is_split(step, own))
         return launch_loop(l, run, &code->whole, WI_LOOP_SUFFIX, own->items,
             own->cell_bytes > 0 ? (size_t)own->work[WI_WORK_SPLITS] : 1);
-    /* Where items walk, each has one split; where they are neighbours, splits are a second dimension. */
+    /* On devices where items walk, an item computes one split; on others splits are the second dimension of the launch. */
     const bool walks = wi_step_device(l->memory->placement->partition, step)->profile.item_walks;
     const size_t splits = walks ? 1 : (size_t)own->work[WI_WORK_SPLITS];
     WI_TRY(launch_loop(l, run, &code->partial, WI_PARTIAL_SUFFIX, own->items, splits));

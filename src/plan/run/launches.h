@@ -1,8 +1,8 @@
 /* The last passes: device memory for the places, and kernels with all arguments set.
  *
- *   plan_memory.c  buffers; where a place lies in them
- *   arguments.c    kernel arguments, and a note of the few that change
- *   programs.c     which program has each kernel
+ *   plan_memory.c  buffers, and where each place is in them
+ *   arguments.c    kernel arguments, and records of those that change
+ *   programs.c     the program that has each kernel
  *   launches.c     launches */
 #ifndef WI_LAUNCHES_H
 #define WI_LAUNCHES_H
@@ -14,91 +14,97 @@
 
 /* ---- device memory ---- */
 
-/* Of one place; weft_plan_bind changes that of inputs. */
+/* Device memory of a place. weft_plan_bind changes the memory of an input. */
 typedef struct wi_place_memory {
-    cl_mem memory;    /* NULL: the place lies in another */
+    cl_mem memory;    /* NULL: the place is part of another place */
     size_t offset;    /* bytes */
-    wi_buffer buffer; /* INPUT: its own */
-    wi_buffer
-        spare; /* INPUT, with a queue for uploads: where the next write goes; no memory: there is none */
-    cl_event spare_left; /* the kernels are done with it; NULL: they never had it */
-    bool is_shown;       /* INPUT: the caller knows its memory, which stays where it is */
-    bool written;        /* INPUT: its own memory has been, by the caller */
+    wi_buffer buffer; /* INPUT: the input's buffer */
+    /* INPUT, if the device has an upload queue: the buffer that the next write fills, which then becomes `buffer`. Its memory is NULL if
+     * there is none. */
+    wi_buffer spare;
+    cl_event spare_left; /* event after which no kernel reads the spare buffer; NULL: none ever did */
+    /* INPUT: the program has the address of the memory, so the buffers are not exchanged. */
+    bool is_shown;
+    bool written; /* INPUT: the program has written to `buffer` */
 } wi_place_memory;
 
 typedef struct wi_plan_memory {
     const wi_placement *placement;
     wi_place_memory *of; /* by place */
-    wi_buffer *chunks;   /* of the arena */
-    size_t spare_bytes;  /* of inputs that have two buffers */
+    wi_buffer *chunks;   /* by chunk: the buffers of the arena */
+    size_t spare_bytes;  /* bytes of all spare buffers */
     wi_plan_share shares[WI_MAX_DEVICES];
-    bool created; /* the plan was: its memory counts when it is released */
+    bool created; /* the plan was created; the buffer pool keeps its memory for a later plan */
 } wi_plan_memory;
 
 typedef struct wi_location {
     cl_mem memory;
     size_t offset; /* bytes */
-    int input;     /* the place of an input, which may be bound elsewhere; -1: it is none */
+    /* The place of the input that contains it, which can be bound to other memory; -1: no input. */
+    int input;
 } wi_location;
 
-/* Bytes of the graph's parameters and states that no plan has needed before. */
+/* Bytes of variables that no plan has needed yet, so that they have no device memory. */
 size_t wi_missing_bytes(const wi_partition *p);
-/* limit: of the plan, 0: none. Inputs have second buffers where all of them fit into the limits and the device's memory. */
+/* Allocates all buffers. limit: bytes of the plan; 0: none. Inputs get spare buffers only if all of them fit in the limits and in the
+ * device's memory. */
 weft_status wi_plan_allocate(const wi_placement *placement, size_t limit, wi_plan_memory *memory);
 void wi_plan_memory_clear(wi_plan_memory *memory);
 wi_location wi_locate_place(const wi_plan_memory *memory, int place);
-/* The memory that a value lies in during a run, to its beginning: the value's own offset is not in it. */
+/* The storage of the value in that run. The offset does not include the value's layout.offset. */
 wi_location wi_locate_value(const wi_plan_memory *memory, const wi_run *run, int value);
 
 /* ---- launches ---- */
 
-/* Launches of a run that have nothing to do, the first of the step: they copy an input to a result that is the same memory. */
+/* The number of launches at the beginning of the step that a run leaves out, because they copy an input to a result in the same memory. */
 int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run);
 
-/* An argument that changes: set before the run, or when an input is bound to other memory. */
+/* An argument that is set before each run, or when an input is bound to other memory. */
 typedef struct wi_bound_argument {
-    wi_argument_kind kind; /* SCALAR, DRAWS, ITERATION; BUFFER and OFFSET of an input's place */
-    int index;             /* of the kernel's argument */
-    int which;             /* scalar or place */
-    int64_t elements;      /* OFFSET: to be added, in elements of `size` bytes */
+    wi_argument_kind kind; /* SCALAR, DRAWS, ITERATION; BUFFER and OFFSET only for inputs */
+    int index;             /* number of the kernel's argument */
+    int which;             /* number of the scalar, or place of the input */
+    int64_t elements;      /* OFFSET: elements of `size` bytes to add to the input's offset */
     size_t size;
 } wi_bound_argument;
 
 typedef struct wi_plan_launch {
-    wi_launch launch; /* no kernel: a library's product, or a transfer */
+    wi_launch launch; /* without a kernel if a library computes the product, or for a transfer */
     wi_device *device;
     const wi_run *run;
-    bool is_fixed;  /* runs once, and again after a variable was written */
-    bool first_use; /* of a kernel that was compiled for this plan: some drivers compile it here */
+    bool is_fixed;  /* runs again only after one of the variables that it reads was written */
+    bool first_use; /* first launch of a kernel compiled for this plan; some drivers compile at this time */
     int argument_count;
-    wi_bound_argument *changing; /* SCALAR, DRAWS and ITERATION */
+    wi_bound_argument *changing; /* arguments of kind SCALAR, DRAWS, ITERATION */
     int changing_count;
-    int64_t iterations; /* of this launch and those after it; 0: it runs once */
+    int64_t iterations; /* repetitions of this launch and the next ones together; 0: no repetition */
     int launches_per_iteration;
-    wi_bound_argument *bound; /* arguments that lie in inputs */
+    wi_bound_argument *bound; /* arguments with addresses in inputs */
     int bound_count;
 } wi_plan_launch;
 
 typedef struct wi_launches {
     const wi_code *code;
     const wi_plan_memory *memory;
-    wi_program **programs; /* by device index and piece; NULL: no launch needs it */
-    bool *unused;          /* by device index and piece: compiled for this plan, and no launch has it yet */
+    wi_program **programs; /* by device index and piece; NULL: no launch needs the piece */
+    /* By device index and piece: compiled for this plan, and not yet used by a launch. */
+    bool *unused;
     wi_plan_launch *launches;
     size_t count, capacity;
-    size_t new_kernels;      /* launches that are first_use; 0 once they have run */
-    wi_bound_argument *room; /* of the launch that is being made: what may be bound, then what may change */
+    size_t new_kernels; /* launches with first_use; 0 after the first run */
+    /* Arguments of the launch that is being created: first those in `bound`, then those in `changing`. */
+    wi_bound_argument *room;
 } wi_launches;
 
-/* After an error it may be tried again. */
+/* Creates all launches. Returns an error of the driver or of memory; then the caller clears `launches` and may try again. */
 weft_status wi_plan_launches(const wi_code *code, const wi_plan_memory *memory, wi_launches *launches);
-/* Has the step a kernel of ours? Libraries and transfers have none. */
+/* Does Weft launch a kernel for the step? Not for a library's product or a transfer. */
 bool wi_has_kernel(const wi_step *step);
-/* Kernels are released, and the list is empty. */
+/* Releases the kernels and empties the list. */
 void wi_launches_clear(wi_launches *launches);
 
 /* ---- programs.c ---- */
-/* What no program has is compiled. Sets `programs` and `unused`. */
+/* Finds the program of each piece, and compiles pieces that no program has. Sets `programs` and `unused`. */
 weft_status wi_plan_programs(const wi_code *code, wi_launches *launches);
 
 /* ---- arguments.c ---- */
@@ -106,11 +112,11 @@ typedef struct wi_binder {
     const wi_launches *launches;
     const wi_run *run;
     wi_plan_launch *launch;
-    cl_uint next; /* argument */
+    cl_uint next; /* number of the next argument */
     weft_status status;
 } wi_binder;
 
-/* All set the binder's next argument (or several), unless an earlier one failed. */
+/* These set the next argument, or the next ones, unless an earlier call failed (`status`). */
 void wi_bind_described(wi_binder *b, const wi_argument *argument);
 void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument);
 

@@ -1,8 +1,9 @@
-/* Loss scaling that has come to its least scale (ops/loss_scale.h): an error that names where numbers overflow.
+/* Reports an overflow that loss scaling cannot avoid even at its smallest scale (ops/loss_scale.h), and names the tensor in which it
+ * begins.
  *
- * The greatest magnitude of tensors is computed again from the inputs as they are, by plans of their own, some tensors at
- * a time from the inputs of the network on. The first one that is infinite, or greater than the format in which
- * the failed plan stores it, is where it began. This happens once, when a training has failed. */
+ * Additional plans compute the largest magnitude of tensors from the current inputs, some tensors at a time, beginning with those
+ * nearest to the inputs. The first magnitude that is infinite, or too large for the format in which the failed plan stores the tensor,
+ * is the beginning. This happens once, after a training has failed. */
 #include "cl/buffer.h"
 #include "graph/attempt.h"
 #include "ops/loss_scale.h"
@@ -15,14 +16,14 @@
 enum { TENSORS = 48, NAME = WI_SHAPE_TEXT + 384, DEPTH = 16 };
 
 typedef struct overflow_search {
-    weft_plan *plan;                      /* that failed */
-    const weft_tensor *suspects[TENSORS]; /* some of its nodes */
-    weft_tensor *peaks[TENSORS];          /* their greatest magnitudes */
+    weft_plan *plan;                      /* the plan that failed */
+    const weft_tensor *suspects[TENSORS]; /* nodes of the plan that are checked together */
+    weft_tensor *peaks[TENSORS];          /* their largest magnitudes */
     size_t count;
     const weft_tensor *found;
 } overflow_search;
 
-/* ---- what to look at ---- */
+/* ---- checking tensors ---- */
 
 static bool is_suspect(const weft_plan *plan, const weft_tensor *node) {
     const wi_op_kind kind = node->op->kind;
@@ -31,7 +32,7 @@ static bool is_suspect(const weft_plan *plan, const weft_tensor *node) {
            kind == WI_REDUCE || (kind == WI_MAP && wi_stored_format(&plan->order, node) != node->dtype);
 }
 
-/* What rounds to infinity where the plan stores the node. */
+/* The smallest magnitude that overflows in the format in which the plan stores the node. */
 static double limit_of(const weft_plan *plan, const weft_tensor *node) {
     return wi_stored_format(&plan->order, node) == WEFT_F16 ? 65520 : (double)INFINITY;
 }
@@ -44,7 +45,7 @@ static weft_tensor *peak_of(const weft_tensor *node) {
     return weft_reshape_shape(peak, 0, NULL);
 }
 
-/* The inputs of the failed plan, where they are. */
+/* Binds the inputs of the other plan to the memory of the failed plan's inputs. */
 static weft_status share_inputs(const weft_plan *plan, weft_plan *other) {
     const wi_partition *const p = &other->partition;
     for (size_t i = 0; i < p->value_count; i++) {
@@ -103,14 +104,14 @@ static weft_status search(overflow_search *s) {
     return s->count && !s->found ? look_at(s) : WEFT_OK;
 }
 
-/* ---- its name ---- */
+/* ---- naming the tensor ---- */
 
 static const weft_tensor *without_views(const weft_tensor *node) {
     while (node->op->kind == WI_VIEW && node->input_count) node = node->inputs[0];
     return node;
 }
 
-/* The nearest parameter that the node reads, through views and elementwise ops; else the nearest input. */
+/* The nearest parameter that the node reads through views and elementwise ops; otherwise the nearest input. */
 static const weft_tensor *named_source(const weft_tensor *node) {
     const weft_tensor *input = NULL;
     for (int depth = 0; depth < DEPTH && node; depth++) {
@@ -151,7 +152,7 @@ static weft_status fail_with_name(weft_plan *plan) {
         (uint64_t)began, (double)scaling->options.least, where);
 }
 
-/* The search evaluates expressions, whose errors are this call's. */
+/* Errors of nodes that the search creates belong to this call, not to the graph. */
 static weft_status fail(weft_plan *plan) {
     const wi_attempt attempt = wi_attempt_begin(plan->request.graph);
     return wi_attempt_end(&attempt, fail_with_name(plan));

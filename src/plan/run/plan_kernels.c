@@ -1,4 +1,4 @@
-/* The kernels of a plan, when they are first needed. */
+/* Creates the launches of a plan when they are first needed. */
 #include "plan/compiled_plan.h"
 #include "plan/verify/verify.h"
 

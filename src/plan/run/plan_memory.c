@@ -1,4 +1,4 @@
-/* Device memory of a plan: buffers for inputs and for the chunks of the arena; parameters lie in the graph's. */
+/* Device memory of a plan: buffers for inputs and for the arena. Variables are in memory of the graph. */
 #include "cl/driver.h"
 #include "plan/run/launches.h"
 #include <stdio.h>
@@ -35,7 +35,7 @@ size_t wi_missing_bytes(const wi_partition *p) {
     return missing;
 }
 
-/* Parameters and states are on device 0. */
+/* Variables are on device 0. */
 static weft_status check_limits(const wi_placement *placement) {
     const wi_partition *p = placement->partition;
     const wi_plan_devices *devices = &p->request->devices;
@@ -52,7 +52,7 @@ static wi_device *chunk_device(const wi_placement *placement, size_t chunk) {
     return placement->partition->request->devices.of[placement->chunk_device[chunk]];
 }
 
-/* ---- second buffers of inputs: the next data is copied there while kernels read the first ---- */
+/* ---- spare buffers of inputs: the next data is copied there while kernels read the first buffer ---- */
 
 static wi_device *place_device(const wi_placement *placement, size_t index) {
     return placement->partition->request->devices.of[placement->places[index].device];
@@ -94,7 +94,7 @@ static weft_status make_spares(wi_plan_memory *memory) {
     return WEFT_OK;
 }
 
-/* A plan works without them, so what is too much for the device is no error. */
+/* A plan works without spare buffers, so a failed allocation is no error. */
 static void allocate_spares(wi_plan_memory *memory, size_t limit) {
     const wi_placement *const placement = memory->placement;
     char error[WI_ERROR_LINE];
@@ -107,7 +107,7 @@ static void allocate_spares(wi_plan_memory *memory, size_t limit) {
     memcpy(shares, memory->shares, sizeof shares);
     if (make_spares(memory) == WEFT_OK) return;
     wi_error_restore(error);
-    memcpy(memory->shares, shares, sizeof shares); /* the plan is as large as it was before */
+    memcpy(memory->shares, shares, sizeof shares); /* without the bytes of the spare buffers */
     release_spares(memory);
 }
 

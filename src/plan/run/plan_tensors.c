@@ -1,11 +1,10 @@
-/* What stands in a plan for a tensor of the caller, and its memory (contract in plan_tensors.h). */
+/* Finds the values and the memory of a plan's inputs and outputs (contract in plan_tensors.h). */
 #include "plan/run/plan_tensors.h"
 #include <stdio.h>
 
-/* ---- what stands for a tensor of the caller ---- */
+/* ---- values of inputs and outputs ---- */
 
-/* The input itself, or another node in its place, or one for each micro-batch, in the order of their examples. NULL: there are no
- * more. */
+/* The node that replaces the input (or the input itself), or the node of micro-batch number `part`. NULL: there are no more. */
 static const weft_tensor *part_of_input(const weft_plan *plan, const weft_tensor *input, size_t part) {
     const wi_node_order *const order = &plan->order;
     bool cut = false;
@@ -21,7 +20,7 @@ static const weft_tensor *part_of_input(const weft_plan *plan, const weft_tensor
     return cut || part > 0 ? NULL : input;
 }
 
-/* Of an output, the same. */
+/* The value of an output, or of its part or piece with this number. NULL: there are no more. */
 static const wi_value *part_of_output(const weft_plan *plan, const weft_tensor *output, size_t part) {
     const wi_node_order *const order = &plan->order;
     for (size_t i = 0; i < order->output_count; i++) {
@@ -33,7 +32,6 @@ static const wi_value *part_of_output(const weft_plan *plan, const weft_tensor *
     return NULL;
 }
 
-/* The next part's value and size; NULL for one that nothing reads. false: there is none. */
 bool wi_plan_find_part(const weft_plan *plan, const weft_tensor *tensor, bool output, size_t part,
     const wi_value **value, size_t *bytes) {
     const weft_tensor *const input = output ? NULL : part_of_input(plan, tensor, part);
@@ -46,7 +44,7 @@ bool wi_plan_find_part(const weft_plan *plan, const weft_tensor *tensor, bool ou
     return true;
 }
 
-/* "input 'x'", or what it is and where it comes from. */
+/* For messages: "input 'x'", or a description of the tensor and its origin. */
 static const char *named(const weft_tensor *tensor, char text[WI_NODE_TEXT]) {
     if (!*weft_tensor_name(tensor)) return wi_node_print(tensor, text);
     snprintf(text, WI_NODE_TEXT, "%s '%.128s'", tensor->op->name, weft_tensor_name(tensor));
@@ -69,7 +67,6 @@ weft_status wi_plan_check_bytes(
     return WEFT_OK;
 }
 
-/* What the caller brings for an input or output of the plan. */
 weft_status wi_plan_check_host(const weft_plan *plan, const char *call, const weft_tensor *tensor,
     bool output, const void *data, size_t bytes) {
     if (plan && data && !tensor) return wi_fail_null(call, "the tensor");
@@ -84,7 +81,6 @@ weft_status wi_plan_check_host(const weft_plan *plan, const char *call, const we
     return known ? wi_plan_check_bytes(plan, call, tensor, all, bytes) : fail_unknown(call, tensor, output);
 }
 
-/* The one value behind an input or output, for calls that take or give its memory. */
 weft_status wi_plan_find_value(
     const weft_plan *plan, const char *call, const weft_tensor *tensor, bool output, const wi_value **value) {
     const wi_value *next;
@@ -100,7 +96,6 @@ weft_status wi_plan_find_value(
     return WEFT_OK;
 }
 
-/* That the value's memory is on. */
 wi_device *wi_plan_device_of(const weft_plan *plan, const wi_value *value) {
     const wi_partition *p = &plan->partition;
     return plan->request.devices.of[p->storages[wi_base_storage(p, (int)(value - p->values))].device];

@@ -1,5 +1,5 @@
-/* Profiling a run: the context's queue is exchanged for one that reports times, the step loop notes an event a
- * launch, and their times become rows. */
+/* Profiles a run: replaces the queue of each device by one that records times, records an event for each launch, and adds up the times
+ * by step. */
 #include "cl/driver.h"
 #include "plan/run/profiler.h"
 #include <math.h>
@@ -8,7 +8,7 @@
 
 static weft_status run_once(weft_profile *profile, weft_plan *plan) {
     WI_TRY(wi_plan_begin_run(plan));
-    WI_TRY(wi_plan_finish_queues(plan)); /* of binaries that were fetched */
+    WI_TRY(wi_plan_finish_queues(plan)); /* so that the time of fetching binaries (run.c) is not measured */
     profile->began = wi_clock_seconds();
     const weft_status status = wi_plan_walk(plan);
     const weft_status finished = wi_plan_finish_queues(plan);
@@ -16,7 +16,7 @@ static weft_status run_once(weft_profile *profile, weft_plan *plan) {
     return status == WEFT_OK ? finished : status;
 }
 
-/* By device. */
+/* The usual queues, by device index. */
 typedef struct queues {
     cl_command_queue usual[WI_MAX_DEVICES];
     int count;
@@ -48,9 +48,9 @@ static weft_status run_on_own_queues(weft_profile *profile, weft_plan *plan, wi_
     return status;
 }
 
-/* ---- times ---- */
+/* ---- times of launches ---- */
 
-/* Nanoseconds of the device's own clock. */
+/* Reads a time of the device's clock, in seconds. */
 static weft_status read_time(double *seconds, cl_event event, cl_profiling_info what) {
     cl_ulong time = 0;
     WI_CL(clGetEventProfilingInfo(event, what, sizeof time, &time, NULL), "reading the times of a launch");
@@ -58,8 +58,8 @@ static weft_status read_time(double *seconds, cl_event event, cl_profiling_info 
     return WEFT_OK;
 }
 
-/* The host's time minus that of a device. A launch is queued, by the device's clock, while the host is in the
- * call, which bounds it on both sides; all calls together bound it closely. */
+/* The host's clock minus the device's. A launch is queued at a time of the device's clock between the beginning and the end of the
+ * host's call. All launches together give narrow bounds. */
 static weft_status find_offset(double *offset, const wi_profiler *profiler, const wi_device *device) {
     double least = -HUGE_VAL, most = HUGE_VAL;
     for (size_t i = 0; i < profiler->count; i++) {
@@ -74,8 +74,8 @@ static weft_status find_offset(double *offset, const wi_profiler *profiler, cons
     return WEFT_OK;
 }
 
-/* A library's event is that of its last kernel: the call began when the launch before it had ended, or when
- * the host made it. */
+/* A library's event has the times of its last kernel only. The product is assumed to begin when the previous launch ends, or when the
+ * host calls the library if that is later. */
 static weft_status read_times(const wi_profiler *profiler, const wi_device *device) {
     double offset;
     WI_TRY(find_offset(&offset, profiler, device));
@@ -93,7 +93,7 @@ static weft_status read_times(const wi_profiler *profiler, const wi_device *devi
     return WEFT_OK;
 }
 
-/* ---- rows ---- */
+/* ---- rows of the profile ---- */
 
 static weft_status name_row(weft_profile *profile, const weft_plan *plan, size_t index) {
     const wi_step *const step = plan->runs.runs[index].step;
@@ -138,7 +138,7 @@ static weft_status fill_rows(weft_profile *profile, const weft_plan *plan, const
     return WEFT_OK;
 }
 
-/* Portions of launches that are cut, beyond the first of each. */
+/* The number of portions of all launches, without the first portion of each. */
 static size_t count_further_portions(const weft_plan *plan) {
     const wi_launches *const l = &plan->launches;
     size_t count = 0;

@@ -1,4 +1,4 @@
-/* The launches of a run that is profiled (contract in profiler.h). */
+/* Records the launches of a run that is profiled (contract in profiler.h). */
 #include "plan/run/profiler.h"
 
 wi_profiled *wi_profiler_next(wi_profiler *profiler, const wi_plan_launch *launch) {

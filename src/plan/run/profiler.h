@@ -1,4 +1,4 @@
-/* A run of a plan, launch by launch: what the step loop notes, and what is made of it. */
+/* The profile of a run: a record of each launch, and the sums by step. */
 #ifndef WI_PROFILER_H
 #define WI_PROFILER_H
 
@@ -7,32 +7,32 @@
 
 /* A launch of the run. Host times are those of wi_clock_seconds. */
 typedef struct wi_profiled {
-    const wi_plan_launch *launch; /* while the run lasts */
-    cl_event event;               /* the same */
-    const char *name;             /* of the kernel; of the library */
+    const wi_plan_launch *launch; /* NULL after the run */
+    cl_event event;               /* released after the run */
+    const char *name;             /* name of the kernel or of the library */
     size_t row;
-    double begin, end;  /* the enqueueing call, host */
-    double start, stop; /* on the device, in the host's time */
+    double begin, end;  /* host times before and after the enqueueing call */
+    double start, stop; /* times on the device, converted to the host's clock */
 } wi_profiled;
 
-/* Where the step loop writes while a plan is profiled; there is room for all launches of a run. */
+/* Records of a run that is being profiled; `capacity` suffices for all launches. */
 typedef struct wi_profiler {
     wi_profiled *launches;
     size_t count, capacity;
 } wi_profiler;
 
-/* The next launch of the run, with its beginning; NULL when there are more than there is room for. */
+/* Begins the record of the next launch; NULL if there is no room. */
 wi_profiled *wi_profiler_next(wi_profiler *profiler, const wi_plan_launch *launch);
 
 struct weft_profile {
-    weft_context *context; /* retained */
+    weft_context *context; /* holds a reference */
     atomic_int references;
     wi_arena arena;
     weft_profile_info info;
     weft_profile_row *rows;
     wi_profiled *launches;
     int64_t batch;
-    double began; /* host */
+    double began; /* host time at which the run began */
 };
 
 #endif

@@ -1,27 +1,26 @@
-/* Programs of a plan: pieces that some program has already are taken from there, all others become one new program (two, where
- * maps and epilogues have values of other lanes).
+/* Finds the programs of a plan. Pieces that a known program contains are taken from that program. All other pieces become one new
+ * program, or two if some compute quads, because WEFT_LANES then differs.
  *
- * So a choice that changes with the batch compiles the one kernel that it changes, a plan for inference takes what
- * a plan for training has, and a cold start still compiles everything at once: a program takes long to begin with.
- * Which pieces are missing depends on the plans before, but a device keeps programs on disk, and knows by pieces
- * what they hold. */
+ * A choice that depends on the batch size therefore compiles only the kernel that changes, and a plan for inference reuses pieces of a
+ * plan for training. A cold start still compiles a single program, because beginning a program takes long. The new pieces depend on the
+ * plans created before; the cache on disk finds programs by piece. */
 #include "cl/device_progress.h"
 #include "cl/kernel_source.h"
 #include "plan/run/launches.h"
 #include <string.h>
 
-enum { PREFIXES = 16 }; /* by what pieces need */
+enum { PREFIXES = 16 }; /* by the WI_NEEDS_ bits of a piece */
 
-/* On one device. */
+/* The search on one device. */
 typedef struct search {
     wi_device *device;
-    int index; /* of the device */
+    int index; /* device index */
     const wi_code *code;
-    wi_program **programs;    /* by piece; NULL: not known, or not needed */
+    wi_program **programs;    /* by piece; NULL: not found, or not needed */
     bool *needed;             /* by piece */
-    bool *unused;             /* by piece: compiled by this search */
+    bool *unused;             /* by piece: this search compiles it */
     wi_cache_key *keys;       /* by piece */
-    wi_text before[PREFIXES]; /* what stands before pieces, by what they need; empty: not made yet */
+    wi_text before[PREFIXES]; /* by needs: the definitions in front of pieces; empty: not created yet */
     wi_cache_key before_keys[PREFIXES];
 } search;
 
@@ -39,7 +38,7 @@ static void find_needed(search *s) {
     }
 }
 
-/* Made when it is first needed. */
+/* Creates the definitions in front of pieces with these needs, unless they exist. */
 static weft_status fill_prefix(search *s, unsigned needs) {
     wi_text *text = &s->before[needs];
     if (text->length > 0) return WEFT_OK;
@@ -70,7 +69,7 @@ static bool is_missing(const search *s, size_t piece) {
     return s->needed[piece] && !s->programs[piece];
 }
 
-/* With values of the lanes that `quads` says, WI_NEEDS_QUADS or 0. */
+/* Is the piece missing, and of the program with quads (WI_NEEDS_QUADS) or without (0)? */
 static bool belongs(const search *s, size_t piece, unsigned quads) {
     return is_missing(s, piece) && (s->code->pieces[piece].needs & WI_NEEDS_QUADS) == quads;
 }

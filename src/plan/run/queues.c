@@ -1,9 +1,9 @@
-/* The queues of a plan's devices. */
+/* Waits for the queues of a plan's devices. */
 #include "cl/waiting.h"
 #include "plan/compiled_plan.h"
 
-/* A queue may wait for events of another, which a run that failed on its way has not flushed: that would be for ever. A
- * flush that fails is tried again. */
+/* A queue may wait for an event of another queue that was not flushed because a run failed; waiting for the first queue would then never
+ * end. A failed flush is tried a second time. */
 static weft_status flush_queues(const weft_plan *plan) {
     weft_status status = WEFT_OK;
     for (int d = 0; d < plan->request.devices.count && plan->request.devices.count > 1; d++) {
@@ -14,7 +14,7 @@ static weft_status flush_queues(const weft_plan *plan) {
     return status;
 }
 
-/* After an error, whose line stays. */
+/* Keeps the message of the error that is being returned. */
 static void finish_queue(wi_device *device) {
     char error[WI_ERROR_LINE];
     wi_error_save(error, sizeof error);

@@ -1,4 +1,4 @@
-/* The step loop: a walk over prepared launches. Nothing is allocated, hashed or printed here. */
+/* A run enqueues the prepared launches. It allocates no memory and builds no strings. */
 #include "base/process.h"
 #include "cl/device_copy.h"
 #include "cl/device_progress.h"
@@ -26,7 +26,7 @@ static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *lau
     return WEFT_OK;
 }
 
-/* Where a value begins, in elements. */
+/* The offset of a value's first element, in elements, and its memory. */
 static size_t locate(const weft_plan *plan, const wi_run *run, int value, cl_mem *memory) {
     const wi_location at = wi_locate_value(&plan->memory, run, value);
     *memory = at.memory;
@@ -70,7 +70,7 @@ static weft_status enqueue(
     return wi_launch_run_portion(&launch->launch, portion, launch->device, event);
 }
 
-/* Only the plan knows which step a kernel or a copy belongs to. */
+/* Adds the step to the message of an error, because only the plan knows to which step a kernel or copy belongs. */
 static weft_status name_step(const weft_plan *plan, const wi_run *run, weft_status status) {
     char error[1024];
     wi_text ops;
@@ -98,7 +98,7 @@ static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int
     return WEFT_OK;
 }
 
-/* A launch, or those that are repeated together with it. */
+/* Runs a launch, or a group of launches that are repeated together. */
 static weft_status run_iterations(weft_plan *plan, const wi_plan_launch *launch) {
     if (launch->iterations <= 0) return run_launch(plan, launch, 0);
     for (int64_t iteration = 0; iteration < launch->iterations; iteration++)
@@ -107,7 +107,7 @@ static weft_status run_iterations(weft_plan *plan, const wi_plan_launch *launch)
     return WEFT_OK;
 }
 
-/* A driver may compile a kernel as late as this, in a thread of its own, and return from the call before that. */
+/* Some drivers compile in a thread after the enqueueing call returns, so the queue must finish before the kernel counts as compiled. */
 static weft_status count_kernel(const wi_plan_launch *launch) {
     if (!launch->first_use) return WEFT_OK;
     WI_TRY(wi_queue_finish(launch->device));
@@ -115,9 +115,8 @@ static weft_status count_kernel(const wi_plan_launch *launch) {
     return WEFT_OK;
 }
 
-/* Some drivers compile at the first launch, so binaries are complete once the first run is over; fetching
- * them may take a second, so it waits for the second run. A plan that runs once leaves it to the context's
- * end. */
+/* Some drivers compile at the first launch, so binaries are complete only after the first run. Fetching them may take a second, so this
+ * is done at the second run. If a plan runs only once, the context fetches them when it is released. */
 static weft_status keep_binaries(weft_plan *plan) {
     WI_TRY(wi_plan_finish_queues(plan));
     for (int d = 0; d < plan->request.devices.count; d++) wi_programs_keep(plan->request.devices.of[d]);
@@ -157,7 +156,7 @@ weft_status wi_plan_begin_run(weft_plan *plan) {
     return WEFT_OK;
 }
 
-/* Writes to the blocks in which the plan's variables are. */
+/* The number of writes to the blocks with the plan's variables. */
 static uint64_t count_writes(const weft_plan *plan) {
     const wi_partition *p = &plan->partition;
     uint64_t writes = 0;
@@ -189,7 +188,7 @@ static weft_status walk(weft_plan *plan, bool skips_fixed, bool counts) {
     return WEFT_OK;
 }
 
-/* The first time, and where somebody looks on. Queues of several devices may wait for one another. */
+/* Reports progress in the first run if the context wants that. Not with several devices, whose queues may wait for one another. */
 static weft_status walk_new(weft_plan *plan, bool skips_fixed) {
     wi_device *const device = plan->request.devices.of[0];
     const size_t count = plan->launches.new_kernels;
@@ -203,7 +202,7 @@ static weft_status walk_new(weft_plan *plan, bool skips_fixed) {
 
 weft_status wi_plan_walk(weft_plan *plan) {
     const bool skips = plan->fixed_is_known && count_writes(plan) == plan->fixed_writes;
-    note_writes(plan); /* of what fixed launches do not read */
+    note_writes(plan); /* fixed launches do not read the blocks that the plan writes */
     const uint64_t writes = count_writes(plan);
     plan->fixed_is_known = false;
     WI_TRY(walk_new(plan, skips));

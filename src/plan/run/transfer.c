@@ -1,4 +1,4 @@
-/* Copies between host and device, and from plan to plan. */
+/* Copies between host and plan, and from one plan to another. */
 #include "base/process.h"
 #include "cl/device_copy.h"
 #include "cl/driver.h"
@@ -13,7 +13,7 @@ static cl_command_queue queue_of(const weft_plan *plan, const wi_value *value) {
     return wi_plan_device_of(plan, value)->queue;
 }
 
-/* All that was enqueued for the old memory stays behind the mark. */
+/* The mark is an event after everything that was enqueued for the old buffer. */
 static void exchange_buffers(wi_place_memory *own, cl_event mark) {
     const wi_buffer old = own->buffer;
     if (own->spare_left) clReleaseEvent(own->spare_left);
@@ -23,8 +23,8 @@ static void exchange_buffers(wi_place_memory *own, cl_event mark) {
     own->memory = own->buffer.memory;
 }
 
-/* On the second queue, into the second buffer, which is the input's memory from then on: kernels of earlier runs read the
- * other one meanwhile. */
+/* Writes to the spare buffer on the upload queue. The spare buffer then becomes the input's memory; kernels of earlier runs read the old
+ * buffer meanwhile. */
 static weft_status write_beside(
     weft_plan *plan, const wi_value *value, const void *data, size_t bytes, bool wait) {
     wi_device *const device = wi_plan_device_of(plan, value);
@@ -110,7 +110,7 @@ weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, void *dat
     return read_output(plan, output, data, bytes, CL_FALSE);
 }
 
-/* Memory of an input is not written (weft_plan_step), so that its const may be dropped. */
+/* weft_plan_step does not write to the memory of an input, so const can be cast away. */
 weft_value weft_value_in(weft_tensor *input, const void *data, size_t bytes) {
     weft_value value = {.bytes = bytes};
     if (!input || input->op != &wi_op_input) return value;

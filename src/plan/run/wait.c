@@ -1,4 +1,4 @@
-/* Waiting for a plan, and what its runs have noted. */
+/* Waits for a plan and checks for faults of its runs. */
 #include "cl/quirks.h"
 #include "cl/uploads.h"
 #include "plan/compiled_plan.h"
@@ -11,7 +11,8 @@ weft_status wi_plan_check_faults(weft_plan *plan) {
     return wi_plan_check_overflow(plan);
 }
 
-/* To read the faults waits for all that is before it in the queue, in the time that waiting alone takes. */
+/* Reading the faults waits for everything before it in the queue and takes no longer than waiting alone. False if a separate wait is
+ * necessary. */
 static bool reading_waits(const weft_plan *plan) {
     return plan->request.devices.count == 1 && plan->partition.faults[0] >= 0 &&
            !(plan->request.devices.of[0]->caps.quirks & WI_QUIRK_EARLY_FINISH);

@@ -1,4 +1,4 @@
-/* When the verifier runs, and what its files share (contract in verify.h). */
+/* Says whether the verifier is on; helpers of its files (contract in verify.h). */
 #include "plan/verify/verify.h"
 #include "cl/environment.h"
 #include "plan/compiled_plan.h"

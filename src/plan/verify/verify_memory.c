@@ -1,11 +1,11 @@
-/* What must hold of the placement and of the launches. */
+/* Invariants of the placement and of the launches. */
 #include "cl/driver.h"
 #include "plan/verify/verify.h"
 
 /* ---- places ---- */
 
-/* From the first run that uses a place to the last; lives of what the partition itself lays over one another are
- * one. first < 0: no run does. */
+/* The live range of a place, from its first to its last run. Storages that alias one another in the partition have one live range. first
+ * < 0: no run uses the place. */
 typedef struct life {
     int first, last;
 } life;
@@ -13,10 +13,10 @@ typedef struct life {
 typedef struct check {
     const wi_placement *placement;
     const wi_partition *partition;
-    life *lives; /* by place; of the storage that the partition's aliases lead to */
+    life *lives; /* by place; of the outermost storage in the partition */
 } check;
 
-/* Where the partition's own aliases lead: instances and scratch memory have none. */
+/* The outermost storage that contains this one in the partition. Instances and scratch memory are in no other. */
 static int owner_of(const check *c, int place) {
     while ((size_t)place < c->partition->storage_count && c->partition->storages[place].alias >= 0)
         place = c->partition->storages[place].alias;
@@ -52,7 +52,7 @@ static void count_lives(check *c) {
         if (p->output_values[i] >= 0) use_value(c, &runs->end, p->output_values[i]);
 }
 
-/* Has a place of its own, chosen here. */
+/* Did the placement give this place an offset? */
 static bool is_root(const wi_placement *m, size_t place) {
     return m->places[place].kind == WI_STORAGE_ARENA && m->places[place].alias < 0;
 }
@@ -81,7 +81,7 @@ static weft_status check_place(const check *c, size_t index) {
     return WEFT_OK;
 }
 
-/* A place that was laid over another here is written when the other is read for the last time, at the earliest. */
+/* A place that the placement put over another is written no earlier than in the run that reads the other for the last time. */
 static weft_status check_reuse(const check *c, size_t index) {
     const wi_placement *m = c->placement;
     const int over = m->places[index].alias;
@@ -93,7 +93,7 @@ static weft_status check_reuse(const check *c, size_t index) {
     return WEFT_OK;
 }
 
-/* Of all that is in the place. */
+/* The live range of everything inside the place. */
 static life whole_life(const check *c, size_t root) {
     life whole = {-1, -1};
     for (size_t i = 0; i < c->placement->place_count; i++) {
@@ -193,7 +193,7 @@ static weft_status check_launch(const wi_launches *l, const wi_plan_launch *laun
     return WEFT_OK;
 }
 
-/* Launches of a run, repetitions included, from number *at on. */
+/* Launches of a run, with repetitions, beginning with number *at, which moves behind them. */
 static int count_launches(const wi_launches *l, size_t *at, int run) {
     int count = 0;
     while (*at < l->count && l->launches[*at].run->index == run) {

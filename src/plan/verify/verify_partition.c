@@ -1,9 +1,9 @@
-/* What must hold of the order and of the partition. */
+/* Invariants of the order and of the partition. */
 #include "plan/verify/verify.h"
 
 /* ---- the order ---- */
 
-/* Marks what has been met. */
+/* Checks a node, and marks it in `met`, which has all nodes before it. */
 static weft_status check_node(const wi_node_order *order, size_t at, bool *met) {
     const weft_tensor *node = order->nodes[at];
     WI_REQUIRE(node->id < order->id_count, WI_PASS_ORDER, "node", at,
@@ -106,7 +106,7 @@ static weft_status check_index(const wi_partition *p, const wi_step *step, int v
 
 static weft_status check_read(const wi_partition *p, const wi_step *step, int place, int index);
 
-/* What the value is computed from, where it is read. */
+/* Checks the inputs of an inline value at the step that reads the value. */
 static weft_status check_inline(
     const wi_partition *p, const wi_step *step, int place, const wi_value *value) {
     const weft_tensor *node = wi_inline_node(value);
@@ -117,7 +117,7 @@ static weft_status check_inline(
     return WEFT_OK;
 }
 
-/* May the step's member at `place` read the value? */
+/* Checks that the step's member number `place` can read the value. */
 static weft_status check_read(const wi_partition *p, const wi_step *step, int place, int index) {
     WI_TRY(check_index(p, step, index));
     const wi_value *value = &p->values[index];
@@ -176,7 +176,7 @@ static weft_status check_place_of(const wi_partition *p, const wi_step *step, co
     return WEFT_OK;
 }
 
-/* The sums that the product's implementation has to add up are those among its members. */
+/* step->sums must be the number of the step's column sums, and the implementation must support them. */
 static weft_status check_sums(const wi_partition *p, const wi_step *step) {
     int sums = 0;
     for (int m = 0; m < step->member_count; m++)
@@ -188,7 +188,7 @@ static weft_status check_sums(const wi_partition *p, const wi_step *step) {
     return WEFT_OK;
 }
 
-/* All reductions of a loop are over the loop's axes. */
+/* All reductions of a loop must reduce the same axes. */
 static weft_status check_axes(const wi_step *step, const wi_value *member) {
     const bool reduces =
         step->kind == WI_STEP_LOOP && member->node->op->kind == WI_REDUCE && member->copy_of < 0;
@@ -218,7 +218,7 @@ static weft_status check_step(const wi_partition *p, size_t index) {
     return check_sums(p, step);
 }
 
-/* ---- what is asked for ---- */
+/* ---- outputs and assignments ---- */
 
 static weft_status check_outputs(const wi_partition *p) {
     for (size_t i = 0; i < p->order->output_count; i++) {

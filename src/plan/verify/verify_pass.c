@@ -1,14 +1,14 @@
-/* The end of each pass: its result is written out, where that is asked for, and checked (contract in verify.h). */
+/* Dumps and checks the result of each pass (contract in verify.h). */
 #include "plan/compiled_plan.h"
 #include "plan/verify/verify.h"
 
 weft_status wi_verify_pass(const weft_plan *plan, wi_plan_pass pass) {
     switch (pass) {
-    case WI_PASS_REWRITES: /* checked as the order */ break;
+    case WI_PASS_REWRITES: /* checked with the order */ break;
     case WI_PASS_ORDER: return wi_verify_order(&plan->order);
     case WI_PASS_PARTITION: return wi_verify_partition(&plan->partition);
     case WI_PASS_SELECT: return wi_verify_selection(&plan->partition);
-    case WI_PASS_LOOPS: /* adds steps to the partition */
+    case WI_PASS_LOOPS: /* may have added steps to the partition */
         WI_TRY(wi_verify_partition(&plan->partition));
         return wi_verify_loops(&plan->loops);
     case WI_PASS_CODE: return wi_verify_code(&plan->code);

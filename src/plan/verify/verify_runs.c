@@ -1,8 +1,7 @@
-/* What must hold of the runs: each reads what an earlier one has made, in the same place. */
+/* Invariants of the runs: each run reads values that an earlier run has written to the same place. */
 #include "plan/verify/verify.h"
 
-/* By place: values that lie there, as far as they are written. A value is in the list of its place since the run
- * `made`. */
+/* A value that has been written to a place. */
 typedef struct written {
     int value, place;
 } written;
@@ -31,7 +30,8 @@ static weft_status write_value(check *c, const wi_run *run, int value) {
     return WEFT_OK;
 }
 
-/* What a step has made must lie where the run looks for it; what joins several values is of no one step. */
+/* A value that a step computes must have been written to the place that the run reads. A joined value is not checked, because several
+ * steps write it. */
 static weft_status check_read(const check *c, const wi_run *run, const char *thing, int index, int value) {
     const int base = c->partition->values[value].base;
     if (c->partition->values[base].state != WI_VALUE_MEMBER) return WEFT_OK;

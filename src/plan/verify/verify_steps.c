@@ -1,11 +1,11 @@
-/* What must hold of loops, code and schedule. */
+/* Invariants of loops, code and schedule. */
 #include "plan/emit/accumulators.h"
 #include "plan/verify/verify.h"
 #include <string.h>
 
 /* ---- loops ---- */
 
-/* A padded dimension walks over the input's. */
+/* Along a padded dimension the kernel addresses the indices of the input, not those of the space. */
 static bool stays_inside(const wi_partition *p, const wi_loop *loop, const wi_operand *operand) {
     wi_size dims[WEFT_MAX_RANK];
     int64_t first, end;
@@ -38,7 +38,7 @@ static weft_status check_operand(const wi_partition *p, const wi_loop *loop, int
     return WEFT_OK;
 }
 
-/* What is stored has an operand to be stored through, in a sweep that there is. */
+/* A stored member needs an output operand and an existing sweep. */
 static weft_status check_stored(const wi_loops *loops, const wi_loop *loop, int member) {
     const wi_value *value = &loops->partition->values[member];
     const wi_step *step = loop->step;
@@ -165,7 +165,7 @@ static bool covers(const wi_step_schedule *own, counts c, const wi_device_profil
            each / spans * own->work[WI_WORK_ROWS] >= c.kept / c.last;
 }
 
-/* Of the partial results of one split. */
+/* Bytes of the partial results of one split, for each result. */
 static size_t split_bytes(const wi_partition *p, const wi_step *step) {
     size_t cells = 0;
     for (int i = 0; i < step->member_count; i++)
