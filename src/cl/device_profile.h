@@ -28,8 +28,6 @@ typedef struct wi_loop_profile {
     /* Neighbouring items: elements of one of a map, columns that an epilogue gets, whose operands are contiguous; 0: one. */
     int map_elements;
     bool narrow; /* the same: indices of 32 bits take less than those of 64 */
-    bool joins;  /* loops over one space that need nothing of one another are one step: a launch is dear */
-    bool sums;   /* sums over all but the last axis are a part of the product that makes what they add up */
     /* A function of many instructions is sooner read from memory than computed twice. */
     bool stores_functions;
 } wi_loop_profile;

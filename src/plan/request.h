@@ -39,9 +39,9 @@ typedef struct wi_request {
     int64_t micro_batches; /* in so many parts of the batch large nodes are computed; 1: in one */
     size_t most_scratch;   /* bytes that a kernel's scratch memory may have; 0: nobody has asked yet */
     bool inference;
-    /* Every gain that is optional is left out: rewrites that simplify, maps that join steps or are computed where they are read, loops
-     * that become one, sums in epilogues, rows that are gathered where they are read, results that are written straight into
-     * a concatenation, exchanged loops. Tests compare other plans with such ones. */
+    /* Every gain that is optional is left out: rewrites that simplify, maps that join steps or are computed where they are read, rows
+     * that are gathered where they are read, results that are written straight into a concatenation, exchanged loops. Tests
+     * compare other plans with such ones. */
     bool plain;
     weft_dtype
         precision; /* of what runs through the network, stored and multiplied; f32: all as the graph says */

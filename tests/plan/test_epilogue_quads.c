@@ -73,7 +73,7 @@ static const test_case cases[] = {
     {"convolution, groups of a quad", "conv_gpu", RESIDUAL, {2, 9, 7, 8, 8}, 2, true, true},
     {"convolution, groups that end in a quad", "conv_gpu", RESIDUAL, {2, 9, 7, 8, 12}, 2, false, false},
     {"convolution, formats", "conv_gpu", FORMATS, {2, 9, 7, 8, 12}, 1, true, false},
-    {"convolution, split", "split_gpu", RESIDUAL, {1, 5, 5, 40, 36}, 1, true, false},
+    {"convolution, split", "split_gpu", RESIDUAL, {1, 5, 5, 40, 36}, 1, true, true},
     {"one channel a group", "depthwise_gpu", BIAS, {2, 9, 7, 8, 8}, 8, true, true},
     {"one channel a group, residual", "depthwise_gpu", RESIDUAL, {2, 9, 7, 12, 12}, 12, true, false},
     {"one channel a group, formats", "depthwise_gpu", FORMATS, {2, 9, 7, 12, 12}, 12, true, false},

@@ -110,7 +110,7 @@ enum {
 
 typedef enum wi_step_kind {
     WI_STEP_LOOP,    /* maps, and reductions over one set of axes */
-    WI_STEP_PRODUCT, /* matrix product, or sums of rows by segments, with an epilogue of maps, and of sums over all axes but the last */
+    WI_STEP_PRODUCT, /* matrix product, or sums of rows by segments, with an epilogue of maps */
     WI_STEP_KERNEL,  /* an op with kernels of its own */
     WI_STEP_TRANSFER /* a value's bytes as they are, from its memory to that of a copy: on a device, or between two */
 } wi_step_kind;
@@ -133,7 +133,6 @@ typedef struct wi_step {
      * the step computes it; -1: it is source 0. The step then has source 1 in both places. */
     wi_extent source_extent;
     int computed;
-    int sums; /* PRODUCT: members that are sums of what its epilogue makes, over all axes but the last */
     const wi_selection *selection; /* PRODUCT and KERNEL: what was considered, and chosen (select.c) */
 } wi_step;
 
@@ -252,18 +251,7 @@ int wi_operands_of_reading(const wi_partition *p, int value, int step);
 bool wi_becomes_inline(const wi_partition *p, int value, int step);
 /* The member is stored, or becomes inline in this one, whichever takes less time. */
 weft_status wi_read_from(wi_partition *p, int value, int step);
-/* ---- for the gains, too ---- */
-/* Does the step read what one of these steps makes? */
-typedef struct wi_step_range {
-    int first, last;
-} wi_step_range;
-bool wi_step_meets(const wi_partition *p, int step, wi_step_range range);
-/* A loop of one sweep over its space, and of memory that is not only moved. */
-bool wi_is_simple_loop(const wi_partition *p, const wi_step *step);
-int wi_count_stored(const wi_partition *p, const wi_step *step);
-/* All members of a step become those of another, after its own. */
-void wi_move_members(wi_partition *p, int from, int to);
-/* ---- partition_unread.c ---- */
+/* ---- partition_unread.c; for the gains, too ---- */
 weft_status wi_drop_unread(wi_partition *p);
 
 /* One node each, by its op's kind; value: of the node. at: the node's place in the order. */
