@@ -37,16 +37,10 @@ CORES += [("conv_gpu.quarter.*", "conv_tiles", target, share, occupancy) for tar
 CORES += [("split_gpu.quarter.*", "conv_tiles", target, min(share, 0.79), min(occupancy, 0.31)) for target, share, occupancy in QUARTERS]
 MOST_REGISTERS = [("conv_gpu.quarter.*", "conv_tiles", "sm_*", 80), ("conv_gpu_weight.quarter.*", "conv_weight_tiles", "sm_*", 80)]
 
-# Generated epilogues of the networks' products and convolutions without sums of columns, by rows and columns of an item.
+# Generated epilogues of the networks' products and convolutions, by rows and columns of an item.
 CORES += [("8x8.*.epilogues.cl", "epilogue_tiles", target, share, occupancy) for _, target, share, occupancy in BARS_OF_CORES]
 CORES += [("4x8.*.epilogues.cl", "epilogue_tiles", target, share, occupancy) for target, share, occupancy in QUARTERS]
 MOST_REGISTERS += [("4x8.*.epilogues.cl", "epilogue_tiles", "sm_*", 80)]
-
-# The same with up to three sums, and on NVIDIA's GPUs no more registers than leave two groups of 256 items, or three of 128.
-CORES += [("8x8.*.sums.cl", "sums_tiles", target, share, occupancy) for _, target, share, occupancy in BARS_OF_CORES]
-CORES += [("4x8.[12].*.sums.cl", "sums_tiles", "sm_*", 0.79, 0.37), ("4x8.3.*.sums.cl", "sums_tiles", "sm_*", 0.79, 0.25)]
-MOST_REGISTERS += [("8x8.*.sums.cl", "sums_tiles", "sm_*", 128), ("4x8.[12].*.sums.cl", "sums_tiles", "sm_*", 80)]
-CORES += [("4x8.*.sums.cl", "sums_tiles", target, share, 0.25) for target, share in (("dg2", 0.70), ("bmg", 0.71), ("pvc", 0.60))]
 
 # Weights' gradients in tiles of a quarter's size. Debian 12's clang 15 makes nine instructions more for CDNA (0.72).
 QUARTERS_OF_WEIGHTS = [("sm_*", 0.76, 0.31), ("gfx90a", 0.71, 0.30), ("gfx900", 0.73, 0.30), ("gfx942", 0.73, 0.30),

@@ -84,20 +84,6 @@ WEFT_CONV_ENGINE_STAGE(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A)
         ((row) / WEFT_ENGINE_STEP * width + (column)) * WEFT_ENGINE_STEP + (row) % WEFT_ENGINE_STEP, x)
 #include "conv_pack_gpu.clh"
 
-#if WEFT_COLUMN_SUMS
-#define WEFT_CONV_ENGINE_SUMS_KEEP  WEFT_ENGINE_SUMS_KEEP
-#define WEFT_CONV_ENGINE_SUMS_BEGIN WEFT_ENGINE_SUMS_BEGIN
-#define WEFT_CONV_ENGINE_SUMS_END   WEFT_ENGINE_SUMS_END(left, filters, group *filters, (int)get_group_id(1))
-#define WEFT_CONV_ENGINE_STORE(result, line, along, column)                                                  \
-    WEFT_STORE_SUMS(result, line, along, column, weft_sums)
-#else
-#define WEFT_CONV_ENGINE_SUMS_KEEP
-#define WEFT_CONV_ENGINE_SUMS_BEGIN
-#define WEFT_CONV_ENGINE_SUMS_END
-#define WEFT_CONV_ENGINE_STORE(result, line, along, column)                                                  \
-    WEFT_STORE(result, line, along, column, WEFT_LANES)
-#endif
-
 /* Work-group (columns, phase and rows, group). Steps of channels and taps from block to block are bytes; the image's offset
  * counts `unit` elements. */
 __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(__global const ushort *image, long image_offset,
@@ -109,7 +95,6 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(__global const ushort *ima
     WEFT_ENGINE_TILES(1)
     __local int2 places[WEFT_ENGINE_HEIGHT]; /* where each row is stored: an item finds one */
     WEFT_ENGINE_ITEM
-    WEFT_CONV_ENGINE_SUMS_KEEP
     const int group = (int)get_group_id(2), number = (int)get_group_id(1) / row_tiles;
     const int top = (int)get_group_id(1) % row_tiles * WEFT_ENGINE_HEIGHT,
               left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
@@ -147,17 +132,11 @@ __kernel WEFT_ENGINE_WORK_GROUP void WEFT_NAME(tiles)(__global const ushort *ima
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (item < WEFT_ENGINE_HEIGHT) places[item] = weft_conv_gpu_place(&p, top + (int)item, made0, made1);
-    WEFT_CONV_ENGINE_SUMS_BEGIN
     WEFT_ENGINE_EVERY_RESULT(
         sums, WF, WEFT_LANES, const int2 place = places[r]; if (place.x >= 0 && left + q < filters)
-            WEFT_CONV_ENGINE_STORE(result, place.x, place.y, group * filters + left + q);)
-    WEFT_CONV_ENGINE_SUMS_END
+            WEFT_STORE(result, place.x, place.y, group * filters + left + q, WEFT_LANES);)
 }
 
-#undef WEFT_CONV_ENGINE_STORE
-#undef WEFT_CONV_ENGINE_SUMS_KEEP
-#undef WEFT_CONV_ENGINE_SUMS_BEGIN
-#undef WEFT_CONV_ENGINE_SUMS_END
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
 #undef WEFT_ENGINE_FORMAT

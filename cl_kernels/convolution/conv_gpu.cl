@@ -156,19 +156,10 @@ WEFT_CONV_STAGE_KERNEL(stage, WEFT_CONV_GPU_PACKED, WEFT_OF_A, WEFT_OF_A(WEFT_T_
         const int column = left + (j * WEFT_GEMM_ACROSS + x) * 4;                                            \
         if (at.x >= 0)                                                                                       \
             WEFT_TILE_STORE_QUAD(acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j][i % 4], at.x, at.y,                \
-                group *filters + column, filters - column, j)                                                \
+                group *filters + column, filters - column)                                                   \
     }
 #define WEFT_CONV_GPU_PART   const int group = (int)get_group_id(2), split = 0, splits = 1;
 #define WEFT_CONV_GPU_RESULT WEFT_EPILOGUE_PARAMETERS
-#endif
-#if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
-#define WEFT_CONV_GPU_SUMS_KEEP  WEFT_TILE_SUMS_KEEP
-#define WEFT_CONV_GPU_SUMS_BEGIN WEFT_TILE_SUMS_BEGIN
-#define WEFT_CONV_GPU_SUMS_END   WEFT_TILE_SUMS_END(blocks, left, filters, group *filters, (int)get_group_id(1))
-#else
-#define WEFT_CONV_GPU_SUMS_KEEP
-#define WEFT_CONV_GPU_SUMS_BEGIN
-#define WEFT_CONV_GPU_SUMS_END
 #endif
 
 /* Work-group (columns, phase and rows, split and group). Steps of channels and panels from block to block are bytes, and so are
@@ -183,7 +174,6 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
     __local float4 blocks[WEFT_GEMM_BUFFERS * WEFT_CONV_GPU_BLOCK], *block = blocks;
     __local int2 places[WEFT_GEMM_HEIGHT];
     WEFT_GEMM_ITEM
-    WEFT_CONV_GPU_SUMS_KEEP
     WEFT_CONV_GPU_PART
     const int number = (int)get_group_id(1) / row_tiles;
     const int top = (int)get_group_id(1) % row_tiles * WEFT_GEMM_HEIGHT,
@@ -240,12 +230,10 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #endif
-    WEFT_CONV_GPU_SUMS_BEGIN
     WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
         const int2 at = places[WEFT_GEMM_ROW(i)];
         WEFT_CONV_GPU_STORE_ROW
     }
-    WEFT_CONV_GPU_SUMS_END
 }
 
 #undef WEFT_CONV_GPU_TAP
@@ -254,9 +242,6 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *image, long imag
 #undef WEFT_CONV_GPU_RESULT
 #undef WEFT_CONV_GPU_PART
 #undef WEFT_CONV_GPU_STORE_ROW
-#undef WEFT_CONV_GPU_SUMS_KEEP
-#undef WEFT_CONV_GPU_SUMS_BEGIN
-#undef WEFT_CONV_GPU_SUMS_END
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
 #undef WEFT_FORMAT_A

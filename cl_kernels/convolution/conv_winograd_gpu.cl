@@ -55,29 +55,6 @@
 #define WEFT_WINOGRAD_QUADS (WEFT_WINOGRAD_ITEMS / 2)
 #define WEFT_WINOGRAD_ROOM  (WEFT_WINOGRAD_STEP * WEFT_WINOGRAD_SIDE * WEFT_WINOGRAD_QUADS)
 
-/* Sums of columns: what an item keeps of those of its quad, as in sums_gpu.clh; both items of a quad come together in local memory, and
- * each joins two columns. */
-#define WEFT_WINOGRAD_SUMS_COUNT (4 / WEFT_LANES * WEFT_COLUMN_SUMS)
-#define WEFT_WINOGRAD_ADD_SUMS                                                                               \
-    WF weft_sums[WEFT_WINOGRAD_SUMS_COUNT];                                                                  \
-    WEFT_UNROLL_REGISTERS for (int weft_i = 0; weft_i < WEFT_WINOGRAD_SUMS_COUNT; ++weft_i)                  \
-        weft_sums[weft_i] = (WF)(0.0f);
-#define WEFT_WINOGRAD_JOIN_SUMS                                                                              \
-    WEFT_UNROLL_REGISTERS for (int weft_n = 0; weft_n < WEFT_COLUMN_SUMS; ++weft_n)                          \
-        room[(2 * weft_n + y) * WEFT_WINOGRAD_QUADS + x] = WEFT_TILE_SUMS_QUAD(0, weft_n);                   \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                                            \
-    WEFT_ROLLED for (int weft_c = 2 * y; weft_c < 2 * y + 2; ++weft_c) {                                     \
-        float weft_totals[WEFT_COLUMN_SUMS];                                                                 \
-        WEFT_UNROLL_REGISTERS for (int weft_n = 0; weft_n < WEFT_COLUMN_SUMS; ++weft_n) {                    \
-            __local const float *const weft_at =                                                             \
-                (__local const float *)(room + 2 * weft_n * WEFT_WINOGRAD_QUADS + x) + weft_c;               \
-            weft_totals[weft_n] = weft_at[0] + weft_at[4 * WEFT_WINOGRAD_QUADS];                             \
-        }                                                                                                    \
-        if (quad < quads && column + weft_c < filters)                                                       \
-            WEFT_JOIN_KEPT_SUMS(                                                                             \
-                weft_totals, iteration *parts + part, group * filters + column + weft_c, weft_kept);         \
-    }
-
 #endif
 
 #ifndef WEFT_NAME
@@ -199,67 +176,43 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(products)(__global const float *pixels, 
     }
 }
 
-#if WEFT_COLUMN_SUMS
-#define WEFT_WINOGRAD_SUMS_KEEP  WEFT_TILE_SUMS_KEEP
-#define WEFT_WINOGRAD_SUMS_BEGIN WEFT_WINOGRAD_ADD_SUMS
-#define WEFT_WINOGRAD_SUMS_END   WEFT_WINOGRAD_JOIN_SUMS
-#define WEFT_WINOGRAD_SHARE      share
-#else
-#define WEFT_WINOGRAD_SUMS_KEEP
-#define WEFT_WINOGRAD_SUMS_BEGIN
-#define WEFT_WINOGRAD_SUMS_END
-#define WEFT_WINOGRAD_SHARE 1
-#endif
-
-/* Work-group: quads of columns, each of `share` tiles of a group, one after the other; `parts` of them are a block. Without sums it is
- * one tile. Item (x, y): quad x; every other column of the points, from y on, then every other row of the results. */
+/* Work-group: quads of columns, each of a tile of a group. Item (x, y): quad x; every other column of the points, from y on, then every
+ * other row of the results. */
 __kernel __attribute__((reqd_work_group_size(WEFT_WINOGRAD_QUADS, 2, 1))) WEFT_NARROW void WEFT_NAME(results)(
-    __global const float *sums, long sums_offset, int quads, WEFT_WINOGRAD_TILES, int share, int parts,
-    int filters, int width, int made1, int made2, int iteration WEFT_EPILOGUE_PARAMETERS) {
+    __global const float *sums, long sums_offset, int quads, WEFT_WINOGRAD_TILES, int filters, int width,
+    int made1, int made2, int iteration WEFT_EPILOGUE_PARAMETERS) {
     __local float4 room[WEFT_WINOGRAD_ROOM]; /* [row of results][column of points][quad] */
-    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_WINOGRAD_QUADS + x;
+    const int x = (int)get_local_id(0), y = (int)get_local_id(1);
     const int quad = (int)get_global_id(0), row = (int)((uint)quad / ((uint)width / 4)),
               column = (quad - row * (width / 4)) * 4;
-    const int group = (int)((uint)row / (uint)parts), part = row - group * parts;
-    const int end = quad < quads ? min(min((part + 1) * share, block), tiles - iteration * block) : 0;
-    WEFT_WINOGRAD_SUMS_KEEP
-    WEFT_WINOGRAD_SUMS_BEGIN
+    const int group = (int)((uint)row / (uint)block), place = row - group * block;
+    const int tile = iteration * block + place, there = quad < quads && tile < tiles;
+    float4 m[WEFT_WINOGRAD_SIDE], made[WEFT_WINOGRAD_STEP];
     sums += sums_offset + ((long)group * WEFT_WINOGRAD_POINTS + y) * block * width + column;
-    WEFT_ROLLED for (int n = 0; n < WEFT_WINOGRAD_SHARE; ++n) {
-        const int place = part * share + n, there = place < end;
-        float4 m[WEFT_WINOGRAD_SIDE], made[WEFT_WINOGRAD_STEP];
-        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE && there; j += 2) {
-            WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i) m[i] =
-                *(__global const float4 *)(sums + ((i * WEFT_WINOGRAD_SIDE + j) * block + place) * width);
-            weft_winograd_results(m, 1, made, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
-            WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_STEP; ++i)
-                room[(i * WEFT_WINOGRAD_SIDE + j + y) * WEFT_WINOGRAD_QUADS + x] = made[i];
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const int tile = iteration * block + place, tile_line = (int)((uint)tile / (uint)tiles2),
-                  image = (int)((uint)tile_line / (uint)tiles1);
-        const int line = (tile_line - image * tiles1) * WEFT_WINOGRAD_STEP + y,
-                  along = (tile - tile_line * tiles2) * WEFT_WINOGRAD_STEP;
-        WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_STEP; i += 2) {
-            if (!there || line + i >= made1) continue;
-            WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) m[j] =
-                room[((i + y) * WEFT_WINOGRAD_SIDE + j) * WEFT_WINOGRAD_QUADS + x];
-            weft_winograd_results(m, 1, made, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
-            WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_STEP; ++j) {
-                if (along + j < made2)
-                    WEFT_TILE_STORE_QUAD(made[j], image * made1 + line + i, along + j,
-                        group * filters + column, filters - column, 0)
-            }
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE && there; j += 2) {
+        WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_SIDE; ++i) m[i] =
+            *(__global const float4 *)(sums + ((i * WEFT_WINOGRAD_SIDE + j) * block + place) * width);
+        weft_winograd_results(m, 1, made, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
+        WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_STEP; ++i)
+            room[(i * WEFT_WINOGRAD_SIDE + j + y) * WEFT_WINOGRAD_QUADS + x] = made[i];
     }
-    WEFT_WINOGRAD_SUMS_END
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int tile_line = (int)((uint)tile / (uint)tiles2), image = (int)((uint)tile_line / (uint)tiles1);
+    const int line = (tile_line - image * tiles1) * WEFT_WINOGRAD_STEP + y,
+              along = (tile - tile_line * tiles2) * WEFT_WINOGRAD_STEP;
+    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_WINOGRAD_STEP; i += 2) {
+        if (!there || line + i >= made1) continue;
+        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_SIDE; ++j) m[j] =
+            room[((i + y) * WEFT_WINOGRAD_SIDE + j) * WEFT_WINOGRAD_QUADS + x];
+        weft_winograd_results(m, 1, made, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_SIDE);
+        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_WINOGRAD_STEP; ++j) {
+            if (along + j < made2)
+                WEFT_TILE_STORE_QUAD(
+                    made[j], image * made1 + line + i, along + j, group * filters + column, filters - column)
+        }
+    }
 }
 
-#undef WEFT_WINOGRAD_SUMS_KEEP
-#undef WEFT_WINOGRAD_SUMS_BEGIN
-#undef WEFT_WINOGRAD_SUMS_END
-#undef WEFT_WINOGRAD_SHARE
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
 #undef WEFT_FORMAT_A

@@ -228,13 +228,10 @@ WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
 /* Work-group (columns, rows, split and batch). */
 __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b,
     long b_offset, int m, int n, int k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
-    long b_column, int row_tiles WEFT_SPLIT_RESULT) {
+    long b_column WEFT_SPLIT_RESULT) {
     __local float4 a_tile[WEFT_GEMM_BUFFERS][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)];
     __local float4 b_tile[WEFT_GEMM_BUFFERS][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
     WEFT_GEMM_ITEM
-#if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
-    WEFT_TILE_SUMS_KEEP
-#endif
     const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
     const int a_along = a_column == 1, b_along = b_row == 1;
     WEFT_SPLIT_PART(WEFT_GEMM_STEP)
@@ -254,9 +251,6 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
 #else
     WEFT_GEMM_BLOCKS
 #endif
-#if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
-    WEFT_TILE_SUMS_BEGIN
-#endif
 #if WEFT_SPLIT_K
     WEFT_SPLIT_FIND_SUMS
     const bool whole_rows = n % 4 == 0 && (size_t)split_sums % sizeof(float4) == 0;
@@ -269,13 +263,10 @@ __kernel WEFT_GEMM_GROUP void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a, long a_offset
 #if WEFT_SPLIT_K
             WEFT_SPLIT_STORE_QUAD(split_sums + (long)row * n + column, quad, n - column, whole_rows)
 #else
-            WEFT_TILE_STORE_QUAD(quad, batch, row, column, n - column, j)
+            WEFT_TILE_STORE_QUAD(quad, batch, row, column, n - column)
 #endif
         }
     }
-#if WEFT_COLUMN_SUMS && !WEFT_SPLIT_K
-    WEFT_TILE_SUMS_END(a_tile, left, n, 0, batch * row_tiles + (int)get_group_id(1))
-#endif
 }
 
 #undef WEFT_GEMM_READ

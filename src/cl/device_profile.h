@@ -30,8 +30,6 @@ typedef struct wi_loop_profile {
      * contiguous. 0: one. */
     int map_elements;
     bool narrow; /* indices of 32 bits are faster than those of 64 bits */
-    bool joins;  /* independent loops over the same space become one step, which saves launches */
-    bool sums;   /* a product also computes the sums of its result's columns (epilogue) */
     /* Later sweeps read results of functions with many instructions from memory instead of computing them again. */
     bool stores_functions;
 } wi_loop_profile;

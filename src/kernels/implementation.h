@@ -44,9 +44,8 @@ typedef struct wi_kernel_site {
     weft_dtype precision; /* the format to which factors may be rounded; f32: factors must not be rounded */
     weft_matmul_precision products; /* of f32 operands */
     const int *values;              /* of the parameters, in the variant that is asked for */
-    int sums;            /* contractions: number of column sums in the epilogue, see product/gemm.h */
-    bool quads;          /* contractions: the epilogue takes four columns at once */
-    size_t most_scratch; /* limit of the scratch memory in bytes; 0: no limit */
+    bool quads;                     /* contractions: the epilogue takes four columns at once */
+    size_t most_scratch;            /* limit of the scratch memory in bytes; 0: no limit */
 } wi_kernel_site;
 
 enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };
@@ -108,7 +107,6 @@ typedef struct wi_implementation {
     /* Called while a plan is ordered, when sizes are known but layouts are not. Returns the node to compute in place of the
      * site's node, or this node itself; NULL: the graph has an error. May be NULL. */
     weft_tensor *(*rewrite)(const wi_kernel_site *site);
-    bool sums;  /* contractions: the template can add up columns (product/gemm.h) */
     bool quads; /* contractions: the template stores four columns at once if the epilogue can */
     bool joins; /* convolutions with `quads`: the columns of a quad may be of several groups */
     /* Does it compute this site? NULL: every site of a device that has its needs. */

@@ -77,7 +77,6 @@ typedef struct wi_kernel_plan {
     int pack_count;
     uint32_t packed;
     size_t pack_bytes;
-    int sum_splits; /* contractions with column sums: number of partial sums of a column */
     double flops;
 } wi_kernel_plan;
 

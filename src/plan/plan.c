@@ -103,8 +103,6 @@ static void sum_up(weft_plan *plan) {
 
 static weft_status improve(wi_partition *partition) {
     if (partition->request->plain) return WEFT_OK;
-    WI_TRY(wi_join_siblings(partition));
-    WI_TRY(wi_add_column_sums(partition));
     WI_TRY(wi_compute_segment_sources(partition));
     return wi_pick_rows(partition);
 }

@@ -38,9 +38,9 @@ typedef struct wi_request {
     int64_t micro_batches; /* parts into which large nodes divide the batch; 1: nodes are not divided */
     size_t most_scratch;   /* the most bytes of a kernel's scratch memory; 0: no limit */
     bool inference;
-    /* Leaves out all optional optimisations: simplification, maps that join steps or are computed by their readers, joined loops, sums
-     * in epilogues, rows that are gathered by their readers, results that are written directly into a concatenation, interchanged loops.
-     * Tests compare plans with and without. */
+    /* Leaves out all optional optimisations: simplification, maps that join steps or are computed by their readers, rows that are gathered
+     * by their readers, results that are written directly into a concatenation, interchanged loops. Tests compare plans with and
+     * without. */
     bool plain;
     /* Format of stored activations and of the operands of products; f32: each node's dtype. */
     weft_dtype precision;

@@ -153,12 +153,6 @@ static void invent_fault(weft_plan *plan) {
 static void lose_output(weft_plan *plan) {
     plan->partition.output_values[0] = -1;
 }
-static void invent_sums(weft_plan *plan) {
-    broken_plan_step(plan, WI_STEP_PRODUCT)->sums += 2;
-}
-static void sum_in_loop(weft_plan *plan) {
-    broken_plan_loop(plan)->sums = 1;
-}
 static void assign_to_input(weft_plan *plan) {
     plan->partition.assignments[0].variable = loop_of(plan)->operands[0].value;
     assert_true(plan->partition.assignment_count > 0);
@@ -234,8 +228,6 @@ static const breakage breakages[] = {
     {WI_PASS_SELECT, choose_nothing, "no implementation is chosen"},
     {WI_PASS_PARTITION, compute_source, "a source has no memory"},
     {WI_PASS_PARTITION, invent_fault, "its fault slot does not exist"},
-    {WI_PASS_PARTITION, invent_sums, "its column sums differ from those that it declares"},
-    {WI_PASS_PARTITION, sum_in_loop, "its column sums differ from those that it declares"},
     {WI_PASS_PARTITION, lose_output, "it has no memory"},
     {WI_PASS_PARTITION, assign_to_input, "it writes to a value that is not a variable"},
     {WI_PASS_PARTITION, assign_registers, "the new value has no memory"},

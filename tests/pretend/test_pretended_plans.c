@@ -11,8 +11,8 @@
 static const struct {
     const char *network;
     long launches;
-} most[] = {{"FCN-S", 24}, {"AlexNet-S", 80}, {"ResNet-50", 531}, {"FCN-R", 23}, {"AlexNet-R", 39},
-    {"ResNet-56", 715}, {"LSTM", 60}};
+} most[] = {{"FCN-S", 25}, {"AlexNet-S", 80}, {"ResNet-50", 586}, {"FCN-R", 24}, {"AlexNet-R", 39},
+    {"ResNet-56", 769}, {"LSTM", 60}};
 
 static long most_launches(const char *network) {
     for (size_t i = 0; i < sizeof most / sizeof *most; i++)

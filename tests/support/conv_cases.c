@@ -38,8 +38,8 @@ static const conv_case conv_weight_cases[] = {
     {"groups of odd channels", 2, 57, 9, 7, 51, 3, 2, 1, 1, 3},
 };
 
-const conv_cases conv_direct = {"conv_gpu", CONV_BIAS | CONV_SUMS, CONV_CASES(conv_direct_cases)},
-                 conv_split = {"split_gpu", CONV_BIAS | CONV_SUMS, CONV_CASES(conv_split_cases)},
+const conv_cases conv_direct = {"conv_gpu", CONV_BIAS, CONV_CASES(conv_direct_cases)},
+                 conv_split = {"split_gpu", CONV_BIAS, CONV_CASES(conv_split_cases)},
                  conv_weight = {"conv_gpu_weight", CONV_OF_WEIGHT, CONV_CASES(conv_weight_cases)};
 
 /* The steps of the plan that the kernel is for: how many; steps as of conv_net_steps. */

@@ -35,16 +35,13 @@ static void add_case(weft_graph *graph, const conv_case *c, weft_tensor **in, we
     in[2] = weft_input_shape(graph, "slope", WEFT_F32, rank, size);
     weft_tensor **const of = &in[extras & CONV_OF_WEIGHT ? 1 : 0];
     assert_weft_ok(weft_gradients(weft_sum(weft_mul(out[0], in[2])), of, 1, &out[1]));
-    for (int i = 0; extras & CONV_SUMS && i < CONV_PASSES; i++)
-        out[CONV_PASSES + i] = flat ? weft_sum(out[i], 0, 1, 2) : weft_sum(out[i], 0, 1, 2, 3);
 }
 
 conv_net conv_net_in(weft_graph *graph, const conv_case *cases, size_t count, int extras) {
-    const size_t outputs = extras & CONV_SUMS ? 2 * CONV_PASSES : CONV_PASSES;
-    conv_net net = {.cases = cases, .count = count, .output_count = count * outputs};
+    conv_net net = {.cases = cases, .count = count, .output_count = count * CONV_PASSES};
     assert_in_range(count, 1, CONV_MOST_CASES);
     for (size_t i = 0; i < count; i++)
-        add_case(graph, &cases[i], net.inputs[i], &net.outputs[i * outputs], extras);
+        add_case(graph, &cases[i], net.inputs[i], &net.outputs[i * CONV_PASSES], extras);
     return net;
 }
 
@@ -98,9 +95,8 @@ static bool is_winograd(const char *name, const conv_case *c) {
 
 void conv_net_compare(const conv_net *net, const char *name, const float *got, const float *wanted,
     bool (*rounds)(const char *name, const conv_case *c)) {
-    const size_t outputs = net->output_count / net->count;
     for (size_t i = 0, count; i < net->output_count; i++, got += count, wanted += count) {
-        const conv_case *const c = &net->cases[i / outputs];
+        const conv_case *const c = &net->cases[i / CONV_PASSES];
         double squares = 0.0;
         count = count_of(net->outputs[i]);
         for (size_t e = 0; e < count; e++) squares += (double)wanted[e] * (double)wanted[e];
@@ -108,9 +104,8 @@ void conv_net_compare(const conv_net *net, const char *name, const float *got, c
             (rounds ? rounds : is_winograd)(name, c) ? 2e-5 * sqrt(squares / (double)count) : 0.0;
         for (size_t e = 0; e < count; e++) {
             if (fabs((double)got[e] - (double)wanted[e]) <= allowed) continue;
-            fail_msg("%s, %s: element %zu of the %s%s is %g instead of %g", name, c->what, e,
-                i % outputs < CONV_PASSES ? "" : "sums of the ", i % CONV_PASSES ? "gradient" : "result",
-                (double)got[e], (double)wanted[e]);
+            fail_msg("%s, %s: element %zu of the %s is %g instead of %g", name, c->what, e,
+                i % CONV_PASSES ? "gradient" : "result", (double)got[e], (double)wanted[e]);
         }
     }
 }

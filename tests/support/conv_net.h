@@ -12,9 +12,9 @@ typedef struct conv_case {
     int64_t images, channels, height, width, filters, taps, stride, dilation, padding, groups;
 } conv_case;
 
-/* What a case may have beside the product: a bias, a relu, and the sums of all columns; or the gradient of the weight in place of the
- * image's; and a third axis of images, CONV_DEPTH long, before the others. */
-enum { CONV_BIAS = 1, CONV_RELU = 2, CONV_SUMS = 4, CONV_OF_WEIGHT = 8, CONV_3D = 16 };
+/* What a case may have beside the product: a bias and a relu; or the gradient of the weight in place of the image's; and a third axis of
+ * images, CONV_DEPTH long, before the others. */
+enum { CONV_BIAS = 1, CONV_RELU = 2, CONV_OF_WEIGHT = 4, CONV_3D = 8 };
 enum { CONV_DEPTH = 5 };
 /* Convolutions of a case: that of the result, and that of the gradient. */
 enum { CONV_PASSES = 2, CONV_INPUTS = 4, CONV_MOST_CASES = 32 };
@@ -23,7 +23,7 @@ typedef struct conv_net {
     const conv_case *cases;
     size_t count;
     weft_tensor *inputs[CONV_MOST_CASES][CONV_INPUTS]; /* image, weight, slope of the result, bias or NULL */
-    weft_tensor *outputs[2 * CONV_MOST_CASES * CONV_PASSES]; /* of a case result, gradient, sums of both */
+    weft_tensor *outputs[CONV_MOST_CASES * CONV_PASSES]; /* of a case result, gradient */
     size_t output_count;
 } conv_net;
 

@@ -23,7 +23,7 @@ static wi_conv_panels panels_of(const wi_kernel_site *site) {
 /* Each row of a tile has two numbers in local memory: where it is stored. */
 static wi_limits limits(const int *values) {
     wi_limits tile = wi_fragments_limits(values, 1);
-    tile.local_bytes += (size_t)wi_fragments_height(values) * 2 * sizeof(int32_t) + WI_KEPT_BYTES;
+    tile.local_bytes += (size_t)wi_fragments_height(values) * 2 * sizeof(int32_t);
     tile.items[0] = (size_t)wi_max64(values[PACKED], (int64_t)tile.items[0]);
     return tile;
 }
@@ -66,7 +66,6 @@ static void add_tiles(wi_kernel_plan *plan, const wi_conv_geometry *w, const wi_
         wi_kernel_launch_groups(plan, "tiles", (const int64_t[]){across, p->phases * row_tiles, w->groups},
             (const size_t[]){wi_fragments_group(values), 1, 1});
     launch->has_epilogue = true;
-    plan->sum_splits = (int)(p->phases * row_tiles);
     wi_conv_packing_begin(launch, p, values[WI_FRAGMENT_STEPS]);
     wi_kernel_ints(
         launch, WI_KERNEL_NUMBERS(p->read.unit, row_tiles, p->rows, w->images, w->filters, p->read.pitch));
@@ -94,7 +93,6 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
         .formats = wi_fragment_formats,                                                                      \
         .format_count = WI_FRAGMENT_FORMATS,                                                                 \
         .needs = {.classes = WI_ON_GPU, .engines = (engine), .limits = limits},                              \
-        .sums = true,                                                                                        \
         .quads = true,                                                                                       \
         .file = "conv_engine_gpu.cl",                                                                        \
         .headers = suffix##_headers,                                                                         \

@@ -25,8 +25,7 @@ static const wi_variant split_variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64
 static const wi_variant tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64, 0}}, {0}};
 static const wi_variant split_tuned_variants[] = {{"async", {16, 16, 8, 8, 8, 0, 3, 64, 1}}, {0}};
 
-static const char *const headers[] = {
-    "gemm_tile_gpu.clh", "sums_gpu.clh", "conv_stage_gpu.clh", "conv_taps_gpu.clh", NULL};
+static const char *const headers[] = {"gemm_tile_gpu.clh", "conv_stage_gpu.clh", "conv_taps_gpu.clh", NULL};
 
 static wi_conv_panels panels_of(const wi_kernel_site *site) {
     const int64_t step = site->values[WI_TILE_STEP];
@@ -120,7 +119,6 @@ static void add_tiles(
     wi_kernel_launch *const launch = wi_kernel_launch_groups(
         plan, "tiles", (const int64_t[]){across, p->phases * row_tiles, w->groups * splits}, local);
     launch->has_epilogue = splits == 1;
-    if (splits == 1) plan->sum_splits = (int)(p->phases * row_tiles);
     wi_conv_packing_operands(launch, p);
     add_steps(launch, p, step);
     wi_kernel_ints(launch,
@@ -147,9 +145,9 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 
 #define RECORD                                                                                               \
     .ops = {&wi_op_conv, &wi_op_conv_data}, WI_GEMM_FORMATS,                                                 \
-    .needs = {.classes = WI_ON_GPU, .limits = limits, .copies = wi_tile_copies}, .sums = true,               \
-    .quads = true, .file = "conv_gpu.cl", .headers = headers, .parameters = parameters, .accepts = accepts,  \
-    .cost = cost, .prepare = prepare
+    .needs = {.classes = WI_ON_GPU, .limits = limits, .copies = wi_tile_copies}, .quads = true,              \
+    .file = "conv_gpu.cl", .headers = headers, .parameters = parameters, .accepts = accepts, .cost = cost,   \
+    .prepare = prepare
 
 const wi_implementation wi_conv_gpu = {
     .name = "conv_gpu", RECORD, .variants = variants, .tuned_variants = tuned_variants};

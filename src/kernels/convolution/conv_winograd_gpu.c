@@ -22,7 +22,7 @@ static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 0, 0, 64, 4}},
     {"large_2", {16, 16, 8, 8, 8, 0, 0, 64, 2}}, {"medium_2", {16, 16, 4, 4, 16, 0, 0, 64, 2}},
     {"small_2", {8, 8, 4, 4, 8, 0, 0, 64, 2}}, {0}};
 
-static const char *const headers[] = {"gemm_tile_gpu.clh", "sums_gpu.clh", "winograd.clh", NULL};
+static const char *const headers[] = {"gemm_tile_gpu.clh", "winograd.clh", NULL};
 
 /* LEAST: with fewer channels in the image or the result, the transforms cost more than the products save. MOST: floats of pixels
  * and products in a block, which takes three launches. LARGE: floats of transformed weights, as in conv_winograd_cpu.c. */
@@ -54,7 +54,7 @@ static wi_limits limits(const int *values) {
     limits.group = (size_t)wi_max64(values[ITEMS], (int64_t)limits.group);
     limits.items[0] = (size_t)wi_max64(values[ITEMS], (int64_t)limits.items[0]);
     limits.items[1] = (size_t)wi_max64(SHARERS, (int64_t)limits.items[1]);
-    limits.local_bytes = (size_t)wi_max64(room + WI_KEPT_BYTES, (int64_t)limits.local_bytes);
+    limits.local_bytes = (size_t)wi_max64(room, (int64_t)limits.local_bytes);
     return limits;
 }
 
@@ -188,20 +188,8 @@ static void add_products(wi_kernel_plan *plan, const wi_conv_geometry *w, const 
     wi_kernel_iteration(launch);
 }
 
-/* Tiles whose results an item stores: with column sums, few enough that all units have items, and no more results than
- * MOST_ADDED, whose sum needs no compensation. */
-static int64_t share_of(const wi_kernel_site *site, const cutting *cut) {
-    enum { MOST_ADDED = 64, ITEMS_A_UNIT = 512 };
-    const int64_t results = (int64_t)site->values[STEP] * site->values[STEP];
-    const int64_t busy = SHARERS * cut->block * cut->width / 4 / (site->device->units * ITEMS_A_UNIT);
-    return site->sums > 0 ? wi_max64(1, wi_min64(MOST_ADDED / results, busy)) : 1;
-}
-
-static void add_results(wi_kernel_plan *plan, const wi_kernel_site *site, const cutting *cut) {
-    const wi_conv_geometry *const w = site->product->convolution;
-    const int64_t share = share_of(site, cut), parts = wi_divide_up(cut->block, share);
-    const int64_t quads = w->groups * parts * cut->width / 4;
-    plan->sum_splits = (int)(cut->blocks * parts);
+static void add_results(wi_kernel_plan *plan, const wi_conv_geometry *w, const cutting *cut) {
+    const int64_t quads = w->groups * cut->block * cut->width / 4;
     wi_kernel_launch *const launch =
         wi_kernel_launch_1d(plan, "results", quads, quads_of_group(plan->values));
     launch->dimensions = 2;
@@ -210,7 +198,7 @@ static void add_results(wi_kernel_plan *plan, const wi_kernel_site *site, const 
     wi_kernel_scratch(launch, cut->weights + cut->pixels);
     wi_kernel_int(launch, quads);
     add_tiles(launch, cut);
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(share, parts, w->filters, cut->width, w->made[1], w->made[2]));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(w->filters, cut->width, w->made[1], w->made[2]));
     wi_kernel_iteration(launch);
 }
 
@@ -222,7 +210,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const int first = plan->count;
     add_pixels(plan, w, &cut);
     add_products(plan, w, &cut);
-    add_results(plan, site, &cut);
+    add_results(plan, w, &cut);
     wi_kernel_repeat(plan, first, cut.blocks);
     plan->scratch_bytes = (size_t)(cut.weights + cut.pixels + cut.sums) * sizeof(float);
     return WEFT_OK;
@@ -231,7 +219,6 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 const wi_implementation wi_conv_winograd_gpu = {.name = "winograd_gpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_GPU, .limits = limits},
-    .sums = true,
     .quads = true,
     .file = "conv_winograd_gpu.cl",
     .headers = headers,

@@ -20,14 +20,6 @@
  *   WEFT_EPILOGUE_WRITE(batch, row, column), WEFT_EPILOGUE_WRITE_SIZE, WEFT_EPILOGUE_WRITE_STEP
  *       the same for the matrix that the epilogue writes, if there is one
  *
- *   WEFT_COLUMN_SUMS, WEFT_STORE_SUMS(acc, batch, row, column, sums), WEFT_JOIN_SUMS(sums, split, column)
- *       only if the epilogue adds up columns (implementations with `sums`): the number of sums, each over all batches and rows;
- *       a statement that replaces WEFT_STORE and also adds the elements to `sums`, WEFT_COLUMN_SUMS values of type WF; and a
- *       statement that one item runs for each column and each split of the rows, 0 to sum_splits - 1, with the sums of that split
- *   WEFT_KEPT_FIELDS, WEFT_KEEP(kept), WEFT_JOIN_KEPT_SUMS(sums, split, column, kept)
- *       with them: the fields of a struct in local memory for the kernel parameters that only WEFT_JOIN_SUMS reads; a statement
- *       that sets the fields; and WEFT_JOIN_SUMS that reads the fields, so that the parameters do not occupy registers
- *
  *   WEFT_FORMAT_A, WEFT_FORMAT_B
  *       the names of the formats of A and B ("f32"); for convolutions those of the image and the weight
  *   WEFT_SUM, WEFT_SUMS
@@ -40,9 +32,6 @@
 #define WI_GEMM_H
 
 #include "kernels/implementation.h"
-
-/* Maximum size of the struct with WEFT_KEPT_FIELDS. */
-enum { WI_KEPT_BYTES = 1024 };
 
 /* Strides in elements: A[b][i][p] = a[b * a_batch + i * a_row + p * a_column], and likewise B[b][p][j]. */
 typedef struct wi_gemm_shape {

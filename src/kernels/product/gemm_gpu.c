@@ -89,17 +89,14 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
     const wi_splitting product = splitting_of(site);
-    const int64_t row_tiles = wi_divide_up(shape->m, wi_tile_height(p)),
-                  splits = wi_splitting_best(site->device, &product, p[SPLIT]);
+    const int64_t splits = wi_splitting_best(site->device, &product, p[SPLIT]);
     size_t local[3];
     wi_tile_group(p, local);
     const size_t global[] = {(size_t)wi_divide_up(shape->n, wi_tile_width(p)) * local[0],
-        (size_t)row_tiles * local[1], (size_t)shape->batch};
+        (size_t)wi_divide_up(shape->m, wi_tile_height(p)) * local[1], (size_t)shape->batch};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "tiles", global, local);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->m, shape->n, shape->k));
     wi_gemm_add_strides(launch, shape);
-    wi_kernel_int(launch, row_tiles);
-    plan->sum_splits = (int)(shape->batch * row_tiles);
     if (splits > 1) wi_splitting_apply(plan, launch, site, &product, splits);
     return WEFT_OK;
 }
@@ -107,8 +104,8 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 #define RECORD                                                                                               \
     .ops = {&wi_op_matmul}, WI_GEMM_FORMATS,                                                                 \
     .needs = {.classes = WI_ON_GPU, .limits = wi_tile_limits, .copies = wi_tile_copies},                     \
-    .file = "gemm_gpu.cl", .headers = wi_tile_headers, .sums = true, .quads = true,                          \
-    .parameters = parameters, .cost = cost, .prepare = prepare
+    .file = "gemm_gpu.cl", .headers = wi_tile_headers, .quads = true, .parameters = parameters,              \
+    .cost = cost, .prepare = prepare
 
 const wi_implementation wi_gemm_gpu = {
     .name = "gpu_tiled", RECORD, .variants = variants, .tuned_variants = tuned_variants, .accepts = accepts};

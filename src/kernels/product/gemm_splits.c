@@ -53,24 +53,14 @@ double wi_splitting_margin(bool split) {
     return split ? 1.25 : 1.0;
 }
 
-/* The rows of an item that adds up splits. With column sums, few enough that all units have items, and no more than MOST, whose
- * sum needs no compensation. */
-static int64_t share_of(const wi_kernel_site *site, int64_t values) {
-    enum { FEWEST = 8, MOST = 64, ITEMS_A_UNIT = 512 };
-    if (site->sums == 0) return 1;
-    return wi_max64(FEWEST, wi_min64(MOST, values / (site->device->units * ITEMS_A_UNIT)));
-}
-
 void wi_splitting_finish(wi_kernel_plan *plan, const wi_kernel_site *site, const wi_splitting *product,
     int64_t splits, int64_t sums, int64_t rows, int64_t columns) {
     const int64_t results = (int64_t)product->results, lanes = site->quads ? 4 : 1;
-    const int64_t share = share_of(site, results / lanes);
-    plan->sum_splits = (int)wi_divide_up(results / columns, share);
     wi_kernel_launch *const launch =
-        wi_kernel_launch_1d(plan, "finish", plan->sum_splits * columns / lanes, (int64_t)site->device->group);
+        wi_kernel_launch_1d(plan, "finish", results / lanes, (int64_t)site->device->group);
     launch->has_epilogue = true;
     wi_kernel_scratch(launch, sums);
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(results, splits, rows, columns, share));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(results, splits, rows, columns));
 }
 
 void wi_splitting_apply(wi_kernel_plan *plan, wi_kernel_launch *tiles, const wi_kernel_site *site,

@@ -3,7 +3,7 @@
 #include "cl/quirks.h"
 #include "kernels/product/gemm.h"
 
-const char *const wi_tile_headers[] = {"gemm_tile_gpu.clh", "sums_gpu.clh", NULL};
+const char *const wi_tile_headers[] = {"gemm_tile_gpu.clh", NULL};
 
 int64_t wi_tile_height(const int *values) {
     return (int64_t)values[WI_TILE_DOWN] * values[WI_TILE_ROWS];
@@ -42,7 +42,7 @@ wi_limits wi_tile_limits(const int *values) {
     wi_tile_group(values, local);
     return (wi_limits){.group = (size_t)(values[WI_TILE_DOWN] * values[WI_TILE_ACROSS]),
         .items = {local[0], (size_t)values[WI_TILE_DOWN]},
-        .local_bytes = (size_t)numbers * sizeof(float) + WI_KEPT_BYTES};
+        .local_bytes = (size_t)numbers * sizeof(float)};
 }
 
 bool wi_tile_suits(const wi_device_profile *device, const int *values) {

@@ -33,7 +33,7 @@ int64_t wi_tile_buffers(const int *values);
 bool wi_tile_copies(const int *values);
 /* May operands be stored in this format? Asynchronous copies cannot convert. */
 bool wi_tile_takes(const int *values, weft_dtype format);
-/* Local memory holds blocks of A and B, with one quad of padding in each step of k, and WI_KEPT_BYTES. */
+/* Local memory holds blocks of A and B, with one quad of padding in each step of k. */
 wi_limits wi_tile_limits(const int *values);
 /* Has an item enough registers for its sums and, if the tile has a sub-group, can the device read rows together? */
 bool wi_tile_suits(const wi_device_profile *device, const int *values);

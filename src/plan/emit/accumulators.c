@@ -373,8 +373,8 @@ static void emit_children(wi_emitter *e) {
             m, slot, r.kind->float_identity);
     for (int m = 0; next_reduction(e, &m, 0, &r); m++) {
         for (int i = 0; i < 4; i++) {
-            char x[24];
-            snprintf(x, sizeof x, "(WF)(v%d.s%d)", m, i);
+            char x[16];
+            snprintf(x, sizeof x, "v%d.s%d", m, i);
             emit_take(e, &r, m, x, "");
         }
     }
@@ -396,8 +396,7 @@ void wi_emit_join(wi_emitter *e) {
         WI_JOIN_CHILDREN, WI_JOIN_CHILDREN, WI_JOIN_CHILDREN);
     e->inner_is_reduced = false;
     for (int m = 0, slot = 0; next_reduction(e, &m, 0, &r); m++, slot++)
-        wi_text_append(&e->text, "weft_cell_put(nodes + place * node + %d * w0, a%d%s);\n", slot, m,
-            e->lanes > 1 ? ".s0" : "");
+        wi_text_append(&e->text, "weft_cell_put(nodes + place * node + %d * w0, a%d);\n", slot, m);
     wi_text_append(&e->text,
         "volatile __global int *const parents = nodes + count * node;\nplace /= %d;\n"
         "last = weft_cell_is_last(parents + place * node + %d * w0, after - first);\nif (last) {\n",

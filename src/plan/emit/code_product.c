@@ -2,25 +2,12 @@
 #include "cl/kernel_source.h"
 #include "kernels/convolution/conv_product.h"
 #include "plan/emit/code_shared.h"
-#include <stdio.h>
-
-/* What each sum of the step takes of an element. */
-static void emit_taken(wi_emitter *e) {
-    for (int m = 0, sum = 0; m < e->step->member_count; m++) {
-        const wi_value *const member = wi_emitted_member(e, m);
-        if (!wi_is_reduction(member)) continue;
-        const int temp = wi_emit_input(e, member->node->inputs[0]);
-        wi_text_append(&e->text, "sums[%d] += t%d;\n", sum++, temp);
-    }
-}
 
 static void emit_epilogue_elements(wi_emitter *e) {
     const size_t remembered = e->memo_count;
     for (int store = 0; store < 2; store++) { /* all loads before the first store */
-        if (store) emit_taken(e);
         for (int m = 0; m < e->step->member_count; m++) {
-            const wi_value *const value = wi_emitted_member(e, m);
-            if (value->storage < 0 || value->in_row) continue;
+            if (wi_emitted_member(e, m)->storage < 0) continue;
             const int member = e->step->members[m], temp = wi_emit_member(e, member);
             if (!store) continue;
             if (wi_is_table_of(e->partition, e->step, member, true))
@@ -105,27 +92,6 @@ static void emit_source_request(wi_emitter *e) {
     }
 }
 
-/* What an item does that has a part of each sum of a column: with all parts of it, what is computed from the sums. Of a quad's lanes
- * it has one. */
-static void emit_sums(wi_emitter *e) {
-    e->tail = e->lanes > 1;
-    if (e->tail) wi_text_append(&e->text, "const int lanes = 1;\n");
-    wi_emit_argument(e, WI_ARGUMENT_WORK, WI_WORK_RESULTS, 0, 0);
-    wi_emit_argument(e, WI_ARGUMENT_WORK, WI_WORK_SPLITS, 0, 0);
-    wi_text_append(&e->text,
-        "const long i0 = 0, i1 = 0;\nconst int row = column, j = column;\n(void)i0, (void)i1, (void)j;\n");
-    wi_emit_addresses(e, false);
-    wi_emit_accumulators(e, 0);
-    for (int m = 0, sum = 0; m < e->step->member_count; m++)
-        if (wi_is_reduction(wi_emitted_member(e, m)))
-            wi_text_append(&e->text, "a%d = (WF)(sums[%d]);\n", m, sum++);
-    wi_emit_join(e);
-    wi_text_append(&e->text, "if (last) {\n");
-    wi_emit_row_values(e, 0);
-    wi_text_append(&e->text, "}\n");
-    e->tail = false;
-}
-
 /* Rows of it lie side by side or apart, elements of a row side by side. */
 static bool is_matrix(const wi_loop *loop, const wi_operand *operand) {
     return loop->space.rank == 3 && operand->value >= 0 && !operand->padded &&
@@ -174,11 +140,10 @@ static void define_request(wi_text *source, const wi_loop *loop) {
     wi_text_append(source, "\n");
 }
 
-/* An epilogue: its parameters, the first of which are those of a stored element, their names, its body, and that of what joins its sums. */
+/* An epilogue: its parameters, their names, its body, and the functions of a sum by segments. */
 typedef struct epilogue {
     wi_emitter e;
-    int of_store;
-    wi_text parameters, names, store, join, source, request;
+    wi_text parameters, names, store, source, request;
 } epilogue;
 
 /* What the template of sums by segments finds beside its epilogue. */
@@ -193,110 +158,18 @@ static void define_segments(wi_text *source, const epilogue *own) {
     define_request(source, own->e.loop);
 }
 
-/* ---- parameters that only what joins sums reads ---- */
-
-/* Does a stored element need the operand of this offset or stride? */
-static bool is_stored_by(const epilogue *own, int operand) {
-    const wi_argument *const arguments = own->e.kernel->arguments;
-    for (int i = 0; i < own->of_store; i++)
-        if (arguments[i].kind == WI_ARGUMENT_BUFFER && arguments[i].a == operand) return true;
-    return false;
-}
-
-static bool is_kept(const epilogue *own, int i) {
-    const wi_argument *const argument = &own->e.kernel->arguments[i];
-    switch (argument->kind) {
-    case WI_ARGUMENT_OFFSET:
-    case WI_ARGUMENT_STRIDE: return !is_stored_by(own, argument->a);
-    case WI_ARGUMENT_BUFFER:
-    case WI_ARGUMENT_WORK:
-    case WI_ARGUMENT_CELLS: return i >= own->of_store;
-    default: return false;
-    }
-}
-
-/* A name of one and its type. */
-typedef struct kept_name {
-    char type[48], name[24];
-} kept_name;
-
-/* How many it has: 1, or 2 of cells. */
-static int kept_names(const epilogue *own, int i, kept_name names[2]) {
-    const wi_argument *const a = &own->e.kernel->arguments[i];
-    snprintf(names[0].type, sizeof names[0].type, "long ");
-    switch (a->kind) {
-    case WI_ARGUMENT_OFFSET: snprintf(names[0].name, sizeof names[0].name, "f%d", a->a); return 1;
-    case WI_ARGUMENT_STRIDE: snprintf(names[0].name, sizeof names[0].name, "s%d_%d", a->a, a->b); return 1;
-    case WI_ARGUMENT_BUFFER:
-        snprintf(names[0].type, sizeof names[0].type, "__global WEFT_T_%s *",
-            weft_dtype_name(own->e.loop->operands[a->a].dtype));
-        snprintf(names[0].name, sizeof names[0].name, "b%d", a->a);
-        return 1;
-    case WI_ARGUMENT_WORK:
-        snprintf(names[0].type, sizeof names[0].type, "int ");
-        snprintf(names[0].name, sizeof names[0].name, "w%d", a->a);
-        return 1;
-    default:
-        names[0] = (kept_name){"volatile __global int *", "cells"};
-        names[1] = (kept_name){"long ", "cells_offset"};
-        return 2;
-    }
-}
-
-/* Places that only joining sums reads would hold more scalar registers than AMD's GPUs have, throughout a product. So a group keeps
- * them in local memory: fields of a struct, how they are set, and what joins sums by them. */
-static void define_kept(wi_text *source, const epilogue *own) {
-    wi_text fields, set, names;
-    wi_text *const texts[] = {&fields, &set, &names};
-    for (int i = 0; i < 3; i++) wi_text_init(texts[i], source->allocator);
-    for (int i = 0; i < own->e.kernel->argument_count; i++) {
-        kept_name kept[2];
-        const int count = is_kept(own, i) ? kept_names(own, i, kept) : 0;
-        for (int k = 0; k < count; k++) {
-            wi_text_append(&fields, "%s%s; ", kept[k].type, kept[k].name);
-            wi_text_append(&set, "(kept).%s = %s; ", kept[k].name, kept[k].name);
-            wi_text_append(&names, ", (kept).%s", kept[k].name);
-        }
-        if (count > 0) continue;
-        wi_text_append(&names, ", ");
-        wi_emit_parameter(&own->e, &names, &own->e.kernel->arguments[i], true);
-    }
-    for (int i = 0; i < 3; i++) source->failed = source->failed || texts[i]->failed;
-    if (!source->failed)
-        wi_text_append(source,
-            "#define WEFT_KEPT_FIELDS %s\n#define WEFT_KEEP(kept) %s\n"
-            "#define WEFT_JOIN_KEPT_SUMS(sums, split, column, kept) WEFT_NAME(join)(sums, split, column%s)\n",
-            fields.data, set.data, names.data);
-    for (int i = 0; i < 3; i++) wi_text_clear(texts[i]);
-}
-
-/* The function that stores an element, and the macros through which the template finds it. With sums it adds to those of the
- * column, and another one joins these. */
+/* The function that stores an element, and the macros through which the template finds it. */
 static void define_epilogue(wi_text *source, const epilogue *own) {
     const bool any = own->parameters.length > 0;
     const char *const comma = any ? ", " : "", *const parameters = any ? own->parameters.data : "";
-    const char *const names = any ? own->names.data : "";
-    const int sums = own->e.step->sums;
     wi_text_append(source,
-        "static inline void WEFT_NAME(store)(%s acc, int batch, int row, int column, %s%s%s) {\n%s}\n",
-        wi_register_type(wi_emitted_member(&own->e, 0)->node->dtype), sums ? "WF *sums" : "int lanes", comma,
-        parameters, own->store.data);
+        "static inline void WEFT_NAME(store)(%s acc, int batch, int row, int column, int lanes%s%s) {\n%s}\n",
+        wi_register_type(wi_emitted_member(&own->e, 0)->node->dtype), comma, parameters, own->store.data);
     wi_text_append(source, "#define WEFT_EPILOGUE_PARAMETERS %s%s\n", comma, parameters);
     wi_text_append(source,
-        "#define WEFT_STORE%s(acc, batch, row, column, last) WEFT_NAME(store)(acc, batch, row, column, "
-        "last%s%s)\n",
-        sums ? "_SUMS" : "", comma, names);
-    if (sums > 0) {
-        wi_text_append(source,
-            "WEFT_APART static void WEFT_NAME(join)(const float *sums, int split, int column%s%s) {\n%s}\n",
-            comma, parameters, own->join.data);
-        wi_text_append(source,
-            "#define WEFT_COLUMN_SUMS %d\n#define WEFT_JOIN_SUMS(sums, split, column) WEFT_NAME(join)(sums, "
-            "split, "
-            "column%s%s)\n",
-            sums, comma, names);
-        define_kept(source, own);
-    }
+        "#define WEFT_STORE(acc, batch, row, column, lanes) WEFT_NAME(store)(acc, batch, row, column, "
+        "lanes%s%s)\n",
+        comma, any ? own->names.data : "");
     if (own->e.step->by_segments)
         define_segments(source, own);
     else
@@ -311,9 +184,7 @@ static weft_status append_template(wi_text *source, const epilogue *own, const w
     WI_TRY(wi_kernel_source_include(source, kernel->file));
     wi_text_append(source, "\n");
     wi_text_append(source,
-        "#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n#undef WEFT_STORE_SUMS\n"
-        "#undef WEFT_COLUMN_SUMS\n#undef WEFT_JOIN_SUMS\n"
-        "#undef WEFT_KEPT_FIELDS\n#undef WEFT_KEEP\n#undef WEFT_JOIN_KEPT_SUMS\n"
+        "#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"
         "#undef WEFT_EPILOGUE_READ\n#undef WEFT_EPILOGUE_READ_SIZE\n#undef WEFT_EPILOGUE_READ_STEP\n"
         "#undef WEFT_EPILOGUE_WRITE\n#undef WEFT_EPILOGUE_WRITE_SIZE\n"
         "#undef WEFT_EPILOGUE_WRITE_STEP\n"
@@ -335,9 +206,6 @@ static wi_text take_text(wi_emitter *e) {
 static void emit_epilogue(epilogue *own) {
     emit_epilogue_body(&own->e);
     own->store = take_text(&own->e);
-    own->of_store = own->e.kernel->argument_count;
-    if (own->e.step->sums > 0) emit_sums(&own->e);
-    own->join = take_text(&own->e);
     own->e.of_source = own->e.step->by_segments;
     if (own->e.of_source) emit_source(&own->e);
     own->source = take_text(&own->e);
@@ -363,7 +231,6 @@ weft_status wi_code_product(wi_code *code, const wi_step *step) {
     if (status == WEFT_OK) status = wi_add_piece(code, &source, needs, &own->whole.piece);
     wi_emitter_end(&stored.e);
     wi_text_clear(&stored.store);
-    wi_text_clear(&stored.join);
     wi_text_clear(&stored.source);
     wi_text_clear(&stored.request);
     wi_text_clear(&stored.parameters);

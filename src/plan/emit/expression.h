@@ -59,9 +59,8 @@ void wi_emitter_end(wi_emitter *e);
 void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double number);
 /* The number that a scalar of the graph has in this kernel, so that kernels of other scalars have the same code. */
 int wi_emit_scalar(wi_emitter *e, int index);
-/* "__global float *b0, const long f0, ..." of all arguments met, or of one; or their names alone. */
+/* "__global float *b0, const long f0, ..." of all arguments met; or their names alone. */
 void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only);
-void wi_emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument *argument, bool names_only);
 
 /* The variable that holds a value here; emits what is needed. */
 int wi_emit_member(wi_emitter *e, int value);

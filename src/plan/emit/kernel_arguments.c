@@ -39,7 +39,7 @@ int wi_emit_scalar(wi_emitter *e, int index) {
     return count;
 }
 
-void wi_emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument *argument, bool names_only) {
+static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument *argument, bool names_only) {
     const int a = argument->a, b = argument->b;
     const char *const an_int = names_only ? "" : "const int ",
                       *const a_long = names_only ? "" : "const long ",
@@ -87,6 +87,6 @@ void wi_emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument *ar
 void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only) {
     for (int i = 0; i < e->kernel->argument_count; i++) {
         if (i) wi_text_append(text, ", ");
-        wi_emit_parameter(e, text, &e->kernel->arguments[i], names_only);
+        emit_parameter(e, text, &e->kernel->arguments[i], names_only);
     }
 }

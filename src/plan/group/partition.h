@@ -114,7 +114,7 @@ enum {
 
 typedef enum wi_step_kind {
     WI_STEP_LOOP, /* maps, and reductions over one set of axes */
-    /* A contraction, or sums of rows by segments. The epilogue has maps, and sums over all axes but the last. */
+    /* A contraction, or sums of rows by segments. The epilogue has maps. */
     WI_STEP_PRODUCT,
     WI_STEP_KERNEL,  /* a kernel op */
     WI_STEP_TRANSFER /* copies the contiguous bytes of a value, on one device or between two */
@@ -139,7 +139,6 @@ typedef struct wi_step {
      * of these rows if the step computes them, and then both sources are source 1, the segments; -1: source 0 has the rows. */
     wi_extent source_extent;
     int computed;
-    int sums; /* PRODUCT: number of members that are column sums (over all axes but the last) */
     const wi_selection *selection; /* PRODUCT and KERNEL: the candidates and the chosen one (select.c) */
 } wi_step;
 
@@ -261,18 +260,7 @@ int wi_operands_of_reading(const wi_partition *p, int value, int step);
 bool wi_becomes_inline(const wi_partition *p, int value, int step);
 /* Prepares the step to read a member of another step: stores the member, or lets the step compute it, whichever is faster. */
 weft_status wi_read_from(wi_partition *p, int value, int step);
-/* ---- for improve/, too ---- */
-typedef struct wi_step_range {
-    int first, last;
-} wi_step_range;
-/* Does the step read a value that a step of the range, `last` included, computes? */
-bool wi_step_meets(const wi_partition *p, int step, wi_step_range range);
-/* Is the step a loop with one sweep that does not only move elements? */
-bool wi_is_simple_loop(const wi_partition *p, const wi_step *step);
-int wi_count_stored(const wi_partition *p, const wi_step *step);
-/* Appends all members of a step to those of another. */
-void wi_move_members(wi_partition *p, int from, int to);
-/* ---- partition_unread.c ---- */
+/* ---- partition_unread.c; for improve/, too ---- */
 weft_status wi_drop_unread(wi_partition *p);
 
 /* Each takes one node, chosen by the kind of its op. `value` is the node's value, `at` the node's place in the order. */

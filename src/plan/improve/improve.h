@@ -1,8 +1,6 @@
 /* Optional gains: passes over the steps of a partition that make a plan faster or smaller, and that may each be left out. A plain plan
  * (wi_request) has none of them, and tests compare the two.
  *
- *   join_siblings.c    loops over one space that need nothing of one another become one
- *   column_sums.c      sums over all axes but the last are added up by the product that makes what they add up
  *   segment_sources.c  what a sum by segments adds up is computed where it is added
  *   picked_rows.c      rows of a table are picked where they are read, and stored nowhere */
 #ifndef WI_IMPROVE_H
@@ -11,8 +9,6 @@
 #include "plan/group/partition.h"
 
 /* In this order. */
-weft_status wi_join_siblings(wi_partition *p);
-weft_status wi_add_column_sums(wi_partition *p);
 weft_status wi_compute_segment_sources(wi_partition *p);
 weft_status wi_pick_rows(wi_partition *p);
 

@@ -16,12 +16,18 @@ typedef struct pair {
     int source; /* the value that the loop stores */
 } pair;
 
+static int count_stored(const wi_partition *p, const wi_step *step) {
+    int count = 0;
+    for (int m = 0; m < step->member_count; m++) count += p->values[step->members[m]].storage >= 0;
+    return count;
+}
+
 /* Is it all that the loop stores, row by row as the sums read it? */
 static bool is_source(const pair *c) {
     const wi_value *const made = &c->p->values[c->source], *const read = &c->p->values[c->sums->sources[0]];
     const wi_extent *const extent = made->extent;
     return c->loop->kind == WI_STEP_LOOP && c->loop->reduced == 0 && c->loop->device == c->sums->device &&
-           wi_count_stored(c->p, c->loop) == 1 && made->storage >= 0 &&
+           count_stored(c->p, c->loop) == 1 && made->storage >= 0 &&
            c->p->storages[made->storage].alias < 0 && made->copy_of < 0 && !made->stores_inline &&
            wi_shape_equal(&made->node->shape, &c->loop->shape) &&
            wi_layout_is_contiguous(made->layout, extent) &&
@@ -50,7 +56,7 @@ static bool reads_stay(const pair *c, const wi_loop *loop) {
         if (operand->value < 0 || operand->padded) return false;
         if (c->p->storages[wi_whole_storage(c->p, operand->value)].kind == WI_STORAGE_BLOCK) return false;
     }
-    return c->sums->input_count + loop->operand_count + wi_count_stored(c->p, c->sums) <= WI_MAX_OPERANDS;
+    return c->sums->input_count + loop->operand_count + count_stored(c->p, c->sums) <= WI_MAX_OPERANDS;
 }
 
 static void compute(const pair *c, int operands) {

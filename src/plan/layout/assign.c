@@ -60,7 +60,6 @@ static bool writes_over(
     const wi_step *step = loop->step;
     const wi_operand *output = find_output(loop, p->values[assignment->value].base);
     if (!output || (step->reduced && loop->sweeps > 1)) return false;
-    if (step->sums > 0 && p->values[output->value].in_row) return false; /* another item writes the sums */
     if (replaces_parts(p, step, assignment->variable)) return true;
     if ((step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) &&
         reads_variable(p, loop, assignment->variable))

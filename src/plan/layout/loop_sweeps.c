@@ -133,7 +133,6 @@ static bool is_worth_staging(const wi_loops *loops, const wi_loop *loop, int ind
 
 bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand *output) {
     const bool reduces = loop->step->reduced != 0;
-    if (loop->step->sums > 0) return !loops->partition->values[output->value].in_row;
     for (int d = 0; d < loop->space.rank && reduces; d++) {
         if (output->layout.strides[d].actual == 0) return false;
     }

@@ -153,11 +153,10 @@ static bool draws(const wi_kernel_plan *kernel) {
 static weft_status prepare_kernel(wi_schedule *schedule, const wi_step *step) {
     const wi_partition *const p = schedule->loops->partition;
     wi_kernel_site site = wi_step_site(p, step);
-    site.sums = step->sums;
     site.quads = step->kind == WI_STEP_PRODUCT &&
                  wi_step_elements(schedule->loops->partition, &schedule->loops->of[step->index]) > 1;
     wi_key_begin(&schedule->kernels);
-    wi_key_add(&schedule->kernels, (uint64_t)site.sums << 1 | site.quads);
+    wi_key_add(&schedule->kernels, site.quads);
     wi_key_add_address(&schedule->kernels, step->selection->chosen);
     wi_key_add_address(&schedule->kernels, step->selection->variant);
     wi_key_add_site(&schedule->kernels, wi_step_device(p, step), &site);
@@ -221,17 +220,8 @@ static double product_flops(const wi_gemm_shape *gemm) {
     return 2.0 * (double)gemm->batch * (double)gemm->m * (double)gemm->n * (double)gemm->k;
 }
 
-/* Columns, and how often each is added up in part. */
-static void schedule_sums(
-    const wi_partition *p, const wi_step *step, const wi_kernel_plan *kernel, wi_step_schedule *own) {
-    own->work[WI_WORK_RESULTS] = (int)step->extent.dims[step->extent.rank - 1].actual;
-    own->work[WI_WORK_SPLITS] = kernel->sum_splits;
-    own->cell_bytes = wi_join_bytes(p, step, own->work[WI_WORK_RESULTS], own->work[WI_WORK_SPLITS]);
-}
-
 /* Products and kernel ops; kernel NULL: a library's product. */
-static void schedule_kernel(
-    const wi_partition *p, const wi_step *step, const wi_kernel_plan *kernel, wi_step_schedule *own) {
+static void schedule_kernel(const wi_step *step, const wi_kernel_plan *kernel, wi_step_schedule *own) {
     const wi_gemm_shape *gemm = &step->gemm;
     own->launch_count = kernel ? count_launches(kernel) : 1;
     own->scratch_bytes = kernel ? kernel->scratch_bytes : 0;
@@ -239,7 +229,6 @@ static void schedule_kernel(
         own->flops = kernel->flops;
         return;
     }
-    if (step->sums > 0) schedule_sums(p, step, kernel, own);
     const double results = (double)gemm->batch * (double)gemm->m * (double)gemm->n;
     own->flops = product_flops(gemm) + (double)(step->member_count - 1) * results;
 }
@@ -303,7 +292,7 @@ static weft_status schedule_step(wi_schedule *schedule, const wi_step *step) {
         own->launch_count = 1;
     } else {
         if (!wi_step_is_library(step)) WI_TRY(prepare_kernel(schedule, step));
-        schedule_kernel(p, step, own->kernel, own);
+        schedule_kernel(step, own->kernel, own);
     }
     own->bytes_moved = bytes_of(p, loop);
     own->seconds = seconds_of(p, step, own);

@@ -7,17 +7,17 @@
 
 /* The numbers of a step's work split (code_loop.c), w0, w1, ... in kernels. */
 enum {
-    WI_WORK_RESULTS, /* or rows, or items where these have several elements; of a product with sums its columns */
-    WI_WORK_ROWS,  /* of an item; where items have several elements, items of a row */
-    WI_WORK_SPANS, /* of a row */
-    WI_WORK_SPAN,  /* elements of one */
+    WI_WORK_RESULTS, /* or rows, or items where these have several elements */
+    WI_WORK_ROWS,    /* of an item; where items have several elements, items of a row */
+    WI_WORK_SPANS,   /* of a row */
+    WI_WORK_SPAN,    /* elements of one */
     WI_WORK_SPLITS,
     WI_WORK_NUMBERS
 };
 
 typedef struct wi_step_schedule {
     wi_kernel_plan *kernel;    /* PRODUCT and KERNEL: launches and macros; NULL: a library's */
-    int work[WI_WORK_NUMBERS]; /* LOOP: the work split. PRODUCT with sums: columns and splits */
+    int work[WI_WORK_NUMBERS]; /* LOOP: the work split */
     size_t items, combine_items;
     size_t scratch_bytes;
     size_t

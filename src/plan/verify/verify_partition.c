@@ -176,22 +176,9 @@ static weft_status check_place_of(const wi_partition *p, const wi_step *step, co
     return WEFT_OK;
 }
 
-/* step->sums must be the number of the step's column sums, and the implementation must support them. */
-static weft_status check_sums(const wi_partition *p, const wi_step *step) {
-    int sums = 0;
-    for (int m = 0; m < step->member_count; m++)
-        sums += p->values[step->members[m]].node->op->kind == WI_REDUCE;
-    WI_REQUIRE(step->sums == (step->kind == WI_STEP_PRODUCT ? sums : 0), WI_PASS_PARTITION, "step",
-        step->index, "its column sums differ from those that it declares");
-    WI_REQUIRE(step->sums == 0 || (step->selection->chosen && step->selection->chosen->sums),
-        WI_PASS_PARTITION, "step", step->index, "its implementation cannot compute column sums");
-    return WEFT_OK;
-}
-
-/* All reductions of a loop must reduce the same axes. */
+/* All reductions of a loop must reduce the loop's axes; other steps have no reductions. */
 static weft_status check_axes(const wi_step *step, const wi_value *member) {
-    const bool reduces =
-        step->kind == WI_STEP_LOOP && member->node->op->kind == WI_REDUCE && member->copy_of < 0;
+    const bool reduces = member->node->op->kind == WI_REDUCE && member->copy_of < 0;
     WI_REQUIRE(!reduces || member->node->attributes->over.axes == step->reduced, WI_PASS_PARTITION, "step",
         step->index, "a member reduces other axes than the step");
     return WEFT_OK;
@@ -214,8 +201,7 @@ static weft_status check_step(const wi_partition *p, size_t index) {
         WI_TRY(check_inputs(p, step, m));
         WI_TRY(check_place_of(p, step, member));
     }
-    if (step->kind == WI_STEP_TRANSFER) WI_TRY(check_transfer(p, step));
-    return check_sums(p, step);
+    return step->kind == WI_STEP_TRANSFER ? check_transfer(p, step) : WEFT_OK;
 }
 
 /* ---- outputs and assignments ---- */

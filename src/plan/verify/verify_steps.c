@@ -195,8 +195,6 @@ weft_status wi_verify_schedule(const wi_schedule *schedule) {
         WI_REQUIRE(own->launch_count > 0, WI_PASS_SCHEDULE, "step", i, "it has no launches");
         WI_REQUIRE(!kernel || kernel->count > 0, WI_PASS_SCHEDULE, "step", i, "its template has no launches");
         if (p->steps[i]->kind == WI_STEP_LOOP) WI_TRY(check_loop_schedule(p, &schedule->loops->of[i], own));
-        WI_REQUIRE(p->steps[i]->sums == 0 || (own->work[WI_WORK_SPLITS] > 0 && own->cell_bytes > 0),
-            WI_PASS_SCHEDULE, "step", i, "its column sums have no cells");
         WI_REQUIRE(!kernel || own->scratch_bytes >= kernel->scratch_bytes, WI_PASS_SCHEDULE, "step", i,
             "it has less scratch memory than its launches need");
     }
