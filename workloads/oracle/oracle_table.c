@@ -7,22 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW(name)                                              extern const oracle_op oracle_op_##name;
+#define ROW(name)                                          extern const oracle_op oracle_op_##name;
 #define WI_MAP1(name, types, of_float, of_int, da)         ROW(name)
 #define WI_MAP2(name, types, of_float, of_int, da, db)     ROW(name)
 #define WI_MAP3(name, types, of_float, of_int, da, db, dc) ROW(name)
-#define WI_NODE(name)                                          ROW(name)
-#define WI_FUNCTION_ROW(name)                                  ROW(name)
+#define WI_NODE(name)                                      ROW(name)
+#define WI_FUNCTION_ROW(name)                              ROW(name)
 #include "ops/op_list.h"
 #undef ROW
 
 static const oracle_op *const rows[] = {
-#define ROW(name)                                              &oracle_op_##name,
+#define ROW(name)                                          &oracle_op_##name,
 #define WI_MAP1(name, types, of_float, of_int, da)         ROW(name)
 #define WI_MAP2(name, types, of_float, of_int, da, db)     ROW(name)
 #define WI_MAP3(name, types, of_float, of_int, da, db, dc) ROW(name)
-#define WI_NODE(name)                                          ROW(name)
-#define WI_FUNCTION_ROW(name)                                  ROW(name)
+#define WI_NODE(name)                                      ROW(name)
+#define WI_FUNCTION_ROW(name)                              ROW(name)
 #include "ops/op_list.h"
 #undef ROW
 };
