@@ -359,4 +359,30 @@ fault_functions fail one_beside_it 'int clFinish(void *); int weft_one(void *x) 
 small=$(library small 'int weft_one(int x) { return x; }')
 expect pass "a small library" sh "$here/check_size.sh" "$small" 100000
 expect fail "a library over the limit" sh "$here/check_size.sh" "$small" 100
+
+# needs FILE OTHER: the function of src/FILE.c calls that of src/OTHER.c (none: "").
+needs() {
+    name=$(basename "$1") other=$(basename "$2")
+    echo "${2:+int $other(void);} int $name(void); int $name(void) { return ${2:+$other() +} 1; }" >"$tree/src/$1.c"
+    (cd "$tree" && "$cc" -c -o "$name.c.o" "src/$1.c" && ar rc lib.a "$name.c.o")
+}
+fresh
+needs base/one base/two
+needs base/two base/one
+needs cl/three base/one
+expect pass "two files of one folder that need one another" sh "$here/check_cycles.sh" "$tree/lib.a" "$tree"
+needs base/two cl/three
+expect fail "three files that need one another" sh "$here/check_cycles.sh" "$tree/lib.a" "$tree"
+printed '3 files need one another' 'a cycle'
+needs base/two ''
+needs base/one cl/three
+expect fail "two files of two folders that need one another" sh "$here/check_cycles.sh" "$tree/lib.a" "$tree"
+
+fresh
+mkdir -p "$tree/tests/mutations"
+printf 'int one;\n' >"$tree/src/base/one.c"
+printf -- '--- a/src/base/one.c\n+++ b/src/base/one.c\n@@ -1 +1 @@\n-int one;\n+int two;\n' >"$tree/tests/mutations/two.diff"
+expect pass "a fault that applies" sh "$here/check_mutations.sh" "$tree"
+printf 'int three;\n' >"$tree/src/base/one.c"
+expect fail "a fault that does not apply" sh "$here/check_mutations.sh" "$tree"
 exit $bad
