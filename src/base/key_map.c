@@ -53,12 +53,6 @@ void wi_key_add_address(wi_key_map *map, const void *address) {
     wi_key_add(map, (uint64_t)(uintptr_t)address);
 }
 
-void wi_key_add_number(wi_key_map *map, double number) {
-    uint64_t word;
-    memcpy(&word, &number, sizeof word);
-    wi_key_add(map, word);
-}
-
 void wi_key_add_bytes(wi_key_map *map, const void *bytes, size_t count) {
     const size_t whole = (count + sizeof(uint64_t) - 1) / sizeof(uint64_t);
     wi_key_add(map, count);

@@ -20,7 +20,6 @@ void wi_key_map_init(wi_key_map *map, wi_arena *arena);
 void wi_key_begin(wi_key_map *map);
 void wi_key_add(wi_key_map *map, uint64_t word);
 void wi_key_add_address(wi_key_map *map, const void *address);
-void wi_key_add_number(wi_key_map *map, double number); /* by its bits, so that 0 and -0 differ */
 void wi_key_add_bytes(wi_key_map *map, const void *bytes, size_t count);
 /* Returns where the value of the key is stored. A new key gets the value NULL, which the caller replaces. NULL: out of
  * memory, also in a wi_key_add before. */

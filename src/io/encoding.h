@@ -23,8 +23,6 @@ typedef struct weft_encoding {
 /* Deep copy; NULL: out of memory. */
 const weft_encoding *wi_encoding_copy(wi_arena *arena, const weft_encoding *encoding);
 bool wi_encoding_equal(const weft_encoding *a, const weft_encoding *b);
-/* The number of a category; -1: there is no category of this text. */
-int32_t wi_encoding_find(const weft_encoding *categories, const char *text);
 /* WEFT_ERROR_ARGUMENT: the encodings differ; the line says how. name: of the column. trained: the graph's encoding. */
 weft_status wi_encoding_check(const char *name, const weft_encoding *given, const weft_encoding *trained);
 

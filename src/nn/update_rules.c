@@ -51,13 +51,14 @@ void wi_update_keep(wi_update *u, weft_tensor *state, weft_tensor *value) {
     u->pairs[u->count++] = (wi_pair){state, value};
 }
 
-weft_tensor *wi_scaled(weft_tensor *x, double factor) {
+/* x · factor */
+static weft_tensor *times(weft_tensor *x, double factor) {
     return weft_mul(x, weft_number(x, factor));
 }
 
 /* a · keep + b · (1 - keep) */
 static weft_tensor *blend(weft_tensor *a, weft_tensor *b, double keep) {
-    return weft_add(wi_scaled(a, keep), wi_scaled(b, 1.0 - keep));
+    return weft_add(times(a, keep), times(b, 1.0 - keep));
 }
 
 weft_tensor *wi_root_plus(weft_tensor *x, float epsilon) {
@@ -94,7 +95,7 @@ static double bias_correction(wi_scalar *scalar, const wi_clock *clock) {
 static weft_tensor *scaled_correction(wi_update *u, weft_tensor *t, double beta, double unused) {
     (void)u, (void)unused;
     if (beta == 0) return weft_number(t, 1);
-    return weft_div(weft_number(t, -1), weft_expm1(wi_scaled(t, log(beta))));
+    return weft_div(weft_number(t, -1), weft_expm1(times(t, log(beta))));
 }
 
 weft_tensor *wi_unbiased(wi_update *u, weft_tensor *x, float beta) {
@@ -121,9 +122,9 @@ weft_tensor *wi_sgd_rule(wi_update *u) {
     weft_tensor *part = u->g;
     if (o->dampening > 0)
         part = weft_mul(part, wi_update_number(u, undamped, scaled_undamped, wi_fraction(o->dampening), 0));
-    weft_tensor *const next = weft_add(part, wi_scaled(v, momentum));
+    weft_tensor *const next = weft_add(part, times(v, momentum));
     wi_update_keep(u, v, next);
-    return descend(u, u->p, o->nesterov ? weft_add(u->g, wi_scaled(next, momentum)) : next);
+    return descend(u, u->p, o->nesterov ? weft_add(u->g, times(next, momentum)) : next);
 }
 
 /* ---- Adam, AdamW and NAdam ---- */
@@ -172,8 +173,8 @@ static double nadam_moment_weight(wi_scalar *scalar, const wi_clock *clock) {
 
 /* β_t = beta · (1 - 0.5 · 0.96^(t · decay)), computed on the device. */
 static weft_tensor *scaled_momentum(weft_tensor *t, double beta, double decay) {
-    weft_tensor *const power = weft_exp(wi_scaled(t, decay * log(0.96)));
-    return wi_scaled(weft_sub(weft_number(power, 1), wi_scaled(power, 0.5)), beta);
+    weft_tensor *const power = weft_exp(times(t, decay * log(0.96)));
+    return times(weft_sub(weft_number(power, 1), times(power, 0.5)), beta);
 }
 
 /* Π, the product up to t, computed on the device: the clock's memory has the product of the earlier updates. */
@@ -221,10 +222,10 @@ static weft_tensor *rmsprop_spread(wi_update *u, double rho) {
     }
     weft_tensor *const v = wi_update_state(u, "variance", 0), *const mean = wi_update_state(u, "mean", 0);
     weft_tensor *const apart = weft_square(weft_sub(u->g, mean)), *const next_mean = blend(mean, u->g, rho);
-    weft_tensor *const next = wi_scaled(weft_add(v, wi_scaled(apart, 1 - rho)), rho);
+    weft_tensor *const next = times(weft_add(v, times(apart, 1 - rho)), rho);
     wi_update_keep(u, v, next);
     wi_update_keep(u, mean, next_mean);
-    return weft_maximum(next, wi_scaled(weft_square(next_mean), 0x1p-24));
+    return weft_maximum(next, times(weft_square(next_mean), 0x1p-24));
 }
 
 weft_tensor *wi_rmsprop_rule(wi_update *u) {
@@ -232,7 +233,7 @@ weft_tensor *wi_rmsprop_rule(wi_update *u) {
     weft_tensor *step = weft_div(u->g, wi_root_plus(rmsprop_spread(u, wi_fraction(o->rho)), o->epsilon));
     if (o->momentum > 0) {
         weft_tensor *const b = wi_update_state(u, "momentum", 0);
-        step = weft_add(step, wi_scaled(b, wi_fraction(o->momentum)));
+        step = weft_add(step, times(b, wi_fraction(o->momentum)));
         wi_update_keep(u, b, step);
     }
     return descend(u, u->p, step);
@@ -244,7 +245,7 @@ static double falling_rate(wi_scalar *scalar, const wi_clock *clock) {
 
 static weft_tensor *scaled_falling_rate(wi_update *u, weft_tensor *t, double decay, double unused) {
     (void)u, (void)unused;
-    weft_tensor *const grown = wi_scaled(weft_sub(t, weft_number(t, 1)), decay);
+    weft_tensor *const grown = times(weft_sub(t, weft_number(t, 1)), decay);
     return weft_reciprocal(weft_add(grown, weft_number(grown, 1)));
 }
 

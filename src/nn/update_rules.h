@@ -99,8 +99,6 @@ weft_tensor *wi_update_number(
     wi_update *u, double (*rule)(wi_scalar *, const wi_clock *), wi_scaled_rule *scaled, double a, double b);
 /* x · 1 / (1 - beta^t) */
 weft_tensor *wi_unbiased(wi_update *u, weft_tensor *x, float beta);
-/* x · factor */
-weft_tensor *wi_scaled(weft_tensor *x, double factor);
 weft_tensor *wi_root_plus(weft_tensor *x, float epsilon); /* sqrt(x) + epsilon */
 
 /* ---- optimizer.c ---- */

@@ -47,7 +47,8 @@ static weft_status add_input(wi_feed *feed, weft_tensor *node) {
     return WEFT_OK;
 }
 
-weft_status wi_missing_tensor(const char *call, const char *what) {
+/* The error for a tensor that is NULL because its expression failed; the line contains the line of that failure. */
+static weft_status missing_tensor(const char *call, const char *what) {
     char line[1024];
     wi_error_save(line, sizeof line);
     WI_FAIL(

@@ -39,9 +39,6 @@ void wi_feed_clear(wi_feed *feed);
 /* NULL: there is no input of this name. */
 wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name);
 
-/* The error for a tensor that is NULL because its expression failed; the line contains the line of that failure. */
-weft_status wi_missing_tensor(const char *call, const char *what);
-
 /* Finds the column of each input by name, and checks dtype and shape. Columns without an input are allowed. Errors:
  * WEFT_ERROR_ARGUMENT (no column, or two), WEFT_ERROR_DTYPE, WEFT_ERROR_SHAPE. */
 weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count);

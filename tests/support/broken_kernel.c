@@ -47,23 +47,6 @@ void break_kernel(const char *folder, const char *name, const char *part, const 
     setenv("WEFT_KERNEL_DIR", folder, 1);
 }
 
-/* The loop has no end that a compiler could see, nor is it without effect: Mesa's drops a loop whose results nobody reads, whatever is
- * volatile in it. llvmpipe leaves every loop after 65,535 turns, which take seconds here. */
-void break_kernel_by_loop(const char *folder) {
-    static const char loop[] =
-        "\n"
-        "#define DIVIDE    divided |= 9ul / divided;\n"
-        "#define DIVIDE_4  DIVIDE DIVIDE DIVIDE DIVIDE\n"
-        "#define DIVIDE_16 DIVIDE_4 DIVIDE_4 DIVIDE_4 DIVIDE_4\n"
-        "    ulong16 divided = (ulong16)((ulong)k);\n"
-        "    volatile int wait = get_global_id(0) + get_global_id(1) + get_global_id(2) == 0;\n"
-        "    while (wait && all(divided != 0ul)) {\n"
-        "        DIVIDE_16 DIVIDE_16 DIVIDE_16\n"
-        "    }\n"
-        "    if (any(divided == 0ul)) acc = 0.0f;\n";
-    break_kernel(folder, "gemm_naive.cl", "WEFT_STORE(acc, batch, row, column, lanes);", loop);
-}
-
 int self_test_setup(void **state) {
     setenv("WEFT_SELF_TEST", "1", 1);
     return scratch_setup(state);

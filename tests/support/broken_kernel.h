@@ -10,9 +10,6 @@ bool kernel_has(const char *name, const char *part);
  * cl_kernels (WEFT_KERNEL_DIR). */
 void break_kernel(const char *folder, const char *name, const char *part, const char *other);
 
-/* The same for the simplest product, of which one work-item loops for ever. */
-void break_kernel_by_loop(const char *folder);
-
 /* A test with a folder of its own in *state, and with the self-test also where the driver has passed the suite. */
 #define SELF_TEST(test) cmocka_unit_test_setup_teardown(test, self_test_setup, self_test_teardown)
 int self_test_setup(void **state);

@@ -24,8 +24,6 @@ enum { WI_ATTENTION_WIDTH = 256 };
 
 /* ---- attention of ordinary nodes, with the scores in memory (attention_composed.c) ---- */
 
-/* The causal mask, bool (queries, keys). x = {q, k, ...}. */
-weft_tensor *wi_attention_allowed(weft_tensor *const *x);
 /* weft_attention of checked inputs. */
 weft_tensor *wi_attention_composed(
     weft_tensor *const *x, const weft_attention_options *options, double scale);

@@ -4,7 +4,8 @@
 #include <float.h>
 #include <math.h>
 
-weft_tensor *wi_attention_allowed(weft_tensor *const *x) {
+/* The causal mask, bool (queries, keys). x = {q, k, ...}. */
+static weft_tensor *allowed(weft_tensor *const *x) {
     const weft_tensor *q = x[WI_ATTENTION_QUERY], *k = x[WI_ATTENTION_KEY];
     const wi_shape shape = {
         .rank = 2, .dims = {q->shape.dims[q->shape.rank - 2], k->shape.dims[k->shape.rank - 2]}};
@@ -17,7 +18,7 @@ static weft_tensor *scores_of(weft_tensor *const *x, weft_tensor *mask, double s
     weft_tensor *s = weft_mul(weft_matmul(q, weft_transpose(x[WI_ATTENTION_KEY])), weft_number(q, scale));
     if (mask && mask->dtype == WEFT_F32) s = weft_add(s, mask);
     if (mask && mask->dtype == WEFT_BOOL) s = weft_where(mask, s, lowest);
-    return causal ? weft_where(wi_attention_allowed(x), s, lowest) : s;
+    return causal ? weft_where(allowed(x), s, lowest) : s;
 }
 
 /* The softmax of the scores; 0 for masked keys. -inf is replaced by the lowest number after the row's maximum has been subtracted,
