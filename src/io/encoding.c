@@ -50,13 +50,6 @@ bool wi_encoding_equal(const weft_encoding *a, const weft_encoding *b) {
                          a->width == b->width && first_difference(a, b) == a->count);
 }
 
-/* The number of a category; -1: there is no category of this text. */
-static int32_t category_of(const weft_encoding *categories, const char *text) {
-    for (size_t i = 0; i < categories->count; i++)
-        if (strcmp(categories->texts[i], text) == 0) return (int32_t)i;
-    return -1;
-}
-
 static const char *kind_name(const weft_encoding *encoding) {
     return encoding->kind == WI_CATEGORIES ? "categories"
            : encoding->kind == WI_PIXELS   ? "pixels"
