@@ -47,14 +47,6 @@ static weft_status add_input(wi_feed *feed, weft_tensor *node) {
     return WEFT_OK;
 }
 
-/* The error for a tensor that is NULL because its expression failed; the line contains the line of that failure. */
-static weft_status missing_tensor(const char *call, const char *what) {
-    char line[1024];
-    wi_error_save(line, sizeof line);
-    WI_FAIL(
-        WEFT_ERROR_ARGUMENT, "%s: %s is NULL%s%s", call, what, *line ? "; the last error was: " : "", line);
-}
-
 /* Notes how the loss reads fed labels: with which scores, behind which mask, and which label it ignores. */
 static void note_counted(wi_feed *feed, const weft_tensor *loss) {
     const wi_labels labels = wi_labels_of(loss);
