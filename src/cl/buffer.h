@@ -5,7 +5,10 @@
 #ifndef WI_BUFFER_H
 #define WI_BUFFER_H
 
-#include "cl/opened_device.h"
+#include "base/status.h"
+#include <CL/cl.h>
+
+typedef struct wi_device wi_device; /* opened_device.h */
 
 typedef struct wi_buffer {
     cl_mem memory;

@@ -5,10 +5,9 @@
 #ifndef WI_CONTEXT_H
 #define WI_CONTEXT_H
 
+#include "cl/max_devices.h"
 #include "cl/opened_device.h"
 #include <stdatomic.h>
-
-enum { WI_MAX_DEVICES = 8 }; /* the most devices of a context */
 
 struct weft_context {
     weft_allocator allocator_storage;

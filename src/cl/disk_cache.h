@@ -10,15 +10,8 @@
 #ifndef WI_DISK_CACHE_H
 #define WI_DISK_CACHE_H
 
+#include "cl/cache_key.h"
 #include "cl/opened_device.h"
-
-typedef struct wi_cache_key {
-    uint64_t high, low;
-} wi_cache_key;
-
-static inline bool wi_cache_key_equal(wi_cache_key a, wi_cache_key b) {
-    return a.high == b.high && a.low == b.low;
-}
 
 typedef enum wi_cache_kind {
     WI_CACHE_BINARY = 1,
@@ -39,8 +32,6 @@ typedef struct wi_cache_entry {
 weft_status wi_disk_cache_open(wi_device *device, const char *folder);
 void wi_disk_cache_close(wi_device *device);
 
-/* The hash of a text (XXH3, 128 bits). */
-wi_cache_key wi_text_key(const char *text, size_t length);
 /* The key of two texts, for this device, driver, platform and version of Weft. */
 wi_cache_key wi_disk_cache_key(const wi_device *device, const char *first, const char *second);
 /* entry->data is NULL if there is no valid entry. Errors: WEFT_ERROR_MEMORY. */

@@ -8,7 +8,10 @@
 #ifndef WI_LAUNCH_H
 #define WI_LAUNCH_H
 
-#include "cl/opened_device.h"
+#include "base/status.h"
+#include <CL/cl.h>
+
+typedef struct wi_device wi_device; /* opened_device.h */
 
 typedef struct wi_launch {
     cl_kernel kernel;   /* owned by the launch */

@@ -30,10 +30,6 @@ weft_status wi_program_get(
  * A piece is source that is compiled as a unit: a kernel with its functions. Programs are composed of pieces. The
  * device knows which of its programs, in memory or on disk, contains a piece, so that each piece is compiled once. */
 
-enum { WI_PIECE_NAME = 24 };
-/* The beginning of the names of a piece's kernels. text: the hash of the piece's text (wi_text_key). */
-void wi_piece_name(char name[WI_PIECE_NAME], wi_cache_key text);
-
 /* The key of a piece. text and before: hashes (wi_text_key) of the piece, and of what precedes it in each program. */
 weft_status wi_program_piece_key(
     wi_cache_key *key, const wi_device *device, wi_cache_key before, wi_cache_key text);

@@ -10,7 +10,7 @@
 #ifndef WI_ATTEMPT_H
 #define WI_ATTEMPT_H
 
-#include "graph/nodes.h"
+#include "graph/graph.h"
 
 typedef struct wi_attempt {
     weft_graph *graph;

@@ -1,5 +1,5 @@
-/* Graphs: creation and release, precision, attachments (contract in nodes.h). */
-#include "graph/nodes.h"
+/* Graphs: creation and release, precision, attachments (contract in graph.h). */
+#include "graph/graph.h"
 #include "graph/variable_names.h"
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef WI_HOST_STATE_H
 #define WI_HOST_STATE_H
 
-#include "graph/nodes.h"
+#include "graph/graph.h"
 
 struct wi_host_state {
     const char *kind;                            /* its name in checkpoints: "lbfgs" */

@@ -14,7 +14,7 @@
 #ifndef WI_LENGTH_H
 #define WI_LENGTH_H
 
-#include "graph/nodes.h"
+#include "graph/node.h"
 
 /* An input of the graph, and the same input at a plan's length. */
 typedef struct wi_length_input {

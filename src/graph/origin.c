@@ -1,6 +1,6 @@
 /* The origins of nodes and errors (contract in origin.h). */
 #include "graph/origin.h"
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef WI_SCOPE_H
 #define WI_SCOPE_H
 
-#include "graph/nodes.h"
+#include "graph/graph.h"
 
 enum { WI_SCOPE_PREFIX = 256 };
 

@@ -1,6 +1,6 @@
 /* Encodings: copies, comparisons, and the encodings of a graph (contract in encoding.h). */
 #include "io/encoding.h"
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include <inttypes.h>
 #include <string.h>
 

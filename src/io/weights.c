@@ -2,7 +2,7 @@
 #include "base/options.h"
 #include "base/platform.h"
 #include "graph/dtype.h"
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include "io/graph_state.h"
 #include "io/name_choice.h"
 #include "io/safetensors_write.h"

@@ -22,10 +22,12 @@
 #define WI_IMPLEMENTATION_H
 
 #include "cl/device_profile.h"
-#include "graph/nodes.h"
+#include "graph/node.h"
 #include "kernels/kernel_plan.h"
+#include <CL/cl.h>
 
 struct wi_gemm_shape;
+typedef struct wi_device wi_device; /* cl/opened_device.h */
 
 /* One node at its place in a plan. */
 typedef struct wi_kernel_site {

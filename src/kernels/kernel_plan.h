@@ -15,7 +15,8 @@
 #ifndef WI_KERNEL_PLAN_H
 #define WI_KERNEL_PLAN_H
 
-#include "graph/nodes.h"
+#include "base/memory.h"
+#include "graph/node.h"
 
 enum { WI_KERNEL_ARGUMENTS = 64, WI_KERNEL_LAUNCHES = 48, WI_KERNEL_MACROS = 12 };
 
@@ -43,7 +44,7 @@ typedef struct wi_kernel_launch {
     bool has_epilogue;  /* contractions: the epilogue's parameters follow the kernel's own */
     bool copies;        /* only copies input 0 to the result: left out if they are the same memory */
     unsigned whole;     /* a bit for each dimension that is not cut into portions (cl/launch.h) */
-    cl_uint dimensions;
+    int dimensions;
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
     wi_kernel_argument arguments[WI_KERNEL_ARGUMENTS];
     int argument_count;

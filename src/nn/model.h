@@ -5,7 +5,7 @@
 #ifndef WI_MODEL_H
 #define WI_MODEL_H
 
-#include "graph/nodes.h"
+#include "graph/graph.h"
 
 enum { WI_MODEL_SCOPE = 192 };
 

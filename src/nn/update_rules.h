@@ -10,7 +10,7 @@
 #ifndef WI_UPDATE_RULES_H
 #define WI_UPDATE_RULES_H
 
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include <weft/nn.h>
 
 typedef struct wi_pair {

@@ -2,20 +2,15 @@
 #ifndef WI_OP_TABLE_H
 #define WI_OP_TABLE_H
 
+#include "graph/graph.h"
 #include "graph/length.h"
 #include "graph/op_rules.h"
+#include "ops/ops.h"
 #include <weft/ops.h>
 
 /* The names of all rows of op_list.h. weft_<name> is the public function (weft_<name>_axes for reductions). */
 extern const char *const wi_op_names[];
 extern const size_t wi_op_count;
-
-#define WI_MAP1(name, ...) extern const wi_op wi_op_##name;
-#define WI_MAP2(name, ...) extern const wi_op wi_op_##name;
-#define WI_MAP3(name, ...) extern const wi_op wi_op_##name;
-#define WI_NODE(name)      extern const wi_op wi_op_##name;
-#define WI_FUNCTION_ROW(name)
-#include "ops/op_list.h"
 
 /* ---- elementwise ---- */
 /* x in the dtype in which kernels calculate: f32 instead of f16 and bf16. An op that several nodes compute casts its inputs with

@@ -2,7 +2,7 @@
 #ifndef WI_SPATIAL_H
 #define WI_SPATIAL_H
 
-#include "graph/nodes.h"
+#include "graph/graph.h"
 
 typedef struct wi_spatial {
     const char *one, *many; /* "stride", "strides" */

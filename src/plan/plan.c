@@ -257,6 +257,7 @@ weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size
     wi_arena_init(&plan->arena, context->allocator);
     plan->request = (wi_request){.graph = graph,
         .context = context,
+        .allocator = context->allocator,
         .devices = devices ? *devices : (wi_plan_devices){.of = context->devices, .count = 1},
         .arena = &plan->arena,
         .batch = options.batch};

@@ -16,8 +16,10 @@
 #ifndef WI_REQUEST_H
 #define WI_REQUEST_H
 
+#include "base/memory.h"
 #include "graph/length.h"
-#include "ops/op_table.h"
+
+typedef struct wi_device wi_device; /* cl/opened_device.h */
 
 /* The devices of a plan. A device index is a number in this list. Parameters, states and inputs are on device 0. */
 typedef struct wi_plan_devices {
@@ -32,6 +34,7 @@ typedef struct wi_plan_devices {
 typedef struct wi_request {
     weft_graph *graph;
     weft_context *context;
+    const weft_allocator *allocator; /* of the context; NULL: malloc */
     wi_plan_devices devices;
     wi_arena *arena; /* host memory for the results of the passes */
     int64_t batch;

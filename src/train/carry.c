@@ -1,5 +1,5 @@
 /* State that a training step carries over to the next step (contract in weft/text.h). */
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include <inttypes.h>
 #include <weft/text.h>
 

@@ -9,7 +9,7 @@
 #ifndef WI_PASS_H
 #define WI_PASS_H
 
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include "ops/loss/loss_terms.h"
 #include "train/measure.h"
 

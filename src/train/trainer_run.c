@@ -3,7 +3,7 @@
 #include "base/median.h"
 #include "base/platform.h"
 #include "base/process.h"
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include "io/output_check.h"
 #include "plan/compiled_plan.h"
 #include "train/trainer_state.h"

@@ -5,7 +5,7 @@
 #include "support/scratch.h"
 
 #include "base/philox.h"
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include <math.h>
 #include <stdio.h>
 #include <weft/weft.h>

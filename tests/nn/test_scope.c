@@ -1,5 +1,5 @@
 /* Layers that are used twice: scopes that share names, for every layer that has parameters. */
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include "support/checks.h"
 #include "support/fixture.h"
 #include <stdio.h>

@@ -3,7 +3,7 @@
 /* test slow */
 #include "support/fixture.h"
 
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include <string.h>
 #include <weft/weft.h>
 

@@ -3,7 +3,7 @@
 /* test slow once */
 #include "cl/context.h"
 #include "cl/program.h"
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include "support/fixture.h"
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* See free_networks.h. */
 #include "support/free_networks.h"
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Runs suites of op cases: see op_case.h. */
 #include "support/op_case_shared.h"
 
-#include "graph/nodes.h"
+#include "graph/graph.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

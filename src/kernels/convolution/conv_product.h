@@ -10,6 +10,7 @@
 #ifndef WI_CONV_PRODUCT_H
 #define WI_CONV_PRODUCT_H
 
+#include "kernels/implementation.h"
 #include "kernels/product/gemm.h"
 #include "ops/convolution/conv.h"
 

@@ -31,7 +31,7 @@
 #ifndef WI_GEMM_H
 #define WI_GEMM_H
 
-#include "kernels/implementation.h"
+#include <stdint.h>
 
 /* Strides in elements: A[b][i][p] = a[b * a_batch + i * a_row + p * a_column], and likewise B[b][p][j]. */
 typedef struct wi_gemm_shape {

@@ -5,6 +5,7 @@
 #ifndef WI_GEMM_CHECK_H
 #define WI_GEMM_CHECK_H
 
+#include "kernels/implementation.h"
 #include "kernels/product/gemm.h"
 
 /* Checks each format that the implementation multiplies. A failure is logged. The thread's last error is unchanged. */

@@ -2,6 +2,7 @@
 #ifndef WI_GEMM_SHARED_H
 #define WI_GEMM_SHARED_H
 
+#include "kernels/implementation.h"
 #include "kernels/product/gemm.h"
 
 /* ---- launches: all have the epilogue, and A and B as their first arguments ---- */

@@ -100,7 +100,7 @@ weft_status wi_plan_materialise(
         if (limit == 0 || bytes_of(placement) <= limit) return WEFT_OK;
     } while (wi_schedule_unfix(schedule));
     wi_arena arena;
-    wi_arena_init(&arena, request->context->allocator);
+    wi_arena_init(&arena, request->allocator);
     fitting f = {.schedule = schedule, .arena = &arena, .placement = *placement, .limit = limit};
     const wi_replays *found;
     weft_status status = fit(&f, &found);

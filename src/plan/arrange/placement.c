@@ -176,7 +176,7 @@ static size_t lowest_offset(const chunk_content *c, const wi_place *place) {
 }
 
 static weft_status insert(wi_placement *m, chunk_content *c, const wi_place *place) {
-    WI_TRY(wi_grow(m->partition->request->context->allocator, (void **)&c->spans, &c->capacity, c->count + 1,
+    WI_TRY(wi_grow(m->partition->request->allocator, (void **)&c->spans, &c->capacity, c->count + 1,
         sizeof *c->spans));
     size_t at = c->count++;
     for (; at > 0 && c->spans[at - 1].offset > place->offset; at--) c->spans[at] = c->spans[at - 1];
@@ -216,7 +216,7 @@ static weft_status set_place(wi_placement *m, chunk_content *chunks, wi_place *p
 }
 
 static weft_status set_places(wi_placement *m, wi_place *const *order, size_t count) {
-    const weft_allocator *const allocator = m->partition->request->context->allocator;
+    const weft_allocator *const allocator = m->partition->request->allocator;
     chunk_content *const chunks = wi_allocate_array(allocator, count + 1, sizeof *chunks);
     weft_status status = chunks ? WEFT_OK : WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < count && status == WEFT_OK; i++) status = set_place(m, chunks, order[i]);

@@ -178,7 +178,7 @@ static bool add_step(const weft_plan *plan, const wi_run *run, cJSON *steps) {
     }
     char shape[WI_SHAPE_TEXT];
     wi_text ops;
-    wi_text_init(&ops, plan->request.context->allocator);
+    wi_text_init(&ops, plan->request.allocator);
     wi_step_append_ops(plan, step, &ops);
     const wi_layout_conversions changes = wi_count_layout_conversions(&plan->loops, step);
     const wi_step_schedule *schedule = &plan->schedule.of[step->index];
@@ -245,7 +245,7 @@ weft_status weft_plan_describe(
         WI_FAIL(
             WEFT_ERROR_ARGUMENT, "weft_plan_describe: format is %d, which is not a weft_format", (int)format);
     wi_text text;
-    wi_text_init(&text, plan->request.context->allocator);
+    wi_text_init(&text, plan->request.allocator);
     weft_status status = WEFT_OK;
     if (format == WEFT_FORMAT_JSON)
         status = describe_json(plan, &text);

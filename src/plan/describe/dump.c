@@ -73,7 +73,7 @@ weft_status wi_dump_pass(const weft_plan *plan, wi_plan_pass pass) {
         path, sizeof path, "%s/plan-%d-%s.txt", folder ? folder : ".", plan->dump.number, names[pass]);
     if (length >= (int)sizeof path) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_DUMP_DIR: the path is too long");
     wi_text text;
-    wi_text_init(&text, plan->request.context->allocator);
+    wi_text_init(&text, plan->request.allocator);
     append(plan, pass, &text);
     const weft_status status =
         text.failed ? WEFT_ERROR_MEMORY : wi_file_write_atomic(path, text.data, text.length);

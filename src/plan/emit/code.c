@@ -37,5 +37,5 @@ weft_status wi_plan_code(const wi_schedule *schedule, wi_code *code) {
 }
 
 void wi_code_clear(wi_code *code) {
-    if (code->loops) wi_release(code->loops->partition->request->context->allocator, code->pieces);
+    if (code->loops) wi_release(code->loops->partition->request->allocator, code->pieces);
 }

@@ -10,7 +10,7 @@
 #ifndef WI_CODE_H
 #define WI_CODE_H
 
-#include "cl/program.h"
+#include "cl/cache_key.h"
 #include "plan/select/schedule.h"
 
 enum { WI_MAX_ARGUMENTS = 160 };

@@ -7,7 +7,7 @@ void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step,
     const wi_loop *loop = &loops->of[step->index];
     *e = (wi_emitter){
         .partition = loops->partition, .loops = loops, .step = step, .loop = loop, .kernel = kernel};
-    wi_text_init(&e->text, request->context->allocator);
+    wi_text_init(&e->text, request->allocator);
     const wi_device_profile *const device = &wi_step_device(loops->partition, step)->profile;
     e->walks = device->item_walks;
     e->lanes = e->walks ? device->lanes : wi_step_elements(loops->partition, loop);

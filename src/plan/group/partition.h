@@ -19,9 +19,13 @@
 #define WI_PARTITION_H
 
 #include "base/key_map.h"
+#include "cl/max_devices.h"
 #include "kernels/product/gemm.h"
-#include "kernels/selection.h"
 #include "plan/rewrite/order.h"
+
+typedef struct wi_device wi_device;           /* cl/opened_device.h */
+typedef struct wi_kernel_site wi_kernel_site; /* kernels/implementation.h */
+struct wi_selection;                          /* kernels/candidates.h */
 
 /* ---- storages ---- */
 
@@ -139,7 +143,7 @@ typedef struct wi_step {
      * of these rows if the step computes them, and then both sources are source 1, the segments; -1: source 0 has the rows. */
     wi_extent source_extent;
     int computed;
-    const wi_selection *selection; /* PRODUCT and KERNEL: the candidates and the chosen one (select.c) */
+    const struct wi_selection *selection; /* PRODUCT and KERNEL: the candidates and the chosen one (select.c) */
 } wi_step;
 
 typedef struct wi_assignment {

@@ -123,7 +123,7 @@ weft_status wi_take_assign(wi_partition *p, int index) {
     int value = wi_value_index(p, node->inputs[1]);
     if (p->values[value].state == WI_VALUE_MEMBER) WI_TRY(wi_give_memory(p, value));
     if (!may_be_placed(p, value)) WI_TRY(wi_copy_value(p, value, -1, NULL, &value));
-    WI_TRY(wi_grow(p->request->context->allocator, (void **)&p->assignments, &p->assignment_capacity,
+    WI_TRY(wi_grow(p->request->allocator, (void **)&p->assignments, &p->assignment_capacity,
         p->assignment_count + 1, sizeof *p->assignments));
     p->assignments[p->assignment_count++] = (wi_assignment){variable, value};
     p->values[index].step = p->values[value].step;

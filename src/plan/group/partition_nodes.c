@@ -69,7 +69,7 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     *p = (wi_partition){.request = request, .order = order};
     for (int d = 0; d < WI_MAX_DEVICES; d++) p->faults[d] = -1;
     wi_key_map_init(&p->selections, request->arena);
-    WI_TRY(wi_grow(request->context->allocator, (void **)&p->values, &p->value_capacity,
+    WI_TRY(wi_grow(request->allocator, (void **)&p->values, &p->value_capacity,
         order->count + order->count / 8, sizeof *p->values)); /* room for values that later passes add */
     p->value_of = wi_arena_take(request->arena, order->count * sizeof *p->value_of);
     p->output_values = wi_arena_take(request->arena, order->output_count * sizeof *p->output_values);
@@ -83,7 +83,7 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
 
 void wi_partition_clear(wi_partition *p) {
     if (!p->request) return;
-    const weft_allocator *allocator = p->request->context->allocator;
+    const weft_allocator *allocator = p->request->allocator;
     wi_release(allocator, p->values);
     wi_release(allocator, p->storages);
     wi_release(allocator, p->steps);

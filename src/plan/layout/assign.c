@@ -112,7 +112,7 @@ static weft_status add_reading(
     const int storage = value >= 0 ? wi_base_storage(p, value) : -1;
     if (storage < 0 || !assigned[storage]) return WEFT_OK;
     WI_TRY(
-        wi_grow(p->request->context->allocator, (void **)&r->of, &r->capacity, r->count + 1, sizeof *r->of));
+        wi_grow(p->request->allocator, (void **)&r->of, &r->capacity, r->count + 1, sizeof *r->of));
     reading *const own = &r->of[r->count++];
     *own = (reading){.storage = storage, .step = step, .span = wi_span_of(&p->values[value])};
     return WEFT_OK;
@@ -249,7 +249,7 @@ weft_status wi_settle_assignments(wi_partition *p, wi_loops *loops) {
     weft_status status = p->assignment_count > 0 ? find_readings(&r, loops, p->step_count) : WEFT_OK;
     for (size_t i = 0; i < p->assignment_count && status == WEFT_OK; i++)
         status = settle(p, loops, &p->assignments[i], &r);
-    wi_release(p->request->context->allocator, r.of);
+    wi_release(p->request->allocator, r.of);
     for (size_t i = 0; i < p->assignment_count && status == WEFT_OK; i++)
         status = fill_table(p, loops, p->assignments[i].value);
     return status;

@@ -121,7 +121,7 @@ static weft_status visit_from(walk *w, weft_tensor *root) {
 }
 
 static weft_status visit_all(wi_node_order *order) {
-    walk w = {.order = order, .allocator = order->request->context->allocator};
+    walk w = {.order = order, .allocator = order->request->allocator};
     weft_status status = WEFT_OK;
     for (size_t i = 0; i < order->root_count && status == WEFT_OK; i++)
         status = visit_from(&w, order->roots[i]);
@@ -212,5 +212,5 @@ weft_status wi_plan_order(const wi_request *request, wi_node_order *order) {
 }
 
 void wi_node_order_clear(wi_node_order *order) {
-    if (order->request) wi_release(order->request->context->allocator, order->nodes);
+    if (order->request) wi_release(order->request->allocator, order->nodes);
 }

@@ -11,8 +11,9 @@
 #ifndef WI_ORDER_H
 #define WI_ORDER_H
 
-#include "graph/rewrite.h"
 #include "plan/request.h"
+
+struct wi_rewrite_count; /* graph/rewrite.h */
 
 enum { WI_PLACE_CHUNK = 512 }; /* node ids per chunk; most nodes of a plan were created one after another */
 
@@ -28,7 +29,7 @@ typedef struct wi_node_order {
     size_t output_count;
     /* By root: the root is the next part of the output of the root before it; NULL: no output is divided. */
     bool *follows;
-    wi_rewrite_count *rewrites; /* how often each rewrite was applied */
+    struct wi_rewrite_count *rewrites; /* how often each rewrite was applied */
     size_t rewrite_count;
     wi_length_input *inputs; /* the plan's inputs that have the length or are divided into micro-batches */
     size_t input_count;

@@ -33,7 +33,7 @@ int wi_wished(const wi_wishes *wishes, size_t node) {
 
 void wi_wish(wi_wishes *wishes, size_t node, int device) {
     const size_t before = wishes->capacity;
-    if (wi_grow(wishes->request->context->allocator, (void **)&wishes->device, &wishes->capacity, node + 1,
+    if (wi_grow(wishes->request->allocator, (void **)&wishes->device, &wishes->capacity, node + 1,
             sizeof *wishes->device) != WEFT_OK) {
         wishes->failed = true;
         return;
@@ -43,7 +43,7 @@ void wi_wish(wi_wishes *wishes, size_t node, int device) {
 }
 
 void wi_wishes_clear(wi_wishes *wishes) {
-    wi_release(wishes->request->context->allocator, wishes->device);
+    wi_release(wishes->request->allocator, wishes->device);
 }
 
 /* ---- homes ---- */

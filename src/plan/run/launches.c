@@ -13,7 +13,7 @@ static const wi_request *request_of(const wi_launches *l) {
 static weft_status new_launch(wi_launches *l, const wi_run *run, wi_binder *b) {
     const wi_request *request = request_of(l);
     WI_TRY(wi_grow(
-        request->context->allocator, (void **)&l->launches, &l->capacity, l->count + 1, sizeof *l->launches));
+        request->allocator, (void **)&l->launches, &l->capacity, l->count + 1, sizeof *l->launches));
     wi_plan_launch *launch = &l->launches[l->count++];
     *launch = (wi_plan_launch){.run = run, .device = request->devices.of[run->step->device]};
     *b = (wi_binder){.launches = l, .run = run, .launch = launch};
@@ -196,7 +196,7 @@ weft_status wi_plan_launches(const wi_code *code, const wi_plan_memory *memory, 
 
 void wi_launches_clear(wi_launches *launches) {
     for (size_t i = 0; i < launches->count; i++) wi_launch_clear(&launches->launches[i].launch);
-    if (launches->launches) wi_release(request_of(launches)->context->allocator, launches->launches);
+    if (launches->launches) wi_release(request_of(launches)->allocator, launches->launches);
     launches->launches = NULL;
     launches->count = launches->capacity = 0;
 }

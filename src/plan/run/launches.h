@@ -7,8 +7,8 @@
 #ifndef WI_LAUNCHES_H
 #define WI_LAUNCHES_H
 
+#include "cl/buffer.h"
 #include "cl/launch.h"
-#include "cl/program.h"
 #include "plan/arrange/placement.h"
 #include "plan/emit/code.h"
 
@@ -86,7 +86,7 @@ typedef struct wi_plan_launch {
 typedef struct wi_launches {
     const wi_code *code;
     const wi_plan_memory *memory;
-    wi_program **programs; /* by device index and piece; NULL: no launch needs the piece */
+    struct wi_program **programs; /* by device index and piece; NULL: no launch needs the piece */
     /* By device index and piece: compiled for this plan, and not yet used by a launch. */
     bool *unused;
     wi_plan_launch *launches;
@@ -118,6 +118,6 @@ typedef struct wi_binder {
 
 /* These set the next argument, or the next ones, unless an earlier call failed (`status`). */
 void wi_bind_described(wi_binder *b, const wi_argument *argument);
-void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument);
+void wi_bind_kernel(wi_binder *b, const struct wi_kernel_argument *argument);
 
 #endif

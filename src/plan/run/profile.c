@@ -100,7 +100,7 @@ static weft_status name_row(weft_profile *profile, const weft_plan *plan, size_t
     weft_profile_row *const row = &profile->rows[index];
     char shape[WI_SHAPE_TEXT];
     wi_text ops;
-    wi_text_init(&ops, plan->request.context->allocator);
+    wi_text_init(&ops, plan->request.allocator);
     wi_step_append_ops(plan, step, &ops);
     row->kind = wi_step_kind_name(plan, step);
     row->implementation = wi_arena_string(&profile->arena, wi_step_implementation_name(plan, step));
@@ -182,11 +182,11 @@ weft_status weft_profile_run(weft_profile **result, weft_plan *plan) {
     if (!result) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_run: profile is NULL");
     *result = NULL;
     if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_run: plan is NULL");
-    weft_profile *const profile = wi_allocate(plan->request.context->allocator, sizeof *profile);
+    weft_profile *const profile = wi_allocate(plan->request.allocator, sizeof *profile);
     if (!profile) return WEFT_ERROR_MEMORY;
     profile->context = weft_context_retain(plan->request.context);
     atomic_init(&profile->references, 1);
-    wi_arena_init(&profile->arena, plan->request.context->allocator);
+    wi_arena_init(&profile->arena, plan->request.allocator);
     const weft_status status = measure(profile, plan);
     if (status != WEFT_OK)
         weft_profile_release(profile);

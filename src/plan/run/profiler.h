@@ -3,6 +3,7 @@
 #define WI_PROFILER_H
 
 #include "plan/compiled_plan.h"
+#include <stdatomic.h>
 #include <weft/profile.h>
 
 /* A launch of the run. Host times are those of wi_clock_seconds. */

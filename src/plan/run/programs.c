@@ -142,7 +142,7 @@ static weft_status search_device(const wi_code *code, int device, wi_launches *l
     s.needed = wi_arena_take(arena, code->piece_count * sizeof *s.needed);
     s.keys = wi_arena_take(arena, code->piece_count * sizeof *s.keys);
     if (!s.needed || !s.keys) return WEFT_ERROR_MEMORY;
-    for (int i = 0; i < PREFIXES; i++) wi_text_init(&s.before[i], request->context->allocator);
+    for (int i = 0; i < PREFIXES; i++) wi_text_init(&s.before[i], request->allocator);
     const weft_status status = find_programs(&s);
     for (int i = 0; i < PREFIXES; i++) wi_text_clear(&s.before[i]);
     return status;

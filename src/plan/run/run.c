@@ -75,7 +75,7 @@ static weft_status name_step(const weft_plan *plan, const wi_run *run, weft_stat
     char error[1024];
     wi_text ops;
     wi_error_save(error, sizeof error);
-    wi_text_init(&ops, plan->request.context->allocator);
+    wi_text_init(&ops, plan->request.allocator);
     wi_step_append_ops(plan, run->step, &ops);
     status = wi_fail(status, "plan: step %d (%s) on device %d: %s", run->step->index,
         ops.failed ? "" : ops.data, run->step->device, error);

@@ -15,8 +15,10 @@ enum {
     WI_WORK_NUMBERS
 };
 
+struct wi_kernel_plan; /* kernels/kernel_plan.h */
+
 typedef struct wi_step_schedule {
-    wi_kernel_plan *kernel;    /* PRODUCT and KERNEL: launches and macros; NULL: a library's */
+    struct wi_kernel_plan *kernel;    /* PRODUCT and KERNEL: launches and macros; NULL: a library's */
     int work[WI_WORK_NUMBERS]; /* LOOP: the work split */
     size_t items, combine_items;
     size_t scratch_bytes;

@@ -24,7 +24,7 @@ static bool is_written(const check *c, int value, int place) {
 static weft_status write_value(check *c, const wi_run *run, int value) {
     const int place = wi_place_of_value(c->runs, run, value, NULL);
     if (is_written(c, value, place)) return WEFT_OK;
-    WI_TRY(wi_grow(c->partition->request->context->allocator, (void **)&c->list, &c->capacity, c->count + 1,
+    WI_TRY(wi_grow(c->partition->request->allocator, (void **)&c->list, &c->capacity, c->count + 1,
         sizeof *c->list));
     c->list[c->count++] = (written){value, place};
     return WEFT_OK;
@@ -109,6 +109,6 @@ weft_status wi_verify_runs(const wi_materialised *runs) {
     c.ran = wi_arena_take(p->request->arena, (p->step_count + 1) * sizeof *c.ran);
     if (!c.ran) return WEFT_ERROR_MEMORY;
     const weft_status status = check_all(&c);
-    wi_release(p->request->context->allocator, c.list);
+    wi_release(p->request->allocator, c.list);
     return status;
 }

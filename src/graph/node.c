@@ -1,4 +1,4 @@
-/* Nodes, which are unique: equal ones are created once (contract in nodes.h). */
+/* Nodes, which are unique: equal ones are created once (contract in node.h). */
 #include "graph/length.h"
 #include <stdio.h>
 #include <string.h>
