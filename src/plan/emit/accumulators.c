@@ -213,8 +213,8 @@ void wi_emit_accumulate(wi_emitter *e, int m, const char *index) {
 
 /* ---- results ---- */
 
-/* Emits code that completes a<m> and g<m>: it adds the carried errors of products, or the NaN of extremes, and combines the lanes or
- * work-items of a row. */
+/* Emits code that completes a<m> and g<m>: it adds the errors carried by a product, or the NaN found by an extreme, and combines the lanes
+ * or work-items of a row. */
 static void emit_total(wi_emitter *e, const reduction *r, int m) {
     const char *op = r->kind->name, *k = r->k;
     const bool product = r->kind->op == &wi_op_prod && r->is_float;

@@ -12,8 +12,8 @@
 /* The most vectors of 16 columns that an item reduces together: so few that the arrays of all accumulators stay in the L1 cache, and in the
  * private memory that drivers for CPUs give an item. */
 int wi_reduction_vectors(const wi_partition *p, const wi_step *step);
-/* Emit the begin and the end of a loop over the vectors u, in which j is the first column of vector u. They emit nothing if accumulators
- * are not arrays (e->wide is 0). */
+/* Emit the beginning and the end of a loop over the vectors u, in which j is the first column of vector u. They emit nothing if
+ * accumulators are not arrays (e->wide is 0). */
 void wi_emit_vectors_begin(wi_emitter *e);
 void wi_emit_vectors_end(wi_emitter *e);
 
@@ -22,7 +22,7 @@ int wi_partial_cells(const wi_value *value);
 /* Bytes of scratch memory for each partial result: the size of the widest dtype in which a reduction of the step accumulates. */
 size_t wi_reduction_cell(const wi_partition *p, const wi_step *step);
 
-/* Emit, for all reductions of one sweep: the declarations of accumulators, the declaration of d<m> at the begin of a block, and the
+/* Emit, for all reductions of one sweep: the declarations of accumulators, the declaration of d<m> at the beginning of a block, and the
  * addition of d<m> to a<m> at its end. */
 void wi_emit_accumulators(wi_emitter *e, int sweep);
 void wi_emit_block_begin(wi_emitter *e, int sweep);

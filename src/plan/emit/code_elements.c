@@ -89,7 +89,7 @@ static void emit_strides(wi_emitter *e, int o, bool reduced) {
     }
 }
 
-/* Emits the begin of an address. An address of 32 bits does not contain the operand's offset, which is added to the pointer instead. */
+/* Emits the beginning of an address. An address of 32 bits does not contain the operand's offset, which is added to the pointer instead. */
 static void emit_base(wi_emitter *e, int o) {
     const bool is_memory = e->loop->operands[o].value >= 0;
     if (is_memory) wi_emit_argument(e, WI_ARGUMENT_OFFSET, o, 0, 0);

@@ -1,5 +1,5 @@
-/* Epilogues of contractions: a piece with the template of the product or convolution, and before it a function that the template calls to
- * compute the epilogue's members and to store them. */
+/* Epilogues of contractions. The piece of a product or convolution has a function that computes and stores the members of the epilogue, and
+ * then the template, which calls this function for its finished elements. */
 #include "cl/kernel_source.h"
 #include "kernels/convolution/conv_product.h"
 #include "plan/emit/code_shared.h"

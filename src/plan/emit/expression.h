@@ -64,8 +64,8 @@ int wi_emit_scalar(wi_emitter *e, int index);
 /* Appends the declarations of all arguments, "__global float *b0, const long f0, ...", or only their names. */
 void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only);
 
-/* Return the variable that holds a member, the input of a member, or an element of an operand, and emit its code if it is not known
- * here. */
+/* Return the number n of the variable t<n> that holds a member, the input of a member, or an element of an operand. They emit the variable
+ * if the current scopes do not have it yet. */
 int wi_emit_member(wi_emitter *e, int value);
 int wi_emit_input(wi_emitter *e, weft_tensor *node);
 int wi_emit_load(wi_emitter *e, int operand);
@@ -97,11 +97,11 @@ void wi_emit_label_check(wi_emitter *e, const weft_tensor *node, int label);
 /* Emits z<o>_<d>, the mapped indices of the kept or of the reduced dimensions, and m<o> (kept) or k<o> (kept and reduced): does the operand
  * have an element there? */
 void wi_emit_padded_indices(wi_emitter *e, int operand, bool reduced);
-/* Prints the condition under which the operand has an element here. Returns false if it always has one. */
+/* Prints the condition under which the operand has an element at the current index. Returns false if it always has one. */
 bool wi_padding_condition(const wi_emitter *e, int operand, char text[16]);
-/* Is the last dimension padded, so that lanes have to be mapped? */
+/* Is the operand padded along the last dimension, so that the index of each lane must be mapped? */
 bool wi_pads_lanes(const wi_emitter *e, const wi_operand *operand);
-/* Returns a variable with the lanes of such an operand, and emits its code. */
+/* Emits the lanes of an operand for which wi_pads_lanes is true, and returns their variable. */
 int wi_emit_padded_lanes(wi_emitter *e, int operand);
 
 /* ---- picked_read.c ---- */
@@ -110,7 +110,7 @@ int wi_emit_padded_lanes(wi_emitter *e, int operand);
 bool wi_emit_picked_row(wi_emitter *e, int operand, bool reduced);
 /* Emits the summand of the operand's address that selects this row. */
 void wi_emit_picked_place(wi_emitter *e, int operand, bool reduced);
-/* Prints the condition under which the table has the row. Returns false if the operand is no such table. */
+/* Prints the condition under which the table has the row. Returns false if the operand is not a gathered table. */
 bool wi_pick_condition(const wi_emitter *e, int operand, char text[16]);
 
 #endif

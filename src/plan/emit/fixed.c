@@ -1,10 +1,11 @@
 /* Fixed launches: they depend only on variables that the plan does not assign. These are constants, frozen parameters, and in inference all
  * parameters.
  *
- * A fixed launch is a whole loop, such as one that computes the scale of a norm with running statistics, or in inference the packing of a
- * product's weights. Its results stay in the plan's arena. It runs again after one of the variables was written by the caller, a file or
- * another plan (run.c compares counts of writes). In a plan for training a loop is fixed only if its results are at most a few times larger
- * than its operands. If the results do not fit under the memory limit, no launch is fixed (wi_schedule_unfix). */
+ * All launches of a loop may be fixed, as for the scale of a norm with running statistics; of a product's launches, in inference, those
+ * that pack weights. The results of fixed launches stay in the plan's arena. The launches run again after one of the variables was written
+ * by the caller, a file or another plan (run.c compares counts of writes). In a plan for training a loop is fixed only if its results are
+ * at most a few times larger than its operands. If the results do not fit under the memory limit, no launch is fixed
+ * (wi_schedule_unfix). */
 #include "plan/emit/code.h"
 #include "plan/group/conflicts.h"
 

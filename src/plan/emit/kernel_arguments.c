@@ -22,7 +22,8 @@ void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double
         if (known->kind == kind && known->a == a && known->b == b) return;
     }
     if (kernel->argument_count == WI_MAX_ARGUMENTS || !has_room(e, kernel)) {
-        e->text.failed = true; /* only for memory: WI_MAX_OPERANDS keeps the count below the limit */
+        e->text.failed =
+            true; /* out of memory, or too many arguments, which the limits of fusion (WI_MAX_INPUTS) rule out */
         return;
     }
     kernel->arguments[kernel->argument_count++] = (wi_argument){kind, a, b, number};
